@@ -1,0 +1,216 @@
+//! The ways of timing a poll, each around the same work.
+
+use std::{
+    future::Future,
+    hint::black_box,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, Waker},
+    time::Instant,
+};
+
+use hdrhistogram::Histogram;
+use poll_probe::{Budgets, Capacity, Invocation, Mode, Recorder, Site, Variant};
+
+use super::tracing_layer;
+
+pub(crate) struct Row {
+    /// The name in the last line of the output.
+    pub(crate) key: &'static str,
+    pub(crate) name: &'static str,
+    /// Runs before each timed stretch, outside of it.
+    pub(crate) prepare: Box<dyn FnMut()>,
+    /// Runs so many polls.
+    pub(crate) polls: Box<dyn FnMut(u32)>,
+    /// Runs after each timed stretch of so many polls: did the row do what it was timed for?
+    pub(crate) check: Box<dyn FnMut(u32)>,
+}
+
+/// The index of the row that the others are compared with.
+pub(crate) const BARE: usize = 0;
+
+pub(crate) fn all() -> Vec<Row> {
+    let recorder = Arc::new(Recorder::new(Capacity {
+        records: 1 << 14,
+        spans: 1 << 17,
+    }));
+    recorder.attach();
+    vec![
+        simple("bare", "bare work", bare),
+        simple("tsc", "two TSC reads", two_tsc_reads),
+        probe(
+            "probe",
+            "poll-probe, minimal",
+            Mode::Minimal,
+            &recorder,
+            one_child,
+        ),
+        probe(
+            "children",
+            "poll-probe, per child (7 children, 1.2 iterations)",
+            Mode::Children,
+            &recorder,
+            seven_children,
+        ),
+        probe("off", "poll-probe, off", Mode::Off, &recorder, one_child),
+        instant_and_histogram(),
+        task_monitor(),
+        tracing(),
+    ]
+}
+
+#[inline(never)]
+pub(crate) fn work(x: &mut u64) {
+    *x = black_box(*x)
+        .wrapping_mul(6_364_136_223_846_793_005)
+        .wrapping_add(1);
+}
+
+fn simple(key: &'static str, name: &'static str, polls: impl FnMut(u32) + 'static) -> Row {
+    Row {
+        key,
+        name,
+        prepare: Box::new(|| {}),
+        polls: Box::new(polls),
+        check: Box::new(|_| {}),
+    }
+}
+
+fn bare(polls: u32) {
+    let mut x = 1;
+    for _ in 0..polls {
+        work(&mut x);
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code, reason = "the yardstick is the bare instruction")]
+fn two_tsc_reads(polls: u32) {
+    // SAFETY: every x86-64 has the instruction.
+    let tsc = || unsafe { std::arch::x86_64::_rdtsc() };
+    let mut x = 1;
+    for _ in 0..polls {
+        let start = tsc();
+        work(&mut x);
+        black_box(tsc() - start);
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn two_tsc_reads(polls: u32) {
+    let clock = quanta::Clock::new();
+    let mut x = 1;
+    for _ in 0..polls {
+        let start = clock.raw();
+        work(&mut x);
+        black_box(clock.raw() - start);
+    }
+}
+
+fn probe(
+    key: &'static str,
+    name: &'static str,
+    mode: Mode,
+    recorder: &Arc<Recorder>,
+    poll: fn(u32),
+) -> Row {
+    let recorder = Arc::clone(recorder);
+    let variant = Variant {
+        budgets: Budgets::NONE,
+        mode,
+    };
+    Row {
+        key,
+        name,
+        prepare: Box::new(move || {
+            variant.install();
+        }),
+        polls: Box::new(poll),
+        check: Box::new(move |polls| {
+            let drained = recorder.drain(|record| assert_eq!(record.children_lost, 0));
+            let expected = if mode == Mode::Off { 0 } else { polls };
+            assert_eq!(drained.records, expected.into());
+        }),
+    }
+}
+
+/// The marks of a poll function with one child, one iteration a poll.
+fn one_child(polls: u32) {
+    let cx = &mut Context::from_waker(Waker::noop());
+    let mut x = 1;
+    for _ in 0..polls {
+        let mut probe = Invocation::enter(Site::Connection, &["work"]);
+        if probe.iterate(cx).is_ready() {
+            probe.child(0);
+            work(&mut x);
+            probe.own();
+            probe.pending();
+        }
+    }
+}
+
+/// The marks of libp2p-swarm's connection: seven children, and every fifth poll goes round twice.
+fn seven_children(polls: u32) {
+    let cx = &mut Context::from_waker(Waker::noop());
+    let mut x = 1;
+    for poll in 0..polls {
+        let mut probe = Invocation::enter(Site::Connection, &["a", "b", "c", "d", "e", "f", "g"]);
+        for iteration in 0..if poll % 5 == 0 { 2 } else { 1 } {
+            if probe.iterate(cx).is_pending() {
+                break;
+            }
+            for child in 0..7 {
+                probe.child(child);
+                if child == 0 && iteration == 0 {
+                    work(&mut x);
+                }
+            }
+            probe.own();
+        }
+        probe.pending();
+    }
+}
+
+fn histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, 60_000_000_000, 3).unwrap()
+}
+
+fn instant_and_histogram() -> Row {
+    let mut durations = histogram();
+    simple("instant", "std Instant ×2 + histogram", move |polls| {
+        let mut x = 1;
+        for _ in 0..polls {
+            let start = Instant::now();
+            work(&mut x);
+            durations.saturating_record(start.elapsed().as_nanos() as u64);
+        }
+    })
+}
+
+fn task_monitor() -> Row {
+    struct Working(u64);
+    impl Future for Working {
+        type Output = ();
+        fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+            work(&mut self.0);
+            Poll::Pending
+        }
+    }
+    let mut task = Box::pin(tokio_metrics::TaskMonitor::new().instrument(Working(1)));
+    simple("task_monitor", "tokio_metrics::TaskMonitor", move |polls| {
+        let cx = &mut Context::from_waker(Waker::noop());
+        for _ in 0..polls {
+            assert!(task.as_mut().poll(cx).is_pending());
+        }
+    })
+}
+
+fn tracing() -> Row {
+    tracing_layer::install();
+    simple("tracing", "tracing span + two timing layers", |polls| {
+        let mut x = 1;
+        for _ in 0..polls {
+            tracing_layer::spanned(&mut x);
+        }
+    })
+}

@@ -1,0 +1,174 @@
+//! Which variant is in force. Switching is one atomic store; reading is one load.
+#![allow(
+    unsafe_code,
+    reason = "a pointer to a leaked, immutable value; a lock or a counter would cost the hot path"
+)]
+
+use std::{
+    iter,
+    sync::{
+        Mutex, OnceLock, PoisonError,
+        atomic::{AtomicPtr, Ordering},
+    },
+    time::Duration,
+};
+
+use quanta::Clock;
+
+use crate::{Budget, Budgets, Limit, Site, Wake};
+
+/// What is recorded of an invocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Mode {
+    /// Nothing. Budgets hold all the same.
+    #[default]
+    Off,
+    /// Start, duration, iterations, the longest iteration and the outcome.
+    Minimal,
+    /// That, and every poll of every child. Costs a clock reading a child.
+    Children,
+}
+
+/// A state of the whole process: how much work its sites may do and what is recorded of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Variant {
+    /// The bounds.
+    pub budgets: Budgets,
+    /// The recording.
+    pub mode: Mode,
+}
+
+/// Names an installed variant in the records. The same variant always has the same id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct VariantId(pub(crate) u16);
+
+impl Variant {
+    const INITIAL: Variant = Variant {
+        budgets: Budgets::NONE,
+        mode: Mode::Off,
+    };
+
+    /// Puts this variant in force for every invocation that begins from now on, in any thread.
+    ///
+    /// Each distinct variant takes a few hundred bytes for the rest of the process.
+    pub fn install(self) -> VariantId {
+        let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = iter::once(&INITIAL).chain(installed.iter().copied());
+        let active = known
+            .find(|active| active.variant == self)
+            .unwrap_or_else(|| {
+                let id = u16::try_from(installed.len() + 1)
+                    .expect("no process compares 65,535 variants");
+                let active: &'static Active = Box::leak(Box::new(Active::new(VariantId(id), self)));
+                installed.push(active);
+                active
+            });
+        ACTIVE.store(std::ptr::from_ref(active).cast_mut(), Ordering::Release);
+        active.id
+    }
+}
+
+/// A variant as the hot path reads it.
+pub(crate) struct Active {
+    pub(crate) id: VariantId,
+    pub(crate) mode: Mode,
+    /// Absent only where nothing needs the time, which is in the initial variant.
+    clock: Option<Clock>,
+    bounds: [Bound; Site::ALL.len()],
+    variant: Variant,
+}
+
+/// The bound at one site; the largest values where there is none.
+#[derive(Clone, Copy)]
+pub(crate) struct Bound {
+    pub(crate) iterations: u32,
+    pub(crate) ticks: u64,
+    pub(crate) coop: bool,
+    pub(crate) wake: Wake,
+    /// Whether an invocation of this site has to read the clock.
+    pub(crate) timed: bool,
+}
+
+impl Bound {
+    const NONE: Bound = Bound {
+        iterations: u32::MAX,
+        ticks: u64::MAX,
+        coop: false,
+        wake: Wake::Immediate,
+        timed: false,
+    };
+
+    fn new(budget: Option<Budget>, mode: Mode) -> Bound {
+        let mut bound = Bound {
+            timed: mode != Mode::Off,
+            ..Bound::NONE
+        };
+        if let Some(Budget { limit, wake }) = budget {
+            bound.wake = wake;
+            match limit {
+                Limit::Count(count) => bound.iterations = count.get(),
+                Limit::Coop => bound.coop = true,
+                Limit::Time(time) => {
+                    bound.ticks = ticks_in(time);
+                    bound.timed = true;
+                }
+            }
+        }
+        bound
+    }
+}
+
+impl Active {
+    fn new(id: VariantId, variant: Variant) -> Active {
+        Active {
+            id,
+            mode: variant.mode,
+            clock: Some(clock().clone()),
+            bounds: Site::ALL.map(|site| Bound::new(variant.budgets.at(site), variant.mode)),
+            variant,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn bound(&self, site: Site) -> &Bound {
+        &self.bounds[site as usize]
+    }
+
+    #[inline]
+    pub(crate) fn ticks(&self) -> u64 {
+        self.clock.as_ref().map_or(0, Clock::raw)
+    }
+}
+
+static INITIAL: Active = Active {
+    id: VariantId(0),
+    mode: Mode::Off,
+    clock: None,
+    bounds: [Bound::NONE; Site::ALL.len()],
+    variant: Variant::INITIAL,
+};
+
+static ACTIVE: AtomicPtr<Active> = AtomicPtr::new(std::ptr::from_ref(&INITIAL).cast_mut());
+
+/// Every variant that was ever in force but the initial one, in the order of their ids.
+static INSTALLED: Mutex<Vec<&'static Active>> = Mutex::new(Vec::new());
+
+/// The variant in force. An invocation asks once, at its start, and keeps the answer.
+#[inline]
+pub(crate) fn active() -> &'static Active {
+    // SAFETY: the pointer is only ever set to `INITIAL` or to a leaked box, neither of which is
+    // written to or freed. Release and acquire make the box's content visible with the pointer.
+    unsafe { &*ACTIVE.load(Ordering::Acquire) }
+}
+
+/// The clock of the whole process, calibrated once, so that all records share one scale.
+pub(crate) fn clock() -> &'static Clock {
+    static CLOCK: OnceLock<Clock> = OnceLock::new();
+    CLOCK.get_or_init(Clock::new)
+}
+
+fn ticks_in(time: Duration) -> u64 {
+    const SPAN: u64 = 1 << 40;
+    let ns_per_tick = clock().delta_as_nanos(0, SPAN) as f64 / SPAN as f64;
+    (time.as_nanos() as f64 / ns_per_tick).max(1.0) as u64
+}

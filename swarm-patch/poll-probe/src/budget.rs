@@ -1,0 +1,70 @@
+use std::{num::NonZeroU32, time::Duration};
+
+use crate::Site;
+
+/// How much work one invocation may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Limit {
+    /// At most so many iterations of the site's loop.
+    Count(NonZeroU32),
+    /// No further iteration once so much time has passed. The first always runs.
+    Time(Duration),
+    /// Tokio's own cooperative budget, shared with every tokio resource that the task polls: an
+    /// iteration after the first costs one unit, and without a unit left there is none.
+    Coop,
+}
+
+/// How a task that ran out of budget asks to be polled again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Wake {
+    /// `wake_by_ref`: the task goes back onto the run queue at once, where it may be polled again
+    /// before the runtime looks at timers and I/O.
+    #[default]
+    Immediate,
+    /// As `tokio::task::yield_now` does: the runtime wakes the task after it ran what was ready and
+    /// drove timers and I/O. Outside a tokio runtime there is nobody to defer to, and the wake is
+    /// immediate.
+    Deferred,
+}
+
+/// The bound at one site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Budget {
+    /// When to stop.
+    pub limit: Limit,
+    /// How to go on. The wake of [`Limit::Coop`] is tokio's, hence always deferred.
+    pub wake: Wake,
+}
+
+/// The bounds of a whole process. The default has none.
+///
+/// Its text form is `none`, or `SITE=LIMIT[/WAKE]` joined by commas: `connection=8`,
+/// `connection=50us`, `muxer=4/deferred`, `connection=8,muxer=2`, `task=coop`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Budgets {
+    /// Bounds the loop of one connection's poll function.
+    pub connection: Option<Budget>,
+    /// Bounds the loop of the multiplexer's poll function.
+    pub muxer: Option<Budget>,
+    /// Bounds the events that a connection's task handles in one poll by the runtime.
+    pub task: Option<Budget>,
+}
+
+impl Budgets {
+    /// No bound anywhere.
+    pub const NONE: Budgets = Budgets {
+        connection: None,
+        muxer: None,
+        task: None,
+    };
+
+    /// The bound at `site`, if there is one.
+    pub fn at(&self, site: Site) -> Option<Budget> {
+        match site {
+            Site::Connection => self.connection,
+            Site::Muxer => self.muxer,
+            Site::Task => self.task,
+            Site::Swarm => None,
+        }
+    }
+}

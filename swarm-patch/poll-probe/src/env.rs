@@ -1,0 +1,30 @@
+//! Budgets from the environment, for a program that is not to be changed.
+#![allow(
+    unsafe_code,
+    reason = "code before `main`; it reads one variable and installs one variant"
+)]
+
+use crate::{Budgets, Mode, Variant};
+
+/// The variable read.
+const POLL_BUDGET: &str = "POLL_BUDGET";
+
+#[ctor::ctor(unsafe)]
+fn install() {
+    let Some(text) = std::env::var_os(POLL_BUDGET) else {
+        return;
+    };
+    match text.to_string_lossy().parse::<Budgets>() {
+        Ok(budgets) => {
+            Variant {
+                budgets,
+                mode: Mode::Off,
+            }
+            .install();
+        }
+        Err(error) => {
+            eprintln!("error: {POLL_BUDGET}: {error}");
+            std::process::exit(2);
+        }
+    }
+}

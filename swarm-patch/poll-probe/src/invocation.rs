@@ -1,0 +1,244 @@
+//! The hot path. Everything that an instrumented poll function pays is in this file, in
+//! [`active`](crate::active::active) and in [`store`](crate::ring::store). It leaves out only what
+//! the caller's own call costs.
+
+use std::task::{Context, Poll, ready};
+
+use crate::{
+    Mode, Outcome, Site,
+    active::{Active, active},
+    record::{NO_CHILD, RawRecord, RawSpan},
+    ring, wake,
+};
+
+/// One invocation of a poll function, from its creation to its drop.
+///
+/// ```
+/// use std::task::{Context, Poll};
+/// use poll_probe::{Invocation, Site};
+///
+/// struct Connection { frames: Vec<u8> }
+///
+/// impl Connection {
+///     fn poll_frame(&mut self, _cx: &mut Context<'_>) -> Poll<Option<u8>> {
+///         Poll::Ready(self.frames.pop())
+///     }
+///
+///     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+///         let mut probe = Invocation::enter(Site::Connection, &["poll_frame"]);
+///         loop {
+///             if probe.iterate(cx).is_pending() {
+///                 return Poll::Pending; // The budget is spent, and a wake is arranged.
+///             }
+///             probe.child(0);
+///             match self.poll_frame(cx) {
+///                 Poll::Ready(Some(_frame)) => {
+///                     probe.own();
+///                     continue;
+///                 }
+///                 Poll::Ready(None) => return Poll::Ready(()),
+///                 Poll::Pending => {}
+///             }
+///             probe.pending();
+///             return Poll::Pending;
+///         }
+///     }
+/// }
+/// # let cx = &mut Context::from_waker(std::task::Waker::noop());
+/// # assert!(Connection { frames: vec![1, 2] }.poll(cx).is_ready());
+/// ```
+#[must_use = "an invocation ends when it is dropped"]
+pub struct Invocation {
+    active: &'static Active,
+    children: &'static [&'static str],
+    start: u64,
+    iteration_start: u64,
+    longest_iteration: u64,
+    iterations: u32,
+    site: Site,
+    outcome: Outcome,
+    open_child: u8,
+    longest_child: u8,
+    child_start: u64,
+    longest_child_ticks: u64,
+    spans: u16,
+    spans_lost: u16,
+}
+
+impl Invocation {
+    /// Begins an invocation of `site`, whose children are known by their index in `children`.
+    #[inline]
+    pub fn enter(site: Site, children: &'static [&'static str]) -> Self {
+        let active = active();
+        let start = if active.bound(site).timed {
+            active.ticks()
+        } else {
+            0
+        };
+        Invocation {
+            active,
+            children,
+            start,
+            iteration_start: start,
+            longest_iteration: 0,
+            iterations: 0,
+            site,
+            outcome: Outcome::Ready,
+            open_child: NO_CHILD,
+            longest_child: NO_CHILD,
+            child_start: 0,
+            longest_child_ticks: 0,
+            spans: 0,
+            spans_lost: 0,
+        }
+    }
+
+    /// Begins an iteration, at the top of the loop. `Pending` means that the budget is spent and
+    /// the wake arranged: return it.
+    #[inline]
+    pub fn iterate(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.iterations > 0 {
+            return self.iterate_again(cx);
+        }
+        if self.active.bound(self.site).coop && wake::poll_coop_unit(cx).is_pending() {
+            self.outcome = Outcome::Yielded;
+            return Poll::Pending;
+        }
+        self.iterations = 1;
+        Poll::Ready(())
+    }
+
+    /// An iteration after the first, for which alone there are bounds: the one before it made
+    /// progress, or the loop would have ended.
+    #[inline]
+    fn iterate_again(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let bound = self.active.bound(self.site);
+        let mut elapsed = 0;
+        if bound.timed {
+            let now = self.active.ticks();
+            elapsed = now.saturating_sub(self.start);
+            self.end_iteration(now);
+            self.iteration_start = now;
+        }
+        if self.iterations >= bound.iterations || elapsed >= bound.ticks {
+            self.outcome = Outcome::Yielded;
+            wake::wake(bound.wake, cx);
+            return Poll::Pending;
+        }
+        if bound.coop {
+            // Set before the wake is tokio's to arrange, and taken back if there is none.
+            self.outcome = Outcome::Yielded;
+            ready!(wake::take_coop_unit(cx));
+            self.outcome = Outcome::Ready;
+        }
+        self.iterations += 1;
+        Poll::Ready(())
+    }
+
+    /// From here on the time is the child's, until the next mark.
+    #[inline]
+    pub fn child(&mut self, child: u8) {
+        if self.active.mode == Mode::Children {
+            let now = self.active.ticks();
+            self.end_child(now);
+            self.open_child = child;
+            self.child_start = now;
+        }
+    }
+
+    /// From here on the time is the poll function's own.
+    #[inline]
+    pub fn own(&mut self) {
+        if self.open_child != NO_CHILD {
+            self.end_child(self.active.ticks());
+        }
+    }
+
+    /// The poll function is about to return `Pending` of its own accord.
+    #[inline]
+    pub fn pending(&mut self) {
+        self.outcome = Outcome::Pending;
+    }
+
+    /// The first iteration began before this invocation, which resumes it.
+    #[inline]
+    pub(crate) fn resume_iteration(&mut self) {
+        self.iterations = 1;
+    }
+
+    #[inline]
+    pub(crate) fn has_yielded(&self) -> bool {
+        self.outcome == Outcome::Yielded
+    }
+
+    #[inline]
+    fn end_iteration(&mut self, now: u64) {
+        self.end_child(now);
+        let ticks = now.saturating_sub(self.iteration_start);
+        self.longest_iteration = self.longest_iteration.max(ticks);
+    }
+
+    #[inline]
+    fn end_child(&mut self, now: u64) {
+        if self.open_child != NO_CHILD {
+            self.store_child(now);
+        }
+    }
+
+    fn store_child(&mut self, now: u64) {
+        let child = std::mem::replace(&mut self.open_child, NO_CHILD);
+        let ticks = now.saturating_sub(self.child_start);
+        if self.longest_child == NO_CHILD || ticks > self.longest_child_ticks {
+            self.longest_child = child;
+            self.longest_child_ticks = ticks;
+        }
+        let stored = self.spans < u16::MAX
+            && ring::store_span(RawSpan {
+                invocation: self.start,
+                offset: self.child_start.saturating_sub(self.start),
+                ticks: saturate(ticks),
+                iteration: self.iterations,
+                site: self.site,
+                child,
+            });
+        if stored {
+            self.spans += 1;
+        } else {
+            self.spans_lost = self.spans_lost.saturating_add(1);
+        }
+    }
+
+    #[inline]
+    fn finish(&mut self) {
+        let end = self.active.ticks();
+        self.end_iteration(end);
+        ring::store(RawRecord {
+            start: self.start,
+            ticks: end.saturating_sub(self.start),
+            longest_iteration: self.longest_iteration,
+            children: self.children,
+            iterations: self.iterations,
+            longest_child_ticks: saturate(self.longest_child_ticks),
+            variant: self.active.id,
+            spans: self.spans,
+            spans_lost: self.spans_lost,
+            longest_child: self.longest_child,
+            site: self.site,
+            outcome: self.outcome,
+        });
+    }
+}
+
+impl Drop for Invocation {
+    #[inline]
+    fn drop(&mut self) {
+        if self.active.mode != Mode::Off {
+            self.finish();
+        }
+    }
+}
+
+#[inline]
+fn saturate(ticks: u64) -> u32 {
+    u32::try_from(ticks).unwrap_or(u32::MAX)
+}

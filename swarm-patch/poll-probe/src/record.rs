@@ -1,0 +1,98 @@
+use crate::{Site, VariantId};
+
+/// How an invocation ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Outcome {
+    /// It returned a value.
+    Ready,
+    /// It waits for something.
+    Pending,
+    /// Its budget was spent. It asked to be polled again.
+    Yielded,
+}
+
+/// One finished invocation, in nanoseconds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Record<'a> {
+    /// Which poll function.
+    pub site: Site,
+    /// The variant in force when the invocation began.
+    pub variant: VariantId,
+    /// The thread, numbered in the order in which threads were attached to the recorder.
+    pub thread: usize,
+    /// When it began, counted from the creation of the recorder.
+    pub start_ns: u64,
+    /// How long it took.
+    pub duration_ns: u64,
+    /// How often its loop was entered.
+    pub iterations: u32,
+    /// How long the longest iteration took.
+    pub longest_iteration_ns: u64,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The child whose poll took longest, in [`Mode::Children`](crate::Mode::Children) and if any
+    /// child was polled.
+    pub longest_child: Option<LongestChild>,
+    /// Every poll of a child in the order they began. Empty in other modes.
+    pub children: &'a [ChildPoll],
+    /// Polls of children that found the buffer full.
+    pub children_lost: u16,
+}
+
+/// The longest poll of a child within an invocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LongestChild {
+    /// The child's name.
+    pub child: &'static str,
+    /// How long the poll took.
+    pub duration_ns: u64,
+}
+
+/// One poll of a child within an invocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChildPoll {
+    /// The child's name.
+    pub child: &'static str,
+    /// The iteration of the loop that polled it, from 1.
+    pub iteration: u32,
+    /// When it began, counted from the start of the invocation.
+    pub offset_ns: u64,
+    /// How long it took.
+    pub duration_ns: u64,
+}
+
+/// No child, where an index is expected.
+pub(crate) const NO_CHILD: u8 = u8::MAX;
+
+/// One finished invocation as the hot path stores it, in clock ticks.
+#[derive(Clone, Copy)]
+pub(crate) struct RawRecord {
+    pub(crate) start: u64,
+    pub(crate) ticks: u64,
+    pub(crate) longest_iteration: u64,
+    pub(crate) children: &'static [&'static str],
+    pub(crate) iterations: u32,
+    /// Saturates after more than a second.
+    pub(crate) longest_child_ticks: u32,
+    pub(crate) variant: VariantId,
+    pub(crate) spans: u16,
+    pub(crate) spans_lost: u16,
+    pub(crate) longest_child: u8,
+    pub(crate) site: Site,
+    pub(crate) outcome: Outcome,
+}
+
+/// One poll of a child as the hot path stores it. `invocation` is the start of the invocation that
+/// it belongs to, which within a thread and a site names it.
+#[derive(Clone, Copy)]
+pub(crate) struct RawSpan {
+    pub(crate) invocation: u64,
+    pub(crate) offset: u64,
+    /// Saturates after more than a second.
+    pub(crate) ticks: u32,
+    pub(crate) iteration: u32,
+    pub(crate) site: Site,
+    pub(crate) child: u8,
+}

@@ -1,0 +1,126 @@
+//! The buffers of one thread: filled by its invocations, emptied by a [`Recorder`](crate::Recorder).
+
+use std::{
+    cell::RefCell,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use rtrb::{Consumer, Producer, RingBuffer};
+
+use crate::{
+    Capacity, Outcome, Site, VariantId,
+    record::{NO_CHILD, RawRecord, RawSpan},
+};
+
+/// Counts a site.
+pub(crate) type PerSite = [AtomicU64; Site::ALL.len()];
+
+pub(crate) const fn no_counts() -> PerSite {
+    [const { AtomicU64::new(0) }; Site::ALL.len()]
+}
+
+/// The filling side.
+pub(crate) struct Filling {
+    records: Producer<RawRecord>,
+    spans: Producer<RawSpan>,
+    lost: Arc<PerSite>,
+}
+
+/// The emptying side.
+pub(crate) struct Emptying {
+    pub(crate) records: Consumer<RawRecord>,
+    pub(crate) spans: Consumer<RawSpan>,
+    pub(crate) lost: Arc<PerSite>,
+}
+
+thread_local! {
+    static FILLING: RefCell<Option<Filling>> = const { RefCell::new(None) };
+}
+
+/// Invocations on threads that no recorder is attached to.
+pub(crate) static UNATTACHED: PerSite = no_counts();
+
+/// Gives the current thread buffers, in place of any it had.
+pub(crate) fn attach(capacity: Capacity) -> Emptying {
+    let (records, emptying_records) = resident(capacity.records, BLANK_RECORD);
+    let (spans, emptying_spans) = resident(capacity.spans, BLANK_SPAN);
+    let lost = Arc::new(no_counts());
+    let filling = Filling {
+        records,
+        spans,
+        lost: Arc::clone(&lost),
+    };
+    FILLING.with(|slot| *slot.borrow_mut() = Some(filling));
+    Emptying {
+        records: emptying_records,
+        spans: emptying_spans,
+        lost,
+    }
+}
+
+/// A ring whose every page was written once, so that no invocation pays for a page fault.
+fn resident<T: Copy>(capacity: usize, blank: T) -> (Producer<T>, Consumer<T>) {
+    let (mut filling, mut emptying) = RingBuffer::new(capacity);
+    while filling.push(blank).is_ok() {}
+    while emptying.pop().is_ok() {}
+    (filling, emptying)
+}
+
+const BLANK_RECORD: RawRecord = RawRecord {
+    start: 0,
+    ticks: 0,
+    longest_iteration: 0,
+    children: &[],
+    iterations: 0,
+    longest_child_ticks: 0,
+    variant: VariantId(0),
+    spans: 0,
+    spans_lost: 0,
+    longest_child: NO_CHILD,
+    site: Site::Connection,
+    outcome: Outcome::Ready,
+};
+
+const BLANK_SPAN: RawSpan = RawSpan {
+    invocation: 0,
+    offset: 0,
+    ticks: 0,
+    iteration: 0,
+    site: Site::Connection,
+    child: NO_CHILD,
+};
+
+/// Stores a record, or counts it as lost.
+#[inline]
+pub(crate) fn store(record: RawRecord) {
+    let attached = with_filling(|filling| {
+        if filling.records.push(record).is_err() {
+            count(&filling.lost, record.site);
+        }
+    });
+    if attached.is_none() {
+        count(&UNATTACHED, record.site);
+    }
+}
+
+/// Stores a child's poll, or returns false.
+#[inline]
+pub(crate) fn store_span(span: RawSpan) -> bool {
+    with_filling(|filling| filling.spans.push(span).is_ok()).unwrap_or(false)
+}
+
+#[inline]
+fn with_filling<T>(f: impl FnOnce(&mut Filling) -> T) -> Option<T> {
+    FILLING
+        .try_with(|slot| slot.borrow_mut().as_mut().map(f))
+        .ok()
+        .flatten()
+}
+
+#[cold]
+fn count(counts: &PerSite, site: Site) {
+    counts[site as usize].fetch_add(1, Ordering::Relaxed);
+}
