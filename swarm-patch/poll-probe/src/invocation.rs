@@ -146,6 +146,15 @@ impl Invocation {
         }
     }
 
+    /// As [`child`](Self::child), and false: the guard of a match arm that is never taken and marks
+    /// what the next one begins with.
+    #[inline]
+    #[must_use]
+    pub fn child_at_arm(&mut self, child: u8) -> bool {
+        self.child(child);
+        false
+    }
+
     /// From here on the time is the poll function's own.
     #[inline]
     pub fn own(&mut self) {

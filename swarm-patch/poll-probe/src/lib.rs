@@ -56,5 +56,5 @@ pub use invocation::Invocation;
 pub use record::{ChildPoll, LongestChild, Outcome, Record};
 pub use recorder::{Capacity, Drained, Recorder, unattached};
 pub use site::Site;
-pub use task::{Instrumented, Probe, iterate, poll_fn_child};
+pub use task::{Instrumented, PollFnChild, Probe, iterate, poll_fn_child};
 pub use text::{BUDGET_FORMS, ParseBudgetsError};

@@ -128,14 +128,30 @@ pub async fn iterate() {
 }
 
 /// `std::future::poll_fn` whose calls are polls of child 0 of the [`Instrumented`] future around.
-pub fn poll_fn_child<T, F>(mut f: F) -> impl Future<Output = T> + Unpin
+pub fn poll_fn_child<T, F>(f: F) -> PollFnChild<F>
+where
+    F: FnMut(&mut Context<'_>) -> Poll<T>,
+{
+    PollFnChild { f }
+}
+
+/// What [`poll_fn_child`] returns. A type with a name, because the compiler has to see that its drop
+/// does nothing with what the closure borrows.
+#[must_use = "futures do nothing unless polled"]
+pub struct PollFnChild<F> {
+    f: F,
+}
+
+impl<T, F> Future for PollFnChild<F>
 where
     F: FnMut(&mut Context<'_>) -> Poll<T> + Unpin,
 {
-    std::future::poll_fn(move |cx| {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
         with_current(|invocation| invocation.child(0));
-        let polled = f(cx);
+        let polled = (self.f)(cx);
         with_current(Invocation::own);
         polled
-    })
+    }
 }

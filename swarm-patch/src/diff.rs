@@ -1,0 +1,56 @@
+//! Unified diffs.
+
+use similar::TextDiff;
+
+use crate::{crate_source::CrateSource, graft::GraftedFile};
+
+/// From which folder a diff applies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Layout {
+    /// The folder that the crates lie in as NAME-VERSION, which is how cargo unpacks them.
+    Registry,
+    /// The crate's own folder.
+    Crate,
+    /// The root of upstream's repository.
+    Repository,
+}
+
+impl Layout {
+    /// What comes before a crate's own paths.
+    pub fn prefix(self, source: &CrateSource) -> String {
+        match self {
+            Layout::Registry => format!("{}-{}/", source.name, source.version),
+            Layout::Crate => String::new(),
+            Layout::Repository => format!("{}/", repository_folder(&source.name)),
+        }
+    }
+}
+
+/// Where a package lies in its repository.
+fn repository_folder(package: &str) -> &str {
+    match package {
+        "libp2p-swarm" => "swarm",
+        other => other,
+    }
+}
+
+/// The changes to one crate.
+pub fn unified(source: &CrateSource, files: &[GraftedFile], layout: Layout) -> String {
+    let prefix = layout.prefix(source);
+    files
+        .iter()
+        .map(|file| {
+            let path = format!("{prefix}{}", file.file);
+            one(&path, &file.original, &file.grafted())
+        })
+        .collect()
+}
+
+/// The change to one file.
+fn one(path: &str, before: &str, after: &str) -> String {
+    TextDiff::from_lines(before, after)
+        .unified_diff()
+        .context_radius(3)
+        .header(&format!("a/{path}"), &format!("b/{path}"))
+        .to_string()
+}

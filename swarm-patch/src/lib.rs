@@ -1,0 +1,26 @@
+//! Takes pristine sources of libp2p-swarm and yamux and grafts a poll probe with work budgets onto
+//! them, by inserting lines. No line of the original is changed, moved or removed.
+//!
+//! The way of a source through this crate: [`pristine`] has cargo find it, [`sites`] says which
+//! functions are of interest, [`locate`] finds them in the syntax tree, [`poll_site`] and
+//! [`task_site`] decide on the lines, [`graft`] inserts them, and [`package`] writes the result
+//! where the packages `libp2p-swarm` and `yamux` of this workspace compile it from.
+
+pub mod crate_source;
+pub mod error;
+pub mod graft;
+pub mod insertion;
+pub mod locate;
+pub mod package;
+pub mod poll_site;
+pub mod pristine;
+pub mod sites;
+pub mod task_site;
+mod text;
+
+#[cfg(feature = "cli")]
+pub mod budget_patch;
+#[cfg(feature = "cli")]
+pub mod checkout;
+#[cfg(feature = "cli")]
+pub mod diff;

@@ -1,0 +1,86 @@
+//! Which functions of which crates are instrumented.
+
+/// A function to look for.
+#[derive(Clone, Copy, Debug)]
+pub struct SiteSpec {
+    /// The site's name in [`poll_probe`](https://docs.rs), as a variant of `Site`.
+    pub site: &'static str,
+    /// The package it is in.
+    pub package: &'static str,
+    /// The file, relative to the package.
+    pub file: &'static str,
+    /// The type whose inherent function it is; absent for a free function.
+    pub owner: Option<&'static str>,
+    /// The function's name.
+    pub function: &'static str,
+    /// How it loops.
+    pub shape: Shape,
+}
+
+/// How a function loops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// A poll function: takes a context, returns a `Poll`.
+    Poll,
+    /// An `async` function, driven by the runtime as a task.
+    Task,
+}
+
+impl SiteSpec {
+    /// `Type::function`, or `function`.
+    pub fn function_path(&self) -> String {
+        match self.owner {
+            Some(owner) => format!("{owner}::{}", self.function),
+            None => self.function.to_owned(),
+        }
+    }
+
+    /// The site's name in files and on command lines.
+    pub fn name(&self) -> String {
+        self.site.to_lowercase()
+    }
+}
+
+/// Every instrumented function.
+pub const SITES: [SiteSpec; 4] = [
+    SiteSpec {
+        site: "Connection",
+        package: "libp2p-swarm",
+        file: "src/connection.rs",
+        owner: Some("Connection"),
+        function: "poll",
+        shape: Shape::Poll,
+    },
+    SiteSpec {
+        site: "Swarm",
+        package: "libp2p-swarm",
+        file: "src/lib.rs",
+        owner: Some("Swarm"),
+        function: "poll_next_event",
+        shape: Shape::Poll,
+    },
+    SiteSpec {
+        site: "Task",
+        package: "libp2p-swarm",
+        file: "src/connection/pool/task.rs",
+        owner: None,
+        function: "new_for_established_connection",
+        shape: Shape::Task,
+    },
+    SiteSpec {
+        site: "Muxer",
+        package: "yamux",
+        file: "src/connection.rs",
+        owner: Some("Active"),
+        function: "poll",
+        shape: Shape::Poll,
+    },
+];
+
+/// The packages that have sites.
+pub const PACKAGES: [&str; 2] = ["libp2p-swarm", "yamux"];
+
+/// The sites of one package.
+pub fn sites_of(package: &str) -> impl Iterator<Item = &'static SiteSpec> {
+    SITES.iter().filter(move |spec| spec.package == package)
+}
