@@ -5,3 +5,12 @@
 #![forbid(unsafe_code)]
 
 include!(concat!(env!("OUT_DIR"), "/src/lib.rs"));
+
+/// Upstream's own unit tests, which come along with its sources, once more under budgets.
+#[cfg(test)]
+mod under_budgets {
+    #[test]
+    fn passes_under_budgets() {
+        quickcheck::passes_under_budgets(&[]);
+    }
+}

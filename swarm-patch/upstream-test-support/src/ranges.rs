@@ -1,0 +1,19 @@
+use std::ops::Range;
+
+use quickcheck::{Arbitrary, Gen};
+use rand::{RngExt, SeedableRng, distr::uniform::SampleUniform, rngs::StdRng};
+
+/// Values from a range.
+pub trait GenRange {
+    /// A value from `range`, each as likely as any other.
+    fn gen_range<T: SampleUniform + PartialOrd>(&mut self, range: Range<T>) -> T;
+}
+
+impl GenRange for Gen {
+    fn gen_range<T: SampleUniform + PartialOrd>(&mut self, range: Range<T>) -> T {
+        // The generator keeps its source of randomness to itself, but gives out seeds.
+        let mut seed = <StdRng as SeedableRng>::Seed::default();
+        seed.iter_mut().for_each(|byte| *byte = u8::arbitrary(self));
+        StdRng::from_seed(seed).random_range(range)
+    }
+}

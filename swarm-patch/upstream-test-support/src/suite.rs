@@ -1,0 +1,117 @@
+//! Runs a test binary again under budgets.
+
+use std::{
+    collections::BTreeSet,
+    env,
+    process::{Command, Output},
+    task::{Context, Waker},
+};
+
+use poll_probe::{Budget, Budgets, Invocation, Limit, Site};
+
+/// A test that counts what one poll does, so that a budget changes its result by design.
+#[derive(Clone, Copy, Debug)]
+pub struct Excluded {
+    /// The test's name, as the test binary lists it.
+    pub test: &'static str,
+    /// Why it does not.
+    pub reason: &'static str,
+}
+
+/// The budgets, each at every site at once.
+const BUDGETS: [&str; 4] = [
+    "connection=1,muxer=1,task=1",
+    "connection=1/deferred,muxer=1/deferred,task=1/deferred",
+    "connection=2,muxer=2,task=2",
+    "connection=8,muxer=8,task=8",
+];
+
+const POLL_BUDGET: &str = "POLL_BUDGET";
+
+/// Runs every test of the binary that this is called from again, in a process of its own for each
+/// budget, and panics unless all pass but those `excluded`.
+///
+/// The binary must run the budgets of the environment variable `POLL_BUDGET`, which it does if
+/// `poll-probe` is built with its feature `env`.
+pub fn passes_under_budgets(excluded: &[Excluded]) {
+    if let Ok(budgets) = env::var(POLL_BUDGET) {
+        return assert_in_force(&budgets); // This is one of the processes started below.
+    }
+    let listed = tests();
+    for exclusion in excluded {
+        assert!(
+            listed.contains(exclusion.test),
+            "there is no test {} to exclude",
+            exclusion.test
+        );
+    }
+    let passed = listed.len() - excluded.len();
+    for budgets in BUDGETS {
+        let mut command = this_binary();
+        command.env(POLL_BUDGET, budgets).env("RUST_BACKTRACE", "0");
+        command.args(
+            excluded
+                .iter()
+                .flat_map(|exclusion| ["--skip", exclusion.test]),
+        );
+        let output = run(&mut command);
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(
+            output.status.success() && text.contains(&format!("test result: ok. {passed} passed")),
+            "under {budgets}: {}, where {passed} tests should have passed\n{text}\n{}",
+            output.status,
+            String::from_utf8_lossy(&output.stderr)
+        );
+        println!("{budgets}: {passed} passed");
+    }
+    for exclusion in excluded {
+        println!(
+            "skipped under budgets: {}, which {}",
+            exclusion.test, exclusion.reason
+        );
+    }
+}
+
+/// An exclusion could hide that nothing was bounded at all.
+fn assert_in_force(budgets: &str) {
+    let budgets: Budgets = budgets.parse().expect("the budgets are among those above");
+    let cx = &mut Context::from_waker(Waker::noop());
+    for site in Site::BUDGETED {
+        let Some(Budget {
+            limit: Limit::Count(limit),
+            ..
+        }) = budgets.at(site)
+        else {
+            panic!("{site} has no count in {budgets}");
+        };
+        let mut invocation = Invocation::enter(site, &[]);
+        let iterations = (0..=limit.get())
+            .take_while(|_| invocation.iterate(cx).is_ready())
+            .count();
+        assert_eq!(
+            iterations,
+            limit.get() as usize,
+            "iterations at {site} under {budgets}"
+        );
+    }
+}
+
+fn tests() -> BTreeSet<String> {
+    let output = run(this_binary().args(["--list", "--format", "terse"]));
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.lines()
+        .filter_map(|line| line.strip_suffix(": test"))
+        .map(str::to_owned)
+        .collect()
+}
+
+fn this_binary() -> Command {
+    let path = env::current_exe().expect("the path of a running test is known");
+    let mut command = Command::new(path);
+    command.arg("--exact");
+    command
+}
+
+fn run(command: &mut Command) -> Output {
+    command.output().expect("a test that runs can be run again")
+}
