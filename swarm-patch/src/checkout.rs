@@ -103,11 +103,11 @@ fn text<'a>(manifest: &'a DocumentMut, path: &[&str]) -> Option<&'a str> {
     item.as_str()
 }
 
-/// Grafts the crates in `dir` where they lie, and has them depend on the `poll-probe` at `probe`.
-/// Either all files are written or none. Returns the files.
-pub fn apply(dir: &Path, probe: &Path) -> Result<Vec<PathBuf>> {
+/// Grafts crates where they lie, and has them depend on the `poll-probe` at `probe`. Nothing is
+/// written unless all of them are as expected. Returns the files.
+pub fn apply(sources: &[CrateSource], probe: &Path) -> Result<Vec<PathBuf>> {
     let mut writes: Vec<(PathBuf, String)> = Vec::new();
-    for source in find(dir)? {
+    for source in sources {
         if source.dir.join(".cargo-ok").exists() {
             bail!(
                 "{}: this is cargo's own copy; apply to a copy of it",
@@ -127,7 +127,7 @@ pub fn apply(dir: &Path, probe: &Path) -> Result<Vec<PathBuf>> {
             );
         }
         manifest["dependencies"]["poll-probe"] = path_dependency(probe);
-        for file in graft(&source)? {
+        for file in graft(source)? {
             writes.push((source.dir.join(&file.file), file.grafted()));
         }
         writes.push((manifest_path, manifest.to_string()));

@@ -109,7 +109,7 @@ pub(crate) fn run() -> Result<(), Failure> {
         }
         Verb::Apply { dir } => {
             let probe = Path::new(env!("CARGO_MANIFEST_DIR")).join("poll-probe");
-            let written = checkout::apply(&dir, &probe)?;
+            let written = checkout::apply(&checkout_sources("", &dir)?, &probe)?;
             written
                 .iter()
                 .map(|path| format!("{}\n", path.display()))
@@ -161,11 +161,18 @@ fn print(text: &str) -> Result<(), Failure> {
 fn sources(dir: Option<&Path>) -> Result<Vec<CrateSource>, Failure> {
     match dir {
         None => Ok(pristine::find(&upstream_manifest(), &PACKAGES)?),
-        Some(dir) if dir.is_dir() => checkout::find(dir).map_err(bad_input),
-        Some(dir) => Err(bad_input(anyhow!(
-            "--source {}: not a folder",
+        Some(dir) => checkout_sources("--source ", dir),
+    }
+}
+
+fn checkout_sources(argument: &str, dir: &Path) -> Result<Vec<CrateSource>, Failure> {
+    if dir.is_dir() {
+        checkout::find(dir).map_err(bad_input)
+    } else {
+        Err(bad_input(anyhow!(
+            "{argument}{}: not a folder",
             dir.display()
-        ))),
+        )))
     }
 }
 

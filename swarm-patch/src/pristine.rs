@@ -1,17 +1,15 @@
 //! Has cargo find the pristine sources.
 
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-};
+use std::{env, fs, path::Path};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use cargo_metadata::MetadataCommand;
 
 use crate::crate_source::CrateSource;
 
-/// The sources that the manifest at `manifest` names, downloaded if need be, with the checksum that
-/// the lock file beside it demands of them.
+/// The sources of those names that the manifest at `manifest` names, in every version, downloaded if
+/// need be, with the checksum that the lock file beside it demands of them. Cargo verifies it when
+/// it downloads; what somebody edited in cargo's folders afterwards, it does not notice.
 pub fn find(manifest: &Path, packages: &[&str]) -> Result<Vec<CrateSource>> {
     let lock_path = manifest.with_file_name("Cargo.lock");
     let lock = fs::read_to_string(&lock_path)
@@ -43,24 +41,29 @@ pub fn find(manifest: &Path, packages: &[&str]) -> Result<Vec<CrateSource>> {
             manifest.display()
         )
     })?;
-    packages
-        .iter()
-        .map(|name| {
-            let package = metadata
-                .packages
-                .iter()
-                .find(|package| package.name.as_str() == *name)
-                .ok_or_else(|| anyhow!("{} names no package {name}", manifest.display()))?;
+    let mut sources = Vec::new();
+    for name in packages {
+        let found = metadata
+            .packages
+            .iter()
+            .filter(|package| package.name.as_str() == *name);
+        let before = sources.len();
+        for package in found {
             let version = package.version.to_string();
             let checksum = checksum(&lock, name, &version)
                 .with_context(|| format!("in {}", lock_path.display()))?;
             let dir = package
                 .manifest_path
                 .parent()
-                .map(|dir| PathBuf::from(dir.as_std_path()));
-            CrateSource::new(name, &version, dir.unwrap_or_default(), Some(checksum))
-        })
-        .collect()
+                .map(Into::into)
+                .unwrap_or_default();
+            sources.push(CrateSource::new(name, &version, dir, Some(checksum))?);
+        }
+        if sources.len() == before {
+            bail!("{} names no package {name}", manifest.display());
+        }
+    }
+    Ok(sources)
 }
 
 fn checksum(lock: &toml::Table, name: &str, version: &str) -> Result<String> {

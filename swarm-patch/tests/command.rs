@@ -1,0 +1,262 @@
+//! The command, as somebody types it.
+
+mod scratch;
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Output},
+};
+
+use scratch::{copy, folder, git_apply, pristine_source, pristine_sources, replace};
+
+fn run(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_swarm-patch"))
+        .args(arguments)
+        .output()
+        .expect("the command was built for this test")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn printed(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    assert!(
+        output.status.success(),
+        "{arguments:?}: {}",
+        text(&output.stderr)
+    );
+    text(&output.stdout)
+}
+
+fn complaint(arguments: &[&str], code: i32) -> String {
+    let output = run(arguments);
+    assert_eq!(
+        output.status.code(),
+        Some(code),
+        "{arguments:?}: {}",
+        text(&output.stderr)
+    );
+    assert!(output.stdout.is_empty(), "{arguments:?}");
+    let complaint = text(&output.stderr);
+    assert_eq!(complaint.lines().count(), 1, "{arguments:?}: {complaint}");
+    assert!(complaint.starts_with("error: "), "{complaint}");
+    complaint
+}
+
+#[test]
+fn sites_lists_every_inserted_line_with_where_it_goes() {
+    let table = printed(&["sites"]);
+    let mut rows = table.lines();
+    assert_eq!(
+        rows.next()
+            .expect("a heading")
+            .split_whitespace()
+            .collect::<Vec<_>>(),
+        ["CRATE", "FILE", "LINE", "SITE", "MARK", "CHILD"]
+    );
+    let diff = printed(&["diff"]);
+    let added = diff
+        .lines()
+        .filter(|line| line.starts_with('+') && !line.starts_with("+++"))
+        .count();
+    assert_eq!(rows.count(), added);
+    for site in ["connection", "swarm", "muxer", "task"] {
+        assert!(table.contains(&format!("  {site} ")), "{site}");
+    }
+    let children = printed(&["sites", "--children"]);
+    for child in [
+        "handler.poll",
+        "muxing.poll_unpin",
+        "self.socket.poll_flush_unpin",
+    ] {
+        assert!(
+            children
+                .lines()
+                .any(|row| row.ends_with(&format!("  {child}"))),
+            "{child}"
+        );
+    }
+}
+
+#[test]
+fn diff_applies_to_copies_of_what_cargo_unpacked() {
+    let dir = folder();
+    for source in pristine_sources() {
+        copy(&source, dir.path());
+    }
+    git_apply(dir.path(), &printed(&["diff"]), &["--check"]).expect("it applies");
+    let source = pristine_source("libp2p-swarm");
+    let budget = printed(&["diff", "--budget", "connection=8", "--layout", "crate"]);
+    git_apply(
+        &dir.path().join(format!("libp2p-swarm-{}", source.version)),
+        &budget,
+        &["--check"],
+    )
+    .expect("it applies");
+    assert!(
+        printed(&["diff", "--budget", "connection=8"]).contains("+++ b/swarm/src/connection.rs")
+    );
+    assert!(!printed(&["diff", "--crate", "yamux"]).contains("swarm"));
+}
+
+#[test]
+fn apply_edits_a_tree_in_place_and_only_once() {
+    let dir = folder();
+    let source = copy(&pristine_source("yamux"), dir.path());
+    let path = dir.path().to_str().expect("a plain path");
+    let written = printed(&["apply", path]);
+    assert_eq!(written.lines().count(), 2, "{written}");
+    assert!(
+        source
+            .read("src/connection.rs")
+            .expect("it is there")
+            .contains("::poll_probe::Invocation::enter")
+    );
+    assert!(
+        source
+            .read("Cargo.toml")
+            .expect("it is there")
+            .contains("poll-probe")
+    );
+    assert!(complaint(&["apply", path], 1).contains("applied already"));
+}
+
+#[test]
+fn apply_writes_nothing_if_any_site_is_not_as_expected() {
+    let dir = folder();
+    let yamux = copy(&pristine_source("yamux"), dir.path());
+    let swarm = copy(&pristine_source("libp2p-swarm"), dir.path());
+    replace(
+        &swarm,
+        "src/lib.rs",
+        "fn poll_next_event(",
+        "fn poll_next_thing(",
+    );
+    let before = yamux.read("src/connection.rs").expect("it is there");
+    let refusal = complaint(&["apply", dir.path().to_str().expect("a plain path")], 1);
+    assert!(
+        refusal.contains("looked for one function Swarm::poll_next_event, found none"),
+        "{refusal}"
+    );
+    assert_eq!(
+        yamux.read("src/connection.rs").expect("it is there"),
+        before
+    );
+    assert!(
+        !yamux
+            .read("Cargo.toml")
+            .expect("it is there")
+            .contains("poll-probe")
+    );
+}
+
+#[test]
+fn apply_leaves_cargos_own_copies_alone() {
+    let own = pristine_source("yamux").dir;
+    assert!(
+        complaint(&["apply", own.to_str().expect("a plain path")], 1).contains("cargo's own copy")
+    );
+}
+
+#[test]
+fn a_folder_without_the_crates_or_with_two_of_one_is_refused() {
+    let dir = folder();
+    let path = dir.path().to_str().expect("a plain path");
+    assert!(complaint(&["apply", path], 2).contains("no package libp2p-swarm or yamux in it"));
+    assert!(
+        complaint(&["sites", "--source", path], 2)
+            .contains("no package libp2p-swarm or yamux in it")
+    );
+    assert!(complaint(&["sites", "--source", "/nowhere/at/all"], 2).contains("not a folder"));
+    assert!(complaint(&["apply", "/nowhere/at/all"], 2).contains("not a folder"));
+    let yamux = copy(&pristine_source("yamux"), dir.path());
+    fs::rename(&yamux.dir, dir.path().join("one")).expect("the folder is ours");
+    copy(&pristine_source("yamux"), dir.path());
+    assert!(complaint(&["diff", "--source", path], 2).contains("yamux is there twice"));
+}
+
+#[test]
+fn a_checkout_is_found_whatever_its_folders_are_called() {
+    let dir = folder();
+    let tree = dir.path().join("a path with spaces/repository");
+    fs::create_dir_all(&tree).expect("the folder is ours");
+    let source = copy(&pristine_source("libp2p-swarm"), &tree);
+    fs::rename(&source.dir, tree.join("swarm")).expect("the folder is ours");
+    let table = printed(&[
+        "sites",
+        "--source",
+        dir.path().to_str().expect("a plain path"),
+    ]);
+    assert!(
+        table.contains("src/connection/pool/task.rs") && !table.contains("muxer"),
+        "{table}"
+    );
+}
+
+#[test]
+fn wrong_budgets_are_one_line_that_names_the_part_and_the_accepted_forms() {
+    for (budget, part) in [
+        ("", "the text is empty"),
+        ("connexion=8", "unknown site \"connexion\""),
+        ("connection=0", "\"0\" is zero"),
+        ("connection=-1", "\"-1\" is negative"),
+        ("connection=99999999999", "too large"),
+        ("connection=8min", "unknown unit \"min\""),
+        ("connection=8,connection=9", "twice"),
+    ] {
+        let text = complaint(&["diff", "--budget", budget], 2);
+        assert!(
+            text.contains(part) && text.contains("SITE=LIMIT[/WAKE]"),
+            "{budget}: {text}"
+        );
+    }
+    for (budget, part) in [
+        ("none", "nothing to patch"),
+        ("connection=8,muxer=2", "choose one with --crate"),
+        ("muxer=1/deferred", "the deferred wake is tokio's"),
+        ("connection=coop", "the budget is tokio's"),
+        ("task=50us", "an async loop cannot tell"),
+    ] {
+        let text = complaint(&["diff", "--budget", budget], 2);
+        assert!(text.contains(part), "{budget}: {text}");
+    }
+    let text = complaint(
+        &["diff", "--budget", "muxer=2", "--crate", "libp2p-swarm"],
+        2,
+    );
+    assert!(
+        text.contains("no site of muxer=2 is in it, but in yamux"),
+        "{text}"
+    );
+}
+
+#[test]
+fn wrong_arguments_are_one_line_and_help_is_help() {
+    assert!(complaint(&[], 2).contains("sites, diff, apply"));
+    assert!(complaint(&["site"], 2).contains("'site'"));
+    assert!(complaint(&["diff", "--crate", "tokio"], 2).contains("libp2p-swarm, yamux"));
+    assert!(complaint(&["apply"], 2).contains("DIR"));
+    let help = printed(&["--help"]);
+    assert!(
+        help.contains("Examples:") && help.contains("Exit codes:"),
+        "{help}"
+    );
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let command = env!("CARGO_BIN_EXE_swarm-patch");
+    let output = Command::new("sh")
+        .args(["-c", &format!("set -e; {command:?} sites | head -1")])
+        .output();
+    let output = output.expect("a shell");
+    assert!(
+        output.status.success() && output.stderr.is_empty(),
+        "{}",
+        text(&output.stderr)
+    );
+    assert!(Path::new(command).is_absolute());
+}

@@ -1,0 +1,152 @@
+//! Diffs add lines and nothing else, and apply.
+
+mod scratch;
+
+use std::fs;
+
+use scratch::{copy, folder, git_apply, pristine_source, pristine_sources};
+use swarm_patch::{
+    budget_patch,
+    diff::{Layout, unified},
+    graft::graft,
+};
+
+fn assert_only_adds(diff: &str) {
+    let body = diff
+        .lines()
+        .filter(|line| !line.starts_with("--- ") && !line.starts_with("+++ "));
+    let mut added = 0;
+    for line in body {
+        assert!(!line.starts_with('-'), "{line}");
+        added += usize::from(line.starts_with('+'));
+    }
+    assert!(added > 0);
+}
+
+#[test]
+fn the_whole_graft_only_adds_lines_and_applies_to_what_cargo_unpacked() {
+    let dir = folder();
+    let mut diff = String::new();
+    for source in pristine_sources() {
+        copy(&source, dir.path());
+        diff += &unified(
+            &source,
+            &graft(&source).expect("it is as expected"),
+            Layout::Registry,
+        );
+    }
+    assert_only_adds(&diff);
+    git_apply(dir.path(), &diff, &["--check"]).expect("it applies");
+    git_apply(dir.path(), &diff, &[]).expect("it applies");
+    for source in pristine_sources() {
+        for file in graft(&source).expect("it is as expected") {
+            let path = dir
+                .path()
+                .join(format!("{}-{}", source.name, source.version))
+                .join(&file.file);
+            assert_eq!(
+                fs::read_to_string(path).expect("it is there"),
+                file.grafted(),
+                "{}",
+                file.file
+            );
+            let inserted = file.grafted().lines().count() - file.original.lines().count();
+            let lines: usize = file
+                .sites
+                .iter()
+                .map(|(_, insertions)| insertions.len())
+                .sum();
+            assert_eq!(inserted, lines, "{}", file.file);
+        }
+    }
+    assert!(
+        git_apply(dir.path(), &diff, &["--check"]).is_err(),
+        "not a second time"
+    );
+}
+
+#[test]
+fn a_crates_diff_applies_in_its_own_folder_and_in_its_repository() {
+    for source in pristine_sources() {
+        let files = graft(&source).expect("it is as expected");
+        let dir = folder();
+        let own = copy(&source, dir.path());
+        git_apply(
+            &own.dir,
+            &unified(&source, &files, Layout::Crate),
+            &["--check"],
+        )
+        .expect("it applies");
+        let folder_in_repository = if source.name == "yamux" {
+            "yamux"
+        } else {
+            "swarm"
+        };
+        fs::rename(&own.dir, dir.path().join(folder_in_repository)).expect("the folder is ours");
+        git_apply(
+            dir.path(),
+            &unified(&source, &files, Layout::Repository),
+            &["--check"],
+        )
+        .expect("it applies");
+    }
+}
+
+#[test]
+fn the_budget_alone_is_small_only_adds_lines_and_says_nothing_of_this_project() {
+    for (package, budgets, constant) in [
+        (
+            "libp2p-swarm",
+            "connection=8",
+            "const MAX_ITERATIONS_PER_POLL: usize = 8;",
+        ),
+        (
+            "libp2p-swarm",
+            "connection=50us",
+            "const MAX_TIME_PER_POLL: Duration = Duration::from_micros(50);",
+        ),
+        (
+            "libp2p-swarm",
+            "task=3",
+            "const MAX_EVENTS_BEFORE_YIELD: usize = 3;",
+        ),
+        (
+            "yamux",
+            "muxer=2",
+            "const MAX_ITERATIONS_PER_POLL: usize = 2;",
+        ),
+        (
+            "yamux",
+            "muxer=1500ns",
+            "std::time::Duration::from_nanos(1500);",
+        ),
+    ] {
+        let source = pristine_source(package);
+        let parsed = budgets.parse().expect("a budget");
+        let files = budget_patch::files(&source, &parsed).expect("it is as expected");
+        let diff = unified(&source, &files, Layout::Crate);
+        assert_only_adds(&diff);
+        assert!(diff.contains(constant), "{budgets}:\n{diff}");
+        let added: Vec<&str> = diff
+            .lines()
+            .filter(|line| line.starts_with("+ ") || *line == "+")
+            .collect();
+        assert!(added.len() <= 25, "{budgets}: {} lines", added.len());
+        for word in [
+            "probe",
+            "swarm-patch",
+            "swarm_patch",
+            "benchmark",
+            "variant",
+        ] {
+            assert!(
+                !diff
+                    .lines()
+                    .any(|line| line.starts_with('+') && line.contains(word)),
+                "{budgets}: {word}"
+            );
+        }
+        let dir = folder();
+        git_apply(&copy(&source, dir.path()).dir, &diff, &["--check"]).expect("it applies");
+    }
+}

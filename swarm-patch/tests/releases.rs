@@ -1,0 +1,192 @@
+//! The graft works unchanged on every release it is tested on, and what it makes compiles.
+
+mod scratch;
+
+use std::path::Path;
+
+use scratch::{cargo_check, copy, folder, pristine_sources, releases, versions_folder};
+use swarm_patch::{
+    checkout, graft::graft, insertion::Purpose, package::upstream_manifest, sites::sites_of,
+};
+
+#[test]
+fn every_release_has_the_same_sites_and_children() {
+    let Some(releases) = releases() else { return };
+    let mut versions: Vec<&str> = releases
+        .iter()
+        .map(|source| source.version.as_str())
+        .collect();
+    versions.sort_unstable();
+    assert_eq!(versions, ["0.45.1", "0.46.0", "0.47.0", "0.48.0"]);
+    for source in &releases {
+        let files = graft(source).unwrap_or_else(|error| panic!("{}: {error:#}", source.id()));
+        let marks: Vec<(String, String)> = files
+            .iter()
+            .flat_map(|file| &file.sites)
+            .flat_map(|(spec, insertions)| {
+                insertions
+                    .iter()
+                    .filter_map(|insertion| match &insertion.purpose {
+                        Purpose::Child(child) => Some((spec.name(), child.clone())),
+                        _ => None,
+                    })
+            })
+            .collect();
+        let marks: Vec<(&str, &str)> = marks
+            .iter()
+            .map(|(site, child)| (site.as_str(), child.as_str()))
+            .collect();
+        assert_eq!(
+            marks,
+            [
+                ("connection", "requested_substreams.poll_next_unpin"),
+                ("connection", "handler.poll"),
+                ("connection", "negotiating_out.poll_next_unpin"),
+                ("connection", "negotiating_in.poll_next_unpin"),
+                ("connection", "Future::poll(Pin::new(delay))"),
+                ("connection", "muxing.poll_unpin"),
+                ("connection", "muxing.poll_outbound_unpin"),
+                ("connection", "muxing.poll_inbound_unpin"),
+                ("swarm", "notify_one"),
+                ("swarm", "notify_any"),
+                ("swarm", "this.behaviour.poll"),
+                ("swarm", "this.pool.poll"),
+                ("swarm", "Pin::new(&mut this.transport).poll"),
+                ("task", "Pin::new(&mut connection).poll"),
+            ],
+            "{}",
+            source.id()
+        );
+    }
+}
+
+#[test]
+fn every_release_compiles_with_the_graft() {
+    let Some(releases) = releases() else { return };
+    let probe = Path::new(env!("CARGO_MANIFEST_DIR")).join("poll-probe");
+    let dependency = format!("poll-probe = {{ path = \"{}\" }}\n", probe.display());
+    let lock = versions_folder().join("Cargo.lock");
+    // One at a time: their derive macros exclude each other from a lock file.
+    for source in &releases {
+        let dir = folder();
+        let crates = [copy(source, dir.path())];
+        checkout::apply(&crates, &probe)
+            .unwrap_or_else(|error| panic!("{}: {error:#}", source.id()));
+        cargo_check(dir.path(), &lock, &crates, &dependency);
+    }
+}
+
+#[test]
+fn the_budget_alone_compiles_in_both_crates() {
+    for budgets in ["connection=8,muxer=2,task=4", "connection=50us,muxer=1ms"] {
+        let dir = folder();
+        let budgets = budgets.parse().expect("these are budgets");
+        let copies: Vec<_> = pristine_sources()
+            .iter()
+            .map(|source| copy(source, dir.path()))
+            .collect();
+        for copy in &copies {
+            let files =
+                swarm_patch::budget_patch::files(copy, &budgets).expect("the sites are there");
+            assert!(!files.is_empty(), "{}", copy.id());
+            for file in files {
+                std::fs::write(copy.dir.join(&file.file), file.grafted())
+                    .expect("the copy can be written");
+            }
+        }
+        cargo_check(
+            dir.path(),
+            &upstream_manifest().with_file_name("Cargo.lock"),
+            &copies,
+            "",
+        );
+    }
+}
+
+#[test]
+fn every_package_here_is_made_of_the_release_that_its_manifest_copies() {
+    for source in pristine_sources() {
+        let ours = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join(&source.name)
+            .join("Cargo.toml");
+        let ours: toml_edit::DocumentMut = std::fs::read_to_string(ours)
+            .expect("our package")
+            .parse()
+            .expect("a manifest");
+        let theirs: toml_edit::DocumentMut = source
+            .read("Cargo.toml")
+            .expect("their package")
+            .parse()
+            .expect("a manifest");
+        for field in ["name", "version", "edition"] {
+            let value = |manifest: &toml_edit::DocumentMut| {
+                manifest["package"][field].as_str().map(str::to_owned)
+            };
+            assert_eq!(value(&ours), value(&theirs), "{field} of {}", source.id());
+        }
+        let mut ours_normal = dependencies(ours.as_item());
+        ours_normal.retain(|(name, _)| name != "poll-probe");
+        assert_eq!(
+            ours_normal,
+            dependencies(theirs.as_item()),
+            "dependencies of {}",
+            source.id()
+        );
+        let native = |manifest: &toml_edit::DocumentMut| {
+            let targets = manifest
+                .get("target")
+                .and_then(|targets| targets.as_table_like());
+            targets.map_or(Vec::new(), |targets| {
+                let native = targets
+                    .iter()
+                    .filter(|(target, _)| !target.contains("wasm"));
+                native
+                    .flat_map(|(_, target)| dependencies(target))
+                    .collect()
+            })
+        };
+        assert_eq!(
+            native(&ours),
+            native(&theirs),
+            "native dependencies of {}",
+            source.id()
+        );
+        assert_eq!(
+            sites_of(&source.name).count(),
+            if source.name == "yamux" { 1 } else { 3 }
+        );
+    }
+}
+
+/// Names and requirements, whichever way they are written.
+fn dependencies(manifest: &toml_edit::Item) -> Vec<(String, String)> {
+    let table = manifest
+        .get("dependencies")
+        .and_then(|table| table.as_table_like());
+    let mut found: Vec<(String, String)> = table
+        .into_iter()
+        .flat_map(|table| table.iter())
+        .map(|(name, value)| {
+            let field = |key: &str| {
+                value.get(key).map(|field| {
+                    field
+                        .to_string()
+                        .replace(char::is_whitespace, "")
+                        .replace(",]", "]")
+                })
+            };
+            let version = value
+                .as_str()
+                .map(|version| format!("{version:?}"))
+                .or_else(|| field("version"));
+            let details = ["features", "default-features", "optional"]
+                .map(|key| field(key).unwrap_or_default());
+            (
+                name.to_owned(),
+                format!("{} {}", version.unwrap_or_default(), details.join(" ")),
+            )
+        })
+        .collect();
+    found.sort();
+    found
+}

@@ -1,0 +1,132 @@
+//! Copies of pristine sources to try things on.
+#![allow(dead_code, reason = "each test uses some of it")]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use swarm_patch::{
+    crate_source::{CrateSource, copy_tree},
+    package::upstream_manifest,
+    pristine,
+    sites::PACKAGES,
+};
+use tempfile::TempDir;
+
+/// The pristine sources that this workspace is made of. They are there, or nothing had been built.
+pub(crate) fn pristine_sources() -> Vec<CrateSource> {
+    pristine::find(&upstream_manifest(), &PACKAGES).expect("cargo found them for the build")
+}
+
+pub(crate) fn pristine_source(package: &str) -> CrateSource {
+    let found = pristine_sources()
+        .into_iter()
+        .find(|source| source.name == package);
+    found.expect("it is one of the packages with sites")
+}
+
+/// The folder of the nested manifest that names older releases.
+pub(crate) fn versions_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/versions")
+}
+
+/// Every release that the graft is tested on, or a word about what is missing.
+pub(crate) fn releases() -> Option<Vec<CrateSource>> {
+    match pristine::find(&versions_folder().join("Cargo.toml"), &["libp2p-swarm"]) {
+        Ok(sources) => Some(sources),
+        Err(error) => missing(&format!("older releases from the registry: {error:#}")),
+    }
+}
+
+/// Skips a test, which in CI is a failure.
+pub(crate) fn missing<T>(what: &str) -> Option<T> {
+    assert_ne!(
+        std::env::var("CI").as_deref(),
+        Ok("true"),
+        "missing: {what}"
+    );
+    println!("skipped, missing: {what}");
+    None
+}
+
+pub(crate) fn folder() -> TempDir {
+    tempfile::tempdir().expect("a temporary folder can be made")
+}
+
+/// A copy of a source that can be edited, in a folder of its own in `dir`.
+pub(crate) fn copy(source: &CrateSource, dir: &Path) -> CrateSource {
+    let target = dir.join(format!("{}-{}", source.name, source.version));
+    copy_tree(&source.dir, &target).expect("a source can be copied");
+    // Says that cargo unpacked it there, which it did not.
+    let _ = fs::remove_file(target.join(".cargo-ok"));
+    CrateSource::new(&source.name, &source.version, target, None).expect("the copy is there")
+}
+
+/// Replaces text in one of the files of a copy.
+pub(crate) fn replace(source: &CrateSource, file: &str, from: &str, to: &str) {
+    let text = source.read(file).expect("the file is there");
+    assert!(text.contains(from), "{file} has «{from}»");
+    fs::write(source.dir.join(file), text.replacen(from, to, 1)).expect("the copy can be written");
+}
+
+/// Has the compiler check crates, with the versions of dependencies that `lock` names.
+pub(crate) fn cargo_check(dir: &Path, lock: &Path, crates: &[CrateSource], more: &str) {
+    let dependencies: String = crates
+        .iter()
+        .enumerate()
+        .map(|(number, source)| {
+            let (name, path) = (&source.name, source.dir.display());
+            let macros = if name == "libp2p-swarm" {
+                r#", features = ["macros", "tokio"]"#
+            } else {
+                ""
+            };
+            format!("crate-{number} = {{ package = {name:?}, path = \"{path}\"{macros} }}\n")
+        })
+        .collect();
+    let manifest = format!(
+        "[workspace]\n[package]\nname = \"check\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\
+         [lib]\npath = \"lib.rs\"\n[dependencies]\n{dependencies}{more}"
+    );
+    // Beside the crates and not above them, where they would become members of its workspace.
+    let dir = dir.join("check");
+    fs::create_dir(&dir).expect("the folder is ours");
+    fs::write(dir.join("Cargo.toml"), manifest).expect("the folder is ours");
+    fs::write(dir.join("lib.rs"), "").expect("the folder is ours");
+    fs::copy(lock, dir.join("Cargo.lock")).expect("the lock file is there");
+    let output = Command::new(env!("CARGO"))
+        .args(["check", "--quiet", "--manifest-path"])
+        .arg(dir.join("Cargo.toml"))
+        .env(
+            "CARGO_TARGET_DIR",
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join("check"),
+        )
+        .output()
+        .expect("cargo runs, since it runs this");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+/// Has `git apply` say whether `diff` applies in `dir`, or apply it.
+pub(crate) fn git_apply(dir: &Path, diff: &str, options: &[&str]) -> Result<(), String> {
+    let patch = dir.join("the.diff");
+    fs::write(&patch, diff).expect("the folder is ours");
+    let output = Command::new("git")
+        .current_dir(dir)
+        .args(["apply", "--whitespace=error-all"])
+        .args(options)
+        .arg(&patch)
+        .output()
+        .expect("git is there, since cargo and this repository use it");
+    fs::remove_file(&patch).expect("the folder is ours");
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+}
