@@ -31,7 +31,7 @@ fn request(side: u64, number: u64) -> Vec<u8> {
     let length = match number {
         0 => 0,
         1 => LARGEST,
-        _ if number % 2 == 0 => rng.random_range(0..=LARGEST),
+        _ if number.is_multiple_of(2) => rng.random_range(0..=LARGEST),
         _ => rng.random_range(0..=64 << 10),
     };
     let offset = rng.random_range(0..LARGEST);
