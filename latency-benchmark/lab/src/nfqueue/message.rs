@@ -1,0 +1,225 @@
+//! The messages of `nfnetlink_queue`, as bytes. The numbers are the kernel's, from
+//! `linux/netfilter/nfnetlink_queue.h`.
+
+use std::time::Duration;
+
+use nix::errno::Errno;
+
+const SUBSYSTEM: u16 = 3;
+const PACKET: u16 = 0;
+const CONFIG: u16 = 2;
+const VERDICT_BATCH: u16 = 3;
+
+const PACKET_HEADER: u16 = 1;
+const VERDICT_HEADER: u16 = 2;
+const TIMESTAMP: u16 = 4;
+
+const CONFIG_COMMAND: u16 = 1;
+const CONFIG_COPY: u16 = 2;
+const CONFIG_MAX_LENGTH: u16 = 3;
+const CONFIG_MASK: u16 = 4;
+const CONFIG_FLAGS: u16 = 5;
+
+const COMMAND_BIND: u8 = 1;
+const COPY_METADATA: u8 = 1;
+const FLAG_FAIL_OPEN: u32 = 1;
+const FLAG_GSO: u32 = 4;
+const ACCEPT: u32 = 1;
+
+const REQUEST: u16 = 1;
+const ACKNOWLEDGE: u16 = 4;
+const NLMSG_ERROR: u16 = 2;
+
+/// Length, type, flags, sequence and sender of the message; family, version and queue.
+const HEADER_BYTES: usize = 16 + 4;
+const ATTRIBUTE_TYPE: u16 = 0x3fff;
+
+/// Asks for the packets of `queue`.
+pub(super) fn bind(queue: u16) -> Vec<u8> {
+    Message::new(CONFIG, REQUEST | ACKNOWLEDGE, queue)
+        .attribute(CONFIG_COMMAND, &[COMMAND_BIND, 0, 0, 0])
+        .finish()
+}
+
+/// Asks for what is known of a packet, not for its contents.
+pub(super) fn copy_metadata(queue: u16) -> Vec<u8> {
+    let mut parameters = [0; 5];
+    parameters[4] = COPY_METADATA;
+    Message::new(CONFIG, REQUEST | ACKNOWLEDGE, queue)
+        .attribute(CONFIG_COPY, &parameters)
+        .finish()
+}
+
+/// Sets the queue's length, leaves large packets whole, and has a packet that cannot be queued
+/// dropped and counted: letting it through would deliver it without the delay, ahead of others.
+pub(super) fn hold(queue: u16, max_length: u32) -> Vec<u8> {
+    Message::new(CONFIG, REQUEST | ACKNOWLEDGE, queue)
+        .attribute(CONFIG_MAX_LENGTH, &max_length.to_be_bytes())
+        .attribute(CONFIG_FLAGS, &FLAG_GSO.to_be_bytes())
+        .attribute(CONFIG_MASK, &(FLAG_GSO | FLAG_FAIL_OPEN).to_be_bytes())
+        .finish()
+}
+
+/// Lets go every packet of `queue` up to and including `last`.
+pub(super) fn release(queue: u16, last: u32) -> Vec<u8> {
+    let mut verdict = [0; 8];
+    verdict[..4].copy_from_slice(&ACCEPT.to_be_bytes());
+    verdict[4..].copy_from_slice(&last.to_be_bytes());
+    Message::new(VERDICT_BATCH, REQUEST, queue)
+        .attribute(VERDICT_HEADER, &verdict)
+        .finish()
+}
+
+struct Message(Vec<u8>);
+
+impl Message {
+    fn new(kind: u16, flags: u16, queue: u16) -> Message {
+        let mut bytes = vec![0; 4];
+        bytes.extend(((SUBSYSTEM << 8) | kind).to_ne_bytes());
+        bytes.extend(flags.to_ne_bytes());
+        bytes.extend([0; 8]);
+        bytes.extend([0, 0]);
+        bytes.extend(queue.to_be_bytes());
+        Message(bytes)
+    }
+
+    fn attribute(mut self, kind: u16, value: &[u8]) -> Message {
+        let length = u16::try_from(4 + value.len()).expect("attributes are a few bytes long");
+        self.0.extend(length.to_ne_bytes());
+        self.0.extend(kind.to_ne_bytes());
+        self.0.extend(value);
+        self.0.resize(self.0.len().next_multiple_of(4), 0);
+        self
+    }
+
+    fn finish(mut self) -> Vec<u8> {
+        let length = u32::try_from(self.0.len()).expect("messages are a few bytes long");
+        self.0[..4].copy_from_slice(&length.to_ne_bytes());
+        self.0
+    }
+}
+
+/// What the kernel says of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Packet {
+    pub(super) id: u32,
+    /// When it arrived, since the epoch of the wall clock, if anyone has the kernel take the time.
+    pub(super) arrived: Option<Duration>,
+}
+
+/// Reads a packet's message.
+pub(super) fn packet(message: &[u8]) -> Option<Packet> {
+    if kind(message)? != (SUBSYSTEM << 8) | PACKET {
+        return None;
+    }
+    let mut packet = None;
+    let mut arrived = None;
+    for (kind, value) in attributes(message.get(HEADER_BYTES..)?) {
+        match kind {
+            PACKET_HEADER => packet = Some(be32(value, 0)?),
+            TIMESTAMP => {
+                let (seconds, us) = (be64(value, 0)?, be64(value, 8)?);
+                arrived = Some(Duration::from_secs(seconds) + Duration::from_micros(us));
+            }
+            _ => {}
+        }
+    }
+    Some(Packet {
+        id: packet?,
+        arrived,
+    })
+}
+
+/// Reads the answer to a configuration, which is `None` for any other message.
+pub(super) fn acknowledgement(message: &[u8]) -> Option<nix::Result<()>> {
+    if kind(message)? != NLMSG_ERROR {
+        return None;
+    }
+    let negative = i32::from_ne_bytes(message.get(16..20)?.try_into().ok()?);
+    Some(match negative {
+        0 => Ok(()),
+        negative => Err(Errno::from_raw(-negative)),
+    })
+}
+
+fn kind(message: &[u8]) -> Option<u16> {
+    Some(u16::from_ne_bytes(message.get(4..6)?.try_into().ok()?))
+}
+
+fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+    std::iter::from_fn(move || {
+        let length = usize::from(u16::from_ne_bytes(bytes.get(..2)?.try_into().ok()?));
+        let kind = u16::from_ne_bytes(bytes.get(2..4)?.try_into().ok()?) & ATTRIBUTE_TYPE;
+        let value = bytes.get(4..length)?;
+        bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
+        Some((kind, value))
+    })
+}
+
+fn be32(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+fn be64(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_be_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arrival(id: u32) -> Vec<u8> {
+        let mut header = id.to_be_bytes().to_vec();
+        header.extend([0x08, 0x00, 0]); // protocol and hook, which pad to a multiple of four
+        let mut time = 7_u64.to_be_bytes().to_vec();
+        time.extend(250_000_u64.to_be_bytes());
+        Message::new(PACKET, 0, 0)
+            .attribute(PACKET_HEADER, &header)
+            .attribute(9, &[1, 2, 3])
+            .attribute(TIMESTAMP, &time)
+            .finish()
+    }
+
+    #[test]
+    fn a_packet_is_read_with_its_id_and_time() {
+        let expected = Packet {
+            id: 41,
+            arrived: Some(Duration::from_millis(7250)),
+        };
+        assert_eq!(packet(&arrival(41)), Some(expected));
+    }
+
+    #[test]
+    fn a_message_cut_short_anywhere_is_no_packet_or_one_without_a_time() {
+        let whole = arrival(41);
+        for length in 0..whole.len() {
+            if let Some(packet) = packet(&whole[..length]) {
+                assert_eq!((packet.id, packet.arrived), (41, None));
+            }
+        }
+    }
+
+    #[test]
+    fn an_attribute_without_a_length_ends_the_list() {
+        assert_eq!(attributes(&[0; 8]).count(), 0);
+    }
+
+    #[test]
+    fn a_verdict_names_the_queue_and_the_last_packet() {
+        let bytes = release(3, 0x0102_0304);
+        assert_eq!(bytes.len(), 32);
+        assert_eq!(bytes[..4], 32_u32.to_ne_bytes());
+        assert_eq!(bytes[18..20], [0, 3]);
+        assert_eq!(bytes[24..], [0, 0, 0, 1, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn an_error_is_read_from_its_message() {
+        let mut bytes = vec![0; 36];
+        bytes[4..6].copy_from_slice(&NLMSG_ERROR.to_ne_bytes());
+        assert_eq!(acknowledgement(&bytes), Some(Ok(())));
+        bytes[16..20].copy_from_slice(&(-libc::EPERM).to_ne_bytes());
+        assert_eq!(acknowledgement(&bytes), Some(Err(Errno::EPERM)));
+        assert_eq!(acknowledgement(&arrival(1)), None);
+    }
+}

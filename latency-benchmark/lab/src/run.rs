@@ -1,0 +1,173 @@
+//! Any command inside a lab, so that people can try their own tools on its links.
+
+use std::{
+    io::{self, Write},
+    os::unix::process::ExitStatusExt,
+    process::{Command, ExitStatus},
+};
+
+use nix::{
+    errno::Errno,
+    sys::signal::{SigSet, Signal},
+    sys::signalfd::{SfdFlags, SignalFd},
+    unistd::Pid,
+};
+
+use crate::{Inside, Lab, LabError, LabSpec, Reaped, RttReport, Where};
+
+/// Why a command did not run to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// There is no lab for it, or not any more.
+    #[error(transparent)]
+    Lab(#[from] LabError),
+    /// A link is not what was asked for.
+    #[error("the lab is invalid: {0}")]
+    Invalid(crate::InvalidLink),
+    /// The command is not there, for example.
+    #[error("{program:?} could not be started")]
+    Command {
+        /// The command's first word.
+        program: String,
+        /// What the system said.
+        source: LabError,
+    },
+    /// Signals or standard output cannot be used.
+    #[error("waiting for the command failed")]
+    Io(#[from] io::Error),
+}
+
+/// Wires a lab, shows its links on standard error, and runs `command` in central's namespace with
+/// the peers' addresses in `LAB_PEER_1` and so on. Returns the status to exit with.
+///
+/// SIGINT and SIGTERM go to the command. Has to be called before any other thread exists.
+pub fn run(inside: Inside, spec: LabSpec, mut command: Command) -> Result<u8, RunError> {
+    let signals = Signals::block()?;
+    let mut lab = Lab::wire(inside, spec)?;
+    let report = lab.measure_rtt()?;
+    show(&lab, &report)?;
+    if let Some(invalid) = report.invalid() {
+        return Err(RunError::Invalid(invalid));
+    }
+    for peer in 0..lab.facts().peers {
+        let address = lab.peer_address(peer).to_string();
+        command.env(format!("LAB_PEER_{}", peer + 1), address);
+    }
+    let program = command.get_program().to_string_lossy().into_owned();
+    let started = lab.spawn_placed(Where::Central, command);
+    let child = started.map_err(|source| RunError::Command { program, source })?;
+    let status = wait(&signals, &mut lab, child)?;
+    if let Some(report) = lab.finish()? {
+        show_delay_line(&report)?;
+    }
+    Ok(exit_code(status))
+}
+
+/// The command may end, the delay line may, or someone may want both to.
+fn wait(signals: &Signals, lab: &mut Lab, mut child: Reaped) -> Result<ExitStatus, RunError> {
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        lab.check()?;
+        let signal = signals.next()?;
+        if signal != Signal::SIGCHLD {
+            let pid = i32::try_from(child.id()).expect("a process id is an int");
+            // It may have ended in the meantime.
+            let _ = nix::sys::signal::kill(Pid::from_raw(pid), signal);
+        }
+    }
+}
+
+/// As a shell has it.
+fn exit_code(status: ExitStatus) -> u8 {
+    let code = status
+        .code()
+        .or_else(|| status.signal().map(|signal| 128 + signal))
+        .unwrap_or(1);
+    u8::try_from(code).unwrap_or(1)
+}
+
+struct Signals(SignalFd);
+
+impl Signals {
+    fn block() -> io::Result<Signals> {
+        let signals = SigSet::from_iter([Signal::SIGCHLD, Signal::SIGINT, Signal::SIGTERM]);
+        signals.thread_block()?;
+        let fd = SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC)?;
+        Ok(Signals(fd))
+    }
+
+    /// The next signal to act on. One that a key press made has gone to the command as well.
+    fn next(&self) -> io::Result<Signal> {
+        loop {
+            let signal = match self.0.read_signal() {
+                Ok(Some(signal)) => signal,
+                Ok(None) | Err(Errno::EINTR) => continue,
+                Err(errno) => return Err(errno.into()),
+            };
+            let number = i32::try_from(signal.ssi_signo).unwrap_or(libc::SIGTERM);
+            let by_terminal = signal.ssi_code == libc::SI_KERNEL && number == libc::SIGINT;
+            if !by_terminal {
+                return Ok(Signal::try_from(number).unwrap_or(Signal::SIGTERM));
+            }
+        }
+    }
+}
+
+fn show(lab: &Lab, report: &RttReport) -> io::Result<()> {
+    let facts = lab.facts();
+    let mut out = io::stderr().lock();
+    writeln!(
+        out,
+        "{} peers wired in {:.0} ms, delay by {}, {}",
+        facts.peers,
+        facts.wiring_ms,
+        facts.backend.map_or("nothing", crate::DelayBackend::name),
+        facts.placement,
+    )?;
+    writeln!(
+        out,
+        "congestion control {}, tcp_rmem {:?}, tcp_wmem {:?}",
+        report.congestion_control_central.as_deref().unwrap_or("unknown"),
+        facts.tcp_buffers.receive_bytes,
+        facts.tcp_buffers.send_bytes,
+    )?;
+    writeln!(
+        out,
+        "links, measured by TCP connects in {:.0} ms:\n{:>5} {:<13} {:>8} {:>9} {:>9}",
+        report.took_ms, "peer", "address", "asked ms", "least ms", "most ms"
+    )?;
+    for (peer, link) in report.links.iter().enumerate() {
+        writeln!(
+            out,
+            "{:>5} {:<13} {:>8} {:>9} {:>9}{}",
+            peer + 1,
+            lab.peer_address(peer).to_string(),
+            report.asked_ms,
+            ms(link.min_ms()),
+            ms(link.max_ms()),
+            if report.is_valid(peer) { "" } else { "  out of tolerance" },
+        )?;
+    }
+    Ok(())
+}
+
+fn ms(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |ms| format!("{ms:.3}"))
+}
+
+fn show_delay_line(report: &crate::DelayLineReport) -> io::Result<()> {
+    let packets: u64 = report.queues.iter().map(|queue| queue.packets).sum();
+    let dropped: Option<u64> = report.queues.iter().map(|queue| queue.dropped).sum();
+    let max_late_us = report.queues.iter().map(|queue| queue.max_late_us).fold(0.0, f64::max);
+    writeln!(
+        io::stderr().lock(),
+        "delay line: {packets} packets, {} dropped, at most {max_late_us:.0} us late, \
+         {:.2} s of CPU time (user {:.2}, system {:.2})",
+        dropped.map_or_else(|| "an unknown number".to_owned(), |dropped| dropped.to_string()),
+        report.user_cpu_s + report.system_cpu_s,
+        report.user_cpu_s,
+        report.system_cpu_s,
+    )
+}

@@ -1,0 +1,215 @@
+//! Central's namespace, one per peer, and a link between central and each of them.
+//!
+//! Link `i` (counted from 1 in every name that a person sees) is `10.53.i.0/30`: central is `.1` on
+//! the interface `ci`, the peer `.2` on `e0`. Neighbours are entered by hand, so that no ARP request
+//! is ever sent, which netem would delay and the delay line would not.
+
+use std::{fs, io, net::Ipv4Addr, path::Path};
+
+use crate::{
+    Inside, LabError, TcpBuffers,
+    netns::Netns,
+    tool::{Running, Tool, ToolError},
+};
+
+/// The name of a peer's end of its link.
+pub(crate) const PEER_INTERFACE: &str = "e0";
+
+/// The name of central's end of the link to peer `peer`, counted from zero.
+pub(crate) fn central_interface(peer: usize) -> String {
+    format!("c{}", peer + 1)
+}
+
+/// Central's address on the link to peer `peer`.
+pub(crate) fn central_address(peer: usize) -> Ipv4Addr {
+    Ipv4Addr::new(10, 53, octet(peer), 1)
+}
+
+/// The address of peer `peer`.
+pub(crate) fn peer_address(peer: usize) -> Ipv4Addr {
+    Ipv4Addr::new(10, 53, octet(peer), 2)
+}
+
+fn octet(peer: usize) -> u8 {
+    u8::try_from(peer + 1).expect("the number of peers was checked")
+}
+
+/// Locally administered, and told apart by the end and the link.
+fn hardware_address(end: u8, peer: usize) -> String {
+    format!("02:00:00:00:{end:02x}:{:02x}", octet(peer))
+}
+
+const CENTRAL_END: u8 = 1;
+const PEER_END: u8 = 2;
+
+/// The namespaces of a lab. The links go with them.
+pub(crate) struct Wires {
+    pub(crate) central: Netns,
+    pub(crate) peers: Vec<Netns>,
+}
+
+impl Wires {
+    /// Central first, then the peers.
+    pub(crate) fn namespaces(&self) -> impl Iterator<Item = &Netns> {
+        std::iter::once(&self.central).chain(&self.peers)
+    }
+
+    /// Makes `peers` links on which TCP uses `congestion_control`.
+    pub(crate) fn lay(
+        inside: Inside,
+        peers: usize,
+        congestion_control: &str,
+    ) -> Result<Wires, LabError> {
+        check_congestion_control(congestion_control)?;
+        let ip = Tool::find("ip")?;
+        let mut namespaces =
+            Netns::create(inside, peers + 1).map_err(LabError::Namespaces)?.into_iter();
+        let central = namespaces.next().expect("one more than peers was made");
+        let wires = Wires {
+            central,
+            peers: namespaces.collect(),
+        };
+        let batch = ["-batch", "-"];
+        ip.run(&wires.central, &batch, &wires.central_script(congestion_control))?;
+        run_all(wires.peers.iter().enumerate(), |(peer, namespace)| {
+            ip.start(namespace, &batch, &peer_script(peer, congestion_control))
+        })?;
+        Ok(wires)
+    }
+
+    /// Makes the links, and brings up central's ends of them.
+    fn central_script(&self, congestion_control: &str) -> String {
+        let links = self.peers.iter().enumerate().map(|(peer, namespace)| {
+            let interface = central_interface(peer);
+            let create = format!(
+                "link add {interface} address {} type veth \
+                 peer name {PEER_INTERFACE} address {} netns {}\n",
+                hardware_address(CENTRAL_END, peer),
+                hardware_address(PEER_END, peer),
+                namespace.path().display(),
+            );
+            create
+                + &end_script(&End {
+                    interface: &interface,
+                    address: central_address(peer),
+                    neighbour: peer_address(peer),
+                    neighbour_hardware: hardware_address(PEER_END, peer),
+                    congestion_control,
+                })
+        });
+        LO_UP.to_owned() + &links.collect::<String>()
+    }
+}
+
+const LO_UP: &str = "link set lo up\n";
+
+fn peer_script(peer: usize, congestion_control: &str) -> String {
+    LO_UP.to_owned()
+        + &end_script(&End {
+            interface: PEER_INTERFACE,
+            address: peer_address(peer),
+            neighbour: central_address(peer),
+            neighbour_hardware: hardware_address(CENTRAL_END, peer),
+            congestion_control,
+        })
+}
+
+struct End<'a> {
+    interface: &'a str,
+    address: Ipv4Addr,
+    neighbour: Ipv4Addr,
+    neighbour_hardware: String,
+    congestion_control: &'a str,
+}
+
+fn end_script(end: &End<'_>) -> String {
+    let End {
+        interface,
+        address,
+        neighbour,
+        neighbour_hardware,
+        congestion_control,
+    } = end;
+    format!(
+        "addr add {address}/30 dev {interface} noprefixroute\n\
+         link set {interface} up\n\
+         route add {neighbour}/32 dev {interface} src {address} congctl {congestion_control}\n\
+         neigh add {neighbour} lladdr {neighbour_hardware} dev {interface} nud permanent\n"
+    )
+}
+
+/// Starts one program per item before it waits for the first.
+pub(crate) fn run_all<T>(
+    items: impl Iterator<Item = T>,
+    start: impl FnMut(T) -> Result<Running, ToolError>,
+) -> Result<Vec<String>, ToolError> {
+    let running: Vec<Running> = items.map(start).collect::<Result<_, _>>()?;
+    running.into_iter().map(Running::finish).collect()
+}
+
+/// The kernel would say no more than "invalid argument".
+fn check_congestion_control(asked: &str) -> Result<(), LabError> {
+    let path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+    let available = fs::read_to_string(path).map_err(LabError::Namespaces)?;
+    if available.split_whitespace().any(|name| name == asked) {
+        return Ok(());
+    }
+    Err(LabError::CongestionControl {
+        asked: asked.to_owned(),
+        available: available.trim().to_owned(),
+    })
+}
+
+/// Settings that are a namespace's own.
+pub(crate) fn set_tcp(wires: &Wires, buffers: TcpBuffers) -> io::Result<()> {
+    let settings = [
+        ("net/ipv4/tcp_rmem", three(buffers.receive_bytes)),
+        ("net/ipv4/tcp_wmem", three(buffers.send_bytes)),
+        // A connection does not inherit what an earlier one learnt of the path, so that the order
+        // of connections, those of the measurement of the links included, makes no difference.
+        ("net/ipv4/tcp_no_metrics_save", "1".to_owned()),
+        // Its chatter would be traffic that nobody asked for. A kernel may do without IPv6.
+        ("net/ipv6/conf/all/disable_ipv6", "1".to_owned()),
+    ];
+    Netns::for_each(wires.namespaces(), |_| {
+        for (name, value) in &settings {
+            let path = Path::new("/proc/sys").join(name);
+            match fs::write(&path, value) {
+                Err(error)
+                    if error.kind() == io::ErrorKind::NotFound && name.starts_with("net/ipv6") => {}
+                written => written.map_err(|error| {
+                    io::Error::other(format!("{name} could not be set to {value:?}: {error}"))
+                })?,
+            }
+        }
+        Ok(())
+    })
+    .map(drop)
+}
+
+/// What the namespaces have, which is the same in all of them or an error.
+pub(crate) fn read_tcp_buffers(wires: &Wires) -> io::Result<TcpBuffers> {
+    let mut read = Netns::for_each(wires.namespaces(), |_| {
+        Ok(TcpBuffers {
+            receive_bytes: read_three("/proc/sys/net/ipv4/tcp_rmem")?,
+            send_bytes: read_three("/proc/sys/net/ipv4/tcp_wmem")?,
+        })
+    })?;
+    read.dedup();
+    match read.as_slice() {
+        [buffers] => Ok(*buffers),
+        _ => Err(io::Error::other("TCP's buffers differ between namespaces")),
+    }
+}
+
+fn three(values: [u32; 3]) -> String {
+    values.map(|value| value.to_string()).join(" ")
+}
+
+fn read_three(path: &str) -> io::Result<[u32; 3]> {
+    let text = fs::read_to_string(path)?;
+    let values: Option<Vec<u32>> = text.split_whitespace().map(|value| value.parse().ok()).collect();
+    values
+        .and_then(|values| values.try_into().ok())
+        .ok_or_else(|| io::Error::other(format!("{path} is not three numbers: {text:?}")))
+}
