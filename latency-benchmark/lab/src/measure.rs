@@ -153,7 +153,7 @@ pub(crate) fn measure(wires: &Wires, spec: &LabSpec) -> io::Result<RttReport> {
     Ok(RttReport {
         asked_ms: spec.rtt,
         tolerance_ms: tolerance_ms(spec),
-        congestion_control_central: links[0].done.first().and_then(congestion_control),
+        congestion_control_central: links[0].first.as_ref().and_then(congestion_control),
         congestion_control_peers: accepted
             .as_ref()
             .and_then(|(stream, _)| congestion_control(stream)),
@@ -172,8 +172,9 @@ struct Link {
     address: SockaddrIn,
     pending: Option<(OwnedFd, Instant)>,
     connects_ms: Vec<f64>,
-    /// Kept open, because what closing sends would be in the way of the next connect.
-    done: Vec<OwnedFd>,
+    /// The first connection, kept to be asked for its congestion control. The others are closed
+    /// before the next connect, since hundreds of links would otherwise exhaust the descriptors.
+    first: Option<OwnedFd>,
 }
 
 impl Link {
@@ -183,7 +184,7 @@ impl Link {
             address: SockaddrIn::new(a, b, c, d, port),
             pending: None,
             connects_ms: Vec::with_capacity(CONNECTS),
-            done: Vec::with_capacity(CONNECTS),
+            first: None,
         }
     }
 
@@ -226,7 +227,7 @@ impl Link {
             error => return Err(io::Error::from_raw_os_error(error)),
         }
         self.connects_ms.push((now - start).as_secs_f64() * 1e3);
-        self.done.push(socket);
+        self.first.get_or_insert(socket);
         Ok(())
     }
 
