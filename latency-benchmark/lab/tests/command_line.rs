@@ -10,6 +10,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
+use lab::Reaped;
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -96,11 +97,9 @@ fn signals_to_the_outer_process_reach_the_command_which_decides() {
     for (signal, name) in [(Signal::SIGTERM, "TERM"), (Signal::SIGINT, "INT")] {
         let script =
             format!("trap 'echo decided; exit 9' {name}; echo started; while :; do :; done");
-        let mut outer = lab(&["run", "--", "sh", "-c", &script])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the binary runs");
+        let mut command = lab(&["run", "--", "sh", "-c", &script]);
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut outer = Reaped::new(command.spawn().expect("the binary runs"));
         let mut lines = BufReader::new(outer.stdout.take().expect("it is piped")).lines();
         let mut next_line = || lines.next().and_then(Result::ok);
         assert_eq!(next_line().as_deref(), Some("started"));

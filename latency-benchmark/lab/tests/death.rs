@@ -7,11 +7,12 @@ use std::{
     fs,
     io::{BufRead, BufReader, Read},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
 
+use lab::Reaped;
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -130,16 +131,16 @@ fn die(victim: Victim, command: impl Fn(&[&str]) -> Command) {
     }
 }
 
-fn spawn(mut command: Command) -> Child {
+/// Killed even if the test fails.
+fn spawn(mut command: Command) -> Reaped {
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the binary runs")
+        .stderr(Stdio::piped());
+    Reaped::new(command.spawn().expect("the binary runs"))
 }
 
-fn errors(outer: &mut Child) -> String {
+fn errors(outer: &mut Reaped) -> String {
     let mut text = String::new();
     if let Some(mut stderr) = outer.stderr.take() {
         stderr.read_to_string(&mut text).expect("it is text");

@@ -1,50 +1,49 @@
 //! What the tests of a lab share: the binary, as whom it runs, and what this machine lacks.
 
+#![allow(dead_code, reason = "each test takes what it needs of this")]
+
 use std::{
-    env, fs,
-    os::unix::fs::PermissionsExt,
-    path::PathBuf,
+    env,
+    fs::File,
+    os::fd::IntoRawFd,
     process::{Command, Output},
     sync::OnceLock,
 };
 
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+
 /// Runs the binary as the user of the test.
-pub fn lab(arguments: &[&str]) -> Command {
+pub(crate) fn lab(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lab"));
     command.args(arguments);
     command
 }
 
 /// Runs the binary as a user without any rights. `None` if the user of the test is such a user.
-pub fn lab_as_nobody(arguments: &[&str]) -> Option<Command> {
+pub(crate) fn lab_as_nobody(arguments: &[&str]) -> Option<Command> {
     if !nix::unistd::geteuid().is_root() {
         return None;
     }
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
     command.arg(binary_for_everyone()).args(arguments);
-    // Where everyone may be.
-    command.current_dir("/");
     Some(command)
 }
 
-/// A copy outside of directories that may be closed to others.
-fn binary_for_everyone() -> &'static PathBuf {
-    static COPY: OnceLock<PathBuf> = OnceLock::new();
-    COPY.get_or_init(|| {
-        let directory = env::temp_dir().join(format!("lab-test-{}", std::process::id()));
-        fs::create_dir_all(&directory).expect("the temporary directory is writable");
-        let open = fs::Permissions::from_mode(0o755);
-        fs::set_permissions(&directory, open).expect("it is ours");
-        let copy = directory.join("lab");
-        fs::copy(env!("CARGO_BIN_EXE_lab"), &copy).expect("the binary is there");
-        copy
+/// The binary by a descriptor that all children inherit, since the directories on the way to it may
+/// be closed to others.
+fn binary_for_everyone() -> &'static str {
+    static PATH: OnceLock<String> = OnceLock::new();
+    PATH.get_or_init(|| {
+        let file = File::open(env!("CARGO_BIN_EXE_lab")).expect("the binary is there");
+        fcntl(&file, FcntlArg::F_SETFD(FdFlag::empty())).expect("it is open");
+        format!("/proc/self/fd/{}", file.into_raw_fd())
     })
 }
 
 /// What a test needs of the machine.
 #[derive(Clone, Copy)]
-pub enum Need {
+pub(crate) enum Need {
     /// Namespaces and links.
     Links,
     /// Those, and a way to delay packets.
@@ -53,7 +52,7 @@ pub enum Need {
 
 /// Whether this machine has what the test needs. Without it the test says so and passes, but in CI,
 /// where a test that silently did nothing would be worse than one that fails.
-pub fn has(need: Need, command: impl Fn(&[&str]) -> Command) -> bool {
+pub(crate) fn has(need: Need, command: impl Fn(&[&str]) -> Command) -> bool {
     let output = command(&["preflight", "--json"])
         .output()
         .expect("the binary runs");
@@ -77,16 +76,16 @@ pub fn has(need: Need, command: impl Fn(&[&str]) -> Command) -> bool {
 }
 
 /// Says why a test does nothing; in CI, fails it.
-pub fn skip(why: &str) {
+pub(crate) fn skip(why: &str) {
     let in_ci = env::var("CI").is_ok_and(|value| value == "true");
     assert!(!in_ci, "in CI nothing may be missing: {why}");
     println!("skipped: missing {why}");
 }
 
-pub fn stdout(output: &Output) -> String {
+pub(crate) fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-pub fn stderr(output: &Output) -> String {
+pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
