@@ -32,6 +32,13 @@ use crate::{
 /// Connects per link, one after the other.
 const CONNECTS: usize = 4;
 
+/// For how long, beyond five round trips, a link that seems too long is tried again. Other load can
+/// make it seem so, and never too short.
+const SECOND_CHANCE: Duration = Duration::from_millis(50);
+
+/// Fewer than a listener lets wait, since nobody accepts them.
+const MOST_CONNECTS: usize = 100;
+
 /// Between the first connects of two links, so that they do not wait for each other's packets.
 const STAGGER: Duration = Duration::from_micros(100);
 
@@ -188,10 +195,6 @@ impl Link {
         }
     }
 
-    fn is_done(&self) -> bool {
-        self.connects_ms.len() == CONNECTS
-    }
-
     /// Starts a connect whose end `epoll` reports as event `index`.
     fn connect(&mut self, epoll: &Epoll, index: usize) -> io::Result<()> {
         let socket = socket(
@@ -238,40 +241,73 @@ impl Link {
     }
 }
 
+/// When connects start and end.
+struct Plan {
+    start: Instant,
+    last_chance: Instant,
+    deadline: Instant,
+    limit_ms: f64,
+}
+
+impl Plan {
+    fn new(spec: &LabSpec) -> Plan {
+        let start = Instant::now();
+        let rtt = spec.rtt.duration();
+        Plan {
+            start,
+            last_chance: start + 5 * rtt + SECOND_CHANCE,
+            deadline: start + 6 * rtt + PATIENCE,
+            limit_ms: spec.rtt.ms() + tolerance_ms(spec),
+        }
+    }
+
+    /// When the first connect of a link starts.
+    fn start_of(&self, index: usize) -> Instant {
+        self.start + STAGGER * u32::try_from(index).expect("peers are few")
+    }
+
+    /// Whether a link has been tried often enough.
+    fn is_done(&self, link: &Link, now: Instant) -> bool {
+        let tries = link.connects_ms.len();
+        let seems_long = || link.connects_ms.iter().all(|ms| *ms > self.limit_ms);
+        let has_chance = || tries < MOST_CONNECTS && now < self.last_chance;
+        tries >= CONNECTS && !(seems_long() && has_chance())
+    }
+}
+
 /// Connects over all links at the same time, over each one after the other.
 fn connect_all(ports: &[u16], spec: &LabSpec) -> io::Result<Vec<Link>> {
     let addressed = |(peer, port): (usize, &u16)| Link::new(peer_address(peer), *port);
     let mut links: Vec<Link> = ports.iter().enumerate().map(addressed).collect();
     let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
     let mut events = [EpollEvent::empty(); 64];
-    let start = Instant::now();
-    let deadline = start + 6 * spec.rtt.duration() + PATIENCE;
+    let plan = Plan::new(spec);
     let mut started = 0;
-    while !links.iter().all(Link::is_done) {
-        let mut until = deadline;
-        if started < links.len() {
-            until = start + STAGGER * u32::try_from(started).expect("peers are few");
-            if Instant::now() >= until {
-                links[started].connect(&epoll, started)?;
-                started += 1;
-                continue;
-            }
+    loop {
+        while started < links.len() && Instant::now() >= plan.start_of(started) {
+            links[started].connect(&epoll, started)?;
+            started += 1;
         }
+        let until = if started < links.len() {
+            plan.start_of(started)
+        } else {
+            plan.deadline
+        };
+        let waiting = started < links.len() || links.iter().any(|link| link.pending.is_some());
         let now = Instant::now();
-        if now >= deadline {
-            break;
+        if !waiting || now >= plan.deadline {
+            return Ok(links);
         }
         let ready = sys::epoll_wait(&epoll, &mut events, until - now)?;
         let now = Instant::now();
         for event in ready {
             let index = usize::try_from(event.data()).expect("an index was given");
             links[index].finish(now)?;
-            if !links[index].is_done() {
+            if !plan.is_done(&links[index], now) {
                 links[index].connect(&epoll, index)?;
             }
         }
     }
-    Ok(links)
 }
 
 #[cfg(test)]
