@@ -32,8 +32,8 @@ use crate::{
 /// Connects per link, one after the other.
 const CONNECTS: usize = 4;
 
-/// For how long, beyond five round trips, a link that seems too long is tried again. Other load can
-/// make it seem so, and never too short.
+/// For how long, beyond five round trips, a link that seems too long is tried again: other load can
+/// make it seem so, but never too short. After that, one answer per link is enough.
 const SECOND_CHANCE: Duration = Duration::from_millis(50);
 
 /// Fewer than a listener lets wait, since nobody accepts them.
@@ -42,8 +42,8 @@ const MOST_CONNECTS: usize = 100;
 /// Between the first connects of two links, so that they do not wait for each other's packets.
 const STAGGER: Duration = Duration::from_micros(100);
 
-/// A lost packet is sent again after a second.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// A lost packet is sent again after a second, then after two, then after four.
+const PATIENCE: Duration = Duration::from_secs(8);
 
 /// What the links of a lab measure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -266,6 +266,12 @@ impl Plan {
         self.start + STAGGER * u32::try_from(index).expect("peers are few")
     }
 
+    /// Whether nothing more is waited for.
+    fn is_over(&self, links: &[Link], now: Instant) -> bool {
+        let all_answered = || links.iter().all(|link| !link.connects_ms.is_empty());
+        now >= self.deadline || now >= self.last_chance && all_answered()
+    }
+
     /// Whether a link has been tried often enough.
     fn is_done(&self, link: &Link, now: Instant) -> bool {
         let tries = link.connects_ms.len();
@@ -288,16 +294,18 @@ fn connect_all(ports: &[u16], spec: &LabSpec) -> io::Result<Vec<Link>> {
             links[started].connect(&epoll, started)?;
             started += 1;
         }
+        let now = Instant::now();
+        let waiting = started < links.len() || links.iter().any(|link| link.pending.is_some());
+        if !waiting || plan.is_over(&links, now) {
+            return Ok(links);
+        }
         let until = if started < links.len() {
             plan.start_of(started)
+        } else if now < plan.last_chance {
+            plan.last_chance
         } else {
             plan.deadline
         };
-        let waiting = started < links.len() || links.iter().any(|link| link.pending.is_some());
-        let now = Instant::now();
-        if !waiting || now >= plan.deadline {
-            return Ok(links);
-        }
         let ready = sys::epoll_wait(&epoll, &mut events, until - now)?;
         let now = Instant::now();
         for event in ready {

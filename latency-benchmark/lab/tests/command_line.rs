@@ -15,7 +15,7 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
-use support::{Need, has, lab, lab_as_nobody, skip, stderr, stdout};
+use support::{Need, has, is_ok, lab, lab_as_nobody, skip, stderr, stdout};
 
 fn output(mut command: Command) -> Output {
     command.output().expect("the binary runs")
@@ -160,9 +160,7 @@ fn each_flavour_of_iptables_will_do() {
         let preflight = output(tools.used_by(lab(&["preflight", "--json"])));
         let preflight: lab::preflight::Preflight =
             serde_json::from_slice(&preflight.stdout).expect("it is JSON");
-        let mut findings = preflight.findings.iter();
-        let nfqueue = findings.find(|finding| finding.name.contains("NFQUEUE"));
-        if nfqueue.is_some_and(|finding| finding.status != lab::preflight::Status::Ok) {
+        if !is_ok(&preflight, "iptables, NFQUEUE") {
             skip(&format!("support of {flavour} by the kernel"));
             continue;
         }

@@ -17,48 +17,24 @@ use support::{Need, has, lab as lab_binary};
 
 type Scenario = fn(Inside);
 
-const SCENARIOS: [(&str, Need, Scenario); 8] = [
-    (
-        "fifteen_peers_have_every_rtt",
-        Need::Delay,
-        fifteen_peers_have_every_rtt,
-    ),
-    (
-        "without_a_delay_fifteen_peers_are_near",
-        Need::Links,
-        without_a_delay_fifteen_peers_are_near,
-    ),
-    (
-        "sixty_four_peers_are_wired",
-        Need::Delay,
-        sixty_four_peers_are_wired,
-    ),
-    (
-        "the_settings_are_in_force",
-        Need::Links,
-        the_settings_are_in_force,
-    ),
-    (
-        "a_dropped_child_is_dead",
-        Need::Links,
-        a_dropped_child_is_dead,
-    ),
-    (
-        "the_delay_line_reports_what_it_did",
-        Need::Delay,
-        the_delay_line_reports_what_it_did,
-    ),
-    (
-        "what_nobody_counts_is_unknown",
-        Need::Links,
-        what_nobody_counts_is_unknown,
-    ),
-    (
-        "two_labs_live_side_by_side",
-        Need::Delay,
-        two_labs_live_side_by_side,
-    ),
-];
+/// Its name, what it needs, and what it does.
+macro_rules! scenarios {
+    ($($name:ident: $need:ident,)*) => {
+        const SCENARIOS: &[(&str, Need, Scenario)] = &[$((stringify!($name), Need::$need, $name)),*];
+    };
+}
+
+scenarios! {
+    fifteen_peers_have_every_rtt: Delay,
+    without_a_delay_fifteen_peers_are_near: Links,
+    sixty_four_peers_are_wired: Delay,
+    the_settings_are_in_force: Links,
+    a_dropped_child_is_dead: Links,
+    the_delay_line_reports_what_it_did: Delay,
+    what_nobody_counts_is_unknown: Links,
+    two_labs_live_side_by_side: Delay,
+    netem_delays_loses_and_counts: Netem,
+}
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -69,7 +45,7 @@ fn main() -> ExitCode {
         }
         ["scenario", name] => {
             let (_, _, scenario) = SCENARIOS
-                .into_iter()
+                .iter()
                 .find(|(known, ..)| *known == name)
                 .expect("it is one of ours");
             scenario(lab::enter().expect("namespaces were there a moment ago"));
@@ -94,7 +70,7 @@ fn run_all(arguments: &[&str]) -> ExitCode {
     }
     let mut failed = 0;
     for (name, need, _) in chosen {
-        let ended = has(need, lab_binary).then(|| {
+        let ended = has(*need, lab_binary).then(|| {
             let own = env::current_exe().expect("it runs");
             Command::new(own)
                 .args(["scenario", name])
@@ -239,4 +215,40 @@ fn two_labs_live_side_by_side(inside: Inside) {
     let far = wired(inside, 2, "25");
     assert_valid(&far);
     assert_valid(&near);
+}
+
+fn netem_delays_loses_and_counts(inside: Inside) {
+    for rtt in ["5", "50", "200"] {
+        let lab = wired(inside, 3, rtt);
+        assert_eq!(
+            lab.facts().backend,
+            Some(DelayBackend::Netem),
+            "it is preferred"
+        );
+        assert_valid(&lab);
+        let counters = lab.counters().expect("the kernel counts");
+        assert_eq!(counters.total().qdisc_dropped, Some(0));
+        assert_eq!(
+            counters.total().queue_dropped,
+            None,
+            "there is no delay line"
+        );
+    }
+    let impaired = LabSpec {
+        loss: "20%".parse().ok(),
+        jitter: "1ms".parse().ok(),
+        ..spec(3, "20")
+    };
+    let lab = Lab::wire(inside, impaired).expect("netem was there a moment ago");
+    assert_valid(&lab);
+    // Some hundred packets, one in five of which is lost.
+    while lab
+        .counters()
+        .expect("the kernel counts")
+        .total()
+        .qdisc_dropped
+        == Some(0)
+    {
+        lab.measure_rtt().expect("links answer");
+    }
 }

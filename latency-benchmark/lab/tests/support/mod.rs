@@ -10,6 +10,7 @@ use std::{
     sync::OnceLock,
 };
 
+use lab::preflight::{Preflight, Status};
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 
 /// Runs the binary as the user of the test.
@@ -48,6 +49,9 @@ pub(crate) enum Need {
     Links,
     /// Those, and a way to delay packets.
     Delay,
+    /// Those, and netem, which a kernel has or has not: nothing can be installed. So this one may be
+    /// missing in CI too.
+    Netem,
 }
 
 /// Whether this machine has what the test needs. Without it the test says so and passes, but in CI,
@@ -57,22 +61,31 @@ pub(crate) fn has(need: Need, command: impl Fn(&[&str]) -> Command) -> bool {
         .output()
         .expect("the binary runs");
     let text = stdout(&output);
-    let preflight: lab::preflight::Preflight =
+    let preflight: Preflight =
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
     let has = match need {
         Need::Links => preflight.can_run_rtt_zero,
         Need::Delay => preflight.can_run_delayed,
+        Need::Netem => is_ok(&preflight, "netem"),
     };
-    if !has {
+    if !has && matches!(need, Need::Netem) {
+        println!("skipped: missing netem in this kernel");
+    } else if !has {
         let missing: Vec<String> = preflight
             .findings
             .iter()
-            .filter(|finding| finding.status == lab::preflight::Status::Missing)
+            .filter(|finding| finding.status == Status::Missing)
             .map(|finding| format!("{} ({})", finding.name, finding.seen))
             .collect();
         skip(&missing.join(", "));
     }
     has
+}
+
+/// Whether the finding of that name is a good one.
+pub(crate) fn is_ok(preflight: &Preflight, name: &str) -> bool {
+    let mut findings = preflight.findings.iter();
+    findings.any(|finding| finding.name == name && finding.status == Status::Ok)
 }
 
 /// Says why a test does nothing; in CI, fails it.
