@@ -23,7 +23,7 @@ use nix::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Cores, LabSpec, Rtt,
+    Cores, Jitter, LabSpec, Rtt,
     netns::Netns,
     sys,
     wiring::{Wires, peer_address},
@@ -247,17 +247,22 @@ struct Plan {
     last_chance: Instant,
     deadline: Instant,
     limit_ms: f64,
+    /// How long an answer is waited for on links that lose packets. The time of a connect whose
+    /// first packet had to be sent again says nothing of the link.
+    give_up: Option<Duration>,
 }
 
 impl Plan {
     fn new(spec: &LabSpec) -> Plan {
         let start = Instant::now();
         let rtt = spec.rtt.duration();
+        let jitter = spec.jitter.map_or(Duration::ZERO, Jitter::duration);
         Plan {
             start,
             last_chance: start + 5 * rtt + SECOND_CHANCE,
             deadline: start + 6 * rtt + PATIENCE,
             limit_ms: spec.rtt.ms() + tolerance_ms(spec),
+            give_up: spec.loss.map(|_| rtt + 2 * jitter + SECOND_CHANCE / 2),
         }
     }
 
@@ -266,10 +271,10 @@ impl Plan {
         self.start + STAGGER * u32::try_from(index).expect("peers are few")
     }
 
-    /// Whether nothing more is waited for.
-    fn is_over(&self, links: &[Link], now: Instant) -> bool {
-        let all_answered = || links.iter().all(|link| !link.connects_ms.is_empty());
-        now >= self.deadline || now >= self.last_chance && all_answered()
+    /// When the connect under way is taken for lost.
+    fn lost_at(&self, link: &Link) -> Option<Instant> {
+        let (_, start) = link.pending.as_ref()?;
+        Some(*start + self.give_up?)
     }
 
     /// Whether a link has been tried often enough.
@@ -284,37 +289,79 @@ impl Plan {
 /// Connects over all links at the same time, over each one after the other.
 fn connect_all(ports: &[u16], spec: &LabSpec) -> io::Result<Vec<Link>> {
     let addressed = |(peer, port): (usize, &u16)| Link::new(peer_address(peer), *port);
-    let mut links: Vec<Link> = ports.iter().enumerate().map(addressed).collect();
-    let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
-    let mut events = [EpollEvent::empty(); 64];
-    let plan = Plan::new(spec);
-    let mut started = 0;
-    loop {
-        while started < links.len() && Instant::now() >= plan.start_of(started) {
-            links[started].connect(&epoll, started)?;
-            started += 1;
-        }
+    let mut connects = Connects {
+        links: ports.iter().enumerate().map(addressed).collect(),
+        started: 0,
+        epoll: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?,
+        plan: Plan::new(spec),
+    };
+    while connects.start_due()? {
+        connects.wait()?;
+    }
+    Ok(connects.links)
+}
+
+struct Connects {
+    links: Vec<Link>,
+    /// How many of the links have been tried at all.
+    started: usize,
+    epoll: Epoll,
+    plan: Plan,
+}
+
+impl Connects {
+    /// Starts what is due, and again what was lost. Returns whether there is anything to wait for.
+    fn start_due(&mut self) -> io::Result<bool> {
         let now = Instant::now();
-        let waiting = started < links.len() || links.iter().any(|link| link.pending.is_some());
-        if !waiting || plan.is_over(&links, now) {
-            return Ok(links);
+        for (index, link) in self.links.iter_mut().enumerate() {
+            if self.plan.lost_at(link).is_some_and(|lost| lost <= now) {
+                link.connect(&self.epoll, index)?;
+            }
         }
-        let until = if started < links.len() {
-            plan.start_of(started)
-        } else if now < plan.last_chance {
-            plan.last_chance
-        } else {
-            plan.deadline
-        };
-        let ready = sys::epoll_wait(&epoll, &mut events, until - now)?;
+        while self.started < self.links.len() && Instant::now() >= self.plan.start_of(self.started)
+        {
+            self.links[self.started].connect(&self.epoll, self.started)?;
+            self.started += 1;
+        }
+        Ok(!self.is_over(now))
+    }
+
+    fn is_over(&self, now: Instant) -> bool {
+        let all_started = self.started == self.links.len();
+        let none_pending = || self.links.iter().all(|link| link.pending.is_none());
+        let all_answered = || self.links.iter().all(|link| !link.connects_ms.is_empty());
+        (all_started && none_pending())
+            || (now >= self.plan.last_chance && all_answered())
+            || now >= self.plan.deadline
+    }
+
+    /// Waits for answers, until there is something to do.
+    fn wait(&mut self) -> io::Result<()> {
+        let mut events = [EpollEvent::empty(); 64];
+        let until = self.next_moment();
+        let ready = sys::epoll_wait(&self.epoll, &mut events, until - Instant::now())?;
         let now = Instant::now();
         for event in ready {
             let index = usize::try_from(event.data()).expect("an index was given");
-            links[index].finish(now)?;
-            if !plan.is_done(&links[index], now) {
-                links[index].connect(&epoll, index)?;
+            let link = &mut self.links[index];
+            link.finish(now)?;
+            if !self.plan.is_done(link, now) {
+                link.connect(&self.epoll, index)?;
             }
         }
+        Ok(())
+    }
+
+    fn next_moment(&self) -> Instant {
+        let Plan {
+            last_chance,
+            deadline,
+            ..
+        } = self.plan;
+        let start = (self.started < self.links.len()).then(|| self.plan.start_of(self.started));
+        let end = Some(last_chance).filter(|chance| *chance > Instant::now());
+        let lost = self.links.iter().filter_map(|link| self.plan.lost_at(link));
+        lost.chain(start).chain(end).min().unwrap_or(deadline)
     }
 }
 

@@ -4,7 +4,16 @@
 //! the interface `ci`, the peer `.2` on `e0`. Neighbours are entered by hand, so that no ARP request
 //! is ever sent, which netem would delay and the delay line would not.
 
-use std::{collections::VecDeque, fs, io, net::Ipv4Addr, path::Path};
+use std::{
+    collections::VecDeque,
+    fs, io,
+    net::Ipv4Addr,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
+
+use nix::{ifaddrs::getifaddrs, net::if_::InterfaceFlags};
 
 use crate::{
     Inside, LabError, TcpBuffers,
@@ -79,7 +88,29 @@ impl Wires {
         run_all(wires.peers.iter().enumerate(), |(peer, namespace)| {
             ip.start(namespace, &batch, &peer_script(peer, congestion_control))
         })?;
+        wires.await_links().map_err(LabError::Namespaces)?;
         Ok(wires)
+    }
+
+    /// Waits until central's ends of the links pass packets on. An end that was brought up before
+    /// the other drops packets, for some time after, until a worker of the kernel has noticed; that
+    /// would cost a connect a second. The peers' ends are ready at once, being the second ones.
+    fn await_links(&self) -> io::Result<()> {
+        const DEADLINE: Duration = Duration::from_secs(5);
+        const PAUSE: Duration = Duration::from_micros(200);
+        self.central.run(|| {
+            let deadline = Instant::now() + DEADLINE;
+            loop {
+                let down = interface_that_is_not_running()?;
+                match down {
+                    None => return Ok(()),
+                    Some(interface) if Instant::now() > deadline => {
+                        return Err(io::Error::other(format!("link {interface} stays down")));
+                    }
+                    Some(_) => thread::sleep(PAUSE),
+                }
+            }
+        })
     }
 
     /// Makes the links, and brings up central's ends of them.
@@ -104,6 +135,13 @@ impl Wires {
         });
         LO_UP.to_owned() + &links.collect::<String>()
     }
+}
+
+/// Of the namespace that the calling thread is in.
+fn interface_that_is_not_running() -> nix::Result<Option<String>> {
+    let mut interfaces = getifaddrs()?;
+    let down = interfaces.find(|interface| !interface.flags.contains(InterfaceFlags::IFF_RUNNING));
+    Ok(down.map(|interface| interface.interface_name))
 }
 
 const LO_UP: &str = "link set lo up\n";

@@ -62,7 +62,7 @@ fn run_all(arguments: &[&str]) -> ExitCode {
         .filter(|word| !word.starts_with('-'))
         .collect();
     let chosen = SCENARIOS
-        .into_iter()
+        .iter()
         .filter(|(name, ..)| words.is_empty() || words.iter().any(|word| name.contains(**word)));
     if arguments.contains(&"--list") {
         chosen.for_each(|(name, ..)| println!("{name}: test"));
