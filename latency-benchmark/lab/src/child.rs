@@ -8,7 +8,10 @@ use std::{
 
 use nix::{
     sched::sched_setaffinity,
-    sys::{prctl, signal::Signal},
+    sys::{
+        prctl,
+        signal::{SigSet, Signal},
+    },
     unistd::Pid,
 };
 
@@ -53,11 +56,13 @@ impl Drop for Reaped {
     }
 }
 
-/// Starts `command` inside `namespace`, on `cores`.
+/// Starts `command` inside `namespace`, on `cores`, with no signal blocked, whatever its parent has
+/// blocked in order to wait for it.
 pub(crate) fn spawn(namespace: &Netns, cores: &Cores, mut command: Command) -> io::Result<Reaped> {
     namespace.hold_command(&mut command);
     let affinity = cores.affinity()?;
     sys::before_exec(&mut command, move || {
+        SigSet::empty().thread_set_mask()?;
         Ok(sched_setaffinity(Pid::from_raw(0), &affinity)?)
     });
     command.spawn().map(Reaped)

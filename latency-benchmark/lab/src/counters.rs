@@ -67,9 +67,9 @@ impl Counters {
 
     /// The sum over all namespaces of what is known in each of them.
     pub fn total(&self) -> NamespaceCounters {
-        self.peers
-            .iter()
-            .fold(self.central, |sum, peer| sum.combine(peer, u64::checked_add))
+        self.peers.iter().fold(self.central, |sum, peer| {
+            sum.combine(peer, u64::checked_add)
+        })
     }
 }
 
@@ -101,12 +101,14 @@ pub(crate) fn read(
     backend: Option<DelayBackend>,
     delay_line: Option<u32>,
 ) -> Result<Counters, LabError> {
-    let mut all = Netns::for_each(wires.namespaces(), |_| Ok(read_here()))
-        .map_err(LabError::Namespaces)?;
+    let mut all =
+        Netns::for_each(wires.namespaces(), |_| Ok(read_here())).map_err(LabError::Namespaces)?;
     if backend == Some(DelayBackend::Netem) {
         let tc = Tool::find("tc")?;
         let show = ["-s", "-j", "qdisc", "show"];
-        let outputs = run_all(wires.namespaces(), |namespace| tc.start(namespace, &show, ""))?;
+        let outputs = run_all(wires.namespaces(), |namespace| {
+            tc.start(namespace, &show, "")
+        })?;
         for (counters, output) in std::iter::zip(&mut all, outputs) {
             counters.qdisc_dropped = netem_dropped(&output);
         }
@@ -141,7 +143,8 @@ fn column(table: &str, prefix: &str, name: &str) -> Option<u64> {
     let mut lines = table.lines().filter_map(|line| line.strip_prefix(prefix));
     let names = lines.next()?.split_whitespace();
     let values = lines.next()?.split_whitespace();
-    std::iter::zip(names, values).find_map(|(known, value)| (known == name).then(|| value.parse().ok()))?
+    std::iter::zip(names, values)
+        .find_map(|(known, value)| (known == name).then(|| value.parse().ok()))?
 }
 
 /// Drops of both directions, over all interfaces but `lo`.
@@ -239,6 +242,9 @@ mod tests {
             ..NamespaceCounters::default()
         };
         let between = after.since(&before);
-        assert_eq!((between.queue_dropped, between.tcp_timeouts), (None, Some(3)));
+        assert_eq!(
+            (between.queue_dropped, between.tcp_timeouts),
+            (None, Some(3))
+        );
     }
 }

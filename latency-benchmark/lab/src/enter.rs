@@ -189,14 +189,8 @@ fn die_with_parent(outer_lives: &OwnedFd) -> Result<(), EnterError> {
 /// Mounts stay inside from here on, and `/proc` shows the new pid namespace.
 fn mount_privately() -> Result<(), EnterError> {
     const NONE: Option<&str> = None;
-    nix::mount::mount(
-        NONE,
-        "/",
-        NONE,
-        MsFlags::MS_REC | MsFlags::MS_PRIVATE,
-        NONE,
-    )
-    .map_err(refused("making the mounts private"))?;
+    nix::mount::mount(NONE, "/", NONE, MsFlags::MS_REC | MsFlags::MS_PRIVATE, NONE)
+        .map_err(refused("making the mounts private"))?;
     nix::mount::mount(
         Some("proc"),
         "/proc",

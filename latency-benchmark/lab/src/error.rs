@@ -29,7 +29,7 @@ pub enum LabError {
     #[error("the kernel lends no packet queue (NFQUEUE); it may lack nfnetlink_queue")]
     Queue(#[source] io::Error),
     /// Netem was asked for, by name or by an option that needs it.
-    #[error("netem is not to be had: {0}")]
+    #[error("this machine has no working netem: {0}")]
     NoNetem(Box<LabError>),
     /// Neither way to delay packets works.
     #[error("no way to delay packets by {rtt} ms: netem: {netem}; NFQUEUE: {nfqueue}")]
@@ -51,6 +51,6 @@ pub enum LabError {
     #[error("the links could not be measured")]
     Measurement(#[source] io::Error),
     /// A process could not be started inside.
-    #[error("a process could not be started in the lab")]
+    #[error("the system could not start the process")]
     Spawn(#[source] io::Error),
 }

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Backend, Cores, Counters, DelayLineReport, Inside, Jitter, LabError, LabSpec, Loss, Placement,
-    Reaped, Rtt, RttReport, TcpBuffers, child, counters, measure, netem, netns::Netns,
+    Reaped, Rtt, RttReport, TcpBuffers, child, counters, measure, netem,
+    netns::Netns,
     nfqueue::{self, DelayLine},
     wiring::{self, Wires},
 };
@@ -114,13 +115,21 @@ impl Lab {
     ///
     /// If there is no such peer, as all methods that take one.
     pub fn peer_address(&self, peer: usize) -> Ipv4Addr {
-        assert!(peer < self.spec.peers, "the lab has {} peers", self.spec.peers);
+        assert!(
+            peer < self.spec.peers,
+            "the lab has {} peers",
+            self.spec.peers
+        );
         wiring::peer_address(peer)
     }
 
     /// The address by which peer `peer` knows central.
     pub fn central_address(&self, peer: usize) -> Ipv4Addr {
-        assert!(peer < self.spec.peers, "the lab has {} peers", self.spec.peers);
+        assert!(
+            peer < self.spec.peers,
+            "the lab has {} peers",
+            self.spec.peers
+        );
         wiring::central_address(peer)
     }
 

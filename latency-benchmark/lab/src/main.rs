@@ -53,6 +53,9 @@ struct Run {
     /// The cores of the peers and the delay line, such as 1,4-7 [default: all others]
     #[arg(long)]
     peer_cores: Option<Cores>,
+    /// Run this by a shell in every peer's namespace meanwhile, with the peer's number in LAB_PEER
+    #[arg(long, value_name = "COMMAND")]
+    peer_command: Option<String>,
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -70,13 +73,23 @@ fn main() -> ExitCode {
 
 fn dispatch(verb: Verb) -> anyhow::Result<ExitCode> {
     match verb {
-        Verb::Preflight { json } => { let _ = json; Ok(ExitCode::SUCCESS) }
+        Verb::Preflight { json } => preflight(json),
         Verb::Run(run) => run.run(),
         Verb::DelayLine => {
             lab::delay_line::run()?;
             Ok(ExitCode::SUCCESS)
         }
     }
+}
+
+fn preflight(json: bool) -> anyhow::Result<ExitCode> {
+    let preflight = lab::preflight::preflight(&lab::enter());
+    if json {
+        println!("{}", serde_json::to_string_pretty(&preflight)?);
+    } else {
+        println!("{preflight}");
+    }
+    Ok(ExitCode::from(u8::from(!preflight.can_run_any())))
 }
 
 impl Run {
@@ -94,7 +107,7 @@ impl Run {
         let (program, arguments) = self.command.split_first().expect("clap requires one");
         let mut command = Command::new(program);
         command.args(arguments);
-        let code = lab::run::run(lab::enter()?, spec, command)?;
+        let code = lab::run::run(lab::enter()?, spec, command, self.peer_command.as_deref())?;
         Ok(ExitCode::from(code))
     }
 }

@@ -23,7 +23,7 @@ use nix::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Cores, LabSpec, Rtt,
+    Cores, Jitter, LabSpec, Rtt,
     netns::Netns,
     sys,
     wiring::{Wires, peer_address},
@@ -32,11 +32,18 @@ use crate::{
 /// Connects per link, one after the other.
 const CONNECTS: usize = 4;
 
+/// For how long, beyond five round trips, a link that seems too long is tried again: other load can
+/// make it seem so, but never too short. After that, one answer per link is enough.
+const SECOND_CHANCE: Duration = Duration::from_millis(50);
+
+/// Fewer than a listener lets wait, since nobody accepts them.
+const MOST_CONNECTS: usize = 100;
+
 /// Between the first connects of two links, so that they do not wait for each other's packets.
 const STAGGER: Duration = Duration::from_micros(100);
 
-/// A lost packet is sent again after a second.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// A lost packet is sent again after a second, then after two, then after four.
+const PATIENCE: Duration = Duration::from_secs(8);
 
 /// What the links of a lab measure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -153,7 +160,7 @@ pub(crate) fn measure(wires: &Wires, spec: &LabSpec) -> io::Result<RttReport> {
     Ok(RttReport {
         asked_ms: spec.rtt,
         tolerance_ms: tolerance_ms(spec),
-        congestion_control_central: links[0].done.first().and_then(congestion_control),
+        congestion_control_central: links[0].first.as_ref().and_then(congestion_control),
         congestion_control_peers: accepted
             .as_ref()
             .and_then(|(stream, _)| congestion_control(stream)),
@@ -172,8 +179,9 @@ struct Link {
     address: SockaddrIn,
     pending: Option<(OwnedFd, Instant)>,
     connects_ms: Vec<f64>,
-    /// Kept open, because what closing sends would be in the way of the next connect.
-    done: Vec<OwnedFd>,
+    /// The first connection, kept to be asked for its congestion control. The others are closed
+    /// before the next connect, since hundreds of links would otherwise exhaust the descriptors.
+    first: Option<OwnedFd>,
 }
 
 impl Link {
@@ -183,12 +191,8 @@ impl Link {
             address: SockaddrIn::new(a, b, c, d, port),
             pending: None,
             connects_ms: Vec::with_capacity(CONNECTS),
-            done: Vec::with_capacity(CONNECTS),
+            first: None,
         }
-    }
-
-    fn is_done(&self) -> bool {
-        self.connects_ms.len() == CONNECTS
     }
 
     /// Starts a connect whose end `epoll` reports as event `index`.
@@ -226,7 +230,7 @@ impl Link {
             error => return Err(io::Error::from_raw_os_error(error)),
         }
         self.connects_ms.push((now - start).as_secs_f64() * 1e3);
-        self.done.push(socket);
+        self.first.get_or_insert(socket);
         Ok(())
     }
 
@@ -237,40 +241,128 @@ impl Link {
     }
 }
 
+/// When connects start and end.
+struct Plan {
+    start: Instant,
+    last_chance: Instant,
+    deadline: Instant,
+    limit_ms: f64,
+    /// How long an answer is waited for on links that lose packets. The time of a connect whose
+    /// first packet had to be sent again says nothing of the link.
+    give_up: Option<Duration>,
+}
+
+impl Plan {
+    fn new(spec: &LabSpec) -> Plan {
+        let start = Instant::now();
+        let rtt = spec.rtt.duration();
+        let jitter = spec.jitter.map_or(Duration::ZERO, Jitter::duration);
+        Plan {
+            start,
+            last_chance: start + 5 * rtt + SECOND_CHANCE,
+            deadline: start + 6 * rtt + PATIENCE,
+            limit_ms: spec.rtt.ms() + tolerance_ms(spec),
+            give_up: spec.loss.map(|_| rtt + 2 * jitter + SECOND_CHANCE / 2),
+        }
+    }
+
+    /// When the first connect of a link starts.
+    fn start_of(&self, index: usize) -> Instant {
+        self.start + STAGGER * u32::try_from(index).expect("peers are few")
+    }
+
+    /// When the connect under way is taken for lost.
+    fn lost_at(&self, link: &Link) -> Option<Instant> {
+        let (_, start) = link.pending.as_ref()?;
+        Some(*start + self.give_up?)
+    }
+
+    /// Whether a link has been tried often enough.
+    fn is_done(&self, link: &Link, now: Instant) -> bool {
+        let tries = link.connects_ms.len();
+        let seems_long = || link.connects_ms.iter().all(|ms| *ms > self.limit_ms);
+        let has_chance = || tries < MOST_CONNECTS && now < self.last_chance;
+        tries >= CONNECTS && !(seems_long() && has_chance())
+    }
+}
+
 /// Connects over all links at the same time, over each one after the other.
 fn connect_all(ports: &[u16], spec: &LabSpec) -> io::Result<Vec<Link>> {
     let addressed = |(peer, port): (usize, &u16)| Link::new(peer_address(peer), *port);
-    let mut links: Vec<Link> = ports.iter().enumerate().map(addressed).collect();
-    let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
-    let mut events = [EpollEvent::empty(); 64];
-    let start = Instant::now();
-    let deadline = start + 6 * spec.rtt.duration() + PATIENCE;
-    let mut started = 0;
-    while !links.iter().all(Link::is_done) {
-        let mut until = deadline;
-        if started < links.len() {
-            until = start + STAGGER * u32::try_from(started).expect("peers are few");
-            if Instant::now() >= until {
-                links[started].connect(&epoll, started)?;
-                started += 1;
-                continue;
+    let mut connects = Connects {
+        links: ports.iter().enumerate().map(addressed).collect(),
+        started: 0,
+        epoll: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?,
+        plan: Plan::new(spec),
+    };
+    while connects.start_due()? {
+        connects.wait()?;
+    }
+    Ok(connects.links)
+}
+
+struct Connects {
+    links: Vec<Link>,
+    /// How many of the links have been tried at all.
+    started: usize,
+    epoll: Epoll,
+    plan: Plan,
+}
+
+impl Connects {
+    /// Starts what is due, and again what was lost. Returns whether there is anything to wait for.
+    fn start_due(&mut self) -> io::Result<bool> {
+        let now = Instant::now();
+        for (index, link) in self.links.iter_mut().enumerate() {
+            if self.plan.lost_at(link).is_some_and(|lost| lost <= now) {
+                link.connect(&self.epoll, index)?;
             }
         }
-        let now = Instant::now();
-        if now >= deadline {
-            break;
+        while self.started < self.links.len() && Instant::now() >= self.plan.start_of(self.started)
+        {
+            self.links[self.started].connect(&self.epoll, self.started)?;
+            self.started += 1;
         }
-        let ready = sys::epoll_wait(&epoll, &mut events, until - now)?;
+        Ok(!self.is_over(now))
+    }
+
+    fn is_over(&self, now: Instant) -> bool {
+        let all_started = self.started == self.links.len();
+        let none_pending = || self.links.iter().all(|link| link.pending.is_none());
+        let all_answered = || self.links.iter().all(|link| !link.connects_ms.is_empty());
+        (all_started && none_pending())
+            || (now >= self.plan.last_chance && all_answered())
+            || now >= self.plan.deadline
+    }
+
+    /// Waits for answers, until there is something to do.
+    fn wait(&mut self) -> io::Result<()> {
+        let mut events = [EpollEvent::empty(); 64];
+        let until = self.next_moment();
+        let ready = sys::epoll_wait(&self.epoll, &mut events, until - Instant::now())?;
         let now = Instant::now();
         for event in ready {
             let index = usize::try_from(event.data()).expect("an index was given");
-            links[index].finish(now)?;
-            if !links[index].is_done() {
-                links[index].connect(&epoll, index)?;
+            let link = &mut self.links[index];
+            link.finish(now)?;
+            if !self.plan.is_done(link, now) {
+                link.connect(&self.epoll, index)?;
             }
         }
+        Ok(())
     }
-    Ok(links)
+
+    fn next_moment(&self) -> Instant {
+        let Plan {
+            last_chance,
+            deadline,
+            ..
+        } = self.plan;
+        let start = (self.started < self.links.len()).then(|| self.plan.start_of(self.started));
+        let end = Some(last_chance).filter(|chance| *chance > Instant::now());
+        let lost = self.links.iter().filter_map(|link| self.plan.lost_at(link));
+        lost.chain(start).chain(end).min().unwrap_or(deadline)
+    }
 }
 
 #[cfg(test)]

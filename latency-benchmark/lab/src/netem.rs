@@ -36,9 +36,15 @@ pub(crate) fn delay(wires: &Wires, spec: &LabSpec) -> Result<(), LabError> {
         .map(|peer| qdisc(&central_interface(peer), spec))
         .collect();
     let peer = qdisc(PEER_INTERFACE, spec);
-    let ends = std::iter::once((&wires.central, central.as_str()))
-        .chain(wires.peers.iter().map(|namespace| (namespace, peer.as_str())));
-    run_all(ends, |(namespace, script)| tc.start(namespace, &batch, script))?;
+    let ends = std::iter::once((&wires.central, central.as_str())).chain(
+        wires
+            .peers
+            .iter()
+            .map(|namespace| (namespace, peer.as_str())),
+    );
+    run_all(ends, |(namespace, script)| {
+        tc.start(namespace, &batch, script)
+    })?;
     Ok(())
 }
 

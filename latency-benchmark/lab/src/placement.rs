@@ -229,7 +229,9 @@ impl Placement {
         };
         let peers = match peers {
             Some(peers) => {
-                peers.iter().try_for_each(|core| topology.check(core).map(drop))?;
+                peers
+                    .iter()
+                    .try_for_each(|core| topology.check(core).map(drop))?;
                 peers
             }
             None => apart_from(topology, central),
@@ -255,7 +257,12 @@ fn first_beside(topology: &Topology, peers: Option<&Cores>) -> usize {
 
 fn apart_from(topology: &Topology, central: usize) -> Cores {
     let siblings = topology.siblings(central);
-    let others = || topology.available.iter().filter(move |core| *core != central);
+    let others = || {
+        topology
+            .available
+            .iter()
+            .filter(move |core| *core != central)
+    };
     let is_sibling = |core: &usize| siblings.is_some_and(|siblings| siblings.contains(*core));
     Cores::new(others().filter(|core| !is_sibling(core)))
         .or_else(|| Cores::new(others()))
@@ -280,7 +287,11 @@ impl fmt::Display for Placement {
             peers,
             sharing,
         } = self;
-        let plural = if peers.iter().nth(1).is_some() { "s" } else { "" };
+        let plural = if peers.iter().nth(1).is_some() {
+            "s"
+        } else {
+            ""
+        };
         match sharing {
             Sharing::Nothing => write!(
                 f,
@@ -334,7 +345,12 @@ mod tests {
 
     #[test]
     fn lists_of_cores_are_read_and_shown_as_the_kernel_does() {
-        for (text, shown) in [("3", "3"), ("0,2", "0,2"), ("4-7,1", "1,4-7"), ("0-1\n", "0-1")] {
+        for (text, shown) in [
+            ("3", "3"),
+            ("0,2", "0,2"),
+            ("4-7,1", "1,4-7"),
+            ("0-1\n", "0-1"),
+        ] {
             assert_eq!(cores(text).to_string(), shown);
         }
         for text in ["", "a", "1-", "3-1", "-1", "0-99999999999"] {
@@ -344,7 +360,10 @@ mod tests {
 
     #[test]
     fn on_two_cores_central_is_alone_on_the_first() {
-        assert_eq!(placed(&topology("0-1", &[])), (0, "1".into(), Sharing::Nothing));
+        assert_eq!(
+            placed(&topology("0-1", &[])),
+            (0, "1".into(), Sharing::Nothing)
+        );
     }
 
     #[test]
@@ -358,7 +377,10 @@ mod tests {
     #[test]
     fn the_smt_sibling_is_better_than_centrals_own_core() {
         let one_physical = topology("0-1", &["0-1"]);
-        assert_eq!(placed(&one_physical), (0, "1".into(), Sharing::PhysicalCore));
+        assert_eq!(
+            placed(&one_physical),
+            (0, "1".into(), Sharing::PhysicalCore)
+        );
     }
 
     #[test]

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 ///
 /// Its text form is milliseconds with decimals: `50`, `0.5`, `50ms`. In files it is a number of
 /// milliseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Rtt(Duration);
 
@@ -202,7 +204,11 @@ fn parse_decimal(text: &str) -> Result<f64, &'static str> {
     if text.starts_with('-') {
         return Err("is negative");
     }
-    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+    if text.is_empty()
+        || !text
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'.')
+    {
         return Err("is not a number");
     }
     text.parse().map_err(|_| "is not a number")

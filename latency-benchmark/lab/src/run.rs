@@ -25,7 +25,7 @@ pub enum RunError {
     #[error("the lab is invalid: {0}")]
     Invalid(crate::InvalidLink),
     /// The command is not there, for example.
-    #[error("{program:?} could not be started")]
+    #[error("{program:?} did not start")]
     Command {
         /// The command's first word.
         program: String,
@@ -38,10 +38,17 @@ pub enum RunError {
 }
 
 /// Wires a lab, shows its links on standard error, and runs `command` in central's namespace with
-/// the peers' addresses in `LAB_PEER_1` and so on. Returns the status to exit with.
+/// the peers' addresses in `LAB_PEER_1` and so on. Meanwhile `peer_command`, if there is one, runs
+/// in a shell in every peer's namespace, with the peer's number in `LAB_PEER`. Returns the status to
+/// exit with, which is that of `command`.
 ///
 /// SIGINT and SIGTERM go to the command. Has to be called before any other thread exists.
-pub fn run(inside: Inside, spec: LabSpec, mut command: Command) -> Result<u8, RunError> {
+pub fn run(
+    inside: Inside,
+    spec: LabSpec,
+    command: Command,
+    peer_command: Option<&str>,
+) -> Result<u8, RunError> {
     let signals = Signals::block()?;
     let mut lab = Lab::wire(inside, spec)?;
     let report = lab.measure_rtt()?;
@@ -49,18 +56,40 @@ pub fn run(inside: Inside, spec: LabSpec, mut command: Command) -> Result<u8, Ru
     if let Some(invalid) = report.invalid() {
         return Err(RunError::Invalid(invalid));
     }
-    for peer in 0..lab.facts().peers {
-        let address = lab.peer_address(peer).to_string();
-        command.env(format!("LAB_PEER_{}", peer + 1), address);
-    }
-    let program = command.get_program().to_string_lossy().into_owned();
-    let started = lab.spawn_placed(Where::Central, command);
-    let child = started.map_err(|source| RunError::Command { program, source })?;
+    let _peers = start_peers(&lab, peer_command)?;
+    let child = start_central(&lab, command)?;
     let status = wait(&signals, &mut lab, child)?;
     if let Some(report) = lab.finish()? {
         show_delay_line(&report)?;
     }
     Ok(exit_code(status))
+}
+
+fn start_peers(lab: &Lab, command: Option<&str>) -> Result<Vec<Reaped>, RunError> {
+    let Some(text) = command else {
+        return Ok(Vec::new());
+    };
+    let start = |peer: usize| {
+        let mut command = Command::new("sh");
+        command.args(["-c", text]);
+        command.env("LAB_PEER", (peer + 1).to_string());
+        start(lab, Where::Peer(peer), command)
+    };
+    (0..lab.facts().peers).map(start).collect()
+}
+
+fn start_central(lab: &Lab, mut command: Command) -> Result<Reaped, RunError> {
+    for peer in 0..lab.facts().peers {
+        let address = lab.peer_address(peer).to_string();
+        command.env(format!("LAB_PEER_{}", peer + 1), address);
+    }
+    start(lab, Where::Central, command)
+}
+
+fn start(lab: &Lab, place: Where, command: Command) -> Result<Reaped, RunError> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    lab.spawn_placed(place, command)
+        .map_err(|source| RunError::Command { program, source })
 }
 
 /// The command may end, the delay line may, or someone may want both to.
@@ -129,7 +158,10 @@ fn show(lab: &Lab, report: &RttReport) -> io::Result<()> {
     writeln!(
         out,
         "congestion control {}, tcp_rmem {:?}, tcp_wmem {:?}",
-        report.congestion_control_central.as_deref().unwrap_or("unknown"),
+        report
+            .congestion_control_central
+            .as_deref()
+            .unwrap_or("unknown"),
         facts.tcp_buffers.receive_bytes,
         facts.tcp_buffers.send_bytes,
     )?;
@@ -147,7 +179,11 @@ fn show(lab: &Lab, report: &RttReport) -> io::Result<()> {
             report.asked_ms,
             ms(link.min_ms()),
             ms(link.max_ms()),
-            if report.is_valid(peer) { "" } else { "  out of tolerance" },
+            if report.is_valid(peer) {
+                ""
+            } else {
+                "  out of tolerance"
+            },
         )?;
     }
     Ok(())
@@ -160,12 +196,19 @@ fn ms(value: Option<f64>) -> String {
 fn show_delay_line(report: &crate::DelayLineReport) -> io::Result<()> {
     let packets: u64 = report.queues.iter().map(|queue| queue.packets).sum();
     let dropped: Option<u64> = report.queues.iter().map(|queue| queue.dropped).sum();
-    let max_late_us = report.queues.iter().map(|queue| queue.max_late_us).fold(0.0, f64::max);
+    let max_late_us = report
+        .queues
+        .iter()
+        .map(|queue| queue.max_late_us)
+        .fold(0.0, f64::max);
     writeln!(
         io::stderr().lock(),
         "delay line: {packets} packets, {} dropped, at most {max_late_us:.0} us late, \
          {:.2} s of CPU time (user {:.2}, system {:.2})",
-        dropped.map_or_else(|| "an unknown number".to_owned(), |dropped| dropped.to_string()),
+        dropped.map_or_else(
+            || "an unknown number".to_owned(),
+            |dropped| dropped.to_string()
+        ),
         report.user_cpu_s + report.system_cpu_s,
         report.user_cpu_s,
         report.system_cpu_s,

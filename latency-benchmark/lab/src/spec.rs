@@ -209,7 +209,11 @@ mod tests {
             ..spec()
         };
         let error = jittery.check().expect_err("the delay line cannot");
-        assert!(error.to_string().contains("a jitter of 1ms needs the netem"));
+        assert!(
+            error
+                .to_string()
+                .contains("a jitter of 1ms needs the netem")
+        );
     }
 
     #[test]

@@ -27,7 +27,10 @@ pub(crate) struct Tool {
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
     /// It is not there.
-    #[error("`{name}` was not found in {searched} (install it: `{}`)", install(name))]
+    #[error(
+        "`{name}` was not found in {searched} (install it: `{}`)",
+        install(name)
+    )]
     Missing {
         /// The program.
         name: &'static str,
@@ -47,7 +50,7 @@ pub enum ToolError {
     Failed {
         /// The program.
         name: &'static str,
-        /// The last line of its errors, or its exit status.
+        /// The first line of its errors, or its exit status.
         said: String,
     },
 }
@@ -71,6 +74,10 @@ impl Tool {
                 searched: join(&directories),
             }),
         }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Starts the program inside `namespace` and hands it its input.
@@ -150,11 +157,16 @@ impl Running {
     }
 }
 
-/// The line that tells most, which `ip -batch` follows by the number of the line it stopped at and
-/// `iptables-restore` by a hint.
+/// The line that tells most. `ip -batch` follows it by the number of the line it stopped at, and
+/// `iptables` by a hint.
 fn complaint(errors: &str) -> Option<&str> {
-    let mut lines = errors.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines.next()
+    let mut lines = errors.lines().map(str::trim);
+    let line = lines.find(|line| !line.is_empty())?;
+    Some(
+        line.strip_prefix("Error: ")
+            .unwrap_or(line)
+            .trim_end_matches('.'),
+    )
 }
 
 fn directories() -> Vec<PathBuf> {
@@ -178,4 +190,28 @@ fn join(directories: &[PathBuf]) -> String {
 
 fn is_executable(path: &Path) -> bool {
     path.is_file() && nix::unistd::access(path, nix::unistd::AccessFlags::X_OK).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_programs_errors_the_first_line_is_kept() {
+        let errors = "\nError: Specified qdisc kind is unknown.\nCommand failed -:1\n";
+        assert_eq!(complaint(errors), Some("Specified qdisc kind is unknown"));
+        assert_eq!(complaint("\n"), None);
+    }
+
+    #[test]
+    fn a_missing_program_is_named_with_the_command_that_brings_it() {
+        let missing = ToolError::Missing {
+            name: "iptables",
+            searched: "/nowhere".to_owned(),
+        };
+        assert_eq!(
+            missing.to_string(),
+            "`iptables` was not found in /nowhere (install it: `apt-get install -y iptables`)"
+        );
+    }
 }

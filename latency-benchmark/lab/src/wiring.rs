@@ -4,7 +4,16 @@
 //! the interface `ci`, the peer `.2` on `e0`. Neighbours are entered by hand, so that no ARP request
 //! is ever sent, which netem would delay and the delay line would not.
 
-use std::{fs, io, net::Ipv4Addr, path::Path};
+use std::{
+    collections::VecDeque,
+    fs, io,
+    net::Ipv4Addr,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
+
+use nix::{ifaddrs::getifaddrs, net::if_::InterfaceFlags};
 
 use crate::{
     Inside, LabError, TcpBuffers,
@@ -62,19 +71,46 @@ impl Wires {
     ) -> Result<Wires, LabError> {
         check_congestion_control(congestion_control)?;
         let ip = Tool::find("ip")?;
-        let mut namespaces =
-            Netns::create(inside, peers + 1).map_err(LabError::Namespaces)?.into_iter();
+        let mut namespaces = Netns::create(inside, peers + 1)
+            .map_err(LabError::Namespaces)?
+            .into_iter();
         let central = namespaces.next().expect("one more than peers was made");
         let wires = Wires {
             central,
             peers: namespaces.collect(),
         };
         let batch = ["-batch", "-"];
-        ip.run(&wires.central, &batch, &wires.central_script(congestion_control))?;
+        ip.run(
+            &wires.central,
+            &batch,
+            &wires.central_script(congestion_control),
+        )?;
         run_all(wires.peers.iter().enumerate(), |(peer, namespace)| {
             ip.start(namespace, &batch, &peer_script(peer, congestion_control))
         })?;
+        wires.await_links().map_err(LabError::Namespaces)?;
         Ok(wires)
+    }
+
+    /// Waits until central's ends of the links pass packets on. An end that was brought up before
+    /// the other drops packets, for some time after, until a worker of the kernel has noticed; that
+    /// would cost a connect a second. The peers' ends are ready at once, being the second ones.
+    fn await_links(&self) -> io::Result<()> {
+        const DEADLINE: Duration = Duration::from_secs(5);
+        const PAUSE: Duration = Duration::from_micros(200);
+        self.central.run(|| {
+            let deadline = Instant::now() + DEADLINE;
+            loop {
+                let down = interface_that_is_not_running()?;
+                match down {
+                    None => return Ok(()),
+                    Some(interface) if Instant::now() > deadline => {
+                        return Err(io::Error::other(format!("link {interface} stays down")));
+                    }
+                    Some(_) => thread::sleep(PAUSE),
+                }
+            }
+        })
     }
 
     /// Makes the links, and brings up central's ends of them.
@@ -99,6 +135,13 @@ impl Wires {
         });
         LO_UP.to_owned() + &links.collect::<String>()
     }
+}
+
+/// Of the namespace that the calling thread is in.
+fn interface_that_is_not_running() -> nix::Result<Option<String>> {
+    let mut interfaces = getifaddrs()?;
+    let down = interfaces.find(|interface| !interface.flags.contains(InterfaceFlags::IFF_RUNNING));
+    Ok(down.map(|interface| interface.interface_name))
 }
 
 const LO_UP: &str = "link set lo up\n";
@@ -138,13 +181,27 @@ fn end_script(end: &End<'_>) -> String {
     )
 }
 
-/// Starts one program per item before it waits for the first.
+/// Programs at work at a time: enough to keep all cores busy, few enough not to run out of file
+/// descriptors.
+const AT_A_TIME: usize = 16;
+
+/// Runs one program per item, several at a time, and returns their outputs in order.
 pub(crate) fn run_all<T>(
     items: impl Iterator<Item = T>,
-    start: impl FnMut(T) -> Result<Running, ToolError>,
+    mut start: impl FnMut(T) -> Result<Running, ToolError>,
 ) -> Result<Vec<String>, ToolError> {
-    let running: Vec<Running> = items.map(start).collect::<Result<_, _>>()?;
-    running.into_iter().map(Running::finish).collect()
+    let mut running = VecDeque::with_capacity(AT_A_TIME);
+    let mut outputs = Vec::new();
+    for item in items {
+        if running.len() == AT_A_TIME {
+            outputs.extend(running.pop_front().map(Running::finish).transpose()?);
+        }
+        running.push_back(start(item)?);
+    }
+    for running in running {
+        outputs.push(running.finish()?);
+    }
+    Ok(outputs)
 }
 
 /// The kernel would say no more than "invalid argument".
@@ -208,7 +265,10 @@ fn three(values: [u32; 3]) -> String {
 
 fn read_three(path: &str) -> io::Result<[u32; 3]> {
     let text = fs::read_to_string(path)?;
-    let values: Option<Vec<u32>> = text.split_whitespace().map(|value| value.parse().ok()).collect();
+    let values: Option<Vec<u32>> = text
+        .split_whitespace()
+        .map(|value| value.parse().ok())
+        .collect();
     values
         .and_then(|values| values.try_into().ok())
         .ok_or_else(|| io::Error::other(format!("{path} is not three numbers: {text:?}")))

@@ -92,7 +92,11 @@ impl DelayLine {
         self.check()?;
         drop(self.child.stdin.take());
         let said = self.read_line();
-        match said.as_ref().ok().and_then(|said| serde_json::from_str(said).ok()) {
+        match said
+            .as_ref()
+            .ok()
+            .and_then(|said| serde_json::from_str(said).ok())
+        {
             Some(report) => Ok(report),
             None => Err(LabError::DelayLine(self.last_words(said))),
         }

@@ -149,6 +149,9 @@ mod tests {
     #[test]
     fn without_a_queue_the_number_of_drops_is_unknown() {
         assert_eq!(dropped_in(""), None);
-        assert_eq!(dropped_in("    7   4711    12 1     0     3     4       99  1\n"), None);
+        assert_eq!(
+            dropped_in("    7   4711    12 1     0     3     4       99  1\n"),
+            None
+        );
     }
 }

@@ -1,0 +1,300 @@
+//! The binary as a person uses it, as root and as an ordinary user.
+
+mod support;
+
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    os::unix::fs::{PermissionsExt, symlink},
+    path::PathBuf,
+    process::{Command, Output, Stdio},
+};
+
+use lab::Reaped;
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use support::{Need, has, is_ok, lab, lab_as_nobody, skip, stderr, stdout};
+
+fn output(mut command: Command) -> Output {
+    command.output().expect("the binary runs")
+}
+
+fn error_of(command: Command) -> String {
+    let output = output(command);
+    assert!(!output.status.success());
+    let error = stderr(&output);
+    assert_eq!(error.lines().count(), 1, "more than a line: {error}");
+    error
+}
+
+#[test]
+fn the_commands_exit_status_is_passed_out() {
+    if !has(Need::Links, lab) {
+        return;
+    }
+    for (script, code) in [("exit 0", 0), ("exit 7", 7), ("kill -9 $$", 128 + 9)] {
+        let output = output(lab(&["run", "--", "sh", "-c", script]));
+        assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_command_sees_its_own_network_and_the_peers_addresses() {
+    if !has(Need::Links, lab) {
+        return;
+    }
+    let script = "cat /proc/net/dev; echo $LAB_PEER_1 $LAB_PEER_2 $LAB_PEER_3.";
+    let output = output(lab(&["run", "--peers", "2", "--", "sh", "-c", script]));
+    let seen = stdout(&output);
+    let interfaces = seen.lines().filter_map(|line| line.split_once(':'));
+    let mut interfaces: Vec<&str> = interfaces.map(|(name, _)| name.trim()).collect();
+    interfaces.sort_unstable();
+    assert_eq!(interfaces, ["c1", "c2", "lo"]);
+    assert!(seen.ends_with("10.53.1.2 10.53.2.2 .\n"), "{seen}");
+}
+
+#[test]
+fn central_and_peers_run_on_the_cores_of_the_placement() {
+    if !has(Need::Links, lab) {
+        return;
+    }
+    let topology = lab::Topology::of_this_process().expect("a machine with cores");
+    let placement = lab::Placement::choose(&topology, None, None).expect("at least one core");
+    // The peer's command tells by a file that only the two share, the process table.
+    let where_am_i = "grep Cpus_allowed_list /proc/self/status";
+    let central = output(lab(&["run", "--", "sh", "-c", where_am_i]));
+    assert_eq!(
+        stdout(&central).split_whitespace().last(),
+        Some(placement.central.to_string().as_str())
+    );
+    let peer = format!("{where_am_i}; kill -TERM $(cat /proc/$$/stat | cut -d' ' -f4)");
+    let waits = ["run", "--peer-command", &peer, "--", "sleep", "1000"];
+    let peer = output(lab(&waits));
+    assert_eq!(
+        stdout(&peer).split_whitespace().last(),
+        Some(placement.peers.to_string().as_str())
+    );
+}
+
+#[test]
+fn orphans_are_reaped() {
+    if !has(Need::Links, lab) {
+        return;
+    }
+    let script = "orphan=$(sh -c 'sleep 0.1 >/dev/null & echo $!'); \
+        while [ -e /proc/$orphan ]; do :; done; echo reaped";
+    let output = output(lab(&["run", "--", "sh", "-c", script]));
+    assert_eq!(stdout(&output), "reaped\n");
+}
+
+#[test]
+fn signals_to_the_outer_process_reach_the_command_which_decides() {
+    if !has(Need::Links, lab) {
+        return;
+    }
+    for (signal, name) in [(Signal::SIGTERM, "TERM"), (Signal::SIGINT, "INT")] {
+        let script =
+            format!("trap 'echo decided; exit 9' {name}; echo started; while :; do :; done");
+        let mut command = lab(&["run", "--", "sh", "-c", &script]);
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut outer = Reaped::new(command.spawn().expect("the binary runs"));
+        let mut lines = BufReader::new(outer.stdout.take().expect("it is piped")).lines();
+        let mut next_line = || lines.next().and_then(Result::ok);
+        assert_eq!(next_line().as_deref(), Some("started"));
+        let pid = i32::try_from(outer.id()).expect("a process id is an int");
+        kill(Pid::from_raw(pid), signal).expect("it runs");
+        assert_eq!(next_line().as_deref(), Some("decided"));
+        assert_eq!(outer.wait().expect("it ends").code(), Some(9));
+    }
+}
+
+#[test]
+fn an_ordinary_user_has_links_and_delay_as_root_has() {
+    let as_nobody = |arguments: &[&str]| lab_as_nobody(arguments).unwrap_or_else(|| lab(arguments));
+    if !has(Need::Delay, as_nobody) {
+        return;
+    }
+    let command = ["run", "--peers", "3", "--rtt", "20", "--", "id", "-u"];
+    let output = output(as_nobody(&command));
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(stdout(&output), "0\n");
+    assert!(stderr(&output).contains("10.53.3.2"), "{}", stderr(&output));
+}
+
+#[test]
+fn without_iptables_and_netem_the_error_names_the_package() {
+    if !has(Need::Links, lab) {
+        return;
+    }
+    let tools = Tools::new("no-iptables").with("ip").with("tc");
+    let delayed = ["run", "--delay", "nfqueue", "--rtt", "5", "--", "true"];
+    let error = error_of(tools.used_by(lab(&delayed)));
+    assert!(error.contains("`iptables` was not found"), "{error}");
+    assert!(error.contains("apt-get install -y iptables"), "{error}");
+    let undelayed = output(tools.used_by(lab(&["run", "--", "true"])));
+    assert!(undelayed.status.success(), "{}", stderr(&undelayed));
+}
+
+#[test]
+fn without_ip_the_error_names_the_package() {
+    if !has(Need::Links, lab) {
+        return;
+    }
+    let error = error_of(Tools::new("no-ip").used_by(lab(&["run", "--", "true"])));
+    assert!(error.contains("apt-get install -y iproute2"), "{error}");
+}
+
+#[test]
+fn each_flavour_of_iptables_will_do() {
+    if !has(Need::Delay, lab) {
+        return;
+    }
+    for flavour in ["iptables-nft", "iptables-legacy"] {
+        if !Tools::has(flavour) {
+            skip(flavour);
+            continue;
+        }
+        let tools = Tools::new(flavour).with("ip").with("tc").with(flavour);
+        let preflight = output(tools.used_by(lab(&["preflight", "--json"])));
+        let preflight: lab::preflight::Preflight =
+            serde_json::from_slice(&preflight.stdout).expect("it is JSON");
+        if !is_ok(&preflight, "iptables, NFQUEUE") {
+            skip(&format!("support of {flavour} by the kernel"));
+            continue;
+        }
+        let delayed = ["run", "--delay", "nfqueue", "--rtt", "5", "--", "true"];
+        let output = output(tools.used_by(lab(&delayed)));
+        assert!(output.status.success(), "{}", stderr(&output));
+    }
+}
+
+/// Netem that is configured without an error and does nothing, as when its failure is swallowed.
+#[test]
+fn a_delay_that_is_not_there_makes_the_lab_invalid() {
+    if !has(Need::Links, lab) {
+        return;
+    }
+    let tools = Tools::new("idle-tc").with("ip");
+    tools.write("tc", "#!/bin/sh\ncat > /dev/null\n");
+    let delayed = [
+        "run", "--peers", "2", "--delay", "netem", "--rtt", "50", "--", "true",
+    ];
+    let output = output(tools.used_by(lab(&delayed)));
+    assert_eq!(output.status.code(), Some(1));
+    let errors = stderr(&output);
+    let error = errors.lines().last().unwrap_or_default();
+    assert!(
+        error.contains("the lab is invalid: link to peer 1: asked for 50 ms, measured 0."),
+        "{error}"
+    );
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_in_one_line() {
+    for (arguments, expected) in [
+        (["--peers", "0"], "0 peers: a lab has from 1 to 250"),
+        (
+            ["--congestion-control", "nonsense"],
+            "no congestion control \"nonsense\"",
+        ),
+        (["--central-core", "1000"], "core 1000 is not available"),
+    ] {
+        if !has(Need::Links, lab) {
+            return;
+        }
+        let error = error_of(lab(&["run", arguments[0], arguments[1], "--", "true"]));
+        assert!(error.contains(expected), "{error}");
+    }
+    for (arguments, expected) in [
+        (["--rtt", "-1"], "is negative"),
+        (["--rtt", "NaN"], "is not a number"),
+        (["--loss", "2"], "has no percent sign"),
+        (["--delay", "magic"], "unknown delay backend"),
+    ] {
+        let refused = output(lab(&["run", arguments[0], arguments[1], "--", "true"]));
+        assert_eq!(refused.status.code(), Some(2));
+        let error = stderr(&refused);
+        let line = error.lines().next().unwrap_or_default();
+        assert!(line.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn loss_is_refused_for_the_delay_line() {
+    if !has(Need::Links, lab) {
+        return;
+    }
+    let lossy = ["run", "--delay", "nfqueue", "--loss", "1%", "--", "true"];
+    let error = error_of(lab(&lossy));
+    assert!(
+        error.contains("a loss of 1% needs the netem backend"),
+        "{error}"
+    );
+}
+
+#[test]
+fn preflight_names_everything_at_once() {
+    let tools = Tools::new("nothing");
+    let output = output(tools.used_by(lab(&["preflight"])));
+    assert_eq!(output.status.code(), Some(1), "no cell could run");
+    let text = stdout(&output);
+    for expected in [
+        "`ip` was not found",
+        "`tc` was not found",
+        "`iptables` was not found",
+        "apt-get install -y iproute2",
+        "apt-get install -y iptables",
+        "cells without a delay (RTT 0) CANNOT run",
+        "cells with a delay CANNOT run",
+    ] {
+        assert!(text.contains(expected), "{expected:?} is not in\n{text}");
+    }
+}
+
+/// A directory of tools in place of the machine's.
+struct Tools(PathBuf);
+
+impl Tools {
+    fn new(name: &str) -> Tools {
+        let name = format!("lab-test-tools-{}-{name}", std::process::id());
+        let directory = std::env::temp_dir().join(name);
+        fs::create_dir_all(&directory).expect("the temporary directory is writable");
+        Tools(directory)
+    }
+
+    fn find(name: &str) -> Option<PathBuf> {
+        let directories = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"].map(PathBuf::from);
+        let mut paths = directories.iter().map(|directory| directory.join(name));
+        paths.find(|path| path.exists())
+    }
+
+    fn has(name: &str) -> bool {
+        Tools::find(name).is_some()
+    }
+
+    fn with(self, name: &str) -> Tools {
+        let original = Tools::find(name).expect("links need it");
+        symlink(original, self.0.join(name)).expect("the directory is ours");
+        self
+    }
+
+    fn write(&self, name: &str, script: &str) {
+        let path = self.0.join(name);
+        fs::write(&path, script).expect("the directory is ours");
+        let executable = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(path, executable).expect("the file is ours");
+    }
+
+    fn used_by(&self, mut command: Command) -> Command {
+        command.env("LAB_TOOLS", &self.0);
+        command
+    }
+}
+
+impl Drop for Tools {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

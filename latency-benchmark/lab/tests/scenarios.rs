@@ -1,0 +1,254 @@
+//! The library from inside a lab. Each scenario runs in a process of its own, because a lab is
+//! entered before the second thread; for the same reason this file has its own `main`.
+
+#[path = "support/mod.rs"]
+mod support;
+
+use std::{
+    env,
+    io::Read,
+    process::{Command, ExitCode, Stdio},
+};
+
+use lab::{
+    Backend, DelayBackend, Inside, Lab, LabSpec, Placement, SchedulingClass, Topology, Where,
+};
+use support::{Need, has, lab as lab_binary};
+
+type Scenario = fn(Inside);
+
+/// Its name, what it needs, and what it does.
+macro_rules! scenarios {
+    ($($name:ident: $need:ident,)*) => {
+        const SCENARIOS: &[(&str, Need, Scenario)] = &[$((stringify!($name), Need::$need, $name)),*];
+    };
+}
+
+scenarios! {
+    fifteen_peers_have_every_rtt: Delay,
+    without_a_delay_fifteen_peers_are_near: Links,
+    sixty_four_peers_are_wired: Delay,
+    the_settings_are_in_force: Links,
+    a_dropped_child_is_dead: Links,
+    the_delay_line_reports_what_it_did: Delay,
+    what_nobody_counts_is_unknown: Links,
+    two_labs_live_side_by_side: Delay,
+    netem_delays_loses_and_counts: Netem,
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["delay-line"] => {
+            lab::delay_line::run().expect("the delay line works");
+            ExitCode::SUCCESS
+        }
+        ["scenario", name] => {
+            let (_, _, scenario) = SCENARIOS
+                .iter()
+                .find(|(known, ..)| *known == name)
+                .expect("it is one of ours");
+            scenario(lab::enter().expect("namespaces were there a moment ago"));
+            ExitCode::SUCCESS
+        }
+        ref arguments => run_all(arguments),
+    }
+}
+
+/// Like libtest: the names that hold one of the words given, or all.
+fn run_all(arguments: &[&str]) -> ExitCode {
+    let words: Vec<&&str> = arguments
+        .iter()
+        .filter(|word| !word.starts_with('-'))
+        .collect();
+    let chosen = SCENARIOS
+        .iter()
+        .filter(|(name, ..)| words.is_empty() || words.iter().any(|word| name.contains(**word)));
+    if arguments.contains(&"--list") {
+        chosen.for_each(|(name, ..)| println!("{name}: test"));
+        return ExitCode::SUCCESS;
+    }
+    let mut failed = 0;
+    for (name, need, _) in chosen {
+        let ended = has(*need, lab_binary).then(|| {
+            let own = env::current_exe().expect("it runs");
+            Command::new(own)
+                .args(["scenario", name])
+                .status()
+                .expect("it ran before")
+        });
+        match ended {
+            Some(status) if !status.success() => {
+                failed += 1;
+                println!("test {name} ... FAILED");
+            }
+            Some(_) => println!("test {name} ... ok"),
+            None => println!("test {name} ... skipped"),
+        }
+    }
+    ExitCode::from(u8::from(failed > 0))
+}
+
+fn spec(peers: usize, rtt: &str) -> LabSpec {
+    let topology = Topology::of_this_process().expect("a machine with cores");
+    let placement = Placement::choose(&topology, None, None).expect("at least one core");
+    LabSpec {
+        rtt: rtt.parse().expect("a time"),
+        ..LabSpec::new(peers, placement)
+    }
+}
+
+fn wired(inside: Inside, peers: usize, rtt: &str) -> Lab {
+    Lab::wire(inside, spec(peers, rtt)).expect("this machine can")
+}
+
+fn assert_valid(lab: &Lab) {
+    let report = lab.measure_rtt().expect("links answer");
+    println!(
+        "{} peers: wired in {:.0} ms; asked for {} ms, measured {:.3} to {:.3} ms in {:.0} ms",
+        lab.facts().peers,
+        lab.facts().wiring_ms,
+        report.asked_ms,
+        report
+            .links
+            .iter()
+            .filter_map(lab::LinkRtt::min_ms)
+            .fold(f64::MAX, f64::min),
+        report
+            .links
+            .iter()
+            .filter_map(lab::LinkRtt::min_ms)
+            .fold(0.0, f64::max),
+        report.took_ms,
+    );
+    if let Some(invalid) = report.invalid() {
+        panic!("{invalid}");
+    }
+}
+
+fn fifteen_peers_have_every_rtt(inside: Inside) {
+    for rtt in ["5", "25", "50", "100", "200"] {
+        assert_valid(&wired(inside, 15, rtt));
+    }
+}
+
+fn without_a_delay_fifteen_peers_are_near(inside: Inside) {
+    let lab = wired(inside, 15, "0");
+    assert_eq!(lab.facts().backend, None);
+    assert_eq!(lab.delay_line_pid(), None);
+    assert_valid(&lab);
+    assert_eq!(lab.finish().expect("there is nothing to end"), None);
+}
+
+fn sixty_four_peers_are_wired(inside: Inside) {
+    assert_valid(&wired(inside, 64, "0"));
+    assert_valid(&wired(inside, 64, "50"));
+}
+
+fn the_settings_are_in_force(inside: Inside) {
+    let mut spec = spec(2, "0");
+    spec.congestion_control = "reno".to_owned();
+    spec.tcp_buffers.receive_bytes[2] = 8 << 20;
+    let asked = spec.tcp_buffers;
+    let lab = Lab::wire(inside, spec).expect("this machine can");
+    assert_eq!(lab.facts().tcp_buffers, asked);
+    let report = lab.measure_rtt().expect("links answer");
+    assert_eq!(report.congestion_control_central.as_deref(), Some("reno"));
+    assert_eq!(report.congestion_control_peers.as_deref(), Some("reno"));
+}
+
+fn a_dropped_child_is_dead(inside: Inside) {
+    let lab = wired(inside, 1, "0");
+    let mut cat = Command::new("cat");
+    cat.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = lab
+        .spawn_placed(Where::Peer(0), cat)
+        .expect("there is a cat");
+    let mut output = child.stdout.take().expect("it is piped");
+    let input = child.stdin.take().expect("it is piped");
+    drop(child);
+    let mut text = String::new();
+    output.read_to_string(&mut text).expect("its end is closed");
+    drop(input);
+}
+
+fn the_delay_line_reports_what_it_did(inside: Inside) {
+    let asked = LabSpec {
+        backend: Backend::Nfqueue,
+        ..spec(2, "10")
+    };
+    let lab = Lab::wire(inside, asked).expect("this machine can");
+    assert_eq!(lab.facts().backend, Some(DelayBackend::Nfqueue));
+    let before = lab.counters().expect("the kernel counts");
+    assert_valid(&lab);
+    let counted = lab.counters().expect("the kernel counts").since(&before);
+    assert_eq!(counted.total().queue_dropped, Some(0));
+    assert_eq!(counted.total().qdisc_dropped, None, "there is no netem");
+    assert!(counted.central.tcp_segments_sent > Some(8), "{counted:?}");
+    assert!(counted.delay_line_cpu.is_some());
+    let report = lab.finish().expect("it reports").expect("there is one");
+    assert_eq!(report.queues.len(), 3);
+    assert_eq!(report.queues[0].namespace, "central");
+    for queue in &report.queues {
+        assert!(queue.packets >= 4, "{queue:?}");
+        assert!(queue.verdicts > 0 && queue.verdicts <= queue.packets);
+        assert_eq!(queue.dropped, Some(0));
+    }
+    if !inside.is_rootless() {
+        assert_eq!(report.scheduling, SchedulingClass::Fifo);
+    }
+}
+
+fn what_nobody_counts_is_unknown(inside: Inside) {
+    let lab = wired(inside, 1, "0");
+    let counters = lab.counters().expect("the kernel counts");
+    assert_eq!(counters.total().qdisc_dropped, None);
+    assert_eq!(counters.total().queue_dropped, None);
+    assert_eq!(counters.delay_line_cpu, None);
+    assert_eq!(counters.total().tcp_segments_retransmitted, Some(0));
+    let json = serde_json::to_value(&counters).expect("plain data");
+    assert!(json["central"]["qdisc_dropped"].is_null(), "{json}");
+}
+
+fn two_labs_live_side_by_side(inside: Inside) {
+    let near = wired(inside, 2, "0");
+    let far = wired(inside, 2, "25");
+    assert_valid(&far);
+    assert_valid(&near);
+}
+
+fn netem_delays_loses_and_counts(inside: Inside) {
+    for rtt in ["5", "50", "200"] {
+        let lab = wired(inside, 3, rtt);
+        assert_eq!(
+            lab.facts().backend,
+            Some(DelayBackend::Netem),
+            "it is preferred"
+        );
+        assert_valid(&lab);
+        let counters = lab.counters().expect("the kernel counts");
+        assert_eq!(counters.total().qdisc_dropped, Some(0));
+        assert_eq!(
+            counters.total().queue_dropped,
+            None,
+            "there is no delay line"
+        );
+    }
+    let impaired = LabSpec {
+        loss: "20%".parse().ok(),
+        jitter: "1ms".parse().ok(),
+        ..spec(3, "20")
+    };
+    let lab = Lab::wire(inside, impaired).expect("netem was there a moment ago");
+    assert_valid(&lab);
+    // Some hundred packets, one in five of which is lost.
+    while lab
+        .counters()
+        .expect("the kernel counts")
+        .total()
+        .qdisc_dropped
+        == Some(0)
+    {
+        lab.measure_rtt().expect("links answer");
+    }
+}
