@@ -5,7 +5,8 @@ use similar::TextDiff;
 use crate::{crate_source::CrateSource, graft::GraftedFile};
 
 /// From which folder a diff applies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Layout {
     /// The folder that the crates lie in as NAME-VERSION, which is how cargo unpacks them.
     Registry,

@@ -22,5 +22,5 @@ mod text;
 pub mod budget_patch;
 #[cfg(feature = "cli")]
 pub mod checkout;
-#[cfg(feature = "cli")]
+#[cfg(feature = "diff")]
 pub mod diff;

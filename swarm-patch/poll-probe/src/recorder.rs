@@ -78,6 +78,11 @@ impl Recorder {
         });
     }
 
+    /// Now, on the clock that [`Record::start_ns`] is on, for what else is observed meanwhile.
+    pub fn now_ns(&self) -> u64 {
+        self.clock.delta_as_nanos(self.created, self.clock.raw())
+    }
+
     /// Hands out every record that is finished, thread by thread, each thread's in the order they
     /// ended, and forgets it. Threads may go on recording meanwhile.
     pub fn drain(&self, mut each: impl FnMut(&Record<'_>)) -> Drained {

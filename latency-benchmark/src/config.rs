@@ -1,0 +1,221 @@
+//! What one run is to do: made by the sweep, carried out by a cell and its nodes.
+
+use std::{fmt, str::FromStr, time::Duration};
+
+use clap::ValueEnum;
+use lab::{Backend, Jitter, Loss, Rtt};
+use poll_probe::Budgets;
+use serde::{Deserialize, Serialize};
+
+use crate::{grid::Cell, payload::Payload};
+
+/// One launch of the processes of a cell.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct RunConfig {
+    pub(crate) cell: Cell,
+    /// From 1.
+    pub(crate) run: u32,
+    pub(crate) seed: u64,
+    pub(crate) node: NodeConfig,
+    pub(crate) load: Load,
+    pub(crate) runtime: RuntimeConfig,
+    pub(crate) variants: Vec<VariantConfig>,
+    pub(crate) plan: Plan,
+    pub(crate) lab: LabConfig,
+}
+
+/// What a node speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct NodeConfig {
+    pub(crate) workload: Workload,
+    pub(crate) security: Security,
+    pub(crate) transport: Transport,
+}
+
+/// What the nodes do with each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Workload {
+    /// Central asks, peers echo
+    RequestResponse,
+    /// Central sends chunks over one long stream per peer, peers acknowledge each with a byte
+    Stream,
+    /// Every node publishes to a topic, and central relays among the peers
+    Gossipsub,
+    /// Ping and identify only
+    Idle,
+}
+
+/// What encrypts a TCP connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Security {
+    Noise,
+    Tls,
+    Plaintext,
+}
+
+/// What the connections are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Transport {
+    /// TCP with yamux
+    Tcp,
+    /// QUIC, which is encrypted and multiplexed by itself and has no site `muxer`
+    Quic,
+}
+
+/// How hard central works its peers.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Load {
+    pub(crate) payload: Payload,
+    pub(crate) pace: Pace,
+}
+
+/// When the next request goes out.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Pace {
+    /// When one of so many per peer was answered. Latency counts from the sending.
+    Outstanding(u32),
+    /// So many times a second to each peer, answered or not. Latency counts from when it was due.
+    PerSecond(f64),
+}
+
+/// Central's runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RuntimeConfig {
+    /// 1 is a current-thread runtime.
+    pub(crate) workers: usize,
+    /// Null is tokio's default.
+    pub(crate) event_interval: Option<u32>,
+    /// Null is tokio's default.
+    pub(crate) global_queue_interval: Option<u32>,
+}
+
+/// A set of budgets under comparison.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct VariantConfig {
+    /// The budgets' text, with a mark for the twin of the baseline.
+    pub(crate) label: String,
+    #[serde(with = "as_text")]
+    pub(crate) budgets: Budgets,
+}
+
+/// When what is measured, and when it is enough.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Plan {
+    pub(crate) warm_up_ms: u64,
+    /// Thrown away after each change of variant.
+    pub(crate) settle_ms: u64,
+    pub(crate) slice_ms: u64,
+    /// Slices of the baseline with every child recorded, after the comparison.
+    pub(crate) children_slices: u32,
+    pub(crate) max_ms: u64,
+    pub(crate) precision: Precision,
+}
+
+/// How well a slow ratio is to be known: within the larger of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Precision {
+    pub(crate) percentage_points: f64,
+    pub(crate) percent_of_value: f64,
+}
+
+/// The network around the nodes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct LabConfig {
+    pub(crate) backend: Backend,
+    pub(crate) loss_percent: Option<Loss>,
+    pub(crate) jitter_ms: Option<Jitter>,
+    pub(crate) congestion_control: String,
+    pub(crate) placement: lab::Placement,
+}
+
+impl Plan {
+    /// Long enough to see several round trips, and a settling part that leaves no request behind
+    /// that was sent under another variant.
+    pub(crate) fn for_rtt(rtt: Rtt, slice_ms: Option<u64>) -> Plan {
+        const SETTLE_MS: u64 = 50;
+        const SLICE_MS: u64 = 250;
+        const WARM_UP_MS: u64 = 300;
+        let rtt_ms = rtt.ms().ceil() as u64;
+        Plan {
+            warm_up_ms: WARM_UP_MS + 4 * rtt_ms,
+            settle_ms: SETTLE_MS + rtt_ms,
+            slice_ms: slice_ms.unwrap_or(SLICE_MS).max(5 * rtt_ms),
+            children_slices: 1,
+            max_ms: 0,
+            precision: Precision {
+                percentage_points: 1.0,
+                percent_of_value: 10.0,
+            },
+        }
+    }
+
+    /// One slice of each of so many variants.
+    pub(crate) fn pass(&self, variants: usize) -> Duration {
+        Duration::from_millis((self.settle_ms + self.slice_ms) * variants as u64)
+    }
+}
+
+impl fmt::Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}pp,{}%", self.percentage_points, self.percent_of_value)
+    }
+}
+
+impl FromStr for Precision {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wrong =
+            || format!("precision {text:?} is not two positive numbers (accepted: 1pp,10%)");
+        let positive = |number: &str| {
+            number
+                .trim()
+                .parse()
+                .ok()
+                .filter(|value: &f64| *value > 0.0 && value.is_finite())
+        };
+        let (points, percent) = text.split_once(',').ok_or_else(wrong)?;
+        let points = points
+            .trim()
+            .strip_suffix("pp")
+            .and_then(positive)
+            .ok_or_else(wrong)?;
+        let percent = percent
+            .trim()
+            .strip_suffix('%')
+            .and_then(positive)
+            .ok_or_else(wrong)?;
+        Ok(Precision {
+            percentage_points: points,
+            percent_of_value: percent,
+        })
+    }
+}
+
+/// Values that have one text form are written in it.
+mod as_text {
+    use std::{fmt::Display, str::FromStr};
+
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<T: Display, S: Serializer>(
+        value: &T,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(value)
+    }
+
+    pub(super) fn deserialize<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+    where
+        T: FromStr<Err: Display>,
+        D: Deserializer<'de>,
+    {
+        String::deserialize(deserializer)?
+            .parse()
+            .map_err(D::Error::custom)
+    }
+}

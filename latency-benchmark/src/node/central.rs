@@ -1,0 +1,163 @@
+//! Central: connects to its peers, works them, and has another thread cut what is seen into slices.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError, mpsc},
+    thread,
+};
+
+use anyhow::{Context, Result, anyhow};
+use lab::Cores;
+use libp2p::{Multiaddr, identity::Keypair};
+use poll_probe::{Capacity, Recorder};
+use tokio::{runtime, sync::oneshot};
+use tokio_metrics::TaskMonitor;
+
+use super::{
+    swarm,
+    workload::{Gossipsub, Idle, RequestResponse, Stream, Workload},
+};
+use crate::{
+    config::{self, Load, NodeConfig, RuntimeConfig},
+    observe::{
+        cotenant,
+        process::{Subject, this_thread},
+        requests::RequestLog,
+        slice::Observers,
+    },
+};
+
+/// What central is to do, but for the slices.
+pub(crate) struct CentralConfig {
+    pub(crate) node: NodeConfig,
+    pub(crate) load: Load,
+    pub(crate) runtime: RuntimeConfig,
+    pub(crate) peers: Vec<Multiaddr>,
+    /// Where the threads run that are not central's.
+    pub(crate) service_cores: Cores,
+    pub(crate) seed: u64,
+}
+
+/// Central at work, seen from the thread that measures it.
+pub(crate) struct Observed {
+    pub(crate) observers: Observers,
+    pub(crate) tasks: TaskMonitor,
+    pub(crate) runtime: runtime::Handle,
+    /// The threads that central runs on.
+    pub(crate) workers: Vec<Subject>,
+}
+
+/// Connects to every peer and works them, while `measure` runs on a thread of its own. Returns what
+/// that returns, or how central failed.
+pub(crate) fn run<T: Send + 'static>(
+    config: CentralConfig,
+    measure: impl FnOnce(Observed) -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let recorder = Arc::new(Recorder::new(Capacity::default()));
+    let workers = Arc::new(Mutex::new(Vec::new()));
+    let attach = {
+        let (recorder, workers) = (Arc::clone(&recorder), Arc::clone(&workers));
+        move || {
+            recorder.attach();
+            workers
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(this_thread());
+        }
+    };
+    let runtime = build_runtime(config.runtime, attach)?;
+    match config.node.workload {
+        config::Workload::RequestResponse => {
+            drive::<RequestResponse, T>(config, &runtime, recorder, workers, measure)
+        }
+        config::Workload::Stream => {
+            drive::<Stream, T>(config, &runtime, recorder, workers, measure)
+        }
+        config::Workload::Gossipsub => {
+            drive::<Gossipsub, T>(config, &runtime, recorder, workers, measure)
+        }
+        config::Workload::Idle => drive::<Idle, T>(config, &runtime, recorder, workers, measure),
+    }
+}
+
+/// `attach` runs on every thread that polls, the calling one included.
+fn build_runtime(
+    config: RuntimeConfig,
+    attach: impl Fn() + Send + Sync + 'static,
+) -> Result<runtime::Runtime> {
+    let mut builder = match config.workers {
+        1 => runtime::Builder::new_current_thread(),
+        workers => {
+            let mut builder = runtime::Builder::new_multi_thread();
+            builder.worker_threads(workers);
+            builder
+        }
+    };
+    if let Some(interval) = config.event_interval {
+        builder.event_interval(interval);
+    }
+    if let Some(interval) = config.global_queue_interval {
+        builder.global_queue_interval(interval);
+    }
+    attach();
+    Ok(builder.on_thread_start(attach).enable_all().build()?)
+}
+
+fn drive<W: Workload, T: Send + 'static>(
+    config: CentralConfig,
+    runtime: &runtime::Runtime,
+    recorder: Arc<Recorder>,
+    workers: Arc<Mutex<Vec<Subject>>>,
+    measure: impl FnOnce(Observed) -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let handle = runtime.handle().clone();
+    runtime.block_on(async move {
+        let key = Keypair::generate_ed25519();
+        let tasks = TaskMonitor::new();
+        let monitor = tasks.clone();
+        let spawn = move |task| {
+            tokio::spawn(monitor.instrument(task));
+        };
+        let mut swarm = swarm::build(config.node, &key, W::behaviour(&key)?, spawn)?;
+        let peers = swarm::connect(&mut swarm, &config.peers).await?;
+        let (log, requests) = RequestLog::new(Arc::clone(&recorder));
+        let cotenants = cotenant::start(&recorder, &config.service_cores, config.seed)?;
+        let observed = Observed {
+            observers: Observers {
+                recorder,
+                requests,
+                cotenants,
+            },
+            tasks,
+            runtime: handle,
+            workers: workers
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone(),
+        };
+        let measured = measure_aside(observed, config.service_cores, measure)?;
+        tokio::select! {
+            failed = W::central(swarm, peers, config.load, log) => match failed? {},
+            measured = measured => measured.context("the measuring thread panicked")?,
+        }
+    })
+}
+
+fn measure_aside<T: Send + 'static>(
+    observed: Observed,
+    cores: Cores,
+    measure: impl FnOnce(Observed) -> Result<T> + Send + 'static,
+) -> Result<oneshot::Receiver<Result<T>>> {
+    let (tell, told) = oneshot::channel();
+    let (moved, has_moved) = mpsc::channel();
+    thread::Builder::new()
+        .name("measure".to_owned())
+        .spawn(move || {
+            let _ = moved.send(crate::observe::process::move_to(&cores));
+            let _ = tell.send(measure(observed));
+        })?;
+    has_moved
+        .recv()
+        .map_err(|_| anyhow!("the measuring thread did not start"))?
+        .context("the measuring thread cannot leave central's core")?;
+    Ok(told)
+}

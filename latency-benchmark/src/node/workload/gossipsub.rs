@@ -1,0 +1,107 @@
+//! Every node publishes to one topic, and central, which alone is linked to all, relays. A request
+//! is a message that central receives; its latency is from publishing to receiving, by the one
+//! monotonic clock that all processes of a machine share.
+
+use std::{convert::Infallible, time::Duration};
+
+use anyhow::{Result, anyhow, ensure};
+use futures::StreamExt;
+use libp2p::{
+    PeerId, Swarm,
+    gossipsub::{
+        self, Behaviour, ConfigBuilder, Event, IdentTopic, MessageAuthenticity, PublishError,
+    },
+    identity::Keypair,
+    swarm::SwarmEvent,
+};
+use nix::time::{ClockId, clock_gettime};
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::Workload;
+use crate::{
+    config::{Load, Pace},
+    node::swarm::refuse_loss,
+    observe::requests::RequestLog,
+};
+
+pub(crate) struct Gossipsub;
+
+/// The time of publishing comes first in a message.
+const STAMP: usize = 8;
+
+impl Workload for Gossipsub {
+    type Behaviour = Behaviour;
+
+    fn behaviour(key: &Keypair) -> Result<Behaviour> {
+        const LARGEST: usize = (16 << 20) + 1024;
+        let config = ConfigBuilder::default()
+            .max_transmit_size(LARGEST)
+            .build()
+            .map_err(|error| anyhow!("gossipsub: {error}"))?;
+        Behaviour::new(MessageAuthenticity::Signed(key.clone()), config)
+            .map_err(|error| anyhow!("gossipsub: {error}"))
+    }
+
+    async fn central(
+        swarm: Swarm<Behaviour>,
+        peers: Vec<PeerId>,
+        load: Load,
+        mut log: RequestLog,
+    ) -> Result<Infallible> {
+        publish(swarm, load, |event| {
+            if let SwarmEvent::Behaviour(Event::Message { message, .. }) = &event {
+                let origin = message
+                    .source
+                    .and_then(|source| peers.iter().position(|peer| *peer == source));
+                if let (Some(peer), Some(stamp)) = (origin, message.data.first_chunk::<STAMP>()) {
+                    let age_ns = monotonic_ns()?.saturating_sub(u64::from_be_bytes(*stamp));
+                    let since_ns = log.now_ns().saturating_sub(age_ns);
+                    log.answered(peer, since_ns, message.data.len() as u64);
+                }
+            }
+            refuse_loss(&event)
+        })
+        .await
+    }
+
+    async fn peer(swarm: Swarm<Behaviour>, load: Load) -> Result<Infallible> {
+        publish(swarm, load, |_| Ok(())).await
+    }
+}
+
+async fn publish(
+    mut swarm: Swarm<Behaviour>,
+    load: Load,
+    mut handle: impl FnMut(SwarmEvent<Event>) -> Result<()>,
+) -> Result<Infallible> {
+    let Pace::PerSecond(rate) = load.pace else {
+        return Err(anyhow!("the workload gossipsub needs a rate"));
+    };
+    ensure!(
+        load.payload.len() >= STAMP,
+        "a message of the workload gossipsub has at least {STAMP} bytes"
+    );
+    let topic = IdentTopic::new("latency-benchmark");
+    swarm.behaviour_mut().subscribe(&topic)?;
+    let mut message = vec![0; load.payload.len()];
+    let mut turns = interval(Duration::from_secs_f64(1.0 / rate));
+    turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            event = swarm.select_next_some() => handle(event)?,
+            _ = turns.tick() => {
+                message[..STAMP].copy_from_slice(&monotonic_ns()?.to_be_bytes());
+                match swarm.behaviour_mut().publish(gossipsub::TopicHash::from(topic.clone()), message.clone()) {
+                    // Nobody has subscribed yet, or the queues are full, which is the network's state.
+                    Ok(_) | Err(PublishError::NoPeersSubscribedToTopic | PublishError::AllQueuesFull(_)) => {}
+                    Err(error) => return Err(anyhow!("gossipsub: {error}")),
+                }
+            }
+        }
+    }
+}
+
+fn monotonic_ns() -> Result<u64> {
+    let now = Duration::from(clock_gettime(ClockId::CLOCK_MONOTONIC)?);
+    Ok(u64::try_from(now.as_nanos())?)
+}

@@ -1,0 +1,142 @@
+//! Central sends chunks over one long stream per peer; a peer acknowledges each with a byte. A
+//! request is a chunk.
+
+use std::convert::Infallible;
+
+use anyhow::{Context, Result, anyhow, bail};
+use futures::{AsyncReadExt, AsyncWriteExt, StreamExt};
+use libp2p::{PeerId, StreamProtocol, Swarm, identity::Keypair};
+use libp2p_stream::{Behaviour, Control};
+use tokio::sync::mpsc;
+
+use super::Workload;
+use crate::{
+    config::{Load, Pace},
+    node::swarm::refuse_loss,
+    observe::requests::RequestLog,
+};
+
+const PROTOCOL: StreamProtocol = StreamProtocol::new("/latency-benchmark/stream/1");
+
+pub(crate) struct Stream;
+
+impl Workload for Stream {
+    type Behaviour = Behaviour;
+
+    fn behaviour(_: &Keypair) -> Result<Behaviour> {
+        Ok(Behaviour::new())
+    }
+
+    async fn central(
+        mut swarm: Swarm<Behaviour>,
+        peers: Vec<PeerId>,
+        load: Load,
+        mut log: RequestLog,
+    ) -> Result<Infallible> {
+        let Pace::Outstanding(outstanding) = load.pace else {
+            bail!("the workload stream has no rate: it sends as fast as it can");
+        };
+        let (acknowledge, mut acknowledged) = mpsc::unbounded_channel();
+        let clock = log.clock();
+        for (number, peer) in peers.into_iter().enumerate() {
+            let sender = Sender {
+                number,
+                peer,
+                control: swarm.behaviour().new_control(),
+                chunk: vec![0; load.payload.len()],
+                outstanding: outstanding as usize,
+            };
+            let (acknowledge, now_ns) = (acknowledge.clone(), clock.clone());
+            tokio::spawn(async move {
+                let failed = sender.run(&acknowledge, || now_ns.now_ns()).await;
+                let _ = acknowledge.send(failed.map(|never| match never {}));
+            });
+        }
+        loop {
+            tokio::select! {
+                event = swarm.select_next_some() => refuse_loss(&event)?,
+                chunk = acknowledged.recv() => {
+                    let chunk: Chunk = chunk.ok_or_else(|| anyhow!("no stream is left"))??;
+                    log.answered(chunk.peer, chunk.since_ns, load.payload.bytes().into());
+                }
+            }
+        }
+    }
+
+    async fn peer(mut swarm: Swarm<Behaviour>, load: Load) -> Result<Infallible> {
+        let mut incoming = swarm.behaviour().new_control().accept(PROTOCOL)?;
+        loop {
+            tokio::select! {
+                _ = swarm.select_next_some() => {}
+                Some((_, stream)) = incoming.next() => {
+                    tokio::spawn(acknowledge_chunks(stream, load.payload.len()));
+                }
+            }
+        }
+    }
+}
+
+struct Chunk {
+    peer: usize,
+    since_ns: u64,
+}
+
+struct Sender {
+    number: usize,
+    peer: PeerId,
+    control: Control,
+    chunk: Vec<u8>,
+    outstanding: usize,
+}
+
+impl Sender {
+    /// Sends while fewer than so many chunks are unacknowledged.
+    async fn run(
+        mut self,
+        acknowledged: &mpsc::UnboundedSender<Result<Chunk>>,
+        now_ns: impl Fn() -> u64,
+    ) -> Result<Infallible> {
+        let stream = self.control.open_stream(self.peer, PROTOCOL).await;
+        let stream = stream.map_err(|error| anyhow!("no stream to {}: {error}", self.peer))?;
+        let (mut reading, mut writing) = stream.split();
+        let (sent, mut sent_since) = mpsc::channel(self.outstanding);
+        let write = async {
+            loop {
+                // A place among the unacknowledged, before the chunk goes out.
+                sent.send(now_ns())
+                    .await
+                    .context("the reading side is gone")?;
+                writing.write_all(&self.chunk).await?;
+                writing.flush().await?;
+            }
+        };
+        let read = async {
+            let mut byte = [0];
+            loop {
+                reading.read_exact(&mut byte).await?;
+                let since_ns = sent_since
+                    .recv()
+                    .await
+                    .context("the writing side is gone")?;
+                let peer = self.number;
+                acknowledged
+                    .send(Ok(Chunk { peer, since_ns }))
+                    .context("nobody listens")?;
+            }
+        };
+        let broken: Result<Infallible> = tokio::select! {
+            broken = write => broken,
+            broken = read => broken,
+        };
+        broken.with_context(|| format!("the stream to {} broke", self.peer))
+    }
+}
+
+async fn acknowledge_chunks(mut stream: libp2p::Stream, length: usize) -> Result<Infallible> {
+    let mut chunk = vec![0; length];
+    loop {
+        stream.read_exact(&mut chunk).await?;
+        stream.write_all(&[1]).await?;
+        stream.flush().await?;
+    }
+}

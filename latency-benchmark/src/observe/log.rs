@@ -1,0 +1,54 @@
+//! A buffer between one thread that notes and one that reads. Full means lost, and counted.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use rtrb::{Consumer, Producer, RingBuffer};
+
+/// The end that notes.
+pub(crate) struct Log<T> {
+    entries: Producer<T>,
+    lost: Arc<AtomicU64>,
+}
+
+/// The end that reads.
+pub(crate) struct LogReader<T> {
+    entries: Consumer<T>,
+    lost: Arc<AtomicU64>,
+}
+
+pub(crate) fn log<T>(capacity: usize) -> (Log<T>, LogReader<T>) {
+    let (writing, reading) = RingBuffer::new(capacity);
+    let lost = Arc::new(AtomicU64::new(0));
+    let log = Log {
+        entries: writing,
+        lost: Arc::clone(&lost),
+    };
+    (
+        log,
+        LogReader {
+            entries: reading,
+            lost,
+        },
+    )
+}
+
+impl<T> Log<T> {
+    pub(crate) fn note(&mut self, entry: T) {
+        if self.entries.push(entry).is_err() {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl<T> LogReader<T> {
+    /// Hands out what is there, and returns how many were lost since the last time.
+    pub(crate) fn drain(&mut self, mut each: impl FnMut(T)) -> u64 {
+        while let Ok(entry) = self.entries.pop() {
+            each(entry);
+        }
+        self.lost.swap(0, Ordering::Relaxed)
+    }
+}

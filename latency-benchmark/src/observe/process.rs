@@ -1,0 +1,180 @@
+//! What the kernel says of threads and processes.
+
+use std::{fs, io};
+
+use lab::Cores;
+use nix::{
+    sched::{CpuSet, sched_setaffinity},
+    unistd::{Pid, SysconfVar, gettid, sysconf},
+};
+use serde::Serialize;
+
+/// A thread of this process, or another process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Subject {
+    Thread(i32),
+    Process(i32),
+}
+
+/// Moves the calling thread.
+pub(crate) fn move_to(cores: &Cores) -> io::Result<()> {
+    let mut set = CpuSet::new();
+    for core in cores.iter() {
+        set.set(core)?;
+    }
+    Ok(sched_setaffinity(Pid::from_raw(0), &set)?)
+}
+
+/// The calling thread.
+pub(crate) fn this_thread() -> Subject {
+    Subject::Thread(gettid().as_raw())
+}
+
+/// What a subject has used so far; a field is absent where the kernel does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct Usage {
+    pub(crate) user_ms: Option<f64>,
+    pub(crate) system_ms: Option<f64>,
+    pub(crate) voluntary_switches: Option<u64>,
+    pub(crate) involuntary_switches: Option<u64>,
+}
+
+impl Subject {
+    fn folder(self) -> String {
+        match self {
+            Subject::Thread(id) => format!("/proc/self/task/{id}"),
+            Subject::Process(id) => format!("/proc/{id}"),
+        }
+    }
+
+    pub(crate) fn usage(self) -> Usage {
+        let folder = self.folder();
+        let stat = fs::read_to_string(format!("{folder}/stat")).unwrap_or_default();
+        let status = fs::read_to_string(format!("{folder}/status")).unwrap_or_default();
+        let (user_ms, system_ms) = cpu_ms(&stat);
+        Usage {
+            user_ms,
+            system_ms,
+            voluntary_switches: field(&status, "voluntary_ctxt_switches:"),
+            involuntary_switches: field(&status, "nonvoluntary_ctxt_switches:"),
+        }
+    }
+}
+
+/// The sum over subjects; absent if it is for one.
+pub(crate) fn total(subjects: &[Subject]) -> Usage {
+    let none = Usage {
+        user_ms: Some(0.0),
+        system_ms: Some(0.0),
+        voluntary_switches: Some(0),
+        involuntary_switches: Some(0),
+    };
+    subjects
+        .iter()
+        .map(|subject| subject.usage())
+        .fold(none, |sum, usage| Usage {
+            user_ms: both(sum.user_ms, usage.user_ms, |a, b| a + b),
+            system_ms: both(sum.system_ms, usage.system_ms, |a, b| a + b),
+            voluntary_switches: both(sum.voluntary_switches, usage.voluntary_switches, |a, b| {
+                a + b
+            }),
+            involuntary_switches: both(
+                sum.involuntary_switches,
+                usage.involuntary_switches,
+                |a, b| a + b,
+            ),
+        })
+}
+
+impl Usage {
+    pub(crate) fn since(self, before: Usage) -> Usage {
+        Usage {
+            user_ms: both(self.user_ms, before.user_ms, |a, b| a - b),
+            system_ms: both(self.system_ms, before.system_ms, |a, b| a - b),
+            voluntary_switches: both(
+                self.voluntary_switches,
+                before.voluntary_switches,
+                u64::saturating_sub,
+            ),
+            involuntary_switches: both(
+                self.involuntary_switches,
+                before.involuntary_switches,
+                u64::saturating_sub,
+            ),
+        }
+    }
+}
+
+pub(crate) fn both<T>(left: Option<T>, right: Option<T>, f: impl FnOnce(T, T) -> T) -> Option<T> {
+    Some(f(left?, right?))
+}
+
+/// The time that the hypervisor gave to others, over all cores.
+pub(crate) fn steal_ms() -> Option<f64> {
+    let stat = fs::read_to_string("/proc/stat").ok()?;
+    let steal = stat.lines().next()?.split_whitespace().nth(8)?;
+    Some(steal.parse::<f64>().ok()? * tick_ms()?)
+}
+
+/// Segments that this network namespace sent again.
+pub(crate) fn tcp_retransmits() -> Option<u64> {
+    let snmp = fs::read_to_string("/proc/self/net/snmp").ok()?;
+    let mut lines = snmp.lines().filter_map(|line| line.strip_prefix("Tcp:"));
+    let (names, values) = (lines.next()?, lines.next()?);
+    let at = names
+        .split_whitespace()
+        .position(|name| name == "RetransSegs")?;
+    values.split_whitespace().nth(at)?.parse().ok()
+}
+
+fn cpu_ms(stat: &str) -> (Option<f64>, Option<f64>) {
+    // The name before it, in brackets, may have spaces. User and system time are fields 14 and 15.
+    let fields: Vec<&str> = stat
+        .rsplit_once(')')
+        .map_or("", |(_, rest)| rest)
+        .split_whitespace()
+        .collect();
+    let time = |at: usize| Some(fields.get(at)?.parse::<f64>().ok()? * tick_ms()?);
+    (time(11), time(12))
+}
+
+fn tick_ms() -> Option<f64> {
+    let per_second = sysconf(SysconfVar::CLK_TCK).ok()??;
+    Some(1e3 / per_second as f64)
+}
+
+fn field(status: &str, name: &str) -> Option<u64> {
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_works_uses_time() {
+        let me = this_thread();
+        let before = me.usage();
+        assert!(before.voluntary_switches.is_some());
+        let start = std::time::Instant::now();
+        while start.elapsed() < std::time::Duration::from_millis(100) {
+            std::hint::spin_loop();
+        }
+        let used = me.usage().since(before);
+        assert!(
+            used.user_ms
+                .zip(used.system_ms)
+                .is_some_and(|(user, system)| user + system > 0.0),
+            "{used:?}"
+        );
+    }
+
+    #[test]
+    fn what_is_gone_has_no_usage_rather_than_none_used() {
+        let gone = Subject::Process(i32::MAX);
+        assert_eq!(gone.usage(), Usage::default());
+        assert_eq!(total(&[this_thread(), gone]).user_ms, None);
+    }
+}

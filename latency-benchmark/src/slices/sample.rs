@@ -1,0 +1,106 @@
+//! What is only known as sums since the start: read before and after a slice, and subtracted.
+
+use tokio::runtime::Handle;
+use tokio_metrics::{RuntimeIntervals, RuntimeMonitor, TaskMonitor};
+
+use crate::observe::process::{self, Subject, Usage};
+
+/// Reads the sums.
+pub(super) struct Sampler {
+    tasks: TaskMonitor,
+    runtime: RuntimeIntervals,
+    /// The sums of the runtime so far; tokio-metrics tells differences.
+    busy_ns: u64,
+    parks: u64,
+    central: Vec<Subject>,
+    peers: Vec<Subject>,
+    delay_line: Option<Subject>,
+}
+
+/// The sums at one time, or the differences between two.
+pub(super) struct Sample {
+    pub(super) task_polls: u64,
+    pub(super) task_ns: u64,
+    pub(super) slow_task_polls: u64,
+    pub(super) scheduled_ns: u64,
+    pub(super) runtime_busy_ns: u64,
+    pub(super) runtime_parks: u64,
+    pub(super) central: Usage,
+    pub(super) peers: Usage,
+    pub(super) delay_line: Usage,
+    pub(super) steal_ms: Option<f64>,
+    pub(super) tcp_retransmits: Option<u64>,
+}
+
+impl Sampler {
+    pub(super) fn new(
+        tasks: TaskMonitor,
+        runtime: &Handle,
+        central: Vec<Subject>,
+        peers: Vec<Subject>,
+        delay_line: Option<Subject>,
+    ) -> Self {
+        Sampler {
+            tasks,
+            runtime: RuntimeMonitor::new(runtime).intervals(),
+            busy_ns: 0,
+            parks: 0,
+            central,
+            peers,
+            delay_line,
+        }
+    }
+
+    pub(super) fn sample(&mut self) -> Sample {
+        let tasks = self.tasks.cumulative();
+        if let Some(interval) = self.runtime.next() {
+            self.busy_ns += ns(interval.total_busy_duration);
+            self.parks += interval.total_park_count;
+        }
+        Sample {
+            task_polls: tasks.total_poll_count,
+            task_ns: ns(tasks.total_poll_duration),
+            slow_task_polls: tasks.total_slow_poll_count,
+            scheduled_ns: ns(tasks.total_scheduled_duration),
+            runtime_busy_ns: self.busy_ns,
+            runtime_parks: self.parks,
+            central: process::total(&self.central),
+            peers: match self.peers.as_slice() {
+                // Peers on other machines, of which nothing is known here.
+                [] => Usage::default(),
+                peers => process::total(peers),
+            },
+            delay_line: self.delay_line.map_or(Usage::default(), Subject::usage),
+            steal_ms: process::steal_ms(),
+            tcp_retransmits: process::tcp_retransmits(),
+        }
+    }
+}
+
+impl Sample {
+    pub(super) fn since(&self, before: &Sample) -> Sample {
+        Sample {
+            task_polls: self.task_polls - before.task_polls,
+            task_ns: self.task_ns - before.task_ns,
+            slow_task_polls: self.slow_task_polls - before.slow_task_polls,
+            scheduled_ns: self.scheduled_ns - before.scheduled_ns,
+            runtime_busy_ns: self.runtime_busy_ns - before.runtime_busy_ns,
+            runtime_parks: self.runtime_parks - before.runtime_parks,
+            central: self.central.since(before.central),
+            peers: self.peers.since(before.peers),
+            delay_line: self.delay_line.since(before.delay_line),
+            steal_ms: process::both(self.steal_ms, before.steal_ms, |after, before| {
+                after - before
+            }),
+            tcp_retransmits: process::both(
+                self.tcp_retransmits,
+                before.tcp_retransmits,
+                u64::saturating_sub,
+            ),
+        }
+    }
+}
+
+fn ns(duration: std::time::Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

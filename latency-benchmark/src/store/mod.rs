@@ -1,0 +1,20 @@
+//! What is on disk. `RESULTS.md` describes it; the names of all files are here.
+
+pub(crate) mod manifest;
+pub(crate) mod rows;
+pub(crate) mod run_dir;
+pub(crate) mod run_writer;
+
+/// Counts changes that old readers would misread.
+pub(crate) const SCHEMA: u32 = 1;
+
+pub(crate) const MANIFEST: &str = "manifest.json";
+pub(crate) const EDITS: &str = "edits.diff";
+pub(crate) const CELLS: &str = "cells";
+pub(crate) const RUN: &str = "run.json";
+pub(crate) const SLICES: &str = "slices.csv";
+pub(crate) const SITES: &str = "sites.csv";
+pub(crate) const BANDS: &str = "bands.csv";
+pub(crate) const CHILDREN: &str = "children.csv";
+pub(crate) const PEERS: &str = "peers.csv";
+pub(crate) const HISTOGRAMS: &str = "histograms.hlog";

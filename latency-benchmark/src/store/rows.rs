@@ -1,0 +1,134 @@
+//! The rows of the tables, as they are on disk. An empty field is one that could not be measured.
+
+use lab::{Counters, DelayLineReport, LabFacts, RttReport};
+use serde::{Deserialize, Serialize};
+
+use crate::{config::RunConfig, slices::Pass};
+
+/// A row of `slices.csv`.
+#[derive(Serialize)]
+pub(crate) struct SliceRow {
+    pub(crate) slice: u32,
+    pub(crate) pass: Pass,
+    pub(crate) block: u32,
+    pub(crate) variant: usize,
+    pub(crate) start_ms: f64,
+    pub(crate) duration_ms: f64,
+    pub(crate) requests: u64,
+    pub(crate) bytes: u64,
+    pub(crate) lost_entries: u64,
+    pub(crate) central_user_ms: Option<f64>,
+    pub(crate) central_system_ms: Option<f64>,
+    pub(crate) central_voluntary_switches: Option<u64>,
+    pub(crate) central_involuntary_switches: Option<u64>,
+    pub(crate) peers_user_ms: Option<f64>,
+    pub(crate) peers_system_ms: Option<f64>,
+    pub(crate) delay_line_user_ms: Option<f64>,
+    pub(crate) delay_line_system_ms: Option<f64>,
+    pub(crate) steal_ms: Option<f64>,
+    pub(crate) central_tcp_retransmits: Option<u64>,
+    pub(crate) monitor_task_polls: u64,
+    pub(crate) monitor_task_ns: u64,
+    pub(crate) monitor_slow_task_polls: u64,
+    pub(crate) monitor_scheduled_ns: u64,
+    pub(crate) runtime_busy_ns: u64,
+    pub(crate) runtime_parks: u64,
+}
+
+/// A row of `sites.csv`.
+#[derive(Serialize)]
+pub(crate) struct SiteRow {
+    pub(crate) slice: u32,
+    pub(crate) site: &'static str,
+    pub(crate) polls: u64,
+    pub(crate) ready: u64,
+    pub(crate) pending: u64,
+    pub(crate) yielded: u64,
+    pub(crate) iterations: u64,
+    pub(crate) total_ns: u64,
+    pub(crate) lost: u64,
+    pub(crate) children_lost: u64,
+}
+
+/// A row of `bands.csv`.
+#[derive(Serialize)]
+pub(crate) struct BandRow {
+    pub(crate) slice: u32,
+    pub(crate) site: &'static str,
+    pub(crate) from_ns: u64,
+    pub(crate) iterations: u32,
+    pub(crate) polls: u64,
+    pub(crate) ns: u64,
+}
+
+/// A row of `children.csv`.
+#[derive(Serialize)]
+pub(crate) struct ChildRow {
+    pub(crate) slice: u32,
+    pub(crate) site: &'static str,
+    pub(crate) from_ns: u64,
+    pub(crate) child: &'static str,
+    pub(crate) polls: u64,
+    pub(crate) ns: u64,
+}
+
+/// A row of `peers.csv`.
+#[derive(Serialize)]
+pub(crate) struct PeerRow {
+    pub(crate) slice: u32,
+    /// From 1.
+    pub(crate) peer: usize,
+    pub(crate) requests: u64,
+}
+
+/// `run.json`: what became of a run.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct RunRow {
+    pub(crate) schema: u32,
+    pub(crate) cell: String,
+    pub(crate) config: RunConfig,
+    #[serde(flatten)]
+    pub(crate) end: End,
+    /// What was there when it ended; null for what was not reached.
+    pub(crate) network: Network,
+    /// Seconds since 1970.
+    pub(crate) started_unix_s: u64,
+    pub(crate) took_ms: u64,
+    /// Of that, what was not warm-up, settling or a slice.
+    pub(crate) overhead_ms: Option<u64>,
+    pub(crate) blocks: Option<u32>,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "kebab-case")]
+pub(crate) enum End {
+    /// Measured.
+    Ok { stop: Stop },
+    /// The network was not as asked, and nothing was measured.
+    Invalid { reason: String },
+    /// Something broke. What was measured before is there.
+    Failed { stage: String, reason: String },
+}
+
+/// Why measuring stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Stop {
+    /// Every slow ratio is known well enough.
+    Precise,
+    /// The time was up.
+    Cap,
+    /// Someone wanted it to.
+    Interrupted,
+}
+
+/// The lab of a run.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Network {
+    pub(crate) lab: Option<LabFacts>,
+    pub(crate) rtt: Option<RttReport>,
+    /// From the start of the nodes to their end.
+    pub(crate) counters: Option<Counters>,
+    pub(crate) delay_line: Option<DelayLineReport>,
+}

@@ -1,0 +1,299 @@
+//! Writes the slices of a run as they are cut, each to disk before the next.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    io::{self, BufWriter, Write},
+    path::Path,
+    time::{Duration, SystemTime},
+};
+
+use anyhow::{Context, Result};
+use hdrhistogram::{
+    Histogram,
+    serialization::{
+        V2DeflateSerializer,
+        interval_log::{IntervalLogWriterBuilder, Tag},
+    },
+};
+use poll_probe::Site;
+use serde::Serialize;
+
+use super::{
+    BANDS, CHILDREN, HISTOGRAMS, PEERS, SITES, SLICES,
+    rows::{BandRow, ChildRow, PeerRow, SiteRow, SliceRow},
+};
+use crate::observe::slice::{BANDS_FROM_NS, Slice};
+
+/// The tables and histograms of a run, while it goes on.
+pub(crate) struct RunWriter {
+    slices: Table,
+    sites: Table,
+    bands: Table,
+    children: Table,
+    peers: Table,
+    histograms: Histograms,
+}
+
+impl RunWriter {
+    /// Begins the files of a run in the folder `dir`.
+    pub(crate) fn create(dir: &Path) -> Result<RunWriter> {
+        let table = |name: &str| Table::create(&dir.join(name));
+        Ok(RunWriter {
+            slices: table(SLICES)?,
+            sites: table(SITES)?,
+            bands: table(BANDS)?,
+            children: table(CHILDREN)?,
+            peers: table(PEERS)?,
+            histograms: Histograms::create(&dir.join(HISTOGRAMS))?,
+        })
+    }
+
+    /// Writes all of a slice.
+    pub(crate) fn write(&mut self, row: &SliceRow, slice: &Slice) -> Result<()> {
+        let number = row.slice;
+        for (at, requests) in slice.requests().enumerate() {
+            let peer = at + 1;
+            self.peers.row(&PeerRow {
+                slice: number,
+                peer,
+                requests,
+            })?;
+        }
+        for site in Site::ALL {
+            self.write_site(number, site, slice)?;
+        }
+        let span = Span::of(slice);
+        for (site, of) in Site::ALL.into_iter().zip(&slice.sites) {
+            self.histograms
+                .interval(site.name(), row.variant, span, &of.duration_ns)?;
+            let longest = format!("{site}-longest-iteration");
+            self.histograms
+                .interval(&longest, row.variant, span, &of.longest_iteration_ns)?;
+        }
+        self.histograms
+            .interval("latency", row.variant, span, &slice.latency_ns)?;
+        self.histograms
+            .interval("cotenant-wake", row.variant, span, &slice.wake_delay_ns)?;
+        self.histograms
+            .interval("cotenant-timer", row.variant, span, &slice.timer_delay_ns)?;
+        for table in [
+            &mut self.sites,
+            &mut self.bands,
+            &mut self.children,
+            &mut self.peers,
+        ] {
+            table.flush()?;
+        }
+        self.histograms.flush()?;
+        // Last, so that a slice in this table is complete in all others.
+        self.slices.row(row)?;
+        self.slices.flush()
+    }
+
+    fn write_site(&mut self, slice: u32, site: Site, of: &Slice) -> Result<()> {
+        let of = of.site(site);
+        let site = site.name();
+        self.sites.row(&SiteRow {
+            slice,
+            site,
+            polls: of.polls(),
+            ready: of.ready,
+            pending: of.pending,
+            yielded: of.yielded,
+            iterations: of.iterations,
+            total_ns: of.total_ns,
+            lost: of.lost,
+            children_lost: of.children_lost,
+        })?;
+        for (&(band, iterations), share) in &of.iterations_by_band {
+            self.bands.row(&BandRow {
+                slice,
+                site,
+                from_ns: BANDS_FROM_NS[band],
+                iterations,
+                polls: share.polls,
+                ns: share.ns,
+            })?;
+        }
+        for (&(band, child), share) in &of.children_by_band {
+            self.children.row(&ChildRow {
+                slice,
+                site,
+                from_ns: BANDS_FROM_NS[band],
+                child,
+                polls: share.polls,
+                ns: share.ns,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is kept for the whole run, and has the disk confirm everything.
+    pub(crate) fn finish(
+        mut self,
+        per_peer: &BTreeMap<(usize, usize), Histogram<u64>>,
+        span: Span,
+    ) -> Result<()> {
+        for (&(variant, peer), latency_ns) in per_peer {
+            self.histograms.interval(
+                &format!("latency-peer{}", peer + 1),
+                variant,
+                span,
+                latency_ns,
+            )?;
+        }
+        self.histograms.flush()?;
+        for table in [
+            self.slices,
+            self.sites,
+            self.bands,
+            self.children,
+            self.peers,
+        ] {
+            table.finish()?;
+        }
+        self.histograms.finish()
+    }
+}
+
+/// When an interval of the log is.
+#[derive(Clone, Copy)]
+pub(crate) struct Span {
+    pub(crate) start: Duration,
+    pub(crate) duration: Duration,
+}
+
+impl Span {
+    fn of(slice: &Slice) -> Span {
+        Span {
+            start: Duration::from_nanos(slice.window_ns.start),
+            duration: Duration::from_nanos(slice.duration_ns()),
+        }
+    }
+}
+
+struct Table {
+    writer: csv::Writer<File>,
+    name: String,
+}
+
+impl Table {
+    fn create(path: &Path) -> Result<Table> {
+        let file =
+            File::create(path).with_context(|| format!("cannot create {}", path.display()))?;
+        Ok(Table {
+            writer: csv::Writer::from_writer(file),
+            name: path.display().to_string(),
+        })
+    }
+
+    fn row(&mut self, row: &impl Serialize) -> Result<()> {
+        self.writer
+            .serialize(row)
+            .with_context(|| format!("cannot write {}", self.name))
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.writer
+            .flush()
+            .with_context(|| format!("cannot write {}", self.name))
+    }
+
+    fn finish(self) -> Result<()> {
+        let file = self.writer.into_inner().map_err(|error| error.into_error());
+        file.and_then(|file| file.sync_all())
+            .with_context(|| format!("cannot write {}", self.name))
+    }
+}
+
+/// An HdrHistogram interval log. Each interval is encoded by a writer of its own, which is what lets
+/// the log be flushed in between.
+struct Histograms {
+    file: BufWriter<File>,
+    name: String,
+    serializer: V2DeflateSerializer,
+}
+
+impl Histograms {
+    fn create(path: &Path) -> Result<Histograms> {
+        let file =
+            File::create(path).with_context(|| format!("cannot create {}", path.display()))?;
+        let mut log = Histograms {
+            file: BufWriter::new(file),
+            name: path.display().to_string(),
+            serializer: V2DeflateSerializer::new(),
+        };
+        let now = SystemTime::now();
+        let header = IntervalLogWriterBuilder::new()
+            .add_comment("Nanoseconds. A tag is WHAT.vVARIANT, WHAT a site or as RESULTS.md says.")
+            .with_start_time(now)
+            .with_base_time(now)
+            .with_max_value_divisor(1.0)
+            .begin_log_with(&mut log.file, &mut log.serializer)
+            .map(drop);
+        header.with_context(|| format!("cannot write {}", log.name))?;
+        Ok(log)
+    }
+
+    fn interval(
+        &mut self,
+        what: &str,
+        variant: usize,
+        span: Span,
+        histogram: &Histogram<u64>,
+    ) -> Result<()> {
+        if histogram.is_empty() {
+            return Ok(());
+        }
+        let tag = format!("{what}.v{variant}");
+        let tag = Tag::new(&tag).context("a tag has no comma, space or line end")?;
+        let mut line = Vec::new();
+        let mut headless = IntervalLogWriterBuilder::new();
+        let written = headless
+            .with_max_value_divisor(1.0)
+            .begin_log_with(&mut line, &mut self.serializer)
+            .map_err(|error| io::Error::other(format!("{error:?}")))
+            .and_then(|mut writer| {
+                writer
+                    .write_histogram(histogram, span.start, span.duration, Some(tag))
+                    .map_err(|error| io::Error::other(format!("{error:?}")))
+            });
+        written.with_context(|| format!("cannot encode a histogram for {}", self.name))?;
+        // The header is in the file already; what is wanted of this one is its line.
+        let lines = line
+            .split_inclusive(|byte| *byte == b'\n')
+            .filter(|line| !line.starts_with(b"#"));
+        for line in lines {
+            self.file
+                .write_all(line)
+                .with_context(|| format!("cannot write {}", self.name))?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.file
+            .flush()
+            .with_context(|| format!("cannot write {}", self.name))
+    }
+
+    fn finish(self) -> Result<()> {
+        let name = self.name;
+        let file = self.file.into_inner().map_err(|error| error.into_error());
+        file.and_then(|file| file.sync_all())
+            .with_context(|| format!("cannot write {name}"))
+    }
+}
+
+/// Writes a file whole or not at all.
+pub(crate) fn write_whole(path: &Path, text: &str) -> Result<()> {
+    let partial = path.with_extension("partial");
+    let write = || -> io::Result<()> {
+        let mut file = File::create(&partial)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&partial, path)
+    };
+    write().with_context(|| format!("cannot write {}", path.display()))
+}

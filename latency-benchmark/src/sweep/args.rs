@@ -1,0 +1,301 @@
+//! The sweep's arguments, and the sweep that they ask for.
+
+use std::path::PathBuf;
+
+use anyhow::anyhow;
+use clap::Args;
+use lab::Rtt;
+use poll_probe::{BUDGET_FORMS, Budgets};
+
+use crate::{
+    cli::{Failure, bad_input},
+    config::{Plan, Precision, RuntimeConfig, VariantConfig},
+    grid::Axes,
+    payload::{PAYLOAD_FORMS, Payload},
+    store::manifest::SweepConfig,
+    verbs::{lab::NetworkArgs, node_args::NodeArgs},
+};
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct SweepArgs {
+    /// Numbers of peers [default: 1,2,5,10,15]
+    #[arg(
+        long,
+        value_name = "N,N",
+        value_delimiter = ',',
+        allow_hyphen_values = true
+    )]
+    peers: Vec<usize>,
+    /// Round-trip times in ms, with decimals [default: 0,5,25,50,100,200]
+    #[arg(
+        long,
+        value_name = "MS,MS",
+        value_delimiter = ',',
+        allow_hyphen_values = true
+    )]
+    rtt: Vec<Rtt>,
+    #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',', allow_hyphen_values = true, help = format!("Payloads: {PAYLOAD_FORMS} [default: 4KiB,16KiB,64KiB,256KiB]"))]
+    payload: Vec<Payload>,
+    #[arg(long, value_name = "BUDGET", help = format!("Budgets to compare, repeatable, the first is the baseline: {BUDGET_FORMS} [default: none, connection=8, connection=128, muxer=2, muxer=1/deferred]"))]
+    budget: Vec<Budgets>,
+    /// No twin of the baseline, which shows what chance does to a comparison
+    #[arg(long)]
+    no_aa: bool,
+    #[command(flatten)]
+    node: NodeArgs,
+    /// Worker threads of central's runtime
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    workers: u16,
+    /// `event_interval` of central's runtime [default: tokio's]
+    #[arg(long, value_name = "TICKS", value_parser = clap::value_parser!(u32).range(1..))]
+    event_interval: Option<u32>,
+    /// `global_queue_interval` of central's runtime [default: tokio's]
+    #[arg(long, value_name = "TICKS", value_parser = clap::value_parser!(u32).range(1..))]
+    global_queue_interval: Option<u32>,
+    #[command(flatten)]
+    network: NetworkArgs,
+    /// Runs of each cell, in processes of their own
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    repeat: u32,
+    /// How long a slice is, in ms; at least five round trips in any case [default: 250]
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(10..=600_000))]
+    slice: Option<u64>,
+    /// A cell is not measured for longer
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400), help = "A cell is not measured for longer [default: 24]")]
+    max_cell_seconds: Option<u64>,
+    /// A cell is measured no further when every slow ratio is known within the larger of the two
+    #[arg(long, value_name = "POINTS,PERCENT", default_value = "1pp,10%")]
+    precision: Precision,
+    /// What the random orders come from [default: a random one, which is recorded]
+    #[arg(long)]
+    seed: Option<u64>,
+    /// The folder for runs
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    out: PathBuf,
+    /// The run's name, a new folder there [default: date and time]
+    #[arg(long)]
+    name: Option<String>,
+    /// Go on with the interrupted sweep in DIR, as it was asked for
+    #[arg(long, value_name = "DIR", exclusive = true)]
+    resume: Option<PathBuf>,
+    /// A dozen cells, a few seconds each
+    #[arg(long, conflicts_with_all = ["peers", "rtt", "payload"])]
+    quick: bool,
+    /// Show the cells, their order and how long they may take, and measure nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Show the cells and the variants
+    #[arg(long)]
+    list: bool,
+}
+
+const EXAMPLES: &str = "Examples:
+  sweep                                                        the whole grid, 120 cells
+  sweep --quick                                                a dozen cells, for a first look
+  sweep --peers 5 --rtt 0,50 --payload 64KiB,256KiB --repeat 3
+  sweep --budget none --budget connection=8 --budget muxer=1/deferred
+  sweep --resume results/2026-11-20T10-00-00Z                  go on after an interruption
+
+Ctrl-C finishes the slice and keeps everything; a second one stops at once.
+Exit codes: 0 every cell was measured; 1 some were not; 2 wrong arguments; 130 interrupted.";
+
+/// What a sweep is asked to do.
+pub(crate) enum Asked {
+    List(SweepConfig),
+    DryRun(SweepConfig),
+    /// Into a new folder.
+    Measure(SweepConfig, PathBuf),
+    Resume(PathBuf),
+}
+
+impl SweepArgs {
+    pub(crate) fn asked(self) -> Result<Asked, Failure> {
+        if let Some(dir) = self.resume {
+            return Ok(Asked::Resume(dir));
+        }
+        let config = self.config()?;
+        if self.list {
+            return Ok(Asked::List(config));
+        }
+        if self.dry_run {
+            return Ok(Asked::DryRun(config));
+        }
+        let name = match self.name {
+            Some(name) => {
+                let is_plain = !name.is_empty() && !name.starts_with('.') && !name.contains('/');
+                if !is_plain {
+                    return Err(bad_input(anyhow!(
+                        "--name {name:?}: it is no name for a folder (accepted: letters, digits, - and _)"
+                    )));
+                }
+                name
+            }
+            None => crate::store::manifest::utc_name(std::time::SystemTime::now()),
+        };
+        Ok(Asked::Measure(config, self.out.join(name)))
+    }
+
+    fn config(&self) -> Result<SweepConfig, Failure> {
+        let axes = self.axes()?;
+        let pace = self.node.pace(&axes.payload_bytes)?;
+        let network = self.network.config()?;
+        if let (Some(jitter), Some(rtt)) = (
+            network.jitter_ms,
+            axes.rtt_ms.iter().find(|rtt| {
+                rtt.one_way()
+                    < network
+                        .jitter_ms
+                        .map_or_else(Default::default, lab::Jitter::duration)
+            }),
+        ) {
+            return Err(bad_input(anyhow!(
+                "--jitter {jitter}: it is more than half of the round trip of {rtt} ms"
+            )));
+        }
+        let defaults = if self.quick {
+            QUICK_BUDGETS
+        } else {
+            DEFAULT_BUDGETS
+        };
+        let defaults: Vec<Budgets> = defaults
+            .iter()
+            .map(|text| text.parse().expect("the defaults are budgets"))
+            .collect();
+        Ok(SweepConfig {
+            axes,
+            variants: variants(&self.budget, &defaults, !self.no_aa)?,
+            node: self.node.node(),
+            pace,
+            runtime: RuntimeConfig {
+                workers: self.workers.into(),
+                event_interval: self.event_interval,
+                global_queue_interval: self.global_queue_interval,
+            },
+            lab: network,
+            repeat: self.repeat,
+            slice_ms: self.slice,
+            max_cell_ms: self.max_cell_seconds.map_or(
+                if self.quick { QUICK_CELL_MS } else { CELL_MS },
+                |seconds| seconds * 1000,
+            ),
+            precision: self.precision,
+            // What a file of numbers can hold exactly, whoever reads it.
+            seed: self
+                .seed
+                .unwrap_or_else(|| u64::from(rand::random::<u32>())),
+        })
+    }
+
+    fn axes(&self) -> Result<Axes, Failure> {
+        let rtts = |values: &[f64]| {
+            values
+                .iter()
+                .map(|ms| Rtt::from_ms(*ms).expect("the defaults are times"))
+                .collect()
+        };
+        let (peers, rtt_ms, payload_bytes) = if self.quick {
+            (
+                vec![1, 5],
+                rtts(&[0.0, 25.0, 100.0]),
+                [16, 256].map(Payload::kib).to_vec(),
+            )
+        } else {
+            (
+                vec![1, 2, 5, 10, 15],
+                rtts(&[0.0, 5.0, 25.0, 50.0, 100.0, 200.0]),
+                [4, 16, 64, 256].map(Payload::kib).to_vec(),
+            )
+        };
+        let axes = Axes {
+            peers: or(&self.peers, peers),
+            rtt_ms: or(&self.rtt, rtt_ms),
+            payload_bytes: or(&self.payload, payload_bytes),
+        };
+        if let Some(peers) = axes
+            .peers
+            .iter()
+            .find(|peers| !(1..=lab::MAX_PEERS).contains(*peers))
+        {
+            return Err(bad_input(anyhow!(
+                "--peers {peers}: a cell has from 1 to {} peers",
+                lab::MAX_PEERS
+            )));
+        }
+        refuse_twice("--peers", &axes.peers)?;
+        refuse_twice("--rtt", &axes.rtt_ms)?;
+        refuse_twice("--payload", &axes.payload_bytes)?;
+        Ok(axes)
+    }
+}
+
+/// design: the original proposal, the open pull request, and what helps the co-tenant.
+const DEFAULT_BUDGETS: &[&str] = &[
+    "none",
+    "connection=8",
+    "connection=128",
+    "muxer=2",
+    "muxer=1/deferred",
+];
+const QUICK_BUDGETS: &[&str] = &["none", "connection=8", "muxer=1/deferred"];
+const CELL_MS: u64 = 24_000;
+const QUICK_CELL_MS: u64 = 5_000;
+
+fn or<T: Clone>(given: &[T], default: Vec<T>) -> Vec<T> {
+    if given.is_empty() {
+        default
+    } else {
+        given.to_vec()
+    }
+}
+
+fn refuse_twice<T: PartialEq + std::fmt::Display>(
+    argument: &str,
+    values: &[T],
+) -> Result<(), Failure> {
+    for (at, value) in values.iter().enumerate() {
+        if values[..at].contains(value) {
+            return Err(bad_input(anyhow!("{argument}: {value} is there twice")));
+        }
+    }
+    Ok(())
+}
+
+/// The budgets to compare, with a twin of the first if wanted.
+pub(crate) fn variants(
+    given: &[Budgets],
+    default: &[Budgets],
+    twin: bool,
+) -> Result<Vec<VariantConfig>, Failure> {
+    let budgets = or(given, default.to_vec());
+    refuse_twice("--budget", &budgets)?;
+    let mut variants: Vec<VariantConfig> = budgets
+        .iter()
+        .map(|budgets| VariantConfig {
+            label: budgets.to_string(),
+            budgets: *budgets,
+        })
+        .collect();
+    if twin {
+        let baseline = variants[0].clone();
+        variants.insert(
+            1,
+            VariantConfig {
+                label: format!("{} (A/A)", baseline.label),
+                ..baseline
+            },
+        );
+    }
+    Ok(variants)
+}
+
+impl SweepConfig {
+    /// The plan for a cell of that round trip.
+    pub(crate) fn plan(&self, rtt: Rtt) -> Plan {
+        Plan {
+            max_ms: self.max_cell_ms,
+            precision: self.precision,
+            ..Plan::for_rtt(rtt, self.slice_ms)
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The process of a cell, seen from the sweep.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    os::unix::process::{CommandExt, ExitStatusExt},
+    process::{Child, Command, Stdio},
+    sync::mpsc::{Receiver, RecvTimeoutError, channel},
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use anyhow::{Context, Result, anyhow};
+
+use super::progress::Progress;
+use crate::{
+    cell::{CellTask, STOP_LINE, Told, one_line},
+    store::rows::RunRow,
+};
+
+pub(super) struct CellProcess {
+    child: Child,
+    told: Receiver<Told>,
+    last_words: Option<JoinHandle<String>>,
+}
+
+impl CellProcess {
+    pub(super) fn start(task: &CellTask) -> Result<CellProcess> {
+        let mut child = Command::new("/proc/self/exe")
+            .arg("cell")
+            // A key press is for the sweep alone.
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .context("cannot start a process")?;
+        let mut line = serde_json::to_vec(task)?;
+        line.push(b'\n');
+        let input = child
+            .stdin
+            .as_mut()
+            .ok_or_else(|| anyhow!("it has no standard input"))?;
+        input.write_all(&line).context("it does not listen")?;
+        let output = child
+            .stdout
+            .take()
+            .ok_or_else(|| anyhow!("it has no standard output"))?;
+        let mut errors = child
+            .stderr
+            .take()
+            .ok_or_else(|| anyhow!("it has no standard error"))?;
+        let (tell, told) = channel();
+        thread::spawn(move || {
+            let lines = BufReader::new(output).lines().map_while(Result::ok);
+            for event in lines.filter_map(|line| serde_json::from_str(&line).ok()) {
+                if tell.send(event).is_err() {
+                    return;
+                }
+            }
+        });
+        let last_words = thread::spawn(move || {
+            let mut text = Vec::new();
+            let _ = errors.read_to_end(&mut text);
+            let text = String::from_utf8_lossy(&text);
+            text.lines()
+                .rev()
+                .find(|line| !line.trim().is_empty())
+                .map(one_line)
+                .unwrap_or_default()
+        });
+        Ok(CellProcess {
+            child,
+            told,
+            last_words: Some(last_words),
+        })
+    }
+
+    /// Waits for its end, and passes on interrupts. None if there were two.
+    pub(super) fn follow(
+        &mut self,
+        interrupts: &Receiver<()>,
+        progress: &mut Progress,
+    ) -> Result<Option<RunRow>> {
+        const LOOK_AROUND: Duration = Duration::from_millis(100);
+        let mut interrupted = false;
+        loop {
+            match self.told.recv_timeout(LOOK_AROUND) {
+                Ok(Told::Block(block)) => progress.block(&block),
+                Ok(Told::Over(row)) => {
+                    self.child.wait()?;
+                    return Ok(Some(*row));
+                }
+                Ok(Told::Connected | Told::Measured { .. }) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err(self.died()),
+                Err(RecvTimeoutError::Timeout) => progress.tick(),
+            }
+            if interrupts.try_recv().is_ok() {
+                if std::mem::replace(&mut interrupted, true) {
+                    return Ok(None); // The drop ends it.
+                }
+                progress.warn("finishing the slice; once more to stop at once");
+                if let Some(input) = &mut self.child.stdin {
+                    // If it is gone already, the next turn says so.
+                    let _ = writeln!(input, "{STOP_LINE}");
+                }
+            }
+        }
+    }
+
+    fn died(&mut self) -> anyhow::Error {
+        let status = self.child.wait();
+        let words = self
+            .last_words
+            .take()
+            .and_then(|words| words.join().ok())
+            .unwrap_or_default();
+        let how = match status.map(|status| (status.code(), status.signal())) {
+            Ok((Some(code), _)) => format!("it ended with exit code {code}"),
+            Ok((None, Some(signal))) => format!("it was killed by signal {signal}"),
+            _ => "it ended".to_owned(),
+        };
+        let words = words.trim_start_matches("error: ");
+        anyhow!(
+            "{how}: {}",
+            if words.is_empty() {
+                "it said nothing"
+            } else {
+                words
+            }
+        )
+    }
+}
+
+impl Drop for CellProcess {
+    fn drop(&mut self) {
+        // With it goes everything in its namespaces.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

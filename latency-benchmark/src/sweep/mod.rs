@@ -1,0 +1,316 @@
+//! Measures the cells of a grid, one after the other, each on disk before the next.
+
+pub(crate) mod args;
+mod cell_process;
+mod progress;
+mod schedule;
+pub(crate) mod signals;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::mpsc::{Receiver, channel},
+    thread,
+    time::Duration,
+};
+
+use anyhow::{Context, anyhow};
+
+use self::{
+    args::{Asked, SweepArgs},
+    cell_process::CellProcess,
+    progress::Progress,
+    schedule::{Launch, schedule},
+    signals::Signals,
+};
+use crate::{
+    cell::CellTask,
+    cli::{Failure, bad_input},
+    observe::process::move_to,
+    store::{
+        RUN, SCHEMA,
+        manifest::{Manifest, SweepConfig},
+        rows::{End, Network, RunRow, Stop},
+        run_dir::RunDir,
+        run_writer::write_whole,
+    },
+};
+
+const MEASURED: u8 = 0;
+const SOME_FAILED: u8 = 1;
+const INTERRUPTED: u8 = 130;
+
+pub(crate) fn run(args: SweepArgs) -> Result<ExitCode, Failure> {
+    match args.asked()? {
+        Asked::List(config) => list(&config),
+        Asked::DryRun(config) => dry_run(&config),
+        Asked::Measure(config, dir) => {
+            create(&dir)?;
+            let manifest = Manifest::new(config);
+            manifest.write(&dir)?;
+            measure(&manifest, &dir)
+        }
+        Asked::Resume(dir) => measure(&Manifest::resume(&dir)?, &dir),
+    }
+}
+
+/// A new folder.
+fn create(dir: &Path) -> Result<(), Failure> {
+    if let Some(parent) = dir.parent() {
+        fs::create_dir_all(parent)
+            .with_context(|| format!("--out {}", parent.display()))
+            .map_err(bad_input)?;
+    }
+    match fs::create_dir(dir) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(bad_input(anyhow!(
+            "--name: {} is there already, and results are never overwritten (to go on with it: --resume {})",
+            dir.display(),
+            dir.display()
+        ))),
+        other => other
+            .with_context(|| format!("--out: cannot create {}", dir.display()))
+            .map_err(bad_input),
+    }
+}
+
+fn list(config: &SweepConfig) -> Result<ExitCode, Failure> {
+    let cells = config.axes.cells();
+    println!("{} cells:", cells.len());
+    for cell in cells {
+        println!("  {}  {cell}", cell.id());
+    }
+    println!(
+        "{} variants, the first is the baseline:",
+        config.variants.len()
+    );
+    for variant in &config.variants {
+        println!("  {}", variant.label);
+    }
+    Ok(ExitCode::from(MEASURED))
+}
+
+fn dry_run(config: &SweepConfig) -> Result<ExitCode, Failure> {
+    let launches = schedule(config);
+    let mut longest = Duration::ZERO;
+    for (number, launch) in launches.iter().enumerate() {
+        let takes = launch.longest(config);
+        longest += takes;
+        println!(
+            "{:4}  {}  run {}  at most {:.0} s, slices of {} ms",
+            number + 1,
+            launch.cell.id(),
+            launch.run,
+            takes.as_secs_f64(),
+            config.plan(launch.cell.rtt_ms).slice_ms
+        );
+    }
+    println!(
+        "{} runs × {} variants, at most {:.0} min; less where the ratios are known sooner. Seed {}",
+        launches.len(),
+        config.variants.len(),
+        longest.as_secs_f64() / 60.0,
+        config.seed
+    );
+    Ok(ExitCode::from(MEASURED))
+}
+
+fn measure(manifest: &Manifest, dir: &Path) -> Result<ExitCode, Failure> {
+    let signals = Signals::block()?;
+    let config = &manifest.config;
+    // Off central's core, which is to be central's alone.
+    move_to(&config.lab.placement.peers).context("cannot leave central's core")?;
+    let lock = lock(dir)?;
+    let interrupts = interrupts(signals)?;
+    let launches = schedule(config);
+    let mut progress = Progress::new(launches.len());
+    warn_of_company(&progress);
+    let mut counts = Counts::default();
+    for launch in &launches {
+        let run_dir = RunDir::new(dir, &launch.cell.id(), launch.run);
+        if run_dir.is_done() {
+            progress.skip();
+            continue;
+        }
+        progress.begin(launch);
+        let row = match launch_cell(config, launch, &run_dir, &interrupts, &mut progress)? {
+            Launched::Over(row) => row,
+            Launched::Abandoned => {
+                counts.interrupted = true;
+                break;
+            }
+        };
+        write_whole(
+            &run_dir.partial().join(RUN),
+            &(serde_json::to_string_pretty(&row)? + "\n"),
+        )?;
+        counts.add(&row.end);
+        progress.end(&row, config);
+        if matches!(
+            row.end,
+            End::Ok {
+                stop: Stop::Interrupted
+            }
+        ) {
+            // Some blocks are there, but not what was asked for; it stays to be done.
+            counts.interrupted = true;
+            break;
+        }
+        run_dir.finish()?;
+        if interrupts.try_recv().is_ok() {
+            counts.interrupted = true;
+            break;
+        }
+    }
+    drop(lock);
+    progress.finish(&counts.summary(), dir);
+    Ok(ExitCode::from(counts.exit_code()))
+}
+
+#[derive(Default)]
+struct Counts {
+    measured: usize,
+    invalid: usize,
+    failed: usize,
+    interrupted: bool,
+}
+
+impl Counts {
+    fn add(&mut self, end: &End) {
+        match end {
+            End::Ok { .. } => self.measured += 1,
+            End::Invalid { .. } => self.invalid += 1,
+            End::Failed { .. } => self.failed += 1,
+        }
+    }
+
+    fn summary(&self) -> String {
+        let Counts {
+            measured,
+            invalid,
+            failed,
+            interrupted,
+        } = self;
+        let interrupted = if *interrupted { "; interrupted" } else { "" };
+        format!("{measured} runs measured, {invalid} invalid, {failed} failed{interrupted}")
+    }
+
+    fn exit_code(&self) -> u8 {
+        match self {
+            Counts {
+                interrupted: true, ..
+            } => INTERRUPTED,
+            Counts {
+                invalid: 0,
+                failed: 0,
+                ..
+            } => MEASURED,
+            _ => SOME_FAILED,
+        }
+    }
+}
+
+enum Launched {
+    Over(RunRow),
+    /// A second interrupt.
+    Abandoned,
+}
+
+fn launch_cell(
+    config: &SweepConfig,
+    launch: &Launch,
+    run_dir: &RunDir,
+    interrupts: &Receiver<()>,
+    progress: &mut Progress,
+) -> Result<Launched, Failure> {
+    let run_config = launch.config(config);
+    let dir = run_dir.begin()?;
+    // A relative path means something else to nobody, but a cell has its own idea of `/proc`.
+    let dir: PathBuf = fs::canonicalize(dir)?;
+    let task = CellTask {
+        config: run_config.clone(),
+        dir,
+    };
+    let outcome = CellProcess::start(&task).and_then(|mut cell| cell.follow(interrupts, progress));
+    match outcome {
+        Ok(Some(row)) => Ok(Launched::Over(row)),
+        Ok(None) => Ok(Launched::Abandoned),
+        Err(error) => Ok(Launched::Over(RunRow {
+            schema: SCHEMA,
+            cell: launch.cell.id(),
+            config: run_config,
+            end: End::Failed {
+                stage: "the cell's process".to_owned(),
+                reason: crate::cell::one_line(&format!("{error:#}")),
+            },
+            network: Network::default(),
+            started_unix_s: std::time::SystemTime::UNIX_EPOCH
+                .elapsed()
+                .map_or(0, |since| since.as_secs()),
+            took_ms: 0,
+            overhead_ms: None,
+            blocks: None,
+        })),
+    }
+}
+
+/// One message per signal.
+fn interrupts(signals: Signals) -> Result<Receiver<()>, Failure> {
+    let (tell, told) = channel();
+    thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(
+            move || {
+                while signals.wait().is_ok() && tell.send(()).is_ok() {}
+            },
+        )?;
+    Ok(told)
+}
+
+/// Two sweeps into one folder would be a mess.
+fn lock(dir: &Path) -> Result<fs::File, Failure> {
+    let path = dir.join(".lock");
+    let file =
+        fs::File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(_) => Err(bad_input(anyhow!(
+            "{}: another sweep is writing there",
+            dir.display()
+        ))),
+    }
+}
+
+/// Others on the machine disturb what is measured.
+fn warn_of_company(progress: &Progress) {
+    let own = std::process::id().to_string();
+    let others = fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| {
+            let name = entry.file_name();
+            let is_process = name
+                .to_string_lossy()
+                .bytes()
+                .all(|byte| byte.is_ascii_digit());
+            let command = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            let words: Vec<&[u8]> = command.split(|byte| *byte == 0).collect();
+            is_process
+                && name != *own
+                && words
+                    .first()
+                    .is_some_and(|program| program.ends_with(b"latency-benchmark"))
+                && words.get(1) == Some(&&b"sweep"[..])
+        });
+    if others.count() > 0 {
+        progress.warn("another sweep is running on this machine; both will measure each other");
+    }
+    let load = fs::read_to_string("/proc/loadavg").ok();
+    let load: Option<f64> = load.and_then(|text| text.split(' ').next()?.parse().ok());
+    if let Some(load) = load.filter(|load| *load > 0.5) {
+        progress.warn(&format!(
+            "the load average is {load}; other work on this machine is measured too"
+        ));
+    }
+}

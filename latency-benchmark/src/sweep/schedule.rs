@@ -1,0 +1,69 @@
+//! The order of a sweep: each repetition goes through all cells, in a random order of its own.
+
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    time::Duration,
+};
+
+use rand::{SeedableRng, rngs::StdRng, seq::SliceRandom};
+
+use crate::{
+    config::{Load, RunConfig},
+    grid::Cell,
+    store::manifest::SweepConfig,
+};
+
+/// A run to come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Launch {
+    pub(crate) cell: Cell,
+    /// From 1.
+    pub(crate) run: u32,
+}
+
+/// The same for the same configuration, whenever it is asked for.
+pub(super) fn schedule(config: &SweepConfig) -> Vec<Launch> {
+    let mut rng = StdRng::seed_from_u64(config.seed);
+    let mut launches = Vec::new();
+    for run in 1..=config.repeat {
+        let mut cells = config.axes.cells();
+        cells.shuffle(&mut rng);
+        launches.extend(cells.into_iter().map(|cell| Launch { cell, run }));
+    }
+    launches
+}
+
+impl Launch {
+    pub(super) fn config(&self, config: &SweepConfig) -> RunConfig {
+        RunConfig {
+            cell: self.cell,
+            run: self.run,
+            seed: self.seed(config.seed),
+            node: config.node,
+            load: Load {
+                payload: self.cell.payload_bytes,
+                pace: config.pace,
+            },
+            runtime: config.runtime,
+            variants: config.variants.clone(),
+            plan: config.plan(self.cell.rtt_ms),
+            lab: config.lab.clone(),
+        }
+    }
+
+    /// How long it takes if the ratios are never known well enough. At least one block runs.
+    pub(super) fn longest(&self, config: &SweepConfig) -> Duration {
+        let plan = config.plan(self.cell.rtt_ms);
+        let least = plan.pass(config.variants.len()) + plan.pass(1) * plan.children_slices;
+        let around = Duration::from_secs(1) + 6 * self.cell.rtt_ms.duration();
+        Duration::from_millis(plan.warm_up_ms)
+            + least.max(Duration::from_millis(plan.max_ms))
+            + around
+    }
+
+    fn seed(&self, of_sweep: u64) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (of_sweep, self.cell.id(), self.run).hash(&mut hasher);
+        hasher.finish() >> 32
+    }
+}

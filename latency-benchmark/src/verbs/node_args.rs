@@ -1,0 +1,94 @@
+//! What central and its peers have to agree on.
+
+use clap::Args;
+
+use crate::{
+    cli::{Failure, bad_input},
+    config::{Load, NodeConfig, Pace, Security, Transport, Workload},
+    payload::{PAYLOAD_FORMS, Payload},
+};
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct NodeArgs {
+    /// What the nodes do with each other
+    #[arg(long, value_enum, default_value = "request-response")]
+    pub(crate) workload: Workload,
+    /// What encrypts the TCP connections
+    #[arg(long, value_enum, default_value = "noise")]
+    pub(crate) security: Security,
+    /// What the connections are made of
+    #[arg(long, value_enum, default_value = "tcp")]
+    pub(crate) transport: Transport,
+    /// Closed loop: so many unanswered requests per peer [default: 2]
+    #[arg(long, value_name = "COUNT", conflicts_with = "rate", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) outstanding: Option<u32>,
+    /// Open loop: so many requests per second to each peer; messages per second of each node for
+    /// gossipsub [default there: 20]
+    #[arg(long, value_name = "PER_SECOND")]
+    pub(crate) rate: Option<f64>,
+}
+
+impl NodeArgs {
+    pub(crate) fn node(&self) -> NodeConfig {
+        NodeConfig {
+            workload: self.workload,
+            security: self.security,
+            transport: self.transport,
+        }
+    }
+
+    /// The pace, if it fits the workload and every one of the payloads.
+    pub(crate) fn pace(&self, payloads: &[Payload]) -> Result<Pace, Failure> {
+        const OUTSTANDING: u32 = 2;
+        const MESSAGES_PER_SECOND: f64 = 20.0;
+        /// The time of publishing is in the message.
+        const SMALLEST_MESSAGE: u32 = 8;
+        let wrong = |text: String| Err(bad_input(anyhow::anyhow!(text)));
+        if let Some(rate) = self.rate
+            && !(rate > 0.0 && rate <= 1e6)
+        {
+            return wrong(format!(
+                "--rate {rate}: it is not between 0 and 1000000 per second"
+            ));
+        }
+        match (self.workload, self.rate, self.outstanding) {
+            (Workload::Stream, Some(_), _) => wrong(
+                "--rate: the workload stream sends as fast as it can (accepted: --outstanding)"
+                    .to_owned(),
+            ),
+            (Workload::Gossipsub, _, Some(_)) => wrong(
+                "--outstanding: the workload gossipsub publishes at a rate (accepted: --rate)"
+                    .to_owned(),
+            ),
+            (Workload::Gossipsub, rate, None) => {
+                match payloads.iter().find(|size| size.bytes() < SMALLEST_MESSAGE) {
+                    Some(size) => wrong(format!(
+                        "--payload {size}: a message of the workload gossipsub has at least {SMALLEST_MESSAGE} bytes"
+                    )),
+                    None => Ok(Pace::PerSecond(rate.unwrap_or(MESSAGES_PER_SECOND))),
+                }
+            }
+            (Workload::Idle, None, None) => Ok(Pace::Outstanding(OUTSTANDING)),
+            (Workload::Idle, ..) => {
+                wrong("--workload idle: it has neither --rate nor --outstanding".to_owned())
+            }
+            (Workload::Stream, ..) if payloads.iter().any(|size| size.bytes() == 0) => {
+                wrong("--payload 0B: a chunk of the workload stream has at least 1 byte".to_owned())
+            }
+            (_, Some(rate), _) => Ok(Pace::PerSecond(rate)),
+            (_, None, outstanding) => Ok(Pace::Outstanding(outstanding.unwrap_or(OUTSTANDING))),
+        }
+    }
+
+    pub(crate) fn load(&self, payload: Payload) -> Result<Load, Failure> {
+        let pace = self.pace(&[payload])?;
+        Ok(Load { payload, pace })
+    }
+}
+
+/// How big a request is, where there is one size.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct PayloadArg {
+    #[arg(long, value_name = "SIZE", default_value = "64KiB", help = format!("What a request carries: {PAYLOAD_FORMS}"))]
+    pub(crate) payload: Payload,
+}
