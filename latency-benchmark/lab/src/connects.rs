@@ -33,14 +33,23 @@ const MOST_CONNECTS: usize = 100;
 /// Between the first connects of two links, so that they do not wait for each other's packets.
 const STAGGER: Duration = Duration::from_micros(100);
 
-/// A lost packet is sent again after a second, then after two, then after four.
+/// How long beyond six round trips a link that does not answer is tried.
 const PATIENCE: Duration = Duration::from_secs(8);
+
+/// How late an answer may be before its connect is given up: less than the second after which the
+/// kernel sends a first packet again, and enough to find out how wrong a wrong link is.
+const ALLOWANCE: Duration = Duration::from_millis(500);
+
+/// The same where packets are lost on purpose, so that it happens often.
+const LOSSY_ALLOWANCE: Duration = Duration::from_millis(25);
 
 /// One link: the connect under way, and those that came back.
 pub(crate) struct Link {
     address: SockaddrIn,
     pending: Option<(OwnedFd, Instant)>,
     pub(crate) connects_ms: Vec<f64>,
+    /// Those given up.
+    pub(crate) lost: u32,
     /// The first connection, kept to be asked for its congestion control. The others are closed
     /// before the next connect, since hundreds of links would otherwise exhaust the descriptors.
     pub(crate) first: Option<OwnedFd>,
@@ -53,6 +62,7 @@ impl Link {
             address: SockaddrIn::new(a, b, c, d, port),
             pending: None,
             connects_ms: Vec::with_capacity(CONNECTS),
+            lost: 0,
             first: None,
         }
     }
@@ -104,22 +114,27 @@ struct Plan {
     deadline: Instant,
     /// A link that takes longer seems too long.
     limit_ms: f64,
-    /// How long an answer is waited for on links that lose packets. The time of a connect whose
-    /// first packet had to be sent again says nothing of the link.
-    give_up: Option<Duration>,
+    /// How long an answer is waited for. The time of a connect whose first packet had to be sent
+    /// again says nothing of the link.
+    give_up: Duration,
 }
 
 impl Plan {
     fn new(spec: &LabSpec, limit_ms: f64) -> Plan {
         let start = Instant::now();
         let rtt = spec.rtt.duration();
+        let allowance = if spec.loss.is_some() {
+            LOSSY_ALLOWANCE
+        } else {
+            ALLOWANCE
+        };
         let jitter = spec.jitter.map_or(Duration::ZERO, Jitter::duration);
         Plan {
             start,
             last_chance: start + 5 * rtt + SECOND_CHANCE,
             deadline: start + 6 * rtt + PATIENCE,
             limit_ms,
-            give_up: spec.loss.map(|_| rtt + 2 * jitter + SECOND_CHANCE / 2),
+            give_up: rtt + 2 * jitter + allowance,
         }
     }
 
@@ -131,7 +146,7 @@ impl Plan {
     /// When the connect under way is taken for lost.
     fn lost_at(&self, link: &Link) -> Option<Instant> {
         let (_, start) = link.pending.as_ref()?;
-        Some(*start + self.give_up?)
+        Some(*start + self.give_up)
     }
 
     /// Whether a link has been tried often enough.
@@ -173,6 +188,7 @@ impl Connects {
         let now = Instant::now();
         for (index, link) in self.links.iter_mut().enumerate() {
             if self.plan.lost_at(link).is_some_and(|lost| lost <= now) {
+                link.lost += 1;
                 link.connect(&self.epoll, index)?;
             }
         }

@@ -39,6 +39,8 @@ pub struct RttReport {
 pub struct LinkRtt {
     /// Each connect's time, in order. Empty if none came back.
     pub connects_ms: Vec<f64>,
+    /// Connects that were given up, because a packet was lost.
+    pub lost: u32,
 }
 
 impl LinkRtt {
@@ -141,6 +143,7 @@ pub(crate) fn measure(wires: &Wires, spec: &LabSpec) -> io::Result<RttReport> {
             .into_iter()
             .map(|link| LinkRtt {
                 connects_ms: link.connects_ms,
+                lost: link.lost,
             })
             .collect(),
         took_ms: start.elapsed().as_secs_f64() * 1e3,
@@ -165,6 +168,7 @@ mod tests {
                 .iter()
                 .map(|connects_ms| LinkRtt {
                     connects_ms: connects_ms.to_vec(),
+                    lost: 0,
                 })
                 .collect(),
             congestion_control_central: None,
