@@ -27,14 +27,16 @@ use nix::{
     sched::CloneFlags,
     sys::{
         prctl,
-        signal::{SigSet, Signal},
-        signalfd::SignalFd,
+        signal::Signal,
         wait::{WaitPidFlag, WaitStatus, waitpid},
     },
     unistd::{ForkResult, Pid, getegid, geteuid, pipe2},
 };
 
-use crate::sys;
+use crate::{
+    signals::{Event, Signals},
+    sys,
+};
 
 /// Proof that this process is inside: namespaces can be made, and nothing of them outlives it.
 #[derive(Clone, Copy, Debug)]
@@ -97,7 +99,7 @@ pub enum EnterError {
 pub fn enter() -> Result<Inside, EnterError> {
     refuse_threads()?;
     let rootless = unshare()?;
-    let signals = Signals::block()?;
+    let signals = Signals::block().map_err(refused("waiting for signals"))?;
     // Held open by the outer process as long as it lives.
     let (outer_lives, held) = pipe2(OFlag::O_CLOEXEC).map_err(refused("a pipe"))?;
     if let ForkResult::Parent { child } = sys::fork().map_err(refused("a first process"))? {
@@ -109,7 +111,7 @@ pub fn enter() -> Result<Inside, EnterError> {
     if let ForkResult::Parent { child } = sys::fork().map_err(refused("a second process"))? {
         process::exit(supervise(child, &signals));
     }
-    signals.restore()?;
+    signals.restore().map_err(refused("unblocking signals"))?;
     Ok(Inside { rootless })
 }
 
@@ -205,27 +207,20 @@ fn mount_privately() -> Result<(), EnterError> {
 /// with, which for a death by signal is what a shell says.
 fn supervise(main: Pid, signals: &Signals) -> i32 {
     loop {
-        let signal = match signals.fd.read_signal() {
-            Ok(Some(signal)) => signal,
-            Ok(None) | Err(Errno::EINTR) => continue,
-            Err(_) => return 1,
-        };
-        if signal.ssi_signo == Signal::SIGCHLD as u32 {
-            if let Some(code) = reap(main) {
-                return code;
+        match signals.next() {
+            Ok(Event::Child) => {
+                if let Some(code) = reap(main) {
+                    return code;
+                }
             }
-        } else if signal.ssi_code != SENT_BY_TERMINAL {
-            let signal = i32::try_from(signal.ssi_signo).map_or(Signal::SIGTERM, |number| {
-                Signal::try_from(number).unwrap_or(Signal::SIGTERM)
-            });
-            // It may have ended just now; then its status is about to arrive.
-            let _ = nix::sys::signal::kill(main, signal);
+            Ok(Event::End(signal)) => {
+                // It may have ended just now; then its status is about to arrive.
+                let _ = nix::sys::signal::kill(main, signal);
+            }
+            Err(_) => return 1,
         }
     }
 }
-
-/// `si_code` of a signal that the kernel made, which for SIGINT is a key press.
-const SENT_BY_TERMINAL: i32 = libc::SI_KERNEL;
 
 /// Several deaths may have come as one SIGCHLD.
 fn reap(main: Pid) -> Option<i32> {
@@ -238,31 +233,6 @@ fn reap(main: Pid) -> Option<i32> {
             Ok(WaitStatus::StillAlive) | Err(Errno::ECHILD) => return None,
             Ok(_) | Err(_) => {}
         }
-    }
-}
-
-/// The signals that a supervisor waits for, blocked so that none is lost between two waits.
-struct Signals {
-    fd: SignalFd,
-    before: SigSet,
-}
-
-impl Signals {
-    fn block() -> Result<Signals, EnterError> {
-        let signals = SigSet::from_iter([Signal::SIGCHLD, Signal::SIGINT, Signal::SIGTERM]);
-        let blocked = || -> nix::Result<Signals> {
-            sys::default_sigchld()?;
-            let before = SigSet::thread_get_mask()?;
-            signals.thread_block()?;
-            let fd = SignalFd::with_flags(&signals, nix::sys::signalfd::SfdFlags::SFD_CLOEXEC)?;
-            Ok(Signals { fd, before })
-        };
-        blocked().map_err(refused("waiting for signals"))
-    }
-
-    fn restore(self) -> Result<(), EnterError> {
-        let restored = self.before.thread_set_mask();
-        restored.map_err(refused("unblocking signals"))
     }
 }
 

@@ -19,6 +19,8 @@
 //! that ends: [`enter`] says how. It knows nothing of what runs inside.
 
 mod child;
+mod connects;
+mod cores;
 mod counters;
 mod enter;
 mod error;
@@ -31,19 +33,21 @@ mod placement;
 pub mod preflight;
 mod rtt;
 pub mod run;
+mod signals;
 mod spec;
 mod sys;
 mod tool;
 mod wiring;
 
 pub use child::Reaped;
+pub use cores::{Cores, ParseCoresError};
 pub use counters::{Counters, CpuTime, NamespaceCounters};
 pub use enter::{EnterError, Inside, enter};
 pub use error::LabError;
 pub use lab::{DelayBackend, Lab, LabFacts, Where};
 pub use measure::{InvalidLink, LinkRtt, RttReport};
 pub use nfqueue::{DelayLineReport, QueueReport, SchedulingClass, delay_line};
-pub use placement::{Cores, Placement, PlacementError, Sharing, Topology};
+pub use placement::{Placement, PlacementError, Sharing, Topology};
 pub use rtt::{Jitter, Loss, ParseLinkError, RTT_FORMS, Rtt};
 pub use spec::{
     Backend, DEFAULT_LEAD, DelayLineCommand, LabSpec, MAX_PEERS, SpecError, TcpBuffers,

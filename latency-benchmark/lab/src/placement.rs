@@ -1,10 +1,8 @@
 //! Which core runs what. A core here is what the kernel calls a CPU: one hardware thread.
 
 use std::{
-    collections::BTreeSet,
     fmt, fs, io, iter,
     path::{Path, PathBuf},
-    str::FromStr,
 };
 
 use nix::{
@@ -13,106 +11,11 @@ use nix::{
 };
 use serde::{Deserialize, Serialize};
 
-/// At least one core. Its text form is the kernel's: `1`, `0,2`, `4-7`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Cores(BTreeSet<usize>);
-
-impl Cores {
-    /// A single core.
-    pub fn one(core: usize) -> Cores {
-        Cores(BTreeSet::from([core]))
-    }
-
-    /// The given cores, if there are any.
-    pub fn new(cores: impl IntoIterator<Item = usize>) -> Option<Cores> {
-        Some(BTreeSet::from_iter(cores))
-            .filter(|cores| !cores.is_empty())
-            .map(Cores)
-    }
-
-    /// In ascending order.
-    pub fn iter(&self) -> impl Iterator<Item = usize> + Clone {
-        self.0.iter().copied()
-    }
-
-    /// Whether `core` is among them.
-    pub fn contains(&self, core: usize) -> bool {
-        self.0.contains(&core)
-    }
-
-    pub(crate) fn affinity(&self) -> io::Result<CpuSet> {
-        let mut set = CpuSet::new();
-        for core in self.iter() {
-            set.set(core)?;
-        }
-        Ok(set)
-    }
-}
-
-impl FromStr for Cores {
-    type Err = PlacementError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        parse_cores(text).ok_or_else(|| PlacementError::NotCores(text.to_owned()))
-    }
-}
-
-fn parse_cores(text: &str) -> Option<Cores> {
-    let mut cores = BTreeSet::new();
-    for part in text.trim().split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last) = (core_number(first)?, core_number(last)?);
-        cores.extend((first <= last).then_some(first..=last)?);
-    }
-    Cores::new(cores)
-}
-
-/// The bound is that of the kernel interface used, and keeps `0-99999999999` from filling memory.
-fn core_number(text: &str) -> Option<usize> {
-    let core = text.trim().parse().ok()?;
-    (core < CpuSet::count()).then_some(core)
-}
-
-impl fmt::Display for Cores {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut cores = self.iter().peekable();
-        let mut separator = "";
-        while let Some(first) = cores.next() {
-            let mut last = first;
-            while let Some(next) = cores.next_if_eq(&(last + 1)) {
-                last = next;
-            }
-            write!(f, "{separator}{first}")?;
-            if last > first {
-                write!(f, "-{last}")?;
-            }
-            separator = ",";
-        }
-        Ok(())
-    }
-}
-
-impl From<Cores> for String {
-    fn from(cores: Cores) -> String {
-        cores.to_string()
-    }
-}
-
-impl TryFrom<String> for Cores {
-    type Error = PlacementError;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
-    }
-}
+use crate::{Cores, cores::parse_cores};
 
 /// Why nothing can be placed as asked.
 #[derive(Debug, thiserror::Error)]
 pub enum PlacementError {
-    /// The text lists no cores.
-    #[error("{0:?} lists no cores (accepted: 1 or 0,2 or 4-7)")]
-    NotCores(String),
     /// The core does not exist or is outside of the affinity mask.
     #[error("core {core} is not available to this process (available: {available})")]
     Unavailable {
@@ -341,21 +244,6 @@ mod tests {
             placement.peers.to_string(),
             placement.sharing,
         )
-    }
-
-    #[test]
-    fn lists_of_cores_are_read_and_shown_as_the_kernel_does() {
-        for (text, shown) in [
-            ("3", "3"),
-            ("0,2", "0,2"),
-            ("4-7,1", "1,4-7"),
-            ("0-1\n", "0-1"),
-        ] {
-            assert_eq!(cores(text).to_string(), shown);
-        }
-        for text in ["", "a", "1-", "3-1", "-1", "0-99999999999"] {
-            text.parse::<Cores>().expect_err(text);
-        }
     }
 
     #[test]

@@ -6,14 +6,12 @@ use std::{
     process::{Command, ExitStatus},
 };
 
-use nix::{
-    errno::Errno,
-    sys::signal::{SigSet, Signal},
-    sys::signalfd::{SfdFlags, SignalFd},
-    unistd::Pid,
-};
+use nix::unistd::Pid;
 
-use crate::{Inside, Lab, LabError, LabSpec, Reaped, RttReport, Where};
+use crate::{
+    Inside, Lab, LabError, LabSpec, Reaped, RttReport, Where,
+    signals::{Event, Signals},
+};
 
 /// Why a command did not run to its end.
 #[derive(Debug, thiserror::Error)]
@@ -49,7 +47,7 @@ pub fn run(
     command: Command,
     peer_command: Option<&str>,
 ) -> Result<u8, RunError> {
-    let signals = Signals::block()?;
+    let signals = Signals::block().map_err(io::Error::from)?;
     let mut lab = Lab::wire(inside, spec)?;
     let report = lab.measure_rtt()?;
     show(&lab, &report)?;
@@ -99,8 +97,7 @@ fn wait(signals: &Signals, lab: &mut Lab, mut child: Reaped) -> Result<ExitStatu
             return Ok(status);
         }
         lab.check()?;
-        let signal = signals.next()?;
-        if signal != Signal::SIGCHLD {
+        if let Event::End(signal) = signals.next().map_err(io::Error::from)? {
             let pid = i32::try_from(child.id()).expect("a process id is an int");
             // It may have ended in the meantime.
             let _ = nix::sys::signal::kill(Pid::from_raw(pid), signal);
@@ -115,33 +112,6 @@ fn exit_code(status: ExitStatus) -> u8 {
         .or_else(|| status.signal().map(|signal| 128 + signal))
         .unwrap_or(1);
     u8::try_from(code).unwrap_or(1)
-}
-
-struct Signals(SignalFd);
-
-impl Signals {
-    fn block() -> io::Result<Signals> {
-        let signals = SigSet::from_iter([Signal::SIGCHLD, Signal::SIGINT, Signal::SIGTERM]);
-        signals.thread_block()?;
-        let fd = SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC)?;
-        Ok(Signals(fd))
-    }
-
-    /// The next signal to act on. One that a key press made has gone to the command as well.
-    fn next(&self) -> io::Result<Signal> {
-        loop {
-            let signal = match self.0.read_signal() {
-                Ok(Some(signal)) => signal,
-                Ok(None) | Err(Errno::EINTR) => continue,
-                Err(errno) => return Err(errno.into()),
-            };
-            let number = i32::try_from(signal.ssi_signo).unwrap_or(libc::SIGTERM);
-            let by_terminal = signal.ssi_code == libc::SI_KERNEL && number == libc::SIGINT;
-            if !by_terminal {
-                return Ok(Signal::try_from(number).unwrap_or(Signal::SIGTERM));
-            }
-        }
-    }
 }
 
 fn show(lab: &Lab, report: &RttReport) -> io::Result<()> {
