@@ -21,7 +21,7 @@ use crate::{
     slices::{BlockDone, Others},
     store::{
         SCHEMA,
-        rows::{End, Network, RunRow, Stop},
+        rows::{End, Network, RunRow, StageTime, Stop},
     },
 };
 
@@ -78,6 +78,8 @@ pub(crate) fn run(
     let mut running = Running {
         task,
         stage: "wiring the lab",
+        stage_since: started,
+        stages: Vec::new(),
         network: Network::default(),
         measured: None,
     };
@@ -88,6 +90,7 @@ pub(crate) fn run(
             reason: one_line(&format!("{error:#}")),
         },
     };
+    running.enter("over");
     forget_empty_logs(&task.dir);
     let took_ms = ms(started.elapsed());
     tell(&Told::Over(Box::new(RunRow {
@@ -101,6 +104,7 @@ pub(crate) fn run(
         overhead_ms: running
             .measured
             .map(|measured| took_ms.saturating_sub(measured.planned_ms)),
+        stages: running.stages,
         blocks: running.measured.map(|measured| measured.blocks),
     })))
 }
@@ -108,6 +112,8 @@ pub(crate) fn run(
 struct Running<'a> {
     task: &'a CellTask,
     stage: &'static str,
+    stage_since: Instant,
+    stages: Vec<StageTime>,
     network: Network,
     measured: Option<Measured>,
 }
@@ -120,6 +126,15 @@ struct Measured {
 }
 
 impl Running<'_> {
+    fn enter(&mut self, stage: &'static str) {
+        let now = Instant::now();
+        self.stages.push(StageTime {
+            stage: self.stage.to_owned(),
+            took_ms: ms(now - self.stage_since),
+        });
+        (self.stage, self.stage_since) = (stage, now);
+    }
+
     fn run(
         &mut self,
         inside: Inside,
@@ -131,7 +146,7 @@ impl Running<'_> {
         let mut lab = Lab::wire(inside, spec(config))?;
         self.network.lab = Some(lab.facts().clone());
 
-        self.stage = "measuring the round trip";
+        self.enter("measuring the round trip");
         let rtt = lab.measure_rtt()?;
         let invalid = rtt.invalid();
         self.network.rtt = Some(rtt);
@@ -141,11 +156,11 @@ impl Running<'_> {
             });
         }
 
-        self.stage = "starting the peers";
+        self.enter("starting the peers");
         let before = lab.counters()?;
         let (peers, addresses) = start_peers(&lab, self.task)?;
 
-        self.stage = "connecting";
+        self.enter("connecting");
         let others = Others {
             peers: peers.iter().map(|peer| pid(peer)).collect(),
             delay_line: lab.delay_line_pid().and_then(|pid| i32::try_from(pid).ok()),
@@ -154,6 +169,7 @@ impl Running<'_> {
         let outcome = self.follow(&mut central, &mut lab, stop, tell);
         self.network.counters = lab.counters().ok().map(|after| after.since(&before));
         outcome.map_err(|error| who_died(error, central, peers, &self.task.dir))?;
+        self.enter("taking down the lab");
         self.network.delay_line = lab.finish()?;
         let measured = self
             .measured
@@ -180,14 +196,14 @@ impl Running<'_> {
         let deadline = Instant::now() + planned + PATIENCE;
         loop {
             match central.told.recv_timeout(LOOK_AROUND) {
-                Ok(Told::Connected) => self.stage = "measuring",
+                Ok(Told::Connected) => self.enter("measuring"),
                 Ok(block @ Told::Block(_)) => tell(&block)?,
                 Ok(Told::Measured {
                     stop,
                     blocks,
                     planned_ms,
                 }) => {
-                    self.stage = "ending";
+                    self.enter("waiting for the nodes to end");
                     self.measured = Some(Measured {
                         stop,
                         blocks,

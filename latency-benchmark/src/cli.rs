@@ -26,7 +26,7 @@ enum Verb {
     /// Run a command in a lab, in central's namespace
     Lab(verbs::lab::LabArgs),
     /// Say what this machine can and cannot do
-    Preflight,
+    Preflight(verbs::preflight::PreflightArgs),
     /// Measure one cell; the sweep starts this
     #[command(hide = true)]
     Cell,
@@ -67,7 +67,7 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
         Verb::Peer(args) => verbs::peer::run(args),
         Verb::Central(args) => verbs::central::run(args),
         Verb::Lab(args) => verbs::lab::run(args),
-        Verb::Preflight => verbs::preflight::run(),
+        Verb::Preflight(args) => verbs::preflight::run(&args),
         Verb::Cell => verbs::cell::run(),
         Verb::DelayLine => verbs::lab::delay_line(),
     }

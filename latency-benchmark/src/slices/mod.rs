@@ -211,6 +211,12 @@ impl Measuring<'_> {
         self.sleep(Duration::from_millis(self.plan.slice_ms), Some(&mut slice));
         slice.close(self.observers.recorder.now_ns());
         let after = self.sampler.sample();
+        if pass == Pass::Compare {
+            // The few polls that are not over yet make no difference to when to stop.
+            let site = slice.site(Site::Connection);
+            self.estimates
+                .add(variant, site.slower_than(SLOW_NS), site.polls());
+        }
         self.slices += 1;
         self.open = Some(Open {
             number: self.slices,
@@ -253,11 +259,6 @@ impl Measuring<'_> {
 
     fn write(&mut self, open: &Open) -> Result<()> {
         let (row, slice) = (open.row(), &open.slice);
-        if row.pass == Pass::Compare {
-            let site = slice.site(Site::Connection);
-            self.estimates
-                .add(row.variant, site.slower_than(SLOW_NS), site.polls());
-        }
         for (peer, latency_ns) in slice.peer_latency_ns.iter().enumerate() {
             let sum = self
                 .per_peer

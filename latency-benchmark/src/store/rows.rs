@@ -96,7 +96,15 @@ pub(crate) struct RunRow {
     pub(crate) took_ms: u64,
     /// Of that, what was not warm-up, settling or a slice.
     pub(crate) overhead_ms: Option<u64>,
+    pub(crate) stages: Vec<StageTime>,
     pub(crate) blocks: Option<u32>,
+}
+
+/// How long a stage of a run took.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct StageTime {
+    pub(crate) stage: String,
+    pub(crate) took_ms: u64,
 }
 
 /// How a run ended.

@@ -249,6 +249,7 @@ fn launch_cell(
                 .map_or(0, |since| since.as_secs()),
             took_ms: 0,
             overhead_ms: None,
+            stages: Vec::new(),
             blocks: None,
         })),
     }

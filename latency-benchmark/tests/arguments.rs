@@ -1,0 +1,169 @@
+//! Wrong arguments, and what needs no lab.
+#![allow(clippy::unwrap_used)]
+
+mod bench;
+
+use bench::{Bench, complaint, text};
+
+#[test]
+fn wrong_arguments_are_one_line_and_nothing_is_written() {
+    let bench = Bench::new();
+    for (arguments, says) in [
+        (
+            &["--peers", "0"][..],
+            "--peers 0: a cell has from 1 to 250 peers",
+        ),
+        (&["--peers", "251"], "--peers 251"),
+        (&["--peers", "2,2"], "--peers: 2 is there twice"),
+        (&["--rtt", "-1"], "\"-1\" is negative"),
+        (&["--rtt", "nan"], "nan"),
+        (&["--payload", "17MiB"], "\"17MiB\": it is more than 16MiB"),
+        (&["--payload", "-1"], "\"-1\": it is negative"),
+        (&["--budget", "foo=1"], "unknown site \"foo\""),
+        (
+            &["--budget", "none", "--budget", "none"],
+            "--budget: none is there twice",
+        ),
+        (&["--precision", "1"], "accepted: 1pp,10%"),
+        (&["--slice", "1"], "1 is not in 10..=600000"),
+        (&["--rate", "0"], "--rate 0"),
+        (
+            &["--rate", "10", "--outstanding", "2"],
+            "cannot be used with",
+        ),
+        (
+            &["--workload", "stream", "--rate", "10"],
+            "--rate: the workload stream",
+        ),
+        (
+            &["--workload", "gossipsub", "--outstanding", "2"],
+            "--outstanding: the workload gossipsub",
+        ),
+        (
+            &["--workload", "gossipsub", "--payload", "0B"],
+            "at least 8 bytes",
+        ),
+        (&["--workload", "idle", "--rate", "1"], "--workload idle"),
+        (&["--delay", "magic"], "accepted: auto, netem, nfqueue"),
+        (&["--rtt", "10", "--jitter", "6ms"], "--jitter 6ms"),
+        (&["--central-core", "4096"], "4096"),
+        (&["--name", "a/b"], "--name \"a/b\""),
+        (&["--quick", "--peers", "1"], "cannot be used with"),
+        (&["--nonsense"], "--nonsense"),
+    ] {
+        let mut command = bench.command(&["sweep"]);
+        let output = command
+            .arg("--out")
+            .arg(bench.out())
+            .args(arguments)
+            .output()
+            .unwrap();
+        let complaint = complaint(&output);
+        assert!(complaint.contains(says), "{arguments:?}: {complaint}");
+        assert!(!bench.out().exists(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn results_are_never_overwritten() {
+    let bench = Bench::new();
+    std::fs::create_dir_all(bench.run_dir()).unwrap();
+    let complaint = complaint(&bench.sweep(&["--quick"]).output().unwrap());
+    assert!(
+        complaint.contains("is there already") && complaint.contains("--resume"),
+        "{complaint}"
+    );
+    assert_eq!(std::fs::read_dir(bench.run_dir()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_said_at_once() {
+    let bench = Bench::new();
+    let output = bench
+        .command(&["sweep", "--quick", "--out", "/proc/nowhere"])
+        .output()
+        .unwrap();
+    assert!(complaint(&output).contains("--out"));
+}
+
+#[test]
+fn what_cannot_be_resumed_is_said() {
+    let bench = Bench::new();
+    let complaints = |bench: &Bench| complaint(&bench.resume().output().unwrap());
+    assert!(complaints(&bench).contains("cannot read"));
+    std::fs::create_dir_all(bench.run_dir()).unwrap();
+    for (manifest, says) in [
+        ("", "is no manifest"),
+        ("{}", "is no manifest"),
+        ("{\"schema\": 99}", "has schema 99, and this is 1"),
+        ("{\"schema\": 1}", "is no manifest"),
+    ] {
+        std::fs::write(bench.run_dir().join("manifest.json"), manifest).unwrap();
+        let complaint = complaints(&bench);
+        assert!(complaint.contains(says), "{manifest}: {complaint}");
+    }
+    let mixed = bench.resume().args(["--peers", "1"]).output().unwrap();
+    assert!(complaint(&mixed).contains("--resume"));
+}
+
+#[test]
+fn a_dry_run_shows_the_order_which_the_seed_decides() {
+    let bench = Bench::new();
+    let order = |seed: &str| {
+        let output = bench
+            .command(&["sweep", "--dry-run", "--seed", seed])
+            .output()
+            .unwrap();
+        assert!(output.status.success());
+        text(&output.stdout)
+    };
+    let first = order("7");
+    assert_eq!(first.lines().count(), 121);
+    assert!(
+        first.contains("120 runs × 6 variants, at most ") && first.contains("Seed 7"),
+        "{first}"
+    );
+    assert_eq!(first, order("7"));
+    assert_ne!(first, order("8"));
+}
+
+#[test]
+fn the_list_has_every_cell_and_variant() {
+    let bench = Bench::new();
+    let list = |arguments: &[&str]| {
+        text(
+            &bench
+                .command(&["sweep", "--list"])
+                .args(arguments)
+                .output()
+                .unwrap()
+                .stdout,
+        )
+    };
+    let default = list(&[]);
+    assert!(default.starts_with("120 cells:"), "{default}");
+    assert!(
+        default.contains("  none (A/A)\n") && default.contains("  muxer=1/deferred\n"),
+        "{default}"
+    );
+    assert!(list(&["--quick"]).starts_with("12 cells:"));
+    assert!(!list(&["--no-aa"]).contains("A/A"));
+    assert!(
+        list(&["--rtt", "0.5", "--peers", "3", "--payload", "1KiB"])
+            .contains("pl001024_rtt000.5_n03")
+    );
+}
+
+#[test]
+fn help_shows_examples_and_exit_codes() {
+    let bench = Bench::new();
+    for verb in ["sweep", "peer", "central", "lab"] {
+        let output = bench.command(&[verb, "--help"]).output().unwrap();
+        assert!(
+            output.status.success() && text(&output.stdout).contains("Examples:"),
+            "{verb}"
+        );
+    }
+    let bare = bench.command(&[]).output().unwrap();
+    assert!(complaint(&bare).contains("sweep, peer, central, lab, preflight"));
+}

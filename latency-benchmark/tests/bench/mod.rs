@@ -1,0 +1,196 @@
+//! Runs the program, and looks after what it leaves.
+#![allow(dead_code, reason = "each test uses some of it")]
+#![allow(clippy::unwrap_used)]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+    time::{Duration, Instant},
+};
+
+use tempfile::TempDir;
+
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_latency-benchmark");
+
+/// Marks every process that a test starts, so that they can be found.
+pub(crate) const MARK: &str = "LATENCY_BENCHMARK_TEST";
+
+pub(crate) struct Bench {
+    pub(crate) dir: TempDir,
+    pub(crate) mark: String,
+}
+
+impl Bench {
+    pub(crate) fn new() -> Bench {
+        let dir = tempfile::tempdir().unwrap();
+        let mark = dir.path().display().to_string();
+        Bench { dir, mark }
+    }
+
+    pub(crate) fn out(&self) -> PathBuf {
+        self.dir.path().join("results")
+    }
+
+    pub(crate) fn run_dir(&self) -> PathBuf {
+        self.out().join("run")
+    }
+
+    /// The program with arguments.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(PROGRAM);
+        command.args(arguments);
+        self.prepare(&mut command);
+        command
+    }
+
+    pub(crate) fn prepare(&self, command: &mut Command) {
+        command
+            .env(MARK, &self.mark)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+    }
+
+    /// A sweep into `results/run` of this bench.
+    pub(crate) fn sweep(&self, arguments: &[&str]) -> Command {
+        let mut command = self.command(&["sweep"]);
+        command
+            .arg("--out")
+            .arg(self.out())
+            .args(["--name", "run"])
+            .args(arguments);
+        command
+    }
+
+    pub(crate) fn resume(&self) -> Command {
+        let mut command = self.command(&["sweep", "--resume"]);
+        command.arg(self.run_dir());
+        command
+    }
+
+    /// The processes that carry this bench's mark, by their ids.
+    pub(crate) fn processes(&self) -> Vec<(i32, String)> {
+        let wanted = format!("{MARK}={}", self.mark);
+        let entries = fs::read_dir("/proc").unwrap().flatten();
+        entries
+            .filter_map(|entry| {
+                let pid: i32 = entry.file_name().to_str()?.parse().ok()?;
+                let environment = fs::read(entry.path().join("environ")).ok()?;
+                let is_ours = environment
+                    .split(|byte| *byte == 0)
+                    .any(|variable| variable == wanted.as_bytes());
+                let command = fs::read(entry.path().join("cmdline")).ok()?;
+                let command = String::from_utf8_lossy(&command).replace('\0', " ");
+                (is_ours && pid != std::process::id() as i32).then_some((pid, command))
+            })
+            .collect()
+    }
+
+    /// The id of the process whose arguments begin with `verb`, as soon as there is one.
+    pub(crate) fn wait_for(&self, verb: &str, nth: usize) -> i32 {
+        let wanted = format!(" {verb} ");
+        eventually(&format!("{nth}. process with the verb {verb}"), || {
+            let mut pids: Vec<i32> = self
+                .processes()
+                .into_iter()
+                .filter(|(_, command)| format!("{command} ").contains(&wanted))
+                .map(|(pid, _)| pid)
+                .collect();
+            pids.sort_unstable();
+            pids.get(nth).copied()
+        })
+    }
+
+    /// Panics unless nothing is left within two seconds.
+    pub(crate) fn assert_nothing_left(&self) {
+        let deadline = Instant::now() + Duration::from_secs(2);
+        while Instant::now() < deadline && !self.processes().is_empty() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert_eq!(self.processes(), []);
+    }
+
+    /// The folders `cells/*/NAME`.
+    pub(crate) fn runs(&self, name: &str) -> Vec<PathBuf> {
+        let cells = fs::read_dir(self.run_dir().join("cells"))
+            .into_iter()
+            .flatten()
+            .flatten();
+        let mut runs: Vec<PathBuf> = cells
+            .map(|cell| cell.path().join(name))
+            .filter(|path| path.exists())
+            .collect();
+        runs.sort();
+        runs
+    }
+}
+
+/// Polls until there is a value, for at most a minute.
+pub(crate) fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "{what}: not within a minute");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+pub(crate) fn signal(pid: i32, signal: nix::sys::signal::Signal) {
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), signal).unwrap();
+}
+
+pub(crate) fn kill(pid: i32) {
+    signal(pid, nix::sys::signal::Signal::SIGKILL);
+}
+
+pub(crate) fn pid(child: &Child) -> i32 {
+    i32::try_from(child.id()).unwrap()
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A wrong call: one line, exit code 2.
+pub(crate) fn complaint(output: &Output) -> String {
+    let complaint = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{complaint}");
+    let lines: Vec<&str> = complaint
+        .lines()
+        .filter(|line| !line.starts_with("warning: the load"))
+        .collect();
+    assert_eq!(lines.len(), 1, "{complaint}");
+    assert!(lines[0].starts_with("error: "), "{complaint}");
+    lines[0].to_owned()
+}
+
+pub(crate) fn json(path: &Path) -> serde_json::Value {
+    let text =
+        fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Whether the machine can run cells of that kind; a test that needs them and cannot have them is
+/// skipped, which in CI is a failure.
+pub(crate) fn can_run(delayed: bool) -> bool {
+    let output = Command::new(PROGRAM).arg("preflight").output().unwrap();
+    let text = text(&output.stdout);
+    let wanted = if delayed {
+        "cells with a delay can run"
+    } else {
+        "cells without a delay (RTT 0) can run"
+    };
+    if text.contains(wanted) {
+        return true;
+    }
+    assert_ne!(
+        std::env::var("CI").as_deref(),
+        Ok("true"),
+        "missing: {wanted}\n{text}"
+    );
+    println!("skipped, missing: {wanted}");
+    false
+}

@@ -1,0 +1,611 @@
+//! Small sweeps: what is on disk afterwards, and that it agrees with itself.
+#![allow(clippy::unwrap_used)]
+
+mod bench;
+
+use std::{collections::BTreeMap, fs, path::Path, process::Command};
+
+use bench::{Bench, can_run, json, kill, pid, signal, text};
+use hdrhistogram::serialization::{
+    Deserializer,
+    interval_log::{IntervalLogIterator, LogEntry},
+};
+use nix::sys::signal::Signal;
+
+const SMALL: [&str; 10] = [
+    "--peers",
+    "2",
+    "--payload",
+    "4KiB",
+    "--max-cell-seconds",
+    "1",
+    "--slice",
+    "100",
+    "--seed",
+    "1",
+];
+
+fn sweep(bench: &Bench, arguments: &[&str]) -> std::process::Output {
+    let output = bench.sweep(&SMALL).args(arguments).output().unwrap();
+    bench.assert_nothing_left();
+    output
+}
+
+type Row = BTreeMap<String, String>;
+
+fn table(run: &Path, name: &str) -> Vec<Row> {
+    let mut reader = csv::Reader::from_path(run.join(name)).unwrap();
+    reader.deserialize().map(|row| row.unwrap()).collect()
+}
+
+fn number(row: &Row, column: &str) -> u64 {
+    row[column]
+        .parse()
+        .unwrap_or_else(|_| panic!("{column}: {:?}", row[column]))
+}
+
+#[test]
+fn a_run_is_complete_documented_and_agrees_with_itself() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let output = sweep(
+        &bench,
+        &[
+            "--rtt",
+            "0",
+            "--budget",
+            "none",
+            "--budget",
+            "muxer=1,connection=1",
+        ],
+    );
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(
+        text(&output.stdout).trim(),
+        bench.run_dir().display().to_string()
+    );
+    let [run] = &bench.runs("run-1")[..] else {
+        panic!("one cell")
+    };
+    let row = json(&run.join("run.json"));
+    assert_eq!(
+        (row["status"].as_str(), row["cell"].as_str()),
+        (Some("ok"), Some("pl004096_rtt000_n02"))
+    );
+    assert!(
+        row["network"]["lab"]["backend"].is_null(),
+        "nothing delays at RTT 0"
+    );
+
+    let slices = table(run, "slices.csv");
+    let sites = table(run, "sites.csv");
+    let bands = table(run, "bands.csv");
+    let children = table(run, "children.csv");
+    assert_eq!(sites.len(), 4 * slices.len());
+    let compared: Vec<&Row> = slices
+        .iter()
+        .filter(|row| row["pass"] == "compare")
+        .collect();
+    assert_eq!(
+        compared.len() as u64,
+        3 * row["blocks"].as_u64().unwrap(),
+        "a slice of each variant in every block"
+    );
+    assert!(slices.iter().all(|row| number(row, "requests") > 0));
+
+    // The tables tell the same story.
+    for site in &sites {
+        let polls = number(site, "polls");
+        assert_eq!(
+            polls,
+            number(site, "ready") + number(site, "pending") + number(site, "yielded")
+        );
+        assert_eq!(number(site, "lost"), 0);
+        let own_bands = bands
+            .iter()
+            .filter(|band| band["slice"] == site["slice"] && band["site"] == site["site"]);
+        let (polls_in_bands, iterations, ns) =
+            own_bands.fold((0, 0, 0), |(polls, iterations, ns), band| {
+                let of = number(band, "polls");
+                (
+                    polls + of,
+                    iterations + of * number(band, "iterations"),
+                    ns + number(band, "ns"),
+                )
+            });
+        assert_eq!(
+            (polls_in_bands, iterations, ns),
+            (polls, number(site, "iterations"), number(site, "total_ns"))
+        );
+    }
+    // Children are in the slices that ask for them, and take no longer than their site.
+    let detailed: Vec<&str> = slices
+        .iter()
+        .filter(|row| row["pass"] == "children")
+        .map(|row| row["slice"].as_str())
+        .collect();
+    assert_eq!(detailed.len(), 1);
+    assert!(
+        children
+            .iter()
+            .all(|child| detailed.contains(&child["slice"].as_str()))
+    );
+    for site in sites
+        .iter()
+        .filter(|site| detailed.contains(&site["slice"].as_str()))
+    {
+        let of_site = children
+            .iter()
+            .filter(|child| child["site"] == site["site"]);
+        assert!(of_site.map(|child| number(child, "ns")).sum::<u64>() <= number(site, "total_ns"));
+    }
+    // A budget of one is one iteration, in the grafted crates too.
+    for site in &sites {
+        let slice = slices
+            .iter()
+            .find(|slice| slice["slice"] == site["slice"])
+            .unwrap();
+        let bounded =
+            slice["variant"] == "2" && ["connection", "muxer"].contains(&site["site"].as_str());
+        if bounded {
+            assert!(number(site, "iterations") <= number(site, "polls"));
+            assert!(number(site, "yielded") > 0);
+        } else {
+            assert_eq!(number(site, "yielded"), 0);
+        }
+    }
+    // Tokio-metrics counted the same tasks, a moment earlier and later.
+    for slice in &slices {
+        let site = sites
+            .iter()
+            .find(|site| site["slice"] == slice["slice"] && site["site"] == "task")
+            .unwrap();
+        let (ours, theirs) = (
+            number(site, "polls") as f64,
+            number(slice, "monitor_task_polls") as f64,
+        );
+        assert!(
+            (ours - theirs).abs() <= 50.0 + 0.2 * ours,
+            "{ours} {theirs}"
+        );
+    }
+
+    histograms_hold_what_the_tables_count(run, &sites, &slices);
+    every_column_is_documented(run);
+    let manifest = json(&bench.run_dir().join("manifest.json"));
+    assert_eq!(
+        manifest["tool"]["upstream"][0]["sha256"]
+            .as_str()
+            .unwrap()
+            .len(),
+        64
+    );
+    assert!(
+        fs::read_to_string(bench.run_dir().join("edits.diff"))
+            .unwrap()
+            .contains("+            probe.child(1);")
+    );
+}
+
+fn histograms_hold_what_the_tables_count(run: &Path, sites: &[Row], slices: &[Row]) {
+    let log = fs::read(run.join("histograms.hlog")).unwrap();
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    for entry in IntervalLogIterator::new(&log) {
+        if let LogEntry::Interval(interval) = entry.unwrap() {
+            use base64::Engine;
+            let bytes = base64::engine::general_purpose::STANDARD
+                .decode(interval.encoded_histogram())
+                .unwrap();
+            let histogram: hdrhistogram::Histogram<u64> =
+                Deserializer::new().deserialize(&mut &bytes[..]).unwrap();
+            *counts
+                .entry(interval.tag().unwrap().as_str().to_owned())
+                .or_default() += histogram.len();
+        }
+    }
+    for site in ["connection", "swarm", "muxer", "task"] {
+        for variant in ["0", "1", "2"] {
+            let of_variant = |row: &&Row| {
+                slices
+                    .iter()
+                    .any(|slice| slice["slice"] == row["slice"] && slice["variant"] == variant)
+            };
+            let polls: u64 = sites
+                .iter()
+                .filter(|row| row["site"] == site)
+                .filter(of_variant)
+                .map(|row| number(row, "polls"))
+                .sum();
+            assert_eq!(
+                counts
+                    .get(&format!("{site}.v{variant}"))
+                    .copied()
+                    .unwrap_or(0),
+                polls,
+                "{site} {variant}"
+            );
+        }
+    }
+    let requests: u64 = slices.iter().map(|slice| number(slice, "requests")).sum();
+    let by_peer: u64 = counts
+        .iter()
+        .filter(|(tag, _)| tag.starts_with("latency-peer"))
+        .map(|(_, count)| count)
+        .sum();
+    assert_eq!(by_peer, requests);
+    assert!(counts["cotenant-wake.v0"] > 0 && counts["cotenant-timer.v0"] > 0);
+}
+
+fn every_column_is_documented(run: &Path) {
+    let guide =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("RESULTS.md")).unwrap();
+    for entry in fs::read_dir(run).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        assert!(guide.contains(&format!("`{name}`")), "{name}");
+        if name.ends_with(".csv") {
+            for column in csv::Reader::from_path(&path).unwrap().headers().unwrap() {
+                assert!(guide.contains(&format!("`{column}`")), "{name}: {column}");
+            }
+        }
+    }
+}
+
+#[test]
+fn delayed_cells_are_as_far_away_as_asked() {
+    if !can_run(true) {
+        return;
+    }
+    let bench = Bench::new();
+    let output = sweep(&bench, &["--rtt", "5,12.5", "--budget", "none", "--no-aa"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let runs = bench.runs("run-1");
+    assert_eq!(runs.len(), 2);
+    for run in runs {
+        let row = json(&run.join("run.json"));
+        let asked = row["config"]["cell"]["rtt_ms"].as_f64().unwrap();
+        assert!(!row["network"]["lab"]["backend"].is_null());
+        for link in row["network"]["rtt"]["links"].as_array().unwrap() {
+            let connects = link["connects_ms"].as_array().unwrap();
+            let least = connects
+                .iter()
+                .filter_map(serde_json::Value::as_f64)
+                .fold(f64::INFINITY, f64::min);
+            assert!(
+                (least - asked).abs() <= (0.03 * asked).max(0.3),
+                "{asked}: {least}"
+            );
+        }
+        assert_eq!(row["network"]["rtt"]["congestion_control_central"], "cubic");
+    }
+}
+
+#[test]
+fn every_workload_security_and_transport_runs() {
+    if !can_run(false) {
+        return;
+    }
+    for arguments in [
+        &["--workload", "stream"][..],
+        &["--workload", "gossipsub", "--rate", "100"],
+        &["--workload", "idle"],
+        &["--security", "tls"],
+        &["--security", "plaintext"],
+        &["--transport", "quic"],
+        &["--transport", "quic", "--workload", "stream"],
+        &["--rate", "50"],
+        &["--workers", "2"],
+        &["--event-interval", "1", "--global-queue-interval", "3"],
+    ] {
+        let bench = Bench::new();
+        let mut arguments = arguments.to_vec();
+        arguments.extend([
+            "--rtt",
+            "0",
+            "--budget",
+            "none",
+            "--budget",
+            "muxer=1/deferred",
+            "--no-aa",
+        ]);
+        let output = sweep(&bench, &arguments);
+        assert!(
+            output.status.success(),
+            "{arguments:?}: {}",
+            text(&output.stderr)
+        );
+        let [run] = &bench.runs("run-1")[..] else {
+            panic!("one cell")
+        };
+        let requests: u64 = table(run, "slices.csv")
+            .iter()
+            .map(|slice| number(slice, "requests"))
+            .sum();
+        // Pings are seconds apart.
+        assert!(requests > 0 || arguments.contains(&"idle"), "{arguments:?}");
+    }
+}
+
+#[test]
+fn the_smallest_and_the_largest_payload_run() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let mut command = bench.command(&[
+        "sweep",
+        "--peers",
+        "1",
+        "--rtt",
+        "0",
+        "--payload",
+        "0B,16MiB",
+    ]);
+    command.args([
+        "--budget",
+        "none",
+        "--no-aa",
+        "--max-cell-seconds",
+        "3",
+        "--slice",
+        "500",
+        "--name",
+        "run",
+        "--out",
+    ]);
+    let output = command.arg(bench.out()).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(bench.runs("run-1").len(), 2);
+}
+
+#[test]
+fn an_ordinary_user_can_sweep() {
+    if !nix::unistd::geteuid().is_root() {
+        return; // Every other test shows it.
+    }
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let nobody = 65_534;
+    fs::create_dir(bench.out()).unwrap();
+    for path in [bench.dir.path().to_owned(), bench.out()] {
+        std::os::unix::fs::chown(&path, Some(nobody), Some(nobody)).unwrap();
+    }
+    // Where the program was built is not for everybody to see.
+    let program = bench.dir.path().join("latency-benchmark");
+    fs::copy(bench::PROGRAM, &program).unwrap();
+    let mut command = Command::new("setpriv");
+    command
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+        .arg(program);
+    command
+        .arg("sweep")
+        .arg("--out")
+        .arg(bench.out())
+        .args(["--name", "run"])
+        .args(SMALL)
+        .args(["--rtt", "0", "--no-aa", "--budget", "none"]);
+    bench.prepare(&mut command);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let [run] = &bench.runs("run-1")[..] else {
+        panic!("one cell")
+    };
+    assert_eq!(
+        json(&run.join("run.json"))["network"]["lab"]["rootless"],
+        true
+    );
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn an_interrupt_keeps_what_is_there_and_the_rest_can_be_measured_later() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let mut command = bench.sweep(&[
+        "--peers",
+        "1,2",
+        "--rtt",
+        "0",
+        "--payload",
+        "4KiB",
+        "--slice",
+        "200",
+        "--max-cell-seconds",
+        "3600",
+        "--precision",
+        "0.0001pp,0.0001%",
+    ]);
+    let sweep = command.spawn().unwrap();
+    bench.wait_for("central", 0);
+    let slices = bench::eventually("a slice", || {
+        let partial = bench.runs("run-1.partial");
+        let text = fs::read_to_string(partial.first()?.join("slices.csv")).ok()?;
+        (text.lines().count() > 2).then_some(text)
+    });
+    signal(pid(&sweep), Signal::SIGINT);
+    let output = sweep.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).contains("interrupted"),
+        "{}",
+        text(&output.stderr)
+    );
+    bench.assert_nothing_left();
+    let [partial] = &bench.runs("run-1.partial")[..] else {
+        panic!("one cell was begun")
+    };
+    assert_eq!(json(&partial.join("run.json"))["stop"], "interrupted");
+    assert!(table(partial, "slices.csv").len() >= slices.lines().count() - 1);
+
+    // As it was asked for, but for how long: that is in the manifest.
+    let manifest = bench.run_dir().join("manifest.json");
+    let shorter = fs::read_to_string(&manifest)
+        .unwrap()
+        .replace("3600000", "1000");
+    fs::write(&manifest, shorter).unwrap();
+    let output = bench.resume().output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(bench.runs("run-1").len(), 2);
+    assert_eq!(
+        bench.runs("run-1.killed-1").len(),
+        1,
+        "what was there is kept"
+    );
+}
+
+#[test]
+fn a_second_interrupt_stops_at_once() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let mut command = bench.sweep(&[
+        "--peers",
+        "1",
+        "--rtt",
+        "0",
+        "--payload",
+        "4KiB",
+        "--slice",
+        "600000",
+    ]);
+    let sweep = command.spawn().unwrap();
+    bench.wait_for("central", 0);
+    signal(pid(&sweep), Signal::SIGINT);
+    signal(pid(&sweep), Signal::SIGTERM);
+    let output = sweep.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn two_sweeps_at_once_keep_apart_and_the_second_warns() {
+    if !can_run(false) {
+        return;
+    }
+    let (first, second) = (Bench::new(), Bench::new());
+    let arguments = [
+        "--peers",
+        "1",
+        "--rtt",
+        "0",
+        "--payload",
+        "4KiB",
+        "--slice",
+        "100",
+        "--max-cell-seconds",
+        "3",
+    ];
+    let running = first.sweep(&arguments).spawn().unwrap();
+    first.wait_for("central", 0);
+    let output = second.sweep(&arguments).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).contains("warning: another sweep is running"),
+        "{}",
+        text(&output.stderr)
+    );
+    assert!(running.wait_with_output().unwrap().status.success());
+    assert_eq!(
+        (first.runs("run-1").len(), second.runs("run-1").len()),
+        (1, 1)
+    );
+}
+
+#[test]
+fn a_folder_is_for_one_sweep_at_a_time() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let running = bench
+        .sweep(&[
+            "--peers",
+            "1",
+            "--rtt",
+            "0",
+            "--payload",
+            "4KiB",
+            "--slice",
+            "600000",
+        ])
+        .spawn()
+        .unwrap();
+    let sweep = pid(&running);
+    bench.wait_for("central", 0);
+    let output = bench.resume().output().unwrap();
+    assert!(bench::complaint(&output).contains("another sweep is writing there"));
+    kill(sweep);
+    running.wait_with_output().unwrap();
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn one_core_is_enough_and_said() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let mut command = Command::new("taskset");
+    command
+        .args(["-c", "0", bench::PROGRAM, "sweep", "--out"])
+        .arg(bench.out())
+        .args(["--name", "run"])
+        .args(SMALL);
+    command.args(["--rtt", "0", "--no-aa", "--budget", "none"]);
+    bench.prepare(&mut command);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let [run] = &bench.runs("run-1")[..] else {
+        panic!("one cell")
+    };
+    assert_eq!(
+        json(&run.join("run.json"))["network"]["lab"]["placement"]["sharing"],
+        "core"
+    );
+}
+
+#[test]
+fn peer_and_central_work_without_a_lab() {
+    let bench = Bench::new();
+    let mut peer = bench
+        .command(&["peer", "--listen", "/ip4/127.0.0.1/tcp/0"])
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    std::io::BufRead::read_line(
+        &mut std::io::BufReader::new(peer.stdout.take().unwrap()),
+        &mut line,
+    )
+    .unwrap();
+    let mut central = bench.command(&[
+        "central",
+        "--peer",
+        line.trim(),
+        "--seconds",
+        "1",
+        "--payload",
+        "4KiB",
+    ]);
+    central
+        .args([
+            "--budget", "none", "--budget", "muxer=1", "--slice", "100", "--out",
+        ])
+        .arg(bench.out());
+    let output = central.output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stdout).contains("slow polls: none "),
+        "{}",
+        text(&output.stdout)
+    );
+    assert!(!table(&bench.out(), "slices.csv").is_empty());
+    kill(pid(&peer));
+    peer.wait().unwrap();
+}
