@@ -11,7 +11,7 @@ die() {
 }
 
 [ "$(uname -s)" = Linux ] || die "the lab is made of Linux network namespaces; this is $(uname -s)"
-command -v cargo >/dev/null || die "cargo is missing: install Rust 1.88 or newer (https://rustup.rs)"
+command -v cargo >/dev/null || die "cargo is missing: install Rust 1.89 or newer (https://rustup.rs)"
 
 cargo build --release --locked --quiet --manifest-path "$here/Cargo.toml" --package latency-benchmark ||
     die "the build failed, see above"

@@ -162,7 +162,7 @@ impl Running<'_> {
 
         self.enter("connecting");
         let others = Others {
-            peers: peers.iter().map(|peer| pid(peer)).collect(),
+            peers: peers.iter().map(pid).collect(),
             delay_line: lab.delay_line_pid().and_then(|pid| i32::try_from(pid).ok()),
         };
         let mut central = Central::start(&lab, self.task, addresses, others)?;

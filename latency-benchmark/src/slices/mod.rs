@@ -183,7 +183,7 @@ struct Open {
 impl Measuring<'_> {
     fn warm_up(&mut self) {
         self.install(BASELINE, Mode::Minimal);
-        let _ = self.sleep(Duration::from_millis(self.plan.warm_up_ms), None);
+        self.sleep(Duration::from_millis(self.plan.warm_up_ms), None);
     }
 
     /// One slice of each variant, in random order. Returns whether it got through.

@@ -8,11 +8,11 @@ pub(crate) mod signals;
 
 use std::{
     fs,
-    path::{Path, PathBuf},
+    path::Path,
     process::ExitCode,
     sync::mpsc::{Receiver, channel},
     thread,
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use anyhow::{Context, anyhow};
@@ -25,8 +25,9 @@ use self::{
     signals::Signals,
 };
 use crate::{
-    cell::CellTask,
+    cell::{CellTask, one_line},
     cli::{Failure, bad_input},
+    config::RunConfig,
     observe::process::move_to,
     store::{
         RUN, SCHEMA,
@@ -133,12 +134,9 @@ fn measure(manifest: &Manifest, dir: &Path) -> Result<ExitCode, Failure> {
             continue;
         }
         progress.begin(launch);
-        let row = match launch_cell(config, launch, &run_dir, &interrupts, &mut progress)? {
-            Launched::Over(row) => row,
-            Launched::Abandoned => {
-                counts.interrupted = true;
-                break;
-            }
+        let Some(row) = launch_cell(config, launch, &run_dir, &interrupts, &mut progress)? else {
+            counts.interrupted = true;
+            break;
         };
         write_whole(
             &run_dir.partial().join(RUN),
@@ -210,48 +208,41 @@ impl Counts {
     }
 }
 
-enum Launched {
-    Over(RunRow),
-    /// A second interrupt.
-    Abandoned,
-}
-
+/// None after a second interrupt.
 fn launch_cell(
     config: &SweepConfig,
     launch: &Launch,
     run_dir: &RunDir,
     interrupts: &Receiver<()>,
     progress: &mut Progress,
-) -> Result<Launched, Failure> {
-    let run_config = launch.config(config);
-    let dir = run_dir.begin()?;
-    // A relative path means something else to nobody, but a cell has its own idea of `/proc`.
-    let dir: PathBuf = fs::canonicalize(dir)?;
+) -> Result<Option<RunRow>, Failure> {
     let task = CellTask {
-        config: run_config.clone(),
-        dir,
+        config: launch.config(config),
+        // The processes of a cell need not share this one's working folder.
+        dir: fs::canonicalize(run_dir.begin()?)?,
     };
     let outcome = CellProcess::start(&task).and_then(|mut cell| cell.follow(interrupts, progress));
-    match outcome {
-        Ok(Some(row)) => Ok(Launched::Over(row)),
-        Ok(None) => Ok(Launched::Abandoned),
-        Err(error) => Ok(Launched::Over(RunRow {
-            schema: SCHEMA,
-            cell: launch.cell.id(),
-            config: run_config,
-            end: End::Failed {
-                stage: "the cell's process".to_owned(),
-                reason: crate::cell::one_line(&format!("{error:#}")),
-            },
-            network: Network::default(),
-            started_unix_s: std::time::SystemTime::UNIX_EPOCH
-                .elapsed()
-                .map_or(0, |since| since.as_secs()),
-            took_ms: 0,
-            overhead_ms: None,
-            stages: Vec::new(),
-            blocks: None,
-        })),
+    Ok(outcome.unwrap_or_else(|error| Some(died(task.config, &error))))
+}
+
+/// The row of a cell whose process could not say itself how it ended.
+fn died(config: RunConfig, error: &anyhow::Error) -> RunRow {
+    RunRow {
+        schema: SCHEMA,
+        cell: config.cell.id(),
+        config,
+        end: End::Failed {
+            stage: "the cell's process".to_owned(),
+            reason: one_line(&format!("{error:#}")),
+        },
+        network: Network::default(),
+        started_unix_s: SystemTime::UNIX_EPOCH
+            .elapsed()
+            .map_or(0, |since| since.as_secs()),
+        took_ms: 0,
+        overhead_ms: None,
+        stages: Vec::new(),
+        blocks: None,
     }
 }
 
