@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     config::{RunConfig, Transport},
+    failure::one_line,
     observe::process::move_to,
     slices::{BlockDone, Others},
     store::{
@@ -442,8 +443,4 @@ fn pid(child: &Reaped) -> i32 {
 
 fn ms(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}
-
-pub(crate) fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -2,10 +2,13 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Error, Result, anyhow};
+use anyhow::{Result, anyhow};
 use clap::{CommandFactory, Parser, Subcommand, error::ErrorKind};
 
-use crate::{sweep, verbs};
+use crate::{
+    failure::{Failure, bad_input},
+    sweep, verbs,
+};
 
 /// Measures the polls of a libp2p-style swarm over peers × round-trip time × payload.
 #[derive(Parser)]
@@ -33,28 +36,6 @@ enum Verb {
     /// Delay packets; the lab starts this
     #[command(hide = true)]
     DelayLine,
-}
-
-/// An error and the exit code it deserves.
-pub(crate) struct Failure {
-    pub(crate) error: Error,
-    pub(crate) code: u8,
-}
-
-impl<E: Into<Error>> From<E> for Failure {
-    fn from(error: E) -> Self {
-        Failure {
-            error: error.into(),
-            code: 1,
-        }
-    }
-}
-
-pub(crate) fn bad_input(error: impl Into<Error>) -> Failure {
-    Failure {
-        error: error.into(),
-        code: 2,
-    }
 }
 
 pub(crate) fn run() -> Result<ExitCode, Failure> {

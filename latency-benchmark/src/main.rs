@@ -1,12 +1,15 @@
 //! Measures the polls of a libp2p-style swarm over peers × round-trip time × payload.
 
+mod args;
 mod cell;
 mod cli;
 mod config;
+mod failure;
 mod grid;
 mod node;
 mod observe;
 mod payload;
+mod signals;
 mod slices;
 mod store;
 mod sweep;
@@ -19,7 +22,10 @@ fn main() -> ExitCode {
     match cli::run() {
         Ok(code) => code,
         Err(failure) => {
-            eprintln!("error: {}", cell::one_line(&format!("{:#}", failure.error)));
+            eprintln!(
+                "error: {}",
+                failure::one_line(&format!("{:#}", failure.error))
+            );
             ExitCode::from(failure.code)
         }
     }

@@ -28,20 +28,10 @@ use crate::{
         slice::{Observers, Slice, coarse_histogram},
     },
     store::{
-        rows::{SliceRow, Stop},
+        rows::{Pass, SliceRow, Stop},
         run_writer::{RunWriter, Span},
     },
 };
-
-/// What a slice is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Pass {
-    /// To compare variants; children are not recorded.
-    Compare,
-    /// To see where the time goes; every child is recorded, which costs time.
-    Children,
-}
 
 /// Tokio's threshold, by which the sweep decides when it knows enough. The histograms are stored, so
 /// that readers may choose another.

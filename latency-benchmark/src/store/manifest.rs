@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{EDITS, MANIFEST, SCHEMA, run_writer::write_whole};
 use crate::{
-    cli::{Failure, bad_input},
     config::{LabConfig, NodeConfig, Pace, Precision, RuntimeConfig, VariantConfig},
+    failure::{Failure, bad_input},
     grid::Axes,
 };
 

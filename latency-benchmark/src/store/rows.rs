@@ -3,7 +3,17 @@
 use lab::{Counters, DelayLineReport, LabFacts, RttReport};
 use serde::{Deserialize, Serialize};
 
-use crate::{config::RunConfig, slices::Pass};
+use crate::config::RunConfig;
+
+/// What a slice is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Pass {
+    /// To compare variants; children are not recorded.
+    Compare,
+    /// To see where the time goes; every child is recorded, which costs time.
+    Children,
+}
 
 /// A row of `slices.csv`.
 #[derive(Serialize)]

@@ -8,12 +8,16 @@ use lab::Rtt;
 use poll_probe::{BUDGET_FORMS, Budgets};
 
 use crate::{
-    cli::{Failure, bad_input},
-    config::{Plan, Precision, RuntimeConfig, VariantConfig},
+    args::{
+        budgets::{or, refuse_twice, variants},
+        network::NetworkArgs,
+        node::NodeArgs,
+    },
+    config::{Plan, Precision, RuntimeConfig},
+    failure::{Failure, bad_input},
     grid::Axes,
     payload::{PAYLOAD_FORMS, Payload},
     store::manifest::SweepConfig,
-    verbs::{lab::NetworkArgs, node_args::NodeArgs},
 };
 
 #[derive(Args)]
@@ -240,54 +244,6 @@ const DEFAULT_BUDGETS: &[&str] = &[
 const QUICK_BUDGETS: &[&str] = &["none", "connection=8", "muxer=1/deferred"];
 const CELL_MS: u64 = 24_000;
 const QUICK_CELL_MS: u64 = 5_000;
-
-fn or<T: Clone>(given: &[T], default: Vec<T>) -> Vec<T> {
-    if given.is_empty() {
-        default
-    } else {
-        given.to_vec()
-    }
-}
-
-fn refuse_twice<T: PartialEq + std::fmt::Display>(
-    argument: &str,
-    values: &[T],
-) -> Result<(), Failure> {
-    for (at, value) in values.iter().enumerate() {
-        if values[..at].contains(value) {
-            return Err(bad_input(anyhow!("{argument}: {value} is there twice")));
-        }
-    }
-    Ok(())
-}
-
-/// The budgets to compare, with a twin of the first if wanted.
-pub(crate) fn variants(
-    given: &[Budgets],
-    default: &[Budgets],
-    twin: bool,
-) -> Result<Vec<VariantConfig>, Failure> {
-    let budgets = or(given, default.to_vec());
-    refuse_twice("--budget", &budgets)?;
-    let mut variants: Vec<VariantConfig> = budgets
-        .iter()
-        .map(|budgets| VariantConfig {
-            label: budgets.to_string(),
-            budgets: *budgets,
-        })
-        .collect();
-    if twin {
-        let baseline = variants[0].clone();
-        variants.insert(
-            1,
-            VariantConfig {
-                label: format!("{} (A/A)", baseline.label),
-                ..baseline
-            },
-        );
-    }
-    Ok(variants)
-}
 
 impl SweepConfig {
     /// The plan for a cell of that round trip.

@@ -13,7 +13,8 @@ use anyhow::{Context, Result, anyhow};
 
 use super::progress::Progress;
 use crate::{
-    cell::{CellTask, STOP_LINE, Told, one_line},
+    cell::{CellTask, STOP_LINE, Told},
+    failure::one_line,
     store::rows::RunRow,
 };
 

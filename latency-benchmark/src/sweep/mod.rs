@@ -4,7 +4,6 @@ pub(crate) mod args;
 mod cell_process;
 mod progress;
 mod schedule;
-pub(crate) mod signals;
 
 use std::{
     fs,
@@ -22,13 +21,13 @@ use self::{
     cell_process::CellProcess,
     progress::Progress,
     schedule::{Launch, schedule},
-    signals::Signals,
 };
 use crate::{
-    cell::{CellTask, one_line},
-    cli::{Failure, bad_input},
+    cell::CellTask,
     config::RunConfig,
+    failure::{Failure, bad_input, one_line},
     observe::process::move_to,
+    signals::Signals,
     store::{
         RUN, SCHEMA,
         manifest::{Manifest, SweepConfig},

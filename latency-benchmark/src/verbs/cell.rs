@@ -8,7 +8,7 @@ use std::{
 use super::stdin;
 use crate::{
     cell::{self, CellTask},
-    cli::Failure,
+    failure::Failure,
 };
 
 pub(crate) fn run() -> Result<ExitCode, Failure> {

@@ -14,18 +14,16 @@ use lab::Cores;
 use libp2p::Multiaddr;
 use poll_probe::{BUDGET_FORMS, Budgets};
 
-use super::{
-    node_args::{NodeArgs, PayloadArg},
-    stdin,
-};
+use super::stdin;
 use crate::{
+    args::budgets::variants,
+    args::node::{NodeArgs, PayloadArg},
     cell::{CentralTask, Told},
-    cli::{Failure, bad_input},
     config::{Plan, RuntimeConfig, VariantConfig},
+    failure::{Failure, bad_input},
     node::central::{self, CentralConfig},
     slices::{self, BlockDone, Measured, Others, Task},
     store::run_writer::RunWriter,
-    sweep::args::variants,
 };
 
 #[derive(Args)]
@@ -188,7 +186,7 @@ fn available_cores() -> Result<Cores> {
 /// Ctrl-C finishes the slice.
 fn until_interrupted() -> Result<mpsc::Receiver<()>> {
     let (tell, told) = mpsc::channel();
-    let signals = crate::sweep::signals::Signals::block()?;
+    let signals = crate::signals::Signals::block()?;
     thread::spawn(move || {
         while signals.wait().is_ok() {
             if tell.send(()).is_err() {

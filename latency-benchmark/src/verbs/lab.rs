@@ -3,49 +3,9 @@
 use std::process::{Command, ExitCode};
 
 use clap::Args;
-use lab::{Backend, Cores, Jitter, LabSpec, Loss, Placement, Rtt, Topology};
+use lab::{LabSpec, Rtt};
 
-use crate::{
-    cli::{Failure, bad_input},
-    config::LabConfig,
-};
-
-/// The network around the nodes, but for its round-trip time.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct NetworkArgs {
-    /// What delays the packets: auto, netem or nfqueue
-    #[arg(long, value_name = "BACKEND", default_value_t = Backend::Auto)]
-    pub(crate) delay: Backend,
-    /// Packets lost in each direction, such as 0.1% (netem only)
-    #[arg(long, value_name = "PERCENT")]
-    pub(crate) loss: Option<Loss>,
-    /// How far the delay of each direction strays, such as 1ms (netem only)
-    #[arg(long, value_name = "TIME")]
-    pub(crate) jitter: Option<Jitter>,
-    /// TCP congestion control
-    #[arg(long, value_name = "NAME", default_value = "cubic")]
-    pub(crate) congestion_control: String,
-    /// Central's core [default: the first]
-    #[arg(long, value_name = "CORE")]
-    pub(crate) central_core: Option<usize>,
-    /// The cores of the peers and of the delay line, such as 1,4-7 [default: all others]
-    #[arg(long, value_name = "CORES")]
-    pub(crate) peer_cores: Option<Cores>,
-}
-
-impl NetworkArgs {
-    pub(crate) fn config(&self) -> Result<LabConfig, Failure> {
-        let topology = Topology::of_this_process()?;
-        let placement = Placement::choose(&topology, self.central_core, self.peer_cores.clone());
-        Ok(LabConfig {
-            backend: self.delay,
-            loss_percent: self.loss,
-            jitter_ms: self.jitter,
-            congestion_control: self.congestion_control.clone(),
-            placement: placement.map_err(bad_input)?,
-        })
-    }
-}
+use crate::{args::network::NetworkArgs, failure::Failure};
 
 #[derive(Args)]
 #[command(after_help = "Examples:

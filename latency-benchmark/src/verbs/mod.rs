@@ -3,7 +3,6 @@
 pub(crate) mod cell;
 pub(crate) mod central;
 pub(crate) mod lab;
-pub(crate) mod node_args;
 pub(crate) mod peer;
 pub(crate) mod preflight;
 mod stdin;

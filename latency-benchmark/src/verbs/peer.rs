@@ -6,10 +6,10 @@ use anyhow::Context;
 use clap::Args;
 use libp2p::Multiaddr;
 
-use super::node_args::{NodeArgs, PayloadArg};
 use crate::{
-    cli::Failure,
+    args::node::{NodeArgs, PayloadArg},
     config::{Load, NodeConfig},
+    failure::Failure,
     node,
 };
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use lab::preflight::Status;
 
-use crate::cli::Failure;
+use crate::failure::Failure;
 
 #[derive(Args)]
 pub(crate) struct PreflightArgs {

@@ -3,8 +3,8 @@
 use clap::Args;
 
 use crate::{
-    cli::{Failure, bad_input},
     config::{Load, NodeConfig, Pace, Security, Transport, Workload},
+    failure::{Failure, bad_input},
     payload::{PAYLOAD_FORMS, Payload},
 };
 

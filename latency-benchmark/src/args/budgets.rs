@@ -1,0 +1,58 @@
+//! The budgets to compare.
+
+use anyhow::anyhow;
+use poll_probe::Budgets;
+
+use crate::{
+    config::VariantConfig,
+    failure::{Failure, bad_input},
+};
+
+/// What was given, or else the default.
+pub(crate) fn or<T: Clone>(given: &[T], default: Vec<T>) -> Vec<T> {
+    if given.is_empty() {
+        default
+    } else {
+        given.to_vec()
+    }
+}
+
+pub(crate) fn refuse_twice<T: PartialEq + std::fmt::Display>(
+    argument: &str,
+    values: &[T],
+) -> Result<(), Failure> {
+    for (at, value) in values.iter().enumerate() {
+        if values[..at].contains(value) {
+            return Err(bad_input(anyhow!("{argument}: {value} is there twice")));
+        }
+    }
+    Ok(())
+}
+
+/// The budgets to compare, with a twin of the first if wanted.
+pub(crate) fn variants(
+    given: &[Budgets],
+    default: &[Budgets],
+    twin: bool,
+) -> Result<Vec<VariantConfig>, Failure> {
+    let budgets = or(given, default.to_vec());
+    refuse_twice("--budget", &budgets)?;
+    let mut variants: Vec<VariantConfig> = budgets
+        .iter()
+        .map(|budgets| VariantConfig {
+            label: budgets.to_string(),
+            budgets: *budgets,
+        })
+        .collect();
+    if twin {
+        let baseline = variants[0].clone();
+        variants.insert(
+            1,
+            VariantConfig {
+                label: format!("{} (A/A)", baseline.label),
+                ..baseline
+            },
+        );
+    }
+    Ok(variants)
+}

@@ -1,0 +1,5 @@
+//! Arguments that several verbs have.
+
+pub(crate) mod budgets;
+pub(crate) mod network;
+pub(crate) mod node;
