@@ -1,5 +1,11 @@
 //! Signals, as something to wait for.
 
+use std::{
+    cell::Cell,
+    sync::mpsc::{Receiver, channel},
+    thread,
+};
+
 use anyhow::Result;
 use nix::sys::{
     signal::{SigSet, Signal},
@@ -27,5 +33,32 @@ impl Signals {
                 return Ok(());
             }
         }
+    }
+}
+
+/// How often the user wanted an end so far.
+pub(crate) struct Interrupts {
+    told: Receiver<()>,
+    seen: Cell<usize>,
+}
+
+impl Interrupts {
+    /// Counts, on a thread of its own.
+    pub(crate) fn count(signals: Signals) -> Result<Interrupts> {
+        let (tell, told) = channel();
+        let count = move || while signals.wait().is_ok() && tell.send(()).is_ok() {};
+        thread::Builder::new()
+            .name("signals".to_owned())
+            .spawn(count)?;
+        Ok(Interrupts {
+            told,
+            seen: Cell::new(0),
+        })
+    }
+
+    pub(crate) fn seen(&self) -> usize {
+        self.seen
+            .set(self.seen.get() + self.told.try_iter().count());
+        self.seen.get()
     }
 }

@@ -47,6 +47,10 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
         (&["--delay", "magic"], "accepted: auto, netem, nfqueue"),
         (&["--rtt", "10", "--jitter", "6ms"], "--jitter 6ms"),
         (&["--central-core", "4096"], "4096"),
+        (
+            &["--delay", "nfqueue", "--loss", "0.1%"],
+            "--delay nfqueue: the delay line only delays",
+        ),
         (&["--name", "a/b"], "--name \"a/b\""),
         (&["--quick", "--peers", "1"], "cannot be used with"),
         (&["--nonsense"], "--nonsense"),

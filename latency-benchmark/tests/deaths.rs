@@ -92,6 +92,7 @@ fn a_sweep_or_a_cell_that_dies_leaves_nothing_running_and_can_be_finished() {
     for (verb, nth, measuring) in [
         ("sweep", 0, false),
         ("sweep", 0, true),
+        ("cell", 0, false),
         // The process of a cell, then the first and the second inside its namespaces.
         ("cell", 0, true),
         ("cell", 1, true),
@@ -228,4 +229,35 @@ fn without_iptables_delayed_cells_fail_with_the_remedy_and_others_run() {
         failed[0]["reason"]
     );
     assert_eq!(failed[0]["stage"], "wiring the lab");
+}
+
+#[test]
+fn without_user_namespaces_every_cell_says_which_setting_forbids_them() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    // Inside a user namespace of its own the setting is nobody else's, and a root without
+    // capabilities needs what an ordinary user needs.
+    let script = format!(
+        "echo 0 > /proc/sys/user/max_user_namespaces && \
+         exec setpriv --bounding-set=-all --inh-caps=-all {} sweep --out {} --name run --peers 1 --rtt 0 --payload 4KiB",
+        bench::PROGRAM,
+        bench.out().display()
+    );
+    let mut command = Command::new("unshare");
+    command.args(["-Ur", "sh", "-c", &script]);
+    bench.prepare(&mut command);
+    let output = command.output().unwrap();
+    let errors = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    let [run] = &bench.runs("run-1")[..] else {
+        panic!("one cell: {errors}")
+    };
+    let row = json(&run.join("run.json"));
+    let reason = row["reason"].as_str().unwrap();
+    assert!(
+        reason.contains("user.max_user_namespaces = 0") && reason.contains("sudo"),
+        "{reason}"
+    );
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::Args;
-use lab::Rtt;
+use lab::{Backend, Rtt};
 use poll_probe::{BUDGET_FORMS, Budgets};
 
 use crate::{
@@ -144,6 +144,13 @@ impl SweepArgs {
         let axes = self.axes()?;
         let pace = self.node.pace(&axes.payload_bytes)?;
         let network = self.network.config()?;
+        if network.backend == Backend::Nfqueue
+            && (network.loss_percent.is_some() || network.jitter_ms.is_some())
+        {
+            return Err(bad_input(anyhow!(
+                "--delay nfqueue: the delay line only delays; --loss and --jitter need netem (accepted: --delay netem)"
+            )));
+        }
         if let (Some(jitter), Some(rtt)) = (
             network.jitter_ms,
             axes.rtt_ms.iter().find(|rtt| {

@@ -15,6 +15,7 @@ use super::progress::Progress;
 use crate::{
     cell::{CellTask, STOP_LINE, Told},
     failure::one_line,
+    signals::Interrupts,
     store::rows::RunRow,
 };
 
@@ -79,11 +80,11 @@ impl CellProcess {
     /// Waits for its end, and passes on interrupts. None if there were two.
     pub(super) fn follow(
         &mut self,
-        interrupts: &Receiver<()>,
+        interrupts: &Interrupts,
         progress: &mut Progress,
     ) -> Result<Option<RunRow>> {
         const LOOK_AROUND: Duration = Duration::from_millis(100);
-        let mut interrupted = false;
+        let mut stopping = false;
         loop {
             match self.told.recv_timeout(LOOK_AROUND) {
                 Ok(Told::Block(block)) => progress.block(&block),
@@ -95,15 +96,18 @@ impl CellProcess {
                 Err(RecvTimeoutError::Disconnected) => return Err(self.died()),
                 Err(RecvTimeoutError::Timeout) => progress.tick(),
             }
-            if interrupts.try_recv().is_ok() {
-                if std::mem::replace(&mut interrupted, true) {
-                    return Ok(None); // The drop ends it.
+            match interrupts.seen() {
+                0 => {}
+                1 if stopping => {}
+                1 => {
+                    stopping = true;
+                    progress.warn("finishing the slice; once more to stop at once");
+                    if let Some(input) = &mut self.child.stdin {
+                        // If it is gone already, the next turn says so.
+                        let _ = writeln!(input, "{STOP_LINE}");
+                    }
                 }
-                progress.warn("finishing the slice; once more to stop at once");
-                if let Some(input) = &mut self.child.stdin {
-                    // If it is gone already, the next turn says so.
-                    let _ = writeln!(input, "{STOP_LINE}");
-                }
+                _ => return Ok(None), // The drop ends it.
             }
         }
     }

@@ -9,8 +9,6 @@ use std::{
     fs,
     path::Path,
     process::ExitCode,
-    sync::mpsc::{Receiver, channel},
-    thread,
     time::{Duration, SystemTime},
 };
 
@@ -27,7 +25,7 @@ use crate::{
     config::RunConfig,
     failure::{Failure, bad_input, one_line},
     observe::process::move_to,
-    signals::Signals,
+    signals::{Interrupts, Signals},
     store::{
         RUN, SCHEMA,
         manifest::{Manifest, SweepConfig},
@@ -121,7 +119,7 @@ fn measure(manifest: &Manifest, dir: &Path) -> Result<ExitCode, Failure> {
     // Off central's core, which is to be central's alone.
     move_to(&config.lab.placement.peers).context("cannot leave central's core")?;
     let lock = lock(dir)?;
-    let interrupts = interrupts(signals)?;
+    let interrupts = Interrupts::count(signals)?;
     let launches = schedule(config);
     let mut progress = Progress::new(launches.len());
     warn_of_company(&progress);
@@ -154,7 +152,7 @@ fn measure(manifest: &Manifest, dir: &Path) -> Result<ExitCode, Failure> {
             break;
         }
         run_dir.finish()?;
-        if interrupts.try_recv().is_ok() {
+        if interrupts.seen() > 0 {
             counts.interrupted = true;
             break;
         }
@@ -212,7 +210,7 @@ fn launch_cell(
     config: &SweepConfig,
     launch: &Launch,
     run_dir: &RunDir,
-    interrupts: &Receiver<()>,
+    interrupts: &Interrupts,
     progress: &mut Progress,
 ) -> Result<Option<RunRow>, Failure> {
     let task = CellTask {
@@ -243,19 +241,6 @@ fn died(config: RunConfig, error: &anyhow::Error) -> RunRow {
         stages: Vec::new(),
         blocks: None,
     }
-}
-
-/// One message per signal.
-fn interrupts(signals: Signals) -> Result<Receiver<()>, Failure> {
-    let (tell, told) = channel();
-    thread::Builder::new()
-        .name("signals".to_owned())
-        .spawn(
-            move || {
-                while signals.wait().is_ok() && tell.send(()).is_ok() {}
-            },
-        )?;
-    Ok(told)
 }
 
 /// Two sweeps into one folder would be a mess.
