@@ -2,7 +2,7 @@
 //! loop counts itself, and the one `poll_fn` in it, which polls the connection, is the child.
 
 use syn::{
-    Block, Expr, ExprCall,
+    Block, Expr, ExprCall, ExprClosure, ExprMethodCall, Pat,
     visit::{self, Visit},
 };
 
@@ -71,7 +71,7 @@ fn polled_child(source: &str, loop_body: &Block, place: &Place) -> Result<String
     };
     match call.args.first() {
         Some(Expr::Closure(closure)) => match &*closure.body {
-            Expr::MethodCall(polled) => Ok(format!(
+            Expr::MethodCall(polled) if is_handed_on(closure, polled) => Ok(format!(
                 "{}.{}",
                 one_line(source, bytes(&polled.receiver)),
                 polled.method
@@ -79,6 +79,19 @@ fn polled_child(source: &str, loop_body: &Block, place: &Place) -> Result<String
             other => Err(place.refused(looked_for, one_line(source, bytes(other)))),
         },
         _ => Err(place.refused(looked_for, one_line(source, bytes(*call)))),
+    }
+}
+
+/// Whether the closure's one parameter is the one argument of the call: whoever has the context could
+/// poll another child with it.
+fn is_handed_on(closure: &ExprClosure, polled: &ExprMethodCall) -> bool {
+    match (closure.inputs.first(), polled.args.first()) {
+        (Some(Pat::Ident(parameter)), Some(Expr::Path(argument))) => {
+            closure.inputs.len() == 1
+                && polled.args.len() == 1
+                && argument.path.is_ident(&parameter.ident)
+        }
+        _ => false,
     }
 }
 
