@@ -84,10 +84,11 @@ impl Invocation {
     #[inline]
     pub fn enter(site: Site, children: &'static [&'static str]) -> Self {
         let active = active();
-        if active.mode != Mode::Off {
-            ring::prepare();
-        }
         let start = if active.bound(site).timed {
+            // What is recorded is always timed, so that nothing is asked where nothing is measured.
+            if active.mode != Mode::Off {
+                ring::prepare();
+            }
             active.ticks()
         } else {
             0
