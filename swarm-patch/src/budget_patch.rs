@@ -5,14 +5,14 @@ use std::{num::NonZeroU32, time::Duration};
 
 use anyhow::{Result, bail};
 use poll_probe::{Budget, Budgets, Limit, Site, Wake};
-use syn::{File, Item, UseTree};
+use syn::{File, Item};
 
 use crate::{
     crate_source::CrateSource,
     error::{Place, Refused},
     graft::{GraftedFile, edit},
     insertion::{Insertion, Purpose},
-    locate::{Found, bytes, context_parameter, refuse_taken_name},
+    locate::{Found, bytes, context_parameter, names_in, refuse_taken_name},
     sites::{SITES, Shape, SiteSpec},
     text::LineIndex,
 };
@@ -46,9 +46,10 @@ fn budget_at(spec: &SiteSpec, budgets: &Budgets) -> Option<Budget> {
     Site::from_name(&spec.name()).and_then(|site| budgets.at(site))
 }
 
-/// Not every budget that can be measured can be proposed as a constant.
-pub fn refuse_what_is_no_constant(budgets: &Budgets) -> Result<()> {
-    for spec in &SITES {
+/// Not every budget that can be measured can be proposed as a constant. Of the budgets, those for the
+/// sites of `package` are looked at.
+pub fn refuse_what_is_no_constant(package: &str, budgets: &Budgets) -> Result<()> {
+    for spec in SITES.iter().filter(|spec| spec.package == package) {
         let Some(budget) = budget_at(spec, budgets) else {
             continue;
         };
@@ -65,7 +66,7 @@ pub fn refuse_what_is_no_constant(budgets: &Budgets) -> Result<()> {
         };
         let name = spec.name();
         bail!(
-            "budget \"{name}={budget}\" is no small patch: {reason} (accepted here: a count; at connection and muxer a time)"
+            "--budget: \"{name}={budget}\" is no small patch: {reason} (accepted here: a count; at connection and muxer a time)"
         );
     }
     Ok(())
@@ -229,7 +230,7 @@ impl Imports {
         let mut names = Vec::new();
         for item in &tree.items {
             if let Item::Use(import) = item {
-                leaves(&import.tree, &mut names);
+                names_in(&import.tree, &mut names);
             }
         }
         Imports(names)
@@ -242,15 +243,5 @@ impl Imports {
         } else {
             whole
         }
-    }
-}
-
-fn leaves(tree: &UseTree, names: &mut Vec<String>) {
-    match tree {
-        UseTree::Path(path) => leaves(&path.tree, names),
-        UseTree::Group(group) => group.items.iter().for_each(|tree| leaves(tree, names)),
-        UseTree::Name(name) => names.push(name.ident.to_string()),
-        UseTree::Rename(rename) => names.push(rename.rename.to_string()),
-        _ => {}
     }
 }

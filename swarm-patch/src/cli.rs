@@ -1,6 +1,7 @@
 //! Arguments in, text out.
 
 use std::{
+    fs,
     io::{self, Write},
     path::{Path, PathBuf},
 };
@@ -55,7 +56,7 @@ enum Verb {
         /// Only this crate
         #[arg(long = "crate", value_name = "NAME", value_parser = PACKAGES)]
         package: Option<String>,
-        /// The folder that the diff is to apply in [default: registry; with --budget: repository]
+        /// The folder that the diff is to apply in [default: DIR of --source; without it: registry, or with --budget: repository]
         #[arg(long, value_enum)]
         layout: Option<Layout>,
         /// A crate, a checkout or a folder of crates, instead of the pristine sources of this build
@@ -102,9 +103,10 @@ pub(crate) fn run() -> Result<(), Failure> {
             source,
         } => {
             let sources = sources(source.as_deref())?;
+            let base = Base::new(layout, source.as_deref())?;
             match budget {
-                Some(budget) => budget_diff(sources, &budget, package.as_deref(), layout)?,
-                None => whole_diff(sources, package.as_deref(), layout)?,
+                Some(budget) => budget_diff(&sources, &budget, package.as_deref(), &base)?,
+                None => whole_diff(&sources, package.as_deref(), &base)?,
             }
         }
         Verb::Apply { dir } => {
@@ -223,27 +225,68 @@ fn aligned<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
         .collect()
 }
 
+/// The folder that a diff is to apply in.
+enum Base {
+    /// As asked for.
+    Layout(Layout),
+    /// The folder that the sources were looked for in.
+    Dir(PathBuf),
+    /// What suits the diff.
+    Default,
+}
+
+impl Base {
+    fn new(layout: Option<Layout>, dir: Option<&Path>) -> Result<Self> {
+        Ok(match (layout, dir) {
+            (Some(layout), _) => Base::Layout(layout),
+            // As the sources' own folders are.
+            (None, Some(dir)) => Base::Dir(fs::canonicalize(dir)?),
+            (None, None) => Base::Default,
+        })
+    }
+
+    fn prefix(&self, source: &CrateSource, default: Layout) -> String {
+        match self {
+            Base::Layout(layout) => layout.prefix(source),
+            Base::Default => default.prefix(source),
+            Base::Dir(dir) => {
+                let below = source.dir.strip_prefix(dir).unwrap_or(&source.dir);
+                let folders = below.iter().map(|folder| folder.to_string_lossy());
+                folders.map(|folder| format!("{folder}/")).collect()
+            }
+        }
+    }
+}
+
 fn whole_diff(
-    sources: Vec<CrateSource>,
+    sources: &[CrateSource],
     package: Option<&str>,
-    layout: Option<Layout>,
+    base: &Base,
 ) -> Result<String, Failure> {
-    let layout = layout.unwrap_or(Layout::Registry);
-    let chosen = sources
-        .iter()
-        .filter(|source| package.is_none_or(|name| source.name == name));
+    let chosen = match package {
+        Some(name) => vec![named(sources, name)?],
+        None => sources.iter().collect(),
+    };
     let mut text = String::new();
     for source in chosen {
-        text.push_str(&diff::unified(source, &graft(source)?, layout));
+        let prefix = base.prefix(source, Layout::Registry);
+        text.push_str(&diff::below(&prefix, &graft(source)?));
     }
     Ok(text)
 }
 
+fn named<'s>(sources: &'s [CrateSource], package: &str) -> Result<&'s CrateSource, Failure> {
+    sources
+        .iter()
+        .find(|source| source.name == package)
+        .ok_or_else(|| bad_input(anyhow!("--source: no package {package} in it")))
+}
+
 fn budget_diff(
-    sources: Vec<CrateSource>,
+    sources: &[CrateSource],
     budget: &str,
     package: Option<&str>,
-    layout: Option<Layout>,
+    base: &Base,
 ) -> Result<String, Failure> {
     let budgets: Budgets = budget
         .parse()
@@ -270,15 +313,11 @@ fn budget_diff(
             )));
         }
     };
-    let source = sources
-        .iter()
-        .find(|source| source.name == package)
-        .ok_or_else(|| bad_input(anyhow!("--source: no package {package} in it")))?;
-    budget_patch::refuse_what_is_no_constant(&budgets).map_err(bad_input)?;
+    let source = named(sources, package)?;
+    budget_patch::refuse_what_is_no_constant(package, &budgets).map_err(bad_input)?;
     let files = budget_patch::files(source, &budgets)?;
-    Ok(diff::unified(
-        source,
+    Ok(diff::below(
+        &base.prefix(source, Layout::Repository),
         &files,
-        layout.unwrap_or(Layout::Repository),
     ))
 }

@@ -37,7 +37,11 @@ fn repository_folder(package: &str) -> &str {
 
 /// The changes to one crate.
 pub fn unified(source: &CrateSource, files: &[GraftedFile], layout: Layout) -> String {
-    let prefix = layout.prefix(source);
+    below(&layout.prefix(source), files)
+}
+
+/// The changes to one crate whose own paths come after `prefix`.
+pub fn below(prefix: &str, files: &[GraftedFile]) -> String {
     files
         .iter()
         .map(|file| {

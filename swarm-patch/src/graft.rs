@@ -45,9 +45,9 @@ pub fn graft(source: &CrateSource) -> Result<Vec<GraftedFile>> {
     edit(
         source,
         sites_of(&source.name),
-        &|text, _, found, spec, place| match spec.shape {
+        &|text, tree, found, spec, place| match spec.shape {
             Shape::Poll => poll_site::insertions(text, found, spec, place),
-            Shape::Task => task_site::insertions(text, found, spec, place),
+            Shape::Task => task_site::insertions(text, tree, found, spec, place),
         },
     )
 }

@@ -30,6 +30,8 @@ pub enum Purpose {
     Pending,
     /// Ends an invocation.
     Leave,
+    /// Keeps the compiler from warning of an import that an inserted one takes the place of.
+    Allow,
     /// The budget alone, without a probe.
     Budget,
 }
@@ -44,6 +46,7 @@ impl Purpose {
             Purpose::Own => "own",
             Purpose::Pending => "pending",
             Purpose::Leave => "leave",
+            Purpose::Allow => "allow",
             Purpose::Budget => "budget",
         }
     }

@@ -6,17 +6,21 @@
 //! [`task_site`] decide on the lines, [`graft`] inserts them, and [`package`] writes the result
 //! where the packages `libp2p-swarm` and `yamux` of this workspace compile it from.
 
+mod calls;
+mod context_uses;
 pub mod crate_source;
 pub mod error;
 pub mod graft;
 pub mod insertion;
 pub mod locate;
 pub mod package;
+mod plain;
 pub mod poll_site;
 pub mod pristine;
 pub mod sites;
 pub mod task_site;
 mod text;
+mod ways_out;
 
 #[cfg(feature = "cli")]
 pub mod budget_patch;

@@ -2,7 +2,7 @@
 
 use proc_macro2::Span;
 use syn::{
-    Block, Expr, ExprLoop, File, FnArg, Ident, ImplItem, Item, Pat, Signature, Stmt, Type,
+    Block, Expr, ExprLoop, File, FnArg, Ident, ImplItem, Item, Pat, Signature, Stmt, Type, UseTree,
     spanned::Spanned,
     visit::{self, Visit},
 };
@@ -154,6 +154,17 @@ pub fn refuse_taken_name(body: &Block, name: &str, place: &Place) -> Result<(), 
             format!("the name `{name}` to be free"),
             format!("it in line {line}"),
         )),
+    }
+}
+
+/// The names that an import brings in.
+pub(crate) fn names_in(tree: &UseTree, names: &mut Vec<String>) {
+    match tree {
+        UseTree::Path(path) => names_in(&path.tree, names),
+        UseTree::Group(group) => group.items.iter().for_each(|tree| names_in(tree, names)),
+        UseTree::Name(name) => names.push(name.ident.to_string()),
+        UseTree::Rename(rename) => names.push(rename.rename.to_string()),
+        _ => {}
     }
 }
 

@@ -9,20 +9,20 @@
 //! * Before `return Poll::Pending`: note the outcome.
 //!
 //! A child is any call in the loop that is handed the context. Whatever cannot be marked by whole
-//! lines is refused rather than marked wrongly.
+//! lines is refused rather than marked wrongly, and so is any other use of the context.
 
-use syn::{
-    Arm, Block, Expr, ExprCall, ExprMethodCall, Ident, Local, Macro, Pat, Stmt,
-    spanned::Spanned,
-    visit::{self, Visit},
-};
+use syn::{Arm, Block, Expr, Local, Pat, Stmt, spanned::Spanned};
 
 use crate::{
+    calls::{Call, Search},
+    context_uses,
     error::{Place, Refused},
     insertion::{Insertion, Purpose},
     locate::{Found, bytes, context_parameter, refuse_taken_name},
+    plain::{is_plain, is_plain_statement, only_looks_at},
     sites::SiteSpec,
     text::{LineIndex, one_line},
+    ways_out,
 };
 
 /// The inserted variable.
@@ -42,13 +42,15 @@ pub fn insertions(
         source,
         lines: LineIndex::new(source),
         place,
-        cx,
+        search: Search { source, place, cx },
         insertions: Vec::new(),
         children: Vec::new(),
+        contexts: Vec::new(),
     };
     marks.iterate(&found.the_loop.body)?;
     marks.block(&found.the_loop.body)?;
     marks.outcomes(found.body)?;
+    context_uses::refuse_others(found.body, cx, &marks.contexts, place)?;
     let enter = marks.enter(found.body, spec)?;
     let mut insertions = vec![enter];
     insertions.extend(marks.insertions);
@@ -59,9 +61,11 @@ struct Marks<'a> {
     source: &'a str,
     lines: LineIndex<'a>,
     place: &'a Place,
-    cx: &'a Ident,
+    search: Search<'a>,
     insertions: Vec<Insertion>,
     children: Vec<String>,
+    /// Where children that are marked are handed the context.
+    contexts: Vec<usize>,
 }
 
 /// Where a line can go that runs right before an expression.
@@ -95,7 +99,7 @@ impl Marks<'_> {
         let before = self.first_line_in(loop_body)?;
         let text = format!(
             "if {PROBE}.iterate({}).is_pending() {{ return ::core::task::Poll::Pending; }}",
-            self.cx
+            self.search.cx
         );
         self.push(before, before, text, Purpose::Iterate);
         Ok(())
@@ -107,9 +111,15 @@ impl Marks<'_> {
                 Stmt::Expr(expr, _) => self.expr(expr, Anchor::Statement(statement))?,
                 Stmt::Local(Local {
                     init: Some(init), ..
-                }) => self.expr(&init.expr, Anchor::Statement(statement))?,
+                }) => {
+                    let marked = self.expr(&init.expr, Anchor::Statement(statement))?;
+                    if let Some((_, otherwise)) = &init.diverge {
+                        self.otherwise(otherwise, marked)?;
+                    }
+                    marked
+                }
                 Stmt::Macro(statement) => {
-                    self.calls_in_macro(&statement.mac)?;
+                    self.search.in_macro(&statement.mac)?;
                     false
                 }
                 Stmt::Local(_) | Stmt::Item(_) => false,
@@ -142,55 +152,81 @@ impl Marks<'_> {
                 let head = self.head(&branching.cond, anchor)?;
                 let mut any = head | self.branch(&branching.then_branch, head)?;
                 if let Some((_, otherwise)) = &branching.else_branch {
-                    any |= match &**otherwise {
-                        Expr::Block(block) => self.branch(&block.block, head)?,
-                        chained => {
-                            self.refuse_calls(chained, "no poll in an `else if`")?;
-                            false
-                        }
-                    };
+                    any |= self.otherwise(otherwise, head)?;
                 }
                 Ok(any)
             }
             Expr::Block(block) => self.branch(&block.block, false),
             Expr::Unsafe(block) => self.branch(&block.block, false),
-            Expr::Loop(inner) => self.branch(&inner.body, false),
             Expr::While(inner) => {
                 self.refuse_calls(&inner.cond, "no poll in the condition of a `while`")?;
-                self.branch(&inner.body, false)
+                self.refuse_calls(expr, "no poll in a loop within the loop")?;
+                Ok(false)
             }
-            Expr::ForLoop(inner) => {
-                let head = self.head(&inner.expr, anchor)?;
-                Ok(head | self.branch(&inner.body, head)?)
+            Expr::Loop(_) | Expr::ForLoop(_) => {
+                self.refuse_calls(expr, "no poll in a loop within the loop")?;
+                Ok(false)
             }
             other => self.head(other, anchor),
+        }
+    }
+
+    /// What follows an `else`.
+    fn otherwise(&mut self, expr: &Expr, head: bool) -> Result<bool, Refused> {
+        match expr {
+            Expr::Block(block) => self.branch(&block.block, head),
+            chained if head => {
+                let line = chained.span().start().line;
+                Err(self.place.refused(
+                    "no `else if` after a poll, whose condition would be timed with it",
+                    format!("one in line {line}"),
+                ))
+            }
+            chained => {
+                self.refuse_calls(chained, "no poll in an `else if`")?;
+                Ok(false)
+            }
         }
     }
 
     fn arm(&mut self, arm: &Arm, head: bool) -> Result<bool, Refused> {
         if let Pat::Guard(guarded) = &arm.pat {
             self.refuse_calls(&guarded.guard, "no poll in the guard of a match arm")?;
+            if head && !is_plain(&guarded.guard) {
+                return Err(self.refuse_work(&guarded.guard));
+            }
         }
         match &*arm.body {
             Expr::Block(block) => self.branch(&block.block, head),
+            other if head && !is_plain(other) && !self.is_head_a_child(other) => {
+                Err(self.refuse_work(other))
+            }
             other => self.expr(other, Anchor::Arm(arm)),
         }
+    }
+
+    fn refuse_work(&self, expr: &Expr) -> Refused {
+        let line = expr.span().start().line;
+        self.place.refused(
+            "a block around what deals with the result of a poll, lest it be timed with it",
+            format!("other code in line {line}"),
+        )
     }
 
     /// A block that is entered with the time still going to a child, if `head` says so.
     fn branch(&mut self, block: &Block, head: bool) -> Result<bool, Refused> {
         let before = self.insertions.len();
-        if head
-            && self
-                .lines
-                .ends_line(bytes(&block.brace_token.span.open()).end)
-            && !block
-                .stmts
-                .first()
-                .is_some_and(|first| self.begins_with_child(first))
-        {
-            let first = self.first_line_in(block)?;
-            self.push(first, first, OWN.into(), Purpose::Own);
+        let begins_with_child = block
+            .stmts
+            .first()
+            .is_some_and(|first| self.begins_with_child(first));
+        if head && !begins_with_child {
+            let open = bytes(&block.brace_token.span.open());
+            // In one line there is no place for a mark, nor need for one if there is no work.
+            if self.lines.ends_line(open.end) || !block.stmts.iter().all(is_plain_statement) {
+                let first = self.first_line_in(block)?;
+                self.push(first, first, OWN.into(), Purpose::Own);
+            }
         }
         let marks = self.insertions.len();
         self.block(block)?;
@@ -199,24 +235,31 @@ impl Marks<'_> {
 
     /// Marks the child in an expression that has no statements of its own.
     fn head(&mut self, expr: &Expr, anchor: Anchor<'_>) -> Result<bool, Refused> {
-        let calls = self.calls(expr)?;
+        let calls = self.search.in_expr(expr)?;
+        let line = expr.span().start().line;
         match calls.as_slice() {
             [] => Ok(false),
-            [child] => {
-                self.mark(child.clone(), anchor)?;
+            [call] if only_looks_at(expr, &|expr| self.search.is_call(expr)) => {
+                self.mark(call, anchor)?;
                 Ok(true)
             }
+            [call] => Err(self.place.refused(
+                "a poll and what is done with its result to be apart",
+                format!("both in one expression, {} in line {line}", call.child),
+            )),
             several => {
-                let line = expr.span().start().line;
+                let children: Vec<&str> = several.iter().map(|call| &*call.child).collect();
                 Err(self.place.refused(
                     "one poll at a time",
-                    format!("{} in line {line}", several.join(" and ")),
+                    format!("{} in line {line}", children.join(" and ")),
                 ))
             }
         }
     }
 
-    fn mark(&mut self, child: String, anchor: Anchor<'_>) -> Result<(), Refused> {
+    fn mark(&mut self, call: &Call, anchor: Anchor<'_>) -> Result<(), Refused> {
+        self.contexts.extend(&call.contexts);
+        let child = call.child.clone();
         let index = self.child_index(&child);
         match anchor {
             Anchor::Statement(statement) => {
@@ -265,14 +308,23 @@ impl Marks<'_> {
             }) => &init.expr,
             _ => return false,
         };
+        self.is_head_a_child(expr)
+    }
+
+    /// Whether a child is polled first thing in the expression.
+    fn is_head_a_child(&self, expr: &Expr) -> bool {
         let head = match expr {
             Expr::Match(matching) => &matching.expr,
             Expr::If(branching) => &branching.cond,
-            Expr::ForLoop(inner) => &inner.expr,
-            Expr::Block(_) | Expr::Unsafe(_) | Expr::Loop(_) | Expr::While(_) => return false,
+            Expr::Block(_)
+            | Expr::Unsafe(_)
+            | Expr::Loop(_)
+            | Expr::While(_)
+            | Expr::ForLoop(_) => return false,
             other => other,
         };
-        self.calls(head).is_ok_and(|calls| !calls.is_empty())
+        let calls = self.search.in_expr(head);
+        calls.is_ok_and(|calls| !calls.is_empty())
     }
 
     fn outcomes(&mut self, body: &Block) -> Result<(), Refused> {
@@ -282,16 +334,7 @@ impl Marks<'_> {
                 "more after it",
             ));
         }
-        let mut returns = Returns {
-            place: self.place,
-            pending: Vec::new(),
-            refused: None,
-        };
-        returns.visit_block(body);
-        if let Some(refused) = returns.refused {
-            return Err(refused);
-        }
-        for statement in returns.pending {
+        for statement in ways_out::pending(body, self.place)? {
             let before = self.own_line(statement)?;
             self.push(
                 before,
@@ -303,34 +346,14 @@ impl Marks<'_> {
         Ok(())
     }
 
-    fn calls(&self, expr: &Expr) -> Result<Vec<String>, Refused> {
-        let mut calls = Calls {
-            marks: self,
-            found: Vec::new(),
-            refused: None,
-        };
-        calls.visit_expr(expr);
-        calls.refused.map_or(Ok(calls.found), Err)
-    }
-
-    fn calls_in_macro(&self, invocation: &Macro) -> Result<(), Refused> {
-        let mut calls = Calls {
-            marks: self,
-            found: Vec::new(),
-            refused: None,
-        };
-        calls.visit_macro(invocation);
-        calls.refused.map_or(Ok(()), Err)
-    }
-
     fn refuse_calls(&self, expr: &Expr, looked_for: &str) -> Result<(), Refused> {
-        match self.calls(expr)?.first() {
+        match self.search.in_expr(expr)?.first() {
             None => Ok(()),
-            Some(child) => {
+            Some(call) => {
                 let line = expr.span().start().line;
                 Err(self
                     .place
-                    .refused(looked_for, format!("{child} in line {line}")))
+                    .refused(looked_for, format!("{} in line {line}", call.child)))
             }
         }
     }
@@ -384,140 +407,4 @@ impl Marks<'_> {
             ))
         }
     }
-}
-
-/// Finds the calls that are handed the context, in the code that runs when the expression does.
-struct Calls<'m, 'a> {
-    marks: &'m Marks<'a>,
-    found: Vec<String>,
-    refused: Option<Refused>,
-}
-
-impl Calls<'_, '_> {
-    fn is_cx(&self, expr: &Expr) -> bool {
-        matches!(expr, Expr::Path(path) if path.path.is_ident(self.marks.cx))
-    }
-
-    fn text(&self, node: &impl Spanned) -> String {
-        one_line(self.marks.source, bytes(node))
-    }
-}
-
-impl<'ast> Visit<'ast> for Calls<'_, '_> {
-    fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
-        if call.args.iter().any(|argument| self.is_cx(argument)) {
-            self.found
-                .push(format!("{}.{}", self.text(&call.receiver), call.method));
-        }
-        visit::visit_expr_method_call(self, call);
-    }
-
-    fn visit_expr_call(&mut self, call: &'ast ExprCall) {
-        if call.args.iter().any(|argument| self.is_cx(argument)) {
-            let function = self.text(&call.func);
-            let function = function.split("::<").next().unwrap_or(&function).to_owned();
-            // `Future::poll(x, cx)` is `x.poll(cx)` written differently: the name is in the argument.
-            let polls = function
-                .rsplit("::")
-                .next()
-                .is_some_and(|last| last.starts_with("poll"));
-            self.found.push(match call.args.first() {
-                Some(polled) if polls && !self.is_cx(polled) => {
-                    format!("{function}({})", self.text(polled))
-                }
-                _ => function,
-            });
-        }
-        visit::visit_expr_call(self, call);
-    }
-
-    fn visit_macro(&mut self, invocation: &'ast Macro) {
-        let mentions_cx = invocation
-            .tokens
-            .to_string()
-            .split(|c: char| !c.is_alphanumeric() && c != '_')
-            .any(|word| self.marks.cx == word);
-        if mentions_cx {
-            let line = invocation.span().start().line;
-            let found = format!("{}! in line {line}", self.text(&invocation.path));
-            let place = self.marks.place;
-            self.refused
-                .get_or_insert_with(|| place.refused("no macro that is handed the context", found));
-        }
-    }
-
-    // What these hold runs later, or never.
-    fn visit_expr_closure(&mut self, _: &'ast syn::ExprClosure) {}
-    fn visit_expr_async(&mut self, _: &'ast syn::ExprAsync) {}
-    fn visit_item(&mut self, _: &'ast syn::Item) {}
-}
-
-/// Finds the statements that return `Pending`, and refuses what may return it unseen.
-struct Returns<'a, 'ast> {
-    place: &'a Place,
-    pending: Vec<&'ast Stmt>,
-    refused: Option<Refused>,
-}
-
-impl Returns<'_, '_> {
-    fn refuse(&mut self, node: &impl Spanned, found: &str) {
-        let line = node.span().start().line;
-        self.refused.get_or_insert_with(|| {
-            self.place.refused(
-                "`return Poll::Pending;`, `return Poll::Ready(...)` and `?` to be the only ways out",
-                format!("{found} in line {line}"),
-            )
-        });
-    }
-}
-
-impl<'ast> Visit<'ast> for Returns<'_, 'ast> {
-    fn visit_stmt(&mut self, statement: &'ast Stmt) {
-        match statement {
-            Stmt::Expr(Expr::Return(returned), _)
-                if returned.expr.as_deref().is_some_and(is_pending) =>
-            {
-                self.pending.push(statement);
-            }
-            _ => visit::visit_stmt(self, statement),
-        }
-    }
-
-    fn visit_expr_return(&mut self, returned: &'ast syn::ExprReturn) {
-        if !returned.expr.as_deref().is_some_and(is_ready) {
-            self.refuse(returned, "another return");
-        }
-        visit::visit_expr_return(self, returned);
-    }
-
-    fn visit_expr_break(&mut self, broken: &'ast syn::ExprBreak) {
-        if broken.expr.is_some() {
-            self.refuse(broken, "a `break` with a value");
-        }
-    }
-
-    fn visit_macro(&mut self, invocation: &'ast Macro) {
-        if invocation
-            .path
-            .segments
-            .last()
-            .is_some_and(|name| name.ident == "ready")
-        {
-            self.refuse(invocation, "`ready!`");
-        }
-    }
-
-    fn visit_expr_closure(&mut self, _: &'ast syn::ExprClosure) {}
-    fn visit_expr_async(&mut self, _: &'ast syn::ExprAsync) {}
-    fn visit_item(&mut self, _: &'ast syn::Item) {}
-}
-
-fn is_pending(expr: &Expr) -> bool {
-    matches!(expr, Expr::Path(path) if path.path.segments.last().is_some_and(|name| name.ident == "Pending"))
-}
-
-fn is_ready(expr: &Expr) -> bool {
-    matches!(expr, Expr::Call(call)
-        if matches!(&*call.func, Expr::Path(path)
-            if path.path.segments.last().is_some_and(|name| name.ident == "Ready")))
 }

@@ -3,7 +3,7 @@
 /// A function to look for.
 #[derive(Clone, Copy, Debug)]
 pub struct SiteSpec {
-    /// The site's name in [`poll_probe`](https://docs.rs), as a variant of `Site`.
+    /// The site's name, as a variant of poll-probe's `Site`.
     pub site: &'static str,
     /// The package it is in.
     pub package: &'static str,

@@ -2,14 +2,14 @@
 //! loop counts itself, and the one `poll_fn` in it, which polls the connection, is the child.
 
 use syn::{
-    Block, Expr, ExprCall,
+    Block, Expr, ExprCall, ExprClosure, ExprMethodCall, File, Item, Pat,
     visit::{self, Visit},
 };
 
 use crate::{
     error::{Place, Refused},
     insertion::{Insertion, Purpose},
-    locate::{Found, bytes},
+    locate::{Found, bytes, names_in},
     sites::SiteSpec,
     text::{LineIndex, one_line},
 };
@@ -17,6 +17,7 @@ use crate::{
 /// The lines for the `async` function `found`.
 pub fn insertions(
     source: &str,
+    tree: &File,
     found: &Found<'_>,
     spec: &SiteSpec,
     place: &Place,
@@ -40,7 +41,12 @@ pub fn insertions(
         spec.site
     );
     let import = "use ::poll_probe::poll_fn_child as poll_fn;";
-    Ok(vec![
+    let imports = imports_of_poll_fn(tree, &lines).map(|number| {
+        let allow = "#[allow(unused_imports)]".into();
+        line(number, number, allow, Purpose::Allow)
+    });
+    let mut insertions: Vec<Insertion> = imports.collect();
+    insertions.extend([
         line(in_body, in_body, enter, Purpose::Enter),
         line(
             in_loop,
@@ -50,7 +56,21 @@ pub fn insertions(
         ),
         line(in_loop, in_loop, import.into(), Purpose::Child(child)),
         line(body_end, in_body, "}).await".into(), Purpose::Leave),
-    ])
+    ]);
+    Ok(insertions)
+}
+
+/// The lines of the imports that nothing uses any more once the loop has a `poll_fn` of its own.
+fn imports_of_poll_fn(tree: &File, lines: &LineIndex<'_>) -> impl Iterator<Item = usize> {
+    tree.items.iter().filter_map(|item| match item {
+        Item::Use(import) => {
+            let mut names = Vec::new();
+            names_in(&import.tree, &mut names);
+            let is_it = names.iter().any(|name| name == "poll_fn");
+            is_it.then(|| lines.number(bytes(import).start))
+        }
+        _ => None,
+    })
 }
 
 fn polled_child(source: &str, loop_body: &Block, place: &Place) -> Result<String, Refused> {
@@ -71,7 +91,7 @@ fn polled_child(source: &str, loop_body: &Block, place: &Place) -> Result<String
     };
     match call.args.first() {
         Some(Expr::Closure(closure)) => match &*closure.body {
-            Expr::MethodCall(polled) => Ok(format!(
+            Expr::MethodCall(polled) if is_handed_on(closure, polled) => Ok(format!(
                 "{}.{}",
                 one_line(source, bytes(&polled.receiver)),
                 polled.method
@@ -79,6 +99,19 @@ fn polled_child(source: &str, loop_body: &Block, place: &Place) -> Result<String
             other => Err(place.refused(looked_for, one_line(source, bytes(other)))),
         },
         _ => Err(place.refused(looked_for, one_line(source, bytes(*call)))),
+    }
+}
+
+/// Whether the closure's one parameter is the one argument of the call: whoever has the context could
+/// poll another child with it.
+fn is_handed_on(closure: &ExprClosure, polled: &ExprMethodCall) -> bool {
+    match (closure.inputs.first(), polled.args.first()) {
+        (Some(Pat::Ident(parameter)), Some(Expr::Path(argument))) => {
+            closure.inputs.len() == 1
+                && polled.args.len() == 1
+                && argument.path.is_ident(&parameter.ident)
+        }
+        _ => false,
     }
 }
 

@@ -197,6 +197,33 @@ fn a_checkout_is_found_whatever_its_folders_are_called() {
 }
 
 #[test]
+fn the_diff_of_a_checkout_applies_where_it_was_said_to_be() {
+    let dir = folder();
+    let tree = dir.path().join("repository");
+    fs::create_dir_all(&tree).expect("the folder is ours");
+    let source = copy(&pristine_source("libp2p-swarm"), &tree);
+    fs::rename(&source.dir, tree.join("network")).expect("the folder is ours");
+    for more in [&[][..], &["--budget", "connection=8"]] {
+        for base in [dir.path(), &tree, &tree.join("network")] {
+            let path = base.to_str().expect("a plain path");
+            let diff = printed(&[&["diff", "--source", path][..], more].concat());
+            git_apply(base, &diff, &["--check"]).expect("it applies");
+        }
+    }
+}
+
+#[test]
+fn a_crate_that_a_checkout_lacks_is_refused() {
+    let dir = folder();
+    copy(&pristine_source("libp2p-swarm"), dir.path());
+    let path = dir.path().to_str().expect("a plain path");
+    for budget in [&[][..], &["--budget", "muxer=2"]] {
+        let arguments = [&["diff", "--crate", "yamux", "--source", path][..], budget].concat();
+        assert!(complaint(&arguments, 2).contains("--source: no package yamux in it"));
+    }
+}
+
+#[test]
 fn wrong_budgets_are_one_line_that_names_the_part_and_the_accepted_forms() {
     for (budget, part) in [
         ("", "the text is empty"),
@@ -223,6 +250,14 @@ fn wrong_budgets_are_one_line_that_names_the_part_and_the_accepted_forms() {
         let text = complaint(&["diff", "--budget", budget], 2);
         assert!(text.contains(part), "{budget}: {text}");
     }
+    let both = "connection=8,muxer=2/deferred";
+    let text = complaint(&["diff", "--budget", both, "--crate", "yamux"], 2);
+    assert!(
+        text.starts_with("error: --budget: \"muxer=2/deferred\""),
+        "{text}"
+    );
+    let of_the_other = ["diff", "--budget", both, "--crate", "libp2p-swarm"];
+    assert!(printed(&of_the_other).contains("MAX_ITERATIONS_PER_POLL: usize = 8"));
     let text = complaint(
         &["diff", "--budget", "muxer=2", "--crate", "libp2p-swarm"],
         2,
@@ -244,6 +279,16 @@ fn wrong_arguments_are_one_line_and_help_is_help() {
         help.contains("Examples:") && help.contains("Exit codes:"),
         "{help}"
     );
+}
+
+#[test]
+fn the_variable_that_upstreams_tests_take_budgets_from_means_nothing_here() {
+    let output = Command::new(env!("CARGO_BIN_EXE_swarm-patch"))
+        .args(["sites"])
+        .env("POLL_BUDGET", "no budget")
+        .output()
+        .expect("the command was built for this test");
+    assert!(output.status.success(), "{}", text(&output.stderr));
 }
 
 #[test]

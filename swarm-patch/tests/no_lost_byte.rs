@@ -1,19 +1,23 @@
 //! With the smallest budget at every site, nothing is lost and nothing stalls: requests of random
-//! size both ways at once, over TCP with noise and yamux, all answered with what they asked.
+//! size both ways at once, over TCP with noise and yamux, all answered with what they asked. And the
+//! budgets are spent, or nothing is shown.
 #![allow(clippy::unwrap_used)]
 
 mod swarm;
 
-use std::{collections::HashMap, sync::LazyLock, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{Arc, LazyLock},
+    time::{Duration, Instant},
+};
 
 use futures::StreamExt;
 use libp2p::{PeerId, request_response as rr, swarm::SwarmEvent};
-use poll_probe::{Mode, Variant};
+use poll_probe::{Capacity, Mode, Outcome, Recorder, Site, Variant};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use swarm::{Node, listen, node};
 use tokio::{runtime, sync::oneshot, time::timeout};
 
-const REQUESTS_EACH_WAY: u64 = 1_000;
 const OUTSTANDING: u64 = 8;
 const LARGEST: usize = 1 << 20;
 /// Without progress for so long, a wake-up was lost. Far more than any machine needs for 8 MiB.
@@ -42,6 +46,7 @@ struct Side {
     number: u64,
     node: Node,
     other: PeerId,
+    requests: u64,
     next: u64,
     asked: HashMap<rr::OutboundRequestId, u64>,
     answered: u64,
@@ -49,11 +54,12 @@ struct Side {
 }
 
 impl Side {
-    fn new(number: u64, node: Node, other: PeerId) -> Self {
+    fn new(number: u64, node: Node, other: PeerId, requests: u64) -> Self {
         Side {
             number,
             node,
             other,
+            requests,
             next: 0,
             asked: HashMap::new(),
             answered: 0,
@@ -62,7 +68,7 @@ impl Side {
     }
 
     fn ask(&mut self) {
-        if self.next < REQUESTS_EACH_WAY {
+        if self.next < self.requests {
             let bytes = request(self.number, self.next);
             let id = self.node.behaviour_mut().send_request(&self.other, bytes);
             self.asked.insert(id, self.next);
@@ -75,7 +81,7 @@ impl Side {
         for _ in 0..OUTSTANDING {
             self.ask();
         }
-        while self.answered < REQUESTS_EACH_WAY || self.echoed < REQUESTS_EACH_WAY {
+        while self.answered < self.requests || self.echoed < self.requests {
             let event = timeout(STALLED, self.node.select_next_some()).await;
             let event = event.unwrap_or_else(|_| {
                 panic!(
@@ -133,7 +139,7 @@ impl Side {
     }
 }
 
-async fn exchange() {
+async fn exchange(requests_each_way: u64) {
     let mut left = node(swarm::spawn);
     let mut right = node(swarm::spawn);
     let address = listen(&mut left).await;
@@ -150,34 +156,67 @@ async fn exchange() {
     }
     let (left_has_all, left_done) = oneshot::channel();
     let (right_has_all, right_done) = oneshot::channel();
-    let left = tokio::spawn(Side::new(0, left, right_id).run(right_done, left_has_all));
-    let right = tokio::spawn(Side::new(1, right, left_id).run(left_done, right_has_all));
+    let left = Side::new(0, left, right_id, requests_each_way);
+    let right = Side::new(1, right, left_id, requests_each_way);
+    let left = tokio::spawn(left.run(right_done, left_has_all));
+    let right = tokio::spawn(right.run(left_done, right_has_all));
     let (left, right) = tokio::join!(left, right);
     left.unwrap();
     right.unwrap();
 }
 
+/// Exchanges under the budgets, on both kinds of runtime, and returns at how many invocations of each
+/// site they were spent, of the first that were recorded.
+fn yields(budgets: &str, requests_each_way: u64) -> Vec<HashMap<Site, u64>> {
+    let budgets = budgets.parse().unwrap();
+    let variant = Variant {
+        budgets,
+        mode: Mode::Minimal,
+    };
+    variant.install();
+    let kinds = [
+        runtime::Builder::new_current_thread(),
+        runtime::Builder::new_multi_thread(),
+    ];
+    let yields = kinds.map(|mut runtime| {
+        let recorder = Arc::new(Recorder::new(Capacity {
+            records: 1 << 16,
+            spans: 0,
+        }));
+        recorder.attach();
+        let of_thread = Arc::clone(&recorder);
+        runtime.on_thread_start(move || of_thread.attach());
+        let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
+        let started = Instant::now();
+        runtime.block_on(exchange(requests_each_way));
+        let mut yields = HashMap::new();
+        recorder.drain(|record| {
+            if record.outcome == Outcome::Yielded {
+                *yields.entry(record.site).or_default() += 1;
+            }
+        });
+        let (flavor, elapsed) = (runtime.handle().runtime_flavor(), started.elapsed());
+        println!("{budgets} {flavor:?}: {elapsed:?}, {yields:?}");
+        yields
+    });
+    yields.into()
+}
+
+/// One test, since the variant in force is the whole process's.
 #[test]
 fn every_request_is_answered_with_its_own_bytes_under_the_smallest_budgets() {
     for wake in ["immediate", "deferred"] {
-        let budgets = format!("connection=1/{wake},muxer=1/{wake},task=1/{wake}");
-        Variant {
-            budgets: budgets.parse().unwrap(),
-            mode: Mode::Off,
+        for (limit, requests_each_way) in [("1", 1_000), ("1ns", 200)] {
+            let at = |site: Site| format!("{site}={limit}/{wake}");
+            let budgets = Site::BUDGETED.map(at).join(",");
+            for yields in yields(&budgets, requests_each_way) {
+                for site in Site::BUDGETED {
+                    assert!(yields.contains_key(&site), "{budgets}: {site}: {yields:?}");
+                }
+            }
         }
-        .install();
-        for mut runtime in [
-            runtime::Builder::new_current_thread(),
-            runtime::Builder::new_multi_thread(),
-        ] {
-            let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
-            let started = std::time::Instant::now();
-            runtime.block_on(exchange());
-            println!(
-                "{budgets} {:?}: {:?}",
-                runtime.handle().runtime_flavor(),
-                started.elapsed()
-            );
-        }
+    }
+    for yields in yields("connection=coop,muxer=coop,task=coop", 200) {
+        assert!(!yields.is_empty(), "nobody spent tokio's budget");
     }
 }

@@ -132,7 +132,6 @@ fn the_name_of_the_inserted_variable_in_use() {
 
 #[test]
 fn what_whole_lines_cannot_mark() {
-    let flush = "            match self.socket.poll_flush_unpin(cx)? {\n                Poll::Ready(()) => {}\n                Poll::Pending => {}\n            }";
     for (replacement, complaint) in [
         (
             "            let _ = ready!(self.socket.poll_flush_unpin(cx))?;",
@@ -141,6 +140,18 @@ fn what_whole_lines_cannot_mark() {
         (
             "            let _ = (self.socket.poll_flush_unpin(cx)?, self.socket.poll_ready_unpin(cx));",
             "one poll at a time",
+        ),
+        (
+            "            self.handle(self.socket.poll_flush_unpin(cx)?);",
+            "a poll and what is done with its result to be apart",
+        ),
+        (
+            "            let _ = self.socket.poll_flush_unpin(cx).map(|()| self.expensive());",
+            "a poll and what is done with its result to be apart",
+        ),
+        (
+            "            let _ = Some(match self.socket.poll_flush_unpin(cx)? {\n                _ => self.expensive(),\n            });",
+            "a poll and what is done with its result to be apart",
         ),
         (
             "            while self.socket.poll_flush_unpin(cx)?.is_ready() {}",
@@ -168,9 +179,168 @@ fn what_whole_lines_cannot_mark() {
             "the only ways out",
         ),
     ] {
-        let text = refusal("yamux", CONNECTION, flush, replacement);
+        let text = refusal("yamux", CONNECTION, FLUSH, replacement);
         assert!(text.contains(complaint), "{replacement}: {text}");
     }
+}
+
+const FLUSH: &str = "            match self.socket.poll_flush_unpin(cx)? {\n                Poll::Ready(()) => {}\n                Poll::Pending => {}\n            }";
+const LOOP: &str = "        loop {\n            if self.socket.poll_ready_unpin";
+
+#[test]
+fn a_context_that_goes_where_no_mark_can_follow() {
+    for replacement in [
+        "            match self.socket.poll_flush_unpin(&mut *cx)? {\n                _ => {}\n            }",
+        "            let cx2 = &mut *cx;\n            match self.socket.poll_flush_unpin(cx2)? {\n                _ => {}\n            }",
+        "            let mut flush = || self.socket.poll_flush_unpin(cx);\n            let _ = flush()?;",
+        "            let waker = cx.waker();\n            let _ = waker;",
+        "            self.keep(cx.waker());",
+        "            let _ = async { self.socket.poll_flush_unpin(cx) };",
+        "            log::trace!(\"{:?}\", other!(cx));",
+    ] {
+        let text = refusal("yamux", CONNECTION, FLUSH, replacement);
+        assert!(
+            text.contains("to be handed to the polls in the loop as it is")
+                && text.contains("another use of it in line 42")
+                || text.contains("no macro that is handed the context"),
+            "{replacement}: {text}"
+        );
+    }
+    let before = "        let _ = self.socket.poll_flush_unpin(cx)?;\n";
+    let text = refusal("yamux", CONNECTION, LOOP, &format!("{before}{LOOP}"));
+    assert!(text.contains("another use of it in line 402"), "{text}");
+}
+
+#[test]
+fn a_context_of_the_functions_own() {
+    let text = refusal(
+        "yamux",
+        CONNECTION,
+        FLUSH,
+        "            let _ = std::pin::pin!(self.socket.flush()).poll(&mut Context::from_waker(cx.waker()));",
+    );
+    assert!(text.contains("the only ways out"), "{text}");
+    let text = refusal(
+        "yamux",
+        CONNECTION,
+        FLUSH,
+        "            let waker = cx.waker().clone();\n            let _ = self.socket.poll_flush_unpin(&mut Context::from_waker(&waker));",
+    );
+    assert!(
+        text.contains("looked for no context but `cx`, found one made in line 425"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_loop_within_the_loop_that_polls() {
+    for replacement in [
+        "            loop {\n                match self.socket.poll_flush_unpin(cx)? {\n                    Poll::Ready(()) => continue,\n                    Poll::Pending => break,\n                }\n            }",
+        "            for _ in 0..2 {\n                let _ = self.socket.poll_flush_unpin(cx)?;\n            }",
+        "            while self.wants_more() {\n                let _ = self.socket.poll_flush_unpin(cx)?;\n            }",
+        "            let _ = loop {\n                if self.socket.poll_flush_unpin(cx)?.is_ready() {\n                    break 1;\n                }\n            };",
+        "            for _ in self.socket.poll_flush_unpin(cx)? {}",
+    ] {
+        let text = refusal("yamux", CONNECTION, FLUSH, replacement);
+        assert!(
+            text.contains("no poll in a loop within the loop"),
+            "{replacement}: {text}"
+        );
+    }
+}
+
+#[test]
+fn work_that_would_be_timed_with_the_poll_before_it() {
+    let a_block = "a block around what deals with the result of a poll";
+    for (replacement, complaint) in [
+        (
+            "            match self.socket.poll_flush_unpin(cx)? {\n                Poll::Ready(()) => self.expensive(),\n                Poll::Pending => {}\n            }",
+            a_block,
+        ),
+        (
+            "            match self.socket.poll_flush_unpin(cx)? {\n                Poll::Ready(()) => match self.expensive() {\n                    () => {}\n                },\n                Poll::Pending => {}\n            }",
+            a_block,
+        ),
+        (
+            "            match self.socket.poll_flush_unpin(cx)? {\n                Poll::Ready(()) => return Poll::Ready(Err(self.expensive())),\n                Poll::Pending => {}\n            }",
+            a_block,
+        ),
+        (
+            "            match self.socket.poll_flush_unpin(cx)? {\n                Poll::Ready(()) if self.expensive() => {}\n                _ => {}\n            }",
+            a_block,
+        ),
+        (
+            "            match self.socket.poll_flush_unpin(cx)? {\n                Poll::Ready(()) => { self.expensive() }\n                Poll::Pending => {}\n            }",
+            "a line break after an opening brace",
+        ),
+        (
+            "            if self.socket.poll_flush_unpin(cx)?.is_ready() {\n            } else if self.expensive() {\n            }",
+            "no `else if` after a poll",
+        ),
+        (
+            "            let Poll::Ready(()) = self.socket.poll_flush_unpin(cx)? else { self.expensive(); continue; };",
+            "a line break after an opening brace",
+        ),
+    ] {
+        let text = refusal("yamux", CONNECTION, FLUSH, replacement);
+        assert!(text.contains(complaint), "{replacement}: {text}");
+    }
+}
+
+#[test]
+fn a_macro_that_may_return() {
+    for macro_ in [
+        "futures::try_ready!(self.next())",
+        "ready!(self.next())",
+        "surprise!()",
+    ] {
+        let text = refusal(
+            "yamux",
+            CONNECTION,
+            LOOP,
+            &format!("        let _ = {macro_};\n{LOOP}"),
+        );
+        assert!(text.contains("the only ways out"), "{macro_}: {text}");
+    }
+}
+
+#[test]
+fn arms_without_work_need_no_block() {
+    let (_dir, source) = changed(
+        "yamux",
+        CONNECTION,
+        FLUSH,
+        "            let flushed = match self.socket.poll_flush_unpin(cx)? {\n                Poll::Ready(()) if self.is_open => Some((1, &self.id)),\n                Poll::Ready(()) => continue,\n                Poll::Pending => None,\n            };",
+    );
+    assert!(graft(&source).is_ok());
+}
+
+#[test]
+fn what_a_poll_leads_to_in_an_else_is_marked() {
+    let (_dir, source) = changed(
+        "yamux",
+        CONNECTION,
+        FLUSH,
+        "            let Poll::Ready(()) = self.socket.poll_flush_unpin(cx)? else {\n                self.expensive();\n                let _ = self.socket.poll_ready_unpin(cx);\n                return Poll::Pending;\n            };",
+    );
+    let files = graft(&source).expect("all of it can be marked");
+    let marks: Vec<(usize, &str)> = files[0].sites[0]
+        .1
+        .iter()
+        .filter(|insertion| (424..=429).contains(&insertion.before))
+        .map(|insertion| (insertion.before, insertion.purpose.word()))
+        .collect();
+    assert_eq!(
+        marks,
+        [
+            (424, "child"),
+            (425, "own"),
+            (426, "child"),
+            (427, "own"),
+            (429, "own"),
+            (427, "pending"),
+        ]
+    );
 }
 
 #[test]
@@ -190,6 +360,23 @@ fn a_task_that_is_not_async_or_polls_otherwise() {
         "std::future::poll_fn(|cx| Pin::new(&mut connection).poll(cx))",
     );
     assert!(text.contains("in the loop, found 0"), "{text}");
+    for other in [
+        "poll_fn(|cx| connection.bar(1))",
+        "poll_fn(|cx| Pin::new(&mut connection).poll(other))",
+        "poll_fn(|cx| connection.poll(cx, 1))",
+        "poll_fn(|_| connection.poll(cx))",
+    ] {
+        let text = refusal(
+            "libp2p-swarm",
+            task,
+            "poll_fn(|cx| Pin::new(&mut connection).poll(cx))",
+            other,
+        );
+        assert!(
+            text.contains("looked for one `poll_fn(|cx| CHILD.poll(cx))` in the loop"),
+            "{other}: {text}"
+        );
+    }
 }
 
 #[test]

@@ -72,7 +72,8 @@ fn every_release_compiles_with_the_graft() {
         let crates = [copy(source, dir.path())];
         checkout::apply(&crates, &probe)
             .unwrap_or_else(|error| panic!("{}: {error:#}", source.id()));
-        cargo_check(dir.path(), &lock, &crates, &dependency);
+        let said = cargo_check(dir.path(), &lock, &crates, &dependency);
+        assert!(!said.contains("unused"), "{}: {said}", source.id());
     }
 }
 

@@ -107,7 +107,10 @@ impl Bound {
             bound.wake = wake;
             match limit {
                 Limit::Count(count) => bound.iterations = count.get(),
-                Limit::Coop => bound.coop = true,
+                Limit::Coop => {
+                    bound.coop = true;
+                    bound.wake = Wake::Deferred;
+                }
                 Limit::Time(time) => {
                     bound.ticks = ticks_in(time);
                     bound.timed = true;

@@ -2,7 +2,11 @@
 //! [`active`](crate::active::active) and in [`store`](crate::ring::store). It leaves out only what
 //! the caller's own call costs.
 
-use std::task::{Context, Poll, ready};
+use std::{
+    marker::PhantomData,
+    task::{Context, Poll, ready},
+    thread,
+};
 
 use crate::{
     Mode, Outcome, Site,
@@ -47,6 +51,14 @@ use crate::{
 /// # let cx = &mut Context::from_waker(std::task::Waker::noop());
 /// # assert!(Connection { frames: vec![1, 2] }.poll(cx).is_ready());
 /// ```
+///
+/// It ends on the thread that it began on, in whose buffers its children are:
+///
+/// ```compile_fail,E0277
+/// # use poll_probe::{Invocation, Site};
+/// let invocation = Invocation::enter(Site::Connection, &[]);
+/// std::thread::spawn(move || drop(invocation));
+/// ```
 #[must_use = "an invocation ends when it is dropped"]
 pub struct Invocation {
     active: &'static Active,
@@ -63,6 +75,8 @@ pub struct Invocation {
     longest_child_ticks: u64,
     spans: u16,
     spans_lost: u16,
+    /// Keeps it on its thread.
+    not_send: PhantomData<*const ()>,
 }
 
 impl Invocation {
@@ -71,6 +85,10 @@ impl Invocation {
     pub fn enter(site: Site, children: &'static [&'static str]) -> Self {
         let active = active();
         let start = if active.bound(site).timed {
+            // What is recorded is always timed, so that nothing is asked where nothing is measured.
+            if active.mode != Mode::Off {
+                ring::prepare();
+            }
             active.ticks()
         } else {
             0
@@ -90,6 +108,7 @@ impl Invocation {
             longest_child_ticks: 0,
             spans: 0,
             spans_lost: 0,
+            not_send: PhantomData,
         }
     }
 
@@ -169,10 +188,31 @@ impl Invocation {
         self.outcome = Outcome::Pending;
     }
 
+    /// As [`iterate`](Self::iterate), for a future in which several loops may share the invocation:
+    /// once one of them has yielded, none goes on before the next.
+    pub(crate) fn iterate_unless_yielded(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.has_yielded() {
+            wake::wake(self.active.bound(self.site).wake, cx);
+            return Poll::Pending;
+        }
+        self.iterate(cx)
+    }
+
+    /// The poll function returned a value, whatever was noted before.
+    #[inline]
+    pub(crate) fn ready(&mut self) {
+        self.outcome = Outcome::Ready;
+    }
+
     /// The first iteration began before this invocation, which resumes it.
     #[inline]
     pub(crate) fn resume_iteration(&mut self) {
         self.iterations = 1;
+    }
+
+    #[inline]
+    pub(crate) fn has_iterated(&self) -> bool {
+        self.iterations > 0
     }
 
     #[inline]
@@ -219,6 +259,9 @@ impl Invocation {
 
     #[inline]
     fn finish(&mut self) {
+        if thread::panicking() {
+            return ring::lose(self.site);
+        }
         let end = self.active.ticks();
         self.end_iteration(end);
         ring::store(RawRecord {

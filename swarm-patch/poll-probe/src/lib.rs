@@ -4,7 +4,8 @@
 //!
 //! * A [`Site`] is a poll function under observation. Entering it yields an [`Invocation`], whose
 //!   drop writes one fixed-size record into a buffer that belongs to the thread: no lock, no
-//!   allocation, no waiting. A full buffer counts what it lost.
+//!   allocation, no waiting. A full buffer counts what it lost. Only the first recorded invocation on
+//!   a thread makes the buffer, before it begins to count its time.
 //! * A [`Variant`] says what to record ([`Mode`]) and how much work a site may do in one go
 //!   ([`Budgets`]). [`Variant::install`] switches the whole process in one atomic store, so that
 //!   variants can take turns inside one process.
@@ -15,7 +16,7 @@
 //! use poll_probe::{Capacity, Mode, Probe, Recorder, Site, Variant};
 //!
 //! let recorder = Recorder::new(Capacity::default());
-//! recorder.attach(); // this thread; in a runtime: `Builder::on_thread_start`
+//! recorder.attach(); // this thread; in a runtime with more of them: `Builder::on_thread_start`
 //! Variant { budgets: "task=8".parse()?, mode: Mode::Minimal }.install();
 //!
 //! # let runtime = tokio::runtime::Builder::new_current_thread().build()?;
@@ -39,8 +40,6 @@
 
 mod active;
 mod budget;
-#[cfg(feature = "env")]
-mod env;
 mod invocation;
 mod record;
 mod recorder;

@@ -1,14 +1,16 @@
 use crate::{Site, VariantId};
 
-/// How an invocation ended.
+/// How an invocation ended. One that a panic went through ended in none of these ways and has no
+/// record; it counts as lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Outcome {
     /// It returned a value.
     Ready,
-    /// It waits for something.
+    /// It waits for something. That may be a site below it whose budget was spent: a connection
+    /// whose muxer yielded is `Pending`, and the muxer's record is `Yielded`.
     Pending,
-    /// Its budget was spent. It asked to be polled again.
+    /// Its own budget was spent. It asked to be polled again.
     Yielded,
 }
 
@@ -20,7 +22,7 @@ pub struct Record<'a> {
     pub site: Site,
     /// The variant in force when the invocation began.
     pub variant: VariantId,
-    /// The thread, numbered in the order in which threads were attached to the recorder.
+    /// The thread, numbered from 0 in the order in which threads were attached to the recorder.
     pub thread: usize,
     /// When it began, counted from the creation of the recorder.
     pub start_ns: u64,
@@ -37,7 +39,8 @@ pub struct Record<'a> {
     pub longest_child: Option<LongestChild>,
     /// Every poll of a child in the order they began. Empty in other modes.
     pub children: &'a [ChildPoll],
-    /// Polls of children that found the buffer full.
+    /// Polls of children that are not among them: they found the buffer full, the thread was
+    /// attached amid the invocation, or the records of too many invocations inside it were lost.
     pub children_lost: u16,
 }
 

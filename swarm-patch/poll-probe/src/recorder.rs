@@ -1,6 +1,10 @@
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
+    mem,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use quanta::Clock;
@@ -9,7 +13,7 @@ use crate::{
     ChildPoll, LongestChild, Record, Site,
     active::clock,
     record::{NO_CHILD, RawRecord, RawSpan},
-    ring::{self, Emptying, PerSite, UNATTACHED},
+    ring::{self, Arrivals, Emptying, PerSite, Seat, UNATTACHED},
 };
 
 /// How much a thread's buffers hold between two drains.
@@ -36,6 +40,9 @@ pub struct Recorder {
     capacity: Capacity,
     clock: Clock,
     created: u64,
+    attached: AtomicUsize,
+    /// Apart from `threads`, which a drain holds on to, so that no thread waits for a drain.
+    arrivals: Arc<Arrivals>,
     threads: Mutex<Vec<Thread>>,
 }
 
@@ -49,7 +56,8 @@ pub struct Drained {
 }
 
 impl Drained {
-    /// Invocations of `site` that found the buffer full since the drain before.
+    /// Invocations of `site` since the drain before that are not among the records: they found the
+    /// buffer full, or a panic went through them.
     pub fn lost(&self, site: Site) -> u64 {
         self.lost[site as usize]
     }
@@ -63,18 +71,25 @@ impl Recorder {
             capacity,
             created: clock.raw(),
             clock,
+            attached: AtomicUsize::new(0),
+            arrivals: Arc::default(),
             threads: Mutex::default(),
         }
     }
 
-    /// Gives the current thread buffers of this recorder, in place of any it had. Until a thread
-    /// is attached, what happens on it is counted by [`unattached`] and not recorded.
+    /// Has this recorder record the current thread, in place of any that did. Until a thread is
+    /// attached, what happens on it is counted by [`unattached`] and not recorded.
+    ///
+    /// This costs next to nothing, so it may be called on every thread of a runtime, those for
+    /// blocking work included. The buffers are made, and every page of them is written, when the
+    /// first invocation begins on the thread while recording is on: once, before that invocation
+    /// begins to count its time. From then on nothing is allocated. They go in the first
+    /// [`drain`](Self::drain) after the thread's end.
     pub fn attach(&self) {
-        let emptying = ring::attach(self.capacity);
-        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
-        threads.push(Thread {
-            emptying,
-            early: HashMap::new(),
+        ring::attach(Seat {
+            thread: self.attached.fetch_add(1, Ordering::Relaxed),
+            capacity: self.capacity,
+            arrivals: Arc::downgrade(&self.arrivals),
         });
     }
 
@@ -87,24 +102,35 @@ impl Recorder {
     /// ended, and forgets it. Threads may go on recording meanwhile.
     pub fn drain(&self, mut each: impl FnMut(&Record<'_>)) -> Drained {
         let mut drained = Drained::default();
-        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
-        for (number, thread) in threads.iter_mut().enumerate() {
+        let mut threads = lock(&self.threads);
+        threads.extend(
+            mem::take(&mut *lock(&self.arrivals))
+                .into_iter()
+                .map(Thread::new),
+        );
+        threads.retain_mut(|thread| {
+            // Asked before the records are counted, so that a thread which has ended is emptied.
+            let has_ended = thread.emptying.records.is_abandoned();
+            let began = self.clock.raw();
             // Only what is there now, so that a busy thread cannot hold the drain forever.
             for _ in 0..thread.emptying.records.slots() {
                 let Ok(raw) = thread.emptying.records.pop() else {
                     break;
                 };
                 let children = thread.children(&raw, &self.clock);
-                each(&self.record(number, &raw, &children));
+                each(&self.record(thread.emptying.thread, &raw, &children));
                 drained.records += 1;
             }
+            thread.set_aside(began);
             thread.forget_orphans();
             add_and_clear(&mut drained.lost, &thread.emptying.lost);
-        }
+            !has_ended
+        });
         drained
     }
 
     fn record<'a>(&self, thread: usize, raw: &RawRecord, children: &'a [ChildPoll]) -> Record<'a> {
+        let missing = usize::from(raw.spans).saturating_sub(children.len());
         let ns = |ticks| self.clock.delta_as_nanos(0, ticks);
         Record {
             site: raw.site,
@@ -120,7 +146,9 @@ impl Recorder {
                 duration_ns: ns(raw.longest_child_ticks.into()),
             }),
             children,
-            children_lost: raw.spans_lost,
+            children_lost: u16::try_from(missing)
+                .unwrap_or(u16::MAX)
+                .saturating_add(raw.spans_lost),
         }
     }
 }
@@ -129,6 +157,10 @@ impl Recorder {
 /// the last call.
 pub fn unattached(site: Site) -> u64 {
     UNATTACHED[site as usize].swap(0, Ordering::Relaxed)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn add_and_clear(sums: &mut [u64; Site::ALL.len()], counts: &Arc<PerSite>) {
@@ -151,7 +183,15 @@ struct Thread {
 }
 
 impl Thread {
-    /// The spans of `raw`, all of which were stored before it.
+    fn new(emptying: Emptying) -> Self {
+        Thread {
+            emptying,
+            early: HashMap::new(),
+        }
+    }
+
+    /// The spans of `raw`, all of which were stored before it. There are fewer than it counted if
+    /// some were forgotten, or stored in other buffers before this recorder was attached.
     fn children(&mut self, raw: &RawRecord, clock: &Clock) -> Vec<ChildPoll> {
         if raw.spans == 0 {
             return Vec::new();
@@ -159,7 +199,7 @@ impl Thread {
         let key = (raw.site, raw.start);
         let mut own = self.early.remove(&key).unwrap_or_default();
         while own.len() < usize::from(raw.spans) {
-            let Ok(span) = self.emptying.spans.pop() else {
+            let Some(span) = self.span_begun_by(raw.start + raw.ticks) else {
                 break;
             };
             match (span.site, span.invocation) {
@@ -176,7 +216,27 @@ impl Thread {
         own.into_iter().map(poll).collect()
     }
 
-    /// Spans whose record was lost never find it. No more invocations than this nest.
+    fn span_begun_by(&mut self, ticks: u64) -> Option<RawSpan> {
+        let span = self.emptying.spans.peek().ok()?;
+        if span.invocation + span.offset > ticks {
+            return None;
+        }
+        self.emptying.spans.pop().ok()
+    }
+
+    /// Makes room in the ring: what is still there of the time before this drain belongs to
+    /// invocations under way, or to records that were lost, and nothing would ever ask for it. What
+    /// is younger may belong to records that the next drain finds.
+    fn set_aside(&mut self, began: u64) {
+        while let Some(span) = self.span_begun_by(began) {
+            let of = (span.site, span.invocation);
+            self.early.entry(of).or_default().push(span);
+        }
+    }
+
+    /// Spans whose record was lost never find it. No more invocations than this nest. If one that is
+    /// under way is taken for an orphan after all, because it is older than so many of those, its
+    /// record counts what is missing.
     fn forget_orphans(&mut self) {
         const NESTED: usize = 64;
         if self.early.len() > NESTED {

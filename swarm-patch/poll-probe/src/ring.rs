@@ -1,9 +1,9 @@
 //! The buffers of one thread: filled by its invocations, emptied by a [`Recorder`](crate::Recorder).
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError, Weak,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -31,33 +31,72 @@ pub(crate) struct Filling {
 
 /// The emptying side.
 pub(crate) struct Emptying {
+    pub(crate) thread: usize,
     pub(crate) records: Consumer<RawRecord>,
     pub(crate) spans: Consumer<RawSpan>,
     pub(crate) lost: Arc<PerSite>,
 }
 
+/// Where a thread that made its buffers leaves their emptying side.
+pub(crate) type Arrivals = Mutex<Vec<Emptying>>;
+
+/// What a thread needs to make its buffers once there is something to record.
+pub(crate) struct Seat {
+    pub(crate) thread: usize,
+    pub(crate) capacity: Capacity,
+    pub(crate) arrivals: Weak<Arrivals>,
+}
+
 thread_local! {
     static FILLING: RefCell<Option<Filling>> = const { RefCell::new(None) };
+    static SEAT: RefCell<Option<Seat>> = const { RefCell::new(None) };
+    /// Whether there is a seat: all that an invocation has to ask.
+    static IS_SEATED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Invocations on threads that no recorder is attached to.
 pub(crate) static UNATTACHED: PerSite = no_counts();
 
-/// Gives the current thread buffers, in place of any it had.
-pub(crate) fn attach(capacity: Capacity) -> Emptying {
-    let (records, emptying_records) = resident(capacity.records, BLANK_RECORD);
-    let (spans, emptying_spans) = resident(capacity.spans, BLANK_SPAN);
+/// Has the current thread make buffers when it first needs them, in place of any it has.
+pub(crate) fn attach(seat: Seat) {
+    FILLING.with(|slot| slot.take());
+    SEAT.with(|slot| slot.replace(Some(seat)));
+    IS_SEATED.set(true);
+}
+
+/// Makes the buffers of this thread if it has a seat and none yet. To be called before an invocation
+/// reads the clock for the first time, so that the making is part of no record.
+#[inline]
+pub(crate) fn prepare() {
+    if IS_SEATED.get() {
+        make_buffers();
+    }
+}
+
+#[cold]
+fn make_buffers() {
+    IS_SEATED.set(false);
+    let seat = SEAT.try_with(|slot| slot.take()).ok().flatten();
+    let Some(seat) = seat else { return };
+    let Some(arrivals) = seat.arrivals.upgrade() else {
+        return; // The recorder is gone, so nobody is attached to.
+    };
+    let (records, emptying_records) = resident(seat.capacity.records, BLANK_RECORD);
+    let (spans, emptying_spans) = resident(seat.capacity.spans, BLANK_SPAN);
     let lost = Arc::new(no_counts());
     let filling = Filling {
         records,
         spans,
         lost: Arc::clone(&lost),
     };
-    FILLING.with(|slot| *slot.borrow_mut() = Some(filling));
-    Emptying {
-        records: emptying_records,
-        spans: emptying_spans,
-        lost,
+    if FILLING.try_with(|slot| slot.replace(Some(filling))).is_ok() {
+        let mut arrivals = arrivals.lock().unwrap_or_else(PoisonError::into_inner);
+        arrivals.push(Emptying {
+            thread: seat.thread,
+            records: emptying_records,
+            spans: emptying_spans,
+            lost,
+        });
     }
 }
 
@@ -103,6 +142,14 @@ pub(crate) fn store(record: RawRecord) {
     });
     if attached.is_none() {
         count(&UNATTACHED, record.site);
+    }
+}
+
+/// Counts an invocation of `site` as lost, though there may have been room for it.
+#[cold]
+pub(crate) fn lose(site: Site) {
+    if with_filling(|filling| count(&filling.lost, site)).is_none() {
+        count(&UNATTACHED, site);
     }
 }
 

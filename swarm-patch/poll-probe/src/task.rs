@@ -42,7 +42,7 @@ impl Probe {
         Instrumented {
             future,
             probe: *self,
-            resumed: false,
+            is_iterating: false,
         }
     }
 }
@@ -54,7 +54,9 @@ pin_project! {
         #[pin]
         future: F,
         probe: Probe,
-        resumed: bool,
+        // Whether the next poll comes to the loop from within: an iteration was begun and the poll
+        // before did not end with one denied.
+        is_iterating: bool,
     }
 }
 
@@ -64,15 +66,19 @@ impl<F: Future> Future for Instrumented<F> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
         let mut invocation = Invocation::enter(this.probe.site, this.probe.children);
-        // The first poll comes to the loop from above, every later one from within.
-        if std::mem::replace(this.resumed, true) {
+        if *this.is_iterating {
             invocation.resume_iteration();
         }
-        let lent = Lent::new(invocation);
+        let _lent = Lent::new(invocation);
         let polled = this.future.poll(cx);
-        if polled.is_pending() {
-            lent.pending();
-        }
+        with_current(|invocation| {
+            *this.is_iterating = invocation.has_iterated() && !invocation.has_yielded();
+            if polled.is_ready() {
+                invocation.ready();
+            } else if !invocation.has_yielded() {
+                invocation.pending();
+            }
+        });
         polled
     }
 }
@@ -89,14 +95,6 @@ impl Lent {
             outer: CURRENT.replace(Some(invocation)),
         }
     }
-
-    fn pending(&self) {
-        with_current(|invocation| {
-            if !invocation.has_yielded() {
-                invocation.pending();
-            }
-        });
-    }
 }
 
 impl Drop for Lent {
@@ -112,17 +110,14 @@ fn with_current<T>(f: impl FnOnce(&mut Invocation) -> T) -> Option<T> {
     Some(result)
 }
 
-/// Begins an iteration of a loop inside an [`Instrumented`] future. With the budget spent it yields
-/// once to the runtime. Anywhere else it does nothing.
+/// Begins an iteration of a loop inside an [`Instrumented`] future. With the budget spent it waits for
+/// the future's next poll by the runtime. Anywhere else it does nothing.
+///
+/// Several such loops inside one future share its budget, and whichever is polled first is served
+/// first.
 pub async fn iterate() {
-    let mut yielded = false;
     std::future::poll_fn(|cx| {
-        if yielded {
-            return Poll::Ready(());
-        }
-        let iterated = with_current(|invocation| invocation.iterate(cx)).unwrap_or(Poll::Ready(()));
-        yielded = iterated.is_pending();
-        iterated
+        with_current(|invocation| invocation.iterate_unless_yielded(cx)).unwrap_or(Poll::Ready(()))
     })
     .await;
 }

@@ -1,18 +1,30 @@
-//! The hot path allocates nothing. A test of its own, for it replaces the allocator.
+//! The hot path allocates nothing but a thread's buffers, once. A test of its own, for it replaces
+//! the allocator.
 #![allow(unsafe_code, reason = "an allocator that counts")]
 #![allow(clippy::unwrap_used)]
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
     cell::Cell,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     task::{Context, Waker},
+    thread,
 };
 
-use poll_probe::{Capacity, Invocation, Mode, Recorder, Site, Variant};
+use poll_probe::{Budgets, Capacity, Invocation, Mode, Recorder, Site, Variant};
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
+
+/// Bytes that the process has allocated and not given back.
+static IN_USE: AtomicUsize = AtomicUsize::new(0);
+
+/// The variant in force and the bytes in use are the whole process's, so these tests take turns.
+static TURN: Mutex<()> = Mutex::new(());
 
 struct Counting;
 
@@ -20,11 +32,13 @@ struct Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+        IN_USE.fetch_add(layout.size(), Ordering::Relaxed);
         // SAFETY: as the caller promised.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        IN_USE.fetch_sub(layout.size(), Ordering::Relaxed);
         // SAFETY: as the caller promised.
         unsafe { System.dealloc(pointer, layout) }
     }
@@ -37,8 +51,21 @@ fn allocations() -> u64 {
     ALLOCATIONS.with(Cell::get)
 }
 
+fn invocation(cx: &mut Context<'_>) {
+    let mut probe = Invocation::enter(Site::Connection, &["a", "b"]);
+    for _ in 0..3 {
+        if probe.iterate(cx).is_pending() {
+            break;
+        }
+        probe.child(0);
+        probe.child(1);
+        probe.own();
+    }
+}
+
 #[test]
 fn an_invocation_allocates_nothing_whatever_is_recorded_and_even_with_full_buffers() {
+    let _alone = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let cx = &mut Context::from_waker(Waker::noop());
     let recorder = Recorder::new(Capacity {
         records: 100,
@@ -46,7 +73,7 @@ fn an_invocation_allocates_nothing_whatever_is_recorded_and_even_with_full_buffe
     });
     for attached in [false, true] {
         if attached {
-            recorder.attach();
+            attach_and_make_buffers(&recorder, cx);
         }
         for mode in [Mode::Off, Mode::Minimal, Mode::Children] {
             for budgets in [
@@ -63,15 +90,7 @@ fn an_invocation_allocates_nothing_whatever_is_recorded_and_even_with_full_buffe
                 .install();
                 let before = allocations();
                 for _ in 0..1_000 {
-                    let mut probe = Invocation::enter(Site::Connection, &["a", "b"]);
-                    for _ in 0..3 {
-                        if probe.iterate(cx).is_pending() {
-                            break;
-                        }
-                        probe.child(0);
-                        probe.child(1);
-                        probe.own();
-                    }
+                    invocation(cx);
                 }
                 assert_eq!(
                     allocations() - before,
@@ -81,5 +100,61 @@ fn an_invocation_allocates_nothing_whatever_is_recorded_and_even_with_full_buffe
             }
         }
     }
-    assert!(allocations() > 0, "the counter counts");
+}
+
+/// The one exception: the first recorded invocation of a thread. Not attaching, and none that is not
+/// recorded, be it bounded or not.
+fn attach_and_make_buffers(recorder: &Recorder, cx: &mut Context<'_>) {
+    let bounded = "connection=1s".parse().unwrap();
+    for budgets in [Budgets::NONE, bounded] {
+        let off = Variant {
+            budgets,
+            mode: Mode::Off,
+        };
+        off.install();
+        let before = allocations();
+        recorder.attach();
+        for _ in 0..1_000 {
+            invocation(cx);
+        }
+        assert_eq!(allocations() - before, 0, "{off:?}");
+    }
+    let recording = Variant {
+        budgets: Budgets::NONE,
+        mode: Mode::Minimal,
+    };
+    recording.install();
+    let before = allocations();
+    invocation(cx);
+    assert!(allocations() - before > 0, "the counter counts");
+}
+
+#[test]
+fn the_buffers_of_threads_that_ended_go_in_the_next_drain() {
+    const THREADS: usize = 10;
+    let _alone = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let recorder = Arc::new(Recorder::new(Capacity {
+        records: 1 << 14,
+        spans: 1 << 14,
+    }));
+    let recording = Variant {
+        budgets: Budgets::NONE,
+        mode: Mode::Minimal,
+    };
+    recording.install();
+    let before = IN_USE.load(Ordering::Relaxed);
+    for _ in 0..THREADS {
+        let recorder = Arc::clone(&recorder);
+        let polling = thread::spawn(move || {
+            recorder.attach();
+            invocation(&mut Context::from_waker(Waker::noop()));
+        });
+        polling.join().unwrap();
+    }
+    let a_buffer = 32 << 14;
+    let held = IN_USE.load(Ordering::Relaxed) - before;
+    assert!(held > THREADS * a_buffer, "{held} bytes");
+    assert_eq!(recorder.drain(|_| {}).records, THREADS as u64);
+    let held = IN_USE.load(Ordering::Relaxed).saturating_sub(before);
+    assert!(held < a_buffer, "{held} bytes");
 }

@@ -71,8 +71,9 @@ pub(crate) fn replace(source: &CrateSource, file: &str, from: &str, to: &str) {
     fs::write(source.dir.join(file), text.replacen(from, to, 1)).expect("the copy can be written");
 }
 
-/// Has the compiler check crates, with the versions of dependencies that `lock` names.
-pub(crate) fn cargo_check(dir: &Path, lock: &Path, crates: &[CrateSource], more: &str) {
+/// Has the compiler check crates, with the versions of dependencies that `lock` names. Returns what it
+/// says besides.
+pub(crate) fn cargo_check(dir: &Path, lock: &Path, crates: &[CrateSource], more: &str) -> String {
     let dependencies: String = crates
         .iter()
         .enumerate()
@@ -105,11 +106,9 @@ pub(crate) fn cargo_check(dir: &Path, lock: &Path, crates: &[CrateSource], more:
         )
         .output()
         .expect("cargo runs, since it runs this");
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    said
 }
 
 /// Has `git apply` say whether `diff` applies in `dir`, or apply it.

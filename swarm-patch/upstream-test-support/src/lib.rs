@@ -4,6 +4,7 @@
 //! and adds ranges to it. This is a crate of the same use, to be renamed to `quickcheck` by those who
 //! depend on it.
 
+mod env;
 mod ranges;
 mod suite;
 

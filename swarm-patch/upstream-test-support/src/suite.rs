@@ -9,6 +9,8 @@ use std::{
 
 use poll_probe::{Budget, Budgets, Invocation, Limit, Site};
 
+use crate::env::POLL_BUDGET;
+
 /// A test that counts what one poll does, so that a budget changes its result by design.
 #[derive(Clone, Copy, Debug)]
 pub struct Excluded {
@@ -26,13 +28,9 @@ const BUDGETS: [&str; 4] = [
     "connection=8,muxer=8,task=8",
 ];
 
-const POLL_BUDGET: &str = "POLL_BUDGET";
-
 /// Runs every test of the binary that this is called from again, in a process of its own for each
-/// budget, and panics unless all pass but those `excluded`.
-///
-/// The binary must run the budgets of the environment variable `POLL_BUDGET`, which it does if
-/// `poll-probe` is built with its feature `env`.
+/// budget, and panics unless all pass but those `excluded`, which have to fail under the smallest
+/// one: they are the proof that upstream's own code is bounded.
 pub fn passes_under_budgets(excluded: &[Excluded]) {
     if let Ok(budgets) = env::var(POLL_BUDGET) {
         return assert_in_force(&budgets); // This is one of the processes started below.
@@ -65,6 +63,7 @@ pub fn passes_under_budgets(excluded: &[Excluded]) {
         println!("{budgets}: {passed} passed");
     }
     for exclusion in excluded {
+        assert_fails(exclusion, BUDGETS[0]);
         println!(
             "skipped under budgets: {}, which {}",
             exclusion.test, exclusion.reason
@@ -72,7 +71,21 @@ pub fn passes_under_budgets(excluded: &[Excluded]) {
     }
 }
 
-/// An exclusion could hide that nothing was bounded at all.
+/// A test that passes under the smallest budget needs no exclusion, or nothing was bounded.
+fn assert_fails(exclusion: &Excluded, budgets: &str) {
+    let mut command = this_binary();
+    command.env(POLL_BUDGET, budgets).env("RUST_BACKTRACE", "0");
+    let output = run(command.arg(exclusion.test));
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        text.contains("test result: FAILED. 0 passed; 1 failed"),
+        "{} is excluded because it fails under {budgets}, but: {}\n{text}",
+        exclusion.test,
+        output.status
+    );
+}
+
+/// Every process of this binary has the budgets that its environment names.
 fn assert_in_force(budgets: &str) {
     let budgets: Budgets = budgets.parse().expect("the budgets are among those above");
     let cx = &mut Context::from_waker(Waker::noop());

@@ -1,13 +1,14 @@
-//! Budgets from the environment, for a program that is not to be changed.
+//! Budgets from the environment, for upstream's tests, which are not to be changed. Here and not in
+//! poll-probe, so that no program but a test binary heeds the variable.
 #![allow(
     unsafe_code,
     reason = "code before `main`; it reads one variable and installs one variant"
 )]
 
-use crate::{Budgets, Mode, Variant};
+use poll_probe::{Budgets, Mode, Variant};
 
 /// The variable read.
-const POLL_BUDGET: &str = "POLL_BUDGET";
+pub(crate) const POLL_BUDGET: &str = "POLL_BUDGET";
 
 #[ctor::ctor(unsafe)]
 fn install() {

@@ -1,0 +1,132 @@
+//! What the tests of the probe have in common.
+#![allow(dead_code, reason = "each test uses some of it")]
+
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::{Context, Poll, Wake},
+    time::{Duration, Instant},
+};
+
+use poll_probe::{
+    Capacity, ChildPoll, Invocation, LongestChild, Mode, Outcome, Record, Recorder, Site, Variant,
+    VariantId,
+};
+
+/// The variant in force is the whole process's, so these tests take turns.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(crate) fn install(budgets: &str, mode: Mode) -> VariantId {
+    Variant {
+        budgets: budgets.parse().unwrap(),
+        mode,
+    }
+    .install()
+}
+
+pub(crate) fn attached(capacity: Capacity) -> Recorder {
+    let recorder = Recorder::new(capacity);
+    recorder.attach();
+    recorder
+}
+
+pub(crate) const SMALL: Capacity = Capacity {
+    records: 64,
+    spans: 256,
+};
+
+/// A record that can be kept.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    pub(crate) site: Site,
+    pub(crate) variant: VariantId,
+    pub(crate) start_ns: u64,
+    pub(crate) duration_ns: u64,
+    pub(crate) iterations: u32,
+    pub(crate) longest_iteration_ns: u64,
+    pub(crate) outcome: Outcome,
+    pub(crate) thread: usize,
+    pub(crate) longest_child: Option<LongestChild>,
+    pub(crate) polls: Vec<ChildPoll>,
+    pub(crate) children_lost: u16,
+}
+
+impl Kept {
+    /// Every poll of a child, with its iteration.
+    pub(crate) fn children(&self) -> Vec<(&'static str, u32)> {
+        let poll = |poll: &ChildPoll| (poll.child, poll.iteration);
+        self.polls.iter().map(poll).collect()
+    }
+
+    /// How long the polls of children took, in one iteration.
+    pub(crate) fn children_ns(&self, iteration: u32) -> u64 {
+        let of_it = self.polls.iter().filter(|poll| poll.iteration == iteration);
+        of_it.map(|poll| poll.duration_ns).sum()
+    }
+}
+
+pub(crate) fn drain(recorder: &Recorder) -> Vec<Kept> {
+    let mut kept = Vec::new();
+    recorder.drain(|record: &Record<'_>| {
+        kept.push(Kept {
+            site: record.site,
+            variant: record.variant,
+            start_ns: record.start_ns,
+            duration_ns: record.duration_ns,
+            iterations: record.iterations,
+            longest_iteration_ns: record.longest_iteration_ns,
+            outcome: record.outcome,
+            thread: record.thread,
+            longest_child: record.longest_child,
+            polls: record.children.to_vec(),
+            children_lost: record.children_lost,
+        });
+    });
+    kept
+}
+
+pub(crate) fn only(mut kept: Vec<Kept>) -> Kept {
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    kept.remove(0)
+}
+
+#[derive(Default)]
+pub(crate) struct CountingWaker(pub(crate) AtomicUsize);
+
+impl Wake for CountingWaker {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A poll function that would like to go round `wanted` times.
+pub(crate) fn poll_site(site: Site, wanted: u32, cx: &mut Context<'_>) -> Poll<u32> {
+    let mut probe = Invocation::enter(site, &["first", "second"]);
+    let mut done = 0;
+    loop {
+        if probe.iterate(cx).is_pending() {
+            return Poll::Pending;
+        }
+        probe.child(0);
+        done += 1;
+        probe.child(1);
+        if done < wanted {
+            probe.own();
+            continue;
+        }
+        probe.own();
+        return Poll::Ready(done);
+    }
+}
+
+pub(crate) fn spin(time: Duration) {
+    let start = Instant::now();
+    while start.elapsed() < time {
+        std::hint::spin_loop();
+    }
+}

@@ -1,0 +1,178 @@
+//! In the grafted crates the marks mark and the budgets bound: what is recorded of connections over
+//! TCP with noise and yamux, by site.
+#![allow(clippy::unwrap_used)]
+
+mod swarm;
+
+use std::collections::HashMap;
+
+use futures::StreamExt;
+use libp2p::{PeerId, request_response as rr, swarm::SwarmEvent};
+use poll_probe::{Capacity, ChildPoll, Mode, Outcome, Record, Recorder, Site, Variant};
+use swarm::{Node, listen, node};
+use tokio::runtime;
+
+const RESPONSES: usize = 100;
+const OUTSTANDING: usize = 4;
+
+/// What was seen at a site.
+#[derive(Debug, Default)]
+struct Seen {
+    outcomes: HashMap<Outcome, u64>,
+    most_iterations: u32,
+    /// Pairs of children in one iteration with time of the function's own between them.
+    gaps: u64,
+    children: HashMap<&'static str, u64>,
+}
+
+impl Seen {
+    fn add(&mut self, record: &Record<'_>) {
+        *self.outcomes.entry(record.outcome).or_default() += 1;
+        self.most_iterations = self.most_iterations.max(record.iterations);
+        for poll in record.children {
+            *self.children.entry(poll.child).or_default() += 1;
+        }
+        let gaps = record
+            .children
+            .windows(2)
+            .filter(|pair| is_gap(&pair[0], &pair[1]));
+        self.gaps += gaps.count() as u64;
+    }
+
+    fn with(&self, outcome: Outcome) -> u64 {
+        self.outcomes.get(&outcome).copied().unwrap_or(0)
+    }
+}
+
+/// Without a mark between them, a child ends where the next begins, give or take the rounding.
+fn is_gap(before: &ChildPoll, after: &ChildPoll) -> bool {
+    before.iteration == after.iteration
+        && after.offset_ns > before.offset_ns + before.duration_ns + 2
+}
+
+/// A node that asks, and the one that it asks, which runs on its own in the runtime around.
+async fn connected() -> (Node, PeerId) {
+    let (mut asked, mut asking) = (node(swarm::spawn), node(swarm::spawn));
+    let peer = *asked.local_peer_id();
+    asking.dial(listen(&mut asked).await).unwrap();
+    tokio::spawn(async move {
+        loop {
+            let event = asked.select_next_some().await;
+            if let SwarmEvent::Behaviour(rr::Event::Message {
+                message:
+                    rr::Message::Request {
+                        request, channel, ..
+                    },
+                ..
+            }) = event
+            {
+                let _ = asked.behaviour_mut().send_response(channel, request);
+            }
+        }
+    });
+    while asking.connected_peers().next().is_none() {
+        asking.select_next_some().await;
+    }
+    (asking, peer)
+}
+
+async fn exchange(asking: &mut Node, peer: &PeerId) {
+    let ask = |asking: &mut Node| asking.behaviour_mut().send_request(peer, vec![1; 100_000]);
+    for _ in 0..OUTSTANDING {
+        ask(asking);
+    }
+    let mut answered = 0;
+    while answered < RESPONSES {
+        if let SwarmEvent::Behaviour(rr::Event::Message {
+            message: rr::Message::Response { .. },
+            ..
+        }) = asking.select_next_some().await
+        {
+            answered += 1;
+            ask(asking);
+        }
+    }
+}
+
+/// What is recorded while there is traffic under the budgets, and is wholly of them.
+fn observe(budgets: &str) -> HashMap<Site, Seen> {
+    let recorder = Recorder::new(Capacity::default());
+    recorder.attach();
+    let variant = Variant {
+        budgets: budgets.parse().unwrap(),
+        mode: Mode::Children,
+    }
+    .install();
+    let runtime = runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let (mut asking, peer) = connected().await;
+        exchange(&mut asking, &peer).await;
+    });
+    let mut seen: HashMap<Site, Seen> = HashMap::new();
+    let drained = recorder.drain(|record| {
+        assert_eq!((record.variant, record.children_lost), (variant, 0));
+        seen.entry(record.site).or_default().add(record);
+    });
+    assert!(Site::ALL.iter().all(|site| drained.lost(*site) == 0));
+    seen
+}
+
+/// One test, since the variant in force is the whole process's.
+#[test]
+fn every_site_is_marked_and_bounded_by_its_own_budget() {
+    let seen = observe("none");
+    for site in Site::ALL {
+        let seen = &seen[&site];
+        assert_eq!(seen.with(Outcome::Yielded), 0, "{site}: {seen:?}");
+        assert!(seen.with(Outcome::Pending) > 0, "{site}: {seen:?}");
+        assert!(!seen.children.is_empty(), "{site}: {seen:?}");
+        assert!(seen.most_iterations > 1, "{site}: {seen:?}");
+    }
+    for site in [Site::Connection, Site::Muxer] {
+        assert!(seen[&site].gaps > 0, "{site}: {:?}", seen[&site]);
+    }
+    for (site, children) in [
+        (
+            Site::Connection,
+            &[
+                "handler.poll",
+                "muxing.poll_unpin",
+                "muxing.poll_inbound_unpin",
+            ][..],
+        ),
+        (
+            Site::Muxer,
+            &[
+                "self.socket.poll_next_unpin",
+                "self.stream_receivers.poll_next_unpin",
+            ],
+        ),
+        (Site::Swarm, &["this.behaviour.poll", "this.pool.poll"]),
+        (Site::Task, &["Pin::new(&mut connection).poll"]),
+    ] {
+        for child in children {
+            let seen = &seen[&site];
+            assert!(
+                seen.children.contains_key(child),
+                "{site}: {child}: {seen:?}"
+            );
+        }
+    }
+    for bounded in Site::BUDGETED {
+        for wake in ["immediate", "deferred"] {
+            let budgets = format!("{bounded}=1/{wake}");
+            for (site, seen) in observe(&budgets) {
+                let yielded = seen.with(Outcome::Yielded);
+                if site == bounded {
+                    assert!(seen.most_iterations == 1, "{budgets}: {seen:?}");
+                    assert!(yielded > 0, "{budgets}: {seen:?}");
+                } else {
+                    assert_eq!(yielded, 0, "{budgets}, {site}: {seen:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Every inserted line of the releases that this workspace is made of, against the list of them that
+//! was looked over. After a deliberate change, `BLESS=1 cargo test -p swarm-patch --test
+//! inserted_lines` writes the list anew, to be looked over.
+
+mod scratch;
+
+use std::{fs, path::Path};
+
+use scratch::pristine_sources;
+use swarm_patch::{graft::graft, insertion::Purpose};
+
+#[test]
+fn the_inserted_lines_are_those_that_were_looked_over() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/inserted_lines.txt");
+    let lines = inserted_lines();
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&path, &lines).expect("the list can be written");
+    }
+    let expected = fs::read_to_string(&path).expect("the list is there");
+    assert!(lines == expected, "not as in {}:\n{lines}", path.display());
+}
+
+/// Where each goes, by the number of upstream's line after it, and what it says.
+fn inserted_lines() -> String {
+    let mut lines = String::new();
+    for source in pristine_sources() {
+        for file in graft(&source).expect("it is as expected") {
+            for (spec, insertions) in &file.sites {
+                let (id, name) = (source.id(), spec.name());
+                lines += &format!("{id}, {}, {}: {name}\n", file.file, spec.function_path());
+                for insertion in insertions {
+                    let mark = match &insertion.purpose {
+                        Purpose::Child(child) => format!("child {child}"),
+                        other => other.word().to_owned(),
+                    };
+                    lines += &format!("{:5}  {mark}: {}\n", insertion.before, insertion.text);
+                }
+            }
+        }
+    }
+    lines
+}
