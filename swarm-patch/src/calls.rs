@@ -43,7 +43,6 @@ impl<'a> Search<'a> {
         let mut calls = Calls {
             search: self,
             found: Vec::new(),
-            inner_loops: 0,
             refused: None,
         };
         visit(&mut calls);
@@ -77,31 +76,14 @@ impl<'a> Search<'a> {
 struct Calls<'a> {
     search: Search<'a>,
     found: Vec<Call>,
-    inner_loops: usize,
     refused: Option<Refused>,
 }
 
 impl Calls<'_> {
-    fn push(&mut self, child: String, contexts: Vec<usize>, line: usize) {
-        if self.inner_loops > 0 {
-            self.refuse(
-                "no poll in a loop within the loop",
-                format!("{child} in line {line}"),
-            );
-        }
-        self.found.push(Call { child, contexts });
-    }
-
     fn refuse(&mut self, looked_for: &str, found: String) {
         let place = self.search.place;
         self.refused
             .get_or_insert_with(|| place.refused(looked_for, found));
-    }
-
-    fn in_inner_loop(&mut self, visit: impl FnOnce(&mut Self)) {
-        self.inner_loops += 1;
-        visit(self);
-        self.inner_loops -= 1;
     }
 }
 
@@ -110,7 +92,7 @@ impl<'ast> Visit<'ast> for Calls<'_> {
         let contexts = self.search.contexts(&call.args);
         if !contexts.is_empty() {
             let child = format!("{}.{}", self.search.text(&call.receiver), call.method);
-            self.push(child, contexts, call.method.span().start().line);
+            self.found.push(Call { child, contexts });
         }
         visit::visit_expr_method_call(self, call);
     }
@@ -131,7 +113,7 @@ impl<'ast> Visit<'ast> for Calls<'_> {
                 }
                 _ => function,
             };
-            self.push(child, contexts, call.span().start().line);
+            self.found.push(Call { child, contexts });
         }
         visit::visit_expr_call(self, call);
     }
@@ -147,20 +129,6 @@ impl<'ast> Visit<'ast> for Calls<'_> {
             let found = format!("{}! in line {line}", self.search.text(&invocation.path));
             self.refuse("no macro that is handed the context", found);
         }
-    }
-
-    // One mark would stand for many polls, or the time between them be a child's.
-    fn visit_expr_loop(&mut self, inner: &'ast syn::ExprLoop) {
-        self.in_inner_loop(|calls| visit::visit_expr_loop(calls, inner));
-    }
-
-    fn visit_expr_while(&mut self, inner: &'ast syn::ExprWhile) {
-        self.in_inner_loop(|calls| visit::visit_expr_while(calls, inner));
-    }
-
-    fn visit_expr_for_loop(&mut self, inner: &'ast syn::ExprForLoop) {
-        self.visit_expr(&inner.expr);
-        self.in_inner_loop(|calls| calls.visit_block(&inner.body));
     }
 
     // What these hold runs later, or never.

@@ -163,6 +163,7 @@ impl Marks<'_> {
                 self.refuse_calls(expr, "no poll in a loop within the loop")?;
                 Ok(false)
             }
+            // One mark would stand for many polls, or the time between them be a child's.
             Expr::Loop(_) | Expr::ForLoop(_) => {
                 self.refuse_calls(expr, "no poll in a loop within the loop")?;
                 Ok(false)
