@@ -190,7 +190,7 @@ impl Running<'_> {
     ) -> Result<()> {
         const LOOK_AROUND: Duration = Duration::from_millis(200);
         /// Beyond what is planned: connecting, and a machine that is busy with something else.
-        const PATIENCE: Duration = Duration::from_secs(60);
+        const PATIENCE: Duration = Duration::from_secs(120);
         let plan = self.task.config.plan;
         let planned = Duration::from_millis(plan.warm_up_ms + plan.max_ms)
             + plan.pass(self.task.config.variants.len() + 1);
@@ -213,18 +213,18 @@ impl Running<'_> {
                 }
                 Ok(Told::Over(_)) => bail!("central told what only a cell tells"),
                 Err(RecvTimeoutError::Disconnected) => return central.end(),
-                Err(RecvTimeoutError::Timeout) => {
-                    lab.check()?;
-                    if stop.try_recv().is_ok() {
-                        central.stop()?;
-                    }
-                    if Instant::now() > deadline {
-                        bail!(
-                            "central did not end within {:.0} s",
-                            (planned + PATIENCE).as_secs_f64()
-                        );
-                    }
-                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if self.measured.is_some() {
+                continue; // The nodes are about to end, and the delay line with them.
+            }
+            lab.check()?;
+            if stop.try_recv().is_ok() {
+                central.stop()?;
+            }
+            if Instant::now() > deadline {
+                let limit = planned + PATIENCE;
+                bail!("central did not end within {:.0} s", limit.as_secs_f64());
             }
         }
     }

@@ -46,6 +46,13 @@ pub(crate) enum Workload {
     Idle,
 }
 
+impl Workload {
+    /// Whether a peer that answers nothing is at fault.
+    pub(crate) fn has_answers(self) -> bool {
+        matches!(self, Workload::RequestResponse | Workload::Stream)
+    }
+}
+
 /// What encrypts a TCP connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
@@ -93,11 +100,24 @@ pub(crate) struct RuntimeConfig {
     pub(crate) global_queue_interval: Option<u32>,
 }
 
+/// What a variant is there for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Role {
+    /// The others are compared with it.
+    Baseline,
+    /// The baseline again: what differs between the two is chance.
+    Twin,
+    /// It is compared with the baseline.
+    Candidate,
+}
+
 /// A set of budgets under comparison.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct VariantConfig {
     /// The budgets' text, with a mark for the twin of the baseline.
     pub(crate) label: String,
+    pub(crate) role: Role,
     #[serde(with = "as_text")]
     pub(crate) budgets: Budgets,
 }
@@ -109,8 +129,6 @@ pub(crate) struct Plan {
     /// Thrown away after each change of variant.
     pub(crate) settle_ms: u64,
     pub(crate) slice_ms: u64,
-    /// Slices of the baseline with every child recorded, after the comparison.
-    pub(crate) children_slices: u32,
     pub(crate) max_ms: u64,
     pub(crate) precision: Precision,
 }
@@ -133,8 +151,8 @@ pub(crate) struct LabConfig {
 }
 
 impl Plan {
-    /// Long enough to see several round trips, and a settling part that leaves no request behind
-    /// that was sent under another variant.
+    /// Long enough to see several round trips, and a settling part after which polls are those of
+    /// the new variant. Requests may last longer than that; a slice counts those that began before.
     pub(crate) fn for_rtt(rtt: Rtt, slice_ms: Option<u64>) -> Plan {
         const SETTLE_MS: u64 = 50;
         const SLICE_MS: u64 = 250;
@@ -144,7 +162,6 @@ impl Plan {
             warm_up_ms: WARM_UP_MS + 4 * rtt_ms,
             settle_ms: SETTLE_MS + rtt_ms,
             slice_ms: slice_ms.unwrap_or(SLICE_MS).max(5 * rtt_ms),
-            children_slices: 1,
             max_ms: 0,
             precision: Precision {
                 percentage_points: 1.0,
@@ -153,9 +170,9 @@ impl Plan {
         }
     }
 
-    /// One slice of each of so many variants.
-    pub(crate) fn pass(&self, variants: usize) -> Duration {
-        Duration::from_millis((self.settle_ms + self.slice_ms) * variants as u64)
+    /// So many slices.
+    pub(crate) fn pass(&self, slices: usize) -> Duration {
+        Duration::from_millis((self.settle_ms + self.slice_ms) * slices as u64)
     }
 }
 

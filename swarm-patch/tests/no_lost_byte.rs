@@ -99,6 +99,8 @@ impl Side {
         let mut other_has_all = other_has_all;
         loop {
             tokio::select! {
+                // First, for the other side may close the connection as soon as it has said so.
+                biased;
                 _ = &mut other_has_all => break,
                 event = self.node.select_next_some() => self.handle(event),
             }

@@ -4,7 +4,7 @@ use anyhow::anyhow;
 use poll_probe::Budgets;
 
 use crate::{
-    config::VariantConfig,
+    config::{Role, VariantConfig},
     failure::{Failure, bad_input},
 };
 
@@ -39,8 +39,14 @@ pub(crate) fn variants(
     refuse_twice("--budget", &budgets)?;
     let mut variants: Vec<VariantConfig> = budgets
         .iter()
-        .map(|budgets| VariantConfig {
+        .enumerate()
+        .map(|(at, budgets)| VariantConfig {
             label: budgets.to_string(),
+            role: if at == 0 {
+                Role::Baseline
+            } else {
+                Role::Candidate
+            },
             budgets: *budgets,
         })
         .collect();
@@ -50,6 +56,7 @@ pub(crate) fn variants(
             1,
             VariantConfig {
                 label: format!("{} (A/A)", baseline.label),
+                role: Role::Twin,
                 ..baseline
             },
         );

@@ -20,7 +20,7 @@ use crate::{
     config::{self, Load, NodeConfig, RuntimeConfig},
     observe::{
         cotenant,
-        process::{Subject, this_thread},
+        process::{self, Subject, this_thread},
         requests::RequestLog,
         slice::Observers,
     },
@@ -119,6 +119,15 @@ fn drive<W: Workload, T: Send + 'static>(
         };
         let mut swarm = swarm::build(config.node, &key, W::behaviour(&key)?, spawn)?;
         let peers = swarm::connect(&mut swarm, &config.peers).await?;
+        let workers = workers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        // Libraries have threads too, for timers above all. Left on central's core they would be what
+        // its worker is interrupted by.
+        let (_, helpers) = process::other_threads(&workers)?;
+        process::move_threads(&helpers, &config.service_cores)
+            .context("a library's thread cannot leave central's core")?;
         let (log, requests) = RequestLog::new(Arc::clone(&recorder));
         let cotenants = cotenant::start(&recorder, &config.service_cores, config.seed)?;
         let observed = Observed {
@@ -129,10 +138,7 @@ fn drive<W: Workload, T: Send + 'static>(
             },
             tasks,
             runtime: handle,
-            workers: workers
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .clone(),
+            workers,
         };
         let measured = measure_aside(observed, config.service_cores, measure)?;
         tokio::select! {

@@ -3,10 +3,7 @@
 
 use std::{
     io,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, mpsc},
     thread,
     time::Duration,
 };
@@ -14,6 +11,7 @@ use std::{
 use lab::Cores;
 use poll_probe::Recorder;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
+use rtrb::{Consumer, Producer, RingBuffer};
 use tokio::{
     sync::Notify,
     time::{Instant, sleep_until},
@@ -24,7 +22,8 @@ use super::log::{Log, LogReader, log};
 /// How late a co-tenant ran.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delay {
-    pub(crate) at_ns: u64,
+    /// When it should have.
+    pub(crate) since_ns: u64,
     pub(crate) delay_ns: u64,
 }
 
@@ -44,67 +43,67 @@ const CAPACITY: usize = 1 << 14;
 pub(crate) fn start(clock: &Arc<Recorder>, cores: &Cores, seed: u64) -> io::Result<Cotenants> {
     let (wakes, wake) = log(CAPACITY);
     let (timers, timer) = log(CAPACITY);
-    let bell = Arc::new(Bell::default());
-    tokio::spawn(answer(Arc::clone(&bell), Arc::clone(clock), wakes));
+    let (ringing, rung) = RingBuffer::new(CAPACITY);
+    let bell = Arc::new(Notify::new());
+    tokio::spawn(answer(Arc::clone(&bell), rung, Arc::clone(clock), wakes));
     tokio::spawn(wait(Arc::clone(clock), timers, seed));
     let (clock, cores) = (Arc::clone(clock), cores.clone());
+    let (moved, has_moved) = mpsc::channel();
     thread::Builder::new()
         .name("bell".to_owned())
         .spawn(move || {
             // Off central's core, where it would wait for what it is to disturb.
-            if let Err(error) = super::process::move_to(&cores) {
-                eprintln!("warning: the waking thread stays on central's core: {error}");
-            }
-            bell.ring(&clock, seed);
+            let _ = moved.send(super::process::move_to(&cores));
+            ring(&bell, ringing, &clock, seed);
         })?;
+    has_moved.recv().map_err(io::Error::other)??;
     Ok(Cotenants { wake, timer })
 }
 
-#[derive(Default)]
-struct Bell {
-    /// When it was rung; 0 if that was answered.
-    rung_ns: AtomicU64,
-    notify: Notify,
-}
-
-impl Bell {
-    /// Rings at random, so as not to keep step with anything, and not before the last was answered.
-    fn ring(&self, clock: &Recorder, seed: u64) {
-        let mut rng = StdRng::seed_from_u64(seed);
-        loop {
-            thread::sleep(Duration::from_micros(rng.random_range(300..1300)));
-            if self.rung_ns.load(Ordering::Acquire) == 0 {
-                self.rung_ns.store(clock.now_ns(), Ordering::Release);
-                self.notify.notify_one();
-            }
-        }
-    }
-}
-
-async fn answer(bell: Arc<Bell>, clock: Arc<Recorder>, mut log: Log<Delay>) {
+/// Rings at random, so as not to keep step with anything, and whether or not it was answered: who
+/// waits for an answer rings less often just when answers are late.
+fn ring(bell: &Notify, mut ringing: Producer<u64>, clock: &Recorder, seed: u64) {
+    let mut rng = StdRng::seed_from_u64(seed);
     loop {
-        bell.notify.notified().await;
-        let rung_ns = bell.rung_ns.swap(0, Ordering::AcqRel);
-        if rung_ns != 0 {
-            log.note(delay(&clock, rung_ns));
+        thread::sleep(Duration::from_micros(rng.random_range(500..1500)));
+        // With so many unanswered that there is no room, one more tells nothing new.
+        if ringing.push(clock.now_ns()).is_ok() {
+            bell.notify_one();
         }
     }
 }
 
+/// Every ring has a delay, also when several are answered at once.
+async fn answer(
+    bell: Arc<Notify>,
+    mut rung: Consumer<u64>,
+    clock: Arc<Recorder>,
+    mut log: Log<Delay>,
+) {
+    loop {
+        bell.notified().await;
+        while let Ok(since_ns) = rung.pop() {
+            log.note(delay(&clock, since_ns));
+        }
+    }
+}
+
+/// The deadlines are set without regard to when the ones before were met.
 async fn wait(clock: Arc<Recorder>, mut log: Log<Delay>, seed: u64) {
     let mut rng = StdRng::seed_from_u64(seed ^ 1);
+    let (origin, origin_ns) = (Instant::now(), clock.now_ns());
+    let mut due = Duration::ZERO;
     loop {
-        let wait = Duration::from_micros(rng.random_range(1000..3000));
-        let due_ns = clock.now_ns() + wait.as_nanos() as u64;
-        sleep_until(Instant::now() + wait).await;
-        log.note(delay(&clock, due_ns));
+        due += Duration::from_micros(rng.random_range(1000..3000));
+        sleep_until(origin + due).await;
+        let due_ns = u64::try_from(due.as_nanos()).unwrap_or(u64::MAX);
+        log.note(delay(&clock, origin_ns + due_ns));
     }
 }
 
 fn delay(clock: &Recorder, since_ns: u64) -> Delay {
-    let at_ns = clock.now_ns();
     Delay {
-        at_ns,
-        delay_ns: at_ns.saturating_sub(since_ns),
+        since_ns,
+        delay_ns: clock.now_ns().saturating_sub(since_ns),
     }
 }

@@ -25,6 +25,49 @@ pub(crate) fn move_to(cores: &Cores) -> io::Result<()> {
     Ok(sched_setaffinity(Pid::from_raw(0), &set)?)
 }
 
+/// The threads of this process that are not among `workers`: libraries start some of their own.
+/// First those that measure, by the names that this crate gave them.
+pub(crate) fn other_threads(workers: &[Subject]) -> io::Result<(Vec<Subject>, Vec<Subject>)> {
+    const OURS: [&str; 2] = ["measure", "bell"];
+    let mut measuring = Vec::new();
+    let mut helping = Vec::new();
+    for entry in fs::read_dir("/proc/self/task")? {
+        let entry = entry?;
+        let Some(id) = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok())
+        else {
+            continue;
+        };
+        let name = fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
+        let thread = Subject::Thread(id);
+        if OURS.contains(&name.trim()) {
+            measuring.push(thread);
+        } else if !workers.contains(&thread) {
+            helping.push(thread);
+        }
+    }
+    Ok((measuring, helping))
+}
+
+/// Moves other threads of this process. One that has ended meanwhile needs no moving.
+pub(crate) fn move_threads(threads: &[Subject], cores: &Cores) -> io::Result<()> {
+    let mut set = CpuSet::new();
+    for core in cores.iter() {
+        set.set(core)?;
+    }
+    for thread in threads {
+        if let Subject::Thread(id) = thread {
+            match sched_setaffinity(Pid::from_raw(*id), &set) {
+                Ok(()) | Err(nix::errno::Errno::ESRCH) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+    }
+    Ok(())
+}
+
 /// The calling thread.
 pub(crate) fn this_thread() -> Subject {
     Subject::Thread(gettid().as_raw())
@@ -37,6 +80,10 @@ pub(crate) struct Usage {
     pub(crate) system_ms: Option<f64>,
     pub(crate) voluntary_switches: Option<u64>,
     pub(crate) involuntary_switches: Option<u64>,
+    /// Of threads only, and exact where the times above come in ticks.
+    pub(crate) cpu_ns: Option<u64>,
+    /// Ready to run, and waiting for the core. Of threads only.
+    pub(crate) runqueue_ns: Option<u64>,
 }
 
 impl Subject {
@@ -52,7 +99,19 @@ impl Subject {
         let stat = fs::read_to_string(format!("{folder}/stat")).unwrap_or_default();
         let status = fs::read_to_string(format!("{folder}/status")).unwrap_or_default();
         let (user_ms, system_ms) = cpu_ms(&stat);
+        // Of a process this file has the first thread alone.
+        let schedstat = match self {
+            Subject::Thread(_) => {
+                fs::read_to_string(format!("{folder}/schedstat")).unwrap_or_default()
+            }
+            Subject::Process(_) => String::new(),
+        };
+        let mut schedstat = schedstat
+            .split_whitespace()
+            .map(|number| number.parse().ok());
         Usage {
+            cpu_ns: schedstat.next().flatten(),
+            runqueue_ns: schedstat.next().flatten(),
             user_ms,
             system_ms,
             voluntary_switches: field(&status, "voluntary_ctxt_switches:"),
@@ -68,6 +127,8 @@ pub(crate) fn total(subjects: &[Subject]) -> Usage {
         system_ms: Some(0.0),
         voluntary_switches: Some(0),
         involuntary_switches: Some(0),
+        cpu_ns: Some(0),
+        runqueue_ns: Some(0),
     };
     subjects
         .iter()
@@ -83,6 +144,8 @@ pub(crate) fn total(subjects: &[Subject]) -> Usage {
                 usage.involuntary_switches,
                 |a, b| a + b,
             ),
+            cpu_ns: both(sum.cpu_ns, usage.cpu_ns, |a, b| a + b),
+            runqueue_ns: both(sum.runqueue_ns, usage.runqueue_ns, |a, b| a + b),
         })
 }
 
@@ -101,6 +164,8 @@ impl Usage {
                 before.involuntary_switches,
                 u64::saturating_sub,
             ),
+            cpu_ns: both(self.cpu_ns, before.cpu_ns, u64::saturating_sub),
+            runqueue_ns: both(self.runqueue_ns, before.runqueue_ns, u64::saturating_sub),
         }
     }
 }
@@ -125,6 +190,26 @@ pub(crate) fn tcp_retransmits() -> Option<u64> {
         .split_whitespace()
         .position(|name| name == "RetransSegs")?;
     values.split_whitespace().nth(at)?.parse().ok()
+}
+
+/// Bytes that this network namespace received and sent over its links.
+pub(crate) fn link_bytes() -> (Option<u64>, Option<u64>) {
+    let table = fs::read_to_string("/proc/self/net/dev").unwrap_or_default();
+    let mut sums = (None, None);
+    for line in table.lines() {
+        let Some((name, counts)) = line.split_once(':') else {
+            continue;
+        };
+        let counts: Vec<u64> = counts
+            .split_whitespace()
+            .map_while(|count| count.parse().ok())
+            .collect();
+        if let (false, [received, ..]) = (name.trim() == "lo", counts.as_slice()) {
+            sums.0 = Some(sums.0.unwrap_or(0) + received);
+            sums.1 = counts.get(8).map(|sent| sums.1.unwrap_or(0) + sent);
+        }
+    }
+    sums
 }
 
 fn cpu_ms(stat: &str) -> (Option<f64>, Option<f64>) {

@@ -1,5 +1,6 @@
 //! A stretch of a run under one variant, cut out of what was seen. A poll belongs to the slice that
-//! it began in, everything else to the one that it ended in.
+//! it began in, a co-tenant's delay to the one in which it should have run, and a request to the one
+//! in which it was answered.
 
 use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
@@ -41,6 +42,8 @@ pub(crate) struct Slice {
     pub(crate) latency_ns: Histogram<u64>,
     /// By peer.
     pub(crate) peer_latency_ns: Vec<Histogram<u64>>,
+    /// Requests that were sent before the slice began, perhaps under another variant.
+    pub(crate) begun_before: u64,
     pub(crate) bytes: u64,
     pub(crate) wake_delay_ns: Histogram<u64>,
     pub(crate) timer_delay_ns: Histogram<u64>,
@@ -140,6 +143,7 @@ impl Slice {
             sites: std::array::from_fn(|_| SiteSlice::new()),
             latency_ns: histogram(),
             peer_latency_ns: (0..peers).map(|_| coarse_histogram()).collect(),
+            begun_before: 0,
             bytes: 0,
             wake_delay_ns: histogram(),
             timer_delay_ns: histogram(),
@@ -177,6 +181,8 @@ impl Slice {
             // It grows to hold any value.
             let _ = self.peer_latency_ns[answered.peer].record(answered.latency_ns);
             self.bytes += answered.bytes;
+            let sent_ns = answered.at_ns.saturating_sub(answered.latency_ns);
+            self.begun_before += u64::from(sent_ns < self.window_ns.start);
         }
     }
 }
@@ -203,9 +209,9 @@ impl Observers {
         });
         let delays = [&mut self.cotenants.wake, &mut self.cotenants.timer];
         for (kind, log) in delays.into_iter().enumerate() {
-            lost_entries += log.drain(|Delay { at_ns, delay_ns }| {
+            lost_entries += log.drain(|Delay { since_ns, delay_ns }| {
                 if let Some(slice) = &mut slice
-                    && slice.window_ns.contains(&at_ns)
+                    && slice.window_ns.contains(&since_ns)
                 {
                     let delays = if kind == 0 {
                         &mut slice.wake_delay_ns

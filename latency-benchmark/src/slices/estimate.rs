@@ -6,12 +6,25 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 use super::BlockDone;
 use crate::config::Precision;
 
-/// With fewer blocks an interval says little about itself.
+/// With fewer blocks an interval says little about itself. It is looked at when their number has
+/// doubled, since who looks after every block stops too soon.
 const FEWEST_BLOCKS: usize = 4;
 
-/// The slow ratio of `Connection::poll` in every slice, by variant.
+/// A variant whose requests are rarer is not known, however alike its slices are.
+const FEWEST_REQUESTS: u64 = 30;
+
+/// What was seen of `Connection::poll`, by variant.
 pub(super) struct Estimates {
-    percent: Vec<Vec<f64>>,
+    variants: Vec<Seen>,
+}
+
+#[derive(Clone, Default)]
+struct Seen {
+    /// The slow ratio of every slice.
+    percent: Vec<f64>,
+    slow: u64,
+    polls: u64,
+    requests: u64,
 }
 
 /// A mean with half the width of its 95 % interval.
@@ -24,34 +37,36 @@ struct Estimate {
 impl Estimates {
     pub(super) fn new(variants: usize) -> Estimates {
         Estimates {
-            percent: vec![Vec::new(); variants],
+            variants: vec![Seen::default(); variants],
         }
     }
 
     /// A slice without polls has no ratio.
-    pub(super) fn add(&mut self, variant: usize, slow: u64, polls: u64) {
+    pub(super) fn add(&mut self, variant: usize, slow: u64, polls: u64, requests: u64) {
+        let seen = &mut self.variants[variant];
+        seen.slow += slow;
+        seen.polls += polls;
+        seen.requests += requests;
         if polls > 0 {
-            self.percent[variant].push(100.0 * slow as f64 / polls as f64);
+            seen.percent.push(100.0 * slow as f64 / polls as f64);
         }
     }
 
-    pub(super) fn are_within(&self, precision: Precision) -> bool {
-        self.percent.iter().all(|percent| {
-            estimate(percent).is_some_and(|Estimate { mean, margin }| {
-                let allowed = precision
-                    .percentage_points
-                    .max(precision.percent_of_value / 100.0 * mean);
-                percent.len() >= FEWEST_BLOCKS && margin.is_some_and(|margin| margin <= allowed)
-            })
+    /// Whether every variant is known well enough; `answers` says whether requests are part of that.
+    pub(super) fn are_within(&self, precision: Precision, answers: bool) -> bool {
+        self.variants.iter().all(|seen| {
+            let blocks = seen.percent.len();
+            let is_time_to_look = blocks >= FEWEST_BLOCKS && blocks.is_power_of_two();
+            let is_known = seen.estimate().is_some_and(|Estimate { mean, margin }| {
+                let of_value = precision.percent_of_value / 100.0 * mean;
+                margin.is_some_and(|margin| margin <= precision.percentage_points.max(of_value))
+            });
+            is_time_to_look && is_known && (!answers || seen.requests >= FEWEST_REQUESTS)
         })
     }
 
     pub(super) fn block_done(&self, block: u32) -> BlockDone {
-        let estimates: Vec<Option<Estimate>> = self
-            .percent
-            .iter()
-            .map(|percent| estimate(percent))
-            .collect();
+        let estimates: Vec<Option<Estimate>> = self.variants.iter().map(Seen::estimate).collect();
         BlockDone {
             block,
             slow_percent: estimates
@@ -66,20 +81,33 @@ impl Estimates {
     }
 }
 
-fn estimate(values: &[f64]) -> Option<Estimate> {
-    let count = values.len() as f64;
-    let mean = (!values.is_empty()).then(|| values.iter().sum::<f64>() / count)?;
-    let margin = (values.len() > 1).then(|| {
-        let variance = values
-            .iter()
-            .map(|value| (value - mean).powi(2))
-            .sum::<f64>()
-            / (count - 1.0);
-        let quantile =
-            StudentsT::new(0.0, 1.0, count - 1.0).map_or(f64::INFINITY, |t| t.inverse_cdf(0.975));
-        quantile * (variance / count).sqrt()
-    });
-    Some(Estimate { mean, margin })
+impl Seen {
+    fn estimate(&self) -> Option<Estimate> {
+        let count = self.percent.len() as f64;
+        let mean = (!self.percent.is_empty()).then(|| self.percent.iter().sum::<f64>() / count)?;
+        let margin = (self.percent.len() > 1).then(|| {
+            let squares = self
+                .percent
+                .iter()
+                .map(|value| (value - mean).powi(2))
+                .sum::<f64>();
+            let variance = squares / (count - 1.0);
+            let t = StudentsT::new(0.0, 1.0, count - 1.0);
+            let quantile = t.map_or(f64::INFINITY, |t| t.inverse_cdf(0.975));
+            // Slices that agree by chance, as do those without a slow poll, are not certain.
+            (quantile * (variance / count).sqrt()).max(self.binomial_margin())
+        });
+        Some(Estimate { mean, margin })
+    }
+
+    /// Half the width of Wilson's interval, in percent, as if the polls were independent. They are
+    /// not, so the truth is wider.
+    fn binomial_margin(&self) -> f64 {
+        const Z: f64 = 1.96;
+        let (n, ratio) = (self.polls as f64, self.slow as f64 / self.polls as f64);
+        let under_root = ratio * (1.0 - ratio) / n + Z * Z / (4.0 * n * n);
+        100.0 * Z * under_root.sqrt() / (1.0 + Z * Z / n)
+    }
 }
 
 #[cfg(test)]
@@ -91,42 +119,70 @@ mod tests {
         percent_of_value: 10.0,
     };
 
-    fn of(variants: &[&[u64]]) -> Estimates {
+    fn of(polls: u64, variants: &[&[u64]]) -> Estimates {
         let mut estimates = Estimates::new(variants.len());
         for (variant, slow) in variants.iter().enumerate() {
-            slow.iter()
-                .for_each(|&slow| estimates.add(variant, slow, 1000));
+            for &slow in *slow {
+                estimates.add(variant, slow, polls, 100);
+            }
         }
         estimates
     }
 
     #[test]
     fn the_margin_is_that_of_students_t() {
-        // 1, 2, 3, 4: mean 2.5, standard deviation 1.29, t with 3 degrees of freedom 3.182.
-        let Estimate { mean, margin } = estimate(&[1.0, 2.0, 3.0, 4.0]).expect("there are values");
+        // 1, 2, 3, 4 %: mean 2.5, standard deviation 1.29, t with 3 degrees of freedom 3.182.
+        let estimates = of(10_000, &[&[100, 200, 300, 400], &[100], &[]]);
+        let seen = &estimates.variants;
+        let Estimate { mean, margin } = seen[0].estimate().expect("there are values");
         assert_eq!(mean, 2.5);
         assert!((margin.expect("more than one") - 2.054).abs() < 0.001);
-        assert_eq!(estimate(&[1.0]).expect("a value").margin, None);
-        assert_eq!(estimate(&[]), None);
+        assert_eq!(seen[1].estimate().expect("a value").margin, None);
+        assert_eq!(seen[2].estimate(), None);
+    }
+
+    #[test]
+    fn few_polls_without_a_slow_one_prove_little() {
+        assert!(
+            !of(40, &[&[0, 0, 0, 0]]).are_within(PRECISION, true),
+            "0 of 160"
+        );
+        assert!(
+            of(1_000, &[&[0, 0, 0, 0]]).are_within(PRECISION, true),
+            "0 of 4000"
+        );
     }
 
     #[test]
     fn every_variant_has_to_be_known() {
-        assert!(of(&[&[10, 11, 10, 11], &[200, 210, 205, 200]]).are_within(PRECISION));
-        assert!(!of(&[&[10, 11, 10, 11], &[200, 400, 100, 300]]).are_within(PRECISION));
+        let ok: &[u64] = &[1_000, 1_010, 990, 1_000];
+        assert!(of(100_000, &[ok, &[20_000, 21_000, 20_500, 20_000]]).are_within(PRECISION, true));
+        assert!(!of(100_000, &[ok, &[20_000, 40_000, 10_000, 30_000]]).are_within(PRECISION, true));
         assert!(
-            !of(&[&[10, 11, 10], &[200, 210, 205]]).are_within(PRECISION),
-            "too few blocks"
+            !of(100_000, &[&[1_000, 1_010, 990], &[900, 900, 900]]).are_within(PRECISION, true)
         );
         assert!(
-            !of(&[&[10, 11, 10, 11], &[]]).are_within(PRECISION),
+            !of(100_000, &[ok, &[]]).are_within(PRECISION, true),
             "nothing seen of one"
         );
     }
 
     #[test]
-    fn a_large_ratio_may_be_off_by_more() {
-        assert!(of(&[&[500, 540, 520, 510, 530]]).are_within(PRECISION));
-        assert!(!of(&[&[50, 90, 70, 60, 80]]).are_within(PRECISION));
+    fn it_is_looked_at_when_the_blocks_have_doubled() {
+        let slow = [1_000; 9];
+        let known: Vec<usize> = (1..=9)
+            .filter(|blocks| of(100_000, &[&slow[..*blocks]]).are_within(PRECISION, true))
+            .collect();
+        assert_eq!(known, [4, 8]);
+    }
+
+    #[test]
+    fn silence_is_not_knowledge() {
+        let mut estimates = Estimates::new(1);
+        for _ in 0..4 {
+            estimates.add(0, 10, 100_000, 0);
+        }
+        assert!(!estimates.are_within(PRECISION, true));
+        assert!(estimates.are_within(PRECISION, false));
     }
 }

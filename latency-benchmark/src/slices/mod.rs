@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use hdrhistogram::Histogram;
 use poll_probe::{Mode, Site, Variant};
 use rand::{SeedableRng, rngs::StdRng, seq::SliceRandom};
@@ -18,13 +18,13 @@ use serde::{Deserialize, Serialize};
 
 use self::{
     estimate::Estimates,
-    sample::{Sample, Sampler},
+    sample::{Sample, Sampler, Subjects},
 };
 use crate::{
     config::{Plan, VariantConfig},
     node::central::Observed,
     observe::{
-        process::Subject,
+        process::{self, Subject},
         slice::{Observers, Slice, coarse_histogram},
     },
     store::{
@@ -69,6 +69,8 @@ pub(crate) struct Task<'a> {
     pub(crate) plan: Plan,
     pub(crate) variants: &'a [VariantConfig],
     pub(crate) peers: usize,
+    /// Whether every peer is to answer all the time, so that silence is a fault.
+    pub(crate) answers: bool,
     pub(crate) others: &'a Others,
     pub(crate) seed: u64,
 }
@@ -86,35 +88,37 @@ pub(crate) fn measure(
         plan,
         variants,
         peers,
+        answers,
         seed,
     } = *task;
-    let peer_pids: Vec<Subject> = others.peers.iter().copied().map(Subject::Process).collect();
-    let delay_line = others.delay_line.map(Subject::Process);
-    let sampler = Sampler::new(
-        observed.tasks,
-        &observed.runtime,
-        observed.workers,
-        peer_pids,
-        delay_line,
-    );
+    let (observing, helping) = process::other_threads(&observed.workers)?;
+    let subjects = Subjects {
+        central: observed.workers,
+        helpers: helping,
+        observers: observing,
+        peers: others.peers.iter().copied().map(Subject::Process).collect(),
+        delay_line: others.delay_line.map(Subject::Process),
+    };
     let mut measuring = Measuring {
         observers: observed.observers,
-        sampler,
+        sampler: Sampler::new(observed.tasks, &observed.runtime, subjects),
         plan,
         variants,
         peers,
+        answers,
         writer,
         stop,
+        stopped: false,
         open: None,
         slices: 0,
         planned: Duration::ZERO,
+        last_answer: Instant::now(),
         per_peer: BTreeMap::new(),
         estimates: Estimates::new(variants.len()),
     };
     let mut rng = StdRng::seed_from_u64(seed);
-    measuring.warm_up();
+    measuring.warm_up()?;
     let started = Instant::now();
-    let children_take = plan.pass(1) * plan.children_slices;
     let mut blocks = 0;
     let stop = loop {
         if !measuring.block(blocks + 1, &mut rng)? {
@@ -122,26 +126,29 @@ pub(crate) fn measure(
         }
         blocks += 1;
         tell(measuring.estimates.block_done(blocks));
-        if measuring.estimates.are_within(plan.precision) {
+        if measuring.estimates.are_within(plan.precision, answers) {
             break Stop::Precise;
         }
         // A block that would end after the time is up is not begun.
-        let after_next = started.elapsed() + plan.pass(variants.len()) + children_take;
-        if after_next > Duration::from_millis(plan.max_ms) {
+        let next = plan.pass(turns(blocks + 1, variants.len()).len());
+        if started.elapsed() + next > Duration::from_millis(plan.max_ms) {
             break Stop::Cap;
         }
     };
-    for _ in 0..plan.children_slices {
-        if measuring.is_stopped() {
-            return measuring.finish(Stop::Interrupted, blocks);
-        }
-        measuring.slice(Pass::Children, blocks, BASELINE)?;
-    }
     measuring.finish(stop, blocks)
 }
 
 /// The variant that the others are compared with.
 const BASELINE: usize = 0;
+
+/// What a block has a slice of: every variant, and now and then the baseline with its children, as
+/// one more among them.
+fn turns(block: u32, variants: usize) -> Vec<(Pass, usize)> {
+    const CHILDREN_EVERY: u32 = 4;
+    let compared = (0..variants).map(|variant| (Pass::Compare, variant));
+    let children = (block % CHILDREN_EVERY == 1).then_some((Pass::Children, BASELINE));
+    compared.chain(children).collect()
+}
 
 struct Measuring<'a> {
     observers: Observers,
@@ -149,12 +156,15 @@ struct Measuring<'a> {
     plan: Plan,
     variants: &'a [VariantConfig],
     peers: usize,
+    answers: bool,
     writer: RunWriter,
     stop: &'a Receiver<()>,
+    stopped: bool,
     /// The last slice, over but still waiting for polls that it began.
     open: Option<Open>,
     slices: u32,
     planned: Duration,
+    last_answer: Instant,
     /// Latency by variant and peer.
     per_peer: BTreeMap<(usize, usize), Histogram<u64>>,
     estimates: Estimates,
@@ -171,20 +181,44 @@ struct Open {
 }
 
 impl Measuring<'_> {
-    fn warm_up(&mut self) {
-        self.install(BASELINE, Mode::Minimal);
-        self.sleep(Duration::from_millis(self.plan.warm_up_ms), None);
+    /// At least so long, and until every peer has answered: large requests over long links take
+    /// seconds to get going.
+    fn warm_up(&mut self) -> Result<()> {
+        const PATIENCE: Duration = Duration::from_secs(60);
+        const LOOK: Duration = Duration::from_millis(100);
+        let id = self.install(BASELINE, Mode::Minimal);
+        let started = Instant::now();
+        let mut slice = Slice::open(id, self.observers.recorder.now_ns(), self.peers);
+        self.sleep(
+            Duration::from_millis(self.plan.warm_up_ms),
+            Some(&mut slice),
+        );
+        while self.answers && !self.is_stopped() {
+            let Some(silent) = slice.requests().position(|requests| requests == 0) else {
+                break;
+            };
+            if started.elapsed() > PATIENCE {
+                bail!(
+                    "peer {} answered nothing within {} s",
+                    silent + 1,
+                    PATIENCE.as_secs()
+                );
+            }
+            self.sleep(LOOK, Some(&mut slice));
+        }
+        self.last_answer = Instant::now();
+        Ok(())
     }
 
-    /// One slice of each variant, in random order. Returns whether it got through.
+    /// A slice of everything that it is the turn of, in random order. Returns whether it got through.
     fn block(&mut self, block: u32, rng: &mut StdRng) -> Result<bool> {
-        let mut order: Vec<usize> = (0..self.variants.len()).collect();
-        order.shuffle(rng);
-        for variant in order {
+        let mut turns = turns(block, self.variants.len());
+        turns.shuffle(rng);
+        for (pass, variant) in turns {
             if self.is_stopped() {
                 return Ok(false);
             }
-            self.slice(Pass::Compare, block, variant)?;
+            self.slice(pass, block, variant)?;
         }
         Ok(true)
     }
@@ -196,16 +230,18 @@ impl Measuring<'_> {
         };
         let id = self.install(variant, mode);
         self.settle()?;
-        let before = self.sampler.sample();
+        let before = self.sampler.sample(self.now_ms());
         let mut slice = Slice::open(id, self.observers.recorder.now_ns(), self.peers);
         self.sleep(Duration::from_millis(self.plan.slice_ms), Some(&mut slice));
         slice.close(self.observers.recorder.now_ns());
-        let after = self.sampler.sample();
+        let after = self.sampler.sample(self.now_ms());
+        self.refuse_silence(&slice)?;
         if pass == Pass::Compare {
             // The few polls that are not over yet make no difference to when to stop.
             let site = slice.site(Site::Connection);
+            let slow = site.slower_than(SLOW_NS);
             self.estimates
-                .add(variant, site.slower_than(SLOW_NS), site.polls());
+                .add(variant, slow, site.polls(), slice.requests().sum());
         }
         self.slices += 1;
         self.open = Some(Open {
@@ -219,12 +255,37 @@ impl Measuring<'_> {
         Ok(())
     }
 
-    /// Lets pass what the variant before has left, and writes the slice before.
+    fn now_ms(&self) -> f64 {
+        self.observers.recorder.now_ns() as f64 / 1e6
+    }
+
+    /// Slices in which nothing happens are not a measurement of anything.
+    fn refuse_silence(&mut self, slice: &Slice) -> Result<()> {
+        const PATIENCE: Duration = Duration::from_secs(10);
+        if slice.requests().sum::<u64>() > 0 {
+            self.last_answer = Instant::now();
+        }
+        let silence = self.last_answer.elapsed();
+        if self.answers && silence > PATIENCE.max(4 * Duration::from_millis(self.plan.slice_ms)) {
+            bail!(
+                "no peer has answered anything for {:.0} s",
+                silence.as_secs_f64()
+            );
+        }
+        Ok(())
+    }
+
+    /// Lets pass what the variant before has left. In its first half the slice before waits for its
+    /// last polls, and is written; by the end of the second, the writing has left nothing either.
     fn settle(&mut self) -> Result<()> {
+        let half = Duration::from_millis(self.plan.settle_ms) / 2;
         let mut last = self.open.take();
-        let settling = Duration::from_millis(self.plan.settle_ms);
-        self.sleep(settling, last.as_mut().map(|open| &mut open.slice));
-        last.map_or(Ok(()), |open| self.write(&open))
+        self.sleep(half, last.as_mut().map(|open| &mut open.slice));
+        if let Some(open) = last {
+            self.write(&open)?;
+        }
+        self.sleep(half, None);
+        Ok(())
     }
 
     fn install(&self, variant: usize, mode: Mode) -> poll_probe::VariantId {
@@ -249,18 +310,21 @@ impl Measuring<'_> {
 
     fn write(&mut self, open: &Open) -> Result<()> {
         let (row, slice) = (open.row(), &open.slice);
-        for (peer, latency_ns) in slice.peer_latency_ns.iter().enumerate() {
-            let sum = self
-                .per_peer
-                .entry((row.variant, peer))
-                .or_insert_with(coarse_histogram);
-            sum.add(latency_ns)?;
+        if open.pass == Pass::Compare {
+            for (peer, latency_ns) in slice.peer_latency_ns.iter().enumerate() {
+                let key = (row.variant, peer);
+                self.per_peer
+                    .entry(key)
+                    .or_insert_with(coarse_histogram)
+                    .add(latency_ns)?;
+            }
         }
         self.writer.write(&row, slice)
     }
 
-    fn is_stopped(&self) -> bool {
-        !matches!(self.stop.try_recv(), Err(TryRecvError::Empty))
+    fn is_stopped(&mut self) -> bool {
+        self.stopped |= !matches!(self.stop.try_recv(), Err(TryRecvError::Empty));
+        self.stopped
     }
 
     fn finish(mut self, stop: Stop, blocks: u32) -> Result<Measured> {
@@ -288,25 +352,55 @@ impl Open {
             variant: self.variant,
             start_ms: slice.window_ns.start as f64 / 1e6,
             duration_ms: slice.duration_ns() as f64 / 1e6,
+            sampled_ms: used.at_ms,
             requests: slice.requests().sum(),
+            requests_begun_before: slice.begun_before,
             bytes: slice.bytes,
             lost_entries: slice.lost_entries,
+            central_cpu_ns: used.central.cpu_ns,
+            central_runqueue_ns: used.central.runqueue_ns,
             central_user_ms: used.central.user_ms,
             central_system_ms: used.central.system_ms,
             central_voluntary_switches: used.central.voluntary_switches,
             central_involuntary_switches: used.central.involuntary_switches,
+            helpers_cpu_ns: used.helpers.cpu_ns,
+            observers_cpu_ns: used.observers.cpu_ns,
             peers_user_ms: used.peers.user_ms,
             peers_system_ms: used.peers.system_ms,
+            peers_voluntary_switches: used.peers.voluntary_switches,
+            peers_involuntary_switches: used.peers.involuntary_switches,
             delay_line_user_ms: used.delay_line.user_ms,
             delay_line_system_ms: used.delay_line.system_ms,
             steal_ms: used.steal_ms,
             central_tcp_retransmits: used.tcp_retransmits,
+            central_received_bytes: used.received_bytes,
+            central_sent_bytes: used.sent_bytes,
             monitor_task_polls: used.task_polls,
             monitor_task_ns: used.task_ns,
             monitor_slow_task_polls: used.slow_task_polls,
             monitor_scheduled_ns: used.scheduled_ns,
             runtime_busy_ns: used.runtime_busy_ns,
             runtime_parks: used.runtime_parks,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_block_has_every_variant_once_and_some_have_the_children_of_the_baseline() {
+        for block in 1..=9 {
+            let turns = turns(block, 3);
+            let compared: Vec<usize> = turns
+                .iter()
+                .filter(|(pass, _)| *pass == Pass::Compare)
+                .map(|(_, variant)| *variant)
+                .collect();
+            assert_eq!(compared, [0, 1, 2]);
+            let has_children = turns.contains(&(Pass::Children, BASELINE));
+            assert_eq!(has_children, [1, 5, 9].contains(&block), "{block}");
         }
     }
 }

@@ -12,9 +12,19 @@ pub(super) struct Sampler {
     /// The sums of the runtime so far; tokio-metrics tells differences.
     busy_ns: u64,
     parks: u64,
-    central: Vec<Subject>,
-    peers: Vec<Subject>,
-    delay_line: Option<Subject>,
+    subjects: Subjects,
+}
+
+/// Whose use of the machine is told apart.
+pub(super) struct Subjects {
+    /// The threads that central runs on.
+    pub(super) central: Vec<Subject>,
+    /// Threads that libraries started in central's process.
+    pub(super) helpers: Vec<Subject>,
+    /// Threads that measure, in central's process.
+    pub(super) observers: Vec<Subject>,
+    pub(super) peers: Vec<Subject>,
+    pub(super) delay_line: Option<Subject>,
 }
 
 /// The sums at one time, or the differences between two.
@@ -26,32 +36,31 @@ pub(super) struct Sample {
     pub(super) runtime_busy_ns: u64,
     pub(super) runtime_parks: u64,
     pub(super) central: Usage,
+    pub(super) helpers: Usage,
+    pub(super) observers: Usage,
     pub(super) peers: Usage,
     pub(super) delay_line: Usage,
     pub(super) steal_ms: Option<f64>,
     pub(super) tcp_retransmits: Option<u64>,
+    pub(super) received_bytes: Option<u64>,
+    pub(super) sent_bytes: Option<u64>,
+    /// When it was taken; the sums are a little older or younger.
+    pub(super) at_ms: f64,
 }
 
 impl Sampler {
-    pub(super) fn new(
-        tasks: TaskMonitor,
-        runtime: &Handle,
-        central: Vec<Subject>,
-        peers: Vec<Subject>,
-        delay_line: Option<Subject>,
-    ) -> Self {
+    pub(super) fn new(tasks: TaskMonitor, runtime: &Handle, subjects: Subjects) -> Self {
         Sampler {
             tasks,
             runtime: RuntimeMonitor::new(runtime).intervals(),
             busy_ns: 0,
             parks: 0,
-            central,
-            peers,
-            delay_line,
+            subjects,
         }
     }
 
-    pub(super) fn sample(&mut self) -> Sample {
+    pub(super) fn sample(&mut self, at_ms: f64) -> Sample {
+        let (received_bytes, sent_bytes) = process::link_bytes();
         let tasks = self.tasks.cumulative();
         if let Some(interval) = self.runtime.next() {
             self.busy_ns += ns(interval.total_busy_duration);
@@ -64,15 +73,23 @@ impl Sampler {
             scheduled_ns: ns(tasks.total_scheduled_duration),
             runtime_busy_ns: self.busy_ns,
             runtime_parks: self.parks,
-            central: process::total(&self.central),
-            peers: match self.peers.as_slice() {
+            central: process::total(&self.subjects.central),
+            helpers: process::total(&self.subjects.helpers),
+            observers: process::total(&self.subjects.observers),
+            peers: match self.subjects.peers.as_slice() {
                 // Peers on other machines, of which nothing is known here.
                 [] => Usage::default(),
                 peers => process::total(peers),
             },
-            delay_line: self.delay_line.map_or(Usage::default(), Subject::usage),
+            delay_line: self
+                .subjects
+                .delay_line
+                .map_or(Usage::default(), Subject::usage),
             steal_ms: process::steal_ms(),
             tcp_retransmits: process::tcp_retransmits(),
+            received_bytes,
+            sent_bytes,
+            at_ms,
         }
     }
 }
@@ -87,6 +104,8 @@ impl Sample {
             runtime_busy_ns: self.runtime_busy_ns - before.runtime_busy_ns,
             runtime_parks: self.runtime_parks - before.runtime_parks,
             central: self.central.since(before.central),
+            helpers: self.helpers.since(before.helpers),
+            observers: self.observers.since(before.observers),
             peers: self.peers.since(before.peers),
             delay_line: self.delay_line.since(before.delay_line),
             steal_ms: process::both(self.steal_ms, before.steal_ms, |after, before| {
@@ -97,6 +116,13 @@ impl Sample {
                 before.tcp_retransmits,
                 u64::saturating_sub,
             ),
+            received_bytes: process::both(
+                self.received_bytes,
+                before.received_bytes,
+                u64::saturating_sub,
+            ),
+            sent_bytes: process::both(self.sent_bytes, before.sent_bytes, u64::saturating_sub),
+            at_ms: self.at_ms - before.at_ms,
         }
     }
 }

@@ -4,6 +4,7 @@ use std::{fs, path::Path, time::SystemTime};
 
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use super::{EDITS, MANIFEST, SCHEMA, run_writer::write_whole};
 use crate::{
@@ -46,6 +47,8 @@ pub(crate) struct Tool {
     pub(crate) version: String,
     pub(crate) profile: String,
     pub(crate) rustc: String,
+    /// Of this program's file, which stands for all that it is made of.
+    pub(crate) sha256: Option<String>,
     /// Pristine crates, with the checksums of their archives.
     pub(crate) upstream: Vec<Upstream>,
 }
@@ -83,6 +86,9 @@ impl Tool {
             }
             .to_owned(),
             rustc: env!("BENCHMARK_RUSTC").to_owned(),
+            sha256: fs::read("/proc/self/exe")
+                .ok()
+                .map(|program| format!("{:x}", Sha256::digest(program))),
             upstream: upstream.expect("the build script wrote it"),
         }
     }
@@ -113,12 +119,32 @@ impl Machine {
     }
 }
 
+impl Machine {
+    /// What makes measurements of the two incomparable, in words.
+    fn difference(&self, other: &Machine) -> Option<String> {
+        let fields = [
+            ("kernel", &self.kernel, &other.kernel),
+            ("CPU", &self.cpu, &other.cpu),
+            ("clock source", &self.clock_source, &other.clock_source),
+        ];
+        let (name, then, now) = fields.into_iter().find(|(_, then, now)| then != now)?;
+        let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".to_owned());
+        Some(format!(
+            "the {name} was {}, and is {}",
+            text(then),
+            text(now)
+        ))
+    }
+}
+
 impl Manifest {
     /// Of a sweep that begins now.
     pub(crate) fn new(config: SweepConfig) -> Manifest {
         Manifest {
             schema: SCHEMA,
-            command: std::env::args().collect(),
+            command: std::env::args_os()
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect(),
             created_unix_s: SystemTime::UNIX_EPOCH
                 .elapsed()
                 .map_or(0, |since| since.as_secs()),
@@ -165,9 +191,9 @@ impl Manifest {
                     manifest.tool.rustc
                 );
             }
-            if manifest.machine != Machine::this() {
+            if let Some(difference) = manifest.machine.difference(&Machine::this()) {
                 bail!(
-                    "{}: that sweep was made on another machine, or another kernel",
+                    "{}: that sweep was made on another machine: {difference}",
                     dir.display()
                 );
             }

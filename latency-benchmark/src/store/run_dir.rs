@@ -1,6 +1,7 @@
 //! The folders of runs: `cells/CELL/run-1`. A run is written into `run-1.partial`, which becomes
 //! `run-1` when all of it is there. Nothing is ever overwritten: what a killed sweep left behind
-//! stays, as `run-1.killed-1`.
+//! stays, as `run-1.killed-1`, and so
+//! does a run that failed and is done again, as `run-1.failed-1`.
 
 use std::{
     fs,
@@ -9,7 +10,7 @@ use std::{
 
 use anyhow::{Context, Result};
 
-use super::{CELLS, RUN};
+use super::{CELLS, RUN, rows::RunRow};
 
 /// Where one run is written.
 #[derive(Clone, Debug)]
@@ -34,25 +35,30 @@ impl RunDir {
         self.folder.join(format!("run-{}.partial", self.run))
     }
 
-    pub(crate) fn is_done(&self) -> bool {
-        self.done().join(RUN).is_file()
+    /// How it ended, if it has.
+    pub(crate) fn row(&self) -> Option<RunRow> {
+        let text = fs::read_to_string(self.done().join(RUN)).ok()?;
+        serde_json::from_str(&text).ok()
     }
 
-    /// An empty folder to write into.
+    /// An empty folder to write into. What is in the way is kept under another name.
     pub(crate) fn begin(&self) -> Result<PathBuf> {
+        self.set_aside(&self.partial(), "killed")?;
+        self.set_aside(&self.done(), "failed")?;
         let partial = self.partial();
-        if partial.exists() {
-            let mut killed = (1..).map(|number| {
-                self.folder
-                    .join(format!("run-{}.killed-{number}", self.run))
-            });
-            let free = killed.find(|path| !path.exists()).unwrap_or_default();
-            fs::rename(&partial, &free)
-                .with_context(|| format!("cannot rename {}", partial.display()))?;
-        }
         fs::create_dir_all(&partial)
             .with_context(|| format!("cannot create {}", partial.display()))?;
         Ok(partial)
+    }
+
+    fn set_aside(&self, dir: &Path, why: &str) -> Result<()> {
+        if !dir.exists() {
+            return Ok(());
+        }
+        let mut names =
+            (1..).map(|number| self.folder.join(format!("run-{}.{why}-{number}", self.run)));
+        let free = names.find(|path| !path.exists()).unwrap_or_default();
+        fs::rename(dir, &free).with_context(|| format!("cannot rename {}", dir.display()))
     }
 
     /// Gives the folder its name.

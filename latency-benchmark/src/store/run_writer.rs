@@ -21,8 +21,9 @@ use serde::Serialize;
 
 use super::{
     BANDS, CHILDREN, HISTOGRAMS, PEERS, SITES, SLICES,
-    rows::{BandRow, ChildRow, PeerRow, SiteRow, SliceRow},
+    rows::{BandRow, ChildRow, Pass, PeerRow, SiteRow, SliceRow},
 };
+use crate::config::Transport;
 use crate::observe::slice::{BANDS_FROM_NS, Slice};
 
 /// The tables and histograms of a run, while it goes on.
@@ -33,11 +34,13 @@ pub(crate) struct RunWriter {
     children: Table,
     peers: Table,
     histograms: Histograms,
+    /// Those of the transport.
+    sites_there: &'static [Site],
 }
 
 impl RunWriter {
     /// Begins the files of a run in the folder `dir`.
-    pub(crate) fn create(dir: &Path) -> Result<RunWriter> {
+    pub(crate) fn create(dir: &Path, transport: Transport) -> Result<RunWriter> {
         let table = |name: &str| Table::create(&dir.join(name));
         Ok(RunWriter {
             slices: table(SLICES)?,
@@ -46,6 +49,10 @@ impl RunWriter {
             children: table(CHILDREN)?,
             peers: table(PEERS)?,
             histograms: Histograms::create(&dir.join(HISTOGRAMS))?,
+            sites_there: match transport {
+                Transport::Tcp => &Site::ALL,
+                Transport::Quic => &[Site::Connection, Site::Swarm, Site::Task],
+            },
         })
     }
 
@@ -60,23 +67,25 @@ impl RunWriter {
                 requests,
             })?;
         }
-        for site in Site::ALL {
+        for &site in self.sites_there {
             self.write_site(number, site, slice)?;
         }
         let span = Span::of(slice);
+        let tag = |what: &str| tag(what, row.variant, row.pass);
         for (site, of) in Site::ALL.into_iter().zip(&slice.sites) {
             self.histograms
-                .interval(site.name(), row.variant, span, &of.duration_ns)?;
-            let longest = format!("{site}-longest-iteration");
+                .interval(&tag(site.name()), span, &of.duration_ns)?;
+            let longest = tag(&format!("{site}-longest-iteration"));
             self.histograms
-                .interval(&longest, row.variant, span, &of.longest_iteration_ns)?;
+                .interval(&longest, span, &of.longest_iteration_ns)?;
         }
-        self.histograms
-            .interval("latency", row.variant, span, &slice.latency_ns)?;
-        self.histograms
-            .interval("cotenant-wake", row.variant, span, &slice.wake_delay_ns)?;
-        self.histograms
-            .interval("cotenant-timer", row.variant, span, &slice.timer_delay_ns)?;
+        for (what, histogram) in [
+            ("latency", &slice.latency_ns),
+            ("cotenant-wake", &slice.wake_delay_ns),
+            ("cotenant-timer", &slice.timer_delay_ns),
+        ] {
+            self.histograms.interval(&tag(what), span, histogram)?;
+        }
         for table in [
             &mut self.sites,
             &mut self.bands,
@@ -136,12 +145,8 @@ impl RunWriter {
         span: Span,
     ) -> Result<()> {
         for (&(variant, peer), latency_ns) in per_peer {
-            self.histograms.interval(
-                &format!("latency-peer{}", peer + 1),
-                variant,
-                span,
-                latency_ns,
-            )?;
+            let tag = tag(&format!("latency-peer{}", peer + 1), variant, Pass::Compare);
+            self.histograms.interval(&tag, span, latency_ns)?;
         }
         self.histograms.flush()?;
         for table in [
@@ -154,6 +159,14 @@ impl RunWriter {
             table.finish()?;
         }
         self.histograms.finish()
+    }
+}
+
+/// What detailed recording has slowed down is not to be added to what it has not.
+fn tag(what: &str, variant: usize, pass: Pass) -> String {
+    match pass {
+        Pass::Compare => format!("{what}.v{variant}"),
+        Pass::Children => format!("{what}.v{variant}.children"),
     }
 }
 
@@ -226,7 +239,7 @@ impl Histograms {
         };
         let now = SystemTime::now();
         let header = IntervalLogWriterBuilder::new()
-            .add_comment("Nanoseconds. A tag is WHAT.vVARIANT, WHAT a site or as RESULTS.md says.")
+            .add_comment(" Nanoseconds. A tag is WHAT.vVARIANT, WHAT a site or as RESULTS.md says.")
             .with_start_time(now)
             .with_base_time(now)
             .with_max_value_divisor(1.0)
@@ -236,18 +249,11 @@ impl Histograms {
         Ok(log)
     }
 
-    fn interval(
-        &mut self,
-        what: &str,
-        variant: usize,
-        span: Span,
-        histogram: &Histogram<u64>,
-    ) -> Result<()> {
+    fn interval(&mut self, tag: &str, span: Span, histogram: &Histogram<u64>) -> Result<()> {
         if histogram.is_empty() {
             return Ok(());
         }
-        let tag = format!("{what}.v{variant}");
-        let tag = Tag::new(&tag).context("a tag has no comma, space or line end")?;
+        let tag = Tag::new(tag).context("a tag has no comma, space or line end")?;
         let mut line = Vec::new();
         let mut headless = IntervalLogWriterBuilder::new();
         let written = headless

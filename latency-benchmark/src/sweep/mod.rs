@@ -12,7 +12,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, Result, anyhow};
 
 use self::{
     args::{Asked, SweepArgs},
@@ -125,36 +125,36 @@ fn measure(manifest: &Manifest, dir: &Path) -> Result<ExitCode, Failure> {
     warn_of_company(&progress);
     let mut counts = Counts::default();
     for launch in &launches {
+        if interrupts.seen() > 0 {
+            counts.interrupted = true;
+            break;
+        }
         let run_dir = RunDir::new(dir, &launch.cell.id(), launch.run);
-        if run_dir.is_done() {
+        if matches!(
+            run_dir.row(),
+            Some(RunRow {
+                end: End::Ok { .. },
+                ..
+            })
+        ) {
             progress.skip();
             continue;
         }
         progress.begin(launch);
-        let Some(row) = launch_cell(config, launch, &run_dir, &interrupts, &mut progress)? else {
+        let Some(row) = launch_cell(config, launch, &run_dir, &interrupts, &mut progress) else {
             counts.interrupted = true;
             break;
         };
-        write_whole(
-            &run_dir.partial().join(RUN),
-            &(serde_json::to_string_pretty(&row)? + "\n"),
-        )?;
         counts.add(&row.end);
         progress.end(&row, config);
-        if matches!(
-            row.end,
-            End::Ok {
-                stop: Stop::Interrupted
-            }
-        ) {
-            // Some blocks are there, but not what was asked for; it stays to be done.
-            counts.interrupted = true;
-            break;
-        }
-        run_dir.finish()?;
-        if interrupts.seen() > 0 {
-            counts.interrupted = true;
-            break;
+        if let Err(error) = keep(&row, &run_dir) {
+            // Perhaps the disk is full, perhaps not for long.
+            progress.warn(&format!(
+                "{} cannot be kept: {}",
+                launch.cell,
+                one_line(&format!("{error:#}"))
+            ));
+            counts.unkept += 1;
         }
     }
     drop(lock);
@@ -167,6 +167,8 @@ struct Counts {
     measured: usize,
     invalid: usize,
     failed: usize,
+    /// Whose rows could not be written.
+    unkept: usize,
     interrupted: bool,
 }
 
@@ -184,10 +186,15 @@ impl Counts {
             measured,
             invalid,
             failed,
+            unkept,
             interrupted,
         } = self;
+        let unkept = match unkept {
+            0 => String::new(),
+            count => format!(", {count} not kept"),
+        };
         let interrupted = if *interrupted { "; interrupted" } else { "" };
-        format!("{measured} runs measured, {invalid} invalid, {failed} failed{interrupted}")
+        format!("{measured} runs measured, {invalid} invalid, {failed} failed{unkept}{interrupted}")
     }
 
     fn exit_code(&self) -> u8 {
@@ -198,10 +205,24 @@ impl Counts {
             Counts {
                 invalid: 0,
                 failed: 0,
+                unkept: 0,
                 ..
             } => MEASURED,
             _ => SOME_FAILED,
         }
+    }
+}
+
+/// Writes the row, and gives the run its name, unless it was interrupted: then some blocks are there,
+/// but not what was asked for, and it stays to be done.
+fn keep(row: &RunRow, run_dir: &RunDir) -> Result<()> {
+    let text = serde_json::to_string_pretty(row)? + "\n";
+    write_whole(&run_dir.partial().join(RUN), &text)?;
+    match row.end {
+        End::Ok {
+            stop: Stop::Interrupted,
+        } => Ok(()),
+        _ => run_dir.finish(),
     }
 }
 
@@ -212,14 +233,17 @@ fn launch_cell(
     run_dir: &RunDir,
     interrupts: &Interrupts,
     progress: &mut Progress,
-) -> Result<Option<RunRow>, Failure> {
-    let task = CellTask {
-        config: launch.config(config),
-        // The processes of a cell need not share this one's working folder.
-        dir: fs::canonicalize(run_dir.begin()?)?,
+) -> Option<RunRow> {
+    let run_config = launch.config(config);
+    let mut follow = || {
+        let task = CellTask {
+            config: run_config.clone(),
+            // The processes of a cell need not share this one's working folder.
+            dir: fs::canonicalize(run_dir.begin()?)?,
+        };
+        CellProcess::start(&task)?.follow(interrupts, progress)
     };
-    let outcome = CellProcess::start(&task).and_then(|mut cell| cell.follow(interrupts, progress));
-    Ok(outcome.unwrap_or_else(|error| Some(died(task.config, &error))))
+    follow().unwrap_or_else(|error| Some(died(run_config.clone(), &error)))
 }
 
 /// The row of a cell whose process could not say itself how it ended.

@@ -1,11 +1,8 @@
 //! The order of a sweep: each repetition goes through all cells, in a random order of its own.
 
-use std::{
-    hash::{DefaultHasher, Hash, Hasher},
-    time::Duration,
-};
+use std::time::Duration;
 
-use rand::{SeedableRng, rngs::StdRng, seq::SliceRandom};
+use rand::{RngExt, SeedableRng, rngs::StdRng, seq::SliceRandom};
 
 use crate::{
     config::{Load, RunConfig},
@@ -19,6 +16,7 @@ pub(crate) struct Launch {
     pub(crate) cell: Cell,
     /// From 1.
     pub(crate) run: u32,
+    seed: u64,
 }
 
 /// The same for the same configuration, whenever it is asked for.
@@ -28,7 +26,10 @@ pub(super) fn schedule(config: &SweepConfig) -> Vec<Launch> {
     for run in 1..=config.repeat {
         let mut cells = config.axes.cells();
         cells.shuffle(&mut rng);
-        launches.extend(cells.into_iter().map(|cell| Launch { cell, run }));
+        for cell in cells {
+            let seed = u64::from(rng.random::<u32>());
+            launches.push(Launch { cell, run, seed });
+        }
     }
     launches
 }
@@ -38,7 +39,7 @@ impl Launch {
         RunConfig {
             cell: self.cell,
             run: self.run,
-            seed: self.seed(config.seed),
+            seed: self.seed,
             node: config.node,
             load: Load {
                 payload: self.cell.payload_bytes,
@@ -54,16 +55,11 @@ impl Launch {
     /// How long it takes if the ratios are never known well enough. At least one block runs.
     pub(super) fn longest(&self, config: &SweepConfig) -> Duration {
         let plan = config.plan(self.cell.rtt_ms);
-        let least = plan.pass(config.variants.len()) + plan.pass(1) * plan.children_slices;
+        // One of them is for the children.
+        let least = plan.pass(config.variants.len() + 1);
         let around = Duration::from_secs(1) + 6 * self.cell.rtt_ms.duration();
         Duration::from_millis(plan.warm_up_ms)
             + least.max(Duration::from_millis(plan.max_ms))
             + around
-    }
-
-    fn seed(&self, of_sweep: u64) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        (of_sweep, self.cell.id(), self.run).hash(&mut hasher);
-        hasher.finish() >> 32
     }
 }

@@ -81,13 +81,14 @@ fn for_a_cell() -> Result<ExitCode, Failure> {
         service_cores: run.lab.placement.peers.clone(),
         seed: run.seed,
     };
-    let writer = RunWriter::create(&task.dir)?;
+    let writer = RunWriter::create(&task.dir, run.node.transport)?;
     let measured = central::run(config, move |observed| {
         tell(&Told::Connected);
         let task = Task {
             plan: run.plan,
             variants: &run.variants,
             peers: run.cell.peers,
+            answers: run.node.workload.has_answers(),
             others: &task.others,
             seed: run.seed,
         };
@@ -123,6 +124,8 @@ fn alone(args: CentralArgs) -> Result<ExitCode, Failure> {
         )));
     }
     let peers = args.peers.len();
+    let answers = args.node.workload.has_answers();
+    let transport = args.node.transport;
     let seed = rand::random();
     let config = CentralConfig {
         node: args.node.node(),
@@ -145,11 +148,12 @@ fn alone(args: CentralArgs) -> Result<ExitCode, Failure> {
     let measured = central::run(config, move |observed| -> Result<Measured> {
         std::fs::create_dir_all(&out)
             .with_context(|| format!("cannot create {}", out.display()))?;
-        let writer = RunWriter::create(&out)?;
+        let writer = RunWriter::create(&out, transport)?;
         let task = Task {
             plan,
             variants: &variants,
             peers,
+            answers,
             others: &Others::default(),
             seed,
         };
