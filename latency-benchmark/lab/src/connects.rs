@@ -24,7 +24,8 @@ use crate::{Jitter, LabSpec, sys, wiring::peer_address};
 const CONNECTS: usize = 4;
 
 /// For how long, beyond five round trips, a link that seems too long is tried again: other load can
-/// make it seem so, but never too short. After that, one answer per link is enough.
+/// make it seem so, but never too short. After that, one answer per link is enough if it does not
+/// seem too long: where packets are lost, there may be no more.
 const SECOND_CHANCE: Duration = Duration::from_millis(50);
 
 /// Fewer than a listener lets wait, since nobody accepts them.
@@ -152,9 +153,18 @@ impl Plan {
     /// Whether a link has been tried often enough.
     fn is_done(&self, link: &Link, now: Instant) -> bool {
         let tries = link.connects_ms.len();
-        let seems_long = || link.connects_ms.iter().all(|ms| *ms > self.limit_ms);
         let has_chance = || tries < MOST_CONNECTS && now < self.last_chance;
-        tries >= CONNECTS && !(seems_long() && has_chance())
+        tries >= CONNECTS && !(self.seems_long(link) && has_chance())
+    }
+
+    /// Whether enough is known of a link to let it be when the time is up.
+    fn is_known(&self, link: &Link) -> bool {
+        link.connects_ms.len() >= CONNECTS || !self.seems_long(link)
+    }
+
+    /// So does a link that never answered.
+    fn seems_long(&self, link: &Link) -> bool {
+        link.connects_ms.iter().all(|ms| *ms > self.limit_ms)
     }
 }
 
@@ -203,9 +213,9 @@ impl Connects {
     fn is_over(&self, now: Instant) -> bool {
         let all_started = self.started == self.links.len();
         let none_pending = || self.links.iter().all(|link| link.pending.is_none());
-        let all_answered = || self.links.iter().all(|link| !link.connects_ms.is_empty());
+        let all_known = || self.links.iter().all(|link| self.plan.is_known(link));
         (all_started && none_pending())
-            || (now >= self.plan.last_chance && all_answered())
+            || (now >= self.plan.last_chance && all_known())
             || now >= self.plan.deadline
     }
 
@@ -236,5 +246,32 @@ impl Connects {
         let end = Some(last_chance).filter(|chance| *chance > Instant::now());
         let lost = self.links.iter().filter_map(|link| self.plan.lost_at(link));
         lost.chain(start).chain(end).min().unwrap_or(deadline)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Cores, Placement, Sharing};
+
+    #[test]
+    fn a_single_answer_settles_only_that_a_link_is_not_too_long() {
+        let placement = Placement {
+            central: 0,
+            peers: Cores::one(0),
+            sharing: Sharing::Core,
+        };
+        let plan = Plan::new(&LabSpec::new(1, placement), 20.6);
+        let mut link = Link::new(Ipv4Addr::LOCALHOST, 1);
+        for (connects_ms, known) in [
+            (&[][..], false),
+            (&[20.1], true),
+            (&[23.6], false),
+            (&[23.6, 20.1], true),
+            (&[23.6, 23.6, 23.6, 23.6], true),
+        ] {
+            link.connects_ms = connects_ms.to_vec();
+            assert_eq!(plan.is_known(&link), known, "{connects_ms:?}");
+        }
     }
 }

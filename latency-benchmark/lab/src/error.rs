@@ -1,6 +1,6 @@
 use std::io;
 
-use crate::{Rtt, SpecError, ToolError};
+use crate::{Rtt, SpecError, ToolError, netem};
 
 /// Why a lab could not be wired, or does not work any more.
 #[derive(Debug, thiserror::Error)]
@@ -29,7 +29,7 @@ pub enum LabError {
     #[error("the kernel lends no packet queue (NFQUEUE); it may lack nfnetlink_queue")]
     Queue(#[source] io::Error),
     /// Netem was asked for, by name or by an option that needs it.
-    #[error("this machine has no working netem: {0}")]
+    #[error("this machine has no working netem: {0}; {remedy}", remedy = instead_of_netem(.0))]
     NoNetem(Box<LabError>),
     /// Neither way to delay packets works.
     #[error("no way to delay packets by {rtt} ms: netem: {netem}; NFQUEUE: {nfqueue}")]
@@ -53,4 +53,13 @@ pub enum LabError {
     /// A process could not be started inside.
     #[error("the system could not start the process")]
     Spawn(#[source] io::Error),
+}
+
+/// A missing program says itself what brings it.
+fn instead_of_netem(problem: &LabError) -> String {
+    const NFQUEUE: &str = "the nfqueue backend needs none, and has no loss and no jitter";
+    match problem {
+        LabError::Tool(ToolError::Missing { .. }) => NFQUEUE.to_owned(),
+        _ => format!("remedy: {}; {NFQUEUE}", netem::REMEDY),
+    }
 }

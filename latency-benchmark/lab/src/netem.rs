@@ -13,6 +13,10 @@ use crate::{
 /// bandwidth and count the rest as loss: at 100 ms it is some 120 Mbit/s of full frames.
 const LIMIT_PACKETS: u32 = 1_000_000;
 
+/// What brings it to a kernel that has none.
+pub(crate) const REMEDY: &str = "a kernel with CONFIG_NET_SCH_NETEM; on Ubuntu: \
+    `apt-get install -y linux-modules-extra-$(uname -r)`; as root, `modprobe sch_netem`";
+
 /// Tries netem on a link made for it, in a namespace made for it.
 pub(crate) fn probe(inside: Inside) -> Result<(), LabError> {
     let scratch = scratch(inside)?;

@@ -194,3 +194,12 @@ pub(crate) fn can_run(delayed: bool) -> bool {
     println!("skipped, missing: {wanted}");
     false
 }
+
+/// Whether this machine's kernel has netem. Nothing can be installed if not, so this is not asked of
+/// CI either.
+pub(crate) fn has_netem() -> bool {
+    let output = Command::new(PROGRAM).arg("preflight").output().unwrap();
+    let text = text(&output.stdout);
+    let mut lines = text.lines().map(str::split_whitespace);
+    lines.any(|words| words.take(2).eq(["ok", "netem"]))
+}

@@ -98,17 +98,15 @@ fn measured_link(inside: Inside) -> Result<RttReport, String> {
 
 fn netem_finding(probed: Result<(), LabError>, nfqueue_works: bool) -> Finding {
     const NAME: &str = "netem";
-    const REMEDY: &str = "a kernel with CONFIG_NET_SCH_NETEM; on Ubuntu: \
-        `apt-get install -y linux-modules-extra-$(uname -r)`; as root, `modprobe sch_netem`";
     match probed {
         Ok(()) => Finding::ok(NAME, "works, tried in a namespace made for it"),
         Err(error) if nfqueue_works => Finding::degraded(
             NAME,
             describe(&error),
             "delay is made by the delay line; loss and jitter cannot be had",
-            REMEDY,
+            netem::REMEDY,
         ),
-        Err(error) => Finding::missing(NAME, describe(&error), NO_DELAYED_CELL, REMEDY),
+        Err(error) => Finding::missing(NAME, describe(&error), NO_DELAYED_CELL, netem::REMEDY),
     }
 }
 
