@@ -74,3 +74,10 @@ pub(crate) fn die_with_thread(command: &mut Command) {
     // its first process.
     sys::before_exec(command, || Ok(prctl::set_pdeathsig(Signal::SIGKILL)?));
 }
+
+/// Puts `command` behind ordinary processes on its core.
+pub(crate) fn be_nice(command: &mut Command) {
+    /// About a tenth of an ordinary process's share.
+    const NICENESS: libc::c_int = 10;
+    sys::before_exec(command, || Ok(sys::be_nice(NICENESS)?));
+}

@@ -153,12 +153,16 @@ impl Lab {
         child::spawn(self.namespace(place), cores, command).map_err(LabError::Spawn)
     }
 
-    /// As [`spawn`](Lab::spawn), on the cores of the lab's own placement.
-    pub fn spawn_placed(&self, place: Where, command: Command) -> Result<Reaped, LabError> {
+    /// As [`spawn`](Lab::spawn), on the cores of the lab's own placement. Peers are nice: where they
+    /// share a core with what measures, a dozen of them would keep it waiting.
+    pub fn spawn_placed(&self, place: Where, mut command: Command) -> Result<Reaped, LabError> {
         let placement = &self.spec.placement;
         match place {
             Where::Central => self.spawn(place, &Cores::one(placement.central), command),
-            Where::Peer(_) => self.spawn(place, &placement.peers, command),
+            Where::Peer(_) => {
+                child::be_nice(&mut command);
+                self.spawn(place, &placement.peers, command)
+            }
         }
     }
 

@@ -76,6 +76,12 @@ pub(crate) fn epoll_wait<'a>(
     Ok(&events[..usize::try_from(ready).unwrap_or(0)])
 }
 
+/// Puts the calling process behind ordinary ones, which anybody may do.
+pub(crate) fn be_nice(niceness: libc::c_int) -> nix::Result<()> {
+    // SAFETY: a plain system call.
+    Errno::result(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, niceness) }).map(drop)
+}
+
 /// Puts the calling thread ahead of every ordinary one.
 pub(crate) fn schedule_fifo() -> nix::Result<()> {
     let lowest = libc::sched_param { sched_priority: 1 };

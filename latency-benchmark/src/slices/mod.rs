@@ -275,16 +275,23 @@ impl Measuring<'_> {
         Ok(())
     }
 
-    /// Lets pass what the variant before has left. In its first half the slice before waits for its
-    /// last polls, and is written; by the end of the second, the writing has left nothing either.
+    /// Lets pass what the variant before has left. In the first half the slice before waits for its
+    /// last polls; then it is written, which is over before the second half is, or has a moment to
+    /// be forgotten.
     fn settle(&mut self) -> Result<()> {
-        let half = Duration::from_millis(self.plan.settle_ms) / 2;
+        const QUIET: Duration = Duration::from_millis(10);
+        let settling = Duration::from_millis(self.plan.settle_ms);
+        self.planned += settling;
+        let began = Instant::now();
         let mut last = self.open.take();
-        self.sleep(half, last.as_mut().map(|open| &mut open.slice));
+        self.sleep_until(
+            began + settling / 2,
+            last.as_mut().map(|open| &mut open.slice),
+        );
         if let Some(open) = last {
             self.write(&open)?;
         }
-        self.sleep(half, None);
+        self.sleep_until((began + settling).max(Instant::now() + QUIET), None);
         Ok(())
     }
 
@@ -293,11 +300,14 @@ impl Measuring<'_> {
         Variant { budgets, mode }.install()
     }
 
-    /// Sleeps, and empties the buffers before they are full.
-    fn sleep(&mut self, time: Duration, mut slice: Option<&mut Slice>) {
-        const BUFFERS_LAST: Duration = Duration::from_millis(50);
+    fn sleep(&mut self, time: Duration, slice: Option<&mut Slice>) {
         self.planned += time;
-        let end = Instant::now() + time;
+        self.sleep_until(Instant::now() + time, slice);
+    }
+
+    /// Empties the buffers before they are full.
+    fn sleep_until(&mut self, end: Instant, mut slice: Option<&mut Slice>) {
+        const BUFFERS_LAST: Duration = Duration::from_millis(50);
         loop {
             let left = end.saturating_duration_since(Instant::now());
             std::thread::sleep(left.min(BUFFERS_LAST));
