@@ -181,15 +181,63 @@ pub(crate) fn steal_ms() -> Option<f64> {
     Some(steal.parse::<f64>().ok()? * tick_ms()?)
 }
 
-/// Segments that this network namespace sent again.
-pub(crate) fn tcp_retransmits() -> Option<u64> {
-    let snmp = fs::read_to_string("/proc/self/net/snmp").ok()?;
+/// What went wrong in network namespaces, summed over those that the subjects are in. A sum is absent
+/// if one of its parts is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NetworkTrouble {
+    /// Segments sent again.
+    pub(crate) retransmits: Option<u64>,
+    /// Packets that found a queue of the delay line full. Absent where there is no such queue.
+    pub(crate) queue_drops: Option<u64>,
+}
+
+impl NetworkTrouble {
+    pub(crate) fn since(self, before: NetworkTrouble) -> NetworkTrouble {
+        NetworkTrouble {
+            retransmits: both(self.retransmits, before.retransmits, u64::saturating_sub),
+            queue_drops: both(self.queue_drops, before.queue_drops, u64::saturating_sub),
+        }
+    }
+}
+
+pub(crate) fn network_trouble(subjects: &[Subject]) -> NetworkTrouble {
+    let sum = |of: fn(&str) -> Option<u64>| {
+        let folders = subjects
+            .iter()
+            .map(|subject| format!("{}/net", subject.folder()));
+        folders
+            .map(|folder| of(&folder))
+            .sum::<Option<u64>>()
+            .filter(|_| !subjects.is_empty())
+    };
+    NetworkTrouble {
+        retransmits: sum(retransmits),
+        queue_drops: sum(queue_drops),
+    }
+}
+
+fn retransmits(folder: &str) -> Option<u64> {
+    let snmp = fs::read_to_string(format!("{folder}/snmp")).ok()?;
     let mut lines = snmp.lines().filter_map(|line| line.strip_prefix("Tcp:"));
     let (names, values) = (lines.next()?, lines.next()?);
     let at = names
         .split_whitespace()
         .position(|name| name == "RetransSegs")?;
     values.split_whitespace().nth(at)?.parse().ok()
+}
+
+/// A queue is a line; its sixth and seventh numbers are what the kernel and the listener's socket had
+/// no room for.
+fn queue_drops(folder: &str) -> Option<u64> {
+    let queues = fs::read_to_string(format!("{folder}/netfilter/nfnetlink_queue")).ok()?;
+    let drops = queues.lines().map(|queue| {
+        let numbers: Vec<u64> = queue
+            .split_whitespace()
+            .map_while(|number| number.parse().ok())
+            .collect();
+        Some(numbers.get(5)? + numbers.get(6)?)
+    });
+    (!queues.is_empty()).then(|| drops.sum())?
 }
 
 /// Bytes that this network namespace received and sent over its links.

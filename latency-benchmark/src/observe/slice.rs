@@ -15,8 +15,8 @@ use super::{
 
 /// Polls are counted by iterations and children in bands of their duration, so that the threshold
 /// for a slow one can be chosen when reading, from these.
-pub(crate) const BANDS_FROM_NS: [u64; 8] = [
-    0, 10_000, 25_000, 50_000, 100_000, 200_000, 500_000, 1_000_000,
+pub(crate) const BANDS_FROM_NS: [u64; 10] = [
+    0, 10_000, 25_000, 50_000, 75_000, 100_000, 150_000, 200_000, 500_000, 1_000_000,
 ];
 
 /// The longest duration that a histogram tells from longer ones.

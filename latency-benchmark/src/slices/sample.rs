@@ -3,7 +3,7 @@
 use tokio::runtime::Handle;
 use tokio_metrics::{RuntimeIntervals, RuntimeMonitor, TaskMonitor};
 
-use crate::observe::process::{self, Subject, Usage};
+use crate::observe::process::{self, NetworkTrouble, Subject, Usage};
 
 /// Reads the sums.
 pub(super) struct Sampler {
@@ -41,7 +41,8 @@ pub(super) struct Sample {
     pub(super) peers: Usage,
     pub(super) delay_line: Usage,
     pub(super) steal_ms: Option<f64>,
-    pub(super) tcp_retransmits: Option<u64>,
+    pub(super) central_network: NetworkTrouble,
+    pub(super) peers_network: NetworkTrouble,
     pub(super) received_bytes: Option<u64>,
     pub(super) sent_bytes: Option<u64>,
     /// When it was taken; the sums are a little older or younger.
@@ -86,7 +87,8 @@ impl Sampler {
                 .delay_line
                 .map_or(Usage::default(), Subject::usage),
             steal_ms: process::steal_ms(),
-            tcp_retransmits: process::tcp_retransmits(),
+            central_network: process::network_trouble(&self.subjects.central[..1]),
+            peers_network: process::network_trouble(&self.subjects.peers),
             received_bytes,
             sent_bytes,
             at_ms,
@@ -111,11 +113,8 @@ impl Sample {
             steal_ms: process::both(self.steal_ms, before.steal_ms, |after, before| {
                 after - before
             }),
-            tcp_retransmits: process::both(
-                self.tcp_retransmits,
-                before.tcp_retransmits,
-                u64::saturating_sub,
-            ),
+            central_network: self.central_network.since(before.central_network),
+            peers_network: self.peers_network.since(before.peers_network),
             received_bytes: process::both(
                 self.received_bytes,
                 before.received_bytes,

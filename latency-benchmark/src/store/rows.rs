@@ -45,6 +45,9 @@ pub(crate) struct SliceRow {
     pub(crate) delay_line_system_ms: Option<f64>,
     pub(crate) steal_ms: Option<f64>,
     pub(crate) central_tcp_retransmits: Option<u64>,
+    pub(crate) peers_tcp_retransmits: Option<u64>,
+    pub(crate) central_queue_drops: Option<u64>,
+    pub(crate) peers_queue_drops: Option<u64>,
     pub(crate) central_received_bytes: Option<u64>,
     pub(crate) central_sent_bytes: Option<u64>,
     pub(crate) monitor_task_polls: u64,
@@ -99,6 +102,9 @@ pub(crate) struct PeerRow {
     /// From 1.
     pub(crate) peer: usize,
     pub(crate) requests: u64,
+    /// Null if there were no requests.
+    pub(crate) latency_p50_ns: Option<u64>,
+    pub(crate) latency_p99_ns: Option<u64>,
 }
 
 /// `run.json`: what became of a run.

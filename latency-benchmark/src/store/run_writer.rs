@@ -59,12 +59,14 @@ impl RunWriter {
     /// Writes all of a slice.
     pub(crate) fn write(&mut self, row: &SliceRow, slice: &Slice) -> Result<()> {
         let number = row.slice;
-        for (at, requests) in slice.requests().enumerate() {
-            let peer = at + 1;
+        for (at, latency_ns) in slice.peer_latency_ns.iter().enumerate() {
+            let quantile = |q| (!latency_ns.is_empty()).then(|| latency_ns.value_at_quantile(q));
             self.peers.row(&PeerRow {
                 slice: number,
-                peer,
-                requests,
+                peer: at + 1,
+                requests: latency_ns.len(),
+                latency_p50_ns: quantile(0.5),
+                latency_p99_ns: quantile(0.99),
             })?;
         }
         for &site in self.sites_there {

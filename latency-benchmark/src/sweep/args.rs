@@ -48,7 +48,7 @@ pub(crate) struct SweepArgs {
     no_aa: bool,
     #[command(flatten)]
     node: NodeArgs,
-    /// Worker threads of central's runtime
+    /// Worker threads of central's runtime, all on central's core
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     workers: u16,
     /// `event_interval` of central's runtime [default: tokio's]
