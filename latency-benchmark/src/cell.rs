@@ -5,10 +5,10 @@ use std::{
     fs::{self, File},
     io::{self, BufRead, BufReader, Write},
     path::{Path, PathBuf},
-    process::{Command, ExitStatus, Stdio},
+    process::{Command, Stdio},
     sync::mpsc::{Receiver, RecvTimeoutError, channel},
     thread,
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -17,12 +17,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     config::{RunConfig, Transport},
-    failure::one_line,
+    failure::{self, ended, one_line},
     observe::process::move_to,
     slices::{BlockDone, Others},
     store::{
         SCHEMA,
         rows::{End, Network, RunRow, StageTime, Stop},
+        unix_s,
     },
 };
 
@@ -73,9 +74,7 @@ pub(crate) fn run(
     mut tell: impl FnMut(&Told) -> Result<()>,
 ) -> Result<()> {
     let started = Instant::now();
-    let started_unix_s = SystemTime::UNIX_EPOCH
-        .elapsed()
-        .map_or(0, |since| since.as_secs());
+    let started_unix_s = unix_s();
     let mut running = Running {
         task,
         stage: "wiring the lab",
@@ -374,15 +373,6 @@ impl Central {
     }
 }
 
-fn ended(status: ExitStatus) -> String {
-    use std::os::unix::process::ExitStatusExt;
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("ended with exit code {code}"),
-        (None, Some(signal)) => format!("was killed by signal {signal}"),
-        (None, None) => "ended".to_owned(),
-    }
-}
-
 /// Adds to an error which peer is gone, and the last words of who is.
 fn who_died(
     error: anyhow::Error,
@@ -410,14 +400,8 @@ fn who_died(
     anyhow!("{text}")
 }
 
-/// The last line of a log.
 fn last_words(log: &Path) -> String {
-    let text = fs::read_to_string(log).unwrap_or_default();
-    let last = text.lines().rev().find(|line| !line.trim().is_empty());
-    last.map_or_else(
-        || "it said nothing".to_owned(),
-        |line| one_line(line.trim_start_matches("error: ")),
-    )
+    failure::last_words(&fs::read_to_string(log).unwrap_or_default())
 }
 
 fn forget_empty_logs(dir: &Path) {

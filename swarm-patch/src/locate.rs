@@ -10,6 +10,7 @@ use syn::{
 use crate::{
     error::{Place, Refused},
     sites::SiteSpec,
+    text::LineIndex,
 };
 
 /// A function found.
@@ -165,6 +166,24 @@ pub(crate) fn names_in(tree: &UseTree, names: &mut Vec<String>) {
         UseTree::Name(name) => names.push(name.ident.to_string()),
         UseTree::Rename(rename) => names.push(rename.rename.to_string()),
         _ => {}
+    }
+}
+
+/// The line after a block's opening brace, which must end its own.
+pub(crate) fn first_line_in(
+    lines: &LineIndex<'_>,
+    block: &Block,
+    place: &Place,
+) -> Result<usize, Refused> {
+    let open = bytes(&block.brace_token.span.open());
+    let line = lines.number(open.start);
+    if lines.ends_line(open.end) {
+        Ok(line + 1)
+    } else {
+        Err(place.refused(
+            "a line break after an opening brace",
+            format!("none in line {line}"),
+        ))
     }
 }
 

@@ -18,7 +18,7 @@ use crate::{
     context_uses,
     error::{Place, Refused},
     insertion::{Insertion, Purpose},
-    locate::{Found, bytes, context_parameter, refuse_taken_name},
+    locate::{Found, bytes, context_parameter, first_line_in, refuse_taken_name},
     plain::{is_plain, is_plain_statement, only_looks_at},
     sites::SiteSpec,
     text::{LineIndex, one_line},
@@ -368,18 +368,8 @@ impl Marks<'_> {
         });
     }
 
-    /// The line after the opening brace, which must end its own.
     fn first_line_in(&self, block: &Block) -> Result<usize, Refused> {
-        let open = bytes(&block.brace_token.span.open());
-        let line = self.lines.number(open.start);
-        if self.lines.ends_line(open.end) {
-            Ok(line + 1)
-        } else {
-            Err(self.place.refused(
-                "a line break after an opening brace",
-                format!("none in line {line}"),
-            ))
-        }
+        first_line_in(&self.lines, block, self.place)
     }
 
     /// The line of a node that begins its line.

@@ -9,7 +9,7 @@ use syn::{
 use crate::{
     error::{Place, Refused},
     insertion::{Insertion, Purpose},
-    locate::{Found, bytes, names_in},
+    locate::{Found, bytes, first_line_in, names_in},
     sites::SiteSpec,
     text::{LineIndex, one_line},
 };
@@ -112,19 +112,6 @@ fn is_handed_on(closure: &ExprClosure, polled: &ExprMethodCall) -> bool {
                 && argument.path.is_ident(&parameter.ident)
         }
         _ => false,
-    }
-}
-
-fn first_line_in(lines: &LineIndex<'_>, block: &Block, place: &Place) -> Result<usize, Refused> {
-    let open = bytes(&block.brace_token.span.open());
-    let line = lines.number(open.start);
-    if lines.ends_line(open.end) {
-        Ok(line + 1)
-    } else {
-        Err(place.refused(
-            "a line break after an opening brace",
-            format!("none in line {line}"),
-        ))
     }
 }
 

@@ -18,11 +18,15 @@ pub(crate) enum Subject {
 
 /// Moves the calling thread.
 pub(crate) fn move_to(cores: &Cores) -> io::Result<()> {
+    Ok(sched_setaffinity(Pid::from_raw(0), &affinity(cores)?)?)
+}
+
+fn affinity(cores: &Cores) -> io::Result<CpuSet> {
     let mut set = CpuSet::new();
     for core in cores.iter() {
         set.set(core)?;
     }
-    Ok(sched_setaffinity(Pid::from_raw(0), &set)?)
+    Ok(set)
 }
 
 /// The threads of this process that are not among `workers`: libraries start some of their own.
@@ -53,10 +57,7 @@ pub(crate) fn other_threads(workers: &[Subject]) -> io::Result<(Vec<Subject>, Ve
 
 /// Moves other threads of this process. One that has ended meanwhile needs no moving.
 pub(crate) fn move_threads(threads: &[Subject], cores: &Cores) -> io::Result<()> {
-    let mut set = CpuSet::new();
-    for core in cores.iter() {
-        set.set(core)?;
-    }
+    let set = affinity(cores)?;
     for thread in threads {
         if let Subject::Thread(id) = thread {
             match sched_setaffinity(Pid::from_raw(*id), &set) {

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{EDITS, MANIFEST, SCHEMA, run_writer::write_whole};
+use super::{EDITS, MANIFEST, SCHEMA, run_writer::write_whole, unix_s};
 use crate::{
     config::{LabConfig, NodeConfig, Pace, Precision, RuntimeConfig, VariantConfig},
     failure::{Failure, bad_input},
@@ -145,9 +145,7 @@ impl Manifest {
             command: std::env::args_os()
                 .map(|word| word.to_string_lossy().into_owned())
                 .collect(),
-            created_unix_s: SystemTime::UNIX_EPOCH
-                .elapsed()
-                .map_or(0, |since| since.as_secs()),
+            created_unix_s: unix_s(),
             config,
             tool: Tool::this(),
             machine: Machine::this(),

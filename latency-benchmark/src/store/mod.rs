@@ -18,3 +18,10 @@ pub(crate) const BANDS: &str = "bands.csv";
 pub(crate) const CHILDREN: &str = "children.csv";
 pub(crate) const PEERS: &str = "peers.csv";
 pub(crate) const HISTOGRAMS: &str = "histograms.hlog";
+
+/// Now, in seconds since 1970.
+pub(crate) fn unix_s() -> u64 {
+    std::time::SystemTime::UNIX_EPOCH
+        .elapsed()
+        .map_or(0, |since| since.as_secs())
+}

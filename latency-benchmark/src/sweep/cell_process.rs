@@ -2,7 +2,7 @@
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
-    os::unix::process::{CommandExt, ExitStatusExt},
+    os::unix::process::CommandExt,
     process::{Child, Command, Stdio},
     sync::mpsc::{Receiver, RecvTimeoutError, channel},
     thread::{self, JoinHandle},
@@ -14,7 +14,7 @@ use anyhow::{Context, Result, anyhow};
 use super::progress::Progress;
 use crate::{
     cell::{CellTask, STOP_LINE, Told},
-    failure::one_line,
+    failure::{ended, last_words},
     signals::Interrupts,
     store::rows::RunRow,
 };
@@ -63,12 +63,7 @@ impl CellProcess {
         let last_words = thread::spawn(move || {
             let mut text = Vec::new();
             let _ = errors.read_to_end(&mut text);
-            let text = String::from_utf8_lossy(&text);
-            text.lines()
-                .rev()
-                .find(|line| !line.trim().is_empty())
-                .map(one_line)
-                .unwrap_or_default()
+            last_words(&String::from_utf8_lossy(&text))
         });
         Ok(CellProcess {
             child,
@@ -113,26 +108,9 @@ impl CellProcess {
     }
 
     fn died(&mut self) -> anyhow::Error {
-        let status = self.child.wait();
-        let words = self
-            .last_words
-            .take()
-            .and_then(|words| words.join().ok())
-            .unwrap_or_default();
-        let how = match status.map(|status| (status.code(), status.signal())) {
-            Ok((Some(code), _)) => format!("it ended with exit code {code}"),
-            Ok((None, Some(signal))) => format!("it was killed by signal {signal}"),
-            _ => "it ended".to_owned(),
-        };
-        let words = words.trim_start_matches("error: ");
-        anyhow!(
-            "{how}: {}",
-            if words.is_empty() {
-                "it said nothing"
-            } else {
-                words
-            }
-        )
+        let how = self.child.wait().map_or_else(|_| "ended".to_owned(), ended);
+        let words = self.last_words.take().and_then(|words| words.join().ok());
+        anyhow!("it {how}: {}", words.unwrap_or_default())
     }
 }
 

@@ -5,12 +5,7 @@ mod cell_process;
 mod progress;
 mod schedule;
 
-use std::{
-    fs,
-    path::Path,
-    process::ExitCode,
-    time::{Duration, SystemTime},
-};
+use std::{fs, path::Path, process::ExitCode, time::Duration};
 
 use anyhow::{Context, Result, anyhow};
 
@@ -32,6 +27,7 @@ use crate::{
         rows::{End, Network, RunRow, Stop},
         run_dir::RunDir,
         run_writer::write_whole,
+        unix_s,
     },
 };
 
@@ -257,9 +253,7 @@ fn died(config: RunConfig, error: &anyhow::Error) -> RunRow {
             reason: one_line(&format!("{error:#}")),
         },
         network: Network::default(),
-        started_unix_s: SystemTime::UNIX_EPOCH
-            .elapsed()
-            .map_or(0, |since| since.as_secs()),
+        started_unix_s: unix_s(),
         took_ms: 0,
         overhead_ms: None,
         stages: Vec::new(),
