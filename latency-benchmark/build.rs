@@ -37,5 +37,31 @@ fn main() -> Result<(), Box<dyn Error>> {
     let rustc = Command::new(env::var("RUSTC")?).arg("--version").output()?;
     let rustc = String::from_utf8(rustc.stdout)?;
     println!("cargo::rustc-env=BENCHMARK_RUSTC={}", rustc.trim());
+    if let Some(commit) = commit() {
+        println!("cargo::rustc-env=BENCHMARK_COMMIT={commit}");
+    }
     Ok(())
+}
+
+/// Of this checkout; none for an archive without git. Says `-dirty` as of the last build of any of the
+/// files named, which are those whose change builds this program anew.
+fn commit() -> Option<String> {
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").args(arguments).output().ok()?;
+        let text = String::from_utf8(output.stdout).ok()?;
+        output.status.success().then(|| text.trim().to_owned())
+    };
+    for watched in ["build.rs", "src", "lab", "../swarm-patch", "../Cargo.lock"] {
+        println!("cargo::rerun-if-changed={watched}");
+    }
+    if let Some(log) = git(&["rev-parse", "--git-path", "logs/HEAD"]) {
+        println!("cargo::rerun-if-changed={log}");
+    }
+    git(&[
+        "describe",
+        "--always",
+        "--dirty",
+        "--abbrev=40",
+        "--exclude=*",
+    ])
 }

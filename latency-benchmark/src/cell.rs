@@ -50,7 +50,7 @@ pub(crate) struct CentralTask {
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Told {
     /// All peers are connected.
-    Connected,
+    Connected { probe_ns: f64 },
     /// A block is done.
     Block(BlockDone),
     /// Central is done.
@@ -81,6 +81,7 @@ pub(crate) fn run(
         stage_since: started,
         stages: Vec::new(),
         network: Network::default(),
+        probe_ns: None,
         measured: None,
     };
     let end = match running.run(inside, stop, &mut tell) {
@@ -105,6 +106,7 @@ pub(crate) fn run(
             .measured
             .map(|measured| took_ms.saturating_sub(measured.planned_ms)),
         stages: running.stages,
+        probe_ns: running.probe_ns,
         blocks: running.measured.map(|measured| measured.blocks),
     })))
 }
@@ -115,6 +117,7 @@ struct Running<'a> {
     stage_since: Instant,
     stages: Vec<StageTime>,
     network: Network,
+    probe_ns: Option<f64>,
     measured: Option<Measured>,
 }
 
@@ -196,7 +199,10 @@ impl Running<'_> {
         let deadline = Instant::now() + planned + PATIENCE;
         loop {
             match central.told.recv_timeout(LOOK_AROUND) {
-                Ok(Told::Connected) => self.enter("measuring"),
+                Ok(Told::Connected { probe_ns }) => {
+                    self.probe_ns = Some(probe_ns);
+                    self.enter("measuring");
+                }
                 Ok(block @ Told::Block(_)) => tell(&block)?,
                 Ok(Told::Measured {
                     stop,

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     config::{self, Load, NodeConfig, RuntimeConfig},
     observe::{
-        cotenant,
+        cotenant, probe_cost,
         process::{self, Subject, this_thread},
         requests::RequestLog,
         slice::Observers,
@@ -44,6 +44,8 @@ pub(crate) struct Observed {
     pub(crate) runtime: runtime::Handle,
     /// The threads that central runs on.
     pub(crate) workers: Vec<Subject>,
+    /// What the probe takes for one poll, on central's core.
+    pub(crate) probe_ns: f64,
 }
 
 /// Connects to every peer and works them, while `measure` runs on a thread of its own. Returns what
@@ -110,6 +112,7 @@ fn drive<W: Workload, T: Send + 'static>(
     measure: impl FnOnce(Observed) -> Result<T> + Send + 'static,
 ) -> Result<T> {
     let handle = runtime.handle().clone();
+    let probe_ns = probe_cost::measure(&recorder);
     runtime.block_on(async move {
         let key = Keypair::generate_ed25519();
         let tasks = TaskMonitor::new();
@@ -139,6 +142,7 @@ fn drive<W: Workload, T: Send + 'static>(
             tasks,
             runtime: handle,
             workers,
+            probe_ns,
         };
         let measured = measure_aside(observed, config.service_cores, measure)?;
         tokio::select! {

@@ -4,6 +4,7 @@
 
 pub(crate) mod cotenant;
 pub(crate) mod log;
+pub(crate) mod probe_cost;
 pub(crate) mod process;
 pub(crate) mod requests;
 pub(crate) mod slice;

@@ -45,6 +45,8 @@ pub(crate) struct Manifest {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Tool {
     pub(crate) version: String,
+    /// Of the checkout that was built, with `-dirty` if files had been changed. Null if it was none.
+    pub(crate) commit: Option<String>,
     pub(crate) profile: String,
     pub(crate) rustc: String,
     /// Of this program's file, which stands for all that it is made of.
@@ -79,6 +81,7 @@ impl Tool {
             serde_json::from_str(include_str!(concat!(env!("OUT_DIR"), "/upstream.json")));
         Tool {
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            commit: option_env!("BENCHMARK_COMMIT").map(str::to_owned),
             profile: if cfg!(debug_assertions) {
                 "debug"
             } else {

@@ -123,6 +123,8 @@ pub(crate) struct RunRow {
     /// Of that, what was not warm-up, settling or a slice.
     pub(crate) overhead_ms: Option<u64>,
     pub(crate) stages: Vec<StageTime>,
+    /// What the probe takes to record a poll that does nothing, on central's core.
+    pub(crate) probe_ns: Option<f64>,
     pub(crate) blocks: Option<u32>,
 }
 

@@ -87,7 +87,7 @@ impl CellProcess {
                     self.child.wait()?;
                     return Ok(Some(*row));
                 }
-                Ok(Told::Connected | Told::Measured { .. }) => {}
+                Ok(Told::Connected { .. } | Told::Measured { .. }) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err(self.died()),
                 Err(RecvTimeoutError::Timeout) => progress.tick(),
             }

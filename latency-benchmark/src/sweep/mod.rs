@@ -257,6 +257,7 @@ fn died(config: RunConfig, error: &anyhow::Error) -> RunRow {
         took_ms: 0,
         overhead_ms: None,
         stages: Vec::new(),
+        probe_ns: None,
         blocks: None,
     }
 }

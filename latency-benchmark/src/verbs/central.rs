@@ -83,7 +83,9 @@ fn for_a_cell() -> Result<ExitCode, Failure> {
     };
     let writer = RunWriter::create(&task.dir, run.node.transport)?;
     let measured = central::run(config, move |observed| {
-        tell(&Told::Connected);
+        tell(&Told::Connected {
+            probe_ns: observed.probe_ns,
+        });
         let task = Task {
             plan: run.plan,
             variants: &run.variants,
