@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Measures the polls of a libp2p-style swarm over peers × round-trip time × payload on this machine:
-# builds, checks what the machine can do, sweeps. All options go to `latency-benchmark sweep`.
+# builds, checks what the machine can do, sweeps, and reports. All options go to
+# `latency-benchmark sweep`; `analysis report` makes other reports of the same run afterwards.
 set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 benchmark="$here/target/release/latency-benchmark"
+analysis="$here/target/analysis/analysis"
 
 die() {
     echo "error: $*" >&2
@@ -11,10 +13,12 @@ die() {
 }
 
 [ "$(uname -s)" = Linux ] || die "the lab is made of Linux network namespaces; this is $(uname -s)"
-command -v cargo >/dev/null || die "cargo is missing: install Rust 1.89 or newer (https://rustup.rs)"
+command -v cargo >/dev/null || die "cargo is missing: install Rust 1.90 or newer (https://rustup.rs)"
 
-cargo build --release --locked --quiet --manifest-path "$here/Cargo.toml" --package latency-benchmark ||
-    die "the build failed, see above"
+build() {
+    cargo build --locked --quiet --manifest-path "$here/Cargo.toml" "$@" || die "the build failed, see above"
+}
+build --release --package latency-benchmark
 
 # What only prints needs no lab, and what is mistyped should not have to wait for one.
 check=yes
@@ -41,4 +45,20 @@ if [ "${#missing[@]}" -gt 0 ] && command -v apt-get >/dev/null; then
 fi
 
 "$benchmark" preflight --brief >&2 || die "no cell can run on this machine, see above"
-exec "$benchmark" sweep "$@"
+
+# Before the sweep, since nothing may be built while it measures, and what is measured is worth a report.
+build --profile analysis --package analysis
+
+# Ctrl-C is the sweep's to handle: it finishes its slice, and what there is gets its report.
+trap : INT
+said="$(mktemp)"
+trap 'rm -f "$said"' EXIT
+code=0
+"$benchmark" sweep "$@" >"$said" || code=$?
+cat "$said"
+# The last line names the folder of the run; if it was mistyped there is none.
+run="$(tail -n 1 "$said")"
+if [ -f "$run/manifest.json" ]; then
+    "$analysis" report "$run" || [ "$code" != 0 ] || code=$?
+fi
+exit "$code"

@@ -1,0 +1,173 @@
+//! Numbers to pixels.
+
+use super::{
+    text::width_of,
+    ticks::{self, label_of_power, label_of_tick},
+};
+
+/// A named place on an axis.
+#[derive(Clone, Debug)]
+pub(crate) struct Tick {
+    pub(crate) value: f64,
+    pub(crate) label: String,
+}
+
+/// A scale along one side of a plot; the pixels may go up or down.
+#[derive(Clone, Debug)]
+pub(crate) struct Axis {
+    low: f64,
+    high: f64,
+    pixels: (f64, f64),
+    logarithmic: bool,
+    pub(crate) ticks: Vec<Tick>,
+}
+
+impl Axis {
+    /// From the first tick to the last, one for about every `spacing` pixels.
+    pub(crate) fn linear(range: (f64, f64), pixels: (f64, f64), spacing: f64) -> Self {
+        let at_most = ((pixels.1 - pixels.0).abs() / spacing) as usize;
+        let values = ticks::linear(room(range), at_most.max(2));
+        let step = values[1] - values[0];
+        let label = |value| label_of_tick(value, step);
+        Self::over(values, label, pixels, false)
+    }
+
+    /// The same for a range above zero whose parts differ by powers of ten.
+    pub(crate) fn logarithmic(range: (f64, f64), pixels: (f64, f64), spacing: f64) -> Self {
+        let (low, high) = range;
+        let decades = (high / low).log10().max(0.5);
+        let fine = (pixels.1 - pixels.0).abs() / decades >= 3.5 * spacing;
+        let mut values = ticks::logarithmic(range, fine);
+        if values.len() < 2 {
+            values.push(values[0] * 10.0);
+        }
+        Self::over(values, label_of_power, pixels, true)
+    }
+
+    /// With ticks of one's own choice.
+    pub(crate) fn with_ticks(
+        ticks: Vec<Tick>,
+        (low, high): (f64, f64),
+        pixels: (f64, f64),
+    ) -> Self {
+        Self {
+            low,
+            high,
+            pixels,
+            logarithmic: false,
+            ticks,
+        }
+    }
+
+    fn over(
+        values: Vec<f64>,
+        label: impl Fn(f64) -> String,
+        pixels: (f64, f64),
+        logarithmic: bool,
+    ) -> Self {
+        let (low, high) = (values[0], values[values.len() - 1]);
+        let ticks = values
+            .into_iter()
+            .map(|value| Tick {
+                value,
+                label: label(value),
+            })
+            .collect();
+        Self {
+            low,
+            high,
+            pixels,
+            logarithmic,
+            ticks,
+        }
+    }
+
+    pub(crate) fn position(&self, value: f64) -> f64 {
+        let part = if self.logarithmic {
+            (value.max(self.low) / self.low).log10() / (self.high / self.low).log10()
+        } else {
+            (value - self.low) / (self.high - self.low)
+        };
+        self.pixels.0 + part * (self.pixels.1 - self.pixels.0)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn encloses(&self, value: f64) -> bool {
+        value >= self.low && value <= self.high
+    }
+
+    /// How much the ticks of a vertical axis need beside the plot.
+    pub(crate) fn label_width(&self, size: f64) -> f64 {
+        self.ticks
+            .iter()
+            .map(|tick| width_of(&tick.label, size, false))
+            .fold(0.0, f64::max)
+    }
+
+    /// The ticks of a horizontal axis whose labels leave a gap between them, the last one first.
+    pub(crate) fn labels_with_room(&self, size: f64) -> Vec<&Tick> {
+        let mut kept: Vec<&Tick> = Vec::new();
+        let mut free_until = f64::INFINITY;
+        for tick in self.ticks.iter().rev() {
+            let half = width_of(&tick.label, size, false) / 2.0;
+            let at = self.position(tick.value);
+            if at + half <= free_until {
+                free_until = at - half - size * 0.5;
+                kept.push(tick);
+            }
+        }
+        kept
+    }
+}
+
+/// From the least to the greatest of what has to be visible.
+pub(crate) fn extent(parts: impl IntoIterator<Item = (f64, f64)>) -> Option<(f64, f64)> {
+    parts
+        .into_iter()
+        .reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
+}
+
+/// A range of nothing gets some room around it.
+fn room((low, high): (f64, f64)) -> (f64, f64) {
+    if high > low {
+        return (low, high);
+    }
+    let around = if low == 0.0 { 1.0 } else { low.abs() * 0.1 };
+    (low - around, high + around)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_axis_reaches_around_everything_on_it() {
+        let axis = Axis::linear((0.3, 13.6), (200.0, 0.0), 40.0);
+        assert!(axis.encloses(0.3) && axis.encloses(13.6));
+        assert!(axis.position(13.6) < axis.position(0.3));
+        assert!((0.0..=200.0).contains(&axis.position(13.6)));
+    }
+
+    #[test]
+    fn a_decade_is_as_long_as_any_other() {
+        let axis = Axis::logarithmic((1.0, 1000.0), (0.0, 300.0), 40.0);
+        assert!((axis.position(10.0) - 100.0).abs() < 1e-9);
+        assert!((axis.position(100.0) - 200.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_single_value_is_not_on_the_edge() {
+        let axis = Axis::linear((5.0, 5.0), (0.0, 100.0), 20.0);
+        assert!((1.0..99.0).contains(&axis.position(5.0)));
+    }
+
+    #[test]
+    fn labels_that_would_touch_are_left_out() {
+        let ticks = [0.0, 0.1, 5.0].map(|value| Tick {
+            value,
+            label: "99.99".to_owned(),
+        });
+        let axis = Axis::with_ticks(ticks.to_vec(), (0.0, 5.0), (0.0, 300.0));
+        assert_eq!(axis.labels_with_room(17.0).len(), 2);
+    }
+}

@@ -1,0 +1,101 @@
+//! Colours that a colour-blind reader tells apart, too.
+
+pub(crate) use plotters::style::RGBColor as Colour;
+
+/// Of text and of what has to be seen first.
+pub(crate) const INK: Colour = Colour(0x20, 0x20, 0x20);
+/// Of text that steps back, still dark enough to be read.
+pub(crate) const FAINT_INK: Colour = Colour(0x59, 0x59, 0x59);
+
+/// Light for 0 and dark for 1.
+pub(crate) fn sequential(fraction: f64) -> Colour {
+    of(colorous::YELLOW_ORANGE_BROWN, fraction)
+}
+
+/// Red for −1, nearly white for 0 and blue for 1.
+pub(crate) fn diverging(goodness: f64) -> Colour {
+    of(colorous::RED_BLUE, (goodness + 1.0) / 2.0)
+}
+
+fn of(gradient: colorous::Gradient, fraction: f64) -> Colour {
+    let (red, green, blue) = gradient
+        .eval_continuous(fraction.clamp(0.0, 1.0))
+        .as_tuple();
+    Colour(red, green, blue)
+}
+
+pub(crate) fn grey(level: u8) -> Colour {
+    Colour(level, level, level)
+}
+
+/// Black or white, whichever is easier to read on the colour.
+pub(crate) fn contrasting(background: Colour) -> Colour {
+    let white = Colour(255, 255, 255);
+    if contrast(background, white) > contrast(background, INK) {
+        white
+    } else {
+        INK
+    }
+}
+
+/// As in the Web Content Accessibility Guidelines: from 1 for none to 21.
+pub(crate) fn contrast(one: Colour, other: Colour) -> f64 {
+    let (one, other) = (luminance(one), luminance(other));
+    (one.max(other) + 0.05) / (one.min(other) + 0.05)
+}
+
+pub(crate) fn luminance(Colour(red, green, blue): Colour) -> f64 {
+    let linear = |channel: u8| {
+        let part = f64::from(channel) / 255.0;
+        if part <= 0.040_45 {
+            part / 12.92
+        } else {
+            ((part + 0.055) / 1.055).powf(2.4)
+        }
+    };
+    0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_greater_value_is_never_lighter() {
+        let shades: Vec<f64> = (0..=100)
+            .map(|i| luminance(sequential(f64::from(i) / 100.0)))
+            .collect();
+        assert!(shades.windows(2).all(|two| two[1] <= two[0] + 1e-9));
+    }
+
+    #[test]
+    fn a_difference_is_darker_the_further_it_is_from_zero() {
+        for side in [-1.0, 1.0] {
+            let shades: Vec<f64> = (0..=50)
+                .map(|i| luminance(diverging(side * f64::from(i) / 50.0)))
+                .collect();
+            assert!(shades.windows(2).all(|two| two[1] <= two[0] + 0.01));
+        }
+    }
+
+    #[test]
+    fn better_is_blue_and_worse_is_red() {
+        let (Colour(red, _, blue), worse) = (diverging(0.7), diverging(-0.7));
+        assert!(blue > red);
+        assert!(worse.0 > worse.2);
+    }
+
+    #[test]
+    fn text_can_be_read_on_every_shade() {
+        for i in 0..=100 {
+            let part = f64::from(i) / 100.0;
+            for background in [sequential(part), diverging(2.0 * part - 1.0)] {
+                assert!(
+                    contrast(background, contrasting(background)) >= 4.0,
+                    "{background:?}"
+                );
+            }
+        }
+        assert!(contrast(FAINT_INK, grey(0xe4)) >= 4.5);
+    }
+}

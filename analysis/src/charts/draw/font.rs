@@ -1,0 +1,105 @@
+//! DejaVu Sans, out of the program itself, so that no picture depends on the machine it is made on.
+
+use std::sync::OnceLock;
+
+use ab_glyph::{Font, FontRef, PxScale, ScaleFont, point};
+
+/// Verdana is drawn after the same design, for a reader of an SVG who has no DejaVu.
+pub(crate) const FAMILY: &str = "DejaVu Sans, Verdana, sans-serif";
+
+/// The width of a line of text.
+pub(crate) fn advance(text: &str, em: f64, bold: bool) -> f64 {
+    let mut pen = 0.0;
+    for_each_glyph(text, em, bold, |_, _, after| pen = after);
+    f64::from(pen)
+}
+
+/// Calls `draw` with every pixel the text covers and how much, with the pen starting at `x` and
+/// standing on the line `y`.
+pub(crate) fn cover(
+    text: &str,
+    em: f64,
+    bold: bool,
+    (x, y): (f32, f32),
+    mut draw: impl FnMut(i32, i32, f32),
+) {
+    for_each_glyph(text, em, bold, |font, glyph, _| {
+        let mut glyph = glyph;
+        // On whole pixels, which are fine ones, the same letter always looks the same.
+        glyph.position = point((x + glyph.position.x).round(), y);
+        let Some(outlined) = font.outline_glyph(glyph) else {
+            return;
+        };
+        let corner = outlined.px_bounds().min;
+        outlined.draw(|column, row, coverage| {
+            if coverage > 0.0 {
+                draw(
+                    corner.x as i32 + column as i32,
+                    corner.y as i32 + row as i32,
+                    coverage,
+                );
+            }
+        });
+    });
+}
+
+/// Tells each glyph with its place, and where the pen is after it.
+fn for_each_glyph(
+    text: &str,
+    em: f64,
+    bold: bool,
+    mut each: impl FnMut(&FontRef<'static>, ab_glyph::Glyph, f32),
+) {
+    let font = face(bold);
+    let scale = scale_of(font, em);
+    let scaled = font.as_scaled(scale);
+    let mut pen = 0.0;
+    let mut before = None;
+    for character in text.chars() {
+        let id = font.glyph_id(character);
+        if let Some(before) = before {
+            pen += scaled.kern(before, id);
+        }
+        let glyph = id.with_scale_and_position(scale, point(pen, 0.0));
+        pen += scaled.h_advance(id);
+        each(font, glyph, pen);
+        before = Some(id);
+    }
+}
+
+/// A scale here is the height from the lowest descender to the highest ascender, not the em.
+fn scale_of(font: &FontRef<'_>, em: f64) -> PxScale {
+    let units_per_em = font.units_per_em().unwrap_or(2048.0);
+    PxScale::from(em as f32 * font.height_unscaled() / units_per_em)
+}
+
+fn face(bold: bool) -> &'static FontRef<'static> {
+    static REGULAR: OnceLock<FontRef<'static>> = OnceLock::new();
+    static BOLD: OnceLock<FontRef<'static>> = OnceLock::new();
+    let (face, bytes) = if bold {
+        (&BOLD, dejavu::sans::bold as fn() -> &'static [u8])
+    } else {
+        (&REGULAR, dejavu::sans::regular as fn() -> &'static [u8])
+    };
+    face.get_or_init(|| FontRef::try_from_slice(bytes()).expect("DejaVu is a font"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_sign_the_charts_use_is_in_the_font() {
+        for bold in [false, true] {
+            for sign in "0123456789.,:;%−–±…×·→≥≤µΔ/=()[]<>|\u{2009}".chars() {
+                assert_ne!(face(bold).glyph_id(sign).0, 0, "{sign}");
+            }
+        }
+    }
+
+    #[test]
+    fn width_grows_with_text_and_size() {
+        assert!(advance("10.9", 20.0, false) > advance("10", 20.0, false));
+        assert!((advance("10", 40.0, false) - 2.0 * advance("10", 20.0, false)).abs() < 0.01);
+    }
+}

@@ -1,0 +1,157 @@
+//! What tells one line from another: colour, dashes and marker, so that none is needed alone.
+
+use super::{canvas::Canvas, colour::Colour, geometry::Point, ink::Pen};
+
+/// Okabe and Ito's, from the darkest on white; yellow is too light for a line.
+const LINE_COLOURS: [Colour; 7] = [
+    Colour(0x00, 0x72, 0xb2),
+    Colour(0xd5, 0x5e, 0x00),
+    Colour(0x00, 0x9e, 0x73),
+    Colour(0xcc, 0x79, 0xa7),
+    Colour(0x00, 0x00, 0x00),
+    Colour(0xe6, 0x9f, 0x00),
+    Colour(0x56, 0xb4, 0xe9),
+];
+
+/// For areas, where light colours are as good, in an order that sets neighbours apart.
+const AREA_COLOURS: [Colour; 8] = [
+    Colour(0x00, 0x72, 0xb2),
+    Colour(0xe6, 0x9f, 0x00),
+    Colour(0x56, 0xb4, 0xe9),
+    Colour(0xd5, 0x5e, 0x00),
+    Colour(0x00, 0x9e, 0x73),
+    Colour(0xf0, 0xe4, 0x42),
+    Colour(0xcc, 0x79, 0xa7),
+    Colour(0x70, 0x70, 0x70),
+];
+
+const DASHES: [&[f64]; 5] = [
+    &[],
+    &[11.0, 6.0],
+    &[3.0, 4.0],
+    &[14.0, 5.0, 3.0, 5.0],
+    &[20.0, 5.0],
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mark {
+    Circle,
+    Square,
+    Triangle,
+    Diamond,
+    Wedge,
+    Cross,
+    /// Of no series.
+    Ring,
+}
+
+/// One less than colours, so that no pair comes again soon.
+const MARKS: [Mark; 6] = [
+    Mark::Circle,
+    Mark::Square,
+    Mark::Triangle,
+    Mark::Diamond,
+    Mark::Wedge,
+    Mark::Cross,
+];
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SeriesStyle {
+    pub(crate) pen: Pen,
+    pub(crate) mark: Mark,
+}
+
+impl SeriesStyle {
+    /// Colours and dashes come around at different times, so that few pairs are alike.
+    pub(crate) fn of(slot: usize) -> Self {
+        let pen = Pen::new(LINE_COLOURS[slot % LINE_COLOURS.len()], 2.5);
+        Self {
+            pen: pen.dashed(DASHES[slot % DASHES.len()]),
+            mark: MARKS[slot % MARKS.len()],
+        }
+    }
+}
+
+pub(crate) fn okabe_ito(index: usize) -> Colour {
+    AREA_COLOURS[index % AREA_COLOURS.len()]
+}
+
+/// All marks look about as large.
+pub(crate) fn draw_mark(canvas: &mut Canvas<'_>, at: Point, mark: Mark, colour: Colour) {
+    let pen = Pen::new(colour, 3.0);
+    match mark {
+        Mark::Circle => canvas.dot(at, 6.0, colour),
+        Mark::Ring => {
+            canvas.dot(at, 6.5, colour);
+            canvas.dot(at, 3.5, Colour(255, 255, 255));
+        }
+        Mark::Square => canvas.polygon(&around(at, SQUARE), colour),
+        Mark::Triangle => canvas.polygon(&around(at, TRIANGLE), colour),
+        Mark::Wedge => canvas.polygon(&around(at, TRIANGLE.map(|(x, y)| (x, -y))), colour),
+        Mark::Diamond => canvas.polygon(&around(at, DIAMOND), colour),
+        Mark::Cross => {
+            let [one, two, three, four] = around(at, SQUARE);
+            canvas.line(one, three, pen);
+            canvas.line(two, four, pen);
+        }
+    }
+}
+
+const SQUARE: [(f64, f64); 4] = [(-5.5, -5.5), (5.5, -5.5), (5.5, 5.5), (-5.5, 5.5)];
+const TRIANGLE: [(f64, f64); 3] = [(0.0, -7.5), (7.0, 5.0), (-7.0, 5.0)];
+const DIAMOND: [(f64, f64); 4] = [(0.0, -8.0), (7.0, 0.0), (0.0, 8.0), (-7.0, 0.0)];
+
+fn around<const N: usize>(at: Point, corners: [(f64, f64); N]) -> [Point; N] {
+    corners.map(|(x, y)| Point::new(at.x + x, at.y + y))
+}
+
+const CAP: f64 = 5.0;
+const BAR_WIDTH: f64 = 1.5;
+
+pub(crate) fn error_bar_y(canvas: &mut Canvas<'_>, x: f64, (from, to): (f64, f64), colour: Colour) {
+    let pen = Pen::new(colour, BAR_WIDTH);
+    canvas.line(Point::new(x, from), Point::new(x, to), pen);
+    for y in [from, to] {
+        canvas.line(Point::new(x - CAP, y), Point::new(x + CAP, y), pen);
+    }
+}
+
+pub(crate) fn error_bar_x(canvas: &mut Canvas<'_>, y: f64, (from, to): (f64, f64), colour: Colour) {
+    let pen = Pen::new(colour, BAR_WIDTH);
+    canvas.line(Point::new(from, y), Point::new(to, y), pen);
+    for x in [from, to] {
+        canvas.line(Point::new(x, y - CAP), Point::new(x, y + CAP), pen);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_lines_have_no_two_alike() {
+        let look = |slot: usize| {
+            let style = SeriesStyle::of(slot);
+            (
+                style.pen.colour,
+                format!("{:?}", style.pen.dashes),
+                style.mark,
+            )
+        };
+        for slot in 0..35 {
+            for other in 0..slot {
+                let (one, another) = (look(slot), look(other));
+                assert_ne!(
+                    (one.0, &one.1),
+                    (another.0, &another.1),
+                    "lines {slot} and {other}"
+                );
+                assert_ne!(
+                    (one.0, one.2),
+                    (another.0, another.2),
+                    "marks {slot} and {other}"
+                );
+            }
+        }
+    }
+}

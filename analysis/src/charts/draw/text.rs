@@ -1,0 +1,90 @@
+//! Text that fits.
+
+use super::font;
+
+pub(crate) fn width_of(text: &str, size: f64, bold: bool) -> f64 {
+    font::advance(text, size, bold)
+}
+
+/// As large as asked, or as small as it takes for the widest of the texts.
+pub(crate) fn fitting<'a>(
+    texts: impl IntoIterator<Item = &'a str>,
+    width: f64,
+    size: f64,
+    bold: bool,
+) -> f64 {
+    let widest = texts
+        .into_iter()
+        .map(|text| width_of(text, size, bold))
+        .fold(0.0, f64::max);
+    if widest <= width {
+        size
+    } else {
+        size * width / widest
+    }
+}
+
+/// Breaks at spaces; a word that is wider than a line, anywhere.
+pub(crate) fn wrap(text: &str, width: f64, size: f64, bold: bool) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        let longer = if line.is_empty() {
+            word.to_owned()
+        } else {
+            format!("{line} {word}")
+        };
+        if width_of(&longer, size, bold) <= width {
+            line = longer;
+            continue;
+        }
+        if !line.is_empty() {
+            lines.push(std::mem::take(&mut line));
+        }
+        let mut pieces = pieces_of(word, width, size, bold);
+        line = pieces.pop().unwrap_or_default();
+        lines.extend(pieces);
+    }
+    if !line.is_empty() {
+        lines.push(line);
+    }
+    lines
+}
+
+fn pieces_of(word: &str, width: f64, size: f64, bold: bool) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    for character in word.chars() {
+        let piece = pieces.last_mut().expect("there is one from the start");
+        piece.push(character);
+        if width_of(piece, size, bold) > width && piece.chars().count() > 1 {
+            piece.pop();
+            pieces.push(character.to_string());
+        }
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_is_wider_than_asked_and_no_word_is_lost() {
+        let text = "kernel 6.18 sha256:0123456789abcdef0123456789abcdef0123456789abcdef cubic";
+        let lines = wrap(text, 200.0, 15.0, false);
+        assert!(lines.len() > 2);
+        assert!(
+            lines
+                .iter()
+                .all(|line| width_of(line, 15.0, false) <= 200.0)
+        );
+        assert_eq!(lines.concat().replace(' ', ""), text.replace(' ', ""));
+    }
+
+    #[test]
+    fn text_that_fits_keeps_its_size() {
+        assert_eq!(fitting(["ab", "abc"], 500.0, 17.0, false), 17.0);
+        let size = fitting(["abcdefghijklmnop"], 50.0, 17.0, false);
+        assert!(width_of("abcdefghijklmnop", size, false) <= 50.01);
+    }
+}

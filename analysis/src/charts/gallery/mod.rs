@@ -1,0 +1,205 @@
+//! Pictures of numbers made up to look like measured ones, checked for what needs no eyes. For the
+//! rest: `CHARTS_GALLERY=folder cargo test --release -p analysis gallery` keeps them.
+
+mod areas;
+mod grids;
+mod plots;
+mod recorder;
+
+use std::{fs, path::PathBuf, time::Instant};
+
+use super::{BudgetCurve, Effects, Format, Picture, Stacks, TradeOff, output, write};
+use recorder::Recorder;
+
+/// One of each kind is drawn in any case.
+fn check(name: &str, picture: &impl Picture) {
+    assert_laid_out(name, picture);
+    draw(name, picture);
+}
+
+/// The others only for whoever wants to look, because drawing takes long where it is not optimised.
+fn check_layout(name: &str, picture: &impl Picture) {
+    assert_laid_out(name, picture);
+    if folder().is_some() {
+        draw(name, picture);
+    }
+}
+
+fn draw(name: &str, picture: &impl Picture) {
+    let started = Instant::now();
+    let bytes = output::png(picture).expect("it can be drawn");
+    let took_ms = started.elapsed().as_secs_f64() * 1e3;
+    let svg = output::svg(picture).expect("it can be drawn");
+    println!(
+        "{name}: {:?}, {took_ms:.0} ms, PNG {} kB, SVG {} kB",
+        picture.size(),
+        bytes.len() / 1000,
+        svg.len() / 1000,
+    );
+    assert_png(name, &bytes, picture.size());
+    assert!(svg.starts_with("<svg width=\"1200\""), "{name}");
+    assert!(svg.trim_end().ends_with("</svg>"), "{name}");
+    if let Some(folder) = folder() {
+        fs::create_dir_all(&folder).expect("a folder for pictures");
+        fs::write(folder.join(format!("{name}.png")), bytes).expect("a place to write");
+        fs::write(folder.join(format!("{name}.svg")), svg).expect("a place to write");
+    }
+}
+
+/// Where pictures are kept, if anywhere.
+fn folder() -> Option<PathBuf> {
+    std::env::var_os("CHARTS_GALLERY").map(PathBuf::from)
+}
+
+/// Of the right size, without transparency, and with nothing at its edges.
+fn assert_png(name: &str, bytes: &[u8], size: (u32, u32)) {
+    let mut decoder = png::Decoder::new(std::io::Cursor::new(bytes));
+    decoder.set_transformations(png::Transformations::EXPAND);
+    let mut reader = decoder.read_info().expect("a PNG");
+    let mut pixels = vec![0; reader.output_buffer_size().expect("it fits into memory")];
+    let info = reader.next_frame(&mut pixels).expect("a whole PNG");
+    assert_eq!((info.width, info.height), size, "{name}");
+    assert_eq!(info.color_type, png::ColorType::Rgb, "{name}");
+    let white = |x: u32, y: u32| {
+        let at = ((y * size.0 + x) * 3) as usize;
+        pixels[at..at + 3] == [255; 3]
+    };
+    assert!(
+        (0..size.0).all(|x| white(x, 3) && white(x, size.1 - 4)),
+        "{name}: clipped above or below"
+    );
+    assert!(
+        (0..size.1).all(|y| white(3, y) && white(size.0 - 4, y)),
+        "{name}: clipped at a side"
+    );
+}
+
+/// No text leaves the picture or runs into another.
+fn assert_laid_out(name: &str, picture: &impl Picture) {
+    let recorder = Recorder::of(picture);
+    assert_eq!(
+        recorder.outside(picture.size()),
+        Vec::<String>::new(),
+        "{name}: outside"
+    );
+    assert_eq!(
+        recorder.overlapping(),
+        Vec::<(String, String)>::new(),
+        "{name}: overlapping"
+    );
+    assert!(
+        recorder.smallest() >= 9.0,
+        "{name}: text of {} px",
+        recorder.smallest()
+    );
+}
+
+#[test]
+fn heatmaps() {
+    check("heatmap-4-payloads", &areas::heatmap(5, 4, 4));
+    check_layout("heatmap-7x7", &areas::heatmap(7, 7, 4));
+    check_layout("heatmap-3-payloads", &areas::heatmap(5, 4, 3));
+    check_layout("heatmap-1-cell", &areas::heatmap(1, 1, 1));
+    for payloads in [1, 2, 5, 6] {
+        assert_laid_out("heatmap", &areas::heatmap(6, 7, payloads));
+        assert_laid_out("heatmap", &areas::heatmap(1, 1, payloads));
+    }
+}
+
+#[test]
+fn before_and_after() {
+    check("before-after", &areas::before_after(5, 4, 4));
+    check_layout("before-after-7x7", &areas::before_after(7, 7, 2));
+    check_layout("before-after-1-cell", &areas::before_after(1, 1, 1));
+}
+
+#[test]
+fn budget_curves() {
+    check("budget-curve", &plots::budget_curve());
+}
+
+#[test]
+fn trade_offs() {
+    check("trade-off", &plots::trade_off());
+}
+
+#[test]
+fn stacks() {
+    check("time-stacks", &areas::time_stacks());
+    check_layout("iteration-stacks", &areas::iteration_stacks());
+}
+
+#[test]
+fn percentile_curves() {
+    check("percentile-curves", &plots::percentile_curves(4));
+    check_layout("percentile-curves-1", &plots::percentile_curves(1));
+}
+
+#[test]
+fn effects() {
+    check("effects", &plots::effects());
+}
+
+#[test]
+fn a_picture_is_written_in_each_format_asked_for_and_nothing_else_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let stem = folder.path().join("muxer=2.5");
+    write(
+        &areas::iteration_stacks(),
+        &stem,
+        &[Format::Png, Format::Svg],
+    )
+    .expect("it can be written");
+    let mut names: Vec<_> = fs::read_dir(&folder)
+        .expect("the folder")
+        .map(|entry| entry.expect("an entry").file_name())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["muxer=2.5.png", "muxer=2.5.svg"]);
+}
+
+#[test]
+fn a_picture_of_nothing_can_be_drawn() {
+    assert_laid_out("heatmap", &areas::heatmap(0, 0, 2));
+    assert_laid_out("heatmap", &areas::heatmap(2, 2, 0));
+    assert_laid_out("before-after", &areas::before_after(0, 0, 1));
+    assert_laid_out("before-after", &areas::before_after(2, 2, 0));
+    assert_laid_out("percentile-curves", &plots::percentile_curves(0));
+    let nothing = BudgetCurve {
+        panels: Vec::new(),
+        series: Vec::new(),
+        ..plots::budget_curve()
+    };
+    assert_laid_out("budget-curve", &nothing);
+    assert_laid_out(
+        "trade-off",
+        &TradeOff {
+            points: Vec::new(),
+            ..plots::trade_off()
+        },
+    );
+    assert_laid_out(
+        "stacks",
+        &Stacks {
+            groups: Vec::new(),
+            ..areas::time_stacks()
+        },
+    );
+    assert_laid_out(
+        "effects",
+        &Effects {
+            panels: Vec::new(),
+            ..plots::effects()
+        },
+    );
+}
+
+#[test]
+fn long_words_are_wrapped() {
+    let mut picture = plots::trade_off();
+    picture.caption.title = "What every budget gains and costs ".repeat(4);
+    picture.caption.subtitle =
+        Some("with a subtitle that does not fit into a line either ".repeat(3));
+    picture.caption.small_print = "sha256:0123456789abcdef".repeat(30);
+    check_layout("long-words", &picture);
+}

@@ -1,0 +1,159 @@
+//! Pictures as files.
+
+use std::{
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, anyhow};
+use plotters::backend::{BitMapBackend, SVGBackend};
+use quantette::{
+    ImageRef, Pipeline, QuantizeMethod,
+    deps::palette::{
+        Srgb,
+        cast::{from_component_slice, into_component_slice},
+    },
+};
+
+use super::{
+    Picture,
+    draw::{Canvas, Raster, SUBPIXELS, Surface, Vector},
+    parts::frame,
+};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Png,
+    Svg,
+}
+
+/// Writes `<stem>.png` and `<stem>.svg`, whichever are asked for.
+pub(crate) fn write(picture: &dyn Picture, stem: &Path, formats: &[Format]) -> Result<()> {
+    for format in formats {
+        let (bytes, extension) = match format {
+            Format::Png => (png(picture)?, "png"),
+            Format::Svg => (svg(picture)?.into_bytes(), "svg"),
+        };
+        put(&with_extension(stem, extension), &bytes)?;
+    }
+    Ok(())
+}
+
+/// The stem may have dots of its own, so nothing of it is replaced.
+fn with_extension(stem: &Path, extension: &str) -> PathBuf {
+    let mut name = OsString::from(stem);
+    name.push(".");
+    name.push(extension);
+    name.into()
+}
+
+/// By rename, so that a picture is whole or not there.
+fn put(path: &Path, bytes: &[u8]) -> Result<()> {
+    let unfinished = with_extension(path, "tmp");
+    fs::write(&unfinished, bytes)
+        .and_then(|()| fs::rename(&unfinished, path))
+        .with_context(|| format!("cannot write {}", path.display()))
+}
+
+pub(super) fn png(picture: &dyn Picture) -> Result<Vec<u8>> {
+    let (width, height) = picture.size();
+    let fine = (width * SUBPIXELS, height * SUBPIXELS);
+    let mut pixels = vec![0; (fine.0 * fine.1 * 3) as usize];
+    draw(
+        picture,
+        &mut Raster(BitMapBackend::with_buffer(&mut pixels, fine)),
+    )?;
+    encode(&halve(&pixels, width as usize), width, height)
+}
+
+pub(super) fn svg(picture: &dyn Picture) -> Result<String> {
+    let (width, height) = picture.size();
+    let fine = (width * SUBPIXELS, height * SUBPIXELS);
+    let mut text = String::new();
+    {
+        let mut surface = Vector(SVGBackend::with_string(&mut text, fine));
+        draw(picture, &mut surface)?;
+        surface.finish()?;
+    }
+    // The view box stays fine; what is shown is as large as the PNG.
+    let drawn_as = format!("width=\"{}\" height=\"{}\"", fine.0, fine.1);
+    Ok(text.replacen(
+        &drawn_as,
+        &format!("width=\"{width}\" height=\"{height}\""),
+        1,
+    ))
+}
+
+fn draw(picture: &dyn Picture, surface: &mut dyn Surface) -> Result<()> {
+    let mut canvas = Canvas::new(surface);
+    let body = frame::draw(&mut canvas, picture.caption(), picture.body_height());
+    picture.draw_body(&mut canvas, body);
+    canvas.finish()
+}
+
+/// The mean of every two by two pixels, which smooths all edges.
+fn halve(fine: &[u8], width: usize) -> Vec<u8> {
+    let row = width * 3;
+    let mut halved = vec![0; fine.len() / 4];
+    for (two_rows, out) in fine.chunks_exact(4 * row).zip(halved.chunks_exact_mut(row)) {
+        let (upper, lower) = two_rows.split_at(2 * row);
+        let pairs = upper
+            .as_chunks::<6>()
+            .0
+            .iter()
+            .zip(lower.as_chunks::<6>().0);
+        for ((a, b), mean) in pairs.zip(out.as_chunks_mut::<3>().0) {
+            for channel in 0..3 {
+                let four = [a[channel], a[channel + 3], b[channel], b[channel + 3]];
+                mean[channel] = ((four.map(u16::from).iter().sum::<u16>() + 2) / 4) as u8;
+            }
+        }
+    }
+    halved
+}
+
+/// With a palette: 256 colours are enough for a picture of flat areas and letters, and make it a third as
+/// large. Flat areas and repeated letters gain nothing from a filter.
+fn encode(pixels: &[u8], width: u32, height: u32) -> Result<Vec<u8>> {
+    let colours: &[Srgb<u8>] = from_component_slice(pixels);
+    let image =
+        ImageRef::new(width, height, colours).map_err(|_| anyhow!("a picture of odd size"))?;
+    let indexed = Pipeline::new()
+        .quantize_method(QuantizeMethod::Wu)
+        .ditherer(None)
+        .dedup(true)
+        .input_image(image)
+        .output_srgb8_indexed_image();
+    let palette: &[u8] = into_component_slice(indexed.palette());
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, width, height);
+    encoder.set_color(png::ColorType::Indexed);
+    encoder.set_depth(png::BitDepth::Eight);
+    encoder.set_palette(palette);
+    encoder.set_deflate_compression(png::DeflateCompression::Level(4));
+    encoder.set_filter(png::Filter::NoFilter);
+    let mut writer = encoder.write_header().context("cannot encode a PNG")?;
+    writer
+        .write_image_data(indexed.indices())
+        .context("cannot encode a PNG")?;
+    writer.finish().context("cannot encode a PNG")?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halving_takes_the_mean_of_four() {
+        let fine = [0, 0, 0, 4, 8, 12, 0, 0, 0, 4, 8, 12];
+        assert_eq!(halve(&fine, 1), [2, 4, 6]);
+    }
+
+    #[test]
+    fn a_dot_in_a_stem_stays() {
+        let path = with_extension(Path::new("out/muxer=2.5"), "png");
+        assert_eq!(path, Path::new("out/muxer=2.5.png"));
+    }
+}

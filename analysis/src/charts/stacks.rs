@@ -1,0 +1,206 @@
+//! What a whole consists of: bars of 100 %, in groups.
+
+use super::{
+    Picture,
+    draw::{
+        Canvas, Colour, FAINT_INK, Lettering, Pen, Point, Rect, contrasting, grey, okabe_ito,
+        percent, sequential, width_of,
+    },
+    parts::{
+        frame::{BODY_WIDTH, LABEL, TICK},
+        legend::{Legend, Sample},
+    },
+    view::Caption,
+};
+
+#[derive(Clone, Debug)]
+pub(crate) struct Stacks {
+    pub(crate) caption: Caption,
+    /// What a bar's length is a share of, with its unit: "share of poll time, %".
+    pub(crate) axis: String,
+    pub(crate) segments: Vec<String>,
+    pub(crate) palette: Palette,
+    pub(crate) groups: Vec<BarGroup>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct BarGroup {
+    pub(crate) name: String,
+    pub(crate) bars: Vec<Bar>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Bar {
+    pub(crate) name: String,
+    /// In percent, one per segment; none for a bar of which nothing is known.
+    pub(crate) shares: Option<Vec<f64>>,
+    /// Beside the bar: "n = 12 345", or why there is none.
+    pub(crate) note: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Palette {
+    /// Segments of different kinds.
+    Kinds,
+    /// Segments from little to much.
+    Ordered,
+}
+
+const BAR_HEIGHT: f64 = 32.0;
+const BETWEEN_BARS: f64 = 7.0;
+const BETWEEN_GROUPS: f64 = 24.0;
+const AXIS_HEIGHT: f64 = 60.0;
+const GAP: f64 = 14.0;
+
+impl Picture for Stacks {
+    fn caption(&self) -> &Caption {
+        &self.caption
+    }
+
+    fn body_height(&self) -> f64 {
+        self.bars_height() + AXIS_HEIGHT + self.legend().height(BODY_WIDTH)
+    }
+
+    fn draw_body(&self, canvas: &mut Canvas<'_>, body: Rect) {
+        let groups_width = self.widest(|group| vec![group.name.as_str()], true);
+        let bars_width = self.widest(bar_names, false);
+        let notes_width = self.widest(notes_beside, false);
+        let left = groups_width + GAP + bars_width + GAP;
+        let plot = body.with_height(self.bars_height()).right_of(left);
+        let plot = plot.with_width(plot.width - notes_width - GAP);
+        self.draw_axis(canvas, plot);
+        let mut y = plot.y;
+        for group in &self.groups {
+            let height = group_height(group);
+            let middle = Point::new(body.x, y + height / 2.0);
+            canvas.text_across(middle, &group.name, &Lettering::new(LABEL).bold());
+            let rows =
+                Rect::new(plot.x, y, plot.width, height).rows(group.bars.len(), BETWEEN_BARS);
+            for (bar, place) in group.bars.iter().zip(rows) {
+                self.draw_bar(canvas, bar, place);
+            }
+            y += height + BETWEEN_GROUPS;
+        }
+        self.legend()
+            .draw(canvas, body.below(self.bars_height() + AXIS_HEIGHT));
+    }
+}
+
+impl Stacks {
+    fn draw_bar(&self, canvas: &mut Canvas<'_>, bar: &Bar, place: Rect) {
+        let middle = place.centre().y;
+        canvas.text_across(
+            Point::new(place.x - GAP, middle),
+            &bar.name,
+            &Lettering::new(TICK).right(),
+        );
+        let Some(shares) = &bar.shares else {
+            canvas.outline(place, Pen::new(grey(0x90), 1.0).dashed(&[4.0, 4.0]));
+            let style = Lettering::new(TICK).colour(FAINT_INK);
+            canvas.text_across(Point::new(place.x + 10.0, middle), &bar.note, &style);
+            return;
+        };
+        let mut x = place.x;
+        for (index, share) in shares.iter().enumerate() {
+            let segment = Rect {
+                x,
+                width: place.width * share / 100.0,
+                ..place
+            };
+            draw_segment(canvas, segment, *share, self.colour(index));
+            x = segment.right();
+        }
+        let beside = Point::new(place.right() + GAP, middle);
+        canvas.text_across(beside, &bar.note, &Lettering::new(TICK).colour(FAINT_INK));
+    }
+
+    fn draw_axis(&self, canvas: &mut Canvas<'_>, plot: Rect) {
+        for part in 0..=5 {
+            let x = plot.x + plot.width * f64::from(part) / 5.0;
+            let foot = plot.bottom() + 8.0;
+            canvas.line(
+                Point::new(x, plot.y),
+                Point::new(x, foot),
+                Pen::new(grey(0xd8), 1.0),
+            );
+            let label = format!("{}", part * 20);
+            canvas.text(
+                Point::new(x, foot + 18.0),
+                &label,
+                &Lettering::new(TICK).centred(),
+            );
+        }
+        let at = Point::new(plot.centre().x, plot.bottom() + 48.0);
+        canvas.text(at, &self.axis, &Lettering::new(TICK).centred());
+    }
+
+    fn colour(&self, segment: usize) -> Colour {
+        match self.palette {
+            Palette::Kinds => okabe_ito(segment),
+            Palette::Ordered => {
+                let last = self.segments.len().saturating_sub(1).max(1);
+                sequential(0.12 + 0.78 * segment as f64 / last as f64)
+            }
+        }
+    }
+
+    fn legend(&self) -> Legend {
+        let with = |legend: Legend, (index, name): (usize, &String)| {
+            legend.with(Sample::Patch(self.colour(index)), name)
+        };
+        self.segments
+            .iter()
+            .enumerate()
+            .fold(Legend::default(), with)
+    }
+
+    fn bars_height(&self) -> f64 {
+        let bars: f64 = self.groups.iter().map(group_height).sum();
+        bars + BETWEEN_GROUPS * (self.groups.len() as f64 - 1.0).max(0.0)
+    }
+
+    fn widest<'s>(&'s self, texts: impl Fn(&'s BarGroup) -> Vec<&'s str>, bold: bool) -> f64 {
+        let size = if bold { LABEL } else { TICK };
+        self.groups
+            .iter()
+            .flat_map(texts)
+            .map(|text| width_of(text, size, bold))
+            .fold(0.0, f64::max)
+    }
+}
+
+fn bar_names(group: &BarGroup) -> Vec<&str> {
+    group.bars.iter().map(|bar| bar.name.as_str()).collect()
+}
+
+/// Where there is no bar, the note takes its place.
+fn notes_beside(group: &BarGroup) -> Vec<&str> {
+    let there = group.bars.iter().filter(|bar| bar.shares.is_some());
+    there.map(|bar| bar.note.as_str()).collect()
+}
+
+fn group_height(group: &BarGroup) -> f64 {
+    let count = group.bars.len() as f64;
+    count * BAR_HEIGHT + (count - 1.0).max(0.0) * BETWEEN_BARS
+}
+
+/// With its share inside, if that fits.
+fn draw_segment(canvas: &mut Canvas<'_>, segment: Rect, share: f64, colour: Colour) {
+    canvas.fill(segment, colour);
+    if segment.width > 3.0 {
+        let edge = Rect {
+            x: segment.right() - 1.0,
+            width: 1.0,
+            ..segment
+        };
+        canvas.fill(edge, grey(255));
+    }
+    let number = percent(share);
+    let with_sign = format!("{number} %");
+    let room = segment.width - 8.0;
+    let fits = |text: &&String| width_of(text, TICK, false) <= room;
+    if let Some(text) = [&with_sign, &number].into_iter().find(fits) {
+        let style = Lettering::new(TICK).colour(contrasting(colour)).centred();
+        canvas.text_across(segment.centre(), text, &style);
+    }
+}

@@ -1,0 +1,76 @@
+//! `histograms.hlog`: an HdrHistogram interval log. A histogram becomes the list of its values and how
+//! often each was seen, which is all that is made of it here.
+
+use std::{collections::HashMap, fs, io::Cursor, path::Path};
+
+use anyhow::{Context, Result, anyhow, bail};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use hdrhistogram::{
+    Histogram,
+    serialization::{
+        Deserializer,
+        interval_log::{IntervalLogIterator, LogEntry},
+    },
+};
+
+use crate::stats::Counts;
+
+/// The histograms of a run: by slice, and by what they are of.
+pub(crate) type BySlice = HashMap<(u64, String), Counts>;
+
+/// Names a slice in the log, which has its start in seconds with three decimals.
+pub(crate) fn start_key(start_ms: f64) -> u64 {
+    start_ms.round() as u64
+}
+
+/// Reads the histograms whose tag `wanted` maps to a name. Their last line may be `torn`.
+pub(crate) fn read(
+    path: &Path,
+    torn: bool,
+    wanted: impl Fn(&str) -> Option<String>,
+) -> Result<BySlice> {
+    let at = || path.display().to_string();
+    let mut text = fs::read(path).with_context(at)?;
+    let end = text
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .map_or(0, |at| at + 1);
+    if end < text.len() && !torn {
+        bail!("{}: the last line is torn", at());
+    }
+    text.truncate(end);
+    let mut deserializer = Deserializer::new();
+    let mut found = BySlice::new();
+    for entry in IntervalLogIterator::new(&text) {
+        let entry = entry.map_err(|_| anyhow!("{}: not an HdrHistogram interval log", at()))?;
+        let LogEntry::Interval(interval) = entry else {
+            continue;
+        };
+        let Some(tag) = interval.tag() else { continue };
+        let Some(name) = wanted(tag.as_str()) else {
+            continue;
+        };
+        let key = (
+            start_key(interval.start_timestamp().as_secs_f64() * 1000.0),
+            name,
+        );
+        let counts = decode(&mut deserializer, interval.encoded_histogram())
+            .with_context(|| format!("{}: histogram {} at {} ms", at(), tag.as_str(), key.0))?;
+        if found.insert(key, counts).is_some() {
+            bail!("{}: histogram {} is there twice", at(), tag.as_str());
+        }
+    }
+    Ok(found)
+}
+
+fn decode(deserializer: &mut Deserializer, encoded: &str) -> Result<Counts> {
+    let bytes = STANDARD.decode(encoded).context("not base64")?;
+    let histogram: Histogram<u64> = deserializer
+        .deserialize(&mut Cursor::new(bytes))
+        .map_err(|error| anyhow!("cannot be decoded: {error}"))?;
+    let values = histogram.iter_recorded().map(|step| {
+        let value = histogram.lowest_equivalent(step.value_iterated_to());
+        (value, step.count_at_value())
+    });
+    Ok(values.collect())
+}

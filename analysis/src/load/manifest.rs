@@ -1,0 +1,122 @@
+//! `manifest.json`: what was asked for, with what and where. Only the fields that are used.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use serde::{Deserialize, Serialize};
+
+use super::json;
+use crate::grid::Axes;
+
+/// The schema of the files that this reads.
+pub(crate) const SCHEMA: u32 = 1;
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Manifest {
+    pub(crate) command: Vec<String>,
+    pub(crate) created_unix_s: u64,
+    pub(crate) config: SweepConfig,
+    pub(crate) tool: Tool,
+    pub(crate) machine: Machine,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct SweepConfig {
+    pub(crate) axes: Axes,
+    pub(crate) variants: Vec<Variant>,
+    pub(crate) node: Node,
+    pub(crate) pace: serde_json::Value,
+    pub(crate) runtime: Runtime,
+    pub(crate) lab: LabConfig,
+    pub(crate) repeat: u32,
+    pub(crate) max_cell_ms: u64,
+    pub(crate) seed: u64,
+}
+
+/// What a variant is there for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Role {
+    Baseline,
+    Twin,
+    Candidate,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Variant {
+    pub(crate) label: String,
+    pub(crate) role: Role,
+    pub(crate) budgets: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Node {
+    pub(crate) workload: String,
+    pub(crate) security: String,
+    pub(crate) transport: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Runtime {
+    pub(crate) workers: u32,
+    pub(crate) event_interval: Option<u32>,
+    pub(crate) global_queue_interval: Option<u32>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct LabConfig {
+    pub(crate) loss_percent: Option<f64>,
+    pub(crate) jitter_ms: Option<f64>,
+    pub(crate) congestion_control: String,
+    pub(crate) placement: Placement,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Placement {
+    pub(crate) central: u32,
+    pub(crate) peers: String,
+    pub(crate) sharing: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Tool {
+    pub(crate) version: String,
+    pub(crate) commit: Option<String>,
+    pub(crate) profile: String,
+    pub(crate) rustc: String,
+    pub(crate) upstream: Vec<Upstream>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Upstream {
+    pub(crate) name: String,
+    pub(crate) version: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Machine {
+    pub(crate) kernel: Option<String>,
+    pub(crate) cpu: Option<String>,
+    pub(crate) cores: Option<u32>,
+    pub(crate) memory_kib: Option<u64>,
+    pub(crate) clock_source: Option<String>,
+    pub(crate) governor: Option<String>,
+}
+
+impl Manifest {
+    pub(crate) fn read(path: &Path) -> Result<Manifest> {
+        let manifest: Manifest = json(path, SCHEMA)?;
+        let baselines = manifest
+            .config
+            .variants
+            .iter()
+            .take_while(|variant| variant.role == Role::Baseline);
+        if baselines.count() != 1 {
+            bail!(
+                "{}: the first variant, and no other, is the baseline",
+                path.display()
+            );
+        }
+        Ok(manifest)
+    }
+}

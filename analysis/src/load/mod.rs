@@ -1,0 +1,167 @@
+//! Reads what a sweep wrote, as `latency-benchmark/RESULTS.md` describes it, and refuses what is not
+//! that.
+
+pub(crate) mod counts;
+mod histograms;
+pub(crate) mod manifest;
+pub(crate) mod run;
+pub(crate) mod run_row;
+pub(crate) mod slice;
+mod tables;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, de::DeserializeOwned};
+
+use self::{
+    manifest::{Manifest, SCHEMA},
+    run::RunFiles,
+    run_row::RunRow,
+};
+use crate::{
+    failure::{Failure, bad_input},
+    grid::Cell,
+};
+
+/// A sweep on disk: the rows of its runs are read, their tables are not yet.
+pub(crate) struct Sweep {
+    pub(crate) dir: PathBuf,
+    pub(crate) manifest: Manifest,
+    /// Every cell of the grid, with the runs there are.
+    pub(crate) cells: Vec<CellRuns>,
+}
+
+/// The runs of a cell, by number.
+pub(crate) struct CellRuns {
+    pub(crate) cell: Cell,
+    pub(crate) runs: Vec<RunFiles>,
+}
+
+impl Sweep {
+    pub(crate) fn open(dir: &Path) -> Result<Sweep, Failure> {
+        open(dir).map_err(bad_input)
+    }
+
+    pub(crate) fn name(&self) -> String {
+        let path = fs::canonicalize(&self.dir).unwrap_or_else(|_| self.dir.clone());
+        path.file_name()
+            .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+    }
+}
+
+fn open(dir: &Path) -> Result<Sweep> {
+    let path = dir.join("manifest.json");
+    if !path.is_file() {
+        bail!(
+            "{}: not the folder of a sweep (it has no manifest.json); give one as results/NAME",
+            dir.display()
+        );
+    }
+    let manifest = Manifest::read(&path)?;
+    let axes = manifest.config.axes.clone().sorted();
+    let mut cells: Vec<CellRuns> = axes
+        .cells()
+        .into_iter()
+        .map(|cell| CellRuns {
+            cell,
+            runs: Vec::new(),
+        })
+        .collect();
+    for cell_dir in folders(&dir.join("cells"))? {
+        let name = file_name(&cell_dir);
+        let Some(cell) = cells.iter_mut().find(|known| known.cell.id() == name) else {
+            bail!("{}: no cell of this sweep's manifest", cell_dir.display());
+        };
+        cell.runs = runs(&cell_dir, &name, &manifest)?;
+    }
+    Ok(Sweep {
+        dir: dir.to_owned(),
+        manifest,
+        cells,
+    })
+}
+
+/// Those that ended, and those that were cut short and not done again.
+fn runs(cell_dir: &Path, id: &str, manifest: &Manifest) -> Result<Vec<RunFiles>> {
+    let mut runs = Vec::new();
+    for number in 1..=manifest.config.repeat {
+        let dir = cell_dir.join(format!("run-{number}"));
+        let partial = cell_dir.join(format!("run-{number}.partial"));
+        if dir.is_dir() {
+            let path = dir.join("run.json");
+            let row: RunRow = json(&path, SCHEMA)?;
+            check(&row, id, number, manifest).with_context(|| path.display().to_string())?;
+            runs.push(RunFiles {
+                dir,
+                row: Some(row),
+            });
+        } else if partial.join("slices.csv").is_file() {
+            runs.push(RunFiles {
+                dir: partial,
+                row: None,
+            });
+        }
+    }
+    Ok(runs)
+}
+
+/// A run that was copied here from elsewhere is not one of this sweep.
+fn check(row: &RunRow, id: &str, number: u32, manifest: &Manifest) -> Result<()> {
+    if row.cell != id || row.config.cell.id() != id {
+        bail!("it is of the cell {}", row.cell);
+    }
+    if row.config.run != number {
+        bail!("it is of run {}", row.config.run);
+    }
+    if row.config.variants != manifest.config.variants {
+        bail!("its variants are not those of the manifest");
+    }
+    if row.config.node != manifest.config.node {
+        bail!("its workload, security or transport is not that of the manifest");
+    }
+    Ok(())
+}
+
+fn folders(dir: &Path) -> Result<Vec<PathBuf>> {
+    if !dir.is_dir() {
+        return Ok(Vec::new());
+    }
+    let mut folders = Vec::new();
+    for entry in fs::read_dir(dir).with_context(|| dir.display().to_string())? {
+        let path = entry?.path();
+        if path.is_dir() {
+            folders.push(path);
+        }
+    }
+    folders.sort();
+    Ok(folders)
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name()
+        .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
+#[derive(Deserialize)]
+struct SchemaOnly {
+    schema: u32,
+}
+
+/// Reads a JSON file that says which schema it has.
+fn json<T: DeserializeOwned>(path: &Path, schema: u32) -> Result<T> {
+    let at = || path.display().to_string();
+    let text = fs::read_to_string(path).with_context(at)?;
+    let found: SchemaOnly = serde_json::from_str(&text).with_context(at)?;
+    if found.schema != schema {
+        bail!(
+            "{}: schema {}, and this reads schema {schema}",
+            at(),
+            found.schema
+        );
+    }
+    serde_json::from_str(&text).with_context(at)
+}

@@ -1,0 +1,280 @@
+//! One run: its tables and histograms, put together slice by slice and checked against each other.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, anyhow, bail};
+use polars::prelude::DataFrame;
+
+use super::{
+    counts::AboveLimit,
+    histograms::{self, BySlice, start_key},
+    run_row::RunRow,
+    slice::{Pass, SiteSlice, Slice},
+    tables::{self, counts, maybe_counts, maybe_reals, reals, words},
+};
+use crate::{measure::metric::Site, stats::Counts};
+
+/// Where a run is.
+#[derive(Clone, Debug)]
+pub(crate) struct RunFiles {
+    pub(crate) dir: PathBuf,
+    /// Absent if the run did not come to an end.
+    pub(crate) row: Option<RunRow>,
+}
+
+/// A run with everything that was seen in it.
+pub(crate) struct Run {
+    pub(crate) row: Option<RunRow>,
+    /// In the order of time.
+    pub(crate) slices: Vec<Slice>,
+    /// The complete blocks: in each the slices of every variant, by variant.
+    pub(crate) blocks: Vec<Vec<usize>>,
+    /// `bands.csv` with each slice's `variant` and `pass`.
+    pub(crate) bands: DataFrame,
+    /// `children.csv`.
+    pub(crate) children: DataFrame,
+}
+
+const WORKER: [&str; 3] = ["latency", "cotenant-wake", "cotenant-timer"];
+const LONGEST: &str = "-longest-iteration";
+
+impl RunFiles {
+    pub(crate) fn read(&self, variants: usize) -> Result<Run> {
+        let torn = self.row.is_none();
+        let table = |name: &str, columns| tables::read(&self.dir.join(name), columns, torn);
+        let slices = table("slices.csv", tables::SLICES)?;
+        let sites = table("sites.csv", tables::SITES)?;
+        let bands = table("bands.csv", tables::BANDS)?;
+        let children = table("children.csv", tables::CHILDREN)?;
+        let log = self.dir.join("histograms.hlog");
+        let histograms = histograms::read(&log, torn, wanted)?;
+        let numbers = counts(&slices, "slice")?;
+        let slices = Assembly {
+            histograms,
+            log: &log,
+        }
+        .slices(&slices, &sites)
+        .with_context(|| self.dir.display().to_string())?;
+        let blocks = complete_blocks(&slices, variants)
+            .with_context(|| self.dir.join("slices.csv").display().to_string())?;
+        if let Some(told) = self.row.as_ref().and_then(|row| row.blocks)
+            && told as usize != blocks.len()
+        {
+            bail!(
+                "{}: {} complete blocks, but run.json says {told}",
+                self.dir.join("slices.csv").display(),
+                blocks.len()
+            );
+        }
+        let bands = with_slices(bands, &numbers, &slices)
+            .with_context(|| self.dir.join("bands.csv").display().to_string())?;
+        Ok(Run {
+            row: self.row.clone(),
+            slices,
+            blocks,
+            bands,
+            children,
+        })
+    }
+}
+
+/// The name of a histogram without its variant, if it is of use. Those of the pass `children` are not:
+/// what they say is in the tables.
+fn wanted(tag: &str) -> Option<String> {
+    let (what, variant) = tag.split_once(".v")?;
+    if variant.ends_with(".children") {
+        return None;
+    }
+    let site = what.strip_suffix(LONGEST).unwrap_or(what);
+    (WORKER.contains(&what) || site.parse::<Site>().is_ok()).then(|| what.to_owned())
+}
+
+struct Assembly<'a> {
+    histograms: BySlice,
+    log: &'a Path,
+}
+
+impl Assembly<'_> {
+    fn slices(mut self, frame: &DataFrame, sites: &DataFrame) -> Result<Vec<Slice>> {
+        let mut sites = by_slice(sites)?;
+        let numbers = counts(frame, "slice")?;
+        let start_ms = reals(frame, "start_ms")?;
+        let rows = worker_rows(frame)?;
+        let mut slices = Vec::with_capacity(rows.len());
+        for ((number, start_ms), mut slice) in numbers.into_iter().zip(start_ms).zip(rows) {
+            let start = start_key(start_ms);
+            for (site, row) in sites.remove(&number).unwrap_or_default() {
+                slice.sites[site as usize] = Some(self.site(start, site, row, slice.pass)?);
+            }
+            slice.latency_ns = self.take(start, WORKER[0]);
+            slice.cotenant_wake_ns = self.take(start, WORKER[1]);
+            slice.cotenant_timer_ns = self.take(start, WORKER[2]);
+            slices.push(slice);
+        }
+        Ok(slices)
+    }
+
+    /// A histogram without values is not in the log.
+    fn take(&mut self, start: u64, what: &str) -> Counts {
+        self.histograms
+            .remove(&(start, what.to_owned()))
+            .unwrap_or_default()
+    }
+
+    fn site(&mut self, start: u64, site: Site, row: SiteSlice, pass: Pass) -> Result<SiteSlice> {
+        if pass == Pass::Children {
+            return Ok(row);
+        }
+        let duration_ns = self.take(start, site.name());
+        let longest_iteration_ns = self.take(start, &format!("{site}{LONGEST}"));
+        if duration_ns.total() != row.polls {
+            bail!(
+                "sites.csv: {} polls of {site} in the slice at {start} ms, but {} in {}",
+                row.polls,
+                duration_ns.total(),
+                self.log.display()
+            );
+        }
+        Ok(SiteSlice {
+            duration_ns,
+            longest_iteration_ns,
+            ..row
+        })
+    }
+}
+
+type SitesBySlice = BTreeMap<u64, Vec<(Site, SiteSlice)>>;
+
+fn by_slice(frame: &DataFrame) -> Result<SitesBySlice> {
+    let column = |name| counts(frame, name);
+    let (slice, polls, yielded) = (column("slice")?, column("polls")?, column("yielded")?);
+    let (iterations, total_ns) = (column("iterations")?, column("total_ns")?);
+    let (lost, children_lost) = (column("lost")?, column("children_lost")?);
+    let mut sites = SitesBySlice::new();
+    for (at, name) in words(frame, "site")?.into_iter().enumerate() {
+        let site: Site = name
+            .parse()
+            .map_err(|error| anyhow!("sites.csv: {error}"))?;
+        let row = SiteSlice {
+            polls: polls[at],
+            yielded: yielded[at],
+            iterations: iterations[at],
+            total_ns: total_ns[at],
+            lost: lost[at] + children_lost[at],
+            duration_ns: Counts::default(),
+            longest_iteration_ns: Counts::default(),
+        };
+        sites.entry(slice[at]).or_default().push((site, row));
+    }
+    Ok(sites)
+}
+
+/// The rows of `slices.csv`, with nothing of the sites yet.
+fn worker_rows(frame: &DataFrame) -> Result<Vec<Slice>> {
+    let count = |name| counts(frame, name);
+    let maybe = |name| maybe_counts(frame, name);
+    let (block, variant) = (count("block")?, count("variant")?);
+    let (duration_ms, sampled_ms) = (reals(frame, "duration_ms")?, reals(frame, "sampled_ms")?);
+    let (requests, lost_entries) = (count("requests")?, count("lost_entries")?);
+    let (cpu, runqueue) = (maybe("central_cpu_ns")?, maybe("central_runqueue_ns")?);
+    let user_ms = maybe_reals(frame, "central_user_ms")?;
+    let system_ms = maybe_reals(frame, "central_system_ms")?;
+    let involuntary = maybe("central_involuntary_switches")?;
+    let steal_ms = maybe_reals(frame, "steal_ms")?;
+    let (again, theirs) = (
+        maybe("central_tcp_retransmits")?,
+        maybe("peers_tcp_retransmits")?,
+    );
+    let (monitor_polls, monitor_ns) = (count("monitor_task_polls")?, count("monitor_task_ns")?);
+    let mut rows = Vec::with_capacity(block.len());
+    for (at, pass) in words(frame, "pass")?.into_iter().enumerate() {
+        let pass = match pass.as_str() {
+            "compare" => Pass::Compare,
+            "children" => Pass::Children,
+            other => bail!("slices.csv: line {}: unknown pass {other:?}", at + 2),
+        };
+        rows.push(Slice {
+            pass,
+            block: block[at],
+            variant: usize::try_from(variant[at])?,
+            duration_ms: duration_ms[at],
+            sampled_ms: sampled_ms[at],
+            requests: requests[at],
+            lost_entries: lost_entries[at],
+            central_cpu_ns: cpu[at],
+            central_runqueue_ns: runqueue[at],
+            central_user_ms: user_ms[at],
+            central_system_ms: system_ms[at],
+            involuntary_switches: involuntary[at],
+            steal_ms: steal_ms[at],
+            retransmits: sum(again[at], theirs[at]),
+            monitor_task_polls: monitor_polls[at],
+            monitor_task_ns: monitor_ns[at],
+            sites: Default::default(),
+            latency_ns: Counts::default(),
+            cotenant_wake_ns: Counts::default(),
+            cotenant_timer_ns: Counts::default(),
+        });
+    }
+    Ok(rows)
+}
+
+/// Half of a sum would look like all of it.
+fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    Some(one? + other?)
+}
+
+/// Blocks in which every variant has its slice.
+fn complete_blocks(slices: &[Slice], variants: usize) -> Result<Vec<Vec<usize>>> {
+    let mut blocks: BTreeMap<u64, Vec<Option<usize>>> = BTreeMap::new();
+    for (at, slice) in slices.iter().enumerate() {
+        if slice.pass != Pass::Compare {
+            continue;
+        }
+        let block = blocks
+            .entry(slice.block)
+            .or_insert_with(|| vec![None; variants]);
+        let Some(place) = block.get_mut(slice.variant) else {
+            bail!("line {}: there is no variant {}", at + 2, slice.variant);
+        };
+        if place.replace(at).is_some() {
+            bail!(
+                "line {}: block {} has variant {} twice",
+                at + 2,
+                slice.block,
+                slice.variant
+            );
+        }
+    }
+    Ok(blocks
+        .into_values()
+        .filter_map(|block| block.into_iter().collect())
+        .collect())
+}
+
+/// Adds the variant and the pass of each row's slice.
+fn with_slices(mut bands: DataFrame, numbers: &[u64], slices: &[Slice]) -> Result<DataFrame> {
+    use polars::prelude::{Column, NamedFrom, Series};
+    let by_number: BTreeMap<u64, &Slice> = numbers.iter().copied().zip(slices).collect();
+    let mut keep = Vec::new();
+    let (mut variant, mut children) = (Vec::new(), Vec::new());
+    for number in counts(&bands, "slice")? {
+        let slice = by_number.get(&number);
+        keep.push(slice.is_some()); // An interrupted run has rows of a slice that is not in the table.
+        if let Some(slice) = slice {
+            variant.push(i64::try_from(slice.variant)?);
+            children.push(slice.pass == Pass::Children);
+        }
+    }
+    bands = bands.filter(&keep.into_iter().collect())?;
+    for series in [
+        Series::new("variant".into(), variant),
+        Series::new("children".into(), children),
+    ] {
+        bands.with_column(Column::from(series))?;
+    }
+    Ok(bands)
+}

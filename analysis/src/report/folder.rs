@@ -1,0 +1,125 @@
+//! The folder of a report: appears whole, and takes the place of an older report but of nothing else.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, anyhow};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    failure::{Failure, bad_input},
+    options::Options,
+};
+
+/// Says what a report is of, so that it can be verified; and that a folder is a report.
+pub(crate) const RECORD: &str = "report.json";
+
+/// The report itself.
+pub(crate) const TEXT: &str = "report.md";
+
+/// Where pictures are.
+pub(crate) const CHARTS: &str = "charts";
+
+/// What [`RECORD`] holds.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Record {
+    pub(crate) schema: u32,
+    /// `report`, `compare` or `published`.
+    pub(crate) verb: String,
+    /// The names of what was read.
+    pub(crate) of: Vec<String>,
+    pub(crate) analysis: String,
+    pub(crate) options: Options,
+}
+
+impl Record {
+    pub(crate) const SCHEMA: u32 = 1;
+
+    pub(crate) fn new(verb: &str, of: Vec<String>, options: &Options) -> Record {
+        Record {
+            schema: Record::SCHEMA,
+            verb: verb.to_owned(),
+            of,
+            analysis: env!("CARGO_PKG_VERSION").to_owned(),
+            options: options.clone(),
+        }
+    }
+
+    pub(crate) fn read(dir: &Path) -> Result<Record> {
+        let path = dir.join(RECORD);
+        let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+        serde_json::from_str(&text).with_context(|| path.display().to_string())
+    }
+}
+
+/// A report in the making. Without [`finish`](Folder::finish) nothing of it stays.
+pub(crate) struct Folder {
+    out: PathBuf,
+    partial: tempfile::TempDir,
+}
+
+impl Folder {
+    /// Refuses a folder that is there and is no report.
+    pub(crate) fn begin(out: &Path) -> Result<Folder, Failure> {
+        if out.exists() && !out.join(RECORD).is_file() {
+            let is_empty = fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_none());
+            if !is_empty {
+                return Err(bad_input(anyhow!(
+                    "--out {}: it is there already and is no report; give a new folder",
+                    out.display()
+                )));
+            }
+        }
+        let parent = match out.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        fs::create_dir_all(parent)
+            .with_context(|| format!("cannot create {}", parent.display()))?;
+        let partial = tempfile::Builder::new()
+            .prefix(".report-")
+            .tempdir_in(parent)
+            .with_context(|| format!("cannot write in {}", parent.display()))?;
+        fs::create_dir(partial.path().join(CHARTS)).context("cannot create the charts' folder")?;
+        Ok(Folder {
+            out: out.to_owned(),
+            partial,
+        })
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        self.partial.path()
+    }
+
+    pub(crate) fn charts(&self) -> PathBuf {
+        self.dir().join(CHARTS)
+    }
+
+    /// Puts it in its place.
+    pub(crate) fn finish(self, text: &str, record: &Record) -> Result<()> {
+        let write = |name: &str, text: &str| {
+            let path = self.dir().join(name);
+            fs::write(&path, text).with_context(|| path.display().to_string())
+        };
+        write(TEXT, text)?;
+        write(RECORD, &(serde_json::to_string_pretty(record)? + "\n"))?;
+        if self.out.exists() {
+            fs::remove_dir_all(&self.out)
+                .with_context(|| format!("cannot replace {}", self.out.display()))?;
+        }
+        let partial = self.partial.keep();
+        make_readable(&partial)?;
+        fs::rename(&partial, &self.out)
+            .with_context(|| format!("cannot write {}", self.out.display()))
+    }
+}
+
+/// A temporary folder is its owner's alone; a report is not.
+fn make_readable(dir: &Path) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    const READABLE: u32 = 0o755;
+    fs::set_permissions(dir, fs::Permissions::from_mode(READABLE))
+        .with_context(|| dir.display().to_string())
+}

@@ -1,0 +1,149 @@
+//! How it was measured, in five lines, and how to do it again.
+
+use super::markdown::Document;
+use crate::{
+    grid::payload,
+    load::manifest::Manifest,
+    summary::{
+        Summary,
+        identity::{date, machine, tool, upstream},
+    },
+    text::{count, number},
+};
+
+pub(crate) fn write(document: &mut Document, summary: &Summary) {
+    let Some(manifest) = &summary.identity.manifest else {
+        document.paragraph(&format!("From {}.", summary.identity.line()));
+        return;
+    };
+    document.heading("How it was measured");
+    document.list([
+        grid(summary),
+        nodes(manifest),
+        network(summary, manifest),
+        variants(summary),
+        place(manifest),
+    ]);
+    document.paragraph("To do it again:");
+    document.code(&command(manifest));
+}
+
+fn grid(summary: &Summary) -> String {
+    let list = |values: Vec<String>| values.join(", ");
+    let axes = &summary.axes;
+    let runs: usize = summary.measured().map(|cell| cell.runs).sum();
+    let blocks: usize = summary.measured().map(|cell| cell.blocks).sum();
+    format!(
+        "{} of {}: N ∈ {{{}}} peers, RTT ∈ {{{}}} ms, payload ∈ {{{}}}; {} and {} in all.",
+        count(summary.measured().count(), "cell"),
+        summary.cells.len(),
+        list(axes.peers.iter().map(u32::to_string).collect()),
+        list(axes.rtt_ms.iter().map(f64::to_string).collect()),
+        list(
+            axes.payload_bytes
+                .iter()
+                .map(|bytes| payload(*bytes))
+                .collect()
+        ),
+        count(runs, "run"),
+        count(blocks, "block"),
+    )
+}
+
+fn nodes(manifest: &Manifest) -> String {
+    let config = &manifest.config;
+    let node = &config.node;
+    let workers = match config.runtime.workers {
+        1 => "a current-thread runtime".to_owned(),
+        workers => format!("a runtime of {workers} workers"),
+    };
+    format!(
+        "Pristine {} with recorded polls; workload {}, {} over {}, {}; central on {workers}, alone on core {}, \
+         peers on {}.",
+        upstream(manifest),
+        node.workload,
+        node.security,
+        node.transport,
+        pace(&config.pace),
+        config.lab.placement.central,
+        config.lab.placement.peers,
+    )
+}
+
+fn pace(pace: &serde_json::Value) -> String {
+    if let Some(requests) = pace.get("outstanding") {
+        return format!("{requests} requests outstanding per peer");
+    }
+    match pace.get("per-second") {
+        Some(rate) => format!("{rate} requests per second and peer"),
+        None => "at its own pace".to_owned(),
+    }
+}
+
+fn network(summary: &Summary, manifest: &Manifest) -> String {
+    let lab = &manifest.config.lab;
+    let extra = [
+        lab.loss_percent
+            .map(|it| format!(", loss {} %", number(it))),
+        lab.jitter_ms
+            .map(|it| format!(", jitter {} ms", number(it))),
+    ];
+    let extra: String = extra.into_iter().flatten().collect();
+    format!(
+        "Real kernel TCP, each peer in a network namespace of its own; {}{extra}, timed on every link before \
+         use; congestion control {}.",
+        summary.identity.delay(),
+        lab.congestion_control
+    )
+}
+
+fn variants(summary: &Summary) -> String {
+    let labels: Vec<String> = summary
+        .variants
+        .iter()
+        .map(|variant| format!("`{}`", variant.label))
+        .collect();
+    format!(
+        "Variants take turns inside one process, in blocks of random order: {}. Intervals come from runs and \
+         blocks, never from single polls, and are calibrated by the baseline's twin; over cells the false \
+         discovery rate is held at 5 % (Benjamini–Hochberg).",
+        labels.join(", ")
+    )
+}
+
+fn place(manifest: &Manifest) -> String {
+    format!(
+        "{}, on {}; {}, {}.",
+        date(manifest.created_unix_s),
+        machine(manifest),
+        tool(manifest),
+        manifest.tool.rustc
+    )
+}
+
+/// What was typed, with the checkout it was typed in and the seed that was drawn.
+fn command(manifest: &Manifest) -> String {
+    let words = manifest.command.iter().skip_while(|word| *word != "sweep");
+    let mut words: Vec<String> = words.skip(1).map(|word| quoted(word)).collect();
+    if !words.iter().any(|word| word.starts_with("--seed")) {
+        words.push(format!("--seed {}", manifest.config.seed));
+    }
+    let checkout = manifest
+        .tool
+        .commit
+        .as_deref()
+        .map_or_else(String::new, |commit| {
+            format!("git checkout {}\n", commit.trim_end_matches("-dirty"))
+        });
+    format!("{checkout}./sweep.sh {}", words.join(" "))
+}
+
+/// As a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=./,:%+@".contains(letter);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}

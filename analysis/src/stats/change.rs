@@ -1,0 +1,242 @@
+//! What another variant changes against the baseline, in the blocks that both shared.
+
+use super::{
+    estimate::{Estimate, Scope},
+    uncertain::Uncertain,
+    variance::{Variance, between, together, within},
+};
+
+/// A change as it was at the level that these launches had: launches shift all of their variants
+/// alike, and that cancels out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Change {
+    pub(crate) difference: Uncertain,
+    /// The difference by the baseline; none where that is zero.
+    pub(crate) relative: Option<Uncertain>,
+    pub(crate) scope: Scope,
+}
+
+/// None where the two do not share their blocks, or where nothing varied in any.
+pub(crate) fn change(baseline: &Estimate, other: &Estimate) -> Option<Change> {
+    let pair = Pair::new(baseline, other)?;
+    let ratio = pair.variance_of_ratio()?;
+    let difference = pair.variance_of_difference(ratio)?;
+    (difference.value > 0.0).then(|| Change {
+        difference: difference.of(other.value - baseline.value),
+        relative: pair.relative(ratio),
+        scope: baseline.scope(),
+    })
+}
+
+impl Change {
+    /// Of the difference.
+    #[cfg(test)]
+    pub(crate) fn interval(&self, confidence: f64) -> super::uncertain::Interval {
+        self.difference.interval(confidence)
+    }
+
+    /// Of the difference.
+    pub(crate) fn p_value(&self) -> f64 {
+        self.difference.p_value()
+    }
+
+    pub(crate) fn inflated(self, factor: f64) -> Change {
+        Change {
+            difference: self.difference.inflated(factor),
+            relative: self.relative.map(|relative| relative.inflated(factor)),
+            ..self
+        }
+    }
+}
+
+struct Pair<'a> {
+    baseline: &'a Estimate,
+    other: &'a Estimate,
+    /// By how much each is scaled to be at the level of the lower one, so that a shift of both by the
+    /// same factor is the same in both, and neither side is favoured.
+    weights: [f64; 2],
+}
+
+impl<'a> Pair<'a> {
+    fn new(baseline: &'a Estimate, other: &'a Estimate) -> Option<Pair<'a>> {
+        let blocks = |of: &Estimate| of.deviations.iter().map(Vec::len).collect::<Vec<_>>();
+        let higher = baseline.value.max(other.value);
+        let share = |of: &Estimate| if higher > 0.0 { of.value / higher } else { 1.0 };
+        (blocks(baseline) == blocks(other)).then(|| Pair {
+            baseline,
+            other,
+            weights: [share(other), share(baseline)],
+        })
+    }
+
+    /// What remains when the level is taken as it was in each run. Only here launches can differ: one
+    /// may not have the change that the other has.
+    fn variance_of_ratio(&self) -> Option<Variance> {
+        let blocks = self.within(self.weights);
+        match (blocks, between(&self.deviations(self.weights))) {
+            (Some(blocks), Some(runs)) => Some(together(runs, blocks)),
+            (blocks, runs) => blocks.or(runs),
+        }
+    }
+
+    /// How well the level is known in the runs that were is part of a difference, so that it is not
+    /// more certain than what it is a difference of. How launches differ in level is not.
+    fn variance_of_difference(&self, ratio: Variance) -> Option<Variance> {
+        let (Some(plain), Some(at_level)) = (self.within([1.0; 2]), self.within(self.weights))
+        else {
+            return Some(ratio);
+        };
+        let of_level = Variance {
+            value: (plain.value - at_level.value).max(0.0),
+            ..plain
+        };
+        let sum = ratio.plus(of_level);
+        // Both come from the same blocks, so together they know no more than the better of them.
+        Some(Variance {
+            df: sum.df.min(ratio.df.max(plain.df)),
+            ..sum
+        })
+    }
+
+    fn relative(&self, ratio: Variance) -> Option<Uncertain> {
+        let baseline = self.baseline.value;
+        // From the level of the lower one to that of the baseline's.
+        let scale = baseline * self.weights[1];
+        let is_known = baseline > 0.0 && ratio.value > 0.0;
+        is_known.then(|| {
+            ratio
+                .scaled(1.0 / scale)
+                .of(self.other.value / baseline - 1.0)
+        })
+    }
+
+    fn within(&self, weights: [f64; 2]) -> Option<Variance> {
+        within(&self.deviations(weights)).map(|of| of.at_least(self.floor(weights)))
+    }
+
+    fn deviations(&self, [of_baseline, of_other]: [f64; 2]) -> Vec<Vec<f64>> {
+        let run = |(baseline, other): (&Vec<f64>, &Vec<f64>)| {
+            let blocks = baseline.iter().zip(other);
+            blocks
+                .map(|(baseline, other)| of_other * other - of_baseline * baseline)
+                .collect()
+        };
+        self.baseline
+            .deviations
+            .iter()
+            .zip(&self.other.deviations)
+            .map(run)
+            .collect()
+    }
+
+    fn floor(&self, [of_baseline, of_other]: [f64; 2]) -> f64 {
+        of_baseline.powi(2) * self.baseline.floor + of_other.powi(2) * self.other.floor
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::{Kind, Part, ratio};
+
+    /// Of 10,000 polls in every block.
+    fn slow(by_run: &[&[u32]]) -> Estimate {
+        let part = |slow: &u32| Part {
+            num: f64::from(*slow),
+            den: 10_000.0,
+        };
+        let parts: Vec<Vec<Part>> = by_run
+            .iter()
+            .map(|run| run.iter().map(part).collect())
+            .collect();
+        ratio(&parts, Kind::Share).expect("polls were seen")
+    }
+
+    fn of(baseline: &[&[u32]], other: &[&[u32]]) -> Change {
+        change(&slow(baseline), &slow(other)).expect("the same blocks")
+    }
+
+    #[test]
+    fn a_shift_of_a_whole_run_does_not_hide_a_change() {
+        let alike = of(&[&[1000, 1100], &[1100, 1000]], &[&[800, 860], &[870, 810]]);
+        let shifted = of(
+            &[&[1000, 1100], &[1650, 1500]],
+            &[&[800, 860], &[1305, 1215]],
+        );
+        assert!(shifted.p_value() < 0.01, "{}", shifted.p_value());
+        let error = |of: Change| of.relative.expect("a baseline").standard_error;
+        assert!(
+            error(shifted) < 1.5 * error(alike),
+            "{} {}",
+            error(shifted),
+            error(alike)
+        );
+    }
+
+    #[test]
+    fn a_change_that_one_launch_has_and_another_has_not_is_not_resolved() {
+        let baseline: &[&[u32]] = &[&[1000, 1010, 990, 1000], &[1000, 1010, 990, 1000]];
+        let change = of(baseline, &[&[500, 510, 490, 500], &[1000, 990, 1010, 1000]]);
+        assert!(change.p_value() > 0.05);
+        assert!(change.difference.df < 1.5, "{}", change.difference.df);
+    }
+
+    #[test]
+    fn to_swap_the_two_turns_the_sign_and_nothing_else() {
+        let (a, b) = (
+            &[&[1000_u32, 1100, 900][..]][..],
+            &[&[10_u32, 30, 20][..]][..],
+        );
+        let (there, back) = (of(a, b), of(b, a));
+        assert_eq!(there.difference.value, -back.difference.value);
+        assert!((there.p_value() - back.p_value()).abs() < 1e-12);
+        assert_eq!(there.difference.df, back.difference.df);
+    }
+
+    #[test]
+    fn a_difference_is_not_more_certain_than_its_larger_side() {
+        let (baseline, none) = (slow(&[&[1000, 1400, 900, 1200]]), slow(&[&[0, 0, 0, 0]]));
+        let change = change(&baseline, &none).expect("the same blocks");
+        let level = baseline.level().expect("four blocks");
+        assert!(change.difference.standard_error >= 0.99 * level.standard_error);
+        let relative = change.relative.expect("a baseline");
+        assert_eq!(relative.value, -1.0);
+        assert!(
+            relative.standard_error < 0.01,
+            "that almost none are left is certain"
+        );
+    }
+
+    #[test]
+    fn the_relative_change_is_by_the_baseline() {
+        let halved = of(&[&[1000, 1200, 800]], &[&[500, 610, 390]]);
+        assert_eq!(halved.relative.map(|of| of.value), Some(-0.5));
+        let doubled = of(&[&[500, 610, 390]], &[&[1000, 1200, 800]]);
+        let (down, up) = (
+            halved.relative.expect("some"),
+            doubled.relative.expect("some"),
+        );
+        // The same uncertainty of the same ratio, four times as large about 2 as about a half.
+        assert!((up.standard_error / down.standard_error - 4.0).abs() < 0.05);
+        assert_eq!(of(&[&[0, 0]], &[&[1, 0]]).relative, None);
+    }
+
+    #[test]
+    fn blocks_that_were_not_shared_are_not_compared() {
+        assert!(change(&slow(&[&[10, 20]]), &slow(&[&[10, 20, 30]])).is_none());
+        assert!(change(&slow(&[&[10, 20]]), &slow(&[&[10], &[20]])).is_none());
+    }
+
+    #[test]
+    fn one_launch_speaks_for_itself() {
+        assert_eq!(of(&[&[10, 20]], &[&[10, 25]]).scope, Scope::ThisRun);
+        assert_eq!(of(&[&[10], &[20]], &[&[10], &[25]]).scope, Scope::Runs);
+    }
+
+    #[test]
+    fn none_against_none_is_no_change_and_not_certainly_none() {
+        let none = of(&[&[0, 0]], &[&[0, 0]]);
+        assert_eq!((none.difference.value, none.p_value()), (0.0, 1.0));
+        assert!(none.interval(0.95).high > 1e-4);
+    }
+}

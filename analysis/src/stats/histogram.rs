@@ -1,0 +1,186 @@
+//! Quantiles of values that were stored as counts, smoothed between neighbouring values.
+
+use super::uncertain::Interval;
+
+/// Each value seen, ascending, with how often it was.
+pub(crate) type Counts = Vec<(u64, u64)>;
+
+/// At each value the share of all that lies below it, its own half included (the mid-distribution),
+/// and straight lines between. Without those a quantile would jump from bucket to bucket, and how
+/// uncertain it is could not be told from its neighbourhood.
+#[derive(Clone, Debug)]
+pub(crate) struct Histogram {
+    values: Vec<u64>,
+    shares: Vec<f64>,
+    total: u64,
+}
+
+/// Between two neighbouring values: `weight` of the way up.
+pub(super) struct Position {
+    lower: u64,
+    upper: u64,
+    weight: f64,
+}
+
+impl Histogram {
+    /// None where nothing was counted.
+    pub(crate) fn merged(slices: &[Counts]) -> Option<Histogram> {
+        let counts = added_up(slices);
+        let total: u64 = counts.iter().map(|(_, count)| count).sum();
+        let mut below = 0;
+        let mut share = |count: u64| {
+            below += count;
+            (below as f64 - count as f64 / 2.0) / total as f64
+        };
+        (total > 0).then(|| Histogram {
+            shares: counts.iter().map(|(_, count)| share(*count)).collect(),
+            values: counts.into_iter().map(|(value, _)| value).collect(),
+            total,
+        })
+    }
+
+    pub(crate) fn total(&self) -> f64 {
+        self.total as f64
+    }
+
+    /// Where this share of all lies below. Beyond the outermost values it is those.
+    pub(super) fn position(&self, share: f64) -> Position {
+        let next = self.shares.partition_point(|below| *below < share);
+        let upper = next.min(self.values.len() - 1);
+        let lower = next.saturating_sub(1);
+        let apart = self.shares[upper] - self.shares[lower];
+        Position {
+            lower: self.values[lower],
+            upper: self.values[upper],
+            weight: if apart > 0.0 {
+                (share - self.shares[lower]) / apart
+            } else {
+                0.0
+            },
+        }
+    }
+
+    pub(crate) fn quantile(&self, share: f64) -> f64 {
+        self.position(share).value()
+    }
+
+    /// How steep the quantiles are about `share`: the value gained by share gained, over a margin to
+    /// either side.
+    pub(super) fn slope(&self, share: f64, margin: f64) -> f64 {
+        let (first, last) = (self.shares[0], self.shares[self.shares.len() - 1]);
+        let low = (share - margin).clamp(first, last);
+        let high = (share + margin).clamp(first, last);
+        if high > low {
+            (self.quantile(high) - self.quantile(low)) / (high - low)
+        } else {
+            0.0
+        }
+    }
+
+    /// The quantiles a margin to either side. What lies beyond the largest value is not known.
+    pub(super) fn interval(&self, share: f64, margin: f64) -> Interval {
+        let is_seen = share + margin <= self.shares[self.shares.len() - 1];
+        let is_seen_below = share - margin >= self.shares[0];
+        Interval {
+            low: if is_seen_below {
+                self.quantile(share - margin)
+            } else {
+                0.0
+            },
+            high: if is_seen {
+                self.quantile(share + margin)
+            } else {
+                f64::INFINITY
+            },
+        }
+    }
+}
+
+/// Each value once, without those that were not seen.
+fn added_up(slices: &[Counts]) -> Counts {
+    let mut counts: Counts = slices
+        .iter()
+        .flatten()
+        .copied()
+        .filter(|(_, count)| *count > 0)
+        .collect();
+    // Merges what is sorted already, which every slice is.
+    counts.sort_by_key(|(value, _)| *value);
+    counts.dedup_by(|next, kept| {
+        let is_same = next.0 == kept.0;
+        if is_same {
+            kept.1 += next.1;
+        }
+        is_same
+    });
+    counts
+}
+
+impl Position {
+    pub(super) fn value(&self) -> f64 {
+        self.lower as f64 + self.weight * (self.upper as f64 - self.lower as f64)
+    }
+
+    /// How many of these counts lie above.
+    pub(super) fn count_above(&self, counts: &Counts) -> f64 {
+        self.weight * above(counts, self.upper) + (1.0 - self.weight) * above(counts, self.lower)
+    }
+}
+
+/// Half of those at the value itself included.
+fn above(counts: &Counts, value: u64) -> f64 {
+    let upwards = &counts[counts.partition_point(|(of, _)| *of < value)..];
+    let all: u64 = upwards.iter().map(|(_, count)| count).sum();
+    let here = upwards
+        .first()
+        .filter(|(of, _)| *of == value)
+        .map_or(0, |(_, count)| *count);
+    all as f64 - here as f64 / 2.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn histogram(counts: &[(u64, u64)]) -> Histogram {
+        Histogram::merged(&[counts.to_vec()]).expect("something was counted")
+    }
+
+    #[test]
+    fn quantiles_of_single_values_lie_on_lines_between_them() {
+        let histogram = histogram(&[(10, 1), (20, 1), (30, 1), (40, 1)]);
+        assert_eq!(histogram.quantile(0.5), 25.0);
+        assert_eq!(histogram.quantile(0.125), 10.0);
+        assert_eq!(
+            (histogram.quantile(0.0), histogram.quantile(1.0)),
+            (10.0, 40.0)
+        );
+        assert!((histogram.slope(0.5, 0.25) - 40.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn slices_are_merged_and_empty_ones_are_nothing() {
+        let slices = [vec![(1, 2), (5, 1)], vec![], vec![(5, 1), (7, 0)]];
+        let merged = Histogram::merged(&slices).expect("something was counted");
+        assert_eq!(
+            (merged.values.as_slice(), merged.total),
+            ([1, 5].as_slice(), 4)
+        );
+        assert!(Histogram::merged(&[vec![], vec![(3, 0)]]).is_none());
+    }
+
+    #[test]
+    fn just_the_share_asked_for_lies_below_a_position() {
+        let counts = vec![(1, 5), (2, 50), (3, 30), (8, 15)];
+        let position = histogram(&counts).position(0.9);
+        assert!((position.count_above(&counts) - 10.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn an_end_beyond_what_was_seen_is_open() {
+        let histogram = histogram(&[(10, 1), (20, 1), (30, 1), (40, 1)]);
+        assert_eq!(histogram.interval(0.75, 0.2).high, f64::INFINITY);
+        assert_eq!(histogram.interval(0.25, 0.2).low, 0.0);
+        assert!(histogram.interval(0.5, 0.2).high.is_finite());
+    }
+}

@@ -1,0 +1,64 @@
+//! Student's t: how far an estimate may be off whose standard error is itself an estimate.
+
+use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
+
+/// More degrees of freedom change nothing that is printed, and far more are beyond what the inverse is
+/// accurate for.
+const ABOUT_NORMAL: f64 = 10_000.0;
+
+/// How many standard errors reach to either side in an interval of this confidence.
+pub(super) fn critical(df: f64, confidence: f64) -> f64 {
+    student(df).inverse_cdf(0.5 + confidence / 2.0)
+}
+
+/// How often chance alone is at least this many standard errors off, on either side.
+pub(super) fn two_sided_p(t: f64, df: f64) -> f64 {
+    2.0 * student(df).sf(t.abs())
+}
+
+/// The standard normal value that is as unlikely as `t`, so that what was estimated with different
+/// degrees of freedom can be put together.
+pub(super) fn normal_score(t: f64, df: f64) -> f64 {
+    // Chances below this would be a score without bound.
+    let beyond = student(df).sf(t.abs()).max(f64::MIN_POSITIVE);
+    -t.signum() * Normal::standard().inverse_cdf(beyond)
+}
+
+fn student(df: f64) -> StudentsT {
+    StudentsT::new(0.0, 1.0, df.min(ABOUT_NORMAL))
+        .expect("a variance is estimated with some degrees of freedom")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn critical_values_are_those_of_the_tables() {
+        for (df, value) in [(1.0, 12.706), (2.0, 4.303), (5.0, 2.571), (33.0, 2.035)] {
+            assert!((critical(df, 0.95) - value).abs() < 0.001, "{df}");
+        }
+    }
+
+    #[test]
+    fn at_the_critical_value_p_is_what_the_interval_leaves_out() {
+        // Means over many cells have thousands of degrees of freedom.
+        let few = (100..6000)
+            .step_by(7)
+            .map(|hundredths| f64::from(hundredths) / 100.0);
+        let many = (2..60).map(|exponent| 1.3_f64.powi(exponent));
+        for df in few.chain(many) {
+            for confidence in [0.5, 0.95, 0.999] {
+                let p = two_sided_p(-critical(df, confidence), df);
+                assert!((p - (1.0 - confidence)).abs() < 1e-6, "{df}: {p}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_score_has_the_sign_and_the_chance_of_t() {
+        assert!((normal_score(4.303, 2.0) - 1.96).abs() < 0.001);
+        assert!((normal_score(-4.303, 2.0) + 1.96).abs() < 0.001);
+        assert!(normal_score(1e12, 30.0).is_finite());
+    }
+}

@@ -1,0 +1,94 @@
+//! A number that is known as well as its standard error says.
+
+use super::{student, variance::Variance};
+
+/// A value, its standard error, and the degrees of freedom with which that error was estimated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Uncertain {
+    pub(crate) value: f64,
+    pub(crate) standard_error: f64,
+    pub(crate) df: f64,
+}
+
+/// An end is infinite where the data set no bound.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Interval {
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+}
+
+impl Uncertain {
+    /// Symmetric; `confidence` as 0.95.
+    pub(crate) fn interval(&self, confidence: f64) -> Interval {
+        let margin = student::critical(self.df, confidence) * self.standard_error;
+        Interval {
+            low: self.value - margin,
+            high: self.value + margin,
+        }
+    }
+
+    /// How often chance alone would be at least as far from zero, were zero true.
+    pub(crate) fn p_value(&self) -> f64 {
+        student::two_sided_p(self.t(), self.df)
+    }
+
+    /// In standard errors from zero.
+    pub(super) fn t(&self) -> f64 {
+        self.value / self.standard_error
+    }
+
+    pub(super) fn variance(&self) -> Variance {
+        Variance {
+            value: self.standard_error.powi(2),
+            df: self.df,
+        }
+    }
+
+    /// With the standard error that calibration found to be the true one.
+    pub(crate) fn inflated(self, factor: f64) -> Uncertain {
+        Uncertain {
+            standard_error: factor * self.standard_error,
+            ..self
+        }
+    }
+}
+
+impl Interval {
+    /// Without what cannot be.
+    pub(super) fn clipped(self, lowest: f64, highest: f64) -> Interval {
+        Interval {
+            low: self.low.clamp(lowest, highest),
+            high: self.high.clamp(lowest, highest),
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn covers(&self, truth: f64) -> bool {
+        self.low <= truth && truth <= self.high
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const THREE: Uncertain = Uncertain {
+        value: 3.0,
+        standard_error: 1.0,
+        df: 2.0,
+    };
+
+    #[test]
+    fn an_interval_reaches_zero_just_when_p_exceeds_what_it_leaves_out() {
+        let p = THREE.p_value();
+        assert!(THREE.interval(1.0 - 0.99 * p).low < 0.0);
+        assert!(THREE.interval(1.0 - 1.01 * p).low > 0.0);
+    }
+
+    #[test]
+    fn inflation_widens_and_moves_nothing() {
+        let (before, after) = (THREE.interval(0.95), THREE.inflated(2.0).interval(0.95));
+        assert!((after.high - 3.0 - 2.0 * (before.high - 3.0)).abs() < 1e-9);
+        assert!((after.high + after.low - 6.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,104 @@
+//! Which run it is: what a picture has in small print and a report at its end.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use crate::load::{Sweep, manifest::Manifest};
+
+/// What is known of where figures come from.
+#[derive(Clone, Debug)]
+pub(crate) struct Identity {
+    /// The name of the sweep's folder, or of a table's file.
+    pub(crate) name: String,
+    /// The backends that made the delay in the cells that have one.
+    pub(crate) backends: Vec<String>,
+    /// Absent for a table that was published without one.
+    pub(crate) manifest: Option<Manifest>,
+}
+
+impl Identity {
+    pub(crate) fn of(sweep: &Sweep) -> Identity {
+        let mut backends: Vec<String> = sweep
+            .cells
+            .iter()
+            .flat_map(|cell| &cell.runs)
+            .filter_map(|run| run.row.as_ref()?.network.lab.as_ref()?.backend.clone())
+            .collect();
+        backends.sort();
+        backends.dedup();
+        Identity {
+            name: sweep.name(),
+            backends,
+            manifest: Some(sweep.manifest.clone()),
+        }
+    }
+
+    /// In one line.
+    pub(crate) fn line(&self) -> String {
+        let Some(manifest) = &self.manifest else {
+            return format!("{}: published figures, one run per cell", self.name);
+        };
+        let node = &manifest.config.node;
+        let parts = [
+            format!("sweep {} of {}", self.name, date(manifest.created_unix_s)),
+            upstream(manifest),
+            format!(
+                "{} over {}, {}",
+                node.workload, node.transport, node.security
+            ),
+            machine(manifest),
+            self.delay(),
+            tool(manifest),
+        ];
+        parts.join(" · ")
+    }
+
+    pub(crate) fn delay(&self) -> String {
+        match self.backends.as_slice() {
+            [] => "no delay".to_owned(),
+            backends => format!("delay by {}", backends.join(" and ")),
+        }
+    }
+}
+
+/// The day, in UTC.
+pub(crate) fn date(unix_s: u64) -> String {
+    let time = UNIX_EPOCH + Duration::from_secs(unix_s);
+    let text = humantime::format_rfc3339_seconds(time).to_string();
+    text.split('T').next().unwrap_or_default().to_owned()
+}
+
+pub(crate) fn upstream(manifest: &Manifest) -> String {
+    let crates = manifest.tool.upstream.iter();
+    let names: Vec<String> = crates
+        .map(|upstream| format!("{} {}", upstream.name, upstream.version))
+        .collect();
+    names.join(", ")
+}
+
+pub(crate) fn machine(manifest: &Manifest) -> String {
+    let machine = &manifest.machine;
+    let cores = machine
+        .cores
+        .map_or_else(String::new, |cores| format!("{cores} cores of "));
+    let cpu = machine.cpu.as_deref().unwrap_or("an unknown CPU");
+    let kernel = machine
+        .kernel
+        .as_deref()
+        .map_or_else(String::new, |kernel| format!(", Linux {kernel}"));
+    format!("{cores}{cpu}{kernel}")
+}
+
+pub(crate) fn tool(manifest: &Manifest) -> String {
+    const SHORT: usize = 10;
+    let tool = &manifest.tool;
+    let commit = tool.commit.as_deref().map_or_else(String::new, |commit| {
+        let short: String = commit.chars().take(SHORT).collect();
+        let dirty = if commit.ends_with("-dirty") {
+            ", changed"
+        } else {
+            ""
+        };
+        format!(" ({short}{dirty})")
+    });
+    format!("latency-benchmark {}{commit}", tool.version)
+}

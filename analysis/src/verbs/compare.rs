@@ -1,0 +1,112 @@
+//! `compare`
+
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+
+use crate::{
+    failure::{Failure, bad_input},
+    load::Sweep,
+    options::Options,
+    published,
+    report::{
+        comparison::{self, Compared},
+        folder::{Folder, Record, TEXT},
+    },
+    summary::{
+        sweeps::{Side, between},
+        table,
+    },
+    verdict::Verdict,
+    views::{self, Scene},
+};
+
+pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), Failure> {
+    let sides = [side(before, options)?, side(after, options)?];
+    let [was, is] = &sides;
+    if was.shared_cells(is) == 0 {
+        return Err(bad_input(anyhow!(
+            "{} and {}: their grids share no cell",
+            before.display(),
+            after.display()
+        )));
+    }
+    let budgets = budgets(was, is, options)?;
+    let mut compared = Vec::new();
+    let mut entries = Vec::new();
+    let mut frame = None;
+    for budget in budgets {
+        let Some(summary) = between(was, is, &budget) else {
+            continue;
+        };
+        let verdict = Verdict::of(&summary, options.first_site());
+        // Variants of a comparison are before and after, whatever budgets were asked for.
+        let all = Options {
+            budget: Vec::new(),
+            ..options.clone()
+        };
+        let drawn = Scene::new(&summary, &verdict, &all).entries();
+        let more = table::table(&summary, &options.sites())?;
+        frame = Some(match frame {
+            None => more,
+            Some(frame) => table::under(frame, &more)?,
+        });
+        entries.extend(comparison::of_budget(drawn, &budget));
+        compared.push(Compared {
+            budget,
+            verdict,
+            summary,
+        });
+    }
+    let warnings = comparison::warnings(&was.identity, &is.identity);
+    for warning in &warnings {
+        eprintln!("warning: {warning}");
+    }
+    let text = comparison::text(was, is, &compared, &entries, &warnings, options);
+
+    let out = options
+        .out
+        .clone()
+        .unwrap_or_else(|| PathBuf::from("compared"));
+    let folder = Folder::begin(&out)?;
+    if let Some(mut frame) = frame {
+        table::write(&mut frame, folder.dir())?;
+    }
+    views::write(&entries, &folder.charts())?;
+    let names = vec![was.identity.name.clone(), is.identity.name.clone()];
+    folder.finish(&text, &Record::new("compare", names, options))?;
+    println!("{}", comparison::sentence(&compared));
+    println!("{}", out.join(TEXT).display());
+    Ok(())
+}
+
+/// A sweep's folder, or a published table.
+fn side(path: &Path, options: &Options) -> Result<Side, Failure> {
+    if path.is_file() {
+        Ok(Side::of_figures(published::read(path, options)?))
+    } else {
+        Side::of(&Sweep::open(path)?, options)
+    }
+}
+
+fn budgets(was: &Side, is: &Side, options: &Options) -> Result<Vec<String>, Failure> {
+    let shared = was.shared_budgets(is);
+    if shared.is_empty() {
+        return Err(bad_input(anyhow!(
+            "{} and {} share no budget",
+            was.identity.name,
+            is.identity.name
+        )));
+    }
+    if let Some(unknown) = options.budget.iter().find(|it| !shared.contains(it)) {
+        return Err(bad_input(anyhow!(
+            "--budget {unknown}: not in both sweeps (in both: {})",
+            shared.join(", ")
+        )));
+    }
+    Ok(if options.budget.is_empty() {
+        shared
+    } else {
+        options.budget.clone()
+    })
+}

@@ -1,0 +1,62 @@
+//! `report`
+
+use std::path::Path;
+
+use anyhow::anyhow;
+
+use crate::{
+    failure::{Failure, bad_input},
+    load::Sweep,
+    options::Options,
+    report::{
+        self,
+        folder::{Folder, Record, TEXT},
+    },
+    summary::{Summary, table},
+    verdict::Verdict,
+    views::{self, Scene},
+};
+
+pub(crate) fn run(run: &Path, options: &Options) -> Result<(), Failure> {
+    let sweep = Sweep::open(run)?;
+    check_budgets(&sweep, options)?;
+    let summary = Summary::of(&sweep, options)?;
+    let verdict = Verdict::of(&summary, options.first_site());
+    let entries = Scene::new(&summary, &verdict, options).entries();
+    let text = report::text(&summary, &verdict, &entries, options);
+    let mut frame = table::table(&summary, &options.sites())?;
+
+    let out = options.out.clone().unwrap_or_else(|| run.join("report"));
+    let folder = Folder::begin(&out)?;
+    table::write(&mut frame, folder.dir())?;
+    views::write(&entries, &folder.charts())?;
+    let record = Record::new("report", vec![sweep.name()], options);
+    folder.finish(&text, &record)?;
+    for sentence in verdict.sentences() {
+        println!("{sentence}");
+    }
+    println!("{}", out.join(TEXT).display());
+    Ok(())
+}
+
+/// A budget that is asked for has to be there.
+pub(crate) fn check_budgets(sweep: &Sweep, options: &Options) -> Result<(), Failure> {
+    let labels: Vec<&str> = sweep
+        .manifest
+        .config
+        .variants
+        .iter()
+        .map(|variant| variant.label.as_str())
+        .collect();
+    match options
+        .budget
+        .iter()
+        .find(|it| !labels.contains(&it.as_str()))
+    {
+        None => Ok(()),
+        Some(unknown) => Err(bad_input(anyhow!(
+            "--budget {unknown}: not measured in this sweep (measured: {})",
+            labels.join(", ")
+        ))),
+    }
+}

@@ -1,0 +1,76 @@
+//! A metric over the grid: a picture per variant and site, all on one scale.
+
+use super::{Entry, Scene, grid, stem};
+use crate::{
+    charts::{Facet, Heatmap},
+    measure::metric::{Metric, What},
+};
+
+pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    for metric in metrics(scene) {
+        let mut whats: Vec<What> = scene
+            .sites
+            .iter()
+            .map(|site| What::of(*site, metric))
+            .filter(|what| is_there(scene, *what))
+            .collect();
+        whats.dedup();
+        for &what in &whats {
+            for &variant in &scene.shown {
+                entries.push(heatmap(scene, &whats, what, variant));
+            }
+        }
+    }
+    entries
+}
+
+/// What changes is drawn before and after; where there is no after, all of it is drawn here.
+fn metrics(scene: &Scene) -> Vec<Metric> {
+    if scene.shown.len() > 1 {
+        vec![Metric::SlowPercent]
+    } else {
+        scene.options.metrics()
+    }
+}
+
+fn is_there(scene: &Scene, what: What) -> bool {
+    let mut cells = scene.summary.measured();
+    cells.any(|cell| cell.figure(what, 0).is_some())
+}
+
+fn heatmap(scene: &Scene, whats: &[What], what: What, variant: usize) -> Entry {
+    let summary = scene.summary;
+    let facets = grid::facets(summary, |cell| grid::level(cell, what, variant));
+    let label = scene.label(variant);
+    let picture = Heatmap {
+        caption: scene.caption(
+            format!("{}, budget {label}", capital(&scene.subject(what))),
+            scene.with_slow(
+                what.metric,
+                "95 % intervals; one scale for all sites and variants",
+            ),
+        ),
+        rows: grid::rows(summary),
+        columns: grid::columns(summary),
+        facets: facets
+            .into_iter()
+            .map(|(title, cells)| Facet { title, cells })
+            .collect(),
+        scale: grid::scale(summary, whats, &scene.shown),
+    };
+    let site = what.site.map_or("worker", |site| site.name());
+    scene.entry(
+        "Over the grid",
+        stem(&["heatmap", what.metric.name(), site, label]),
+        format!("{} ({site}), `{label}`", what.metric.words()),
+        picture,
+    )
+}
+
+pub(super) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
+}

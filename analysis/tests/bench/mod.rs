@@ -1,0 +1,118 @@
+//! A copy of the fixture, and the program to try on it.
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use tempfile::TempDir;
+
+/// The sweep that the writer's tests hold to what is written today.
+pub(crate) fn fixture() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../latency-benchmark/tests/fixture")
+}
+
+/// A copy that a test may spoil.
+pub(crate) struct Copy {
+    folder: TempDir,
+}
+
+/// A cell of the fixture and its only run.
+pub(crate) const RUN: &str = "cells/pl065536_rtt000_n02/run-1";
+
+impl Copy {
+    pub(crate) fn new() -> Copy {
+        let folder = TempDir::new().expect("a temporary folder");
+        copy(&fixture(), &folder.path().join("sweep"));
+        Copy { folder }
+    }
+
+    pub(crate) fn dir(&self) -> PathBuf {
+        self.folder.path().join("sweep")
+    }
+
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn run_file(&self, name: &str) -> PathBuf {
+        self.dir().join(RUN).join(name)
+    }
+
+    /// Changes a file of the run.
+    pub(crate) fn edit(&self, name: &str, change: impl FnOnce(String) -> String) {
+        edit(&self.run_file(name), change);
+    }
+
+    pub(crate) fn report(&self, options: &[&str]) -> Ended {
+        let dir = self.dir();
+        analysis([&["report", path(&dir)], options].concat())
+    }
+}
+
+pub(crate) fn edit(file: &Path, change: impl FnOnce(String) -> String) {
+    let text = fs::read_to_string(file).expect("a file of the fixture");
+    let changed = change(text.clone());
+    assert!(text != changed, "the edit must change {}", file.display());
+    fs::write(file, changed).expect("a copy can be written");
+}
+
+pub(crate) fn path(path: &Path) -> &str {
+    path.to_str().expect("paths of tests are text")
+}
+
+pub(crate) fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a folder");
+    for entry in fs::read_dir(from).expect("the fixture is committed") {
+        let entry = entry.expect("an entry");
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).expect("a copy");
+        }
+    }
+}
+
+/// How the program ended.
+pub(crate) struct Ended {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+pub(crate) fn analysis<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Ended {
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = Command::new(env!("CARGO_BIN_EXE_analysis"))
+        .args(arguments)
+        .output()
+        .expect("the program runs");
+    Ended {
+        code: status.code().expect("it was not killed"),
+        out: String::from_utf8(stdout).expect("text"),
+        err: String::from_utf8(stderr).expect("text"),
+    }
+}
+
+impl Ended {
+    /// One line that holds all of these, exit code 2.
+    #[track_caller]
+    pub(crate) fn refuses(&self, words: &[&str]) {
+        assert_eq!(self.code, 2, "{}{}", self.out, self.err);
+        assert_eq!(self.err.lines().count(), 1, "{}", self.err);
+        for word in words {
+            assert!(self.err.contains(word), "{word:?} is not in {:?}", self.err);
+        }
+        assert_eq!(self.out, "");
+    }
+
+    #[track_caller]
+    pub(crate) fn succeeds(&self) {
+        assert_eq!(self.code, 0, "{}{}", self.out, self.err);
+    }
+}

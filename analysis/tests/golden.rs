@@ -1,0 +1,245 @@
+//! The committed sweep, from the real program, gives the figures that are committed beside it.
+#![allow(missing_docs)]
+
+mod bench;
+
+use std::{fs, path::Path};
+
+use bench::{Copy, RUN, analysis, edit, path};
+
+/// The figures of the fixture. `BLESS=1` writes them anew.
+#[test]
+fn the_fixture_gives_the_committed_figures() {
+    let copy = Copy::new();
+    copy.report(&["--format", "svg"]).succeeds();
+    let made = fs::read_to_string(copy.dir().join("report/summary.csv")).expect("a table");
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixture-summary.csv");
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&golden, &made).expect("it can be written");
+    }
+    let golden = fs::read_to_string(golden).expect("it is committed");
+    for (line, (made, golden)) in made.lines().zip(golden.lines()).enumerate() {
+        assert_eq!(made, golden, "line {}", line + 1);
+    }
+    assert_eq!(made.lines().count(), golden.lines().count());
+}
+
+#[test]
+fn a_report_is_whole_and_short_enough_to_paste() {
+    let copy = Copy::new();
+    copy.report(&[]).succeeds();
+    let report = copy.dir().join("report");
+    let text = fs::read_to_string(report.join("report.md")).expect("a report");
+    assert!(text.len() < 60_000);
+    for link in text
+        .split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split(')').next())
+    {
+        assert!(report.join(link).is_file(), "{link}");
+    }
+    assert!(text.contains("./sweep.sh"), "it says how to do it again");
+    let pictures = fs::read_dir(report.join("charts")).expect("charts");
+    let names: Vec<String> = pictures
+        .map(|entry| {
+            entry
+                .expect("a file")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect();
+    for kind in [
+        "heatmap.",
+        "before-after.",
+        "budget-curve.",
+        "trade-off.",
+        "effects.",
+        "percentiles.",
+        "time.",
+        "iterations.",
+    ] {
+        for format in [".png", ".svg"] {
+            let is_there = names
+                .iter()
+                .any(|name| name.starts_with(kind) && name.ends_with(format));
+            assert!(is_there, "{kind}*{format} is not among {names:?}");
+        }
+    }
+    let left: Vec<_> = fs::read_dir(copy.dir())
+        .expect("a folder")
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| name.starts_with(".report"))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn links_can_lead_elsewhere() {
+    let copy = Copy::new();
+    copy.report(&["--format", "svg", "--link-base", "https://example.org/run/"])
+        .succeeds();
+    let text = fs::read_to_string(copy.dir().join("report/report.md")).expect("a report");
+    assert!(text.contains("](https://example.org/run/charts/before-after."));
+}
+
+#[test]
+fn another_threshold_gives_other_figures() {
+    let copy = Copy::new();
+    let slow = |threshold: &str| {
+        copy.report(&["--format", "svg", "--threshold", threshold])
+            .succeeds();
+        let table = fs::read_to_string(copy.dir().join("report/summary.csv")).expect("a table");
+        let row = "2,0.0,65536,none,connection,slow_percent,";
+        let line = table
+            .lines()
+            .find(|line| line.starts_with(row))
+            .expect("a row")
+            .to_owned();
+        line[row.len()..]
+            .split(',')
+            .next()
+            .and_then(|value| value.parse::<f64>().ok())
+            .expect("a value")
+    };
+    assert!(slow("20us") > slow("50us"));
+    assert!(slow("50us") > slow("10ms"));
+}
+
+#[test]
+fn a_report_can_be_made_again_and_is_verified() {
+    let copy = Copy::new();
+    copy.report(&["--format", "svg", "--threshold", "100us"])
+        .succeeds();
+    let verify = || {
+        let dir = copy.dir();
+        analysis(["verify", path(&dir)])
+    };
+    verify().succeeds();
+    copy.report(&["--format", "svg"]).succeeds();
+    verify().succeeds();
+
+    let table = copy.dir().join("report/summary.csv");
+    let kept = fs::read_to_string(&table).expect("a table");
+    edit(&table, |text| {
+        let row = text.lines().nth(3).expect("a row").to_owned();
+        let mut fields: Vec<&str> = row.split(',').collect();
+        fields[6] = "123.4";
+        text.replace(&row, &fields.join(","))
+    });
+    let ended = verify();
+    assert_eq!(ended.code, 1);
+    assert!(
+        ended.err.contains("summary.csv: line 4: value is 123.4"),
+        "{}",
+        ended.err
+    );
+    fs::write(&table, kept).expect("a table");
+
+    let report = copy.dir().join("report/report.md");
+    edit(&report, |text| text.replacen("Verdict", "Opinion", 1));
+    let ended = verify();
+    assert_eq!(ended.code, 1);
+    assert!(ended.err.contains("report.md: line 3"), "{}", ended.err);
+}
+
+#[test]
+fn figures_of_a_run_that_changed_afterwards_are_not_verified() {
+    let copy = Copy::new();
+    copy.report(&["--format", "svg"]).succeeds();
+    copy.edit("slices.csv", |text| {
+        let row = text.lines().nth(2).expect("a row").to_owned();
+        let mut fields: Vec<&str> = row.split(',').collect();
+        fields[7] = "1"; // requests
+        text.replace(&row, &fields.join(","))
+    });
+    let dir = copy.dir();
+    let ended = analysis(["verify", path(&dir)]);
+    assert_eq!(ended.code, 1);
+    assert!(ended.err.contains("summary.csv"), "{}", ended.err);
+}
+
+#[test]
+fn an_unfinished_run_is_reported_with_what_is_missing() {
+    let copy = Copy::new();
+    let run = copy.dir().join(RUN);
+    let partial = run.with_file_name("run-1.partial");
+    fs::rename(&run, &partial).expect("a new name");
+    fs::remove_file(partial.join("run.json")).expect("it is there");
+    edit(&partial.join("slices.csv"), |text| {
+        text[..text.len() - 7].to_owned()
+    });
+    let other = copy.dir().join("cells/pl004096_rtt000_n02");
+    fs::remove_dir_all(other).expect("it is there");
+    copy.report(&["--format", "svg"]).succeeds();
+    let text = fs::read_to_string(copy.dir().join("report/report.md")).expect("a report");
+    assert!(text.contains("1 of 2 cells were not measured"), "{text}");
+    assert!(text.contains("cut short"), "{text}");
+}
+
+#[test]
+fn a_sweep_compared_with_itself_has_no_difference_and_resolves_none_from_one_launch() {
+    let (copy, other) = (Copy::new(), Copy::new());
+    let out = copy.beside("compared");
+    let (one, two) = (copy.dir(), other.dir());
+    let options = ["--format", "svg", "--out", path(&out)];
+    analysis([&["compare", path(&one), path(&two)], &options[..]].concat()).succeeds();
+    let table = fs::read_to_string(out.join("summary.csv")).expect("a table");
+    for line in table
+        .lines()
+        .skip(1)
+        .filter(|line| line.contains("after: "))
+    {
+        assert!(line.ends_with(",no"), "{line}");
+    }
+    let text = fs::read_to_string(out.join("report.md")).expect("a report");
+    assert!(text.contains("Nothing can be resolved"), "{text}");
+}
+
+const PUBLISHED: &str =
+    "n_peers,rtt_ms,payload,poll_p99_us,poll_samples,poll_slow_count,swarm_poll_p99_us,\
+swarm_poll_samples,swarm_poll_slow_count,ct_total_poll_count,ct_total_slow_poll_count,total_rps
+2,0,65536,92,1000,250,4,100,0,500,10,7450.5
+2,0,4096,92,1000,150,4,100,0,500,10,7450.5
+";
+
+#[test]
+fn a_published_table_is_drawn_and_compared() {
+    let copy = Copy::new();
+    let table = copy.beside("published.csv");
+    fs::write(&table, PUBLISHED).expect("a table");
+    let out = copy.beside("drawn");
+    analysis(["published", path(&table), "--out", path(&out)]).succeeds();
+    let drawn = fs::read_to_string(out.join("summary.csv")).expect("a table");
+    assert!(
+        drawn.contains("2,0.0,65536,none,connection,slow_percent,25.0,"),
+        "{drawn}"
+    );
+
+    let out = copy.beside("compared");
+    let dir = copy.dir();
+    analysis([
+        "compare",
+        path(&table),
+        path(&dir),
+        "--format",
+        "svg",
+        "--out",
+        path(&out),
+    ])
+    .succeeds();
+    let text = fs::read_to_string(out.join("report.md")).expect("a report");
+    assert!(text.contains("Cells in both: 2"), "{text}");
+}
+
+#[test]
+fn a_published_table_that_is_none_is_refused() {
+    let copy = Copy::new();
+    let table = copy.beside("published.csv");
+    fs::write(&table, PUBLISHED.replace("poll_samples", "samples")).expect("a table");
+    analysis(["published", path(&table)]).refuses(&["published.csv", "poll_samples"]);
+    fs::write(&table, format!("{PUBLISHED}2,0,4096,1,1,1,1,1,1,1,1,1\n")).expect("a table");
+    analysis(["published", path(&table)]).refuses(&["line 4", "twice"]);
+    fs::write(&table, PUBLISHED.replace("7450.5\n2", "fast\n2")).expect("a table");
+    analysis(["published", path(&table)]).refuses(&["total_rps"]);
+}
