@@ -9,6 +9,40 @@ pub(crate) fn number(value: f64) -> String {
     }
 }
 
+/// A difference with its interval, no finer than that is wide: "−7.9 pp [−8.3, −7.5]". An end that the data
+/// did not set is open.
+pub(crate) fn change(value: f64, unit: &str, (low, high): (f64, f64)) -> String {
+    let width = if (high - low).is_finite() {
+        high - low
+    } else {
+        value.abs()
+    };
+    let decimals = decimals(width / 2.0);
+    let text = |value: f64| {
+        if !value.is_finite() {
+            return "?".to_owned();
+        }
+        let text = format!("{value:+.decimals$}");
+        // What rounds to zero has no sign.
+        let is_zero = text.bytes().all(|byte| b"+-0.".contains(&byte));
+        if is_zero {
+            text.trim_start_matches(['+', '-']).to_owned()
+        } else {
+            text.replace('-', "−")
+        }
+    };
+    format!("{} {unit} [{}, {}]", text(value), text(low), text(high))
+}
+
+/// How many decimals show two digits of a number.
+fn decimals(value: f64) -> usize {
+    const DIGITS: i32 = 2;
+    if value <= 0.0 {
+        return 0;
+    }
+    usize::try_from(DIGITS - 1 - value.log10().floor() as i32).unwrap_or(0)
+}
+
 /// With its sign, also if it is positive.
 pub(crate) fn signed(value: f64) -> String {
     if value > 0.0 {
@@ -68,6 +102,22 @@ mod tests {
         assert_eq!(number(123_456.0), "123456");
         assert_eq!(signed(1.0), "+1.00");
         assert_eq!(signed(-1.0), "−1.00");
+    }
+
+    #[test]
+    fn a_change_is_no_finer_than_its_interval_is_wide() {
+        assert_eq!(
+            change(-7.9123, "pp", (-8.31, -7.52)),
+            "−7.91 pp [−8.31, −7.52]"
+        );
+        assert_eq!(
+            change(-0.00487, "%", (-0.697, 0.328)),
+            "0.00 % [−0.70, +0.33]"
+        );
+        assert_eq!(
+            change(20.0, "%", (f64::NEG_INFINITY, 300.0)),
+            "+20 % [?, +300]"
+        );
     }
 
     #[test]

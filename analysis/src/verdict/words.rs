@@ -5,7 +5,7 @@ use crate::{
     measure::metric::{Metric, What},
     stats::{Interval, Uncertain},
     summary::{CONFIDENCE, CellSummary, Resolved},
-    text::{number, signed},
+    text::{change, number, signed},
 };
 
 /// Below this a budget is spent so seldom that one says "rarely".
@@ -236,11 +236,7 @@ fn short(metric: Metric) -> &'static str {
 /// "−7.9 pp [−8.3, −7.5]".
 pub(crate) fn points(mean: Option<Uncertain>) -> String {
     mean.map_or_else(absent, |mean| {
-        format!(
-            "{} pp {}",
-            signed(mean.value),
-            brackets(mean.interval(CONFIDENCE))
-        )
+        change(mean.value, "pp", ends(mean.interval(CONFIDENCE)))
     })
 }
 
@@ -248,7 +244,7 @@ pub(crate) fn points(mean: Option<Uncertain>) -> String {
 fn relative(effect: Option<&Effect>) -> String {
     let middle = effect.and_then(|effect| effect.relative);
     middle.map_or_else(absent, |middle| {
-        format!("{} % {}", signed(middle.value), brackets(middle.interval))
+        change(middle.value, "%", ends(middle.interval))
     })
 }
 
@@ -262,16 +258,8 @@ pub(crate) fn effect(judged: &Judged, metric: Metric) -> String {
     }
 }
 
-/// "[−8.3, −7.5]"; an end that the data did not set is open.
-pub(crate) fn brackets(interval: Interval) -> String {
-    let end = |value: f64| {
-        if value.is_finite() {
-            signed(value)
-        } else {
-            "?".to_owned()
-        }
-    };
-    format!("[{}, {}]", end(interval.low), end(interval.high))
+fn ends(interval: Interval) -> (f64, f64) {
+    (interval.low, interval.high)
 }
 
 /// In bold where it is resolved.
