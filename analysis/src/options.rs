@@ -27,6 +27,24 @@ impl From<Format> for charts::Format {
     }
 }
 
+/// What pictures show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Group {
+    /// The baseline, a budget, and the difference
+    BeforeAfter,
+    /// Budgets against each other, and what they gain for what they cost
+    Budgets,
+    /// A quantity over the grid, under one budget
+    Heatmaps,
+    /// How a quantity goes with each axis
+    Effects,
+    /// How long polls take in the worst cells
+    Percentiles,
+    /// Where the time goes
+    Time,
+}
+
 #[derive(Args, Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Options {
     /// A poll that takes longer is slow
@@ -39,9 +57,12 @@ pub(crate) struct Options {
     /// slow_per_request, poll_p99_us, cotenant_late_percent, cotenant_p99_us, requests_per_s]
     #[arg(long, value_name = "METRIC")]
     pub(crate) metric: Vec<Metric>,
-    /// The budgets to show beside the baseline [default: all]
+    /// The budgets to show beside the baseline, other than against each other [default: all]
     #[arg(long, value_name = "BUDGET")]
     pub(crate) budget: Vec<String>,
+    /// The pictures to draw [default: all]
+    #[arg(long, value_name = "PICTURES")]
+    pub(crate) picture: Vec<Group>,
     /// How pictures are written
     #[arg(
         long,

@@ -80,7 +80,7 @@ pub(crate) fn between(before: &Side, after: &Side, budgets: &str) -> Option<Summ
     let (mut cells, changes): (Vec<_>, Vec<_>) = pair.cells().into_iter().unzip();
     judge(&mut cells, &changes);
     let variant = |side: &Side, when: &str, role| Variant {
-        label: format!("{when}: {}, {budgets}", side.identity.name),
+        label: format!("{when} ({}, {budgets})", side.identity.name),
         role,
         budgets: budgets.to_owned(),
     };

@@ -102,6 +102,9 @@ impl Verdict {
             Class::NeverFires => {
                 format!("{labels} never fire{s} in any cell, and so change{s} nothing")
             }
+            Class::Unresolved if judged.iter().all(|it| it.is_unknown()) => {
+                format!("of {labels} nothing is known, since no poll of that site was seen")
+            }
             Class::Unresolved => {
                 format!("{labels} change{s} nothing that is resolved (slow polls {ratios})")
             }
@@ -167,6 +170,12 @@ impl Judged {
             }
             Some((mean, most)) => format!("{} (at most {})", number(mean), number(most)),
         }
+    }
+
+    /// Whether there were no slow polls, nor any others, to go by.
+    fn is_unknown(&self) -> bool {
+        self.effect(Metric::SlowPercent)
+            .is_none_or(|effect| effect.mean.is_none())
     }
 
     pub(crate) fn in_a_word(&self) -> &'static str {

@@ -90,7 +90,7 @@ fn title(scene: &Scene, what: What, variant: usize) -> String {
         .collect();
     let count = |resolved| changes.iter().filter(|it| **it == resolved).count();
     format!(
-        "{} with {}: lower in {}, higher in {} of {} cells",
+        "{}, {}: lower in {}, higher in {} of {} cells",
         capital(&scene.subject(what)),
         scene.label(variant),
         count(Resolved::Lower),

@@ -9,7 +9,7 @@ use crate::{
     },
     measure::metric::{Metric, Site, What},
     stats::{self, Uncertain},
-    summary::{CONFIDENCE, CellSummary},
+    summary::{CONFIDENCE, CellSummary, Figure},
     verdict::is_share,
 };
 
@@ -60,14 +60,14 @@ struct OneBudget {
 
 impl OneBudget {
     fn all(scene: &Scene) -> Vec<OneBudget> {
-        let one = |&variant: &usize| {
+        let one = |variant: usize| {
             let mut budgets = Budget::all(&scene.summary.variants[variant].budgets);
             (budgets.len() == 1).then(|| OneBudget {
                 variant,
                 budget: budgets.remove(0),
             })
         };
-        scene.shown.iter().filter_map(one).collect()
+        scene.all().filter_map(one).collect()
     }
 
     fn line(&self) -> (Site, Wake) {
@@ -175,10 +175,7 @@ fn value(
         if let [cell] = cells {
             return cell.figure(what, variant).map(of_figure);
         }
-        let levels = cells
-            .iter()
-            .filter_map(|cell| cell.figure(what, variant)?.level);
-        return mean_level(levels);
+        return mean_level(cells.iter().filter_map(|cell| cell.figure(what, variant)));
     }
     if variant == 0 {
         return Some(Estimate {
@@ -203,10 +200,18 @@ fn middle(of: impl Iterator<Item = Uncertain>) -> Option<Estimate> {
     })
 }
 
-/// Of what cannot be negative.
-pub(super) fn mean_level(of: impl Iterator<Item = Uncertain>) -> Option<Estimate> {
-    let of: Vec<Uncertain> = of.collect();
-    let mean = of_uncertain(stats::mean_over_cells(&of)?);
+/// Of what cannot be negative. Where nothing is known of how sure any is, nothing is of their mean.
+pub(super) fn mean_level<'a>(figures: impl Iterator<Item = &'a Figure>) -> Option<Estimate> {
+    let figures: Vec<&Figure> = figures.collect();
+    let levels: Option<Vec<Uncertain>> = figures.iter().map(|figure| figure.level).collect();
+    let Some(levels) = levels else {
+        let sum: f64 = figures.iter().map(|figure| figure.value).sum();
+        return Some(Estimate {
+            value: sum / figures.len() as f64,
+            interval: None,
+        });
+    };
+    let mean = of_uncertain(stats::mean_over_cells(&levels)?);
     Some(Estimate {
         interval: mean.interval.map(|(low, high)| (low.max(0.0), high)),
         ..mean
@@ -214,7 +219,7 @@ pub(super) fn mean_level(of: impl Iterator<Item = Uncertain>) -> Option<Estimate
 }
 
 fn trade_off(scene: &Scene, cells: &[&CellSummary]) -> Entry {
-    let points = scene.shown[1..].iter().filter_map(|&variant| {
+    let points = scene.all().skip(1).filter_map(|variant| {
         Some(TradePoint {
             name: scene.label(variant).to_owned(),
             slot: variant,

@@ -62,7 +62,10 @@ fn effects(scene: &Scene, what: What) -> Entry {
     let picture = Effects {
         caption: scene.caption(
             format!("{} by round trip, payload and number of peers", capital(&subject)),
-            "means over the cells with that value, each with the same weight; 95 % intervals of the measurement",
+            format!(
+                "means over the cells with that value, each with the same weight; {} of the measurement",
+                scene.intervals()
+            ),
         ),
         quantity: Quantity {
             name: what.metric.words().to_owned(),
@@ -93,7 +96,7 @@ fn panel<T>(
             .summary
             .measured()
             .filter(|cell| is_at(&cell.cell, value));
-        mean_level(cells.filter_map(|cell| cell.figure(what, variant)?.level))
+        mean_level(cells.filter_map(|cell| cell.figure(what, variant)))
     };
     let line = |variant: &usize| values.iter().map(|value| point(*variant, value)).collect();
     EffectPanel {

@@ -48,7 +48,10 @@ fn heatmap(scene: &Scene, whats: &[What], what: What, variant: usize) -> Entry {
             format!("{}, budget {label}", capital(&scene.subject(what))),
             scene.with_slow(
                 what.metric,
-                "95 % intervals; one scale for all sites and variants",
+                &format!(
+                    "{}; one scale for all sites and variants",
+                    scene.intervals()
+                ),
             ),
         ),
         rows: grid::rows(summary),

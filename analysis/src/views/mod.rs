@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use crate::{
     charts::{self, Caption, Estimate, Picture, Series},
     measure::metric::{Metric, Site, What},
-    options::{Format, Options},
+    options::{Format, Group, Options},
     stats::{Interval, Uncertain},
     summary::{CONFIDENCE, Figure, Summary},
     verdict::Verdict,
@@ -91,13 +91,26 @@ impl<'a> Scene<'a> {
 
     /// Every picture there is to draw.
     pub(crate) fn entries(&self) -> Vec<Entry> {
-        let mut entries = before_after::entries(self);
-        entries.extend(budgets::entries(self));
-        entries.extend(heatmaps::entries(self));
-        entries.extend(effects::entries(self));
-        entries.extend(percentiles::entries(self));
-        entries.extend(time::entries(self));
-        entries
+        type Make = fn(&Scene) -> Vec<Entry>;
+        const GROUPS: [(Group, Make); 6] = [
+            (Group::BeforeAfter, before_after::entries),
+            (Group::Budgets, budgets::entries),
+            (Group::Heatmaps, heatmaps::entries),
+            (Group::Effects, effects::entries),
+            (Group::Percentiles, percentiles::entries),
+            (Group::Time, time::entries),
+        ];
+        let wanted = &self.options.picture;
+        let groups = GROUPS.iter();
+        groups
+            .filter(|(group, _)| wanted.is_empty() || wanted.contains(group))
+            .flat_map(|(_, entries)| entries(self))
+            .collect()
+    }
+
+    /// The variants, whether shown or not.
+    fn all(&self) -> std::ops::Range<usize> {
+        0..self.summary.variants.len()
     }
 
     fn label(&self, variant: usize) -> &str {
@@ -146,6 +159,19 @@ impl<'a> Scene<'a> {
         match what.site {
             Some(site) => format!("{} of {}", what.metric.words(), site.function()),
             None => what.metric.words().to_owned(),
+        }
+    }
+
+    /// Whether intervals are drawn, in words: published figures have none.
+    fn intervals(&self) -> &'static str {
+        let mut figures = self
+            .summary
+            .measured()
+            .flat_map(|cell| cell.figures.values().flatten());
+        if figures.any(|figure| figure.as_ref().is_some_and(|it| it.interval.is_some())) {
+            "95 % intervals"
+        } else {
+            "no intervals are known"
         }
     }
 

@@ -11,7 +11,11 @@ const CELLS: usize = 4;
 
 pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
     let cells = worst(scene, CELLS);
-    let sites = scene.sites.iter();
+    let is_there = |site: &&Site| {
+        let mut curves = cells.iter().flat_map(|cell| &cell.curves);
+        curves.any(|curve| curve.site == **site)
+    };
+    let sites = scene.sites.iter().filter(is_there);
     sites.map(|site| curves(scene, &cells, *site)).collect()
 }
 
