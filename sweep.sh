@@ -59,6 +59,8 @@ cat "$said"
 # The last line names the folder of the run; if it was mistyped there is none.
 run="$(tail -n 1 "$said")"
 if [ -f "$run/manifest.json" ]; then
-    "$analysis" report "$run" || [ "$code" != 0 ] || code=$?
+    report=0
+    "$analysis" report "$run" || report=$?
+    [ "$code" != 0 ] || code=$report
 fi
 exit "$code"

@@ -1,7 +1,7 @@
 //! The text of budgets, taken apart: `muxer=1/deferred` is a limit of one at the muxer, with a deferred
 //! wake.
 
-use crate::measure::metric::Site;
+use crate::site::Site;
 
 /// A bound at one site.
 #[derive(Clone, Debug, PartialEq)]

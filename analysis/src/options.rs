@@ -5,10 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    charts,
-    measure::metric::{Metric, Site},
-};
+use crate::{charts, measure::metric::Metric, site::Site};
 
 /// A format of pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -86,7 +83,7 @@ impl Options {
         if self.site.is_empty() {
             Site::ALL.to_vec()
         } else {
-            self.site.clone()
+            once(&self.site)
         }
     }
 
@@ -99,8 +96,12 @@ impl Options {
         if self.metric.is_empty() {
             Metric::PICTURED.to_vec()
         } else {
-            self.metric.clone()
+            once(&self.metric)
         }
+    }
+
+    pub(crate) fn formats(&self) -> Vec<Format> {
+        once(&self.format)
     }
 
     pub(crate) fn threshold_text(&self) -> String {
@@ -110,6 +111,17 @@ impl Options {
         }
         format!("{} µs", crate::text::number(self.threshold as f64 / 1000.0))
     }
+}
+
+/// What was named, each once.
+fn once<T: Copy + PartialEq>(named: &[T]) -> Vec<T> {
+    let mut once = Vec::new();
+    for it in named {
+        if !once.contains(it) {
+            once.push(*it);
+        }
+    }
+    once
 }
 
 /// A duration in nanoseconds.

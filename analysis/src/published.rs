@@ -13,9 +13,10 @@ use crate::{
     measure::{
         State,
         checks::Checks,
-        metric::{Metric, Site, What},
+        metric::{Metric, What},
     },
     options::Options,
+    site::Site,
     summary::{CellSummary, Figure, Summary, identity::Identity},
 };
 
@@ -172,7 +173,8 @@ fn cell(row: &Row) -> CellSummary {
         flaws: Vec::new(),
         runs: 1,
         blocks: 0,
-        precise: false,
+        at_cap: false,
+        slow_polls: BTreeMap::new(),
         figures,
         checks: Checks::default(),
         breakdown: None,

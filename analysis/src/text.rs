@@ -81,6 +81,14 @@ pub(crate) fn rounded(value: f64) -> f64 {
     }
 }
 
+/// As a sentence begins.
+pub(crate) fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
+}
+
 /// "1 cell", "2 cells".
 pub(crate) fn count(number: usize, what: &str) -> String {
     if number == 1 {

@@ -106,12 +106,9 @@ pub(crate) struct Machine {
 impl Manifest {
     pub(crate) fn read(path: &Path) -> Result<Manifest> {
         let manifest: Manifest = json(path, SCHEMA)?;
-        let baselines = manifest
-            .config
-            .variants
-            .iter()
-            .take_while(|variant| variant.role == Role::Baseline);
-        if baselines.count() != 1 {
+        let is_baseline = |variant: &Variant| variant.role == Role::Baseline;
+        let variants = &manifest.config.variants;
+        if !variants.first().is_some_and(is_baseline) || variants[1..].iter().any(is_baseline) {
             bail!(
                 "{}: the first variant, and no other, is the baseline",
                 path.display()

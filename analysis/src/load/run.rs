@@ -1,7 +1,7 @@
 //! One run: its tables and histograms, put together slice by slice and checked against each other.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
@@ -15,7 +15,7 @@ use super::{
     slice::{Pass, SiteSlice, Slice},
     tables::{self, counts, maybe_counts, maybe_reals, reals, words},
 };
-use crate::{measure::metric::Site, stats::Counts};
+use crate::{site::Site, stats::Counts};
 
 /// Where a run is.
 #[derive(Clone, Debug)]
@@ -39,6 +39,7 @@ pub(crate) struct Run {
 }
 
 const WORKER: [&str; 3] = ["latency", "cotenant-wake", "cotenant-timer"];
+const BASELINE: &str = "0";
 const LONGEST: &str = "-longest-iteration";
 
 impl RunFiles {
@@ -69,6 +70,7 @@ impl RunFiles {
                 blocks.len()
             );
         }
+        let children = of_slices(children, &numbers)?;
         let bands = with_slices(bands, &numbers, &slices)
             .with_context(|| self.dir.join("bands.csv").display().to_string())?;
         Ok(Run {
@@ -88,7 +90,11 @@ fn wanted(tag: &str) -> Option<String> {
     if variant.ends_with(".children") {
         return None;
     }
-    let site = what.strip_suffix(LONGEST).unwrap_or(what);
+    let site = match what.strip_suffix(LONGEST) {
+        Some(_) if variant != BASELINE => return None,
+        Some(site) => site,
+        None => what,
+    };
     (WORKER.contains(&what) || site.parse::<Site>().is_ok()).then(|| what.to_owned())
 }
 
@@ -107,7 +113,8 @@ impl Assembly<'_> {
         for ((number, start_ms), mut slice) in numbers.into_iter().zip(start_ms).zip(rows) {
             let start = start_key(start_ms);
             for (site, row) in sites.remove(&number).unwrap_or_default() {
-                slice.sites[site as usize] = Some(self.site(start, site, row, slice.pass)?);
+                slice.sites[site as usize] =
+                    Some(self.site(start, site, row, (slice.pass, slice.variant == 0))?);
             }
             slice.latency_ns = self.take(start, WORKER[0]);
             slice.cotenant_wake_ns = self.take(start, WORKER[1]);
@@ -124,12 +131,19 @@ impl Assembly<'_> {
             .unwrap_or_default()
     }
 
-    fn site(&mut self, start: u64, site: Site, row: SiteSlice, pass: Pass) -> Result<SiteSlice> {
+    fn site(
+        &mut self,
+        start: u64,
+        site: Site,
+        row: SiteSlice,
+        (pass, is_baseline): (Pass, bool),
+    ) -> Result<SiteSlice> {
         if pass == Pass::Children {
             return Ok(row);
         }
         let duration_ns = self.take(start, site.name());
-        let longest_iteration_ns = self.take(start, &format!("{site}{LONGEST}"));
+        let longest_iteration_ns =
+            is_baseline.then(|| self.take(start, &format!("{site}{LONGEST}")));
         if duration_ns.total() != row.polls {
             bail!(
                 "sites.csv: {} polls of {site} in the slice at {start} ms, but {} in {}",
@@ -165,7 +179,7 @@ fn by_slice(frame: &DataFrame) -> Result<SitesBySlice> {
             total_ns: total_ns[at],
             lost: lost[at] + children_lost[at],
             duration_ns: Counts::default(),
-            longest_iteration_ns: Counts::default(),
+            longest_iteration_ns: None,
         };
         sites.entry(slice[at]).or_default().push((site, row));
     }
@@ -189,6 +203,7 @@ fn worker_rows(frame: &DataFrame) -> Result<Vec<Slice>> {
         maybe("peers_tcp_retransmits")?,
     );
     let (monitor_polls, monitor_ns) = (count("monitor_task_polls")?, count("monitor_task_ns")?);
+    let monitor_slow = count("monitor_slow_task_polls")?;
     let mut rows = Vec::with_capacity(block.len());
     for (at, pass) in words(frame, "pass")?.into_iter().enumerate() {
         let pass = match pass.as_str() {
@@ -213,6 +228,7 @@ fn worker_rows(frame: &DataFrame) -> Result<Vec<Slice>> {
             retransmits: sum(again[at], theirs[at]),
             monitor_task_polls: monitor_polls[at],
             monitor_task_ns: monitor_ns[at],
+            monitor_slow_task_polls: monitor_slow[at],
             sites: Default::default(),
             latency_ns: Counts::default(),
             cotenant_wake_ns: Counts::default(),
@@ -255,21 +271,26 @@ fn complete_blocks(slices: &[Slice], variants: usize) -> Result<Vec<Vec<usize>>>
         .collect())
 }
 
+/// Without the rows of a slice that is not in the table, as an interrupted run has them.
+fn of_slices(frame: DataFrame, numbers: &[u64]) -> Result<DataFrame> {
+    let known: BTreeSet<u64> = numbers.iter().copied().collect();
+    let of_rows = counts(&frame, "slice")?;
+    let keep = of_rows.iter().map(|number| known.contains(number));
+    Ok(frame.filter(&keep.collect())?)
+}
+
 /// Adds the variant and the pass of each row's slice.
 fn with_slices(mut bands: DataFrame, numbers: &[u64], slices: &[Slice]) -> Result<DataFrame> {
     use polars::prelude::{Column, NamedFrom, Series};
     let by_number: BTreeMap<u64, &Slice> = numbers.iter().copied().zip(slices).collect();
-    let mut keep = Vec::new();
+    bands = of_slices(bands, numbers)?;
     let (mut variant, mut children) = (Vec::new(), Vec::new());
     for number in counts(&bands, "slice")? {
-        let slice = by_number.get(&number);
-        keep.push(slice.is_some()); // An interrupted run has rows of a slice that is not in the table.
-        if let Some(slice) = slice {
+        if let Some(slice) = by_number.get(&number) {
             variant.push(i64::try_from(slice.variant)?);
             children.push(slice.pass == Pass::Children);
         }
     }
-    bands = bands.filter(&keep.into_iter().collect())?;
     for series in [
         Series::new("variant".into(), variant),
         Series::new("children".into(), children),

@@ -1,6 +1,6 @@
 //! What was seen in a slice.
 
-use crate::{measure::metric::Site, stats::Counts};
+use crate::{site::Site, stats::Counts};
 
 /// What a slice is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +29,7 @@ pub(crate) struct Slice {
     pub(crate) retransmits: Option<u64>,
     pub(crate) monitor_task_polls: u64,
     pub(crate) monitor_task_ns: u64,
+    pub(crate) monitor_slow_task_polls: u64,
     pub(crate) sites: [Option<SiteSlice>; Site::ALL.len()],
     pub(crate) latency_ns: Counts,
     pub(crate) cotenant_wake_ns: Counts,
@@ -45,7 +46,8 @@ pub(crate) struct SiteSlice {
     /// Polls that found the buffer full, and those of children.
     pub(crate) lost: u64,
     pub(crate) duration_ns: Counts,
-    pub(crate) longest_iteration_ns: Counts,
+    /// Of the baseline, since it is asked what a budget could not have prevented.
+    pub(crate) longest_iteration_ns: Option<Counts>,
 }
 
 impl Slice {

@@ -3,9 +3,9 @@
 use anyhow::Result;
 use polars::prelude::*;
 
-use super::metric::Site;
 use crate::{
     load::run::Run,
+    site::Site,
     stats::{Counts, Histogram},
 };
 
@@ -64,11 +64,12 @@ pub(crate) fn under_each_other(
     by: &[&str],
     value: &str,
 ) -> Result<DataFrame> {
-    let Some((first, rest)) = frames.split_first() else {
+    let mut frames = frames.iter().filter(|frame| frame.width() > 0);
+    let Some(first) = frames.next() else {
         return Ok(DataFrame::empty());
     };
     let mut all = first.clone();
-    for frame in rest {
+    for frame in frames {
         all.vstack_mut(frame)?;
     }
     summed(&all, by, value)
@@ -88,6 +89,10 @@ fn summed(frame: &DataFrame, by: &[&str], value: &str) -> Result<DataFrame> {
 /// What children took, and what is left of the polls around them: the site's own code.
 fn child_time(run: &Run, from_ns: u64) -> Result<DataFrame> {
     let by = ["site", "slow", "child"];
+    if run.children.height() == 0 {
+        // Without children all time would look like the site's own.
+        return Ok(DataFrame::empty());
+    }
     let children = summed(&with_slow(run.children.clone(), from_ns)?, &by, "ns")?;
     let around = with_slow(filtered(&run.bands, true)?, from_ns)?;
     let around = own(&summed(&around, &by[..2], "ns")?, 1)?;

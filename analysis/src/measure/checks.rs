@@ -2,12 +2,16 @@
 
 use crate::{
     load::{
+        counts::AboveLimit,
         run::Run,
         run_row::RunRow,
         slice::{Pass, Slice},
     },
-    measure::metric::Site,
+    site::Site,
 };
+
+/// What `tokio_metrics` calls slow.
+const MONITOR_SLOW_NS: u64 = 50_000;
 
 /// Over all runs of a cell. What could not be asked is absent.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,6 +31,8 @@ pub(crate) struct Checks {
     pub(crate) probe_percent: Option<f64>,
     /// Polls of tasks: the probe's over those of `tokio_metrics`, minus one.
     pub(crate) monitor_polls_percent: Option<f64>,
+    /// Those over the threshold that `tokio_metrics` has, likewise.
+    pub(crate) monitor_slow_percent: Option<f64>,
     /// Their time, likewise.
     pub(crate) monitor_time_percent: Option<f64>,
     /// System time over CPU time of central.
@@ -61,6 +67,10 @@ impl Checks {
             probe_percent: probe_percent(runs),
             monitor_polls_percent: against_monitor(&slices, |slice| {
                 Some((slice.site(Site::Task)?.polls, slice.monitor_task_polls))
+            }),
+            monitor_slow_percent: against_monitor(&slices, |slice| {
+                let ours = slice.site(Site::Task)?.duration_ns.above(MONITOR_SLOW_NS);
+                Some((ours, slice.monitor_slow_task_polls))
             }),
             monitor_time_percent: against_monitor(&slices, |slice| {
                 Some((slice.site(Site::Task)?.total_ns, slice.monitor_task_ns))

@@ -13,17 +13,19 @@ use anyhow::Result;
 use self::{
     breakdown::{Breakdown, Curve},
     checks::Checks,
-    metric::{Site, What},
+    metric::What,
     quantity::Quantity,
 };
 use crate::{
     grid::Cell,
     load::{
         CellRuns,
+        counts::AboveLimit,
         run::{Run, RunFiles},
         run_row::{End, RunRow, Stop},
         slice::Slice,
     },
+    site::Site,
     stats::{self, Counts, Estimate},
 };
 
@@ -47,7 +49,10 @@ pub(crate) struct CellMeasured {
     pub(crate) flaws: Vec<String>,
     pub(crate) runs: usize,
     pub(crate) blocks: usize,
-    pub(crate) precise: bool,
+    /// Whether the time was up before slow ratios were as precise as asked.
+    pub(crate) at_cap: bool,
+    /// Of the baseline, by site.
+    pub(crate) slow_polls: BTreeMap<Site, SlowPolls>,
     /// By variant; absent where there was nothing to measure it by.
     pub(crate) estimates: BTreeMap<What, Vec<Option<Estimate>>>,
     pub(crate) checks: Checks,
@@ -55,10 +60,19 @@ pub(crate) struct CellMeasured {
     pub(crate) curves: Vec<Curve>,
 }
 
+/// Slow polls, and those of them that have one iteration over the threshold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SlowPolls {
+    pub(crate) polls: u64,
+    pub(crate) by_one_iteration: u64,
+}
+
 /// What is asked of every cell.
 #[derive(Clone, Debug)]
 pub(crate) struct Question {
     pub(crate) variants: usize,
+    /// How many runs a cell should have.
+    pub(crate) repeat: u32,
     pub(crate) threshold_ns: u64,
 }
 
@@ -67,7 +81,12 @@ impl CellMeasured {
         let mut runs = Vec::new();
         for file in &files.runs {
             if is_readable(file) {
-                runs.push(file.read(question.variants)?);
+                match file.read(question.variants) {
+                    Ok(run) => runs.push(run),
+                    // A run that failed may have left anything.
+                    Err(_) if has_failed(file) => {}
+                    Err(error) => return Err(error),
+                }
             }
         }
         runs.retain(|run| !run.blocks.is_empty());
@@ -80,10 +99,13 @@ impl CellMeasured {
         Ok(CellMeasured {
             cell: files.cell,
             state: state(&rows, measured),
-            flaws: flaws(files),
+            flaws: flaws(files, question.repeat),
             runs: runs.len(),
             blocks: runs.iter().map(|run| run.blocks.len()).sum(),
-            precise: measured && rows.iter().all(|row| is_precise(row)),
+            at_cap: rows
+                .iter()
+                .any(|row| row.end == End::Ok { stop: Stop::Cap }),
+            slow_polls: slow_polls(&runs, question.threshold_ns),
             estimates: estimates(&runs, question),
             checks: Checks::of(&rows, &runs),
             breakdown: measured
@@ -100,11 +122,21 @@ fn is_readable(file: &RunFiles) -> bool {
         && file.dir.join("slices.csv").is_file()
 }
 
-fn is_precise(row: &RunRow) -> bool {
-    row.end
-        == End::Ok {
-            stop: Stop::Precise,
+/// Counts over all blocks, of a site without a budget.
+fn slow_polls(runs: &[Run], threshold_ns: u64) -> BTreeMap<Site, SlowPolls> {
+    let mut slow_polls = BTreeMap::<Site, SlowPolls>::new();
+    for slice in by_block(runs, 0, Some).into_iter().flatten().flatten() {
+        for site in Site::ALL {
+            if let Some(of) = slice.site(site)
+                && let Some(longest) = &of.longest_iteration_ns
+            {
+                let slow = slow_polls.entry(site).or_default();
+                slow.polls += of.duration_ns.above(threshold_ns);
+                slow.by_one_iteration += longest.above(threshold_ns);
+            }
         }
+    }
+    slow_polls
 }
 
 fn state(rows: &[&RunRow], measured: bool) -> State {
@@ -119,7 +151,11 @@ fn state(rows: &[&RunRow], measured: bool) -> State {
     }
 }
 
-fn flaws(files: &CellRuns) -> Vec<String> {
+fn has_failed(file: &RunFiles) -> bool {
+    matches!(&file.row, Some(row) if matches!(row.end, End::Failed { .. }))
+}
+
+fn flaws(files: &CellRuns, repeat: u32) -> Vec<String> {
     let flaw = |file: &RunFiles| match &file.row {
         None => Some("a run was cut short; its complete blocks count".to_owned()),
         Some(row) => match &row.end {
@@ -131,7 +167,15 @@ fn flaws(files: &CellRuns) -> Vec<String> {
             End::Failed { stage, reason } => Some(format!("a run failed: {stage}: {reason}")),
         },
     };
-    files.runs.iter().filter_map(flaw).collect()
+    let missing = repeat as usize - files.runs.len();
+    let some_missing = (missing > 0 && !files.runs.is_empty())
+        .then(|| format!("{} of {repeat} runs are missing", missing));
+    files
+        .runs
+        .iter()
+        .filter_map(flaw)
+        .chain(some_missing)
+        .collect()
 }
 
 fn estimates(runs: &[Run], question: &Question) -> BTreeMap<What, Vec<Option<Estimate>>> {

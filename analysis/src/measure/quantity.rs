@@ -1,11 +1,12 @@
 //! How a metric is made of slices: a ratio of two sums, or a quantile.
 
-use super::metric::{Metric, Site, What};
+use super::metric::{Metric, What};
 use crate::{
     load::{
         counts::AboveLimit,
         slice::{SiteSlice, Slice},
     },
+    site::Site,
     stats::{Counts, Kind, Part},
 };
 
@@ -80,8 +81,10 @@ fn of_site(site: Site, metric: Metric, threshold_ns: u64) -> Quantity {
         Metric::YieldsPer1000 => by_site(Kind::Share, site, move |of, _| {
             (of.yielded as f64, polls(of))
         }),
-        Metric::SingleIterationPercent => by_site(Kind::Share, site, move |of, _| {
-            (of.longest_iteration_ns.above(threshold_ns) as f64, slow(of))
+        Metric::SingleIterationPercent => ratio(Kind::Share, move |slice| {
+            let of = slice.site(site)?;
+            let longest = of.longest_iteration_ns.as_ref()?;
+            Some((longest.above(threshold_ns) as f64, slow(of)))
         }),
         _ => quantile(0.99, move |slice| {
             slice.site(site).map(|of| &of.duration_ns)

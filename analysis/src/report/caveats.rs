@@ -17,6 +17,7 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, options: &Option
         place(&mut caveats, summary, manifest);
         build(&mut caveats, manifest);
     }
+    few_blocks(&mut caveats, summary);
     statistics(&mut caveats, summary, options);
     incomplete(&mut caveats, summary);
     document.list(caveats);
@@ -32,12 +33,24 @@ fn launches(caveats: &mut Vec<String>, summary: &Summary, manifest: &Manifest) {
                 .to_owned(),
         );
     }
-    let at_cap = summary.measured().filter(|cell| !cell.precise).count();
+    let at_cap = summary.measured().filter(|cell| cell.at_cap).count();
     if at_cap > 0 {
         caveats.push(format!(
             "{} ended at the cap of {} s before every slow ratio was as precise as asked.",
             count(at_cap, "cell"),
             manifest.config.max_cell_ms / 1000
+        ));
+    }
+}
+
+fn few_blocks(caveats: &mut Vec<String>, summary: &Summary) {
+    const FEW: usize = 4;
+    let few = summary.measured().filter(|cell| cell.blocks < FEW).count();
+    if few > 0 {
+        caveats.push(format!(
+            "{} have fewer than {FEW} blocks: intervals there are somewhat too certain, and no change of throughput or \
+             CPU time is called resolved.",
+            count(few, "cell")
         ));
     }
 }
@@ -115,16 +128,10 @@ fn build(caveats: &mut Vec<String>, manifest: &Manifest) {
 }
 
 fn statistics(caveats: &mut Vec<String>, summary: &Summary, options: &Options) {
-    if summary.twin().is_none() {
-        caveats
-            .push("No twin of the baseline was measured: intervals are not calibrated.".to_owned());
-    } else if summary
-        .calibrations
-        .values()
-        .all(|calibration| calibration.factor.is_none())
-    {
+    let mut calibrations = summary.calibrations.values();
+    if calibrations.all(|calibration| calibration.factor.is_none()) {
         caveats.push(format!(
-            "Fewer than {FEWEST_PAIRS} cells have a twin of the baseline: intervals are not calibrated."
+            "Fewer than {FEWEST_PAIRS} pairs of variants that can differ by chance only: intervals are not calibrated."
         ));
     }
     match slow_from_ns(options.threshold) {
@@ -156,21 +163,33 @@ fn incomplete(caveats: &mut Vec<String>, summary: &Summary) {
     let mut flawed = Vec::new();
     for cell in &summary.cells {
         match &cell.state {
-            State::Invalid(reason) => flawed.push(format!("{}: invalid: {reason}", cell.cell)),
-            State::Failed(reason) => flawed.push(format!("{}: failed: {reason}", cell.cell)),
+            State::Invalid(reason) => {
+                flawed.push(format!("{}: invalid: {}", cell.cell, plain(reason)))
+            }
+            State::Failed(reason) => {
+                flawed.push(format!("{}: failed: {}", cell.cell, plain(reason)))
+            }
             State::Measured | State::Missing => {}
         }
         if cell.state == State::Measured {
             flawed.extend(
                 cell.flaws
                     .iter()
-                    .map(|flaw| format!("{}: {flaw}", cell.cell)),
+                    .map(|flaw| format!("{}: {}", cell.cell, plain(flaw))),
             );
         }
     }
     let more = flawed.len().saturating_sub(MOST);
     caveats.extend(flawed.into_iter().take(MOST));
     if more > 0 {
-        caveats.push(format!("{more} more cells have flaws of that kind."));
+        caveats.push(format!(
+            "{more} more of that kind are in the runs' `run.json`."
+        ));
     }
+}
+
+/// What a program said, as text and nothing else.
+fn plain(words: &str) -> String {
+    let words = words.replace(['`', '\n'], " ");
+    format!("`{words}`")
 }

@@ -8,7 +8,7 @@ use crate::{
     },
     summary::{CellSummary, Figure, Summary},
     text::{count, number},
-    verdict::{self, Verdict, holders},
+    verdict::{self, Class, Verdict, holders},
 };
 
 pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict, most: usize) {
@@ -44,8 +44,8 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
     document.table(&head, &rows);
     if left_out > 0 {
         document.paragraph(&format!(
-            "{} with less slow time are in `summary.csv`.",
-            count(left_out, "more cell")
+            "{} more, with less slow time, in `summary.csv`.",
+            count(left_out, "cell")
         ));
     }
     let unmeasured = summary
@@ -73,7 +73,10 @@ fn row(cell: &CellSummary, verdict: &Verdict) -> Vec<String> {
     ];
     for judged in &verdict.candidates {
         let in_cell = verdict::in_cell(cell, verdict.site, judged.variant);
-        row.push(in_cell.words(cell, verdict.site, judged.variant));
+        row.push(match judged.class {
+            Class::NeverFires | Class::NoSite => "cannot".to_owned(),
+            _ => in_cell.words(cell, verdict.site, judged.variant),
+        });
     }
     row
 }

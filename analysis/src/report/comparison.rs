@@ -1,14 +1,18 @@
 //! The report of two sweeps.
 
-use super::markdown::{Document, Links};
+use super::{
+    markdown::{Document, Links},
+    method,
+};
 use crate::{
-    measure::metric::Metric,
+    measure::metric::{Metric, What},
     options::Options,
     summary::{
-        Summary,
+        Resolved, Summary,
         identity::{Identity, machine, tool, upstream},
         sweeps::Side,
     },
+    text::number,
     verdict::Verdict,
     views::Entry,
 };
@@ -81,6 +85,15 @@ pub(crate) fn text(
         document.paragraph("The two differ in more than what is compared, perhaps:");
         document.list(warnings.iter().cloned());
     }
+    let commands = [before, after].map(|side| {
+        let manifest = side.identity.manifest.as_ref();
+        manifest.map_or_else(
+            || format!("# {}: published", side.identity.name),
+            method::command,
+        )
+    });
+    document.paragraph("To do it again:");
+    document.code(&commands.join("\n"));
     document.details("All pictures", |document| {
         document.pictures(&links, entries)
     });
@@ -94,36 +107,58 @@ fn launches_unknown(compared: &[Compared]) -> bool {
         .any(|cell| cell.runs < 2)
 }
 
+/// Means over the cells that both have, before and after; how many cells are resolved to differ.
 fn table(document: &mut Document, compared: &[Compared]) {
     const MOST_ROWS: usize = 8;
-    let metrics = [
+    const METRICS: [Metric; 5] = [
         Metric::SlowPercent,
-        Metric::CotenantP99Us,
+        Metric::SlowMsPerS,
+        Metric::CotenantLatePercent,
         Metric::RequestsPerS,
-        Metric::LatencyP99Ms,
+        Metric::LatencyP50Ms,
     ];
-    let rows = compared.iter().take(MOST_ROWS).filter_map(|it| {
-        let judged = it.verdict.candidates.first()?;
-        let fields = metrics.iter().map(|metric| {
-            let effect = judged.effect(*metric);
-            effect.map_or_else(String::new, |effect| effect.tally())
-        });
-        Some(
-            std::iter::once(format!("`{}`", it.budget))
-                .chain(fields)
-                .collect(),
-        )
+    let rows = compared.iter().take(MOST_ROWS).map(|it| {
+        let fields = METRICS.iter().map(|metric| field(it, *metric));
+        std::iter::once(format!("`{}`", it.budget))
+            .chain(fields)
+            .collect()
     });
-    document.table(
-        &[
-            "budget",
-            "slow polls",
-            "co-tenant p99",
-            "throughput",
-            "latency p99",
-        ],
-        &rows.collect::<Vec<Vec<String>>>(),
+    let heads = METRICS.map(|metric| format!("{}, {}", metric.words(), metric.unit()));
+    let mut head = vec!["budget"];
+    head.extend(heads.iter().map(String::as_str));
+    document.table(&head, &rows.collect::<Vec<Vec<String>>>());
+    document.paragraph(
+        "Means over the shared cells, before → after; then cells resolved to be lower and higher.",
     );
+}
+
+fn field(compared: &Compared, metric: Metric) -> String {
+    let what = What::of(compared.verdict.site, metric);
+    let pairs: Vec<(f64, f64)> = compared
+        .summary
+        .measured()
+        .filter_map(|cell| Some((cell.value(what, 0)?, cell.value(what, 1)?)))
+        .collect();
+    if pairs.is_empty() {
+        return "not measured".to_owned();
+    }
+    let mean = |side: fn(&(f64, f64)) -> f64| {
+        number(pairs.iter().map(side).sum::<f64>() / pairs.len() as f64)
+    };
+    let changes = compared
+        .summary
+        .measured()
+        .filter_map(|cell| cell.change(what, 1));
+    let (mut lower, mut higher) = (0, 0);
+    for change in changes {
+        lower += usize::from(change.resolved == Resolved::Lower);
+        higher += usize::from(change.resolved == Resolved::Higher);
+    }
+    format!(
+        "{} → {}; {lower} lower, {higher} higher",
+        mean(|it| it.0),
+        mean(|it| it.1)
+    )
 }
 
 /// What the manifests have different that may be the reason of what is found.

@@ -90,14 +90,21 @@ fn network(summary: &Summary, manifest: &Manifest) -> String {
     ];
     let extra: String = extra.into_iter().flatten().collect();
     format!(
-        "Real kernel TCP, each peer in a network namespace of its own; {}{extra}, timed on every link before \
+        "Real kernel {}, each peer in a network namespace of its own; {}{extra}, timed on every link before \
          use; congestion control {}.",
+        if manifest.config.node.transport == "quic" {
+            "UDP"
+        } else {
+            "TCP"
+        },
         summary.identity.delay(),
         lab.congestion_control
     )
 }
 
 fn variants(summary: &Summary) -> String {
+    let mut calibrations = summary.calibrations.values();
+    let is_calibrated = calibrations.any(|calibration| calibration.factor.is_some());
     let labels: Vec<String> = summary
         .variants
         .iter()
@@ -105,9 +112,14 @@ fn variants(summary: &Summary) -> String {
         .collect();
     format!(
         "Variants take turns inside one process, in blocks of random order: {}. Intervals come from runs and \
-         blocks, never from single polls, and are calibrated by the baseline's twin; over cells the false \
+         blocks, never from single polls{}; over cells the false \
          discovery rate is held at 5 % (Benjamini–Hochberg).",
-        labels.join(", ")
+        labels.join(", "),
+        if is_calibrated {
+            ", and are calibrated by variants that can differ from the baseline by chance only"
+        } else {
+            ""
+        }
     )
 }
 
@@ -122,7 +134,7 @@ fn place(manifest: &Manifest) -> String {
 }
 
 /// What was typed, with the checkout it was typed in and the seed that was drawn.
-fn command(manifest: &Manifest) -> String {
+pub(super) fn command(manifest: &Manifest) -> String {
     let words = manifest.command.iter().skip_while(|word| *word != "sweep");
     let mut words: Vec<String> = words.skip(1).map(|word| quoted(word)).collect();
     if !words.iter().any(|word| word.starts_with("--seed")) {

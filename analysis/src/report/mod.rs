@@ -100,14 +100,15 @@ fn overview(document: &mut Document, verdict: &Verdict, options: &Options) {
             "co-tenant's late wakes",
             "co-tenant p99",
             "throughput",
-            "latency p99",
+            "CPU per request",
             "in a word",
         ],
         &rows,
     );
     let mut note = format!(
         "Slow polls of `{}`; late: over {}. Over {} cells: the mean change in percentage points, each cell with \
-         the same weight, and the {} change in percent; 95 % intervals; bold is resolved.",
+         the same weight, and the {} change in percent; 95 % intervals; bold is resolved. All rows share the \
+         baseline, and its luck: the twin's row, and those of budgets that never fire, show how much that is.",
         verdict.site.function(),
         options.threshold_text(),
         verdict.cells,
@@ -136,7 +137,7 @@ fn row(judged: &Judged) -> Vec<String> {
         effect(Metric::CotenantLatePercent),
         effect(Metric::CotenantP99Us),
         effect(Metric::RequestsPerS),
-        effect(Metric::LatencyP99Ms),
+        effect(Metric::CpuUsPerRequest),
         judged.in_a_word().to_owned(),
     ]
 }

@@ -2,14 +2,13 @@
 
 use super::markdown::Document;
 use crate::{
-    measure::{
-        breakdown::OWN,
-        metric::{Metric, Site},
-    },
-    summary::Summary,
-    text::number,
+    measure::{breakdown::OWN, metric::Metric},
+    site::Site,
+    stats::Uncertain,
+    summary::{CONFIDENCE, Summary},
+    text::{self, number},
     verdict::{
-        Class, Judged, Verdict,
+        Class, Fired, Judged, Verdict,
         holders::{self, Holder},
         words,
     },
@@ -18,8 +17,13 @@ use crate::{
 pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict) {
     for judged in &verdict.candidates {
         document.paragraph(&format!("**`{}`**", judged.label));
-        document.list([
-            format!("Does it fire? {}", fires(judged)),
+        let mut answers = vec![format!("Does it fire? {}", fires(judged))];
+        if matches!(judged.class, Class::NeverFires | Class::NoSite) {
+            answers.push(
+                "So it can have changed nothing: what follows is chance, and shows how much chance does.".to_owned(),
+            );
+        }
+        answers.extend([
             format!("Does it lower the slow ratio? {}", lowers(judged)),
             format!(
                 "Does it help a co-tenant, or only the ratio? {}",
@@ -28,9 +32,10 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
             format!("What does it cost? {}", costs(judged)),
             format!("What can no count of iterations fix? {}", unfixable(judged)),
         ]);
+        document.list(answers);
     }
     document.paragraph(&format!(
-        "**The smallest intervention.** {}",
+        "**The smallest budget with a resolved gain and no resolved loss.** {}",
         smallest(verdict)
     ));
     document.paragraph(&format!(
@@ -40,57 +45,69 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
 }
 
 fn fires(judged: &Judged) -> String {
-    match judged.yields_per_1000 {
-        None => "Not known: its site was not measured.".to_owned(),
+    let answer = |fired: &Fired| match fired.yields_per_1000 {
+        None => format!(
+            "No: there was no poll of {} to bound.",
+            fired.site.function()
+        ),
         Some((_, 0.0)) => "No: not one poll of any cell spent it.".to_owned(),
         Some((mean, most)) => format!(
-            "{} yields per 1,000 polls, mean over cells; {} in the cell with the most.",
+            "`{}` yields {} of 1,000 times, mean over cells; {} in the cell with the most.",
+            fired.site.function(),
             number(mean),
             number(most)
         ),
-    }
+    };
+    let answers: Vec<String> = judged.fired.iter().map(answer).collect();
+    answers.join(" ")
 }
 
 fn lowers(judged: &Judged) -> String {
-    judged
-        .effect(Metric::SlowPercent)
-        .map_or_else(words::absent, |it| {
-            format!(
-                "Mean change {}; cells: {}.",
-                words::points(it.mean),
-                it.tally()
-            )
-        })
+    format!(
+        "{}; {}. By round trip: {}.",
+        effect(judged, Metric::SlowPercent),
+        effect(judged, Metric::SlowPerRequest),
+        by_rtt(judged, |at| at.slow)
+    )
 }
 
 fn helps(judged: &Judged) -> String {
     let word = match judged.class {
-        Class::Helps => "It helps",
+        Class::Helps | Class::CotenantOnly => "It helps",
         Class::RatioOnly => "No help is resolved",
-        Class::NeverFires => "It cannot",
+        Class::NeverFires | Class::NoSite => "It cannot",
+        Class::Mixed => "Better in one way and worse in another, or for some cells only",
         Class::Harms | Class::Unresolved => "Nothing is resolved",
     };
     format!(
-        "{word}: {}, {}, {}.",
+        "{word}: {}; {}; {}. Late wakes by round trip: {}.",
         effect(judged, Metric::CotenantLatePercent),
         effect(judged, Metric::CotenantP90Us),
-        effect(judged, Metric::CotenantP99Us)
+        effect(judged, Metric::CotenantP99Us),
+        by_rtt(judged, |at| at.late)
     )
 }
 
+/// "0 ms −9.8 pp, 5 ms −4.5 pp"; without intervals, which are in the pictures.
+fn by_rtt(judged: &Judged, mean: impl Fn(&crate::verdict::AtRtt) -> Option<Uncertain>) -> String {
+    let at = judged.by_rtt.iter().filter_map(|at| {
+        let mean = mean(at)?;
+        let interval = mean.interval(CONFIDENCE);
+        let change = text::change(mean.value, "pp", (interval.low, interval.high));
+        Some(format!("{} ms {change}", at.rtt_ms))
+    });
+    at.collect::<Vec<_>>().join(", ")
+}
+
 fn costs(judged: &Judged) -> String {
-    let parts = [
+    const COSTS: [Metric; 5] = [
         Metric::RequestsPerS,
+        Metric::CpuUsPerRequest,
         Metric::LatencyP50Ms,
         Metric::LatencyP99Ms,
+        Metric::PollsPerRequest,
     ];
-    let parts = parts.map(|metric| effect(judged, metric));
-    let polls = judged
-        .extra_polls_percent
-        .map_or_else(words::absent, |percent| {
-            format!("{} %", crate::text::signed(percent))
-        });
-    format!("{}; polls per request {polls}.", parts.join(", "))
+    format!("{}.", COSTS.map(|metric| effect(judged, metric)).join("; "))
 }
 
 fn effect(judged: &Judged, metric: Metric) -> String {
@@ -105,29 +122,55 @@ fn effect(judged: &Judged, metric: Metric) -> String {
 }
 
 fn unfixable(judged: &Judged) -> String {
-    match (judged.single_iteration_percent, judged.budgets.first()) {
-        (Some(percent), Some(budget)) => format!(
-            "In {} % of the baseline's slow polls at `{}` one iteration alone is over the threshold.",
+    let answer = |fired: &Fired| {
+        let percent = fired.single_iteration_percent?;
+        Some(format!(
+            "Of all slow polls of `{}` without a budget, {} % have one iteration that is over the threshold alone.",
+            fired.site.function(),
             number(percent),
-            budget.site.function()
-        ),
-        _ => words::absent(),
+        ))
+    };
+    let answers: Vec<String> = judged.fired.iter().filter_map(answer).collect();
+    if answers.is_empty() {
+        words::absent()
+    } else {
+        answers.join(" ")
     }
 }
 
 fn smallest(verdict: &Verdict) -> String {
-    verdict.best.map_or_else(
-        || "No budget has a resolved gain and no resolved loss.".to_owned(),
-        |best| {
-            let best = &verdict.candidates[best];
-            let gains: Vec<&str> = best.gains().iter().map(|metric| metric.words()).collect();
-            format!(
-                "Of the budgets compared, `{}` leaves the most room among those with a resolved gain ({}) and \
-                 no resolved loss.",
-                best.label,
-                gains.join(", ")
-            )
-        },
+    let Some(smallest) = verdict.smallest else {
+        return "None of those compared: what helps has a price, which is above.".to_owned();
+    };
+    let smallest = &verdict.candidates[smallest];
+    let gains: Vec<&str> = smallest
+        .gains()
+        .iter()
+        .map(|metric| metric.words())
+        .collect();
+    let worse: Vec<String> = smallest
+        .effects
+        .iter()
+        .filter(|(_, effect)| effect.lower + effect.higher > 0)
+        .filter_map(|(metric, effect)| {
+            let worse = effect.worse(*metric);
+            (worse > 0 && *metric != Metric::PollsPerRequest)
+                .then(|| format!("{} in {}", metric.words(), text::count(worse, "cell")))
+        })
+        .collect();
+    let worse = if worse.is_empty() {
+        String::new()
+    } else {
+        format!(
+            " In single cells it is resolved to be worse: {}.",
+            worse.join(", ")
+        )
+    };
+    format!(
+        "Of the budgets compared, `{}` intervenes least (fewest yields) among those with a resolved gain ({}) and no \
+         resolved loss over all cells.{worse}",
+        smallest.label,
+        gains.join("; ")
     )
 }
 

@@ -3,7 +3,6 @@
 
 use super::markdown::Document;
 use crate::{
-    grid::Cell,
     measure::{
         checks::Checks,
         metric::{Metric, What},
@@ -21,7 +20,7 @@ struct Limit {
     most: f64,
 }
 
-const LIMITS: [Limit; 10] = [
+const LIMITS: [Limit; 11] = [
     Limit {
         what: "records lost to full buffers",
         unit: "",
@@ -39,6 +38,12 @@ const LIMITS: [Limit; 10] = [
         unit: "%",
         of: |checks| checks.monitor_polls_percent,
         most: 2.0,
+    },
+    Limit {
+        what: "slow task polls over 50 µs, likewise",
+        unit: "%",
+        of: |checks| checks.monitor_slow_percent,
+        most: 10.0,
     },
     Limit {
         what: "their time, likewise",
@@ -121,7 +126,7 @@ fn row(summary: &Summary, limit: &Limit) -> Vec<String> {
         .filter(|value| value.abs() > limit.most)
         .count();
     let beyond = if limit.most.is_finite() {
-        format!("{beyond} (limit {})", number(limit.most))
+        format!("{beyond} (limit {})", limit.most)
     } else {
         "–".to_owned()
     };
@@ -175,7 +180,7 @@ fn suspicious(document: &mut Document, summary: &Summary) {
             })
             .collect();
         if !reasons.is_empty() {
-            named.push(format!("{}: {}", name(&cell.cell), reasons.join(", ")));
+            named.push(format!("{}: {}", cell.cell, reasons.join(", ")));
         }
     }
     if named.is_empty() {
@@ -189,10 +194,6 @@ fn suspicious(document: &mut Document, summary: &Summary) {
         named.push(format!("and {more} more"));
     }
     document.list(named);
-}
-
-fn name(cell: &Cell) -> String {
-    cell.to_string()
 }
 
 /// What the twin says, metric by metric.
@@ -218,14 +219,19 @@ fn calibration(document: &mut Document, summary: &Summary, verdict: &Verdict) {
             what.metric.words().to_owned(),
             factor,
             share(calibration.flagged_before),
-            share(calibration.flagged_after),
+            if 20 * calibration.flagged_after > calibration.pairs {
+                format!("**{}**", share(calibration.flagged_after))
+            } else {
+                share(calibration.flagged_after)
+            },
             resolved(summary.measured(), what, twin).to_string(),
         ])
     });
     document.paragraph(
-        "The twin of the baseline differs from it by chance only. How often it was taken for a change at 5 % by \
-         itself, before and after its spread widened all intervals of that metric, and in how many cells with the \
-         control over all cells, which decides what is called resolved:",
+        "The baseline's twin, and a budget in a cell where no poll spent it, differ from the baseline by chance only. \
+         How often such a pair was taken for a change at 5 % by itself, before and after their spread widened all \
+         intervals of that metric; and in how many cells the twin is called resolved, with the control over all cells. \
+         Bold: more than one in twenty, so that what is said of that metric is less sure than it looks:",
     );
     document.table(
         &[

@@ -2,12 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use super::{CellSummary, ChangeFigure, Estimates, Figure, Resolved, scaled, whats};
+use super::{CONFIDENCE, CellSummary, ChangeFigure, Estimates, Figure, Resolved, scaled, whats};
 use crate::{
+    budget::Budget,
     load::manifest::{Role, Variant},
-    measure::{metric::What, quantity::scale},
+    measure::{
+        metric::{Metric, What},
+        quantity::scale,
+    },
     stats::{self, Calibration, Change, Estimate},
 };
+
+/// Amounts that come in steps, as a few requests a slice, can agree by luck in fewer blocks.
+const FEWEST_BLOCKS: usize = 4;
 
 /// Fills in the figures of all cells.
 pub(super) fn with_baseline(
@@ -15,7 +22,7 @@ pub(super) fn with_baseline(
     estimates: &[Estimates],
     variants: &[Variant],
 ) -> BTreeMap<What, Calibration> {
-    let twin = variants.iter().position(|it| it.role == Role::Twin);
+    let idle = idle_variants(estimates, variants);
     let mut calibrations = BTreeMap::new();
     for what in whats(estimates) {
         let of_cells: Vec<&[Option<Estimate>]> = estimates
@@ -25,7 +32,8 @@ pub(super) fn with_baseline(
         let changes: Vec<Vec<Option<Change>>> = of_cells.iter().map(|cell| changes(cell)).collect();
         let pairs: Vec<Change> = changes
             .iter()
-            .filter_map(|of_cell| *of_cell.get(twin?)?)
+            .zip(&idle)
+            .flat_map(|(of_cell, idle)| idle.iter().filter_map(|variant| *of_cell.get(*variant)?))
             .collect();
         let calibration = stats::calibrate(&pairs);
         let inflation = calibration.inflation();
@@ -40,7 +48,14 @@ pub(super) fn with_baseline(
             }
         }
         for variant in 1..variants.len() {
-            judge(cells, what, variant, &changes, inflation);
+            let known = changes.iter().zip(&of_cells).map(|(of_cell, estimates)| {
+                let is_bounded = [0, variant]
+                    .iter()
+                    .all(|at| estimates.get(*at).is_some_and(|it| is_bounded(it.as_ref())));
+                let change = *of_cell.get(variant)?;
+                Some((change?.inflated(inflation), is_bounded))
+            });
+            judge(cells, what, variant, known.collect());
         }
         calibrations.insert(what, calibration);
     }
@@ -58,28 +73,62 @@ fn changes(estimates: &[Option<Estimate>]) -> Vec<Option<Change>> {
         .collect()
 }
 
-/// One variant: which of its changes are resolved depends on all cells.
+/// For each cell the variants that can differ from the baseline by chance only: its twin, and those whose
+/// budget not one poll of the cell spent.
+fn idle_variants(estimates: &[Estimates], variants: &[Variant]) -> Vec<Vec<usize>> {
+    let is_idle = |of_cell: &Estimates, variant: usize| match variants[variant].role {
+        Role::Baseline => false,
+        Role::Twin => true,
+        Role::Candidate => {
+            let budgets = Budget::all(&variants[variant].budgets);
+            !budgets.is_empty()
+                && budgets.iter().all(|budget| {
+                    let what = What::of(budget.site, Metric::YieldsPer1000);
+                    let yields = of_cell.get(&what).and_then(|of| of.get(variant)?.as_ref());
+                    yields.is_some_and(|yields| yields.value() == 0.0)
+                })
+        }
+    };
+    let of_cell = |of_cell| {
+        let variants = 0..variants.len();
+        variants
+            .filter(|variant| is_idle(of_cell, *variant))
+            .collect()
+    };
+    estimates.iter().map(of_cell).collect()
+}
+
+/// Whether the data set both ends: of a percentile with too little beyond it, they did not, and how far
+/// it is from another is not known either.
+fn is_bounded(estimate: Option<&Estimate>) -> bool {
+    let interval = estimate.and_then(|estimate| estimate.interval(CONFIDENCE));
+    interval.is_none_or(|interval| interval.high.is_finite())
+}
+
+/// One variant: which of its changes are resolved depends on all cells. Beside each change is whether it
+/// can be resolved at all.
 fn judge(
     cells: &mut [CellSummary],
     what: What,
     variant: usize,
-    changes: &[Vec<Option<Change>>],
-    inflation: f64,
+    changes: Vec<Option<(Change, bool)>>,
 ) {
-    let inflated: Vec<Option<Change>> = changes
+    let p_values: Vec<Option<f64>> = changes
         .iter()
-        .map(|of_cell| Some((*of_cell.get(variant)?)?.inflated(inflation)))
-        .collect();
-    let p_values: Vec<Option<f64>> = inflated
-        .iter()
-        .map(|change| change.map(|change| change.p_value()))
+        .map(|change| {
+            change
+                .filter(|(_, may)| *may)
+                .map(|(change, _)| change.p_value())
+        })
         .collect();
     let adjusted = stats::adjusted_p_values(&p_values);
-    for ((cell, change), p_value) in cells.iter_mut().zip(inflated).zip(adjusted) {
+    for ((cell, change), p_value) in cells.iter_mut().zip(changes).zip(adjusted) {
+        let enough = what.metric.kind_is_sure() || cell.blocks >= FEWEST_BLOCKS;
         let figures = cell.figures.get_mut(&what);
         let figure = figures.and_then(|figures| figures.get_mut(variant)?.as_mut());
-        if let (Some(figure), Some(change), Some(p_value)) = (figure, change, p_value) {
-            figure.change = Some(change_figure(what, &change, stats::is_resolved(p_value)));
+        if let (Some(figure), Some((change, _))) = (figure, change) {
+            let is_resolved = enough && p_value.is_some_and(stats::is_resolved);
+            figure.change = Some(change_figure(what, &change, is_resolved));
         }
     }
 }

@@ -18,13 +18,14 @@ use crate::{
         manifest::{Role, Variant},
     },
     measure::{
-        CellMeasured, Question, State,
+        CellMeasured, Question, SlowPolls, State,
         breakdown::{Breakdown, Curve},
         checks::Checks,
         metric::{Better, What},
         quantity::scale,
     },
     options::Options,
+    site::Site,
     stats::{Calibration, Estimate, Interval, Uncertain},
 };
 
@@ -50,7 +51,8 @@ pub(crate) struct CellSummary {
     pub(crate) flaws: Vec<String>,
     pub(crate) runs: usize,
     pub(crate) blocks: usize,
-    pub(crate) precise: bool,
+    pub(crate) at_cap: bool,
+    pub(crate) slow_polls: BTreeMap<Site, SlowPolls>,
     /// By variant.
     pub(crate) figures: BTreeMap<What, Vec<Option<Figure>>>,
     pub(crate) checks: Checks,
@@ -171,6 +173,11 @@ impl CellSummary {
         self.figures.get(&what)?.get(variant)?.as_ref()
     }
 
+    /// Of the baseline.
+    pub(crate) fn slow_polls(&self, site: Site) -> Option<SlowPolls> {
+        self.slow_polls.get(&site).copied()
+    }
+
     pub(crate) fn value(&self, what: What, variant: usize) -> Option<f64> {
         self.figure(what, variant).map(|figure| figure.value)
     }
@@ -209,6 +216,7 @@ fn scaled(of: Uncertain, scale: f64) -> Uncertain {
 pub(crate) fn measure(sweep: &Sweep, options: &Options) -> Result<Vec<CellMeasured>, Failure> {
     let question = Question {
         variants: sweep.manifest.config.variants.len(),
+        repeat: sweep.manifest.config.repeat,
         threshold_ns: options.threshold,
     };
     let measured: Vec<CellMeasured> = sweep
@@ -238,7 +246,8 @@ fn split(measured: Vec<CellMeasured>) -> (Vec<CellSummary>, Vec<Estimates>) {
             flaws: cell.flaws,
             runs: cell.runs,
             blocks: cell.blocks,
-            precise: cell.precise,
+            at_cap: cell.at_cap,
+            slow_polls: cell.slow_polls,
             figures: BTreeMap::new(),
             checks: cell.checks,
             breakdown: cell.breakdown,

@@ -6,10 +6,7 @@ use anyhow::{Context, Result, anyhow};
 use polars::prelude::*;
 
 use super::{CellSummary, Figure, Summary};
-use crate::{
-    measure::metric::{Site, What},
-    text::rounded,
-};
+use crate::{measure::metric::What, site::Site, text::rounded};
 
 /// The file's name in a report.
 pub(crate) const FILE: &str = "summary.csv";

@@ -7,11 +7,13 @@ use anyhow::anyhow;
 use crate::{
     failure::{Failure, bad_input},
     load::Sweep,
+    measure::metric::{Metric, What},
     options::Options,
     report::{
         self,
         folder::{Folder, Record, TEXT},
     },
+    site::Site,
     summary::{Summary, table},
     verdict::Verdict,
     views::{self, Scene},
@@ -21,6 +23,7 @@ pub(crate) fn run(run: &Path, options: &Options) -> Result<(), Failure> {
     let sweep = Sweep::open(run)?;
     check_budgets(&sweep, options)?;
     let summary = Summary::of(&sweep, options)?;
+    check_sites(&summary, options)?;
     let verdict = Verdict::of(&summary, options.first_site());
     let entries = Scene::new(&summary, &verdict, options).entries();
     let text = report::text(&summary, &verdict, &entries, options);
@@ -57,6 +60,27 @@ pub(crate) fn check_budgets(sweep: &Sweep, options: &Options) -> Result<(), Fail
         Some(unknown) => Err(bad_input(anyhow!(
             "--budget {unknown}: not measured in this sweep (measured: {})",
             labels.join(", ")
+        ))),
+    }
+}
+
+/// So has a site.
+fn check_sites(summary: &Summary, options: &Options) -> Result<(), Failure> {
+    let is_there = |site: &Site| {
+        let what = What::of(*site, Metric::PollsPerRequest);
+        let mut cells = summary.measured();
+        cells.any(|cell| {
+            cell.figures
+                .get(&what)
+                .is_some_and(|of| of.iter().any(Option::is_some))
+        }) || summary
+            .measured()
+            .any(|cell| cell.slow_polls(*site).is_some())
+    };
+    match options.site.iter().find(|site| !is_there(site)) {
+        None => Ok(()),
+        Some(unseen) => Err(bad_input(anyhow!(
+            "--site {unseen}: no poll of it was recorded in this sweep"
         ))),
     }
 }

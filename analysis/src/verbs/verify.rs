@@ -29,7 +29,11 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
         )));
     }
     let options = &record.options;
-    let summary = Summary::of(&sweep, options)?;
+    let mut summary = Summary::of(&sweep, options)?;
+    // The folder may have been moved since.
+    if let Some(name) = record.of.first() {
+        summary.identity.name.clone_from(name);
+    }
     let verdict = Verdict::of(&summary, options.first_site());
     let entries = Scene::new(&summary, &verdict, options).entries();
 

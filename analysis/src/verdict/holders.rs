@@ -3,7 +3,8 @@
 use polars::prelude::DataFrame;
 
 use crate::{
-    measure::{breakdown::under_each_other, metric::Site},
+    measure::breakdown::under_each_other,
+    site::Site,
     summary::{CellSummary, Summary},
 };
 

@@ -7,18 +7,22 @@ use std::collections::BTreeMap;
 
 use crate::{
     budget::Budget,
-    measure::metric::{Better, Metric, Site, What},
+    measure::metric::{Better, Metric, What},
+    site::Site,
     stats::{self, Middle, Uncertain},
     summary::{CONFIDENCE, CellSummary, Resolved, Summary},
 };
 
-/// The quantities that decide about a budget: the ratio, what another task has of it, and the price.
-const DECIDING: [Metric; 7] = [
+/// The quantities that decide about a budget: slow polls, what another task has of it, and the price.
+/// Extra polls are no price by themselves; the CPU time that they take is.
+const DECIDING: [Metric; 9] = [
     Metric::SlowPercent,
+    Metric::SlowPerRequest,
     Metric::CotenantLatePercent,
     Metric::CotenantP90Us,
     Metric::CotenantP99Us,
     Metric::RequestsPerS,
+    Metric::CpuUsPerRequest,
     Metric::LatencyP50Ms,
     Metric::LatencyP99Ms,
 ];
@@ -30,6 +34,9 @@ const COTENANT: [Metric; 3] = [
     Metric::CotenantP99Us,
 ];
 
+/// What is shown of a budget, whether it decides or not.
+const TOLD: [Metric; 1] = [Metric::PollsPerRequest];
+
 /// What is said of a sweep.
 pub(crate) struct Verdict {
     /// The site whose slow polls it is about.
@@ -39,24 +46,38 @@ pub(crate) struct Verdict {
     pub(crate) candidates: Vec<Judged>,
     /// The twin of the baseline, judged as if it were a candidate.
     pub(crate) twin: Option<Judged>,
-    /// The least bound with a gain and no loss: an index into `candidates`.
-    pub(crate) best: Option<usize>,
+    /// The one that does most at the least price: an index into `candidates`.
+    pub(crate) leading: Option<usize>,
+    /// The one that intervenes least of those with a gain and no loss: likewise.
+    pub(crate) smallest: Option<usize>,
 }
 
 /// A variant against the baseline.
 pub(crate) struct Judged {
     pub(crate) variant: usize,
     pub(crate) label: String,
-    pub(crate) budgets: Vec<Budget>,
-    /// Of the sites that have a bound: yields of all polls, mean over cells, and the most of any cell.
-    pub(crate) yields_per_1000: Option<(f64, f64)>,
-    /// Of the baseline's slow polls at the site that has the bound: the share that has a single
-    /// iteration over the threshold, mean over cells.
-    pub(crate) single_iteration_percent: Option<f64>,
-    /// Polls of the verdict's site per request against the baseline, in the median cell.
-    pub(crate) extra_polls_percent: Option<f64>,
+    pub(crate) fired: Vec<Fired>,
     pub(crate) effects: BTreeMap<Metric, Effect>,
+    pub(crate) by_rtt: Vec<AtRtt>,
     pub(crate) class: Class,
+}
+
+/// What a variant does at one round trip: mean changes over its cells, in percentage points.
+pub(crate) struct AtRtt {
+    pub(crate) rtt_ms: f64,
+    pub(crate) slow: Option<Uncertain>,
+    pub(crate) late: Option<Uncertain>,
+    /// Cells in which a co-tenant is resolved to wait less.
+    pub(crate) waits_less: usize,
+}
+
+/// How a bound at one site was spent.
+pub(crate) struct Fired {
+    pub(crate) site: Site,
+    /// Yields of 1,000 polls: mean over cells, and the most of any. None if there is no such site.
+    pub(crate) yields_per_1000: Option<(f64, f64)>,
+    /// Of all slow polls there without a budget: how many had one iteration over the threshold.
+    pub(crate) single_iteration_percent: Option<f64>,
 }
 
 /// What happened to a quantity.
@@ -77,13 +98,19 @@ pub(crate) struct Effect {
 /// A budget in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
+    /// There is no poll that it could bound.
+    NoSite,
     /// It was never spent, so that it can have changed nothing.
     NeverFires,
     /// Slow polls are fewer, and another task on the worker waits less.
     Helps,
+    /// Another task waits less, and slow polls are not fewer.
+    CotenantOnly,
     /// Slow polls are fewer, and nothing shows that another task waits less.
     RatioOnly,
-    /// Something is worse, and slow polls are not fewer.
+    /// Slow polls or a co-tenant's delay are better in one way and worse in another.
+    Mixed,
+    /// Something is worse, and nothing better.
     Harms,
     Unresolved,
 }
@@ -99,13 +126,13 @@ impl Verdict {
             .map(|(variant, _)| Judged::of(summary, site, variant));
         resolve(&mut candidates);
         resolve(twin.as_mut_slice());
-        let best = best(&candidates);
         Verdict {
             site,
             cells: summary.measured().count(),
+            leading: leading(&candidates),
+            smallest: smallest(&candidates),
             candidates,
             twin,
-            best,
         }
     }
 }
@@ -113,18 +140,24 @@ impl Verdict {
 impl Judged {
     fn of(summary: &Summary, site: Site, variant: usize) -> Judged {
         let budgets = Budget::all(&summary.variants[variant].budgets);
-        let effects = DECIDING.into_iter().map(|metric| {
+        let effects = DECIDING.into_iter().chain(TOLD).map(|metric| {
             let what = What::of(site, metric);
             (metric, Effect::of(summary, what, variant))
         });
         Judged {
             variant,
             label: summary.variants[variant].label.clone(),
-            yields_per_1000: yields(summary, &budgets, variant),
-            single_iteration_percent: single_iteration(summary, &budgets),
-            extra_polls_percent: extra_polls(summary, site, variant),
+            fired: budgets
+                .iter()
+                .map(|budget| Fired::of(summary, budget.site, variant))
+                .collect(),
             effects: effects.collect(),
-            budgets,
+            by_rtt: summary
+                .axes
+                .rtt_ms
+                .iter()
+                .map(|rtt_ms| AtRtt::of(summary, site, variant, *rtt_ms))
+                .collect(),
             class: Class::Unresolved,
         }
     }
@@ -133,46 +166,103 @@ impl Judged {
         self.effects.get(&metric)
     }
 
-    fn is_resolved(&self, metric: Metric, good: bool) -> bool {
-        self.effect(metric).is_some_and(|effect| {
-            if good {
-                effect.resolved.is_good(metric.better())
-            } else {
-                effect.resolved.is_bad(metric.better())
-            }
-        })
-    }
-
     /// The quantities that are resolved to be worse.
     pub(crate) fn losses(&self) -> Vec<Metric> {
-        let metrics = DECIDING.into_iter();
-        metrics
-            .filter(|metric| self.is_resolved(*metric, false))
-            .collect()
+        self.resolved(Resolved::is_bad)
     }
 
     /// Those that are resolved to be better.
     pub(crate) fn gains(&self) -> Vec<Metric> {
-        let metrics = DECIDING.into_iter();
-        metrics
-            .filter(|metric| self.is_resolved(*metric, true))
+        self.resolved(Resolved::is_good)
+    }
+
+    fn resolved(&self, is_so: impl Fn(Resolved, Better) -> bool) -> Vec<Metric> {
+        DECIDING
+            .into_iter()
+            .filter(|metric| {
+                self.effect(*metric)
+                    .is_some_and(|effect| is_so(effect.resolved, metric.better()))
+            })
             .collect()
     }
 
+    /// Yields at all of its sites; none if it has none to go by.
+    pub(crate) fn most_yields_per_1000(&self) -> Option<f64> {
+        let most = self.fired.iter().filter_map(|fired| fired.yields_per_1000);
+        most.map(|(_, most)| most).reduce(f64::max)
+    }
+
     fn class(&self) -> Class {
-        let helps = COTENANT.iter().any(|it| self.is_resolved(*it, true))
-            && !COTENANT.iter().any(|it| self.is_resolved(*it, false));
-        let fewer = self.is_resolved(Metric::SlowPercent, true);
-        if self.yields_per_1000.is_some_and(|(_, most)| most == 0.0) {
-            Class::NeverFires
-        } else if fewer && helps {
-            Class::Helps
-        } else if fewer {
-            Class::RatioOnly
-        } else if !self.losses().is_empty() {
-            Class::Harms
-        } else {
-            Class::Unresolved
+        const SLOW: [Metric; 2] = [Metric::SlowPercent, Metric::SlowPerRequest];
+        let any = |of: &[Metric], among: &[Metric]| of.iter().any(|it| among.contains(it));
+        let (gains, losses) = (self.gains(), self.losses());
+        let fewer = gains.contains(&Metric::SlowPercent);
+        let worse = any(&SLOW, &losses) || any(&COTENANT, &losses);
+        let waits_less = any(&COTENANT, &gains);
+        match self.most_yields_per_1000() {
+            None if !self.fired.is_empty() => Class::NoSite,
+            Some(0.0) => Class::NeverFires,
+            _ if worse && (fewer || waits_less) => Class::Mixed,
+            _ if fewer && self.is_two_edged() => Class::Mixed,
+            _ if fewer && waits_less => Class::Helps,
+            _ if waits_less => Class::CotenantOnly,
+            _ if fewer => Class::RatioOnly,
+            _ if !losses.is_empty() => Class::Harms,
+            _ => Class::Unresolved,
+        }
+    }
+
+    /// Whether slow polls per request are resolved to be more in one of ten cells or more: then a lower
+    /// ratio is, there, one of more polls.
+    fn is_two_edged(&self) -> bool {
+        self.effect(Metric::SlowPerRequest).is_some_and(|effect| {
+            10 * effect.higher > effect.lower + effect.higher + effect.unresolved
+        })
+    }
+}
+
+impl AtRtt {
+    fn of(summary: &Summary, site: Site, variant: usize, rtt_ms: f64) -> AtRtt {
+        let cells: Vec<&CellSummary> = summary
+            .measured()
+            .filter(|cell| cell.cell.rtt_ms == rtt_ms)
+            .collect();
+        let mean = |metric: Metric| {
+            let changes = cells
+                .iter()
+                .filter_map(|cell| cell.change(What::of(site, metric), variant)?.difference);
+            stats::mean_over_cells(&changes.collect::<Vec<_>>())
+        };
+        let waits_less = |cell: &&&CellSummary| {
+            let gains = in_cell(cell, site, variant).gains;
+            COTENANT.iter().any(|metric| gains.contains(metric))
+        };
+        AtRtt {
+            rtt_ms,
+            slow: mean(Metric::SlowPercent),
+            late: mean(Metric::CotenantLatePercent),
+            waits_less: cells.iter().filter(waits_less).count(),
+        }
+    }
+}
+
+impl Fired {
+    fn of(summary: &Summary, site: Site, variant: usize) -> Fired {
+        let what = What::of(site, Metric::YieldsPer1000);
+        let yields: Vec<f64> = summary
+            .measured()
+            .filter_map(|cell| cell.value(what, variant))
+            .collect();
+        let most = yields.iter().copied().reduce(f64::max);
+        let mean = yields.iter().sum::<f64>() / yields.len() as f64;
+        let slow = summary.measured().filter_map(|cell| cell.slow_polls(site));
+        let (single, all) = slow.fold((0, 0), |(single, all), slow| {
+            (single + slow.by_one_iteration, all + slow.polls)
+        });
+        Fired {
+            site,
+            yields_per_1000: most.map(|most| (mean, most)),
+            single_iteration_percent: (all > 0).then(|| 100.0 * single as f64 / all as f64),
         }
     }
 }
@@ -215,6 +305,15 @@ impl Effect {
             self.relative.map(|middle| (middle.value, middle.p_value))
         }
     }
+
+    /// Cells in which it is resolved to be worse.
+    pub(crate) fn worse(&self, metric: Metric) -> usize {
+        match metric.better() {
+            Better::Lower => self.higher,
+            Better::Higher => self.lower,
+            Better::Neither => 0,
+        }
+    }
 }
 
 /// Shares are averaged over cells; all else differs between cells by orders of magnitude, and so do its
@@ -223,8 +322,8 @@ pub(crate) fn is_share(metric: Metric) -> bool {
     matches!(metric, Metric::SlowPercent | Metric::CotenantLatePercent)
 }
 
-/// Decides what is resolved over all cells, over all variants and quantities at once, and what that makes of
-/// each variant.
+/// Decides what is resolved over all cells, over all variants and quantities at once, and what that makes
+/// of each variant.
 fn resolve(judged: &mut [Judged]) {
     let p_values: Vec<Option<f64>> = judged
         .iter()
@@ -245,58 +344,56 @@ fn resolve(judged: &mut [Judged]) {
     }
 }
 
-/// What helps and costs nothing that is resolved; else what lowers the ratio and costs nothing; and
-/// among several that with the most room.
-fn best(candidates: &[Judged]) -> Option<usize> {
-    let room = |judged: &Judged| judged.budgets.iter().map(|it| it.limit.room()).max();
-    [Class::Helps, Class::RatioOnly]
-        .into_iter()
-        .find_map(|class| {
-            candidates
-                .iter()
-                .enumerate()
-                .filter(|(_, judged)| judged.class == class && judged.losses().is_empty())
-                .max_by_key(|(_, judged)| room(judged))
-                .map(|(at, _)| at)
-        })
-}
+/// The classes that a reader may want, the best first.
+const WANTED: [Class; 3] = [Class::Helps, Class::CotenantOnly, Class::RatioOnly];
 
-fn yields(summary: &Summary, budgets: &[Budget], variant: usize) -> Option<(f64, f64)> {
-    let of_cell = |cell: &CellSummary| {
-        let of_sites = budgets
-            .iter()
-            .map(|budget| cell.value(What::of(budget.site, Metric::YieldsPer1000), variant));
-        of_sites.flatten().reduce(f64::max)
+/// Of the best class there is the one with the fewest losses, and of those the one that does most to slow
+/// polls.
+fn leading(candidates: &[Judged]) -> Option<usize> {
+    let lowers = |judged: &Judged| {
+        let mean = judged
+            .effect(Metric::SlowPercent)
+            .and_then(|effect| effect.mean);
+        mean.map_or(0.0, |mean| mean.value)
     };
-    let yields: Vec<f64> = summary.measured().filter_map(of_cell).collect();
-    let most = yields.iter().copied().reduce(f64::max)?;
-    Some((yields.iter().sum::<f64>() / yields.len() as f64, most))
-}
-
-fn single_iteration(summary: &Summary, budgets: &[Budget]) -> Option<f64> {
-    let site = budgets.first()?.site;
-    mean(
-        summary
-            .measured()
-            .filter_map(|cell| cell.value(What::of(site, Metric::SingleIterationPercent), 0)),
+    of_best_class(
+        candidates,
+        |_| true,
+        |a, b| {
+            let losses = a.losses().len().cmp(&b.losses().len());
+            losses.then(lowers(a).total_cmp(&lowers(b)))
+        },
     )
 }
 
-fn extra_polls(summary: &Summary, site: Site, variant: usize) -> Option<f64> {
-    let what = What::of(site, Metric::PollsPerRequest);
-    let relatives = summary
-        .measured()
-        .filter_map(|cell| cell.change(what, variant)?.relative);
-    let relatives: Vec<Uncertain> = relatives.collect();
-    stats::middle_of_cells(&relatives, CONFIDENCE).map(|middle| middle.value)
+/// Among those without a loss the one that yields least.
+fn smallest(candidates: &[Judged]) -> Option<usize> {
+    let yields = |judged: &Judged| -> f64 {
+        let fired = judged
+            .fired
+            .iter()
+            .filter_map(|fired| fired.yields_per_1000);
+        fired.map(|(mean, _)| mean).sum()
+    };
+    let is_free = |judged: &Judged| judged.losses().is_empty();
+    of_best_class(candidates, is_free, |a, b| yields(a).total_cmp(&yields(b)))
 }
 
-fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let values: Vec<f64> = values.collect();
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+fn of_best_class(
+    candidates: &[Judged],
+    is_wanted: impl Fn(&Judged) -> bool,
+    order: impl Fn(&Judged, &Judged) -> std::cmp::Ordering,
+) -> Option<usize> {
+    WANTED.into_iter().find_map(|class| {
+        let of_class = candidates.iter().enumerate();
+        of_class
+            .filter(|(_, judged)| judged.class == class && is_wanted(judged))
+            .min_by(|(_, a), (_, b)| order(a, b))
+            .map(|(at, _)| at)
+    })
 }
 
-/// Whether a candidate gains or loses anything that is resolved in one cell.
+/// What a candidate gains or loses that is resolved in one cell.
 pub(crate) fn in_cell(cell: &CellSummary, site: Site, variant: usize) -> InCell {
     let mut in_cell = InCell::default();
     for metric in DECIDING {
@@ -309,7 +406,6 @@ pub(crate) fn in_cell(cell: &CellSummary, site: Site, variant: usize) -> InCell 
             in_cell.losses.push(metric);
         }
     }
-    debug_assert!(DECIDING.iter().all(|it| it.better() != Better::Neither));
     in_cell
 }
 

@@ -1,11 +1,12 @@
 //! The verdict in words. Every number comes from [`Judged`], and every claim from what is resolved.
 
-use super::{COTENANT, Class, Effect, InCell, Judged, Verdict, is_share};
+use super::{COTENANT, Class, Effect, Fired, InCell, Judged, Verdict, is_share};
 use crate::{
     measure::metric::{Metric, What},
+    site::Site,
     stats::{Interval, Uncertain},
     summary::{CONFIDENCE, CellSummary, Resolved},
-    text::{change, number, signed},
+    text::{capitalised, change, count, number, signed},
 };
 
 /// Below this a budget is spent so seldom that one says "rarely".
@@ -14,16 +15,16 @@ const RARE_YIELDS_PER_1000: f64 = 1.0;
 impl Verdict {
     /// The verdict in two sentences: what is worth having, and what came of the others.
     pub(crate) fn sentences(&self) -> [String; 2] {
-        let first = match self.best.map(|best| &self.candidates[best]) {
-            Some(best) => self.praise(best),
+        let first = match self.leading.map(|leading| &self.candidates[leading]) {
+            Some(leading) => self.praise(leading),
             None if self.candidates.is_empty() => {
                 "Only the baseline was measured, so there is nothing to compare.".to_owned()
             }
-            None => "No budget has a resolved gain without a resolved loss.".to_owned(),
+            None => "No budget makes anything better that is resolved over all cells.".to_owned(),
         };
         let others = self.candidates.iter().enumerate();
         let others: Vec<&Judged> = others
-            .filter(|(at, _)| Some(*at) != self.best)
+            .filter(|(at, _)| Some(*at) != self.leading)
             .map(|(_, judged)| judged)
             .collect();
         [first, self.others(&others)]
@@ -36,50 +37,60 @@ impl Verdict {
         if middles.all(|middle| middle.is_median) {
             "median"
         } else {
-            "mean"
+            "median, or of fewer than six cells mean,"
         }
     }
 
-    fn praise(&self, best: &Judged) -> String {
-        let ratio = best.effect(Metric::SlowPercent);
-        let gain = match best.class {
+    fn praise(&self, leading: &Judged) -> String {
+        let fewer = self.fewer(leading);
+        let waits = match leading.class {
             Class::Helps => format!(
-                "and lets a co-tenant of the worker wait less ({})",
-                cotenant(best)
+                "{fewer} and lets a co-tenant wait less{}",
+                cotenant(leading)
+            ),
+            Class::CotenantOnly => format!(
+                "lets a co-tenant wait less{}, and does not lower the share of slow polls of `{}` ({})",
+                cotenant(leading),
+                self.site.function(),
+                effect(leading, Metric::SlowPercent)
             ),
             _ => format!(
-                "but nothing shows that a co-tenant of the worker waits less ({})",
-                cotenant(best)
+                "{fewer}, but nothing shows that a co-tenant waits less{}",
+                cotenant(leading)
             ),
         };
+        format!("`{}` {waits}; {}.", leading.label, price(leading))
+    }
+
+    fn fewer(&self, judged: &Judged) -> String {
+        let ratio = judged.effect(Metric::SlowPercent);
         format!(
-            "`{}` lowers the share of slow polls of `{}` in {} of {} cells (mean change {}) {gain}, at no \
-             resolved cost (throughput {}, latency p99 {}).",
-            best.label,
+            "lowers the share of slow polls of `{}` in {} of {} cells (mean change {})",
             self.site.function(),
             ratio.map_or(0, |ratio| ratio.lower),
             self.cells,
-            ratio.map_or_else(absent, |ratio| points(ratio.mean)),
-            effect(best, Metric::RequestsPerS),
-            effect(best, Metric::LatencyP99Ms),
+            effect(judged, Metric::SlowPercent),
         )
     }
 
     fn others(&self, others: &[&Judged]) -> String {
-        let classes = [
+        const CLASSES: [Class; 8] = [
+            Class::NoSite,
             Class::NeverFires,
             Class::Unresolved,
             Class::Helps,
+            Class::CotenantOnly,
             Class::RatioOnly,
+            Class::Mixed,
             Class::Harms,
         ];
-        let groups = classes.into_iter().filter_map(|class| {
+        let groups = CLASSES.into_iter().flat_map(|class| {
             let of_class: Vec<&Judged> = others
                 .iter()
                 .copied()
                 .filter(|it| it.class == class)
                 .collect();
-            (!of_class.is_empty()).then(|| self.group(class, &of_class))
+            self.group(class, &of_class)
         });
         let groups: Vec<String> = groups.collect();
         if groups.is_empty() {
@@ -88,62 +99,79 @@ impl Verdict {
         format!("{}.", capitalised(&groups.join("; ")))
     }
 
-    fn group(&self, class: Class, judged: &[&Judged]) -> String {
+    /// Those that do nothing in one clause, any others in one each.
+    fn group(&self, class: Class, judged: &[&Judged]) -> Vec<String> {
         let labels: Vec<String> = judged.iter().map(|it| format!("`{}`", it.label)).collect();
         let labels = labels.join(" and ");
         let s = if judged.len() == 1 { "s" } else { "" };
-        let changes = |it: &&&Judged| {
-            let ratio = it.effect(Metric::SlowPercent);
-            ratio.map_or_else(absent, |ratio| points(ratio.mean))
-        };
-        let ratios: Vec<String> = judged.iter().map(|it| changes(&it)).collect();
-        let ratios = ratios.join(" and ");
         match class {
+            _ if judged.is_empty() => Vec::new(),
+            Class::NoSite => vec![format!(
+                "{labels} could bound nothing: no poll of that site was seen"
+            )],
             Class::NeverFires => {
-                format!("{labels} never fire{s} in any cell, and so change{s} nothing")
+                vec![format!(
+                    "{labels} never fire{s} in any cell, and so change{s} nothing"
+                )]
             }
-            Class::Unresolved if judged.iter().all(|it| it.is_unknown()) => {
-                format!("of {labels} nothing is known, since no poll of that site was seen")
-            }
-            Class::Unresolved => {
-                format!("{labels} change{s} nothing that is resolved (slow polls {ratios})")
-            }
-            Class::Helps | Class::RatioOnly => {
-                let whom = if class == Class::Helps {
-                    "and the co-tenant's delay"
-                } else {
-                    "and not, as far as is resolved, the co-tenant's delay"
-                };
-                format!(
-                    "{labels} lower{s} the ratio ({ratios}) {whom}{}",
-                    prices(judged)
-                )
-            }
-            Class::Harms => format!(
-                "{labels} cost{s} without lowering the ratio{}",
-                prices(judged)
-            ),
+            Class::Unresolved => vec![format!("{labels} change{s} nothing that is resolved")],
+            _ => judged.iter().map(|it| self.clause(it)).collect(),
         }
     }
-}
 
-fn prices(judged: &[&Judged]) -> String {
-    let prices: Vec<String> = judged
-        .iter()
-        .flat_map(|it| {
-            it.losses()
-                .into_iter()
-                .map(|metric| format!("{} {}", metric.words(), effect(it, metric)))
-        })
-        .collect();
-    if prices.is_empty() {
-        String::new()
-    } else {
-        format!(", and cost {}", prices.join(", "))
+    fn clause(&self, judged: &Judged) -> String {
+        let ratio = effect(judged, Metric::SlowPercent);
+        let does = match judged.class {
+            Class::Helps => format!("lowers the ratio ({ratio}) and a co-tenant's delay"),
+            Class::CotenantOnly => "lowers a co-tenant's delay, not the ratio".to_owned(),
+            Class::RatioOnly => {
+                format!(
+                    "lowers the ratio ({ratio}) and not, as far as is resolved, a co-tenant's delay"
+                )
+            }
+            Class::Mixed => format!("is two-edged: {}", self.edges(judged)),
+            _ => "makes nothing better that is resolved".to_owned(),
+        };
+        format!("`{}` {does}; {}", judged.label, price(judged))
+    }
+
+    /// What a lower ratio hides: where it is higher, and where there are more slow polls for the same work.
+    fn edges(&self, judged: &Judged) -> String {
+        let tally = |metric: Metric| {
+            judged.effect(metric).map_or_else(absent, |effect| {
+                format!(
+                    "lower in {} cells and higher in {}",
+                    effect.lower, effect.higher
+                )
+            })
+        };
+        format!(
+            "the ratio is {} (mean change {}), slow polls per request are {}",
+            tally(Metric::SlowPercent),
+            effect(judged, Metric::SlowPercent),
+            tally(Metric::SlowPerRequest)
+        )
     }
 }
 
-/// What is resolved of the co-tenant's delay; if nothing is, what is known of it.
+/// What is resolved to be worse over all cells; if nothing is, how well that is known.
+fn price(judged: &Judged) -> String {
+    const BOUNDS: [Metric; 2] = [Metric::RequestsPerS, Metric::CpuUsPerRequest];
+    let list = |metrics: &[Metric]| {
+        let parts = metrics
+            .iter()
+            .map(|metric| format!("{} {}", short(*metric), effect(judged, *metric)));
+        parts.collect::<Vec<_>>().join(", ")
+    };
+    let losses = judged.losses();
+    if losses.is_empty() {
+        format!("no loss is resolved over all cells ({})", list(&BOUNDS))
+    } else {
+        format!("its price is {}", list(&losses))
+    }
+}
+
+/// What is resolved of the co-tenant's delay, and where; if nothing is, what is known of it.
 fn cotenant(judged: &Judged) -> String {
     let gains = judged.gains();
     let mut shown: Vec<Metric> = COTENANT
@@ -156,35 +184,63 @@ fn cotenant(judged: &Judged) -> String {
     let parts = shown
         .into_iter()
         .map(|metric| format!("{} {}", short(metric), effect(judged, metric)));
-    parts.collect::<Vec<_>>().join(", ")
+    let parts: Vec<String> = parts.collect();
+    let cells: usize = judged.by_rtt.iter().map(|at| at.waits_less).sum();
+    let at: Vec<String> = judged
+        .by_rtt
+        .iter()
+        .filter(|at| at.waits_less > 0)
+        .map(|at| at.rtt_ms.to_string())
+        .collect();
+    let place = match cells {
+        0 => "; resolved in no single cell".to_owned(),
+        _ => format!(
+            "; resolved in {}, at RTT {} ms",
+            count(cells, "cell"),
+            at.join(", ")
+        ),
+    };
+    format!(" ({}{place})", parts.join(", "))
 }
 
 impl Judged {
     /// Whether the budget is spent at all.
     pub(crate) fn firing(&self) -> String {
+        let parts: Vec<String> = self.fired.iter().map(Fired::words).collect();
+        match parts.as_slice() {
+            [] => "–".to_owned(),
+            [one] => one.clone(),
+            several => {
+                let named = several.iter().zip(&self.fired);
+                let named = named.map(|(words, fired)| format!("{} {words}", fired.site));
+                named.collect::<Vec<_>>().join("; ")
+            }
+        }
+    }
+
+    pub(crate) fn in_a_word(&self) -> &'static str {
+        match self.class {
+            Class::NoSite => "its site was not there",
+            Class::NeverFires => "never fires",
+            Class::Helps => "helps",
+            Class::CotenantOnly => "helps the co-tenant only",
+            Class::RatioOnly => "lowers the ratio only",
+            Class::Mixed => "two-edged",
+            Class::Harms => "costs without a gain",
+            Class::Unresolved => "no effect resolved",
+        }
+    }
+}
+
+impl Fired {
+    fn words(&self) -> String {
         match self.yields_per_1000 {
-            None => "–".to_owned(),
+            None => "not there".to_owned(),
             Some((_, 0.0)) => "never".to_owned(),
             Some((mean, most)) if mean < RARE_YIELDS_PER_1000 => {
                 format!("rarely: {} (at most {})", number(mean), number(most))
             }
             Some((mean, most)) => format!("{} (at most {})", number(mean), number(most)),
-        }
-    }
-
-    /// Whether there were no slow polls, nor any others, to go by.
-    fn is_unknown(&self) -> bool {
-        self.effect(Metric::SlowPercent)
-            .is_none_or(|effect| effect.mean.is_none())
-    }
-
-    pub(crate) fn in_a_word(&self) -> &'static str {
-        match self.class {
-            Class::NeverFires => "never fires",
-            Class::Helps => "helps",
-            Class::RatioOnly => "lowers the ratio only",
-            Class::Harms => "costs without a gain",
-            Class::Unresolved => "no effect resolved",
         }
     }
 }
@@ -201,12 +257,7 @@ impl Effect {
 
 impl InCell {
     /// What a candidate did in a cell, in a few words.
-    pub(crate) fn words(
-        &self,
-        cell: &CellSummary,
-        site: crate::measure::metric::Site,
-        variant: usize,
-    ) -> String {
+    pub(crate) fn words(&self, cell: &CellSummary, site: Site, variant: usize) -> String {
         let part = |metric: Metric| {
             let change = cell.change(What::of(site, metric), variant)?;
             let amount = if is_share(metric) {
@@ -235,7 +286,9 @@ fn short(metric: Metric) -> &'static str {
         Metric::CotenantLatePercent => "late wakes",
         Metric::CotenantP90Us => "co-tenant p90",
         Metric::CotenantP99Us => "co-tenant p99",
+        Metric::SlowPerRequest => "slow per request",
         Metric::RequestsPerS => "throughput",
+        Metric::CpuUsPerRequest => "CPU time per request",
         Metric::LatencyP50Ms => "latency p50",
         Metric::LatencyP99Ms => "latency p99",
         other => other.words(),
@@ -282,11 +335,4 @@ pub(crate) fn marked(text: String, resolved: Resolved) -> String {
 
 pub(crate) fn absent() -> String {
     "not measured".to_owned()
-}
-
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(letters).collect()
-    })
 }

@@ -1,10 +1,13 @@
 //! The baseline, a variant, and the difference.
 
-use super::{Entry, Scene, grid, heatmaps::capital, of_uncertain, stem};
+use super::{Entry, Scene, grid, of_uncertain, stem};
 use crate::{
+    budget::Budget,
     charts::{self, BeforeAfter, Comparison, Difference, DifferenceScale, Estimate, Mapping},
     measure::metric::{Better, Metric, What},
+    site::Site,
     summary::{CellSummary, Resolved},
+    text::capitalised,
 };
 
 pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
@@ -15,13 +18,21 @@ pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
         .into_iter()
         .map(|metric| What::of(first, metric))
         .collect();
-    let others = scene.sites.iter().filter(|site| **site != first);
+    let others = scene
+        .sites
+        .iter()
+        .filter(|site| **site != first && is_bounded(scene, **site));
     whats.extend(others.map(|site| What::of(*site, Metric::SlowPercent)));
     whats.dedup();
     let opening = opening(scene);
+    let twin = scene.summary.twin().map(|(twin, _)| twin);
     let mut entries = Vec::new();
     for &what in &whats {
         for &variant in &scene.shown[1..] {
+            // Chance looks alike in all of them.
+            if Some(variant) == twin && what != whats[0] {
+                continue;
+            }
             let mut entry = before_after(scene, what, variant);
             entry.is_first = what == whats[0] && Some(variant) == opening;
             entries.push(entry);
@@ -30,14 +41,22 @@ pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
     entries
 }
 
-/// The best candidate, else the first that is shown.
+/// Whether any variant has a budget there.
+fn is_bounded(scene: &Scene, site: Site) -> bool {
+    let variants = scene.summary.variants.iter();
+    let mut budgets = variants.flat_map(|variant| Budget::all(&variant.budgets));
+    budgets.any(|budget| budget.site == site)
+}
+
+/// The leading candidate, else the first that is shown.
 fn opening(scene: &Scene) -> Option<usize> {
-    let best = scene
+    let leading = scene
         .verdict
-        .best
+        .leading
         .map(|at| scene.verdict.candidates[at].variant);
     let mut candidates = scene.verdict.candidates.iter().map(|judged| judged.variant);
-    best.filter(|variant| scene.shown.contains(variant))
+    leading
+        .filter(|variant| scene.shown.contains(variant))
         .or_else(|| candidates.find(|variant| scene.shown.contains(variant)))
         .or_else(|| scene.shown.get(1).copied())
 }
@@ -91,7 +110,7 @@ fn title(scene: &Scene, what: What, variant: usize) -> String {
     let count = |resolved| changes.iter().filter(|it| **it == resolved).count();
     format!(
         "{}, {}: lower in {}, higher in {} of {} cells",
-        capital(&scene.subject(what)),
+        capitalised(&scene.subject(what)),
         scene.label(variant),
         count(Resolved::Lower),
         count(Resolved::Higher),
@@ -146,10 +165,7 @@ mod tests {
 
     #[test]
     fn a_cell_that_is_not_there_has_no_difference() {
-        let what = What::of(
-            crate::measure::metric::Site::Connection,
-            Metric::SlowPercent,
-        );
+        let what = What::of(crate::site::Site::Connection, Metric::SlowPercent);
         assert_eq!(
             difference(None, what, 1),
             Difference {

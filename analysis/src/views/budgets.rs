@@ -7,7 +7,8 @@ use crate::{
         Better, BudgetCurve, BudgetPanel, Categories, Estimate, Quantity, Series, TradeOff,
         TradePoint,
     },
-    measure::metric::{Metric, Site, What},
+    measure::metric::{Metric, What},
+    site::Site,
     stats::{self, Uncertain},
     summary::{CONFIDENCE, CellSummary, Figure},
     verdict::is_share,
@@ -23,10 +24,13 @@ const PANELS: [Metric; 4] = [
 
 pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
     let budgets = OneBudget::all(scene);
-    if budgets.is_empty() {
+    let all: Vec<&CellSummary> = scene.summary.measured().collect();
+    if scene.verdict.candidates.is_empty() {
         return Vec::new();
     }
-    let all: Vec<&CellSummary> = scene.summary.measured().collect();
+    if budgets.is_empty() {
+        return vec![trade_off(scene, &all)];
+    }
     let mut entries = vec![curve(
         scene,
         &budgets,
@@ -123,7 +127,7 @@ fn curve(
             ),
         ),
         budgets: Categories {
-            name: "budget, iterations per poll".to_owned(),
+            name: "budget: iterations per poll, or as written".to_owned(),
             labels: places.collect(),
         },
         series: lines

@@ -1,10 +1,11 @@
 //! How a metric goes with each axis of the grid.
 
-use super::{Entry, Scene, budgets::mean_level, grid, heatmaps::capital, stem};
+use super::{Entry, Scene, budgets::mean_level, grid, stem};
 use crate::{
     charts::{Categories, EffectPanel, Effects, Estimate, Quantity},
     grid::{Cell, payload},
     measure::metric::{Metric, What},
+    text::capitalised,
 };
 
 const METRICS: [Metric; 3] = [
@@ -61,7 +62,7 @@ fn effects(scene: &Scene, what: What) -> Entry {
     let subject = scene.subject(what);
     let picture = Effects {
         caption: scene.caption(
-            format!("{} by round trip, payload and number of peers", capital(&subject)),
+            format!("{} by round trip, payload and number of peers", capitalised(&subject)),
             format!(
                 "means over the cells with that value, each with the same weight; {} of the measurement",
                 scene.intervals()

@@ -4,6 +4,7 @@ use super::{Entry, Scene, grid, stem};
 use crate::{
     charts::{Facet, Heatmap},
     measure::metric::{Metric, What},
+    text::capitalised,
 };
 
 pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
@@ -45,7 +46,7 @@ fn heatmap(scene: &Scene, whats: &[What], what: What, variant: usize) -> Entry {
     let label = scene.label(variant);
     let picture = Heatmap {
         caption: scene.caption(
-            format!("{}, budget {label}", capital(&scene.subject(what))),
+            format!("{}, budget {label}", capitalised(&scene.subject(what))),
             scene.with_slow(
                 what.metric,
                 &format!(
@@ -69,11 +70,4 @@ fn heatmap(scene: &Scene, whats: &[What], what: What, variant: usize) -> Entry {
         format!("{} ({site}), `{label}`", what.metric.words()),
         picture,
     )
-}
-
-pub(super) fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(letters).collect()
-    })
 }

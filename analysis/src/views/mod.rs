@@ -15,8 +15,9 @@ use rayon::prelude::*;
 
 use crate::{
     charts::{self, Caption, Estimate, Picture, Series},
-    measure::metric::{Metric, Site, What},
+    measure::metric::{Metric, What},
     options::{Format, Group, Options},
+    site::Site,
     stats::{Interval, Uncertain},
     summary::{CONFIDENCE, Figure, Summary},
     verdict::Verdict,
@@ -58,7 +59,7 @@ pub(crate) struct Scene<'a> {
     pub(crate) options: &'a Options,
     /// The variants to show, by index; the baseline first.
     pub(crate) shown: Vec<usize>,
-    /// The sites to show; the first is the verdict's.
+    /// The sites to show, of those that were seen.
     pub(crate) sites: Vec<Site>,
 }
 
@@ -138,12 +139,12 @@ impl<'a> Scene<'a> {
             label,
             title: picture.caption().title.clone(),
             is_first: false,
-            formats: self.options.format.clone(),
+            formats: self.options.formats(),
             picture: Box::new(picture),
         }
     }
 
-    /// One per shown variant; a variant looks the same in every picture.
+    /// One per shown variant, which looks the same wherever variants are the lines.
     fn series(&self) -> Vec<Series> {
         self.shown
             .iter()

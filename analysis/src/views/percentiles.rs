@@ -3,7 +3,7 @@
 use super::{Entry, Scene, budgets::worst, stem};
 use crate::{
     charts::{CurvePanel, PercentileCurves, Quantity, Threshold},
-    measure::metric::Site,
+    site::Site,
     summary::CellSummary,
 };
 
@@ -37,8 +37,9 @@ fn curves(scene: &Scene, cells: &[&CellSummary], site: Site) -> Entry {
     let picture = PercentileCurves {
         caption: scene.caption(
             format!(
-                "How long {} takes, in the cells with the most slow time",
-                site.function()
+                "How long {} takes, where {} has the most slow time",
+                site.function(),
+                scene.verdict.site.function()
             ),
             "all polls of a cell together",
         ),

@@ -4,7 +4,7 @@ use super::{Entry, Scene, stem};
 use crate::{
     charts::{Bar, BarGroup, Palette, Stacks},
     grid::payload,
-    measure::metric::Site,
+    site::Site,
     summary::CellSummary,
     verdict::holders::{self, Holder},
 };
