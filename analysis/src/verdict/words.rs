@@ -9,6 +9,9 @@ use crate::{
     text::{capitalised, change, count, number, signed},
 };
 
+/// Nothing can be less by more than all of it.
+pub(crate) const LEAST_PERCENT: f64 = -100.0;
+
 /// Below this a budget is spent so seldom that one says "rarely".
 const RARE_YIELDS_PER_1000: f64 = 1.0;
 
@@ -306,7 +309,8 @@ pub(crate) fn points(mean: Option<Uncertain>) -> String {
 fn relative(effect: Option<&Effect>) -> String {
     let middle = effect.and_then(|effect| effect.relative);
     middle.map_or_else(absent, |middle| {
-        change(middle.value, "%", ends(middle.interval))
+        let (low, high) = ends(middle.interval);
+        change(middle.value, "%", (low.max(LEAST_PERCENT), high))
     })
 }
 

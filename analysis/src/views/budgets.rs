@@ -11,7 +11,7 @@ use crate::{
     site::Site,
     stats::{self, Uncertain},
     summary::{CONFIDENCE, CellSummary, Figure},
-    verdict::is_share,
+    verdict::{is_share, words::LEAST_PERCENT},
 };
 
 /// The panels of a curve: levels of shares, and changes in percent.
@@ -200,7 +200,7 @@ fn middle(of: impl Iterator<Item = Uncertain>) -> Option<Estimate> {
     let middle = stats::middle_of_cells(&of, CONFIDENCE)?;
     Some(Estimate {
         value: middle.value,
-        interval: ends(Some(middle.interval)),
+        interval: ends(Some(middle.interval)).map(|(low, high)| (low.max(LEAST_PERCENT), high)),
     })
 }
 
