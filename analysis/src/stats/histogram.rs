@@ -98,12 +98,8 @@ impl Histogram {
 
 /// Each value once, without those that were not seen.
 fn added_up(slices: &[Counts]) -> Counts {
-    let mut counts: Counts = slices
-        .iter()
-        .flatten()
-        .copied()
-        .filter(|(_, count)| *count > 0)
-        .collect();
+    let mut counts: Counts = slices.concat();
+    counts.retain(|(_, count)| *count > 0);
     // Merges what is sorted already, which every slice is.
     counts.sort_by_key(|(value, _)| *value);
     counts.dedup_by(|next, kept| {
