@@ -1,7 +1,7 @@
 //! `histograms.hlog`: an HdrHistogram interval log. A histogram becomes the list of its values and how
 //! often each was seen, which is all that is made of it here.
 
-use std::{collections::HashMap, fs, io::Cursor, path::Path};
+use std::{collections::HashMap, io::Cursor, path::Path};
 
 use anyhow::{Context, Result, anyhow, bail};
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -13,6 +13,7 @@ use hdrhistogram::{
     },
 };
 
+use super::lines;
 use crate::stats::Counts;
 
 /// The histograms of a run: by slice, and by what they are of.
@@ -30,15 +31,7 @@ pub(crate) fn read(
     wanted: impl Fn(&str) -> Option<String>,
 ) -> Result<BySlice> {
     let at = || path.display().to_string();
-    let mut text = fs::read(path).with_context(at)?;
-    let end = text
-        .iter()
-        .rposition(|byte| *byte == b'\n')
-        .map_or(0, |at| at + 1);
-    if end < text.len() && !torn {
-        bail!("{}: the last line is torn", at());
-    }
-    text.truncate(end);
+    let text = lines::whole(path, torn)?;
     let mut deserializer = Deserializer::new();
     let mut found = BySlice::new();
     for entry in IntervalLogIterator::new(&text) {

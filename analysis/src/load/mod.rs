@@ -3,6 +3,7 @@
 
 pub(crate) mod counts;
 mod histograms;
+mod lines;
 pub(crate) mod manifest;
 pub(crate) mod run;
 pub(crate) mod run_row;

@@ -1,9 +1,11 @@
 //! The CSV tables of a run. A table that is not just what `RESULTS.md` says is refused.
 
-use std::{fs, io::Cursor, path::Path, sync::Arc};
+use std::{io::Cursor, path::Path, sync::Arc};
 
 use anyhow::{Context, Result, anyhow, bail};
 use polars::prelude::*;
+
+use super::lines;
 
 /// The columns of a table; a `true` is one whose fields may be empty.
 type Columns = &'static [(&'static str, Kind, bool)];
@@ -91,16 +93,8 @@ pub(crate) const CHILDREN: Columns = &[
 /// Reads a table. The last line may be `torn` if whoever wrote it did not come to an end.
 pub(crate) fn read(path: &Path, columns: Columns, torn: bool) -> Result<DataFrame> {
     let at = || path.display().to_string();
-    let mut text = fs::read(path).with_context(at)?;
+    let text = lines::whole(path, torn)?;
     let schema = schema(columns);
-    let end = text
-        .iter()
-        .rposition(|byte| *byte == b'\n')
-        .map_or(0, |at| at + 1);
-    if end < text.len() && !torn {
-        bail!("{}: the last line is torn", at());
-    }
-    text.truncate(end);
     if text.is_empty() {
         return Ok(DataFrame::empty_with_schema(&schema));
     }

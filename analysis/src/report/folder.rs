@@ -6,11 +6,14 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow};
+use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     failure::{Failure, bad_input},
     options::Options,
+    summary::table,
+    views::{self, Entry},
 };
 
 /// Says what a report is of, so that it can be verified; and that a folder is a report.
@@ -54,15 +57,33 @@ impl Record {
     }
 }
 
-/// A report in the making. Without [`finish`](Folder::finish) nothing of it stays.
-pub(crate) struct Folder {
+/// What a report is made of.
+pub(crate) struct Content {
+    pub(crate) table: DataFrame,
+    pub(crate) pictures: Vec<Entry>,
+    pub(crate) text: String,
+    pub(crate) record: Record,
+}
+
+/// Writes a report into a folder of its own; then says what it says in short, and where it is.
+pub(crate) fn write(out: &Path, content: Content, in_short: &[String]) -> Result<(), Failure> {
+    Folder::begin(out)?.finish(content)?;
+    for sentence in in_short.iter().filter(|sentence| !sentence.is_empty()) {
+        println!("{sentence}");
+    }
+    println!("{}", out.join(TEXT).display());
+    Ok(())
+}
+
+/// A report in the making. Until it is finished nothing of it is in its place.
+struct Folder {
     out: PathBuf,
     partial: tempfile::TempDir,
 }
 
 impl Folder {
     /// Refuses a folder that is there and is no report.
-    pub(crate) fn begin(out: &Path) -> Result<Folder, Failure> {
+    fn begin(out: &Path) -> Result<Folder, Failure> {
         if out.exists() && !out.join(RECORD).is_file() {
             let is_empty = fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_none());
             if !is_empty {
@@ -89,22 +110,26 @@ impl Folder {
         })
     }
 
-    pub(crate) fn dir(&self) -> &Path {
+    fn dir(&self) -> &Path {
         self.partial.path()
     }
 
-    pub(crate) fn charts(&self) -> PathBuf {
-        self.dir().join(CHARTS)
-    }
-
-    /// Puts it in its place.
-    pub(crate) fn finish(self, text: &str, record: &Record) -> Result<()> {
+    /// Writes all of it, and puts it in its place.
+    fn finish(self, content: Content) -> Result<()> {
+        let Content {
+            mut table,
+            pictures,
+            text,
+            record,
+        } = content;
+        table::write(&mut table, self.dir())?;
+        views::write(&pictures, &self.dir().join(CHARTS))?;
         let write = |name: &str, text: &str| {
             let path = self.dir().join(name);
             fs::write(&path, text).with_context(|| path.display().to_string())
         };
-        write(TEXT, text)?;
-        write(RECORD, &(serde_json::to_string_pretty(record)? + "\n"))?;
+        write(TEXT, &text)?;
+        write(RECORD, &(serde_json::to_string_pretty(&record)? + "\n"))?;
         if self.out.exists() {
             fs::remove_dir_all(&self.out)
                 .with_context(|| format!("cannot replace {}", self.out.display()))?;

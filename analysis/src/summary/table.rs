@@ -95,8 +95,12 @@ impl Rows {
 }
 
 /// One table under another.
-pub(crate) fn under(frame: DataFrame, more: &DataFrame) -> Result<DataFrame> {
-    Ok(frame.vstack(more)?)
+pub(crate) fn under_each_other(frames: Vec<DataFrame>) -> Result<DataFrame> {
+    let all = frames
+        .into_iter()
+        .map(Ok)
+        .reduce(|all, more| Ok(all?.vstack(&more?)?));
+    all.unwrap_or_else(|| Ok(DataFrame::empty()))
 }
 
 pub(crate) fn write(frame: &mut DataFrame, dir: &Path) -> Result<()> {

@@ -11,14 +11,14 @@ use crate::{
     published,
     report::{
         comparison::{self, Compared},
-        folder::{Folder, Record, TEXT},
+        folder::{self, Content, Record},
     },
     summary::{
         sweeps::{Side, between},
         table,
     },
     verdict::Verdict,
-    views::{self, Scene},
+    views::Scene,
 };
 
 pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), Failure> {
@@ -34,7 +34,7 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
     let budgets = budgets(was, is, options)?;
     let mut compared = Vec::new();
     let mut entries = Vec::new();
-    let mut frame = None;
+    let mut frames = Vec::new();
     for budget in budgets {
         let Some(summary) = between(was, is, &budget) else {
             continue;
@@ -46,11 +46,7 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
             ..options.clone()
         };
         let drawn = Scene::new(&summary, &verdict, &all).entries();
-        let more = table::table(&summary, &options.sites())?;
-        frame = Some(match frame {
-            None => more,
-            Some(frame) => table::under(frame, &more)?,
-        });
+        frames.push(table::table(&summary, &options.sites())?);
         entries.extend(comparison::of_budget(drawn, &budget));
         compared.push(Compared {
             budget,
@@ -68,16 +64,14 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
         .out
         .clone()
         .unwrap_or_else(|| PathBuf::from("compared"));
-    let folder = Folder::begin(&out)?;
-    if let Some(mut frame) = frame {
-        table::write(&mut frame, folder.dir())?;
-    }
-    views::write(&entries, &folder.charts())?;
     let names = vec![was.identity.name.clone(), is.identity.name.clone()];
-    folder.finish(&text, &Record::new("compare", names, options))?;
-    println!("{}", comparison::sentence(&compared));
-    println!("{}", out.join(TEXT).display());
-    Ok(())
+    let content = Content {
+        table: table::under_each_other(frames)?,
+        pictures: entries,
+        text,
+        record: Record::new("compare", names, options),
+    };
+    folder::write(&out, content, &[comparison::sentence(&compared)])
 }
 
 /// A sweep's folder, or a published table.

@@ -11,12 +11,12 @@ use crate::{
     options::Options,
     report::{
         self,
-        folder::{Folder, Record, TEXT},
+        folder::{self, Content, Record},
     },
     site::Site,
     summary::{Summary, table},
     verdict::Verdict,
-    views::{self, Scene},
+    views::Scene,
 };
 
 pub(crate) fn run(run: &Path, options: &Options) -> Result<(), Failure> {
@@ -25,21 +25,16 @@ pub(crate) fn run(run: &Path, options: &Options) -> Result<(), Failure> {
     let summary = Summary::of(&sweep, options)?;
     check_sites(&summary, options)?;
     let verdict = Verdict::of(&summary, options.first_site());
-    let entries = Scene::new(&summary, &verdict, options).entries();
-    let text = report::text(&summary, &verdict, &entries, options);
-    let mut frame = table::table(&summary, &options.sites())?;
-
+    let pictures = Scene::new(&summary, &verdict, options).entries();
+    let text = report::text(&summary, &verdict, &pictures, options);
     let out = options.out.clone().unwrap_or_else(|| run.join("report"));
-    let folder = Folder::begin(&out)?;
-    table::write(&mut frame, folder.dir())?;
-    views::write(&entries, &folder.charts())?;
-    let record = Record::new("report", vec![sweep.name()], options);
-    folder.finish(&text, &record)?;
-    for sentence in verdict.sentences() {
-        println!("{sentence}");
-    }
-    println!("{}", out.join(TEXT).display());
-    Ok(())
+    let content = Content {
+        table: table::table(&summary, &options.sites())?,
+        pictures,
+        text,
+        record: Record::new("report", vec![sweep.name()], options),
+    };
+    folder::write(&out, content, &verdict.sentences())
 }
 
 /// A budget that is asked for has to be there.
