@@ -67,6 +67,7 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Summary, Failure> {
             label: "none".to_owned(),
             role: Role::Baseline,
             budgets: "none".to_owned(),
+            subject: 0,
         }],
         cells,
         calibrations: BTreeMap::new(),

@@ -5,7 +5,10 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 
-use super::json;
+use super::{
+    json,
+    subject::{self, Subject},
+};
 use crate::grid::Axes;
 
 /// The schema of the files that this reads.
@@ -23,7 +26,11 @@ pub(crate) struct Manifest {
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct SweepConfig {
     pub(crate) axes: Axes,
+    /// Budgets that take turns inside a program.
     pub(crate) variants: Vec<Variant>,
+    /// Programs that take turns, if there are several.
+    #[serde(default)]
+    pub(crate) subjects: Vec<Subject>,
     pub(crate) node: Node,
     pub(crate) pace: serde_json::Value,
     pub(crate) runtime: Runtime,
@@ -47,6 +54,9 @@ pub(crate) struct Variant {
     pub(crate) label: String,
     pub(crate) role: Role,
     pub(crate) budgets: String,
+    /// Index into the subjects, if there are any.
+    #[serde(skip)]
+    pub(crate) subject: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -101,6 +111,17 @@ pub(crate) struct Machine {
     pub(crate) memory_kib: Option<u64>,
     pub(crate) clock_source: Option<String>,
     pub(crate) governor: Option<String>,
+}
+
+impl SweepConfig {
+    /// Everything under comparison: the budgets, or those of every subject.
+    pub(crate) fn compared(&self) -> Vec<Variant> {
+        if self.subjects.is_empty() {
+            self.variants.clone()
+        } else {
+            subject::variants(&self.subjects, &self.variants)
+        }
+    }
 }
 
 impl Manifest {

@@ -8,6 +8,7 @@ pub(crate) mod manifest;
 pub(crate) mod run;
 pub(crate) mod run_row;
 pub(crate) mod slice;
+pub(crate) mod subject;
 mod tables;
 
 use std::{
@@ -88,43 +89,73 @@ fn open(dir: &Path) -> Result<Sweep> {
 
 /// Those that ended, and those that were cut short and not done again.
 fn runs(cell_dir: &Path, id: &str, manifest: &Manifest) -> Result<Vec<RunFiles>> {
+    let config = &manifest.config;
     let mut runs = Vec::new();
-    for number in 1..=manifest.config.repeat {
-        let dir = cell_dir.join(format!("run-{number}"));
-        let partial = cell_dir.join(format!("run-{number}.partial"));
-        if dir.is_dir() {
-            let path = dir.join("run.json");
-            let row: RunRow = json(&path, SCHEMA)?;
-            check(&row, id, number, manifest).with_context(|| path.display().to_string())?;
-            runs.push(RunFiles {
-                dir,
-                row: Some(row),
-            });
-        } else if partial.join("slices.csv").is_file() {
-            runs.push(RunFiles {
-                dir: partial,
-                row: None,
-            });
+    for number in 1..=config.repeat {
+        for subject in 0..config.subjects.len().max(1) {
+            let asked = Asked {
+                id,
+                number,
+                subject: (!config.subjects.is_empty()).then_some(subject),
+            };
+            runs.extend(asked.run(cell_dir, manifest)?);
         }
     }
     Ok(runs)
 }
 
-/// A run that was copied here from elsewhere is not one of this sweep.
-fn check(row: &RunRow, id: &str, number: u32, manifest: &Manifest) -> Result<()> {
-    if row.cell != id || row.config.cell.id() != id {
-        bail!("it is of the cell {}", row.cell);
+/// A run that there should be.
+struct Asked<'a> {
+    id: &'a str,
+    number: u32,
+    subject: Option<usize>,
+}
+
+impl Asked<'_> {
+    fn run(&self, cell_dir: &Path, manifest: &Manifest) -> Result<Option<RunFiles>> {
+        let number = self.number;
+        let name = match self.subject {
+            None => format!("run-{number}"),
+            Some(subject) => format!("s{subject}-run-{number}"),
+        };
+        let dir = cell_dir.join(&name);
+        let partial = cell_dir.join(format!("{name}.partial"));
+        let files = |dir: PathBuf, row: Option<RunRow>| RunFiles {
+            dir,
+            subject: self.subject.unwrap_or(0),
+            number,
+            row,
+        };
+        if dir.is_dir() {
+            let path = dir.join("run.json");
+            let row: RunRow = json(&path, SCHEMA)?;
+            self.check(&row, manifest)
+                .with_context(|| path.display().to_string())?;
+            return Ok(Some(files(dir, Some(row))));
+        }
+        let is_there = partial.join("slices.csv").is_file();
+        Ok(is_there.then(|| files(partial, None)))
     }
-    if row.config.run != number {
-        bail!("it is of run {}", row.config.run);
+
+    /// A run that was copied here from elsewhere is not one of this sweep.
+    fn check(&self, row: &RunRow, manifest: &Manifest) -> Result<()> {
+        if row.cell != self.id || row.config.cell.id() != self.id {
+            bail!("it is of the cell {}", row.cell);
+        }
+        if row.config.run != self.number {
+            bail!("it is of run {}", row.config.run);
+        }
+        if row.config.subject != self.subject {
+            bail!("it is of another subject");
+        }
+        if row.config.variants != manifest.config.variants {
+            bail!("its variants are not those of the manifest");
+        }
+        if row.config.node != manifest.config.node {
+            bail!("its workload, security or transport is not that of the manifest");
+        }
+        Ok(())
     }
-    if row.config.variants != manifest.config.variants {
-        bail!("its variants are not those of the manifest");
-    }
-    if row.config.node != manifest.config.node {
-        bail!("its workload, security or transport is not that of the manifest");
-    }
-    Ok(())
 }
 
 fn folders(dir: &Path) -> Result<Vec<PathBuf>> {

@@ -21,12 +21,18 @@ use crate::{site::Site, stats::Counts};
 #[derive(Clone, Debug)]
 pub(crate) struct RunFiles {
     pub(crate) dir: PathBuf,
+    /// 0 where there is one program.
+    pub(crate) subject: usize,
+    /// The run's number, or that of its block where subjects are compared.
+    pub(crate) number: u32,
     /// Absent if the run did not come to an end.
     pub(crate) row: Option<RunRow>,
 }
 
 /// A run with everything that was seen in it.
 pub(crate) struct Run {
+    pub(crate) subject: usize,
+    pub(crate) number: u32,
     pub(crate) row: Option<RunRow>,
     /// In the order of time.
     pub(crate) slices: Vec<Slice>,
@@ -74,6 +80,8 @@ impl RunFiles {
         let bands = with_slices(bands, &numbers, &slices)
             .with_context(|| self.dir.join("bands.csv").display().to_string())?;
         Ok(Run {
+            subject: self.subject,
+            number: self.number,
             row: self.row.clone(),
             slices,
             blocks,

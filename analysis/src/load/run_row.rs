@@ -20,6 +20,8 @@ pub(crate) struct RunRow {
 pub(crate) struct RunConfig {
     pub(crate) cell: Cell,
     pub(crate) run: u32,
+    /// Absent where there is one program.
+    pub(crate) subject: Option<usize>,
     pub(crate) node: Node,
     pub(crate) variants: Vec<Variant>,
 }

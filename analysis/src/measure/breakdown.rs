@@ -34,7 +34,7 @@ pub(crate) struct Breakdown {
 }
 
 impl Breakdown {
-    pub(crate) fn of(runs: &[Run], threshold_ns: u64) -> Result<Breakdown> {
+    pub(crate) fn of(runs: &[&Run], threshold_ns: u64) -> Result<Breakdown> {
         // Above all bands nothing is known to be slow.
         let from_ns = slow_from_ns(threshold_ns).unwrap_or(u64::MAX);
         let mut children = Vec::new();

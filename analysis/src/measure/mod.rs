@@ -5,6 +5,7 @@ pub(crate) mod breakdown;
 pub(crate) mod checks;
 pub(crate) mod metric;
 pub(crate) mod quantity;
+mod turns;
 
 use std::collections::BTreeMap;
 
@@ -15,6 +16,7 @@ use self::{
     checks::Checks,
     metric::What,
     quantity::Quantity,
+    turns::Turns,
 };
 use crate::{
     grid::Cell,
@@ -23,7 +25,6 @@ use crate::{
         counts::AboveLimit,
         run::{Run, RunFiles},
         run_row::{End, RunRow, Stop},
-        slice::Slice,
     },
     site::Site,
     stats::{self, Counts, Estimate},
@@ -70,10 +71,20 @@ pub(crate) struct SlowPolls {
 /// What is asked of every cell.
 #[derive(Clone, Debug)]
 pub(crate) struct Question {
-    pub(crate) variants: usize,
+    /// Budgets that take turns inside a program.
+    pub(crate) budgets: usize,
+    /// Programs that take turns; 1 where there is one.
+    pub(crate) subjects: usize,
     /// How many runs a cell should have.
     pub(crate) repeat: u32,
     pub(crate) threshold_ns: u64,
+}
+
+impl Question {
+    /// Everything under comparison.
+    fn variants(&self) -> usize {
+        self.budgets * self.subjects
+    }
 }
 
 impl CellMeasured {
@@ -81,7 +92,7 @@ impl CellMeasured {
         let mut runs = Vec::new();
         for file in &files.runs {
             if is_readable(file) {
-                match file.read(question.variants) {
+                match file.read(question.budgets) {
                     Ok(run) => runs.push(run),
                     // A run that failed may have left anything.
                     Err(_) if has_failed(file) => {}
@@ -90,28 +101,31 @@ impl CellMeasured {
             }
         }
         runs.retain(|run| !run.blocks.is_empty());
+        let turns = Turns::of_runs(&runs, question);
+        let is_first = |run: &&Run| run.subject == 0;
+        let of_first: Vec<&Run> = runs.iter().filter(is_first).collect();
         let rows: Vec<&RunRow> = files
             .runs
             .iter()
             .filter_map(|file| file.row.as_ref())
             .collect();
-        let measured = !runs.is_empty();
+        let measured = !turns.is_empty();
         Ok(CellMeasured {
             cell: files.cell,
             state: state(&rows, measured),
-            flaws: flaws(files, question.repeat),
-            runs: runs.len(),
-            blocks: runs.iter().map(|run| run.blocks.len()).sum(),
+            flaws: flaws(files, question.repeat as usize * question.subjects),
+            runs: turns.runs(),
+            blocks: turns.blocks(),
             at_cap: rows
                 .iter()
                 .any(|row| row.end == End::Ok { stop: Stop::Cap }),
-            slow_polls: slow_polls(&runs, question.threshold_ns),
-            estimates: estimates(&runs, question),
+            slow_polls: slow_polls(&of_first, question.threshold_ns),
+            estimates: estimates(&turns, question),
             checks: Checks::of(&rows, &runs),
             breakdown: measured
-                .then(|| Breakdown::of(&runs, question.threshold_ns))
+                .then(|| Breakdown::of(&of_first, question.threshold_ns))
                 .transpose()?,
-            curves: curves(&runs, question),
+            curves: curves(&turns, question),
         })
     }
 }
@@ -123,9 +137,13 @@ fn is_readable(file: &RunFiles) -> bool {
 }
 
 /// Counts over all blocks, of a site without a budget.
-fn slow_polls(runs: &[Run], threshold_ns: u64) -> BTreeMap<Site, SlowPolls> {
+fn slow_polls(runs: &[&Run], threshold_ns: u64) -> BTreeMap<Site, SlowPolls> {
     let mut slow_polls = BTreeMap::<Site, SlowPolls>::new();
-    for slice in by_block(runs, 0, Some).into_iter().flatten().flatten() {
+    let blocks = runs
+        .iter()
+        .flat_map(|run| run.blocks.iter().map(move |block| (run, block)));
+    for (run, block) in blocks {
+        let slice = &run.slices[block[0]];
         for site in Site::ALL {
             if let Some(of) = slice.site(site)
                 && let Some(longest) = &of.longest_iteration_ns
@@ -155,7 +173,7 @@ fn has_failed(file: &RunFiles) -> bool {
     matches!(&file.row, Some(row) if matches!(row.end, End::Failed { .. }))
 }
 
-fn flaws(files: &CellRuns, repeat: u32) -> Vec<String> {
+fn flaws(files: &CellRuns, repeat: usize) -> Vec<String> {
     let flaw = |file: &RunFiles| match &file.row {
         None => Some("a run was cut short; its complete blocks count".to_owned()),
         Some(row) => match &row.end {
@@ -167,7 +185,7 @@ fn flaws(files: &CellRuns, repeat: u32) -> Vec<String> {
             End::Failed { stage, reason } => Some(format!("a run failed: {stage}: {reason}")),
         },
     };
-    let missing = repeat as usize - files.runs.len();
+    let missing = repeat - files.runs.len();
     let some_missing = (missing > 0 && !files.runs.is_empty())
         .then(|| format!("{} of {repeat} runs are missing", missing));
     files
@@ -178,49 +196,35 @@ fn flaws(files: &CellRuns, repeat: u32) -> Vec<String> {
         .collect()
 }
 
-fn estimates(runs: &[Run], question: &Question) -> BTreeMap<What, Vec<Option<Estimate>>> {
+fn estimates(turns: &Turns, question: &Question) -> BTreeMap<What, Vec<Option<Estimate>>> {
     let mut estimates = BTreeMap::new();
-    if runs.is_empty() {
+    if turns.is_empty() {
         return estimates;
     }
     for what in What::all(&Site::ALL) {
         let quantity = Quantity::of(what, question.threshold_ns);
-        let by_variant = (0..question.variants).map(|variant| estimate(&quantity, runs, variant));
+        let by_variant =
+            (0..question.variants()).map(|variant| estimate(&quantity, turns, variant));
         estimates.insert(what, by_variant.collect());
     }
     estimates
 }
 
-fn estimate(quantity: &Quantity, runs: &[Run], variant: usize) -> Option<Estimate> {
+fn estimate(quantity: &Quantity, turns: &Turns, variant: usize) -> Option<Estimate> {
     match quantity {
-        Quantity::Ratio { parts, kind } => stats::ratio(&by_block(runs, variant, parts)?, *kind),
+        Quantity::Ratio { parts, kind } => stats::ratio(&turns.of(variant, parts)?, *kind),
         Quantity::Quantile { counts, at } => {
-            let counts = by_block(runs, variant, |slice| counts(slice).cloned())?;
+            let counts = turns.of(variant, |slice| counts(slice).cloned())?;
             stats::quantile(&counts, *at)
         }
     }
 }
 
-/// A variant's part of every complete block of every run; absent if any slice has none.
-fn by_block<'a, T>(
-    runs: &'a [Run],
-    variant: usize,
-    part: impl Fn(&'a Slice) -> Option<T>,
-) -> Option<Vec<Vec<T>>> {
-    let of_run = |run: &'a Run| {
-        let blocks = run.blocks.iter();
-        blocks
-            .map(|block| part(&run.slices[block[variant]]))
-            .collect()
-    };
-    runs.iter().map(of_run).collect()
-}
-
-fn curves(runs: &[Run], question: &Question) -> Vec<Curve> {
+fn curves(turns: &Turns, question: &Question) -> Vec<Curve> {
     let mut curves = Vec::new();
-    for variant in 0..question.variants {
+    for variant in 0..question.variants() {
         for site in Site::ALL {
-            let counts = by_block(runs, variant, |slice| {
+            let counts = turns.of(variant, |slice| {
                 slice.site(site).map(|of| of.duration_ns.clone())
             });
             let counts: Vec<Counts> = counts.into_iter().flatten().flatten().collect();

@@ -3,7 +3,7 @@
 use super::markdown::Document;
 use crate::{
     grid::payload,
-    load::manifest::Manifest,
+    load::{manifest::Manifest, subject::Subject},
     summary::{
         Summary,
         identity::{date, machine, tool, upstream},
@@ -24,6 +24,11 @@ pub(crate) fn write(document: &mut Document, summary: &Summary) {
         variants(summary),
         place(manifest),
     ]);
+    let subjects = &manifest.config.subjects;
+    if !subjects.is_empty() {
+        document.paragraph("The programs were built against:");
+        document.list(subjects.iter().map(Subject::words));
+    }
     document.paragraph("To do it again:");
     document.code(&command(manifest));
 }
@@ -110,8 +115,14 @@ fn variants(summary: &Summary) -> String {
         .iter()
         .map(|variant| format!("`{}`", variant.label))
         .collect();
+    let manifest = summary.identity.manifest.as_ref();
+    let turns = if manifest.is_some_and(|manifest| manifest.config.subjects.is_empty()) {
+        "Variants take turns inside one process"
+    } else {
+        "Different programs are launched in turns"
+    };
     format!(
-        "Variants take turns inside one process, in blocks of random order: {}. Intervals come from runs and \
+        "{turns}, in blocks of random order: {}. Intervals come from runs and \
          blocks, never from single polls{}; over cells the false \
          discovery rate is held at 5 % (Benjamini–Hochberg).",
         labels.join(", "),

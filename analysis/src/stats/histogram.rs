@@ -97,7 +97,7 @@ impl Histogram {
 }
 
 /// Each value once, without those that were not seen.
-fn added_up(slices: &[Counts]) -> Counts {
+pub(crate) fn added_up(slices: &[Counts]) -> Counts {
     let mut counts: Counts = slices.concat();
     counts.retain(|(_, count)| *count > 0);
     // Merges what is sorted already, which every slice is.

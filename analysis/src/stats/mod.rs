@@ -25,7 +25,7 @@ pub(crate) use self::{
     calibration::{Calibration, FEWEST_PAIRS, calibrate},
     change::{Change, change},
     estimate::Estimate,
-    histogram::{Counts, Histogram},
+    histogram::{Counts, Histogram, added_up},
     mean::mean_over_cells,
     middle::{Middle, middle_of_cells},
     multiple::{adjusted_p_values, is_resolved},

@@ -81,7 +81,9 @@ fn idle_variants(estimates: &[Estimates], variants: &[Variant]) -> Vec<Vec<usize
         Role::Twin => true,
         Role::Candidate => {
             let budgets = Budget::all(&variants[variant].budgets);
-            !budgets.is_empty()
+            // Another program can differ however seldom its budget is spent.
+            variants[variant].subject == 0
+                && !budgets.is_empty()
                 && budgets.iter().all(|budget| {
                     let what = What::of(budget.site, Metric::YieldsPer1000);
                     let yields = of_cell.get(&what).and_then(|of| of.get(variant)?.as_ref());

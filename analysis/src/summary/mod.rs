@@ -133,7 +133,7 @@ impl Summary {
     /// Reads every run of a sweep.
     pub(crate) fn of(sweep: &Sweep, options: &Options) -> Result<Summary, Failure> {
         let measured = measure(sweep, options)?;
-        let variants = sweep.manifest.config.variants.clone();
+        let variants = sweep.manifest.config.compared();
         let (mut cells, estimates) = split(measured);
         let calibrations = compare::with_baseline(&mut cells, &estimates, &variants);
         Ok(Summary {
@@ -215,7 +215,8 @@ fn scaled(of: Uncertain, scale: f64) -> Uncertain {
 
 pub(crate) fn measure(sweep: &Sweep, options: &Options) -> Result<Vec<CellMeasured>, Failure> {
     let question = Question {
-        variants: sweep.manifest.config.variants.len(),
+        budgets: sweep.manifest.config.variants.len(),
+        subjects: sweep.manifest.config.subjects.len().max(1),
         repeat: sweep.manifest.config.repeat,
         threshold_ns: options.threshold,
     };

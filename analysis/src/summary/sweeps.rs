@@ -29,7 +29,7 @@ pub(crate) struct Side {
 
 impl Side {
     pub(crate) fn of(sweep: &Sweep, options: &Options) -> Result<Side, Failure> {
-        let variants = sweep.manifest.config.variants.clone();
+        let variants = sweep.manifest.config.compared();
         let (mut cells, estimates) = split(measure(sweep, options)?);
         compare::with_baseline(&mut cells, &estimates, &variants);
         Ok(Side {
@@ -83,6 +83,7 @@ pub(crate) fn between(before: &Side, after: &Side, budgets: &str) -> Option<Summ
         label: format!("{when} ({}, {budgets})", side.identity.name),
         role,
         budgets: budgets.to_owned(),
+        subject: 0,
     };
     Some(Summary {
         identity: after.identity.clone(),

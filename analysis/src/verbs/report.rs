@@ -39,10 +39,8 @@ pub(crate) fn run(run: &Path, options: &Options) -> Result<(), Failure> {
 
 /// A budget that is asked for has to be there.
 pub(crate) fn check_budgets(sweep: &Sweep, options: &Options) -> Result<(), Failure> {
-    let labels: Vec<&str> = sweep
-        .manifest
-        .config
-        .variants
+    let compared = sweep.manifest.config.compared();
+    let labels: Vec<&str> = compared
         .iter()
         .map(|variant| variant.label.as_str())
         .collect();
