@@ -1,0 +1,112 @@
+//! The crates of a subject, and which of them have sites.
+
+use std::{fs, path::Path, path::PathBuf, process::Command};
+
+use anyhow::{Context, Result, bail};
+use cargo_metadata::MetadataCommand;
+
+use super::{Libp2p, Subject, compiler, ours};
+use crate::{
+    checkout, crate_source::CrateSource, package::upstream_manifest, pristine, sites::PACKAGES,
+};
+
+/// A package of a checkout.
+pub(super) struct Package {
+    pub(super) name: String,
+    pub(super) version: String,
+    pub(super) dir: PathBuf,
+}
+
+/// All packages of the crate or workspace in `dir`.
+pub(super) fn packages(dir: &Path) -> Result<Vec<Package>> {
+    let manifest = dir.join("Cargo.toml");
+    if !manifest.is_file() {
+        bail!("there is no Cargo.toml in it");
+    }
+    let metadata = MetadataCommand::new()
+        .cargo_path(compiler::cargo_path())
+        // Not in it, lest a toolchain file there decide.
+        .current_dir(ours::root()?)
+        .manifest_path(manifest)
+        .no_deps()
+        .exec()
+        .map_err(|error| compiler::in_short(&error))?;
+    let package = |package: cargo_metadata::Package| Package {
+        dir: package
+            .manifest_path
+            .parent()
+            .map(Into::into)
+            .unwrap_or_default(),
+        version: package.version.to_string(),
+        name: package.name.to_string(),
+    };
+    Ok(metadata.packages.into_iter().map(package).collect())
+}
+
+/// The version of a package that has to be there.
+pub(super) fn version(packages: &[Package], name: &str) -> Result<String> {
+    match packages.iter().find(|package| package.name == name) {
+        Some(package) => Ok(package.version.clone()),
+        None => bail!("there is no package {name} in it"),
+    }
+}
+
+/// The crates with sites that the checkout in `dir` has.
+pub(super) fn with_sites(dir: &Path, expected: &str) -> Result<Vec<CrateSource>> {
+    let sources = checkout::find(dir)?;
+    if !sources.iter().any(|source| source.name == expected) {
+        bail!("there is no package {expected} in it");
+    }
+    Ok(sources)
+}
+
+/// The sources that a graft for the subject would edit. Copies of checkouts go to the empty folder `to`.
+pub fn sources(subject: &Subject, to: &Path) -> Result<Vec<CrateSource>> {
+    let mut sources = match &subject.libp2p {
+        Libp2p::Released => pristine::find(&upstream_manifest(), &PACKAGES)?,
+        Libp2p::Release(version) => of_release(version, to)?,
+        Libp2p::Checkout(checkout) => {
+            let copy = to.join("upstream");
+            checkout.export(&copy)?;
+            with_sites(&copy, "libp2p-swarm").with_context(|| checkout.spec().to_string())?
+        }
+    };
+    if let Some(yamux) = &subject.yamux {
+        let copy = to.join("yamux");
+        yamux.export(&copy)?;
+        sources.retain(|source| source.name != "yamux");
+        sources.extend(with_sites(&copy, "yamux").with_context(|| yamux.spec().to_string())?);
+    }
+    Ok(sources)
+}
+
+fn of_release(version: &str, to: &Path) -> Result<Vec<CrateSource>> {
+    let manifest = to.join("Cargo.toml");
+    let text = format!(
+        "[workspace]\n[package]\nname = \"release\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\
+         [lib]\npath = \"nothing-is-built-here.rs\"\n\
+         [dependencies]\nlibp2p = {{ version = \"{version}\", features = [\"macros\", \"tokio\", \"yamux\"] }}\n"
+    );
+    fs::write(&manifest, text)?;
+    let locked = Command::new(compiler::cargo_path())
+        .args(["generate-lockfile", "--quiet", "--manifest-path"])
+        .arg(&manifest)
+        .output()
+        .context("cannot run cargo")?;
+    if !locked.status.success() {
+        let said = String::from_utf8_lossy(&locked.stderr);
+        bail!("released@{version}: {}", compiler::first_error(&said));
+    }
+    Ok(newest(pristine::find(&manifest, &PACKAGES)?))
+}
+
+/// Where there are several versions of one crate, the newest is the one that libp2p uses unasked.
+pub(super) fn newest(mut sources: Vec<CrateSource>) -> Vec<CrateSource> {
+    let number = |source: &CrateSource| -> Vec<u64> {
+        let parts = source.version.split(['.', '-', '+']);
+        parts.map_while(|part| part.parse().ok()).collect()
+    };
+    sources.sort_by_key(|source| (source.name.clone(), std::cmp::Reverse(number(source))));
+    sources.dedup_by(|later, first| later.name == first.name);
+    sources
+}
