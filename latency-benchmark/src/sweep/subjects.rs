@@ -25,8 +25,12 @@ impl Programs {
         subject.map_or(Path::new(THIS), |subject| &self.0[subject])
     }
 
-    /// Builds what is not built yet, and notes in the configuration what was built.
+    /// Builds what is not built yet, and notes in the configuration what was built. All are looked at
+    /// before any is built.
     pub(super) fn prepare(config: &mut SweepConfig) -> Result<Programs> {
+        for subject in &config.subjects {
+            check(subject).with_context(|| subject.label.clone())?;
+        }
         let mut programs = Vec::new();
         for subject in &mut config.subjects {
             let built = prepare(subject).with_context(|| subject.label.clone())?;
@@ -51,6 +55,18 @@ impl Programs {
 
 fn path(built: Option<&Built>) -> PathBuf {
     built.map_or_else(|| THIS.into(), Built::program)
+}
+
+fn check(subject: &SubjectConfig) -> Result<()> {
+    if subject.is_this_program() || subject.role == Role::Twin {
+        return Ok(());
+    }
+    let found = subject.resolve()?;
+    let workshop = workshop()?;
+    match workshop.find(&workshop.id(&found)?) {
+        Some(_) => Ok(()),
+        None => Workshop::check(&found),
+    }
 }
 
 /// None for this program.

@@ -5,10 +5,18 @@ use std::{fs, path::Path, path::PathBuf, process::Command};
 use anyhow::{Context, Result, bail};
 use cargo_metadata::MetadataCommand;
 
-use super::{Libp2p, Subject, compiler, ours};
+use super::{
+    Libp2p, Subject, compiler,
+    ours::{self, Versions},
+};
 use crate::{
     checkout, crate_source::CrateSource, package::upstream_manifest, pristine, sites::PACKAGES,
 };
+
+/// The folder of a copy of libp2p.
+pub(super) const UPSTREAM: &str = "upstream";
+/// The folder of a copy of yamux.
+pub(super) const YAMUX: &str = "yamux";
 
 /// A package of a checkout.
 pub(super) struct Package {
@@ -43,8 +51,15 @@ pub(super) fn packages(dir: &Path) -> Result<Vec<Package>> {
     Ok(metadata.packages.into_iter().map(package).collect())
 }
 
-/// The version of a package that has to be there.
-pub(super) fn version(packages: &[Package], name: &str) -> Result<String> {
+/// Of what our workspace asks for.
+pub(super) fn versions(packages: &[Package]) -> Result<Versions> {
+    Ok(Versions {
+        libp2p: version(packages, "libp2p")?,
+        stream: version(packages, "libp2p-stream")?,
+    })
+}
+
+fn version(packages: &[Package], name: &str) -> Result<String> {
     match packages.iter().find(|package| package.name == name) {
         Some(package) => Ok(package.version.clone()),
         None => bail!("there is no package {name} in it"),
@@ -66,13 +81,13 @@ pub fn sources(subject: &Subject, to: &Path) -> Result<Vec<CrateSource>> {
         Libp2p::Released => pristine::find(&upstream_manifest(), &PACKAGES)?,
         Libp2p::Release(version) => of_release(version, to)?,
         Libp2p::Checkout(checkout) => {
-            let copy = to.join("upstream");
+            let copy = to.join(UPSTREAM);
             checkout.export(&copy)?;
             with_sites(&copy, "libp2p-swarm").with_context(|| checkout.spec().to_string())?
         }
     };
     if let Some(yamux) = &subject.yamux {
-        let copy = to.join("yamux");
+        let copy = to.join(YAMUX);
         yamux.export(&copy)?;
         sources.retain(|source| source.name != "yamux");
         sources.extend(with_sites(&copy, "yamux").with_context(|| yamux.spec().to_string())?);

@@ -31,7 +31,7 @@ use toml_edit::{DocumentMut, InlineTable, Item, Table, value};
 
 use super::{
     Libp2p, Subject, compiler,
-    crates::{self, Package},
+    crates::{self, Package, UPSTREAM, YAMUX},
     lock_file,
     ours::{self, Versions},
     record::{BuildRecord, CrateRecord, From, SourceRecord},
@@ -41,6 +41,7 @@ use crate::{
     checkout::{self, Edit},
     crate_source::{CrateSource, copy_tree},
     diff,
+    graft::graft,
     sites::PACKAGES,
 };
 
@@ -52,6 +53,8 @@ pub const EDITS: &str = "edits.diff";
 pub const LOCK: &str = "Cargo.lock";
 /// What is known of it, beside it; written last.
 const RECORD: &str = "subject.json";
+/// Begins the names of folders that last as long as a build.
+const STAGE: &str = "stage-";
 
 /// How programs are built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,6 +134,22 @@ impl Workshop {
         is_whole.then_some(built)
     }
 
+    /// Refuses what the graft does not know or what is no libp2p. That takes a moment, whereas building
+    /// takes minutes.
+    pub fn check(subject: &Subject) -> Result<()> {
+        let copy = tempfile::tempdir().context("cannot make a temporary folder")?;
+        for source in crates::sources(subject, copy.path())? {
+            graft(&source)?;
+        }
+        if let Libp2p::Checkout(checkout) = &subject.libp2p {
+            let packages = crates::packages(&copy.path().join(UPSTREAM));
+            packages
+                .and_then(|packages| crates::versions(&packages))
+                .with_context(|| checkout.spec().to_string())?;
+        }
+        Ok(())
+    }
+
     /// Builds it, which takes minutes. Others that build wait.
     pub fn build(&self, subject: &Subject, id: &str) -> Result<Built> {
         let lock = fs::File::create(self.dir.join(".lock"))?;
@@ -138,11 +157,22 @@ impl Workshop {
         if let Some(built) = self.find(id) {
             return Ok(built); // By who built meanwhile.
         }
+        self.remove_leftovers();
         let mut build = Build::new(self)?;
         build.lay_out(subject)?;
         build.graft_what_the_registry_has()?;
         build.compile()?;
         build.keep(id)
+    }
+
+    /// What interrupted builds left. If some of it stays, no harm is done.
+    fn remove_leftovers(&self) {
+        let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        for entry in entries {
+            if entry.file_name().to_string_lossy().starts_with(STAGE) {
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
     }
 
     fn build_dir(&self) -> PathBuf {
@@ -193,7 +223,7 @@ impl Build<'_> {
         Ok(Build {
             workshop,
             stage: tempfile::Builder::new()
-                .prefix("stage-")
+                .prefix(STAGE)
                 .tempdir_in(&workshop.dir)?,
             edits: Vec::new(),
             patches: BTreeMap::new(),
@@ -202,9 +232,6 @@ impl Build<'_> {
 
     /// Puts sources where they are built.
     fn lay_out(&mut self, subject: &Subject) -> Result<()> {
-        for part in ["upstream", "yamux", "crates"] {
-            fs::create_dir(self.stage.path().join(part))?;
-        }
         let versions = match &subject.libp2p {
             Libp2p::Released => None,
             Libp2p::Release(version) => Some(Versions {
@@ -212,19 +239,13 @@ impl Build<'_> {
                 stream: ours::stream_release(version)?.to_owned(),
             }),
             Libp2p::Checkout(checkout) => {
-                let packages = self
-                    .check_out(checkout, "upstream", "libp2p-swarm")
-                    .with_context(|| checkout.spec().to_string())?;
-                Some(Versions {
-                    libp2p: crates::version(&packages, "libp2p")
-                        .with_context(|| checkout.spec().to_string())?,
-                    stream: crates::version(&packages, "libp2p-stream")
-                        .with_context(|| checkout.spec().to_string())?,
-                })
+                let packages = self.check_out(checkout, UPSTREAM, "libp2p-swarm");
+                let versions = packages.and_then(|packages| crates::versions(&packages));
+                Some(versions.with_context(|| checkout.spec().to_string())?)
             }
         };
         if let Some(yamux) = &subject.yamux {
-            self.check_out(yamux, "yamux", "yamux")
+            self.check_out(yamux, YAMUX, "yamux")
                 .with_context(|| format!("--yamux {}", yamux.spec()))?;
         }
         let ours = &self.workshop.ours;
@@ -236,12 +257,7 @@ impl Build<'_> {
         self.edits.extend(edits);
         lock_file::begin(ours, &self.stage.path().join("workspace/Cargo.lock"))?;
         self.forget_patched(&self.stage.path().join("workspace/Cargo.lock"))?;
-        for part in ["workspace", "upstream", "yamux", "crates"] {
-            sync::folder(
-                &self.stage.path().join(part),
-                &self.workshop.build_dir().join(part),
-            )?;
-        }
+        self.put("workspace")?;
         self.write_config()
     }
 
@@ -257,6 +273,7 @@ impl Build<'_> {
         // First, since the grafted ones depend on what is not there yet.
         let packages = crates::packages(&copy)?;
         self.graft(&crates::with_sites(&copy, expected)?)?;
+        self.put(part)?;
         let known = fs::read_to_string(self.workshop.ours.join("Cargo.lock"))?;
         for package in &packages {
             // Others are reached by their paths, or not at all.
@@ -267,6 +284,12 @@ impl Build<'_> {
             }
         }
         Ok(packages)
+    }
+
+    /// Has the part of the stage built, and leaves alone what is there of other subjects.
+    fn put(&self, part: &str) -> Result<()> {
+        let to = self.workshop.build_dir().join(part);
+        sync::folder(&self.stage.path().join(part), &to)
     }
 
     fn graft(&mut self, sources: &[CrateSource]) -> Result<()> {
@@ -296,7 +319,7 @@ impl Build<'_> {
         }
         let mut copies = Vec::new();
         for source in crates::newest(sources) {
-            let name = format!("crates/{}-{}", source.name, source.version);
+            let name = crate_folder(&source);
             let copy = self.stage.path().join(&name);
             copy_tree(&source.dir, &copy)?;
             // Says that cargo unpacked it there, which it did not.
@@ -312,10 +335,9 @@ impl Build<'_> {
             }
         }
         self.graft(&copies)?;
-        sync::folder(
-            &self.stage.path().join("crates"),
-            &self.workshop.build_dir().join("crates"),
-        )?;
+        for copy in &copies {
+            self.put(&crate_folder(copy))?;
+        }
         self.forget_patched(&self.workshop.workspace().join(LOCK))?;
         self.write_config()
     }
@@ -441,8 +463,8 @@ impl Build<'_> {
         for package in self.metadata()?.packages {
             let path: &Path = package.manifest_path.as_ref();
             let from = match path.strip_prefix(&build) {
-                Ok(below) if below.starts_with("upstream") => From::Subject,
-                Ok(below) if below.starts_with("yamux") => From::Yamux,
+                Ok(below) if below.starts_with(UPSTREAM) => From::Subject,
+                Ok(below) if below.starts_with(YAMUX) => From::Yamux,
                 Ok(below) if below.starts_with("crates") => From::Registry,
                 _ => continue,
             };
@@ -461,6 +483,11 @@ impl Build<'_> {
         }
         Ok(records)
     }
+}
+
+/// Where a crate of the registry is copied to.
+fn crate_folder(source: &CrateSource) -> String {
+    format!("crates/{}-{}", source.name, source.version)
 }
 
 fn sha256(path: &Path) -> Result<String> {
