@@ -4,6 +4,7 @@ use std::{fs, path::Path, path::PathBuf, process::Command};
 
 use anyhow::{Context, Result, bail};
 use cargo_metadata::MetadataCommand;
+use toml_edit::{DocumentMut, Item};
 
 use super::{
     Libp2p, Subject, compiler,
@@ -95,6 +96,32 @@ pub fn sources(subject: &Subject, to: &Path) -> Result<Vec<CrateSource>> {
     Ok(sources)
 }
 
+/// A manifest without the dependencies that only wasm has. Some of them are pinned, and cargo would bend
+/// the versions of everything else to them. Where a feature names one, they stay.
+pub(super) fn without_wasm(manifest: &str) -> Result<String> {
+    let mut manifest: DocumentMut = manifest.parse().context("no manifest")?;
+    let features = manifest.get("features").map(ToString::to_string);
+    let features = features.unwrap_or_default();
+    if let Some(targets) = manifest.get_mut("target").and_then(Item::as_table_like_mut) {
+        let is_superfluous = |(target, table): &(&str, &Item)| {
+            let dependencies = table.get("dependencies").and_then(Item::as_table_like);
+            let mut names = dependencies.into_iter().flat_map(|table| table.iter());
+            target.contains("wasm")
+                && !target.contains("not(")
+                && names.all(|(name, _)| !features.contains(name))
+        };
+        let superfluous: Vec<String> = targets
+            .iter()
+            .filter(is_superfluous)
+            .map(|(target, _)| target.to_owned())
+            .collect();
+        for target in superfluous {
+            targets.remove(&target);
+        }
+    }
+    Ok(manifest.to_string())
+}
+
 fn of_release(version: &str, to: &Path) -> Result<Vec<CrateSource>> {
     let manifest = to.join("Cargo.toml");
     let text = format!(
@@ -124,4 +151,20 @@ pub(super) fn newest(mut sources: Vec<CrateSource>) -> Vec<CrateSource> {
     sources.sort_by_key(|source| (source.name.clone(), std::cmp::Reverse(number(source))));
     sources.dedup_by(|later, first| later.name == first.name);
     sources
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_wasm_needs_goes_unless_a_feature_names_it() {
+        let native = "[target.'cfg(not(target_family = \"wasm\"))'.dependencies]\ntokio = \"1\"\n";
+        let wasm = "[target.'cfg(target_family=\"wasm\")'.dependencies]\njs = \"=1.0.0\"\n";
+        let without = |manifest: &str| without_wasm(manifest).expect("a manifest");
+        assert_eq!(without(&format!("{native}{wasm}")), native);
+        let named = format!("{native}{wasm}[features]\nwasm = [\"dep:js\"]\n");
+        assert_eq!(without(&named), named);
+        assert_eq!(without("[package]\n"), "[package]\n");
+    }
 }

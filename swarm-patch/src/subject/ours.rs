@@ -183,6 +183,47 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_release_of_the_lock_file_is_accepted() {
+        let manifest = root().expect("it is there").join("Cargo.toml");
+        let manifest = fs::read_to_string(manifest).expect("it can be read");
+        let manifest: DocumentMut = manifest.parse().expect("it is a manifest");
+        let asked_for = |name: &str| {
+            let version = manifest["workspace"]["dependencies"][name].as_str();
+            version.expect("it is asked for").trim_start_matches('=')
+        };
+        let stream = stream_release(asked_for("libp2p")).expect("it has one");
+        assert_eq!(stream, asked_for("libp2p-stream"));
+    }
+
+    #[test]
+    fn the_copy_is_a_workspace_that_has_all_its_members() {
+        let dir = tempfile::tempdir().expect("a temporary folder can be made");
+        let root = root().expect("it is there");
+        copy(&root, dir.path(), None).expect("it can be copied");
+        let metadata = cargo_metadata::MetadataCommand::new()
+            .manifest_path(dir.path().join("Cargo.toml"))
+            .no_deps()
+            .exec()
+            .expect("it is a workspace");
+        let mut members: Vec<String> = metadata
+            .packages
+            .iter()
+            .map(|package| package.name.to_string())
+            .collect();
+        members.sort();
+        assert_eq!(
+            members,
+            ["lab", "latency-benchmark", "poll-probe", "swarm-patch"]
+        );
+        let own = metadata
+            .packages
+            .iter()
+            .flat_map(|package| &package.dependencies);
+        let mut own = own.filter(|dependency| dependency.path.is_some());
+        assert!(own.all(|dependency| members.contains(&dependency.name)));
+    }
+
+    #[test]
     fn every_release_that_is_accepted_has_its_stream() {
         assert_eq!(stream_release("0.56").ok(), Some("0.4.0-alpha"));
         assert_eq!(stream_release("0.55.0").ok(), Some("0.3.0-alpha"));

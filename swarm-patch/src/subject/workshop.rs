@@ -294,7 +294,12 @@ impl Build<'_> {
 
     fn graft(&mut self, sources: &[CrateSource]) -> Result<()> {
         let probe = self.workshop.workspace().join("swarm-patch/poll-probe");
-        let edits = checkout::edits(sources, &probe)?;
+        let mut edits = checkout::edits(sources, &probe)?;
+        for edit in &mut edits {
+            if edit.path.ends_with("Cargo.toml") {
+                edit.after = crates::without_wasm(&edit.after)?;
+            }
+        }
         checkout::write(&edits)?;
         self.edits.extend(edits);
         Ok(())
