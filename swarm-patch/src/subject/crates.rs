@@ -79,7 +79,7 @@ pub(super) fn with_sites(dir: &Path, expected: &str) -> Result<Vec<CrateSource>>
 /// The sources that a graft for the subject would edit. Copies of checkouts go to the empty folder `to`.
 pub fn sources(subject: &Subject, to: &Path) -> Result<Vec<CrateSource>> {
     let mut sources = match &subject.libp2p {
-        Libp2p::Released => pristine::find(&upstream_manifest(), &PACKAGES)?,
+        Libp2p::Released => of_lock_file()?,
         Libp2p::Release(version) => of_release(version, to)?,
         Libp2p::Checkout(checkout) => {
             let copy = to.join(UPSTREAM);
@@ -122,7 +122,13 @@ pub(super) fn without_wasm(manifest: &str) -> Result<String> {
     Ok(manifest.to_string())
 }
 
-fn of_release(version: &str, to: &Path) -> Result<Vec<CrateSource>> {
+/// The crates with sites of the release that our lock file names.
+pub(super) fn of_lock_file() -> Result<Vec<CrateSource>> {
+    pristine::find(&upstream_manifest(), &PACKAGES)
+}
+
+/// Those of another release, which cargo looks up in the folder `to`.
+pub(super) fn of_release(version: &str, to: &Path) -> Result<Vec<CrateSource>> {
     let manifest = to.join("Cargo.toml");
     let text = format!(
         "[workspace]\n[package]\nname = \"release\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\

@@ -232,33 +232,44 @@ impl Build<'_> {
 
     /// Puts sources where they are built.
     fn lay_out(&mut self, subject: &Subject) -> Result<()> {
-        let versions = match &subject.libp2p {
-            Libp2p::Released => None,
-            Libp2p::Release(version) => Some(Versions {
-                libp2p: version.clone(),
-                stream: ours::stream_release(version)?.to_owned(),
-            }),
-            Libp2p::Checkout(checkout) => {
-                let packages = self.check_out(checkout, UPSTREAM, "libp2p-swarm");
-                let versions = packages.and_then(|packages| crates::versions(&packages));
-                Some(versions.with_context(|| checkout.spec().to_string())?)
-            }
-        };
+        let versions = self.lay_out_libp2p(&subject.libp2p)?;
         if let Some(yamux) = &subject.yamux {
             self.check_out(yamux, YAMUX, "yamux")
                 .with_context(|| format!("--yamux {}", yamux.spec()))?;
         }
         let ours = &self.workshop.ours;
-        let edits = ours::copy(
-            ours,
-            &self.stage.path().join("workspace"),
-            versions.as_ref(),
-        )?;
-        self.edits.extend(edits);
-        lock_file::begin(ours, &self.stage.path().join("workspace/Cargo.lock"))?;
-        self.forget_patched(&self.stage.path().join("workspace/Cargo.lock"))?;
+        let copy = self.stage.path().join("workspace");
+        self.edits
+            .extend(ours::copy(ours, &copy, versions.as_ref())?);
+        lock_file::begin(ours, &copy.join(LOCK))?;
+        self.forget_patched(&copy.join(LOCK))?;
         self.put("workspace")?;
         self.write_config()
+    }
+
+    /// Returns the versions that our workspace is to ask for, if not for those that it does.
+    fn lay_out_libp2p(&mut self, libp2p: &Libp2p) -> Result<Option<Versions>> {
+        match libp2p {
+            Libp2p::Released => {
+                self.copy_crates(crates::of_lock_file()?)?;
+                Ok(None)
+            }
+            Libp2p::Release(version) => {
+                let folder = self.stage.path().join("release");
+                fs::create_dir(&folder)?;
+                self.copy_crates(crates::of_release(version, &folder)?)?;
+                Ok(Some(Versions {
+                    libp2p: version.clone(),
+                    stream: ours::stream_release(version)?.to_owned(),
+                }))
+            }
+            Libp2p::Checkout(checkout) => {
+                let packages = self.check_out(checkout, UPSTREAM, "libp2p-swarm");
+                let versions = packages.and_then(|packages| crates::versions(&packages));
+                let versions = versions.with_context(|| checkout.spec().to_string())?;
+                Ok(Some(versions))
+            }
+        }
     }
 
     /// Copies and grafts a checkout, and has its crates take the place of the registry's.
@@ -305,46 +316,59 @@ impl Build<'_> {
         Ok(())
     }
 
-    /// Crates with sites that cargo still takes from the registry are copied and grafted, as those of
-    /// this workspace are.
+    /// Crates with sites that cargo still takes from the registry are copied and grafted as well.
     fn graft_what_the_registry_has(&mut self) -> Result<()> {
         let mut sources = Vec::new();
         for package in self.metadata()?.packages {
-            let is_ours = package.source.is_none() || !PACKAGES.contains(&package.name.as_str());
-            if !is_ours {
-                let dir = package.manifest_path.parent().map(Into::into);
-                let version = package.version.to_string();
-                sources.push(CrateSource::new(
-                    &package.name,
-                    &version,
-                    dir.unwrap_or_default(),
-                    None,
-                )?);
+            if package.source.is_none() || !PACKAGES.contains(&package.name.as_str()) {
+                continue;
+            }
+            let (name, version) = (&package.name, package.version.to_string());
+            let dir = package.manifest_path.parent().map(Into::into);
+            sources.push(CrateSource::new(
+                name,
+                &version,
+                dir.unwrap_or_default(),
+                None,
+            )?);
+        }
+        for source in crates::newest(sources) {
+            match self.patches.get(&source.name) {
+                None => self.copy_crates(vec![source])?,
+                // An older one is there for who asks for it by name; libp2p itself does not.
+                Some(_) if self.is_used(&source.name)? => {}
+                Some(dir) => bail!(
+                    "{} is not what libp2p asks for: cargo takes {} instead",
+                    dir.display(),
+                    source.id()
+                ),
             }
         }
-        let mut copies = Vec::new();
-        for source in crates::newest(sources) {
+        self.forget_patched(&self.workshop.workspace().join(LOCK))?;
+        self.write_config()
+    }
+
+    /// Whether a crate of that name comes from a folder.
+    fn is_used(&self, name: &str) -> Result<bool> {
+        let mut packages = self.metadata()?.packages.into_iter();
+        Ok(packages.any(|package| package.name == name && package.source.is_none()))
+    }
+
+    /// Copies and grafts crates of the registry, and has the copies take their place.
+    fn copy_crates(&mut self, sources: Vec<CrateSource>) -> Result<()> {
+        for source in sources {
             let name = crate_folder(&source);
             let copy = self.stage.path().join(&name);
             copy_tree(&source.dir, &copy)?;
             // Says that cargo unpacked it there, which it did not.
             let _ = fs::remove_file(copy.join(".cargo-ok"));
-            copies.push(CrateSource::new(&source.name, &source.version, copy, None)?);
+            let copy = CrateSource::new(&source.name, &source.version, copy, None)?;
+            self.graft(&[copy])?;
+            self.put(&name)?;
             let dir = self.workshop.build_dir().join(name);
-            if let Some(unused) = self.patches.insert(source.name.clone(), dir) {
-                bail!(
-                    "{} is not what libp2p asks for: cargo takes {} instead",
-                    unused.display(),
-                    source.id()
-                );
-            }
+            self.patches.insert(source.name, dir);
         }
-        self.graft(&copies)?;
-        for copy in &copies {
-            self.put(&crate_folder(copy))?;
-        }
-        self.forget_patched(&self.workshop.workspace().join(LOCK))?;
-        self.write_config()
+        Ok(())
     }
 
     /// What was locked to the registry's is looked for anew.
@@ -399,12 +423,27 @@ impl Build<'_> {
         if self.workshop.profile == Profile::Release {
             command.arg("--release");
         }
+        if self.has_codecs_of_async_trait()? {
+            command.args(["--features", "async-trait"]);
+        }
         let output = command.output().context("cannot run cargo")?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
             bail!("it does not build: {}", compiler::first_error(&said));
         }
         Ok(())
+    }
+
+    /// As before libp2p 0.57.
+    fn has_codecs_of_async_trait(&self) -> Result<bool> {
+        let packages = self.metadata()?.packages;
+        let mut with_codecs = packages
+            .iter()
+            .filter(|package| package.name == "libp2p-request-response");
+        Ok(with_codecs.any(|package| {
+            let mut names = package.dependencies.iter().map(|of| &of.name);
+            names.any(|name| name == "async-trait")
+        }))
     }
 
     fn target_dir(&self) -> PathBuf {
