@@ -123,6 +123,7 @@ pub fn edits(sources: &[CrateSource], probe: &Path) -> Result<Vec<Edit>> {
                 source.dir.display()
             );
         }
+        let dependency = dependency(source, probe)?;
         for file in graft(source)? {
             edits.push(Edit {
                 path: source.dir.join(&file.file),
@@ -130,7 +131,7 @@ pub fn edits(sources: &[CrateSource], probe: &Path) -> Result<Vec<Edit>> {
                 before: file.original,
             });
         }
-        edits.push(dependency(source, probe)?);
+        edits.push(dependency);
     }
     Ok(edits)
 }

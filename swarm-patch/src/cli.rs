@@ -74,6 +74,11 @@ enum Verb {
         #[arg(long, value_name = "DIR")]
         source: Option<PathBuf>,
     },
+    /// Insert the lines into a copy of a source tree, where it lies
+    Apply {
+        /// A crate, a checkout or a folder of crates
+        dir: PathBuf,
+    },
     /// Build the benchmark against a subject, or find that it is built, and print where it is
     Build {
         #[arg(long, value_name = "SPEC", default_value = "released", help = format!("As `sweep --subject`: {SUBJECT_FORMS}"))]
@@ -84,11 +89,6 @@ enum Verb {
         /// As tests are built, which is faster
         #[arg(long)]
         debug: bool,
-    },
-    /// Insert the lines into a copy of a source tree, where it lies
-    Apply {
-        /// A crate, a checkout or a folder of crates
-        dir: PathBuf,
     },
 }
 

@@ -28,12 +28,16 @@ impl Programs {
     /// Builds what is not built yet, and notes in the configuration what was built. All are looked at
     /// before any is built.
     pub(super) fn prepare(config: &mut SweepConfig) -> Result<Programs> {
+        if config.subjects.iter().all(SubjectConfig::is_this_program) {
+            return Ok(Programs(vec![THIS.into(); config.subjects.len()]));
+        }
+        let workshop = workshop()?;
         for subject in &config.subjects {
-            check(subject).with_context(|| subject.label.clone())?;
+            check(subject, &workshop).with_context(|| subject.label.clone())?;
         }
         let mut programs = Vec::new();
         for subject in &mut config.subjects {
-            let built = prepare(subject).with_context(|| subject.label.clone())?;
+            let built = prepare(subject, &workshop).with_context(|| subject.label.clone())?;
             programs.push(path(built.as_ref()));
             subject.build = built.map(|built| built.record);
         }
@@ -57,12 +61,11 @@ fn path(built: Option<&Built>) -> PathBuf {
     built.map_or_else(|| THIS.into(), Built::program)
 }
 
-fn check(subject: &SubjectConfig) -> Result<()> {
+fn check(subject: &SubjectConfig, workshop: &Workshop) -> Result<()> {
     if subject.is_this_program() || subject.role == Role::Twin {
         return Ok(());
     }
     let found = subject.resolve()?;
-    let workshop = workshop()?;
     match workshop.find(&workshop.id(&found)?) {
         Some(_) => Ok(()),
         None => Workshop::check(&found),
@@ -70,7 +73,7 @@ fn check(subject: &SubjectConfig) -> Result<()> {
 }
 
 /// None for this program.
-fn prepare(subject: &SubjectConfig) -> Result<Option<Built>> {
+fn prepare(subject: &SubjectConfig, workshop: &Workshop) -> Result<Option<Built>> {
     if subject.is_this_program() {
         return Ok(None);
     }
@@ -79,7 +82,6 @@ fn prepare(subject: &SubjectConfig) -> Result<Option<Built>> {
     if found.libp2p.record() != subject.libp2p || yamux != subject.yamux {
         bail!("it was changed meanwhile");
     }
-    let workshop = workshop()?;
     let id = workshop.id(&found)?;
     if let Some(built) = workshop.find(&id) {
         return Ok(Some(built));
@@ -94,13 +96,14 @@ fn find_again(subject: &SubjectConfig) -> Result<Option<Built>> {
     let Some(record) = &subject.build else {
         return Ok(None);
     };
-    if let Some(built) = workshop()?.find(&record.id) {
+    let workshop = workshop()?;
+    if let Some(built) = workshop.find(&record.id) {
         if built.record == *record {
             return Ok(Some(built));
         }
         bail!("its program is another one now");
     }
-    let built = prepare(subject)?;
+    let built = prepare(subject, &workshop)?;
     match built {
         Some(built) if built.record == *record => Ok(Some(built)),
         _ => Err(anyhow!(

@@ -69,6 +69,8 @@ pub enum Profile {
 pub struct Workshop {
     dir: PathBuf,
     ours: PathBuf,
+    /// Of our sources, when it was opened.
+    ours_sha256: String,
     profile: Profile,
 }
 
@@ -98,6 +100,7 @@ impl Workshop {
         fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
         Ok(Workshop {
             dir: fs::canonicalize(dir)?,
+            ours_sha256: ours::digest(&ours)?,
             ours,
             profile,
         })
@@ -112,7 +115,7 @@ impl Workshop {
         let parts = [
             "1".to_owned(), // Counts changes of how programs are made that nothing below shows.
             serde_json::to_string(&sources.map(|source| source.map(content)))?,
-            ours::digest(&self.ours)?,
+            self.ours_sha256.clone(),
             compiler::rustc(&self.ours)?,
             compiler::flags(),
             format!("{:?}", self.profile),
@@ -241,6 +244,9 @@ impl Build<'_> {
         let copy = self.stage.path().join("workspace");
         self.edits
             .extend(ours::copy(ours, &copy, versions.as_ref())?);
+        if ours::digest(ours)? != self.workshop.ours_sha256 {
+            bail!("{}: it was changed meanwhile", ours.display());
+        }
         lock_file::begin(ours, &copy.join(LOCK))?;
         self.forget_patched(&copy.join(LOCK))?;
         self.put("workspace")?;
