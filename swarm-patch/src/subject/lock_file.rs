@@ -53,3 +53,67 @@ fn read(path: &Path) -> Result<DocumentMut> {
 fn write(lock: &DocumentMut, path: &Path) -> Result<()> {
     fs::write(path, lock.to_string()).with_context(|| format!("cannot write {}", path.display()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REGISTRY: &str = "source = \"registry+https://example.org\"\nchecksum = \"0\"\n";
+
+    fn package(name: &str, version: &str, rest: &str) -> String {
+        format!("[[package]]\nname = \"{name}\"\nversion = \"{version}\"\n{rest}\n")
+    }
+
+    #[test]
+    fn grafted_crates_are_the_registrys_again_and_what_is_forgotten_is_gone() {
+        let dir = tempfile::tempdir().expect("a temporary folder can be made");
+        let ours = dir.path();
+        let upstream = ours.join("swarm-patch/upstream");
+        fs::create_dir_all(&upstream).expect("the folder is ours");
+        let lock = [
+            package("bytes", "1.0.0", REGISTRY),
+            package("lab", "0.1.0", ""),
+            package("libp2p", "0.57.1", REGISTRY),
+            package("yamux", "0.14.1", "dependencies = [\n \"poll-probe\",\n]\n"),
+        ];
+        fs::write(ours.join("Cargo.lock"), lock.concat()).expect("the folder is ours");
+        let pristine = [
+            package("bytes", "2.0.0", REGISTRY),
+            package(
+                "yamux",
+                "0.14.1",
+                &format!("{REGISTRY}dependencies = [\n \"bytes\",\n]\n"),
+            ),
+        ];
+        fs::write(upstream.join("Cargo.lock"), pristine.concat()).expect("the folder is ours");
+
+        let to = ours.join("new.lock");
+        let said = || -> Vec<String> {
+            let mut lock = read(&to).expect("it was written");
+            let packages = packages(&mut lock).expect("it has packages").clone();
+            let words = packages.iter().map(|package| {
+                let has = |key: &str| package.contains_key(key);
+                let name = name(package).expect("it has a name").to_owned();
+                let version = package["version"].as_str().expect("it has one").to_owned();
+                format!("{name} {version} {} {}", has("source"), has("dependencies"))
+            });
+            let mut words: Vec<String> = words.collect();
+            words.sort(); // Their order means nothing.
+            words
+        };
+        begin(ours, &to).expect("there is a lock file");
+        assert_eq!(
+            said(),
+            [
+                "bytes 1.0.0 true false",
+                "libp2p 0.57.1 true false",
+                "yamux 0.14.1 true false"
+            ]
+        );
+        forget(&to, &["libp2p"]).expect("it is there");
+        assert_eq!(
+            said(),
+            ["bytes 1.0.0 true false", "yamux 0.14.1 true false"]
+        );
+    }
+}
