@@ -49,7 +49,27 @@ pub(super) fn packages(dir: &Path) -> Result<Vec<Package>> {
         version: package.version.to_string(),
         name: package.name.to_string(),
     };
-    Ok(metadata.packages.into_iter().map(package).collect())
+    let packages: Vec<Package> = metadata.packages.into_iter().map(package).collect();
+    refuse_other_patches(&fs::read_to_string(dir.join("Cargo.toml"))?, &packages)?;
+    Ok(packages)
+}
+
+/// A workspace may put a crate in the place of the registry's, which cargo heeds in the workspace that it
+/// builds only. Those of its own packages are put there in any case.
+fn refuse_other_patches(manifest: &str, packages: &[Package]) -> Result<()> {
+    let manifest: DocumentMut = manifest.parse().context("no manifest")?;
+    let registries = manifest.get("patch").and_then(Item::as_table_like);
+    let patches = registries
+        .into_iter()
+        .flat_map(|registries| registries.iter())
+        .filter_map(|(_, patches)| patches.as_table_like())
+        .flat_map(|patches| patches.iter());
+    for (name, _) in patches {
+        if !packages.iter().any(|package| package.name == name) {
+            bail!("its [patch] of {name} would be lost: {name} is no package of it");
+        }
+    }
+    Ok(())
 }
 
 /// Of what our workspace asks for.
@@ -162,6 +182,26 @@ pub(super) fn newest(mut sources: Vec<CrateSource>) -> Vec<CrateSource> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_patch_that_would_be_lost_is_refused() {
+        let own = Package {
+            name: "libp2p-identity".to_owned(),
+            version: String::new(),
+            dir: PathBuf::new(),
+        };
+        let packages = [own];
+        let own = "[patch.crates-io]\nlibp2p-identity = { path = \"identity\" }\n";
+        assert!(refuse_other_patches(own, &packages).is_ok());
+        assert!(refuse_other_patches("[workspace]\n", &packages).is_ok());
+        let other = format!("{own}yamux = {{ git = \"https://example.org\" }}\n");
+        let refusal = refuse_other_patches(&other, &packages).expect_err("it is another");
+        assert!(
+            refusal
+                .to_string()
+                .starts_with("its [patch] of yamux would be lost")
+        );
+    }
 
     #[test]
     fn what_only_wasm_needs_goes_unless_a_feature_names_it() {
