@@ -107,7 +107,8 @@ const EXAMPLES: &str = "Examples:
   sweep --resume results/2026-11-20T10-00-00Z                  go on after an interruption
 
 Ctrl-C finishes the slice and keeps everything; a second one stops at once.
-Exit codes: 0 every cell was measured; 1 some were not; 2 wrong arguments; 130 interrupted.";
+Exit codes: 0 every cell was measured; 1 some were not, or a subject cannot be built; 2 wrong arguments;
+130 interrupted.";
 
 /// What a sweep is asked to do.
 pub(crate) enum Asked {

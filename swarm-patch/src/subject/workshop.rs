@@ -434,7 +434,9 @@ impl Build<'_> {
         }
         let output = command.output().context("cannot run cargo")?;
         if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
+            // The place of an error is one of the subject's, not of this machine's.
+            let here = format!("{}/", self.workshop.build_dir().display());
+            let said = String::from_utf8_lossy(&output.stderr).replace(&here, "");
             bail!("it does not build: {}", compiler::first_error(&said));
         }
         Ok(())
