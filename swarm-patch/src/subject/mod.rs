@@ -4,6 +4,7 @@
 //! and copies it, [`crates`] finds and grafts its crates, [`workshop`] builds our benchmark with them and
 //! keeps the program, and [`record`] is what files say of it. The user's checkout is only read.
 
+mod build;
 pub mod checkout;
 mod compiler;
 pub mod crates;
