@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use swarm_patch::subject::workshop::{Built, EDITS, LOCK, Profile, Workshop};
 
 use crate::{
@@ -103,12 +103,12 @@ fn find_again(subject: &SubjectConfig) -> Result<Option<Built>> {
         }
         bail!("its program is another one now");
     }
-    let built = prepare(subject, &workshop)?;
-    match built {
+    if workshop.id(&subject.resolve()?)? != record.id {
+        bail!("its program is gone, and what it was built from has changed");
+    }
+    match prepare(subject, &workshop)? {
         Some(built) if built.record == *record => Ok(Some(built)),
-        _ => Err(anyhow!(
-            "its program is gone, and another one comes of building it again"
-        )),
+        _ => bail!("its program is gone, and another one comes of building it again"),
     }
 }
 
