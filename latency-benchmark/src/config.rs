@@ -6,6 +6,7 @@ use clap::ValueEnum;
 use lab::{Backend, Jitter, Loss, Rtt};
 use poll_probe::Budgets;
 use serde::{Deserialize, Serialize};
+use swarm_patch::subject::record::{BuildRecord, SourceRecord};
 
 use crate::{grid::Cell, payload::Payload};
 
@@ -13,8 +14,11 @@ use crate::{grid::Cell, payload::Payload};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct RunConfig {
     pub(crate) cell: Cell,
-    /// From 1.
+    /// From 1; where subjects are compared, the number of the block.
     pub(crate) run: u32,
+    /// Index into the subjects of the sweep. Absent where there is only this program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) subject: Option<usize>,
     pub(crate) seed: u64,
     pub(crate) node: NodeConfig,
     pub(crate) load: Load,
@@ -120,6 +124,22 @@ pub(crate) struct VariantConfig {
     pub(crate) role: Role,
     #[serde(with = "as_text")]
     pub(crate) budgets: Budgets,
+}
+
+/// What a program is built against. Its launches are compared with those of the others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SubjectConfig {
+    /// A short name, with a mark for the twin of the baseline.
+    pub(crate) label: String,
+    pub(crate) role: Role,
+    /// As it was asked for.
+    pub(crate) spec: String,
+    /// The same for yamux; null for the one that libp2p asks for.
+    pub(crate) yamux_spec: Option<String>,
+    pub(crate) libp2p: SourceRecord,
+    pub(crate) yamux: Option<SourceRecord>,
+    /// Null if it is the program that sweeps.
+    pub(crate) build: Option<BuildRecord>,
 }
 
 /// When what is measured, and when it is enough.

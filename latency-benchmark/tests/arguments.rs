@@ -53,6 +53,20 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
         ),
         (&["--name", "a/b"], "--name \"a/b\""),
         (&["--quick", "--peers", "1"], "cannot be used with"),
+        (
+            &["--subject", "relesed"],
+            "accepted: released, released@0.56, PATH or PATH@REV",
+        ),
+        (&["--subject", "released@0.1"], "accepted: 0.57, 0.56, 0.55"),
+        (
+            &["--subject", "/@main"],
+            "/: it is not the top folder of a git repository",
+        ),
+        (
+            &["--subject", "released", "--subject", "released"],
+            "--subject: released is there twice",
+        ),
+        (&["--yamux", "/nowhere@main"], "there is no such folder"),
         (&["--nonsense"], "--nonsense"),
     ] {
         let mut command = bench.command(&["sweep"]);
@@ -156,6 +170,53 @@ fn the_list_has_every_cell_and_variant() {
         list(&["--rtt", "0.5", "--peers", "3", "--payload", "1KiB"])
             .contains("pl001024_rtt000.5_n03")
     );
+}
+
+#[test]
+fn subjects_are_listed_and_launched_in_blocks() {
+    let bench = Bench::new();
+    let folder = bench.dir.path().join("my libp2p");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("file"), "text").unwrap();
+    let run = |arguments: &[&str]| {
+        let output = bench
+            .command(&["sweep", "--subject", "released", "--subject"])
+            .arg(&folder)
+            .args(["--peers", "1,2", "--rtt", "0", "--payload", "1KiB"])
+            .args(arguments)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let list = run(&["--list"]);
+    assert!(
+        list.contains("1 variants") && list.contains("3 subjects, the first is the baseline:\n"),
+        "{list}"
+    );
+    assert!(
+        list.contains("  released (A/A): ") && list.contains("  my libp2p: folder "),
+        "{list}"
+    );
+    assert!(!run(&["--list", "--no-aa"]).contains("A/A"));
+
+    let order = run(&["--dry-run", "--repeat", "5", "--seed", "3"]);
+    let launches: Vec<&str> = order
+        .lines()
+        .filter(|line| line.contains("  block "))
+        .collect();
+    assert_eq!(launches.len(), 2 * 5 * 3, "{order}");
+    let mut orders = std::collections::BTreeSet::new();
+    for (at, block) in launches.chunks(3).enumerate() {
+        let of = |name: &str| {
+            let wanted = format!("  block {}, {name}  ", at % 5 + 1);
+            block.iter().position(|line| line.contains(&wanted))
+        };
+        let places = ["released", "released (A/A)", "my libp2p"].map(of);
+        assert!(places.iter().all(Option::is_some), "{block:?}");
+        orders.insert(places);
+    }
+    assert!(orders.len() > 1, "{order}");
 }
 
 #[test]

@@ -175,6 +175,7 @@ fn a_run_is_complete_documented_and_agrees_with_itself() {
     histograms_hold_what_the_tables_count(run, &sites, &slices);
     every_column_is_documented(run);
     let manifest = json(&bench.run_dir().join("manifest.json"));
+    assert!(manifest["config"].get("subjects").is_none() && row["config"].get("subject").is_none());
     assert_eq!(
         manifest["tool"]["upstream"][0]["sha256"]
             .as_str()

@@ -103,10 +103,19 @@ fn text<'a>(manifest: &'a DocumentMut, path: &[&str]) -> Option<&'a str> {
     item.as_str()
 }
 
-/// Grafts crates where they lie, and has them depend on the `poll-probe` at `probe`. Nothing is
-/// written unless all of them are as expected. Returns the files.
-pub fn apply(sources: &[CrateSource], probe: &Path) -> Result<Vec<PathBuf>> {
-    let mut writes: Vec<(PathBuf, String)> = Vec::new();
+/// A file, and its text without and with what is inserted.
+pub struct Edit {
+    /// The file.
+    pub path: PathBuf,
+    /// Its text as it is.
+    pub before: String,
+    /// Its text to be.
+    pub after: String,
+}
+
+/// What has crates grafted, and depend on the `poll-probe` at `probe`.
+pub fn edits(sources: &[CrateSource], probe: &Path) -> Result<Vec<Edit>> {
+    let mut edits = Vec::new();
     for source in sources {
         if source.dir.join(".cargo-ok").exists() {
             bail!(
@@ -114,28 +123,55 @@ pub fn apply(sources: &[CrateSource], probe: &Path) -> Result<Vec<PathBuf>> {
                 source.dir.display()
             );
         }
-        let manifest_path = source.dir.join("Cargo.toml");
-        let mut manifest = read_manifest(&manifest_path)?;
-        if manifest
-            .get("dependencies")
-            .and_then(|table| table.get("poll-probe"))
-            .is_some()
-        {
-            bail!(
-                "{}: applied already, it depends on poll-probe",
-                manifest_path.display()
-            );
-        }
-        manifest["dependencies"]["poll-probe"] = path_dependency(probe);
+        let dependency = dependency(source, probe)?;
         for file in graft(source)? {
-            writes.push((source.dir.join(&file.file), file.grafted()));
+            edits.push(Edit {
+                path: source.dir.join(&file.file),
+                after: file.grafted(),
+                before: file.original,
+            });
         }
-        writes.push((manifest_path, manifest.to_string()));
+        edits.push(dependency);
     }
-    for (path, text) in &writes {
-        fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(edits)
+}
+
+fn dependency(source: &CrateSource, probe: &Path) -> Result<Edit> {
+    let path = source.dir.join("Cargo.toml");
+    let before = source.read("Cargo.toml")?;
+    let mut manifest = read_manifest(&path)?;
+    let known = manifest
+        .get("dependencies")
+        .and_then(|table| table.get("poll-probe"));
+    if known.is_some() {
+        bail!(
+            "{}: applied already, it depends on poll-probe",
+            path.display()
+        );
     }
-    Ok(writes.into_iter().map(|(path, _)| path).collect())
+    manifest["dependencies"]["poll-probe"] = path_dependency(probe);
+    let after = manifest.to_string();
+    Ok(Edit {
+        path,
+        before,
+        after,
+    })
+}
+
+/// Grafts crates where they lie, and has them depend on the `poll-probe` at `probe`. Nothing is
+/// written unless all of them are as expected. Returns the files.
+pub fn apply(sources: &[CrateSource], probe: &Path) -> Result<Vec<PathBuf>> {
+    let edits = edits(sources, probe)?;
+    write(&edits)?;
+    Ok(edits.into_iter().map(|edit| edit.path).collect())
+}
+
+/// Writes what the edits say.
+pub fn write(edits: &[Edit]) -> Result<()> {
+    for Edit { path, after, .. } in edits {
+        fs::write(path, after).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
 }
 
 fn path_dependency(path: &Path) -> Item {

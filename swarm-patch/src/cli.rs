@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Error, Result, anyhow};
+use anyhow::{Context, Error, Result, anyhow};
 use clap::{CommandFactory, Parser, Subcommand, error::ErrorKind};
 use poll_probe::{BUDGET_FORMS, Budgets};
 use swarm_patch::{
@@ -18,6 +18,11 @@ use swarm_patch::{
     package::upstream_manifest,
     pristine,
     sites::PACKAGES,
+    subject::{
+        Subject, crates,
+        spec::{CheckoutSpec, SUBJECT_FORMS, Spec},
+        workshop::{Profile, Workshop},
+    },
 };
 
 /// Shows and applies what is grafted onto libp2p-swarm and yamux: a poll probe and work budgets.
@@ -31,6 +36,7 @@ struct Args {
 const EXAMPLES: &str = "Examples:
   swarm-patch sites                          every inserted line, its site and its child
   swarm-patch sites --source ../rust-libp2p  the same for a checkout
+  swarm-patch sites --subject ../rust-libp2p@my-fix  the same for a revision of it
   swarm-patch diff                           the whole graft as a unified diff
   swarm-patch diff --budget connection=8     the budget alone, for `git apply` in upstream's repository
   swarm-patch apply ../copy-of-rust-libp2p   insert the lines there
@@ -44,6 +50,11 @@ enum Verb {
         /// A crate, a checkout or a folder of crates, instead of the pristine sources of this build
         #[arg(long, value_name = "DIR")]
         source: Option<PathBuf>,
+        #[arg(long, value_name = "SPEC", conflicts_with = "source", help = format!("As `sweep --subject`: {SUBJECT_FORMS}"))]
+        subject: Option<Spec>,
+        /// As `sweep --yamux`: PATH or PATH@REV
+        #[arg(long, value_name = "SPEC", conflicts_with = "source")]
+        yamux: Option<CheckoutSpec>,
         /// Only the lines that mark children
         #[arg(long)]
         children: bool,
@@ -67,6 +78,17 @@ enum Verb {
     Apply {
         /// A crate, a checkout or a folder of crates
         dir: PathBuf,
+    },
+    /// Build the benchmark against a subject, or find that it is built, and print where it is
+    Build {
+        #[arg(long, value_name = "SPEC", default_value = "released", help = format!("As `sweep --subject`: {SUBJECT_FORMS}"))]
+        subject: Spec,
+        /// As `sweep --yamux`: PATH or PATH@REV
+        #[arg(long, value_name = "SPEC")]
+        yamux: Option<CheckoutSpec>,
+        /// As tests are built, which is faster
+        #[arg(long)]
+        debug: bool,
     },
 }
 
@@ -95,7 +117,18 @@ pub(crate) fn run() -> Result<(), Failure> {
         Err(error) => return help_or_one_line(&error),
     };
     let text = match args.verb {
-        Verb::Sites { source, children } => sites_table(&sources(source.as_deref())?, children)?,
+        Verb::Sites {
+            source,
+            subject: None,
+            yamux: None,
+            children,
+        } => sites_table(&sources(source.as_deref())?, children)?,
+        Verb::Sites {
+            subject,
+            yamux,
+            children,
+            ..
+        } => sites_of_subject(&subject.unwrap_or(Spec::Released), yamux.as_ref(), children)?,
         Verb::Diff {
             budget,
             package,
@@ -109,6 +142,11 @@ pub(crate) fn run() -> Result<(), Failure> {
                 None => whole_diff(&sources, package.as_deref(), &base)?,
             }
         }
+        Verb::Build {
+            subject,
+            yamux,
+            debug,
+        } => build(&subject, yamux.as_ref(), debug)?,
         Verb::Apply { dir } => {
             let probe = Path::new(env!("CARGO_MANIFEST_DIR")).join("poll-probe");
             let written = checkout::apply(&checkout_sources("", &dir)?, &probe)?;
@@ -176,6 +214,33 @@ fn checkout_sources(argument: &str, dir: &Path) -> Result<Vec<CrateSource>, Fail
             dir.display()
         )))
     }
+}
+
+/// In a copy, which goes when the table is made.
+fn sites_of_subject(
+    subject: &Spec,
+    yamux: Option<&CheckoutSpec>,
+    only_children: bool,
+) -> Result<String, Failure> {
+    let subject = Subject::resolve(subject, yamux).map_err(bad_input)?;
+    let copy = tempfile::tempdir().context("cannot make a temporary folder")?;
+    let sources = crates::sources(&subject, copy.path())?;
+    Ok(sites_table(&sources, only_children)?)
+}
+
+fn build(subject: &Spec, yamux: Option<&CheckoutSpec>, debug: bool) -> Result<String, Failure> {
+    let subject = Subject::resolve(subject, yamux).map_err(bad_input)?;
+    let workshop = Workshop::open(if debug {
+        Profile::Debug
+    } else {
+        Profile::Release
+    })?;
+    let id = workshop.id(&subject)?;
+    let built = match workshop.find(&id) {
+        Some(built) => built,
+        None => workshop.build(&subject, &id)?,
+    };
+    Ok(format!("{}\n", built.program().display()))
 }
 
 fn sites_table(sources: &[CrateSource], only_children: bool) -> Result<String> {

@@ -52,7 +52,7 @@ pub fn below(prefix: &str, files: &[GraftedFile]) -> String {
 }
 
 /// The change to one file.
-fn one(path: &str, before: &str, after: &str) -> String {
+pub fn one(path: &str, before: &str, after: &str) -> String {
     TextDiff::from_lines(before, after)
         .unified_diff()
         .context_radius(3)

@@ -24,7 +24,9 @@ mod ways_out;
 
 #[cfg(feature = "cli")]
 pub mod budget_patch;
-#[cfg(feature = "cli")]
+#[cfg(feature = "subjects")]
 pub mod checkout;
 #[cfg(feature = "diff")]
 pub mod diff;
+#[cfg(feature = "subjects")]
+pub mod subject;

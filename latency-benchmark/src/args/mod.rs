@@ -3,3 +3,4 @@
 pub(crate) mod budgets;
 pub(crate) mod network;
 pub(crate) mod node;
+pub(crate) mod subjects;

@@ -1,5 +1,6 @@
 //! How well the slow ratios are known already. It decides when to stop and is shown as progress; the
-//! report has its own, better intervals.
+//! report has its own, better intervals. Inside a run, what is repeated is a slice; where subjects are
+//! compared, a launch.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -14,7 +15,7 @@ const FEWEST_BLOCKS: usize = 4;
 const FEWEST_REQUESTS: u64 = 30;
 
 /// What was seen of `Connection::poll`, by variant.
-pub(super) struct Estimates {
+pub(crate) struct Estimates {
     variants: Vec<Seen>,
 }
 
@@ -35,14 +36,14 @@ struct Estimate {
 }
 
 impl Estimates {
-    pub(super) fn new(variants: usize) -> Estimates {
+    pub(crate) fn new(variants: usize) -> Estimates {
         Estimates {
             variants: vec![Seen::default(); variants],
         }
     }
 
     /// A slice without polls has no ratio.
-    pub(super) fn add(&mut self, variant: usize, slow: u64, polls: u64, requests: u64) {
+    pub(crate) fn add(&mut self, variant: usize, slow: u64, polls: u64, requests: u64) {
         let seen = &mut self.variants[variant];
         seen.slow += slow;
         seen.polls += polls;
@@ -53,7 +54,7 @@ impl Estimates {
     }
 
     /// Whether every variant is known well enough; `answers` says whether requests are part of that.
-    pub(super) fn are_within(&self, precision: Precision, answers: bool) -> bool {
+    pub(crate) fn are_within(&self, precision: Precision, answers: bool) -> bool {
         self.variants.iter().all(|seen| {
             let blocks = seen.percent.len();
             let is_time_to_look = blocks >= FEWEST_BLOCKS && blocks.is_power_of_two();

@@ -1,7 +1,7 @@
 //! Takes turns with the variants inside one process, in blocks of random order, and cuts a slice
 //! out of each turn.
 
-mod estimate;
+pub(crate) mod estimate;
 mod sample;
 
 use std::{

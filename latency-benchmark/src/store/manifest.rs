@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::{EDITS, MANIFEST, SCHEMA, run_writer::write_whole, unix_s};
 use crate::{
-    config::{LabConfig, NodeConfig, Pace, Precision, RuntimeConfig, VariantConfig},
+    config::{LabConfig, NodeConfig, Pace, Precision, RuntimeConfig, SubjectConfig, VariantConfig},
     failure::{Failure, bad_input},
     grid::Axes,
 };
@@ -18,6 +18,9 @@ use crate::{
 pub(crate) struct SweepConfig {
     pub(crate) axes: Axes,
     pub(crate) variants: Vec<VariantConfig>,
+    /// Absent where there is only this program.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) subjects: Vec<SubjectConfig>,
     pub(crate) node: NodeConfig,
     pub(crate) pace: Pace,
     pub(crate) runtime: RuntimeConfig,

@@ -4,12 +4,15 @@ pub(crate) mod manifest;
 pub(crate) mod rows;
 pub(crate) mod run_dir;
 pub(crate) mod run_writer;
+pub(crate) mod slow_polls;
 
 /// Counts changes that old readers would misread.
 pub(crate) const SCHEMA: u32 = 1;
 
 pub(crate) const MANIFEST: &str = "manifest.json";
 pub(crate) const EDITS: &str = "edits.diff";
+/// Holds a folder for each subject that was built.
+pub(crate) const SUBJECTS: &str = "subjects";
 pub(crate) const CELLS: &str = "cells";
 pub(crate) const RUN: &str = "run.json";
 pub(crate) const SLICES: &str = "slices.csv";

@@ -1,7 +1,7 @@
-//! The folders of runs: `cells/CELL/run-1`. A run is written into `run-1.partial`, which becomes
-//! `run-1` when all of it is there. Nothing is ever overwritten: what a killed sweep left behind
-//! stays, as `run-1.killed-1`, and so
-//! does a run that failed and is done again, as `run-1.failed-1`.
+//! The folders of runs: `cells/CELL/run-1`, or `cells/CELL/s0-run-1` where subjects are compared. A run
+//! is written into `run-1.partial`, which becomes `run-1` when all of it is there. Nothing is ever
+//! overwritten: what a killed sweep left behind stays, as `run-1.killed-1`, and so does a run that failed
+//! and is done again, as `run-1.failed-1`.
 
 use std::{
     fs,
@@ -16,23 +16,26 @@ use super::{CELLS, RUN, rows::RunRow};
 #[derive(Clone, Debug)]
 pub(crate) struct RunDir {
     folder: PathBuf,
-    run: u32,
+    name: String,
 }
 
 impl RunDir {
-    pub(crate) fn new(out: &Path, cell: &str, run: u32) -> RunDir {
+    pub(crate) fn new(out: &Path, cell: &str, run: u32, subject: Option<usize>) -> RunDir {
         RunDir {
             folder: out.join(CELLS).join(cell),
-            run,
+            name: match subject {
+                Some(subject) => format!("s{subject}-run-{run}"),
+                None => format!("run-{run}"),
+            },
         }
     }
 
     pub(crate) fn done(&self) -> PathBuf {
-        self.folder.join(format!("run-{}", self.run))
+        self.folder.join(&self.name)
     }
 
     pub(crate) fn partial(&self) -> PathBuf {
-        self.folder.join(format!("run-{}.partial", self.run))
+        self.folder.join(format!("{}.partial", self.name))
     }
 
     /// How it ended, if it has.
@@ -56,7 +59,7 @@ impl RunDir {
             return Ok(());
         }
         let mut names =
-            (1..).map(|number| self.folder.join(format!("run-{}.{why}-{number}", self.run)));
+            (1..).map(|number| self.folder.join(format!("{}.{why}-{number}", self.name)));
         let free = names.find(|path| !path.exists()).unwrap_or_default();
         fs::rename(dir, &free).with_context(|| format!("cannot rename {}", dir.display()))
     }

@@ -12,6 +12,7 @@ use crate::{
         budgets::{or, refuse_twice, variants},
         network::NetworkArgs,
         node::NodeArgs,
+        subjects::SubjectArgs,
     },
     config::{Plan, Precision, RuntimeConfig},
     failure::{Failure, bad_input},
@@ -43,6 +44,8 @@ pub(crate) struct SweepArgs {
     payload: Vec<Payload>,
     #[arg(long, value_name = "BUDGET", help = format!("Budgets to compare, repeatable, the first is the baseline: {BUDGET_FORMS} [default: none, connection=8, connection=128, muxer=2, muxer=1/deferred]"))]
     budget: Vec<Budgets>,
+    #[command(flatten)]
+    subjects: SubjectArgs,
     /// No twin of the baseline, which shows what chance does to a comparison
     #[arg(long)]
     no_aa: bool,
@@ -59,14 +62,15 @@ pub(crate) struct SweepArgs {
     global_queue_interval: Option<u32>,
     #[command(flatten)]
     network: NetworkArgs,
-    /// Runs of each cell, in processes of their own
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    repeat: u32,
+    /// Runs of each cell, in processes of their own [default: 1]; with --subject, blocks of launches of
+    /// each cell, at most [default: 8]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    repeat: Option<u32>,
     /// How long a slice is, in ms; at least five round trips in any case [default: 250]
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(10..=600_000))]
     slice: Option<u64>,
-    /// A cell is not measured for longer
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400), help = "A cell is not measured for longer [default: 24]")]
+    /// A run of a cell is not measured for longer [default: 24; with --subject: 4]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     max_cell_seconds: Option<u64>,
     /// A cell is measured no further when every slow ratio is known within the larger of the two
     #[arg(long, value_name = "POINTS,PERCENT", default_value = "1pp,10%")]
@@ -99,10 +103,12 @@ const EXAMPLES: &str = "Examples:
   sweep --quick                                                a dozen cells, for a first look
   sweep --peers 5 --rtt 0,50 --payload 64KiB,256KiB --repeat 3
   sweep --budget none --budget connection=8 --budget muxer=1/deferred
+  sweep --subject ../rust-libp2p@master --subject ../rust-libp2p@my-fix --peers 5 --rtt 0,50
   sweep --resume results/2026-11-20T10-00-00Z                  go on after an interruption
 
 Ctrl-C finishes the slice and keeps everything; a second one stops at once.
-Exit codes: 0 every cell was measured; 1 some were not; 2 wrong arguments; 130 interrupted.";
+Exit codes: 0 every cell was measured; 1 some were not, or a subject cannot be built; 2 wrong arguments;
+130 interrupted.";
 
 /// What a sweep is asked to do.
 pub(crate) enum Asked {
@@ -164,7 +170,10 @@ impl SweepArgs {
                 "--jitter {jitter}: it is more than half of the round trip of {rtt} ms"
             )));
         }
-        let defaults = if self.quick {
+        let has_subjects = !self.subjects.is_empty();
+        let defaults = if has_subjects {
+            SUBJECT_BUDGETS
+        } else if self.quick {
             QUICK_BUDGETS
         } else {
             DEFAULT_BUDGETS
@@ -175,7 +184,13 @@ impl SweepArgs {
             .collect();
         Ok(SweepConfig {
             axes,
-            variants: variants(&self.budget, &defaults, !self.no_aa)?,
+            // One budget is compared with none but itself in another program.
+            variants: variants(
+                &self.budget,
+                &defaults,
+                !self.no_aa && (!has_subjects || self.budget.len() > 1),
+            )?,
+            subjects: self.subjects.subjects(!self.no_aa)?,
             node: self.node.node(),
             pace,
             runtime: RuntimeConfig {
@@ -184,10 +199,14 @@ impl SweepArgs {
                 global_queue_interval: self.global_queue_interval,
             },
             lab: network,
-            repeat: self.repeat,
+            repeat: self.repeat.unwrap_or(if has_subjects { BLOCKS } else { 1 }),
             slice_ms: self.slice,
             max_cell_ms: self.max_cell_seconds.map_or(
-                if self.quick { QUICK_CELL_MS } else { CELL_MS },
+                match (has_subjects, self.quick) {
+                    (true, _) => LAUNCH_MS,
+                    (false, true) => QUICK_CELL_MS,
+                    (false, false) => CELL_MS,
+                },
                 |seconds| seconds * 1000,
             ),
             precision: self.precision,
@@ -249,8 +268,13 @@ const DEFAULT_BUDGETS: &[&str] = &[
     "muxer=1/deferred",
 ];
 const QUICK_BUDGETS: &[&str] = &["none", "connection=8", "muxer=1/deferred"];
+/// A subject may bring its own.
+const SUBJECT_BUDGETS: &[&str] = &["none"];
 const CELL_MS: u64 = 24_000;
 const QUICK_CELL_MS: u64 = 5_000;
+/// Launches differ more than the slices of one do, so many short ones tell more than a long one.
+const LAUNCH_MS: u64 = 4_000;
+const BLOCKS: u32 = 8;
 
 impl SweepConfig {
     /// The plan for a cell of that round trip.

@@ -3,6 +3,7 @@
 use std::{
     io::{BufRead, BufReader, Read, Write},
     os::unix::process::CommandExt,
+    path::Path,
     process::{Child, Command, Stdio},
     sync::mpsc::{Receiver, RecvTimeoutError, channel},
     thread::{self, JoinHandle},
@@ -26,8 +27,8 @@ pub(super) struct CellProcess {
 }
 
 impl CellProcess {
-    pub(super) fn start(task: &CellTask) -> Result<CellProcess> {
-        let mut child = Command::new("/proc/self/exe")
+    pub(super) fn start(program: &Path, task: &CellTask) -> Result<CellProcess> {
+        let mut child = Command::new(program)
             .arg("cell")
             // A key press is for the sweep alone.
             .process_group(0)
@@ -35,7 +36,7 @@ impl CellProcess {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .context("cannot start a process")?;
+            .with_context(|| format!("cannot start {}", program.display()))?;
         let mut line = serde_json::to_vec(task)?;
         line.push(b'\n');
         let input = child

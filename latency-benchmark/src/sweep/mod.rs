@@ -2,8 +2,10 @@
 
 pub(crate) mod args;
 mod cell_process;
+mod known;
 mod progress;
 mod schedule;
+mod subjects;
 
 use std::{fs, path::Path, process::ExitCode, time::Duration};
 
@@ -12,8 +14,10 @@ use anyhow::{Context, Result, anyhow};
 use self::{
     args::{Asked, SweepArgs},
     cell_process::CellProcess,
+    known::Known,
     progress::Progress,
-    schedule::{Launch, schedule},
+    schedule::schedule,
+    subjects::Programs,
 };
 use crate::{
     cell::CellTask,
@@ -39,14 +43,36 @@ pub(crate) fn run(args: SweepArgs) -> Result<ExitCode, Failure> {
     match args.asked()? {
         Asked::List(config) => list(&config),
         Asked::DryRun(config) => dry_run(&config),
-        Asked::Measure(config, dir) => {
+        Asked::Measure(mut config, dir) => {
+            refuse_what_is_there(&dir)?;
+            let programs = Programs::prepare(&mut config)?;
             create(&dir)?;
+            subjects::document(&config, &dir)?;
             let manifest = Manifest::new(config);
             manifest.write(&dir)?;
-            measure(&manifest, &dir)
+            measure(&manifest, &programs, &dir)
         }
-        Asked::Resume(dir) => measure(&Manifest::resume(&dir)?, &dir),
+        Asked::Resume(dir) => {
+            let manifest = Manifest::resume(&dir)?;
+            let programs = Programs::find(&manifest.config)?;
+            measure(&manifest, &programs, &dir)
+        }
     }
+}
+
+fn refuse_what_is_there(dir: &Path) -> Result<(), Failure> {
+    if dir.exists() {
+        return Err(is_there_already(dir));
+    }
+    Ok(())
+}
+
+fn is_there_already(dir: &Path) -> Failure {
+    bad_input(anyhow!(
+        "--name: {} is there already, and results are never overwritten (to go on with it: --resume {})",
+        dir.display(),
+        dir.display()
+    ))
 }
 
 /// A new folder.
@@ -57,11 +83,9 @@ fn create(dir: &Path) -> Result<(), Failure> {
             .map_err(bad_input)?;
     }
     match fs::create_dir(dir) {
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(bad_input(anyhow!(
-            "--name: {} is there already, and results are never overwritten (to go on with it: --resume {})",
-            dir.display(),
-            dir.display()
-        ))),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            Err(is_there_already(dir))
+        }
         other => other
             .with_context(|| format!("--out: cannot create {}", dir.display()))
             .map_err(bad_input),
@@ -81,7 +105,30 @@ fn list(config: &SweepConfig) -> Result<ExitCode, Failure> {
     for variant in &config.variants {
         println!("  {}", variant.label);
     }
+    list_subjects(config);
     Ok(ExitCode::from(MEASURED))
+}
+
+fn list_subjects(config: &SweepConfig) {
+    if config.subjects.is_empty() {
+        return;
+    }
+    println!(
+        "{} subjects, the first is the baseline:",
+        config.subjects.len()
+    );
+    for subject in &config.subjects {
+        let yamux = subject
+            .yamux
+            .as_ref()
+            .map(|yamux| format!(", yamux: {yamux}"));
+        println!(
+            "  {}: {}{}",
+            subject.label,
+            subject.libp2p,
+            yamux.unwrap_or_default()
+        );
+    }
 }
 
 fn dry_run(config: &SweepConfig) -> Result<ExitCode, Failure> {
@@ -91,10 +138,10 @@ fn dry_run(config: &SweepConfig) -> Result<ExitCode, Failure> {
         let takes = launch.longest(config);
         longest += takes;
         println!(
-            "{:4}  {}  run {}  at most {:.0} s, slices of {} ms",
+            "{:4}  {}  {}  at most {:.0} s, slices of {} ms",
             number + 1,
             launch.cell.id(),
-            launch.run,
+            launch.name(config),
             takes.as_secs_f64(),
             config.plan(launch.cell.rtt_ms).slice_ms
         );
@@ -106,10 +153,11 @@ fn dry_run(config: &SweepConfig) -> Result<ExitCode, Failure> {
         longest.as_secs_f64() / 60.0,
         config.seed
     );
+    list_subjects(config);
     Ok(ExitCode::from(MEASURED))
 }
 
-fn measure(manifest: &Manifest, dir: &Path) -> Result<ExitCode, Failure> {
+fn measure(manifest: &Manifest, programs: &Programs, dir: &Path) -> Result<ExitCode, Failure> {
     let signals = Signals::block()?;
     let config = &manifest.config;
     // Off central's core, which is to be central's alone.
@@ -120,24 +168,26 @@ fn measure(manifest: &Manifest, dir: &Path) -> Result<ExitCode, Failure> {
     let mut progress = Progress::new(launches.len());
     warn_of_company(&progress);
     let mut counts = Counts::default();
+    let mut known = Known::nothing(config);
     for launch in &launches {
         if interrupts.seen() > 0 {
             counts.interrupted = true;
             break;
         }
-        let run_dir = RunDir::new(dir, &launch.cell.id(), launch.run);
-        if matches!(
-            run_dir.row(),
-            Some(RunRow {
-                end: End::Ok { .. },
-                ..
-            })
-        ) {
+        if known.is_enough_without(launch) {
             progress.skip();
             continue;
         }
-        progress.begin(launch);
-        let Some(row) = launch_cell(config, launch, &run_dir, &interrupts, &mut progress) else {
+        let run_dir = RunDir::new(dir, &launch.cell.id(), launch.run, launch.subject);
+        if run_dir.row().is_some_and(|row| is_measured(&row)) {
+            known.add(launch, &run_dir.done())?;
+            progress.skip();
+            continue;
+        }
+        progress.begin(launch, config);
+        let program = programs.of(launch.subject);
+        let task = launch.config(config);
+        let Some(row) = launch_cell(program, task, &run_dir, &interrupts, &mut progress) else {
             counts.interrupted = true;
             break;
         };
@@ -151,11 +201,17 @@ fn measure(manifest: &Manifest, dir: &Path) -> Result<ExitCode, Failure> {
                 one_line(&format!("{error:#}"))
             ));
             counts.unkept += 1;
+        } else if is_measured(&row) && run_dir.done().exists() {
+            known.add(launch, &run_dir.done())?;
         }
     }
     drop(lock);
     progress.finish(&counts.summary(), dir);
     Ok(ExitCode::from(counts.exit_code()))
+}
+
+fn is_measured(row: &RunRow) -> bool {
+    matches!(row.end, End::Ok { .. })
 }
 
 #[derive(Default)]
@@ -224,20 +280,19 @@ fn keep(row: &RunRow, run_dir: &RunDir) -> Result<()> {
 
 /// None after a second interrupt.
 fn launch_cell(
-    config: &SweepConfig,
-    launch: &Launch,
+    program: &Path,
+    run_config: RunConfig,
     run_dir: &RunDir,
     interrupts: &Interrupts,
     progress: &mut Progress,
 ) -> Option<RunRow> {
-    let run_config = launch.config(config);
     let mut follow = || {
         let task = CellTask {
             config: run_config.clone(),
             // The processes of a cell need not share this one's working folder.
             dir: fs::canonicalize(run_dir.begin()?)?,
         };
-        CellProcess::start(&task)?.follow(interrupts, progress)
+        CellProcess::start(program, &task)?.follow(interrupts, progress)
     };
     follow().unwrap_or_else(|error| Some(died(run_config.clone(), &error)))
 }

@@ -52,8 +52,8 @@ impl Progress {
         self.show();
     }
 
-    pub(super) fn begin(&mut self, launch: &Launch) {
-        self.current = format!("{} run {}", launch.cell, launch.run);
+    pub(super) fn begin(&mut self, launch: &Launch, config: &SweepConfig) {
+        self.current = format!("{} {}", launch.cell, launch.name(config));
         self.last_block = None;
         self.show();
     }

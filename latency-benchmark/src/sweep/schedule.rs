@@ -1,4 +1,6 @@
-//! The order of a sweep: each repetition goes through all cells, in a random order of its own.
+//! The order of a sweep: each repetition goes through all cells, in a random order of its own. Where
+//! subjects are compared, each cell goes through its repetitions instead, which are blocks: a launch of
+//! every subject, in random order.
 
 use std::time::Duration;
 
@@ -16,19 +18,55 @@ pub(crate) struct Launch {
     pub(crate) cell: Cell,
     /// From 1.
     pub(crate) run: u32,
+    /// Index into the subjects, if there are some.
+    pub(crate) subject: Option<usize>,
     seed: u64,
 }
 
 /// The same for the same configuration, whenever it is asked for.
 pub(super) fn schedule(config: &SweepConfig) -> Vec<Launch> {
     let mut rng = StdRng::seed_from_u64(config.seed);
+    if config.subjects.is_empty() {
+        by_repetition(config, &mut rng)
+    } else {
+        by_cell(config, &mut rng)
+    }
+}
+
+fn by_repetition(config: &SweepConfig, rng: &mut StdRng) -> Vec<Launch> {
     let mut launches = Vec::new();
     for run in 1..=config.repeat {
         let mut cells = config.axes.cells();
-        cells.shuffle(&mut rng);
+        cells.shuffle(rng);
         for cell in cells {
             let seed = u64::from(rng.random::<u32>());
-            launches.push(Launch { cell, run, seed });
+            launches.push(Launch {
+                cell,
+                run,
+                subject: None,
+                seed,
+            });
+        }
+    }
+    launches
+}
+
+fn by_cell(config: &SweepConfig, rng: &mut StdRng) -> Vec<Launch> {
+    let mut launches = Vec::new();
+    let mut cells = config.axes.cells();
+    cells.shuffle(rng);
+    for cell in cells {
+        for run in 1..=config.repeat {
+            // All subjects of a block see the same orders of variants and the same keys.
+            let seed = u64::from(rng.random::<u32>());
+            let mut subjects: Vec<usize> = (0..config.subjects.len()).collect();
+            subjects.shuffle(rng);
+            launches.extend(subjects.into_iter().map(|subject| Launch {
+                cell,
+                run,
+                subject: Some(subject),
+                seed,
+            }));
         }
     }
     launches
@@ -39,6 +77,7 @@ impl Launch {
         RunConfig {
             cell: self.cell,
             run: self.run,
+            subject: self.subject,
             seed: self.seed,
             node: config.node,
             load: Load {
@@ -49,6 +88,14 @@ impl Launch {
             variants: config.variants.clone(),
             plan: config.plan(self.cell.rtt_ms),
             lab: config.lab.clone(),
+        }
+    }
+
+    /// Which run it is, in words.
+    pub(super) fn name(&self, config: &SweepConfig) -> String {
+        match self.subject {
+            Some(subject) => format!("block {}, {}", self.run, config.subjects[subject].label),
+            None => format!("run {}", self.run),
         }
     }
 

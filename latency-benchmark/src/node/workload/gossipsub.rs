@@ -91,13 +91,23 @@ async fn publish(
             event = swarm.select_next_some() => handle(event)?,
             _ = turns.tick() => {
                 message[..STAMP].copy_from_slice(&monotonic_ns()?.to_be_bytes());
-                match swarm.behaviour_mut().publish(gossipsub::TopicHash::from(topic.clone()), message.clone()) {
-                    // Nobody has subscribed yet, or the queues are full, which is the network's state.
-                    Ok(_) | Err(PublishError::NoPeersSubscribedToTopic | PublishError::AllQueuesFull(_)) => {}
-                    Err(error) => return Err(anyhow!("gossipsub: {error}")),
-                }
+                let topic = gossipsub::TopicHash::from(topic.clone());
+                let published = swarm.behaviour_mut().publish(topic, message.clone());
+                published.map(drop).or_else(forgive)?;
             }
         }
+    }
+}
+
+/// That nobody has subscribed yet, which every release calls otherwise, or that the queues are full, is the
+/// network's state.
+fn forgive(error: PublishError) -> Result<()> {
+    match error {
+        PublishError::Duplicate
+        | PublishError::SigningError(_)
+        | PublishError::MessageTooLarge
+        | PublishError::TransformFailed(_) => Err(anyhow!("gossipsub: {error}")),
+        _ => Ok(()),
     }
 }
 

@@ -184,6 +184,7 @@ impl Asking {
 #[derive(Clone, Default)]
 pub(crate) struct Echo;
 
+#[cfg_attr(feature = "async-trait", async_trait::async_trait)]
 impl Codec for Echo {
     type Protocol = &'static str;
     type Request = Bytes;

@@ -1,0 +1,115 @@
+//! What to build against.
+
+use anyhow::{Context, anyhow};
+use clap::Args;
+use swarm_patch::subject::{
+    Subject,
+    spec::{CheckoutSpec, SUBJECT_FORMS, Spec},
+};
+
+use super::budgets::refuse_twice;
+use crate::{
+    config::{Role, SubjectConfig},
+    failure::{Failure, bad_input},
+};
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct SubjectArgs {
+    #[arg(long, value_name = "SPEC", help = format!("A libp2p to compare, repeatable, the first is the baseline: {SUBJECT_FORMS} [default: only this program]"))]
+    pub(crate) subject: Vec<Spec>,
+    /// The libp2p of the first subject with another yamux, as one more subject; repeatable: PATH or
+    /// PATH@REV
+    #[arg(long, value_name = "SPEC")]
+    pub(crate) yamux: Vec<CheckoutSpec>,
+}
+
+impl SubjectArgs {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.subject.is_empty() && self.yamux.is_empty()
+    }
+
+    /// Looks up what they name, with a twin of the first if wanted.
+    pub(crate) fn subjects(&self, twin: bool) -> Result<Vec<SubjectConfig>, Failure> {
+        if self.is_empty() {
+            return Ok(Vec::new());
+        }
+        refuse_twice("--subject", &self.subject)?;
+        refuse_twice("--yamux", &self.yamux)?;
+        let base = self.subject.first().cloned().unwrap_or(Spec::Released);
+        let plain = self.subject.iter().map(|spec| (spec, None));
+        let with_yamux = self.yamux.iter().map(|yamux| (&base, Some(yamux)));
+        let mut subjects = plain
+            .chain(with_yamux)
+            .map(|(libp2p, yamux)| look_up(libp2p, yamux))
+            .collect::<Result<Vec<_>, _>>()?;
+        tell_apart(&mut subjects)?;
+        subjects[0].role = Role::Baseline;
+        if twin {
+            subjects.insert(1, twin_of(&subjects[0]));
+        }
+        Ok(subjects)
+    }
+}
+
+fn look_up(libp2p: &Spec, yamux: Option<&CheckoutSpec>) -> Result<SubjectConfig, Failure> {
+    let subject = Subject::resolve(libp2p, yamux).map_err(bad_input)?;
+    let label = match yamux {
+        Some(yamux) => format!("{} + {}", libp2p.label(), yamux.label()),
+        None => libp2p.label(),
+    };
+    Ok(SubjectConfig {
+        label,
+        role: Role::Candidate,
+        spec: libp2p.to_string(),
+        yamux_spec: yamux.map(ToString::to_string),
+        libp2p: subject.libp2p.record(),
+        yamux: subject.yamux.map(|yamux| yamux.record()),
+        build: None,
+    })
+}
+
+fn twin_of(baseline: &SubjectConfig) -> SubjectConfig {
+    SubjectConfig {
+        label: format!("{} (A/A)", baseline.label),
+        role: Role::Twin,
+        ..baseline.clone()
+    }
+}
+
+/// Where the short names are the same, the long ones are taken.
+fn tell_apart(subjects: &mut [SubjectConfig]) -> Result<(), Failure> {
+    let short: Vec<String> = subjects
+        .iter()
+        .map(|subject| subject.label.clone())
+        .collect();
+    for subject in subjects.iter_mut() {
+        if short
+            .iter()
+            .filter(|label| **label == subject.label)
+            .count()
+            > 1
+        {
+            subject.label = match &subject.yamux_spec {
+                Some(yamux) => format!("{} + {yamux}", subject.spec),
+                None => subject.spec.clone(),
+            };
+        }
+    }
+    Ok(())
+}
+
+impl SubjectConfig {
+    /// Whether it is the program that sweeps.
+    pub(crate) fn is_this_program(&self) -> bool {
+        self.spec == Spec::Released.to_string() && self.yamux_spec.is_none()
+    }
+
+    /// What it names now.
+    pub(crate) fn resolve(&self) -> anyhow::Result<Subject> {
+        let wrong = |error| anyhow!("--subject {}: {error}", self.spec);
+        let libp2p: Spec = self.spec.parse().map_err(wrong)?;
+        let yamux = self.yamux_spec.as_deref().map(str::parse::<CheckoutSpec>);
+        let yamux = yamux.transpose().context("--yamux")?;
+        Subject::resolve(&libp2p, yamux.as_ref())
+    }
+}

@@ -1,0 +1,123 @@
+//! Sweeps that compare subjects. What needs a whole libp2p besides the one of the lock file is tried by
+//! hand, as the README says.
+#![allow(clippy::unwrap_used)]
+
+mod bench;
+
+use std::fs;
+
+use bench::{Bench, can_run, json, text};
+
+const SMALL: [&str; 14] = [
+    "--peers",
+    "1",
+    "--rtt",
+    "0",
+    "--payload",
+    "4KiB",
+    "--max-cell-seconds",
+    "1",
+    "--slice",
+    "100",
+    "--seed",
+    "1",
+    "--subject",
+    "released",
+];
+
+#[test]
+fn every_block_has_a_launch_of_every_subject() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let output = bench
+        .sweep(&SMALL)
+        .args(["--repeat", "2"])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    bench.assert_nothing_left();
+    let names = ["s0-run-1", "s0-run-2", "s1-run-1", "s1-run-2"];
+    for (name, (subject, block)) in names.into_iter().zip([(0, 1), (0, 2), (1, 1), (1, 2)]) {
+        let [run] = &bench.runs(name)[..] else {
+            panic!("{name}: one cell")
+        };
+        let row = json(&run.join("run.json"));
+        assert_eq!(row["status"], "ok");
+        assert_eq!(row["config"]["subject"], subject);
+        assert_eq!(row["config"]["run"], block);
+    }
+    assert_eq!(bench.runs("run-1").len(), 0);
+    let manifest = json(&bench.run_dir().join("manifest.json"));
+    let subjects = manifest["config"]["subjects"].as_array().unwrap();
+    assert_eq!(subjects.len(), 2);
+    assert_eq!(subjects[0]["role"], "baseline");
+    assert_eq!(subjects[1]["role"], "twin");
+    assert_eq!(subjects[1]["libp2p"]["kind"], "released");
+    assert!(subjects[1]["build"].is_null(), "it is this program");
+    assert_eq!(manifest["config"]["variants"].as_array().unwrap().len(), 1);
+
+    // What is there is not measured again.
+    let [run] = &bench.runs("s1-run-2")[..] else {
+        panic!("one cell")
+    };
+    fs::remove_dir_all(run).unwrap();
+    let output = bench.resume().output().unwrap();
+    let said = text(&output.stderr);
+    assert!(
+        output.status.success() && said.contains("1 runs measured"),
+        "{said}"
+    );
+    assert!(said.contains("block 2, released (A/A)"), "{said}");
+    assert_eq!(bench.runs("s1-run-2").len(), 1);
+}
+
+#[test]
+fn launches_end_when_the_subjects_are_known() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let mut sweep = bench.sweep(&SMALL);
+    let output = sweep.args(["--precision", "100pp,100%"]).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(
+        (bench.runs("s0-run-4").len(), bench.runs("s0-run-5").len()),
+        (1, 0)
+    );
+    let output = bench.resume().output().unwrap();
+    let said = text(&output.stderr);
+    assert!(said.contains("0 runs measured"), "{said}");
+}
+
+#[test]
+fn a_subject_that_is_not_as_expected_fails_before_anything_is_written() {
+    let bench = Bench::new();
+    let folder = bench.dir.path().join("checkout");
+    let manifest = "[package]\nname = \"libp2p-swarm\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
+    fs::create_dir_all(folder.join("src")).unwrap();
+    for (name, says) in [
+        (
+            "Cargo.toml",
+            "looked for one function Connection::poll, found none",
+        ),
+        ("src/nothing", "no package libp2p-swarm"),
+    ] {
+        fs::write(folder.join("src/lib.rs"), "").unwrap();
+        fs::write(folder.join("src/connection.rs"), "").unwrap();
+        let _ = fs::remove_file(folder.join("Cargo.toml"));
+        fs::write(folder.join(name), manifest).unwrap();
+        let mut sweep = bench.sweep(&["--subject", "released", "--subject"]);
+        let output = sweep.arg(&folder).output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        let complaint = said
+            .lines()
+            .find(|line| line.starts_with("error: "))
+            .unwrap();
+        let is_it = complaint.starts_with("error: checkout: ") && complaint.contains(says);
+        assert!(is_it, "{complaint}");
+        assert!(!bench.out().exists());
+    }
+}

@@ -1,0 +1,102 @@
+//! Cargo and the compiler, and what of their words is worth a line.
+
+use std::{env, ffi::OsString, path::Path, process::Command};
+
+use anyhow::{Context, Result, anyhow, bail};
+
+/// The cargo that runs this, or the one on the path.
+pub(super) fn cargo_path() -> OsString {
+    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+/// Version, commit and host of the compiler that cargo uses in `dir`.
+pub(super) fn rustc(dir: &Path) -> Result<String> {
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc)
+        .arg("-vV")
+        .current_dir(dir)
+        .output()
+        .context("cannot run rustc")?;
+    if !output.status.success() {
+        bail!("rustc -vV: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// What else decides on how cargo builds.
+pub(super) fn flags() -> String {
+    let mut flags: Vec<(OsString, OsString)> = env::vars_os()
+        .filter(|(name, _)| {
+            let name = name.to_string_lossy();
+            name.ends_with("RUSTFLAGS") || name.starts_with("CARGO_PROFILE_")
+        })
+        .collect();
+    flags.sort();
+    format!("{flags:?}")
+}
+
+/// The first error in what cargo said, and where it is, in a line.
+pub(super) fn first_error(said: &str) -> String {
+    let lines: Vec<&str> = said.lines().map(str::trim).collect();
+    let is_error = |line: &&str| line.starts_with("error:") || line.starts_with("error[");
+    let Some(at) = lines.iter().position(is_error) else {
+        let last = lines.iter().rev().find(|line| !line.is_empty());
+        return last.map_or_else(
+            || "cargo said nothing".to_owned(),
+            |line| (*line).to_owned(),
+        );
+    };
+    let error = lines[at].trim_start_matches("error: ");
+    let place = lines[at + 1..]
+        .iter()
+        .take_while(|line| !is_error(line) && !line.starts_with("warning"))
+        .find_map(|line| line.strip_prefix("--> "));
+    if let Some(place) = place {
+        return format!("{error} ({place})");
+    }
+    // Cargo's own errors go on with their causes, a build script's with what it said.
+    let causes = lines[at + 1..].iter().filter(|line| {
+        !line.is_empty() && !line.starts_with("Caused by") && !line.starts_with("process didn't")
+    });
+    let text = lines[at + 1..]
+        .iter()
+        .find_map(|line| line.strip_prefix("error: "));
+    match text {
+        Some(text) => text.to_owned(),
+        None => causes
+            .take(4)
+            .fold(error.to_owned(), |text, cause| format!("{text} {cause}")),
+    }
+}
+
+/// What `cargo metadata` says, without the rest.
+pub(super) fn in_short(error: &cargo_metadata::Error) -> anyhow::Error {
+    match error {
+        cargo_metadata::Error::CargoMetadata { stderr } => anyhow!("{}", first_error(stderr)),
+        other => anyhow!("{other}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_of_the_compiler_comes_with_its_place() {
+        let said = "warning: unused\n --> src/a.rs:1:1\n\nerror[E0308]: mismatched types\n  --> swarm/src/lib.rs:4:9\n   |\nerror: could not compile `x` (lib) due to 1 previous error\n";
+        assert_eq!(
+            first_error(said),
+            "error[E0308]: mismatched types (swarm/src/lib.rs:4:9)"
+        );
+    }
+
+    #[test]
+    fn an_error_of_cargo_comes_with_its_causes() {
+        let said = "    Updating index\nerror: failed to select a version for `x`.\n    required by package `y`\n";
+        assert_eq!(
+            first_error(said),
+            "failed to select a version for `x`. required by package `y`"
+        );
+        assert_eq!(first_error(""), "cargo said nothing");
+    }
+}

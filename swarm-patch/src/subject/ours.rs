@@ -1,0 +1,238 @@
+//! The part of this workspace that the benchmark is built from, as a workspace of its own: it asks for
+//! the subject's libp2p, and its lock file is not ours.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, anyhow, bail};
+use sha2::{Digest, Sha256};
+use toml_edit::{Array, DocumentMut, value};
+
+use crate::checkout::Edit;
+
+/// What is copied, in the order of the hash. Tests and documents are not.
+const PARTS: [&str; 11] = [
+    "Cargo.lock",
+    "Cargo.toml",
+    "latency-benchmark/Cargo.toml",
+    "latency-benchmark/build.rs",
+    "latency-benchmark/lab/Cargo.toml",
+    "latency-benchmark/lab/src",
+    "latency-benchmark/src",
+    "swarm-patch/Cargo.toml",
+    "swarm-patch/poll-probe",
+    "swarm-patch/src",
+    "swarm-patch/upstream",
+];
+
+const MEMBERS: [&str; 4] = [
+    "latency-benchmark",
+    "latency-benchmark/lab",
+    "swarm-patch",
+    "swarm-patch/poll-probe",
+];
+
+/// Of libp2p, and of libp2p-stream, whose versions count apart.
+#[derive(Clone, Debug)]
+pub(super) struct Versions {
+    pub(super) libp2p: String,
+    pub(super) stream: String,
+}
+
+/// This workspace, where it was when this was built.
+pub(super) fn root() -> Result<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+    let root = root.filter(|root| root.join("Cargo.lock").is_file());
+    root.map(Path::to_owned).ok_or_else(|| {
+        anyhow!(
+            "the workspace that this program was built in is not at {} any more",
+            env!("CARGO_MANIFEST_DIR")
+        )
+    })
+}
+
+/// Of the contents of all that is copied.
+pub(super) fn digest(root: &Path) -> Result<String> {
+    let mut hash = Sha256::new();
+    for (name, path) in files(root)? {
+        let text = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        hash.update(format!("{}\0{}\0", name.display(), text.len()));
+        hash.update(&text);
+    }
+    Ok(format!("{:x}", hash.finalize()))
+}
+
+/// Copies it to the new folder `to`, asking for these versions, or for what it asks for anyway. Returns
+/// what was edited.
+pub(super) fn copy(root: &Path, to: &Path, versions: Option<&Versions>) -> Result<Vec<Edit>> {
+    for (name, path) in files(root)? {
+        let target = to.join(name);
+        if let Some(folder) = target.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        fs::copy(&path, &target).with_context(|| format!("cannot copy {}", path.display()))?;
+    }
+    let mut edits = vec![edit(&to.join("Cargo.toml"), |root| {
+        workspace(root, versions)
+    })?];
+    for member in MEMBERS {
+        edits.push(edit(&to.join(member).join("Cargo.toml"), without_tests)?);
+    }
+    crate::checkout::write(&edits)?;
+    Ok(edits)
+}
+
+/// The features of libp2p that the nodes are built with.
+pub(super) fn features(root: &Path) -> Result<Vec<String>> {
+    let manifest = fs::read_to_string(root.join("latency-benchmark/Cargo.toml"))?;
+    let manifest: DocumentMut = manifest.parse()?;
+    let features = manifest["dependencies"]["libp2p"]["features"].as_array();
+    let names = features
+        .into_iter()
+        .flatten()
+        .filter_map(|name| name.as_str());
+    Ok(names.map(str::to_owned).collect())
+}
+
+/// The release of libp2p-stream that goes with one of libp2p. Its versions are all pre-releases, of
+/// which cargo takes none that is not named.
+pub(super) fn stream_release(libp2p: &str) -> Result<&'static str> {
+    const RELEASES: [(&str, &str); 3] = [
+        ("0.57", "0.5.0-alpha"),
+        ("0.56", "0.4.0-alpha"),
+        ("0.55", "0.3.0-alpha"),
+    ];
+    let is_it = |minor: &str| libp2p == minor || libp2p.starts_with(&format!("{minor}."));
+    match RELEASES.iter().find(|(minor, _)| is_it(minor)) {
+        Some((_, stream)) => Ok(stream),
+        None => bail!(
+            "no libp2p-stream is known to go with libp2p {libp2p} (accepted: {})",
+            RELEASES.map(|(minor, _)| minor).join(", ")
+        ),
+    }
+}
+
+fn files(root: &Path) -> Result<Vec<(PathBuf, PathBuf)>> {
+    fn walk(root: &Path, part: &Path, files: &mut Vec<(PathBuf, PathBuf)>) -> Result<()> {
+        let path = root.join(part);
+        if !path.is_dir() {
+            files.push((part.to_owned(), path));
+            return Ok(());
+        }
+        let entries =
+            fs::read_dir(&path).with_context(|| format!("cannot list {}", path.display()));
+        let mut names = entries?
+            .map(|entry| Ok(entry?.file_name()))
+            .collect::<Result<Vec<_>>>()?;
+        names.sort();
+        names
+            .iter()
+            .try_for_each(|name| walk(root, &part.join(name), files))
+    }
+    let mut found = Vec::new();
+    for part in PARTS {
+        walk(root, Path::new(part), &mut found)?;
+    }
+    Ok(found)
+}
+
+fn edit(path: &Path, change: impl FnOnce(&mut DocumentMut)) -> Result<Edit> {
+    let before =
+        fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let mut manifest: DocumentMut = before
+        .parse()
+        .with_context(|| format!("cannot parse {}", path.display()))?;
+    change(&mut manifest);
+    Ok(Edit {
+        path: path.to_owned(),
+        before,
+        after: manifest.to_string(),
+    })
+}
+
+fn workspace(manifest: &mut DocumentMut, versions: Option<&Versions>) {
+    manifest["workspace"]["members"] = value(Array::from_iter(MEMBERS));
+    // The command line says what takes whose place.
+    manifest.remove("patch");
+    if let Some(Versions { libp2p, stream }) = versions {
+        let dependencies = &mut manifest["workspace"]["dependencies"];
+        dependencies["libp2p"] = value(requirement(libp2p));
+        dependencies["libp2p-stream"] = value(format!("={stream}"));
+    }
+}
+
+/// A whole version is meant exactly.
+fn requirement(version: &str) -> String {
+    match version.split('.').count() {
+        0..=2 => version.to_owned(),
+        _ => format!("={version}"),
+    }
+}
+
+/// Targets whose files are not copied.
+fn without_tests(manifest: &mut DocumentMut) {
+    for table in ["dev-dependencies", "test", "bench", "example"] {
+        manifest.remove(table);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_release_of_the_lock_file_is_accepted() {
+        let manifest = root().expect("it is there").join("Cargo.toml");
+        let manifest = fs::read_to_string(manifest).expect("it can be read");
+        let manifest: DocumentMut = manifest.parse().expect("it is a manifest");
+        let asked_for = |name: &str| {
+            let version = manifest["workspace"]["dependencies"][name].as_str();
+            version.expect("it is asked for").trim_start_matches('=')
+        };
+        let stream = stream_release(asked_for("libp2p")).expect("it has one");
+        assert_eq!(stream, asked_for("libp2p-stream"));
+    }
+
+    #[test]
+    fn the_copy_is_a_workspace_that_has_all_its_members() {
+        let dir = tempfile::tempdir().expect("a temporary folder can be made");
+        let root = root().expect("it is there");
+        copy(&root, dir.path(), None).expect("it can be copied");
+        let metadata = cargo_metadata::MetadataCommand::new()
+            .manifest_path(dir.path().join("Cargo.toml"))
+            .no_deps()
+            .exec()
+            .expect("it is a workspace");
+        let mut members: Vec<String> = metadata
+            .packages
+            .iter()
+            .map(|package| package.name.to_string())
+            .collect();
+        members.sort();
+        assert_eq!(
+            members,
+            ["lab", "latency-benchmark", "poll-probe", "swarm-patch"]
+        );
+        let own = metadata
+            .packages
+            .iter()
+            .flat_map(|package| &package.dependencies);
+        let mut own = own.filter(|dependency| dependency.path.is_some());
+        assert!(own.all(|dependency| members.contains(&dependency.name)));
+    }
+
+    #[test]
+    fn every_release_that_is_accepted_has_its_stream() {
+        assert_eq!(stream_release("0.56").ok(), Some("0.4.0-alpha"));
+        assert_eq!(stream_release("0.55.0").ok(), Some("0.3.0-alpha"));
+        let complaint = stream_release("0.5")
+            .expect_err("there is none")
+            .to_string();
+        assert!(
+            complaint.contains("accepted: 0.57, 0.56, 0.55"),
+            "{complaint}"
+        );
+    }
+}
