@@ -196,6 +196,66 @@ fn a_sweep_compared_with_itself_has_no_difference_and_resolves_none_from_one_lau
     assert!(text.contains("Nothing can be resolved"), "{text}");
 }
 
+const SUBJECTS: &str = r#""subjects": [
+    {"label": "here@base", "role": "baseline", "libp2p": {"kind": "checkout", "revision": "base",
+     "commit": {"id": "0123456789abcdef0123", "subject_line": "Before the change"}, "difference": null,
+     "tree_sha256": null}, "yamux": null},
+    {"label": "released", "role": "candidate", "libp2p": {"kind": "released"}, "yamux": null}],"#;
+
+/// The fixture's only run as five launches of each of two programs.
+fn with_subjects(copy: &Copy) {
+    const BLOCKS: u32 = 5;
+    edit(&copy.dir().join("manifest.json"), |text| {
+        let text = text.replacen("\"repeat\": 1", &format!("\"repeat\": {BLOCKS}"), 1);
+        text.replacen("\"variants\": [", &format!("{SUBJECTS} \"variants\": ["), 1)
+    });
+    for cell in ["pl004096_rtt000_n02", "pl065536_rtt000_n02"] {
+        let cell = copy.dir().join("cells").join(cell);
+        for number in 1..=BLOCKS {
+            for subject in 0..2 {
+                let launch = cell.join(format!("s{subject}-run-{number}"));
+                bench::copy(&cell.join("run-1"), &launch);
+                edit(&launch.join("run.json"), |text| {
+                    let named = format!("\"run\": {number}, \"subject\": {subject},");
+                    text.replacen("\"run\": 1,", &named, 1)
+                });
+            }
+        }
+        fs::remove_dir_all(cell.join("run-1")).expect("it is there");
+    }
+}
+
+#[test]
+fn launches_of_subjects_are_compared_and_named() {
+    let copy = Copy::new();
+    with_subjects(&copy);
+    copy.report(&["--format", "svg"]).succeeds();
+    let text = fs::read_to_string(copy.dir().join("report/report.md")).expect("a report");
+    for words in [
+        "launched in turns",
+        "`here@base`: libp2p of base, 0123456789ab “Before the change”",
+        "`released`: libp2p of the release of the lock file",
+    ] {
+        assert!(text.contains(words), "{words:?} is not in {text}");
+    }
+    let table = fs::read_to_string(copy.dir().join("report/summary.csv")).expect("a table");
+    let of_second = |line: &&str| line.contains("\"released, none\"") && line.contains("connection,slow_percent");
+    let rows: Vec<&str> = table.lines().filter(of_second).collect();
+    assert_eq!(rows.len(), 2, "{table}");
+    for row in rows {
+        assert!(row.contains(",0.0,") && row.ends_with(",no"), "the same launches differ: {row}");
+    }
+}
+
+#[test]
+fn a_launch_of_another_subject_is_refused() {
+    let copy = Copy::new();
+    with_subjects(&copy);
+    let run = copy.dir().join("cells/pl004096_rtt000_n02/s1-run-2/run.json");
+    edit(&run, |text| text.replacen("\"subject\": 1", "\"subject\": 0", 1));
+    copy.report(&[]).refuses(&["s1-run-2", "another subject"]);
+}
+
 const PUBLISHED: &str =
     "n_peers,rtt_ms,payload,poll_p99_us,poll_samples,poll_slow_count,swarm_poll_p99_us,\
 swarm_poll_samples,swarm_poll_slow_count,ct_total_poll_count,ct_total_slow_poll_count,total_rps
