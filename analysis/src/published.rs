@@ -9,7 +9,7 @@ use polars::prelude::*;
 use crate::{
     failure::{Failure, bad_input},
     grid::{Axes, Cell},
-    load::manifest::{Role, Variant},
+    load::variant::{Role, Variant},
     measure::{
         State,
         checks::Checks,

@@ -239,11 +239,16 @@ fn launches_of_subjects_are_compared_and_named() {
         assert!(text.contains(words), "{words:?} is not in {text}");
     }
     let table = fs::read_to_string(copy.dir().join("report/summary.csv")).expect("a table");
-    let of_second = |line: &&str| line.contains("\"released, none\"") && line.contains("connection,slow_percent");
+    let of_second = |line: &&str| {
+        line.contains("\"released, none\"") && line.contains("connection,slow_percent")
+    };
     let rows: Vec<&str> = table.lines().filter(of_second).collect();
     assert_eq!(rows.len(), 2, "{table}");
     for row in rows {
-        assert!(row.contains(",0.0,") && row.ends_with(",no"), "the same launches differ: {row}");
+        assert!(
+            row.contains(",0.0,") && row.ends_with(",no"),
+            "the same launches differ: {row}"
+        );
     }
 }
 
@@ -251,8 +256,12 @@ fn launches_of_subjects_are_compared_and_named() {
 fn a_launch_of_another_subject_is_refused() {
     let copy = Copy::new();
     with_subjects(&copy);
-    let run = copy.dir().join("cells/pl004096_rtt000_n02/s1-run-2/run.json");
-    edit(&run, |text| text.replacen("\"subject\": 1", "\"subject\": 0", 1));
+    let run = copy
+        .dir()
+        .join("cells/pl004096_rtt000_n02/s1-run-2/run.json");
+    edit(&run, |text| {
+        text.replacen("\"subject\": 1", "\"subject\": 0", 1)
+    });
     copy.report(&[]).refuses(&["s1-run-2", "another subject"]);
 }
 

@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::{
     json,
-    subject::{self, Subject},
+    subject::Subject,
+    variant::{Role, Variant},
 };
 use crate::grid::Axes;
 
@@ -38,25 +39,6 @@ pub(crate) struct SweepConfig {
     pub(crate) repeat: u32,
     pub(crate) max_cell_ms: u64,
     pub(crate) seed: u64,
-}
-
-/// What a variant is there for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Role {
-    Baseline,
-    Twin,
-    Candidate,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub(crate) struct Variant {
-    pub(crate) label: String,
-    pub(crate) role: Role,
-    pub(crate) budgets: String,
-    /// Index into the subjects, if there are any.
-    #[serde(skip)]
-    pub(crate) subject: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -119,7 +101,7 @@ impl SweepConfig {
         if self.subjects.is_empty() {
             self.variants.clone()
         } else {
-            subject::variants(&self.subjects, &self.variants)
+            of_subjects(&self.subjects, &self.variants)
         }
     }
 }
@@ -137,4 +119,27 @@ impl Manifest {
         }
         Ok(manifest)
     }
+}
+
+/// Every budget of every subject, those of the first subject first. The baseline is the first budget of the
+/// first subject, and its twin that of the subject's twin.
+fn of_subjects(subjects: &[Subject], budgets: &[Variant]) -> Vec<Variant> {
+    let of_subject = |(number, subject): (usize, &Subject)| {
+        let variant = |(at, variant): (usize, &Variant)| Variant {
+            label: if budgets.len() == 1 {
+                subject.label.clone()
+            } else {
+                format!("{}, {}", subject.label, variant.label)
+            },
+            role: if at == 0 {
+                subject.role
+            } else {
+                Role::Candidate
+            },
+            subject: number,
+            ..variant.clone()
+        };
+        budgets.iter().enumerate().map(variant).collect::<Vec<_>>()
+    };
+    subjects.iter().enumerate().flat_map(of_subject).collect()
 }

@@ -10,6 +10,7 @@ pub(crate) mod run_row;
 pub(crate) mod slice;
 pub(crate) mod subject;
 mod tables;
+pub(crate) mod variant;
 
 use std::{
     fs,

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::manifest::{Node, Variant};
+use super::{manifest::Node, variant::Variant};
 use crate::grid::Cell;
 
 #[derive(Clone, Debug, Deserialize)]

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::manifest::{Role, Variant};
+use super::variant::Role;
 
 /// A subject. Only the fields that are used.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -61,9 +61,10 @@ impl Source {
                 difference,
                 tree_sha256,
             } => {
-                let revision = revision
-                    .as_deref()
-                    .map_or_else(String::new, |it| format!("{it}, "));
+                // A commit that was asked for by its hash is named once.
+                let is_hash = |it: &&str| commit.as_ref().is_some_and(|of| of.id.starts_with(*it));
+                let revision = revision.as_deref().filter(|it| !is_hash(it));
+                let revision = revision.map_or_else(String::new, |it| format!("{it}, "));
                 let what = match (commit, tree_sha256) {
                     (Some(commit), _) => format!("{} “{}”", short(&commit.id), commit.subject_line),
                     (None, Some(sha256)) => format!("a folder with the hash {}", short(sha256)),
@@ -84,27 +85,4 @@ impl Source {
 
 fn short(hash: &str) -> &str {
     hash.get(..12).unwrap_or(hash)
-}
-
-/// Every budget of every subject, those of the first subject first. The baseline is the first budget of the
-/// first subject, and its twin that of the subject's twin.
-pub(crate) fn variants(subjects: &[Subject], budgets: &[Variant]) -> Vec<Variant> {
-    let of_subject = |(number, subject): (usize, &Subject)| {
-        let variant = |(at, variant): (usize, &Variant)| Variant {
-            label: if budgets.len() == 1 {
-                subject.label.clone()
-            } else {
-                format!("{}, {}", subject.label, variant.label)
-            },
-            role: if at == 0 {
-                subject.role
-            } else {
-                Role::Candidate
-            },
-            subject: number,
-            ..variant.clone()
-        };
-        budgets.iter().enumerate().map(variant).collect::<Vec<_>>()
-    };
-    subjects.iter().enumerate().flat_map(of_subject).collect()
 }

@@ -113,12 +113,14 @@ impl CellMeasured {
         Ok(CellMeasured {
             cell: files.cell,
             state: state(&rows, measured),
-            flaws: flaws(files, question.repeat as usize * question.subjects),
+            flaws: flaws(files, question),
             runs: turns.runs(),
             blocks: turns.blocks(),
-            at_cap: rows
-                .iter()
-                .any(|row| row.end == End::Ok { stop: Stop::Cap }),
+            // A launch among others is not to be precise by itself.
+            at_cap: question.subjects == 1
+                && rows
+                    .iter()
+                    .any(|row| row.end == End::Ok { stop: Stop::Cap }),
             slow_polls: slow_polls(&of_first, question.threshold_ns),
             estimates: estimates(&turns, question),
             checks: Checks::of(&rows, &runs),
@@ -173,7 +175,7 @@ fn has_failed(file: &RunFiles) -> bool {
     matches!(&file.row, Some(row) if matches!(row.end, End::Failed { .. }))
 }
 
-fn flaws(files: &CellRuns, repeat: usize) -> Vec<String> {
+fn flaws(files: &CellRuns, question: &Question) -> Vec<String> {
     let flaw = |file: &RunFiles| match &file.row {
         None => Some("a run was cut short; its complete blocks count".to_owned()),
         Some(row) => match &row.end {
@@ -185,9 +187,16 @@ fn flaws(files: &CellRuns, repeat: usize) -> Vec<String> {
             End::Failed { stage, reason } => Some(format!("a run failed: {stage}: {reason}")),
         },
     };
-    let missing = repeat - files.runs.len();
+    // Launches of subjects end with the block in which all is known well enough.
+    let blocks = if question.subjects == 1 {
+        question.repeat
+    } else {
+        files.runs.iter().map(|file| file.number).max().unwrap_or(0)
+    };
+    let wanted = blocks as usize * question.subjects;
+    let missing = wanted - files.runs.len();
     let some_missing = (missing > 0 && !files.runs.is_empty())
-        .then(|| format!("{} of {repeat} runs are missing", missing));
+        .then(|| format!("{missing} of {wanted} runs are missing"));
     files
         .runs
         .iter()

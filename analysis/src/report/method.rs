@@ -39,7 +39,7 @@ fn grid(summary: &Summary) -> String {
     let runs: usize = summary.measured().map(|cell| cell.runs).sum();
     let blocks: usize = summary.measured().map(|cell| cell.blocks).sum();
     format!(
-        "{} of {}: N ∈ {{{}}} peers, RTT ∈ {{{}}} ms, payload ∈ {{{}}}; {} and {} in all.",
+        "{} of {}: N ∈ {{{}}} peers, RTT ∈ {{{}}} ms, payload ∈ {{{}}}; {} in all.",
         count(summary.measured().count(), "cell"),
         summary.cells.len(),
         list(axes.peers.iter().map(u32::to_string).collect()),
@@ -50,8 +50,18 @@ fn grid(summary: &Summary) -> String {
                 .map(|bytes| payload(*bytes))
                 .collect()
         ),
-        count(runs, "run"),
-        count(blocks, "block"),
+        if summary.identity.has_subjects() {
+            format!(
+                "{} of each program",
+                if runs == 1 {
+                    "1 launch".to_owned()
+                } else {
+                    format!("{runs} launches")
+                }
+            )
+        } else {
+            format!("{} and {}", count(runs, "run"), count(blocks, "block"))
+        },
     )
 }
 
@@ -63,9 +73,13 @@ fn nodes(manifest: &Manifest) -> String {
         workers => format!("a runtime of {workers} workers"),
     };
     format!(
-        "Pristine {} with recorded polls; workload {}, {} over {}, {}; central on {workers}, alone on core {}, \
+        "{} with recorded polls; workload {}, {} over {}, {}; central on {workers}, alone on core {}, \
          peers on {}.",
-        upstream(manifest),
+        if config.subjects.is_empty() {
+            format!("Pristine {}", upstream(manifest))
+        } else {
+            "The programs that are named below,".to_owned()
+        },
         node.workload,
         node.security,
         node.transport,

@@ -48,7 +48,12 @@ fn with_rows(
 ) -> String {
     let links = Links::new(options.link_base.as_deref());
     let mut document = Document::new(&format!(
-        "Poll latency before and after a budget: {}",
+        "Poll latency before and after {}: {}",
+        if summary.identity.has_subjects() {
+            "a change"
+        } else {
+            "a budget"
+        },
         summary.identity.name
     ));
     document.paragraph(&format!(
@@ -63,7 +68,7 @@ fn with_rows(
     }
     method::write(&mut document, summary);
     if !verdict.candidates.is_empty() {
-        document.details("What the budgets did, question by question", |document| {
+        document.details("What was found, question by question", |document| {
             questions::write(document, summary, verdict);
         });
     }
@@ -93,7 +98,7 @@ fn overview(document: &mut Document, verdict: &Verdict, options: &Options) {
     rows.extend(verdict.twin.iter().map(row));
     document.table(
         &[
-            "budget",
+            "variant",
             "yields per 1,000 polls",
             "slow polls: cells lower / higher / open",
             "slow polls",

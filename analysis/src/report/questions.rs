@@ -17,7 +17,10 @@ use crate::{
 pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict) {
     for judged in &verdict.candidates {
         document.paragraph(&format!("**`{}`**", judged.label));
-        let mut answers = vec![format!("Does it fire? {}", fires(judged))];
+        let mut answers = Vec::new();
+        if !judged.fired.is_empty() {
+            answers.push(format!("Does it fire? {}", fires(judged)));
+        }
         if matches!(judged.class, Class::NeverFires | Class::NoSite) {
             answers.push(
                 "So it can have changed nothing: what follows is chance, and shows how much chance does.".to_owned(),
@@ -30,14 +33,25 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
                 helps(judged)
             ),
             format!("What does it cost? {}", costs(judged)),
-            format!("What can no count of iterations fix? {}", unfixable(judged)),
         ]);
+        if !judged.fired.is_empty() {
+            answers.push(format!(
+                "What can no count of iterations fix? {}",
+                unfixable(judged)
+            ));
+        }
         document.list(answers);
     }
-    document.paragraph(&format!(
-        "**The smallest budget with a resolved gain and no resolved loss.** {}",
-        smallest(verdict)
-    ));
+    if verdict
+        .candidates
+        .iter()
+        .any(|judged| !judged.fired.is_empty())
+    {
+        document.paragraph(&format!(
+            "**The smallest budget with a resolved gain and no resolved loss.** {}",
+            smallest(verdict)
+        ));
+    }
     document.paragraph(&format!(
         "**Where the time goes.** {}",
         time(summary, verdict.site)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{CONFIDENCE, CellSummary, ChangeFigure, Estimates, Figure, Resolved, scaled, whats};
 use crate::{
     budget::Budget,
-    load::manifest::{Role, Variant},
+    load::variant::{Role, Variant},
     measure::{
         metric::{Metric, What},
         quantity::scale,

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use crate::load::{Sweep, manifest::Manifest};
+use crate::load::{Sweep, manifest::Manifest, variant::Role};
 
 /// What is known of where figures come from.
 #[derive(Clone, Debug)]
@@ -32,6 +32,12 @@ impl Identity {
         }
     }
 
+    /// Whether programs are compared.
+    pub(crate) fn has_subjects(&self) -> bool {
+        let manifest = self.manifest.as_ref();
+        manifest.is_some_and(|manifest| !manifest.config.subjects.is_empty())
+    }
+
     /// In one line.
     pub(crate) fn line(&self) -> String {
         let Some(manifest) = &self.manifest else {
@@ -40,7 +46,7 @@ impl Identity {
         let node = &manifest.config.node;
         let parts = [
             format!("sweep {} of {}", self.name, date(manifest.created_unix_s)),
-            upstream(manifest),
+            measured(manifest),
             format!(
                 "{} over {}, {}",
                 node.workload, node.transport, node.security
@@ -57,6 +63,20 @@ impl Identity {
             [] => "no delay".to_owned(),
             backends => format!("delay by {}", backends.join(" and ")),
         }
+    }
+}
+
+/// What was measured: the subjects, or the crates that all variants share.
+fn measured(manifest: &Manifest) -> String {
+    let subjects = manifest.config.subjects.iter();
+    let labels: Vec<&str> = subjects
+        .filter(|subject| subject.role != Role::Twin)
+        .map(|subject| subject.label.as_str())
+        .collect();
+    if labels.is_empty() {
+        upstream(manifest)
+    } else {
+        labels.join(" against ")
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
     grid::{Axes, Cell},
     load::{
         Sweep,
-        manifest::{Role, Variant},
+        variant::{Role, Variant},
     },
     measure::{
         CellMeasured, Question, SlowPolls, State,

@@ -11,7 +11,7 @@ use crate::{
     grid::Axes,
     load::{
         Sweep,
-        manifest::{Role, Variant},
+        variant::{Role, Variant},
     },
     measure::metric::What,
     options::Options,

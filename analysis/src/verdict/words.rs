@@ -23,7 +23,10 @@ impl Verdict {
             None if self.candidates.is_empty() => {
                 "Only the baseline was measured, so there is nothing to compare.".to_owned()
             }
-            None => "No budget makes anything better that is resolved over all cells.".to_owned(),
+            None => {
+                "Nothing that was compared makes anything better that is resolved over all cells."
+                    .to_owned()
+            }
         };
         let others = self.candidates.iter().enumerate();
         let others: Vec<&Judged> = others
