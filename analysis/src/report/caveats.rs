@@ -6,7 +6,7 @@ use crate::{
     measure::{State, breakdown::slow_from_ns},
     options::Options,
     stats::FEWEST_PAIRS,
-    summary::Summary,
+    summary::{FEWEST_BLOCKS, Summary},
     text::{count, number},
 };
 
@@ -44,11 +44,13 @@ fn launches(caveats: &mut Vec<String>, summary: &Summary, manifest: &Manifest) {
 }
 
 fn few_blocks(caveats: &mut Vec<String>, summary: &Summary) {
-    const FEW: usize = 4;
-    let few = summary.measured().filter(|cell| cell.blocks < FEW).count();
+    let few = summary
+        .measured()
+        .filter(|cell| cell.blocks < FEWEST_BLOCKS)
+        .count();
     if few > 0 {
         caveats.push(format!(
-            "{} have fewer than {FEW} blocks: intervals there are somewhat too certain, and no change of throughput or \
+            "{} have fewer than {FEWEST_BLOCKS} blocks: intervals there are somewhat too certain, and no change of throughput or \
              CPU time is called resolved.",
             count(few, "cell")
         ));

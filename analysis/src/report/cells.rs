@@ -13,12 +13,7 @@ use crate::{
 
 pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict, most: usize) {
     let site = verdict.site;
-    let mut cells: Vec<&CellSummary> = summary.measured().collect();
-    let slow_time = |cell: &CellSummary| {
-        cell.value(What::of(site, Metric::SlowMsPerS), 0)
-            .unwrap_or(0.0)
-    };
-    cells.sort_by(|a, b| slow_time(b).total_cmp(&slow_time(a)));
+    let mut cells = summary.by_slow_time(site);
     let left_out = cells.len().saturating_sub(most);
     cells.truncate(most);
     document.paragraph(&format!(

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{CONFIDENCE, CellSummary, ChangeFigure, Estimates, Figure, Resolved, scaled, whats};
+use super::{
+    CONFIDENCE, CellSummary, ChangeFigure, Estimates, FEWEST_BLOCKS, Figure, Resolved, scaled,
+    whats,
+};
 use crate::{
     budget::Budget,
     load::variant::{Role, Variant},
@@ -12,9 +15,6 @@ use crate::{
     },
     stats::{self, Calibration, Change, Estimate},
 };
-
-/// Amounts that come in steps, as a few requests a slice, can agree by luck in fewer blocks.
-const FEWEST_BLOCKS: usize = 4;
 
 /// Fills in the figures of all cells.
 pub(super) fn with_baseline(

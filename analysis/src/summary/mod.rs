@@ -21,13 +21,16 @@ use crate::{
         CellMeasured, Question, SlowPolls, State,
         breakdown::{Breakdown, Curve},
         checks::Checks,
-        metric::{Better, What},
+        metric::{Better, Metric, What},
         quantity::scale,
     },
     options::Options,
     site::Site,
     stats::{Calibration, Estimate, Interval, Uncertain},
 };
+
+/// Amounts that come in steps, as a few requests a slice, can agree by luck in fewer blocks.
+pub(crate) const FEWEST_BLOCKS: usize = 4;
 
 /// How sure intervals are.
 pub(crate) const CONFIDENCE: f64 = 0.95;
@@ -159,6 +162,20 @@ impl Summary {
             .iter()
             .enumerate()
             .filter(move |(_, variant)| variant.role == role)
+    }
+
+    /// Those that were measured, with the most time in slow polls of the baseline first.
+    pub(crate) fn by_slow_time(&self, site: Site) -> Vec<&CellSummary> {
+        let what = What::of(site, Metric::SlowMsPerS);
+        let slow_ms = |cell: &CellSummary| cell.value(what, 0).unwrap_or(0.0);
+        let mut cells: Vec<&CellSummary> = self.measured().collect();
+        cells.sort_by(|a, b| slow_ms(b).total_cmp(&slow_ms(a)));
+        cells
+    }
+
+    /// Whether the baseline has it in any cell.
+    pub(crate) fn has(&self, what: What) -> bool {
+        self.measured().any(|cell| cell.figure(what, 0).is_some())
     }
 
     pub(crate) fn measured(&self) -> impl Iterator<Item = &CellSummary> {

@@ -48,10 +48,7 @@ pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
 
 /// The cells whose baseline spends the most time in slow polls.
 pub(super) fn worst<'a>(scene: &Scene<'a>, most: usize) -> Vec<&'a CellSummary> {
-    let what = What::of(scene.verdict.site, Metric::SlowMsPerS);
-    let mut cells: Vec<&CellSummary> = scene.summary.measured().collect();
-    let slow_ms = |cell: &CellSummary| cell.value(what, 0).unwrap_or(0.0);
-    cells.sort_by(|a, b| slow_ms(b).total_cmp(&slow_ms(a)));
+    let mut cells = scene.summary.by_slow_time(scene.verdict.site);
     cells.truncate(most);
     cells
 }

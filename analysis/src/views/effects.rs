@@ -16,11 +16,7 @@ const METRICS: [Metric; 3] = [
 
 pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
     let whats = METRICS.map(|metric| What::of(scene.verdict.site, metric));
-    let is_there = |what: &What| {
-        let mut cells = scene.summary.measured();
-        cells.any(|cell| cell.figure(*what, 0).is_some())
-    };
-    let whats = whats.into_iter().filter(is_there);
+    let whats = whats.into_iter().filter(|what| scene.summary.has(*what));
     whats.map(|what| effects(scene, what)).collect()
 }
 

@@ -14,7 +14,7 @@ pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
             .sites
             .iter()
             .map(|site| What::of(*site, metric))
-            .filter(|what| is_there(scene, *what))
+            .filter(|what| scene.summary.has(*what))
             .collect();
         whats.dedup();
         for &what in &whats {
@@ -33,11 +33,6 @@ fn metrics(scene: &Scene) -> Vec<Metric> {
     } else {
         scene.options.metrics()
     }
-}
-
-fn is_there(scene: &Scene, what: What) -> bool {
-    let mut cells = scene.summary.measured();
-    cells.any(|cell| cell.figure(what, 0).is_some())
 }
 
 fn heatmap(scene: &Scene, whats: &[What], what: What, variant: usize) -> Entry {

@@ -75,12 +75,7 @@ impl<'a> Scene<'a> {
         let shown = shown
             .filter(|(at, variant)| *at == 0 || is_shown(&variant.label))
             .map(|(at, _)| at);
-        let measured = |site: &Site| {
-            let what = What::of(*site, Metric::SlowPercent);
-            summary
-                .measured()
-                .any(|cell| cell.figure(what, 0).is_some())
-        };
+        let measured = |site: &Site| summary.has(What::of(*site, Metric::SlowPercent));
         Scene {
             summary,
             verdict,
