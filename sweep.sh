@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Measures the polls of a libp2p-style swarm over peers × round-trip time × payload on this machine:
-# builds, checks what the machine can do, sweeps, and reports. All options go to
-# `latency-benchmark sweep`; `analysis report` makes other reports of the same run afterwards.
+# builds, checks what the machine can do, sweeps, and reports. `--explain` then has the worst cells run
+# again, to find out why they are slow. All other options go to `latency-benchmark sweep`;
+# `analysis report` makes other reports of the same run afterwards.
 set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 benchmark="$here/target/release/latency-benchmark"
@@ -15,16 +16,56 @@ die() {
 [ "$(uname -s)" = Linux ] || die "the lab is made of Linux network namespaces; this is $(uname -s)"
 command -v cargo >/dev/null || die "cargo is missing: install Rust 1.90 or newer (https://rustup.rs)"
 
+building=(cargo build --locked --quiet --manifest-path "$here/Cargo.toml")
 build() {
-    cargo build --locked --quiet --manifest-path "$here/Cargo.toml" "$@" || die "the build failed, see above"
+    "${building[@]}" "$@" || die "the build failed, see above"
 }
-build --release --package latency-benchmark
+
+explain=
+options=()
+for option in "$@"; do
+    if [ "$option" = --explain ]; then explain=yes; else options+=("$option"); fi
+done
+set -- ${options[@]+"${options[@]}"}
+if [ -n "$explain" ]; then
+    before=
+    for option in "$@"; do
+        case "$before${before:+ }$option" in
+            *--subject* | *--yamux*)
+                echo "error: --explain: cells that compare subjects cannot be explained (sweep a checkout alone)" >&2
+                exit 2
+                ;;
+            "--workers 1" | *--workers=1 | *--workers) ;;
+            "--workers "* | *--workers=*)
+                echo "error: --explain: only one worker can be looked at (accepted with it: --workers 1)" >&2
+                exit 2
+                ;;
+        esac
+        before="$option"
+    done
+fi
+
+# What reports is built beside it: neither fills both cores to its end. Nothing is built while a sweep
+# measures, so it waits for this.
+"${building[@]}" --profile analysis --package analysis &
+beside=$!
+trap 'kill "$beside" 2>/dev/null || true' EXIT
+build --release --package latency-benchmark --bin latency-benchmark
 
 # What only prints needs no lab, and what is mistyped should not have to wait for one.
 check=yes
 for option in "$@"; do
     case "$option" in
-        -h | --help | --list | --dry-run) exec "$benchmark" sweep "$@" ;;
+        -h | --help)
+            "$benchmark" sweep "$@"
+            echo
+            echo "With ./sweep.sh: --explain then runs the worst cells again to find out why they are slow."
+            exit
+            ;;
+        --list | --dry-run)
+            "$benchmark" sweep "$@"
+            exit
+            ;;
         --resume | --resume=*) check= ;;
     esac
 done
@@ -46,8 +87,9 @@ fi
 
 "$benchmark" preflight --brief >&2 || die "no cell can run on this machine, see above"
 
-# Before the sweep, since nothing may be built while it measures, and what is measured is worth a report.
-build --profile analysis --package analysis
+wait "$beside" || die "the build failed, see above"
+trap - EXIT
+[ -z "$explain" ] || build --release --package latency-benchmark --bins
 
 # Ctrl-C is the sweep's to handle: it finishes its slice, and what there is gets its report.
 trap : INT
@@ -59,6 +101,9 @@ cat "$said"
 # The last line names the folder of the run; if it was mistyped there is none.
 run="$(tail -n 1 "$said")"
 if [ -f "$run/manifest.json" ]; then
+    if [ -n "$explain" ] && [ "$code" -le 1 ]; then
+        "$benchmark" explain "$run" >/dev/null || code=$?
+    fi
     report=0
     "$analysis" report "$run" || report=$?
     [ "$code" != 0 ] || code=$report

@@ -25,9 +25,10 @@ pub(crate) struct Cli {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Heatmaps, before and after, and a verdict, of a sweep
+    /// Heatmaps, before and after, and a verdict, of a sweep; what libp2p adds to TCP, of `rr`; what drifts, of
+    /// a soak
     Report {
-        /// The folder of a sweep, results/NAME
+        /// The folder of a sweep, of `latency-benchmark rr` or of a soak, results/NAME
         run: PathBuf,
         #[command(flatten)]
         options: Options,

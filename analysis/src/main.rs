@@ -3,6 +3,8 @@
 mod budget;
 mod charts;
 mod cli;
+mod drift;
+mod explain;
 mod failure;
 mod grid;
 mod load;

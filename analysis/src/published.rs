@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, fs, io::Cursor, path::Path};
 
 use anyhow::{Context, Result, anyhow, bail};
 use polars::prelude::*;
+use polars_io::{SerReader, csv::read::CsvReadOptions};
 
 use crate::{
     failure::{Failure, bad_input},

@@ -34,6 +34,11 @@ pub(crate) fn change(value: f64, unit: &str, (low, high): (f64, f64)) -> String 
     format!("{} {unit} [{}, {}]", text(value), text(low), text(high))
 }
 
+/// A part of something with its interval: "4.1 pp [3.0, 5.2]".
+pub(crate) fn part(value: f64, (low, high): (f64, f64)) -> String {
+    change(value, "pp", (low, high)).replace('+', "")
+}
+
 /// How many decimals show two digits of a number.
 fn decimals(value: f64) -> usize {
     const DIGITS: i32 = 2;
@@ -126,6 +131,11 @@ mod tests {
             change(20.0, "%", (f64::NEG_INFINITY, 300.0)),
             "+20 % [?, +300]"
         );
+    }
+
+    #[test]
+    fn a_part_has_no_sign() {
+        assert_eq!(part(4.12, (3.04, 5.21)), "4.1 pp [3.0, 5.2]");
     }
 
     #[test]

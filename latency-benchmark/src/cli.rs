@@ -6,8 +6,9 @@ use anyhow::{Result, anyhow};
 use clap::{CommandFactory, Parser, Subcommand, error::ErrorKind};
 
 use crate::{
+    explain,
     failure::{Failure, bad_input},
-    sweep, verbs,
+    soak, sweep, verbs,
 };
 
 /// Measures the polls of a libp2p-style swarm over peers × round-trip time × payload.
@@ -22,6 +23,12 @@ struct Args {
 enum Verb {
     /// Measure every cell of a grid, with the budgets taking turns
     Sweep(Box<sweep::args::SweepArgs>),
+    /// Find out why the worst cells of a sweep are slow
+    Explain(explain::args::ExplainArgs),
+    /// Measure what libp2p adds to TCP: small requests and answers, in turns with and without it
+    Rr(Box<verbs::rr::RrArgs>),
+    /// Measure one cell for hours, as a series over time, while peers come and go
+    Soak(Box<soak::args::SoakArgs>),
     /// Be a peer: listen, say where, and serve
     Peer(verbs::peer::PeerArgs),
     /// Be central: dial peers, work them, and measure
@@ -45,6 +52,9 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
     };
     match args.verb {
         Verb::Sweep(args) => sweep::run(*args),
+        Verb::Explain(args) => explain::run(args),
+        Verb::Rr(args) => verbs::rr::run(*args),
+        Verb::Soak(args) => soak::run(*args),
         Verb::Peer(args) => verbs::peer::run(args),
         Verb::Central(args) => verbs::central::run(args),
         Verb::Lab(args) => verbs::lab::run(args),

@@ -8,7 +8,7 @@ use poll_probe::Budgets;
 use serde::{Deserialize, Serialize};
 use swarm_patch::subject::record::{BuildRecord, SourceRecord};
 
-use crate::{grid::Cell, payload::Payload};
+use crate::{grid::Cell, payload::Payload, slices::most_to_explain};
 
 /// One launch of the processes of a cell.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -26,6 +26,18 @@ pub(crate) struct RunConfig {
     pub(crate) variants: Vec<VariantConfig>,
     pub(crate) plan: Plan,
     pub(crate) lab: LabConfig,
+    /// Absent where variants are compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) explain: Option<ExplainConfig>,
+}
+
+/// Has a run find out why polls are slow, in place of how many.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ExplainConfig {
+    /// The baseline and what is held against it, as indices into the variants.
+    pub(crate) variants: Vec<usize>,
+    /// How many there are to be.
+    pub(crate) blocks: u32,
 }
 
 /// What a node speaks.
@@ -34,6 +46,10 @@ pub(crate) struct NodeConfig {
     pub(crate) workload: Workload,
     pub(crate) security: Security,
     pub(crate) transport: Transport,
+    /// Of central alone.
+    #[cfg(feature = "planted")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) plant: Option<crate::plant::Plant>,
 }
 
 /// What the nodes do with each other.
@@ -48,12 +64,22 @@ pub(crate) enum Workload {
     Gossipsub,
     /// Ping and identify only
     Idle,
+    /// Central asks over one long stream per peer, one request at a time, and peers echo
+    Rr,
+    /// As `rr`, in turns with the same over TCP without libp2p: what the verb `rr` measures
+    #[value(skip)]
+    RrBesideTcp,
 }
 
 impl Workload {
     /// Whether a peer that answers nothing is at fault.
     pub(crate) fn has_answers(self) -> bool {
-        matches!(self, Workload::RequestResponse | Workload::Stream)
+        match self {
+            Workload::RequestResponse | Workload::Stream | Workload::Rr | Workload::RrBesideTcp => {
+                true
+            }
+            Workload::Gossipsub | Workload::Idle => false,
+        }
     }
 }
 
@@ -170,6 +196,21 @@ pub(crate) struct LabConfig {
     pub(crate) placement: lab::Placement,
 }
 
+impl RunConfig {
+    /// How long there may be something to measure.
+    pub(crate) fn longest(&self) -> Duration {
+        let measuring = match &self.explain {
+            // One of them is for the children.
+            None => self
+                .plan
+                .pass(self.variants.len() + 1)
+                .max(Duration::from_millis(self.plan.max_ms)),
+            Some(explain) => self.plan.pass(most_to_explain(explain)),
+        };
+        Duration::from_millis(self.plan.warm_up_ms) + measuring
+    }
+}
+
 impl Plan {
     /// Long enough to see several round trips, and a settling part after which polls are those of
     /// the new variant. Requests may last longer than that; a slice counts those that began before.
@@ -234,19 +275,19 @@ impl FromStr for Precision {
 }
 
 /// Values that have one text form are written in it.
-mod as_text {
+pub(crate) mod as_text {
     use std::{fmt::Display, str::FromStr};
 
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
-    pub(super) fn serialize<T: Display, S: Serializer>(
+    pub(crate) fn serialize<T: Display, S: Serializer>(
         value: &T,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         serializer.collect_str(value)
     }
 
-    pub(super) fn deserialize<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+    pub(crate) fn deserialize<'de, T, D>(deserializer: D) -> Result<T, D::Error>
     where
         T: FromStr<Err: Display>,
         D: Deserializer<'de>,

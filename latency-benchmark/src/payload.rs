@@ -24,6 +24,10 @@ impl Payload {
         Payload { bytes: kib << 10 }
     }
 
+    pub(crate) const fn of_bytes(bytes: u32) -> Payload {
+        Payload { bytes }
+    }
+
     pub(crate) fn bytes(self) -> u32 {
         self.bytes
     }

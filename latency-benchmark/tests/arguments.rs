@@ -222,7 +222,7 @@ fn subjects_are_listed_and_launched_in_blocks() {
 #[test]
 fn help_shows_examples_and_exit_codes() {
     let bench = Bench::new();
-    for verb in ["sweep", "peer", "central", "lab"] {
+    for verb in ["sweep", "explain", "rr", "soak", "peer", "central", "lab"] {
         let output = bench.command(&[verb, "--help"]).output().unwrap();
         assert!(
             output.status.success() && text(&output.stdout).contains("Examples:"),
@@ -230,5 +230,5 @@ fn help_shows_examples_and_exit_codes() {
         );
     }
     let bare = bench.command(&[]).output().unwrap();
-    assert!(complaint(&bare).contains("sweep, peer, central, lab, preflight"));
+    assert!(complaint(&bare).contains("sweep, explain, rr, soak, peer, central, lab, preflight"));
 }

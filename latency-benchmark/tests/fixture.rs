@@ -1,6 +1,7 @@
-//! The committed sweep in `tests/fixture` is what this program writes: same files, same columns, same
-//! fields of the same kinds, same histograms. The analysis is tested with it, so that the two cannot drift
-//! apart. Its figures are its own; how it was made is in its manifest.
+//! The committed sweep in `tests/fixture`, and the run of `rr` in `tests/fixture-rr`, are what this program
+//! writes: same files, same columns, same fields of the same kinds, same histograms. The analysis is tested
+//! with them, so that the two cannot drift apart. Their figures are their own; how they were made is in their
+//! manifests.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod bench;
@@ -72,6 +73,34 @@ fn the_fixture_is_as_this_program_writes() {
         }
         assert_eq!(tags(&old), tags(&new));
     }
+}
+
+#[test]
+fn the_fixture_of_rr_is_as_this_program_writes() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let mut command = bench.command(&["rr", "--payload", "64B", "--seconds", "2"]);
+    command
+        .arg("--out")
+        .arg(bench.out())
+        .args(["--name", "run"]);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixture-rr");
+    let new = bench.run_dir();
+    assert_eq!(files(&old, &old), files(&new, &new));
+    for name in ["rr.json", "cells/pl000064_rtt000_n01/run-1/run.json"] {
+        assert_eq!(
+            shape(&json(&old.join(name))),
+            shape(&json(&new.join(name))),
+            "{name}"
+        );
+    }
+    let [old, new] = [old, new].map(|dir| dir.join("cells/pl000064_rtt000_n01/run-1"));
+    assert_eq!(header(&old.join("rr.csv")), header(&new.join("rr.csv")));
+    assert_eq!(tags(&old), tags(&new));
 }
 
 /// Every file's path below `root`, but for the lines inserted into upstream's sources, which show some of

@@ -5,7 +5,7 @@ mod bench;
 
 use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
-use bench::{Bench, can_run, json, kill, pid, signal, text};
+use bench::{Bench, Row, can_run, json, kill, number, pid, signal, table, text};
 use hdrhistogram::serialization::{
     Deserializer,
     interval_log::{IntervalLogIterator, LogEntry},
@@ -29,19 +29,6 @@ fn sweep(bench: &Bench, arguments: &[&str]) -> std::process::Output {
     let output = bench.sweep(&SMALL).args(arguments).output().unwrap();
     bench.assert_nothing_left();
     output
-}
-
-type Row = BTreeMap<String, String>;
-
-fn table(run: &Path, name: &str) -> Vec<Row> {
-    let mut reader = csv::Reader::from_path(run.join(name)).unwrap();
-    reader.deserialize().map(|row| row.unwrap()).collect()
-}
-
-fn number(row: &Row, column: &str) -> u64 {
-    row[column]
-        .parse()
-        .unwrap_or_else(|_| panic!("{column}: {:?}", row[column]))
 }
 
 #[test]
@@ -79,10 +66,10 @@ fn a_run_is_complete_documented_and_agrees_with_itself() {
         "nothing delays at RTT 0"
     );
 
-    let slices = table(run, "slices.csv");
-    let sites = table(run, "sites.csv");
-    let bands = table(run, "bands.csv");
-    let children = table(run, "children.csv");
+    let slices = table(&run.join("slices.csv"));
+    let sites = table(&run.join("sites.csv"));
+    let bands = table(&run.join("bands.csv"));
+    let children = table(&run.join("children.csv"));
     assert_eq!(sites.len(), 4 * slices.len());
     let compared: Vec<&Row> = slices
         .iter()
@@ -295,8 +282,9 @@ fn every_workload_security_and_transport_runs() {
     }
     for arguments in [
         &["--workload", "stream"][..],
-        &["--workload", "gossipsub", "--rate", "100"],
+        &["--workload", "gossipsub", "--rate", "20"],
         &["--workload", "idle"],
+        &["--workload", "rr"],
         &["--security", "tls"],
         &["--security", "plaintext"],
         &["--transport", "quic"],
@@ -325,7 +313,7 @@ fn every_workload_security_and_transport_runs() {
         let [run] = &bench.runs("run-1")[..] else {
             panic!("one cell")
         };
-        let requests: u64 = table(run, "slices.csv")
+        let requests: u64 = table(&run.join("slices.csv"))
             .iter()
             .map(|slice| number(slice, "requests"))
             .sum();
@@ -447,7 +435,7 @@ fn an_interrupt_keeps_what_is_there_and_the_rest_can_be_measured_later() {
         panic!("one cell was begun")
     };
     assert_eq!(json(&partial.join("run.json"))["stop"], "interrupted");
-    assert!(table(partial, "slices.csv").len() >= slices.lines().count() - 1);
+    assert!(table(&partial.join("slices.csv")).len() >= slices.lines().count() - 1);
 
     // As it was asked for, but for how long: that is in the manifest.
     let manifest = bench.run_dir().join("manifest.json");
@@ -611,7 +599,7 @@ fn peer_and_central_work_without_a_lab() {
         "{}",
         text(&output.stdout)
     );
-    assert!(!table(&bench.out(), "slices.csv").is_empty());
+    assert!(!table(&bench.out().join("slices.csv")).is_empty());
     kill(pid(&peer));
     peer.wait().unwrap();
 }

@@ -12,6 +12,7 @@ mod output;
 mod parts;
 mod percentile_curves;
 mod stacks;
+mod time_series;
 mod trade_off;
 mod view;
 
@@ -22,6 +23,7 @@ pub(crate) use heatmap::{Facet, Heatmap};
 pub(crate) use output::{Format, write};
 pub(crate) use percentile_curves::{CurvePanel, PercentileCurves, Threshold};
 pub(crate) use stacks::{Bar, BarGroup, Palette, Stacks};
+pub(crate) use time_series::{TimeSeries, TrendLine};
 pub(crate) use trade_off::{TradeOff, TradePoint};
 pub(crate) use view::{
     Better, Caption, Categories, CellValue, ColourScale, DifferenceScale, Estimate, Mapping,

@@ -1,13 +1,18 @@
 //! Reads what a sweep wrote, as `latency-benchmark/RESULTS.md` describes it, and refuses what is not
 //! that.
 
+mod blocks;
 pub(crate) mod counts;
+pub(crate) mod explain;
 mod histograms;
 mod lines;
 pub(crate) mod manifest;
+pub(crate) mod rr;
 pub(crate) mod run;
 pub(crate) mod run_row;
 pub(crate) mod slice;
+pub(crate) mod soak;
+mod sparse;
 pub(crate) mod subject;
 mod tables;
 pub(crate) mod variant;
@@ -46,21 +51,77 @@ pub(crate) struct CellRuns {
 
 impl Sweep {
     pub(crate) fn open(dir: &Path) -> Result<Sweep, Failure> {
-        open(dir).map_err(bad_input)
+        open(dir, SWEEP).map_err(bad_input)
+    }
+
+    /// What `rr` measured.
+    pub(crate) fn open_rr(dir: &Path) -> Result<Sweep, Failure> {
+        open(dir, RR).map_err(bad_input)
     }
 
     pub(crate) fn name(&self) -> String {
-        let path = fs::canonicalize(&self.dir).unwrap_or_else(|_| self.dir.clone());
-        path.file_name()
-            .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+        folder_name(&self.dir)
     }
 }
 
-fn open(dir: &Path) -> Result<Sweep> {
-    let path = dir.join("manifest.json");
+/// What a folder is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Or of nothing at all, which is found out when it is opened.
+    Sweep,
+    Rr,
+    Soak,
+}
+
+impl Kind {
+    pub(crate) fn of(dir: &Path) -> Kind {
+        let has = |name| dir.join(name).is_file();
+        if has(RR.manifest) {
+            Kind::Rr
+        } else if has(soak::FILE) {
+            Kind::Soak
+        } else {
+            Kind::Sweep
+        }
+    }
+}
+
+/// That of the folder itself, however the way to it was typed.
+fn folder_name(dir: &Path) -> String {
+    file_name(&fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned()))
+}
+
+/// The files by which a folder is known.
+#[derive(Clone, Copy)]
+struct Names {
+    manifest: &'static str,
+    /// Is there as soon as anything was measured.
+    table: &'static str,
+}
+
+const SWEEP: Names = Names {
+    manifest: "manifest.json",
+    table: "slices.csv",
+};
+
+const RR: Names = Names {
+    manifest: rr::MANIFEST,
+    table: rr::TABLE,
+};
+
+fn open(dir: &Path, names: Names) -> Result<Sweep> {
+    let path = dir.join(names.manifest);
     if !path.is_file() {
+        let verb = match Kind::of(dir) {
+            Kind::Rr => "rr",
+            Kind::Soak => "soak",
+            Kind::Sweep => bail!(
+                "{}: not the folder of a sweep (it has no manifest.json); give one as results/NAME",
+                dir.display()
+            ),
+        };
         bail!(
-            "{}: not the folder of a sweep (it has no manifest.json); give one as results/NAME",
+            "{}: measured by `{verb}`, of which there is a report and no more (analysis report)",
             dir.display()
         );
     }
@@ -79,7 +140,7 @@ fn open(dir: &Path) -> Result<Sweep> {
         let Some(cell) = cells.iter_mut().find(|known| known.cell.id() == name) else {
             bail!("{}: no cell of this sweep's manifest", cell_dir.display());
         };
-        cell.runs = runs(&cell_dir, &name, &manifest)?;
+        cell.runs = runs(&cell_dir, &name, &manifest, names)?;
     }
     Ok(Sweep {
         dir: dir.to_owned(),
@@ -89,7 +150,7 @@ fn open(dir: &Path) -> Result<Sweep> {
 }
 
 /// Those that ended, and those that were cut short and not done again.
-fn runs(cell_dir: &Path, id: &str, manifest: &Manifest) -> Result<Vec<RunFiles>> {
+fn runs(cell_dir: &Path, id: &str, manifest: &Manifest, names: Names) -> Result<Vec<RunFiles>> {
     let config = &manifest.config;
     let mut runs = Vec::new();
     for number in 1..=config.repeat {
@@ -97,6 +158,7 @@ fn runs(cell_dir: &Path, id: &str, manifest: &Manifest) -> Result<Vec<RunFiles>>
             let asked = Asked {
                 id,
                 number,
+                table: names.table,
                 subject: (!config.subjects.is_empty()).then_some(subject),
             };
             runs.extend(asked.run(cell_dir, manifest)?);
@@ -109,6 +171,7 @@ fn runs(cell_dir: &Path, id: &str, manifest: &Manifest) -> Result<Vec<RunFiles>>
 struct Asked<'a> {
     id: &'a str,
     number: u32,
+    table: &'static str,
     subject: Option<usize>,
 }
 
@@ -134,7 +197,7 @@ impl Asked<'_> {
                 .with_context(|| path.display().to_string())?;
             return Ok(Some(files(dir, Some(row))));
         }
-        let is_there = partial.join("slices.csv").is_file();
+        let is_there = partial.join(self.table).is_file();
         Ok(is_there.then(|| files(partial, None)))
     }
 

@@ -1,7 +1,7 @@
 //! One run: its tables and histograms, put together slice by slice and checked against each other.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     path::{Path, PathBuf},
 };
 
@@ -9,11 +9,12 @@ use anyhow::{Context, Result, anyhow, bail};
 use polars::prelude::DataFrame;
 
 use super::{
+    blocks::{Turn, complete_blocks},
     counts::AboveLimit,
     histograms::{self, BySlice, start_key},
     run_row::RunRow,
     slice::{Pass, SiteSlice, Slice},
-    tables::{self, counts, maybe_counts, maybe_reals, reals, words},
+    tables::{self, counts, maybe_counts, maybe_reals, reals, sites, words},
 };
 use crate::{site::Site, stats::Counts};
 
@@ -38,10 +39,27 @@ pub(crate) struct Run {
     pub(crate) slices: Vec<Slice>,
     /// The complete blocks: in each the slices of every variant, by variant.
     pub(crate) blocks: Vec<Vec<usize>>,
-    /// `bands.csv` with each slice's `variant` and `pass`.
-    pub(crate) bands: DataFrame,
-    /// `children.csv`.
-    pub(crate) children: DataFrame,
+    pub(crate) bands: Vec<Band>,
+    pub(crate) children: Vec<ChildTime>,
+}
+
+/// Polls of a site that took as long as the band has it and iterated as often: a row of `bands.csv`.
+pub(crate) struct Band {
+    /// Its index among the run's.
+    pub(crate) slice: usize,
+    pub(crate) site: Site,
+    pub(crate) from_ns: u64,
+    pub(crate) iterations: u64,
+    pub(crate) polls: u64,
+    pub(crate) ns: u64,
+}
+
+/// The time of a child in polls of a band: a row of `children.csv`.
+pub(crate) struct ChildTime {
+    pub(crate) site: Site,
+    pub(crate) from_ns: u64,
+    pub(crate) child: String,
+    pub(crate) ns: u64,
 }
 
 const WORKER: [&str; 3] = ["latency", "cotenant-wake", "cotenant-timer"];
@@ -65,7 +83,14 @@ impl RunFiles {
         }
         .slices(&slices, &sites)
         .with_context(|| self.dir.display().to_string())?;
-        let blocks = complete_blocks(&slices, variants)
+        let compared = slices.iter().enumerate();
+        let compared = compared.filter(|(_, slice)| slice.pass == Pass::Compare);
+        let turns = compared.map(|(at, slice)| Turn {
+            slice: at,
+            block: slice.block,
+            variant: slice.variant,
+        });
+        let blocks = complete_blocks(turns, variants)
             .with_context(|| self.dir.join("slices.csv").display().to_string())?;
         if let Some(told) = self.row.as_ref().and_then(|row| row.blocks)
             && told as usize != blocks.len()
@@ -76,9 +101,11 @@ impl RunFiles {
                 blocks.len()
             );
         }
-        let children = of_slices(children, &numbers)?;
-        let bands = with_slices(bands, &numbers, &slices)
+        let places = numbers.into_iter().zip(0..).collect();
+        let bands = band_rows(&bands, &places)
             .with_context(|| self.dir.join("bands.csv").display().to_string())?;
+        let children = child_rows(&children, &places)
+            .with_context(|| self.dir.join("children.csv").display().to_string())?;
         Ok(Run {
             subject: self.subject,
             number: self.number,
@@ -251,59 +278,45 @@ fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     Some(one? + other?)
 }
 
-/// Blocks in which every variant has its slice.
-fn complete_blocks(slices: &[Slice], variants: usize) -> Result<Vec<Vec<usize>>> {
-    let mut blocks: BTreeMap<u64, Vec<Option<usize>>> = BTreeMap::new();
-    for (at, slice) in slices.iter().enumerate() {
-        if slice.pass != Pass::Compare {
-            continue;
-        }
-        let block = blocks
-            .entry(slice.block)
-            .or_insert_with(|| vec![None; variants]);
-        let Some(place) = block.get_mut(slice.variant) else {
-            bail!("line {}: there is no variant {}", at + 2, slice.variant);
-        };
-        if place.replace(at).is_some() {
-            bail!(
-                "line {}: block {} has variant {} twice",
-                at + 2,
-                slice.block,
-                slice.variant
-            );
-        }
-    }
-    Ok(blocks
-        .into_values()
-        .filter_map(|block| block.into_iter().collect())
-        .collect())
-}
+/// Slices by number.
+type Places = BTreeMap<u64, usize>;
 
 /// Without the rows of a slice that is not in the table, as an interrupted run has them.
-fn of_slices(frame: DataFrame, numbers: &[u64]) -> Result<DataFrame> {
-    let known: BTreeSet<u64> = numbers.iter().copied().collect();
-    let of_rows = counts(&frame, "slice")?;
-    let keep = of_rows.iter().map(|number| known.contains(number));
-    Ok(frame.filter(&keep.collect())?)
-}
-
-/// Adds the variant and the pass of each row's slice.
-fn with_slices(mut bands: DataFrame, numbers: &[u64], slices: &[Slice]) -> Result<DataFrame> {
-    use polars::prelude::{Column, NamedFrom, Series};
-    let by_number: BTreeMap<u64, &Slice> = numbers.iter().copied().zip(slices).collect();
-    bands = of_slices(bands, numbers)?;
-    let (mut variant, mut children) = (Vec::new(), Vec::new());
-    for number in counts(&bands, "slice")? {
-        if let Some(slice) = by_number.get(&number) {
-            variant.push(i64::try_from(slice.variant)?);
-            children.push(slice.pass == Pass::Children);
+fn band_rows(frame: &DataFrame, places: &Places) -> Result<Vec<Band>> {
+    let count = |name| counts(frame, name);
+    let (slice, from_ns) = (count("slice")?, count("from_ns")?);
+    let (iterations, polls, ns) = (count("iterations")?, count("polls")?, count("ns")?);
+    let mut bands = Vec::with_capacity(slice.len());
+    for (at, site) in sites(frame)?.into_iter().enumerate() {
+        if let Some(&slice) = places.get(&slice[at]) {
+            bands.push(Band {
+                slice,
+                site,
+                from_ns: from_ns[at],
+                iterations: iterations[at],
+                polls: polls[at],
+                ns: ns[at],
+            });
         }
     }
-    for series in [
-        Series::new("variant".into(), variant),
-        Series::new("children".into(), children),
-    ] {
-        bands.with_column(Column::from(series))?;
-    }
     Ok(bands)
+}
+
+/// Likewise.
+fn child_rows(frame: &DataFrame, places: &Places) -> Result<Vec<ChildTime>> {
+    let count = |name| counts(frame, name);
+    let (slice, from_ns, ns) = (count("slice")?, count("from_ns")?, count("ns")?);
+    let sites = sites(frame)?;
+    let mut times = Vec::with_capacity(slice.len());
+    for (at, child) in words(frame, "child")?.into_iter().enumerate() {
+        if places.contains_key(&slice[at]) {
+            times.push(ChildTime {
+                site: sites[at],
+                from_ns: from_ns[at],
+                child,
+                ns: ns[at],
+            });
+        }
+    }
+    Ok(times)
 }

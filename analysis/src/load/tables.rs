@@ -4,11 +4,13 @@ use std::{io::Cursor, path::Path, sync::Arc};
 
 use anyhow::{Context, Result, anyhow, bail};
 use polars::prelude::*;
+use polars_io::{SerReader, csv::read::CsvReadOptions};
 
 use super::lines;
+use crate::site::Site;
 
 /// The columns of a table; a `true` is one whose fields may be empty.
-type Columns = &'static [(&'static str, Kind, bool)];
+pub(crate) type Columns = &'static [(&'static str, Kind, bool)];
 
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
@@ -88,6 +90,34 @@ pub(crate) const CHILDREN: Columns = &[
     ("child", Text, false),
     ("polls", Count, false),
     ("ns", Count, false),
+];
+
+pub(crate) const RR: Columns = &[
+    ("slice", Count, false),
+    ("block", Count, false),
+    ("variant", Count, false),
+    ("way", Text, false),
+    ("start_ms", Real, false),
+    ("duration_ms", Real, false),
+    ("sampled_ms", Real, false),
+    ("transactions", Count, false),
+    ("other_way_transactions", Count, false),
+    ("lost_entries", Count, false),
+    ("central_cpu_ns", Count, true),
+    ("central_runqueue_ns", Count, true),
+    ("central_user_ms", Real, true),
+    ("central_system_ms", Real, true),
+    ("central_voluntary_switches", Count, true),
+    ("central_involuntary_switches", Count, true),
+    ("helpers_cpu_ns", Count, true),
+    ("peers_user_ms", Real, true),
+    ("peers_system_ms", Real, true),
+    ("steal_ms", Real, true),
+    ("central_tcp_retransmits", Count, true),
+    ("peers_tcp_retransmits", Count, true),
+    ("central_received_bytes", Count, true),
+    ("central_sent_bytes", Count, true),
+    ("libp2p_polls", Count, false),
 ];
 
 /// Reads a table. The last line may be `torn` if whoever wrote it did not come to an end.
@@ -192,8 +222,26 @@ pub(crate) fn maybe_reals(frame: &DataFrame, name: &str) -> Result<Vec<Option<f6
     Ok(frame.column(name)?.f64()?.iter().collect())
 }
 
+/// A column of words, some of which may be absent.
+pub(crate) fn maybe_words(frame: &DataFrame, name: &str) -> Result<Vec<Option<String>>> {
+    let column = frame.column(name)?.str()?;
+    let word = |it: Option<&str>| it.filter(|it| !it.is_empty()).map(str::to_owned);
+    Ok(column.iter().map(word).collect())
+}
+
 /// A column of words.
 pub(crate) fn words(frame: &DataFrame, name: &str) -> Result<Vec<String>> {
     let column = frame.column(name)?.str()?;
     Ok(column.iter().flatten().map(str::to_owned).collect())
+}
+
+/// The column of sites.
+pub(crate) fn sites(frame: &DataFrame) -> Result<Vec<Site>> {
+    let names = frame.column("site")?.str()?.iter().flatten().enumerate();
+    names
+        .map(|(at, name)| {
+            let parsed = name.parse();
+            parsed.map_err(|error| anyhow!("line {}: {error}", at + 2))
+        })
+        .collect()
 }

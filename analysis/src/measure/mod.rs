@@ -5,9 +5,10 @@ pub(crate) mod breakdown;
 pub(crate) mod checks;
 pub(crate) mod metric;
 pub(crate) mod quantity;
+pub(crate) mod rr;
 mod turns;
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use anyhow::Result;
 
@@ -15,7 +16,7 @@ use self::{
     breakdown::{Breakdown, Curve},
     checks::Checks,
     metric::What,
-    quantity::Quantity,
+    quantity::{Distribution, Quantity},
     turns::Turns,
 };
 use crate::{
@@ -27,7 +28,7 @@ use crate::{
         run_row::{End, RunRow, Stop},
     },
     site::Site,
-    stats::{self, Counts, Estimate},
+    stats::{self, Estimate, Launch},
 };
 
 /// What became of a cell.
@@ -110,6 +111,7 @@ impl CellMeasured {
             .filter_map(|file| file.row.as_ref())
             .collect();
         let measured = !turns.is_empty();
+        let launches = launches(&turns, question);
         Ok(CellMeasured {
             cell: files.cell,
             state: state(&rows, measured),
@@ -122,12 +124,10 @@ impl CellMeasured {
                     .iter()
                     .any(|row| row.end == End::Ok { stop: Stop::Cap }),
             slow_polls: slow_polls(&of_first, question.threshold_ns),
-            estimates: estimates(&turns, question),
+            estimates: estimates(&turns, &launches, question),
             checks: Checks::of(&rows, &runs),
-            breakdown: measured
-                .then(|| Breakdown::of(&of_first, question.threshold_ns))
-                .transpose()?,
-            curves: curves(&turns, question),
+            breakdown: measured.then(|| Breakdown::of(&of_first, question.threshold_ns)),
+            curves: curves(&launches),
         })
     }
 }
@@ -205,7 +205,29 @@ fn flaws(files: &CellRuns, question: &Question) -> Vec<String> {
         .collect()
 }
 
-fn estimates(turns: &Turns, question: &Question) -> BTreeMap<What, Vec<Option<Estimate>>> {
+/// What every variant counted by value; absent where any slice could not.
+type Launches<'a> = BTreeMap<Distribution, Vec<Option<Vec<Launch<'a>>>>>;
+
+fn launches<'a>(turns: &Turns<'a>, question: &Question) -> Launches<'a> {
+    let of_variant = |what: Distribution, variant: usize| {
+        let counts = turns.of(variant, |slice| {
+            what.of(slice).map(|counts| Cow::from(counts.as_slice()))
+        })?;
+        Some(counts.into_iter().map(Launch::of).collect())
+    };
+    Distribution::all()
+        .map(|what| {
+            let by_variant = (0..question.variants()).map(|variant| of_variant(what, variant));
+            (what, by_variant.collect())
+        })
+        .collect()
+}
+
+fn estimates(
+    turns: &Turns,
+    launches: &Launches,
+    question: &Question,
+) -> BTreeMap<What, Vec<Option<Estimate>>> {
     let mut estimates = BTreeMap::new();
     if turns.is_empty() {
         return estimates;
@@ -213,31 +235,35 @@ fn estimates(turns: &Turns, question: &Question) -> BTreeMap<What, Vec<Option<Es
     for what in What::all(&Site::ALL) {
         let quantity = Quantity::of(what, question.threshold_ns);
         let by_variant =
-            (0..question.variants()).map(|variant| estimate(&quantity, turns, variant));
+            (0..question.variants()).map(|variant| estimate(&quantity, turns, launches, variant));
         estimates.insert(what, by_variant.collect());
     }
     estimates
 }
 
-fn estimate(quantity: &Quantity, turns: &Turns, variant: usize) -> Option<Estimate> {
+fn estimate(
+    quantity: &Quantity,
+    turns: &Turns,
+    launches: &Launches,
+    variant: usize,
+) -> Option<Estimate> {
     match quantity {
         Quantity::Ratio { parts, kind } => stats::ratio(&turns.of(variant, parts)?, *kind),
-        Quantity::Quantile { counts, at } => {
-            let counts = turns.of(variant, |slice| counts(slice).cloned())?;
-            stats::quantile(&counts, *at)
+        Quantity::Quantile { of, at } => {
+            stats::quantile(launches.get(of)?.get(variant)?.as_ref()?, *at)
         }
     }
 }
 
-fn curves(turns: &Turns, question: &Question) -> Vec<Curve> {
+fn curves(launches: &Launches) -> Vec<Curve> {
     let mut curves = Vec::new();
-    for variant in 0..question.variants() {
-        for site in Site::ALL {
-            let counts = turns.of(variant, |slice| {
-                slice.site(site).map(|of| of.duration_ns.clone())
-            });
-            let counts: Vec<Counts> = counts.into_iter().flatten().flatten().collect();
-            curves.extend(Curve::of(variant, site, &counts));
+    for (&what, by_variant) in launches {
+        let Distribution::PollDuration(site) = what else {
+            continue;
+        };
+        for (variant, launches) in by_variant.iter().enumerate() {
+            let launches = launches.as_deref().unwrap_or_default();
+            curves.extend(Curve::of(variant, site, launches));
         }
     }
     curves

@@ -11,7 +11,6 @@ use crate::{
 };
 
 type OfSlice<T> = Box<dyn Fn(&Slice) -> Option<T> + Sync>;
-type CountsOfSlice = Box<dyn Fn(&Slice) -> Option<&Counts> + Sync>;
 
 /// How a metric is made, of events, seconds and nanoseconds; [`scale`] brings it to its unit.
 pub(crate) enum Quantity {
@@ -22,9 +21,40 @@ pub(crate) enum Quantity {
         kind: Kind,
     },
     Quantile {
-        counts: CountsOfSlice,
+        of: Distribution,
         at: f64,
     },
+}
+
+/// What slices count by value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Distribution {
+    PollDuration(Site),
+    CotenantWake,
+    CotenantTimer,
+    Latency,
+}
+
+impl Distribution {
+    pub(crate) fn all() -> impl Iterator<Item = Distribution> {
+        let of_worker = [
+            Distribution::CotenantWake,
+            Distribution::CotenantTimer,
+            Distribution::Latency,
+        ];
+        let of_sites = Site::ALL.into_iter().map(Distribution::PollDuration);
+        of_sites.chain(of_worker)
+    }
+
+    /// Absent where the slice could not measure it.
+    pub(crate) fn of(self, slice: &Slice) -> Option<&Counts> {
+        match self {
+            Distribution::PollDuration(site) => slice.site(site).map(|of| &of.duration_ns),
+            Distribution::CotenantWake => Some(&slice.cotenant_wake_ns),
+            Distribution::CotenantTimer => Some(&slice.cotenant_timer_ns),
+            Distribution::Latency => Some(&slice.latency_ns),
+        }
+    }
 }
 
 impl Quantity {
@@ -86,9 +116,7 @@ fn of_site(site: Site, metric: Metric, threshold_ns: u64) -> Quantity {
             let longest = of.longest_iteration_ns.as_ref()?;
             Some((longest.above(threshold_ns) as f64, slow(of)))
         }),
-        _ => quantile(0.99, move |slice| {
-            slice.site(site).map(|of| &of.duration_ns)
-        }),
+        _ => quantile(0.99, Distribution::PollDuration(site)),
     }
 }
 
@@ -100,11 +128,11 @@ fn of_worker(metric: Metric, threshold_ns: u64) -> Quantity {
             let wakes = &slice.cotenant_wake_ns;
             Some((wakes.above(threshold_ns) as f64, wakes.total() as f64))
         }),
-        Metric::CotenantP90Us => quantile(0.9, |slice| Some(&slice.cotenant_wake_ns)),
-        Metric::CotenantP99Us => quantile(0.99, |slice| Some(&slice.cotenant_wake_ns)),
-        Metric::TimerP99Us => quantile(0.99, |slice| Some(&slice.cotenant_timer_ns)),
-        Metric::LatencyP50Ms => quantile(0.5, |slice| Some(&slice.latency_ns)),
-        Metric::LatencyP99Ms => quantile(0.99, |slice| Some(&slice.latency_ns)),
+        Metric::CotenantP90Us => quantile(0.9, Distribution::CotenantWake),
+        Metric::CotenantP99Us => quantile(0.99, Distribution::CotenantWake),
+        Metric::TimerP99Us => quantile(0.99, Distribution::CotenantTimer),
+        Metric::LatencyP50Ms => quantile(0.5, Distribution::Latency),
+        Metric::LatencyP99Ms => quantile(0.99, Distribution::Latency),
         // CPU time spans a little more than the slice.
         Metric::CpuUsPerRequest => ratio(Kind::Amount, |slice| {
             let requests = slice.requests as f64 * slice.sampled_ms / slice.duration_ms;
@@ -137,9 +165,6 @@ fn ratio(kind: Kind, parts: impl Fn(&Slice) -> Option<(f64, f64)> + Sync + 'stat
     }
 }
 
-fn quantile(at: f64, counts: impl Fn(&Slice) -> Option<&Counts> + Sync + 'static) -> Quantity {
-    Quantity::Quantile {
-        counts: Box::new(counts),
-        at,
-    }
+fn quantile(at: f64, of: Distribution) -> Quantity {
+    Quantity::Quantile { of, at }
 }

@@ -1,9 +1,11 @@
 //! What takes turns: budgets in slices of a program, or programs in launches.
 
+use std::borrow::Cow;
+
 use super::Question;
 use crate::{
     load::{run::Run, slice::Slice},
-    stats::{Counts, Part, added_up},
+    stats::{Part, added_up},
 };
 
 /// The complete blocks of a cell. Inside a program a block is a slice of each budget; of several programs it
@@ -31,9 +33,9 @@ impl Sum for Part {
     }
 }
 
-impl Sum for Counts {
-    fn sum(parts: Vec<Counts>) -> Counts {
-        added_up(&parts)
+impl Sum for Cow<'_, [(u64, u64)]> {
+    fn sum(parts: Vec<Self>) -> Self {
+        Cow::Owned(added_up(&parts))
     }
 }
 

@@ -81,6 +81,19 @@ fn place(caveats: &mut Vec<String>, summary: &Summary, manifest: &Manifest) {
             config.lab.placement.peers
         ));
     }
+    machine(caveats, manifest);
+    if config.axes.rtt_ms.iter().any(|rtt_ms| *rtt_ms > 0.0) {
+        caveats.push(
+            "Over long links a request can be sent under one variant and answered under another: latencies there \
+             are blurred between variants; polls and throughput are not."
+                .to_owned(),
+        );
+    }
+}
+
+/// The machine that a run was made on, whatever was measured.
+pub(super) fn machine(caveats: &mut Vec<String>, manifest: &Manifest) {
+    let config = &manifest.config;
     if config.lab.placement.sharing != "nothing" {
         caveats.push(format!(
             "Central's core shares {} with the peers'.",
@@ -104,16 +117,9 @@ fn place(caveats: &mut Vec<String>, summary: &Summary, manifest: &Manifest) {
                 .unwrap_or("unknown")
         ));
     }
-    if config.axes.rtt_ms.iter().any(|rtt_ms| *rtt_ms > 0.0) {
-        caveats.push(
-            "Over long links a request can be sent under one variant and answered under another: latencies there \
-             are blurred between variants; polls and throughput are not."
-                .to_owned(),
-        );
-    }
 }
 
-fn build(caveats: &mut Vec<String>, manifest: &Manifest) {
+pub(super) fn build(caveats: &mut Vec<String>, manifest: &Manifest) {
     if manifest.tool.profile != "release" {
         caveats.push(format!(
             "**Measured with a {} build, which is not how nodes are built.**",
@@ -191,7 +197,7 @@ fn incomplete(caveats: &mut Vec<String>, summary: &Summary) {
 }
 
 /// What a program said, as text and nothing else.
-fn plain(words: &str) -> String {
+pub(super) fn plain(words: &str) -> String {
     let words = words.replace(['`', '\n'], " ");
     format!("`{words}`")
 }

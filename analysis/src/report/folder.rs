@@ -10,6 +10,7 @@ use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    explain::files::{self, File},
     failure::{Failure, bad_input},
     options::Options,
     summary::table,
@@ -29,7 +30,7 @@ pub(crate) const CHARTS: &str = "charts";
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Record {
     pub(crate) schema: u32,
-    /// `report`, `compare` or `published`.
+    /// `report`, `compare` or `published`; `rr` or `soak` of a report of one.
     pub(crate) verb: String,
     /// The names of what was read.
     pub(crate) of: Vec<String>,
@@ -61,6 +62,8 @@ impl Record {
 pub(crate) struct Content {
     pub(crate) table: DataFrame,
     pub(crate) pictures: Vec<Entry>,
+    /// Of the cells that were explained, if any were.
+    pub(crate) explained: Vec<File>,
     pub(crate) text: String,
     pub(crate) record: Record,
 }
@@ -119,17 +122,26 @@ impl Folder {
         let Content {
             mut table,
             pictures,
+            explained,
             text,
             record,
         } = content;
         table::write(&mut table, self.dir())?;
         views::write(&pictures, &self.dir().join(CHARTS))?;
-        let write = |name: &str, text: &str| {
+        let write = |name: &Path, content: &[u8]| {
             let path = self.dir().join(name);
-            fs::write(&path, text).with_context(|| path.display().to_string())
+            fs::write(&path, content).with_context(|| path.display().to_string())
         };
-        write(TEXT, &text)?;
-        write(RECORD, &(serde_json::to_string_pretty(&record)? + "\n"))?;
+        if !explained.is_empty() {
+            fs::create_dir(self.dir().join(files::FOLDER))
+                .context("cannot create the folder of what is explained")?;
+        }
+        for file in &explained {
+            write(&Path::new(files::FOLDER).join(&file.name), &file.content)?;
+        }
+        write(Path::new(TEXT), text.as_bytes())?;
+        let record = serde_json::to_string_pretty(&record)? + "\n";
+        write(Path::new(RECORD), record.as_bytes())?;
         if self.out.exists() {
             fs::remove_dir_all(&self.out)
                 .with_context(|| format!("cannot replace {}", self.out.display()))?;

@@ -1,25 +1,30 @@
 //! Markdown as GitHub renders it.
 
 use super::folder::CHARTS;
-use crate::views::Entry;
+use crate::{explain::files, views::Entry};
 
 /// Where pictures are linked to.
 pub(crate) struct Links {
+    /// Of the report's folder; empty, or with a slash at its end.
     base: String,
 }
 
 impl Links {
     /// Beside the report, or below `base`.
     pub(crate) fn new(base: Option<&str>) -> Links {
-        let base = base.map_or_else(
-            || CHARTS.to_owned(),
-            |base| format!("{}/{CHARTS}", base.trim_end_matches('/')),
-        );
+        let base = base.map_or_else(String::new, |base| {
+            format!("{}/", base.trim_end_matches('/'))
+        });
         Links { base }
     }
 
     fn to(&self, file: &str) -> String {
-        format!("{}/{file}", self.base)
+        format!("{}{CHARTS}/{file}", self.base)
+    }
+
+    /// To what there is of the cells that were explained.
+    pub(crate) fn explain(&self, file: &str) -> String {
+        format!("{}{}/{file}", self.base, files::FOLDER)
     }
 }
 

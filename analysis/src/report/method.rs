@@ -148,7 +148,7 @@ fn variants(summary: &Summary) -> String {
     )
 }
 
-fn place(manifest: &Manifest) -> String {
+pub(super) fn place(manifest: &Manifest) -> String {
     format!(
         "{}, on {}; {}, {}.",
         date(manifest.created_unix_s),
@@ -158,9 +158,13 @@ fn place(manifest: &Manifest) -> String {
     )
 }
 
-/// What was typed, with the checkout it was typed in and the seed that was drawn.
 pub(super) fn command(manifest: &Manifest) -> String {
-    let words = manifest.command.iter().skip_while(|word| *word != "sweep");
+    typed(manifest, "sweep", "./sweep.sh")
+}
+
+/// What was typed after the verb, with the checkout it was typed in and the seed that was drawn.
+pub(super) fn typed(manifest: &Manifest, verb: &str, program: &str) -> String {
+    let words = manifest.command.iter().skip_while(|word| *word != verb);
     let mut words: Vec<String> = words.skip(1).map(|word| quoted(word)).collect();
     if !words.iter().any(|word| word.starts_with("--seed")) {
         words.push(format!("--seed {}", manifest.config.seed));
@@ -172,7 +176,7 @@ pub(super) fn command(manifest: &Manifest) -> String {
         .map_or_else(String::new, |commit| {
             format!("git checkout {}\n", commit.trim_end_matches("-dirty"))
         });
-    format!("{checkout}./sweep.sh {}", words.join(" "))
+    format!("{checkout}{program} {}", words.join(" "))
 }
 
 /// As a shell takes it.

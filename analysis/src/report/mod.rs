@@ -3,14 +3,18 @@
 mod caveats;
 mod cells;
 pub(crate) mod comparison;
+mod explain;
 pub(crate) mod folder;
 mod markdown;
 mod method;
 mod questions;
+pub(crate) mod rr;
+pub(crate) mod soak;
 mod trust;
 
 use self::markdown::{Document, Links};
 use crate::{
+    explain::Explanation,
     measure::metric::Metric,
     options::Options,
     summary::{Resolved, Summary},
@@ -26,25 +30,64 @@ pub(crate) fn text(
     summary: &Summary,
     verdict: &Verdict,
     pictures: &[Entry],
+    explanation: Option<&Explanation>,
     options: &Options,
 ) -> String {
-    let mut rows = summary.cells.len();
+    let mut most = Most {
+        rows: summary.cells.len(),
+        explained: explanation.map_or(0, |it| it.cells.len()),
+    };
     loop {
-        let text = with_rows(summary, verdict, pictures, options, rows);
-        if text.len() < MOST_BYTES || rows == 0 {
+        let text = with(summary, verdict, pictures, explanation, options, most);
+        if text.len() < MOST_BYTES || most.is_least() {
             return text;
         }
-        rows /= 2;
+        most = most.less();
     }
 }
 
-/// With the verdict on at most so many cells.
-fn with_rows(
+/// How much is told.
+#[derive(Clone, Copy)]
+struct Most {
+    /// Cells in the table of verdicts by cell.
+    rows: usize,
+    /// Cells whose evidence is told in detail.
+    explained: usize,
+}
+
+impl Most {
+    fn is_least(self) -> bool {
+        self.rows == 0 && self.explained == 0
+    }
+
+    /// The details of a few cells are more than the verdict on many, which `summary.csv` has in full.
+    fn less(self) -> Most {
+        const FEW: usize = 3;
+        match self {
+            Most { explained, .. } if explained > FEW => Most {
+                explained: explained - 1,
+                ..self
+            },
+            Most { rows: 0, explained } => Most {
+                explained: explained - 1,
+                ..self
+            },
+            Most { rows, .. } => Most {
+                rows: rows / 2,
+                ..self
+            },
+        }
+    }
+}
+
+/// With so much of the cells.
+fn with(
     summary: &Summary,
     verdict: &Verdict,
     pictures: &[Entry],
+    explanation: Option<&Explanation>,
     options: &Options,
-    rows: usize,
+    most: Most,
 ) -> String {
     let links = Links::new(options.link_base.as_deref());
     let mut document = Document::new(&format!(
@@ -66,6 +109,9 @@ fn with_rows(
     if !verdict.candidates.is_empty() {
         overview(&mut document, verdict, options);
     }
+    if let Some(explanation) = explanation {
+        explain::write(&mut document, explanation, &links, most.explained);
+    }
     method::write(&mut document, summary);
     if !verdict.candidates.is_empty() {
         document.details("What was found, question by question", |document| {
@@ -81,7 +127,7 @@ fn with_rows(
         });
     }
     document.details("Verdict by cell", |document| {
-        cells::write(document, summary, verdict, rows);
+        cells::write(document, summary, verdict, most.rows);
     });
     document.details("All pictures", |document| {
         document.pictures(&links, pictures);

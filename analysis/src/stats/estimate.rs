@@ -1,10 +1,12 @@
 //! A value of one variant in one cell, with what every block adds to its error.
 
+use std::sync::Arc;
+
 use super::{
     histogram::Histogram,
     student,
     uncertain::{Interval, Uncertain},
-    variance::{Variance, between, within},
+    variance::{between, wider, within},
 };
 
 #[derive(Clone, Debug)]
@@ -37,7 +39,7 @@ pub(super) enum Ends {
     },
     /// Read off the histogram, a standard error in value being `slope` times one in share.
     Inverted {
-        histogram: Histogram,
+        histogram: Arc<Histogram>,
         share: f64,
         slope: f64,
     },
@@ -61,11 +63,7 @@ impl Estimate {
     pub(crate) fn level(&self) -> Option<Uncertain> {
         let blocks = within(&self.deviations).map(|of| of.at_least(self.floor));
         let variance = match (blocks, between(&self.deviations)) {
-            // Runs that agree better than their blocks do so by luck.
-            (Some(blocks), Some(runs)) => Variance {
-                value: runs.value.max(blocks.value),
-                ..runs
-            },
+            (Some(blocks), Some(runs)) => wider(runs, blocks),
             (blocks, runs) => runs.or(blocks)?,
         };
         (variance.value > 0.0).then(|| variance.of(self.value))
@@ -162,7 +160,8 @@ mod tests {
             (one.scope(), one.level().map(|of| of.df)),
             (Scope::ThisRun, Some(3.0))
         );
-        let three = of(vec![blocks; 3], 0.0);
+        let shifted = |by: f64| blocks.iter().map(|of| of + by).collect::<Vec<_>>();
+        let three = of([-0.1, 0.0, 0.1].map(shifted).to_vec(), 0.0);
         assert_eq!(
             (three.scope(), three.level().map(|of| of.df)),
             (Scope::Runs, Some(2.0))

@@ -1,5 +1,7 @@
 //! Quantiles of values that were stored as counts, smoothed between neighbouring values.
 
+use std::{borrow::Borrow, cmp::Ordering};
+
 use super::uncertain::Interval;
 
 /// Each value seen, ascending, with how often it was.
@@ -23,9 +25,13 @@ pub(super) struct Position {
 }
 
 impl Histogram {
+    /// Of several together. None where nothing was counted.
+    pub(crate) fn merged(slices: &[impl Borrow<[(u64, u64)]>]) -> Option<Histogram> {
+        Histogram::of(&added_up(slices))
+    }
+
     /// None where nothing was counted.
-    pub(crate) fn merged(slices: &[Counts]) -> Option<Histogram> {
-        let counts = added_up(slices);
+    pub(super) fn of(counts: &[(u64, u64)]) -> Option<Histogram> {
         let total: u64 = counts.iter().map(|(_, count)| count).sum();
         let mut below = 0;
         let mut share = |count: u64| {
@@ -34,7 +40,7 @@ impl Histogram {
         };
         (total > 0).then(|| Histogram {
             shares: counts.iter().map(|(_, count)| share(*count)).collect(),
-            values: counts.into_iter().map(|(value, _)| value).collect(),
+            values: counts.iter().map(|(value, _)| *value).collect(),
             total,
         })
     }
@@ -96,20 +102,43 @@ impl Histogram {
     }
 }
 
-/// Each value once, without those that were not seen.
-pub(crate) fn added_up(slices: &[Counts]) -> Counts {
-    let mut counts: Counts = slices.concat();
-    counts.retain(|(_, count)| *count > 0);
-    // Merges what is sorted already, which every slice is.
-    counts.sort_by_key(|(value, _)| *value);
-    counts.dedup_by(|next, kept| {
-        let is_same = next.0 == kept.0;
-        if is_same {
-            kept.1 += next.1;
+/// Each value once, without those that were not seen. Slices have theirs in ascending order.
+pub(crate) fn added_up(slices: &[impl Borrow<[(u64, u64)]>]) -> Counts {
+    match slices {
+        [] => Counts::new(),
+        [one] => {
+            let seen = one.borrow().iter().filter(|(_, count)| *count > 0);
+            seen.copied().collect()
         }
-        is_same
-    });
-    counts
+        // By halves: what they share is there once afterwards, so that sums stay short.
+        _ => {
+            let (one, other) = slices.split_at(slices.len() / 2);
+            added(&added_up(one), &added_up(other))
+        }
+    }
+}
+
+fn added(mut one: &[(u64, u64)], mut other: &[(u64, u64)]) -> Counts {
+    let mut sum = Counts::with_capacity(one.len() + other.len());
+    while let ([first, of_one @ ..], [second, of_other @ ..]) = (one, other) {
+        match first.0.cmp(&second.0) {
+            Ordering::Less => {
+                sum.push(*first);
+                one = of_one;
+            }
+            Ordering::Greater => {
+                sum.push(*second);
+                other = of_other;
+            }
+            Ordering::Equal => {
+                sum.push((first.0, first.1 + second.1));
+                (one, other) = (of_one, of_other);
+            }
+        }
+    }
+    sum.extend_from_slice(one);
+    sum.extend_from_slice(other);
+    sum
 }
 
 impl Position {
@@ -118,13 +147,13 @@ impl Position {
     }
 
     /// How many of these counts lie above.
-    pub(super) fn count_above(&self, counts: &Counts) -> f64 {
+    pub(super) fn count_above(&self, counts: &[(u64, u64)]) -> f64 {
         self.weight * above(counts, self.upper) + (1.0 - self.weight) * above(counts, self.lower)
     }
 }
 
 /// Half of those at the value itself included.
-fn above(counts: &Counts, value: u64) -> f64 {
+fn above(counts: &[(u64, u64)], value: u64) -> f64 {
     let upwards = &counts[counts.partition_point(|(of, _)| *of < value)..];
     let all: u64 = upwards.iter().map(|(_, count)| count).sum();
     let here = upwards

@@ -18,6 +18,7 @@ mod ratio;
 mod simulation;
 mod student;
 mod sweeps;
+mod trend;
 mod uncertain;
 mod variance;
 
@@ -29,9 +30,10 @@ pub(crate) use self::{
     mean::mean_over_cells,
     middle::{Middle, middle_of_cells},
     multiple::{adjusted_p_values, is_resolved},
-    quantile::quantile,
+    quantile::{Launch, quantile},
     ratio::{Kind, Part, ratio},
     sweeps::{BetweenSweeps, change_between},
+    trend::{Trend, trend},
     uncertain::{Interval, Uncertain},
 };
 

@@ -1,16 +1,43 @@
 //! A quantile of durations, as the 99th percentile of how long a poll takes.
 
+use std::{borrow::Cow, sync::Arc};
+
 use super::{
-    Slices,
     estimate::{Ends, Estimate},
-    histogram::{Counts, Histogram},
+    histogram::{Counts, Histogram, added_up},
     variance::within,
 };
 
+/// What the slices of one variant counted in a launch. Adding them up takes longer than anything that is
+/// asked of the sum, so that is done once for all quantiles.
+#[derive(Clone, Debug)]
+pub(crate) struct Launch<'a> {
+    blocks: Vec<Cow<'a, [(u64, u64)]>>,
+    sum: Counts,
+    /// Of the sum; absent where nothing was counted.
+    histogram: Option<Arc<Histogram>>,
+}
+
+impl<'a> Launch<'a> {
+    pub(crate) fn of(blocks: Vec<Cow<'a, [(u64, u64)]>>) -> Launch<'a> {
+        let sum = added_up(&blocks);
+        Launch {
+            blocks,
+            histogram: Histogram::of(&sum).map(Arc::new),
+            sum,
+        }
+    }
+
+    /// All blocks together.
+    pub(crate) fn sum(&self) -> &[(u64, u64)] {
+        &self.sum
+    }
+}
+
 /// The `q`-quantile of a launch, on average over launches. None where a run has not even one value
 /// that is expected beyond it.
-pub(crate) fn quantile(slices: &Slices<Counts>, q: f64) -> Option<Estimate> {
-    let runs: Vec<RunQuantile> = slices
+pub(crate) fn quantile(launches: &[Launch<'_>], q: f64) -> Option<Estimate> {
+    let runs: Vec<RunQuantile> = launches
         .iter()
         .map(|run| RunQuantile::of(run, q))
         .collect::<Option<_>>()?;
@@ -28,7 +55,7 @@ pub(crate) fn quantile(slices: &Slices<Counts>, q: f64) -> Option<Estimate> {
         value,
         deviations: runs.iter().map(by_block).collect(),
         floor: runs.iter().map(|run| run.floor).sum::<f64>() / count.powi(2),
-        ends: runs.into_iter().next()?.ends(q),
+        ends: ends(runs, q)?,
     })
 }
 
@@ -37,21 +64,21 @@ struct RunQuantile {
     value: f64,
     deviations: Vec<f64>,
     floor: f64,
-    histogram: Histogram,
+    histogram: Arc<Histogram>,
     slope: f64,
 }
 
 impl RunQuantile {
-    fn of(blocks: &[Counts], q: f64) -> Option<RunQuantile> {
-        let histogram = Histogram::merged(blocks)?;
+    fn of(launch: &Launch<'_>, q: f64) -> Option<RunQuantile> {
+        let histogram = launch.histogram.clone()?;
         let total = histogram.total();
         if total * q.min(1.0 - q) < 1.0 {
             return None;
         }
         let position = histogram.position(q);
         // Blocks disagree about how much lies above, which is a ratio of counts as any other.
-        let above = |of: &Counts| (position.count_above(of) - (1.0 - q) * count(of)) / total;
-        let shares: Vec<f64> = blocks.iter().map(above).collect();
+        let above = |of: &[(u64, u64)]| (position.count_above(of) - (1.0 - q) * count(of)) / total;
+        let shares: Vec<f64> = launch.blocks.iter().map(|of| above(of)).collect();
         let by_chance = q * (1.0 - q) / total;
         // From share to value by how steep the quantiles are within one standard error (Woodruff).
         let variance =
@@ -65,23 +92,42 @@ impl RunQuantile {
             slope,
         })
     }
-
-    fn ends(self, q: f64) -> Ends {
-        Ends::Inverted {
-            histogram: self.histogram,
-            share: q,
-            slope: self.slope,
-        }
-    }
 }
 
-fn count(counts: &Counts) -> f64 {
+/// Only the interval of a single run is read off its histogram.
+fn ends(runs: Vec<RunQuantile>, q: f64) -> Option<Ends> {
+    if runs.len() > 1 {
+        return Some(Ends::Symmetric);
+    }
+    let run = runs.into_iter().next()?;
+    Some(Ends::Inverted {
+        histogram: run.histogram,
+        share: q,
+        slope: run.slope,
+    })
+}
+
+fn count(counts: &[(u64, u64)]) -> f64 {
     counts.iter().map(|(_, count)| *count as f64).sum()
+}
+
+/// Of slices by launch and block.
+#[cfg(test)]
+pub(super) fn launches(slices: &super::Slices<Counts>) -> Vec<Launch<'_>> {
+    fn launch(blocks: &[Counts]) -> Launch<'_> {
+        let blocks = blocks.iter().map(|of| Cow::Borrowed(of.as_slice()));
+        Launch::of(blocks.collect())
+    }
+    slices.iter().map(|blocks| launch(blocks)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn quantile(slices: &[Vec<Counts>], q: f64) -> Option<Estimate> {
+        super::quantile(&launches(slices), q)
+    }
 
     /// 1 to 100 times a scale, each once.
     fn even(scale: u64) -> Counts {

@@ -5,7 +5,7 @@
 
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
-use super::uncertain::Uncertain;
+use super::{student, uncertain::Uncertain};
 
 /// Above this chance of seeing runs differ as they do although only blocks do, runs and blocks
 /// estimate the same variance.
@@ -14,6 +14,13 @@ const ALIKE: f64 = 0.25;
 /// So many times the degrees of freedom has a variance that is no more than chance. More would be as
 /// good for intervals, but blocks that agree by luck would then be believed too often.
 const KNOWN: f64 = 4.0;
+
+/// By so much the variance of few launches is taken for larger, so that intervals hold the truth nearly as
+/// often where launches are spread evenly as where they are normal.
+const NOT_NORMAL: f64 = 4.0 / 3.0;
+
+/// With this confidence the widths of intervals are compared.
+const CONFIDENCE: f64 = 0.95;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Variance {
@@ -74,7 +81,31 @@ pub(super) fn together(runs: Variance, blocks: Variance) -> Variance {
     }
 }
 
+/// The one with the wider interval: what runs say, and what blocks say where runs agree by luck.
+///
+/// By themselves runs would be right as often as they should, however much or little launches differ. But
+/// where they agree better than their blocks, so narrow an interval is not to be believed; to make up for
+/// the wider one that is taken then, the others are narrowed by a part of what blocks explain. And two or
+/// three launches that are not normal are less certain than t has it.
+pub(super) fn wider(runs: Variance, blocks: Variance) -> Variance {
+    let explained = blocks.value * runs.df.min(2.0) / 6.0;
+    let beyond = Variance {
+        value: NOT_NORMAL * (runs.value - explained).max(0.0),
+        ..runs
+    };
+    if beyond.margin() > blocks.margin() {
+        beyond
+    } else {
+        blocks
+    }
+}
+
 impl Variance {
+    /// Half the width of an interval.
+    fn margin(self) -> f64 {
+        student::critical(self.df, CONFIDENCE) * self.value.sqrt()
+    }
+
     /// Of a sum of two things that err independently, by Satterthwaite.
     pub(super) fn plus(self, other: Variance) -> Variance {
         let value = self.value + other.value;
@@ -210,6 +241,19 @@ mod tests {
         let apart = together(Variance { value: 9.0, df }, blocks);
         assert_eq!(apart.value, 9.0);
         assert!(apart.df < 3.0, "{}", apart.df);
+    }
+
+    #[test]
+    fn runs_are_believed_where_they_differ_and_blocks_where_runs_agree_by_luck() {
+        let blocks = Variance {
+            value: 1.0,
+            df: 33.0,
+        };
+        let runs = |value| Variance { value, df: 2.0 };
+        assert_eq!(wider(runs(0.2), blocks), blocks);
+        let apart = wider(runs(1.0), blocks);
+        assert_eq!(apart.df, 2.0);
+        assert!((apart.value - 4.0 / 3.0 * (1.0 - 1.0 / 3.0)).abs() < 1e-12);
     }
 
     #[test]

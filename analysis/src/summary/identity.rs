@@ -2,7 +2,11 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use crate::load::{Sweep, manifest::Manifest, variant::Role};
+use crate::load::{
+    Sweep,
+    manifest::{Machine, Manifest, Tool},
+    variant::Role,
+};
 
 /// What is known of where figures come from.
 #[derive(Clone, Debug)]
@@ -88,7 +92,11 @@ pub(crate) fn date(unix_s: u64) -> String {
 }
 
 pub(crate) fn upstream(manifest: &Manifest) -> String {
-    let crates = manifest.tool.upstream.iter();
+    of_upstream(&manifest.tool)
+}
+
+pub(crate) fn of_upstream(tool: &Tool) -> String {
+    let crates = tool.upstream.iter();
     let names: Vec<String> = crates
         .map(|upstream| format!("{} {}", upstream.name, upstream.version))
         .collect();
@@ -96,7 +104,10 @@ pub(crate) fn upstream(manifest: &Manifest) -> String {
 }
 
 pub(crate) fn machine(manifest: &Manifest) -> String {
-    let machine = &manifest.machine;
+    of_machine(&manifest.machine)
+}
+
+pub(crate) fn of_machine(machine: &Machine) -> String {
     let cores = machine
         .cores
         .map_or_else(String::new, |cores| format!("{cores} cores of "));
@@ -109,8 +120,11 @@ pub(crate) fn machine(manifest: &Manifest) -> String {
 }
 
 pub(crate) fn tool(manifest: &Manifest) -> String {
+    of_tool(&manifest.tool)
+}
+
+pub(crate) fn of_tool(tool: &Tool) -> String {
     const SHORT: usize = 10;
-    let tool = &manifest.tool;
     let commit = tool.commit.as_deref().map_or_else(String::new, |commit| {
         let short: String = commit.chars().take(SHORT).collect();
         let dirty = if commit.ends_with("-dirty") {

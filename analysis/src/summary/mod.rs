@@ -7,6 +7,7 @@ pub(crate) mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use polars_core::runtime::RAYON;
 use rayon::prelude::*;
 
 use self::identity::Identity;
@@ -237,11 +238,14 @@ pub(crate) fn measure(sweep: &Sweep, options: &Options) -> Result<Vec<CellMeasur
         repeat: sweep.manifest.config.repeat,
         threshold_ns: options.threshold,
     };
-    let measured: Vec<CellMeasured> = sweep
-        .cells
-        .par_iter()
-        .map(|files| CellMeasured::of(files, &question))
-        .collect::<Result<_, _>>()
+    // On the threads of polars: a worker of another pool would hand every table over to those, and begin
+    // another cell while it waits for each.
+    let measured: Vec<CellMeasured> = RAYON
+        .install(|| {
+            let cells = sweep.cells.par_iter();
+            let measured = cells.map(|files| CellMeasured::of(files, &question));
+            measured.collect::<Result<_, _>>()
+        })
         .map_err(bad_input)?;
     if measured.iter().all(|cell| cell.state != State::Measured) {
         return Err(bad_input(anyhow::anyhow!(

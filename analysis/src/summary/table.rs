@@ -4,6 +4,10 @@ use std::{fs, io::Cursor, path::Path, sync::Arc};
 
 use anyhow::{Context, Result, anyhow};
 use polars::prelude::*;
+use polars_io::{
+    SerReader, SerWriter,
+    csv::{read::CsvReadOptions, write::CsvWriter},
+};
 
 use super::{CellSummary, Figure, Summary};
 use crate::{measure::metric::What, site::Site, text::rounded};

@@ -68,6 +68,7 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
     let content = Content {
         table: table::under_each_other(frames)?,
         pictures: entries,
+        explained: Vec::new(),
         text,
         record: Record::new("compare", names, options),
     };

@@ -3,4 +3,6 @@
 pub(crate) mod compare;
 pub(crate) mod published;
 pub(crate) mod report;
+mod rr;
+mod soak;
 pub(crate) mod verify;

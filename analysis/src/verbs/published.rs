@@ -19,7 +19,7 @@ pub(crate) fn run(path: &Path, options: &Options) -> Result<(), Failure> {
     let summary = published::read(path, options)?;
     let verdict = Verdict::of(&summary, options.first_site());
     let pictures = Scene::new(&summary, &verdict, options).entries();
-    let text = report::text(&summary, &verdict, &pictures, options);
+    let text = report::text(&summary, &verdict, &pictures, None, options);
     let out = options.out.clone().unwrap_or_else(|| {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         path.with_file_name(format!("{stem}-report"))
@@ -27,6 +27,7 @@ pub(crate) fn run(path: &Path, options: &Options) -> Result<(), Failure> {
     let content = Content {
         table: table::table(&summary, &options.sites())?,
         pictures,
+        explained: Vec::new(),
         text,
         record: Record::new("published", vec![summary.identity.name.clone()], options),
     };

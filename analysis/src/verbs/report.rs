@@ -5,8 +5,9 @@ use std::path::Path;
 use anyhow::anyhow;
 
 use crate::{
+    explain::{Explanation, files},
     failure::{Failure, bad_input},
-    load::Sweep,
+    load::{Kind, Sweep},
     measure::metric::{Metric, What},
     options::Options,
     report::{
@@ -20,17 +21,28 @@ use crate::{
 };
 
 pub(crate) fn run(run: &Path, options: &Options) -> Result<(), Failure> {
+    match Kind::of(run) {
+        Kind::Sweep => of_a_sweep(run, options),
+        Kind::Rr => super::rr::run(run, options),
+        Kind::Soak => super::soak::run(run, options),
+    }
+}
+
+fn of_a_sweep(run: &Path, options: &Options) -> Result<(), Failure> {
     let sweep = Sweep::open(run)?;
     check_budgets(&sweep, options)?;
     let summary = Summary::of(&sweep, options)?;
     check_sites(&summary, options)?;
     let verdict = Verdict::of(&summary, options.first_site());
+    let explanation = Explanation::of(&sweep, options)?;
     let pictures = Scene::new(&summary, &verdict, options).entries();
-    let text = report::text(&summary, &verdict, &pictures, options);
+    let text = report::text(&summary, &verdict, &pictures, explanation.as_ref(), options);
+    let explained = explanation.map(|it| files::of(&it, options)).transpose()?;
     let out = options.out.clone().unwrap_or_else(|| run.join("report"));
     let content = Content {
         table: table::table(&summary, &options.sites())?,
         pictures,
+        explained: explained.unwrap_or_default(),
         text,
         record: Record::new("report", vec![sweep.name()], options),
     };

@@ -6,6 +6,10 @@ use anyhow::{Context, anyhow};
 use polars::prelude::DataFrame;
 
 use crate::{
+    explain::{
+        Explanation,
+        files::{self, File},
+    },
     failure::{Failure, bad_input},
     load::Sweep,
     report::{
@@ -35,6 +39,7 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
         summary.identity.name.clone_from(name);
     }
     let verdict = Verdict::of(&summary, options.first_site());
+    let explanation = Explanation::of(&sweep, options)?;
     let entries = Scene::new(&summary, &verdict, options).entries();
 
     let frame = table::table(&summary, &options.sites())?;
@@ -45,15 +50,23 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
         .map_err(bad_input)?;
     same_text(
         &stored,
-        &report::text(&summary, &verdict, &entries, options),
+        &report::text(&summary, &verdict, &entries, explanation.as_ref(), options),
         &path,
     )?;
     pictures_are_there(&entries, &dir)?;
+    let explained = explanation.map(|it| files::of(&it, options)).transpose()?;
+    let explained = explained.unwrap_or_default();
+    same_files(&explained, &dir.join(files::FOLDER))?;
     println!(
-        "{}: {} figures, the report and {} pictures are what {} gives",
+        "{}: {} figures, the report and {} pictures{} are what {} gives",
         dir.display(),
         frame.height(),
         entries.len(),
+        if explained.is_empty() {
+            String::new()
+        } else {
+            format!(" and {} files of what was explained", explained.len())
+        },
         run.display()
     );
     Ok(())
@@ -99,6 +112,22 @@ fn same_text(stored: &str, made: &str, path: &Path) -> Result<(), Failure> {
             stored.lines().count(),
             made.lines().count()
         )));
+    }
+    Ok(())
+}
+
+/// They are drawn the same wherever they are made, so they are held to the byte.
+fn same_files(made: &[File], dir: &Path) -> Result<(), Failure> {
+    for file in made {
+        let path = dir.join(&file.name);
+        let stored = std::fs::read(&path)
+            .map_err(|_| Failure::Differs(format!("{} is missing", path.display())))?;
+        if stored != file.content {
+            return Err(Failure::Differs(format!(
+                "{}: it is not what the run gives",
+                path.display()
+            )));
+        }
     }
     Ok(())
 }

@@ -2,10 +2,12 @@
 
 mod before_after;
 mod budgets;
+pub(crate) mod drift;
 mod effects;
 mod grid;
 mod heatmaps;
 mod percentiles;
+pub(crate) mod rr;
 mod time;
 
 use std::path::Path;

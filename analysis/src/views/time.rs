@@ -90,12 +90,12 @@ fn of_payload<'a>(scene: &Scene<'a>, bytes: u64) -> impl Iterator<Item = &'a Cel
 }
 
 /// The most iterations of each segment but the last, which is open.
-const STEPS: [(&str, i64); 5] = [
+const STEPS: [(&str, u64); 5] = [
     ("1 iteration", 1),
     ("2", 2),
     ("3–4", 4),
     ("5–8", 8),
-    ("9 or more", i64::MAX),
+    ("9 or more", u64::MAX),
 ];
 
 fn by_iterations(scene: &Scene, site: Site) -> Option<Entry> {

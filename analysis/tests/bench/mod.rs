@@ -1,6 +1,8 @@
 //! A copy of the fixture, and the program to try on it.
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub(crate) mod evidence;
+
 use std::{
     fs,
     path::{Path, PathBuf},

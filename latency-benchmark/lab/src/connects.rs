@@ -26,7 +26,7 @@ const CONNECTS: usize = 4;
 /// For how long, beyond five round trips, a link that seems too long is tried again: other load can
 /// make it seem so, but never too short. After that, one answer per link is enough if it does not
 /// seem too long: where packets are lost, there may be no more.
-const SECOND_CHANCE: Duration = Duration::from_millis(50);
+const SECOND_CHANCE: Duration = Duration::from_secs(3);
 
 /// Fewer than a listener lets wait, since nobody accepts them.
 const MOST_CONNECTS: usize = 100;

@@ -97,7 +97,9 @@ fn signals_to_the_outer_process_reach_the_command_which_decides() {
     for (signal, name) in [(Signal::SIGTERM, "TERM"), (Signal::SIGINT, "INT")] {
         let script =
             format!("trap 'echo decided; exit 9' {name}; echo started; while :; do :; done");
-        let mut command = lab(&["run", "--", "sh", "-c", &script]);
+        // A shell cannot trap what was ignored before it, as interrupts are in the background of a script.
+        let shell = ["env", "--default-signal", "sh", "-c", &script];
+        let mut command = lab(&[&["run", "--"][..], &shell].concat());
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         let mut outer = Reaped::new(command.spawn().expect("the binary runs"));
         let mut lines = BufReader::new(outer.stdout.take().expect("it is piped")).lines();

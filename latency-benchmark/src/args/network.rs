@@ -1,7 +1,8 @@
 //! The network around the nodes.
 
+use anyhow::anyhow;
 use clap::Args;
-use lab::{Backend, Cores, Jitter, Loss, Placement, Topology};
+use lab::{Backend, Cores, Jitter, Loss, Placement, Rtt, Topology};
 
 use crate::{
     config::LabConfig,
@@ -42,5 +43,25 @@ impl NetworkArgs {
             congestion_control: self.congestion_control.clone(),
             placement: placement.map_err(bad_input)?,
         })
+    }
+
+    /// The same for links of these round trips, if they can be had.
+    pub(crate) fn checked(&self, rtts: &[Rtt]) -> Result<LabConfig, Failure> {
+        let network = self.config()?;
+        if network.backend == Backend::Nfqueue
+            && (network.loss_percent.is_some() || network.jitter_ms.is_some())
+        {
+            return Err(bad_input(anyhow!(
+                "--delay nfqueue: the delay line only delays; --loss and --jitter need netem (accepted: --delay netem)"
+            )));
+        }
+        if let Some(jitter) = network.jitter_ms
+            && let Some(rtt) = rtts.iter().find(|rtt| rtt.one_way() < jitter.duration())
+        {
+            return Err(bad_input(anyhow!(
+                "--jitter {jitter}: it is more than half of the round trip of {rtt} ms"
+            )));
+        }
+        Ok(network)
     }
 }

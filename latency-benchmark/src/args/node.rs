@@ -26,6 +26,10 @@ pub(crate) struct NodeArgs {
     /// gossipsub [default there: 20]
     #[arg(long, value_name = "PER_SECOND")]
     pub(crate) rate: Option<f64>,
+    /// A fault in central that is to be found
+    #[cfg(feature = "planted")]
+    #[arg(long, value_enum, value_name = "KIND", hide = true)]
+    pub(crate) plant: Option<crate::plant::Plant>,
 }
 
 impl NodeArgs {
@@ -34,6 +38,8 @@ impl NodeArgs {
             workload: self.workload,
             security: self.security,
             transport: self.transport,
+            #[cfg(feature = "planted")]
+            plant: self.plant,
         }
     }
 
@@ -50,6 +56,13 @@ impl NodeArgs {
             return wrong(format!(
                 "--rate {rate}: it is not between 0 and 1000000 per second"
             ));
+        }
+        #[cfg(feature = "planted")]
+        if self.plant.is_some() && self.workload != Workload::RequestResponse {
+            return wrong(
+                "--plant: faults are planted in one workload only (accepted: --workload request-response)"
+                    .to_owned(),
+            );
         }
         match (self.workload, self.rate, self.outstanding) {
             (Workload::Stream, Some(_), _) => wrong(
@@ -72,6 +85,9 @@ impl NodeArgs {
             (Workload::Idle, ..) => {
                 wrong("--workload idle: it has neither --rate nor --outstanding".to_owned())
             }
+            (Workload::Rr | Workload::RrBesideTcp, rate, outstanding) => {
+                one_at_a_time(rate, outstanding, payloads)
+            }
             (Workload::Stream, ..) if payloads.iter().any(|size| size.bytes() == 0) => {
                 wrong("--payload 0B: a chunk of the workload stream has at least 1 byte".to_owned())
             }
@@ -83,6 +99,27 @@ impl NodeArgs {
     pub(crate) fn load(&self, payload: Payload) -> Result<Load, Failure> {
         let pace = self.pace(&[payload])?;
         Ok(Load { payload, pace })
+    }
+}
+
+/// The pace of request and response.
+fn one_at_a_time(
+    rate: Option<f64>,
+    outstanding: Option<u32>,
+    payloads: &[Payload],
+) -> Result<Pace, Failure> {
+    let wrong = |text: String| Err(bad_input(anyhow::anyhow!(text)));
+    match (rate, outstanding) {
+        (Some(_), _) => {
+            wrong("--rate: the workload rr asks when it was answered (accepted: none)".to_owned())
+        }
+        (None, Some(count)) if count != 1 => wrong(format!(
+            "--outstanding {count}: the workload rr has one request at a time (accepted: 1)"
+        )),
+        _ if payloads.iter().any(|size| size.bytes() == 0) => {
+            wrong("--payload 0B: a request of the workload rr has at least 1 byte".to_owned())
+        }
+        _ => Ok(Pace::Outstanding(1)),
     }
 }
 

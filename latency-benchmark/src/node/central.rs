@@ -1,6 +1,8 @@
 //! Central: connects to its peers, works them, and has another thread cut what is seen into slices.
 
 use std::{
+    convert::Infallible,
+    future::Future,
     sync::{Arc, Mutex, PoisonError, mpsc},
     thread,
 };
@@ -13,12 +15,15 @@ use tokio::{runtime, sync::oneshot};
 use tokio_metrics::TaskMonitor;
 
 use super::{
+    linked::{Linked, OnLoss},
     swarm,
-    workload::{Gossipsub, Idle, RequestResponse, Stream, Workload},
+    workload::{Gossipsub, Idle, RequestResponse, Rr, Stream, Workload},
 };
 use crate::{
     config::{self, Load, NodeConfig, RuntimeConfig},
+    evidence::{self, Watch},
     observe::{
+        activity::{Activity, Links, SelfWakeCounters},
         cotenant, probe_cost,
         process::{self, Subject, this_thread},
         requests::RequestLog,
@@ -32,14 +37,21 @@ pub(crate) struct CentralConfig {
     pub(crate) load: Load,
     pub(crate) runtime: RuntimeConfig,
     pub(crate) peers: Vec<Multiaddr>,
+    pub(crate) on_loss: OnLoss,
     /// Where the threads run that are not central's.
     pub(crate) service_cores: Cores,
     pub(crate) seed: u64,
+    /// Central's core, if what happens there is to be looked at. If not, central is what it would be
+    /// without anybody to explain it.
+    pub(crate) explains_on: Option<usize>,
 }
 
 /// Central at work, seen from the thread that measures it.
 pub(crate) struct Observed {
     pub(crate) observers: Observers,
+    pub(crate) activity: Activity,
+    /// What looks at the worker, if something does.
+    pub(crate) watch: Option<Watch>,
     pub(crate) tasks: TaskMonitor,
     pub(crate) runtime: runtime::Handle,
     /// The threads that central runs on.
@@ -54,7 +66,10 @@ pub(crate) fn run<T: Send + 'static>(
     config: CentralConfig,
     measure: impl FnOnce(Observed) -> Result<T> + Send + 'static,
 ) -> Result<T> {
-    let recorder = Arc::new(Recorder::new(Capacity::default()));
+    let recorder = Arc::new(match config.explains_on {
+        None => Recorder::new(Capacity::default()),
+        Some(_) => evidence::recorder(),
+    });
     let workers = Arc::new(Mutex::new(Vec::new()));
     let attach = {
         let (recorder, workers) = (Arc::clone(&recorder), Arc::clone(&workers));
@@ -68,6 +83,10 @@ pub(crate) fn run<T: Send + 'static>(
     };
     let runtime = build_runtime(config.runtime, attach)?;
     match config.node.workload {
+        #[cfg(feature = "planted")]
+        config::Workload::RequestResponse if config.node.plant.is_some() => {
+            drive::<super::planted::Planted, T>(config, &runtime, recorder, workers, measure)
+        }
         config::Workload::RequestResponse => {
             drive::<RequestResponse, T>(config, &runtime, recorder, workers, measure)
         }
@@ -78,11 +97,14 @@ pub(crate) fn run<T: Send + 'static>(
             drive::<Gossipsub, T>(config, &runtime, recorder, workers, measure)
         }
         config::Workload::Idle => drive::<Idle, T>(config, &runtime, recorder, workers, measure),
+        config::Workload::Rr | config::Workload::RrBesideTcp => {
+            drive::<Rr, T>(config, &runtime, recorder, workers, measure)
+        }
     }
 }
 
 /// `attach` runs on every thread that polls, the calling one included.
-fn build_runtime(
+pub(super) fn build_runtime(
     config: RuntimeConfig,
     attach: impl Fn() + Send + Sync + 'static,
 ) -> Result<runtime::Runtime> {
@@ -113,15 +135,29 @@ fn drive<W: Workload, T: Send + 'static>(
 ) -> Result<T> {
     let handle = runtime.handle().clone();
     let probe_ns = probe_cost::measure(&recorder);
+    // This thread is the worker of a runtime that has but one.
+    let watch = config.explains_on.map(|core| Watch::arm(&recorder, core));
     runtime.block_on(async move {
         let key = Keypair::generate_ed25519();
         let tasks = TaskMonitor::new();
         let monitor = tasks.clone();
+        let self_wakes = watch.is_some().then(SelfWakeCounters::new);
+        let watching = self_wakes.clone();
         let spawn = move |task| {
-            tokio::spawn(monitor.instrument(task));
+            match &watching {
+                Some(watching) => {
+                    tokio::spawn(monitor.instrument(watching.tasks.around(task)));
+                }
+                None => {
+                    tokio::spawn(monitor.instrument(task));
+                }
+            };
         };
         let mut swarm = swarm::build(config.node, &key, W::behaviour(&key)?, spawn)?;
-        let peers = swarm::connect(&mut swarm, &config.peers).await?;
+        #[cfg(feature = "planted")]
+        W::plant(swarm.behaviour_mut(), config.node.plant);
+        let links = Arc::new(Links::default());
+        let peers = swarm::connect(&mut swarm, &config.peers, &links).await?;
         let workers = workers
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -139,23 +175,38 @@ fn drive<W: Workload, T: Send + 'static>(
                 requests,
                 cotenants,
             },
+            activity: Activity::new(Arc::clone(&links), self_wakes.clone(), handle.clone()),
+            watch,
             tasks,
             runtime: handle,
             workers,
             probe_ns,
         };
-        let measured = measure_aside(observed, config.service_cores, measure)?;
-        tokio::select! {
-            failed = W::central(swarm, peers, config.load, log) => match failed? {},
-            measured = measured => measured.context("the measuring thread panicked")?,
+        let measured = measure_aside(config.service_cores, || measure(observed))?;
+        let swarm = Linked::new(swarm, peers, links, config.on_loss);
+        let central = W::central(swarm, config.load, log);
+        match self_wakes {
+            Some(watching) => {
+                until_measured(watching.central.around(Box::pin(central)), measured).await
+            }
+            None => until_measured(central, measured).await,
         }
     })
 }
 
-fn measure_aside<T: Send + 'static>(
-    observed: Observed,
+async fn until_measured<T>(
+    central: impl Future<Output = Result<Infallible>>,
+    measured: oneshot::Receiver<Result<T>>,
+) -> Result<T> {
+    tokio::select! {
+        failed = central => match failed? {},
+        measured = measured => measured.context("the measuring thread panicked")?,
+    }
+}
+
+pub(super) fn measure_aside<T: Send + 'static>(
     cores: Cores,
-    measure: impl FnOnce(Observed) -> Result<T> + Send + 'static,
+    measure: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<oneshot::Receiver<Result<T>>> {
     let (tell, told) = oneshot::channel();
     let (moved, has_moved) = mpsc::channel();
@@ -163,7 +214,7 @@ fn measure_aside<T: Send + 'static>(
         .name("measure".to_owned())
         .spawn(move || {
             let _ = moved.send(crate::observe::process::move_to(&cores));
-            let _ = tell.send(measure(observed));
+            let _ = tell.send(measure());
         })?;
     has_moved
         .recv()

@@ -14,7 +14,10 @@ use libp2p::{
 };
 use tokio::time::{Instant, timeout_at};
 
-use crate::config::{NodeConfig, Security, Transport};
+use crate::{
+    config::{NodeConfig, Security, Transport},
+    observe::activity::Links,
+};
 
 /// A swarm whose tasks `executor` runs. To be called within a tokio runtime.
 pub(super) fn build<B: NetworkBehaviour>(
@@ -90,13 +93,15 @@ pub(super) async fn listen<B: NetworkBehaviour>(
 pub(super) async fn connect<B: NetworkBehaviour>(
     swarm: &mut Swarm<B>,
     addresses: &[Multiaddr],
-) -> Result<Vec<PeerId>> {
+    links: &Links,
+) -> Result<Vec<(PeerId, Multiaddr)>> {
     const PATIENCE: Duration = Duration::from_secs(20);
     let deadline = Instant::now() + PATIENCE;
     for address in addresses {
         swarm
             .dial(address.clone())
             .with_context(|| format!("cannot dial {address}"))?;
+        links.dialled();
     }
     let mut connected: Vec<Option<PeerId>> = vec![None; addresses.len()];
     while connected.contains(&None) {
@@ -109,20 +114,20 @@ pub(super) async fn connect<B: NetworkBehaviour>(
                     addresses.len()
                 )
             })?;
-        match event {
-            SwarmEvent::ConnectionEstablished {
-                peer_id, endpoint, ..
-            } => {
-                let dialled =
-                    |address: &&Multiaddr| same_node(address, endpoint.get_remote_address());
-                if let Some(at) = addresses.iter().position(|address| dialled(&address)) {
-                    connected[at] = Some(peer_id);
-                }
+        count(&event, links);
+        refuse_loss(&event)?;
+        if let SwarmEvent::ConnectionEstablished {
+            peer_id, endpoint, ..
+        } = event
+        {
+            let dialled = |address: &&Multiaddr| same_node(address, endpoint.get_remote_address());
+            if let Some(at) = addresses.iter().position(|address| dialled(&address)) {
+                connected[at] = Some(peer_id);
             }
-            other => refuse_loss(&other)?,
         }
     }
-    Ok(connected.into_iter().flatten().collect())
+    let connected = connected.into_iter().flatten();
+    Ok(connected.zip(addresses.iter().cloned()).collect())
 }
 
 /// One of the two may name the node besides the place.
@@ -132,7 +137,23 @@ fn same_node(one: &Multiaddr, other: &Multiaddr) -> bool {
         .all(|(left, right)| left == right)
 }
 
-/// An error for what must not happen while a swarm is measured.
+/// Counts what becomes of connections.
+pub(super) fn count<E>(event: &SwarmEvent<E>, links: &Links) {
+    match event {
+        // By the behaviour. Who has the swarm dial counts that himself.
+        SwarmEvent::Dialing { .. } => links.dialled(),
+        SwarmEvent::ConnectionEstablished {
+            num_established, ..
+        } => links.opened(num_established.get() == 1),
+        SwarmEvent::ConnectionClosed {
+            num_established, ..
+        } => links.closed(*num_established == 0),
+        SwarmEvent::OutgoingConnectionError { .. } => links.dial_failed(),
+        _ => {}
+    }
+}
+
+/// An error for what must not happen while a swarm is measured, unless peers come and go.
 pub(super) fn refuse_loss<E>(event: &SwarmEvent<E>) -> Result<()> {
     match event {
         SwarmEvent::ConnectionClosed { peer_id, cause, .. } => {

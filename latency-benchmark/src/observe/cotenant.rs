@@ -41,8 +41,12 @@ const CAPACITY: usize = 1 << 14;
 
 /// Starts both tasks on the runtime around, and the thread that wakes one of them, on `cores`.
 pub(crate) fn start(clock: &Arc<Recorder>, cores: &Cores, seed: u64) -> io::Result<Cotenants> {
-    let (wakes, wake) = log(CAPACITY);
-    let (timers, timer) = log(CAPACITY);
+    let blank = Delay {
+        since_ns: 0,
+        delay_ns: 0,
+    };
+    let (wakes, wake) = log(CAPACITY, blank);
+    let (timers, timer) = log(CAPACITY, blank);
     let (ringing, rung) = RingBuffer::new(CAPACITY);
     let bell = Arc::new(Notify::new());
     tokio::spawn(answer(Arc::clone(&bell), rung, Arc::clone(clock), wakes));

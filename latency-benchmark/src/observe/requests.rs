@@ -26,7 +26,13 @@ impl RequestLog {
     pub(crate) fn new(clock: Arc<Recorder>) -> (RequestLog, LogReader<Answered>) {
         // Some seconds of the busiest central.
         const CAPACITY: usize = 1 << 17;
-        let (log, reader) = log(CAPACITY);
+        let blank = Answered {
+            at_ns: 0,
+            latency_ns: 0,
+            bytes: 0,
+            peer: 0,
+        };
+        let (log, reader) = log(CAPACITY, blank);
         (RequestLog { log, clock }, reader)
     }
 

@@ -9,8 +9,10 @@ use poll_probe::{Outcome, Record, Recorder, Site, VariantId};
 
 use super::{
     cotenant::{Cotenants, Delay},
+    idle_polls::IdlePolls,
     log::LogReader,
     requests::Answered,
+    whole_polls::WholePolls,
 };
 
 /// Polls are counted by iterations and children in bands of their duration, so that the threshold
@@ -18,6 +20,15 @@ use super::{
 pub(crate) const BANDS_FROM_NS: [u64; 10] = [
     0, 10_000, 25_000, 50_000, 75_000, 100_000, 150_000, 200_000, 500_000, 1_000_000,
 ];
+
+fn band_of(duration_ns: u64) -> usize {
+    BANDS_FROM_NS.partition_point(|from| *from <= duration_ns) - 1
+}
+
+/// The lower end of the band of a duration.
+pub(crate) fn band_from_ns(duration_ns: u64) -> u64 {
+    BANDS_FROM_NS[band_of(duration_ns)]
+}
 
 /// The longest duration that a histogram tells from longer ones.
 const LONGEST_NS: u64 = 3_600_000_000_000;
@@ -31,6 +42,11 @@ pub(crate) fn histogram() -> Histogram<u64> {
 /// One of many: grows as needed, and is coarser.
 pub(crate) fn coarse_histogram() -> Histogram<u64> {
     Histogram::new(2).expect("two significant digits are few enough")
+}
+
+/// How many durations are over `threshold_ns`, to the histogram's precision.
+pub(crate) fn slower_than(histogram: &Histogram<u64>, threshold_ns: u64) -> u64 {
+    histogram.len() - histogram.count_between(0, threshold_ns)
 }
 
 /// Everything seen in a slice.
@@ -49,6 +65,15 @@ pub(crate) struct Slice {
     pub(crate) timer_delay_ns: Histogram<u64>,
     /// Entries of requests and delays that found a buffer full.
     pub(crate) lost_entries: u64,
+    /// Where a cell is explained.
+    pub(crate) whole: Option<Whole>,
+}
+
+/// What is kept of every poll.
+#[derive(Default)]
+pub(crate) struct Whole {
+    pub(crate) polls: WholePolls,
+    pub(crate) idle: IdlePolls,
 }
 
 /// What was seen of a site.
@@ -105,7 +130,7 @@ impl SiteSlice {
 
     /// How many polls took longer than `threshold_ns`, to the histogram's precision.
     pub(crate) fn slower_than(&self, threshold_ns: u64) -> u64 {
-        self.duration_ns.len() - self.duration_ns.count_between(0, threshold_ns)
+        slower_than(&self.duration_ns, threshold_ns)
     }
 
     fn add(&mut self, record: &Record<'_>) {
@@ -120,7 +145,7 @@ impl SiteSlice {
         self.duration_ns.saturating_record(record.duration_ns);
         self.longest_iteration_ns
             .saturating_record(record.longest_iteration_ns);
-        let band = BANDS_FROM_NS.partition_point(|from| *from <= record.duration_ns) - 1;
+        let band = band_of(record.duration_ns);
         self.iterations_by_band
             .entry((band, record.iterations))
             .or_default()
@@ -148,6 +173,15 @@ impl Slice {
             wake_delay_ns: histogram(),
             timer_delay_ns: histogram(),
             lost_entries: 0,
+            whole: None,
+        }
+    }
+
+    /// As it is, but every poll is kept.
+    pub(crate) fn with_whole_polls(self) -> Slice {
+        Slice {
+            whole: Some(Whole::default()),
+            ..self
         }
     }
 
@@ -170,8 +204,15 @@ impl Slice {
     }
 
     fn add_record(&mut self, record: &Record<'_>) {
-        if record.variant == self.variant && self.window_ns.contains(&record.start_ns) {
+        let belongs = record.variant == self.variant && self.window_ns.contains(&record.start_ns);
+        if belongs {
             self.sites[record.site as usize].add(record);
+        }
+        if let Some(whole) = &mut self.whole {
+            whole.idle.note(record, belongs);
+            if belongs {
+                whole.polls.add(record);
+            }
         }
     }
 

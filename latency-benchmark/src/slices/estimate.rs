@@ -78,6 +78,7 @@ impl Estimates {
                 .iter()
                 .map(|estimate| estimate.and_then(|of| of.margin))
                 .collect(),
+            requests_per_s: Vec::new(),
         }
     }
 }

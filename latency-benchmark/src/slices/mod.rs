@@ -2,10 +2,13 @@
 //! out of each turn.
 
 pub(crate) mod estimate;
+pub(crate) mod rr;
 mod sample;
+mod turns;
 
 use std::{
     collections::BTreeMap,
+    path::Path,
     sync::mpsc::{Receiver, TryRecvError},
     time::{Duration, Instant},
 };
@@ -16,12 +19,15 @@ use poll_probe::{Mode, Site, Variant};
 use rand::{SeedableRng, rngs::StdRng, seq::SliceRandom};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::turns::{BASELINE, most_to_explain};
 use self::{
     estimate::Estimates,
     sample::{Sample, Sampler, Subjects},
+    turns::{Turn, to_compare, to_explain},
 };
 use crate::{
-    config::{Plan, VariantConfig},
+    config::{ExplainConfig, Plan, VariantConfig},
+    evidence::Evidence,
     node::central::Observed,
     observe::{
         process::{self, Subject},
@@ -45,6 +51,9 @@ pub(crate) struct BlockDone {
     pub(crate) slow_percent: Vec<Option<f64>>,
     /// Half the width of its 95 % interval.
     pub(crate) margin_percent: Vec<Option<f64>>,
+    /// What is told instead where no poll is recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) requests_per_s: Vec<Option<f64>>,
 }
 
 /// How measuring went.
@@ -73,6 +82,16 @@ pub(crate) struct Task<'a> {
     pub(crate) answers: bool,
     pub(crate) others: &'a Others,
     pub(crate) seed: u64,
+    /// In place of comparing variants.
+    pub(crate) explain: Option<Explain<'a>>,
+}
+
+/// How to explain a cell.
+#[derive(Clone, Copy)]
+pub(crate) struct Explain<'a> {
+    pub(crate) config: &'a ExplainConfig,
+    /// Where the evidence is written.
+    pub(crate) dir: &'a Path,
 }
 
 /// Measures until it is enough. A message on `stop`, or the end of it, means enough.
@@ -90,7 +109,14 @@ pub(crate) fn measure(
         peers,
         answers,
         seed,
+        explain,
     } = *task;
+    let evidence = match (explain, observed.watch) {
+        (Some(explain), Some(watch)) => {
+            Some(Evidence::create(watch, observed.activity, explain.dir)?)
+        }
+        _ => None,
+    };
     let (observing, helping) = process::other_threads(&observed.workers)?;
     let subjects = Subjects {
         central: observed.workers,
@@ -115,39 +141,35 @@ pub(crate) fn measure(
         last_answer: Instant::now(),
         per_peer: BTreeMap::new(),
         estimates: Estimates::new(variants.len()),
+        evidence,
     };
     let mut rng = StdRng::seed_from_u64(seed);
     measuring.warm_up()?;
     let started = Instant::now();
     let mut blocks = 0;
     let stop = loop {
-        if !measuring.block(blocks + 1, &mut rng)? {
+        let turns = measuring.turns(explain, blocks + 1);
+        if !measuring.block(blocks + 1, turns, &mut rng)? {
             break Stop::Interrupted;
         }
         blocks += 1;
         tell(measuring.estimates.block_done(blocks));
+        if let Some(explain) = explain {
+            if blocks >= explain.config.blocks {
+                break Stop::Cap;
+            }
+            continue;
+        }
         if measuring.estimates.are_within(plan.precision, answers) {
             break Stop::Precise;
         }
         // A block that would end after the time is up is not begun.
-        let next = plan.pass(turns(blocks + 1, variants.len()).len());
+        let next = plan.pass(measuring.turns(explain, blocks + 1).len());
         if started.elapsed() + next > Duration::from_millis(plan.max_ms) {
             break Stop::Cap;
         }
     };
     measuring.finish(stop, blocks)
-}
-
-/// The variant that the others are compared with.
-const BASELINE: usize = 0;
-
-/// What a block has a slice of: every variant, and now and then the baseline with its children, as
-/// one more among them.
-fn turns(block: u32, variants: usize) -> Vec<(Pass, usize)> {
-    const CHILDREN_EVERY: u32 = 4;
-    let compared = (0..variants).map(|variant| (Pass::Compare, variant));
-    let children = (block % CHILDREN_EVERY == 1).then_some((Pass::Children, BASELINE));
-    compared.chain(children).collect()
 }
 
 struct Measuring<'a> {
@@ -168,6 +190,8 @@ struct Measuring<'a> {
     /// Latency by variant and peer.
     per_peer: BTreeMap<(usize, usize), Histogram<u64>>,
     estimates: Estimates,
+    /// Where the cell is explained.
+    evidence: Option<Evidence>,
 }
 
 /// A slice that is not written yet.
@@ -210,33 +234,47 @@ impl Measuring<'_> {
         Ok(())
     }
 
+    fn turns(&self, explain: Option<Explain<'_>>, block: u32) -> Vec<Turn> {
+        match (explain, &self.evidence) {
+            (Some(explain), Some(evidence)) => {
+                to_explain(explain.config, |pass| evidence.there_is(pass))
+            }
+            _ => to_compare(block, self.variants.len()),
+        }
+    }
+
     /// A slice of everything that it is the turn of, in random order. Returns whether it got through.
-    fn block(&mut self, block: u32, rng: &mut StdRng) -> Result<bool> {
-        let mut turns = turns(block, self.variants.len());
+    fn block(&mut self, block: u32, mut turns: Vec<Turn>, rng: &mut StdRng) -> Result<bool> {
         turns.shuffle(rng);
-        for (pass, variant) in turns {
+        for turn in turns {
             if self.is_stopped() {
                 return Ok(false);
             }
-            self.slice(pass, block, variant)?;
+            self.slice(block, turn)?;
         }
         Ok(true)
     }
 
-    fn slice(&mut self, pass: Pass, block: u32, variant: usize) -> Result<()> {
-        let mode = match pass {
-            Pass::Compare => Mode::Minimal,
-            Pass::Children => Mode::Children,
-        };
-        let id = self.install(variant, mode);
-        self.settle()?;
+    fn slice(&mut self, block: u32, turn: Turn) -> Result<()> {
+        let Turn { pass, variant } = turn;
+        let id = self.install(variant, pass.mode());
+        self.settle(Some(pass))?;
         let before = self.sampler.sample(self.now_ms());
+        if let Some(evidence) = &mut self.evidence {
+            evidence.begin(pass);
+        }
         let mut slice = Slice::open(id, self.observers.recorder.now_ns(), self.peers);
+        if self.evidence.is_some() {
+            slice = slice.with_whole_polls();
+        }
         self.sleep(Duration::from_millis(self.plan.slice_ms), Some(&mut slice));
         slice.close(self.observers.recorder.now_ns());
+        if let Some(evidence) = &mut self.evidence {
+            evidence.end(pass);
+        }
         let after = self.sampler.sample(self.now_ms());
         self.refuse_silence(&slice)?;
-        if pass == Pass::Compare {
+        if matches!(pass, Pass::Compare | Pass::Normal) {
             // The few polls that are not over yet make no difference to when to stop.
             let site = slice.site(Site::Connection);
             let slow = site.slower_than(SLOW_NS);
@@ -277,8 +315,8 @@ impl Measuring<'_> {
 
     /// Lets pass what the variant before has left. In the first half the slice before waits for its
     /// last polls; then it is written, which is over before the second half is, or has a moment to
-    /// be forgotten.
-    fn settle(&mut self) -> Result<()> {
+    /// be forgotten. What the next slice needs to be so from its start, is so from here on.
+    fn settle(&mut self, next: Option<Pass>) -> Result<()> {
         const QUIET: Duration = Duration::from_millis(10);
         let settling = Duration::from_millis(self.plan.settle_ms);
         self.planned += settling;
@@ -290,6 +328,9 @@ impl Measuring<'_> {
         );
         if let Some(open) = last {
             self.write(&open)?;
+        }
+        if let (Some(evidence), Some(next)) = (&mut self.evidence, next) {
+            evidence.prepare(next);
         }
         self.sleep_until((began + settling).max(Instant::now() + QUIET), None);
         Ok(())
@@ -312,6 +353,9 @@ impl Measuring<'_> {
             let left = end.saturating_duration_since(Instant::now());
             std::thread::sleep(left.min(BUFFERS_LAST));
             self.observers.collect(slice.as_deref_mut());
+            if let Some(evidence) = &mut self.evidence {
+                evidence.collect();
+            }
             if Instant::now() >= end {
                 return;
             }
@@ -329,6 +373,9 @@ impl Measuring<'_> {
                     .add(latency_ns)?;
             }
         }
+        if let Some(evidence) = &mut self.evidence {
+            evidence.write(&row, slice)?;
+        }
         self.writer.write(&row, slice)
     }
 
@@ -338,7 +385,10 @@ impl Measuring<'_> {
     }
 
     fn finish(mut self, stop: Stop, blocks: u32) -> Result<Measured> {
-        self.settle()?;
+        self.settle(None)?;
+        if let Some(evidence) = self.evidence.take() {
+            evidence.finish()?;
+        }
         let span = Span {
             start: Duration::ZERO,
             duration: Duration::from_nanos(self.observers.recorder.now_ns()),
@@ -394,26 +444,6 @@ impl Open {
             monitor_scheduled_ns: used.scheduled_ns,
             runtime_busy_ns: used.runtime_busy_ns,
             runtime_parks: used.runtime_parks,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_block_has_every_variant_once_and_some_have_the_children_of_the_baseline() {
-        for block in 1..=9 {
-            let turns = turns(block, 3);
-            let compared: Vec<usize> = turns
-                .iter()
-                .filter(|(pass, _)| *pass == Pass::Compare)
-                .map(|(_, variant)| *variant)
-                .collect();
-            assert_eq!(compared, [0, 1, 2]);
-            let has_children = turns.contains(&(Pass::Children, BASELINE));
-            assert_eq!(has_children, [1, 5, 9].contains(&block), "{block}");
         }
     }
 }

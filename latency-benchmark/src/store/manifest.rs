@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{EDITS, MANIFEST, SCHEMA, run_writer::write_whole, unix_s};
+use super::{EDITS, SCHEMA, run_writer::write_whole, unix_s};
 use crate::{
     config::{LabConfig, NodeConfig, Pace, Precision, RuntimeConfig, SubjectConfig, VariantConfig},
     failure::{Failure, bad_input},
@@ -158,20 +158,20 @@ impl Manifest {
         }
     }
 
-    /// Writes it and, beside it, the lines that were inserted into the pristine crates.
-    pub(crate) fn write(&self, dir: &Path) -> Result<()> {
+    /// Writes it as the file `name` and, beside it, the lines that were inserted into the pristine crates.
+    pub(crate) fn write(&self, dir: &Path, name: &str) -> Result<()> {
         let text = serde_json::to_string_pretty(self)? + "\n";
         write_whole(
             &dir.join(EDITS),
             include_str!(concat!(env!("OUT_DIR"), "/edits.diff")),
         )?;
-        write_whole(&dir.join(MANIFEST), &text)
+        write_whole(&dir.join(name), &text)
     }
 
-    /// Reads that of an interrupted sweep, which only the same tool may go on with.
-    pub(crate) fn resume(dir: &Path) -> Result<Manifest, Failure> {
+    /// Reads the file `name` of an interrupted sweep, which only the same tool may go on with.
+    pub(crate) fn resume(dir: &Path, name: &str) -> Result<Manifest, Failure> {
         let read = || -> Result<Manifest> {
-            let path = dir.join(MANIFEST);
+            let path = dir.join(name);
             let text = fs::read_to_string(&path)
                 .with_context(|| format!("cannot read {}", path.display()))?;
             let schema: SchemaOnly = serde_json::from_str(&text)

@@ -1,6 +1,7 @@
 //! The rows of the tables, as they are on disk. An empty field is one that could not be measured.
 
 use lab::{Counters, DelayLineReport, LabFacts, RttReport};
+use poll_probe::Mode;
 use serde::{Deserialize, Serialize};
 
 use crate::config::RunConfig;
@@ -13,6 +14,50 @@ pub(crate) enum Pass {
     Compare,
     /// To see where the time goes; every child is recorded, which costs time.
     Children,
+    // What follows is there where a cell is explained, one kind of evidence at a time.
+    /// The worker's stack is sampled.
+    Stacks,
+    /// Allocations are counted.
+    Allocations,
+    /// The worker's performance counters are read.
+    Counters,
+    /// System calls are seen, with their time.
+    SystemCalls,
+    /// The slowest polls are kept whole.
+    Timeline,
+    /// Who wakes whom, and what comes and goes.
+    Activity,
+    /// As `compare`, beside `warm`.
+    Normal,
+    /// As `normal`, but central's core is never idle.
+    Warm,
+}
+
+impl Pass {
+    /// What the poll functions record.
+    pub(crate) fn mode(self) -> Mode {
+        match self {
+            Pass::Compare | Pass::Activity | Pass::Normal | Pass::Warm => Mode::Minimal,
+            Pass::Children | Pass::Stacks | Pass::SystemCalls | Pass::Timeline => Mode::Children,
+            Pass::Allocations | Pass::Counters => Mode::Metered,
+        }
+    }
+
+    /// As it is on disk.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Pass::Compare => "compare",
+            Pass::Children => "children",
+            Pass::Stacks => "stacks",
+            Pass::Allocations => "allocations",
+            Pass::Counters => "counters",
+            Pass::SystemCalls => "system-calls",
+            Pass::Timeline => "timeline",
+            Pass::Activity => "activity",
+            Pass::Normal => "normal",
+            Pass::Warm => "warm",
+        }
+    }
 }
 
 /// A row of `slices.csv`.

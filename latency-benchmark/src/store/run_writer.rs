@@ -17,11 +17,11 @@ use hdrhistogram::{
     },
 };
 use poll_probe::Site;
-use serde::Serialize;
 
 use super::{
     BANDS, CHILDREN, HISTOGRAMS, PEERS, SITES, SLICES,
     rows::{BandRow, ChildRow, Pass, PeerRow, SiteRow, SliceRow},
+    table::Table,
 };
 use crate::config::Transport;
 use crate::observe::slice::{BANDS_FROM_NS, Slice};
@@ -168,7 +168,7 @@ impl RunWriter {
 fn tag(what: &str, variant: usize, pass: Pass) -> String {
     match pass {
         Pass::Compare => format!("{what}.v{variant}"),
-        Pass::Children => format!("{what}.v{variant}.children"),
+        pass => format!("{what}.v{variant}.{}", pass.name()),
     }
 }
 
@@ -188,50 +188,22 @@ impl Span {
     }
 }
 
-struct Table {
-    writer: csv::Writer<File>,
-    name: String,
-}
-
-impl Table {
-    fn create(path: &Path) -> Result<Table> {
-        let file =
-            File::create(path).with_context(|| format!("cannot create {}", path.display()))?;
-        Ok(Table {
-            writer: csv::Writer::from_writer(file),
-            name: path.display().to_string(),
-        })
-    }
-
-    fn row(&mut self, row: &impl Serialize) -> Result<()> {
-        self.writer
-            .serialize(row)
-            .with_context(|| format!("cannot write {}", self.name))
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        self.writer
-            .flush()
-            .with_context(|| format!("cannot write {}", self.name))
-    }
-
-    fn finish(self) -> Result<()> {
-        let file = self.writer.into_inner().map_err(|error| error.into_error());
-        file.and_then(|file| file.sync_all())
-            .with_context(|| format!("cannot write {}", self.name))
-    }
+/// The log has three decimals. Rounded as readers round `start_ms`, by which they find a slice's histograms:
+/// left to the log, half a millisecond may go the other way.
+fn whole_ms(start: Duration) -> Duration {
+    Duration::from_millis((start.as_nanos() as f64 / 1e6).round() as u64)
 }
 
 /// An HdrHistogram interval log. Each interval is encoded by a writer of its own, which is what lets
 /// the log be flushed in between.
-struct Histograms {
+pub(super) struct Histograms {
     file: BufWriter<File>,
     name: String,
     serializer: V2DeflateSerializer,
 }
 
 impl Histograms {
-    fn create(path: &Path) -> Result<Histograms> {
+    pub(super) fn create(path: &Path) -> Result<Histograms> {
         let file =
             File::create(path).with_context(|| format!("cannot create {}", path.display()))?;
         let mut log = Histograms {
@@ -251,7 +223,12 @@ impl Histograms {
         Ok(log)
     }
 
-    fn interval(&mut self, tag: &str, span: Span, histogram: &Histogram<u64>) -> Result<()> {
+    pub(super) fn interval(
+        &mut self,
+        tag: &str,
+        span: Span,
+        histogram: &Histogram<u64>,
+    ) -> Result<()> {
         if histogram.is_empty() {
             return Ok(());
         }
@@ -264,7 +241,7 @@ impl Histograms {
             .map_err(|error| io::Error::other(format!("{error:?}")))
             .and_then(|mut writer| {
                 writer
-                    .write_histogram(histogram, span.start, span.duration, Some(tag))
+                    .write_histogram(histogram, whole_ms(span.start), span.duration, Some(tag))
                     .map_err(|error| io::Error::other(format!("{error:?}")))
             });
         written.with_context(|| format!("cannot encode a histogram for {}", self.name))?;
@@ -280,13 +257,13 @@ impl Histograms {
         Ok(())
     }
 
-    fn flush(&mut self) -> Result<()> {
+    pub(super) fn flush(&mut self) -> Result<()> {
         self.file
             .flush()
             .with_context(|| format!("cannot write {}", self.name))
     }
 
-    fn finish(self) -> Result<()> {
+    pub(super) fn finish(self) -> Result<()> {
         let name = self.name;
         let file = self.file.into_inner().map_err(|error| error.into_error());
         file.and_then(|file| file.sync_all())

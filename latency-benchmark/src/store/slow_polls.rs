@@ -9,11 +9,15 @@ use super::{BANDS, SITES, SLICES, rows::Pass};
 use crate::slices::SLOW_NS;
 
 /// Polls of `Connection::poll` in the slices that compare variants.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct SlowPolls {
     pub(crate) slow: u64,
     pub(crate) polls: u64,
     pub(crate) requests: u64,
+    /// In slow polls.
+    pub(crate) slow_ns: u64,
+    /// Of the slices.
+    pub(crate) measured_ms: f64,
 }
 
 #[derive(Deserialize)]
@@ -21,6 +25,7 @@ struct SliceRow {
     slice: u32,
     pass: Pass,
     variant: usize,
+    duration_ms: f64,
     requests: u64,
 }
 
@@ -37,6 +42,7 @@ struct BandRow {
     site: String,
     from_ns: u64,
     polls: u64,
+    ns: u64,
 }
 
 /// By variant, of the run in the folder `run`.
@@ -47,6 +53,7 @@ pub(crate) fn read(run: &Path, variants: usize) -> Result<Vec<SlowPolls>> {
     for row in table::<SliceRow>(&run.join(SLICES))? {
         if row.pass == Pass::Compare && row.variant < variants {
             of[row.variant].requests += row.requests;
+            of[row.variant].measured_ms += row.duration_ms;
             compared.insert(row.slice, row.variant);
         }
     }
@@ -60,6 +67,7 @@ pub(crate) fn read(run: &Path, variants: usize) -> Result<Vec<SlowPolls>> {
             && row.from_ns >= SLOW_NS
         {
             of[variant].slow += row.polls;
+            of[variant].slow_ns += row.ns;
         }
     }
     Ok(of)
@@ -85,7 +93,7 @@ mod tests {
         for (name, text) in [
             (
                 SLICES,
-                "slice,pass,block,variant,requests\n1,compare,1,0,10\n2,compare,1,1,20\n3,children,1,0,30\n4,compare,2,0,1\n",
+                "slice,pass,block,variant,duration_ms,requests\n1,compare,1,0,250,10\n2,compare,1,1,250,20\n3,children,1,0,250,30\n4,compare,2,0,250.5,1\n",
             ),
             (
                 SITES,
@@ -93,19 +101,25 @@ mod tests {
             ),
             (
                 BANDS,
-                "slice,site,from_ns,iterations,polls,ns\n1,connection,25000,1,5,1\n1,connection,50000,1,3,1\n1,connection,100000,2,1,1\n2,task,50000,1,7,1\n3,connection,50000,1,9,1\n",
+                "slice,site,from_ns,iterations,polls,ns\n1,connection,25000,1,5,1\n1,connection,50000,1,3,180000\n1,connection,100000,2,1,120000\n2,task,50000,1,7,1\n3,connection,50000,1,9,1\n",
             ),
         ] {
             std::fs::write(dir.path().join(name), text).unwrap();
         }
-        let of = |slow, polls, requests| SlowPolls {
-            slow,
-            polls,
-            requests,
+        let baseline = SlowPolls {
+            slow: 4,
+            polls: 101,
+            requests: 11,
+            slow_ns: 300_000,
+            measured_ms: 500.5,
         };
-        assert_eq!(
-            read(dir.path(), 2).unwrap(),
-            [of(4, 101, 11), of(0, 200, 20)]
-        );
+        let other = SlowPolls {
+            slow: 0,
+            polls: 200,
+            requests: 20,
+            slow_ns: 0,
+            measured_ms: 250.0,
+        };
+        assert_eq!(read(dir.path(), 2).unwrap(), [baseline, other]);
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::Args;
-use lab::{Backend, Rtt};
+use lab::Rtt;
 use poll_probe::{BUDGET_FORMS, Budgets};
 
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
     failure::{Failure, bad_input},
     grid::Axes,
     payload::{PAYLOAD_FORMS, Payload},
-    store::manifest::SweepConfig,
+    store::{manifest::SweepConfig, new_folder},
 };
 
 #[derive(Args)]
@@ -84,7 +84,7 @@ pub(crate) struct SweepArgs {
     /// The run's name, a new folder there [default: date and time]
     #[arg(long)]
     name: Option<String>,
-    /// Go on with the interrupted sweep in DIR, as it was asked for
+    /// Go on with the sweep in DIR, as it was asked for; what failed or was invalid is measured again
     #[arg(long, value_name = "DIR", exclusive = true)]
     resume: Option<PathBuf>,
     /// A dozen cells, a few seconds each
@@ -131,45 +131,14 @@ impl SweepArgs {
         if self.dry_run {
             return Ok(Asked::DryRun(config));
         }
-        let name = match self.name {
-            Some(name) => {
-                let is_plain = !name.is_empty() && !name.starts_with('.') && !name.contains('/');
-                if !is_plain {
-                    return Err(bad_input(anyhow!(
-                        "--name {name:?}: it is no name for a folder (accepted: letters, digits, - and _)"
-                    )));
-                }
-                name
-            }
-            None => crate::store::manifest::utc_name(std::time::SystemTime::now()),
-        };
+        let name = new_folder::name(self.name)?;
         Ok(Asked::Measure(config, self.out.join(name)))
     }
 
     fn config(&self) -> Result<SweepConfig, Failure> {
         let axes = self.axes()?;
         let pace = self.node.pace(&axes.payload_bytes)?;
-        let network = self.network.config()?;
-        if network.backend == Backend::Nfqueue
-            && (network.loss_percent.is_some() || network.jitter_ms.is_some())
-        {
-            return Err(bad_input(anyhow!(
-                "--delay nfqueue: the delay line only delays; --loss and --jitter need netem (accepted: --delay netem)"
-            )));
-        }
-        if let (Some(jitter), Some(rtt)) = (
-            network.jitter_ms,
-            axes.rtt_ms.iter().find(|rtt| {
-                rtt.one_way()
-                    < network
-                        .jitter_ms
-                        .map_or_else(Default::default, lab::Jitter::duration)
-            }),
-        ) {
-            return Err(bad_input(anyhow!(
-                "--jitter {jitter}: it is more than half of the round trip of {rtt} ms"
-            )));
-        }
+        let network = self.network.checked(&axes.rtt_ms)?;
         let has_subjects = !self.subjects.is_empty();
         let defaults = if has_subjects {
             SUBJECT_BUDGETS
@@ -242,20 +211,24 @@ impl SweepArgs {
             rtt_ms: or(&self.rtt, rtt_ms),
             payload_bytes: or(&self.payload, payload_bytes),
         };
-        if let Some(peers) = axes
-            .peers
-            .iter()
-            .find(|peers| !(1..=lab::MAX_PEERS).contains(*peers))
-        {
-            return Err(bad_input(anyhow!(
-                "--peers {peers}: a cell has from 1 to {} peers",
-                lab::MAX_PEERS
-            )));
-        }
+        peers_in_range(&axes.peers)?;
         refuse_twice("--peers", &axes.peers)?;
         refuse_twice("--rtt", &axes.rtt_ms)?;
         refuse_twice("--payload", &axes.payload_bytes)?;
         Ok(axes)
+    }
+}
+
+pub(crate) fn peers_in_range(peers: &[usize]) -> Result<(), Failure> {
+    match peers
+        .iter()
+        .find(|peers| !(1..=lab::MAX_PEERS).contains(*peers))
+    {
+        None => Ok(()),
+        Some(peers) => Err(bad_input(anyhow!(
+            "--peers {peers}: a cell has from 1 to {} peers",
+            lab::MAX_PEERS
+        ))),
     }
 }
 

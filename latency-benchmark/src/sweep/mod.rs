@@ -1,7 +1,6 @@
 //! Measures the cells of a grid, one after the other, each on disk before the next.
 
 pub(crate) mod args;
-mod cell_process;
 mod known;
 mod progress;
 mod schedule;
@@ -13,21 +12,23 @@ use anyhow::{Context, Result, anyhow};
 
 use self::{
     args::{Asked, SweepArgs},
-    cell_process::CellProcess,
     known::Known,
     progress::Progress,
     schedule::schedule,
     subjects::Programs,
 };
 use crate::{
-    cell::CellTask,
+    cell::{CellTask, Told},
+    cell_process::{CellProcess, Heard},
+    company,
     config::RunConfig,
     failure::{Failure, bad_input, one_line},
     observe::process::move_to,
     signals::{Interrupts, Signals},
     store::{
-        RUN, SCHEMA,
+        MANIFEST, RUN, SCHEMA,
         manifest::{Manifest, SweepConfig},
+        new_folder,
         rows::{End, Network, RunRow, Stop},
         run_dir::RunDir,
         run_writer::write_whole,
@@ -40,56 +41,34 @@ const SOME_FAILED: u8 = 1;
 const INTERRUPTED: u8 = 130;
 
 pub(crate) fn run(args: SweepArgs) -> Result<ExitCode, Failure> {
-    match args.asked()? {
+    carry_out(args.asked()?, MANIFEST)
+}
+
+/// With a manifest in the file `name`.
+pub(crate) fn carry_out(asked: Asked, name: &str) -> Result<ExitCode, Failure> {
+    match asked {
         Asked::List(config) => list(&config),
         Asked::DryRun(config) => dry_run(&config),
         Asked::Measure(mut config, dir) => {
-            refuse_what_is_there(&dir)?;
+            new_folder::refuse(&dir, &go_on(&dir))?;
             let programs = Programs::prepare(&mut config)?;
-            create(&dir)?;
+            new_folder::create(&dir, &go_on(&dir))?;
             subjects::document(&config, &dir)?;
             let manifest = Manifest::new(config);
-            manifest.write(&dir)?;
+            manifest.write(&dir, name)?;
             measure(&manifest, &programs, &dir)
         }
         Asked::Resume(dir) => {
-            let manifest = Manifest::resume(&dir)?;
+            let manifest = Manifest::resume(&dir, name)?;
             let programs = Programs::find(&manifest.config)?;
             measure(&manifest, &programs, &dir)
         }
     }
 }
 
-fn refuse_what_is_there(dir: &Path) -> Result<(), Failure> {
-    if dir.exists() {
-        return Err(is_there_already(dir));
-    }
-    Ok(())
-}
-
-fn is_there_already(dir: &Path) -> Failure {
-    bad_input(anyhow!(
-        "--name: {} is there already, and results are never overwritten (to go on with it: --resume {})",
-        dir.display(),
-        dir.display()
-    ))
-}
-
-/// A new folder.
-fn create(dir: &Path) -> Result<(), Failure> {
-    if let Some(parent) = dir.parent() {
-        fs::create_dir_all(parent)
-            .with_context(|| format!("--out {}", parent.display()))
-            .map_err(bad_input)?;
-    }
-    match fs::create_dir(dir) {
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            Err(is_there_already(dir))
-        }
-        other => other
-            .with_context(|| format!("--out: cannot create {}", dir.display()))
-            .map_err(bad_input),
-    }
+/// What is said of a folder that is there.
+fn go_on(dir: &Path) -> String {
+    format!(" (to go on with it: --resume {})", dir.display())
 }
 
 fn list(config: &SweepConfig) -> Result<ExitCode, Failure> {
@@ -166,7 +145,9 @@ fn measure(manifest: &Manifest, programs: &Programs, dir: &Path) -> Result<ExitC
     let interrupts = Interrupts::count(signals)?;
     let launches = schedule(config);
     let mut progress = Progress::new(launches.len());
-    warn_of_company(&progress);
+    for warning in company::warnings() {
+        progress.warn(&warning);
+    }
     let mut counts = Counts::default();
     let mut known = Known::nothing(config);
     for launch in &launches {
@@ -207,6 +188,9 @@ fn measure(manifest: &Manifest, programs: &Programs, dir: &Path) -> Result<ExitC
     }
     drop(lock);
     progress.finish(&counts.summary(), dir);
+    if counts.exit_code() != MEASURED {
+        eprintln!("to measure the rest: --resume {}", dir.display());
+    }
     Ok(ExitCode::from(counts.exit_code()))
 }
 
@@ -289,10 +273,21 @@ fn launch_cell(
     let mut follow = || {
         let task = CellTask {
             config: run_config.clone(),
+            soak: None,
             // The processes of a cell need not share this one's working folder.
             dir: fs::canonicalize(run_dir.begin()?)?,
         };
-        CellProcess::start(program, &task)?.follow(interrupts, progress)
+        CellProcess::start(program, &task)?.follow(interrupts, |heard| {
+            match heard {
+                Heard::Told(Told::Block(block)) => progress.block(block),
+                Heard::Told(_) => {}
+                Heard::Nothing => progress.tick(),
+                Heard::Interrupt => {
+                    progress.warn("finishing the slice; once more to stop at once");
+                }
+            }
+            Ok(())
+        })
     };
     follow().unwrap_or_else(|error| Some(died(run_config.clone(), &error)))
 }
@@ -318,7 +313,7 @@ fn died(config: RunConfig, error: &anyhow::Error) -> RunRow {
 }
 
 /// Two sweeps into one folder would be a mess.
-fn lock(dir: &Path) -> Result<fs::File, Failure> {
+pub(crate) fn lock(dir: &Path) -> Result<fs::File, Failure> {
     let path = dir.join(".lock");
     let file =
         fs::File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;
@@ -328,39 +323,5 @@ fn lock(dir: &Path) -> Result<fs::File, Failure> {
             "{}: another sweep is writing there",
             dir.display()
         ))),
-    }
-}
-
-/// Others on the machine disturb what is measured.
-fn warn_of_company(progress: &Progress) {
-    let own = std::process::id().to_string();
-    let others = fs::read_dir("/proc")
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter(|entry| {
-            let name = entry.file_name();
-            let is_process = name
-                .to_string_lossy()
-                .bytes()
-                .all(|byte| byte.is_ascii_digit());
-            let command = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-            let words: Vec<&[u8]> = command.split(|byte| *byte == 0).collect();
-            is_process
-                && name != *own
-                && words
-                    .first()
-                    .is_some_and(|program| program.ends_with(b"latency-benchmark"))
-                && words.get(1) == Some(&&b"sweep"[..])
-        });
-    if others.count() > 0 {
-        progress.warn("another sweep is running on this machine; both will measure each other");
-    }
-    let load = fs::read_to_string("/proc/loadavg").ok();
-    let load: Option<f64> = load.and_then(|text| text.split(' ').next()?.parse().ok());
-    if let Some(load) = load.filter(|load| *load > 0.5) {
-        progress.warn(&format!(
-            "the load average is {load}; other work on this machine is measured too"
-        ));
     }
 }

@@ -10,6 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::schedule::Launch;
 use crate::{
+    duration::in_words,
     slices::BlockDone,
     store::{
         manifest::SweepConfig,
@@ -17,7 +18,7 @@ use crate::{
     },
 };
 
-pub(crate) struct Progress {
+pub(super) struct Progress {
     bar: Option<ProgressBar>,
     runs: usize,
     done: usize,
@@ -58,15 +59,6 @@ impl Progress {
         self.show();
     }
 
-    pub(super) fn block(&mut self, block: &BlockDone) {
-        self.last_block = Some(block.clone());
-        self.show();
-    }
-
-    pub(super) fn tick(&self) {
-        self.show();
-    }
-
     pub(super) fn end(&mut self, row: &RunRow, config: &SweepConfig) {
         self.done += 1;
         self.measured += 1;
@@ -88,20 +80,29 @@ impl Progress {
         self.show();
     }
 
-    pub(super) fn warn(&self, text: &str) {
-        let line = format!("warning: {text}");
-        match &self.bar {
-            Some(bar) => bar.println(line),
-            None => eprintln!("{line}"),
-        }
-    }
-
     pub(super) fn finish(self, summary: &str, dir: &Path) {
         if let Some(bar) = self.bar {
             bar.finish_and_clear();
         }
         eprintln!("{summary} in {}", in_words(self.began.elapsed()));
         println!("{}", dir.display());
+    }
+
+    pub(super) fn block(&mut self, block: &BlockDone) {
+        self.last_block = Some(block.clone());
+        self.show();
+    }
+
+    pub(super) fn tick(&mut self) {
+        self.show();
+    }
+
+    pub(super) fn warn(&mut self, text: &str) {
+        let line = format!("warning: {text}");
+        match &self.bar {
+            Some(bar) => bar.println(line),
+            None => eprintln!("{line}"),
+        }
     }
 
     fn show(&self) {
@@ -131,33 +132,31 @@ fn outcome(row: &RunRow, block: Option<&BlockDone>, config: &SweepConfig) -> Str
         End::Invalid { reason } => format!("INVALID: {reason}"),
         End::Failed { stage, reason } => format!("FAILED while {stage}: {reason}"),
         End::Ok { stop } => {
-            let ratios = block.map_or_else(Vec::new, |block| {
-                config
-                    .variants
-                    .iter()
-                    .zip(&block.slow_percent)
-                    .map(|(variant, slow)| {
-                        let slow = slow.map_or_else(|| "-".to_owned(), |slow| format!("{slow:.1}"));
-                        format!("{} {slow} %", variant.label)
-                    })
-                    .collect()
-            });
             let stop = match stop {
                 Stop::Precise => "precise",
                 Stop::Cap => "at the cap",
                 Stop::Interrupted => "interrupted",
             };
             let blocks = row.blocks.unwrap_or(0);
-            format!("slow: {}; {blocks} blocks, {stop}", ratios.join(", "))
+            let of_variants = block.map_or_else(String::new, |block| of_variants(block, config));
+            format!("{of_variants}; {blocks} blocks, {stop}")
         }
     }
 }
 
-fn in_words(time: Duration) -> String {
-    let seconds = time.as_secs();
-    match seconds / 60 {
-        0 => format!("{seconds} s"),
-        minutes if minutes < 60 => format!("{minutes} min {} s", seconds % 60),
-        minutes => format!("{} h {} min", minutes / 60, minutes % 60),
-    }
+/// How slow polls were, or how many requests there were where no poll was recorded.
+fn of_variants(block: &BlockDone, config: &SweepConfig) -> String {
+    let (before, unit, decimals, values) = if block.requests_per_s.is_empty() {
+        ("slow: ", " %", 1, &block.slow_percent)
+    } else {
+        ("", "/s", 0, &block.requests_per_s)
+    };
+    let variants = config.variants.iter().zip(values);
+    let texts: Vec<String> = variants
+        .map(|(variant, value)| {
+            let value = value.map_or_else(|| "-".to_owned(), |value| format!("{value:.decimals$}"));
+            format!("{} {value}{unit}", variant.label)
+        })
+        .collect();
+    format!("{before}{}", texts.join(", "))
 }

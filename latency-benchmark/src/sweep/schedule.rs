@@ -88,6 +88,7 @@ impl Launch {
             variants: config.variants.clone(),
             plan: config.plan(self.cell.rtt_ms),
             lab: config.lab.clone(),
+            explain: None,
         }
     }
 
@@ -101,12 +102,7 @@ impl Launch {
 
     /// How long it takes if the ratios are never known well enough. At least one block runs.
     pub(super) fn longest(&self, config: &SweepConfig) -> Duration {
-        let plan = config.plan(self.cell.rtt_ms);
-        // One of them is for the children.
-        let least = plan.pass(config.variants.len() + 1);
         let around = Duration::from_secs(1) + 6 * self.cell.rtt_ms.duration();
-        Duration::from_millis(plan.warm_up_ms)
-            + least.max(Duration::from_millis(plan.max_ms))
-            + around
+        self.config(config).longest() + around
     }
 }

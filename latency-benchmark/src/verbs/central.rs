@@ -6,6 +6,7 @@ use std::{
     process::ExitCode,
     sync::mpsc,
     thread,
+    time::Duration,
 };
 
 use anyhow::{Context, Result, anyhow};
@@ -19,11 +20,16 @@ use crate::{
     args::budgets::variants,
     args::node::{NodeArgs, PayloadArg},
     cell::{CentralTask, Told},
-    config::{Plan, RuntimeConfig, VariantConfig},
+    config::{Plan, RunConfig, RuntimeConfig, VariantConfig, Workload},
     failure::{Failure, bad_input},
-    node::central::{self, CentralConfig},
-    slices::{self, BlockDone, Measured, Others, Task},
-    store::run_writer::RunWriter,
+    node::{
+        beside_tcp,
+        central::{self, CentralConfig},
+        linked::OnLoss,
+    },
+    slices::{self, BASELINE, BlockDone, Explain, Measured, Others, Task},
+    soak::{self, SoakPlan},
+    store::{rr::RrWriter, run_writer::RunWriter},
 };
 
 #[derive(Args)]
@@ -70,7 +76,7 @@ pub(crate) fn run(args: CentralArgs) -> Result<ExitCode, Failure> {
 fn for_a_cell() -> Result<ExitCode, Failure> {
     let task: CentralTask = stdin::task()?;
     let stop = stdin::stop_or_end();
-    let run = task.config;
+    let run = &task.config;
     let peers: Result<Vec<Multiaddr>, _> =
         task.peers.iter().map(|address| address.parse()).collect();
     let config = CentralConfig {
@@ -78,32 +84,77 @@ fn for_a_cell() -> Result<ExitCode, Failure> {
         load: run.load,
         runtime: run.runtime,
         peers: peers.context("a peer's address")?,
+        on_loss: if task.soak.is_some() {
+            OnLoss::Redial
+        } else {
+            OnLoss::Fail
+        },
         service_cores: run.lab.placement.peers.clone(),
         seed: run.seed,
+        explains_on: run.explain.as_ref().map(|_| run.lab.placement.central),
     };
-    let writer = RunWriter::create(&task.dir, run.node.transport)?;
-    let measured = central::run(config, move |observed| {
-        tell(&Told::Connected {
-            probe_ns: observed.probe_ns,
-        });
-        let task = Task {
-            plan: run.plan,
-            variants: &run.variants,
-            peers: run.cell.peers,
-            answers: run.node.workload.has_answers(),
-            others: &task.others,
-            seed: run.seed,
-        };
-        slices::measure(observed, &task, writer, &stop, |block| {
-            tell(&Told::Block(block))
-        })
-    })?;
+    let told_block = |block| tell(&Told::Block(block));
+    let measured = if run.node.workload == Workload::RrBesideTcp {
+        let writer = RrWriter::create(&task.dir)?;
+        beside_tcp::run(config, move |at_work| {
+            tell(&Told::Connected { probe_ns: None });
+            slices::rr::measure(at_work, &asked(&task), writer, &stop, told_block)
+        })?
+    } else if let Some(plan) = task.soak {
+        rows(config, run, plan, stop)?
+    } else {
+        let writer = RunWriter::create(&task.dir, run.node.transport)?;
+        central::run(config, move |observed| {
+            tell(&Told::Connected {
+                probe_ns: Some(observed.probe_ns),
+            });
+            slices::measure(observed, &asked(&task), writer, &stop, told_block)
+        })?
+    };
     tell(&Told::Measured {
         stop: measured.stop,
         blocks: measured.blocks,
         planned_ms: u64::try_from(measured.planned.as_millis()).unwrap_or(u64::MAX),
     });
     Ok(ExitCode::SUCCESS)
+}
+
+/// Measures the baseline of a run as a series of rows.
+fn rows(
+    config: CentralConfig,
+    run: &RunConfig,
+    plan: SoakPlan,
+    stop: mpsc::Receiver<()>,
+) -> Result<Measured> {
+    let task = soak::measure::Task {
+        plan,
+        duration: Duration::from_millis(run.plan.max_ms),
+        budgets: run.variants[BASELINE].budgets,
+        peers: run.cell.peers,
+        answers: run.node.workload.has_answers(),
+    };
+    central::run(config, move |observed| {
+        tell(&Told::Connected {
+            probe_ns: Some(observed.probe_ns),
+        });
+        soak::measure::measure(observed, task, &stop, |row| tell(&Told::Row(Box::new(row))))
+    })
+}
+
+fn asked(task: &CentralTask) -> Task<'_> {
+    let run = &task.config;
+    Task {
+        plan: run.plan,
+        variants: &run.variants,
+        peers: run.cell.peers,
+        answers: run.node.workload.has_answers(),
+        others: &task.others,
+        seed: run.seed,
+        explain: run.explain.as_ref().map(|config| Explain {
+            config,
+            dir: &task.dir,
+        }),
+    }
 }
 
 fn tell(told: &Told) {
@@ -138,8 +189,10 @@ fn alone(args: CentralArgs) -> Result<ExitCode, Failure> {
             global_queue_interval: None,
         },
         peers: args.peers,
+        on_loss: OnLoss::Fail,
         service_cores: available_cores()?,
         seed,
+        explains_on: None,
     };
     let plan = Plan {
         max_ms: args.seconds * 1000,
@@ -158,6 +211,7 @@ fn alone(args: CentralArgs) -> Result<ExitCode, Failure> {
             answers,
             others: &Others::default(),
             seed,
+            explain: None,
         };
         slices::measure(observed, &task, writer, &stop, |block| {
             show(&block, &labels)

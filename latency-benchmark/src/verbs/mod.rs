@@ -5,4 +5,5 @@ pub(crate) mod central;
 pub(crate) mod lab;
 pub(crate) mod peer;
 pub(crate) mod preflight;
+pub(crate) mod rr;
 mod stdin;

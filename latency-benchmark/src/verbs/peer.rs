@@ -8,9 +8,8 @@ use libp2p::Multiaddr;
 
 use crate::{
     args::node::{NodeArgs, PayloadArg},
-    config::{Load, NodeConfig},
     failure::Failure,
-    node,
+    node::peer::{self, PeerTask},
 };
 
 #[derive(Args)]
@@ -33,10 +32,14 @@ pub(crate) struct PeerArgs {
 }
 
 pub(crate) fn run(args: PeerArgs) -> Result<ExitCode, Failure> {
-    let (node, load): (NodeConfig, Load) = if args.config {
+    let task = if args.config {
         serde_json::from_reader(io::stdin()).context("standard input has no configuration")?
     } else {
-        (args.node.node(), args.node.load(args.payload.payload)?)
+        PeerTask {
+            node: args.node.node(),
+            load: args.node.load(args.payload.payload)?,
+            identity: None,
+        }
     };
-    match node::peer::run(node, load, args.listen)? {}
+    match peer::run(&task, args.listen)? {}
 }

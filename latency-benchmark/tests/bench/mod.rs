@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
@@ -202,4 +203,21 @@ pub(crate) fn has_netem() -> bool {
     let text = text(&output.stdout);
     let mut lines = text.lines().map(str::split_whitespace);
     lines.any(|words| words.take(2).eq(["ok", "netem"]))
+}
+
+/// A row of a table, by column.
+pub(crate) type Row = BTreeMap<String, String>;
+
+pub(crate) fn table(path: &Path) -> Vec<Row> {
+    csv::Reader::from_path(path)
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+        .into_deserialize()
+        .collect::<Result<_, _>>()
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+pub(crate) fn number(row: &Row, column: &str) -> u64 {
+    row[column]
+        .parse()
+        .unwrap_or_else(|_| panic!("{column} of {row:?}"))
 }

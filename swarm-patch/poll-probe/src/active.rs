@@ -27,6 +27,16 @@ pub enum Mode {
     Minimal,
     /// That, and every poll of every child. Costs a clock reading a child.
     Children,
+    /// That, and what a [`Meter`](crate::Meter) counted meanwhile. Without one there is no more than
+    /// that.
+    Metered,
+}
+
+impl Mode {
+    #[inline]
+    pub(crate) fn records_children(self) -> bool {
+        self as u8 >= Mode::Children as u8
+    }
 }
 
 /// A state of the whole process: how much work its sites may do and what is recorded of it.
@@ -162,6 +172,15 @@ pub(crate) fn active() -> &'static Active {
     // SAFETY: the pointer is only ever set to `INITIAL` or to a leaked box, neither of which is
     // written to or freed. Release and acquire make the box's content visible with the pointer.
     unsafe { &*ACTIVE.load(Ordering::Acquire) }
+}
+
+/// What is recorded under a variant that was once in force.
+pub(crate) fn mode_of(id: VariantId) -> Mode {
+    let installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut known = iter::once(&INITIAL).chain(installed.iter().copied());
+    known
+        .find(|active| active.id == id)
+        .map_or(Mode::Off, |active| active.mode)
 }
 
 /// The clock of the whole process, calibrated once, so that all records share one scale.

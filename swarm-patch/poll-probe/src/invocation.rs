@@ -11,7 +11,8 @@ use std::{
 use crate::{
     Mode, Outcome, Site,
     active::{Active, active},
-    record::{NO_CHILD, RawRecord, RawSpan},
+    meter::{self, FrameId, Mark},
+    record::{NO_CHILD, OWN_CODE, RawRecord, RawSpan},
     ring, wake,
 };
 
@@ -69,12 +70,15 @@ pub struct Invocation {
     iterations: u32,
     site: Site,
     outcome: Outcome,
+    /// While a meter is read, [`OWN_CODE`] stands where else would be none, so that every end of
+    /// something comes to [`store_child`](Self::store_child).
     open_child: u8,
     longest_child: u8,
     child_start: u64,
     longest_child_ticks: u64,
     spans: u16,
     spans_lost: u16,
+    frame: FrameId,
     /// Keeps it on its thread.
     not_send: PhantomData<*const ()>,
 }
@@ -84,15 +88,35 @@ impl Invocation {
     #[inline]
     pub fn enter(site: Site, children: &'static [&'static str]) -> Self {
         let active = active();
-        let start = if active.bound(site).timed {
+        let mut start = 0;
+        if active.bound(site).timed {
             // What is recorded is always timed, so that nothing is asked where nothing is measured.
-            if active.mode != Mode::Off {
-                ring::prepare();
+            if active.mode != Mode::Off && ring::is_to_prepare(active.mode == Mode::Metered) {
+                return Self::enter_prepared(active, site, children);
             }
-            active.ticks()
-        } else {
-            0
-        };
+            start = active.ticks();
+        }
+        Self::begin(active, site, children, start, (NO_CHILD, FrameId::NONE))
+    }
+
+    #[cold]
+    fn enter_prepared(
+        active: &'static Active,
+        site: Site,
+        children: &'static [&'static str],
+    ) -> Self {
+        let open = ring::prepare(active.mode == Mode::Metered);
+        Self::begin(active, site, children, active.ticks(), open)
+    }
+
+    #[inline]
+    fn begin(
+        active: &'static Active,
+        site: Site,
+        children: &'static [&'static str],
+        start: u64,
+        (open_child, frame): (u8, FrameId),
+    ) -> Self {
         Invocation {
             active,
             children,
@@ -102,12 +126,13 @@ impl Invocation {
             iterations: 0,
             site,
             outcome: Outcome::Ready,
-            open_child: NO_CHILD,
+            open_child,
             longest_child: NO_CHILD,
             child_start: 0,
             longest_child_ticks: 0,
             spans: 0,
             spans_lost: 0,
+            frame,
             not_send: PhantomData,
         }
     }
@@ -136,7 +161,7 @@ impl Invocation {
         if bound.timed {
             let now = self.active.ticks();
             elapsed = now.saturating_sub(self.start);
-            self.end_iteration(now);
+            self.end_iteration(now, false);
             self.iteration_start = now;
         }
         if self.iterations >= bound.iterations || elapsed >= bound.ticks {
@@ -157,9 +182,9 @@ impl Invocation {
     /// From here on the time is the child's, until the next mark.
     #[inline]
     pub fn child(&mut self, child: u8) {
-        if self.active.mode == Mode::Children {
+        if self.active.mode.records_children() {
             let now = self.active.ticks();
-            self.end_child(now);
+            let now = self.end_child(now, false);
             self.open_child = child;
             self.child_start = now;
         }
@@ -178,7 +203,7 @@ impl Invocation {
     #[inline]
     pub fn own(&mut self) {
         if self.open_child != NO_CHILD {
-            self.end_child(self.active.ticks());
+            self.end_child(self.active.ticks(), false);
         }
     }
 
@@ -221,21 +246,52 @@ impl Invocation {
     }
 
     #[inline]
-    fn end_iteration(&mut self, now: u64) {
-        self.end_child(now);
+    fn end_iteration(&mut self, now: u64, is_last: bool) {
+        self.end_child(now, is_last);
         let ticks = now.saturating_sub(self.iteration_start);
         self.longest_iteration = self.longest_iteration.max(ticks);
     }
 
     #[inline]
-    fn end_child(&mut self, now: u64) {
+    fn end_child(&mut self, now: u64, is_last: bool) -> u64 {
         if self.open_child != NO_CHILD {
-            self.store_child(now);
+            self.store_child(now, is_last)
+        } else {
+            now
         }
     }
 
-    fn store_child(&mut self, now: u64) {
+    /// Returns the time at which what comes next begins.
+    fn store_child(&mut self, now: u64, is_last: bool) -> u64 {
         let child = std::mem::replace(&mut self.open_child, NO_CHILD);
+        if self.active.mode == Mode::Metered {
+            return self.store_metered(child, now, is_last);
+        }
+        self.store_span(child, now);
+        now
+    }
+
+    #[cold]
+    fn store_metered(&mut self, child: u8, now: u64, is_last: bool) -> u64 {
+        let child = (child != OWN_CODE).then_some(child);
+        if let Some(child) = child {
+            self.store_span(child, now);
+        }
+        let mark = Mark {
+            site: self.site,
+            invocation: self.start,
+            at: now,
+            child,
+            is_last,
+        };
+        if meter::pass(self.frame, mark) && !is_last {
+            self.open_child = OWN_CODE;
+        }
+        self.active.ticks()
+    }
+
+    #[inline(always)]
+    fn store_span(&mut self, child: u8, now: u64) {
         let ticks = now.saturating_sub(self.child_start);
         if self.longest_child == NO_CHILD || ticks > self.longest_child_ticks {
             self.longest_child = child;
@@ -260,10 +316,10 @@ impl Invocation {
     #[inline]
     fn finish(&mut self) {
         if thread::panicking() {
-            return ring::lose(self.site);
+            return ring::lose(self.site, self.frame);
         }
         let end = self.active.ticks();
-        self.end_iteration(end);
+        self.end_iteration(end, true);
         ring::store(RawRecord {
             start: self.start,
             ticks: end.saturating_sub(self.start),

@@ -41,6 +41,8 @@
 mod active;
 mod budget;
 mod invocation;
+mod meter;
+mod parts;
 mod record;
 mod recorder;
 mod ring;
@@ -52,7 +54,8 @@ mod wake;
 pub use active::{Mode, Variant, VariantId};
 pub use budget::{Budget, Budgets, Limit, Wake};
 pub use invocation::Invocation;
-pub use record::{ChildPoll, LongestChild, Outcome, Record};
+pub use meter::{Counts, METERS, Meter};
+pub use record::{ChildPoll, LongestChild, Outcome, Reading, Record};
 pub use recorder::{Capacity, Drained, Recorder, unattached};
 pub use site::Site;
 pub use task::{Instrumented, PollFnChild, Probe, iterate, poll_fn_child};

@@ -1,4 +1,4 @@
-use crate::{Site, VariantId};
+use crate::{Counts, Site, VariantId};
 
 /// How an invocation ended. One that a panic went through ended in none of these ways and has no
 /// record; it counts as lost.
@@ -42,6 +42,22 @@ pub struct Record<'a> {
     /// Polls of children that are not among them: they found the buffer full, the thread was
     /// attached amid the invocation, or the records of too many invocations inside it were lost.
     pub children_lost: u16,
+    /// What a meter counted, in [`Mode::Metered`](crate::Mode::Metered) if there is one: a reading for
+    /// each poll of a child, in order, and at last one for the poll function's own code. Empty
+    /// otherwise.
+    pub readings: &'a [Reading],
+    /// Readings that are not among them: they found the buffer full, or the invocation began without
+    /// a meter.
+    pub readings_lost: u32,
+}
+
+/// How much a meter's counts grew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// During which child's poll; none: during everything else of the invocation.
+    pub child: Option<&'static str>,
+    /// By how much, in the meter's order. A site below counts for the child that it was polled in.
+    pub counts: Counts,
 }
 
 /// The longest poll of a child within an invocation.
@@ -68,6 +84,9 @@ pub struct ChildPoll {
 
 /// No child, where an index is expected.
 pub(crate) const NO_CHILD: u8 = u8::MAX;
+
+/// No child either, and a meter is read.
+pub(crate) const OWN_CODE: u8 = NO_CHILD - 1;
 
 /// One finished invocation as the hot path stores it, in clock ticks.
 #[derive(Clone, Copy)]
@@ -97,5 +116,17 @@ pub(crate) struct RawSpan {
     pub(crate) ticks: u32,
     pub(crate) iteration: u32,
     pub(crate) site: Site,
+    pub(crate) child: u8,
+}
+
+/// What a meter counted, as the hot path stores it. The invocation is named as in a span.
+#[derive(Clone, Copy)]
+pub(crate) struct RawReading {
+    pub(crate) invocation: u64,
+    /// When what was metered ended, on the clock.
+    pub(crate) at: u64,
+    pub(crate) counts: Counts,
+    pub(crate) site: Site,
+    /// [`NO_CHILD`] for the last reading of an invocation.
     pub(crate) child: u8,
 }

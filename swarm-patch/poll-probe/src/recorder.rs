@@ -1,5 +1,4 @@
 use std::{
-    collections::HashMap,
     mem,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -8,11 +7,13 @@ use std::{
 };
 
 use quanta::Clock;
+use rtrb::Consumer;
 
 use crate::{
-    ChildPoll, LongestChild, Record, Site,
-    active::clock,
-    record::{NO_CHILD, RawRecord, RawSpan},
+    ChildPoll, LongestChild, Meter, Mode, Reading, Record, Site,
+    active::{clock, mode_of},
+    parts::{Key, Parts},
+    record::{NO_CHILD, RawReading, RawRecord, RawSpan},
     ring::{self, Arrivals, Emptying, PerSite, Seat, UNATTACHED},
 };
 
@@ -38,6 +39,8 @@ impl Default for Capacity {
 /// Owns the buffers of the threads attached to it, and empties them.
 pub struct Recorder {
     capacity: Capacity,
+    /// With room for so many readings.
+    meter: Option<(Meter, usize)>,
     clock: Clock,
     created: u64,
     attached: AtomicUsize,
@@ -52,6 +55,8 @@ pub struct Recorder {
 pub struct Drained {
     /// Records handed out.
     pub records: u64,
+    /// The sum of their [`Record::readings_lost`].
+    pub readings_lost: u64,
     lost: [u64; Site::ALL.len()],
 }
 
@@ -69,11 +74,21 @@ impl Recorder {
         let clock = clock().clone();
         Recorder {
             capacity,
+            meter: None,
             created: clock.raw(),
             clock,
             attached: AtomicUsize::new(0),
             arrivals: Arc::default(),
             threads: Mutex::default(),
+        }
+    }
+
+    /// The same with a meter for [`Mode::Metered`], and room for so many readings in each thread's
+    /// buffers: one for each poll of a child and one for each invocation; 104 bytes each.
+    pub fn with_meter(capacity: Capacity, readings: usize, meter: Meter) -> Self {
+        Recorder {
+            meter: Some((meter, readings)),
+            ..Recorder::new(capacity)
         }
     }
 
@@ -89,6 +104,7 @@ impl Recorder {
         ring::attach(Seat {
             thread: self.attached.fetch_add(1, Ordering::Relaxed),
             capacity: self.capacity,
+            meter: self.meter,
             arrivals: Arc::downgrade(&self.arrivals),
         });
     }
@@ -110,20 +126,26 @@ impl Recorder {
         );
         threads.retain_mut(|thread| {
             // Asked before the records are counted, so that a thread which has ended is emptied.
-            let has_ended = thread.emptying.records.is_abandoned();
+            let has_ended = thread.records.is_abandoned();
             let began = self.clock.raw();
             // Only what is there now, so that a busy thread cannot hold the drain forever.
-            for _ in 0..thread.emptying.records.slots() {
-                let Ok(raw) = thread.emptying.records.pop() else {
+            for _ in 0..thread.records.slots() {
+                let Ok(raw) = thread.records.pop() else {
                     break;
                 };
                 let children = thread.children(&raw, &self.clock);
-                each(&self.record(thread.emptying.thread, &raw, &children));
+                let (readings, readings_lost) = thread.readings(&raw);
+                let record = self.record(thread.number, &raw, &children);
+                each(&Record {
+                    readings: &readings,
+                    readings_lost,
+                    ..record
+                });
                 drained.records += 1;
+                drained.readings_lost += u64::from(readings_lost);
             }
-            thread.set_aside(began);
-            thread.forget_orphans();
-            add_and_clear(&mut drained.lost, &thread.emptying.lost);
+            thread.tidy(began);
+            add_and_clear(&mut drained.lost, &thread.lost);
             !has_ended
         });
         drained
@@ -149,6 +171,8 @@ impl Recorder {
             children_lost: u16::try_from(missing)
                 .unwrap_or(u16::MAX)
                 .saturating_add(raw.spans_lost),
+            readings: &[],
+            readings_lost: 0,
         }
     }
 }
@@ -177,36 +201,32 @@ fn child_name(raw: &RawRecord, child: u8) -> &'static str {
 }
 
 struct Thread {
-    emptying: Emptying,
-    /// Spans read before the record they belong to: those of an invocation around another one.
-    early: HashMap<(Site, u64), Vec<RawSpan>>,
+    number: usize,
+    records: Consumer<RawRecord>,
+    lost: Arc<PerSite>,
+    spans: Parts<RawSpan>,
+    /// None without a meter.
+    readings: Option<Parts<RawReading>>,
 }
 
 impl Thread {
     fn new(emptying: Emptying) -> Self {
         Thread {
-            emptying,
-            early: HashMap::new(),
+            number: emptying.thread,
+            records: emptying.records,
+            lost: emptying.lost,
+            spans: Parts::new(emptying.spans),
+            readings: emptying.readings.map(Parts::new),
         }
     }
 
-    /// The spans of `raw`, all of which were stored before it. There are fewer than it counted if
-    /// some were forgotten, or stored in other buffers before this recorder was attached.
     fn children(&mut self, raw: &RawRecord, clock: &Clock) -> Vec<ChildPoll> {
         if raw.spans == 0 {
             return Vec::new();
         }
-        let key = (raw.site, raw.start);
-        let mut own = self.early.remove(&key).unwrap_or_default();
-        while own.len() < usize::from(raw.spans) {
-            let Some(span) = self.span_begun_by(raw.start + raw.ticks) else {
-                break;
-            };
-            match (span.site, span.invocation) {
-                of if of == key => own.push(span),
-                of => self.early.entry(of).or_default().push(span),
-            }
-        }
+        let (key, end) = (key(raw), raw.start + raw.ticks);
+        let count = usize::from(raw.spans);
+        let own = self.spans.take(key, end, |own| own.len() == count);
         let poll = |span: RawSpan| ChildPoll {
             child: child_name(raw, span.child),
             iteration: span.iteration,
@@ -216,34 +236,37 @@ impl Thread {
         own.into_iter().map(poll).collect()
     }
 
-    fn span_begun_by(&mut self, ticks: u64) -> Option<RawSpan> {
-        let span = self.emptying.spans.peek().ok()?;
-        if span.invocation + span.offset > ticks {
-            return None;
+    /// The readings of an invocation, and how many are missing.
+    fn readings(&mut self, raw: &RawRecord) -> (Vec<Reading>, u32) {
+        let Some(readings) = &mut self.readings else {
+            return (Vec::new(), 0);
+        };
+        if mode_of(raw.variant) != Mode::Metered {
+            return (Vec::new(), 0);
         }
-        self.emptying.spans.pop().ok()
+        let (key, end) = (key(raw), raw.start + raw.ticks);
+        let is_last = |reading: &RawReading| reading.child == NO_CHILD;
+        let own = readings.take(key, end, |own| own.last().is_some_and(is_last));
+        let expected = u32::from(raw.spans) + u32::from(raw.spans_lost) + 1;
+        let found = u32::try_from(own.len()).unwrap_or(u32::MAX);
+        let reading = |reading: RawReading| Reading {
+            child: (reading.child != NO_CHILD).then(|| child_name(raw, reading.child)),
+            counts: reading.counts,
+        };
+        let own = own.into_iter().map(reading).collect();
+        (own, expected.saturating_sub(found))
     }
 
-    /// Makes room in the ring: what is still there of the time before this drain belongs to
-    /// invocations under way, or to records that were lost, and nothing would ever ask for it. What
-    /// is younger may belong to records that the next drain finds.
-    fn set_aside(&mut self, began: u64) {
-        while let Some(span) = self.span_begun_by(began) {
-            let of = (span.site, span.invocation);
-            self.early.entry(of).or_default().push(span);
+    fn tidy(&mut self, began: u64) {
+        self.spans.set_aside(began);
+        self.spans.forget_orphans();
+        if let Some(readings) = &mut self.readings {
+            readings.set_aside(began);
+            readings.forget_orphans();
         }
     }
+}
 
-    /// Spans whose record was lost never find it. No more invocations than this nest. If one that is
-    /// under way is taken for an orphan after all, because it is older than so many of those, its
-    /// record counts what is missing.
-    fn forget_orphans(&mut self) {
-        const NESTED: usize = 64;
-        if self.early.len() > NESTED {
-            let mut starts: Vec<u64> = self.early.keys().map(|(_, start)| *start).collect();
-            starts.sort_unstable();
-            let oldest_kept = starts[starts.len() - NESTED];
-            self.early.retain(|(_, start), _| *start >= oldest_kept);
-        }
-    }
+fn key(raw: &RawRecord) -> Key {
+    (raw.site, raw.start)
 }

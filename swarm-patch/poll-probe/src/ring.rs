@@ -11,8 +11,9 @@ use std::{
 use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::{
-    Capacity, Outcome, Site, VariantId,
-    record::{NO_CHILD, RawRecord, RawSpan},
+    Capacity, METERS, Meter, Outcome, Site, VariantId,
+    meter::{self, FrameId, Metering},
+    record::{NO_CHILD, OWN_CODE, RawReading, RawRecord, RawSpan},
 };
 
 /// Counts a site.
@@ -27,6 +28,7 @@ pub(crate) struct Filling {
     records: Producer<RawRecord>,
     spans: Producer<RawSpan>,
     lost: Arc<PerSite>,
+    pub(crate) metering: Option<Metering>,
 }
 
 /// The emptying side.
@@ -34,6 +36,8 @@ pub(crate) struct Emptying {
     pub(crate) thread: usize,
     pub(crate) records: Consumer<RawRecord>,
     pub(crate) spans: Consumer<RawSpan>,
+    /// None without a meter.
+    pub(crate) readings: Option<Consumer<RawReading>>,
     pub(crate) lost: Arc<PerSite>,
 }
 
@@ -44,6 +48,8 @@ pub(crate) type Arrivals = Mutex<Vec<Emptying>>;
 pub(crate) struct Seat {
     pub(crate) thread: usize,
     pub(crate) capacity: Capacity,
+    /// With room for so many readings.
+    pub(crate) meter: Option<(Meter, usize)>,
     pub(crate) arrivals: Weak<Arrivals>,
 }
 
@@ -64,12 +70,23 @@ pub(crate) fn attach(seat: Seat) {
     IS_SEATED.set(true);
 }
 
-/// Makes the buffers of this thread if it has a seat and none yet. To be called before an invocation
-/// reads the clock for the first time, so that the making is part of no record.
+/// Whether [`prepare`] has something to do before an invocation begins. One question, so that a meter
+/// costs nothing where there is none.
 #[inline]
-pub(crate) fn prepare() {
+pub(crate) fn is_to_prepare(is_metered: bool) -> bool {
+    IS_SEATED.get() | is_metered
+}
+
+/// Makes the buffers of this thread if it has a seat and none yet, and reads the meter if it is wanted.
+/// To be called before an invocation reads the clock for the first time, so that neither is part of
+/// its record. Returns what is open then, and the frame in which the meter's readings are kept.
+pub(crate) fn prepare(is_metered: bool) -> (u8, FrameId) {
     if IS_SEATED.get() {
         make_buffers();
+    }
+    match is_metered.then(meter::begin).flatten() {
+        Some(frame) => (OWN_CODE, frame),
+        None => (NO_CHILD, FrameId::NONE),
     }
 }
 
@@ -83,11 +100,19 @@ fn make_buffers() {
     };
     let (records, emptying_records) = resident(seat.capacity.records, BLANK_RECORD);
     let (spans, emptying_spans) = resident(seat.capacity.spans, BLANK_SPAN);
+    let (metering, emptying_readings) = seat
+        .meter
+        .map(|(meter, capacity)| {
+            let (readings, emptying) = resident(capacity, BLANK_READING);
+            (Metering::new(meter, readings), emptying)
+        })
+        .unzip();
     let lost = Arc::new(no_counts());
     let filling = Filling {
         records,
         spans,
         lost: Arc::clone(&lost),
+        metering,
     };
     if FILLING.try_with(|slot| slot.replace(Some(filling))).is_ok() {
         let mut arrivals = arrivals.lock().unwrap_or_else(PoisonError::into_inner);
@@ -95,6 +120,7 @@ fn make_buffers() {
             thread: seat.thread,
             records: emptying_records,
             spans: emptying_spans,
+            readings: emptying_readings,
             lost,
         });
     }
@@ -132,6 +158,14 @@ const BLANK_SPAN: RawSpan = RawSpan {
     child: NO_CHILD,
 };
 
+const BLANK_READING: RawReading = RawReading {
+    invocation: 0,
+    at: 0,
+    counts: [0; METERS],
+    site: Site::Connection,
+    child: NO_CHILD,
+};
+
 /// Stores a record, or counts it as lost.
 #[inline]
 pub(crate) fn store(record: RawRecord) {
@@ -147,7 +181,8 @@ pub(crate) fn store(record: RawRecord) {
 
 /// Counts an invocation of `site` as lost, though there may have been room for it.
 #[cold]
-pub(crate) fn lose(site: Site) {
+pub(crate) fn lose(site: Site, frame: FrameId) {
+    meter::give_up(frame);
     if with_filling(|filling| count(&filling.lost, site)).is_none() {
         count(&UNATTACHED, site);
     }
@@ -160,7 +195,7 @@ pub(crate) fn store_span(span: RawSpan) -> bool {
 }
 
 #[inline]
-fn with_filling<T>(f: impl FnOnce(&mut Filling) -> T) -> Option<T> {
+pub(crate) fn with_filling<T>(f: impl FnOnce(&mut Filling) -> T) -> Option<T> {
     FILLING
         .try_with(|slot| slot.borrow_mut().as_mut().map(f))
         .ok()

@@ -13,7 +13,7 @@ use toml_edit::{Array, DocumentMut, value};
 use crate::checkout::Edit;
 
 /// What is copied, in the order of the hash. Tests and documents are not.
-const PARTS: [&str; 11] = [
+const PARTS: [&str; 13] = [
     "Cargo.lock",
     "Cargo.toml",
     "latency-benchmark/Cargo.toml",
@@ -21,15 +21,18 @@ const PARTS: [&str; 11] = [
     "latency-benchmark/lab/Cargo.toml",
     "latency-benchmark/lab/src",
     "latency-benchmark/src",
+    "latency-benchmark/thread-scope/Cargo.toml",
+    "latency-benchmark/thread-scope/src",
     "swarm-patch/Cargo.toml",
     "swarm-patch/poll-probe",
     "swarm-patch/src",
     "swarm-patch/upstream",
 ];
 
-const MEMBERS: [&str; 4] = [
+const MEMBERS: [&str; 5] = [
     "latency-benchmark",
     "latency-benchmark/lab",
+    "latency-benchmark/thread-scope",
     "swarm-patch",
     "swarm-patch/poll-probe",
 ];
@@ -213,7 +216,13 @@ mod tests {
         members.sort();
         assert_eq!(
             members,
-            ["lab", "latency-benchmark", "poll-probe", "swarm-patch"]
+            [
+                "lab",
+                "latency-benchmark",
+                "poll-probe",
+                "swarm-patch",
+                "thread-scope"
+            ]
         );
         let own = metadata
             .packages

@@ -1,8 +1,8 @@
 //! DejaVu Sans, out of the program itself, so that no picture depends on the machine it is made on.
 
-use std::sync::OnceLock;
+use std::{cell::RefCell, collections::HashMap, rc::Rc, sync::OnceLock};
 
-use ab_glyph::{Font, FontRef, PxScale, ScaleFont, point};
+use ab_glyph::{Font, FontRef, Glyph, PxScale, ScaleFont, point};
 
 /// Verdana is drawn after the same design, for a reader of an SVG who has no DejaVu.
 pub(crate) const FAMILY: &str = "DejaVu Sans, Verdana, sans-serif";
@@ -24,23 +24,44 @@ pub(crate) fn cover(
     mut draw: impl FnMut(i32, i32, f32),
 ) {
     for_each_glyph(text, em, bold, |font, glyph, _| {
-        let mut glyph = glyph;
         // On whole pixels, which are fine ones, the same letter always looks the same.
-        glyph.position = point((x + glyph.position.x).round(), y);
-        let Some(outlined) = font.outline_glyph(glyph) else {
-            return;
-        };
+        let (right, down) = ((x + glyph.position.x).round() as i32, y.round() as i32);
+        for (column, row, coverage) in shape(font, glyph, bold).iter() {
+            draw(right + column, down + row, *coverage);
+        }
+    });
+}
+
+/// The pixels of a letter about its own origin, and how much of each it covers.
+type Shape = Rc<[(i32, i32, f32)]>;
+
+/// Charts have thousands of letters, but few different ones: each is rasterized once by thread.
+fn shape(font: &FontRef<'static>, glyph: Glyph, bold: bool) -> Shape {
+    thread_local! {
+        static SHAPES: RefCell<HashMap<(u16, u32, bool), Shape>> = RefCell::default();
+    }
+    let key = (glyph.id.0, glyph.scale.y.to_bits(), bold);
+    SHAPES.with_borrow_mut(|shapes| {
+        let shape = shapes
+            .entry(key)
+            .or_insert_with(|| rasterized(font, glyph).into());
+        Rc::clone(shape)
+    })
+}
+
+fn rasterized(font: &FontRef<'static>, mut glyph: Glyph) -> Vec<(i32, i32, f32)> {
+    glyph.position = point(0.0, 0.0);
+    let mut pixels = Vec::new();
+    if let Some(outlined) = font.outline_glyph(glyph) {
         let corner = outlined.px_bounds().min;
         outlined.draw(|column, row, coverage| {
             if coverage > 0.0 {
-                draw(
-                    corner.x as i32 + column as i32,
-                    corner.y as i32 + row as i32,
-                    coverage,
-                );
+                let (column, row) = (column as i32, row as i32);
+                pixels.push((corner.x as i32 + column, corner.y as i32 + row, coverage));
             }
         });
-    });
+    }
+    pixels
 }
 
 /// Tells each glyph with its place, and where the pen is after it.
@@ -48,7 +69,7 @@ fn for_each_glyph(
     text: &str,
     em: f64,
     bold: bool,
-    mut each: impl FnMut(&FontRef<'static>, ab_glyph::Glyph, f32),
+    mut each: impl FnMut(&FontRef<'static>, Glyph, f32),
 ) {
     let font = face(bold);
     let scale = scale_of(font, em);

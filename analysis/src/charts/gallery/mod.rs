@@ -8,7 +8,7 @@ mod recorder;
 
 use std::{fs, path::PathBuf, time::Instant};
 
-use super::{BudgetCurve, Effects, Format, Picture, Stacks, TradeOff, output, write};
+use super::{BudgetCurve, Effects, Format, Picture, Stacks, TimeSeries, TradeOff, output, write};
 use recorder::Recorder;
 
 /// One of each kind is drawn in any case.
@@ -133,6 +133,22 @@ fn stacks() {
 fn percentile_curves() {
     check("percentile-curves", &plots::percentile_curves(4));
     check_layout("percentile-curves-1", &plots::percentile_curves(1));
+}
+
+#[test]
+fn time_series() {
+    check("time-series", &plots::time_series(2_880));
+    check_layout("time-series-few", &plots::time_series(12));
+    for count in [0, 1, 2] {
+        assert_laid_out("time-series", &plots::time_series(count));
+    }
+    assert_laid_out(
+        "time-series",
+        &TimeSeries {
+            trend: None,
+            ..plots::time_series(12)
+        },
+    );
 }
 
 #[test]

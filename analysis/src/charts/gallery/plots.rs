@@ -3,7 +3,7 @@
 use super::grids::{Noise, PAYLOADS, around, caption};
 use crate::charts::{
     Better, BudgetCurve, BudgetPanel, Categories, CurvePanel, EffectPanel, Effects, Estimate,
-    PercentileCurves, Quantity, Series, Threshold, TradeOff, TradePoint,
+    PercentileCurves, Quantity, Series, Threshold, TimeSeries, TradeOff, TradePoint, TrendLine,
 };
 
 pub(crate) fn quantity(name: &str, unit: &str, from_zero: bool) -> Quantity {
@@ -233,4 +233,29 @@ fn effect_lines(places: usize, slope: f64) -> Vec<Vec<Option<Estimate>>> {
                 .collect()
         })
         .to_vec()
+}
+
+/// A night of memory that grows, with a gap.
+pub(crate) fn time_series(count: usize) -> TimeSeries {
+    let mut noise = Noise::new(count as u64);
+    let hours = |row: usize| 8.0 * (row + 1) as f64 / count as f64;
+    let points = (0..count).map(|row| {
+        let value = 57.0 + 0.4 * hours(row) + 0.3 * noise.next();
+        (hours(row), (row % 50 != 7).then_some(value))
+    });
+    TimeSeries {
+        caption: caption(
+            "Drift of resident memory",
+            "+0.40 MiB per hour [+0.38, +0.42], p < 0.001; around 58.6 MiB",
+        ),
+        quantity: quantity("resident memory", "MiB", false),
+        time_unit: "h".to_owned(),
+        points: points.collect(),
+        warm_up: 0.5,
+        trend: Some(TrendLine {
+            from: (0.5, 57.2),
+            to: (8.0, 60.2),
+            name: "trend, +0.40 MiB per hour".to_owned(),
+        }),
+    }
 }

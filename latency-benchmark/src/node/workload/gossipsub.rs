@@ -7,20 +7,20 @@ use std::{convert::Infallible, time::Duration};
 use anyhow::{Result, anyhow, ensure};
 use futures::StreamExt;
 use libp2p::{
-    PeerId, Swarm,
+    Swarm,
     gossipsub::{
-        self, Behaviour, ConfigBuilder, Event, IdentTopic, MessageAuthenticity, PublishError,
+        self, Behaviour, ConfigBuilder, Event, IdentTopic, Message, MessageAuthenticity,
+        PublishError,
     },
     identity::Keypair,
-    swarm::SwarmEvent,
 };
 use nix::time::{ClockId, clock_gettime};
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::Workload;
 use crate::{
     config::{Load, Pace},
-    node::swarm::refuse_loss,
+    node::linked::{Linked, Seen},
     observe::requests::RequestLog,
 };
 
@@ -43,59 +43,73 @@ impl Workload for Gossipsub {
     }
 
     async fn central(
-        swarm: Swarm<Behaviour>,
-        peers: Vec<PeerId>,
+        mut swarm: Linked<Behaviour>,
         load: Load,
         mut log: RequestLog,
     ) -> Result<Infallible> {
-        publish(swarm, load, |event| {
-            if let SwarmEvent::Behaviour(Event::Message { message, .. }) = &event {
-                let origin = message
-                    .source
-                    .and_then(|source| peers.iter().position(|peer| *peer == source));
-                if let (Some(peer), Some(stamp)) = (origin, message.data.first_chunk::<STAMP>()) {
-                    let age_ns = monotonic_ns()?.saturating_sub(u64::from_be_bytes(*stamp));
-                    let since_ns = log.now_ns().saturating_sub(age_ns);
-                    log.answered(peer, since_ns, message.data.len() as u64);
+        let (mut publisher, mut turns) = Publisher::begin(swarm.behaviour_mut(), load)?;
+        loop {
+            tokio::select! {
+                seen = swarm.next() => {
+                    if let Seen::Behaviour(Event::Message { message, .. }) = seen? {
+                        note(&mut log, &swarm, &message)?;
+                    }
                 }
+                _ = turns.tick() => publisher.publish(swarm.behaviour_mut())?,
             }
-            refuse_loss(&event)
-        })
-        .await
+        }
     }
 
-    async fn peer(swarm: Swarm<Behaviour>, load: Load) -> Result<Infallible> {
-        publish(swarm, load, |_| Ok(())).await
+    async fn peer(mut swarm: Swarm<Behaviour>, load: Load) -> Result<Infallible> {
+        let (mut publisher, mut turns) = Publisher::begin(swarm.behaviour_mut(), load)?;
+        loop {
+            tokio::select! {
+                _ = swarm.select_next_some() => {}
+                _ = turns.tick() => publisher.publish(swarm.behaviour_mut())?,
+            }
+        }
     }
 }
 
-async fn publish(
-    mut swarm: Swarm<Behaviour>,
-    load: Load,
-    mut handle: impl FnMut(SwarmEvent<Event>) -> Result<()>,
-) -> Result<Infallible> {
-    let Pace::PerSecond(rate) = load.pace else {
-        return Err(anyhow!("the workload gossipsub needs a rate"));
-    };
-    ensure!(
-        load.payload.len() >= STAMP,
-        "a message of the workload gossipsub has at least {STAMP} bytes"
-    );
-    let topic = IdentTopic::new("latency-benchmark");
-    swarm.behaviour_mut().subscribe(&topic)?;
-    let mut message = vec![0; load.payload.len()];
-    let mut turns = interval(Duration::from_secs_f64(1.0 / rate));
-    turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        tokio::select! {
-            event = swarm.select_next_some() => handle(event)?,
-            _ = turns.tick() => {
-                message[..STAMP].copy_from_slice(&monotonic_ns()?.to_be_bytes());
-                let topic = gossipsub::TopicHash::from(topic.clone());
-                let published = swarm.behaviour_mut().publish(topic, message.clone());
-                published.map(drop).or_else(forgive)?;
-            }
-        }
+/// A message is a request of the peer that it came from.
+fn note(log: &mut RequestLog, swarm: &Linked<Behaviour>, message: &Message) -> Result<()> {
+    let origin = message.source.and_then(|source| swarm.number(&source));
+    if let (Some(peer), Some(stamp)) = (origin, message.data.first_chunk::<STAMP>()) {
+        let age_ns = monotonic_ns()?.saturating_sub(u64::from_be_bytes(*stamp));
+        let since_ns = log.now_ns().saturating_sub(age_ns);
+        log.answered(peer, since_ns, message.data.len() as u64);
+    }
+    Ok(())
+}
+
+struct Publisher {
+    topic: IdentTopic,
+    message: Vec<u8>,
+}
+
+impl Publisher {
+    /// Subscribes, too. With it come the times to publish at.
+    fn begin(behaviour: &mut Behaviour, load: Load) -> Result<(Publisher, Interval)> {
+        let Pace::PerSecond(rate) = load.pace else {
+            return Err(anyhow!("the workload gossipsub needs a rate"));
+        };
+        ensure!(
+            load.payload.len() >= STAMP,
+            "a message of the workload gossipsub has at least {STAMP} bytes"
+        );
+        let topic = IdentTopic::new("latency-benchmark");
+        behaviour.subscribe(&topic)?;
+        let mut turns = interval(Duration::from_secs_f64(1.0 / rate));
+        turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let message = vec![0; load.payload.len()];
+        Ok((Publisher { topic, message }, turns))
+    }
+
+    fn publish(&mut self, behaviour: &mut Behaviour) -> Result<()> {
+        self.message[..STAMP].copy_from_slice(&monotonic_ns()?.to_be_bytes());
+        let topic = gossipsub::TopicHash::from(self.topic.clone());
+        let published = behaviour.publish(topic, self.message.clone());
+        published.map(drop).or_else(forgive)
     }
 }
 

@@ -4,15 +4,14 @@ use std::convert::Infallible;
 
 use anyhow::{Result, bail};
 use futures::StreamExt;
-use libp2p::{
-    PeerId, Swarm, identify,
-    identity::Keypair,
-    ping,
-    swarm::{NetworkBehaviour, SwarmEvent},
-};
+use libp2p::{Swarm, identify, identity::Keypair, ping, swarm::NetworkBehaviour};
 
 use super::Workload;
-use crate::{config::Load, node::swarm::refuse_loss, observe::requests::RequestLog};
+use crate::{
+    config::Load,
+    node::linked::{Linked, Seen},
+    observe::requests::RequestLog,
+};
 
 pub(crate) struct Idle;
 
@@ -35,18 +34,17 @@ impl Workload for Idle {
     }
 
     async fn central(
-        mut swarm: Swarm<KeepInTouch>,
-        peers: Vec<PeerId>,
+        mut swarm: Linked<KeepInTouch>,
         _: Load,
         mut log: RequestLog,
     ) -> Result<Infallible> {
         loop {
-            match swarm.select_next_some().await {
-                SwarmEvent::Behaviour(KeepInTouchEvent::Ping(ping::Event {
-                    peer, result, ..
-                })) => match result {
+            if let Seen::Behaviour(KeepInTouchEvent::Ping(ping::Event { peer, result, .. })) =
+                swarm.next().await?
+            {
+                match result {
                     Ok(took) => {
-                        if let Some(number) = peers.iter().position(|known| *known == peer) {
+                        if let Some(number) = swarm.number(&peer) {
                             let took_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
                             log.answered(
                                 number,
@@ -55,9 +53,9 @@ impl Workload for Idle {
                             );
                         }
                     }
+                    Err(_) if swarm.forgives() => {}
                     Err(error) => bail!("a ping to {peer} failed: {error}"),
-                },
-                other => refuse_loss(&other)?,
+                }
             }
         }
     }

@@ -1,24 +1,24 @@
 //! Central asks, peers echo.
 
-use std::{collections::HashMap, convert::Infallible, io, time::Duration};
+use std::{borrow::BorrowMut, collections::HashMap, convert::Infallible, io, time::Duration};
 
 use anyhow::{Result, bail, ensure};
 use bytes::Bytes;
 use futures::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, StreamExt};
 use libp2p::{
-    PeerId, Swarm,
+    Swarm,
     identity::Keypair,
     request_response::{
         Behaviour, Codec, Config, Event, Message, OutboundRequestId, ProtocolSupport,
     },
-    swarm::SwarmEvent,
+    swarm::{NetworkBehaviour, SwarmEvent},
 };
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::Workload;
 use crate::{
     config::{Load, Pace},
-    node::swarm::refuse_loss,
+    node::linked::{Linked, Seen},
     observe::requests::RequestLog,
 };
 
@@ -38,21 +38,11 @@ impl Workload for RequestResponse {
     }
 
     async fn central(
-        swarm: Swarm<Self::Behaviour>,
-        peers: Vec<PeerId>,
+        swarm: Linked<Self::Behaviour>,
         load: Load,
         log: RequestLog,
     ) -> Result<Infallible> {
-        let mut asking = Asking {
-            request: Bytes::from(vec![0; load.payload.len()]),
-            swarm,
-            outstanding: HashMap::new(),
-            log,
-        };
-        match load.pace {
-            Pace::Outstanding(outstanding) => asking.closed_loop(&peers, outstanding).await,
-            Pace::PerSecond(rate) => asking.open_loop(&peers, rate).await,
-        }
+        ask(swarm, load, log).await
     }
 
     async fn peer(mut swarm: Swarm<Self::Behaviour>, _: Load) -> Result<Infallible> {
@@ -72,12 +62,41 @@ impl Workload for RequestResponse {
     }
 }
 
+/// What central does. Its behaviour may be more than that of the workload.
+pub(in crate::node) async fn ask<B: Echoes>(
+    swarm: Linked<B>,
+    load: Load,
+    log: RequestLog,
+) -> Result<Infallible> {
+    let mut asking = Asking {
+        request: Bytes::from(vec![0; load.payload.len()]),
+        swarm,
+        outstanding: HashMap::new(),
+        log,
+    };
+    match load.pace {
+        Pace::Outstanding(outstanding) => asking.closed_loop(outstanding).await,
+        Pace::PerSecond(rate) => asking.open_loop(rate).await,
+    }
+}
+
+/// Has the workload's behaviour, and tells what that tells.
+pub(in crate::node) trait Echoes:
+    NetworkBehaviour<ToSwarm = Event<Bytes, Bytes>> + BorrowMut<Behaviour<Echo>>
+{
+}
+
+impl<B> Echoes for B where
+    B: NetworkBehaviour<ToSwarm = Event<Bytes, Bytes>> + BorrowMut<Behaviour<Echo>>
+{
+}
+
 /// In an open loop, requests pile up where the rate is too high. So many are allowed to.
 const MAX_CONCURRENT: usize = 4096;
 
-struct Asking {
+struct Asking<B: Echoes> {
     request: Bytes,
-    swarm: Swarm<Behaviour<Echo>>,
+    swarm: Linked<B>,
     outstanding: HashMap<OutboundRequestId, Asked>,
     log: RequestLog,
 }
@@ -87,33 +106,41 @@ struct Asked {
     since_ns: u64,
 }
 
-impl Asking {
-    async fn closed_loop(&mut self, peers: &[PeerId], outstanding: u32) -> Result<Infallible> {
-        for (number, peer) in peers.iter().enumerate() {
-            for _ in 0..outstanding {
-                self.ask(number, peer, self.log.now_ns());
-            }
+/// What central may go on with.
+enum Next {
+    /// A request to this peer is over.
+    Ask(usize),
+    /// No request to this peer is under way, and it can be asked again.
+    Begin(usize),
+}
+
+impl<B: Echoes> Asking<B> {
+    async fn closed_loop(&mut self, outstanding: u32) -> Result<Infallible> {
+        for number in 0..self.swarm.peers() {
+            self.ask_times(outstanding, number);
         }
         loop {
-            let event = self.swarm.select_next_some().await;
-            if let Some(asked) = self.handle(event)? {
-                self.ask(asked.peer, &peers[asked.peer], self.log.now_ns());
+            let seen = self.swarm.next().await?;
+            match self.handle(seen)? {
+                Some(Next::Ask(number)) => self.ask(number, self.log.now_ns()),
+                Some(Next::Begin(number)) => self.ask_times(outstanding, number),
+                None => {}
             }
         }
     }
 
-    async fn open_loop(&mut self, peers: &[PeerId], rate: f64) -> Result<Infallible> {
-        let between = Duration::from_secs_f64(1.0 / rate / peers.len() as f64);
+    async fn open_loop(&mut self, rate: f64) -> Result<Infallible> {
+        let between = Duration::from_secs_f64(1.0 / rate / self.swarm.peers() as f64);
         let (started, started_ns) = (Instant::now(), self.log.now_ns());
         let mut turn: u32 = 0;
         let mut due = Box::pin(sleep_until(started));
         loop {
             tokio::select! {
-                event = self.swarm.select_next_some() => {
-                    self.handle(event)?;
+                seen = self.swarm.next() => {
+                    self.handle(seen?)?;
                 }
                 () = due.as_mut() => {
-                    turn = self.ask_what_is_due(peers, started, started_ns, between, turn)?;
+                    turn = self.ask_what_is_due(started, started_ns, between, turn)?;
                     Sleep::reset(due.as_mut(), started + between * turn);
                 }
             }
@@ -123,7 +150,6 @@ impl Asking {
     /// Timers come in milliseconds; requests may be due more often. Returns the next turn.
     fn ask_what_is_due(
         &mut self,
-        peers: &[PeerId],
         started: Instant,
         started_ns: u64,
         between: Duration,
@@ -134,25 +160,34 @@ impl Asking {
                 self.outstanding.len() < MAX_CONCURRENT,
                 "{MAX_CONCURRENT} requests are unanswered: the rate is more than the peers can take"
             );
-            let peer = turn as usize % peers.len();
+            let peer = turn as usize % self.swarm.peers();
             let due_ns = started_ns + (between * turn).as_nanos() as u64;
-            self.ask(peer, &peers[peer], due_ns);
+            // The turn of one that is away is over.
+            if self.swarm.is_linked(peer) {
+                self.ask(peer, due_ns);
+            }
             turn += 1;
         }
         Ok(turn)
     }
 
-    fn ask(&mut self, number: usize, peer: &PeerId, since_ns: u64) {
+    fn ask_times(&mut self, times: u32, number: usize) {
+        for _ in 0..times {
+            self.ask(number, self.log.now_ns());
+        }
+    }
+
+    fn ask(&mut self, peer: usize, since_ns: u64) {
         let request = self.request.clone();
-        let id = self.swarm.behaviour_mut().send_request(peer, request);
-        let peer = number;
+        let id = self.swarm.peer(peer);
+        let echo: &mut Behaviour<Echo> = self.swarm.behaviour_mut().borrow_mut();
+        let id = echo.send_request(&id, request);
         self.outstanding.insert(id, Asked { peer, since_ns });
     }
 
-    /// Returns the request that the event answers, if it does.
-    fn handle(&mut self, event: SwarmEvent<Event<Bytes, Bytes>>) -> Result<Option<Asked>> {
-        match event {
-            SwarmEvent::Behaviour(Event::Message {
+    fn handle(&mut self, seen: Seen<Event<Bytes, Bytes>>) -> Result<Option<Next>> {
+        match seen {
+            Seen::Behaviour(Event::Message {
                 message:
                     Message::Response {
                         request_id,
@@ -167,15 +202,31 @@ impl Asking {
                     response.len()
                 );
                 let asked = self.outstanding.remove(&request_id);
-                if let Some(Asked { peer, since_ns }) = asked {
+                Ok(asked.map(|Asked { peer, since_ns }| {
                     self.log.answered(peer, since_ns, 2 * response.len() as u64);
+                    Next::Ask(peer)
+                }))
+            }
+            Seen::Behaviour(Event::OutboundFailure {
+                peer,
+                error,
+                request_id,
+                ..
+            }) => {
+                if !self.swarm.forgives() {
+                    bail!("a request to {peer} failed: {error}");
                 }
-                Ok(asked)
+                // Those of a peer that is lost are forgotten below, and asked anew when it is back.
+                let asked = self.outstanding.remove(&request_id);
+                let asked = asked.filter(|asked| self.swarm.is_linked(asked.peer));
+                Ok(asked.map(|asked| Next::Ask(asked.peer)))
             }
-            SwarmEvent::Behaviour(Event::OutboundFailure { peer, error, .. }) => {
-                bail!("a request to {peer} failed: {error}")
+            Seen::Lost(number) => {
+                self.outstanding.retain(|_, asked| asked.peer != number);
+                Ok(None)
             }
-            other => refuse_loss(&other).map(|()| None),
+            Seen::Back(number) => Ok(Some(Next::Begin(number))),
+            Seen::Behaviour(_) => Ok(None),
         }
     }
 }

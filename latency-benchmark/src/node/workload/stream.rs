@@ -3,7 +3,7 @@
 
 use std::convert::Infallible;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Error, Result, anyhow, bail};
 use futures::{AsyncReadExt, AsyncWriteExt, StreamExt};
 use libp2p::{PeerId, StreamProtocol, Swarm, identity::Keypair};
 use libp2p_stream::{Behaviour, Control};
@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use super::Workload;
 use crate::{
     config::{Load, Pace},
-    node::swarm::refuse_loss,
+    node::linked::{Linked, Seen},
     observe::requests::RequestLog,
 };
 
@@ -28,36 +28,55 @@ impl Workload for Stream {
     }
 
     async fn central(
-        mut swarm: Swarm<Behaviour>,
-        peers: Vec<PeerId>,
+        mut swarm: Linked<Behaviour>,
         load: Load,
         mut log: RequestLog,
     ) -> Result<Infallible> {
         let Pace::Outstanding(outstanding) = load.pace else {
             bail!("the workload stream has no rate: it sends as fast as it can");
         };
-        let (acknowledge, mut acknowledged) = mpsc::unbounded_channel();
+        let (tell, mut told) = mpsc::unbounded_channel();
         let clock = log.clock();
-        for (number, peer) in peers.into_iter().enumerate() {
+        let begin = |swarm: &Linked<Behaviour>, number: usize, stream: u32| {
             let sender = Sender {
                 number,
-                peer,
+                peer: swarm.peer(number),
                 control: swarm.behaviour().new_control(),
                 chunk: vec![0; load.payload.len()],
                 outstanding: outstanding as usize,
             };
-            let (acknowledge, now_ns) = (acknowledge.clone(), clock.clone());
+            let (tell, now_ns) = (tell.clone(), clock.clone());
             tokio::spawn(async move {
-                let failed = sender.run(&acknowledge, || now_ns.now_ns()).await;
-                let _ = acknowledge.send(failed.map(|never| match never {}));
+                let failed = sender.run(&tell, || now_ns.now_ns()).await;
+                let error = failed.map_or_else(|error| error, |never| match never {});
+                let _ = tell.send(Told::Broke {
+                    peer: number,
+                    stream,
+                    error,
+                });
             });
+        };
+        // How many each peer has had.
+        let mut streams = vec![1; swarm.peers()];
+        for (number, stream) in streams.iter().enumerate() {
+            begin(&swarm, number, *stream);
         }
         loop {
             tokio::select! {
-                event = swarm.select_next_some() => refuse_loss(&event)?,
-                chunk = acknowledged.recv() => {
-                    let chunk: Chunk = chunk.ok_or_else(|| anyhow!("no stream is left"))??;
-                    log.answered(chunk.peer, chunk.since_ns, load.payload.bytes().into());
+                seen = swarm.next() => if let Seen::Back(number) = seen? {
+                    streams[number] += 1;
+                    begin(&swarm, number, streams[number]);
+                },
+                told = told.recv() => match told.ok_or_else(|| anyhow!("no stream is left"))? {
+                    Told::Chunk { peer, since_ns } => {
+                        log.answered(peer, since_ns, load.payload.bytes().into());
+                    }
+                    Told::Broke { error, .. } if !swarm.forgives() => return Err(error),
+                    // A link whose only stream broke is as good as lost, if it is still the same.
+                    Told::Broke { peer, stream, .. } if stream == streams[peer] => {
+                        swarm.relink(peer);
+                    }
+                    Told::Broke { .. } => {}
                 }
             }
         }
@@ -76,9 +95,16 @@ impl Workload for Stream {
     }
 }
 
-struct Chunk {
-    peer: usize,
-    since_ns: u64,
+/// What the streams tell.
+enum Told {
+    /// A chunk was acknowledged.
+    Chunk { peer: usize, since_ns: u64 },
+    Broke {
+        peer: usize,
+        /// Which of the peer's, from 1.
+        stream: u32,
+        error: Error,
+    },
 }
 
 struct Sender {
@@ -93,7 +119,7 @@ impl Sender {
     /// Sends while fewer than so many chunks are unacknowledged.
     async fn run(
         mut self,
-        acknowledged: &mpsc::UnboundedSender<Result<Chunk>>,
+        acknowledged: &mpsc::UnboundedSender<Told>,
         now_ns: impl Fn() -> u64,
     ) -> Result<Infallible> {
         let stream = self.control.open_stream(self.peer, PROTOCOL).await;
@@ -120,7 +146,7 @@ impl Sender {
                     .context("the writing side is gone")?;
                 let peer = self.number;
                 acknowledged
-                    .send(Ok(Chunk { peer, since_ns }))
+                    .send(Told::Chunk { peer, since_ns })
                     .context("nobody listens")?;
             }
         };

@@ -30,10 +30,11 @@ pub(crate) struct Row {
 pub(crate) const BARE: usize = 0;
 
 pub(crate) fn all() -> Vec<Row> {
-    let recorder = Arc::new(Recorder::new(Capacity {
+    let capacity = Capacity {
         records: 1 << 14,
         spans: 1 << 17,
-    }));
+    };
+    let recorder = Arc::new(Recorder::with_meter(capacity, 1 << 17, |_| {}));
     recorder.attach();
     vec![
         simple("bare", "bare work", bare),
@@ -49,6 +50,13 @@ pub(crate) fn all() -> Vec<Row> {
             "children",
             "poll-probe, per child (7 children, 1.2 iterations)",
             Mode::Children,
+            &recorder,
+            seven_children,
+        ),
+        probe(
+            "metered",
+            "poll-probe, per child, with an empty meter",
+            Mode::Metered,
             &recorder,
             seven_children,
         ),
@@ -127,7 +135,10 @@ fn probe(
         }),
         polls: Box::new(poll),
         check: Box::new(move |polls| {
-            let drained = recorder.drain(|record| assert_eq!(record.children_lost, 0));
+            let drained = recorder.drain(|record| {
+                assert_eq!((record.children_lost, record.readings_lost), (0, 0));
+                assert_eq!(record.readings.is_empty(), mode != Mode::Metered);
+            });
             let expected = if mode == Mode::Off { 0 } else { polls };
             assert_eq!(drained.records, expected.into());
         }),

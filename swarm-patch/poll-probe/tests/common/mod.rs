@@ -11,8 +11,8 @@ use std::{
 };
 
 use poll_probe::{
-    Capacity, ChildPoll, Invocation, LongestChild, Mode, Outcome, Record, Recorder, Site, Variant,
-    VariantId,
+    Capacity, ChildPoll, Invocation, LongestChild, Mode, Outcome, Reading, Record, Recorder, Site,
+    Variant, VariantId,
 };
 
 /// The variant in force is the whole process's, so these tests take turns.
@@ -54,6 +54,8 @@ pub(crate) struct Kept {
     pub(crate) longest_child: Option<LongestChild>,
     pub(crate) polls: Vec<ChildPoll>,
     pub(crate) children_lost: u16,
+    pub(crate) readings: Vec<Reading>,
+    pub(crate) readings_lost: u32,
 }
 
 impl Kept {
@@ -85,6 +87,8 @@ pub(crate) fn drain(recorder: &Recorder) -> Vec<Kept> {
             longest_child: record.longest_child,
             polls: record.children.to_vec(),
             children_lost: record.children_lost,
+            readings: record.readings.to_vec(),
+            readings_lost: record.readings_lost,
         });
     });
     kept

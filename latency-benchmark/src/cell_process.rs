@@ -1,4 +1,4 @@
-//! The process of a cell, seen from the sweep.
+//! The process of a cell, seen from who has it measured.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -12,7 +12,6 @@ use std::{
 
 use anyhow::{Context, Result, anyhow};
 
-use super::progress::Progress;
 use crate::{
     cell::{CellTask, STOP_LINE, Told},
     failure::{ended, last_words},
@@ -20,17 +19,26 @@ use crate::{
     store::rows::RunRow,
 };
 
-pub(super) struct CellProcess {
+pub(crate) struct CellProcess {
     child: Child,
     told: Receiver<Told>,
     last_words: Option<JoinHandle<String>>,
 }
 
+/// What there is to show.
+pub(crate) enum Heard<'a> {
+    Told(&'a Told),
+    /// Nothing for a moment.
+    Nothing,
+    /// The first one, by which the cell is told to stop.
+    Interrupt,
+}
+
 impl CellProcess {
-    pub(super) fn start(program: &Path, task: &CellTask) -> Result<CellProcess> {
+    pub(crate) fn start(program: &Path, task: &CellTask) -> Result<CellProcess> {
         let mut child = Command::new(program)
             .arg("cell")
-            // A key press is for the sweep alone.
+            // A key press is for this process alone.
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -43,7 +51,8 @@ impl CellProcess {
             .stdin
             .as_mut()
             .ok_or_else(|| anyhow!("it has no standard input"))?;
-        input.write_all(&line).context("it does not listen")?;
+        // One that died already is followed like any other, which tells how it ended.
+        let _ = input.write_all(&line);
         let output = child
             .stdout
             .take()
@@ -73,31 +82,30 @@ impl CellProcess {
         })
     }
 
-    /// Waits for its end, and passes on interrupts. None if there were two.
-    pub(super) fn follow(
+    /// Waits for its end, passes on interrupts, and has `on` hear what happens. None if there were two.
+    pub(crate) fn follow(
         &mut self,
         interrupts: &Interrupts,
-        progress: &mut Progress,
+        mut on: impl FnMut(Heard<'_>) -> Result<()>,
     ) -> Result<Option<RunRow>> {
         const LOOK_AROUND: Duration = Duration::from_millis(100);
         let mut stopping = false;
         loop {
             match self.told.recv_timeout(LOOK_AROUND) {
-                Ok(Told::Block(block)) => progress.block(&block),
                 Ok(Told::Over(row)) => {
                     self.child.wait()?;
                     return Ok(Some(*row));
                 }
-                Ok(Told::Connected { .. } | Told::Measured { .. }) => {}
+                Ok(told) => on(Heard::Told(&told))?,
                 Err(RecvTimeoutError::Disconnected) => return Err(self.died()),
-                Err(RecvTimeoutError::Timeout) => progress.tick(),
+                Err(RecvTimeoutError::Timeout) => on(Heard::Nothing)?,
             }
             match interrupts.seen() {
                 0 => {}
                 1 if stopping => {}
                 1 => {
                     stopping = true;
-                    progress.warn("finishing the slice; once more to stop at once");
+                    on(Heard::Interrupt)?;
                     if let Some(input) = &mut self.child.stdin {
                         // If it is gone already, the next turn says so.
                         let _ = writeln!(input, "{STOP_LINE}");

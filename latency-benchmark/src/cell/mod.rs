@@ -1,28 +1,35 @@
 //! One run of one cell, from inside the lab: wires it, starts the nodes, passes on what central
 //! tells, and says how it ended.
 
+mod central;
+mod nodes;
+mod peers;
+
 use std::{
-    fs::{self, File},
-    io::{self, BufRead, BufReader, Write},
     path::{Path, PathBuf},
-    process::{Command, Stdio},
-    sync::mpsc::{Receiver, RecvTimeoutError, channel},
-    thread,
+    sync::mpsc::{Receiver, RecvTimeoutError},
     time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result, anyhow, bail};
-use lab::{Inside, Lab, LabSpec, Reaped, Where};
+use lab::{Inside, Lab, LabSpec};
 use serde::{Deserialize, Serialize};
 
+use self::{
+    central::{Central, last_words_of_central},
+    nodes::forget_empty_logs,
+    peers::Peers,
+};
 use crate::{
-    config::{RunConfig, Transport},
-    failure::{self, ended, one_line},
+    config::RunConfig,
+    failure::one_line,
     observe::process::move_to,
     slices::{BlockDone, Others},
+    soak::{SoakPlan, turns::Turns},
     store::{
         SCHEMA,
         rows::{End, Network, RunRow, StageTime, Stop},
+        soak::SoakRow,
         unix_s,
     },
 };
@@ -31,6 +38,8 @@ use crate::{
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct CellTask {
     pub(crate) config: RunConfig,
+    /// If it is not blocks that are measured, but a series of rows.
+    pub(crate) soak: Option<SoakPlan>,
     /// Where central writes. It is there and empty.
     pub(crate) dir: PathBuf,
 }
@@ -39,6 +48,7 @@ pub(crate) struct CellTask {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct CentralTask {
     pub(crate) config: RunConfig,
+    pub(crate) soak: Option<SoakPlan>,
     pub(crate) dir: PathBuf,
     /// Where to dial.
     pub(crate) peers: Vec<String>,
@@ -50,10 +60,15 @@ pub(crate) struct CentralTask {
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Told {
     /// All peers are connected.
-    Connected { probe_ns: f64 },
+    Connected {
+        /// None where no poll is recorded.
+        probe_ns: Option<f64>,
+    },
     /// A block is done.
     Block(BlockDone),
-    /// Central is done.
+    /// An interval of a soak is over.
+    Row(Box<SoakRow>),
+    /// Central is done. In a soak, rows count as blocks.
     Measured {
         stop: Stop,
         blocks: u32,
@@ -161,15 +176,15 @@ impl Running<'_> {
 
         self.enter("starting the peers");
         let before = lab.counters()?;
-        let (peers, addresses) = start_peers(&lab, self.task)?;
+        let mut peers = Peers::start(&lab, self.task)?;
 
         self.enter("connecting");
         let others = Others {
-            peers: peers.iter().map(pid).collect(),
+            peers: peers.pids(),
             delay_line: lab.delay_line_pid().and_then(|pid| i32::try_from(pid).ok()),
         };
-        let mut central = Central::start(&lab, self.task, addresses, others)?;
-        let outcome = self.follow(&mut central, &mut lab, stop, tell);
+        let mut central = Central::start(&lab, self.task, peers.addresses(), others)?;
+        let outcome = self.follow(&mut central, &mut peers, &mut lab, stop, tell);
         self.network.counters = lab.counters().ok().map(|after| after.since(&before));
         outcome.map_err(|error| who_died(error, central, peers, &self.task.dir))?;
         self.enter("taking down the lab");
@@ -182,10 +197,11 @@ impl Running<'_> {
         })
     }
 
-    /// Passes on what central tells until it is done.
+    /// Passes on what central tells until it is done, and restarts peers if they are to come and go.
     fn follow(
         &mut self,
         central: &mut Central,
+        peers: &mut Peers<'_>,
         lab: &mut Lab,
         stop: &Receiver<()>,
         tell: &mut dyn FnMut(&Told) -> Result<()>,
@@ -193,17 +209,23 @@ impl Running<'_> {
         const LOOK_AROUND: Duration = Duration::from_millis(200);
         /// Beyond what is planned: connecting, and a machine that is busy with something else.
         const PATIENCE: Duration = Duration::from_secs(120);
-        let plan = self.task.config.plan;
-        let planned = Duration::from_millis(plan.warm_up_ms + plan.max_ms)
-            + plan.pass(self.task.config.variants.len() + 1);
+        let config = &self.task.config;
+        let planned = config.longest() + config.plan.pass(config.variants.len() + 1);
         let deadline = Instant::now() + planned + PATIENCE;
+        let mut turns: Option<Turns> = None;
+        let mut restarts = 0;
         loop {
             match central.told.recv_timeout(LOOK_AROUND) {
                 Ok(Told::Connected { probe_ns }) => {
-                    self.probe_ns = Some(probe_ns);
+                    self.probe_ns = probe_ns;
                     self.enter("measuring");
+                    turns = self.turns();
                 }
                 Ok(block @ Told::Block(_)) => tell(&block)?,
+                Ok(Told::Row(mut row)) => {
+                    row.restarts = Some(restarts);
+                    tell(&Told::Row(row))?;
+                }
                 Ok(Told::Measured {
                     stop,
                     blocks,
@@ -224,14 +246,35 @@ impl Running<'_> {
                 continue; // The nodes are about to end, and the delay line with them.
             }
             lab.check()?;
+            if let Some(turns) = &mut turns
+                && peers.listen()?
+                && let Some(number) = turns.due(Instant::now())
+            {
+                peers.restart(lab, number)?;
+                restarts += 1;
+            }
             if stop.try_recv().is_ok() {
-                central.stop()?;
+                central.stop();
             }
             if Instant::now() > deadline {
                 let limit = planned + PATIENCE;
                 bail!("central did not end within {:.0} s", limit.as_secs_f64());
             }
         }
+    }
+}
+
+impl Running<'_> {
+    /// When which peer is to be restarted, counted from now, in a soak.
+    fn turns(&self) -> Option<Turns> {
+        let config = &self.task.config;
+        let churn = self.task.soak?.churn;
+        Some(Turns::begin(
+            churn,
+            config.cell.peers,
+            config.seed,
+            Instant::now(),
+        ))
     }
 }
 
@@ -246,189 +289,21 @@ fn spec(config: &RunConfig) -> LabSpec {
     }
 }
 
-/// This program again, with a log for what it says on standard error.
-fn node(verb: &str, log: &Path) -> Result<Command> {
-    let mut command = Command::new("/proc/self/exe");
-    let log = File::create(log).with_context(|| format!("cannot create {}", log.display()))?;
-    command.arg(verb).stdout(Stdio::piped()).stderr(log);
-    Ok(command)
-}
-
-fn peer_log(dir: &Path, peer: usize) -> PathBuf {
-    dir.join(format!("peer-{}.log", peer + 1))
-}
-
-fn central_log(dir: &Path) -> PathBuf {
-    dir.join("central.log")
-}
-
-/// Starts all peers at once, then waits for the address of each.
-fn start_peers(lab: &Lab, task: &CellTask) -> Result<(Vec<Reaped>, Vec<String>)> {
-    let mut peers = Vec::new();
-    let mut waiting = Vec::new();
-    for number in 0..task.config.cell.peers {
-        let address = lab.peer_address(number);
-        let listen = match task.config.node.transport {
-            Transport::Tcp => format!("/ip4/{address}/tcp/0"),
-            Transport::Quic => format!("/ip4/{address}/udp/0/quic-v1"),
-        };
-        let mut command = node("peer", &peer_log(&task.dir, number))?;
-        command
-            .arg("--listen")
-            .arg(listen)
-            .arg("--config")
-            .stdin(Stdio::piped());
-        let mut peer = lab.spawn_placed(Where::Peer(number), command)?;
-        if let Some(mut input) = peer.stdin.take() {
-            // A peer that is gone already says why below.
-            let _ = serde_json::to_writer(&mut input, &(task.config.node, task.config.load));
-        }
-        waiting.push(first_line(&mut peer));
-        peers.push(peer);
-    }
-    const PATIENCE: Duration = Duration::from_secs(20);
-    let deadline = Instant::now() + PATIENCE;
-    let addresses = waiting.into_iter().enumerate().map(|(number, line)| {
-        let line = line.recv_timeout(deadline.saturating_duration_since(Instant::now()));
-        line.map_err(|_| {
-            let words = last_words(&peer_log(&task.dir, number));
-            anyhow!("peer {} does not listen: {words}", number + 1)
-        })
-    });
-    let addresses = addresses.collect::<Result<_>>()?;
-    Ok((peers, addresses))
-}
-
-/// The first line that a child prints. Nothing comes if it ends without one.
-fn first_line(child: &mut Reaped) -> Receiver<String> {
-    let (tell, told) = channel();
-    if let Some(output) = child.stdout.take() {
-        thread::spawn(move || {
-            let mut lines = BufReader::new(output).lines();
-            if let Some(Ok(line)) = lines.next() {
-                let _ = tell.send(line);
-            }
-            // Holds the pipe open; a peer says no more, but must not find it broken.
-            lines.for_each(drop);
-        });
-    }
-    told
-}
-
-struct Central {
-    process: Reaped,
-    told: Receiver<Told>,
-    stopped: bool,
-}
-
-impl Central {
-    fn start(lab: &Lab, task: &CellTask, peers: Vec<String>, others: Others) -> Result<Central> {
-        let mut command = node("central", &central_log(&task.dir))?;
-        command.arg("--task").stdin(Stdio::piped());
-        let mut process = lab.spawn_placed(Where::Central, command)?;
-        let task = CentralTask {
-            config: task.config.clone(),
-            dir: task.dir.clone(),
-            peers,
-            others,
-        };
-        let mut line = serde_json::to_vec(&task)?;
-        line.push(b'\n');
-        let input = process
-            .stdin
-            .as_mut()
-            .ok_or_else(|| anyhow!("central has no standard input"))?;
-        input.write_all(&line).context("central does not listen")?;
-        let output = process
-            .stdout
-            .take()
-            .ok_or_else(|| anyhow!("central has no standard output"))?;
-        let (tell, told) = channel();
-        thread::spawn(move || {
-            for line in BufReader::new(output).lines().map_while(Result::ok) {
-                match serde_json::from_str(&line) {
-                    Ok(event) => drop(tell.send(event)),
-                    Err(_) => eprintln!("central: {line}"),
-                }
-            }
-        });
-        Ok(Central {
-            process,
-            told,
-            stopped: false,
-        })
-    }
-
-    fn stop(&mut self) -> Result<()> {
-        if !std::mem::replace(&mut self.stopped, true)
-            && let Some(input) = &mut self.process.stdin
-        {
-            writeln!(input, "{STOP_LINE}").context("central does not listen")?;
-        }
-        Ok(())
-    }
-
-    /// Waits for the end, which its closed output has announced.
-    fn end(&mut self) -> Result<()> {
-        let status = self.process.wait()?;
-        if status.success() {
-            Ok(())
-        } else {
-            bail!("central {}", ended(status))
-        }
-    }
-}
-
 /// Adds to an error which peer is gone, and the last words of who is.
 fn who_died(
     error: anyhow::Error,
     central: Central,
-    peers: Vec<Reaped>,
+    mut peers: Peers<'_>,
     dir: &Path,
 ) -> anyhow::Error {
     drop(central);
-    let mut gone = Vec::new();
-    for (number, mut peer) in peers.into_iter().enumerate() {
-        if let Ok(Some(status)) = peer.try_wait() {
-            gone.push(format!(
-                "peer {} {}: {}",
-                number + 1,
-                ended(status),
-                last_words(&peer_log(dir, number))
-            ));
-        }
-    }
-    let words = last_words(&central_log(dir));
+    let gone = peers.gone();
+    let words = last_words_of_central(dir);
     let mut text = format!("{error:#}: {words}");
     if !gone.is_empty() {
         text = format!("{text}; {}", gone.join("; "));
     }
     anyhow!("{text}")
-}
-
-fn last_words(log: &Path) -> String {
-    failure::last_words(&fs::read_to_string(log).unwrap_or_default())
-}
-
-fn forget_empty_logs(dir: &Path) {
-    let entries = fs::read_dir(dir)
-        .into_iter()
-        .flatten()
-        .filter_map(io::Result::ok);
-    for entry in entries {
-        let is_log = entry
-            .path()
-            .extension()
-            .is_some_and(|extension| extension == "log");
-        if is_log && entry.metadata().is_ok_and(|metadata| metadata.len() == 0) {
-            // A log more does no harm.
-            let _ = fs::remove_file(entry.path());
-        }
-    }
-}
-
-fn pid(child: &Reaped) -> i32 {
-    i32::try_from(child.id()).expect("a process id is an int")
 }
 
 fn ms(duration: Duration) -> u64 {

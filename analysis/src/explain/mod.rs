@@ -1,0 +1,110 @@
+//! Why the worst cells are slow: from the evidence of their second launches to figures, pictures and findings.
+
+pub(crate) mod allocations;
+pub(crate) mod counters;
+pub(crate) mod files;
+pub(crate) mod findings;
+mod flamegraph;
+mod growth;
+pub(crate) mod lost;
+pub(crate) mod stacks;
+mod sums;
+pub(crate) mod system_calls;
+pub(crate) mod thresholds;
+mod trace;
+pub(crate) mod warm;
+pub(crate) mod worst;
+
+use self::findings::Finding;
+use crate::{
+    failure::{Failure, bad_input},
+    load::{
+        Sweep,
+        explain::{
+            Chosen, Explained,
+            cell::{CellEvidence, Pass},
+        },
+    },
+    measure::breakdown::slow_from_ns,
+    options::Options,
+    site::Site,
+};
+
+/// Everything that was explained, and what it is asked.
+pub(crate) struct Explanation {
+    /// The baseline and what is held against it: indices into the manifest's variants, and their labels.
+    pub(crate) variants: Vec<(usize, String)>,
+    pub(crate) site: Site,
+    /// The band from which on polls count as slow; none if no band is above the threshold.
+    pub(crate) slow_from_ns: Option<u64>,
+    pub(crate) cells: Vec<CellExplained>,
+    /// The most severe first.
+    pub(crate) findings: Vec<Finding>,
+    /// Cells that were chosen and have no evidence.
+    pub(crate) flaws: Vec<String>,
+}
+
+/// A cell with its evidence.
+pub(crate) struct CellExplained {
+    pub(crate) chosen: Chosen,
+    pub(crate) evidence: CellEvidence,
+}
+
+impl Explanation {
+    /// None if nothing was explained.
+    pub(crate) fn of(sweep: &Sweep, options: &Options) -> Result<Option<Explanation>, Failure> {
+        let explained = Explained::read(&sweep.dir, &sweep.manifest).map_err(bad_input)?;
+        Ok(explained.map(|explained| Explanation::new(explained, sweep, options)))
+    }
+
+    fn new(explained: Explained, sweep: &Sweep, options: &Options) -> Explanation {
+        let variants = &sweep.manifest.config.variants;
+        let site = options.first_site();
+        let slow_from_ns = slow_from_ns(options.threshold);
+        let cells = explained.cells.into_iter();
+        let cells: Vec<CellExplained> = cells
+            .map(|(chosen, evidence)| CellExplained { chosen, evidence })
+            .collect();
+        let findings = cells
+            .iter()
+            .flat_map(|cell| findings::of(&cell.evidence, slow_from_ns))
+            .collect();
+        Explanation {
+            variants: explained
+                .about
+                .variants
+                .iter()
+                .map(|variant| (*variant, variants[*variant].label.clone()))
+                .collect(),
+            site,
+            slow_from_ns,
+            cells,
+            findings: findings::sorted(findings),
+            flaws: explained.flaws,
+        }
+    }
+
+    /// The variant that is held against the baseline.
+    pub(crate) fn other(&self) -> Option<(usize, &str)> {
+        let (variant, label) = self.variants.get(1)?;
+        Some((*variant, label.as_str()))
+    }
+
+    pub(crate) fn label(&self, variant: usize) -> &str {
+        worst::label(&self.variants, variant)
+    }
+}
+
+impl CellExplained {
+    /// Names the cell's files.
+    pub(crate) fn id(&self) -> &str {
+        &self.chosen.id
+    }
+
+    /// The share of slow polls of the baseline in slices where nothing was switched on.
+    pub(crate) fn slow_percent(&self, site: Site, from_ns: u64) -> Option<f64> {
+        let sums = sums::Sums::of(&self.evidence, &[Pass::Normal], 0)?;
+        let (slow, all) = (sums.polls(site, from_ns).0, sums.polls(site, 0).0);
+        Some(100.0 * sums::by(slow as f64, all as f64)?)
+    }
+}

@@ -1,0 +1,404 @@
+//! Whether a series goes up or down in the long run, and how fast.
+//!
+//! Mann and Kendall's test by ranks, which asks nothing of how values are distributed, with Sen's slope.
+//! Values of a series resemble their neighbours, so the test's variance is widened as Yue and Wang propose:
+//! by what a process would have that remembers as much from one value to the next as this one does about
+//! its trend. `METHODS.md` has the formulas.
+
+use statrs::distribution::{ContinuousCDF, Normal};
+
+use super::uncertain::Interval;
+
+/// Fewer have no order that chance would not give, too.
+const FEWEST: usize = 6;
+
+/// All pairs are looked at; of a longer series, neighbours are averaged until it is no longer than this.
+const MOST: usize = 720;
+
+/// A memory of which nothing fades could not be told from a trend at all.
+const LONGEST_MEMORY: f64 = 0.99;
+
+/// What is left of a value by which numbers were rounded on the way.
+const ROUNDING: f64 = 1e-9;
+
+/// How a series goes on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Trend {
+    /// How often chance alone would give as much, two-sided, were there no trend.
+    pub(crate) p_value: f64,
+    /// By unit of time: the median of the slopes between all pairs.
+    pub(crate) slope: f64,
+    pub(crate) interval: Interval,
+    /// Where the trend begins and ends.
+    pub(crate) from: f64,
+    pub(crate) to: f64,
+}
+
+impl Trend {
+    /// By how much of where it began; none where that is nothing.
+    pub(crate) fn growth(&self) -> Option<f64> {
+        (self.from > 0.0).then(|| self.to / self.from - 1.0)
+    }
+}
+
+/// Of values with their times, in any unit; `confidence` as 0.95. None of fewer than six, or where times
+/// are not in ascending order.
+pub(crate) fn trend(series: &[(f64, f64)], confidence: f64) -> Option<Trend> {
+    let series = no_longer_than(MOST, series);
+    if series.len() < FEWEST || !series.windows(2).all(|pair| pair[0].0 < pair[1].0) {
+        return None;
+    }
+    let slopes = slopes(&series);
+    let slope = median_of_sorted(&slopes);
+    let values: Vec<f64> = series.iter().map(|(_, value)| *value).collect();
+    let deviation = (variance_of_score(&values) * widening(&values)).sqrt();
+    let middle = Normal::standard().inverse_cdf(0.5 + confidence / 2.0);
+    let mut levels: Vec<f64> = series
+        .iter()
+        .map(|(time, value)| value - slope * time)
+        .collect();
+    levels.sort_by(f64::total_cmp);
+    let level = median_of_sorted(&levels);
+    let at = |(time, _): (f64, f64)| level + slope * time;
+    Some(Trend {
+        p_value: p_value(&values, deviation),
+        slope,
+        interval: between_ranks(&slopes, middle * deviation),
+        from: at(series[0]),
+        to: at(series[series.len() - 1]),
+    })
+}
+
+/// Averages of as many neighbours as it takes.
+fn no_longer_than(most: usize, series: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let together = series.len().div_ceil(most).max(1);
+    let average = |part: &[(f64, f64)]| {
+        let sum = part
+            .iter()
+            .fold((0.0, 0.0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
+        (sum.0 / part.len() as f64, sum.1 / part.len() as f64)
+    };
+    series.chunks(together).map(average).collect()
+}
+
+/// Between all pairs, in ascending order.
+fn slopes(series: &[(f64, f64)]) -> Vec<f64> {
+    let mut slopes = Vec::with_capacity(series.len() * (series.len() - 1) / 2);
+    for (at, (time, value)) in series.iter().enumerate() {
+        let later = series[at + 1..].iter();
+        slopes.extend(later.map(|(then, other)| (other - value) / (then - time)));
+    }
+    slopes.sort_by(f64::total_cmp);
+    slopes
+}
+
+/// Sen's interval: as many pairs to either side of the middle as chance moves the score by.
+fn between_ranks(slopes: &[f64], margin: f64) -> Interval {
+    let pairs = slopes.len() as f64;
+    let end = |rank: f64, open: f64| {
+        let is_there = rank >= 0.0 && rank < pairs;
+        if is_there {
+            slopes[rank as usize]
+        } else {
+            open
+        }
+    };
+    Interval {
+        low: end(((pairs - margin) / 2.0).floor() - 1.0, f64::NEG_INFINITY),
+        high: end(((pairs + margin) / 2.0).ceil(), f64::INFINITY),
+    }
+}
+
+/// The more certain of two tests, which is why it counts twice: that of the score, and that of a series
+/// that never turns. A curve resembles a walk without a goal, but no such walk goes up at every step.
+fn p_value(values: &[f64], deviation: f64) -> f64 {
+    let beyond = (score(values).abs() - 1.0).max(0.0);
+    let by_score = if deviation > 0.0 {
+        2.0 * Normal::standard().sf(beyond / deviation)
+    } else {
+        1.0
+    };
+    (2.0 * by_score.min(by_steps(values))).min(1.0)
+}
+
+/// How often so many coins show the same side.
+fn by_steps(values: &[f64]) -> f64 {
+    let up = values.windows(2).filter(|pair| pair[1] > pair[0]).count() as i32;
+    let down = values.windows(2).filter(|pair| pair[1] < pair[0]).count() as i32;
+    if up > 0 && down > 0 {
+        return 1.0;
+    }
+    (2.0 * 0.5_f64.powi(up + down)).min(1.0)
+}
+
+/// Kendall's: pairs that go up less pairs that go down.
+fn score(values: &[f64]) -> f64 {
+    let mut score = 0i64;
+    for (at, value) in values.iter().enumerate() {
+        for later in &values[at + 1..] {
+            score += i64::from(later > value) - i64::from(later < value);
+        }
+    }
+    score as f64
+}
+
+/// By chance, of values that know nothing of each other. Those that are the same make no pair.
+fn variance_of_score(values: &[f64]) -> f64 {
+    let of = |count: f64| count * (count - 1.0) * (2.0 * count + 5.0);
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let same = sorted.chunk_by(|one, other| one == other);
+    let tied: f64 = same.map(|group| of(group.len() as f64)).sum();
+    (of(values.len() as f64) - tied) / 18.0
+}
+
+/// By how much the variance of the score is larger than that, since neighbours resemble each other.
+fn widening(values: &[f64]) -> f64 {
+    let count = values.len() as f64;
+    let weight = |lag: f64| (count - lag) * (count - lag - 1.0) * (count - lag - 2.0);
+    let memory = memory(&ranks(&about_curve(values)));
+    let lags = (1..values.len() - 2).map(|lag| weight(lag as f64) * memory.powi(lag as i32));
+    1.0 + 2.0 / weight(0.0) * lags.sum::<f64>()
+}
+
+/// How much of a value is left in the next. About a curve through them even values that know nothing of
+/// each other seem opposed, by three or more of their number; and that they really are is not assumed.
+fn memory(values: &[f64]) -> f64 {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    if squares == 0.0 {
+        return 0.0;
+    }
+    let neighbours = values.windows(2);
+    let products: f64 = neighbours
+        .map(|pair| (pair[0] - mean) * (pair[1] - mean))
+        .sum();
+    let seen = products / squares;
+    ((seen * count + 3.0) / (count - 5.0)).clamp(0.0, LONGEST_MEMORY)
+}
+
+/// What is left without the parabola that fits best, so that neither a trend nor its bend is taken for
+/// memory.
+fn about_curve(values: &[f64]) -> Vec<f64> {
+    let count = values.len() as f64;
+    let middle = (count - 1.0) / 2.0;
+    let mean_square = (count * count - 1.0) / 12.0;
+    let line = |at: usize| at as f64 - middle;
+    let bend = |at: usize| line(at).powi(2) - mean_square;
+    let mean = values.iter().sum::<f64>() / count;
+    // The three are orthogonal, so each is fitted by itself.
+    let fit = |shape: &dyn Fn(usize) -> f64| {
+        let of = |(at, value): (usize, &f64)| (shape(at) * value, shape(at).powi(2));
+        let sum = values.iter().enumerate().map(of);
+        let (product, square) = sum.fold((0.0, 0.0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
+        product / square
+    };
+    let (by_line, by_bend) = (fit(&line), fit(&bend));
+    let left = |(at, value): (usize, &f64)| value - mean - by_line * line(at) - by_bend * bend(at);
+    let largest = values.iter().fold(0.0_f64, |most, it| most.max(it.abs()));
+    // Else the rounding of a perfect curve would be a series of its own.
+    let grain = (largest * ROUNDING).max(f64::MIN_POSITIVE);
+    let left = values.iter().enumerate().map(left);
+    left.map(|left| (left / grain).round()).collect()
+}
+
+/// The place of each in their order; of those that are the same, the middle of their places.
+fn ranks(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|one, other| values[*one].total_cmp(&values[*other]));
+    let mut ranks = vec![0.0; values.len()];
+    let mut below = 0;
+    for same in order.chunk_by(|one, other| values[*one] == values[*other]) {
+        let rank = below as f64 + (same.len() as f64 - 1.0) / 2.0;
+        same.iter().for_each(|at| ranks[*at] = rank);
+        below += same.len();
+    }
+    ranks
+}
+
+fn median_of_sorted(sorted: &[f64]) -> f64 {
+    let half = sorted.len() / 2;
+    if sorted.len() % 2 == 1 {
+        sorted[half]
+    } else {
+        (sorted[half - 1] + sorted[half]) / 2.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng, rngs::StdRng};
+
+    use super::*;
+
+    fn series(values: &[f64]) -> Vec<(f64, f64)> {
+        let times = (0..values.len()).map(|at| at as f64);
+        times.zip(values.iter().copied()).collect()
+    }
+
+    fn of(values: &[f64]) -> Trend {
+        trend(&series(values), 0.95).expect("enough values")
+    }
+
+    /// About normal, with a standard deviation of one; each value remembers so much of the last one.
+    fn remembering(memory: f64, count: usize, rng: &mut StdRng) -> Vec<f64> {
+        let mut normal = || (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0;
+        let mut value = normal();
+        let mut next = || {
+            value = memory * value + (1.0 - memory * memory).sqrt() * normal();
+            value
+        };
+        (0..count).map(|_| next()).collect()
+    }
+
+    #[test]
+    fn score_and_variance_are_those_of_a_worked_example() {
+        // The groups of ties with which Gilbert (1987) shows the correction: two, three and three alike.
+        let tied = [23.0, 24.0, 29.0, 6.0, 29.0, 24.0, 24.0, 29.0, 23.0];
+        assert_eq!(score(&tied), 3.0);
+        // (9·8·23 − 2·1·9 − 2·3·2·11) / 18
+        assert!((variance_of_score(&tied) - 1506.0 / 18.0).abs() < 1e-12);
+        assert_eq!(
+            variance_of_score(&[1.0, 2.0, 3.0, 4.0]),
+            4.0 * 3.0 * 13.0 / 18.0
+        );
+        assert_eq!(ranks(&tied)[..4], [1.5, 4.0, 7.0, 0.0]);
+    }
+
+    #[test]
+    fn a_line_has_its_slope_and_its_ends() {
+        let line: Vec<f64> = (0..20).map(|at| 100.0 + 2.5 * f64::from(at)).collect();
+        let trend = of(&line);
+        assert!((trend.slope - 2.5).abs() < 1e-12 && trend.p_value < 1e-5);
+        assert!((trend.from - 100.0).abs() < 1e-9 && (trend.to - 147.5).abs() < 1e-9);
+        assert!((trend.growth().expect("a level") - 0.475).abs() < 1e-9);
+        let Interval { low, high } = trend.interval;
+        assert!((low - 2.5).abs() < 1e-9 && (high - 2.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_never_changes_has_no_trend() {
+        let trend = of(&[7.0; 30]);
+        assert_eq!((trend.p_value, trend.slope), (1.0, 0.0));
+        assert_eq!(of(&[0.0; 30]).growth(), None);
+    }
+
+    #[test]
+    fn one_wild_value_moves_no_slope() {
+        let mut values: Vec<f64> = (0..40).map(|at| f64::from(at % 3)).collect();
+        values[39] = 1e9;
+        assert!(of(&values).p_value > 0.05);
+        assert_eq!(of(&values).slope, 0.0);
+    }
+
+    #[test]
+    fn down_is_as_certain_as_up() {
+        let mut rng = StdRng::seed_from_u64(1);
+        let noise = remembering(0.5, 50, &mut rng);
+        let up: Vec<f64> = noise
+            .iter()
+            .enumerate()
+            .map(|(at, it)| it + 0.1 * at as f64)
+            .collect();
+        let down: Vec<f64> = up.iter().map(|it| -it).collect();
+        let (up, down) = (of(&up), of(&down));
+        assert!((up.p_value - down.p_value).abs() < 1e-9);
+        assert!((up.slope + down.slope).abs() < 1e-9);
+    }
+
+    #[test]
+    fn too_few_and_unordered_are_none() {
+        assert_eq!(trend(&series(&[1.0, 2.0, 3.0, 4.0, 5.0]), 0.95), None);
+        let twice = [
+            (0.0, 1.0),
+            (1.0, 2.0),
+            (1.0, 3.0),
+            (2.0, 1.0),
+            (3.0, 1.0),
+            (4.0, 1.0),
+        ];
+        assert_eq!(trend(&twice, 0.95), None);
+    }
+
+    #[test]
+    fn neighbours_that_resemble_each_other_are_no_trend() {
+        let mut rng = StdRng::seed_from_u64(6438);
+        for (memory, most_of_400) in [(0.0, 28), (0.3, 28), (0.6, 36), (0.8, 48)] {
+            let flagged = (0..400)
+                .filter(|_| of(&remembering(memory, 60, &mut rng)).p_value < 0.05)
+                .count();
+            assert!(flagged <= most_of_400, "{memory}: {flagged}");
+        }
+    }
+
+    #[test]
+    fn a_drift_is_found_in_noise_that_remembers() {
+        let mut rng = StdRng::seed_from_u64(8);
+        for memory in [0.0, 0.3, 0.6] {
+            let found = (0..50)
+                .filter(|_| {
+                    let noise = remembering(memory, 200, &mut rng);
+                    let drifting = noise.iter().enumerate();
+                    let drifting: Vec<f64> =
+                        drifting.map(|(at, it)| it + 0.03 * at as f64).collect();
+                    let trend = of(&drifting);
+                    trend.p_value < 0.001 && trend.interval.low > 0.0
+                })
+                .count();
+            assert!(found >= 48, "{memory}: {found}");
+        }
+    }
+
+    #[test]
+    fn the_interval_of_the_slope_holds_the_truth_about_as_often_as_it_says() {
+        let mut rng = StdRng::seed_from_u64(11);
+        for memory in [0.0, 0.6] {
+            let held = (0..300)
+                .filter(|_| {
+                    let noise = remembering(memory, 60, &mut rng);
+                    let values = noise.iter().enumerate();
+                    let values: Vec<f64> = values.map(|(at, it)| it + 0.05 * at as f64).collect();
+                    of(&values).interval.covers(0.05)
+                })
+                .count();
+            assert!(held >= 270, "{memory}: {held}");
+        }
+    }
+
+    #[test]
+    fn growth_that_bends_is_found() {
+        let shapes: [fn(f64) -> f64; 4] = [
+            |x| x * x,
+            |x| x.sqrt(),
+            |x| (x - 0.5).max(0.0),
+            |x| 1.0 - (-4.0 * x).exp(),
+        ];
+        for (number, shape) in shapes.into_iter().enumerate() {
+            let values: Vec<f64> = (0..60).map(|at| shape(f64::from(at) / 60.0)).collect();
+            assert!(of(&values).p_value < 0.001, "{number}");
+        }
+    }
+
+    #[test]
+    fn a_saw_has_no_trend() {
+        let saw: Vec<f64> = (0..60).map(|at| f64::from(at % 12)).collect();
+        assert!(of(&saw).p_value > 0.05);
+    }
+
+    #[test]
+    fn a_long_series_is_averaged_and_keeps_its_slope() {
+        let mut rng = StdRng::seed_from_u64(3);
+        let noise = remembering(0.9, 5_000, &mut rng);
+        let values: Vec<f64> = noise
+            .iter()
+            .enumerate()
+            .map(|(at, it)| it + 0.002 * at as f64)
+            .collect();
+        let trend = of(&values);
+        assert!(
+            trend.p_value < 0.001 && trend.interval.covers(0.002),
+            "{trend:?}"
+        );
+    }
+}

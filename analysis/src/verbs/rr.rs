@@ -1,0 +1,67 @@
+//! `report`, of a run of `rr`.
+
+use std::path::Path;
+
+use anyhow::anyhow;
+
+use crate::{
+    failure::{Failure, bad_input},
+    load::Sweep,
+    measure::{State, rr::RrCell},
+    options::Options,
+    report::{
+        folder::{self, Content, Record},
+        rr,
+    },
+    summary::identity::Identity,
+    views,
+};
+
+pub(crate) fn run(run: &Path, options: &Options) -> Result<(), Failure> {
+    refuse_what_is_of_polls(options)?;
+    let sweep = Sweep::open_rr(run)?;
+    let variants = &sweep.manifest.config.variants;
+    let cells: Vec<RrCell> = sweep
+        .cells
+        .iter()
+        .map(|files| RrCell::of(files, variants))
+        .collect::<Result<_, _>>()
+        .map_err(bad_input)?;
+    if cells.iter().all(|cell| cell.state != State::Measured) {
+        return Err(bad_input(anyhow!(
+            "{}: no payload has a complete block, so there is nothing to report",
+            run.display()
+        )));
+    }
+    let identity = Identity::of(&sweep);
+    let picture = views::rr::entry(&cells, variants, options, identity.line());
+    let report = rr::Report {
+        identity: &identity,
+        manifest: &sweep.manifest,
+        cells: &cells,
+    };
+    let content = Content {
+        table: report.table()?,
+        text: report.text(&picture, options),
+        pictures: vec![picture],
+        explained: Vec::new(),
+        record: Record::new("rr", vec![sweep.name()], options),
+    };
+    let out = options.out.clone().unwrap_or_else(|| run.join("report"));
+    folder::write(&out, content, &report.sentences())
+}
+
+fn refuse_what_is_of_polls(options: &Options) -> Result<(), Failure> {
+    let given = [
+        ("--site", options.site.is_empty()),
+        ("--metric", options.metric.is_empty()),
+        ("--budget", options.budget.is_empty()),
+        ("--picture", options.picture.is_empty()),
+    ];
+    match given.into_iter().find(|(_, is_empty)| !is_empty) {
+        None => Ok(()),
+        Some((option, _)) => Err(bad_input(anyhow!(
+            "{option}: a run of `rr` records no polls (accepted: --format, --link-base, --out)"
+        ))),
+    }
+}

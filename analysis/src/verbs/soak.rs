@@ -1,0 +1,56 @@
+//! `report`, of a soak.
+
+use std::path::Path;
+
+use anyhow::anyhow;
+
+use crate::{
+    drift::{Drifts, table},
+    failure::{Failure, bad_input},
+    load::soak::Soak,
+    options::Options,
+    report::{
+        folder::{self, Content, Record},
+        soak as report,
+    },
+    views::drift,
+};
+
+pub(crate) fn run(dir: &Path, options: &Options) -> Result<(), Failure> {
+    check(options)?;
+    let soak = Soak::open(dir)?;
+    let drifts = Drifts::of(&soak.rows);
+    let pictures = drift::entries(&drifts, &report::identity(&soak), options);
+    let content = Content {
+        table: table::table(&drifts)?,
+        text: report::text(&soak, &drifts, &pictures, options),
+        pictures,
+        explained: Vec::new(),
+        record: Record::new("soak", vec![soak.name()], options),
+    };
+    let out = options.out.clone().unwrap_or_else(|| dir.join("report"));
+    let plain: Vec<String> = drifts
+        .sentences()
+        .iter()
+        .map(|sentence| sentence.replace("**", ""))
+        .collect();
+    folder::write(&out, content, &plain)
+}
+
+/// Most options choose among what a soak has only one of.
+fn check(options: &Options) -> Result<(), Failure> {
+    const COUNTED_OVER_NS: u64 = 50_000;
+    let unfit = [
+        ("--threshold", options.threshold != COUNTED_OVER_NS),
+        ("--site", !options.site.is_empty()),
+        ("--metric", !options.metric.is_empty()),
+        ("--budget", !options.budget.is_empty()),
+        ("--picture", !options.picture.is_empty()),
+    ];
+    match unfit.into_iter().find(|(_, is_given)| *is_given) {
+        None => Ok(()),
+        Some((name, _)) => Err(bad_input(anyhow!(
+            "{name}: a soak has one budget and counts what is over 50 µs (accepted for it: --format, --link-base, --out)"
+        ))),
+    }
+}

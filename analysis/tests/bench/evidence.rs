@@ -1,0 +1,383 @@
+//! What `explain` would have left of a cell of the fixture, made by hand: nothing in it is needless, and its
+//! figures are round, so that what is made of them can be computed on paper.
+
+use std::{fs, path::PathBuf};
+
+use super::{Copy, edit, fixture, path};
+
+/// The cell that is explained.
+pub(crate) const CELL: &str = "pl065536_rtt000_n02";
+
+pub(crate) const BLOCKS: u64 = 6;
+
+/// One after the other, the baseline's before the budget's.
+const PASSES: [&str; 6] = [
+    "stacks",
+    "allocations",
+    "counters",
+    "system-calls",
+    "timeline",
+    "activity",
+];
+
+/// The budget that is held against the baseline: `muxer=1/deferred`.
+pub(crate) const BUDGET: usize = 2;
+
+/// Of the baseline, by block: slow polls of 1,100, in slices as they are and with a warm core.
+pub(crate) const NORMAL: [u64; 6] = [100, 104, 96, 100, 102, 98];
+pub(crate) const WARM: [u64; 6] = [70, 72, 68, 71, 70, 69];
+
+/// A slice of the launch.
+#[derive(Clone, Copy)]
+pub(crate) struct Slice {
+    pub(crate) number: u64,
+    pub(crate) pass: &'static str,
+    pub(crate) block: u64,
+    pub(crate) variant: usize,
+}
+
+impl Slice {
+    /// Polls of `Connection::poll` that take 120 µs, where others take 5 µs.
+    fn slow(self) -> u64 {
+        let block = self.block as usize - 1;
+        match self.pass {
+            "normal" => NORMAL[block],
+            "warm" => WARM[block],
+            _ if self.variant == BUDGET => 50,
+            _ => 100,
+        }
+    }
+}
+
+pub(crate) fn slices() -> Vec<Slice> {
+    let mut slices = Vec::new();
+    for block in 1..=BLOCKS {
+        let of_budgets = PASSES.iter().flat_map(|pass| [(*pass, 0), (*pass, BUDGET)]);
+        for (pass, variant) in of_budgets.chain([("normal", 0), ("warm", 0)]) {
+            slices.push(Slice {
+                number: slices.len() as u64 + 1,
+                pass,
+                block,
+                variant,
+            });
+        }
+    }
+    slices
+}
+
+/// Where the cell's evidence is.
+pub(crate) fn dir(copy: &Copy) -> PathBuf {
+    copy.dir().join("explain").join(CELL)
+}
+
+/// Writes all of it.
+pub(crate) fn explain(copy: &Copy) {
+    let dir = dir(copy);
+    fs::create_dir_all(&dir).expect("a folder");
+    fs::write(
+        dir.with_file_name("explain.json"),
+        format!(
+            r#"{{"schema": 1, "command": ["latency-benchmark", "explain"], "tool": {{}}, "variants": [0, {BUDGET}],
+                "cells": [{{"id": "{CELL}", "rank": 1, "why": "slow-time", "slow_ms_per_s": 48.0, "slow_percent": 9.0}}],
+                "created_unix_s": 1795200999}}"#
+        ),
+    )
+    .expect("a file");
+    fs::write(
+        dir.join("evidence.json"),
+        r#"{"unavailable": [{"evidence": "counters", "what": "cycles", "why": "the machine has no such counter"}],
+            "stack_interval_ns": 100000, "stacks_lost": 0, "objects_per_stack": 128,
+            "allocation_stacks_lost": 0, "counters": ["context-switches"], "system_call_overhead_ns": 200,
+            "system_calls_lost": 0}"#,
+    )
+    .expect("a file");
+    let run = fixture().join("cells").join(CELL).join("run-1");
+    fs::copy(run.join("run.json"), dir.join("run.json")).expect("a copy");
+    fs::write(dir.join("histograms.hlog"), "").expect("a file");
+    let header = fs::read_to_string(run.join("slices.csv")).expect("the fixture");
+    let header = header.lines().next().expect("a header").to_owned();
+    write(copy, "slices.csv", &header, slice_row);
+    for (name, header, rows) in TABLES {
+        write(copy, name, header, rows);
+    }
+    write(
+        copy,
+        "peers.csv",
+        "slice,peer,requests,latency_p50_ns,latency_p99_ns",
+        |_| String::new(),
+    );
+}
+
+fn write(copy: &Copy, name: &str, header: &str, rows: impl Fn(Slice) -> String) {
+    let rows: String = slices().into_iter().map(rows).collect();
+    let text = format!("{header}\n{rows}");
+    fs::write(dir(copy).join(name), text).expect("a table");
+}
+
+/// 250 ms and 200 requests each, 300 ms after each other.
+fn slice_row(slice: Slice) -> String {
+    let Slice {
+        number,
+        pass,
+        block,
+        variant,
+    } = slice;
+    let start_ms = 500.0 + 300.0 * number as f64;
+    let counts = ["0", "1000", "0"].join(",");
+    let of_os = vec![""; 21].join(",");
+    format!(
+        "{number},{pass},{block},{variant},{start_ms},250.0,250.0,200,{counts},{of_os},0,0,0,0,0,0\n"
+    )
+}
+
+type Rows = fn(Slice) -> String;
+const TABLES: [(&str, &str, Rows); 10] = [
+    (
+        "sites.csv",
+        "slice,site,polls,ready,pending,yielded,iterations,total_ns,lost,children_lost",
+        sites,
+    ),
+    ("bands.csv", "slice,site,from_ns,iterations,polls,ns", bands),
+    (
+        "children.csv",
+        "slice,site,from_ns,child,polls,ns",
+        children,
+    ),
+    (
+        "stacks.csv",
+        "slice,site,child,from_ns,in_kernel,stack,samples",
+        stacks,
+    ),
+    (
+        "allocations.csv",
+        "slice,site,child,from_ns,polls,objects,bytes",
+        allocations,
+    ),
+    (
+        "allocation_stacks.csv",
+        "slice,site,child,stack,samples,objects,bytes",
+        allocation_stacks,
+    ),
+    (
+        "counters.csv",
+        "slice,scope,site,child,from_ns,counter,count",
+        counters,
+    ),
+    (
+        "system_calls.csv",
+        "slice,site,child,from_ns,call,calls,ns",
+        system_calls,
+    ),
+    (
+        "timeline.csv",
+        "slice,rank,site,child,iteration,depth,start_ns,duration_ns,outcome,iterations",
+        timeline,
+    ),
+    ("activity.csv", "slice,counter,value", activity),
+];
+
+fn sites(slice: Slice) -> String {
+    let number = slice.number;
+    format!(
+        "{number},connection,1100,0,1100,0,1300,17000000,0,0\n\
+         {number},swarm,400,200,200,0,600,400000,0,0\n\
+         {number},task,1000,0,1000,0,1100,18000000,0,0\n"
+    )
+}
+
+fn bands(slice: Slice) -> String {
+    let (number, slow) = (slice.number, slice.slow());
+    format!(
+        "{number},connection,0,1,{},{}\n\
+         {number},connection,100000,2,{slow},{}\n\
+         {number},swarm,0,1,400,400000\n",
+        1100 - slow,
+        (1100 - slow) * 5_000,
+        slow * 120_000
+    )
+}
+
+/// Of a slow poll of 120 µs: 90 µs, 18 µs, and 12 µs of its own.
+fn children(slice: Slice) -> String {
+    if !["stacks", "system-calls", "timeline"].contains(&slice.pass) {
+        return String::new();
+    }
+    let (number, slow) = (slice.number, slice.slow());
+    format!(
+        "{number},connection,0,muxing.poll_unpin,1000,1000000\n\
+         {number},connection,100000,handler.poll,{slow},{}\n\
+         {number},connection,100000,muxing.poll_unpin,{slow},{}\n",
+        slow * 18_000,
+        slow * 90_000
+    )
+}
+
+/// In slow polls 72 of 100 samples in the muxer, 40 of them in the kernel; 18 and 10 in the rest.
+fn stacks(slice: Slice) -> String {
+    if slice.pass != "stacks" {
+        return String::new();
+    }
+    let number = slice.number;
+    let kernel = if slice.variant == BUDGET { 20 } else { 40 };
+    format!(
+        "{number},connection,muxing.poll_unpin,100000,true,Connection::poll;yamux::Active::poll;__libc_sendto,{kernel}\n\
+         {number},connection,muxing.poll_unpin,100000,false,Connection::poll;yamux::Active::poll;yamux::frame::encode,32\n\
+         {number},connection,handler.poll,100000,false,\"Connection::poll;request_response::Handler::poll\",18\n\
+         {number},connection,,100000,false,Connection::poll,10\n\
+         {number},connection,muxing.poll_unpin,0,false,Connection::poll;yamux::Active::poll,50\n\
+         {number},muxer,self.socket.poll_flush_unpin,0,true,yamux::Active::poll;__libc_sendto,999\n\
+         {number},swarm,this.behaviour.poll,0,false,Swarm::poll_next_event;ping::Behaviour::poll,7\n\
+         {number},,,,false,tokio::park,500\n"
+    )
+}
+
+/// 20 objects in a poll of the muxer's, 4 in one of the handler's.
+fn allocations(slice: Slice) -> String {
+    if slice.pass != "allocations" {
+        return String::new();
+    }
+    let number = slice.number;
+    format!(
+        "{number},connection,muxing.poll_unpin,0,1000,19000,1900000\n\
+         {number},connection,muxing.poll_unpin,100000,100,3000,300000\n\
+         {number},connection,handler.poll,0,1100,4400,44000\n\
+         {number},connection,,0,1100,0,0\n\
+         {number},swarm,this.behaviour.poll,0,400,100,6400\n\
+         {number},,,,,777,77777\n"
+    )
+}
+
+fn allocation_stacks(slice: Slice) -> String {
+    if slice.pass != "allocations" {
+        return String::new();
+    }
+    let number = slice.number;
+    format!(
+        "{number},connection,muxing.poll_unpin,Connection::poll;yamux::frame::encode;alloc::vec::Vec::push,150,19200,2000000\n\
+         {number},connection,handler.poll,Connection::poll;request_response::Handler::poll;alloc::boxed::Box::new,50,6400,60000\n"
+    )
+}
+
+fn counters(slice: Slice) -> String {
+    if slice.pass != "counters" {
+        return String::new();
+    }
+    let (number, slow) = (slice.number, slice.slow());
+    format!(
+        "{number},poll,connection,muxing.poll_unpin,0,context-switches,11\n\
+         {number},poll,connection,muxing.poll_unpin,100000,context-switches,{}\n\
+         {number},process,,,,context-switches,1000\n",
+        slow / 10
+    )
+}
+
+/// In slow polls 300 calls of 12 µs. A task's polls hold those of its connection.
+fn system_calls(slice: Slice) -> String {
+    if slice.pass != "system-calls" {
+        return String::new();
+    }
+    let number = slice.number;
+    format!(
+        "{number},connection,muxing.poll_unpin,100000,sendto,300,3600000\n\
+         {number},connection,muxing.poll_unpin,0,sendto,800,2400000\n\
+         {number},connection,muxing.poll_unpin,100000,futex_wait,1,10000\n\
+         {number},task,Pin::new(&mut connection).poll,100000,sendto,300,3600000\n\
+         {number},task,Pin::new(&mut connection).poll,0,sendto,900,2500000\n\
+         {number},,,,epoll_wait,500,50000000\n"
+    )
+}
+
+/// Three polls of either variant, in the first block.
+fn timeline(slice: Slice) -> String {
+    if slice.pass != "timeline" || slice.block != 1 {
+        return String::new();
+    }
+    let number = slice.number;
+    let poll = |rank: u64| {
+        let start = 1_000_000_000 + 10_000_000 * rank + 1_000 * slice.variant as u64;
+        let long = 900_000 - 100_000 * rank;
+        format!(
+            "{number},{rank},connection,,,0,{start},{long},pending,2\n\
+             {number},{rank},connection,muxing.poll_unpin,1,1,{},{},,\n\
+             {number},{rank},muxer,,,2,{},{},pending,1\n\
+             {number},{rank},connection,handler.poll,1,1,{},2000,,\n\
+             {number},{rank},connection,handler.poll,2,1,{},100000,,\n",
+            start + 1_000,
+            long - 200_000,
+            start + 1_500,
+            long - 201_000,
+            start + long - 199_000,
+            start + long - 150_000,
+        )
+    };
+    (1..=3).map(poll).collect()
+}
+
+fn activity(slice: Slice) -> String {
+    let number = slice.number;
+    // Up and down, and by chance a little more than the one before.
+    let tasks = [12, 13, 12, 11, 12, 14, 12, 11, 13][number as usize % 9];
+    let memory = 50_000_000 + [0, 4096, 0, 8192, 4096][number as usize % 5];
+    let gauges = format!(
+        "{number},connections,2\n{number},peers,2\n{number},tasks,{tasks}\n{number},resident_bytes,{memory}\n"
+    );
+    if slice.pass != "activity" {
+        return gauges;
+    }
+    let of_pass: String = [
+        ("connection_polls", 1100),
+        ("connection_polls_idle", 300),
+        ("swarm_polls", 400),
+        ("swarm_polls_idle", 60),
+        ("central_self_wakes", 10),
+        ("task_self_wakes", 120),
+        ("task_yields", if slice.variant == BUDGET { 100 } else { 0 }),
+        ("dials", 0),
+        ("connections_opened", 0),
+        ("connections_closed", 0),
+        ("dial_failures", 0),
+    ]
+    .map(|(counter, value)| format!("{number},{counter},{value}\n"))
+    .concat();
+    of_pass + &gauges
+}
+
+/// Changes a file of the cell's evidence.
+pub(crate) fn change(copy: &Copy, name: &str, change: impl FnOnce(String) -> String) {
+    edit(&dir(copy).join(name), change);
+}
+
+/// Sets a counter of activity in every slice that has it.
+pub(crate) fn set(copy: &Copy, counter: &str, value: impl Fn(u64) -> u64) {
+    change(copy, "activity.csv", |text| {
+        let row = |line: &str| {
+            let fields: Vec<&str> = line.split(',').collect();
+            match fields[0].parse() {
+                Ok(slice) if fields[1] == counter => {
+                    format!("{slice},{counter},{}\n", value(slice))
+                }
+                _ => format!("{line}\n"),
+            }
+        };
+        text.lines().map(row).collect()
+    });
+}
+
+/// Adds rows for every slice of a pass.
+pub(crate) fn add(copy: &Copy, name: &str, pass: &str, row: &str) {
+    change(copy, name, |text| {
+        let slices = slices().into_iter().filter(|slice| slice.pass == pass);
+        let rows: String = slices
+            .map(|slice| format!("{},{row}\n", slice.number))
+            .collect();
+        text + &rows
+    });
+}
+
+/// The report of a copy of the fixture with its explanation.
+pub(crate) fn report(copy: &Copy) -> String {
+    copy.report(&["--format", "svg", "--picture", "time"])
+        .succeeds();
+    let text = copy.dir().join("report/report.md");
+    fs::read_to_string(&text).unwrap_or_else(|error| panic!("{}: {error}", path(&text)))
+}

@@ -1,0 +1,335 @@
+//! A run of `rr` that was made up, so that what libp2p adds is known: the report has to find it.
+#![allow(missing_docs)]
+
+mod bench;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use bench::{Ended, analysis, copy, edit, path};
+use hdrhistogram::{
+    Histogram,
+    serialization::{
+        V2DeflateSerializer,
+        interval_log::{IntervalLogWriterBuilder, Tag},
+    },
+};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// What a transaction of raw TCP costs in the first block, and what libp2p makes of it.
+const RAW_CPU_US: f64 = 20.0;
+const TIMES: f64 = 2.5;
+const RAW_LATENCY_US: f64 = 40.0;
+const ADDED_LATENCY_US: f64 = 60.0;
+const BLOCKS: usize = 16;
+
+struct Made {
+    folder: TempDir,
+}
+
+impl Made {
+    fn new() -> Made {
+        let made = Made {
+            folder: TempDir::new().expect("a temporary folder"),
+        };
+        let run = made.run();
+        fs::create_dir_all(&run).expect("a folder");
+        write(&made.dir().join("rr.json"), &manifest());
+        write(&run.join("run.json"), &row());
+        tables(&run);
+        made
+    }
+
+    fn dir(&self) -> PathBuf {
+        self.folder.path().join("small")
+    }
+
+    fn run(&self) -> PathBuf {
+        self.dir().join("cells/pl000064_rtt000_n01/run-1")
+    }
+
+    fn report(&self, options: &[&str]) -> Ended {
+        analysis([&["report", path(&self.dir())], options].concat())
+    }
+
+    fn text(&self) -> String {
+        fs::read_to_string(self.dir().join("report/report.md")).expect("a report")
+    }
+
+    /// A number of the table.
+    fn number(&self, variant: &str, metric: &str, column: &str) -> f64 {
+        let text = fs::read_to_string(self.dir().join("report/summary.csv")).expect("a table");
+        let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+        let head = lines.next().expect("a header");
+        let at = |name: &str| head.iter().position(|it| *it == name).expect("a column");
+        let found = lines.find(|row| row[at("variant")] == variant && row[at("metric")] == metric);
+        let row = found.unwrap_or_else(|| panic!("{variant} {metric}: {text}"));
+        row[at(column)].parse().expect("a number")
+    }
+}
+
+fn write(file: &Path, value: &Value) {
+    fs::write(file, value.to_string()).expect("a file");
+}
+
+fn variants() -> Value {
+    let variant =
+        |label: &str, role: &str| json!({"label": label, "role": role, "budgets": "none"});
+    json!([
+        variant("raw-tcp", "baseline"),
+        variant("raw-tcp (A/A)", "twin"),
+        variant("libp2p", "candidate"),
+    ])
+}
+
+fn node() -> Value {
+    json!({"workload": "rr-beside-tcp", "security": "noise", "transport": "tcp"})
+}
+
+fn manifest() -> Value {
+    json!({
+        "schema": 1,
+        "command": ["latency-benchmark", "rr", "--payload", "64B", "--name", "small"],
+        "created_unix_s": 1_790_000_000,
+        "config": {
+            "axes": {"peers": [1], "rtt_ms": [0.0], "payload_bytes": [64]},
+            "variants": variants(),
+            "node": node(),
+            "pace": {"outstanding": 1},
+            "runtime": {"workers": 1, "event_interval": null, "global_queue_interval": null},
+            "lab": {
+                "loss_percent": null,
+                "jitter_ms": null,
+                "congestion_control": "cubic",
+                "placement": {"central": 0, "peers": "1", "sharing": "nothing"},
+            },
+            "repeat": 1,
+            "max_cell_ms": 20_000,
+            "seed": 7,
+        },
+        "tool": {
+            "version": "0.1.0",
+            "commit": null,
+            "profile": "release",
+            "rustc": "rustc",
+            "upstream": [{"name": "libp2p-swarm", "version": "0.48.0"}],
+        },
+        "machine": {
+            "kernel": null, "cpu": null, "cores": 2, "memory_kib": null, "clock_source": "tsc", "governor": null,
+        },
+    })
+}
+
+fn row() -> Value {
+    json!({
+        "schema": 1,
+        "cell": "pl000064_rtt000_n01",
+        "config": {
+            "cell": {"peers": 1, "rtt_ms": 0.0, "payload_bytes": 64},
+            "run": 1,
+            "node": node(),
+            "variants": variants(),
+        },
+        "status": "ok",
+        "stop": "cap",
+        "network": {"lab": null, "rtt": null, "counters": null, "delay_line": null},
+        "blocks": BLOCKS,
+        "probe_ns": null,
+    })
+}
+
+const HEAD: &str = "slice,block,variant,way,start_ms,duration_ms,sampled_ms,transactions,other_way_transactions,\
+lost_entries,central_cpu_ns,central_runqueue_ns,central_user_ms,central_system_ms,central_voluntary_switches,\
+central_involuntary_switches,helpers_cpu_ns,peers_user_ms,peers_system_ms,steal_ms,central_tcp_retransmits,\
+peers_tcp_retransmits,central_received_bytes,central_sent_bytes,libp2p_polls\n";
+
+/// The launch gets slower by and by, which moves all variants alike, and slices stray on their own.
+fn tables(run: &Path) {
+    let mut csv = HEAD.to_owned();
+    let mut log = Vec::new();
+    let mut serializer = V2DeflateSerializer::new();
+    let mut writer = IntervalLogWriterBuilder::new()
+        .with_start_time(SystemTime::UNIX_EPOCH)
+        .with_max_value_divisor(1.0)
+        .begin_log_with(&mut log, &mut serializer)
+        .expect("a log");
+    let mut slice = 0;
+    for block in 0..BLOCKS {
+        let drift = 1.0 + 0.02 * block as f64;
+        for variant in 0..3 {
+            let strays = 1.0 + 0.01 * (((block * 5 + variant * 3) % 7) as f64 - 3.0);
+            let is_libp2p = variant == 2;
+            let times = if is_libp2p { TIMES } else { 1.0 };
+            let cpu_us = RAW_CPU_US * times * drift * strays;
+            let added = if is_libp2p { ADDED_LATENCY_US } else { 0.0 };
+            let middle_us = (RAW_LATENCY_US + added) * strays;
+            let mut latency_ns = Histogram::<u64>::new(3).expect("a histogram");
+            let transactions = 2000;
+            for at in 0..transactions {
+                let spread = 0.8 + 0.4 * at as f64 / transactions as f64;
+                latency_ns
+                    .record((1000.0 * middle_us * spread) as u64)
+                    .expect("it grows");
+            }
+            let start_ms = 300.0 * slice as f64;
+            let tag = format!("latency.v{variant}");
+            writer
+                .write_histogram(
+                    &latency_ns,
+                    Duration::from_secs_f64(start_ms / 1e3),
+                    Duration::from_millis(250),
+                    Tag::new(&tag),
+                )
+                .expect("an interval");
+            slice += 1;
+            let way = if is_libp2p { "libp2p" } else { "raw-tcp" };
+            let polls = if is_libp2p { 4000 } else { 0 };
+            let cpu_ns = (1000.0 * cpu_us * transactions as f64) as u64;
+            csv += &format!(
+                "{slice},{},{variant},{way},{start_ms},250,250,{transactions},0,0,{cpu_ns},0,,,1,0,0,0,0,0,0,0,300000,300000,{polls}\n",
+                block + 1
+            );
+        }
+    }
+    drop(writer);
+    fs::write(run.join("histograms.hlog"), log).expect("a file");
+    fs::write(run.join("rr.csv"), csv).expect("a file");
+}
+
+#[test]
+fn what_libp2p_adds_is_found() {
+    let made = Made::new();
+    let ended = made.report(&[]);
+    ended.succeeds();
+    let of = |metric: &str, column: &str| made.number("libp2p", metric, column);
+    let [low, value, high] =
+        ["ratio_low", "ratio", "ratio_high"].map(|column| of("cpu_us_per_transaction", column));
+    assert!(low < TIMES && TIMES < high, "{low} {value} {high}");
+    assert!(high - low < 0.2, "{low} {high}");
+    let [low, high] = ["change_low", "change_high"].map(|column| of("latency_p50_us", column));
+    assert!(
+        low < ADDED_LATENCY_US && ADDED_LATENCY_US < high,
+        "{low} {high}"
+    );
+    assert!(high - low < 6.0, "{low} {high}");
+    assert_eq!(of("transactions_per_s", "value"), 8000.0);
+    assert_eq!(of("link_bytes_per_transaction", "value"), 300.0);
+
+    let twin = |column| made.number("raw-tcp (A/A)", "cpu_us_per_transaction", column);
+    assert!(twin("ratio_low") < 1.0 && 1.0 < twin("ratio_high"));
+
+    // The same in words, on the screen and in the report.
+    let text = made.text();
+    let sentence = text
+        .lines()
+        .find_map(|line| line.strip_prefix("**")?.strip_suffix("**"))
+        .expect("it opens with a sentence");
+    assert!(ended.out.starts_with(sentence), "{}", ended.out);
+    assert!(
+        sentence.starts_with("libp2p adds 3") && sentence.contains("µs of CPU time: 2.5"),
+        "{sentence}"
+    );
+    assert!(
+        sentence.contains("to a transaction of 64 B that costs"),
+        "{sentence}"
+    );
+    assert!(!text.contains("differs from itself"), "{text}");
+    assert!(
+        text.contains("rr --payload 64B --name small --seed 7"),
+        "{text}"
+    );
+    for name in ["charts/rr.png", "charts/rr.svg", "report.json"] {
+        assert!(made.dir().join("report").join(name).is_file(), "{name}");
+    }
+}
+
+#[test]
+fn what_is_written_today_is_read() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let run = folder.path().join("run");
+    let fixture =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../latency-benchmark/tests/fixture-rr");
+    copy(&fixture, &run);
+    let ended = analysis(["report", path(&run), "--format", "svg"]);
+    ended.succeeds();
+    assert!(ended.out.starts_with("libp2p adds "), "{}", ended.out);
+}
+
+#[test]
+fn what_the_kernel_does_not_say_has_no_figure() {
+    let made = Made::new();
+    made.report(&[]).succeeds();
+    let table = fs::read_to_string(made.dir().join("report/summary.csv")).expect("a table");
+    assert!(table.contains("cpu_us_per_transaction"));
+    assert!(!table.contains("user_us_per_transaction"), "{table}");
+}
+
+#[test]
+fn ways_that_were_not_apart_are_told() {
+    let made = Made::new();
+    edit(&made.run().join("rr.csv"), |text| {
+        text.replacen("300000,300000,0\n", "300000,300000,9\n", 1)
+    });
+    made.report(&[]).succeeds();
+    assert!(made.text().contains("libp2p was polled 9 times"));
+}
+
+#[test]
+fn what_was_interrupted_has_a_report_that_says_so() {
+    let made = Made::new();
+    let partial = made.run().with_file_name("run-1.partial");
+    fs::rename(made.run(), &partial).expect("a new name");
+    edit(&partial.join("rr.csv"), |text| {
+        let half: Vec<&str> = text.lines().take(3 * 6).collect();
+        half.join("\n") + "\n19,7,1,raw"
+    });
+    made.report(&[]).succeeds();
+    let text = made.text();
+    assert!(
+        text.contains("interrupted") && text.contains("5 blocks of 3 slices"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_is_not_such_a_run_is_refused() {
+    let refuses = |name: &str, from: &str, to: &str, words: &[&str]| {
+        let made = Made::new();
+        edit(&made.run().join(name), |text| text.replacen(from, to, 1));
+        made.report(&[]).refuses(words);
+        assert!(!made.dir().join("report").exists());
+    };
+    refuses(
+        "rr.csv",
+        "2000,0,0",
+        "1999,0,0",
+        &["rr.csv: line 2", "1999"],
+    );
+    refuses(
+        "rr.csv",
+        "0,raw-tcp",
+        "0,libp2p",
+        &["line 2", "not the way of"],
+    );
+    refuses("rr.csv", "1,1,0,", "1,1,3,", &["line 2", "no such variant"]);
+    refuses(
+        "rr.csv",
+        "libp2p_polls",
+        "polls",
+        &["libp2p_polls is missing"],
+    );
+    refuses("run.json", "\"blocks\":16", "\"blocks\":17", &["says 17"]);
+
+    let made = Made::new();
+    made.report(&["--site", "muxer"])
+        .refuses(&["--site", "records no polls"]);
+    analysis(["verify", path(&made.dir())]).refuses(&["measured by `rr`"]);
+    analysis(["compare", path(&made.dir()), path(&made.dir())]).refuses(&["measured by `rr`"]);
+    fs::remove_dir_all(made.dir().join("cells")).expect("it is there");
+    made.report(&[])
+        .refuses(&["no payload has a complete block"]);
+}

@@ -1,0 +1,219 @@
+//! A soak on disk becomes a report that says what drifts; what is no soak is refused.
+#![allow(missing_docs)]
+
+mod bench;
+
+use std::{fmt::Write, fs, path::Path};
+
+use bench::{Ended, analysis, edit, path};
+use tempfile::TempDir;
+
+const FILE: &str = r#"{
+  "schema": 1,
+  "command": ["latency-benchmark", "soak", "--hours", "8"],
+  "created_unix_s": 1795000000,
+  "config": {
+    "cell": {"peers": 2, "rtt_ms": 0.0, "payload_bytes": 4096},
+    "duration_ms": 3600000, "interval_ms": 10000, "churn": "1/min", "budgets": "none",
+    "node": {"workload": "request-response", "security": "noise", "transport": "tcp"},
+    "load": {"payload": 4096, "pace": {"outstanding": 2}},
+    "runtime": {"workers": 1, "event_interval": null, "global_queue_interval": null},
+    "lab": {"backend": "auto", "loss_percent": null, "jitter_ms": null, "congestion_control": "cubic",
+      "placement": {"central": 0, "peers": "1", "sharing": "nothing"}},
+    "seed": 1
+  },
+  "tool": {"version": "0.1.0", "commit": null, "profile": "release", "rustc": "rustc", "sha256": null,
+    "upstream": [{"name": "libp2p-swarm", "version": "0.48.0", "sha256": "0"}]},
+  "machine": {"kernel": "6.18", "cpu": "a CPU", "cores": 2, "memory_kib": 1, "clock_source": "tsc",
+    "governor": null},
+  "end": {"status": "ok", "stop": "cap", "rows": 360, "restarts": 59, "took_ms": 3600000, "stages": [],
+    "probe_ns": 30.0, "network": {"lab": null, "rtt": null, "counters": null, "delay_line": null}}
+}"#;
+
+const HEADER: &str = "at_s,interval_s,connection_polls,connection_slow_polls,task_polls,task_slow_polls,requests,\
+latency_p50_ns,latency_p99_ns,wakes,late_wakes,wake_p50_ns,wake_p90_ns,wake_p99_ns,resident_bytes,connections,\
+peers_connected,tasks,dials,dial_failures,connections_opened,connections_closed,restarts,central_cpu_ns,lost_records";
+
+/// An hour of rows that wobble, with so many more tasks every minute.
+fn soak(leaking: u32) -> TempDir {
+    let folder = TempDir::new().expect("a folder");
+    fs::write(folder.path().join("soak.json"), FILE).expect("a file");
+    let mut rows = format!("{HEADER}\n");
+    for row in 1..=360_u32 {
+        // In no order that a trend could be seen in.
+        let wobble = row.wrapping_mul(2_654_435_761) >> 24;
+        let minute = row / 6;
+        let tasks = 20 + leaking * minute + wobble % 3;
+        writeln!(
+            rows,
+            "{}.0,9.99,1000,{},1000,{},500,80000,{},9000,{},9000,20000,{},{},2,2,{tasks},{},0,0,0,{minute},{}000000,0",
+            10 * row,
+            100 + wobble % 31,
+            90 + wobble % 29,
+            200_000 + 100 * wobble,
+            300 + wobble % 37,
+            50_000 + 10 * wobble,
+            60_000_000 + 4096 * (wobble % 53),
+            wobble % 2,
+            5_000 + wobble,
+        )
+        .expect("text");
+    }
+    fs::write(folder.path().join("soak.csv"), rows).expect("a file");
+    folder
+}
+
+fn report(folder: &Path, options: &[&str]) -> Ended {
+    analysis([&["report", path(folder)], options].concat())
+}
+
+fn text(folder: &Path, name: &str) -> String {
+    fs::read_to_string(folder.join("report").join(name)).expect("a file of the report")
+}
+
+#[test]
+fn a_leak_is_the_verdict_and_has_the_first_picture() {
+    let soak = soak(1);
+    let ended = report(soak.path(), &[]);
+    ended.succeeds();
+    assert!(
+        ended.out.contains("Drift of tasks alive: +60"),
+        "{}",
+        ended.out
+    );
+    let report = text(soak.path(), "report.md");
+    assert!(
+        report.contains("**Verdict.** **Drift of tasks alive**: +60"),
+        "{report}"
+    );
+    assert!(
+        report.contains("Of the other 13 series none drifts"),
+        "{report}"
+    );
+    assert!(report.contains("(charts/series.tasks.png)"), "{report}");
+    assert!(report.contains("peers were restarted 60 times"), "{report}");
+    for link in report
+        .split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split(')').next())
+    {
+        assert!(soak.path().join("report").join(link).is_file(), "{link}");
+    }
+    let table = text(soak.path(), "summary.csv");
+    let drifting: Vec<&str> = table
+        .lines()
+        .filter(|line| line.ends_with(",yes"))
+        .collect();
+    assert_eq!(drifting.len(), 1, "{table}");
+    assert!(drifting[0].starts_with("tasks,"), "{table}");
+    assert_eq!(
+        table.lines().filter(|line| line.ends_with(",no")).count(),
+        13
+    );
+}
+
+#[test]
+fn a_clean_soak_has_no_drift() {
+    let soak = soak(0);
+    report(soak.path(), &["--format", "svg"]).succeeds();
+    let report = text(soak.path(), "report.md");
+    assert!(report.contains("**Verdict.** Nothing drifts"), "{report}");
+}
+
+#[test]
+fn a_soak_that_was_killed_is_reported_without_its_torn_line() {
+    let soak = soak(0);
+    edit(&soak.path().join("soak.json"), |text| {
+        let end = text.find("\"end\"").expect("it ended");
+        format!("{}\"end\": null}}", &text[..end])
+    });
+    edit(&soak.path().join("soak.csv"), |text| {
+        let lines: Vec<&str> = text.lines().take(41).collect();
+        format!("{}\n410.0,9.9", lines.join("\n"))
+    });
+    report(soak.path(), &["--format", "svg"]).succeeds();
+    let report = text(soak.path(), "report.md");
+    assert!(report.contains("goes on, or was killed"), "{report}");
+    assert!(
+        report.contains("40 rows, of which the 36 after"),
+        "{report}"
+    );
+    assert!(report.contains("Only 7 minutes long"), "{report}");
+}
+
+#[test]
+fn a_few_rows_are_no_series() {
+    let soak = soak(0);
+    edit(&soak.path().join("soak.csv"), |text| {
+        text.lines()
+            .take(4)
+            .map(|line| format!("{line}\n"))
+            .collect()
+    });
+    report(soak.path(), &["--format", "svg"]).succeeds();
+    let report = text(soak.path(), "report.md");
+    assert!(
+        report.contains("**Verdict.** Too short to tell"),
+        "{report}"
+    );
+}
+
+#[test]
+fn what_is_no_soak_is_refused() {
+    let refused = |name: &str, change: &dyn Fn(String) -> String, words: &[&str]| {
+        let soak = soak(0);
+        edit(&soak.path().join(name), change);
+        report(soak.path(), &[]).refuses(words);
+        assert!(!soak.path().join("report").exists());
+    };
+    refused(
+        "soak.json",
+        &|text| text.replace("\"schema\": 1", "\"schema\": 7"),
+        &["soak.json", "schema 7"],
+    );
+    refused(
+        "soak.csv",
+        &|text| text.replace("tasks", "task"),
+        &["soak.csv", "tasks"],
+    );
+    refused(
+        "soak.csv",
+        &|text| text.replace("\n20.0,", "\n5.0,"),
+        &["soak.csv", "line 3", "at_s does not go up"],
+    );
+    refused(
+        "soak.csv",
+        &|text| text.replace(",9.99,1000,", ",9.99,10,"),
+        &[
+            "soak.csv",
+            "connection_slow_polls is more than connection_polls",
+        ],
+    );
+    refused(
+        "soak.csv",
+        &|text| {
+            text.lines()
+                .take(1)
+                .map(|line| format!("{line}\n"))
+                .collect()
+        },
+        &["soak.csv", "not a row"],
+    );
+    refused(
+        "soak.csv",
+        &|text| text[..text.len() - 4].to_owned(),
+        &["soak.csv", "torn"],
+    );
+}
+
+#[test]
+fn options_of_sweeps_are_refused() {
+    let soak = soak(0);
+    for options in [
+        ["--threshold", "100us"],
+        ["--site", "muxer"],
+        ["--budget", "none"],
+    ] {
+        report(soak.path(), &options).refuses(&[options[0], "accepted for it: --format"]);
+    }
+}

@@ -1,0 +1,226 @@
+//! Tasks that wake themselves: a task that is woken while it is polled, by what it polls, is polled again
+//! at once. Now and then that is how work is shared out; every time, it is a loop that never sleeps.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+    },
+    task::{Context, Poll, Wake, Waker},
+};
+
+/// Counts polls during which a task was woken from the thread that polled it.
+#[derive(Clone)]
+pub(crate) struct SelfWakeCounter {
+    switch: Arc<AtomicBool>,
+    polls: Arc<AtomicU64>,
+}
+
+impl SelfWakeCounter {
+    /// It counts while `switch` is on.
+    pub(crate) fn new(switch: Arc<AtomicBool>) -> SelfWakeCounter {
+        SelfWakeCounter {
+            switch,
+            polls: Arc::default(),
+        }
+    }
+
+    pub(crate) fn polls(&self) -> u64 {
+        self.polls.load(Ordering::Relaxed)
+    }
+
+    /// The same future, with its polls watched.
+    pub(crate) fn around<F: Future + Unpin>(&self, future: F) -> SelfWakes<F> {
+        SelfWakes {
+            future,
+            counter: self.clone(),
+            noticing: None,
+        }
+    }
+}
+
+/// A future whose wakes are noticed. While its counter is switched off, it costs the look at the switch.
+pub(crate) struct SelfWakes<F> {
+    future: F,
+    counter: SelfWakeCounter,
+    /// Made once for each waker that the task is polled with, which as a rule is one.
+    noticing: Option<(Arc<Noticing>, Waker)>,
+}
+
+impl<F: Future + Unpin> Future for SelfWakes<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.get_mut();
+        if !this.counter.switch.load(Ordering::Relaxed) {
+            return Pin::new(&mut this.future).poll(cx);
+        }
+        let (noticing, waker) = match this.noticing.take() {
+            Some(made) if made.0.task.will_wake(cx.waker()) => made,
+            _ => Noticing::new(cx.waker().clone()),
+        };
+        noticing.begin();
+        let polled = Pin::new(&mut this.future).poll(&mut Context::from_waker(&waker));
+        if noticing.end() {
+            this.counter.polls.fetch_add(1, Ordering::Relaxed);
+        }
+        this.noticing = Some((noticing, waker));
+        polled
+    }
+}
+
+/// The waker that a watched future sees.
+struct Noticing {
+    task: Waker,
+    /// The thread that polls the task at the moment, or `NOBODY`.
+    polled_by: AtomicUsize,
+    noticed: AtomicBool,
+}
+
+const NOBODY: usize = 0;
+
+impl Noticing {
+    fn new(task: Waker) -> (Arc<Noticing>, Waker) {
+        let noticing = Arc::new(Noticing {
+            task,
+            polled_by: AtomicUsize::new(NOBODY),
+            noticed: AtomicBool::new(false),
+        });
+        let waker = Waker::from(Arc::clone(&noticing));
+        (noticing, waker)
+    }
+
+    // Only what one thread has stored itself decides anything, so no order among threads is needed.
+
+    fn begin(&self) {
+        self.noticed.store(false, Ordering::Relaxed);
+        self.polled_by.store(this_thread(), Ordering::Relaxed);
+    }
+
+    /// Whether there was a wake from within.
+    fn end(&self) -> bool {
+        self.polled_by.store(NOBODY, Ordering::Relaxed);
+        self.noticed.load(Ordering::Relaxed)
+    }
+}
+
+impl Wake for Noticing {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if self.polled_by.load(Ordering::Relaxed) == this_thread() {
+            self.noticed.store(true, Ordering::Relaxed);
+        }
+        self.task.wake_by_ref();
+    }
+}
+
+/// A number that no other living thread has, and never `NOBODY`: the address of something of its own.
+fn this_thread() -> usize {
+    thread_local! {
+        static OWN: u8 = const { 0 };
+    }
+    OWN.with(|own| std::ptr::from_ref(own).addr())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{future::poll_fn, thread};
+
+    use super::*;
+
+    /// How often it was woken.
+    #[derive(Default)]
+    struct Task(AtomicU64);
+
+    impl Wake for Task {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn counter(is_on: bool) -> (Arc<AtomicBool>, SelfWakeCounter) {
+        let switch = Arc::new(AtomicBool::new(is_on));
+        (Arc::clone(&switch), SelfWakeCounter::new(switch))
+    }
+
+    /// Polls with that many wakes of each kind: during the poll from the same thread, during it from
+    /// another, and after it.
+    fn poll_with_wakes(counter: &SelfWakeCounter, within: u32, elsewhere: u32, after: u32) -> u64 {
+        let task = Arc::new(Task::default());
+        let mut seen: Option<Waker> = None;
+        let future = poll_fn(|cx| {
+            let waker = cx.waker();
+            seen = Some(waker.clone());
+            for _ in 0..within {
+                waker.wake_by_ref();
+            }
+            thread::scope(|scope| {
+                scope.spawn(|| (0..elsewhere).for_each(|_| waker.wake_by_ref()));
+            });
+            Poll::<()>::Pending
+        });
+        let waker = Waker::from(Arc::clone(&task));
+        let polled = Pin::new(&mut counter.around(future)).poll(&mut Context::from_waker(&waker));
+        assert!(polled.is_pending());
+        let seen = seen.expect("it was polled");
+        (0..after).for_each(|_| seen.wake_by_ref());
+        task.0.load(Ordering::Relaxed)
+    }
+
+    #[test]
+    fn only_wakes_from_within_the_poll_are_counted_and_every_wake_arrives() {
+        let (_, counter) = counter(true);
+        assert_eq!(poll_with_wakes(&counter, 0, 2, 3), 5);
+        assert_eq!(counter.polls(), 0);
+        assert_eq!(poll_with_wakes(&counter, 1, 0, 0), 1);
+        assert_eq!(counter.polls(), 1);
+        // A poll counts once, however often it wakes.
+        assert_eq!(poll_with_wakes(&counter, 7, 1, 1), 9);
+        assert_eq!(counter.polls(), 2);
+    }
+
+    #[test]
+    fn while_it_is_switched_off_the_future_sees_the_waker_of_its_task() {
+        let (switch, counter) = counter(false);
+        let waker = Waker::from(Arc::new(Task::default()));
+        let mut is_same = Vec::new();
+        let mut watched = counter.around(poll_fn(|cx| {
+            cx.waker().wake_by_ref();
+            is_same.push(cx.waker().will_wake(&waker));
+            Poll::<()>::Pending
+        }));
+        for is_on in [false, true, false] {
+            switch.store(is_on, Ordering::Relaxed);
+            let _ = Pin::new(&mut watched).poll(&mut Context::from_waker(&waker));
+        }
+        drop(watched);
+        assert_eq!(is_same, [true, false, true]);
+        assert_eq!(counter.polls(), 1);
+    }
+
+    #[test]
+    fn a_waker_is_made_once_for_each_that_the_task_is_polled_with() {
+        let (_, counter) = counter(true);
+        let (first, second) = (Arc::new(Task::default()), Arc::new(Task::default()));
+        let mut seen: Vec<Waker> = Vec::new();
+        let mut watched = counter.around(poll_fn(|cx| {
+            seen.push(cx.waker().clone());
+            Poll::<()>::Pending
+        }));
+        for task in [&first, &first, &second] {
+            let waker = Waker::from(Arc::clone(task));
+            let _ = Pin::new(&mut watched).poll(&mut Context::from_waker(&waker));
+        }
+        drop(watched);
+        assert!(seen[0].will_wake(&seen[1]));
+        assert!(!seen[1].will_wake(&seen[2]));
+        seen[2].wake_by_ref();
+        let woken = [first, second].map(|task| task.0.load(Ordering::Relaxed));
+        assert_eq!(woken, [0, 1]);
+    }
+}

@@ -1,0 +1,124 @@
+//! Faults that are planted in central are found by what explains, and a central without fault has none.
+#![allow(clippy::unwrap_used)]
+
+mod bench;
+
+use std::{path::PathBuf, process::Command};
+
+use bench::{Bench, PROGRAM, can_run, table, text};
+
+/// The program that reads what this one writes lies beside it where everything is tested together.
+fn analysis() -> Option<PathBuf> {
+    let beside = PathBuf::from(PROGRAM).with_file_name("analysis");
+    if beside.is_file() {
+        return Some(beside);
+    }
+    let missing = format!(
+        "missing: {} (cargo test --workspace builds it)",
+        beside.display()
+    );
+    assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "{missing}");
+    println!("skipped, {missing}");
+    None
+}
+
+/// The kinds of findings about a sweep with such a fault, the worst first.
+fn findings(plant: Option<&str>) -> Option<Vec<String>> {
+    let analysis = analysis()?;
+    if !can_run(false) {
+        return None;
+    }
+    let bench = Bench::new();
+    let run = bench.run_dir();
+    let mut sweep = bench.sweep(&[
+        "--peers",
+        "2",
+        "--rtt",
+        "0",
+        "--payload",
+        "4KiB",
+        "--budget",
+        "none",
+        "--budget",
+        "connection=8",
+        "--max-cell-seconds",
+        "1",
+        "--slice",
+        "100",
+    ]);
+    sweep.args(plant.into_iter().flat_map(|plant| ["--plant", plant]));
+    let output = sweep.output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let output = bench
+        .command(&[
+            "explain",
+            &run.display().to_string(),
+            "--cells",
+            "1",
+            "--blocks",
+            "4",
+        ])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let output = Command::new(analysis)
+        .arg("report")
+        .arg(&run)
+        .args(["--picture", "time"])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let rows = table(&run.join("report/explain/findings.csv"));
+    bench.assert_nothing_left();
+    Some(rows.into_iter().map(|row| row["kind"].clone()).collect())
+}
+
+/// On a machine that is busy with something else, a thread that lost its core may look like one that
+/// waits. What is seen in one of two runs is allowed to be that, and no more.
+fn finds(plant: &str, kind: &str) {
+    let is_first = |findings: &Vec<String>| findings.first().is_some_and(|first| first == kind);
+    let Some(once) = findings(Some(plant)) else {
+        return;
+    };
+    if !is_first(&once) {
+        let again = findings(Some(plant)).unwrap();
+        assert!(is_first(&again), "{once:?}, then {again:?}");
+    }
+}
+
+#[test]
+fn a_clean_run_raises_no_finding() {
+    let Some(once) = findings(None) else {
+        return;
+    };
+    if !once.is_empty() {
+        let again = findings(None).unwrap();
+        let kinds_of_both: Vec<&String> = again.iter().filter(|kind| once.contains(kind)).collect();
+        assert!(kinds_of_both.is_empty(), "{once:?}, then {again:?}");
+    }
+}
+
+#[test]
+fn a_handler_that_sleeps_is_found() {
+    finds("sleeping-handler", "sleeping-poll");
+}
+
+#[test]
+fn a_handler_that_allocates_is_found() {
+    finds("allocating-handler", "allocating-poll");
+}
+
+#[test]
+fn a_behaviour_that_wakes_itself_is_found() {
+    finds("self-waking-behaviour", "self-waking");
+}
+
+#[test]
+fn a_behaviour_that_dials_who_is_connected_is_found() {
+    finds("dialling-behaviour", "redundant-dials");
+}
+
+#[test]
+fn tasks_that_never_end_are_found() {
+    finds("leaking-tasks", "growing-tasks");
+}

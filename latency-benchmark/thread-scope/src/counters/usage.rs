@@ -1,0 +1,39 @@
+//! What the kernel always counts.
+
+use nix::{
+    sys::resource::{UsageWho, getrusage},
+    time::ClockId,
+};
+
+/// Whose.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Who {
+    /// The thread that asks.
+    ThisThread,
+    Process,
+}
+
+/// Names as those of the events that count the same.
+pub(super) const NAMES: [&str; 4] = [
+    "task_clock_ns",
+    "context_switches",
+    "page_faults_minor",
+    "page_faults_major",
+];
+
+/// None if the kernel does not answer.
+pub(super) fn read(who: Who) -> Option<[u64; NAMES.len()]> {
+    let (usage, clock) = match who {
+        Who::ThisThread => (UsageWho::RUSAGE_THREAD, ClockId::CLOCK_THREAD_CPUTIME_ID),
+        Who::Process => (UsageWho::RUSAGE_SELF, ClockId::CLOCK_PROCESS_CPUTIME_ID),
+    };
+    let time = clock.now().ok()?;
+    let usage = getrusage(usage).ok()?;
+    let switches = usage.voluntary_context_switches() + usage.involuntary_context_switches();
+    Some([
+        time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64,
+        switches as u64,
+        usage.minor_page_faults() as u64,
+        usage.major_page_faults() as u64,
+    ])
+}

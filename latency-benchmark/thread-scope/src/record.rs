@@ -1,0 +1,71 @@
+//! A ring of records of different lengths, from one thread, or the signal handler on it, to another.
+//! Writing neither allocates nor waits.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use rtrb::{Consumer, Producer, RingBuffer};
+
+/// 8 MiB, some ten thousand stacks: as much as a slice has.
+const WORDS: usize = 1 << 20;
+
+/// Both ends of a ring whose records begin with `HEAD` words.
+pub(crate) fn records<const HEAD: usize>() -> (Writer<HEAD>, Reader<HEAD>) {
+    let (producer, consumer) = RingBuffer::new(WORDS);
+    let lost = Arc::new(AtomicU64::new(0));
+    let writer = Writer {
+        ring: producer,
+        lost: Arc::clone(&lost),
+    };
+    let reader = Reader {
+        ring: consumer,
+        lost,
+        frames: Vec::new(),
+    };
+    (writer, reader)
+}
+
+pub(crate) struct Writer<const HEAD: usize> {
+    ring: Producer<u64>,
+    lost: Arc<AtomicU64>,
+}
+
+impl<const HEAD: usize> Writer<HEAD> {
+    /// A whole record, or one more that is lost.
+    pub(crate) fn write(&mut self, head: [u64; HEAD], frames: &[usize]) {
+        let Ok(chunk) = self.ring.write_chunk_uninit(1 + HEAD + frames.len()) else {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+            return;
+        };
+        let length = [frames.len() as u64];
+        let frames = frames.iter().map(|&frame| frame as u64);
+        chunk.fill_from_iter(length.into_iter().chain(head).chain(frames));
+    }
+}
+
+pub(crate) struct Reader<const HEAD: usize> {
+    ring: Consumer<u64>,
+    lost: Arc<AtomicU64>,
+    frames: Vec<usize>,
+}
+
+impl<const HEAD: usize> Reader<HEAD> {
+    /// The oldest record that is not read yet.
+    pub(crate) fn read(&mut self) -> Option<([u64; HEAD], &[usize])> {
+        let length = self.ring.pop().ok()?;
+        let mut head = [0; HEAD];
+        self.ring.pop_entire_slice(&mut head).ok()?;
+        let frames = self.ring.read_chunk(length as usize).ok()?;
+        self.frames.clear();
+        self.frames
+            .extend(frames.into_iter().map(|frame| frame as usize));
+        Some((head, &self.frames))
+    }
+
+    /// Records that found no room.
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,99 @@
+//! Threads that have used their stack up, or nearly.
+#![allow(clippy::unwrap_used)]
+#![allow(unsafe_code, reason = "asks where the stack ends")]
+
+mod scope;
+
+use std::{
+    env, hint, mem,
+    os::unix::process::ExitStatusExt as _,
+    process::Command,
+    ptr,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use thread_scope::StackSampler;
+
+use scope::{INTERVAL, Worker, clock, sample};
+
+/// Where the calling thread's stack ends, below which is nothing.
+fn lowest() -> usize {
+    // SAFETY: the calling thread's, into room for them.
+    unsafe {
+        let mut attributes: libc::pthread_attr_t = mem::zeroed();
+        assert_eq!(
+            libc::pthread_getattr_np(libc::pthread_self(), &raw mut attributes),
+            0
+        );
+        let (mut low, mut size) = (ptr::null_mut(), 0);
+        assert_eq!(
+            libc::pthread_attr_getstack(&raw const attributes, &raw mut low, &raw mut size),
+            0
+        );
+        libc::pthread_attr_destroy(&raw mut attributes);
+        low.addr()
+    }
+}
+
+#[inline(never)]
+fn descend_to(lowest: usize, stop: &AtomicBool) {
+    let here = hint::black_box(0_u8);
+    if (&raw const here).addr() > lowest + 2000 {
+        descend_to(lowest, stop);
+    } else {
+        while !stop.load(Ordering::Relaxed) {
+            hint::spin_loop();
+        }
+    }
+    hint::black_box(here);
+}
+
+/// Less is left of it than the kernel writes for a signal.
+#[test]
+fn a_thread_at_the_end_of_its_stack_goes_on() {
+    let worker = Worker::until(|stop| descend_to(lowest(), stop));
+    let samples = sample(worker.thread_id, 100);
+    assert!(
+        samples
+            .iter()
+            .filter(|sample| sample.has("descend_to"))
+            .count()
+            > 90
+    );
+}
+
+const OVERFLOW: &str = "THREAD_SCOPE_TEST_OVERFLOW";
+
+#[inline(never)]
+fn overflow(levels: u64) -> u64 {
+    if levels == u64::MAX {
+        return 0;
+    }
+    hint::black_box(levels) + overflow(hint::black_box(levels + 1))
+}
+
+/// In a process of its own, for it ends it. Rust says what happened, sampled or not.
+#[test]
+fn a_stack_that_overflows_is_told_as_ever() {
+    if env::var_os(OVERFLOW).is_some() {
+        let this = nix::unistd::gettid().as_raw();
+        let sampler = StackSampler::start(this, INTERVAL / 10, clock()).unwrap();
+        sampler.set_recording(true);
+        overflow(0);
+        return;
+    }
+    for _ in 0..10 {
+        let output = Command::new(env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "a_stack_that_overflows_is_told_as_ever",
+                "--nocapture",
+            ])
+            .env(OVERFLOW, "1")
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("has overflowed its stack"), "{said}");
+        assert_eq!(output.status.signal(), Some(libc::SIGABRT));
+    }
+}

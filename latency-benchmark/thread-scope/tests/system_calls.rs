@@ -1,0 +1,291 @@
+//! Whose system calls are seen, and that a thread whose are does not notice.
+#![allow(clippy::unwrap_used)]
+#![allow(unsafe_code, reason = "system calls whose number is known")]
+
+#[path = "support/mod.rs"]
+mod support;
+#[path = "system_calls/watched.rs"]
+mod watched;
+
+use std::{
+    fs,
+    io::{Read, Write},
+    os::fd::IntoRawFd,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+};
+
+use thread_scope::{SystemCall, SystemCalls};
+use watched::{Watched, names, watched};
+
+#[test]
+fn who_waits_on_a_futex_is_told_from_who_wakes_another() {
+    let Some(mut watched) = Watched::start() else {
+        return;
+    };
+    let word = std::sync::atomic::AtomicU32::new(0);
+    let futex = move |operation: libc::c_int, value: u32| {
+        let nobody_waits = std::ptr::null::<libc::timespec>();
+        // SAFETY: the word is there, and a wait for another value than it has returns at once.
+        unsafe {
+            libc::syscall(
+                libc::SYS_futex,
+                word.as_ptr(),
+                operation | libc::FUTEX_PRIVATE_FLAG,
+                value,
+                nobody_waits,
+            )
+        }
+    };
+    watched.recorded(move || {
+        futex(libc::FUTEX_WAIT, 1);
+        futex(libc::FUTEX_WAKE, 1);
+    });
+    let calls = watched.drain();
+    assert_eq!(names(&calls), ["futex_wait", "futex_wake"]);
+}
+
+#[test]
+fn known_calls_are_seen_with_names_order_results_and_times() {
+    let Some(mut watched) = Watched::start() else {
+        return;
+    };
+    let before = watched.now();
+    watched.recorded(|| {
+        let null = fs::OpenOptions::new()
+            .write(true)
+            .open("/dev/null")
+            .unwrap();
+        for bytes in 1..=3_usize {
+            (&null).write_all(&[0; 3][..bytes]).unwrap();
+        }
+        // SAFETY: neither has preconditions.
+        unsafe {
+            assert!(libc::getppid() > 0);
+            assert_eq!(libc::close(-1), -1);
+            assert_eq!(
+                std::io::Error::last_os_error().raw_os_error(),
+                Some(libc::EBADF)
+            );
+            assert_eq!(libc::close(null.into_raw_fd()), 0);
+        }
+    });
+    let after = watched.now();
+    let calls = watched.drain();
+    assert_eq!(
+        names(&calls),
+        [
+            "openat", "write", "write", "write", "getppid", "close", "close"
+        ]
+    );
+    let results: Vec<i64> = calls.iter().map(|call| call.result).collect();
+    assert_eq!(results[1..4], [1, 2, 3]);
+    assert_eq!(results[4], i64::from(std::os::unix::process::parent_id()));
+    assert_eq!(results[5..], [-i64::from(libc::EBADF), 0]);
+    let mut earliest = before;
+    for call in &calls {
+        assert!(call.at >= earliest, "{calls:?}");
+        earliest = call.at + call.ns;
+    }
+    assert!(earliest <= after, "{calls:?}");
+    assert_eq!(watched.lost(), 0);
+}
+
+#[test]
+fn nothing_is_seen_while_recording_is_off() {
+    let Some(mut watched) = Watched::start() else {
+        return;
+    };
+    watched.unrecorded(some_calls);
+    assert_eq!(watched.drain(), []);
+    watched.recorded(some_calls);
+    assert_eq!(names(&watched.drain()), ["getppid", "getppid"]);
+    watched.unrecorded(some_calls);
+    assert_eq!(watched.drain(), []);
+}
+
+#[test]
+fn calls_of_other_threads_are_not_seen() {
+    let Some(mut watched) = Watched::start() else {
+        return;
+    };
+    let (is_on, is_done) = (AtomicBool::new(false), AtomicBool::new(false));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_on.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+            some_calls();
+            is_done.store(true, Ordering::Relaxed);
+        });
+        watched.recorded_scoped(&|| {
+            is_on.store(true, Ordering::Relaxed);
+            while !is_done.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+        });
+    });
+    assert_eq!(watched.drain(), []);
+}
+
+#[test]
+fn a_call_that_waits_takes_the_time_until_another_thread_wakes_it() {
+    let Some(mut watched) = Watched::start() else {
+        return;
+    };
+    let (mut reading, mut writing) = std::io::pipe().unwrap();
+    let before = watched.now();
+    let written = thread::scope(|scope| {
+        let clock = watched.clock();
+        let writer = scope.spawn(move || {
+            thread::sleep(std::time::Duration::from_millis(20));
+            let now = clock();
+            writing.write_all(b"woken").unwrap();
+            now
+        });
+        watched.recorded_scoped(&|| {
+            let mut bytes = [0; 16];
+            assert_eq!((&reading).read(&mut bytes).unwrap(), 5);
+            assert_eq!(&bytes[..5], b"woken");
+        });
+        writer.join().unwrap()
+    });
+    let calls = watched.drain();
+    assert_eq!(names(&calls), ["read"]);
+    assert!(calls[0].at >= before);
+    assert!(calls[0].at + calls[0].ns >= written, "{calls:?} {written}");
+    assert_eq!(reading.read(&mut [0; 1]).unwrap(), 0);
+}
+
+#[test]
+fn files_threads_and_processes_work() {
+    let Some(mut watched) = Watched::start() else {
+        return;
+    };
+    watched.recorded(|| {
+        let path = std::env::temp_dir().join(format!("thread-scope-{}", std::process::id()));
+        fs::write(&path, vec![7; 100_000]).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), vec![7; 100_000]);
+        fs::remove_file(&path).unwrap();
+        let sums: Vec<u64> = (0..20)
+            .map(|n| thread::spawn(move || (0..n).sum::<u64>()))
+            .map(|child| child.join().unwrap())
+            .collect();
+        assert_eq!(sums[19], 171);
+        let output = std::process::Command::new("echo")
+            .arg("hello")
+            .output()
+            .unwrap();
+        assert_eq!(output.stdout, b"hello\n");
+    });
+    let calls = watched.drain();
+    let names = names(&calls);
+    let count = |name| names.iter().filter(|seen| **seen == name).count();
+    // Threads, and a process.
+    assert!(count("clone3") + count("clone") >= 21, "{names:?}");
+    assert_eq!(count("unlink"), 1, "{names:?}");
+    let written: i64 = calls
+        .iter()
+        .filter(|call| SystemCalls::name(call.number) == "write" && call.result > 0)
+        .map(|call| call.result)
+        .sum();
+    assert_eq!(written, 100_000);
+}
+
+#[test]
+fn a_child_by_fork_or_vfork_runs_from_where_it_was_made() {
+    let Some(mut watched) = Watched::start() else {
+        return;
+    };
+    watched.recorded(|| {
+        for call in [libc::SYS_fork, libc::SYS_vfork] {
+            let status = watched::exit_code_of_child(call, 7);
+            assert_eq!(status, 7, "{call}");
+        }
+    });
+    let calls = watched.drain();
+    assert_eq!(names(&calls), ["fork", "wait4", "vfork", "wait4"]);
+    assert_eq!(calls[0].result, calls[1].result);
+    assert_eq!(calls[2].result, calls[3].result);
+}
+
+#[test]
+fn there_is_room_for_so_many_and_the_rest_is_counted() {
+    let Some(mut watched) = watched(4) else {
+        return;
+    };
+    watched.recorded(|| (0..5).for_each(|_| some_calls()));
+    assert_eq!(names(&watched.drain()), ["getppid"; 4]);
+    assert_eq!(watched.lost(), 6);
+    watched.recorded(some_calls);
+    assert_eq!(names(&watched.drain()), ["getppid"; 2]);
+    assert_eq!(watched.lost(), 6);
+}
+
+#[test]
+fn a_thread_is_watched_once_at_a_time() {
+    let first = support::available(SystemCalls::arm_this_thread_with(8, || 0));
+    let Some(mut first) = first else { return };
+    let second = SystemCalls::arm_this_thread_with(8, || 0).err().unwrap();
+    assert!(second.to_string().contains("already"), "{second}");
+    // On one's own thread, too.
+    first.set_recording(true);
+    some_calls();
+    first.set_recording(false);
+    let mut seen = Vec::new();
+    first.drain(|call: &SystemCall| seen.push(*call));
+    assert!(names(&seen).starts_with(&["getppid"; 2]), "{seen:?}");
+    drop(first);
+    let mut again = SystemCalls::arm_this_thread_with(8, || 0).unwrap();
+    again.set_recording(true);
+    some_calls();
+    again.set_recording(false);
+    seen.clear();
+    again.drain(|call| seen.push(*call));
+    assert!(names(&seen).starts_with(&["getppid"; 2]), "{seen:?}");
+}
+
+#[test]
+fn a_thread_may_end_while_it_is_watched() {
+    let watched = thread::spawn(|| {
+        let calls = support::available(SystemCalls::arm_this_thread_with(4096, || 0))?;
+        calls.set_recording(true);
+        Some(calls)
+    });
+    let Some(mut calls) = watched.join().unwrap() else {
+        return;
+    };
+    let mut seen = 0;
+    calls.drain(|_| seen += 1);
+    calls.set_recording(false);
+    calls.set_recording(true);
+    calls.drain(|_| seen += 1);
+    assert!(seen > 0, "the thread's end is seen in part");
+}
+
+#[test]
+fn being_recorded_costs_something() {
+    let Some(calls) = support::available(SystemCalls::arm_this_thread_with(8, || 0)) else {
+        return;
+    };
+    assert!(calls.overhead_ns() > 0);
+    println!(
+        "{} ns a call, {} ns while off",
+        calls.overhead_ns(),
+        calls.idle_overhead_ns()
+    );
+}
+
+#[test]
+fn numbers_have_names() {
+    assert_eq!(SystemCalls::name(libc::SYS_epoll_wait), "epoll_wait");
+    assert_eq!(SystemCalls::name(-1), "unknown");
+    assert_eq!(SystemCalls::name(1 << 40), "unknown");
+}
+
+fn some_calls() {
+    for _ in 0..2 {
+        // SAFETY: the call has no preconditions.
+        assert!(unsafe { libc::getppid() } > 0);
+    }
+}

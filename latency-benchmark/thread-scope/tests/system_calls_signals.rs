@@ -1,0 +1,292 @@
+//! Signals for a thread whose system calls are seen do what they would otherwise do.
+#![allow(clippy::unwrap_used)]
+#![allow(unsafe_code, reason = "signals and their handlers")]
+
+#[path = "support/mod.rs"]
+mod support;
+#[path = "system_calls/watched.rs"]
+mod watched;
+
+use std::{
+    ffi::c_int,
+    mem, ptr, slice,
+    sync::atomic::{AtomicI32, AtomicUsize, Ordering},
+    thread,
+    time::Duration,
+};
+
+use watched::{Watched, names};
+
+static HANDLED: AtomicUsize = AtomicUsize::new(0);
+static WRITE_TO: AtomicI32 = AtomicI32::new(-1);
+
+/// Makes system calls of its own.
+extern "C" fn handle(_: c_int) {
+    HANDLED.fetch_add(1, Ordering::SeqCst);
+    // SAFETY: one byte is there.
+    unsafe { libc::write(WRITE_TO.load(Ordering::SeqCst), b"!".as_ptr().cast(), 1) };
+}
+
+/// Installs the handler, during which every signal is blocked.
+fn install(signal: c_int, flags: c_int) {
+    // SAFETY: the handler does only what a handler may.
+    unsafe {
+        let mut action: libc::sigaction = mem::zeroed();
+        action.sa_sigaction = handle as *const () as usize;
+        action.sa_flags = flags;
+        libc::sigfillset(&mut action.sa_mask);
+        assert_eq!(libc::sigaction(signal, &action, ptr::null_mut()), 0);
+    }
+}
+
+fn send(watched: &Watched, signal: c_int) {
+    // SAFETY: the thread lives for as long as `watched`.
+    assert_eq!(unsafe { libc::pthread_kill(watched.id, signal) }, 0);
+}
+
+fn pipe() -> [c_int; 2] {
+    let mut ends = [0; 2];
+    // SAFETY: two ends are written.
+    assert_eq!(unsafe { libc::pipe(ends.as_mut_ptr()) }, 0);
+    ends
+}
+
+/// Reads one byte: what `read` returned, and the error.
+fn read(from: c_int) -> (isize, Option<i32>) {
+    let mut byte = 0_u8;
+    // SAFETY: there is room for one byte.
+    let count = unsafe { libc::read(from, (&raw mut byte).cast(), 1) };
+    (count, std::io::Error::last_os_error().raw_os_error())
+}
+
+/// One after the other, since handlers are the whole process's.
+#[test]
+fn signals_are_handled_as_without_being_watched() {
+    let Some(mut watched) = Watched::start() else {
+        return;
+    };
+    let told = pipe();
+    WRITE_TO.store(told[1], Ordering::SeqCst);
+    interrupts(&mut watched, told[0]);
+    restarts(&mut watched, told[0]);
+    masks_hold(&mut watched);
+    masks_for_a_wait_hold(&mut watched, told[0]);
+    handlers_of_its_own(&mut watched, told[0]);
+    stacks_for_signals_hold(&mut watched);
+    many(&mut watched, told[0]);
+    switching_at_any_moment(&mut watched);
+}
+
+/// A call that waits returns EINTR, and the handler runs at once.
+fn interrupts(watched: &mut Watched, told: c_int) {
+    install(libc::SIGUSR1, 0);
+    let silent = pipe();
+    watched.set_recording(true);
+    watched.tell(Box::new(move || {
+        assert_eq!(read(silent[0]), (-1, Some(libc::EINTR)));
+    }));
+    send_until_handled(watched, libc::SIGUSR1);
+    watched.wait();
+    watched.set_recording(false);
+    let calls = watched.drain();
+    let last = calls.last().unwrap();
+    assert_eq!(names(slice::from_ref(last)), ["read"]);
+    assert_eq!(last.result, -i64::from(libc::EINTR));
+    assert_eq!(read(told).0, 1);
+}
+
+/// With SA_RESTART it goes on waiting.
+fn restarts(watched: &mut Watched, told: c_int) {
+    install(libc::SIGUSR1, libc::SA_RESTART);
+    let awaited = pipe();
+    watched.set_recording(true);
+    watched.tell(Box::new(move || assert_eq!(read(awaited[0]).0, 1)));
+    send_until_handled(watched, libc::SIGUSR1);
+    // SAFETY: one byte is there.
+    unsafe { libc::write(awaited[1], b"!".as_ptr().cast(), 1) };
+    watched.wait();
+    watched.set_recording(false);
+    let calls = watched.drain();
+    assert_eq!(calls.last().unwrap().result, 1);
+    // The handler's calls came by while `read` was going on.
+    assert!(watched.unrecorded_calls() > 0);
+    assert_eq!(read(told).0, 1);
+}
+
+fn send_until_handled(watched: &Watched, signal: c_int) {
+    let before = HANDLED.load(Ordering::SeqCst);
+    // The thread is about to wait. Should it not wait yet, the sleep has given it the time.
+    thread::sleep(Duration::from_millis(50));
+    send(watched, signal);
+    while HANDLED.load(Ordering::SeqCst) == before {
+        std::hint::spin_loop();
+    }
+}
+
+/// What the thread blocks stays blocked after the call that did so, and comes when it is let in.
+fn masks_hold(watched: &mut Watched) {
+    install(libc::SIGUSR1, 0);
+    watched.recorded(|| {
+        let before = HANDLED.load(Ordering::SeqCst);
+        // SAFETY: the sets are made before they are used.
+        unsafe {
+            let mut all: libc::sigset_t = mem::zeroed();
+            let mut old: libc::sigset_t = mem::zeroed();
+            libc::sigfillset(&mut all);
+            libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut old);
+            assert_eq!(libc::sigismember(&old, libc::SIGUSR1), 0);
+            libc::raise(libc::SIGUSR1);
+            assert!(libc::getppid() > 0);
+            assert_eq!(HANDLED.load(Ordering::SeqCst), before);
+            let mut pending: libc::sigset_t = mem::zeroed();
+            libc::sigpending(&mut pending);
+            assert_eq!(libc::sigismember(&pending, libc::SIGUSR1), 1);
+            libc::pthread_sigmask(libc::SIG_SETMASK, &old, &mut all);
+            assert_eq!(libc::sigismember(&all, libc::SIGUSR1), 1);
+            assert_eq!(HANDLED.load(Ordering::SeqCst), before + 1);
+            libc::pthread_sigmask(libc::SIG_SETMASK, ptr::null(), &mut old);
+            assert_eq!(libc::sigismember(&old, libc::SIGUSR1), 0);
+        }
+    });
+    assert!(names(&watched.drain()).contains(&"getppid"));
+}
+
+/// A mask for the time of a wait: the signal comes then and not before.
+fn masks_for_a_wait_hold(watched: &mut Watched, told: c_int) {
+    assert_eq!(read(told).0, 1);
+    install(libc::SIGUSR1, 0);
+    watched.recorded(|| {
+        let before = HANDLED.load(Ordering::SeqCst);
+        // SAFETY: the sets are made before they are used.
+        unsafe {
+            let mut set: libc::sigset_t = mem::zeroed();
+            let mut old: libc::sigset_t = mem::zeroed();
+            libc::sigaddset(&mut set, libc::SIGUSR1);
+            libc::pthread_sigmask(libc::SIG_BLOCK, &set, &mut old);
+            for wait in 0..3 {
+                libc::raise(libc::SIGUSR1);
+                assert_eq!(HANDLED.load(Ordering::SeqCst), before + wait);
+                // All but this one, the signal by which calls are seen among them.
+                let mut but_this: libc::sigset_t = mem::zeroed();
+                libc::sigfillset(&mut but_this);
+                libc::sigdelset(&mut but_this, libc::SIGUSR1);
+                let result = match wait {
+                    0 => libc::sigsuspend(&but_this),
+                    1 => libc::ppoll(ptr::null_mut(), 0, ptr::null(), &but_this),
+                    _ => {
+                        let none = ptr::null_mut();
+                        libc::pselect(0, none, none, none, ptr::null(), &but_this)
+                    }
+                };
+                assert_eq!(result, -1);
+                let error = std::io::Error::last_os_error();
+                assert_eq!(error.raw_os_error(), Some(libc::EINTR));
+                assert_eq!(HANDLED.load(Ordering::SeqCst), before + wait + 1);
+            }
+            libc::pthread_sigmask(libc::SIG_SETMASK, &old, ptr::null_mut());
+        }
+    });
+    let seen = watched.drain();
+    for name in ["rt_sigsuspend", "ppoll", "pselect6"] {
+        assert!(names(&seen).contains(&name), "{seen:?}");
+    }
+    (0..3).for_each(|_| assert_eq!(read(told).0, 1));
+}
+
+/// A handler installed while the thread is watched.
+fn handlers_of_its_own(watched: &mut Watched, told: c_int) {
+    let unrecorded = watched.unrecorded_calls();
+    watched.recorded(|| {
+        install(libc::SIGUSR2, 0);
+        let before = HANDLED.load(Ordering::SeqCst);
+        // SAFETY: there is a handler.
+        unsafe { libc::raise(libc::SIGUSR2) };
+        assert_eq!(HANDLED.load(Ordering::SeqCst), before + 1);
+    });
+    let calls = watched.drain();
+    assert!(names(&calls).contains(&"rt_sigaction"), "{calls:?}");
+    assert!(watched.unrecorded_calls() > unrecorded);
+    assert_eq!(read(told).0, 1);
+}
+
+/// A stack for handlers, given and taken away.
+fn stacks_for_signals_hold(watched: &mut Watched) {
+    watched.recorded(|| {
+        // SAFETY: the stack is there for as long as it is in use.
+        unsafe {
+            let mut before: libc::stack_t = mem::zeroed();
+            libc::sigaltstack(ptr::null(), &mut before);
+            let mut stack = vec![0_u8; 1 << 16];
+            let given = libc::stack_t {
+                ss_sp: stack.as_mut_ptr().cast(),
+                ss_flags: 0,
+                ss_size: stack.len(),
+            };
+            assert_eq!(libc::sigaltstack(&given, ptr::null_mut()), 0);
+            let mut now: libc::stack_t = mem::zeroed();
+            libc::sigaltstack(ptr::null(), &mut now);
+            assert_eq!(now.ss_sp, given.ss_sp);
+            assert_eq!(libc::sigaltstack(&before, ptr::null_mut()), 0);
+            libc::sigaltstack(ptr::null(), &mut now);
+            assert_eq!(now.ss_sp, before.ss_sp);
+        }
+    });
+    let calls = watched.drain();
+    let count = names(&calls)
+        .iter()
+        .filter(|name| **name == "sigaltstack")
+        .count();
+    assert_eq!(count, 5);
+}
+
+/// Signals at any moment of the handing back of calls.
+fn many(watched: &mut Watched, told: c_int) {
+    const CALLS: usize = 5000;
+    const SIGNALS: usize = 500;
+    install(libc::SIGUSR1, libc::SA_RESTART);
+    let before = HANDLED.load(Ordering::SeqCst);
+    watched.set_recording(true);
+    watched.tell(Box::new(|| {
+        for _ in 0..CALLS {
+            // SAFETY: the call has no preconditions.
+            assert!(unsafe { libc::getppid() } > 0);
+        }
+    }));
+    for sent in 0..SIGNALS {
+        send(watched, libc::SIGUSR1);
+        while HANDLED.load(Ordering::SeqCst) <= before + sent {
+            std::hint::spin_loop();
+        }
+        assert_eq!(read(told).0, 1);
+    }
+    watched.wait();
+    watched.set_recording(false);
+    let calls = watched.drain();
+    let seen = names(&calls)
+        .iter()
+        .filter(|name| **name == "getppid")
+        .count();
+    assert_eq!(seen, CALLS);
+}
+
+/// Recording begins and ends while the thread makes threads, for which it blocks every signal.
+fn switching_at_any_moment(watched: &mut Watched) {
+    const TIMES: usize = 300;
+    static MADE: AtomicUsize = AtomicUsize::new(0);
+    watched.tell(Box::new(|| {
+        for _ in 0..TIMES {
+            thread::spawn(|| MADE.fetch_add(1, Ordering::SeqCst))
+                .join()
+                .unwrap();
+        }
+    }));
+    while MADE.load(Ordering::SeqCst) < TIMES {
+        watched.set_recording(true);
+        watched.set_recording(false);
+    }
+    watched.wait();
+    let clones = names(&watched.drain());
+    assert!(!clones.is_empty());
+    watched.unrecorded(|| assert_eq!(MADE.load(Ordering::SeqCst), TIMES));
+    assert_eq!(watched.drain(), []);
+}
