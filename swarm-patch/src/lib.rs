@@ -17,6 +17,7 @@ pub mod package;
 mod plain;
 pub mod poll_site;
 pub mod pristine;
+mod racing_test;
 pub mod sites;
 pub mod task_site;
 mod text;
@@ -30,3 +31,5 @@ pub mod checkout;
 pub mod diff;
 #[cfg(feature = "subjects")]
 pub mod subject;
+
+pub use racing_test::RacingTest;

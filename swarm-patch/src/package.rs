@@ -13,6 +13,7 @@ use crate::{
     crate_source::{CrateSource, copy_tree},
     graft::graft,
     pristine,
+    racing_test::{RacingTest, set_aside},
 };
 
 /// The manifest that names the pristine crates.
@@ -21,15 +22,15 @@ pub fn upstream_manifest() -> PathBuf {
 }
 
 /// The whole of a build script. Stops the build if the pristine source is not as expected.
-pub fn build() {
-    if let Err(error) = try_build() {
+pub fn build(racing: &[RacingTest]) {
+    if let Err(error) = try_build(racing) {
         // Cargo shows a failing build script's standard error.
         eprintln!("error: {error:#}");
         std::process::exit(1);
     }
 }
 
-fn try_build() -> Result<()> {
+fn try_build(racing: &[RacingTest]) -> Result<()> {
     let name = variable("CARGO_PKG_NAME")?;
     let version = variable("CARGO_PKG_VERSION")?;
     let out_dir = PathBuf::from(variable("OUT_DIR")?);
@@ -51,7 +52,8 @@ fn try_build() -> Result<()> {
             source.version
         );
     }
-    write(&source, &out_dir)
+    write(&source, &out_dir)?;
+    racing.iter().try_for_each(|test| set_aside(test, &out_dir))
 }
 
 fn variable(name: &str) -> Result<String> {

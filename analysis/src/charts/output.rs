@@ -1,6 +1,7 @@
 //! Pictures as files.
 
 use std::{
+    cell::RefCell,
     ffi::OsString,
     fs,
     path::{Path, PathBuf},
@@ -59,12 +60,20 @@ fn put(path: &Path, bytes: &[u8]) -> Result<()> {
 pub(super) fn png(picture: &dyn Picture) -> Result<Vec<u8>> {
     let (width, height) = picture.size();
     let fine = (width * SUBPIXELS, height * SUBPIXELS);
-    let mut pixels = vec![0; (fine.0 * fine.1 * 3) as usize];
+    // A picture begins by filling all of it, so what the last one left needs no clearing.
+    let mut pixels = LAST_PIXELS.take();
+    pixels.resize((fine.0 * fine.1 * 3) as usize, 0);
     draw(
         picture,
         &mut Raster(BitMapBackend::with_buffer(&mut pixels, fine)),
     )?;
-    encode(&halve(&pixels, width as usize), width, height)
+    let halved = halve(&pixels, width as usize);
+    LAST_PIXELS.set(pixels);
+    encode(&halved, width, height)
+}
+
+thread_local! {
+    static LAST_PIXELS: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 pub(super) fn svg(picture: &dyn Picture) -> Result<String> {
@@ -105,8 +114,9 @@ fn halve(fine: &[u8], width: usize) -> Vec<u8> {
             .zip(lower.as_chunks::<6>().0);
         for ((a, b), mean) in pairs.zip(out.as_chunks_mut::<3>().0) {
             for channel in 0..3 {
-                let four = [a[channel], a[channel + 3], b[channel], b[channel + 3]];
-                mean[channel] = ((four.map(u16::from).iter().sum::<u16>() + 2) / 4) as u8;
+                let upper = u16::from(a[channel]) + u16::from(a[channel + 3]);
+                let lower = u16::from(b[channel]) + u16::from(b[channel + 3]);
+                mean[channel] = ((upper + lower + 2) / 4) as u8;
             }
         }
     }

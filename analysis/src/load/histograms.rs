@@ -1,7 +1,7 @@
 //! `histograms.hlog`: an HdrHistogram interval log. A histogram becomes the list of its values and how
 //! often each was seen, which is all that is made of it here.
 
-use std::{borrow::Cow, collections::HashMap, io::Cursor, path::Path};
+use std::{collections::HashMap, io::Cursor, iter, path::Path};
 
 use anyhow::{Context, Result, anyhow, bail};
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -12,7 +12,7 @@ use hdrhistogram::{
         interval_log::{IntervalLogIterator, LogEntry},
     },
 };
-use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
+use miniz_oxide::inflate::decompress_slice_iter_to_slice;
 
 use super::{lines, sparse::Layouts};
 use crate::stats::Counts;
@@ -33,7 +33,7 @@ pub(crate) fn read(
 ) -> Result<BySlice> {
     let at = || path.display().to_string();
     let text = lines::whole(path, torn)?;
-    let (mut layouts, mut deserializer) = (Layouts::default(), Deserializer::new());
+    let mut decoder = Decoder::new();
     let mut found = BySlice::new();
     for entry in IntervalLogIterator::new(&text) {
         let entry = entry.map_err(|_| anyhow!("{}: not an HdrHistogram interval log", at()))?;
@@ -48,12 +48,9 @@ pub(crate) fn read(
             start_key(interval.start_timestamp().as_secs_f64() * 1000.0),
             name,
         );
-        let counts = decode(
-            &mut layouts,
-            &mut deserializer,
-            interval.encoded_histogram(),
-        )
-        .with_context(|| format!("{}: histogram {} at {} ms", at(), tag.as_str(), key.0))?;
+        let counts = decoder
+            .decode(interval.encoded_histogram())
+            .with_context(|| format!("{}: histogram {} at {} ms", at(), tag.as_str(), key.0))?;
         if found.insert(key, counts).is_some() {
             bail!("{}: histogram {} is there twice", at(), tag.as_str());
         }
@@ -61,14 +58,32 @@ pub(crate) fn read(
     Ok(found)
 }
 
-/// A histogram's values, each with how often it was seen.
-fn decode(layouts: &mut Layouts, deserializer: &mut Deserializer, encoded: &str) -> Result<Counts> {
-    let bytes = STANDARD.decode(encoded).context("not base64")?;
-    let bytes = inflated(&bytes)?;
-    match layouts.read(&bytes) {
-        Some(counts) => Ok(counts),
-        // Encoded as other programs may, or not at all, of which this knows more.
-        None => laid_out(deserializer, &bytes),
+struct Decoder {
+    layouts: Layouts,
+    deserializer: Deserializer,
+    inflated: Vec<u8>,
+}
+
+impl Decoder {
+    fn new() -> Decoder {
+        /// More than any histogram of three digits has.
+        const LARGEST: usize = 1 << 20;
+        Decoder {
+            layouts: Layouts::default(),
+            deserializer: Deserializer::new(),
+            inflated: vec![0; LARGEST],
+        }
+    }
+
+    /// A histogram's values, each with how often it was seen.
+    fn decode(&mut self, encoded: &str) -> Result<Counts> {
+        let bytes = STANDARD.decode(encoded).context("not base64")?;
+        let bytes = inflated(&bytes, &mut self.inflated)?;
+        match self.layouts.read(bytes) {
+            Some(counts) => Ok(counts),
+            // Encoded as other programs may, or not at all, of which this knows more.
+            None => laid_out(&mut self.deserializer, bytes),
+        }
     }
 }
 
@@ -86,17 +101,13 @@ fn laid_out(deserializer: &mut Deserializer, bytes: &[u8]) -> Result<Counts> {
 /// What is compressed is a cookie, a length, and a histogram that has a cookie of its own. The deserializer
 /// takes both, but inflates as from a stream, with buffers many times the size of these histograms that it
 /// clears for each.
-fn inflated(bytes: &[u8]) -> Result<Cow<'_, [u8]>> {
+fn inflated<'a>(bytes: &'a [u8], buffer: &'a mut [u8]) -> Result<&'a [u8]> {
     const COMPRESSED: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
-    /// More than any histogram of three digits has.
-    const LARGEST: usize = 1 << 20;
-    match bytes.strip_prefix(&COMPRESSED) {
-        None => Ok(Cow::Borrowed(bytes)),
-        Some(rest) => {
-            let compressed = rest.get(4..).context("cannot be decoded: it is cut off")?;
-            decompress_to_vec_zlib_with_limit(compressed, LARGEST)
-                .map(Cow::Owned)
-                .map_err(|error| anyhow!("cannot be decoded: {error}"))
-        }
-    }
+    let Some(rest) = bytes.strip_prefix(&COMPRESSED) else {
+        return Ok(bytes);
+    };
+    let compressed = rest.get(4..).context("cannot be decoded: it is cut off")?;
+    let length = decompress_slice_iter_to_slice(buffer, iter::once(compressed), true, false)
+        .map_err(|status| anyhow!("cannot be decoded: {status:?}"))?;
+    Ok(&buffer[..length])
 }

@@ -55,7 +55,8 @@ impl Layouts {
 
 impl Layout {
     fn counts(&mut self, mut encoded: &[u8]) -> Option<Counts> {
-        let mut counts = Counts::new();
+        // No more than one for each byte.
+        let mut counts = Counts::with_capacity(encoded.len());
         let mut bucket = 0_usize;
         while !encoded.is_empty() {
             let (number, length) = i64::decode_var(encoded)?;
@@ -74,6 +75,7 @@ impl Layout {
                 }
             }
         }
+        counts.shrink_to_fit();
         Some(counts)
     }
 

@@ -110,12 +110,45 @@ pub(crate) fn added_up(slices: &[impl Borrow<[(u64, u64)]>]) -> Counts {
             let seen = one.borrow().iter().filter(|(_, count)| *count > 0);
             seen.copied().collect()
         }
-        // By halves: what they share is there once afterwards, so that sums stay short.
-        _ => {
+        _ => added_by_place(slices).unwrap_or_else(|| {
+            // By halves: what they share is there once afterwards, so that sums stay short.
             let (one, other) = slices.split_at(slices.len() / 2);
             added(&added_up(one), &added_up(other))
-        }
+        }),
     }
+}
+
+/// With a place for every value that may be there, which takes a step for each that is. None where it
+/// would mostly walk over empty places, or where two values have the same.
+fn added_by_place(slices: &[impl Borrow<[(u64, u64)]>]) -> Option<Counts> {
+    const EMPTY_FOR_ONE: usize = 4;
+    let seen: usize = slices.iter().map(|slice| slice.borrow().len()).sum();
+    let ends = slices.iter().filter_map(|slice| {
+        let slice = slice.borrow();
+        Some((place(slice.first()?.0), place(slice.last()?.0)))
+    });
+    let (first, last) = ends.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))?;
+    if last - first > seen * EMPTY_FOR_ONE {
+        return None;
+    }
+    let mut places = vec![(0, 0); last - first + 1];
+    for (value, count) in slices.iter().flat_map(|slice| slice.borrow()) {
+        let it: &mut (u64, u64) = places.get_mut(place(*value).checked_sub(first)?)?;
+        if it.1 > 0 && it.0 != *value {
+            return None;
+        }
+        *it = (*value, it.1 + count);
+    }
+    places.retain(|(_, count)| *count > 0);
+    Some(places)
+}
+
+/// Ascending with values, and one for each of those that histograms of three significant digits tell
+/// apart: they know a value by its eleven highest bits.
+fn place(value: u64) -> usize {
+    const KNOWN_BITS: u32 = 11;
+    let unknown = (u64::BITS - value.leading_zeros()).saturating_sub(KNOWN_BITS);
+    ((unknown as usize) << (KNOWN_BITS - 1)) + (value >> unknown) as usize
 }
 
 fn added(mut one: &[(u64, u64)], mut other: &[(u64, u64)]) -> Counts {
@@ -165,6 +198,10 @@ fn above(counts: &[(u64, u64)], value: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use rand::{RngExt, SeedableRng, rngs::StdRng};
+
     use super::*;
 
     fn histogram(counts: &[(u64, u64)]) -> Histogram {
@@ -192,6 +229,46 @@ mod tests {
             ([1, 5].as_slice(), 4)
         );
         assert!(Histogram::merged(&[vec![], vec![(3, 0)]]).is_none());
+    }
+
+    #[test]
+    fn sums_by_place_are_those_of_every_value_by_itself() {
+        let mut rng = StdRng::seed_from_u64(11);
+        let buckets = hdrhistogram::Histogram::<u64>::new(3).expect("three digits");
+        let mut slice = || {
+            let mut values: Vec<u64> = (0..3_000)
+                .map(|_| rng.random_range(0.0..20.0_f64).exp2() as u64)
+                .map(|value| buckets.lowest_equivalent(value))
+                .collect();
+            values.sort_unstable();
+            values.dedup();
+            values.into_iter().map(|value| (value, value % 7)).collect()
+        };
+        let slices: [Counts; 5] = std::array::from_fn(|_| slice());
+        let mut expected = BTreeMap::new();
+        for (value, count) in slices.iter().flatten().filter(|(_, count)| *count > 0) {
+            *expected.entry(*value).or_default() += count;
+        }
+        let expected: Counts = expected.into_iter().collect();
+        assert_eq!(added_by_place(&slices).as_ref(), Some(&expected));
+        assert_eq!(added_up(&slices), expected);
+    }
+
+    #[test]
+    fn values_nearer_to_each_other_than_places_are_told_apart() {
+        let near = [1 << 20, (1 << 20) + 1].map(|value| vec![(value, 2)]);
+        assert_eq!(place(1 << 20), place((1 << 20) + 1));
+        assert_eq!(added_by_place(&near), None);
+        assert_eq!(added_up(&near), [(1 << 20, 2), ((1 << 20) + 1, 2)]);
+    }
+
+    #[test]
+    fn places_ascend_with_values() {
+        let values =
+            (0..64).flat_map(|bit| [(1_u64 << bit) - 1, 1 << bit, (1 << bit) + (1 << bit >> 5)]);
+        let mut places: Vec<(u64, usize)> = values.map(|value| (value, place(value))).collect();
+        places.sort_unstable();
+        assert!(places.is_sorted_by_key(|(_, place)| place));
     }
 
     #[test]

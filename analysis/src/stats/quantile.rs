@@ -12,17 +12,27 @@ use super::{
 /// asked of the sum, so that is done once for all quantiles.
 #[derive(Clone, Debug)]
 pub(crate) struct Launch<'a> {
-    blocks: Vec<Cow<'a, [(u64, u64)]>>,
+    blocks: Vec<Block<'a>>,
     sum: Counts,
     /// Of the sum; absent where nothing was counted.
     histogram: Option<Arc<Histogram>>,
 }
 
+#[derive(Clone, Debug)]
+struct Block<'a> {
+    counts: Cow<'a, [(u64, u64)]>,
+    total: f64,
+}
+
 impl<'a> Launch<'a> {
     pub(crate) fn of(blocks: Vec<Cow<'a, [(u64, u64)]>>) -> Launch<'a> {
         let sum = added_up(&blocks);
+        let block = |counts: Cow<'a, [(u64, u64)]>| Block {
+            total: counts.iter().map(|(_, count)| *count as f64).sum(),
+            counts,
+        };
         Launch {
-            blocks,
+            blocks: blocks.into_iter().map(block).collect(),
             histogram: Histogram::of(&sum).map(Arc::new),
             sum,
         }
@@ -77,8 +87,8 @@ impl RunQuantile {
         }
         let position = histogram.position(q);
         // Blocks disagree about how much lies above, which is a ratio of counts as any other.
-        let above = |of: &[(u64, u64)]| (position.count_above(of) - (1.0 - q) * count(of)) / total;
-        let shares: Vec<f64> = launch.blocks.iter().map(|of| above(of)).collect();
+        let above = |of: &Block| (position.count_above(&of.counts) - (1.0 - q) * of.total) / total;
+        let shares: Vec<f64> = launch.blocks.iter().map(above).collect();
         let by_chance = q * (1.0 - q) / total;
         // From share to value by how steep the quantiles are within one standard error (Woodruff).
         let variance =
@@ -105,10 +115,6 @@ fn ends(runs: Vec<RunQuantile>, q: f64) -> Option<Ends> {
         share: q,
         slope: run.slope,
     })
-}
-
-fn count(counts: &[(u64, u64)]) -> f64 {
-    counts.iter().map(|(_, count)| *count as f64).sum()
 }
 
 /// Of slices by launch and block.

@@ -60,7 +60,7 @@ impl<DB: DrawingBackend> Surface for Raster<DB> {
             |x, y, coverage| {
                 let (x, y) = if style.upward { (y, -x - 1) } else { (x, y) };
                 if result.is_ok() {
-                    result = self.pixel((at.0 + x, at.1 + y), style.colour, step(coverage));
+                    result = self.pixel((at.0 + x, at.1 + y), style.colour, f64::from(coverage));
                 }
             },
         );
@@ -109,11 +109,6 @@ impl<DB: DrawingBackend> Raster<DB> {
                 .draw_pixel((x, y), colour.mix(coverage).to_backend_color()),
         )
     }
-}
-
-/// Seventeen shades after smoothing: more are not seen, and make a PNG a fifth larger.
-fn step(coverage: f32) -> f64 {
-    f64::from((coverage * 4.0).round() / 4.0)
 }
 
 struct Segment {
