@@ -23,10 +23,26 @@ build() {
 
 explain=
 options=()
+resumed=
+before=
+# What the nodes can do only when asked for is built only then: most of it is cryptography.
+quic=
+tls=
 for option in "$@"; do
     if [ "$option" = --explain ]; then explain=yes; else options+=("$option"); fi
+    case "$before${before:+ }$option" in
+        "--transport quic" | *--transport=quic) quic=yes ;;
+        "--security tls" | *--security=tls) tls=yes ;;
+        "--resume "* | *--resume=*) resumed="${option#--resume=}" ;;
+    esac
+    before="$option"
 done
 set -- ${options[@]+"${options[@]}"}
+if [ -f "$resumed/manifest.json" ]; then
+    ! grep -q '"transport": "quic"' "$resumed/manifest.json" || quic=yes
+    ! grep -q '"security": "tls"' "$resumed/manifest.json" || tls=yes
+fi
+features="${quic:+quic,}${tls:+tls}"
 if [ -n "$explain" ]; then
     before=
     for option in "$@"; do
@@ -50,7 +66,7 @@ fi
 "${building[@]}" --profile analysis --package analysis &
 beside=$!
 trap 'kill "$beside" 2>/dev/null || true' EXIT
-build --release --package latency-benchmark --bin latency-benchmark
+build --release --package latency-benchmark --bin latency-benchmark --features "$features"
 
 # What only prints needs no lab, and what is mistyped should not have to wait for one.
 check=yes
@@ -89,7 +105,7 @@ fi
 
 wait "$beside" || die "the build failed, see above"
 trap - EXIT
-[ -z "$explain" ] || build --release --package latency-benchmark --bins
+[ -z "$explain" ] || build --release --package latency-benchmark --bins --features "$features"
 
 # Ctrl-C is the sweep's to handle: it finishes its slice, and what there is gets its report.
 trap : INT

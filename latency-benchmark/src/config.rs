@@ -2,13 +2,19 @@
 
 use std::{fmt, str::FromStr, time::Duration};
 
+use anyhow::anyhow;
 use clap::ValueEnum;
 use lab::{Backend, Jitter, Loss, Rtt};
 use poll_probe::Budgets;
 use serde::{Deserialize, Serialize};
 use swarm_patch::subject::record::{BuildRecord, SourceRecord};
 
-use crate::{grid::Cell, payload::Payload, slices::most_to_explain};
+use crate::{
+    failure::{Failure, bad_input},
+    grid::Cell,
+    payload::Payload,
+    slices::most_to_explain,
+};
 
 /// One launch of the processes of a cell.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -50,6 +56,28 @@ pub(crate) struct NodeConfig {
     #[cfg(feature = "planted")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) plant: Option<crate::plant::Plant>,
+}
+
+impl NodeConfig {
+    /// What of it this program was built without, and what to do about that.
+    pub(crate) fn missing(&self) -> Option<String> {
+        let (option, feature) = match (self.transport, self.security) {
+            (Transport::Quic, _) if !cfg!(feature = "quic") => ("--transport quic", "quic"),
+            (Transport::Tcp, Security::Tls) if !cfg!(feature = "tls") => ("--security tls", "tls"),
+            _ => return None,
+        };
+        Some(format!(
+            "{option}: this program was built without it (build it with `--features {feature}`, or by `./sweep.sh {option}`)"
+        ))
+    }
+
+    /// The same, if this program has all of it.
+    pub(crate) fn checked(self) -> Result<NodeConfig, Failure> {
+        match self.missing() {
+            Some(missing) => Err(bad_input(anyhow!(missing))),
+            None => Ok(self),
+        }
+    }
 }
 
 /// What the nodes do with each other.

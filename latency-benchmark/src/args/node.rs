@@ -33,14 +33,15 @@ pub(crate) struct NodeArgs {
 }
 
 impl NodeArgs {
-    pub(crate) fn node(&self) -> NodeConfig {
-        NodeConfig {
+    pub(crate) fn node(&self) -> Result<NodeConfig, Failure> {
+        let node = NodeConfig {
             workload: self.workload,
             security: self.security,
             transport: self.transport,
             #[cfg(feature = "planted")]
             plant: self.plant,
-        }
+        };
+        node.checked()
     }
 
     /// The pace, if it fits the workload and every one of the payloads.

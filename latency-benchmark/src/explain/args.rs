@@ -67,6 +67,7 @@ impl ExplainArgs {
     pub(super) fn asked(self) -> Result<Asked, Failure> {
         let config = self.sweep().map_err(bad_input)?;
         refuse_subjects(&config)?;
+        config.node.checked()?;
         if config.runtime.workers != 1 {
             return Err(bad_input(anyhow!(
                 "RUN {}: its central has {} workers, and only one can be looked at (sweep with --workers 1)",

@@ -4,13 +4,17 @@ use std::{io, time::Duration};
 
 use anyhow::{Context, Result, anyhow, bail};
 use futures::StreamExt;
+#[cfg(feature = "quic")]
+use libp2p::quic;
+#[cfg(feature = "tls")]
+use libp2p::tls;
 use libp2p::{
     Multiaddr, PeerId, Swarm, Transport as _,
     core::{muxing::StreamMuxerBox, transport::Boxed, upgrade::Version},
     identity::Keypair,
-    noise, plaintext, quic,
+    noise, plaintext,
     swarm::{Executor, NetworkBehaviour, SwarmEvent},
-    tcp, tls, yamux,
+    tcp, yamux,
 };
 use tokio::time::{Instant, timeout_at};
 
@@ -39,28 +43,29 @@ pub(super) fn build<B: NetworkBehaviour>(
 }
 
 fn transport(node: NodeConfig, key: &Keypair) -> Result<Boxed<(PeerId, StreamMuxerBox)>> {
-    if node.transport == Transport::Quic {
-        let quic = quic::tokio::Transport::new(quic::Config::new(key));
-        return Ok(quic
-            .map(|(peer, muxer), _| (peer, StreamMuxerBox::new(muxer)))
-            .boxed());
-    }
     // As `SwarmBuilder::with_tcp` has it.
-    let tcp = tcp::tokio::Transport::new(tcp::Config::default()).upgrade(Version::V1Lazy);
+    let tcp = || tcp::tokio::Transport::new(tcp::Config::default()).upgrade(Version::V1Lazy);
     let muxer = yamux::Config::default();
-    Ok(match node.security {
-        Security::Noise => tcp
+    Ok(match (node.transport, node.security) {
+        (Transport::Tcp, Security::Noise) => tcp()
             .authenticate(noise::Config::new(key)?)
             .multiplex(muxer)
             .boxed(),
-        Security::Tls => tcp
+        #[cfg(feature = "tls")]
+        (Transport::Tcp, Security::Tls) => tcp()
             .authenticate(tls::Config::new(key)?)
             .multiplex(muxer)
             .boxed(),
-        Security::Plaintext => tcp
+        (Transport::Tcp, Security::Plaintext) => tcp()
             .authenticate(plaintext::Config::new(key))
             .multiplex(muxer)
             .boxed(),
+        #[cfg(feature = "quic")]
+        (Transport::Quic, _) => quic::tokio::Transport::new(quic::Config::new(key))
+            .map(|(peer, muxer), _| (peer, StreamMuxerBox::new(muxer)))
+            .boxed(),
+        #[cfg(not(all(feature = "quic", feature = "tls")))]
+        _ => bail!(node.missing().unwrap_or_default()),
     })
 }
 

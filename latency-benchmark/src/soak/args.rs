@@ -109,7 +109,7 @@ impl SoakArgs {
             interval_ms,
             churn: self.churn,
             budgets: self.budget,
-            node: self.node.node(),
+            node: self.node.node()?,
             load: self.node.load(self.payload.payload)?,
             runtime: RuntimeConfig {
                 workers: 1,

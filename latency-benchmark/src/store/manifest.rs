@@ -185,6 +185,9 @@ impl Manifest {
             }
             let manifest: Manifest = serde_json::from_str(&text)
                 .with_context(|| format!("{} is no manifest", path.display()))?;
+            if let Some(missing) = manifest.config.node.missing() {
+                bail!(missing);
+            }
             let this = Tool::this();
             if manifest.tool != this {
                 bail!(

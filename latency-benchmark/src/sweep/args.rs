@@ -160,7 +160,7 @@ impl SweepArgs {
                 !self.no_aa && (!has_subjects || self.budget.len() > 1),
             )?,
             subjects: self.subjects.subjects(!self.no_aa)?,
-            node: self.node.node(),
+            node: self.node.node()?,
             pace,
             runtime: RuntimeConfig {
                 workers: self.workers.into(),

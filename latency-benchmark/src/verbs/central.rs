@@ -181,7 +181,7 @@ fn alone(args: CentralArgs) -> Result<ExitCode, Failure> {
     let transport = args.node.transport;
     let seed = rand::random();
     let config = CentralConfig {
-        node: args.node.node(),
+        node: args.node.node()?,
         load,
         runtime: RuntimeConfig {
             workers: args.workers.into(),

@@ -15,7 +15,7 @@ use crate::{
 #[derive(Args)]
 #[command(after_help = "Examples:
   latency-benchmark peer --listen /ip4/0.0.0.0/tcp/4001
-  latency-benchmark peer --listen /ip4/0.0.0.0/udp/4001/quic-v1 --transport quic
+  latency-benchmark peer --listen /ip4/0.0.0.0/udp/4001/quic-v1 --transport quic   (with the feature quic)
 
 The first line on standard output is the address for `central --peer`. Ends by a signal.")]
 pub(crate) struct PeerArgs {
@@ -36,7 +36,7 @@ pub(crate) fn run(args: PeerArgs) -> Result<ExitCode, Failure> {
         serde_json::from_reader(io::stdin()).context("standard input has no configuration")?
     } else {
         PeerTask {
-            node: args.node.node(),
+            node: args.node.node()?,
             load: args.node.load(args.payload.payload)?,
             identity: None,
         }

@@ -130,7 +130,8 @@ impl RrArgs {
                 transport: Transport::Tcp,
                 #[cfg(feature = "planted")]
                 plant: None,
-            },
+            }
+            .checked()?,
             pace: Pace::Outstanding(1),
             runtime: RuntimeConfig {
                 workers: 1,

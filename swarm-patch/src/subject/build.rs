@@ -249,9 +249,11 @@ impl Build<'_> {
         if self.workshop.profile == Profile::Release {
             command.arg("--release");
         }
+        let mut features = ours::transports(&self.workshop.ours)?;
         if self.has_codecs_of_async_trait()? {
-            command.args(["--features", "async-trait"]);
+            features.push("async-trait".to_owned());
         }
+        command.args(["--features", &features.join(",")]);
         let output = command.output().context("cannot run cargo")?;
         if !output.status.success() {
             // The place of an error is one of the subject's, not of this machine's.

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail};
 use sha2::{Digest, Sha256};
-use toml_edit::{Array, DocumentMut, value};
+use toml_edit::{Array, DocumentMut, Item, value};
 
 use crate::checkout::Edit;
 
@@ -87,16 +87,37 @@ pub(super) fn copy(root: &Path, to: &Path, versions: Option<&Versions>) -> Resul
     Ok(edits)
 }
 
-/// The features of libp2p that the nodes are built with.
+/// The features of libp2p that the nodes of subjects are built with: all that they may be asked for.
 pub(super) fn features(root: &Path) -> Result<Vec<String>> {
-    let manifest = fs::read_to_string(root.join("latency-benchmark/Cargo.toml"))?;
-    let manifest: DocumentMut = manifest.parse()?;
+    let manifest = program_manifest(root)?;
     let features = manifest["dependencies"]["libp2p"]["features"].as_array();
     let names = features
         .into_iter()
         .flatten()
         .filter_map(|name| name.as_str());
-    Ok(names.map(str::to_owned).collect())
+    let names = names.map(str::to_owned);
+    Ok(names.chain(transports(root)?).collect())
+}
+
+/// The features of the program that are features of libp2p, each by the same name.
+pub(super) fn transports(root: &Path) -> Result<Vec<String>> {
+    let manifest = program_manifest(root)?;
+    let features = manifest["features"].as_table();
+    let is_of_libp2p = |name: &str, value: &Item| {
+        let of = value.as_array().into_iter().flatten();
+        of.filter_map(|feature| feature.as_str())
+            .any(|feature| feature.strip_prefix("libp2p/") == Some(name))
+    };
+    let names = features
+        .into_iter()
+        .flatten()
+        .filter(|(name, value)| is_of_libp2p(name, value));
+    Ok(names.map(|(name, _)| name.to_owned()).collect())
+}
+
+fn program_manifest(root: &Path) -> Result<DocumentMut> {
+    let manifest = fs::read_to_string(root.join("latency-benchmark/Cargo.toml"))?;
+    Ok(manifest.parse()?)
 }
 
 /// The release of libp2p-stream that goes with one of libp2p. Its versions are all pre-releases, of
@@ -196,6 +217,19 @@ mod tests {
         };
         let stream = stream_release(asked_for("libp2p")).expect("it has one");
         assert_eq!(stream, asked_for("libp2p-stream"));
+    }
+
+    #[test]
+    fn subjects_have_all_that_nodes_may_be_asked_for() {
+        let root = root().expect("it is there");
+        assert_eq!(
+            transports(&root).expect("it is a manifest"),
+            ["quic", "tls"]
+        );
+        let features = features(&root).expect("it is a manifest");
+        for name in ["noise", "quic", "tcp", "tls"] {
+            assert!(features.iter().any(|feature| feature == name), "{name}");
+        }
     }
 
     #[test]
