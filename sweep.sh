@@ -43,22 +43,26 @@ if [ -f "$resumed/manifest.json" ]; then
     ! grep -q '"security": "tls"' "$resumed/manifest.json" || tls=yes
 fi
 features="${quic:+quic,}${tls:+tls}"
+one_program="cells that compare subjects cannot be explained (sweep a checkout alone)"
+one_worker="only one worker can be looked at (accepted with it: --workers 1)"
+refuse_to_explain() {
+    echo "error: --explain: $1" >&2
+    exit 2
+}
 if [ -n "$explain" ]; then
     before=
     for option in "$@"; do
         case "$before${before:+ }$option" in
-            *--subject* | *--yamux*)
-                echo "error: --explain: cells that compare subjects cannot be explained (sweep a checkout alone)" >&2
-                exit 2
-                ;;
+            *--subject* | *--yamux*) refuse_to_explain "$one_program" ;;
             "--workers 1" | *--workers=1 | *--workers) ;;
-            "--workers "* | *--workers=*)
-                echo "error: --explain: only one worker can be looked at (accepted with it: --workers 1)" >&2
-                exit 2
-                ;;
+            "--workers "* | *--workers=*) refuse_to_explain "$one_worker" ;;
         esac
         before="$option"
     done
+    if [ -f "$resumed/manifest.json" ]; then
+        ! grep -q '"subjects": \[' "$resumed/manifest.json" || refuse_to_explain "$one_program"
+        grep -q '"workers": 1,' "$resumed/manifest.json" || refuse_to_explain "$one_worker"
+    fi
 fi
 
 # What reports is built beside it: neither fills both cores to its end. Nothing is built while a sweep

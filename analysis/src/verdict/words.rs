@@ -69,14 +69,18 @@ impl Verdict {
     }
 
     fn fewer(&self, judged: &Judged) -> String {
-        let ratio = judged.effect(Metric::SlowPercent);
-        format!(
-            "lowers the share of slow polls of `{}` in {} of {} cells (mean change {})",
-            self.site.function(),
-            ratio.map_or(0, |ratio| ratio.lower),
-            self.cells,
-            effect(judged, Metric::SlowPercent),
-        )
+        let site = self.site.function();
+        let change = effect(judged, Metric::SlowPercent);
+        match judged.effect(Metric::SlowPercent) {
+            Some(ratio) if ratio.lower > 0 => format!(
+                "lowers the share of slow polls of `{site}` in {} of {} cells (mean change {change})",
+                ratio.lower, self.cells,
+            ),
+            _ => format!(
+                "lowers the share of slow polls of `{site}` over all {} cells (mean change {change}; resolved in no single cell)",
+                self.cells,
+            ),
+        }
     }
 
     fn others(&self, others: &[&Judged]) -> String {
