@@ -47,13 +47,16 @@ fn inner(stop: &AtomicBool) {
 fn functions_that_call_each_other_are_seen_with_all_between() {
     let worker = Worker::until(outer);
     let samples = sample(worker.thread_id, MANY);
+    let is_on_its_way = |sample: &&scope::Named| !sample.has("stacks::inner");
+    let samples: Vec<_> = samples.iter().skip_while(is_on_its_way).collect();
+    assert!(samples.len() > MANY / 2, "{} of {MANY}", samples.len());
     let chain = ["stacks::outer", "stacks::middle", "stacks::inner"];
-    let seen = samples.iter().filter(|sample| sample.has_chain(&chain));
-    assert_eq!(seen.count(), samples.len(), "{:#?}", samples.first());
-    // To the very beginning of the thread.
-    let whole = |sample: &&scope::Named| sample.has("std::sys::thread");
-    assert_eq!(samples.iter().filter(whole).count(), samples.len());
-    assert!(samples.iter().all(|sample| !sample.in_kernel));
+    for sample in samples {
+        assert!(sample.has_chain(&chain), "{sample:#?}");
+        // To the very beginning of the thread.
+        assert!(sample.has("std::sys::thread"), "{sample:#?}");
+        assert!(!sample.in_kernel, "{sample:#?}");
+    }
 }
 
 /// Too short to be seen but where it sets its frame up and takes it down.
