@@ -6,7 +6,10 @@ mod scope;
 use std::{
     hint,
     net::UdpSocket,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -206,7 +209,7 @@ fn nothing_is_seen_while_it_is_off() {
 
 #[test]
 fn what_nobody_drains_is_counted_as_lost() {
-    let worker = Worker::until(|stop| descend(300, &|| inner(stop)));
+    let worker = deep_down(300);
     let interval = Duration::from_micros(20);
     let mut sampler = StackSampler::start(worker.thread_id, interval, clock()).unwrap();
     sampler.set_recording(true);
@@ -224,6 +227,19 @@ fn what_nobody_drains_is_counted_as_lost() {
     assert!(kept > 1000, "{kept}");
 }
 
+/// A thread that has arrived there.
+fn deep_down(levels: usize) -> Worker {
+    let (arrived, arrival) = mpsc::channel();
+    let worker = Worker::until(move |stop| {
+        descend(levels, &|| {
+            arrived.send(()).unwrap();
+            inner(stop);
+        });
+    });
+    arrival.recv().unwrap();
+    worker
+}
+
 #[inline(never)]
 fn descend(levels: usize, at_the_bottom: &dyn Fn()) {
     if levels == 0 {
@@ -236,7 +252,7 @@ fn descend(levels: usize, at_the_bottom: &dyn Fn()) {
 
 #[test]
 fn of_a_deep_recursion_the_innermost_frames_are_seen() {
-    let worker = Worker::until(|stop| descend(5000, &|| inner(stop)));
+    let worker = deep_down(5000);
     let samples = sample(worker.thread_id, 50);
     for sample in &samples {
         assert_eq!(sample.frames, 256);
