@@ -28,42 +28,35 @@ before=
 # What the nodes can do only when asked for is built only then: most of it is cryptography.
 quic=
 tls=
+unexplained=
+one_program="cells that compare subjects cannot be explained (sweep a checkout alone)"
+one_worker="only one worker can be looked at (accepted with it: --workers 1)"
 for option in "$@"; do
     if [ "$option" = --explain ]; then explain=yes; else options+=("$option"); fi
-    case "$before${before:+ }$option" in
-        "--transport quic" | *--transport=quic) quic=yes ;;
-        "--security tls" | *--security=tls) tls=yes ;;
-        "--resume "* | *--resume=*) resumed="${option#--resume=}" ;;
+    # An option and its value are two words or one, and only in one the option comes after the space.
+    case "$before $option" in
+        "--transport quic" | *" --transport=quic") quic=yes ;;
+        "--security tls" | *" --security=tls") tls=yes ;;
+        "--resume "* | *" --resume="*) resumed="${option#--resume=}" ;;
+        *" --subject"* | *" --yamux"*) unexplained="$one_program" ;;
+        "--workers 1" | *" --workers=1") ;;
+        "--workers "* | *" --workers="*) unexplained="$one_worker" ;;
     esac
     before="$option"
 done
 set -- ${options[@]+"${options[@]}"}
 if [ -f "$resumed/manifest.json" ]; then
-    ! grep -q '"transport": "quic"' "$resumed/manifest.json" || quic=yes
-    ! grep -q '"security": "tls"' "$resumed/manifest.json" || tls=yes
+    asked_for() { grep -q "$1" "$resumed/manifest.json"; }
+    ! asked_for '"transport": "quic"' || quic=yes
+    ! asked_for '"security": "tls"' || tls=yes
+    asked_for '"workers": 1,' || unexplained="$one_worker"
+    ! asked_for '"subjects": \[' || unexplained="$one_program"
+fi
+if [ -n "$explain" ] && [ -n "$unexplained" ]; then
+    echo "error: --explain: $unexplained" >&2
+    exit 2
 fi
 features="${quic:+quic,}${tls:+tls}"
-one_program="cells that compare subjects cannot be explained (sweep a checkout alone)"
-one_worker="only one worker can be looked at (accepted with it: --workers 1)"
-refuse_to_explain() {
-    echo "error: --explain: $1" >&2
-    exit 2
-}
-if [ -n "$explain" ]; then
-    before=
-    for option in "$@"; do
-        case "$before${before:+ }$option" in
-            *--subject* | *--yamux*) refuse_to_explain "$one_program" ;;
-            "--workers 1" | *--workers=1 | *--workers) ;;
-            "--workers "* | *--workers=*) refuse_to_explain "$one_worker" ;;
-        esac
-        before="$option"
-    done
-    if [ -f "$resumed/manifest.json" ]; then
-        ! grep -q '"subjects": \[' "$resumed/manifest.json" || refuse_to_explain "$one_program"
-        grep -q '"workers": 1,' "$resumed/manifest.json" || refuse_to_explain "$one_worker"
-    fi
-fi
 
 # What reports is built beside it: neither fills both cores to its end. Nothing is built while a sweep
 # measures, so it waits for this.
