@@ -8,6 +8,7 @@ mod effects;
 #[cfg(test)]
 mod gallery;
 mod heatmap;
+mod indexed;
 mod output;
 mod parts;
 mod percentile_curves;

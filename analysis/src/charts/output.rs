@@ -7,21 +7,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, anyhow};
-use plotters::backend::{BitMapBackend, SVGBackend};
-use quantette::{
-    ImageRef, Pipeline, QuantizeMethod,
-    deps::palette::{
-        Srgb,
-        cast::{from_component_slice, into_component_slice},
-    },
-};
-
 use super::{
     Picture,
     draw::{Canvas, Raster, SUBPIXELS, Surface, Vector},
+    indexed::indexed,
     parts::frame,
 };
+use anyhow::{Context, Result};
+use plotters::backend::{BitMapBackend, SVGBackend};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
@@ -123,29 +116,19 @@ fn halve(fine: &[u8], width: usize) -> Vec<u8> {
     halved
 }
 
-/// With a palette: 256 colours are enough for a picture of flat areas and letters, and make it a third as
-/// large. Flat areas and repeated letters gain nothing from a filter.
+/// Flat areas and repeated letters gain nothing from a filter.
 fn encode(pixels: &[u8], width: u32, height: u32) -> Result<Vec<u8>> {
-    let colours: &[Srgb<u8>] = from_component_slice(pixels);
-    let image =
-        ImageRef::new(width, height, colours).map_err(|_| anyhow!("a picture of odd size"))?;
-    let indexed = Pipeline::new()
-        .quantize_method(QuantizeMethod::Wu)
-        .ditherer(None)
-        .dedup(true)
-        .input_image(image)
-        .output_srgb8_indexed_image();
-    let palette: &[u8] = into_component_slice(indexed.palette());
+    let indexed = indexed(pixels)?;
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, width, height);
     encoder.set_color(png::ColorType::Indexed);
     encoder.set_depth(png::BitDepth::Eight);
-    encoder.set_palette(palette);
+    encoder.set_palette(indexed.palette);
     encoder.set_deflate_compression(png::DeflateCompression::Level(4));
     encoder.set_filter(png::Filter::NoFilter);
     let mut writer = encoder.write_header().context("cannot encode a PNG")?;
     writer
-        .write_image_data(indexed.indices())
+        .write_image_data(&indexed.indices)
         .context("cannot encode a PNG")?;
     writer.finish().context("cannot encode a PNG")?;
     Ok(bytes)

@@ -1,10 +1,11 @@
 //! `histograms.hlog`: an HdrHistogram interval log. A histogram becomes the list of its values and how
 //! often each was seen, which is all that is made of it here.
 
-use std::{collections::HashMap, io::Cursor, iter, path::Path};
+use std::{collections::HashMap, io::Cursor, path::Path};
 
 use anyhow::{Context, Result, anyhow, bail};
 use base64::{Engine, engine::general_purpose::STANDARD};
+use flate2::{Decompress, FlushDecompress, Status};
 use hdrhistogram::{
     Histogram,
     serialization::{
@@ -12,7 +13,6 @@ use hdrhistogram::{
         interval_log::{IntervalLogIterator, LogEntry},
     },
 };
-use miniz_oxide::inflate::decompress_slice_iter_to_slice;
 
 use super::{lines, sparse::Layouts};
 use crate::stats::Counts;
@@ -61,24 +61,22 @@ pub(crate) fn read(
 struct Decoder {
     layouts: Layouts,
     deserializer: Deserializer,
-    inflated: Vec<u8>,
+    inflater: Inflater,
 }
 
 impl Decoder {
     fn new() -> Decoder {
-        /// More than any histogram of three digits has.
-        const LARGEST: usize = 1 << 20;
         Decoder {
             layouts: Layouts::default(),
             deserializer: Deserializer::new(),
-            inflated: vec![0; LARGEST],
+            inflater: Inflater::new(),
         }
     }
 
     /// A histogram's values, each with how often it was seen.
     fn decode(&mut self, encoded: &str) -> Result<Counts> {
         let bytes = STANDARD.decode(encoded).context("not base64")?;
-        let bytes = inflated(&bytes, &mut self.inflated)?;
+        let bytes = self.inflater.inflated(&bytes)?;
         match self.layouts.read(bytes) {
             Some(counts) => Ok(counts),
             // Encoded as other programs may, or not at all, of which this knows more.
@@ -100,14 +98,36 @@ fn laid_out(deserializer: &mut Deserializer, bytes: &[u8]) -> Result<Counts> {
 
 /// What is compressed is a cookie, a length, and a histogram that has a cookie of its own. The deserializer
 /// takes both, but inflates as from a stream, with buffers many times the size of these histograms that it
-/// clears for each.
-fn inflated<'a>(bytes: &'a [u8], buffer: &'a mut [u8]) -> Result<&'a [u8]> {
-    const COMPRESSED: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
-    let Some(rest) = bytes.strip_prefix(&COMPRESSED) else {
-        return Ok(bytes);
-    };
-    let compressed = rest.get(4..).context("cannot be decoded: it is cut off")?;
-    let length = decompress_slice_iter_to_slice(buffer, iter::once(compressed), true, false)
-        .map_err(|status| anyhow!("cannot be decoded: {status:?}"))?;
-    Ok(&buffer[..length])
+/// makes anew for each.
+struct Inflater {
+    state: Decompress,
+    buffer: Vec<u8>,
+}
+
+impl Inflater {
+    fn new() -> Inflater {
+        /// More than any histogram of three digits has.
+        const LARGEST: usize = 1 << 20;
+        Inflater {
+            state: Decompress::new(true),
+            buffer: vec![0; LARGEST],
+        }
+    }
+
+    fn inflated<'a>(&'a mut self, bytes: &'a [u8]) -> Result<&'a [u8]> {
+        const COMPRESSED: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
+        let Some(rest) = bytes.strip_prefix(&COMPRESSED) else {
+            return Ok(bytes);
+        };
+        let compressed = rest.get(4..).context("cannot be decoded: it is cut off")?;
+        self.state.reset(true);
+        let status = self
+            .state
+            .decompress(compressed, &mut self.buffer, FlushDecompress::Finish)
+            .map_err(|error| anyhow!("cannot be decoded: {error}"))?;
+        if status != Status::StreamEnd {
+            bail!("cannot be decoded: it is cut off, or too large");
+        }
+        Ok(&self.buffer[..self.state.total_out() as usize])
+    }
 }

@@ -21,6 +21,8 @@ struct Layout {
     empty: Histogram<u8>,
     /// The lowest value of each bucket, as far as they were asked for.
     values: Vec<u64>,
+    /// The buckets of the last histogram that were not empty, and how often. Kept for its memory.
+    seen: Vec<(u64, u64)>,
 }
 
 impl Layouts {
@@ -48,48 +50,62 @@ impl Layouts {
                 // Where a bucket lies does not depend on the highest value.
                 empty: Histogram::new_with_bounds(lowest, i64::MAX as u64, digits).ok()?,
                 values: vec![0],
+                seen: Vec::new(),
             }),
         })
     }
 }
 
 impl Layout {
+    /// Nearly every number is of one byte, and whether it is a count or a stretch cannot be foreseen: so
+    /// there is a step for both that does not ask, and values are looked up when all buckets are known.
     fn counts(&mut self, mut encoded: &[u8]) -> Option<Counts> {
-        // No more than one for each byte.
-        let mut counts = Counts::with_capacity(encoded.len());
-        let mut bucket = 0_usize;
+        // No more than one for each byte, and one that is written over.
+        self.seen
+            .resize(self.seen.len().max(encoded.len() + 1), (0, 0));
+        let mut seen = 0;
+        let mut bucket = 0_u64;
         while !encoded.is_empty() {
-            let (number, length) = i64::decode_var(encoded)?;
-            encoded = encoded.get(length..)?;
-            match u64::try_from(number) {
-                // So many buckets are empty.
-                Err(_) => {
-                    let empty = usize::try_from(number.unsigned_abs()).ok()?;
-                    bucket = bucket.checked_add(empty)?;
-                }
-                Ok(count) => {
-                    if count > 0 {
-                        counts.push((self.value(bucket)?, count));
-                    }
-                    bucket += 1;
-                }
-            }
+            let number;
+            (number, encoded) = next_number(encoded)?;
+            let (count, empty) = (number.max(0), number.min(0).unsigned_abs());
+            self.seen[seen] = (bucket, count.unsigned_abs());
+            seen += usize::from(count > 0);
+            bucket = bucket.checked_add(empty + u64::from(empty == 0))?;
         }
-        counts.shrink_to_fit();
-        Some(counts)
+        let seen = &self.seen[..seen];
+        if let Some((last, _)) = seen.last() {
+            lay_out(&mut self.values, &self.empty, usize::try_from(*last).ok()?)?;
+        }
+        let value = |(bucket, count): &(u64, u64)| (self.values[*bucket as usize], *count);
+        Some(seen.iter().map(value).collect())
     }
+}
 
-    /// None beyond the last bucket.
-    fn value(&mut self, bucket: usize) -> Option<u64> {
-        if bucket >= self.empty.distinct_values() {
-            return None;
+/// A count, or as a negative number how many buckets are empty; and what follows it.
+fn next_number(encoded: &[u8]) -> Option<(i64, &[u8])> {
+    match encoded {
+        [byte @ ..0x80, rest @ ..] => {
+            let byte = i64::from(*byte);
+            Some(((byte >> 1) ^ -(byte & 1), rest))
         }
-        while self.values.len() <= bucket {
-            let last = *self.values.last()?;
-            self.values.push(self.empty.next_non_equivalent(last));
+        _ => {
+            let (number, length) = i64::decode_var(encoded)?;
+            Some((number, encoded.get(length..)?))
         }
-        self.values.get(bucket).copied()
     }
+}
+
+/// Has `values` reach to this bucket. None if it is beyond the last.
+fn lay_out(values: &mut Vec<u64>, empty: &Histogram<u8>, bucket: usize) -> Option<()> {
+    if bucket >= empty.distinct_values() {
+        return None;
+    }
+    while values.len() <= bucket {
+        let last = *values.last()?;
+        values.push(empty.next_non_equivalent(last));
+    }
+    Some(())
 }
 
 fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {

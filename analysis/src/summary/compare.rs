@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use polars_core::runtime::RAYON;
+use rayon::prelude::*;
+
 use super::{
     CONFIDENCE, CellSummary, ChangeFigure, Estimates, FEWEST_BLOCKS, Figure, Resolved, scaled,
     whats,
@@ -22,32 +25,70 @@ pub(super) fn with_baseline(
     estimates: &[Estimates],
     variants: &[Variant],
 ) -> BTreeMap<What, Calibration> {
-    let idle = idle_variants(estimates, variants);
+    let sweep = Compared {
+        blocks: cells.iter().map(|cell| cell.blocks).collect(),
+        estimates,
+        idle: idle_variants(estimates, variants),
+        variants: variants.len(),
+    };
+    let whats: Vec<What> = whats(estimates).into_iter().collect();
+    let judged: Vec<Judged> = RAYON.install(|| {
+        let judged = whats.par_iter().map(|what| sweep.judged(*what));
+        judged.collect()
+    });
     let mut calibrations = BTreeMap::new();
-    for what in whats(estimates) {
-        let of_cells: Vec<&[Option<Estimate>]> = estimates
+    for (what, judged) in whats.into_iter().zip(judged) {
+        for (cell, figures) in cells.iter_mut().zip(judged.figures) {
+            if !figures.is_empty() {
+                cell.figures.insert(what, figures);
+            }
+        }
+        calibrations.insert(what, judged.calibration);
+    }
+    calibrations
+}
+
+/// What is known of all cells.
+struct Compared<'a> {
+    /// By cell, as all of these.
+    blocks: Vec<usize>,
+    estimates: &'a [Estimates],
+    /// Variants that can differ from the baseline by chance only.
+    idle: Vec<Vec<usize>>,
+    variants: usize,
+}
+
+/// One metric.
+struct Judged {
+    calibration: Calibration,
+    /// By cell, then by variant; none in a cell that does not have it.
+    figures: Vec<Vec<Option<Figure>>>,
+}
+
+impl Compared<'_> {
+    fn judged(&self, what: What) -> Judged {
+        let of_cells: Vec<&[Option<Estimate>]> = self
+            .estimates
             .iter()
             .map(|of_cell| of_cell.get(&what).map_or(&[][..], Vec::as_slice))
             .collect();
         let changes: Vec<Vec<Option<Change>>> = of_cells.iter().map(|cell| changes(cell)).collect();
         let pairs: Vec<Change> = changes
             .iter()
-            .zip(&idle)
+            .zip(&self.idle)
             .flat_map(|(of_cell, idle)| idle.iter().filter_map(|variant| *of_cell.get(*variant)?))
             .collect();
         let calibration = stats::calibrate(&pairs);
         let inflation = calibration.inflation();
-        for (cell, of_cell) in cells.iter_mut().zip(&of_cells) {
-            let figures = of_cell.iter().map(|estimate| {
-                estimate
-                    .as_ref()
-                    .map(|estimate| Figure::of(what, estimate, inflation))
-            });
-            if !of_cell.is_empty() {
-                cell.figures.insert(what, figures.collect());
-            }
-        }
-        for variant in 1..variants.len() {
+        let figure = |estimate: &Option<Estimate>| {
+            let estimate = estimate.as_ref()?;
+            Some(Figure::of(what, estimate, inflation))
+        };
+        let mut figures: Vec<Vec<Option<Figure>>> = of_cells
+            .iter()
+            .map(|of_cell| of_cell.iter().map(figure).collect())
+            .collect();
+        for variant in 1..self.variants {
             let known = changes.iter().zip(&of_cells).map(|(of_cell, estimates)| {
                 let is_bounded = [0, variant]
                     .iter()
@@ -55,11 +96,41 @@ pub(super) fn with_baseline(
                 let change = *of_cell.get(variant)?;
                 Some((change?.inflated(inflation), is_bounded))
             });
-            judge(cells, what, variant, known.collect());
+            let resolved = self.resolved(what, known.collect());
+            for (of_cell, change) in figures.iter_mut().zip(resolved) {
+                if let Some(Some(figure)) = of_cell.get_mut(variant) {
+                    figure.change = change;
+                }
+            }
         }
-        calibrations.insert(what, calibration);
+        Judged {
+            calibration,
+            figures,
+        }
     }
-    calibrations
+
+    /// One variant: which of its changes are resolved depends on all cells. Beside each change is whether
+    /// it can be resolved at all.
+    fn resolved(
+        &self,
+        what: What,
+        changes: Vec<Option<(Change, bool)>>,
+    ) -> Vec<Option<ChangeFigure>> {
+        let p_value = |change: &Option<(Change, bool)>| {
+            let (change, _) = change.filter(|(_, may)| *may)?;
+            Some(change.p_value())
+        };
+        let p_values: Vec<Option<f64>> = changes.iter().map(p_value).collect();
+        let adjusted = stats::adjusted_p_values(&p_values);
+        let cells = self.blocks.iter().zip(changes).zip(adjusted);
+        let figures = cells.map(|((blocks, change), p_value)| {
+            let enough = what.metric.kind_is_sure() || *blocks >= FEWEST_BLOCKS;
+            let is_resolved = enough && p_value.is_some_and(stats::is_resolved);
+            let (change, _) = change?;
+            Some(change_figure(what, &change, is_resolved))
+        });
+        figures.collect()
+    }
 }
 
 /// Of every variant against the first.
@@ -105,34 +176,6 @@ fn idle_variants(estimates: &[Estimates], variants: &[Variant]) -> Vec<Vec<usize
 fn is_bounded(estimate: Option<&Estimate>) -> bool {
     let interval = estimate.and_then(|estimate| estimate.interval(CONFIDENCE));
     interval.is_none_or(|interval| interval.high.is_finite())
-}
-
-/// One variant: which of its changes are resolved depends on all cells. Beside each change is whether it
-/// can be resolved at all.
-fn judge(
-    cells: &mut [CellSummary],
-    what: What,
-    variant: usize,
-    changes: Vec<Option<(Change, bool)>>,
-) {
-    let p_values: Vec<Option<f64>> = changes
-        .iter()
-        .map(|change| {
-            change
-                .filter(|(_, may)| *may)
-                .map(|(change, _)| change.p_value())
-        })
-        .collect();
-    let adjusted = stats::adjusted_p_values(&p_values);
-    for ((cell, change), p_value) in cells.iter_mut().zip(changes).zip(adjusted) {
-        let enough = what.metric.kind_is_sure() || cell.blocks >= FEWEST_BLOCKS;
-        let figures = cell.figures.get_mut(&what);
-        let figure = figures.and_then(|figures| figures.get_mut(variant)?.as_mut());
-        if let (Some(figure), Some((change, _))) = (figure, change) {
-            let is_resolved = enough && p_value.is_some_and(stats::is_resolved);
-            figure.change = Some(change_figure(what, &change, is_resolved));
-        }
-    }
 }
 
 /// In the metric's unit, and in percent.

@@ -242,7 +242,8 @@ pub(crate) fn measure(sweep: &Sweep, options: &Options) -> Result<Vec<CellMeasur
     // another cell while it waits for each.
     let measured: Vec<CellMeasured> = RAYON
         .install(|| {
-            let cells = sweep.cells.par_iter();
+            // One by one: a worker with several left would be alone with them at the end.
+            let cells = sweep.cells.par_iter().with_max_len(1);
             let measured = cells.map(|files| CellMeasured::of(files, &question));
             measured.collect::<Result<_, _>>()
         })
