@@ -60,9 +60,9 @@ pub(super) fn png(picture: &dyn Picture) -> Result<Vec<u8>> {
         picture,
         &mut Raster(BitMapBackend::with_buffer(&mut pixels, fine)),
     )?;
-    let halved = halve(&pixels, width as usize);
+    let bytes = encode(&pixels, width, height);
     LAST_PIXELS.set(pixels);
-    encode(&halved, width, height)
+    bytes
 }
 
 thread_local! {
@@ -94,31 +94,9 @@ fn draw(picture: &dyn Picture, surface: &mut dyn Surface) -> Result<()> {
     canvas.finish()
 }
 
-/// The mean of every two by two pixels, which smooths all edges.
-fn halve(fine: &[u8], width: usize) -> Vec<u8> {
-    let row = width * 3;
-    let mut halved = vec![0; fine.len() / 4];
-    for (two_rows, out) in fine.chunks_exact(4 * row).zip(halved.chunks_exact_mut(row)) {
-        let (upper, lower) = two_rows.split_at(2 * row);
-        let pairs = upper
-            .as_chunks::<6>()
-            .0
-            .iter()
-            .zip(lower.as_chunks::<6>().0);
-        for ((a, b), mean) in pairs.zip(out.as_chunks_mut::<3>().0) {
-            for channel in 0..3 {
-                let upper = u16::from(a[channel]) + u16::from(a[channel + 3]);
-                let lower = u16::from(b[channel]) + u16::from(b[channel + 3]);
-                mean[channel] = ((upper + lower + 2) / 4) as u8;
-            }
-        }
-    }
-    halved
-}
-
 /// Flat areas and repeated letters gain nothing from a filter.
-fn encode(pixels: &[u8], width: u32, height: u32) -> Result<Vec<u8>> {
-    let indexed = indexed(pixels)?;
+fn encode(fine: &[u8], width: u32, height: u32) -> Result<Vec<u8>> {
+    let indexed = indexed(fine, width as usize)?;
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, width, height);
     encoder.set_color(png::ColorType::Indexed);
@@ -137,12 +115,6 @@ fn encode(pixels: &[u8], width: u32, height: u32) -> Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn halving_takes_the_mean_of_four() {
-        let fine = [0, 0, 0, 4, 8, 12, 0, 0, 0, 4, 8, 12];
-        assert_eq!(halve(&fine, 1), [2, 4, 6]);
-    }
 
     #[test]
     fn a_dot_in_a_stem_stays() {

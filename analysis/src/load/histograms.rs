@@ -106,28 +106,42 @@ struct Inflater {
 
 impl Inflater {
     fn new() -> Inflater {
-        /// More than any histogram of three digits has.
-        const LARGEST: usize = 1 << 20;
+        /// More than those of most slices have.
+        const USUAL: usize = 1 << 14;
         Inflater {
             state: Decompress::new(true),
-            buffer: vec![0; LARGEST],
+            buffer: vec![0; USUAL],
         }
     }
 
     fn inflated<'a>(&'a mut self, bytes: &'a [u8]) -> Result<&'a [u8]> {
         const COMPRESSED: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
+        /// More than any histogram of three digits has.
+        const LARGEST: usize = 1 << 20;
         let Some(rest) = bytes.strip_prefix(&COMPRESSED) else {
             return Ok(bytes);
         };
         let compressed = rest.get(4..).context("cannot be decoded: it is cut off")?;
+        while !self.fits(compressed)? {
+            if self.buffer.len() >= LARGEST {
+                bail!("cannot be decoded: it is larger than any");
+            }
+            self.buffer.resize(2 * self.buffer.len(), 0);
+        }
+        Ok(&self.buffer[..self.state.total_out() as usize])
+    }
+
+    /// Whether all of it was inflated into the buffer.
+    fn fits(&mut self, compressed: &[u8]) -> Result<bool> {
         self.state.reset(true);
         let status = self
             .state
             .decompress(compressed, &mut self.buffer, FlushDecompress::Finish)
             .map_err(|error| anyhow!("cannot be decoded: {error}"))?;
-        if status != Status::StreamEnd {
-            bail!("cannot be decoded: it is cut off, or too large");
+        let is_full = self.state.total_out() as usize == self.buffer.len();
+        if status != Status::StreamEnd && !is_full {
+            bail!("cannot be decoded: it is cut off");
         }
-        Ok(&self.buffer[..self.state.total_out() as usize])
+        Ok(status == Status::StreamEnd)
     }
 }

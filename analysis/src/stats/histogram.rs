@@ -1,6 +1,6 @@
 //! Quantiles of values that were stored as counts, smoothed between neighbouring values.
 
-use std::{borrow::Borrow, cmp::Ordering};
+use std::{borrow::Borrow, cell::RefCell, cmp::Ordering};
 
 use super::uncertain::Interval;
 
@@ -119,36 +119,82 @@ pub(crate) fn added_up(slices: &[impl Borrow<[(u64, u64)]>]) -> Counts {
 }
 
 /// With a place for every value that may be there, which takes a step for each that is. None where it
-/// would mostly walk over empty places, or where two values have the same.
+/// would mostly walk over empty places, or where a value is not the one of its place.
 fn added_by_place(slices: &[impl Borrow<[(u64, u64)]>]) -> Option<Counts> {
     const EMPTY_FOR_ONE: usize = 4;
     let seen: usize = slices.iter().map(|slice| slice.borrow().len()).sum();
     let ends = slices.iter().filter_map(|slice| {
         let slice = slice.borrow();
-        Some((place(slice.first()?.0), place(slice.last()?.0)))
+        Some((place(slice.first()?.0)?, place(slice.last()?.0)?))
     });
     let (first, last) = ends.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))?;
     if last - first > seen * EMPTY_FOR_ONE {
         return None;
     }
-    let mut places = vec![(0, 0); last - first + 1];
-    for (value, count) in slices.iter().flat_map(|slice| slice.borrow()) {
-        let it: &mut (u64, u64) = places.get_mut(place(*value).checked_sub(first)?)?;
-        if it.1 > 0 && it.0 != *value {
-            return None;
-        }
-        *it = (*value, it.1 + count);
-    }
-    places.retain(|(_, count)| *count > 0);
-    Some(places)
+    let mut scratch = SCRATCH.take();
+    let counts = scratch.added_up(slices, first, last);
+    SCRATCH.set(scratch);
+    counts
 }
 
-/// Ascending with values, and one for each of those that histograms of three significant digits tell
-/// apart: they know a value by its eleven highest bits.
-fn place(value: u64) -> usize {
-    const KNOWN_BITS: u32 = 11;
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
+
+/// Memory that is used again and again, since to clear it would take as long as to add up.
+#[derive(Default)]
+struct Scratch {
+    /// How often each value was seen, by place; zeros between uses.
+    places: Vec<u64>,
+    seen: Counts,
+}
+
+impl Scratch {
+    /// All values have their places from `first` to `last`, if they have places.
+    fn added_up(
+        &mut self,
+        slices: &[impl Borrow<[(u64, u64)]>],
+        first: usize,
+        last: usize,
+    ) -> Option<Counts> {
+        let needed = last - first + 1;
+        if self.places.len() < needed {
+            self.places.resize(needed, 0);
+            self.seen.resize(needed, (0, 0));
+        }
+        let places = &mut self.places[..needed];
+        for (value, count) in slices.iter().flat_map(|slice| slice.borrow()) {
+            let Some(place) = place(*value).and_then(|place| places.get_mut(place - first)) else {
+                places.fill(0);
+                return None;
+            };
+            *place += count;
+        }
+        // Which are empty cannot be foreseen, so each is written, over the one before if that was.
+        let mut next = 0;
+        for (place, count) in (first..).zip(places) {
+            self.seen[next] = (value(place), *count);
+            next += usize::from(*count > 0);
+            *count = 0;
+        }
+        Some(self.seen[..next].to_vec())
+    }
+}
+
+/// Histograms of three significant digits know a value by its eleven highest bits.
+const KNOWN_BITS: u32 = 11;
+
+/// Ascending with values, and one for each of those that such histograms have. None for another.
+fn place(value: u64) -> Option<usize> {
     let unknown = (u64::BITS - value.leading_zeros()).saturating_sub(KNOWN_BITS);
-    ((unknown as usize) << (KNOWN_BITS - 1)) + (value >> unknown) as usize
+    let known = value >> unknown;
+    (known << unknown == value).then_some(((unknown as usize) << (KNOWN_BITS - 1)) + known as usize)
+}
+
+/// The one of a place.
+fn value(place: usize) -> u64 {
+    let unknown = (place >> (KNOWN_BITS - 1)).saturating_sub(1);
+    ((place - (unknown << (KNOWN_BITS - 1))) as u64) << unknown
 }
 
 fn added(mut one: &[(u64, u64)], mut other: &[(u64, u64)]) -> Counts {
@@ -255,20 +301,25 @@ mod tests {
     }
 
     #[test]
-    fn values_nearer_to_each_other_than_places_are_told_apart() {
+    fn values_that_no_histogram_has_are_told_apart() {
         let near = [1 << 20, (1 << 20) + 1].map(|value| vec![(value, 2)]);
-        assert_eq!(place(1 << 20), place((1 << 20) + 1));
         assert_eq!(added_by_place(&near), None);
         assert_eq!(added_up(&near), [(1 << 20, 2), ((1 << 20) + 1, 2)]);
     }
 
     #[test]
-    fn places_ascend_with_values() {
-        let values =
-            (0..64).flat_map(|bit| [(1_u64 << bit) - 1, 1 << bit, (1 << bit) + (1 << bit >> 5)]);
-        let mut places: Vec<(u64, usize)> = values.map(|value| (value, place(value))).collect();
-        places.sort_unstable();
-        assert!(places.is_sorted_by_key(|(_, place)| place));
+    fn a_place_for_every_value_of_a_histogram_and_one_after_the_other() {
+        let buckets = hdrhistogram::Histogram::<u64>::new(3).expect("three digits");
+        let mut next = 0;
+        for at in 0..100_000 {
+            let place = place(next);
+            assert_eq!(place.map(value), Some(next));
+            assert_eq!(place, Some(at), "{next}");
+            next = buckets.next_non_equivalent(next);
+            if next > u64::MAX / 4 {
+                break;
+            }
+        }
     }
 
     #[test]

@@ -28,7 +28,7 @@ impl<'a> Launch<'a> {
     pub(crate) fn of(blocks: Vec<Cow<'a, [(u64, u64)]>>) -> Launch<'a> {
         let sum = added_up(&blocks);
         let block = |counts: Cow<'a, [(u64, u64)]>| Block {
-            total: counts.iter().map(|(_, count)| *count as f64).sum(),
+            total: counts.iter().map(|(_, count)| count).sum::<u64>() as f64,
             counts,
         };
         Launch {

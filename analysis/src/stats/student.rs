@@ -1,14 +1,24 @@
 //! Student's t: how far an estimate may be off whose standard error is itself an estimate.
 
+use std::{cell::RefCell, collections::HashMap};
+
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 /// More degrees of freedom change nothing that is printed, and far more are beyond what the inverse is
 /// accurate for.
 const ABOUT_NORMAL: f64 = 10_000.0;
 
-/// How many standard errors reach to either side in an interval of this confidence.
+/// How many standard errors reach to either side in an interval of this confidence. It is searched for, and
+/// most estimates of a sweep come from the same number of runs and blocks, so each is kept.
 pub(super) fn critical(df: f64, confidence: f64) -> f64 {
-    student(df).inverse_cdf(0.5 + confidence / 2.0)
+    thread_local! {
+        static FOUND: RefCell<HashMap<[u64; 2], f64>> = RefCell::default();
+    }
+    FOUND.with_borrow_mut(|found| {
+        *found
+            .entry([df, confidence].map(f64::to_bits))
+            .or_insert_with(|| student(df).inverse_cdf(0.5 + confidence / 2.0))
+    })
 }
 
 /// How often chance alone is at least this many standard errors off, on either side.
