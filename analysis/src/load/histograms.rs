@@ -14,7 +14,7 @@ use hdrhistogram::{
     },
 };
 
-use super::{lines, sparse::Layouts};
+use super::{lines, sparse::Sparse};
 use crate::stats::Counts;
 
 /// The histograms of a run: by slice, and by what they are of.
@@ -59,7 +59,7 @@ pub(crate) fn read(
 }
 
 struct Decoder {
-    layouts: Layouts,
+    sparse: Sparse,
     deserializer: Deserializer,
     inflater: Inflater,
 }
@@ -67,7 +67,7 @@ struct Decoder {
 impl Decoder {
     fn new() -> Decoder {
         Decoder {
-            layouts: Layouts::default(),
+            sparse: Sparse::default(),
             deserializer: Deserializer::new(),
             inflater: Inflater::new(),
         }
@@ -77,9 +77,10 @@ impl Decoder {
     fn decode(&mut self, encoded: &str) -> Result<Counts> {
         let bytes = STANDARD.decode(encoded).context("not base64")?;
         let bytes = self.inflater.inflated(&bytes)?;
-        match self.layouts.read(bytes) {
+        match self.sparse.read(bytes) {
             Some(counts) => Ok(counts),
-            // Encoded as other programs may, or not at all, of which this knows more.
+            // With other digits, as other programs encode, or not a histogram at all: of this the crate knows
+            // more.
             None => laid_out(&mut self.deserializer, bytes),
         }
     }
@@ -93,7 +94,7 @@ fn laid_out(deserializer: &mut Deserializer, bytes: &[u8]) -> Result<Counts> {
         let value = histogram.lowest_equivalent(step.value_iterated_to());
         (value, step.count_at_value())
     });
-    Ok(values.collect())
+    Ok(Counts::of(values))
 }
 
 /// What is compressed is a cookie, a length, and a histogram that has a cookie of its own. The deserializer
@@ -143,5 +144,64 @@ impl Inflater {
             bail!("cannot be decoded: it is cut off");
         }
         Ok(status == Status::StreamEnd)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hdrhistogram::serialization::{Serializer, V2DeflateSerializer, V2Serializer};
+
+    use super::*;
+
+    #[test]
+    fn histograms_of_other_digits_and_not_compressed_ones_are_read_too() {
+        for digits in 2..=4 {
+            let mut histogram = Histogram::<u64>::new(digits).expect("as many digits");
+            for value in [7, 7, 1_000_000] {
+                histogram.record(value).expect("it grows");
+            }
+            let (mut plain, mut compressed) = (Vec::new(), Vec::new());
+            V2Serializer::new()
+                .serialize(&histogram, &mut plain)
+                .expect("it is written to memory");
+            V2DeflateSerializer::new()
+                .serialize(&histogram, &mut compressed)
+                .expect("it is written to memory");
+            for bytes in [plain, compressed] {
+                let read = Decoder::new().decode(&STANDARD.encode(bytes));
+                let counts = read.expect("a histogram");
+                let about_a_million = 1_000_000 - 1_000_000 / 100;
+                assert_eq!(
+                    (
+                        counts.total(),
+                        counts.above(7),
+                        counts.above(about_a_million)
+                    ),
+                    (3, 1, 1),
+                    "{digits} digits"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_histogram_larger_than_the_buffer_is_read_and_one_cut_off_is_not() {
+        let mut histogram = Histogram::<u64>::new(3).expect("three digits");
+        for value in 0..50_000_u64 {
+            histogram
+                .record_n(value.pow(2), 1 + value)
+                .expect("it grows");
+        }
+        let mut bytes = Vec::new();
+        V2DeflateSerializer::new()
+            .serialize(&histogram, &mut bytes)
+            .expect("it is written to memory");
+        let mut inflater = Inflater::new();
+        let usual = inflater.buffer.len();
+        let inflated = inflater.inflated(&bytes).expect("it is whole").len();
+        assert!(inflated > usual, "{inflated}");
+        bytes.truncate(bytes.len() / 2);
+        let error = inflater.inflated(&bytes).expect_err("half of it");
+        assert!(error.to_string().contains("cut off"), "{error}");
     }
 }

@@ -2,7 +2,6 @@
 //! that.
 
 mod blocks;
-pub(crate) mod counts;
 pub(crate) mod explain;
 mod histograms;
 mod lines;

@@ -6,7 +6,6 @@ use anyhow::{Context, Result, bail};
 
 use super::{
     blocks::{Turn, complete_blocks},
-    counts::AboveLimit,
     histograms::{self, start_key},
     run::RunFiles,
     tables::{self, counts, maybe_counts, maybe_reals, reals, words},

@@ -10,7 +10,6 @@ use polars::prelude::DataFrame;
 
 use super::{
     blocks::{Turn, complete_blocks},
-    counts::AboveLimit,
     histograms::{self, BySlice, start_key},
     run_row::RunRow,
     slice::{Pass, SiteSlice, Slice},

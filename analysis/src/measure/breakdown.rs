@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::{
     load::{run::Run, slice::Pass},
     site::Site,
-    stats::{Histogram, Launch},
+    stats::{Counts, Histogram, Launch},
 };
 
 /// The lower ends of the bands of `bands.csv` and `children.csv`.
@@ -93,7 +93,7 @@ impl Curve {
     /// From 0 to where two polls are left.
     pub(crate) fn of(variant: usize, site: Site, launches: &[Launch<'_>]) -> Option<Curve> {
         const POINTS_PER_HALVING: f64 = 4.0;
-        let durations: Vec<&[(u64, u64)]> = launches.iter().map(Launch::sum).collect();
+        let durations: Vec<&Counts> = launches.iter().map(Launch::sum).collect();
         let histogram = Histogram::merged(&durations)?;
         let halvings = (histogram.total() / 2.0).log2().max(0.0);
         let steps = (halvings * POINTS_PER_HALVING).floor() as u32;

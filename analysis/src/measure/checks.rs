@@ -2,7 +2,6 @@
 
 use crate::{
     load::{
-        counts::AboveLimit,
         run::Run,
         run_row::RunRow,
         slice::{Pass, Slice},

@@ -23,7 +23,6 @@ use crate::{
     grid::Cell,
     load::{
         CellRuns,
-        counts::AboveLimit,
         run::{Run, RunFiles},
         run_row::{End, RunRow, Stop},
     },
@@ -210,9 +209,7 @@ type Launches<'a> = BTreeMap<Distribution, Vec<Option<Vec<Launch<'a>>>>>;
 
 fn launches<'a>(turns: &Turns<'a>, question: &Question) -> Launches<'a> {
     let of_variant = |what: Distribution, variant: usize| {
-        let counts = turns.of(variant, |slice| {
-            what.of(slice).map(|counts| Cow::from(counts.as_slice()))
-        })?;
+        let counts = turns.of(variant, |slice| what.of(slice).map(Cow::Borrowed))?;
         Some(counts.into_iter().map(Launch::of).collect())
     };
     Distribution::all()

@@ -2,10 +2,7 @@
 
 use super::metric::{Metric, What};
 use crate::{
-    load::{
-        counts::AboveLimit,
-        slice::{SiteSlice, Slice},
-    },
+    load::slice::{SiteSlice, Slice},
     site::Site,
     stats::{Counts, Kind, Part},
 };

@@ -218,7 +218,7 @@ fn estimate(runs: &[RrRun], quantity: Quantity, variant: usize) -> Option<Estima
             .map(|run| {
                 let blocks = run.blocks.iter();
                 let of_block =
-                    |block: &Vec<usize>| Cow::from(&run.slices[block[variant]].latency_ns);
+                    |block: &Vec<usize>| Cow::Borrowed(&run.slices[block[variant]].latency_ns);
                 Launch::of(blocks.map(of_block).collect())
             })
             .collect();
@@ -279,6 +279,7 @@ fn scaled(estimate: &Estimate, change: Option<Change>, by: f64) -> Figure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::Counts;
 
     /// Twelve blocks of a launch that gets slower all the time, in which each transaction by libp2p costs
     /// `times` what one by raw TCP does.
@@ -298,7 +299,7 @@ mod tests {
                 system_ms: Some(1.0),
                 link_bytes: Some(1000),
                 libp2p_polls: 0,
-                latency_ns: vec![(2 * ns, 500), (3 * ns, 500)],
+                latency_ns: Counts::of([(2 * ns, 500), (3 * ns, 500)]),
             }
         };
         let blocks = 0..12_u32;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::Question;
 use crate::{
     load::{run::Run, slice::Slice},
-    stats::{Part, added_up},
+    stats::{Counts, Part},
 };
 
 /// The complete blocks of a cell. Inside a program a block is a slice of each budget; of several programs it
@@ -33,9 +33,9 @@ impl Sum for Part {
     }
 }
 
-impl Sum for Cow<'_, [(u64, u64)]> {
+impl Sum for Cow<'_, Counts> {
     fn sum(parts: Vec<Self>) -> Self {
-        Cow::Owned(added_up(&parts))
+        Cow::Owned(Counts::sum(&parts))
     }
 }
 

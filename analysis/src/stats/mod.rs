@@ -7,6 +7,7 @@
 
 mod calibration;
 mod change;
+mod counts;
 mod estimate;
 mod histogram;
 mod mean;
@@ -25,8 +26,9 @@ mod variance;
 pub(crate) use self::{
     calibration::{Calibration, FEWEST_PAIRS, calibrate},
     change::{Change, change},
+    counts::{Counts, PLACES},
     estimate::Estimate,
-    histogram::{Counts, Histogram, added_up},
+    histogram::Histogram,
     mean::mean_over_cells,
     middle::{Middle, middle_of_cells},
     multiple::{adjusted_p_values, is_resolved},

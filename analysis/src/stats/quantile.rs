@@ -3,8 +3,9 @@
 use std::{borrow::Cow, sync::Arc};
 
 use super::{
+    counts::Counts,
     estimate::{Ends, Estimate},
-    histogram::{Counts, Histogram, added_up},
+    histogram::Histogram,
     variance::within,
 };
 
@@ -20,15 +21,15 @@ pub(crate) struct Launch<'a> {
 
 #[derive(Clone, Debug)]
 struct Block<'a> {
-    counts: Cow<'a, [(u64, u64)]>,
+    counts: Cow<'a, Counts>,
     total: f64,
 }
 
 impl<'a> Launch<'a> {
-    pub(crate) fn of(blocks: Vec<Cow<'a, [(u64, u64)]>>) -> Launch<'a> {
-        let sum = added_up(&blocks);
-        let block = |counts: Cow<'a, [(u64, u64)]>| Block {
-            total: counts.iter().map(|(_, count)| count).sum::<u64>() as f64,
+    pub(crate) fn of(blocks: Vec<Cow<'a, Counts>>) -> Launch<'a> {
+        let sum = Counts::sum(&blocks);
+        let block = |counts: Cow<'a, Counts>| Block {
+            total: counts.total() as f64,
             counts,
         };
         Launch {
@@ -39,7 +40,7 @@ impl<'a> Launch<'a> {
     }
 
     /// All blocks together.
-    pub(crate) fn sum(&self) -> &[(u64, u64)] {
+    pub(crate) fn sum(&self) -> &Counts {
         &self.sum
     }
 }
@@ -121,8 +122,7 @@ fn ends(runs: Vec<RunQuantile>, q: f64) -> Option<Ends> {
 #[cfg(test)]
 pub(super) fn launches(slices: &super::Slices<Counts>) -> Vec<Launch<'_>> {
     fn launch(blocks: &[Counts]) -> Launch<'_> {
-        let blocks = blocks.iter().map(|of| Cow::Borrowed(of.as_slice()));
-        Launch::of(blocks.collect())
+        Launch::of(blocks.iter().map(Cow::Borrowed).collect())
     }
     slices.iter().map(|blocks| launch(blocks)).collect()
 }
@@ -137,7 +137,7 @@ mod tests {
 
     /// 1 to 100 times a scale, each once.
     fn even(scale: u64) -> Counts {
-        (1..=100).map(|value| (value * scale, 1)).collect()
+        Counts::of((1..=100).map(|value| (value * scale, 1)))
     }
 
     #[test]
@@ -164,9 +164,9 @@ mod tests {
 
     #[test]
     fn a_percentile_of_fewer_values_than_a_hundred_was_not_measured() {
-        let half: Counts = even(1).into_iter().take(50).collect();
+        let half = Counts::of(even(1).values().take(50));
         assert!(quantile(&[vec![half]], 0.99).is_none());
-        assert!(quantile(&[vec![even(1)], vec![vec![]]], 0.5).is_none());
+        assert!(quantile(&[vec![even(1)], vec![Counts::default()]], 0.5).is_none());
     }
 
     #[test]
