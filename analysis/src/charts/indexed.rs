@@ -13,6 +13,11 @@ use quantette::{
     wu::{BinnerF32x3, WuF32x3},
 };
 
+use super::draw::SUBPIXELS;
+
+/// Pixels are halved both ways below.
+const _: () = assert!(SUBPIXELS == 2);
+
 pub(super) struct Indexed {
     /// Red, green and blue of each colour.
     pub(super) palette: Vec<u8>,
