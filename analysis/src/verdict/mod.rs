@@ -212,6 +212,14 @@ impl Judged {
         }
     }
 
+    /// Whether a co-tenant would be said to wait less, had nothing else been looked at.
+    fn hints_at_less_waiting(&self) -> bool {
+        COTENANT.into_iter().any(|metric| {
+            let judged = self.effect(metric).and_then(|it| it.judged(metric));
+            judged.is_some_and(|(value, p_value)| value < 0.0 && stats::is_resolved(p_value))
+        })
+    }
+
     /// Whether slow polls per request are resolved to be more in one of ten cells or more: then a lower
     /// ratio is, there, one of more polls.
     fn is_two_edged(&self) -> bool {

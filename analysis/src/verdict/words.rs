@@ -60,6 +60,11 @@ impl Verdict {
                 self.site.function(),
                 effect(leading, Metric::SlowPercent)
             ),
+            // An interval without zero beside "nothing shows" would look like a mistake.
+            _ if leading.hints_at_less_waiting() => format!(
+                "{fewer}, but that a co-tenant waits less is not resolved among so many comparisons{}",
+                cotenant(leading)
+            ),
             _ => format!(
                 "{fewer}, but nothing shows that a co-tenant waits less{}",
                 cotenant(leading)
