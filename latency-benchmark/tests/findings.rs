@@ -3,7 +3,11 @@
 
 mod bench;
 
-use std::{path::PathBuf, process::Command};
+use std::{
+    path::PathBuf,
+    process::Command,
+    sync::{Mutex, PoisonError},
+};
 
 use bench::{Bench, PROGRAM, can_run, table, text};
 
@@ -22,12 +26,16 @@ fn analysis() -> Option<PathBuf> {
     None
 }
 
+/// Two sweeps at once share their cores, and what is found in one may then be the other's doing.
+static ALONE: Mutex<()> = Mutex::new(());
+
 /// The kinds of findings about a sweep with such a fault, the worst first, from so many blocks.
 fn findings(plant: Option<&str>, blocks: &str) -> Option<Vec<String>> {
     let analysis = analysis()?;
     if !can_run(false) {
         return None;
     }
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let bench = Bench::new();
     let run = bench.run_dir();
     let mut sweep = bench.sweep(&[
