@@ -43,7 +43,8 @@ pub fn packages(budgets: &Budgets) -> Vec<&'static str> {
 }
 
 fn budget_at(spec: &SiteSpec, budgets: &Budgets) -> Option<Budget> {
-    Site::from_name(&spec.name()).and_then(|site| budgets.at(site))
+    let site = spec.name().parse::<Site>().ok()?;
+    budgets.at(site)
 }
 
 /// Not every budget that can be measured can be proposed as a constant. Of the budgets, those for the

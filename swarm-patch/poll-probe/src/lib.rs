@@ -37,26 +37,44 @@
 //!
 //! Poll functions that loop over children, as network stacks have them, mark the loop and the
 //! children themselves; [`Invocation`] shows how.
+//!
+//! Without the default feature `recorder` there are only [`Site`], [`Budgets`] and their text form,
+//! for programs that read results. The feature `serde` serialises both as that text.
 
+#[cfg(feature = "recorder")]
 mod active;
 mod budget;
+#[cfg(feature = "recorder")]
 mod invocation;
+#[cfg(feature = "recorder")]
 mod meter;
+#[cfg(feature = "recorder")]
 mod parts;
+#[cfg(feature = "recorder")]
 mod record;
+#[cfg(feature = "recorder")]
 mod recorder;
+#[cfg(feature = "recorder")]
 mod ring;
 mod site;
+#[cfg(feature = "recorder")]
 mod task;
 mod text;
+#[cfg(feature = "recorder")]
 mod wake;
 
+#[cfg(feature = "recorder")]
 pub use active::{Mode, Variant, VariantId};
 pub use budget::{Budget, Budgets, Limit, Wake};
+#[cfg(feature = "recorder")]
 pub use invocation::Invocation;
+#[cfg(feature = "recorder")]
 pub use meter::{Counts, METERS, Meter};
+#[cfg(feature = "recorder")]
 pub use record::{ChildPoll, LongestChild, Outcome, Reading, Record};
+#[cfg(feature = "recorder")]
 pub use recorder::{Capacity, Drained, Recorder, unattached};
-pub use site::Site;
+pub use site::{ParseSiteError, Site};
+#[cfg(feature = "recorder")]
 pub use task::{Instrumented, PollFnChild, Probe, iterate, poll_fn_child};
 pub use text::{BUDGET_FORMS, ParseBudgetsError};

@@ -1,4 +1,4 @@
-use std::fmt;
+use std::{fmt, str::FromStr};
 
 /// An instrumented poll function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -30,10 +30,21 @@ impl Site {
             Site::Task => "task",
         }
     }
+}
 
-    /// The site of that name.
-    pub fn from_name(name: &str) -> Option<Site> {
-        Site::ALL.into_iter().find(|site| site.name() == name)
+/// The text is not the name of a site.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown site {0:?} (accepted: {names})", names = Site::ALL.map(Site::name).join(", "))]
+pub struct ParseSiteError(String);
+
+impl FromStr for Site {
+    type Err = ParseSiteError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Site::ALL
+            .into_iter()
+            .find(|site| site.name() == text)
+            .ok_or_else(|| ParseSiteError(text.to_owned()))
     }
 }
 

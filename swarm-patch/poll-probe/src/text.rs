@@ -1,4 +1,4 @@
-//! The one text form of budgets.
+//! The text form of budgets.
 
 use std::{fmt, num::NonZeroU32, str::FromStr, time::Duration};
 
@@ -72,7 +72,7 @@ fn parse_part(part: &str) -> Result<(Site, Budget), ParseBudgetsError> {
         .split_once('=')
         .ok_or_else(|| problem("there is no `=` between a site and a limit".into()))?;
     let site = site.trim();
-    let site = Site::from_name(site).ok_or_else(|| problem(format!("unknown site {site:?}")))?;
+    let site = (site.parse()).map_err(|_| problem(format!("unknown site {site:?}")))?;
     let (limit, wake) = match bound.split_once('/') {
         Some((limit, wake)) => (limit.trim(), Some(wake.trim())),
         None => (bound.trim(), None),
@@ -180,3 +180,24 @@ impl fmt::Display for Limit {
         }
     }
 }
+
+#[cfg(feature = "serde")]
+macro_rules! serde_as_text {
+    ($($type:ty),+) => {$(
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.collect_str(self)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(from)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    )+};
+}
+
+#[cfg(feature = "serde")]
+serde_as_text!(Site, Budgets);

@@ -1,5 +1,7 @@
-//! The text form of budgets.
+//! The text form of sites and budgets, by itself and in serialised data.
 #![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
 
 use poll_probe::{Budget, Budgets, Limit, Site, Wake};
 
@@ -129,4 +131,34 @@ fn every_wrong_text_is_one_line_that_names_the_part_and_the_accepted_forms() {
         assert!(error.contains("SITE=LIMIT[/WAKE]"), "{text:?}: {error}");
         assert_eq!(error.lines().count(), 1, "{text:?}: {error}");
     }
+}
+
+#[test]
+fn a_site_is_read_by_its_name_and_an_unknown_name_is_refused_with_the_known_ones() {
+    for site in Site::ALL {
+        assert_eq!(site.to_string().parse(), Ok(site));
+    }
+    let error = "Muxer".parse::<Site>().expect_err("case matters");
+    assert_eq!(
+        error.to_string(),
+        "unknown site \"Muxer\" (accepted: connection, swarm, muxer, task)"
+    );
+}
+
+#[test]
+fn sites_and_budgets_are_serialised_as_their_text() {
+    let by_site = BTreeMap::from([(Site::Muxer, accepted("muxer=2,connection = 8"))]);
+    let json = serde_json::to_string(&by_site).unwrap();
+    assert_eq!(json, r#"{"muxer":"connection=8,muxer=2"}"#);
+    let read: BTreeMap<Site, Budgets> = serde_json::from_str(&json).unwrap();
+    assert_eq!(read, by_site);
+}
+
+#[test]
+fn serialised_text_that_names_no_site_or_budgets_is_refused_with_the_reason() {
+    let site = serde_json::from_str::<Site>(r#""mixer""#).expect_err("no site");
+    assert!(site.to_string().contains("unknown site"), "{site}");
+    let budgets = serde_json::from_str::<Budgets>(r#""swarm=8""#).expect_err("no budget");
+    assert!(budgets.to_string().contains("takes no budget"), "{budgets}");
+    assert!(serde_json::from_str::<Site>("2").is_err());
 }
