@@ -1,14 +1,13 @@
 //! How long a report of the largest sweep takes: 120 cells, three runs each.
 //!
-//! Such a sweep takes most of a day, so this one is put together: every cell gets the runs of that measured
-//! cell which is most like it. What there is to read, to add up and to draw is then as much as it would be;
-//! what is said means nothing.
+//! Such a sweep takes most of a day, so the benchmark puts one together: every cell gets the runs of the most
+//! similar measured cell. The work is that of a real report; its content means nothing.
 //!
-//!     cargo bench --profile analysis -p analysis --bench report -- results/NAME
-//!     cargo bench --profile analysis -p analysis --bench report -- results/LOW results/HIGH --against PROGRAM
+//!     cargo bench --profile tools -p analysis --bench report -- results/NAME
+//!     cargo bench --profile tools -p analysis --bench report -- results/LOW results/HIGH --against PROGRAM
 //!
-//! With `--against`, an `analysis` built from other sources takes turns with this one in random order, since
-//! on a shared machine a report by itself varies by more than most changes gain.
+//! With `--against`, an `analysis` built from other sources takes turns with this one in random order, because
+//! the time of a report varies by more than most changes gain where a machine has other load.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use std::{
@@ -21,15 +20,29 @@ use std::{
 use clap::Parser;
 use nix::sys::resource::{UsageWho, getrusage};
 use rand::{rng, seq::SliceRandom};
-use serde_json::{Value, json};
+use run_format::{
+    files::{self, read_json, write_json},
+    grid::{Axes, Cell},
+    manifest::Manifest,
+    network::Rtt,
+    payload::Payload,
+    run_row::RunRow,
+};
 
-const PEERS: [u64; 5] = [1, 2, 5, 10, 15];
-const RTT_MS: [f64; 6] = [0.0, 5.0, 25.0, 50.0, 100.0, 200.0];
-const PAYLOADS: [u64; 4] = [4 << 10, 16 << 10, 64 << 10, 256 << 10];
-const REPEAT: u64 = 3;
+const REPEAT: u32 = 3;
+
+/// The axes of the largest sweep.
+fn axes() -> Axes {
+    let rtt_ms = [0.0, 5.0, 25.0, 50.0, 100.0, 200.0];
+    Axes {
+        peers: vec![1, 2, 5, 10, 15],
+        rtt_ms: rtt_ms.map(|ms| Rtt::from_ms(ms).unwrap()).to_vec(),
+        payload_bytes: [4, 16, 64, 256].map(Payload::kib).to_vec(),
+    }
+}
 
 #[derive(Parser)]
-struct Args {
+struct BenchArguments {
     /// Folders of sweeps with the same variants, whose runs are used.
     #[arg(required = true)]
     sweeps: Vec<PathBuf>,
@@ -44,8 +57,8 @@ struct Args {
 }
 
 fn main() {
-    let args = Args::parse();
-    let sources: Vec<Source> = args.sweeps.iter().flat_map(|dir| sources(dir)).collect();
+    let args = BenchArguments::parse();
+    let sources: Vec<MeasuredSource> = args.sweeps.iter().flat_map(|dir| sources(dir)).collect();
     assert!(
         !sources.is_empty(),
         "no run of these sweeps has a complete block"
@@ -56,12 +69,12 @@ fn main() {
     println!(
         "{} MB, {} cells with {REPEAT} runs each, of {} that were measured",
         bytes / 1_000_000,
-        PEERS.len() * RTT_MS.len() * PAYLOADS.len(),
+        axes().cells().len(),
         sources.len()
     );
 
-    let mut programs = vec![Program::new(env!("CARGO_BIN_EXE_analysis").into())];
-    programs.extend(args.against.map(Program::new));
+    let mut programs = vec![ReportProgram::new(env!("CARGO_BIN_EXE_analysis").into())];
+    programs.extend(args.against.map(ReportProgram::new));
     let mut order: Vec<usize> = (0..programs.len()).collect();
     for _ in 0..args.rounds {
         order.shuffle(&mut rng());
@@ -96,101 +109,87 @@ fn main() {
 }
 
 /// A measured cell.
-struct Source {
+struct MeasuredSource {
     run: PathBuf,
-    peers: f64,
-    rtt_ms: f64,
-    payload: f64,
+    row: RunRow,
 }
 
-fn sources(sweep: &Path) -> Vec<Source> {
-    let cells = fs::read_dir(sweep.join("cells")).unwrap();
+fn sources(sweep: &Path) -> Vec<MeasuredSource> {
+    let cells = fs::read_dir(sweep.join(files::CELLS)).unwrap();
     let source = |cell: PathBuf| {
-        let run = cell.join("run-1");
-        let row = read(&run.join("run.json"))?;
-        let of = |name| row["config"]["cell"][name].as_f64().unwrap();
-        (row["blocks"].as_u64() > Some(0)).then(|| Source {
-            peers: of("peers"),
-            rtt_ms: of("rtt_ms"),
-            payload: of("payload_bytes"),
-            run,
-        })
+        let run = cell.join(files::run_folder(1, None));
+        let row: RunRow = read_json(&run.join(files::RUN)).ok()?;
+        (row.blocks > Some(0)).then_some(MeasuredSource { run, row })
     };
     let paths = cells.map(|cell| cell.unwrap().path());
-    let mut sources: Vec<Source> = paths.filter_map(source).collect();
+    let mut sources: Vec<MeasuredSource> = paths.filter_map(source).collect();
     sources.sort_by(|a, b| a.run.cmp(&b.run));
     sources
 }
 
-impl Source {
-    /// How much unlike a cell; the round trip most of all decides how much is seen in a run.
-    fn unlike(&self, peers: u64, rtt_ms: f64, payload: u64) -> f64 {
+impl MeasuredSource {
+    /// The distance from a cell. The round-trip time has the most weight, because it decides how much a run
+    /// contains.
+    fn distance(&self, to: &Cell) -> f64 {
+        let from = &self.row.config.cell;
         let doublings = |one: f64, other: f64| ((1.0 + one) / (1.0 + other)).log2().abs();
-        3.0 * doublings(self.rtt_ms, rtt_ms)
-            + doublings(self.peers, peers as f64)
-            + doublings(self.payload, payload as f64)
+        let bytes = |cell: &Cell| f64::from(cell.payload_bytes.bytes());
+        3.0 * doublings(from.rtt_ms.ms(), to.rtt_ms.ms())
+            + doublings(from.peers as f64, to.peers as f64)
+            + doublings(bytes(from), bytes(to))
     }
-}
 
-/// Returns how many bytes there are to read.
-fn put_together(first: &Path, sources: &[Source], sweep: &Path) -> u64 {
-    let mut manifest = read(&first.join("manifest.json")).unwrap();
-    manifest["config"]["axes"] =
-        json!({ "peers": PEERS, "rtt_ms": RTT_MS, "payload_bytes": PAYLOADS });
-    manifest["config"]["repeat"] = json!(REPEAT);
-    fs::create_dir(sweep).unwrap();
-    fs::write(sweep.join("manifest.json"), manifest.to_string()).unwrap();
-    let mut bytes = 0;
-    for payload in PAYLOADS {
-        for rtt_ms in RTT_MS {
-            for peers in PEERS {
-                let unlike = |source: &&Source| source.unlike(peers, rtt_ms, payload);
-                let source = sources
-                    .iter()
-                    .min_by(|a, b| unlike(a).total_cmp(&unlike(b)));
-                let cell = json!({ "peers": peers, "rtt_ms": rtt_ms, "payload_bytes": payload });
-                let id = format!("pl{payload:06}_rtt{rtt_ms:03}_n{peers:02}");
-                for run in 1..=REPEAT {
-                    let to = sweep.join("cells").join(&id).join(format!("run-{run}"));
-                    bytes += copy(&source.unwrap().run, &to, &id, &cell, run);
-                }
+    /// Copies the run as run `run` of `cell`. Returns the number of bytes.
+    fn copy(&self, cell: Cell, run: u32, to: &Path) -> u64 {
+        fs::create_dir_all(to).unwrap();
+        let mut row = self.row.clone();
+        row.cell = cell.id();
+        row.config.cell = cell;
+        row.config.load.payload = cell.payload_bytes;
+        row.config.run = run;
+        write_json(&to.join(files::RUN), &row).unwrap();
+        let mut bytes = 0;
+        for entry in fs::read_dir(&self.run).unwrap() {
+            let file = entry.unwrap();
+            if file.file_type().unwrap().is_file() && file.file_name() != files::RUN {
+                bytes += fs::copy(file.path(), to.join(file.file_name())).unwrap();
             }
         }
+        bytes
     }
-    bytes
 }
 
-fn copy(from: &Path, to: &Path, id: &str, cell: &Value, run: u64) -> u64 {
-    fs::create_dir_all(to).unwrap();
-    let mut row = read(&from.join("run.json")).unwrap();
-    row["cell"] = json!(id);
-    row["config"]["cell"] = cell.clone();
-    row["config"]["load"]["payload"] = cell["payload_bytes"].clone();
-    row["config"]["run"] = json!(run);
-    fs::write(to.join("run.json"), row.to_string()).unwrap();
+/// Returns the number of bytes that a report has to read.
+fn put_together(first: &Path, sources: &[MeasuredSource], sweep: &Path) -> u64 {
+    let mut manifest: Manifest = read_json(&first.join(files::MANIFEST)).unwrap();
+    manifest.config.axes = axes();
+    manifest.config.repeat = REPEAT;
+    fs::create_dir(sweep).unwrap();
+    write_json(&sweep.join(files::MANIFEST), &manifest).unwrap();
     let mut bytes = 0;
-    for entry in fs::read_dir(from).unwrap() {
-        let file = entry.unwrap();
-        if file.file_type().unwrap().is_file() && file.file_name() != "run.json" {
-            bytes += fs::copy(file.path(), to.join(file.file_name())).unwrap();
+    for cell in axes().cells() {
+        let distance = |source: &&MeasuredSource| source.distance(&cell);
+        let nearest = sources
+            .iter()
+            .min_by(|a, b| distance(a).total_cmp(&distance(b)));
+        for run in 1..=REPEAT {
+            let dir = sweep.join(files::CELLS).join(cell.id());
+            let to = dir.join(files::run_folder(run, None));
+            bytes += nearest.unwrap().copy(cell, run, &to);
         }
     }
     bytes
 }
 
-fn read(path: &Path) -> Option<Value> {
-    serde_json::from_str(&fs::read_to_string(path).ok()?).ok()
-}
-
-struct Program {
+struct ReportProgram {
     path: PathBuf,
     wall_s: Vec<f64>,
     cpu_s: Vec<f64>,
 }
 
-impl Program {
-    fn new(path: PathBuf) -> Program {
-        Program {
+impl ReportProgram {
+    fn new(path: PathBuf) -> ReportProgram {
+        ReportProgram {
             path,
             wall_s: Vec::new(),
             cpu_s: Vec::new(),

@@ -1,12 +1,13 @@
 //! The command line.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Parser, Subcommand};
+use program::Failure;
 
-use crate::{failure::Failure, options::Options, verbs};
+use crate::{options::Options, verbs};
 
-/// Turns the runs of a sweep into heatmaps, comparisons, a verdict and a report.
+/// Makes reports from what latency-benchmark measured: heatmaps, comparisons and a verdict
 #[derive(Parser)]
 #[command(
     version,
@@ -16,24 +17,24 @@ use crate::{failure::Failure, options::Options, verbs};
   analysis compare results/before results/after --out compared
   analysis verify results/default
 
-Exit codes: 0 done; 1 something broke, or a report is not what its run gives; 2 the input cannot be used."
+Exit codes: 0 success; 1 an error, or a report that `verify` finds to differ; 2 wrong input."
 )]
-pub(crate) struct Cli {
+struct AnalysisArguments {
     #[command(subcommand)]
-    verb: Verb,
+    verb: AnalysisVerb,
 }
 
 #[derive(Subcommand)]
-enum Verb {
-    /// Heatmaps, before and after, and a verdict, of a sweep; what libp2p adds to TCP, of `rr`; what drifts, of
-    /// a soak
+enum AnalysisVerb {
+    /// Report on a sweep (heatmaps, budgets, a verdict), on `rr` (what libp2p adds to TCP) or on a soak (what
+    /// drifts)
     Report {
         /// The folder of a sweep, of `latency-benchmark rr` or of a soak, results/NAME
         run: PathBuf,
         #[command(flatten)]
         options: Options,
     },
-    /// Two sweeps of different versions or machines, side by side
+    /// Compare two sweeps, of different versions or machines, cell by cell
     Compare {
         /// The folder of a sweep, or a table in the format of the first published benchmark
         before: PathBuf,
@@ -42,7 +43,7 @@ enum Verb {
         #[command(flatten)]
         options: Options,
     },
-    /// Whether a report is what its run gives, number by number
+    /// Make the report of a sweep again and compare it with the stored one, number by number
     Verify {
         /// The folder of a sweep
         run: PathBuf,
@@ -50,7 +51,7 @@ enum Verb {
         #[arg(long, value_name = "DIR")]
         report: Option<PathBuf>,
     },
-    /// Heatmaps of a table in the format of the first published benchmark (a row per cell)
+    /// Draw heatmaps of a table in the format of the first published benchmark (a row per cell)
     Published {
         /// The table
         table: PathBuf,
@@ -59,15 +60,20 @@ enum Verb {
     },
 }
 
-pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
-    match cli.verb {
-        Verb::Report { run, options } => verbs::report::run(&run, &options),
-        Verb::Compare {
+pub(crate) fn run() -> Result<ExitCode, Failure> {
+    let arguments: AnalysisArguments = match program::parse() {
+        Ok(arguments) => arguments,
+        Err(ended) => return ended,
+    };
+    match arguments.verb {
+        AnalysisVerb::Report { run, options } => verbs::report::run(&run, &options)?,
+        AnalysisVerb::Compare {
             before,
             after,
             options,
-        } => verbs::compare::run(&before, &after, &options),
-        Verb::Verify { run, report } => verbs::verify::run(&run, report.as_deref()),
-        Verb::Published { table, options } => verbs::published::run(&table, &options),
+        } => verbs::compare::run(&before, &after, &options)?,
+        AnalysisVerb::Verify { run, report } => verbs::verify::run(&run, report.as_deref())?,
+        AnalysisVerb::Published { table, options } => verbs::published::run(&table, &options)?,
     }
+    Ok(ExitCode::SUCCESS)
 }

@@ -5,8 +5,6 @@ mod charts;
 mod cli;
 mod drift;
 mod explain;
-mod failure;
-mod grid;
 mod load;
 mod measure;
 mod options;
@@ -22,14 +20,6 @@ mod views;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 fn main() -> ExitCode {
-    match cli::run(cli::Cli::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("error: {failure}");
-            failure.exit_code()
-        }
-    }
+    program::end(cli::run())
 }

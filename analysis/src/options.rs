@@ -1,42 +1,43 @@
-//! What a report is to be of and about. Stored beside it, so that it can be verified.
+//! The options of a report. They are stored beside it, so that it can be verified.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use run_format::Site;
 use serde::{Deserialize, Serialize};
 
-use crate::{charts, measure::metric::Metric, site::Site};
+use crate::{charts, measure::metric::Metric};
 
-/// A format of pictures.
+/// A file format of pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Format {
+pub(crate) enum PictureFormat {
     Png,
     Svg,
 }
 
-impl From<Format> for charts::Format {
-    fn from(format: Format) -> charts::Format {
+impl From<PictureFormat> for charts::ChartFormat {
+    fn from(format: PictureFormat) -> charts::ChartFormat {
         match format {
-            Format::Png => charts::Format::Png,
-            Format::Svg => charts::Format::Svg,
+            PictureFormat::Png => charts::ChartFormat::Png,
+            PictureFormat::Svg => charts::ChartFormat::Svg,
         }
     }
 }
 
-/// What pictures show.
+/// A kind of pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Group {
-    /// The baseline, a budget, and the difference
+pub(crate) enum PictureGroup {
+    /// The baseline, a budget, and their difference
     BeforeAfter,
-    /// Budgets against each other, and what they gain for what they cost
+    /// All budgets in one picture, and the gain of each beside its cost
     Budgets,
-    /// A quantity over the grid, under one budget
+    /// A metric over the grid, under one budget
     Heatmaps,
-    /// How a quantity goes with each axis
+    /// A metric by round-trip time, payload and number of peers
     Effects,
-    /// How long polls take in the worst cells
+    /// Percentiles of poll durations in the worst cells
     Percentiles,
     /// Where the time goes
     Time,
@@ -44,41 +45,41 @@ pub(crate) enum Group {
 
 #[derive(Args, Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Options {
-    /// A poll that takes longer is slow
+    /// A poll that takes longer than this is slow
     #[arg(long, default_value = "50us", value_name = "TIME", value_parser = threshold)]
     pub(crate) threshold: u64,
-    /// The poll functions to show; the verdict is about the first [default: all, connection first]
+    /// Sites to show; the verdict is about the first [default: all, connection first]
     #[arg(long, value_name = "SITE")]
     pub(crate) site: Vec<Site>,
-    /// The quantities to draw before and after [default: slow_percent, slow_ms_per_s,
+    /// Metrics to draw before and after [default: slow_percent, slow_ms_per_s,
     /// slow_per_request, poll_p99_us, cotenant_late_percent, cotenant_p99_us, requests_per_s]
     #[arg(long, value_name = "METRIC")]
     pub(crate) metric: Vec<Metric>,
-    /// The budgets to show beside the baseline, other than against each other [default: all]
+    /// Budgets to show beside the baseline, except in pictures that show all budgets [default: all]
     #[arg(long, value_name = "BUDGET")]
     pub(crate) budget: Vec<String>,
-    /// The pictures to draw [default: all]
+    /// Kinds of pictures to draw [default: all]
     #[arg(long, value_name = "PICTURES")]
-    pub(crate) picture: Vec<Group>,
-    /// How pictures are written
+    pub(crate) picture: Vec<PictureGroup>,
+    /// File formats of the pictures
     #[arg(
         long,
         value_name = "FORMAT",
         value_delimiter = ',',
         default_value = "png,svg"
     )]
-    pub(crate) format: Vec<Format>,
-    /// Where the pictures will be found by readers of report.md, if not beside it
+    pub(crate) format: Vec<PictureFormat>,
+    /// The URL of the report's folder, if readers of report.md do not have the pictures beside it
     #[arg(long, value_name = "URL")]
     pub(crate) link_base: Option<String>,
-    /// The folder to write [default: RUN/report]
+    /// Folder to write the report to [default: RUN/report]
     #[arg(long, value_name = "DIR")]
     #[serde(skip)]
     pub(crate) out: Option<PathBuf>,
 }
 
 impl Options {
-    /// All of them unless some were named.
+    /// The sites to show: all unless the options name some.
     pub(crate) fn sites(&self) -> Vec<Site> {
         if self.site.is_empty() {
             Site::ALL.to_vec()
@@ -100,7 +101,7 @@ impl Options {
         }
     }
 
-    pub(crate) fn formats(&self) -> Vec<Format> {
+    pub(crate) fn formats(&self) -> Vec<PictureFormat> {
         once(&self.format)
     }
 
@@ -113,7 +114,7 @@ impl Options {
     }
 }
 
-/// What was named, each once.
+/// Each named value once.
 fn once<T: Copy + PartialEq>(named: &[T]) -> Vec<T> {
     let mut once = Vec::new();
     for it in named {

@@ -1,30 +1,33 @@
-//! The table of the first published benchmark: a row per cell, of one run each, with poll counts and
-//! percentiles but nothing that says how certain they are.
+//! The table of the first published benchmark. It has one row and one run per cell, with poll counts and
+//! percentiles but no uncertainties.
 
-use std::{collections::BTreeMap, fs, io::Cursor, path::Path};
+use std::{collections::BTreeMap, path::Path};
 
 use anyhow::{Context, Result, anyhow, bail};
-use polars::prelude::*;
-use polars_io::{SerReader, csv::read::CsvReadOptions};
+use program::{Failure, bad_input};
+use run_format::{
+    Budgets, Site,
+    grid::{Axes, Cell},
+    network::Rtt,
+    payload::Payload,
+    variant::Role,
+};
 
 use crate::{
-    failure::{Failure, bad_input},
-    grid::{Axes, Cell},
-    load::variant::{Role, Variant},
+    load::compared::ComparedVariant,
     measure::{
-        State,
+        CellState,
         checks::Checks,
         metric::{Metric, What},
     },
     options::Options,
-    site::Site,
-    summary::{CellSummary, Figure, Summary, identity::Identity},
+    summary::{CellFigure, CellSummary, Summary, identity::Identity},
 };
 
-/// The only threshold that those figures know.
+/// The only threshold of those figures.
 const THRESHOLD_NS: u64 = 50_000;
 
-/// The columns that are used, all of them numbers.
+/// The columns that are used. All have numbers.
 const COLUMNS: [&str; 12] = [
     "n_peers",
     "rtt_ms",
@@ -40,20 +43,20 @@ const COLUMNS: [&str; 12] = [
     "total_rps",
 ];
 
-/// Reads it as a sweep of one variant without a budget.
+/// Reads the table as a sweep of one variant without a budget.
 pub(crate) fn read(path: &Path, options: &Options) -> Result<Summary, Failure> {
     if options.threshold != THRESHOLD_NS {
         return Err(bad_input(anyhow!(
-            "--threshold: published figures count polls over 50us only"
+            "--threshold: a published table only counts polls over 50us"
         )));
     }
-    let rows = rows(path)
+    let mut cells = rows(path)
+        .and_then(|rows| cells(&rows))
         .with_context(|| path.display().to_string())
         .map_err(bad_input)?;
     let name = path
         .file_stem()
         .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let mut cells: Vec<CellSummary> = rows.iter().map(cell).collect();
     let axes = Axes::of(cells.iter().map(|cell| &cell.cell));
     let grid = axes.cells();
     cells.sort_by_key(|cell| grid.iter().position(|it| *it == cell.cell));
@@ -64,10 +67,10 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Summary, Failure> {
             manifest: None,
         },
         axes,
-        variants: vec![Variant {
+        variants: vec![ComparedVariant {
             label: "none".to_owned(),
             role: Role::Baseline,
-            budgets: "none".to_owned(),
+            budgets: Budgets::NONE,
             subject: 0,
         }],
         cells,
@@ -75,109 +78,90 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Summary, Failure> {
     })
 }
 
-/// A row by column.
-type Row = BTreeMap<&'static str, f64>;
+/// The values of a row, by column.
+type PublishedRow = BTreeMap<&'static str, f64>;
 
-fn rows(path: &Path) -> Result<Vec<Row>> {
-    let text = fs::read(path)?;
-    let frame = CsvReadOptions::default()
-        .with_has_header(true)
-        .with_infer_schema_length(None)
-        .into_reader_with_file_handle(Cursor::new(text))
-        .finish()
-        .map_err(|error| anyhow!("{}", error.to_string().lines().next().unwrap_or_default()))?;
-    let mut rows = vec![Row::new(); frame.height()];
+fn rows(path: &Path) -> Result<Vec<PublishedRow>> {
+    let mut reader = csv::Reader::from_path(path)?;
+    let header = reader.headers()?.clone();
+    let mut places = Vec::new();
     for name in COLUMNS {
-        let column = frame
-            .column(name)
-            .map_err(|_| anyhow!("not a published table: column {name} is missing"))?;
-        let numbers = column
-            .strict_cast(&DataType::Float64)
-            .map_err(|_| anyhow!("column {name} is not one of numbers"))?;
-        for (at, number) in numbers.f64()?.iter().enumerate() {
-            let number = number.filter(|number| *number >= 0.0);
-            let number =
-                number.ok_or_else(|| anyhow!("line {}: {name} is absent or negative", at + 2))?;
-            rows[at].insert(name, number);
-        }
+        let place = header.iter().position(|it| it == name);
+        let place = place
+            .with_context(|| format!("this is not a published table: column {name} is missing"))?;
+        places.push((name, place));
+    }
+    let mut rows = Vec::new();
+    for (at, record) in reader.records().enumerate() {
+        let record = record?;
+        let field = |&(name, place): &(&'static str, usize)| {
+            let number = record.get(place).and_then(|field| field.parse().ok());
+            let number = number.filter(|number: &f64| *number >= 0.0);
+            number
+                .map(|number| (name, number))
+                .with_context(|| format!("line {}: {name} is not a number from zero up", at + 2))
+        };
+        rows.push(places.iter().map(field).collect::<Result<_>>()?);
     }
     if rows.is_empty() {
-        bail!("it has no rows");
+        bail!("the table has no rows");
     }
-    refuse_repetition(&rows)?;
     Ok(rows)
 }
 
-fn refuse_repetition(rows: &[Row]) -> Result<()> {
+fn cells(rows: &[PublishedRow]) -> Result<Vec<CellSummary>> {
+    let mut cells: Vec<CellSummary> = Vec::new();
     for (at, row) in rows.iter().enumerate() {
-        let cell = grid_point(row);
-        if rows[..at].iter().any(|other| grid_point(other) == cell) {
-            bail!("line {}: the cell {cell} is there twice", at + 2);
+        let line = || format!("line {}", at + 2);
+        let cell = Cell {
+            peers: row["n_peers"] as usize,
+            rtt_ms: Rtt::from_ms(row["rtt_ms"]).with_context(line)?,
+            payload_bytes: Payload::of_bytes(row["payload"] as u32),
+        };
+        if cells.iter().any(|other| other.cell == cell) {
+            bail!("{}: the cell {cell} appears twice", line());
         }
+        cells.push(summary(cell, row));
     }
-    Ok(())
+    Ok(cells)
 }
 
-fn grid_point(row: &Row) -> Cell {
-    Cell {
-        peers: row["n_peers"] as u32,
-        rtt_ms: row["rtt_ms"],
-        payload_bytes: row["payload"] as u64,
-    }
-}
-
-fn cell(row: &Row) -> CellSummary {
+fn summary(cell: Cell, row: &PublishedRow) -> CellSummary {
     const PERCENT: f64 = 100.0;
     let share = |slow: &str, all: &str| (row[all] > 0.0).then(|| PERCENT * row[slow] / row[all]);
-    let mut figures = BTreeMap::new();
-    let mut put = |site: Site, metric: Metric, value: Option<f64>| {
-        let figure = value.map(|value| Figure {
+    let [connection, swarm, task] = [
+        ("poll_slow_count", "poll_samples"),
+        ("swarm_poll_slow_count", "swarm_poll_samples"),
+        ("ct_total_slow_poll_count", "ct_total_poll_count"),
+    ]
+    .map(|(slow, all)| share(slow, all));
+    let value = |name: &str| Some(row[name]);
+    let figures = [
+        (Site::Connection, Metric::SlowPercent, connection),
+        (Site::Connection, Metric::PollP99Us, value("poll_p99_us")),
+        (Site::Connection, Metric::RequestsPerS, value("total_rps")),
+        (Site::Swarm, Metric::SlowPercent, swarm),
+        (Site::Swarm, Metric::PollP99Us, value("swarm_poll_p99_us")),
+        (Site::Task, Metric::SlowPercent, task),
+    ]
+    .map(|(site, metric, value)| {
+        let figure = value.map(|value| CellFigure {
             value,
             interval: None,
             level: None,
             change: None,
         });
-        figures.insert(What::of(site, metric), vec![figure]);
-    };
-    put(
-        Site::Connection,
-        Metric::SlowPercent,
-        share("poll_slow_count", "poll_samples"),
-    );
-    put(
-        Site::Connection,
-        Metric::PollP99Us,
-        Some(row["poll_p99_us"]),
-    );
-    put(
-        Site::Swarm,
-        Metric::SlowPercent,
-        share("swarm_poll_slow_count", "swarm_poll_samples"),
-    );
-    put(
-        Site::Swarm,
-        Metric::PollP99Us,
-        Some(row["swarm_poll_p99_us"]),
-    );
-    put(
-        Site::Task,
-        Metric::SlowPercent,
-        share("ct_total_slow_poll_count", "ct_total_poll_count"),
-    );
-    put(
-        Site::Connection,
-        Metric::RequestsPerS,
-        Some(row["total_rps"]),
-    );
+        (What::of(site, metric), vec![figure])
+    });
     CellSummary {
-        cell: grid_point(row),
-        state: State::Measured,
+        cell,
+        state: CellState::Measured,
         flaws: Vec::new(),
         runs: 1,
         blocks: 0,
         at_cap: false,
         slow_polls: BTreeMap::new(),
-        figures,
+        figures: figures.into(),
         checks: Checks::default(),
         breakdown: None,
         curves: Vec::new(),

@@ -1,77 +1,105 @@
-//! Numbers as people read them.
+//! Numbers and words as people read them, in reports and in pictures.
 
 /// Three significant digits, a proper minus sign, and no exponent.
 pub(crate) fn number(value: f64) -> String {
-    let text = plain(value);
+    fixed(value, decimals_for(value, 3))
+}
+
+/// The same with its sign even if it is positive.
+pub(crate) fn signed(value: f64) -> String {
+    with_plus(value, number(value))
+}
+
+/// With this many decimals and a proper minus sign; a value that rounds to zero has no sign.
+pub(crate) fn fixed(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
     match text.strip_prefix('-') {
-        Some(rest) => format!("−{rest}"),
+        Some(size) if is_zero(size) => size.to_owned(),
+        Some(size) => format!("−{size}"),
         None => text,
     }
 }
 
-/// A difference with its interval, no finer than that is wide: "−7.9 pp [−8.3, −7.5]". An end that the data
-/// did not set is open.
+/// The same, but "0" for zero, and three digits with k, M or G from 10,000 on.
+pub(crate) fn compact(value: f64, decimals: usize) -> String {
+    let (divisor, letter) = match value.abs() {
+        0.0 => return "0".to_owned(),
+        size if size >= 999_500_000.0 => (1e9, 'G'),
+        size if size >= 999_500.0 => (1e6, 'M'),
+        size if size >= 10_000.0 => (1e3, 'k'),
+        _ => return fixed(value, decimals),
+    };
+    format!("{}{letter}", number(value / divisor))
+}
+
+/// The same, but large numbers in full, with their digits in groups of three.
+pub(crate) fn grouped(value: f64, decimals: usize) -> String {
+    const THIN_SPACE: char = '\u{2009}';
+    if value.abs() < 10_000.0 {
+        return compact(value, decimals);
+    }
+    let digits = fixed(value, 0);
+    let count = digits.chars().count();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (count - index).is_multiple_of(3) && !text.ends_with('−') {
+            text.push(THIN_SPACE);
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// With a plus sign before what is positive.
+pub(crate) fn with_plus(value: f64, text: String) -> String {
+    if value > 0.0 && !is_zero(&text) {
+        format!("+{text}")
+    } else {
+        text
+    }
+}
+
+/// The number of decimals that show this many significant digits. It counts the digits of the rounded number:
+/// 9.996 becomes 10.0 and not 10.00.
+pub(crate) fn decimals_for(value: f64, digits: i32) -> usize {
+    const MOST: i32 = 6;
+    if value == 0.0 {
+        return 0;
+    }
+    let rounds_up_from = 1.0 - 0.5 * 10f64.powi(-digits);
+    let magnitude = (value.abs() / rounds_up_from).log10().floor() as i32;
+    (digits - 1 - magnitude).clamp(0, MOST) as usize
+}
+
+fn is_zero(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b'0' | b'.'))
+}
+
+/// A difference with its interval, with as many decimals as show two digits of half the interval's width:
+/// "−7.9 pp [−8.3, −7.5]". An end without a bound is a question mark.
 pub(crate) fn change(value: f64, unit: &str, (low, high): (f64, f64)) -> String {
     let width = if (high - low).is_finite() {
         high - low
     } else {
         value.abs()
     };
-    let decimals = decimals(width / 2.0);
+    let decimals = decimals_for(width / 2.0, 2);
     let text = |value: f64| {
-        if !value.is_finite() {
-            return "?".to_owned();
-        }
-        let text = format!("{value:+.decimals$}");
-        // What rounds to zero has no sign.
-        let is_zero = text.bytes().all(|byte| b"+-0.".contains(&byte));
-        if is_zero {
-            text.trim_start_matches(['+', '-']).to_owned()
+        if value.is_finite() {
+            with_plus(value, fixed(value, decimals))
         } else {
-            text.replace('-', "−")
+            "?".to_owned()
         }
     };
     format!("{} {unit} [{}, {}]", text(value), text(low), text(high))
 }
 
-/// A part of something with its interval: "4.1 pp [3.0, 5.2]".
+/// A share with its interval, without signs: "4.1 pp [3.0, 5.2]".
 pub(crate) fn part(value: f64, (low, high): (f64, f64)) -> String {
     change(value, "pp", (low, high)).replace('+', "")
 }
 
-/// How many decimals show two digits of a number.
-fn decimals(value: f64) -> usize {
-    const DIGITS: i32 = 2;
-    if value <= 0.0 {
-        return 0;
-    }
-    usize::try_from(DIGITS - 1 - value.log10().floor() as i32).unwrap_or(0)
-}
-
-/// With its sign, also if it is positive.
-pub(crate) fn signed(value: f64) -> String {
-    if value > 0.0 {
-        format!("+{}", number(value))
-    } else {
-        number(value)
-    }
-}
-
-/// Three significant digits in ASCII.
-fn plain(value: f64) -> String {
-    const DIGITS: i32 = 3;
-    if value == 0.0 {
-        return "0".to_owned();
-    }
-    let magnitude = value.abs().log10().floor() as i32;
-    let decimals = usize::try_from(DIGITS - 1 - magnitude).unwrap_or(0);
-    if magnitude < -4 {
-        return "0.0000".to_owned();
-    }
-    format!("{value:.decimals$}")
-}
-
-/// What a table on disk holds: four significant digits, exact enough for whatever is made of it.
+/// The four significant digits that tables on disk have.
 pub(crate) fn rounded(value: f64) -> f64 {
     const DIGITS: i32 = 4;
     if value == 0.0 || !value.is_finite() {
@@ -86,7 +114,7 @@ pub(crate) fn rounded(value: f64) -> f64 {
     }
 }
 
-/// As a sentence begins.
+/// With a capital first letter.
 pub(crate) fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| {
@@ -109,12 +137,42 @@ mod tests {
 
     #[test]
     fn numbers_have_three_digits_and_a_minus_sign() {
-        assert_eq!(number(0.0), "0");
-        assert_eq!(number(12.345), "12.3");
-        assert_eq!(number(-0.01234), "−0.0123");
-        assert_eq!(number(123_456.0), "123456");
-        assert_eq!(signed(1.0), "+1.00");
-        assert_eq!(signed(-1.0), "−1.00");
+        let expected = [
+            (0.0, "0"),
+            (-0.0, "0"),
+            (12.345, "12.3"),
+            (2.7, "2.70"),
+            (-0.01234, "−0.0123"),
+            (123_456.0, "123456"),
+        ];
+        for (value, text) in expected {
+            assert_eq!(number(value), text);
+        }
+        assert_eq!(
+            [1.0, -1.0, 0.0, 1e-9].map(signed),
+            ["+1.00", "−1.00", "0", "0.000000"]
+        );
+    }
+
+    #[test]
+    fn rounding_up_to_another_digit_adds_no_fourth_one() {
+        assert_eq!(
+            [9.996, 99.97, 0.09996, -9.996].map(number),
+            ["10.0", "100", "0.100", "−10.0"]
+        );
+        assert_eq!([9.994, 99.94].map(number), ["9.99", "99.9"]);
+    }
+
+    #[test]
+    fn large_numbers_are_shortened_or_grouped() {
+        assert_eq!(
+            [9999.0, 12_345.0, 2_500_000.0, -999_600.0].map(|value| compact(value, 0)),
+            ["9999", "12.3k", "2.50M", "−1.00M"]
+        );
+        assert_eq!(
+            [5000.0, -125_000.0, 1_250_000.0].map(|value| grouped(value, 0)),
+            ["5000", "−125\u{2009}000", "1\u{2009}250\u{2009}000"]
+        );
     }
 
     #[test]
@@ -131,10 +189,6 @@ mod tests {
             change(20.0, "%", (f64::NEG_INFINITY, 300.0)),
             "+20 % [?, +300]"
         );
-    }
-
-    #[test]
-    fn a_part_has_no_sign() {
         assert_eq!(part(4.12, (3.04, 5.21)), "4.1 pp [3.0, 5.2]");
     }
 

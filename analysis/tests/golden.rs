@@ -3,16 +3,20 @@
 
 mod bench;
 
-use std::{fs, path::Path};
+use std::{
+    fs::{self, File},
+    path::Path,
+};
 
-use bench::{Copy, RUN, analysis, edit, path};
+use bench::{Copy, RUN, analysis, edit, holds, links, path};
+use polars_parquet::read::read_metadata;
 
 /// The figures of the fixture. `BLESS=1` writes them anew.
 #[test]
 fn the_fixture_gives_the_committed_figures() {
     let copy = Copy::new();
     copy.report(&["--format", "svg"]).succeeds();
-    let made = fs::read_to_string(copy.dir().join("report/summary.csv")).expect("a table");
+    let made = copy.text("summary.csv");
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixture-summary.csv");
     if std::env::var_os("BLESS").is_some() {
         fs::write(&golden, &made).expect("it can be written");
@@ -29,26 +33,19 @@ fn a_report_is_whole_and_short_enough_to_paste() {
     let copy = Copy::new();
     copy.report(&[]).succeeds();
     let report = copy.dir().join("report");
-    let text = fs::read_to_string(report.join("report.md")).expect("a report");
+    let text = copy.text("report.md");
     assert!(text.len() < 60_000);
-    for link in text
-        .split("](")
-        .skip(1)
-        .filter_map(|rest| rest.split(')').next())
-    {
+    for link in links(&text) {
         assert!(report.join(link).is_file(), "{link}");
     }
     assert!(text.contains("./sweep.sh"), "it says how to do it again");
-    let pictures = fs::read_dir(report.join("charts")).expect("charts");
-    let names: Vec<String> = pictures
-        .map(|entry| {
-            entry
-                .expect("a file")
-                .file_name()
-                .to_string_lossy()
-                .into_owned()
-        })
-        .collect();
+    let names = |dir: &Path| -> Vec<String> {
+        let entries = fs::read_dir(dir).expect("a folder").flatten();
+        entries
+            .filter_map(|it| it.file_name().into_string().ok())
+            .collect()
+    };
+    let charts = names(&report.join("charts"));
     for kind in [
         "heatmap.",
         "before-after.",
@@ -60,18 +57,15 @@ fn a_report_is_whole_and_short_enough_to_paste() {
         "iterations.",
     ] {
         for format in [".png", ".svg"] {
-            let is_there = names
-                .iter()
-                .any(|name| name.starts_with(kind) && name.ends_with(format));
-            assert!(is_there, "{kind}*{format} is not among {names:?}");
+            let is_one = |name: &String| name.starts_with(kind) && name.ends_with(format);
+            assert!(charts.iter().any(is_one), "{kind}*{format}: {charts:?}");
         }
     }
-    let left: Vec<_> = fs::read_dir(copy.dir())
-        .expect("a folder")
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter(|name| name.starts_with(".report"))
-        .collect();
-    assert!(left.is_empty(), "{left:?}");
+    let left = names(&copy.dir());
+    assert!(
+        !left.iter().any(|name| name.starts_with(".report")),
+        "{left:?}"
+    );
 }
 
 #[test]
@@ -79,8 +73,8 @@ fn links_can_lead_elsewhere() {
     let copy = Copy::new();
     copy.report(&["--format", "svg", "--link-base", "https://example.org/run/"])
         .succeeds();
-    let text = fs::read_to_string(copy.dir().join("report/report.md")).expect("a report");
-    assert!(text.contains("](https://example.org/run/charts/before-after."));
+    let text = copy.text("report.md");
+    holds(&text, &["](https://example.org/run/charts/before-after."]);
 }
 
 #[test]
@@ -89,21 +83,43 @@ fn another_threshold_gives_other_figures() {
     let slow = |threshold: &str| {
         copy.report(&["--format", "svg", "--threshold", threshold])
             .succeeds();
-        let table = fs::read_to_string(copy.dir().join("report/summary.csv")).expect("a table");
+        let table = copy.text("summary.csv");
         let row = "2,0.0,65536,none,connection,slow_percent,";
-        let line = table
-            .lines()
-            .find(|line| line.starts_with(row))
-            .expect("a row")
-            .to_owned();
-        line[row.len()..]
-            .split(',')
-            .next()
-            .and_then(|value| value.parse::<f64>().ok())
-            .expect("a value")
+        let fields = table.lines().find_map(|line| line.strip_prefix(row));
+        let value = fields.and_then(|fields| fields.split(',').next());
+        value.expect("a row").parse::<f64>().expect("a value")
     };
     assert!(slow("20us") > slow("50us"));
     assert!(slow("50us") > slow("10ms"));
+}
+
+#[test]
+fn the_report_names_the_command_whichever_verb_measured() {
+    for verb in ["sweep", "pipeline"] {
+        let copy = Copy::new();
+        if verb != "sweep" {
+            edit(&copy.dir().join("manifest.json"), |text| {
+                text.replace("\"sweep\"", "\"pipeline\"")
+            });
+        }
+        copy.report(&["--format", "svg"]).succeeds();
+        holds(&copy.text("report.md"), &["./sweep.sh --peers 2 --rtt 0 "]);
+    }
+}
+
+#[test]
+fn both_tables_have_the_same_columns_and_rows() {
+    let copy = Copy::new();
+    copy.report(&["--format", "svg"]).succeeds();
+    let text = copy.text("summary.csv");
+    let mut parquet = File::open(copy.dir().join("report/summary.parquet")).expect("a table");
+    let metadata = read_metadata(&mut parquet).expect("a table");
+    assert_eq!(metadata.num_rows + 1, text.lines().count());
+    let columns = metadata.schema_descr.columns().iter();
+    let columns: Vec<_> = columns
+        .map(|column| column.path_in_schema[0].as_str())
+        .collect();
+    assert_eq!(columns.join(","), text.lines().next().expect("a line"));
 }
 
 #[test]
@@ -116,6 +132,7 @@ fn a_report_can_be_made_again_and_is_verified() {
         analysis(["verify", path(&dir)])
     };
     verify().succeeds();
+    let of_other_threshold = fs::read(copy.dir().join("report/summary.parquet")).expect("a table");
     copy.report(&["--format", "svg"]).succeeds();
     verify().succeeds();
 
@@ -129,18 +146,22 @@ fn a_report_can_be_made_again_and_is_verified() {
     });
     let ended = verify();
     assert_eq!(ended.code, 1);
-    assert!(
-        ended.err.contains("summary.csv: line 4: value is 123.4"),
-        "{}",
-        ended.err
-    );
+    holds(&ended.err, &["summary.csv: line 4: value is 123.4"]);
     fs::write(&table, kept).expect("a table");
+
+    let parquet = copy.dir().join("report/summary.parquet");
+    let kept = fs::read(&parquet).expect("a table");
+    fs::write(&parquet, of_other_threshold).expect("a table");
+    let ended = verify();
+    assert_eq!(ended.code, 1);
+    assert!(ended.err.contains("summary.parquet"), "{}", ended.err);
+    fs::write(&parquet, kept).expect("a table");
 
     let report = copy.dir().join("report/report.md");
     edit(&report, |text| text.replacen("Verdict", "Opinion", 1));
     let ended = verify();
     assert_eq!(ended.code, 1);
-    assert!(ended.err.contains("report.md: line 3"), "{}", ended.err);
+    holds(&ended.err, &["report.md: line 3"]);
 }
 
 #[test]
@@ -156,7 +177,7 @@ fn figures_of_a_run_that_changed_afterwards_are_not_verified() {
     let dir = copy.dir();
     let ended = analysis(["verify", path(&dir)]);
     assert_eq!(ended.code, 1);
-    assert!(ended.err.contains("summary.csv"), "{}", ended.err);
+    holds(&ended.err, &["summary.csv"]);
 }
 
 #[test]
@@ -172,9 +193,8 @@ fn an_unfinished_run_is_reported_with_what_is_missing() {
     let other = copy.dir().join("cells/pl004096_rtt000_n02");
     fs::remove_dir_all(other).expect("it is there");
     copy.report(&["--format", "svg"]).succeeds();
-    let text = fs::read_to_string(copy.dir().join("report/report.md")).expect("a report");
-    assert!(text.contains("1 of 2 cells were not measured"), "{text}");
-    assert!(text.contains("cut short"), "{text}");
+    let text = copy.text("report.md");
+    holds(&text, &["without a measurement: 1 of 2", "cut short"]);
 }
 
 #[test]
@@ -193,14 +213,15 @@ fn a_sweep_compared_with_itself_has_no_difference_and_resolves_none_from_one_lau
         assert!(line.ends_with(",no"), "{line}");
     }
     let text = fs::read_to_string(out.join("report.md")).expect("a report");
-    assert!(text.contains("Nothing can be resolved"), "{text}");
+    holds(&text, &["Nothing can be resolved"]);
 }
 
 const SUBJECTS: &str = r#""subjects": [
-    {"label": "here@base", "role": "baseline", "libp2p": {"kind": "checkout", "revision": "base",
-     "commit": {"id": "0123456789abcdef0123", "subject_line": "Before the change"}, "difference": null,
+    {"label": "here@base", "role": "baseline", "spec": "here@base", "libp2p": {"kind": "checkout", "path": "here",
+     "revision": "base",
+     "commit": {"id": "0123456789abcdef0123", "subject_line": "Before the change", "committed_unix_s": 0}, "difference": null,
      "tree_sha256": null}, "yamux": null},
-    {"label": "released", "role": "candidate", "libp2p": {"kind": "released"}, "yamux": null}],"#;
+    {"label": "released", "role": "candidate", "spec": "released", "libp2p": {"kind": "released"}, "yamux": null}],"#;
 
 /// The fixture's only run as five launches of each of two programs.
 fn with_subjects(copy: &Copy) {
@@ -230,15 +251,17 @@ fn launches_of_subjects_are_compared_and_named() {
     let copy = Copy::new();
     with_subjects(&copy);
     copy.report(&["--format", "svg"]).succeeds();
-    let text = fs::read_to_string(copy.dir().join("report/report.md")).expect("a report");
-    for words in [
-        "launched in turns",
-        "`here@base`: libp2p of base, 0123456789ab “Before the change”",
-        "`released`: libp2p of the release of the lock file",
-    ] {
-        assert!(text.contains(words), "{words:?} is not in {text}");
-    }
-    let table = fs::read_to_string(copy.dir().join("report/summary.csv")).expect("a table");
+    let text = copy.text("report.md");
+    holds(
+        &text,
+        &[
+            "launched in turns",
+            "- `here@base`: ",
+            "0123456789ab",
+            "- `released`: ",
+        ],
+    );
+    let table = copy.text("summary.csv");
     let of_second = |line: &&str| {
         line.contains("\"released, none\"") && line.contains("connection,slow_percent")
     };
@@ -280,10 +303,7 @@ fn a_published_table_is_drawn_and_compared() {
     let out = copy.beside("drawn");
     analysis(["published", path(&table), "--out", path(&out)]).succeeds();
     let drawn = fs::read_to_string(out.join("summary.csv")).expect("a table");
-    assert!(
-        drawn.contains("2,0.0,65536,none,connection,slow_percent,25.0,"),
-        "{drawn}"
-    );
+    holds(&drawn, &["2,0.0,65536,none,connection,slow_percent,25.0,"]);
 
     let out = copy.beside("compared");
     let dir = copy.dir();
@@ -298,11 +318,11 @@ fn a_published_table_is_drawn_and_compared() {
     ])
     .succeeds();
     let text = fs::read_to_string(out.join("report.md")).expect("a report");
-    assert!(text.contains("Cells in both: 2"), "{text}");
+    holds(&text, &["Cells in both: 2"]);
 }
 
 #[test]
-fn a_published_table_that_is_none_is_refused() {
+fn a_table_that_is_not_a_published_one_is_refused() {
     let copy = Copy::new();
     let table = copy.beside("published.csv");
     fs::write(&table, PUBLISHED.replace("poll_samples", "samples")).expect("a table");

@@ -6,15 +6,12 @@ mod bench;
 
 use std::fs;
 
-use bench::{Copy, analysis, edit, path};
+use bench::{
+    Copy, analysis, edit,
+    evidence::{self, change, explain, report},
+    holds, path,
+};
 use tempfile::TempDir;
-
-/// Refused, and no report.
-#[track_caller]
-fn refused(copy: &Copy, words: &[&str]) {
-    copy.report(&[]).refuses(words);
-    assert!(!copy.dir().join("report").exists());
-}
 
 #[test]
 fn an_empty_folder_is_not_a_sweep() {
@@ -46,121 +43,123 @@ fn another_schema_is_refused() {
     edit(&copy.dir().join("manifest.json"), |text| {
         text.replacen("\"schema\": 1", "\"schema\": 7", 1)
     });
-    refused(&copy, &["manifest.json", "schema 7"]);
+    copy.is_refused(&["manifest.json", "schema is 7"]);
 }
 
 #[test]
-fn a_run_of_another_schema_among_others_is_refused() {
+fn a_budget_that_is_not_understood_is_refused() {
     let copy = Copy::new();
-    copy.edit("run.json", |text| {
-        text.replacen("\"schema\": 1", "\"schema\": 2", 1)
+    edit(&copy.dir().join("manifest.json"), |text| {
+        text.replace(
+            "\"budgets\": \"muxer=1/deferred\"",
+            "\"budgets\": \"muxer=soon\"",
+        )
     });
-    refused(&copy, &["run.json", "schema 2"]);
+    copy.is_refused(&["manifest.json", "muxer=soon"]);
 }
 
 #[test]
-fn a_run_of_other_variants_is_refused() {
-    let copy = Copy::new();
-    copy.edit("run.json", |text| {
-        text.replace("muxer=1/deferred", "muxer=4")
-    });
-    refused(&copy, &["run.json", "variants"]);
-}
-
-#[test]
-fn a_run_of_another_cell_is_refused() {
-    let copy = Copy::new();
-    copy.edit("run.json", |text| {
-        text.replace("pl065536_rtt000_n02", "pl065536_rtt000_n09")
-    });
-    refused(&copy, &["run.json", "pl065536_rtt000_n09"]);
+fn a_file_of_a_run_that_was_changed_is_refused() {
+    type Spoil = fn(String) -> String;
+    let cases: [(&str, Spoil, &[&str]); 12] = [
+        (
+            "run.json",
+            |text| text.replacen("\"schema\": 1", "\"schema\": 2", 1),
+            &["run.json", "schema is 2"],
+        ),
+        (
+            "run.json",
+            |text| text.replace("muxer=1/deferred", "muxer=4"),
+            &["run.json", "variants"],
+        ),
+        (
+            "run.json",
+            |text| text.replace("pl065536_rtt000_n02", "pl065536_rtt000_n09"),
+            &["run.json", "pl065536_rtt000_n09"],
+        ),
+        (
+            "sites.csv",
+            |text| text[..text.len() - 5].to_owned(),
+            &["sites.csv", "torn"],
+        ),
+        (
+            "histograms.hlog",
+            |text| text[..text.len() / 2].to_owned(),
+            &["histograms.hlog", "torn"],
+        ),
+        (
+            "sites.csv",
+            |text| text.replacen("1,connection,", "one,connection,", 1),
+            &["sites.csv", "line 2: slice: "],
+        ),
+        (
+            "slices.csv",
+            |text| text.replacen("steal_ms", "stolen_ms", 1),
+            &["slices.csv", "steal_ms"],
+        ),
+        (
+            "slices.csv",
+            |text| text.replacen("\n2,", "\n1,", 1),
+            &["slices.csv", "line 3", "does not go up"],
+        ),
+        (
+            "histograms.hlog",
+            |text| text.replacen("Tag=connection.v0,", "Tag=nobody.v0,", 1),
+            &["histograms.hlog", "nobody.v0"],
+        ),
+        // A log that lost a line.
+        (
+            "histograms.hlog",
+            |text| {
+                let lost = text
+                    .lines()
+                    .find(|line| line.contains("Tag=connection.v0,"));
+                text.replacen(&format!("{}\n", lost.expect("a line")), "", 1)
+            },
+            &["sites.csv", "connection", "histograms.hlog"],
+        ),
+        // A number that was edited by hand.
+        (
+            "sites.csv",
+            |text| {
+                let mut rows = text.lines();
+                let row = rows.find(|line| line.starts_with("1,connection,"));
+                let row = row.expect("a row");
+                let mut fields: Vec<&str> = row.split(',').collect();
+                fields[2] = "7";
+                text.replace(row, &fields.join(","))
+            },
+            &["sites.csv", "7 polls of connection"],
+        ),
+        // A block without its last slice.
+        (
+            "slices.csv",
+            |text| {
+                let last = text.lines().rfind(|line| line.contains(",compare,"));
+                text.replace(&format!("{}\n", last.expect("a slice")), "")
+            },
+            &["slices.csv", "blocks"],
+        ),
+    ];
+    for (name, spoil, words) in cases {
+        let copy = Copy::new();
+        copy.edit(name, spoil);
+        copy.is_refused(words);
+    }
 }
 
 #[test]
 fn a_cell_that_the_manifest_does_not_know_is_refused() {
     let copy = Copy::new();
     fs::create_dir(copy.dir().join("cells/pl000001_rtt000_n01")).expect("a folder");
-    refused(&copy, &["pl000001_rtt000_n01", "manifest"]);
-}
-
-#[test]
-fn a_truncated_table_is_refused() {
-    let copy = Copy::new();
-    copy.edit("sites.csv", |text| text[..text.len() - 5].to_owned());
-    refused(&copy, &["sites.csv", "torn"]);
-}
-
-#[test]
-fn a_truncated_log_is_refused() {
-    let copy = Copy::new();
-    copy.edit("histograms.hlog", |text| text[..text.len() / 2].to_owned());
-    refused(&copy, &["histograms.hlog", "torn"]);
-}
-
-#[test]
-fn a_log_that_lost_lines_is_noticed() {
-    let copy = Copy::new();
-    copy.edit("histograms.hlog", |text| {
-        let lost = text
-            .lines()
-            .position(|line| line.contains("Tag=connection.v0,"));
-        let kept = text.lines().enumerate().filter(|(at, _)| Some(*at) != lost);
-        kept.map(|(_, line)| format!("{line}\n")).collect()
-    });
-    refused(&copy, &["sites.csv", "connection", "histograms.hlog"]);
-}
-
-#[test]
-fn a_number_that_was_edited_by_hand_is_noticed() {
-    let copy = Copy::new();
-    copy.edit("sites.csv", |text| {
-        let row = text
-            .lines()
-            .find(|line| line.starts_with("1,connection,"))
-            .expect("a row");
-        let mut fields: Vec<&str> = row.split(',').collect();
-        fields[2] = "7";
-        text.replace(row, &fields.join(","))
-    });
-    refused(&copy, &["sites.csv", "7 polls of connection"]);
-}
-
-#[test]
-fn a_word_where_a_number_belongs_is_refused() {
-    let copy = Copy::new();
-    copy.edit("sites.csv", |text| {
-        text.replacen("1,connection,", "one,connection,", 1)
-    });
-    refused(&copy, &["sites.csv", "one"]);
-}
-
-#[test]
-fn a_missing_column_is_named() {
-    let copy = Copy::new();
-    copy.edit("slices.csv", |text| {
-        text.replacen("steal_ms", "stolen_ms", 1)
-    });
-    refused(&copy, &["slices.csv", "steal_ms"]);
+    copy.is_refused(&["pl000001_rtt000_n01", "manifest"]);
 }
 
 #[test]
 fn a_missing_table_is_named() {
     let copy = Copy::new();
     fs::remove_file(copy.run_file("bands.csv")).expect("it is there");
-    refused(&copy, &["bands.csv"]);
-}
-
-#[test]
-fn blocks_that_are_gone_are_noticed() {
-    let copy = Copy::new();
-    copy.edit("slices.csv", |text| {
-        let last = text
-            .lines()
-            .rfind(|line| line.contains(",compare,"))
-            .expect("a slice");
-        text.replace(&format!("{last}\n"), "")
-    });
-    refused(&copy, &["slices.csv", "blocks"]);
+    copy.is_refused(&["bands.csv"]);
 }
 
 #[test]
@@ -215,4 +214,91 @@ fn sweeps_without_a_common_cell_are_not_compared() {
         fs::rename(&from, cells.join(name)).expect("a new name");
     }
     analysis(["compare", path(&copy.dir()), path(&other.dir())]).refuses(&["share no cell"]);
+}
+
+#[test]
+fn a_folder_that_is_no_explanation_is_refused() {
+    let copy = Copy::new();
+    fs::create_dir(copy.dir().join("explain")).expect("a folder");
+    copy.is_refused(&["explain", "no explain.json"]);
+    explain(&copy);
+    edit(&copy.dir().join("explain/explain.json"), |text| {
+        text.replacen("\"schema\": 1", "\"schema\": 9", 1)
+    });
+    copy.is_refused(&["explain.json", "schema is 9"]);
+}
+
+#[test]
+fn tables_that_are_torn_or_foreign_are_refused() {
+    type Spoil = fn(String) -> String;
+    let cases: [(&str, Spoil, &[&str]); 7] = [
+        (
+            "stacks.csv",
+            |text| text[..text.len() - 3].to_owned(),
+            &["stacks.csv", "torn"],
+        ),
+        (
+            "stacks.csv",
+            |text| text.replacen(",true,", ",maybe,", 1),
+            &["stacks.csv", "line 2", "in_kernel"],
+        ),
+        (
+            "system_calls.csv",
+            |text| text.replacen("calls", "count", 1),
+            &["system_calls.csv", "calls"],
+        ),
+        (
+            "activity.csv",
+            |text| text + "999,dials,3\n",
+            &["activity.csv", "slice 999"],
+        ),
+        (
+            "slices.csv",
+            |text| text.replacen(",stacks,", ",guesses,", 1),
+            &["slices.csv", "line 2", "guesses"],
+        ),
+        (
+            "run.json",
+            |text| text.replace("pl065536", "pl065537"),
+            &["run.json", "pl065537"],
+        ),
+        (
+            "evidence.json",
+            |text| text[..20].to_owned(),
+            &["evidence.json"],
+        ),
+    ];
+    for (name, spoil, words) in cases {
+        let copy = Copy::explained();
+        change(&copy, name, spoil);
+        copy.is_refused(words);
+    }
+    let copy = Copy::explained();
+    fs::remove_file(evidence::dir(&copy).join("timeline.csv")).expect("it was there");
+    copy.is_refused(&["timeline.csv"]);
+}
+
+#[test]
+fn one_variant_alone_is_explained_without_a_difference() {
+    let copy = Copy::explained();
+    let about = copy.dir().join("explain/explain.json");
+    edit(&about, |text| text.replacen("[0, 2]", "[0]", 1));
+    copy.is_refused(&["slices.csv", "variant 2"]);
+    let other: Vec<String> = evidence::slices()
+        .into_iter()
+        .filter(|slice| slice.variant != 0)
+        .map(|slice| slice.number.to_string())
+        .collect();
+    for entry in fs::read_dir(evidence::dir(&copy)).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_some_and(|it| it == "csv") {
+            let text = fs::read_to_string(&path).expect("a table");
+            let is_kept = |line: &&str| !other.iter().any(|it| line.split(',').next() == Some(it));
+            let kept: Vec<&str> = text.lines().filter(is_kept).collect();
+            fs::write(&path, kept.join("\n") + "\n").expect("a table");
+        }
+    }
+    let text = report(&copy);
+    holds(&text, &["| `[kernel] sendto` | 40.0 |\n"]);
+    assert!(!text.contains("difference.svg") && !text.contains("budget-"));
 }

@@ -1,75 +1,119 @@
-//! The process of a cell, seen from who has it measured.
+//! The process of a cell, seen from the verb that has it measured.
 
 use std::{
-    io::{BufRead, BufReader, Read, Write},
+    io::Read,
     os::unix::process::CommandExt,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    sync::mpsc::{Receiver, RecvTimeoutError, channel},
+    sync::mpsc::RecvTimeoutError,
     thread::{self, JoinHandle},
     time::Duration,
 };
 
 use anyhow::{Context, Result, anyhow};
-
-use crate::{
-    cell::{CellTask, STOP_LINE, Told},
-    failure::{ended, last_words},
-    signals::Interrupts,
-    store::rows::RunRow,
+use program::{ended, last_words, one_line};
+use run_format::{
+    config::RunConfig,
+    files::{SCHEMA, unix_s},
+    protocol::BlockReport,
+    run_row::{End, NetworkReport, RunRow},
+    soak::SoakRow,
 };
+use serde::{Deserialize, Serialize};
 
-pub(crate) struct CellProcess {
-    child: Child,
-    told: Receiver<Told>,
-    last_words: Option<JoinHandle<String>>,
+use crate::{conversation::Conversation, interrupts::Interrupts};
+
+/// What a cell's process is started with.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct CellTask {
+    pub(crate) config: RunConfig,
+    /// The node program.
+    pub(crate) node: PathBuf,
+    /// An empty folder, where central writes.
+    pub(crate) dir: PathBuf,
 }
 
-/// What there is to show.
-pub(crate) enum Heard<'a> {
-    Told(&'a Told),
+/// What a cell reports.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum CellMessage {
+    /// A block is done.
+    Block(BlockReport),
+    /// An interval of a soak is over.
+    Row(Box<SoakRow>),
+    /// The run is over.
+    Over(Box<RunRow>),
+}
+
+/// What happens while a cell is measured.
+pub(crate) enum CellEvent {
+    Block(BlockReport),
+    Row(Box<SoakRow>),
     /// Nothing for a moment.
-    Nothing,
-    /// The first one, by which the cell is told to stop.
+    Tick,
+    /// The first interrupt, which asks the cell to stop.
     Interrupt,
 }
 
+/// Runs a cell and passes on what happens. None after a second interrupt.
+pub(crate) fn measure_cell(
+    config: RunConfig,
+    node: &Path,
+    dir: &Path,
+    interrupts: &Interrupts,
+    on: impl FnMut(CellEvent) -> Result<()>,
+) -> Option<RunRow> {
+    let follow = || -> Result<Option<RunRow>> {
+        let task = CellTask {
+            config: config.clone(),
+            // The processes of a cell need not share this one's working folder.
+            node: node.canonicalize()?,
+            dir: dir.canonicalize()?,
+        };
+        CellProcess::start(&task)?.follow(interrupts, on)
+    };
+    follow().unwrap_or_else(|error| Some(died(config, &error)))
+}
+
+/// The row of a cell whose process could not report itself how it ended.
+fn died(config: RunConfig, error: &anyhow::Error) -> RunRow {
+    RunRow {
+        schema: SCHEMA,
+        cell: config.cell.id(),
+        config,
+        end: End::Failed {
+            stage: "running the cell's process".to_owned(),
+            reason: one_line(&format!("{error:#}")),
+        },
+        network: NetworkReport::default(),
+        started_unix_s: unix_s(),
+        took_ms: 0,
+        overhead_ms: None,
+        stages: Vec::new(),
+        probe_ns: None,
+        blocks: None,
+    }
+}
+
+struct CellProcess {
+    child: Child,
+    conversation: Conversation<CellMessage>,
+    last_words: Option<JoinHandle<String>>,
+}
+
 impl CellProcess {
-    pub(crate) fn start(program: &Path, task: &CellTask) -> Result<CellProcess> {
-        let mut child = Command::new(program)
+    fn start(task: &CellTask) -> Result<CellProcess> {
+        let mut child = Command::new("/proc/self/exe")
             .arg("cell")
-            // A key press is for this process alone.
+            // Ctrl-C on the terminal is for this process alone.
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .with_context(|| format!("cannot start {}", program.display()))?;
-        let mut line = serde_json::to_vec(task)?;
-        line.push(b'\n');
-        let input = child
-            .stdin
-            .as_mut()
-            .ok_or_else(|| anyhow!("it has no standard input"))?;
-        // One that died already is followed like any other, which tells how it ended.
-        let _ = input.write_all(&line);
-        let output = child
-            .stdout
-            .take()
-            .ok_or_else(|| anyhow!("it has no standard output"))?;
-        let mut errors = child
-            .stderr
-            .take()
-            .ok_or_else(|| anyhow!("it has no standard error"))?;
-        let (tell, told) = channel();
-        thread::spawn(move || {
-            let lines = BufReader::new(output).lines().map_while(Result::ok);
-            for event in lines.filter_map(|line| serde_json::from_str(&line).ok()) {
-                if tell.send(event).is_err() {
-                    return;
-                }
-            }
-        });
+            .context("cannot start this program again")?;
+        let conversation = Conversation::begin(&mut child, task)?;
+        let mut errors = child.stderr.take().context("it has no standard error")?;
         let last_words = thread::spawn(move || {
             let mut text = Vec::new();
             let _ = errors.read_to_end(&mut text);
@@ -77,39 +121,37 @@ impl CellProcess {
         });
         Ok(CellProcess {
             child,
-            told,
+            conversation,
             last_words: Some(last_words),
         })
     }
 
-    /// Waits for its end, passes on interrupts, and has `on` hear what happens. None if there were two.
-    pub(crate) fn follow(
+    /// Waits for its end and passes on interrupts. None if there were two.
+    fn follow(
         &mut self,
         interrupts: &Interrupts,
-        mut on: impl FnMut(Heard<'_>) -> Result<()>,
+        mut on: impl FnMut(CellEvent) -> Result<()>,
     ) -> Result<Option<RunRow>> {
         const LOOK_AROUND: Duration = Duration::from_millis(100);
         let mut stopping = false;
         loop {
-            match self.told.recv_timeout(LOOK_AROUND) {
-                Ok(Told::Over(row)) => {
+            match self.conversation.messages.recv_timeout(LOOK_AROUND) {
+                Ok(CellMessage::Over(row)) => {
                     self.child.wait()?;
                     return Ok(Some(*row));
                 }
-                Ok(told) => on(Heard::Told(&told))?,
+                Ok(CellMessage::Block(block)) => on(CellEvent::Block(block))?,
+                Ok(CellMessage::Row(row)) => on(CellEvent::Row(row))?,
                 Err(RecvTimeoutError::Disconnected) => return Err(self.died()),
-                Err(RecvTimeoutError::Timeout) => on(Heard::Nothing)?,
+                Err(RecvTimeoutError::Timeout) => on(CellEvent::Tick)?,
             }
             match interrupts.seen() {
                 0 => {}
                 1 if stopping => {}
                 1 => {
                     stopping = true;
-                    on(Heard::Interrupt)?;
-                    if let Some(input) = &mut self.child.stdin {
-                        // If it is gone already, the next turn says so.
-                        let _ = writeln!(input, "{STOP_LINE}");
-                    }
+                    on(CellEvent::Interrupt)?;
+                    self.conversation.ask_to_stop();
                 }
                 _ => return Ok(None), // The drop ends it.
             }
@@ -125,7 +167,7 @@ impl CellProcess {
 
 impl Drop for CellProcess {
     fn drop(&mut self) {
-        // With it goes everything in its namespaces.
+        // Everything in its namespaces ends with it.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -2,41 +2,42 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Result, anyhow};
-use clap::{CommandFactory, Parser, Subcommand, error::ErrorKind};
+use clap::{Parser, Subcommand};
+use program::Failure;
 
 use crate::{
-    explain,
-    failure::{Failure, bad_input},
-    soak, sweep, verbs,
+    cell, central, explain, lab_verb, peer, pipeline, preflight, soak,
+    sweep::{self, rr},
 };
 
-/// Measures the polls of a libp2p-style swarm over peers × round-trip time × payload.
+/// Measures the polls of a swarm of nodes over peers × round-trip time × payload.
 #[derive(Parser)]
 #[command(name = "latency-benchmark", version)]
-struct Args {
+struct BenchmarkCli {
     #[command(subcommand)]
-    verb: Verb,
+    verb: BenchmarkVerb,
 }
 
 #[derive(Subcommand)]
-enum Verb {
+enum BenchmarkVerb {
+    /// Check the machine, build, sweep, explain if asked, and report: what ./sweep.sh runs
+    Pipeline(Box<pipeline::PipelineArgs>),
     /// Measure every cell of a grid, with the budgets taking turns
     Sweep(Box<sweep::args::SweepArgs>),
     /// Find out why the worst cells of a sweep are slow
     Explain(explain::args::ExplainArgs),
     /// Measure what libp2p adds to TCP: small requests and answers, in turns with and without it
-    Rr(Box<verbs::rr::RrArgs>),
-    /// Measure one cell for hours, as a series over time, while peers come and go
+    Rr(Box<rr::RrArgs>),
+    /// Measure one cell for hours, as a series over time, while peers are restarted
     Soak(Box<soak::args::SoakArgs>),
-    /// Be a peer: listen, say where, and serve
-    Peer(verbs::peer::PeerArgs),
-    /// Be central: dial peers, work them, and measure
-    Central(verbs::central::CentralArgs),
+    /// Run one peer alone: listen, print the address, and serve
+    Peer(peer::PeerArgs),
+    /// Run central alone: connect to peers, send them requests, and measure
+    Central(central::CentralArgs),
     /// Run a command in a lab, in central's namespace
-    Lab(verbs::lab::LabArgs),
-    /// Say what this machine can and cannot do
-    Preflight(verbs::preflight::PreflightArgs),
+    Lab(lab_verb::LabArgs),
+    /// List what this machine can and cannot do
+    Preflight(preflight::PreflightArgs),
     /// Measure one cell; the sweep starts this
     #[command(hide = true)]
     Cell,
@@ -46,54 +47,21 @@ enum Verb {
 }
 
 pub(crate) fn run() -> Result<ExitCode, Failure> {
-    let args = match Args::try_parse() {
+    let args: BenchmarkCli = match program::parse() {
         Ok(args) => args,
-        Err(error) => return help_or_one_line(&error),
+        Err(end) => return end,
     };
     match args.verb {
-        Verb::Sweep(args) => sweep::run(*args),
-        Verb::Explain(args) => explain::run(args),
-        Verb::Rr(args) => verbs::rr::run(*args),
-        Verb::Soak(args) => soak::run(*args),
-        Verb::Peer(args) => verbs::peer::run(args),
-        Verb::Central(args) => verbs::central::run(args),
-        Verb::Lab(args) => verbs::lab::run(args),
-        Verb::Preflight(args) => verbs::preflight::run(&args),
-        Verb::Cell => verbs::cell::run(),
-        Verb::DelayLine => verbs::lab::delay_line(),
-    }
-}
-
-/// Clap's errors in one line; its help as it is.
-fn help_or_one_line(error: &clap::Error) -> Result<ExitCode, Failure> {
-    match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            // A reader that went away is no failure.
-            let _ = error.print();
-            Ok(ExitCode::SUCCESS)
-        }
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            let verbs: Vec<String> = Args::command()
-                .get_subcommands()
-                .filter(|verb| !verb.is_hide_set())
-                .map(|verb| verb.get_name().to_owned())
-                .collect();
-            Err(bad_input(anyhow!(
-                "a verb is missing: {} (see --help)",
-                verbs.join(", ")
-            )))
-        }
-        _ => {
-            let text = error.render().to_string();
-            let first = ["\n\nUsage", "\n\nFor more", "\n\n  tip"]
-                .iter()
-                .filter_map(|end| text.find(end))
-                .min();
-            let text = &text[..first.unwrap_or(text.len())];
-            Err(bad_input(anyhow!(
-                "{}",
-                text.trim_start_matches("error: ").to_owned()
-            )))
-        }
+        BenchmarkVerb::Pipeline(args) => pipeline::run(*args),
+        BenchmarkVerb::Sweep(args) => sweep::run(*args),
+        BenchmarkVerb::Explain(args) => explain::run(args),
+        BenchmarkVerb::Rr(args) => rr::run(*args),
+        BenchmarkVerb::Soak(args) => soak::run(*args),
+        BenchmarkVerb::Peer(args) => peer::run(args),
+        BenchmarkVerb::Central(args) => central::run(args),
+        BenchmarkVerb::Lab(args) => lab_verb::run(args),
+        BenchmarkVerb::Preflight(args) => preflight::run(&args),
+        BenchmarkVerb::Cell => cell::run(),
+        BenchmarkVerb::DelayLine => lab_verb::delay_line(),
     }
 }

@@ -1,7 +1,30 @@
-//! The program that measures.
+//! The tool: plans a sweep, and starts the nodes of each cell in a network of their own. It links no network
+//! stack: the nodes are programs of their own (see `run_format::protocol`).
+
+mod args;
+mod cell;
+mod cell_process;
+mod central;
+mod cli;
+mod conversation;
+mod explain;
+mod interrupts;
+mod lab_verb;
+mod manifest;
+mod new_folder;
+mod node_program;
+mod other_load;
+mod peer;
+mod pipeline;
+mod preflight;
+mod programs;
+mod progress;
+mod slow_polls;
+mod soak;
+mod sweep;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    latency_benchmark::main()
+    program::end(cli::run())
 }

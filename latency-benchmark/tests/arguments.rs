@@ -14,7 +14,7 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
             "--peers 0: a cell has from 1 to 250 peers",
         ),
         (&["--peers", "251"], "--peers 251"),
-        (&["--peers", "2,2"], "--peers: 2 is there twice"),
+        (&["--peers", "2,2"], "--peers: 2 is given twice"),
         (&["--rtt", "-1"], "\"-1\" is negative"),
         (&["--rtt", "nan"], "nan"),
         (&["--payload", "17MiB"], "\"17MiB\": it is more than 16MiB"),
@@ -22,7 +22,7 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
         (&["--budget", "foo=1"], "unknown site \"foo\""),
         (
             &["--budget", "none", "--budget", "none"],
-            "--budget: none is there twice",
+            "--budget: none is given twice",
         ),
         (&["--precision", "1"], "accepted: 1pp,10%"),
         (&["--slice", "1"], "1 is not in 10..=600000"),
@@ -64,7 +64,7 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
         ),
         (
             &["--subject", "released", "--subject", "released"],
-            "--subject: released is there twice",
+            "--subject: released is given twice",
         ),
         (&["--yamux", "/nowhere@main"], "there is no such folder"),
         (&["--nonsense"], "--nonsense"),
@@ -88,7 +88,7 @@ fn results_are_never_overwritten() {
     std::fs::create_dir_all(bench.run_dir()).unwrap();
     let complaint = complaint(&bench.sweep(&["--quick"]).output().unwrap());
     assert!(
-        complaint.contains("is there already") && complaint.contains("--resume"),
+        complaint.contains("exists already") && complaint.contains("--resume"),
         "{complaint}"
     );
     assert_eq!(std::fs::read_dir(bench.run_dir()).unwrap().count(), 0);
@@ -108,13 +108,13 @@ fn a_folder_that_cannot_be_written_is_said_at_once() {
 fn what_cannot_be_resumed_is_said() {
     let bench = Bench::new();
     let complaints = |bench: &Bench| complaint(&bench.resume().output().unwrap());
-    assert!(complaints(&bench).contains("cannot read"));
+    assert!(complaints(&bench).contains("No such file"));
     std::fs::create_dir_all(bench.run_dir()).unwrap();
     for (manifest, says) in [
-        ("", "is no manifest"),
-        ("{}", "is no manifest"),
-        ("{\"schema\": 99}", "has schema 99, and this is 1"),
-        ("{\"schema\": 1}", "is no manifest"),
+        ("", "EOF while parsing"),
+        ("{}", "missing field `schema`"),
+        ("{\"schema\": 99}", "its schema is 99"),
+        ("{\"schema\": 1}", "missing field `command`"),
     ] {
         std::fs::write(bench.run_dir().join("manifest.json"), manifest).unwrap();
         let complaint = complaints(&bench);
@@ -230,5 +230,8 @@ fn help_shows_examples_and_exit_codes() {
         );
     }
     let bare = bench.command(&[]).output().unwrap();
-    assert!(complaint(&bare).contains("sweep, explain, rr, soak, peer, central, lab, preflight"));
+    assert!(
+        complaint(&bare)
+            .contains("pipeline, sweep, explain, rr, soak, peer, central, lab, preflight")
+    );
 }

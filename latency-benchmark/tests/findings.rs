@@ -1,4 +1,4 @@
-//! Faults that are planted in central are found by what explains, and a central without fault has none.
+//! `explain` finds the faults injected into central, and finds none in a central without faults.
 #![allow(clippy::unwrap_used)]
 
 mod bench;
@@ -9,7 +9,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use bench::{Bench, PROGRAM, can_run, table, text};
+use bench::{Bench, PROGRAM, can_run, node_program, table, text};
 
 /// The program that reads what this one writes lies beside it where everything is tested together.
 fn analysis() -> Option<PathBuf> {
@@ -30,7 +30,7 @@ fn analysis() -> Option<PathBuf> {
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// The kinds of findings about a sweep with such a fault, the worst first, from so many blocks.
-fn findings(plant: Option<&str>, blocks: &str) -> Option<Vec<String>> {
+fn findings(fault: Option<&str>, blocks: &str) -> Option<Vec<String>> {
     let analysis = analysis()?;
     if !can_run(false) {
         return None;
@@ -54,20 +54,17 @@ fn findings(plant: Option<&str>, blocks: &str) -> Option<Vec<String>> {
         "--slice",
         "100",
     ]);
-    sweep.args(plant.into_iter().flat_map(|plant| ["--plant", plant]));
-    let output = sweep.output().unwrap();
+    let node = node_program("examples/faulty_node");
+    let with_fault = |command: &mut Command| {
+        command.arg("--node").arg(&node);
+        command.envs(fault.map(|fault| ("FAULT", fault)));
+        command.output().unwrap()
+    };
+    let output = with_fault(&mut sweep);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let output = bench
-        .command(&[
-            "explain",
-            &run.display().to_string(),
-            "--cells",
-            "1",
-            "--blocks",
-            blocks,
-        ])
-        .output()
-        .unwrap();
+    let run_text = run.display().to_string();
+    let output =
+        with_fault(&mut bench.command(&["explain", &run_text, "--cells", "1", "--blocks", blocks]));
     assert!(output.status.success(), "{}", text(&output.stderr));
     let output = Command::new(analysis)
         .arg("report")
@@ -88,13 +85,13 @@ const MORE_BLOCKS: &str = "16";
 
 /// On a machine that is busy with something else, a thread that lost its core may look like one that
 /// waits. What is seen in one of two runs is allowed to be that, and no more.
-fn finds(plant: &str, kind: &str) {
+fn finds(fault: &str, kind: &str) {
     let is_first = |findings: &Vec<String>| findings.first().is_some_and(|first| first == kind);
-    let Some(once) = findings(Some(plant), BLOCKS) else {
+    let Some(once) = findings(Some(fault), BLOCKS) else {
         return;
     };
     if !is_first(&once) {
-        let again = findings(Some(plant), MORE_BLOCKS).unwrap();
+        let again = findings(Some(fault), MORE_BLOCKS).unwrap();
         assert!(is_first(&again), "{once:?}, then {again:?}");
     }
 }

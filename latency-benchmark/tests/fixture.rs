@@ -1,7 +1,6 @@
-//! The committed sweep in `tests/fixture`, and the run of `rr` in `tests/fixture-rr`, are what this program
-//! writes: same files, same columns, same fields of the same kinds, same histograms. The analysis is tested
-//! with them, so that the two cannot drift apart. Their figures are their own; how they were made is in their
-//! manifests.
+//! The committed sweep in `tests/fixture` and the run of `rr` in `tests/fixture-rr` are as this program writes:
+//! same files and same histograms, read with the same types. The tests of the analysis read them, too. Their
+//! manifests say how they were made.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod bench;
@@ -12,28 +11,24 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use bench::{Bench, can_run, json, text};
-use serde_json::Value;
+use bench::{Bench, can_run, text};
+use run_format::{
+    files::{
+        BANDS, CHILDREN, HISTOGRAMS, MANIFEST, PEERS, RR, RR_MANIFEST, RUN, SITES, SLICES,
+        read_versioned,
+    },
+    histogram_tag::HistogramTag,
+    manifest::Manifest,
+    run_row::RunRow,
+    table::read_table,
+    tables::{BandRow, ChildRow, PathRow, PeerRow, SiteRow, SliceRow},
+};
 
-fn fixture() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixture")
+fn committed(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests")
+        .join(name)
 }
-
-/// As in the fixture's manifest, but shorter.
-const ARGUMENTS: [&str; 12] = [
-    "--peers",
-    "2",
-    "--rtt",
-    "0",
-    "--payload",
-    "4KiB,64KiB",
-    "--budget",
-    "none",
-    "--budget",
-    "muxer=1/deferred",
-    "--max-cell-seconds",
-    "3",
-];
 
 #[test]
 fn the_fixture_is_as_this_program_writes() {
@@ -41,38 +36,43 @@ fn the_fixture_is_as_this_program_writes() {
         return;
     }
     let bench = Bench::new();
-    let output = bench.sweep(&ARGUMENTS).output().unwrap();
+    let output = bench
+        .sweep(&["--peers", "2", "--rtt", "0", "--payload", "4KiB,64KiB"])
+        .args(["--budget", "none", "--budget", "muxer=1/deferred"])
+        .args(["--max-cell-seconds", "3"])
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let (old, new) = (fixture(), bench.run_dir());
+    let (old, new) = (committed("fixture"), bench.run_dir());
     assert_eq!(files(&old, &old), files(&new, &new));
-    assert_eq!(
-        shape(&json(&old.join("manifest.json"))),
-        shape(&json(&new.join("manifest.json")))
-    );
-    for run in [
-        "cells/pl004096_rtt000_n02/run-1",
-        "cells/pl065536_rtt000_n02/run-1",
-    ] {
-        let (old, new) = (old.join(run), new.join(run));
-        assert_eq!(
-            shape(&json(&old.join("run.json"))),
-            shape(&json(&new.join("run.json")))
-        );
-        for table in [
-            "slices.csv",
-            "sites.csv",
-            "bands.csv",
-            "children.csv",
-            "peers.csv",
-        ] {
-            assert_eq!(
-                header(&old.join(table)),
-                header(&new.join(table)),
-                "{table}"
-            );
-        }
-        assert_eq!(tags(&old), tags(&new));
-    }
+    let [old, new] = [old, new].map(|dir| {
+        let manifest: Manifest = read_versioned(&dir.join(MANIFEST)).unwrap();
+        let runs = manifest.config.axes.cells().into_iter().map(|cell| {
+            let run = dir.join("cells").join(cell.id()).join("run-1");
+            let row: RunRow = read_versioned(&run.join(RUN)).unwrap();
+            let counts = [
+                read_table::<SliceRow>(&run.join(SLICES), false)
+                    .unwrap()
+                    .len(),
+                read_table::<SiteRow>(&run.join(SITES), false)
+                    .unwrap()
+                    .len(),
+                read_table::<BandRow>(&run.join(BANDS), false)
+                    .unwrap()
+                    .len(),
+                read_table::<ChildRow>(&run.join(CHILDREN), false)
+                    .unwrap()
+                    .len(),
+                read_table::<PeerRow>(&run.join(PEERS), false)
+                    .unwrap()
+                    .len(),
+            ];
+            assert!(row.is_measured() && counts.iter().all(|rows| *rows > 0));
+            (cell.id(), tags(&run))
+        });
+        runs.collect::<Vec<_>>()
+    });
+    assert_eq!(old, new);
 }
 
 #[test]
@@ -88,19 +88,18 @@ fn the_fixture_of_rr_is_as_this_program_writes() {
         .args(["--name", "run"]);
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixture-rr");
-    let new = bench.run_dir();
+    let (old, new) = (committed("fixture-rr"), bench.run_dir());
     assert_eq!(files(&old, &old), files(&new, &new));
-    for name in ["rr.json", "cells/pl000064_rtt000_n01/run-1/run.json"] {
-        assert_eq!(
-            shape(&json(&old.join(name))),
-            shape(&json(&new.join(name))),
-            "{name}"
-        );
-    }
-    let [old, new] = [old, new].map(|dir| dir.join("cells/pl000064_rtt000_n01/run-1"));
-    assert_eq!(header(&old.join("rr.csv")), header(&new.join("rr.csv")));
-    assert_eq!(tags(&old), tags(&new));
+    let [old, new] = [old, new].map(|dir| {
+        let manifest: Manifest = read_versioned(&dir.join(RR_MANIFEST)).unwrap();
+        let run = dir.join("cells/pl000064_rtt000_n01/run-1");
+        let row: RunRow = read_versioned(&run.join(RUN)).unwrap();
+        let rows = read_table::<PathRow>(&run.join(RR), false).unwrap();
+        assert!(row.is_measured() && !rows.is_empty());
+        let config = manifest.config;
+        (config.node, config.measurement, config.variants, tags(&run))
+    });
+    assert_eq!(old, new);
 }
 
 /// Every file's path below `root`, but for the lines inserted into upstream's sources, which show some of
@@ -118,50 +117,13 @@ fn files(root: &Path, dir: &Path) -> BTreeSet<PathBuf> {
     found
 }
 
-/// The paths of all fields, with the kind of each.
-fn shape(value: &Value) -> BTreeSet<String> {
-    let mut shape = BTreeSet::new();
-    add_shape(value, "", &mut shape);
-    shape
-}
-
-fn add_shape(value: &Value, at: &str, shape: &mut BTreeSet<String>) {
-    match value {
-        Value::Object(fields) => {
-            for (name, field) in fields {
-                add_shape(field, &format!("{at}.{name}"), shape);
-            }
-        }
-        Value::Array(items) => {
-            for item in items {
-                add_shape(item, &format!("{at}[]"), shape);
-            }
-        }
-        // What a machine cannot tell is null.
-        Value::Null => {}
-        _ if MACHINE.iter().any(|field| at.starts_with(field)) => {}
-        Value::Bool(_) => drop(shape.insert(format!("{at}: bool"))),
-        Value::Number(_) => drop(shape.insert(format!("{at}: number"))),
-        Value::String(_) => drop(shape.insert(format!("{at}: string"))),
-    }
-}
-
-/// Known on some machines only.
-const MACHINE: [&str; 4] = [
-    ".machine",
-    ".tool.commit",
-    ".network.counters",
-    ".network.lab",
-];
-
-fn header(table: &Path) -> String {
-    let text = fs::read_to_string(table).unwrap();
-    text.lines().next().unwrap_or_default().to_owned()
-}
-
 fn tags(run: &Path) -> BTreeSet<String> {
-    let text = fs::read_to_string(run.join("histograms.hlog")).unwrap();
+    let text = fs::read_to_string(run.join(HISTOGRAMS)).unwrap();
     let tags = text.lines().filter_map(|line| line.strip_prefix("Tag="));
-    tags.filter_map(|line| Some(line.split(',').next()?.to_owned()))
-        .collect()
+    let tags = tags.filter_map(|line| Some(line.split(',').next()?.to_owned()));
+    let tags: BTreeSet<String> = tags.collect();
+    for tag in &tags {
+        tag.parse::<HistogramTag>().unwrap();
+    }
+    tags
 }

@@ -27,7 +27,7 @@ fn rr(bench: &Bench, arguments: &[&str]) -> Command {
 }
 
 #[test]
-fn the_two_ways_take_turns_and_leave_each_other_alone() {
+fn the_two_paths_take_turns_and_leave_each_other_alone() {
     if !can_run(false) {
         return;
     }
@@ -54,7 +54,7 @@ fn the_two_ways_take_turns_and_leave_each_other_alone() {
         .iter()
         .map(|variant| variant["role"].as_str().unwrap())
         .collect();
-    assert_eq!(roles, ["baseline", "twin", "candidate"]);
+    assert_eq!(roles, ["baseline", "control", "candidate"]);
     assert!(!bench.run_dir().join("manifest.json").exists());
 
     let runs = bench.runs("run-1");
@@ -87,13 +87,13 @@ fn is_complete(run: &Path, payload: u64) {
     let mut by_variant = [0; 3];
     for slice in &slices {
         let is_libp2p = slice["variant"] == "2";
-        let way = if is_libp2p { "libp2p" } else { "raw-tcp" };
-        assert_eq!(slice["way"], way);
+        let path = if is_libp2p { "libp2p" } else { "raw-tcp" };
+        assert_eq!(slice["path"], path);
         let transactions = number(slice, "transactions");
         by_variant[number(slice, "variant") as usize] += transactions;
         assert_eq!(number(slice, "lost_entries"), 0);
         // While one is measured, the other does nothing.
-        assert_eq!(number(slice, "other_way_transactions"), 0);
+        assert_eq!(number(slice, "other_path_transactions"), 0);
         let polls = number(slice, "libp2p_polls");
         if is_libp2p {
             assert!(polls >= transactions, "{slice:?}");
@@ -153,7 +153,7 @@ fn histograms(run: &Path) -> BTreeMap<(u64, String), Histogram<u64>> {
 }
 
 fn every_column_is_documented(run: &Path) {
-    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("RESULTS.md");
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("run-format/RESULTS.md");
     let guide = fs::read_to_string(guide).unwrap();
     let (_, guide) = guide.split_once("# What `rr` writes").unwrap();
     let mut reader = csv::Reader::from_path(run.join("rr.csv")).unwrap();
@@ -233,7 +233,7 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
     let bench = Bench::new();
     for (arguments, says) in [
         (&["--payload", "0B"][..], "--payload 0B: a request"),
-        (&["--payload", "64B,64B"], "--payload: 64B is there twice"),
+        (&["--payload", "64B,64B"], "--payload: 64B is given twice"),
         (&["--payload", "-1"], "\"-1\": it is negative"),
         (&["--peers", "0"], "--peers 0: a cell has from 1 to 250"),
         (&["--rtt", "-1"], "\"-1\" is negative"),
@@ -243,7 +243,10 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
         (&["--name", "a/b"], "--name \"a/b\""),
         (&["--rtt", "10", "--jitter", "6ms"], "--jitter 6ms"),
         (&["--workload", "rr"], "--workload"),
-        (&["--resume", "/nowhere/at-all"], "cannot read"),
+        (
+            &["--resume", "/nowhere/at-all"],
+            "--resume: not a sweep that can be continued",
+        ),
     ] {
         let mut command = bench.command(&["rr"]);
         if !arguments.contains(&"--resume") {

@@ -111,7 +111,7 @@ fn peers_that_come_and_go_are_linked_again_and_worked_again() {
 }
 
 fn every_column_is_documented(row: &Row) {
-    let documentation = include_str!("../RESULTS.md");
+    let documentation = include_str!("../run-format/RESULTS.md");
     for column in row.keys() {
         assert!(documentation.contains(&format!("`{column}`")), "{column}");
     }
@@ -219,6 +219,6 @@ fn results_are_never_overwritten() {
     let bench = Bench::new();
     fs::create_dir_all(bench.run_dir()).unwrap();
     let complaint = complaint(&soak(&bench, &[]).output().unwrap());
-    assert!(complaint.contains("is there already"), "{complaint}");
+    assert!(complaint.contains("exists already"), "{complaint}");
     assert_eq!(fs::read_dir(bench.run_dir()).unwrap().count(), 0);
 }

@@ -53,7 +53,7 @@ fn every_block_has_a_launch_of_every_subject() {
     let subjects = manifest["config"]["subjects"].as_array().unwrap();
     assert_eq!(subjects.len(), 2);
     assert_eq!(subjects[0]["role"], "baseline");
-    assert_eq!(subjects[1]["role"], "twin");
+    assert_eq!(subjects[1]["role"], "control");
     assert_eq!(subjects[1]["libp2p"]["kind"], "released");
     assert!(subjects[1]["build"].is_null(), "it is this program");
     assert_eq!(manifest["config"]["variants"].as_array().unwrap().len(), 1);

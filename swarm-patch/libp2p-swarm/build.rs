@@ -5,8 +5,8 @@ use swarm_patch::RacingTest;
 const RACING: [RacingTest; 1] = [RacingTest {
     file: "src/connection.rs",
     function: "idle_timeout_with_keep_alive_no",
-    reason: "the connection's timer and the test's own go off at once, each on a thread of its own; \
-             run by passes_under_budgets",
+    reason: "the connection's timer and a timer of the test race on two threads; \
+             passes_under_budgets runs it",
 }];
 
 fn main() {

@@ -1,52 +1,49 @@
-//! Finds the calls that are handed the context, in the code that runs when an expression does.
+//! Finds the calls that get the context as an argument, in code that runs when its expression does.
 
 use syn::{
     Expr, ExprCall, ExprMethodCall, Ident, Macro,
     punctuated::Punctuated,
-    spanned::Spanned,
     visit::{self, Visit},
 };
 
 use crate::{
-    error::{Place, Refused},
-    locate::bytes,
-    text::one_line,
+    error::Refused,
+    locate::{FoundFunction, bytes},
 };
 
-/// A call that is handed the context.
+/// A call that gets the context.
 #[derive(Clone)]
-pub(crate) struct Call {
-    /// What names the child.
+pub(crate) struct ContextCall {
+    /// The name of the child that it polls.
     pub(crate) child: String,
-    /// Where it is handed the context.
+    /// Where the context is among its arguments, in bytes.
     pub(crate) contexts: Vec<usize>,
 }
 
-/// Where to look, and for what.
+/// Searches a function for calls that get the context `cx`.
 #[derive(Clone, Copy)]
-pub(crate) struct Search<'a> {
-    pub(crate) source: &'a str,
-    pub(crate) place: &'a Place,
+pub(crate) struct CallSearch<'a> {
+    pub(crate) function: &'a FoundFunction<'a>,
     pub(crate) cx: &'a Ident,
 }
 
-impl<'a> Search<'a> {
-    pub(crate) fn in_expr(self, expr: &Expr) -> Result<Vec<Call>, Refused> {
-        self.calls(|calls| calls.visit_expr(expr))
+impl<'a> CallSearch<'a> {
+    pub(crate) fn in_expr(self, expr: &Expr) -> Result<Vec<ContextCall>, Refused> {
+        self.calls(|visitor| visitor.visit_expr(expr))
     }
 
-    pub(crate) fn in_macro(self, invocation: &Macro) -> Result<Vec<Call>, Refused> {
-        self.calls(|calls| calls.visit_macro(invocation))
+    pub(crate) fn in_macro(self, invocation: &Macro) -> Result<Vec<ContextCall>, Refused> {
+        self.calls(|visitor| visitor.visit_macro(invocation))
     }
 
-    fn calls(self, visit: impl FnOnce(&mut Calls<'a>)) -> Result<Vec<Call>, Refused> {
-        let mut calls = Calls {
+    fn calls(self, visit: impl FnOnce(&mut CallVisitor<'a>)) -> Result<Vec<ContextCall>, Refused> {
+        let mut visitor = CallVisitor {
             search: self,
             found: Vec::new(),
             refused: None,
         };
-        visit(&mut calls);
-        calls.refused.map_or(Ok(calls.found), Err)
+        visit(&mut visitor);
+        visitor.refused.map_or(Ok(visitor.found), Err)
     }
 
     /// Whether the expression is such a call.
@@ -56,82 +53,73 @@ impl<'a> Search<'a> {
             Expr::Call(call) => &call.args,
             _ => return false,
         };
-        !self.contexts(arguments).is_empty()
+        arguments.iter().any(|argument| self.is_cx(argument))
     }
 
     fn is_cx(self, expr: &Expr) -> bool {
         matches!(expr, Expr::Path(path) if path.path.is_ident(self.cx))
     }
-
-    fn contexts<P>(self, arguments: &Punctuated<Expr, P>) -> Vec<usize> {
-        let contexts = arguments.iter().filter(|argument| self.is_cx(argument));
-        contexts.map(|argument| bytes(argument).start).collect()
-    }
-
-    fn text(self, node: &impl Spanned) -> String {
-        one_line(self.source, bytes(node))
-    }
 }
 
-struct Calls<'a> {
-    search: Search<'a>,
-    found: Vec<Call>,
+struct CallVisitor<'a> {
+    search: CallSearch<'a>,
+    found: Vec<ContextCall>,
     refused: Option<Refused>,
 }
 
-impl Calls<'_> {
-    fn refuse(&mut self, looked_for: &str, found: String) {
-        let place = self.search.place;
-        self.refused
-            .get_or_insert_with(|| place.refused(looked_for, found));
+impl CallVisitor<'_> {
+    /// Keeps a call with these arguments if the context is among them.
+    fn keep<P>(&mut self, arguments: &Punctuated<Expr, P>, child: impl FnOnce() -> String) {
+        let contexts = arguments
+            .iter()
+            .filter(|argument| self.search.is_cx(argument));
+        let contexts: Vec<usize> = contexts.map(|argument| bytes(argument).start).collect();
+        if !contexts.is_empty() {
+            let child = child();
+            self.found.push(ContextCall { child, contexts });
+        }
     }
 }
 
-impl<'ast> Visit<'ast> for Calls<'_> {
+impl<'ast> Visit<'ast> for CallVisitor<'_> {
     fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
-        let contexts = self.search.contexts(&call.args);
-        if !contexts.is_empty() {
-            let child = format!("{}.{}", self.search.text(&call.receiver), call.method);
-            self.found.push(Call { child, contexts });
-        }
+        let function = self.search.function;
+        self.keep(&call.args, || {
+            format!("{}.{}", function.text(&call.receiver), call.method)
+        });
         visit::visit_expr_method_call(self, call);
     }
 
     fn visit_expr_call(&mut self, call: &'ast ExprCall) {
-        let contexts = self.search.contexts(&call.args);
-        if !contexts.is_empty() {
-            let function = self.search.text(&call.func);
-            let function = function.split("::<").next().unwrap_or(&function).to_owned();
-            // `Future::poll(x, cx)` is `x.poll(cx)` written differently: the name is in the argument.
-            let polls = function
-                .rsplit("::")
-                .next()
-                .is_some_and(|last| last.starts_with("poll"));
-            let child = match call.args.first() {
-                Some(polled) if polls && !self.search.is_cx(polled) => {
-                    format!("{function}({})", self.search.text(polled))
+        let search = self.search;
+        self.keep(&call.args, || {
+            let name = search.function.text(&call.func);
+            let name = name.split("::<").next().unwrap_or(&name);
+            let last = name.rsplit("::").next().unwrap_or(name);
+            match call.args.first() {
+                // `Future::poll(x, cx)` is `x.poll(cx)` written differently: the argument names the child.
+                Some(polled) if last.starts_with("poll") && !search.is_cx(polled) => {
+                    format!("{name}({})", search.function.text(polled))
                 }
-                _ => function,
-            };
-            self.found.push(Call { child, contexts });
-        }
+                _ => name.to_owned(),
+            }
+        });
         visit::visit_expr_call(self, call);
     }
 
     fn visit_macro(&mut self, invocation: &'ast Macro) {
-        let mentions_cx = invocation
-            .tokens
-            .to_string()
-            .split(|c: char| !c.is_alphanumeric() && c != '_')
-            .any(|word| self.search.cx == word);
-        if mentions_cx {
-            let line = invocation.span().start().line;
-            let found = format!("{}! in line {line}", self.search.text(&invocation.path));
-            self.refuse("no macro that is handed the context", found);
+        let tokens = invocation.tokens.to_string();
+        let mut words = tokens.split(|c: char| !c.is_alphanumeric() && c != '_');
+        if words.any(|word| self.search.cx == word) {
+            let function = self.search.function;
+            self.refused.get_or_insert_with(|| {
+                let found = format!("{}!", function.text(&invocation.path));
+                function.refused("no macro that gets the context", found, invocation)
+            });
         }
     }
 
-    // What these hold runs later, or never.
+    // Their code runs later, or never.
     fn visit_expr_closure(&mut self, _: &'ast syn::ExprClosure) {}
     fn visit_expr_async(&mut self, _: &'ast syn::ExprAsync) {}
     fn visit_item(&mut self, _: &'ast syn::Item) {}

@@ -1,27 +1,22 @@
-//! Crates in a source tree of the user's.
+//! Finds and grafts crates in a source tree of the user's.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use toml_edit::{DocumentMut, InlineTable, Item, Value};
+use fs_err as fs;
+use toml_edit::{DocumentMut, value};
 
 use crate::{crate_source::CrateSource, graft::graft, sites::PACKAGES};
 
-/// The crates with sites in `dir`, which may be a crate itself, a workspace, or a folder of crates.
+/// The crates with sites in `dir`, which is a crate, a workspace, or a folder of crates.
 pub fn find(dir: &Path) -> Result<Vec<CrateSource>> {
     let mut sources = Vec::new();
     search(dir, None, 0, &mut sources)?;
     for package in PACKAGES {
-        let found: Vec<&CrateSource> = sources
-            .iter()
-            .filter(|source: &&CrateSource| source.name == package)
-            .collect();
-        if let [first, second, ..] = found.as_slice() {
+        let mut found = sources.iter().filter(|source| source.name == package);
+        if let (Some(first), Some(second)) = (found.next(), found.next()) {
             bail!(
-                "{}: {package} is there twice, as {} and {}",
+                "{}: {package} is there twice, in {} and {}",
                 dir.display(),
                 first.dir.display(),
                 second.dir.display()
@@ -38,7 +33,7 @@ pub fn find(dir: &Path) -> Result<Vec<CrateSource>> {
     Ok(sources)
 }
 
-/// Deep enough for a crate in a workspace in a folder.
+/// How many folders down a crate may be: enough for one in a workspace in a folder.
 const MAX_DEPTH: usize = 4;
 
 fn search(
@@ -50,7 +45,7 @@ fn search(
     let manifest = dir.join("Cargo.toml");
     let mut workspace_version = workspace_version.map(str::to_owned);
     if manifest.is_file() {
-        let manifest = read_manifest(&manifest)?;
+        let manifest = read_toml(&manifest)?;
         if let Some(version) = text(&manifest, &["workspace", "package", "version"]) {
             workspace_version = Some(version.to_owned());
         }
@@ -71,7 +66,7 @@ fn search(
         return Ok(());
     }
     let mut folders: Vec<PathBuf> = Vec::new();
-    for entry in fs::read_dir(dir).with_context(|| format!("cannot list {}", dir.display()))? {
+    for entry in fs::read_dir(dir)? {
         let entry = entry?;
         let name = entry.file_name();
         if entry.file_type()?.is_dir()
@@ -88,10 +83,10 @@ fn search(
     Ok(())
 }
 
-fn read_manifest(path: &Path) -> Result<DocumentMut> {
-    let text =
-        fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    text.parse()
+/// Reads a manifest or a lock file.
+pub(crate) fn read_toml(path: &Path) -> Result<DocumentMut> {
+    fs::read_to_string(path)?
+        .parse()
         .with_context(|| format!("cannot parse {}", path.display()))
 }
 
@@ -103,17 +98,17 @@ fn text<'a>(manifest: &'a DocumentMut, path: &[&str]) -> Option<&'a str> {
     item.as_str()
 }
 
-/// A file, and its text without and with what is inserted.
+/// A change to a file.
 pub struct Edit {
     /// The file.
     pub path: PathBuf,
-    /// Its text as it is.
+    /// Its text before the change.
     pub before: String,
-    /// Its text to be.
+    /// Its text after the change.
     pub after: String,
 }
 
-/// What has crates grafted, and depend on the `poll-probe` at `probe`.
+/// The changes that graft crates, and make them depend on the `poll-probe` at `probe`.
 pub fn edits(sources: &[CrateSource], probe: &Path) -> Result<Vec<Edit>> {
     let mut edits = Vec::new();
     for source in sources {
@@ -139,17 +134,17 @@ pub fn edits(sources: &[CrateSource], probe: &Path) -> Result<Vec<Edit>> {
 fn dependency(source: &CrateSource, probe: &Path) -> Result<Edit> {
     let path = source.dir.join("Cargo.toml");
     let before = source.read("Cargo.toml")?;
-    let mut manifest = read_manifest(&path)?;
+    let mut manifest = read_toml(&path)?;
     let known = manifest
         .get("dependencies")
         .and_then(|table| table.get("poll-probe"));
     if known.is_some() {
         bail!(
-            "{}: applied already, it depends on poll-probe",
+            "{}: applied already, since it depends on poll-probe",
             path.display()
         );
     }
-    manifest["dependencies"]["poll-probe"] = path_dependency(probe);
+    manifest["dependencies"]["poll-probe"]["path"] = value(probe.display().to_string());
     let after = manifest.to_string();
     Ok(Edit {
         path,
@@ -158,24 +153,18 @@ fn dependency(source: &CrateSource, probe: &Path) -> Result<Edit> {
     })
 }
 
-/// Grafts crates where they lie, and has them depend on the `poll-probe` at `probe`. Nothing is
-/// written unless all of them are as expected. Returns the files.
+/// Grafts crates in place, and makes them depend on the `poll-probe` at `probe`. It writes nothing unless
+/// all of them are as expected. Returns the changed files.
 pub fn apply(sources: &[CrateSource], probe: &Path) -> Result<Vec<PathBuf>> {
     let edits = edits(sources, probe)?;
     write(&edits)?;
     Ok(edits.into_iter().map(|edit| edit.path).collect())
 }
 
-/// Writes what the edits say.
+/// Writes the new texts.
 pub fn write(edits: &[Edit]) -> Result<()> {
     for Edit { path, after, .. } in edits {
-        fs::write(path, after).with_context(|| format!("cannot write {}", path.display()))?;
+        fs::write(path, after)?;
     }
     Ok(())
-}
-
-fn path_dependency(path: &Path) -> Item {
-    let mut table = InlineTable::new();
-    table.insert("path", Value::from(path.display().to_string()));
-    Item::Value(Value::InlineTable(table))
 }

@@ -4,11 +4,11 @@ use similar::TextDiff;
 
 use crate::{crate_source::CrateSource, graft::GraftedFile};
 
-/// From which folder a diff applies.
+/// The folder in which a diff applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Layout {
-    /// The folder that the crates lie in as NAME-VERSION, which is how cargo unpacks them.
+    /// The folder that has the crates as NAME-VERSION, as cargo unpacks them.
     Registry,
     /// The crate's own folder.
     Crate,
@@ -17,21 +17,13 @@ pub enum Layout {
 }
 
 impl Layout {
-    /// What comes before a crate's own paths.
+    /// The folders before the paths of a crate.
     pub fn prefix(self, source: &CrateSource) -> String {
         match self {
             Layout::Registry => format!("{}-{}/", source.name, source.version),
             Layout::Crate => String::new(),
-            Layout::Repository => format!("{}/", repository_folder(&source.name)),
+            Layout::Repository => format!("{}/", source.name.trim_start_matches("libp2p-")),
         }
-    }
-}
-
-/// Where a package lies in its repository.
-fn repository_folder(package: &str) -> &str {
-    match package {
-        "libp2p-swarm" => "swarm",
-        other => other,
     }
 }
 
@@ -40,7 +32,7 @@ pub fn unified(source: &CrateSource, files: &[GraftedFile], layout: Layout) -> S
     below(&layout.prefix(source), files)
 }
 
-/// The changes to one crate whose own paths come after `prefix`.
+/// The changes to one crate, with `prefix` before each path.
 pub fn below(prefix: &str, files: &[GraftedFile]) -> String {
     files
         .iter()

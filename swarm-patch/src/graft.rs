@@ -1,24 +1,23 @@
 //! The graft of one crate: its files with the lines of all its sites inserted.
 
 use anyhow::{Context, Result};
-use syn::File;
 
 use crate::{
     crate_source::CrateSource,
-    error::{Place, Refused},
+    error::Refused,
     insertion::{Insertion, insert},
-    locate::{Found, locate},
+    locate::{FoundFunction, locate},
     poll_site,
-    sites::{Shape, SiteSpec, sites_of},
+    sites::{LoopShape, SiteSpec, sites_of},
     task_site,
 };
 
-/// A file that is changed.
+/// A file with lines to insert.
 #[derive(Clone, Debug)]
 pub struct GraftedFile {
     /// Its path in the crate.
     pub file: String,
-    /// Its text as it was.
+    /// Its text without the lines.
     pub original: String,
     /// Its sites, with the lines inserted for each.
     pub sites: Vec<(SiteSpec, Vec<Insertion>)>,
@@ -36,40 +35,30 @@ impl GraftedFile {
     }
 }
 
-/// Makes the lines for a function that was found.
-pub type MakeLines<'a> =
-    dyn Fn(&str, &File, &Found<'_>, &SiteSpec, &Place) -> Result<Vec<Insertion>, Refused> + 'a;
-
 /// The probe and the budgets at every site of the crate.
 pub fn graft(source: &CrateSource) -> Result<Vec<GraftedFile>> {
-    edit(
-        source,
-        sites_of(&source.name),
-        &|text, tree, found, spec, place| match spec.shape {
-            Shape::Poll => poll_site::insertions(text, found, spec, place),
-            Shape::Task => task_site::insertions(text, tree, found, spec, place),
-        },
-    )
+    edit(source, sites_of(&source.name), |function| {
+        match function.spec.shape {
+            LoopShape::Poll => poll_site::insertions(function),
+            LoopShape::Task => task_site::insertions(function),
+        }
+    })
 }
 
-/// Inserts lines at the given sites of a crate. A source that is not as expected is refused whole.
-pub fn edit<'s>(
+/// Inserts the `lines` for each of the `sites` of a crate. If one of them is not as expected, the whole
+/// crate is refused.
+pub(crate) fn edit(
     source: &CrateSource,
-    sites: impl Iterator<Item = &'s SiteSpec>,
-    lines: &MakeLines<'_>,
+    sites: impl Iterator<Item = &'static SiteSpec>,
+    lines: impl Fn(&FoundFunction<'_>) -> Result<Vec<Insertion>, Refused>,
 ) -> Result<Vec<GraftedFile>> {
     let mut files: Vec<GraftedFile> = Vec::new();
     for spec in sites {
-        let place = Place {
-            package: source.id(),
-            file: spec.file.to_owned(),
-            function: spec.function_path(),
-        };
         let original = source.read(spec.file)?;
         let tree = syn::parse_file(&original)
             .with_context(|| format!("{}, {}: not a Rust source", source.id(), spec.file))?;
-        let found = locate(&tree, spec, &place)?;
-        let insertions = lines(&original, &tree, &found, spec, &place)?;
+        let function = locate(source.id(), &original, &tree, spec)?;
+        let insertions = lines(&function)?;
         match files.iter_mut().find(|known| known.file == spec.file) {
             Some(known) => known.sites.push((*spec, insertions)),
             None => files.push(GraftedFile {

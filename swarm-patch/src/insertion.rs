@@ -3,7 +3,7 @@
 use crate::text::{LineIndex, indentation};
 
 /// A line to insert.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Insertion {
     /// The line of the source that it comes before, counted from 1.
     pub before: usize,
@@ -11,43 +11,25 @@ pub struct Insertion {
     pub like: usize,
     /// The line, without indentation and end.
     pub text: String,
-    /// What it is for.
-    pub purpose: Purpose,
+    /// What the line does, in a word for tables: `enter` begins an invocation and `leave` ends it,
+    /// `iterate` counts an iteration and checks the budget, `child` starts the time of a child and
+    /// `own` that of the function itself, `pending` notes that the function is about to return
+    /// `Pending`, `allow` silences the warning of an import that is no longer used, and `budget` is a
+    /// budget without a probe.
+    pub mark: &'static str,
+    /// The child that the line marks.
+    pub child: Option<String>,
 }
 
-/// What an inserted line does.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// Begins an invocation.
-    Enter,
-    /// Counts an iteration and asks the budget.
-    Iterate,
-    /// From here on the time is that of a child, which is named.
-    Child(String),
-    /// From here on the time is the function's own.
-    Own,
-    /// Notes that the function is about to return `Pending`.
-    Pending,
-    /// Ends an invocation.
-    Leave,
-    /// Keeps the compiler from warning of an import that an inserted one takes the place of.
-    Allow,
-    /// The budget alone, without a probe.
-    Budget,
-}
-
-impl Purpose {
-    /// One word for tables.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Purpose::Enter => "enter",
-            Purpose::Iterate => "iterate",
-            Purpose::Child(_) => "child",
-            Purpose::Own => "own",
-            Purpose::Pending => "pending",
-            Purpose::Leave => "leave",
-            Purpose::Allow => "allow",
-            Purpose::Budget => "budget",
+impl Insertion {
+    /// A line that takes the indentation of the line after it, and marks no child.
+    pub(crate) fn new(before: usize, mark: &'static str, text: impl Into<String>) -> Insertion {
+        Insertion {
+            before,
+            like: before,
+            text: text.into(),
+            mark,
+            child: None,
         }
     }
 }
@@ -60,7 +42,6 @@ pub fn insert(source: &str, insertions: &[Insertion]) -> String {
     let mut out = String::with_capacity(source.len() + 80 * insertions.len());
     let lines = LineIndex::new(source);
     for number in 1..=lines.count() + 1 {
-        let line = lines.line(number);
         while let Some(insertion) = pending.next_if(|insertion| insertion.before == number) {
             if !insertion.text.is_empty() {
                 out.push_str(indentation(lines.line(insertion.like)));
@@ -68,7 +49,7 @@ pub fn insert(source: &str, insertions: &[Insertion]) -> String {
             }
             out.push('\n');
         }
-        out.push_str(line);
+        out.push_str(lines.line(number));
     }
     out
 }

@@ -1,25 +1,26 @@
 //! Takes pristine sources of libp2p-swarm and yamux and grafts a poll probe with work budgets onto
 //! them, by inserting lines. No line of the original is changed, moved or removed.
 //!
-//! The way of a source through this crate: [`pristine`] has cargo find it, [`sites`] says which
-//! functions are of interest, [`locate`] finds them in the syntax tree, [`poll_site`] and
-//! [`task_site`] decide on the lines, [`graft`] inserts them, and [`package`] writes the result
-//! where the packages `libp2p-swarm` and `yamux` of this workspace compile it from.
+//! A source passes through these modules: [`pristine`] has cargo find it, [`sites`] names the functions
+//! to instrument, `locate` finds them in the syntax tree, `poll_site` and `task_site` make the lines,
+//! [`mod@graft`] inserts them, and [`package`] writes the result to where the packages `libp2p-swarm` and
+//! `yamux` of this workspace compile it.
 
 mod calls;
-mod context_uses;
 pub mod crate_source;
-pub mod error;
+mod error;
 pub mod graft;
+mod idents;
 pub mod insertion;
-pub mod locate;
+mod locate;
 pub mod package;
 mod plain;
-pub mod poll_site;
+mod poll_site;
 pub mod pristine;
 mod racing_test;
 pub mod sites;
-pub mod task_site;
+pub mod sync;
+mod task_site;
 mod text;
 mod ways_out;
 

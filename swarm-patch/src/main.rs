@@ -1,4 +1,4 @@
-//! The command: shows and applies what is grafted onto libp2p-swarm and yamux.
+//! The command `swarm-patch` shows and applies the graft.
 
 mod cli;
 

@@ -1,19 +1,21 @@
-//! Writes a grafted crate where a package of the same name compiles it from: its build script calls
-//! [`build`], and its `src/lib.rs` includes `$OUT_DIR/src/lib.rs`.
+//! Writes a grafted crate for a package of the same name. The package's build script calls [`build`], and
+//! its `src/lib.rs` includes `$OUT_DIR/src/lib.rs`.
 
 use std::{
-    env, fs,
+    env,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, Result, anyhow, bail};
+use fs_err as fs;
 use syn::{Item, UseTree, spanned::Spanned};
 
 use crate::{
-    crate_source::{CrateSource, copy_tree},
+    crate_source::CrateSource,
     graft::graft,
     pristine,
-    racing_test::{RacingTest, set_aside},
+    racing_test::{self, RacingTest},
+    sync,
 };
 
 /// The manifest that names the pristine crates.
@@ -21,10 +23,11 @@ pub fn upstream_manifest() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("upstream/Cargo.toml")
 }
 
-/// The whole of a build script. Stops the build if the pristine source is not as expected.
+/// The whole build script of a grafted package. Stops the build if the pristine source is not as
+/// expected.
 pub fn build(racing: &[RacingTest]) {
     if let Err(error) = try_build(racing) {
-        // Cargo shows a failing build script's standard error.
+        // Cargo shows the standard error of a build script that fails.
         eprintln!("error: {error:#}");
         std::process::exit(1);
     }
@@ -43,7 +46,7 @@ fn try_build(racing: &[RacingTest]) -> Result<()> {
 
     let source = pristine::find(&manifest, &[&name])?
         .pop()
-        .ok_or_else(|| anyhow!("no source"))?;
+        .ok_or_else(|| anyhow!("cargo found no source of {name}"))?;
     println!("cargo::rerun-if-changed={}", source.dir.display());
     if source.version != version {
         bail!(
@@ -53,41 +56,36 @@ fn try_build(racing: &[RacingTest]) -> Result<()> {
         );
     }
     write(&source, &out_dir)?;
-    racing.iter().try_for_each(|test| set_aside(test, &out_dir))
+    racing
+        .iter()
+        .try_for_each(|test| racing_test::ignore(test, &out_dir))
 }
 
 fn variable(name: &str) -> Result<String> {
-    env::var(name).with_context(|| format!("{name} is set by cargo, for build scripts"))
+    env::var(name).with_context(|| format!("{name} is set by cargo in build scripts"))
 }
 
 /// Writes the crate's sources and tests to `out`, grafted, and its root so that it can be included.
 pub fn write(source: &CrateSource, out: &Path) -> Result<()> {
     let files = graft(source)?;
     for folder in ["src", "tests"] {
-        let target = out.join(folder);
-        if target.exists() {
-            fs::remove_dir_all(&target)
-                .with_context(|| format!("cannot empty {}", target.display()))?;
-        }
         if source.dir.join(folder).exists() {
-            copy_tree(&source.dir.join(folder), &target)?;
+            sync::folder(&source.dir.join(folder), &out.join(folder))?;
         }
     }
     for file in &files {
         fs::write(out.join(&file.file), file.grafted())?;
     }
-    make_includable(&out.join("src"))?;
-    Ok(())
+    make_includable(&out.join("src"))
 }
 
-/// Makes a crate's `lib.rs` something that `include!` takes. Only a real root may have inner
-/// attributes, so those go. And to the compiler every name in the crate now comes out of a macro,
-/// which makes a path into a module ambiguous where a glob import has the module's name as well, so
-/// imports from a file's own modules say `self::`.
+/// Changes a crate so that `include!` accepts its `lib.rs`. Only a crate root may have inner attributes,
+/// so those are removed. To the compiler every name in the crate now comes from a macro. Then a path
+/// into a module is ambiguous where a glob import brings in the module's name as well, so imports from a
+/// file's own modules get `self::`.
 fn make_includable(src: &Path) -> Result<()> {
     let root = src.join("lib.rs");
-    let text =
-        fs::read_to_string(&root).with_context(|| format!("cannot read {}", root.display()))?;
+    let text = fs::read_to_string(&root)?;
     let tree = syn::parse_file(&text).context("src/lib.rs: not a Rust source")?;
     let start = tree
         .items
@@ -132,18 +130,14 @@ fn with_self_paths(text: &str, items: &[Item]) -> String {
             first_segments(&import.tree, &modules, &mut paths);
         }
     }
-    let mut out = String::with_capacity(text.len());
-    let mut at = 0;
-    for offset in paths {
-        out.push_str(&text[at..offset]);
-        out.push_str("self::");
-        at = offset;
+    let mut out = text.to_owned();
+    for offset in paths.into_iter().rev() {
+        out.insert_str(offset, "self::");
     }
-    out.push_str(&text[at..]);
     out
 }
 
-/// Where paths begin whose first segment is one of `modules`.
+/// Adds the byte at which each path begins whose first segment is one of `modules`.
 fn first_segments(tree: &UseTree, modules: &[String], offsets: &mut Vec<usize>) {
     let segment = match tree {
         UseTree::Path(path) => &path.ident,

@@ -1,9 +1,9 @@
-//! Expressions that take no time worth telling apart from the poll whose result they deal with.
+//! Recognises expressions that take almost no time. The time of the poll whose result they handle may
+//! include theirs.
 
 use syn::{Expr, ExprMethodCall, Stmt};
 
-/// Whether the expression only goes somewhere, or makes a value of what is there: no call but of
-/// constructors.
+/// Whether the expression only jumps or makes a value: it calls nothing but constructors.
 pub(crate) fn is_plain(expr: &Expr) -> bool {
     match expr {
         Expr::Path(_) | Expr::Lit(_) | Expr::Continue(_) => true,
@@ -34,8 +34,7 @@ fn is_constructor(function: &Expr) -> bool {
     }))
 }
 
-/// Whether the expression is the call that `is_poll` knows, with nothing done to its result but to
-/// look at it.
+/// Whether the expression is a call for which `is_poll` is true, or only inspects the result of one.
 pub(crate) fn only_looks_at(expr: &Expr, is_poll: &dyn Fn(&Expr) -> bool) -> bool {
     if is_poll(expr) {
         return true;
@@ -48,7 +47,7 @@ pub(crate) fn only_looks_at(expr: &Expr, is_poll: &dyn Fn(&Expr) -> bool) -> boo
         Expr::Let(inner) => &inner.expr,
         Expr::Assign(inner) if is_plain(&inner.left) => &inner.right,
         Expr::MethodCall(call) if looks(call) => &call.receiver,
-        // Its own way out is judged elsewhere.
+        // The module `ways_out` judges the return itself.
         Expr::Return(leaving) => match &leaving.expr {
             Some(inner) => inner,
             None => return false,
@@ -59,20 +58,9 @@ pub(crate) fn only_looks_at(expr: &Expr, is_poll: &dyn Fn(&Expr) -> bool) -> boo
 }
 
 fn looks(call: &ExprMethodCall) -> bool {
-    const LOOKS: [&str; 11] = [
-        "is_ready",
-        "is_pending",
-        "is_some",
-        "is_none",
-        "is_ok",
-        "is_err",
-        "ok",
-        "err",
-        "map",
-        "map_ok",
-        "map_err",
-    ];
-    LOOKS.iter().any(|name| call.method == name)
+    const LOOKS: &str =
+        "is_ready is_pending is_some is_none is_ok is_err ok err map map_ok map_err";
+    LOOKS.split(' ').any(|name| call.method == name)
         && call
             .args
             .iter()

@@ -1,31 +1,31 @@
-//! Has cargo find the pristine sources.
+//! Finds the pristine sources by cargo.
 
-use std::{env, fs, path::Path};
+use std::{env, path::Path};
 
 use anyhow::{Context, Result, bail};
 use cargo_metadata::MetadataCommand;
+use fs_err as fs;
+use toml::{Table, Value};
 
 use crate::crate_source::CrateSource;
 
-/// The sources of those names that the manifest at `manifest` names, in every version, downloaded if
-/// need be, with the checksum that the lock file beside it demands of them. Cargo verifies it when
-/// it downloads; what somebody edited in cargo's folders afterwards, it does not notice.
+/// Every version of the `packages` that the manifest at `manifest` depends on. Each comes with the
+/// checksum that the lock file beside the manifest has. Cargo downloads the sources if need be and checks
+/// them then. It does not notice later changes in its own folders.
 pub fn find(manifest: &Path, packages: &[&str]) -> Result<Vec<CrateSource>> {
     let lock_path = manifest.with_file_name("Cargo.lock");
-    let lock = fs::read_to_string(&lock_path)
-        .with_context(|| format!("cannot read {}", lock_path.display()))?;
-    let lock: toml::Table = lock
+    let lock: Table = fs::read_to_string(&lock_path)?
         .parse()
         .with_context(|| format!("cannot parse {}", lock_path.display()))?;
     let mut command = MetadataCommand::new();
     command.manifest_path(manifest);
     let mut options = vec!["--locked".to_owned()];
     if let Ok(target) = env::var("TARGET") {
-        // Inside a build script: what other platforms need is not downloaded.
+        // In a build script, so nothing is downloaded for other platforms.
         options.extend(["--filter-platform".to_owned(), target]);
     }
     command.other_options(options);
-    // A build script's own cargo settings are about the outer build.
+    // In a build script these are set for the outer build.
     for variable in [
         "CARGO_ENCODED_RUSTFLAGS",
         "RUSTC",
@@ -43,45 +43,39 @@ pub fn find(manifest: &Path, packages: &[&str]) -> Result<Vec<CrateSource>> {
     })?;
     let mut sources = Vec::new();
     for name in packages {
-        let found = metadata
-            .packages
-            .iter()
-            .filter(|package| package.name.as_str() == *name);
-        let before = sources.len();
-        for package in found {
-            let version = package.version.to_string();
-            let checksum = checksum(&lock, name, &version)
-                .with_context(|| format!("in {}", lock_path.display()))?;
-            let dir = package
-                .manifest_path
-                .parent()
-                .map(Into::into)
-                .unwrap_or_default();
-            sources.push(CrateSource::new(name, &version, dir, Some(checksum))?);
-        }
-        if sources.len() == before {
+        let is_it = |package: &&cargo_metadata::Package| package.name.as_str() == *name;
+        let mut found = metadata.packages.iter().filter(is_it).peekable();
+        if found.peek().is_none() {
             bail!("{} names no package {name}", manifest.display());
+        }
+        for package in found {
+            let source = CrateSource::of_package(package)?;
+            let checksum = checksum(&lock, name, &source.version)
+                .with_context(|| format!("in {}", lock_path.display()))?;
+            sources.push(CrateSource {
+                checksum: Some(checksum),
+                ..source
+            });
         }
     }
     Ok(sources)
 }
 
-fn checksum(lock: &toml::Table, name: &str, version: &str) -> Result<String> {
-    let is = |package: &&toml::Value, key: &str, value: &str| {
-        package.get(key).and_then(toml::Value::as_str) == Some(value)
-    };
-    let packages = lock
+fn checksum(lock: &Table, name: &str, version: &str) -> Result<String> {
+    let mut packages = lock
         .get("package")
-        .and_then(toml::Value::as_array)
-        .map_or(&[][..], Vec::as_slice);
-    let Some(package) = packages
-        .iter()
-        .find(|package| is(package, "name", name) && is(package, "version", version))
-    else {
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
+    let text = |package: &Value, key: &str| Some(package.get(key)?.as_str()?.to_owned());
+    let is_it = |package: &&Value| {
+        text(package, "name").as_deref() == Some(name)
+            && text(package, "version").as_deref() == Some(version)
+    };
+    let Some(package) = packages.find(is_it) else {
         bail!("no package {name} {version}");
     };
-    match package.get("checksum").and_then(toml::Value::as_str) {
-        Some(checksum) => Ok(checksum.to_owned()),
-        None => bail!("{name} {version} has no checksum, so it does not come from a registry"),
-    }
+    text(package, "checksum").with_context(|| {
+        format!("{name} {version} has no checksum, so it does not come from a registry")
+    })
 }

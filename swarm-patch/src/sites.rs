@@ -5,21 +5,21 @@
 pub struct SiteSpec {
     /// The site's name, as a variant of poll-probe's `Site`.
     pub site: &'static str,
-    /// The package it is in.
+    /// The package that it is in.
     pub package: &'static str,
     /// The file, relative to the package.
     pub file: &'static str,
-    /// The type whose inherent function it is; absent for a free function.
+    /// The type that has it as an inherent function; absent for a free function.
     pub owner: Option<&'static str>,
     /// The function's name.
     pub function: &'static str,
-    /// How it loops.
-    pub shape: Shape,
+    /// The kind of its loop.
+    pub shape: LoopShape,
 }
 
-/// How a function loops.
+/// The kind of loop that a function has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum LoopShape {
     /// A poll function: takes a context, returns a `Poll`.
     Poll,
     /// An `async` function, driven by the runtime as a task.
@@ -49,7 +49,7 @@ pub const SITES: [SiteSpec; 4] = [
         file: "src/connection.rs",
         owner: Some("Connection"),
         function: "poll",
-        shape: Shape::Poll,
+        shape: LoopShape::Poll,
     },
     SiteSpec {
         site: "Swarm",
@@ -57,7 +57,7 @@ pub const SITES: [SiteSpec; 4] = [
         file: "src/lib.rs",
         owner: Some("Swarm"),
         function: "poll_next_event",
-        shape: Shape::Poll,
+        shape: LoopShape::Poll,
     },
     SiteSpec {
         site: "Task",
@@ -65,7 +65,7 @@ pub const SITES: [SiteSpec; 4] = [
         file: "src/connection/pool/task.rs",
         owner: None,
         function: "new_for_established_connection",
-        shape: Shape::Task,
+        shape: LoopShape::Task,
     },
     SiteSpec {
         site: "Muxer",
@@ -73,7 +73,7 @@ pub const SITES: [SiteSpec; 4] = [
         file: "src/connection.rs",
         owner: Some("Active"),
         function: "poll",
-        shape: Shape::Poll,
+        shape: LoopShape::Poll,
     },
 ];
 

@@ -1,4 +1,4 @@
-//! Lines of a source, by number, from 1.
+//! The lines of a source, numbered from 1.
 
 use std::ops::Range;
 
@@ -25,12 +25,7 @@ impl<'a> LineIndex<'a> {
     pub(crate) fn line(&self, number: usize) -> &'a str {
         match self.starts.get(number - 1) {
             Some(&start) => {
-                &self.source[start
-                    ..self
-                        .starts
-                        .get(number)
-                        .copied()
-                        .unwrap_or(self.source.len())]
+                &self.source[start..*self.starts.get(number).unwrap_or(&self.source.len())]
             }
             None => "",
         }
@@ -41,13 +36,13 @@ impl<'a> LineIndex<'a> {
         self.starts.partition_point(|&start| start <= offset)
     }
 
-    /// Whether only spaces come before `offset` in its line.
+    /// Whether there are only spaces before `offset` in its line.
     pub(crate) fn begins_line(&self, offset: usize) -> bool {
         let start = self.starts[self.number(offset) - 1];
         self.source[start..offset].trim().is_empty()
     }
 
-    /// Whether nothing, or nothing but a comment, comes after `offset` in its line.
+    /// Whether there is nothing but a comment after `offset` in its line.
     pub(crate) fn ends_line(&self, offset: usize) -> bool {
         let rest = self.source[offset..].lines().next().unwrap_or("").trim();
         rest.is_empty() || rest.starts_with("//")
@@ -58,7 +53,7 @@ pub(crate) fn indentation(line: &str) -> &str {
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }
 
-/// The text of a range with runs of white space as one space, and none around dots and brackets.
+/// The text of a range in one line, with single spaces and without spaces around dots and brackets.
 pub(crate) fn one_line(source: &str, range: Range<usize>) -> String {
     let words: Vec<&str> = source[range].split_whitespace().collect();
     words

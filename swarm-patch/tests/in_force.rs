@@ -1,5 +1,5 @@
-//! In the grafted crates the marks mark and the budgets bound: what is recorded of connections over
-//! TCP with noise and yamux, by site.
+//! In the grafted crates the marks record and the budgets bound. Checks the records of connections over
+//! TCP with noise and yamux at each site.
 #![allow(clippy::unwrap_used)]
 
 mod swarm;
@@ -9,23 +9,23 @@ use std::collections::HashMap;
 use futures::StreamExt;
 use libp2p::{PeerId, request_response as rr, swarm::SwarmEvent};
 use poll_probe::{Capacity, ChildPoll, Mode, Outcome, Record, Recorder, Site, Variant};
-use swarm::{Node, listen, node};
+use swarm::{EchoNode, listen, node};
 use tokio::runtime;
 
 const RESPONSES: usize = 100;
 const OUTSTANDING: usize = 4;
 
-/// What was seen at a site.
+/// The sums of the records of a site.
 #[derive(Debug, Default)]
-struct Seen {
+struct SiteTotals {
     outcomes: HashMap<Outcome, u64>,
     most_iterations: u32,
-    /// Pairs of children in one iteration with time of the function's own between them.
+    /// Pairs of children in one iteration between which the function ran its own code.
     gaps: u64,
     children: HashMap<&'static str, u64>,
 }
 
-impl Seen {
+impl SiteTotals {
     fn add(&mut self, record: &Record<'_>) {
         *self.outcomes.entry(record.outcome).or_default() += 1;
         self.most_iterations = self.most_iterations.max(record.iterations);
@@ -44,14 +44,14 @@ impl Seen {
     }
 }
 
-/// Without a mark between them, a child ends where the next begins, give or take the rounding.
+/// Without a mark between two children, the first ends when the second begins, apart from rounding.
 fn is_gap(before: &ChildPoll, after: &ChildPoll) -> bool {
     before.iteration == after.iteration
         && after.offset_ns > before.offset_ns + before.duration_ns + 2
 }
 
-/// A node that asks, and the one that it asks, which runs on its own in the runtime around.
-async fn connected() -> (Node, PeerId) {
+/// A node that sends requests, and the id of its peer, which answers them in a task of its own.
+async fn connected() -> (EchoNode, PeerId) {
     let (mut asked, mut asking) = (node(swarm::spawn), node(swarm::spawn));
     let peer = *asked.local_peer_id();
     asking.dial(listen(&mut asked).await).unwrap();
@@ -76,8 +76,8 @@ async fn connected() -> (Node, PeerId) {
     (asking, peer)
 }
 
-async fn exchange(asking: &mut Node, peer: &PeerId) {
-    let ask = |asking: &mut Node| asking.behaviour_mut().send_request(peer, vec![1; 100_000]);
+async fn exchange(asking: &mut EchoNode, peer: &PeerId) {
+    let ask = |asking: &mut EchoNode| asking.behaviour_mut().send_request(peer, vec![1; 100_000]);
     for _ in 0..OUTSTANDING {
         ask(asking);
     }
@@ -94,8 +94,8 @@ async fn exchange(asking: &mut Node, peer: &PeerId) {
     }
 }
 
-/// What is recorded while there is traffic under the budgets, and is wholly of them.
-fn observe(budgets: &str) -> HashMap<Site, Seen> {
+/// The sums of the records that began under the budgets, with traffic.
+fn observe(budgets: &str) -> HashMap<Site, SiteTotals> {
     let recorder = Recorder::new(Capacity::default());
     recorder.attach();
     let variant = Variant {
@@ -111,7 +111,7 @@ fn observe(budgets: &str) -> HashMap<Site, Seen> {
         let (mut asking, peer) = connected().await;
         exchange(&mut asking, &peer).await;
     });
-    let mut seen: HashMap<Site, Seen> = HashMap::new();
+    let mut seen: HashMap<Site, SiteTotals> = HashMap::new();
     let drained = recorder.drain(|record| {
         assert_eq!((record.variant, record.children_lost), (variant, 0));
         seen.entry(record.site).or_default().add(record);
@@ -120,7 +120,7 @@ fn observe(budgets: &str) -> HashMap<Site, Seen> {
     seen
 }
 
-/// One test, since the variant in force is the whole process's.
+/// This is one test, since the variant in force applies to the whole process.
 #[test]
 fn every_site_is_marked_and_bounded_by_its_own_budget() {
     let seen = observe("none");

@@ -1,13 +1,13 @@
-//! Every inserted line of the releases that this workspace is made of, against the list of them that
-//! was looked over. After a deliberate change, `BLESS=1 cargo test -p swarm-patch --test
-//! inserted_lines` writes the list anew, to be looked over.
+//! Compares every line that is inserted into the releases of this workspace with a reviewed list. After a
+//! deliberate change, `BLESS=1 cargo test -p swarm-patch --test inserted_lines` writes a new list for
+//! review.
 
 mod scratch;
 
 use std::{fs, path::Path};
 
 use scratch::pristine_sources;
-use swarm_patch::{graft::graft, insertion::Purpose};
+use swarm_patch::graft::graft;
 
 #[test]
 fn the_inserted_lines_are_those_that_were_looked_over() {
@@ -20,7 +20,7 @@ fn the_inserted_lines_are_those_that_were_looked_over() {
     assert!(lines == expected, "not as in {}:\n{lines}", path.display());
 }
 
-/// Where each goes, by the number of upstream's line after it, and what it says.
+/// Each line with the number of upstream's line after it.
 fn inserted_lines() -> String {
     let mut lines = String::new();
     for source in pristine_sources() {
@@ -29,10 +29,8 @@ fn inserted_lines() -> String {
                 let (id, name) = (source.id(), spec.name());
                 lines += &format!("{id}, {}, {}: {name}\n", file.file, spec.function_path());
                 for insertion in insertions {
-                    let mark = match &insertion.purpose {
-                        Purpose::Child(child) => format!("child {child}"),
-                        other => other.word().to_owned(),
-                    };
+                    let child = insertion.child.iter().map(|child| format!(" {child}"));
+                    let mark = format!("{}{}", insertion.mark, child.collect::<String>());
                     lines += &format!("{:5}  {mark}: {}\n", insertion.before, insertion.text);
                 }
             }

@@ -1,6 +1,6 @@
-//! With the smallest budget at every site, nothing is lost and nothing stalls: requests of random
-//! size both ways at once, over TCP with noise and yamux, all answered with what they asked. And the
-//! budgets are spent, or nothing is shown.
+//! With the smallest budget at every site, nothing is lost and nothing stalls. Requests of random size go
+//! both ways at once, over TCP with noise and yamux, and each gets the right response. The test also
+//! checks that the budgets were spent, since otherwise it would prove nothing.
 #![allow(clippy::unwrap_used)]
 
 mod swarm;
@@ -15,16 +15,17 @@ use futures::StreamExt;
 use libp2p::{PeerId, request_response as rr, swarm::SwarmEvent};
 use poll_probe::{Capacity, Mode, Outcome, Recorder, Site, Variant};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
-use swarm::{Node, listen, node};
+use swarm::{EchoNode, listen, node};
 use tokio::{runtime, sync::oneshot, time::timeout};
 
 const OUTSTANDING: u64 = 8;
 const LARGEST: usize = 1 << 20;
-/// Without progress for so long, a wake-up was lost. Far more than any machine needs for 8 MiB.
+/// If there is no progress for this long, a wake-up was lost. Any machine needs far less for 8 MiB.
 const STALLED: Duration = Duration::from_secs(60);
 
-/// Request number `number` of a side. Large ones are as likely as small ones, and both ends occur.
-/// Its bytes are a stretch of one random text, each request's from an offset of its own.
+/// Request number `number` of a side. The first two have the smallest and the largest size. Half of the
+/// others have at most 64 KiB. The bytes are part of one random text, from an offset that differs per
+/// request.
 fn request(side: u64, number: u64) -> Vec<u8> {
     static TEXT: LazyLock<Vec<u8>> = LazyLock::new(|| {
         let mut text = vec![0; 2 * LARGEST];
@@ -42,9 +43,9 @@ fn request(side: u64, number: u64) -> Vec<u8> {
     TEXT[offset..offset + length].to_vec()
 }
 
-struct Side {
+struct EchoSide {
     number: u64,
-    node: Node,
+    node: EchoNode,
     other: PeerId,
     requests: u64,
     next: u64,
@@ -53,9 +54,9 @@ struct Side {
     echoed: u64,
 }
 
-impl Side {
-    fn new(number: u64, node: Node, other: PeerId, requests: u64) -> Self {
-        Side {
+impl EchoSide {
+    fn new(number: u64, node: EchoNode, other: PeerId, requests: u64) -> Self {
+        EchoSide {
             number,
             node,
             other,
@@ -76,7 +77,7 @@ impl Side {
         }
     }
 
-    /// Until all is asked, answered and echoed.
+    /// Runs until all requests are sent, answered and checked.
     async fn run(mut self, other_has_all: oneshot::Receiver<()>, has_all: oneshot::Sender<()>) {
         for _ in 0..OUTSTANDING {
             self.ask();
@@ -94,12 +95,12 @@ impl Side {
             });
             self.handle(event);
         }
-        // The last response is on its way through this side's connection.
+        // This side's connection still has to send the last response.
         has_all.send(()).unwrap();
         let mut other_has_all = other_has_all;
         loop {
             tokio::select! {
-                // First, for the other side may close the connection as soon as it has said so.
+                // First, since the other side may close the connection right after its message.
                 biased;
                 _ = &mut other_has_all => break,
                 event = self.node.select_next_some() => self.handle(event),
@@ -158,8 +159,8 @@ async fn exchange(requests_each_way: u64) {
     }
     let (left_has_all, left_done) = oneshot::channel();
     let (right_has_all, right_done) = oneshot::channel();
-    let left = Side::new(0, left, right_id, requests_each_way);
-    let right = Side::new(1, right, left_id, requests_each_way);
+    let left = EchoSide::new(0, left, right_id, requests_each_way);
+    let right = EchoSide::new(1, right, left_id, requests_each_way);
     let left = tokio::spawn(left.run(right_done, left_has_all));
     let right = tokio::spawn(right.run(left_done, right_has_all));
     let (left, right) = tokio::join!(left, right);
@@ -167,8 +168,8 @@ async fn exchange(requests_each_way: u64) {
     right.unwrap();
 }
 
-/// Exchanges under the budgets, on both kinds of runtime, and returns at how many invocations of each
-/// site they were spent, of the first that were recorded.
+/// Exchanges requests under the budgets, on both kinds of runtime. Returns for each site how many of the
+/// first recorded invocations spent their budget.
 fn yields(budgets: &str, requests_each_way: u64) -> Vec<HashMap<Site, u64>> {
     let budgets = budgets.parse().unwrap();
     let variant = Variant {
@@ -204,7 +205,7 @@ fn yields(budgets: &str, requests_each_way: u64) -> Vec<HashMap<Site, u64>> {
     yields.into()
 }
 
-/// One test, since the variant in force is the whole process's.
+/// This is one test, since the variant in force applies to the whole process.
 #[test]
 fn every_request_is_answered_with_its_own_bytes_under_the_smallest_budgets() {
     for wake in ["immediate", "deferred"] {

@@ -1,4 +1,4 @@
-//! A source that is not as expected is refused, with a sentence that says what and where.
+//! The graft refuses a source that is not as expected, with one sentence that says what and where.
 
 mod scratch;
 
@@ -111,7 +111,7 @@ fn a_context_that_is_not_handed_in() {
         "fn poll(&mut self, cx: &mut Other)",
     );
     assert!(
-        text.contains("one parameter of type `&mut Context`, found 0"),
+        text.contains("one parameter of type `&mut Context`, found none"),
         "{text}"
     );
 }
@@ -125,7 +125,7 @@ fn the_name_of_the_inserted_variable_in_use() {
         "                let probe = 1;\n                if let Some(frame) = self.rtt.next_ping() {",
     );
     assert!(
-        text.contains("the name `probe` to be free, found it in line 407"),
+        text.contains("no variable `probe`, found one in line 407"),
         "{text}"
     );
 }
@@ -135,7 +135,7 @@ fn what_whole_lines_cannot_mark() {
     for (replacement, complaint) in [
         (
             "            let _ = ready!(self.socket.poll_flush_unpin(cx))?;",
-            "no macro that is handed the context, found ready! in line 424",
+            "no macro that gets the context, found ready! in line 424",
         ),
         (
             "            let _ = (self.socket.poll_flush_unpin(cx)?, self.socket.poll_ready_unpin(cx));",
@@ -143,15 +143,15 @@ fn what_whole_lines_cannot_mark() {
         ),
         (
             "            self.handle(self.socket.poll_flush_unpin(cx)?);",
-            "a poll and what is done with its result to be apart",
+            "a poll apart from the code that handles its result",
         ),
         (
             "            let _ = self.socket.poll_flush_unpin(cx).map(|()| self.expensive());",
-            "a poll and what is done with its result to be apart",
+            "a poll apart from the code that handles its result",
         ),
         (
             "            let _ = Some(match self.socket.poll_flush_unpin(cx)? {\n                _ => self.expensive(),\n            });",
-            "a poll and what is done with its result to be apart",
+            "a poll apart from the code that handles its result",
         ),
         (
             "            while self.socket.poll_flush_unpin(cx)?.is_ready() {}",
@@ -167,16 +167,19 @@ fn what_whole_lines_cannot_mark() {
         ),
         (
             "            let _ = 1; let _ = self.socket.poll_flush_unpin(cx)?;",
-            "a line of its own",
+            "a line break before the marked code",
         ),
         (
             "            let _ = self.socket.poll_flush_unpin(cx)?; let _ = 1;",
-            "a line break after what is marked",
+            "a line break after the marked code",
         ),
-        ("            return self.finish(cx);", "the only ways out"),
+        (
+            "            return self.finish(cx);",
+            "no way out of the function",
+        ),
         (
             "            match self.socket.poll_flush_unpin(cx)? {\n                Poll::Ready(()) => {}\n                Poll::Pending => return Poll::Pending,\n            }",
-            "the only ways out",
+            "no way out of the function",
         ),
     ] {
         let text = refusal("yamux", CONNECTION, FLUSH, replacement);
@@ -200,15 +203,15 @@ fn a_context_that_goes_where_no_mark_can_follow() {
     ] {
         let text = refusal("yamux", CONNECTION, FLUSH, replacement);
         assert!(
-            text.contains("to be handed to the polls in the loop as it is")
-                && text.contains("another use of it in line 42")
-                || text.contains("no macro that is handed the context"),
+            text.contains("except as an argument of the polls in the loop")
+                && text.contains("another use in line 42")
+                || text.contains("no macro that gets the context"),
             "{replacement}: {text}"
         );
     }
     let before = "        let _ = self.socket.poll_flush_unpin(cx)?;\n";
     let text = refusal("yamux", CONNECTION, LOOP, &format!("{before}{LOOP}"));
-    assert!(text.contains("another use of it in line 402"), "{text}");
+    assert!(text.contains("another use in line 402"), "{text}");
 }
 
 #[test]
@@ -219,7 +222,7 @@ fn a_context_of_the_functions_own() {
         FLUSH,
         "            let _ = std::pin::pin!(self.socket.flush()).poll(&mut Context::from_waker(cx.waker()));",
     );
-    assert!(text.contains("the only ways out"), "{text}");
+    assert!(text.contains("no way out of the function"), "{text}");
     let text = refusal(
         "yamux",
         CONNECTION,
@@ -251,7 +254,7 @@ fn a_loop_within_the_loop_that_polls() {
 
 #[test]
 fn work_that_would_be_timed_with_the_poll_before_it() {
-    let a_block = "a block around what deals with the result of a poll";
+    let a_block = "a block around the code that handles the result of a poll";
     for (replacement, complaint) in [
         (
             "            match self.socket.poll_flush_unpin(cx)? {\n                Poll::Ready(()) => self.expensive(),\n                Poll::Pending => {}\n            }",
@@ -300,7 +303,10 @@ fn a_macro_that_may_return() {
             LOOP,
             &format!("        let _ = {macro_};\n{LOOP}"),
         );
-        assert!(text.contains("the only ways out"), "{macro_}: {text}");
+        assert!(
+            text.contains("no way out of the function"),
+            "{macro_}: {text}"
+        );
     }
 }
 
@@ -328,7 +334,7 @@ fn what_a_poll_leads_to_in_an_else_is_marked() {
         .1
         .iter()
         .filter(|insertion| (424..=429).contains(&insertion.before))
-        .map(|insertion| (insertion.before, insertion.purpose.word()))
+        .map(|insertion| (insertion.before, insertion.mark))
         .collect();
     assert_eq!(
         marks,
@@ -359,7 +365,7 @@ fn a_task_that_is_not_async_or_polls_otherwise() {
         "poll_fn(|cx| Pin::new(&mut connection).poll(cx))",
         "std::future::poll_fn(|cx| Pin::new(&mut connection).poll(cx))",
     );
-    assert!(text.contains("in the loop, found 0"), "{text}");
+    assert!(text.contains("in the loop, found none"), "{text}");
     for other in [
         "poll_fn(|cx| connection.bar(1))",
         "poll_fn(|cx| Pin::new(&mut connection).poll(other))",

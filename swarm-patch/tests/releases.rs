@@ -1,13 +1,11 @@
-//! The graft works unchanged on every release it is tested on, and what it makes compiles.
+//! The graft works on every release of the list, and the grafted sources compile.
 
 mod scratch;
 
 use std::path::Path;
 
 use scratch::{cargo_check, copy, folder, pristine_sources, releases, versions_folder};
-use swarm_patch::{
-    checkout, graft::graft, insertion::Purpose, package::upstream_manifest, sites::sites_of,
-};
+use swarm_patch::{checkout, graft::graft, package::upstream_manifest, sites::sites_of};
 
 #[test]
 fn every_release_has_the_same_sites_and_children() {
@@ -26,10 +24,7 @@ fn every_release_has_the_same_sites_and_children() {
             .flat_map(|(spec, insertions)| {
                 insertions
                     .iter()
-                    .filter_map(|insertion| match &insertion.purpose {
-                        Purpose::Child(child) => Some((spec.name(), child.clone())),
-                        _ => None,
-                    })
+                    .filter_map(|insertion| Some((spec.name(), insertion.child.clone()?)))
             })
             .collect();
         let marks: Vec<(&str, &str)> = marks
@@ -66,7 +61,7 @@ fn every_release_compiles_with_the_graft() {
     let probe = Path::new(env!("CARGO_MANIFEST_DIR")).join("poll-probe");
     let dependency = format!("poll-probe = {{ path = \"{}\" }}\n", probe.display());
     let lock = versions_folder().join("Cargo.lock");
-    // One at a time: their derive macros exclude each other from a lock file.
+    // One at a time, since a lock file cannot have the derive macros of two releases.
     for source in &releases {
         let dir = folder();
         let crates = [copy(source, dir.path())];
@@ -159,7 +154,7 @@ fn every_package_here_is_made_of_the_release_that_its_manifest_copies() {
     }
 }
 
-/// Names and requirements, whichever way they are written.
+/// Names and required versions, from both forms of a dependency.
 fn dependencies(manifest: &toml_edit::Item) -> Vec<(String, String)> {
     let table = manifest
         .get("dependencies")

@@ -1,4 +1,4 @@
-//! Checkouts of every kind: what is said of them, and what is copied.
+//! Checkouts of every kind: their descriptions and their copies.
 
 mod repository;
 mod scratch;
@@ -6,24 +6,19 @@ mod scratch;
 use std::{fs, path::Path, process::Command};
 
 use repository::{contents, git, repository};
+use run_format::subject::{Commit, Difference, SourceRecord};
 use scratch::{folder, replace};
-use swarm_patch::{
-    crate_source::CrateSource,
-    subject::{
-        checkout::Checkout,
-        record::{Commit, Difference, SourceRecord},
-    },
-};
+use swarm_patch::{crate_source::CrateSource, subject::checkout::Checkout};
 
-/// The commit, the difference and the hash of the tree that a checkout is known by.
-type Known = (Option<Commit>, Option<Difference>, Option<String>);
+/// The commit, the difference and the hash of the tree that identify the contents of a checkout.
+type CheckoutContent = (Option<Commit>, Option<Difference>, Option<String>);
 
 fn resolve(spec: &str) -> Result<Checkout, String> {
     let spec = spec.parse().map_err(|error| format!("{error}"))?;
     Checkout::resolve(&spec).map_err(|error| format!("{error:#}"))
 }
 
-fn known(spec: &str) -> Known {
+fn known(spec: &str) -> CheckoutContent {
     match resolve(spec)
         .unwrap_or_else(|error| panic!("{spec}: {error}"))
         .record()
@@ -42,7 +37,7 @@ fn refusal(spec: &str) -> String {
     resolve(spec).expect_err(spec)
 }
 
-/// What `note` says in a copy, and the copy's files.
+/// The text of `note` in a copy, and the files of the copy.
 fn exported(spec: &str) -> (Option<String>, Vec<String>) {
     let dir = folder();
     let copy = dir.path().join("copy");
@@ -133,7 +128,7 @@ fn a_working_tree_is_its_commit_and_what_differs() {
     assert!(!files.contains(&"swarm/CHANGELOG.md".to_owned()));
     assert_eq!(noted(&format!("{spec}@main")), "second\n");
 
-    // Also what was added already, and what is only another content.
+    // Staging a file changes nothing, but different contents of it do.
     git(&root, &["add", "new"]);
     assert_eq!(known(&spec).1, Some(difference.clone()));
     fs::write(root.join("new"), "newer\n").expect("the folder is ours");
@@ -285,7 +280,7 @@ fn what_names_no_subject_is_one_line() {
     let wrong = format!("{}@nonsense", root.display());
     for (arguments, says) in [
         (&["--subject", "/nowhere"][..], "there is no such folder"),
-        (&["--subject", "released@1"], "is no release of libp2p"),
+        (&["--subject", "released@1"], "accepted: a version"),
         (&["--subject", "released@0.1"], "accepted: 0.57, 0.56, 0.55"),
         (&["--subject", &wrong], "there is no commit \"nonsense\""),
         (&["--yamux", "released"], "there is no such folder"),

@@ -1,5 +1,5 @@
-//! An independent counter agrees: what the probe counts as polls of connection tasks is what
-//! `tokio_metrics::TaskMonitor` counts on the same tasks.
+//! The probe counts as many polls of connection tasks as an independent counter on the same tasks,
+//! `tokio_metrics::TaskMonitor`.
 #![allow(clippy::unwrap_used)]
 
 mod swarm;
@@ -9,13 +9,13 @@ use std::time::Duration;
 use futures::StreamExt;
 use libp2p::{request_response as rr, swarm::SwarmEvent};
 use poll_probe::{Capacity, Mode, Recorder, Site, Variant};
-use swarm::{Node, listen, node};
+use swarm::{EchoNode, listen, node};
 use tokio_metrics::TaskMonitor;
 
 const PEERS: usize = 3;
 const RESPONSES: usize = 500;
 
-/// A peer on a thread and a runtime of its own, where the monitored tasks are not.
+/// A peer on a thread and a runtime of its own, apart from the monitored tasks.
 fn start_peer() -> libp2p::Multiaddr {
     let (tell, told) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
@@ -44,8 +44,8 @@ fn start_peer() -> libp2p::Multiaddr {
     told.recv().unwrap()
 }
 
-/// Asks until there were so many responses.
-async fn exchange(central: &mut Node, responses: usize) {
+/// Sends requests until this many responses have arrived.
+async fn exchange(central: &mut EchoNode, responses: usize) {
     let peers: Vec<_> = central.connected_peers().copied().collect();
     for peer in &peers {
         central.behaviour_mut().send_request(peer, vec![1; 100_000]);
@@ -87,7 +87,7 @@ fn task_counts_equal_those_of_tokio_metrics_on_the_same_tasks() {
         while central.connected_peers().count() < PEERS {
             central.select_next_some().await;
         }
-        // From here on every task of the monitor's is one that drives a connection.
+        // From here on, all tasks of the monitor drive connections.
         for budgets in ["none", "task=2", "task=1/deferred,muxer=1", "connection=1"] {
             exchange(&mut central, 10).await;
             Variant {
@@ -114,7 +114,7 @@ fn task_counts_equal_those_of_tokio_metrics_on_the_same_tasks() {
                 "{budgets}"
             );
             assert!(polls > RESPONSES as u64 / 10, "{budgets}: {polls} polls");
-            // The monitor's stopwatch is around ours, but it is another clock.
+            // The monitor's time includes ours, but its clock is a different one.
             let theirs = after.total_poll_duration - before.total_poll_duration;
             println!(
                 "{budgets}: {polls} polls, {:?}, by the monitor's clock {theirs:?}",

@@ -1,5 +1,5 @@
-//! A picture in no more than 256 colours, which are enough for flat areas and letters, and make its file
-//! a third as large.
+//! Reduces a picture to 256 colours. These are enough for flat areas and letters, and make its file a third as
+//! large.
 
 use std::{array, iter};
 
@@ -25,11 +25,11 @@ pub(super) struct Indexed {
     pub(super) indices: Vec<u8>,
 }
 
-/// Of a picture that was drawn twice as fine, `width` pixels wide when it is not: each of its pixels is the
-/// mean of four, which smooths all edges.
+/// Takes a picture that was drawn at twice its size; `width` is that of the result. Each pixel is the mean of
+/// four, which smooths all edges.
 ///
-/// A picture is mostly runs of one colour. Its colours are counted run by run, which takes a fraction of
-/// the time of the pipeline that the crate has for photographs.
+/// A picture is mostly runs of one colour. Its colours are counted run by run, which takes a fraction of the
+/// time of the crate's own pipeline for photographs.
 pub(super) fn indexed(fine: &[u8], width: usize) -> Result<Indexed> {
     let runs = Runs::of(fine, width);
     let colours = PaletteCounts::new(srgb8_to_oklab(&runs.colours), runs.pixels())
@@ -51,15 +51,15 @@ pub(super) fn indexed(fine: &[u8], width: usize) -> Result<Indexed> {
 
 #[derive(Default)]
 struct Runs {
-    /// Each once, as they are first met.
+    /// Each once, in the order of their first pixels.
     colours: Vec<Srgb<u8>>,
-    /// Which colour, and for how many pixels.
+    /// The index of the colour, and the number of pixels.
     runs: Vec<(usize, u32)>,
 }
 
 impl Runs {
     fn of(fine: &[u8], width: usize) -> Runs {
-        /// So many bytes of a row are looked at together: most are all of one colour.
+        /// The bytes of a row that are compared at once. Most pieces have a single colour.
         const PIECE: usize = 16 * 3;
         let row = 2 * width * 3;
         let mut runs = Runs::default();
@@ -93,7 +93,7 @@ impl Runs {
         runs
     }
 
-    /// How many have each of the colours.
+    /// The number of pixels of each colour.
     fn pixels(&self) -> Vec<u32> {
         let mut pixels = vec![0; self.colours.len()];
         for (colour, length) in &self.runs {

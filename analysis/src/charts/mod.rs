@@ -1,14 +1,13 @@
-//! Pictures of what was compared. A picture gets values, intervals, labels and marks that are already
-//! decided; here they are only laid out and drawn, once for both PNG and SVG.
+//! Pictures of a comparison. A picture gets values, intervals, labels and marks. It lays them out and draws
+//! them, with the same code for PNG and SVG.
 
-mod before_after;
-mod budget_curve;
 mod draw;
-mod effects;
 #[cfg(test)]
+#[path = "../../tests/gallery/mod.rs"]
 mod gallery;
 mod heatmap;
 mod indexed;
+mod line_chart;
 mod output;
 mod parts;
 mod percentile_curves;
@@ -17,36 +16,15 @@ mod time_series;
 mod trade_off;
 mod view;
 
-pub(crate) use before_after::{BeforeAfter, Comparison, Difference};
-pub(crate) use budget_curve::{BudgetCurve, BudgetPanel};
-pub(crate) use effects::{EffectPanel, Effects};
-pub(crate) use heatmap::{Facet, Heatmap};
-pub(crate) use output::{Format, write};
-pub(crate) use percentile_curves::{CurvePanel, PercentileCurves, Threshold};
+pub(crate) use heatmap::{Facet, Heatmap, HeatmapCell};
+pub(crate) use line_chart::{LineChart, LineChartPanel, PanelLayout};
+pub(crate) use output::{ChartFormat, write};
+pub(crate) use parts::cell_grid::across_for;
+pub(crate) use percentile_curves::{CurvePanel, PercentileCurves, SlowLine};
 pub(crate) use stacks::{Bar, BarGroup, Palette, Stacks};
 pub(crate) use time_series::{TimeSeries, TrendLine};
 pub(crate) use trade_off::{TradeOff, TradePoint};
 pub(crate) use view::{
-    Better, Caption, Categories, CellValue, ColourScale, DifferenceScale, Estimate, Mapping,
-    Quantity, Series,
+    Caption, Categories, CellValue, ChartSeries, ChartValue, ColourScale, Colours, Mapping,
+    NoValue, Picture, ValueAxis,
 };
-
-use self::{
-    draw::{Canvas, Rect},
-    parts::frame,
-};
-
-/// Something to be seen, with the words around it.
-pub(crate) trait Picture: Sync {
-    fn caption(&self) -> &Caption;
-
-    /// How tall the part between the headings and the small print is, in pixels.
-    fn body_height(&self) -> f64;
-
-    fn draw_body(&self, canvas: &mut Canvas<'_>, body: Rect);
-
-    /// In pixels of the PNG.
-    fn size(&self) -> (u32, u32) {
-        frame::size(self.caption(), self.body_height())
-    }
-}

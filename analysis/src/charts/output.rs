@@ -1,4 +1,4 @@
-//! Pictures as files.
+//! Writes pictures to files.
 
 use std::{
     cell::RefCell,
@@ -8,33 +8,42 @@ use std::{
 };
 
 use super::{
-    Picture,
     draw::{Canvas, Raster, SUBPIXELS, Surface, Vector},
     indexed::indexed,
     parts::frame,
+    view::Picture,
 };
 use anyhow::{Context, Result};
 use plotters::backend::{BitMapBackend, SVGBackend};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
+pub(crate) enum ChartFormat {
     Png,
     Svg,
 }
 
+impl ChartFormat {
+    pub(crate) fn extension(self) -> &'static str {
+        match self {
+            ChartFormat::Png => "png",
+            ChartFormat::Svg => "svg",
+        }
+    }
+}
+
 /// Writes `<stem>.png` and `<stem>.svg`, whichever are asked for.
-pub(crate) fn write(picture: &dyn Picture, stem: &Path, formats: &[Format]) -> Result<()> {
+pub(crate) fn write(picture: &dyn Picture, stem: &Path, formats: &[ChartFormat]) -> Result<()> {
     for format in formats {
-        let (bytes, extension) = match format {
-            Format::Png => (png(picture)?, "png"),
-            Format::Svg => (svg(picture)?.into_bytes(), "svg"),
+        let bytes = match format {
+            ChartFormat::Png => png(picture)?,
+            ChartFormat::Svg => svg(picture)?.into_bytes(),
         };
-        put(&with_extension(stem, extension), &bytes)?;
+        put(&with_extension(stem, format.extension()), &bytes)?;
     }
     Ok(())
 }
 
-/// The stem may have dots of its own, so nothing of it is replaced.
+/// Appends the extension, since the stem may have dots of its own.
 fn with_extension(stem: &Path, extension: &str) -> PathBuf {
     let mut name = OsString::from(stem);
     name.push(".");
@@ -42,7 +51,7 @@ fn with_extension(stem: &Path, extension: &str) -> PathBuf {
     name.into()
 }
 
-/// By rename, so that a picture is whole or not there.
+/// Writes to another name first and renames, so that no reader sees half a picture.
 fn put(path: &Path, bytes: &[u8]) -> Result<()> {
     let unfinished = with_extension(path, "tmp");
     fs::write(&unfinished, bytes)
@@ -51,9 +60,9 @@ fn put(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 pub(super) fn png(picture: &dyn Picture) -> Result<Vec<u8>> {
-    let (width, height) = picture.size();
+    let (width, height) = frame::size(picture);
     let fine = (width * SUBPIXELS, height * SUBPIXELS);
-    // A picture begins by filling all of it, so what the last one left needs no clearing.
+    // A picture fills its whole background first, so the pixels of the last one need no clearing.
     let mut pixels = LAST_PIXELS.take();
     pixels.resize((fine.0 * fine.1 * 3) as usize, 0);
     draw(
@@ -70,7 +79,7 @@ thread_local! {
 }
 
 pub(super) fn svg(picture: &dyn Picture) -> Result<String> {
-    let (width, height) = picture.size();
+    let (width, height) = frame::size(picture);
     let fine = (width * SUBPIXELS, height * SUBPIXELS);
     let mut text = String::new();
     {
@@ -89,8 +98,7 @@ pub(super) fn svg(picture: &dyn Picture) -> Result<String> {
 
 fn draw(picture: &dyn Picture, surface: &mut dyn Surface) -> Result<()> {
     let mut canvas = Canvas::new(surface);
-    let body = frame::draw(&mut canvas, picture.caption(), picture.body_height());
-    picture.draw_body(&mut canvas, body);
+    frame::draw(&mut canvas, picture);
     canvas.finish()
 }
 

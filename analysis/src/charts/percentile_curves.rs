@@ -1,39 +1,38 @@
-//! How long polls take, up to the rarest: percentiles on an axis that stretches towards 100 %.
+//! Percentiles of durations, on an axis that stretches towards 100 % to show the rarest ones.
 
 use super::{
-    Picture,
-    draw::{Axis, Canvas, INK, Lettering, Pen, Point, Rect, SeriesStyle, Tick, extent, grey},
+    draw::{Axis, Canvas, INK, Lettering, Pen, Point, Rect, SeriesStyle, Tick, extent},
     parts::{
         frame::{BODY_WIDTH, TICK, draw_heading},
-        legend::Legend,
-        line_panel::{draw_ground, draw_side_name, draw_values},
+        legend::{Legend, LegendKey},
+        xy_plot::XyPlot,
     },
-    view::{Caption, Quantity, Series},
+    view::{Caption, ChartSeries, Picture, ValueAxis},
 };
 
 #[derive(Clone, Debug)]
 pub(crate) struct PercentileCurves {
     pub(crate) caption: Caption,
     /// Shown on a logarithmic axis.
-    pub(crate) quantity: Quantity,
+    pub(crate) axis: ValueAxis,
     /// One per variant.
-    pub(crate) series: Vec<Series>,
+    pub(crate) series: Vec<ChartSeries>,
     /// Up to four, one per cell.
     pub(crate) panels: Vec<CurvePanel>,
-    pub(crate) threshold: Threshold,
+    pub(crate) threshold: SlowLine,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct CurvePanel {
     pub(crate) title: String,
-    /// By series: a share of all polls from 0 to 1, and the value at or below which it is.
+    /// By series: shares of all polls from 0 to 1, and for each the greatest value of that share.
     pub(crate) curves: Vec<Vec<(f64, f64)>>,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Threshold {
+pub(crate) struct SlowLine {
     pub(crate) value: f64,
-    /// "50 µs: slow"
+    /// "50 µs"
     pub(crate) label: String,
 }
 
@@ -61,12 +60,12 @@ impl Picture for PercentileCurves {
 
     fn body_height(&self) -> f64 {
         let down = self.down() as f64;
-        let legend = Legend::of_curves(&self.series).height(BODY_WIDTH);
+        let legend = self.legend().height(BODY_WIDTH);
         down * self.panel_height() + (down - 1.0) * BETWEEN + BEFORE_LEGEND + legend
     }
 
     fn draw_body(&self, canvas: &mut Canvas<'_>, body: Rect) {
-        let legend = Legend::of_curves(&self.series);
+        let legend = self.legend();
         let legend_height = legend.height(BODY_WIDTH);
         let panels = body.with_height(body.height - legend_height - BEFORE_LEGEND);
         let places: Vec<Rect> = panels
@@ -82,37 +81,28 @@ impl Picture for PercentileCurves {
 }
 
 impl PercentileCurves {
-    fn draw_panel(&self, canvas: &mut Canvas<'_>, panel: &CurvePanel, place: Rect) {
-        let plot = place.below(TITLE_HEIGHT);
-        let plot = plot.with_height(plot.height - PLACES);
-        let y = self.value_axis(plot);
-        let plot = plot.right_of(y.label_width(TICK) + 40.0);
-        // The last tick's label is half outside.
-        let plot = plot.with_width(plot.width - 30.0);
-        let x = self.percentile_axis(plot);
-        draw_ground(canvas, plot, &y);
-        draw_values(canvas, plot, &y);
-        draw_side_name(canvas, plot, place.x + 10.0, &self.quantity.label());
-        draw_percentiles(canvas, plot, &x);
-        draw_heading(canvas, plot, &panel.title);
-        self.draw_curves(canvas, panel, &x, &y);
-        self.draw_threshold(canvas, plot, &y);
+    fn legend(&self) -> Legend {
+        Legend::of(&self.series, |style| LegendKey::Rule(style.pen))
     }
 
-    fn draw_curves(&self, canvas: &mut Canvas<'_>, panel: &CurvePanel, x: &Axis, y: &Axis) {
+    fn draw_panel(&self, canvas: &mut Canvas<'_>, panel: &CurvePanel, place: Rect) {
+        let place = place.below(TITLE_HEIGHT);
+        let place = place.with_height(place.height - PLACES);
+        let y = self.value_axis(place);
+        let plot = XyPlot::new(place, 30.0, y, |area| self.percentile_axis(area));
+        plot.draw_columns(canvas);
+        plot.draw_axes(canvas, "percentile, %", &self.axis.label());
+        draw_heading(canvas, plot.area, &panel.title);
         for (series, curve) in self.series.iter().zip(&panel.curves) {
-            let at = |(share, value)| Point::new(x.position(stretched(share)), y.position(value));
+            let at = |(share, value)| plot.point(stretched(share), value);
             let points: Vec<Point> = on_axis(curve).map(at).collect();
             canvas.path(&points, SeriesStyle::of(series.slot).pen);
         }
-    }
-
-    fn draw_threshold(&self, canvas: &mut Canvas<'_>, plot: Rect, y: &Axis) {
-        let at = y.position(self.threshold.value);
-        let pen = Pen::new(INK, 1.5).dashed(&[7.0, 5.0]);
-        canvas.line(Point::new(plot.x, at), Point::new(plot.right(), at), pen);
+        let at = plot.y.position(self.threshold.value);
+        let ends = [plot.area.x, plot.area.right()].map(|x| Point::new(x, at));
+        canvas.line(ends[0], ends[1], Pen::new(INK, 1.5).dashed(&[7.0, 5.0]));
         // Curves rise, so below the line they are at the left.
-        let below = Point::new(plot.right() - 8.0, at + 20.0);
+        let below = Point::new(plot.area.right() - 8.0, at + 20.0);
         canvas.text(below, &self.threshold.label, &Lettering::new(TICK).right());
     }
 
@@ -129,7 +119,7 @@ impl PercentileCurves {
         Axis::logarithmic(range, (plot.bottom(), plot.y), 24.0)
     }
 
-    /// As far as anything is known, and to the 99th in any case.
+    /// To the last known percentile, and at least to the 99th.
     fn percentile_axis(&self, plot: Rect) -> Axis {
         let known = self.points().map(|(share, _)| stretched(share));
         let furthest = known.fold(stretched(0.99), f64::max);
@@ -167,33 +157,9 @@ fn on_axis(curve: &[(f64, f64)]) -> impl Iterator<Item = (f64, f64)> {
     curve.iter().copied().filter(|(share, _)| *share < 1.0)
 }
 
-/// Each further nine is as far as the one before.
+/// Each further nine takes the same distance.
 fn stretched(share: f64) -> f64 {
     -(1.0 - share).log10()
-}
-
-fn draw_percentiles(canvas: &mut Canvas<'_>, plot: Rect, x: &Axis) {
-    for tick in &x.ticks {
-        let at = x.position(tick.value);
-        canvas.line(
-            Point::new(at, plot.y),
-            Point::new(at, plot.bottom()),
-            Pen::new(grey(0xe2), 1.0),
-        );
-    }
-    let style = Lettering::new(TICK).centred();
-    for tick in x.labels_with_room(TICK) {
-        canvas.text(
-            Point::new(x.position(tick.value), plot.bottom() + 22.0),
-            &tick.label,
-            &style,
-        );
-    }
-    canvas.text(
-        Point::new(plot.centre().x, plot.bottom() + 46.0),
-        "percentile, %",
-        &style,
-    );
 }
 
 #[cfg(test)]

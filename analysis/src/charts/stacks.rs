@@ -1,22 +1,22 @@
-//! What a whole consists of: bars of 100 %, in groups.
+//! Bars of 100 %, each divided into its shares, in groups.
 
 use super::{
-    Picture,
     draw::{
         Canvas, Colour, FAINT_INK, Lettering, Pen, Point, Rect, contrasting, grey, okabe_ito,
-        percent, sequential, width_of,
+        sequential, widest, width_of,
     },
     parts::{
         frame::{BODY_WIDTH, LABEL, TICK},
-        legend::{Legend, Sample},
+        legend::{Legend, LegendKey},
     },
-    view::Caption,
+    view::{Caption, Picture},
 };
+use crate::text::compact;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Stacks {
     pub(crate) caption: Caption,
-    /// What a bar's length is a share of, with its unit: "share of poll time, %".
+    /// The meaning of a segment's length, with its unit: "share of poll time, %".
     pub(crate) axis: String,
     pub(crate) segments: Vec<String>,
     pub(crate) palette: Palette,
@@ -32,17 +32,17 @@ pub(crate) struct BarGroup {
 #[derive(Clone, Debug)]
 pub(crate) struct Bar {
     pub(crate) name: String,
-    /// In percent, one per segment; none for a bar of which nothing is known.
+    /// In percent, one per segment; none for a bar without data.
     pub(crate) shares: Option<Vec<f64>>,
-    /// Beside the bar: "n = 12 345", or why there is none.
+    /// Beside the bar: "n = 12 345". In its place, if there is no bar: the reason.
     pub(crate) note: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Palette {
-    /// Segments of different kinds.
+    /// For segments of different kinds.
     Kinds,
-    /// Segments from little to much.
+    /// For segments from little to much.
     Ordered,
 }
 
@@ -62,9 +62,12 @@ impl Picture for Stacks {
     }
 
     fn draw_body(&self, canvas: &mut Canvas<'_>, body: Rect) {
-        let groups_width = self.widest(|group| vec![group.name.as_str()], true);
-        let bars_width = self.widest(bar_names, false);
-        let notes_width = self.widest(notes_beside, false);
+        let bars = || self.groups.iter().flat_map(|group| &group.bars);
+        let groups_width = widest(self.groups.iter().map(|it| it.name.as_str()), LABEL, true);
+        let bars_width = widest(bars().map(|bar| bar.name.as_str()), TICK, false);
+        // Where there is no bar, the note takes its place.
+        let beside = bars().filter(|bar| bar.shares.is_some());
+        let notes_width = widest(beside.map(|bar| bar.note.as_str()), TICK, false);
         let left = groups_width + GAP + bars_width + GAP;
         let plot = body.with_height(self.bars_height()).right_of(left);
         let plot = plot.with_width(plot.width - notes_width - GAP);
@@ -146,7 +149,7 @@ impl Stacks {
 
     fn legend(&self) -> Legend {
         let with = |legend: Legend, (index, name): (usize, &String)| {
-            legend.with(Sample::Patch(self.colour(index)), name)
+            legend.with(LegendKey::Patch(self.colour(index)), name)
         };
         self.segments
             .iter()
@@ -158,25 +161,6 @@ impl Stacks {
         let bars: f64 = self.groups.iter().map(group_height).sum();
         bars + BETWEEN_GROUPS * (self.groups.len() as f64 - 1.0).max(0.0)
     }
-
-    fn widest<'s>(&'s self, texts: impl Fn(&'s BarGroup) -> Vec<&'s str>, bold: bool) -> f64 {
-        let size = if bold { LABEL } else { TICK };
-        self.groups
-            .iter()
-            .flat_map(texts)
-            .map(|text| width_of(text, size, bold))
-            .fold(0.0, f64::max)
-    }
-}
-
-fn bar_names(group: &BarGroup) -> Vec<&str> {
-    group.bars.iter().map(|bar| bar.name.as_str()).collect()
-}
-
-/// Where there is no bar, the note takes its place.
-fn notes_beside(group: &BarGroup) -> Vec<&str> {
-    let there = group.bars.iter().filter(|bar| bar.shares.is_some());
-    there.map(|bar| bar.note.as_str()).collect()
 }
 
 fn group_height(group: &BarGroup) -> f64 {
@@ -195,7 +179,7 @@ fn draw_segment(canvas: &mut Canvas<'_>, segment: Rect, share: f64, colour: Colo
         };
         canvas.fill(edge, grey(255));
     }
-    let number = percent(share);
+    let number = compact(share, usize::from(share < 9.95));
     let with_sign = format!("{number} %");
     let room = segment.width - 8.0;
     let fits = |text: &&String| width_of(text, TICK, false) <= room;

@@ -1,23 +1,41 @@
-//! What several pictures are told, as plain data.
+//! The plain data of pictures, as far as several kinds of picture share it.
+
+use super::draw::{Canvas, Rect};
+
+/// Something to draw, with the words around it.
+pub(crate) trait Picture: Sync {
+    fn caption(&self) -> &Caption;
+
+    /// The height of the part between the headings and the small print, in pixels.
+    fn body_height(&self) -> f64;
+
+    fn draw_body(&self, canvas: &mut Canvas<'_>, body: Rect);
+}
 
 /// The words around a picture.
 #[derive(Clone, Debug)]
 pub(crate) struct Caption {
-    /// What one sees.
     pub(crate) title: String,
-    pub(crate) subtitle: Option<String>,
-    /// Which run this is.
+    pub(crate) subtitle: String,
+    /// Identifies the run.
     pub(crate) small_print: String,
 }
 
 /// A value and the interval around it, if there is one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Estimate {
+pub(crate) struct ChartValue {
     pub(crate) value: f64,
     pub(crate) interval: Option<(f64, f64)>,
 }
 
-impl Estimate {
+impl ChartValue {
+    pub(crate) fn exact(value: f64) -> ChartValue {
+        ChartValue {
+            value,
+            interval: None,
+        }
+    }
+
     /// The least and the greatest number that has to be visible.
     pub(crate) fn extent(&self) -> (f64, f64) {
         let (low, high) = self.interval.unwrap_or((self.value, self.value));
@@ -25,12 +43,14 @@ impl Estimate {
     }
 }
 
-/// What a grid point came to.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum CellValue {
-    Measured(Estimate),
+/// The result of a cell of the grid, or why it has none.
+pub(crate) type CellValue = Result<ChartValue, NoValue>;
+
+/// Why a cell has no value. Each has its own pattern and word, so that none looks like a small value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoValue {
     Failed,
-    /// Measured, and not to be relied on.
+    /// It was measured, but not under the conditions that were asked for.
     Invalid,
     Missing,
     NotApplicable,
@@ -44,16 +64,16 @@ pub(crate) struct Categories {
     pub(crate) labels: Vec<String>,
 }
 
-/// What an axis of numbers measures.
+/// An axis of numbers.
 #[derive(Clone, Debug)]
-pub(crate) struct Quantity {
+pub(crate) struct ValueAxis {
     pub(crate) name: String,
     pub(crate) unit: String,
-    /// Whether zero is always on the axis.
+    /// Whether the axis always includes zero.
     pub(crate) from_zero: bool,
 }
 
-impl Quantity {
+impl ValueAxis {
     pub(crate) fn label(&self) -> String {
         with_unit(&self.name, &self.unit)
     }
@@ -61,43 +81,37 @@ impl Quantity {
 
 /// A line in one picture or in many.
 #[derive(Clone, Debug)]
-pub(crate) struct Series {
+pub(crate) struct ChartSeries {
     pub(crate) name: String,
-    /// Decides colour, dashes and marker, so that a variant looks the same wherever it is.
+    /// Selects colour, dashes and marker, so that a variant looks the same in every picture.
     pub(crate) slot: usize,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Better {
-    Lower,
-    Higher,
-}
-
-/// How values become colours: one scale for all pictures of a metric.
+/// The colours of numbers. All pictures of a metric share one scale.
 #[derive(Clone, Debug)]
 pub(crate) struct ColourScale {
     pub(crate) name: String,
     pub(crate) unit: String,
-    /// The greatest value of all; nothing is clipped.
+    /// The greatest number, or the greatest difference in either direction. Nothing is clipped.
     pub(crate) max: f64,
     pub(crate) mapping: Mapping,
+    pub(crate) colours: Colours,
 }
 
-/// How differences become colours: blue for better, red for worse.
-#[derive(Clone, Debug)]
-pub(crate) struct DifferenceScale {
-    pub(crate) name: String,
-    pub(crate) unit: String,
-    /// The greatest difference in either direction; nothing is clipped.
-    pub(crate) limit: f64,
-    pub(crate) mapping: Mapping,
-    pub(crate) better: Better,
+/// The colours of a scale.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Colours {
+    /// For numbers from zero on: the darker, the greater.
+    Sequential,
+    /// For differences of which a negative one is better: blue for better, red for worse.
+    LowerIsBetter,
+    HigherIsBetter,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mapping {
     Linear,
-    /// Tells small values apart where few are large.
+    /// Separates small values where a few are large.
     SquareRoot,
 }
 

@@ -1,15 +1,16 @@
-//! Whether anything drifts in a soak: every series is tested for a trend, and what is called one holds
-//! after all of them were looked at.
+//! Whether anything drifts in a soak: every series is tested for a trend, with a correction for the number of
+//! series.
 
 pub(crate) mod series;
 #[cfg(test)]
+#[path = "../../tests/simulation/drift.rs"]
 mod simulation;
 pub(crate) mod table;
 pub(crate) mod words;
 
-use self::series::Series;
+use self::series::SoakSeries;
 use crate::{
-    load::soak::{AT, Rows},
+    load::soak::{AT, SoakColumns},
     stats::{Interval, Trend, adjusted_p_values, is_resolved, trend},
     summary::CONFIDENCE,
 };
@@ -18,40 +19,40 @@ const SECONDS_PER_HOUR: f64 = 3600.0;
 
 /// All series of a soak.
 pub(crate) struct Drifts {
-    /// What is before that is drawn, and not tested.
+    /// Rows up to here are drawn but not tested.
     pub(crate) warm_up_s: f64,
     pub(crate) last_s: f64,
     pub(crate) rows: usize,
-    /// Of these, so many are tested.
+    /// The number of rows after the warm-up.
     pub(crate) tested_rows: usize,
-    /// Those that have a value.
+    /// The series that have a value.
     pub(crate) all: Vec<Drift>,
 }
 
-/// How a series goes on.
+/// The trend of a series.
 pub(crate) struct Drift {
-    pub(crate) series: Series,
+    pub(crate) series: SoakSeries,
     /// The end of each row in seconds, and its value; warm-up included.
     pub(crate) values: Vec<(f64, Option<f64>)>,
     pub(crate) warm_up_s: f64,
     /// After the warm-up.
     pub(crate) median: Option<f64>,
     pub(crate) trend: Option<Trend>,
-    /// After all series were looked at.
+    /// Corrected for the number of series.
     pub(crate) adjusted_p_value: Option<f64>,
-    /// Of the second half, if it drifts at all: what only settles goes on no more.
+    /// The trend of the second half, if the series drifts. A series that only settles has none there.
     pub(crate) late_trend: Option<Trend>,
-    /// A slope that would have been found in four of five soaks like this; none where nothing ever
-    /// changed, or no slope could be told.
+    /// The smallest slope that four of five soaks like this would detect. None if the value never changed or if no
+    /// slope could be computed.
     pub(crate) detectable: Option<f64>,
 }
 
 impl Drifts {
-    pub(crate) fn of(rows: &Rows) -> Drifts {
+    pub(crate) fn of(rows: &SoakColumns) -> Drifts {
         let last_s = rows.last_s();
         let warm_up_s = warm_up_s(last_s);
         let times = rows.column(AT);
-        let of_series = |series: Series| {
+        let of_series = |series: SoakSeries| {
             let values = times.iter().zip(series.values(rows));
             let values = values.filter_map(|(at, value)| Some(((*at)?, value)));
             Drift::of(series, values.collect(), warm_up_s)
@@ -83,14 +84,14 @@ impl Drifts {
         }
     }
 
-    /// Those that do.
+    /// The series that drift.
     pub(crate) fn drifting(&self) -> impl Iterator<Item = &Drift> {
         self.all.iter().filter(|drift| drift.is_drifting())
     }
 }
 
 impl Drift {
-    fn of(series: Series, values: Vec<(f64, Option<f64>)>, warm_up_s: f64) -> Drift {
+    fn of(series: SoakSeries, values: Vec<(f64, Option<f64>)>, warm_up_s: f64) -> Drift {
         let mut drift = Drift {
             series,
             values,
@@ -108,41 +109,42 @@ impl Drift {
         drift
     }
 
-    /// What is left without the warm-up, by hours.
+    /// Hours and values after the warm-up.
     fn tested(&self) -> Vec<(f64, f64)> {
-        let after = |(at_s, _): &&(f64, Option<f64>)| *at_s > self.warm_up_s;
-        let by_hours =
-            |(at_s, value): &(f64, Option<f64>)| Some((at_s / SECONDS_PER_HOUR, (*value)?));
-        let values = self.values.iter().filter(after);
-        values.filter_map(by_hours).collect()
+        let values = self
+            .values
+            .iter()
+            .filter(|(at_s, _)| *at_s > self.warm_up_s);
+        let by_hours = values.map(|(at_s, value)| Some((at_s / SECONDS_PER_HOUR, (*value)?)));
+        by_hours.flatten().collect()
     }
 
     pub(crate) fn is_drifting(&self) -> bool {
         self.adjusted_p_value.is_some_and(is_resolved)
     }
 
-    /// Whether it drifted, but did no more, as far as that can be told, in the second half.
+    /// Whether it drifts, but has no resolved trend in the second half.
     pub(crate) fn has_settled(&self) -> bool {
         let late = self.late_trend.as_ref();
         self.is_drifting() && late.is_some_and(|late| !is_resolved(late.p_value))
     }
 }
 
-/// Benjamini and Yekutieli's factor: the series of one soak depend on each other in any way there is, as
-/// requests do on latency, and Benjamini and Hochberg's bound does not hold for all of these.
+/// Benjamini and Yekutieli's factor. The series of one soak depend on each other, as requests depend on latency, and
+/// Benjamini and Hochberg's method does not cover every kind of dependence.
 fn for_dependence(tests: usize) -> f64 {
     (1..=tests).map(|rank| 1.0 / rank as f64).sum()
 }
 
-/// A tenth of the soak, and no more than half an hour: caches fill, and memory is got once.
+/// A tenth of the soak, at most half an hour: in that time caches fill and memory is allocated once.
 fn warm_up_s(last_s: f64) -> f64 {
     const PART: f64 = 0.1;
     const MOST: f64 = 1800.0;
     (PART * last_s).min(MOST)
 }
 
-/// The interval's half is what chance moves a slope by; a slope that is found in four of five soaks is
-/// further from zero by as much as that is seldom missed.
+/// A slope is detected if its interval excludes zero. Half the interval is 1.960 standard errors; to be detected in
+/// four of five soaks, a slope must be 0.842 standard errors larger.
 fn detectable(trend: &Trend) -> Option<f64> {
     /// Standard normal quantiles of 0.975 and 0.8.
     const TO_BE_BEYOND: f64 = 1.960;
@@ -166,11 +168,14 @@ mod tests {
     fn tasks(values: impl IntoIterator<Item = f64>) -> Drifts {
         let values: Vec<Option<f64>> = values.into_iter().map(Some).collect();
         let times = (1..=values.len()).map(|row| Some(10.0 * row as f64));
-        Drifts::of(&Rows::of([("at_s", times.collect()), ("tasks", values)]))
+        Drifts::of(&SoakColumns::of([
+            ("at_s", times.collect()),
+            ("tasks", values),
+        ]))
     }
 
     #[test]
-    fn what_was_not_measured_is_no_series() {
+    fn a_series_without_values_is_left_out() {
         let drifts = tasks([9.0; 50]);
         let names: Vec<&str> = drifts.all.iter().map(|it| it.series.name).collect();
         assert_eq!(names, ["tasks"]);
@@ -191,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_grows_and_then_stays_has_settled() {
+    fn a_series_that_grows_and_then_stays_has_settled() {
         let wobble = |row: i32| f64::from(row * 7 % 5);
         let drifts = tasks((0..300).map(|row| f64::from(row.min(120)) + wobble(row)));
         assert!(drifts.all[0].is_drifting() && drifts.all[0].has_settled());

@@ -1,45 +1,33 @@
-//! `summary.csv` of a soak: every series in a row.
+//! `summary.csv` of a soak: one row for each series.
 
 use anyhow::Result;
-use polars::prelude::*;
+use polars_core::prelude::*;
 
 use super::{Drift, Drifts};
-use crate::{stats::Interval, text::rounded};
+use crate::summary::table::{numbers, texts};
 
-/// Slopes are per hour; numbers have four significant digits, and an end that the data did not set is
-/// absent.
+/// Slopes are per hour.
 pub(crate) fn table(drifts: &Drifts) -> Result<DataFrame> {
     let all = || drifts.all.iter();
-    let number = |of: &dyn Fn(&Drift) -> Option<f64>| -> Vec<Option<f64>> {
-        let finite = |value: Option<f64>| value.filter(|it| it.is_finite()).map(rounded);
-        all().map(|drift| finite(of(drift))).collect()
-    };
-    let interval = |drift: &Drift| -> Option<Interval> { Some(drift.trend.as_ref()?.interval) };
-    let names: Vec<&str> = all().map(|drift| drift.series.name).collect();
-    let verdicts: Vec<Option<&str>> = all().map(verdict).collect();
-    let columns = vec![
-        Column::new("series".into(), names),
-        Column::new("median".into(), number(&|it| it.median)),
-        Column::new("slope".into(), number(&|it| Some(it.trend.as_ref()?.slope))),
-        Column::new("low".into(), number(&|it| Some(interval(it)?.low))),
-        Column::new("high".into(), number(&|it| Some(interval(it)?.high))),
-        Column::new("p".into(), number(&|it| Some(it.trend.as_ref()?.p_value))),
-        Column::new("adjusted_p".into(), number(&|it| it.adjusted_p_value)),
-        Column::new(
-            "second_half_slope".into(),
-            number(&|it| Some(it.late_trend.as_ref()?.slope)),
-        ),
-        Column::new(
-            "second_half_p".into(),
-            number(&|it| Some(it.late_trend.as_ref()?.p_value)),
-        ),
-        Column::new("detectable".into(), number(&|it| it.detectable)),
-        Column::new("drifts".into(), verdicts),
-    ];
-    Ok(DataFrame::new_infer_height(columns)?)
+    let number = |name: &str, of: fn(&Drift) -> Option<f64>| numbers(name, all().map(of));
+    Ok(DataFrame::new_infer_height(vec![
+        texts("series", all().map(|drift| Some(drift.series.name))),
+        number("median", |it| it.median),
+        number("slope", |it| Some(it.trend.as_ref()?.slope)),
+        number("low", |it| Some(it.trend.as_ref()?.interval.low)),
+        number("high", |it| Some(it.trend.as_ref()?.interval.high)),
+        number("p", |it| Some(it.trend.as_ref()?.p_value)),
+        number("adjusted_p", |it| it.adjusted_p_value),
+        number("second_half_slope", |it| {
+            Some(it.late_trend.as_ref()?.slope)
+        }),
+        number("second_half_p", |it| Some(it.late_trend.as_ref()?.p_value)),
+        number("detectable", |it| it.detectable),
+        texts("drifts", all().map(verdict)),
+    ])?)
 }
 
-/// Absent where too few rows were tested to tell.
+/// Absent if too few rows were tested.
 fn verdict(drift: &Drift) -> Option<&'static str> {
     drift.adjusted_p_value?;
     Some(match (drift.is_drifting(), drift.has_settled()) {

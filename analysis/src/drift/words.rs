@@ -1,94 +1,87 @@
-//! What drifts, in words.
+//! The sentences about drift.
 
 use super::{Drift, Drifts};
 use crate::text::{change, count, number, signed};
 
-/// A slope of this long is one of hours that were measured, and of shorter soaks extrapolated.
 const HOUR_S: f64 = 3600.0;
 
 impl Drifts {
     /// The verdict.
     pub(crate) fn sentences(&self) -> Vec<String> {
         if self.all.iter().all(|drift| drift.trend.is_none()) {
+            let rows = count(self.tested_rows, "row");
             return vec![format!(
-                "Too short to tell: {} after the warm-up are no series.",
-                count(self.tested_rows, "row")
+                "The soak is too short: {rows} after the warm-up are too few to test for drift."
             )];
         }
         let mut sentences: Vec<String> = self.drifting().map(Drift::sentence).collect();
         if sentences.is_empty() {
             sentences.push(format!(
-                "Nothing drifts: none of {} series goes up or down in {} by more than chance would have it.",
-                self.all.len(),
-                lasting(self.last_s)
+                "No drift is resolved: within {}, none of {} series has a trend that differs from noise.",
+                lasting(self.last_s),
+                self.all.len()
             ));
         } else if let quiet @ 1.. = self.all.len() - sentences.len() {
-            sentences.push(format!("Of the other {quiet} series none drifts."));
+            sentences.push(format!("None of the other {quiet} series drifts."));
         }
         sentences
     }
 }
 
 impl Drift {
-    /// "Drift of tasks alive: +60.0 per hour [+59.1, +60.8] around 40.0, +180 % …, p < 0.001."
+    /// "Drift of tasks alive: +60.0 per hour [+59.1, +60.8], median 40.0, +180 % …, p < 0.001."
     fn sentence(&self) -> String {
+        let growth = |growth: f64| {
+            format!(
+                "{} % from the start to the end of the trend",
+                signed(100.0 * growth)
+            )
+        };
+        let facts = [
+            self.slope(),
+            self.median().map(|median| format!("median {median}")),
+            self.trend.as_ref().and_then(|it| it.growth()).map(growth),
+            self.adjusted_p_value.map(p_text),
+        ];
+        let facts: Vec<String> = facts.into_iter().flatten().collect();
         let settled = if self.has_settled() {
-            "; not in the second half any more, as far as that can be told"
+            " The second half has no resolved trend."
         } else {
             ""
         };
         format!(
-            "**Drift of {}**: {} around {}{}{}{settled}.",
+            "**Drift of {}**: {}.{settled}",
             self.series.words,
-            self.slope().unwrap_or_default(),
-            self.level().unwrap_or_default(),
-            self.growth().unwrap_or_default(),
-            self.adjusted_p_value
-                .map_or_else(String::new, |p| format!(", {}", p_text(p)))
+            facts.join(", ")
         )
     }
 
-    /// ", +35 % from the beginning to the end"
-    fn growth(&self) -> Option<String> {
-        const PERCENT: f64 = 100.0;
-        let growth = self.trend.as_ref()?.growth()?;
-        let percent = signed(PERCENT * growth);
-        Some(format!(
-            ", {percent} % from the trend's beginning to its end"
-        ))
-    }
-
-    /// "+60.0 per hour [+59.1, +60.8]"; none where it is not known.
+    /// "+60.0 per hour [+59.1, +60.8]".
     pub(crate) fn slope(&self) -> Option<String> {
         let trend = self.trend.as_ref()?;
-        let unit = self.per_hour();
-        Some(change(
-            trend.slope,
-            &unit,
-            (trend.interval.low, trend.interval.high),
-        ))
+        let interval = (trend.interval.low, trend.interval.high);
+        Some(change(trend.slope, &self.per_hour(), interval))
     }
 
-    /// "MiB per hour"
+    /// "MiB per hour".
     pub(crate) fn per_hour(&self) -> String {
-        format!("{} per hour", self.series.unit)
-            .trim_start()
-            .to_owned()
+        let unit = format!("{} per hour", self.series.unit);
+        unit.trim_start().to_owned()
     }
 
-    /// The value that it has in the middle, with its unit.
-    pub(crate) fn level(&self) -> Option<String> {
+    /// The median value with its unit.
+    pub(crate) fn median(&self) -> Option<String> {
         let text = format!("{} {}", number(self.median?), self.series.unit);
         Some(text.trim_end().to_owned())
     }
 
-    /// How small a slope can be and still be found, with its unit.
-    pub(crate) fn least(&self) -> Option<String> {
+    /// The smallest slope that a soak like this detects, with its unit.
+    pub(crate) fn detectable_slope(&self) -> Option<String> {
         Some(format!("{} {}", number(self.detectable?), self.per_hour()))
     }
 }
 
-/// "p = 0.012": no more digits than mean something.
+/// "p = 0.012"; more digits would mean nothing.
 pub(crate) fn p_text(p_value: f64) -> String {
     const LEAST: f64 = 0.001;
     if p_value < LEAST {
@@ -98,7 +91,7 @@ pub(crate) fn p_text(p_value: f64) -> String {
     }
 }
 
-/// "8.0 hours", "36 s"
+/// "8.0 hours", "36 s".
 pub(crate) fn lasting(seconds: f64) -> String {
     const MINUTE_S: f64 = 60.0;
     if seconds >= 2.0 * HOUR_S {

@@ -1,28 +1,27 @@
-//! What was allocated, where, and by which functions.
+//! Allocations by child and by function.
 
 use std::collections::BTreeMap;
 
-use super::sums::{Sums, apart, by, child_name};
-use crate::{
-    load::explain::cell::{CellEvidence, Pass},
-    site::Site,
-};
+use run_format::{Site, tables::Pass};
 
-/// Of a child's polls under one variant.
+use super::sums::{PassSums, apart, by, child_name};
+use crate::load::explain::cell::CellEvidence;
+
+/// The allocations in polls of a child, for one variant.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Allocated {
+pub(crate) struct AllocationRates {
     pub(crate) polls: u64,
-    /// By poll of the child, or of the site where it is the site's own code.
+    /// Per poll of the child; for the site's own code, per poll of the site.
     pub(crate) objects_per_poll: f64,
     pub(crate) bytes_per_poll: f64,
-    /// Absent where no request was answered.
+    /// Absent if no request was answered.
     pub(crate) objects_per_request: Option<f64>,
     pub(crate) bytes_per_request: Option<f64>,
 }
 
-/// A function, and what it allocated of all objects in polls.
+/// A function and its share of all objects that are allocated in polls.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Allocator {
+pub(crate) struct AllocatingFunction {
     pub(crate) function: String,
     pub(crate) objects: u64,
     pub(crate) percent: f64,
@@ -33,14 +32,14 @@ pub(crate) struct Allocator {
 pub(crate) fn by_child(
     evidence: &CellEvidence,
     variant: usize,
-) -> BTreeMap<(Site, String), Allocated> {
-    let Some(sums) = Sums::of(evidence, &[Pass::Allocations], variant) else {
+) -> BTreeMap<(Site, String), AllocationRates> {
+    let Some(sums) = PassSums::of(evidence, &[Pass::Allocations], variant) else {
         return BTreeMap::new();
     };
     let mut totals: BTreeMap<(Site, String), [u64; 3]> = BTreeMap::new();
     for row in evidence.allocations.iter().filter(|it| sums.has(it.slice)) {
-        let Some(site) = row.place.site else { continue };
-        let key = (site, child_name(&row.place.child).to_owned());
+        let Some(site) = row.site else { continue };
+        let key = (site, child_name(row.child.as_deref()).to_owned());
         let total = totals.entry(key).or_default();
         total[0] += row.polls.unwrap_or(0);
         total[1] += row.objects;
@@ -48,7 +47,7 @@ pub(crate) fn by_child(
     }
     let requests = sums.requests() as f64;
     let averages = |(key, [polls, objects, bytes]): (_, [u64; 3])| {
-        let of = Allocated {
+        let of = AllocationRates {
             polls,
             objects_per_poll: by(objects as f64, polls as f64)?,
             bytes_per_poll: by(bytes as f64, polls as f64)?,
@@ -60,9 +59,9 @@ pub(crate) fn by_child(
     totals.into_iter().filter_map(averages).collect()
 }
 
-/// The functions with the most objects first, by samples of the polls of `site` and the swarm's.
-pub(crate) fn functions(evidence: &CellEvidence, variant: usize, site: Site) -> Vec<Allocator> {
-    let Some(sums) = Sums::of(evidence, &[Pass::Allocations], variant) else {
+/// From stacks sampled in polls of `site` and of the swarm's site, for the baseline. The functions with the most objects come first.
+pub(crate) fn functions(evidence: &CellEvidence, site: Site) -> Vec<AllocatingFunction> {
+    let Some(sums) = PassSums::of(evidence, &[Pass::Allocations], 0) else {
         return Vec::new();
     };
     let sites = apart(site);
@@ -71,15 +70,15 @@ pub(crate) fn functions(evidence: &CellEvidence, variant: usize, site: Site) -> 
     let rows = evidence.allocation_stacks.iter();
     for row in rows.filter(|it| sums.has(it.slice) && is_one(it.site)) {
         let sum = by_function
-            .entry(who_asks(&row.frames).to_owned())
+            .entry(allocating_frame(&row.stack).to_owned())
             .or_default();
         sum.0 += row.objects;
         sum.1 += row.bytes;
     }
     let all: u64 = by_function.values().map(|(objects, _)| objects).sum();
-    let mut functions: Vec<Allocator> = by_function
+    let mut functions: Vec<AllocatingFunction> = by_function
         .into_iter()
-        .map(|(function, (objects, bytes))| Allocator {
+        .map(|(function, (objects, bytes))| AllocatingFunction {
             function,
             objects,
             percent: 100.0 * objects as f64 / (all as f64).max(1.0),
@@ -90,8 +89,8 @@ pub(crate) fn functions(evidence: &CellEvidence, variant: usize, site: Site) -> 
     functions
 }
 
-/// The innermost function that is not part of the language's own collections: whose doing it is.
-fn who_asks(frames: &str) -> &str {
+/// The innermost function outside the standard library: the code that decides to allocate.
+fn allocating_frame(frames: &str) -> &str {
     const OF_THE_LANGUAGE: [&str; 5] = ["alloc::", "core::", "std::", "hashbrown::", "__"];
     let is_own = |frame: &&str| {
         let bare = frame.trim_start_matches(['<', '&']);
@@ -112,14 +111,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_vector_does_is_the_doing_of_who_fills_it() {
+    fn allocations_of_a_collection_are_those_of_its_caller() {
         let frames = "Connection::poll;yamux::frame::encode;alloc::vec::Vec::push;alloc::raw_vec::finish_grow";
-        assert_eq!(who_asks(frames), "yamux::frame::encode");
-        assert_eq!(who_asks("alloc::alloc::alloc"), "alloc::alloc::alloc");
+        assert_eq!(allocating_frame(frames), "yamux::frame::encode");
         assert_eq!(
-            who_asks("a;<alloc::vec::Vec as core::iter::Extend>::extend"),
+            allocating_frame("alloc::alloc::alloc"),
+            "alloc::alloc::alloc"
+        );
+        assert_eq!(
+            allocating_frame("a;<alloc::vec::Vec as core::iter::Extend>::extend"),
             "a"
         );
-        assert_eq!(who_asks(""), "unknown");
+        assert_eq!(allocating_frame(""), "unknown");
     }
 }

@@ -1,16 +1,19 @@
-//! What a report has beside its text: pictures, traces and tables of the cells that were explained.
+//! The files about explained cells: flamegraphs, traces and tables.
 
 use anyhow::Result;
 
 use super::{
     CellExplained, Explanation, findings,
-    flamegraph::{self, Words},
+    flamegraph::{self, FlamegraphText},
     stacks::{self, Folded},
     trace, worst,
 };
-use crate::{options::Options, text::count};
+use crate::{
+    options::Options,
+    text::{count, number},
+};
 
-/// Where they are, below the report.
+/// Their folder, below that of the report.
 pub(crate) const FOLDER: &str = "explain";
 
 /// A file with its name below [`FOLDER`].
@@ -19,99 +22,134 @@ pub(crate) struct File {
     pub(crate) content: Vec<u8>,
 }
 
-/// All of them, the same for the same evidence.
+/// All files. The same evidence gives the same bytes.
 pub(crate) fn of(explanation: &Explanation, options: &Options) -> Result<Vec<File>> {
     let mut files = vec![File {
         name: "findings.csv".to_owned(),
         content: findings::csv(&explanation.findings).into_bytes(),
     }];
     for cell in &explanation.cells {
-        flamegraphs(&mut files, explanation, cell, options)?;
+        let mut add = |what: &str, content: Vec<u8>| {
+            let name = format!("{}.{what}", cell.id());
+            files.push(File { name, content });
+        };
+        for flamegraph in flamegraphs(explanation, cell) {
+            add(
+                &flamegraph.name,
+                flamegraph.svg(explanation, cell, options)?,
+            );
+        }
         let worst = worst::of(&cell.evidence);
         if let Some(content) = trace::of(cell.id(), &worst, &explanation.variants)? {
-            files.push(file(cell, "trace.json", content));
+            add("trace.json", content);
             let table = worst::csv(&worst, &explanation.variants);
-            files.push(file(cell, "worst.csv", table.into_bytes()));
+            add("worst.csv", table.into_bytes());
         }
     }
     Ok(files)
 }
 
-fn file(cell: &CellExplained, what: &str, content: Vec<u8>) -> File {
-    File {
-        name: format!("{}.{what}", cell.id()),
-        content,
-    }
+/// A flamegraph of a cell that has samples.
+pub(crate) struct CellFlamegraph<'a> {
+    /// The name of its file, after the cell's id.
+    pub(crate) name: String,
+    /// The text of a link to it.
+    pub(crate) link: String,
+    label: &'a str,
+    /// Set if it is about slow polls.
+    slow_from_ns: Option<u64>,
+    samples: Folded,
+    /// The samples of the baseline, if it shows the difference from the baseline.
+    before: Option<Folded>,
 }
 
-fn flamegraphs(
-    files: &mut Vec<File>,
-    explanation: &Explanation,
+pub(crate) fn flamegraphs<'a>(
+    explanation: &'a Explanation,
     cell: &CellExplained,
-    options: &Options,
-) -> Result<()> {
-    let of_cell = cell.evidence.cell;
+) -> Vec<CellFlamegraph<'a>> {
     let folded =
         |variant, from_ns| stacks::folded(&cell.evidence, variant, explanation.site, from_ns);
-    let how_often = cell
-        .evidence
-        .seen
-        .stack_interval_ns
-        .map_or_else(String::new, |ns| {
-            format!(", one in {} µs", crate::text::number(ns / 1000.0))
-        });
-    let samples = |folded: &Folded| {
-        let samples: u64 = folded.values().sum();
-        format!("{}{how_often}", count(samples as usize, "sample"))
-    };
+    let mut flamegraphs = Vec::new();
     for (at, (variant, label)) in explanation.variants.iter().enumerate() {
-        // The baseline's have the plain names.
-        let of = if at == 0 { "" } else { "budget-" };
-        let all = folded(*variant, None);
-        let words = Words {
-            title: format!("Where the time of polls goes: {of_cell}, {label}"),
-            subtitle: format!("{}, in all polls", samples(&all)),
+        let (prefix, with) = match at {
+            0 => ("", String::new()),
+            _ => ("budget-", format!(" with `{label}`")),
         };
-        if let Some(svg) = flamegraph::of(&all, &words)? {
-            files.push(file(cell, &format!("{of}all.svg"), svg));
-        }
-        let Some(from_ns) = explanation.slow_from_ns else {
-            continue;
-        };
-        let slow = folded(*variant, Some(from_ns));
-        let words = Words {
-            title: format!("Where the time of slow polls goes: {of_cell}, {label}"),
-            subtitle: format!(
-                "{}, in polls over {} µs{}",
-                samples(&slow),
-                from_ns / 1000,
-                if from_ns == options.threshold {
-                    ""
-                } else {
-                    " (the band above the threshold)"
-                }
-            ),
-        };
-        if let Some(svg) = flamegraph::of(&slow, &words)? {
-            files.push(file(cell, &format!("{of}slow.svg"), svg));
+        let slow = explanation
+            .slow_from_ns
+            .map(|from_ns| ("slow", Some(from_ns)));
+        for (of, slow_from_ns) in slow.into_iter().chain([("all", None)]) {
+            flamegraphs.push(CellFlamegraph {
+                name: format!("{prefix}{of}.svg"),
+                link: format!("{of} polls{with}"),
+                label,
+                slow_from_ns,
+                samples: folded(*variant, slow_from_ns),
+                before: None,
+            });
         }
     }
     if let Some((variant, label)) = explanation.other() {
-        let (before, after) = (folded(0, None), folded(variant, None));
-        let words = Words {
-            title: format!(
-                "What {label} changes against {}: {of_cell}",
-                explanation.label(0)
+        flamegraphs.push(CellFlamegraph {
+            name: "difference.svg".to_owned(),
+            link: "the difference".to_owned(),
+            label,
+            slow_from_ns: None,
+            samples: folded(variant, None),
+            before: Some(folded(0, None)),
+        });
+    }
+    let has_samples = |folded: &Folded| folded.values().any(|samples| *samples > 0);
+    flamegraphs.retain(|it| has_samples(&it.samples) && it.before.as_ref().is_none_or(has_samples));
+    flamegraphs
+}
+
+impl CellFlamegraph<'_> {
+    fn svg(
+        &self,
+        explanation: &Explanation,
+        cell: &CellExplained,
+        options: &Options,
+    ) -> Result<Vec<u8>> {
+        let (of_cell, label) = (cell.evidence.cell, self.label);
+        let interval = cell.evidence.seen.stack_interval_ns;
+        let how_often = interval.map_or_else(String::new, |ns| {
+            format!(", one in {} µs", number(ns as f64 / 1000.0))
+        });
+        let samples: u64 = self.samples.values().sum();
+        let samples = format!("{}{how_often}", count(samples as usize, "sample"));
+        let (title, subtitle) = match (&self.before, self.slow_from_ns) {
+            (Some(_), _) => (
+                format!(
+                    "What {label} changes from {}: {of_cell}",
+                    explanation.label(0)
+                ),
+                format!(
+                    "red: a larger share of poll time than before, without callees; blue: a smaller share; widths are \
+                     those of {label}, {samples}"
+                ),
             ),
-            subtitle: format!(
-                "red: by itself a larger share of poll time than before; blue: a smaller one; widths are those of \
-                 {label}, {}",
-                samples(&after)
+            (None, Some(from_ns)) => (
+                format!("Where the time of slow polls goes: {of_cell}, {label}"),
+                format!(
+                    "{samples}, in polls over {} µs{}",
+                    from_ns / 1000,
+                    if from_ns == options.threshold {
+                        ""
+                    } else {
+                        " (the nearest recorded band above the threshold)"
+                    }
+                ),
+            ),
+            (None, None) => (
+                format!("Where the time of polls goes: {of_cell}, {label}"),
+                format!("{samples}, in all polls"),
             ),
         };
-        if let Some(svg) = flamegraph::difference(&before, &after, &words)? {
-            files.push(file(cell, "difference.svg", svg));
+        let text = FlamegraphText { title, subtitle };
+        match &self.before {
+            Some(before) => flamegraph::difference(before, &self.samples, &text),
+            None => flamegraph::of(&self.samples, &text),
         }
     }
-    Ok(())
 }

@@ -1,9 +1,11 @@
-//! Work that need not be done. A clean run has none of these.
+//! Findings of needless work. A launch without defects has none.
+
+use run_format::{Site, tables::Pass};
 
 use super::{
     allocations,
     growth::{self, Gauge},
-    sums::{Sums, by},
+    sums::{PassSums, by},
     system_calls,
     thresholds::{
         CONNECTIONS_PER_PEER, DIALS_PER_S, FEWEST_DIALS, FEWEST_POLLS, FEWEST_SLOW_POLLS,
@@ -13,17 +15,18 @@ use super::{
     worst::quoted,
 };
 use crate::{
-    load::explain::cell::{CellEvidence, Pass},
-    site::Site,
+    load::explain::cell::CellEvidence,
+    measure::breakdown::OWN,
+    site::UpstreamFunction,
     text::{number, rounded},
 };
 
-/// Together they hold all children but those of nested sites, and none twice.
+/// Together they contain all children except those of nested sites, each of them once.
 const SITES: [Site; 2] = [Site::Connection, Site::Swarm];
 
-/// In the order of severity: what may be the cause of others is before them.
+/// The most severe first. A kind that can cause another one comes before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub(crate) enum FindingKind {
     SleepingPoll,
     AllocatingPoll,
     RedundantDials,
@@ -35,41 +38,40 @@ pub(crate) enum Kind {
     GrowingMemory,
 }
 
-impl Kind {
+impl FindingKind {
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Kind::SleepingPoll => "sleeping-poll",
-            Kind::AllocatingPoll => "allocating-poll",
-            Kind::RedundantDials => "redundant-dials",
-            Kind::GrowingConnections => "growing-connections",
-            Kind::GrowingTasks => "growing-tasks",
-            Kind::SelfWaking => "self-waking",
-            Kind::SeveralConnections => "several-connections",
-            Kind::IdlePolls => "idle-polls",
-            Kind::GrowingMemory => "growing-memory",
+            FindingKind::SleepingPoll => "sleeping-poll",
+            FindingKind::AllocatingPoll => "allocating-poll",
+            FindingKind::RedundantDials => "redundant-dials",
+            FindingKind::GrowingConnections => "growing-connections",
+            FindingKind::GrowingTasks => "growing-tasks",
+            FindingKind::SelfWaking => "self-waking",
+            FindingKind::SeveralConnections => "several-connections",
+            FindingKind::IdlePolls => "idle-polls",
+            FindingKind::GrowingMemory => "growing-memory",
         }
     }
 }
 
-/// Something that a maintainer should look at.
+/// Needless work that a maintainer should look at.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Finding {
+pub(crate) struct WorkFinding {
     /// The cell's id.
     pub(crate) cell: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: FindingKind,
     pub(crate) site: Option<Site>,
-    /// Empty where it is not of a child.
+    /// Empty if it is not about a child.
     pub(crate) child: String,
     pub(crate) value: f64,
     pub(crate) threshold: f64,
-    /// What was seen, and what it means.
+    /// The observation and its consequence.
     pub(crate) sentence: String,
 }
 
-/// Everything about the baseline of a cell, the most severe first.
-pub(crate) fn of(evidence: &CellEvidence, slow_from_ns: Option<u64>) -> Vec<Finding> {
-    let mut search = Search {
-        cell: evidence.cell.id(),
+/// The findings about the baseline of a cell.
+pub(crate) fn of(evidence: &CellEvidence, slow_from_ns: Option<u64>) -> Vec<WorkFinding> {
+    let mut search = FindingSearch {
         evidence,
         found: Vec::new(),
     };
@@ -77,15 +79,19 @@ pub(crate) fn of(evidence: &CellEvidence, slow_from_ns: Option<u64>) -> Vec<Find
         search.sleeping(from_ns);
     }
     search.allocating();
-    search.activity();
+    if let Some(sums) = PassSums::of(evidence, &[Pass::Activity], 0) {
+        search.dials(&sums);
+        search.self_waking(&sums);
+        search.idle(&sums);
+    }
     search.several_connections();
     search.growing();
-    sorted(search.found)
+    search.found
 }
 
-/// By kind, and then by how far they are over their threshold.
-pub(crate) fn sorted(mut findings: Vec<Finding>) -> Vec<Finding> {
-    let excess = |it: &Finding| it.value / it.threshold;
+/// By kind, then by how far they exceed their threshold.
+pub(crate) fn sorted(mut findings: Vec<WorkFinding>) -> Vec<WorkFinding> {
+    let excess = |it: &WorkFinding| it.value / it.threshold;
     findings.sort_by(|one, other| {
         let by_kind = one.kind.cmp(&other.kind);
         by_kind.then(excess(other).total_cmp(&excess(one)))
@@ -93,22 +99,18 @@ pub(crate) fn sorted(mut findings: Vec<Finding>) -> Vec<Finding> {
     findings
 }
 
-/// A line for each.
-pub(crate) fn csv(findings: &[Finding]) -> String {
+/// One line for each.
+pub(crate) fn csv(findings: &[WorkFinding]) -> String {
     let mut text = "cell,kind,site,child,value,threshold,sentence\n".to_owned();
     for it in findings {
+        // Growth from nothing has no percentage.
+        let value = it.value.is_finite().then(|| rounded(it.value).to_string());
         let fields = [
             it.cell.clone(),
             it.kind.name().to_owned(),
-            it.site
-                .map_or_else(String::new, |site| site.name().to_owned()),
+            it.site.map_or("", Site::name).to_owned(),
             quoted(&it.child),
-            // There is no share of nothing.
-            if it.value.is_finite() {
-                rounded(it.value).to_string()
-            } else {
-                String::new()
-            },
+            value.unwrap_or_default(),
             it.threshold.to_string(),
             quoted(&it.sentence),
         ];
@@ -117,32 +119,29 @@ pub(crate) fn csv(findings: &[Finding]) -> String {
     text
 }
 
-struct Search<'a> {
-    cell: String,
+struct FindingSearch<'a> {
     evidence: &'a CellEvidence,
-    found: Vec<Finding>,
+    found: Vec<WorkFinding>,
 }
 
-/// What was seen, and from where on it is a finding.
-struct Excess {
-    kind: Kind,
-    site: Option<Site>,
-    child: String,
-    value: f64,
-    threshold: f64,
-}
-
-impl Search<'_> {
-    fn add(&mut self, it: Excess, sentence: impl FnOnce(&Excess) -> String) {
-        if it.value > it.threshold {
-            let sentence = sentence(&it);
-            self.found.push(Finding {
-                cell: self.cell.clone(),
-                kind: it.kind,
-                site: it.site,
-                child: it.child,
-                value: it.value,
-                threshold: it.threshold,
+impl FindingSearch<'_> {
+    /// Adds a finding if the value exceeds the threshold.
+    fn add(
+        &mut self,
+        kind: FindingKind,
+        site: impl Into<Option<Site>>,
+        child: &str,
+        (value, threshold): (f64, f64),
+        sentence: String,
+    ) {
+        if value > threshold {
+            self.found.push(WorkFinding {
+                cell: self.evidence.cell.id(),
+                kind,
+                site: site.into(),
+                child: child.to_owned(),
+                value,
+                threshold,
                 sentence,
             });
         }
@@ -150,30 +149,23 @@ impl Search<'_> {
 
     fn sleeping(&mut self, from_ns: u64) {
         for site in SITES {
-            let waiting = system_calls::waiting(self.evidence, 0, site, from_ns);
-            let Some(it) =
-                waiting.filter(|it| it.slow_polls >= FEWEST_SLOW_POLLS && it.calls >= FEWEST_WAITS)
-            else {
+            let Some(it) = system_calls::waiting(self.evidence, site, from_ns) else {
                 continue;
             };
-            let excess = Excess {
-                kind: Kind::SleepingPoll,
-                site: Some(site),
-                child: it.child.clone(),
-                value: it.percent,
-                threshold: SLEEPING_PERCENT,
-            };
-            self.add(excess, |excess| {
-                format!(
-                    "{} of `{}` waits in the kernel: {} % of the time in slow polls, above all in `{}`, {} µs a \
-                     call. A poll is to return instead of waiting; nothing else of this worker runs meanwhile.",
-                    part(&it.child),
-                    site.function(),
-                    number(excess.value),
-                    it.call,
-                    number(it.us_per_call)
-                )
-            });
+            if it.slow_polls < FEWEST_SLOW_POLLS || it.calls < FEWEST_WAITS {
+                continue;
+            }
+            let sentence = format!(
+                "{} of `{}` waits in the kernel: {} % of the time in slow polls, most of it in `{}` ({} µs per call). A \
+                 poll should return instead of waiting, because its worker runs nothing else meanwhile.",
+                part(&it.child),
+                site.function(),
+                number(it.percent),
+                it.call,
+                number(it.us_per_call)
+            );
+            let excess = (it.percent, SLEEPING_PERCENT);
+            self.add(FindingKind::SleepingPoll, site, &it.child, excess, sentence);
         }
     }
 
@@ -182,165 +174,139 @@ impl Search<'_> {
             if !SITES.contains(&site) || of.polls < FEWEST_POLLS {
                 continue;
             }
-            let excess = Excess {
-                kind: Kind::AllocatingPoll,
-                site: Some(site),
-                child: child.clone(),
-                value: of.objects_per_poll,
-                threshold: OBJECTS_PER_POLL,
-            };
-            self.add(excess, |excess| {
-                format!(
-                    "{} of `{}` allocates {} objects ({} bytes) in a poll on average: memory that is allocated \
-                     and freed again at that rate costs more than what it is for.",
-                    part(&child),
-                    site.function(),
-                    number(excess.value),
-                    number(of.bytes_per_poll)
-                )
-            });
+            let sentence = format!(
+                "{} of `{}` allocates {} objects ({} bytes) per poll on average. Memory that is allocated and freed at \
+                 this rate costs more than the work it is used for.",
+                part(&child),
+                site.function(),
+                number(of.objects_per_poll),
+                number(of.bytes_per_poll)
+            );
+            let excess = (of.objects_per_poll, OBJECTS_PER_POLL);
+            self.add(FindingKind::AllocatingPoll, site, &child, excess, sentence);
         }
     }
 
-    fn activity(&mut self) {
-        let Some(sums) = Sums::of(self.evidence, &[Pass::Activity], 0) else {
+    fn dials(&mut self, sums: &PassSums) {
+        let Some(dials) = sums.activity("dials").filter(|it| *it >= FEWEST_DIALS) else {
             return;
         };
+        let per_s = by(dials as f64, sums.seconds()).unwrap_or(0.0);
+        let failed = sums.activity("dial_failures");
+        let failed = failed.map_or_else(String::new, |it| {
+            format!(" ({} dials failed)", number(it as f64))
+        });
+        let sentence = format!(
+            "Central dials {} times per second{failed}, although it was already connected to all peers. Some code dials \
+             peers that are connected.",
+            number(per_s)
+        );
+        self.add(
+            FindingKind::RedundantDials,
+            Site::Swarm,
+            "",
+            (per_s, DIALS_PER_S),
+            sentence,
+        );
+    }
+
+    fn self_waking(&mut self, sums: &PassSums) {
         let count = |counter: &str| sums.activity(counter).map(|it| it as f64);
-        let seconds = sums.seconds();
-        if let Some(dials) = count("dials").filter(|it| *it >= FEWEST_DIALS as f64) {
-            let failed = count("dial_failures").map_or_else(String::new, |it| {
-                format!(", {} of which failed", number(it))
-            });
-            let excess = Excess {
-                kind: Kind::RedundantDials,
-                site: Some(Site::Swarm),
-                child: String::new(),
-                value: by(dials, seconds).unwrap_or(0.0),
-                threshold: DIALS_PER_S,
-            };
-            self.add(excess, |excess| {
-                format!(
-                    "Central dials {} times a second{failed}, although all peers were connected before: somebody \
-                     dials peers that there is a connection to.",
-                    number(excess.value)
-                )
-            });
-        }
-        // Central's task polls the swarm until it is pending, so that is how often it was polled.
-        let swarm_pending = sums.ends(Site::Swarm).1 as f64;
-        let (tasks, _) = sums.ends(Site::Task);
-        let of_tasks = count("task_self_wakes").map(|wakes| {
+        let of_task = count("task_self_wakes").map(|wakes| {
             let on_purpose = count("task_yields").unwrap_or(0.0);
             (wakes - on_purpose).max(0.0)
         });
-        let idle = |polls: &str, idle: &str| Some(100.0 * by(count(idle)?, count(polls)?)?);
-        for (site, whose, wakes, polls, idle) in [
+        let of_central = count("central_self_wakes");
+        // Central's task polls the swarm until it is pending, so this is how often the task was polled.
+        let central_polls = sums.ends(Site::Swarm).1;
+        let task_polls = sums.ends(Site::Task).0;
+        for (site, inside, whose, wakes, polls) in [
             (
                 Site::Swarm,
+                Site::Swarm,
                 "Central's own task",
-                count("central_self_wakes"),
-                swarm_pending,
-                idle("swarm_polls", "swarm_polls_idle"),
+                of_central,
+                central_polls,
             ),
             (
                 Site::Task,
+                Site::Connection,
                 "A connection's task",
-                of_tasks,
-                tasks as f64,
-                idle("connection_polls", "connection_polls_idle"),
+                of_task,
+                task_polls,
             ),
         ] {
-            let (Some(share), Some(idle)) = (wakes.and_then(|wakes| by(wakes, polls)), idle) else {
+            let share = wakes.and_then(|wakes| by(wakes, polls as f64));
+            let idle = idle_polls(sums, inside).and_then(|(idle, polls)| by(idle, polls));
+            let (Some(share), Some(idle)) = (share, idle) else {
                 continue;
             };
-            // A task that wakes itself and then has something to do was right to.
-            if polls < FEWEST_POLLS as f64 || idle < SELF_WAKING_IDLE_PERCENT {
+            let (percent, idle_percent) = (100.0 * share, 100.0 * idle);
+            // A task that wakes itself and then finds something to do was right to.
+            if polls < FEWEST_POLLS || idle_percent < SELF_WAKING_IDLE_PERCENT {
                 continue;
             }
-            let excess = Excess {
-                kind: Kind::SelfWaking,
-                site: Some(site),
-                child: String::new(),
-                value: 100.0 * share,
-                threshold: SELF_WAKING_PERCENT,
-            };
-            self.add(excess, |excess| {
-                format!(
-                    "{whose} wakes itself in {} % of its polls, and {} % of the polls below it find nothing ready: it \
-                     keeps itself busy.",
-                    number(excess.value),
-                    number(idle)
-                )
-            });
-        }
-        for (site, polls, idle, threshold) in [
-            (
-                Site::Connection,
-                "connection_polls",
-                "connection_polls_idle",
-                IDLE_CONNECTION_PERCENT,
-            ),
-            (
-                Site::Swarm,
-                "swarm_polls",
-                "swarm_polls_idle",
-                IDLE_SWARM_PERCENT,
-            ),
-        ] {
-            let (Some(polls), Some(idle)) = (count(polls), count(idle)) else {
-                continue;
-            };
-            let per_s = by(idle, seconds).unwrap_or(0.0);
-            let Some(share) = by(idle, polls).filter(|_| per_s > IDLE_PER_S) else {
-                continue;
-            };
-            let excess = Excess {
-                kind: Kind::IdlePolls,
-                site: Some(site),
-                child: String::new(),
-                value: 100.0 * share,
-                threshold,
-            };
-            self.add(excess, |excess| {
-                format!(
-                    "{} % of the polls of `{}` find nothing ready, {} of them a second: whoever wakes it does so \
-                     for nothing.",
-                    number(excess.value),
-                    site.function(),
-                    number(per_s)
-                )
-            });
+            let sentence = format!(
+                "{whose} wakes itself in {} % of its polls, and {} % of the polls inside it find nothing ready. It keeps \
+                 itself busy without doing any work.",
+                number(percent),
+                number(idle_percent)
+            );
+            let excess = (percent, SELF_WAKING_PERCENT);
+            self.add(FindingKind::SelfWaking, site, "", excess, sentence);
         }
     }
 
-    /// Of the last slices it does not matter which: more than half of all have to have too many.
+    fn idle(&mut self, sums: &PassSums) {
+        for (site, threshold) in [
+            (Site::Connection, IDLE_CONNECTION_PERCENT),
+            (Site::Swarm, IDLE_SWARM_PERCENT),
+        ] {
+            let Some((idle, polls)) = idle_polls(sums, site) else {
+                continue;
+            };
+            let per_s = by(idle, sums.seconds()).unwrap_or(0.0);
+            let Some(share) = by(idle, polls).filter(|_| per_s > IDLE_PER_S) else {
+                continue;
+            };
+            let percent = 100.0 * share;
+            let sentence = format!(
+                "{} % of the polls of `{}` find nothing ready, which is {} polls per second. The code that wakes the task \
+                 wakes it without need.",
+                number(percent),
+                site.function(),
+                number(per_s)
+            );
+            self.add(
+                FindingKind::IdlePolls,
+                site,
+                "",
+                (percent, threshold),
+                sentence,
+            );
+        }
+    }
+
+    /// Uses the median over slices, so that more than half of them must have too many connections.
     fn several_connections(&mut self) {
         let connections = growth::series(self.evidence, "connections");
         let peers = growth::series(self.evidence, "peers");
-        let at = |(connections, peers): (&(f64, f64), &(f64, f64))| by(connections.1, peers.1);
         if connections.len() != peers.len() {
             return;
         }
-        let mut by_peer: Vec<f64> = connections.iter().zip(&peers).filter_map(at).collect();
-        by_peer.sort_by(f64::total_cmp);
-        let Some(median) = by_peer.get(by_peer.len().saturating_sub(1) / 2) else {
+        let per_peer = connections.iter().zip(&peers);
+        let per_peer = per_peer.filter_map(|(connections, peers)| by(connections.1, peers.1));
+        let mut per_peer: Vec<f64> = per_peer.collect();
+        per_peer.sort_by(f64::total_cmp);
+        let Some(median) = per_peer.get(per_peer.len().saturating_sub(1) / 2) else {
             return;
         };
-        let excess = Excess {
-            kind: Kind::SeveralConnections,
-            site: None,
-            child: String::new(),
-            value: *median,
-            threshold: CONNECTIONS_PER_PEER,
-        };
-        self.add(excess, |excess| {
-            format!(
-                "There are {} connections by peer: every one of them has a task, buffers, and keep-alives of its \
-                 own.",
-                number(excess.value)
-            )
-        });
+        let sentence = format!(
+            "There are {} connections per peer. Each of them has its own task, buffers and keep-alives.",
+            number(*median)
+        );
+        let excess = (*median, CONNECTIONS_PER_PEER);
+        self.add(FindingKind::SeveralConnections, None, "", excess, sentence);
     }
 
     fn growing(&mut self) {
@@ -348,50 +314,47 @@ impl Search<'_> {
             let Some(trend) = growth::growing(self.evidence, gauge) else {
                 continue;
             };
-            let (unit, scale) = match gauge {
-                Gauge::Memory => (" MiB", 1.0 / (1024.0 * 1024.0)),
-                Gauge::Connections | Gauge::Tasks => ("", 1.0),
+            let (kind, unit, scale) = match gauge {
+                Gauge::Connections => (FindingKind::GrowingConnections, "", 1.0),
+                Gauge::Tasks => (FindingKind::GrowingTasks, "", 1.0),
+                Gauge::Memory => (FindingKind::GrowingMemory, " MiB", 1.0 / (1024.0 * 1024.0)),
             };
-            let percent = trend.growth().map(|growth| 100.0 * growth);
-            let excess = Excess {
-                kind: match gauge {
-                    Gauge::Connections => Kind::GrowingConnections,
-                    Gauge::Tasks => Kind::GrowingTasks,
-                    Gauge::Memory => Kind::GrowingMemory,
-                },
-                site: None,
-                child: String::new(),
-                value: percent.unwrap_or(f64::INFINITY),
-                threshold: gauge.threshold(),
-            };
-            self.add(excess, |_| {
-                format!(
-                    "{}: from {} to {}{unit} over the launch, {} [{}, {}]{unit} a second \
-                     (Mann–Kendall p {}). What is begun is not ended.",
-                    gauge.grows(),
-                    number((trend.from * scale).max(0.0)),
-                    number(trend.to * scale),
-                    number(trend.slope * scale),
-                    number(trend.interval.low * scale),
-                    number(trend.interval.high * scale),
-                    p(trend.p_value)
-                )
-            });
+            let sentence = format!(
+                "{} grows from {} to {}{unit} during the launch, by {} [{}, {}]{unit} per second (Mann–Kendall p {}). What \
+                 is created is not removed.",
+                gauge.name(),
+                number((trend.from * scale).max(0.0)),
+                number(trend.to * scale),
+                number(trend.slope * scale),
+                number(trend.interval.low * scale),
+                number(trend.interval.high * scale),
+                p(trend.p_value)
+            );
+            let percent = trend
+                .growth()
+                .map_or(f64::INFINITY, |growth| 100.0 * growth);
+            self.add(kind, None, "", (percent, gauge.threshold()), sentence);
         }
     }
+}
+
+/// The polls of a site that found nothing ready, and all its polls.
+fn idle_polls(sums: &PassSums, site: Site) -> Option<(f64, f64)> {
+    let count = |what: &str| Some(sums.activity(&format!("{site}_{what}"))? as f64);
+    count("polls_idle").zip(count("polls"))
 }
 
 fn p(value: f64) -> String {
     if value < 1e-4 {
         "< 0.0001".to_owned()
     } else {
-        number(value)
+        format!("= {}", number(value))
     }
 }
 
 /// "The child `handler.poll`".
 fn part(child: &str) -> String {
-    if child == crate::measure::breakdown::OWN {
+    if child == OWN {
         "The own code".to_owned()
     } else {
         format!("The child `{child}`")

@@ -10,35 +10,25 @@ use inferno::flamegraph::{
 
 use super::stacks::Folded;
 
-/// What a picture says of itself.
-pub(crate) struct Words {
-    /// What one sees.
+/// The text above a flamegraph.
+pub(crate) struct FlamegraphText {
     pub(crate) title: String,
-    /// Of how many samples, and how often they were taken.
     pub(crate) subtitle: String,
 }
 
-/// None without samples.
-pub(crate) fn of(folded: &Folded, words: &Words) -> Result<Option<Vec<u8>>> {
-    let lines: Vec<String> = folded
-        .iter()
-        .map(|(stack, samples)| format!("{stack} {samples}"))
-        .collect();
-    let options = options(words);
-    drawn(folded.values().sum(), &lines, options)
+pub(crate) fn of(samples: &Folded, text: &FlamegraphText) -> Result<Vec<u8>> {
+    let lines = samples.iter();
+    let lines = lines.map(|(stack, samples)| format!("{stack} {samples}"));
+    drawn(lines.collect(), text)
 }
 
-/// What the second has more of is red, and what it has less of is blue, both as shares of their own
-/// samples; widths are those of the second. None if either has no samples.
+/// Red frames have a larger share of the samples after, blue ones a smaller share. Widths are those after.
 pub(crate) fn difference(
     before: &Folded,
     after: &Folded,
-    words: &Words,
-) -> Result<Option<Vec<u8>>> {
+    text: &FlamegraphText,
+) -> Result<Vec<u8>> {
     let (was, is): (u64, u64) = (before.values().sum(), after.values().sum());
-    if was == 0 || is == 0 {
-        return Ok(None);
-    }
     let scale = is as f64 / was as f64;
     let stacks: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     let line = |stack: &String| {
@@ -46,15 +36,14 @@ pub(crate) fn difference(
         let was = (of(before) as f64 * scale).round();
         format!("{stack} {was} {}", of(after))
     };
-    let lines: Vec<String> = stacks.into_iter().map(line).collect();
-    drawn(is, &lines, options(words))
+    drawn(stacks.into_iter().map(line).collect(), text)
 }
 
-fn options(words: &Words) -> Options<'static> {
+fn drawn(lines: Vec<String>, text: &FlamegraphText) -> Result<Vec<u8>> {
     const LEAST_PERCENT: f64 = 0.1;
     let mut options = Options::default();
-    options.title.clone_from(&words.title);
-    options.subtitle = Some(words.subtitle.clone());
+    options.title.clone_from(&text.title);
+    options.subtitle = Some(text.subtitle.clone());
     options.colors = Palette::Multi(MultiPalette::Rust);
     options.deterministic = true;
     options.bgcolors = "#ffffff".parse().ok();
@@ -63,15 +52,8 @@ fn options(words: &Words) -> Options<'static> {
     options.frame_height = 18;
     options.text_truncate_direction = TextTruncateDirection::Right;
     options.name_type = "Frame:".to_owned();
-    options
-}
-
-fn drawn(samples: u64, lines: &[String], mut options: Options) -> Result<Option<Vec<u8>>> {
-    if samples == 0 {
-        return Ok(None);
-    }
     let mut svg = Vec::new();
     flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), &mut svg)
         .context("cannot draw a flamegraph")?;
-    Ok(Some(svg))
+    Ok(svg)
 }

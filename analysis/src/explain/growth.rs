@@ -1,4 +1,4 @@
-//! What only grows, from slice to slice.
+//! Values that grow from slice to slice.
 
 use super::thresholds::{GROWTH_PERCENT, MEMORY_GROWTH_BYTES, MEMORY_GROWTH_PERCENT, TREND_P};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     summary::CONFIDENCE,
 };
 
-/// What is looked at in slices of every pass.
+/// A value that slices of every pass record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Gauge {
     Connections,
@@ -26,12 +26,12 @@ impl Gauge {
         }
     }
 
-    /// As a sentence begins.
-    pub(crate) fn grows(self) -> &'static str {
+    /// At the start of a sentence.
+    pub(crate) fn name(self) -> &'static str {
         match self {
-            Gauge::Connections => "There are more and more connections",
-            Gauge::Tasks => "There are more and more tasks on central's runtime",
-            Gauge::Memory => "Resident memory grows and grows",
+            Gauge::Connections => "The number of connections",
+            Gauge::Tasks => "The number of tasks on central's runtime",
+            Gauge::Memory => "Resident memory",
         }
     }
 
@@ -51,9 +51,9 @@ impl Gauge {
     }
 }
 
-/// A gauge at the end of every slice: seconds, and its value.
+/// The end of every slice in seconds, and the value there.
 pub(crate) fn series(evidence: &CellEvidence, counter: &str) -> Vec<(f64, f64)> {
-    let value = |number: u64| {
+    let value = |number: u32| {
         let mut rows = evidence.activity.iter();
         rows.find(|it| it.slice == number && it.counter == counter)?
             .value
@@ -63,19 +63,19 @@ pub(crate) fn series(evidence: &CellEvidence, counter: &str) -> Vec<(f64, f64)> 
         .iter()
         .filter_map(|slice| {
             let end_s = (slice.start_ms + slice.duration_ms) / 1000.0;
-            Some((end_s, value(slice.number)? as f64))
+            Some((end_s, value(slice.slice)? as f64))
         })
         .collect();
     series.sort_by(|one, other| one.0.total_cmp(&other.0));
     series
 }
 
-/// A gauge that grows more than chance and more than it may.
+/// The trend of a gauge that grows beyond noise and beyond its threshold.
 pub(crate) fn growing(evidence: &CellEvidence, gauge: Gauge) -> Option<Trend> {
     let trend = trend(&series(evidence, gauge.counter()), CONFIDENCE)?;
     let is_much = match trend.growth() {
         Some(growth) => 100.0 * growth > gauge.threshold(),
-        // Of nothing, anything is.
+        // Growth from nothing has no percentage.
         None => true,
     };
     let grows = trend.slope > 0.0 && trend.p_value < TREND_P;

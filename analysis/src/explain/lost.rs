@@ -1,19 +1,18 @@
-//! What was there to be seen and was not kept.
+//! Evidence that was lost.
 
-use super::{sums::Once, thresholds::LOST_PERCENT};
+use super::{sums::OutermostSite, thresholds::LOST_PERCENT};
 use crate::load::explain::cell::CellEvidence;
 
-/// In percent of all there was, by what it is; of that of which too much is missing for the rest to stand
-/// for it.
+/// The lost percentage by kind of evidence, for kinds of which too much is lost for the rest to be representative.
 pub(crate) fn lost(evidence: &CellEvidence) -> Vec<(&'static str, f64)> {
     let seen = &evidence.seen;
-    let stacks = evidence.stacks.iter();
-    let once = Once::of(stacks.clone().map(|it| it.place.site));
-    let stacks = stacks.filter(move |it| once.counts(it.place.site));
-    let calls = evidence.system_calls.iter();
-    let once = Once::of(calls.clone().map(|it| it.place.site));
-    let calls = calls.filter(move |it| once.counts(it.place.site));
-    let ends = || evidence.ends.iter();
+    let stacks = || evidence.stacks.iter();
+    let stacks_once = OutermostSite::of(stacks().map(|it| it.site));
+    let stacks = stacks().filter(|it| stacks_once.counts(it.site));
+    let calls = || evidence.system_calls.iter();
+    let calls_once = OutermostSite::of(calls().map(|it| it.site));
+    let calls = calls().filter(|it| calls_once.counts(it.site));
+    let ends = || evidence.sites.iter();
     [
         (
             "sampled stacks",

@@ -1,4 +1,4 @@
-//! Why the worst cells are slow: from the evidence of their second launches to figures, pictures and findings.
+//! Why the worst cells are slow: figures, pictures and findings from the evidence of their second launches.
 
 pub(crate) mod allocations;
 pub(crate) mod counters;
@@ -15,38 +15,36 @@ mod trace;
 pub(crate) mod warm;
 pub(crate) mod worst;
 
-use self::findings::Finding;
+use program::{Failure, bad_input};
+use run_format::{Site, evidence::ChosenCell, tables::Pass};
+
+use self::findings::WorkFinding;
 use crate::{
-    failure::{Failure, bad_input},
     load::{
         Sweep,
-        explain::{
-            Chosen, Explained,
-            cell::{CellEvidence, Pass},
-        },
+        explain::{Explained, cell::CellEvidence},
     },
     measure::breakdown::slow_from_ns,
     options::Options,
-    site::Site,
 };
 
-/// Everything that was explained, and what it is asked.
+/// All explained cells.
 pub(crate) struct Explanation {
-    /// The baseline and what is held against it: indices into the manifest's variants, and their labels.
+    /// The baseline and the variant that is compared with it: indices into the manifest's variants, and labels.
     pub(crate) variants: Vec<(usize, String)>,
     pub(crate) site: Site,
-    /// The band from which on polls count as slow; none if no band is above the threshold.
+    /// The first band of slow polls; none if no band is above the threshold.
     pub(crate) slow_from_ns: Option<u64>,
     pub(crate) cells: Vec<CellExplained>,
     /// The most severe first.
-    pub(crate) findings: Vec<Finding>,
-    /// Cells that were chosen and have no evidence.
+    pub(crate) findings: Vec<WorkFinding>,
+    /// Problems with chosen cells that have no evidence.
     pub(crate) flaws: Vec<String>,
 }
 
 /// A cell with its evidence.
 pub(crate) struct CellExplained {
-    pub(crate) chosen: Chosen,
+    pub(crate) chosen: ChosenCell,
     pub(crate) evidence: CellEvidence,
 }
 
@@ -71,7 +69,7 @@ impl Explanation {
             .collect();
         Explanation {
             variants: explained
-                .about
+                .file
                 .variants
                 .iter()
                 .map(|variant| (*variant, variants[*variant].label.clone()))
@@ -84,7 +82,7 @@ impl Explanation {
         }
     }
 
-    /// The variant that is held against the baseline.
+    /// The variant that is compared with the baseline.
     pub(crate) fn other(&self) -> Option<(usize, &str)> {
         let (variant, label) = self.variants.get(1)?;
         Some((*variant, label.as_str()))
@@ -96,14 +94,14 @@ impl Explanation {
 }
 
 impl CellExplained {
-    /// Names the cell's files.
+    /// The start of the names of the cell's files.
     pub(crate) fn id(&self) -> &str {
         &self.chosen.id
     }
 
-    /// The share of slow polls of the baseline in slices where nothing was switched on.
+    /// The share of slow polls of the baseline in slices that collect no evidence.
     pub(crate) fn slow_percent(&self, site: Site, from_ns: u64) -> Option<f64> {
-        let sums = sums::Sums::of(&self.evidence, &[Pass::Normal], 0)?;
+        let sums = sums::PassSums::of(&self.evidence, &[Pass::Normal], 0)?;
         let (slow, all) = (sums.polls(site, from_ns).0, sums.polls(site, 0).0);
         Some(100.0 * sums::by(slow as f64, all as f64)?)
     }

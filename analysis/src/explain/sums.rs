@@ -1,38 +1,39 @@
-//! Sums over the slices of one kind of evidence under one variant.
+//! PassSums over the slices that collect one kind of evidence for one variant.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{
-    load::explain::cell::{CellEvidence, Pass, Slice},
-    measure::breakdown::OWN,
-    site::Site,
+use run_format::{
+    Site,
+    tables::{Pass, SliceRow},
 };
 
-/// Some slices of a launch.
-pub(crate) struct Sums<'a> {
+use crate::{load::explain::cell::CellEvidence, measure::breakdown::OWN};
+
+/// Slices of some passes (kinds of evidence) of one variant.
+pub(crate) struct PassSums<'a> {
     evidence: &'a CellEvidence,
-    slices: Vec<&'a Slice>,
-    numbers: BTreeSet<u64>,
+    slices: Vec<&'a SliceRow>,
+    numbers: BTreeSet<u32>,
 }
 
-impl<'a> Sums<'a> {
-    /// None where there is no such slice.
+impl<'a> PassSums<'a> {
+    /// None if there is no such slice.
     pub(crate) fn of(
         evidence: &'a CellEvidence,
         passes: &[Pass],
         variant: usize,
-    ) -> Option<Sums<'a>> {
-        let is_one = |slice: &&Slice| slice.variant == variant && passes.contains(&slice.pass);
-        let slices: Vec<&Slice> = evidence.slices.iter().filter(is_one).collect();
-        let numbers = slices.iter().map(|slice| slice.number).collect();
-        (!slices.is_empty()).then_some(Sums {
+    ) -> Option<PassSums<'a>> {
+        let is_one = |slice: &&SliceRow| slice.variant == variant && passes.contains(&slice.pass);
+        let slices: Vec<&SliceRow> = evidence.slices.iter().filter(is_one).collect();
+        let numbers = slices.iter().map(|slice| slice.slice).collect();
+        (!slices.is_empty()).then_some(PassSums {
             evidence,
             slices,
             numbers,
         })
     }
 
-    pub(crate) fn has(&self, slice: u64) -> bool {
+    pub(crate) fn has(&self, slice: u32) -> bool {
         self.numbers.contains(&slice)
     }
 
@@ -44,7 +45,7 @@ impl<'a> Sums<'a> {
         self.slices.iter().map(|it| it.requests).sum()
     }
 
-    /// Polls of a site from this band on, and their time.
+    /// Polls of a site in this band and higher ones, and their time.
     pub(crate) fn polls(&self, site: Site, from_ns: u64) -> (u64, u64) {
         let bands = self.evidence.bands.iter();
         let bands =
@@ -54,24 +55,24 @@ impl<'a> Sums<'a> {
 
     /// Polls of a site, and those of them that ended pending.
     pub(crate) fn ends(&self, site: Site) -> (u64, u64) {
-        let ends = self.evidence.ends.iter();
+        let ends = self.evidence.sites.iter();
         let ends = ends.filter(|it| it.site == site && self.has(it.slice));
         ends.fold((0, 0), |(polls, pending), it| {
             (polls + it.polls, pending + it.pending)
         })
     }
 
-    /// The time of polls from this band on by child, the site's own code among them.
+    /// The time of the same polls by child, including the site's own code.
     pub(crate) fn child_ns(&self, site: Site, from_ns: u64) -> BTreeMap<String, f64> {
         let mut by_child: BTreeMap<String, f64> = BTreeMap::new();
         let children = self.evidence.children.iter();
         for it in children.filter(|it| it.site == site && it.from_ns >= from_ns) {
             if self.has(it.slice) {
-                *by_child.entry(it.child.clone()).or_default() += it.ns as f64;
+                *by_child.entry(it.child.to_string()).or_default() += it.ns as f64;
             }
         }
         if by_child.is_empty() {
-            // Without children all time would look like the site's own.
+            // Without children, all time would look like that of the site's own code.
             return by_child;
         }
         let inside: f64 = by_child.values().sum();
@@ -80,7 +81,7 @@ impl<'a> Sums<'a> {
         by_child
     }
 
-    /// The sum of a counter of activity; none where no slice has it.
+    /// The sum of an activity counter; none if no slice has it.
     pub(crate) fn activity(&self, counter: &str) -> Option<u64> {
         let rows = self.evidence.activity.iter();
         let rows = rows.filter(|it| it.counter == counter && self.has(it.slice));
@@ -89,13 +90,17 @@ impl<'a> Sums<'a> {
     }
 }
 
-/// A child as tables show it.
-pub(crate) fn child_name(child: &str) -> &str {
-    if child.is_empty() { OWN } else { child }
+/// The name of a child in tables.
+pub(crate) fn child_name(child: Option<&str>) -> &str {
+    child.unwrap_or(OWN)
+}
+/// Whether a row is of a poll from this band on.
+pub(crate) fn is_slow(row_from_ns: Option<u64>, from_ns: u64) -> bool {
+    row_from_ns.is_some_and(|it| it >= from_ns)
 }
 
-/// The sites that hold what is to be seen without holding each other: the one that is asked for, and the
-/// swarm's beside that of connections.
+/// Two sites of which neither contains the other: the given one, and the swarm's (or, for the swarm's, the
+/// connection's).
 pub(crate) fn apart(site: Site) -> [Site; 2] {
     match site {
         Site::Swarm => [Site::Swarm, Site::Connection],
@@ -103,16 +108,16 @@ pub(crate) fn apart(site: Site) -> [Site; 2] {
     }
 }
 
-/// Which rows are to be added up, of rows of these sites. A task's polls hold those of its connection and
-/// muxer; without the task's, the connection's are the outermost.
-pub(crate) struct Once {
+/// Selects rows so that nothing is counted twice. A task's polls contain those of its connection and muxer; without
+/// rows of tasks, the connection's are the outermost.
+pub(crate) struct OutermostSite {
     outermost: Site,
 }
 
-impl Once {
-    pub(crate) fn of(sites: impl IntoIterator<Item = Option<Site>>) -> Once {
+impl OutermostSite {
+    pub(crate) fn of(sites: impl IntoIterator<Item = Option<Site>>) -> OutermostSite {
         let has_tasks = sites.into_iter().any(|site| site == Some(Site::Task));
-        Once {
+        OutermostSite {
             outermost: if has_tasks {
                 Site::Task
             } else {
@@ -129,7 +134,7 @@ impl Once {
     }
 }
 
-/// None where there was nothing to divide by.
+/// A quotient; none if the divisor is zero.
 pub(crate) fn by(count: f64, of: f64) -> Option<f64> {
     (of > 0.0).then(|| count / of)
 }

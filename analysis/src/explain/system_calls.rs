@@ -1,20 +1,16 @@
-//! What polls ask of the kernel, and how much of slow polls is its doing.
+//! System calls in polls, and the kernel's share of slow polls.
 
 use std::collections::BTreeMap;
 
+use run_format::{Site, evidence::SystemCallRow, tables::Pass};
+
 use super::{
     stacks,
-    sums::{Once, Sums, by, child_name},
+    sums::{OutermostSite, PassSums, by, child_name, is_slow},
 };
-use crate::{
-    load::explain::{
-        cell::{CellEvidence, Pass},
-        tables::SystemCalls,
-    },
-    site::Site,
-};
+use crate::load::explain::cell::CellEvidence;
 
-/// Calls that are there to wait.
+/// System calls that wait.
 const WAITING: [&str; 13] = [
     "clock_nanosleep",
     "epoll_pwait",
@@ -31,38 +27,37 @@ const WAITING: [&str; 13] = [
     "wait4",
 ];
 
-/// One call under one variant.
+/// One system call for one variant.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Called {
-    /// By poll of the site, and their time.
+pub(crate) struct SystemCallRates {
+    /// Per poll of the site: calls and their time.
     pub(crate) per_poll: Option<f64>,
     pub(crate) us_per_poll: Option<f64>,
-    /// By request, whether in a poll or not.
+    /// Per request, in polls and outside them.
     pub(crate) per_request: Option<f64>,
     pub(crate) us_per_request: Option<f64>,
 }
 
-/// How much of slow polls is the kernel's, in percent.
+/// The kernel's share of the time of slow polls, in percent.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Share {
-    /// By the time of system calls, with what it took to see them taken off that of the polls.
+pub(crate) struct KernelShare {
+    /// From the durations of system calls. The cost of observing them is subtracted from the time of the polls.
     pub(crate) by_calls: f64,
-    /// By samples that were inside a system call.
+    /// From stack samples.
     pub(crate) by_stacks: Option<f64>,
 }
 
-/// Time that slow polls wait in, by site and child.
+/// The child that waits most in slow polls.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Waiting {
-    pub(crate) site: Site,
+pub(crate) struct WaitingChild {
     pub(crate) child: String,
     /// The call with the most time.
     pub(crate) call: String,
-    /// Of the time of the site's slow polls.
+    /// The share of the time of the site's slow polls.
     pub(crate) percent: f64,
     pub(crate) us_per_call: f64,
     pub(crate) slow_polls: u64,
-    /// Of that call.
+    /// The number of those calls.
     pub(crate) calls: u64,
 }
 
@@ -71,21 +66,21 @@ pub(crate) fn by_name(
     evidence: &CellEvidence,
     variant: usize,
     site: Site,
-) -> Vec<(String, Called)> {
-    let Some(sums) = Sums::of(evidence, &[Pass::SystemCalls], variant) else {
+) -> Vec<(String, SystemCallRates)> {
+    let Some(sums) = PassSums::of(evidence, &[Pass::SystemCalls], variant) else {
         return Vec::new();
     };
     let rows = evidence.system_calls.iter();
-    let rows: Vec<&SystemCalls> = rows.filter(|it| sums.has(it.slice)).collect();
-    let once = Once::of(rows.iter().map(|it| it.place.site));
+    let rows: Vec<&SystemCallRow> = rows.filter(|it| sums.has(it.slice)).collect();
+    let once = OutermostSite::of(rows.iter().map(|it| it.site));
     let mut totals: BTreeMap<&str, [u64; 4]> = BTreeMap::new();
     for row in rows {
-        let total = totals.entry(row.call.as_str()).or_default();
-        if row.place.site == Some(site) {
+        let total = totals.entry(&*row.call).or_default();
+        if row.site == Some(site) {
             total[0] += row.calls;
             total[1] += row.ns;
         }
-        if once.counts(row.place.site) {
+        if once.counts(row.site) {
             total[2] += row.calls;
             total[3] += row.ns;
         }
@@ -94,7 +89,7 @@ pub(crate) fn by_name(
     let mut sorted: Vec<(&str, [u64; 4])> = totals.into_iter().collect();
     sorted.sort_by_key(|(_, total)| std::cmp::Reverse(total[1].max(total[3])));
     let called = |(name, [calls, ns, of_all, ns_of_all]): (&str, [u64; 4])| {
-        let called = Called {
+        let called = SystemCallRates {
             per_poll: by(calls as f64, polls),
             us_per_poll: by(ns as f64 / 1000.0, polls),
             per_request: by(of_all as f64, requests),
@@ -105,71 +100,74 @@ pub(crate) fn by_name(
     sorted.into_iter().map(called).collect()
 }
 
-/// Of slow polls of `site`. None where there was no slow poll, or no call was seen at all.
+/// For slow polls of `site`. None without slow polls or without any system call.
 pub(crate) fn kernel_share(
     evidence: &CellEvidence,
-    variant: usize,
     site: Site,
     from_ns: u64,
-) -> Option<Share> {
-    let sums = Sums::of(evidence, &[Pass::SystemCalls], variant)?;
+) -> Option<KernelShare> {
+    let slow = SlowCalls::of(evidence, site, from_ns)?;
     if evidence.system_calls.is_empty() {
         return None;
     }
-    let rows = evidence.system_calls.iter().filter(|it| {
-        sums.has(it.slice) && it.place.site == Some(site) && it.place.is_slow(from_ns)
-    });
-    let (calls, ns) = rows.fold((0, 0), |(calls, ns), it| (calls + it.calls, ns + it.ns));
-    let time = without_overhead(evidence, sums.polls(site, from_ns).1, calls);
-    Some(Share {
-        by_calls: 100.0 * by(ns as f64, time)?,
-        by_stacks: stacks::in_kernel_percent(evidence, variant, site, from_ns),
+    let ns: u64 = slow.rows.iter().map(|it| it.ns).sum();
+    Some(KernelShare {
+        by_calls: 100.0 * by(ns as f64, slow.time_ns)?,
+        by_stacks: stacks::in_kernel_percent(evidence, site, from_ns),
     })
 }
 
-/// The time of polls without what it took to see their calls.
-fn without_overhead(evidence: &CellEvidence, ns: u64, calls: u64) -> f64 {
-    let overhead = evidence.seen.system_call_overhead_ns.unwrap_or(0.0);
-    (ns as f64 - calls as f64 * overhead).max(0.0)
+/// The system calls in slow polls of the baseline.
+struct SlowCalls<'a> {
+    rows: Vec<&'a SystemCallRow>,
+    /// The number of those polls.
+    polls: u64,
+    /// The time of those polls, without the cost of observing their system calls.
+    time_ns: f64,
 }
 
-/// The child of `site` that waits most in its slow polls.
-pub(crate) fn waiting(
-    evidence: &CellEvidence,
-    variant: usize,
-    site: Site,
-    from_ns: u64,
-) -> Option<Waiting> {
-    let sums = Sums::of(evidence, &[Pass::SystemCalls], variant)?;
-    let slow = evidence.system_calls.iter().filter(|it| {
-        sums.has(it.slice) && it.place.site == Some(site) && it.place.is_slow(from_ns)
-    });
-    let mut calls = 0;
-    let mut by_child: BTreeMap<&str, BTreeMap<&str, (u64, u64)>> = BTreeMap::new();
-    for row in slow {
-        calls += row.calls;
-        if WAITING.contains(&row.call.as_str()) {
-            let by_call = by_child.entry(row.place.child.as_str()).or_default();
-            let sum = by_call.entry(row.call.as_str()).or_default();
+impl SlowCalls<'_> {
+    fn of(evidence: &CellEvidence, site: Site, from_ns: u64) -> Option<SlowCalls<'_>> {
+        let sums = PassSums::of(evidence, &[Pass::SystemCalls], 0)?;
+        let is_one = |it: &&SystemCallRow| {
+            sums.has(it.slice) && it.site == Some(site) && is_slow(it.from_ns, from_ns)
+        };
+        let rows: Vec<&SystemCallRow> = evidence.system_calls.iter().filter(is_one).collect();
+        let (polls, ns) = sums.polls(site, from_ns);
+        let calls: u64 = rows.iter().map(|it| it.calls).sum();
+        let overhead_ns = evidence.seen.system_call_overhead_ns.unwrap_or(0);
+        Some(SlowCalls {
+            rows,
+            polls,
+            time_ns: (ns as f64 - (calls * overhead_ns) as f64).max(0.0),
+        })
+    }
+}
+
+/// For slow polls of `site`.
+pub(crate) fn waiting(evidence: &CellEvidence, site: Site, from_ns: u64) -> Option<WaitingChild> {
+    let slow = SlowCalls::of(evidence, site, from_ns)?;
+    let mut by_child: BTreeMap<Option<&str>, BTreeMap<&str, (u64, u64)>> = BTreeMap::new();
+    for row in slow.rows {
+        if WAITING.contains(&&*row.call) {
+            let by_call = by_child.entry(row.child.as_deref()).or_default();
+            let sum = by_call.entry(&*row.call).or_default();
             sum.0 += row.calls;
             sum.1 += row.ns;
         }
     }
-    let (polls, ns) = sums.polls(site, from_ns);
-    let time = without_overhead(evidence, ns, calls);
     let of_child =
         |by_call: &BTreeMap<&str, (u64, u64)>| -> u64 { by_call.values().map(|(_, ns)| ns).sum() };
     let (child, by_call) = by_child
         .iter()
         .max_by_key(|(_, by_call)| of_child(by_call))?;
     let (call, (count, in_call)) = by_call.iter().max_by_key(|(_, (_, ns))| *ns)?;
-    Some(Waiting {
-        site,
-        child: child_name(child).to_owned(),
+    Some(WaitingChild {
+        child: child_name(*child).to_owned(),
         call: (*call).to_owned(),
-        percent: 100.0 * by(of_child(by_call) as f64, time)?,
+        percent: 100.0 * by(of_child(by_call) as f64, slow.time_ns)?,
         us_per_call: by(*in_call as f64 / 1000.0, *count as f64)?,
-        slow_polls: polls,
+        slow_polls: slow.polls,
         calls: *count,
     })
 }

@@ -1,66 +1,66 @@
-//! From where on something counts as needless work. One place, so that they can be argued with.
+//! The thresholds of needless work, in one place so that they can be discussed.
 
-/// In percent of the time in slow polls. A poll is not to wait at all; but a lock that was held for a moment
-/// is no finding.
+/// In percent of the time in slow polls. A poll should not wait at all, but a lock that was held for a moment is not a
+/// finding.
 pub(crate) const SLEEPING_PERCENT: f64 = 5.0;
 
-/// Fewer slow polls are an accident.
+/// Fewer slow polls can be an accident.
 pub(crate) const FEWEST_SLOW_POLLS: u64 = 20;
 
-/// Calls that wait, in slow polls. A thread that lost its core while it was about to wake another seems to
-/// have waited for long, but not often.
+/// Calls that wait, in slow polls. A thread that lost its core while it woke another thread seems to have waited for
+/// long, but this happens rarely.
 pub(crate) const FEWEST_WAITS: u64 = 20;
 
-/// By poll of a child. A frame of yamux and its way through the protocols takes tens.
+/// Per poll of a child. A yamux frame and its way through the protocols need tens of objects.
 pub(crate) const OBJECTS_PER_POLL: f64 = 1_000.0;
 
-/// Fewer polls of a child have no average to go by.
+/// Fewer polls of a child give no useful average.
 pub(crate) const FEWEST_POLLS: u64 = 20;
 
-/// In percent of polls of a task. Tasks do wake themselves, and with reason: a channel is filled by who
-/// empties it, a request is sent by who sees the answer to the one before. In runs of request and
-/// response up to two of three polls of a connection's task are so, and up to half of central's.
+/// In percent of the polls of a task. Tasks wake themselves for good reasons: one task fills and empties a channel, or
+/// sends the next request when it sees an answer. In request-response runs this is the case for up to two of three polls
+/// of a connection's task, and for up to half of those of central's task.
 pub(crate) const SELF_WAKING_PERCENT: f64 = 50.0;
 
-/// In percent of the polls of the site that the task polls. So many find nothing ready where tasks wake
-/// themselves for nothing; in runs without fault up to 36 % of a connection's do, and 33 % of the swarm's.
+/// In percent of the polls of the site that the task polls. If a task wakes itself without need, at least this many find
+/// nothing ready; in runs without defects, up to 36 % of a connection's polls and 33 % of the swarm's do.
 pub(crate) const SELF_WAKING_IDLE_PERCENT: f64 = 60.0;
 
-/// In percent of polls. Any wake for one child has all of them polled, and one for a socket may come before all
-/// of a frame is there: in a sweep's cells three or four of five polls of a connection have one iteration only,
-/// as all idle ones do, though not all of those are idle.
+/// In percent of polls. A wake-up for one child makes the connection poll all children, and a socket can wake it before
+/// a whole frame has arrived. In the cells of a sweep, three or four of five polls of a connection have one iteration
+/// only. All idle polls have one iteration, but not all polls with one iteration are idle.
 pub(crate) const IDLE_CONNECTION_PERCENT: f64 = 95.0;
 
-/// In percent of polls. With one peer, one of three polls of the swarm has one iteration only and ends pending.
+/// In percent of polls. With one peer, one of three polls of the swarm has one iteration only and returns pending.
 pub(crate) const IDLE_SWARM_PERCENT: f64 = 60.0;
 
-/// By second: polls for nothing that come seldom cost nothing.
+/// Per second. Rare idle polls cost nothing.
 pub(crate) const IDLE_PER_S: f64 = 100.0;
 
-/// By second. All connections are made before the first slice.
+/// Per second. All connections are made before the first slice.
 pub(crate) const DIALS_PER_S: f64 = 0.1;
 
-/// Slices are short, so that a single dial would be many by second.
+/// Slices are short, so a single dial would be many per second.
 pub(crate) const FEWEST_DIALS: u64 = 3;
 
-/// Connections by peer.
+/// Connections per peer.
 pub(crate) const CONNECTIONS_PER_PEER: f64 = 1.0;
 
-/// How often a trend may be chance; there are three of them in every cell.
+/// The largest p-value of a trend. Every cell has three trends.
 pub(crate) const TREND_P: f64 = 0.001;
 
-/// In percent, from the first slice to the last. Connections and tasks come and go by ones.
+/// In percent, from the first slice to the last. Single connections and tasks come and go.
 pub(crate) const GROWTH_PERCENT: f64 = 10.0;
 
-/// In percent: an allocator takes from the kernel for a while what it gives back later or never, and central's
-/// own records grow, too.
+/// In percent. An allocator keeps memory that it returns to the kernel later or never, and central's own records grow,
+/// too.
 pub(crate) const MEMORY_GROWTH_PERCENT: f64 = 25.0;
 
-/// Growth of less than this is of no consequence, whatever it is in percent.
+/// Smaller growth does not matter, whatever it is in percent.
 pub(crate) const MEMORY_GROWTH_BYTES: f64 = 16.0 * 1024.0 * 1024.0;
 
-/// In percentage points: by how much the flamegraph's shares and those of the table of children may differ.
+/// In percentage points: the largest acceptable difference between the flamegraph and the table of children.
 pub(crate) const AGREEMENT_PP: f64 = 10.0;
 
-/// In percent of all that was to be seen: with more lost, the rest may not stand for it.
+/// In percent. If more is lost, the rest may not be representative.
 pub(crate) const LOST_PERCENT: f64 = 1.0;

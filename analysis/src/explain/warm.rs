@@ -1,27 +1,28 @@
-//! Whether slow polls are those of a cold core: what is left of them when it is kept from sleeping.
+//! Whether a cold core causes slow polls: how many remain if the core is kept from sleeping.
 
 use std::collections::BTreeMap;
 
+use run_format::{Site, tables::Pass};
+
 use super::sums::by;
 use crate::{
-    load::explain::cell::{CellEvidence, Pass},
-    site::Site,
-    stats::{Change, Estimate, Kind, Part, change, ratio},
+    load::explain::cell::CellEvidence,
+    stats::{CellEstimate, Change, RatioKind, RatioPart, change, ratio},
 };
 
-/// Slow polls as shares, in the blocks that have a slice of either kind.
+/// The shares of slow polls, from the blocks that have a slice of each kind.
 #[derive(Clone, Debug)]
-pub(crate) struct Warm {
+pub(crate) struct WarmCore {
     pub(crate) blocks: usize,
-    pub(crate) normal: Estimate,
-    pub(crate) warm: Estimate,
-    /// None where a single block says nothing of chance.
+    pub(crate) normal: CellEstimate,
+    pub(crate) warm: CellEstimate,
+    /// None if a single block does not show the noise.
     pub(crate) change: Option<Change>,
 }
 
-/// Of the baseline. None where there was no such pair of slices.
-pub(crate) fn of(evidence: &CellEvidence, site: Site, from_ns: u64) -> Option<Warm> {
-    let mut blocks: BTreeMap<u64, [Option<Part>; 2]> = BTreeMap::new();
+/// For the baseline. None without any block that has both slices.
+pub(crate) fn of(evidence: &CellEvidence, site: Site, from_ns: u64) -> Option<WarmCore> {
+    let mut blocks: BTreeMap<u32, [Option<RatioPart>; 2]> = BTreeMap::new();
     for slice in evidence.slices.iter().filter(|it| it.variant == 0) {
         let place = match slice.pass {
             Pass::Normal => 0,
@@ -30,7 +31,7 @@ pub(crate) fn of(evidence: &CellEvidence, site: Site, from_ns: u64) -> Option<Wa
         };
         let part = blocks.entry(slice.block).or_default()[place].get_or_insert_default();
         let bands = evidence.bands.iter();
-        for band in bands.filter(|it| it.slice == slice.number && it.site == site) {
+        for band in bands.filter(|it| it.slice == slice.slice && it.site == site) {
             part.den += band.polls as f64;
             part.num += if band.from_ns >= from_ns {
                 band.polls as f64
@@ -40,11 +41,12 @@ pub(crate) fn of(evidence: &CellEvidence, site: Site, from_ns: u64) -> Option<Wa
         }
     }
     let pairs = blocks.into_values();
-    let pairs: Vec<(Part, Part)> = pairs.filter_map(|[one, other]| one.zip(other)).collect();
-    let (normal, warm): (Vec<Part>, Vec<Part>) = pairs.iter().copied().unzip();
-    let normal = ratio(&[normal], Kind::Share)?;
-    let warm = ratio(&[warm], Kind::Share)?;
-    Some(Warm {
+    let pairs: Vec<(RatioPart, RatioPart)> =
+        pairs.filter_map(|[one, other]| one.zip(other)).collect();
+    let (normal, warm): (Vec<RatioPart>, Vec<RatioPart>) = pairs.iter().copied().unzip();
+    let normal = ratio(&[normal], RatioKind::Share)?;
+    let warm = ratio(&[warm], RatioKind::Share)?;
+    Some(WarmCore {
         blocks: pairs.len(),
         change: change(&normal, &warm),
         normal,
@@ -52,9 +54,9 @@ pub(crate) fn of(evidence: &CellEvidence, site: Site, from_ns: u64) -> Option<Wa
     })
 }
 
-impl Warm {
-    /// Which part of slow polls goes, of one.
-    pub(crate) fn gone(&self) -> Option<f64> {
+impl WarmCore {
+    /// The fraction of slow polls that a warm core prevents.
+    pub(crate) fn prevented(&self) -> Option<f64> {
         by(self.normal.value() - self.warm.value(), self.normal.value())
     }
 }

@@ -1,29 +1,31 @@
-//! The slowest polls, each with what it did in turn.
+//! The slowest polls, each with the sequence of what it polled.
 
-use std::collections::BTreeMap;
+use std::{cmp::Reverse, collections::BTreeMap};
 
-use crate::load::explain::{cell::CellEvidence, tables::Stretch};
+use run_format::evidence::TimelineRow;
+
+use crate::load::explain::cell::CellEvidence;
 
 /// One of the slowest polls of a variant.
 #[derive(Clone, Debug)]
-pub(crate) struct Worst<'a> {
+pub(crate) struct WorstPoll<'a> {
     pub(crate) variant: usize,
-    pub(crate) rank: u64,
-    pub(crate) slice: u64,
+    pub(crate) rank: usize,
+    pub(crate) slice: u32,
     /// The poll itself.
-    pub(crate) poll: &'a Stretch,
-    /// What was polled in it, at any depth, by time.
-    pub(crate) inside: Vec<&'a Stretch>,
+    pub(crate) poll: &'a TimelineRow,
+    /// What it polled, at any depth, sorted by time.
+    pub(crate) inside: Vec<&'a TimelineRow>,
 }
 
-/// Of all variants, by variant and rank. A poll without the row of the poll itself is left out.
-pub(crate) fn of(evidence: &CellEvidence) -> Vec<Worst<'_>> {
-    let variants: BTreeMap<u64, usize> = evidence
+/// The polls of all variants, by variant and rank. A poll is left out if the row of the poll itself is missing.
+pub(crate) fn of(evidence: &CellEvidence) -> Vec<WorstPoll<'_>> {
+    let variants: BTreeMap<u32, usize> = evidence
         .slices
         .iter()
-        .map(|slice| (slice.number, slice.variant))
+        .map(|slice| (slice.slice, slice.variant))
         .collect();
-    let mut polls: BTreeMap<(usize, u64), Vec<&Stretch>> = BTreeMap::new();
+    let mut polls: BTreeMap<(usize, usize), Vec<&TimelineRow>> = BTreeMap::new();
     for stretch in &evidence.timeline {
         if let Some(variant) = variants.get(&stretch.slice) {
             polls
@@ -34,16 +36,20 @@ pub(crate) fn of(evidence: &CellEvidence) -> Vec<Worst<'_>> {
     }
     let polls = polls.into_iter();
     polls
-        .filter_map(|((variant, rank), stretches)| Worst::new(variant, rank, stretches))
+        .filter_map(|((variant, rank), stretches)| WorstPoll::new(variant, rank, stretches))
         .collect()
 }
 
-impl<'a> Worst<'a> {
-    fn new(variant: usize, rank: u64, mut stretches: Vec<&'a Stretch>) -> Option<Worst<'a>> {
+impl<'a> WorstPoll<'a> {
+    fn new(
+        variant: usize,
+        rank: usize,
+        mut stretches: Vec<&'a TimelineRow>,
+    ) -> Option<WorstPoll<'a>> {
         stretches.sort_by_key(|it| (it.start_ns, it.depth));
         let poll = stretches.iter().position(|it| it.depth == 0)?;
         let poll = stretches.remove(poll);
-        Some(Worst {
+        Some(WorstPoll {
             variant,
             rank,
             slice: poll.slice,
@@ -56,53 +62,39 @@ impl<'a> Worst<'a> {
         us(self.poll.duration_ns)
     }
 
-    /// "1: `muxing.poll_unpin` 640 µs, `handler.poll` 120 µs; 2: …": the children of the poll itself that took
-    /// a noticeable part of it, in the order in which they did, iteration by iteration.
+    /// "1: `muxing.poll_unpin` 640 µs, `handler.poll` 120 µs; 2: …": for each iteration, the children that took a
+    /// noticeable part of the poll, in their order.
     pub(crate) fn words(&self) -> String {
         const NOTICEABLE: f64 = 0.03;
         const MOST_ITERATIONS: usize = 4;
-        let is_own = |it: &&&Stretch| it.site == self.poll.site && !it.child.is_empty();
-        let own: Vec<&&Stretch> = self.inside.iter().filter(is_own).collect();
-        let mut by_iteration: BTreeMap<u64, Vec<&Stretch>> = BTreeMap::new();
-        for it in &own {
-            by_iteration
-                .entry(it.iteration.unwrap_or(0))
-                .or_default()
-                .push(it);
-        }
         let least = NOTICEABLE * self.poll.duration_ns as f64;
-        let mut told = 0;
-        let mut parts: Vec<(u64, u64, String)> = Vec::new();
-        for (iteration, children) in by_iteration {
-            let long: Vec<&&Stretch> = children
-                .iter()
-                .filter(|it| it.duration_ns as f64 >= least)
-                .collect();
-            if long.is_empty() {
-                continue;
+        let mut by_iteration: BTreeMap<u32, Vec<&TimelineRow>> = BTreeMap::new();
+        for it in &self.inside {
+            let is_own = it.site == self.poll.site && it.child.is_some();
+            if is_own && it.duration_ns as f64 >= least {
+                let iteration = it.iteration.unwrap_or(0);
+                by_iteration.entry(iteration).or_default().push(it);
             }
-            let ns: u64 = long.iter().map(|it| it.duration_ns).sum();
-            told += ns;
-            let names: Vec<String> = long
-                .iter()
-                .map(|it| format!("`{}` {:.0} µs", it.child, us(it.duration_ns)))
-                .collect();
-            parts.push((iteration, ns, format!("{iteration}: {}", names.join(", "))));
         }
-        let left_out = parts.len().saturating_sub(MOST_ITERATIONS);
-        if left_out > 0 {
-            // Those with the most time stay, in their order.
-            parts.sort_by_key(|(_, ns, _)| std::cmp::Reverse(*ns));
-            told -= parts
-                .drain(MOST_ITERATIONS..)
-                .map(|(_, ns, _)| ns)
-                .sum::<u64>();
-            parts.sort_by_key(|(iteration, ..)| *iteration);
+        if by_iteration.is_empty() {
+            return "no single part took long".to_owned();
         }
-        let mut words: Vec<String> = parts.into_iter().map(|(.., text)| text).collect();
-        let rest = self.poll.duration_ns.saturating_sub(told);
-        if words.is_empty() {
-            return "nothing in it took long by itself".to_owned();
+        let ns = |parts: &[&TimelineRow]| parts.iter().map(|it| it.duration_ns).sum::<u64>();
+        // Keeps the iterations with the most time, in their order.
+        let mut iterations: Vec<(u32, Vec<&TimelineRow>)> = by_iteration.into_iter().collect();
+        iterations.sort_by_key(|(_, parts)| Reverse(ns(parts)));
+        iterations.truncate(MOST_ITERATIONS);
+        iterations.sort_by_key(|(iteration, _)| *iteration);
+        let name = |it: &&TimelineRow| {
+            let child = it.child.as_deref().unwrap_or_default();
+            format!("`{child}` {:.0} µs", us(it.duration_ns))
+        };
+        let mut words: Vec<String> = Vec::new();
+        let mut rest = self.poll.duration_ns;
+        for (iteration, parts) in iterations {
+            rest = rest.saturating_sub(ns(&parts));
+            let names: Vec<String> = parts.iter().map(name).collect();
+            words.push(format!("{iteration}: {}", names.join(", ")));
         }
         if rest as f64 >= least {
             words.push(format!("the rest {:.0} µs", us(rest)));
@@ -116,7 +108,7 @@ fn us(ns: u64) -> f64 {
 }
 
 /// All of them as a table.
-pub(crate) fn csv(worst: &[Worst], labels: &[(usize, String)]) -> String {
+pub(crate) fn csv(worst: &[WorstPoll], labels: &[(usize, String)]) -> String {
     let mut text =
         "variant,rank,slice,start_ms,duration_us,outcome,iterations,timeline\n".to_owned();
     for poll in worst {
@@ -130,7 +122,7 @@ pub(crate) fn csv(worst: &[Worst], labels: &[(usize, String)]) -> String {
             poll.slice.to_string(),
             format!("{:.3}", poll.poll.start_ns as f64 / 1e6),
             format!("{:.3}", poll.us()),
-            poll.poll.outcome.clone().unwrap_or_default(),
+            poll.poll.outcome.clone().unwrap_or_default().into_owned(),
             iterations,
             quoted(&poll.words()),
         ];
@@ -144,7 +136,7 @@ pub(crate) fn label(labels: &[(usize, String)], variant: usize) -> &str {
     found.map_or("", |(_, label)| label)
 }
 
-/// As CSV has a text.
+/// A text as a CSV field.
 pub(crate) fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
 }
@@ -152,16 +144,16 @@ pub(crate) fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::site::Site;
+    use run_format::Site;
 
-    fn stretch(child: &str, iteration: u64, start_ns: u64, duration_ns: u64) -> Stretch {
-        Stretch {
+    fn stretch(child: &str, iteration: u32, start_ns: u64, duration_ns: u64) -> TimelineRow {
+        TimelineRow {
             slice: 1,
             rank: 1,
             site: Site::Connection,
-            child: child.to_owned(),
+            child: (!child.is_empty()).then(|| child.to_owned().into()),
             iteration: (iteration > 0).then_some(iteration),
-            depth: u64::from(iteration > 0),
+            depth: u32::from(iteration > 0),
             start_ns,
             duration_ns,
             outcome: None,
@@ -170,19 +162,19 @@ mod tests {
     }
 
     #[test]
-    fn of_many_iterations_the_longest_are_told_in_their_order() {
+    fn the_longest_of_many_iterations_are_named_in_their_order() {
         let mut rows = vec![stretch("", 0, 0, 1_000_000)];
         for iteration in 1..=6 {
-            let ns = 40_000 + 10_000 * (iteration % 4);
-            rows.push(stretch("a", iteration, 100_000 * iteration, ns));
+            let ns = 40_000 + 10_000 * u64::from(iteration % 4);
+            rows.push(stretch("a", iteration, 100_000 * u64::from(iteration), ns));
             rows.push(stretch(
                 "short",
                 iteration,
-                100_000 * iteration + ns,
+                100_000 * u64::from(iteration) + ns,
                 29_000,
             ));
         }
-        let poll = Worst::new(0, 1, rows.iter().collect()).expect("the poll is there");
+        let poll = WorstPoll::new(0, 1, rows.iter().collect()).expect("the poll is there");
         // 50, 60, 70, 40, 50 and 60 µs.
         assert_eq!(
             poll.words(),
@@ -191,10 +183,10 @@ mod tests {
     }
 
     #[test]
-    fn a_poll_in_which_nothing_took_long_says_so() {
+    fn a_poll_without_a_long_part_says_so() {
         let rows = [stretch("", 0, 0, 1_000_000), stretch("a", 1, 10, 20)];
-        let poll = Worst::new(0, 1, rows.iter().collect()).expect("the poll is there");
-        assert_eq!(poll.words(), "nothing in it took long by itself");
-        assert!(Worst::new(0, 1, vec![&rows[1]]).is_none());
+        let poll = WorstPoll::new(0, 1, rows.iter().collect()).expect("the poll is there");
+        assert_eq!(poll.words(), "no single part took long");
+        assert!(WorstPoll::new(0, 1, vec![&rows[1]]).is_none());
     }
 }

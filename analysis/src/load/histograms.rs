@@ -1,5 +1,4 @@
-//! `histograms.hlog`: an HdrHistogram interval log. A histogram becomes the list of its values and how
-//! often each was seen, which is all that is made of it here.
+//! `histograms.hlog`: an HdrHistogram interval log. A histogram becomes a list of its values and their counts.
 
 use std::{collections::HashMap, io::Cursor, path::Path};
 
@@ -13,74 +12,78 @@ use hdrhistogram::{
         interval_log::{IntervalLogIterator, LogEntry},
     },
 };
+use run_format::{
+    histogram_tag::{HistogramOf, HistogramTag},
+    table::whole_lines,
+};
 
-use super::{lines, sparse::Sparse};
+use super::sparse::SparseDecoder;
 use crate::stats::Counts;
 
 /// The histograms of a run: by slice, and by what they are of.
-pub(crate) type BySlice = HashMap<(u64, String), Counts>;
+pub(crate) type HistogramsBySlice = HashMap<(u64, HistogramOf), Counts>;
 
 /// Names a slice in the log, which has its start in seconds with three decimals.
 pub(crate) fn start_key(start_ms: f64) -> u64 {
     start_ms.round() as u64
 }
 
-/// Reads the histograms whose tag `wanted` maps to a name. Their last line may be `torn`.
+/// Reads the histograms whose tag is `wanted`. The last line may be `torn`.
 pub(crate) fn read(
     path: &Path,
     torn: bool,
-    wanted: impl Fn(&str) -> Option<String>,
-) -> Result<BySlice> {
+    wanted: impl Fn(HistogramTag) -> bool,
+) -> Result<HistogramsBySlice> {
     let at = || path.display().to_string();
-    let text = lines::whole(path, torn)?;
-    let mut decoder = Decoder::new();
-    let mut found = BySlice::new();
+    let text = whole_lines(path, torn)?;
+    let mut decoder = HistogramDecoder::new();
+    let mut found = HistogramsBySlice::new();
     for entry in IntervalLogIterator::new(&text) {
         let entry = entry.map_err(|_| anyhow!("{}: not an HdrHistogram interval log", at()))?;
         let LogEntry::Interval(interval) = entry else {
             continue;
         };
         let Some(tag) = interval.tag() else { continue };
-        let Some(name) = wanted(tag.as_str()) else {
+        let tag: HistogramTag = tag
+            .as_str()
+            .parse()
+            .map_err(|error| anyhow!("{}: {error}", at()))?;
+        if !wanted(tag) {
             continue;
-        };
-        let key = (
-            start_key(interval.start_timestamp().as_secs_f64() * 1000.0),
-            name,
-        );
+        }
+        let start = start_key(interval.start_timestamp().as_secs_f64() * 1000.0);
         let counts = decoder
             .decode(interval.encoded_histogram())
-            .with_context(|| format!("{}: histogram {} at {} ms", at(), tag.as_str(), key.0))?;
-        if found.insert(key, counts).is_some() {
-            bail!("{}: histogram {} is there twice", at(), tag.as_str());
+            .with_context(|| format!("{}: histogram {tag} at {start} ms", at()))?;
+        if found.insert((start, tag.of), counts).is_some() {
+            bail!("{}: histogram {tag} is there twice", at());
         }
     }
     Ok(found)
 }
 
-struct Decoder {
-    sparse: Sparse,
+struct HistogramDecoder {
+    sparse: SparseDecoder,
     deserializer: Deserializer,
     inflater: Inflater,
 }
 
-impl Decoder {
-    fn new() -> Decoder {
-        Decoder {
-            sparse: Sparse::default(),
+impl HistogramDecoder {
+    fn new() -> HistogramDecoder {
+        HistogramDecoder {
+            sparse: SparseDecoder::default(),
             deserializer: Deserializer::new(),
             inflater: Inflater::new(),
         }
     }
 
-    /// A histogram's values, each with how often it was seen.
+    /// The values of a histogram and their counts.
     fn decode(&mut self, encoded: &str) -> Result<Counts> {
         let bytes = STANDARD.decode(encoded).context("not base64")?;
         let bytes = self.inflater.inflated(&bytes)?;
         match self.sparse.read(bytes) {
             Some(counts) => Ok(counts),
-            // With other digits, as other programs encode, or not a histogram at all: of this the crate knows
-            // more.
+            // Another encoding, or no histogram: the crate decides which.
             None => laid_out(&mut self.deserializer, bytes),
         }
     }
@@ -97,9 +100,8 @@ fn laid_out(deserializer: &mut Deserializer, bytes: &[u8]) -> Result<Counts> {
     Ok(Counts::of(values))
 }
 
-/// What is compressed is a cookie, a length, and a histogram that has a cookie of its own. The deserializer
-/// takes both, but inflates as from a stream, with buffers many times the size of these histograms that it
-/// makes anew for each.
+/// Decompresses histograms. The crate's deserializer does that, too, but allocates new buffers for each, many
+/// times the size of these histograms.
 struct Inflater {
     state: Decompress,
     buffer: Vec<u8>,
@@ -107,7 +109,7 @@ struct Inflater {
 
 impl Inflater {
     fn new() -> Inflater {
-        /// More than those of most slices have.
+        /// Enough for most slices.
         const USUAL: usize = 1 << 14;
         Inflater {
             state: Decompress::new(true),
@@ -117,7 +119,7 @@ impl Inflater {
 
     fn inflated<'a>(&'a mut self, bytes: &'a [u8]) -> Result<&'a [u8]> {
         const COMPRESSED: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
-        /// More than any histogram of three digits has.
+        /// More than any histogram of three digits needs.
         const LARGEST: usize = 1 << 20;
         let Some(rest) = bytes.strip_prefix(&COMPRESSED) else {
             return Ok(bytes);
@@ -168,7 +170,7 @@ mod tests {
                 .serialize(&histogram, &mut compressed)
                 .expect("it is written to memory");
             for bytes in [plain, compressed] {
-                let read = Decoder::new().decode(&STANDARD.encode(bytes));
+                let read = HistogramDecoder::new().decode(&STANDARD.encode(bytes));
                 let counts = read.expect("a histogram");
                 let about_a_million = 1_000_000 - 1_000_000 / 100;
                 assert_eq!(

@@ -1,20 +1,15 @@
-//! Reads what a sweep wrote, as `latency-benchmark/RESULTS.md` describes it, and refuses what is not
-//! that.
+//! Reads what `latency-benchmark` wrote, and refuses what is not as `run-format/RESULTS.md` and `EXPLAIN.md`
+//! describe it.
 
 mod blocks;
+pub(crate) mod compared;
 pub(crate) mod explain;
 mod histograms;
-mod lines;
-pub(crate) mod manifest;
 pub(crate) mod rr;
 pub(crate) mod run;
-pub(crate) mod run_row;
 pub(crate) mod slice;
 pub(crate) mod soak;
 mod sparse;
-pub(crate) mod subject;
-mod tables;
-pub(crate) mod variant;
 
 use std::{
     fs,
@@ -22,19 +17,19 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use serde::{Deserialize, de::DeserializeOwned};
-
-use self::{
-    manifest::{Manifest, SCHEMA},
-    run::RunFiles,
-    run_row::RunRow,
-};
-use crate::{
-    failure::{Failure, bad_input},
+use program::{Failure, bad_input};
+use run_format::{
+    files::{self, read_versioned},
     grid::Cell,
+    manifest::Manifest,
+    run_row::RunRow,
+    variant::{Role, VariantConfig},
 };
+use serde::Serialize;
 
-/// A sweep on disk: the rows of its runs are read, their tables are not yet.
+use self::{compared::ComparedVariant, run::RunFiles};
+
+/// A sweep on disk, or a run of `rr`: `run.json` of its runs is read, their tables are not yet.
 pub(crate) struct Sweep {
     pub(crate) dir: PathBuf,
     pub(crate) manifest: Manifest,
@@ -61,70 +56,84 @@ impl Sweep {
     pub(crate) fn name(&self) -> String {
         folder_name(&self.dir)
     }
+
+    /// What is compared; the first is the baseline.
+    pub(crate) fn compared(&self) -> Vec<ComparedVariant> {
+        compared::compared(&self.manifest.config)
+    }
 }
 
-/// What a folder is of.
+/// Which verb of `latency-benchmark` wrote a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Or of nothing at all, which is found out when it is opened.
+pub(crate) enum FolderOf {
+    /// Also if no verb did, which shows when it is opened.
     Sweep,
     Rr,
     Soak,
 }
 
-impl Kind {
-    pub(crate) fn of(dir: &Path) -> Kind {
+impl FolderOf {
+    pub(crate) fn find(dir: &Path) -> FolderOf {
         let has = |name| dir.join(name).is_file();
-        if has(RR.manifest) {
-            Kind::Rr
-        } else if has(soak::FILE) {
-            Kind::Soak
+        if has(files::RR_MANIFEST) {
+            FolderOf::Rr
+        } else if has(files::SOAK) {
+            FolderOf::Soak
         } else {
-            Kind::Sweep
+            FolderOf::Sweep
         }
     }
 }
 
-/// That of the folder itself, however the way to it was typed.
+/// The name of a value of an enumeration, as files have it.
+pub(crate) fn name_in_files(value: impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(name)) => name,
+        _ => String::new(),
+    }
+}
+
+/// The name of the folder itself, whatever path leads to it.
 fn folder_name(dir: &Path) -> String {
     file_name(&fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned()))
 }
 
-/// The files by which a folder is known.
+/// The files by which a folder of runs is recognised.
 #[derive(Clone, Copy)]
-struct Names {
+struct RecognisedBy {
     manifest: &'static str,
-    /// Is there as soon as anything was measured.
+    /// Exists as soon as anything was measured.
     table: &'static str,
 }
 
-const SWEEP: Names = Names {
-    manifest: "manifest.json",
-    table: "slices.csv",
+const SWEEP: RecognisedBy = RecognisedBy {
+    manifest: files::MANIFEST,
+    table: files::SLICES,
 };
 
-const RR: Names = Names {
-    manifest: rr::MANIFEST,
-    table: rr::TABLE,
+const RR: RecognisedBy = RecognisedBy {
+    manifest: files::RR_MANIFEST,
+    table: files::RR,
 };
 
-fn open(dir: &Path, names: Names) -> Result<Sweep> {
+fn open(dir: &Path, names: RecognisedBy) -> Result<Sweep> {
     let path = dir.join(names.manifest);
     if !path.is_file() {
-        let verb = match Kind::of(dir) {
-            Kind::Rr => "rr",
-            Kind::Soak => "soak",
-            Kind::Sweep => bail!(
+        let verb = match FolderOf::find(dir) {
+            FolderOf::Rr => "rr",
+            FolderOf::Soak => "soak",
+            FolderOf::Sweep => bail!(
                 "{}: not the folder of a sweep (it has no manifest.json); give one as results/NAME",
                 dir.display()
             ),
         };
         bail!(
-            "{}: measured by `{verb}`, of which there is a report and no more (analysis report)",
+            "{}: measured by `{verb}`, for which there is only `analysis report`",
             dir.display()
         );
     }
-    let manifest = Manifest::read(&path)?;
+    let manifest: Manifest = read_versioned(&path)?;
+    check_baseline(&manifest.config.variants).with_context(|| path.display().to_string())?;
     let axes = manifest.config.axes.clone().sorted();
     let mut cells: Vec<CellRuns> = axes
         .cells()
@@ -134,7 +143,7 @@ fn open(dir: &Path, names: Names) -> Result<Sweep> {
             runs: Vec::new(),
         })
         .collect();
-    for cell_dir in folders(&dir.join("cells"))? {
+    for cell_dir in folders(&dir.join(files::CELLS))? {
         let name = file_name(&cell_dir);
         let Some(cell) = cells.iter_mut().find(|known| known.cell.id() == name) else {
             bail!("{}: no cell of this sweep's manifest", cell_dir.display());
@@ -148,50 +157,59 @@ fn open(dir: &Path, names: Names) -> Result<Sweep> {
     })
 }
 
+fn check_baseline(variants: &[VariantConfig]) -> Result<()> {
+    let is_baseline = |variant: &VariantConfig| variant.role == Role::Baseline;
+    if !variants.first().is_some_and(is_baseline) || variants[1..].iter().any(is_baseline) {
+        bail!("the first variant, and no other, is the baseline");
+    }
+    Ok(())
+}
+
 /// Those that ended, and those that were cut short and not done again.
-fn runs(cell_dir: &Path, id: &str, manifest: &Manifest, names: Names) -> Result<Vec<RunFiles>> {
+fn runs(
+    cell_dir: &Path,
+    id: &str,
+    manifest: &Manifest,
+    names: RecognisedBy,
+) -> Result<Vec<RunFiles>> {
     let config = &manifest.config;
     let mut runs = Vec::new();
     for number in 1..=config.repeat {
         for subject in 0..config.subjects.len().max(1) {
-            let asked = Asked {
+            let expected = ExpectedRun {
                 id,
                 number,
                 table: names.table,
                 subject: (!config.subjects.is_empty()).then_some(subject),
             };
-            runs.extend(asked.run(cell_dir, manifest)?);
+            runs.extend(expected.find(cell_dir, manifest)?);
         }
     }
     Ok(runs)
 }
 
 /// A run that there should be.
-struct Asked<'a> {
+struct ExpectedRun<'a> {
     id: &'a str,
     number: u32,
     table: &'static str,
     subject: Option<usize>,
 }
 
-impl Asked<'_> {
-    fn run(&self, cell_dir: &Path, manifest: &Manifest) -> Result<Option<RunFiles>> {
-        let number = self.number;
-        let name = match self.subject {
-            None => format!("run-{number}"),
-            Some(subject) => format!("s{subject}-run-{number}"),
-        };
+impl ExpectedRun<'_> {
+    fn find(&self, cell_dir: &Path, manifest: &Manifest) -> Result<Option<RunFiles>> {
+        let name = files::run_folder(self.number, self.subject);
         let dir = cell_dir.join(&name);
         let partial = cell_dir.join(format!("{name}.partial"));
         let files = |dir: PathBuf, row: Option<RunRow>| RunFiles {
             dir,
             subject: self.subject.unwrap_or(0),
-            number,
+            number: self.number,
             row,
         };
         if dir.is_dir() {
-            let path = dir.join("run.json");
-            let row: RunRow = json(&path, SCHEMA)?;
+            let path = dir.join(files::RUN);
+            let row = read_versioned(&path)?;
             self.check(&row, manifest)
                 .with_context(|| path.display().to_string())?;
             return Ok(Some(files(dir, Some(row))));
@@ -202,9 +220,7 @@ impl Asked<'_> {
 
     /// A run that was copied here from elsewhere is not one of this sweep.
     fn check(&self, row: &RunRow, manifest: &Manifest) -> Result<()> {
-        if row.cell != self.id || row.config.cell.id() != self.id {
-            bail!("it is of the cell {}", row.cell);
-        }
+        check_cell(row, self.id, manifest)?;
         if row.config.run != self.number {
             bail!("it is of run {}", row.config.run);
         }
@@ -214,11 +230,18 @@ impl Asked<'_> {
         if row.config.variants != manifest.config.variants {
             bail!("its variants are not those of the manifest");
         }
-        if row.config.node != manifest.config.node {
-            bail!("its workload, security or transport is not that of the manifest");
-        }
         Ok(())
     }
+}
+
+fn check_cell(row: &RunRow, id: &str, manifest: &Manifest) -> Result<()> {
+    if row.cell != id || row.config.cell.id() != id {
+        bail!("it is of the cell {}", row.cell);
+    }
+    if row.config.node != manifest.config.node {
+        bail!("its workload, security or transport is not that of the manifest");
+    }
+    Ok(())
 }
 
 fn folders(dir: &Path) -> Result<Vec<PathBuf>> {
@@ -239,24 +262,4 @@ fn folders(dir: &Path) -> Result<Vec<PathBuf>> {
 fn file_name(path: &Path) -> String {
     path.file_name()
         .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
-}
-
-#[derive(Deserialize)]
-struct SchemaOnly {
-    schema: u32,
-}
-
-/// Reads a JSON file that says which schema it has.
-fn json<T: DeserializeOwned>(path: &Path, schema: u32) -> Result<T> {
-    let at = || path.display().to_string();
-    let text = fs::read_to_string(path).with_context(at)?;
-    let found: SchemaOnly = serde_json::from_str(&text).with_context(at)?;
-    if found.schema != schema {
-        bail!(
-            "{}: schema {}, and this reads schema {schema}",
-            at(),
-            found.schema
-        );
-    }
-    serde_json::from_str(&text).with_context(at)
 }

@@ -5,17 +5,23 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, anyhow, bail};
-use polars::prelude::DataFrame;
+use anyhow::{Context, Result, bail};
+use run_format::{
+    files,
+    histogram_tag::{HistogramOf, HistogramTag},
+    run_row::RunRow,
+    table::read_table,
+    tables::{BandRow, ChildRow, Pass, SiteRow, SliceRow},
+    variant::BASELINE,
+};
+use serde::de::DeserializeOwned;
 
 use super::{
-    blocks::{Turn, complete_blocks},
-    histograms::{self, BySlice, start_key},
-    run_row::RunRow,
-    slice::{Pass, SiteSlice, Slice},
-    tables::{self, counts, maybe_counts, maybe_reals, reals, sites, words},
+    blocks::{SliceInBlock, check_count, complete_blocks},
+    histograms::{self, HistogramsBySlice, start_key},
+    slice::{LoadedSite, LoadedSlice},
 };
-use crate::{site::Site, stats::Counts};
+use crate::stats::Counts;
 
 /// Where a run is.
 #[derive(Clone, Debug)]
@@ -29,155 +35,146 @@ pub(crate) struct RunFiles {
     pub(crate) row: Option<RunRow>,
 }
 
-/// A run with everything that was seen in it.
-pub(crate) struct Run {
+/// A run with everything that was measured in it.
+pub(crate) struct LoadedRun {
     pub(crate) subject: usize,
     pub(crate) number: u32,
     pub(crate) row: Option<RunRow>,
     /// In the order of time.
-    pub(crate) slices: Vec<Slice>,
+    pub(crate) slices: Vec<LoadedSlice>,
     /// The complete blocks: in each the slices of every variant, by variant.
     pub(crate) blocks: Vec<Vec<usize>>,
-    pub(crate) bands: Vec<Band>,
-    pub(crate) children: Vec<ChildTime>,
+    /// Of the slices above, as are the children.
+    pub(crate) bands: Vec<BandRow>,
+    pub(crate) children: Vec<ChildRow>,
 }
-
-/// Polls of a site that took as long as the band has it and iterated as often: a row of `bands.csv`.
-pub(crate) struct Band {
-    /// Its index among the run's.
-    pub(crate) slice: usize,
-    pub(crate) site: Site,
-    pub(crate) from_ns: u64,
-    pub(crate) iterations: u64,
-    pub(crate) polls: u64,
-    pub(crate) ns: u64,
-}
-
-/// The time of a child in polls of a band: a row of `children.csv`.
-pub(crate) struct ChildTime {
-    pub(crate) site: Site,
-    pub(crate) from_ns: u64,
-    pub(crate) child: String,
-    pub(crate) ns: u64,
-}
-
-const WORKER: [&str; 3] = ["latency", "cotenant-wake", "cotenant-timer"];
-const BASELINE: &str = "0";
-const LONGEST: &str = "-longest-iteration";
 
 impl RunFiles {
-    pub(crate) fn read(&self, variants: usize) -> Result<Run> {
-        let torn = self.row.is_none();
-        let table = |name: &str, columns| tables::read(&self.dir.join(name), columns, torn);
-        let slices = table("slices.csv", tables::SLICES)?;
-        let sites = table("sites.csv", tables::SITES)?;
-        let bands = table("bands.csv", tables::BANDS)?;
-        let children = table("children.csv", tables::CHILDREN)?;
-        let log = self.dir.join("histograms.hlog");
-        let histograms = histograms::read(&log, torn, wanted)?;
-        let numbers = counts(&slices, "slice")?;
-        let slices = Assembly {
-            histograms,
+    pub(crate) fn read(&self, variants: usize) -> Result<LoadedRun> {
+        let log = self.dir.join(files::HISTOGRAMS);
+        let assembly = SliceAssembly {
+            histograms: histograms::read(&log, self.row.is_none(), is_used)?,
             log: &log,
-        }
-        .slices(&slices, &sites)
-        .with_context(|| self.dir.display().to_string())?;
+        };
+        let path = self.dir.join(files::SLICES);
+        let rows = self.table(files::SLICES)?;
+        check(&rows).with_context(|| path.display().to_string())?;
+        let slices = assembly
+            .slices(rows, self.table(files::SITES)?)
+            .with_context(|| self.dir.display().to_string())?;
         let compared = slices.iter().enumerate();
-        let compared = compared.filter(|(_, slice)| slice.pass == Pass::Compare);
-        let turns = compared.map(|(at, slice)| Turn {
-            slice: at,
-            block: slice.block,
-            variant: slice.variant,
+        let compared = compared.filter(|(_, slice)| slice.row.pass == Pass::Compare);
+        let places = compared.map(|(index, slice)| SliceInBlock {
+            index,
+            block: slice.row.block,
+            variant: slice.row.variant,
         });
-        let blocks = complete_blocks(turns, variants)
-            .with_context(|| self.dir.join("slices.csv").display().to_string())?;
-        if let Some(told) = self.row.as_ref().and_then(|row| row.blocks)
-            && told as usize != blocks.len()
-        {
-            bail!(
-                "{}: {} complete blocks, but run.json says {told}",
-                self.dir.join("slices.csv").display(),
-                blocks.len()
-            );
-        }
-        let places = numbers.into_iter().zip(0..).collect();
-        let bands = band_rows(&bands, &places)
-            .with_context(|| self.dir.join("bands.csv").display().to_string())?;
-        let children = child_rows(&children, &places)
-            .with_context(|| self.dir.join("children.csv").display().to_string())?;
-        Ok(Run {
+        let blocks =
+            complete_blocks(places, variants).with_context(|| path.display().to_string())?;
+        check_count(blocks.len(), self.row.as_ref(), &path)?;
+        let mut run = LoadedRun {
             subject: self.subject,
             number: self.number,
             row: self.row.clone(),
             slices,
             blocks,
-            bands,
-            children,
-        })
+            bands: Vec::new(),
+            children: Vec::new(),
+        };
+        // The slice in which a run was interrupted has rows here, but none in slices.csv.
+        let mut bands: Vec<BandRow> = self.table(files::BANDS)?;
+        bands.retain(|band| run.slice(band.slice).is_some());
+        bands.shrink_to_fit();
+        let mut children: Vec<ChildRow> = self.table(files::CHILDREN)?;
+        children.retain(|child| run.slice(child.slice).is_some());
+        children.shrink_to_fit();
+        (run.bands, run.children) = (bands, children);
+        Ok(run)
+    }
+
+    fn table<T: DeserializeOwned>(&self, name: &str) -> Result<Vec<T>> {
+        read_table(&self.dir.join(name), self.row.is_none())
     }
 }
 
-/// The name of a histogram without its variant, if it is of use. Those of the pass `children` are not:
-/// what they say is in the tables.
-fn wanted(tag: &str) -> Option<String> {
-    let (what, variant) = tag.split_once(".v")?;
-    if variant.ends_with(".children") {
-        return None;
+impl LoadedRun {
+    /// The slice with this number.
+    pub(crate) fn slice(&self, number: u32) -> Option<&LoadedSlice> {
+        let found = self.slices.binary_search_by_key(&number, |it| it.row.slice);
+        found.ok().map(|at| &self.slices[at])
     }
-    let site = match what.strip_suffix(LONGEST) {
-        Some(_) if variant != BASELINE => return None,
-        Some(site) => site,
-        None => what,
+}
+
+/// Refuses slices out of order, and those of `explain`.
+fn check(rows: &[SliceRow]) -> Result<()> {
+    for (at, row) in rows.iter().enumerate() {
+        let line = at + 2;
+        if at > 0 && row.slice <= rows[at - 1].slice {
+            bail!("line {line}: the number of the slice does not go up");
+        }
+        if !matches!(row.pass, Pass::Compare | Pass::Children) {
+            bail!("line {line}: no sweep has a pass {:?}", row.pass.name());
+        }
+    }
+    Ok(())
+}
+
+/// Whether a histogram is of use. Those of the pass `children` are not: the tables have their content.
+fn is_used(tag: HistogramTag) -> bool {
+    let is_used = match tag.of {
+        HistogramOf::LongestIteration(_) => tag.variant == BASELINE,
+        HistogramOf::PeerLatency(_) => false,
+        _ => true,
     };
-    (WORKER.contains(&what) || site.parse::<Site>().is_ok()).then(|| what.to_owned())
+    is_used && tag.pass == Pass::Compare
 }
 
-struct Assembly<'a> {
-    histograms: BySlice,
+/// Puts slices together.
+struct SliceAssembly<'a> {
+    histograms: HistogramsBySlice,
     log: &'a Path,
 }
 
-impl Assembly<'_> {
-    fn slices(mut self, frame: &DataFrame, sites: &DataFrame) -> Result<Vec<Slice>> {
-        let mut sites = by_slice(sites)?;
-        let numbers = counts(frame, "slice")?;
-        let start_ms = reals(frame, "start_ms")?;
-        let rows = worker_rows(frame)?;
+impl SliceAssembly<'_> {
+    fn slices(mut self, rows: Vec<SliceRow>, sites: Vec<SiteRow>) -> Result<Vec<LoadedSlice>> {
+        let mut by_slice: BTreeMap<u32, Vec<SiteRow>> = BTreeMap::new();
+        for row in sites {
+            by_slice.entry(row.slice).or_default().push(row);
+        }
         let mut slices = Vec::with_capacity(rows.len());
-        for ((number, start_ms), mut slice) in numbers.into_iter().zip(start_ms).zip(rows) {
-            let start = start_key(start_ms);
-            for (site, row) in sites.remove(&number).unwrap_or_default() {
-                slice.sites[site as usize] =
-                    Some(self.site(start, site, row, (slice.pass, slice.variant == 0))?);
+        for row in rows {
+            let start = start_key(row.start_ms);
+            let mut sites = [const { None }; _];
+            for of_site in by_slice.remove(&row.slice).unwrap_or_default() {
+                let site = of_site.site;
+                sites[site as usize] = Some(self.site(start, of_site, &row)?);
             }
-            slice.latency_ns = self.take(start, WORKER[0]);
-            slice.cotenant_wake_ns = self.take(start, WORKER[1]);
-            slice.cotenant_timer_ns = self.take(start, WORKER[2]);
-            slices.push(slice);
+            slices.push(LoadedSlice {
+                sites,
+                latency_ns: self.take(start, HistogramOf::Latency),
+                cotenant_wake_ns: self.take(start, HistogramOf::CotenantWake),
+                cotenant_timer_ns: self.take(start, HistogramOf::CotenantTimer),
+                row,
+            });
         }
         Ok(slices)
     }
 
     /// A histogram without values is not in the log.
-    fn take(&mut self, start: u64, what: &str) -> Counts {
-        self.histograms
-            .remove(&(start, what.to_owned()))
-            .unwrap_or_default()
+    fn take(&mut self, start: u64, of: HistogramOf) -> Counts {
+        self.histograms.remove(&(start, of)).unwrap_or_default()
     }
 
-    fn site(
-        &mut self,
-        start: u64,
-        site: Site,
-        row: SiteSlice,
-        (pass, is_baseline): (Pass, bool),
-    ) -> Result<SiteSlice> {
-        if pass == Pass::Children {
-            return Ok(row);
+    fn site(&mut self, start: u64, row: SiteRow, slice: &SliceRow) -> Result<LoadedSite> {
+        if slice.pass == Pass::Children {
+            return Ok(LoadedSite {
+                row,
+                duration_ns: Counts::default(),
+                longest_iteration_ns: None,
+            });
         }
-        let duration_ns = self.take(start, site.name());
-        let longest_iteration_ns =
-            is_baseline.then(|| self.take(start, &format!("{site}{LONGEST}")));
+        let site = row.site;
+        let duration_ns = self.take(start, HistogramOf::Polls(site));
         if duration_ns.total() != row.polls {
             bail!(
                 "sites.csv: {} polls of {site} in the slice at {start} ms, but {} in {}",
@@ -186,136 +183,12 @@ impl Assembly<'_> {
                 self.log.display()
             );
         }
-        Ok(SiteSlice {
+        let is_baseline = slice.variant == BASELINE;
+        Ok(LoadedSite {
+            row,
             duration_ns,
-            longest_iteration_ns,
-            ..row
+            longest_iteration_ns: is_baseline
+                .then(|| self.take(start, HistogramOf::LongestIteration(site))),
         })
     }
-}
-
-type SitesBySlice = BTreeMap<u64, Vec<(Site, SiteSlice)>>;
-
-fn by_slice(frame: &DataFrame) -> Result<SitesBySlice> {
-    let column = |name| counts(frame, name);
-    let (slice, polls, yielded) = (column("slice")?, column("polls")?, column("yielded")?);
-    let (iterations, total_ns) = (column("iterations")?, column("total_ns")?);
-    let (lost, children_lost) = (column("lost")?, column("children_lost")?);
-    let mut sites = SitesBySlice::new();
-    for (at, name) in words(frame, "site")?.into_iter().enumerate() {
-        let site: Site = name
-            .parse()
-            .map_err(|error| anyhow!("sites.csv: {error}"))?;
-        let row = SiteSlice {
-            polls: polls[at],
-            yielded: yielded[at],
-            iterations: iterations[at],
-            total_ns: total_ns[at],
-            lost: lost[at] + children_lost[at],
-            duration_ns: Counts::default(),
-            longest_iteration_ns: None,
-        };
-        sites.entry(slice[at]).or_default().push((site, row));
-    }
-    Ok(sites)
-}
-
-/// The rows of `slices.csv`, with nothing of the sites yet.
-fn worker_rows(frame: &DataFrame) -> Result<Vec<Slice>> {
-    let count = |name| counts(frame, name);
-    let maybe = |name| maybe_counts(frame, name);
-    let (block, variant) = (count("block")?, count("variant")?);
-    let (duration_ms, sampled_ms) = (reals(frame, "duration_ms")?, reals(frame, "sampled_ms")?);
-    let (requests, lost_entries) = (count("requests")?, count("lost_entries")?);
-    let (cpu, runqueue) = (maybe("central_cpu_ns")?, maybe("central_runqueue_ns")?);
-    let user_ms = maybe_reals(frame, "central_user_ms")?;
-    let system_ms = maybe_reals(frame, "central_system_ms")?;
-    let involuntary = maybe("central_involuntary_switches")?;
-    let steal_ms = maybe_reals(frame, "steal_ms")?;
-    let (again, theirs) = (
-        maybe("central_tcp_retransmits")?,
-        maybe("peers_tcp_retransmits")?,
-    );
-    let (monitor_polls, monitor_ns) = (count("monitor_task_polls")?, count("monitor_task_ns")?);
-    let monitor_slow = count("monitor_slow_task_polls")?;
-    let mut rows = Vec::with_capacity(block.len());
-    for (at, pass) in words(frame, "pass")?.into_iter().enumerate() {
-        let pass = match pass.as_str() {
-            "compare" => Pass::Compare,
-            "children" => Pass::Children,
-            other => bail!("slices.csv: line {}: unknown pass {other:?}", at + 2),
-        };
-        rows.push(Slice {
-            pass,
-            block: block[at],
-            variant: usize::try_from(variant[at])?,
-            duration_ms: duration_ms[at],
-            sampled_ms: sampled_ms[at],
-            requests: requests[at],
-            lost_entries: lost_entries[at],
-            central_cpu_ns: cpu[at],
-            central_runqueue_ns: runqueue[at],
-            central_user_ms: user_ms[at],
-            central_system_ms: system_ms[at],
-            involuntary_switches: involuntary[at],
-            steal_ms: steal_ms[at],
-            retransmits: sum(again[at], theirs[at]),
-            monitor_task_polls: monitor_polls[at],
-            monitor_task_ns: monitor_ns[at],
-            monitor_slow_task_polls: monitor_slow[at],
-            sites: Default::default(),
-            latency_ns: Counts::default(),
-            cotenant_wake_ns: Counts::default(),
-            cotenant_timer_ns: Counts::default(),
-        });
-    }
-    Ok(rows)
-}
-
-/// Half of a sum would look like all of it.
-fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
-    Some(one? + other?)
-}
-
-/// Slices by number.
-type Places = BTreeMap<u64, usize>;
-
-/// Without the rows of a slice that is not in the table, as an interrupted run has them.
-fn band_rows(frame: &DataFrame, places: &Places) -> Result<Vec<Band>> {
-    let count = |name| counts(frame, name);
-    let (slice, from_ns) = (count("slice")?, count("from_ns")?);
-    let (iterations, polls, ns) = (count("iterations")?, count("polls")?, count("ns")?);
-    let mut bands = Vec::with_capacity(slice.len());
-    for (at, site) in sites(frame)?.into_iter().enumerate() {
-        if let Some(&slice) = places.get(&slice[at]) {
-            bands.push(Band {
-                slice,
-                site,
-                from_ns: from_ns[at],
-                iterations: iterations[at],
-                polls: polls[at],
-                ns: ns[at],
-            });
-        }
-    }
-    Ok(bands)
-}
-
-/// Likewise.
-fn child_rows(frame: &DataFrame, places: &Places) -> Result<Vec<ChildTime>> {
-    let count = |name| counts(frame, name);
-    let (slice, from_ns, ns) = (count("slice")?, count("from_ns")?, count("ns")?);
-    let sites = sites(frame)?;
-    let mut times = Vec::with_capacity(slice.len());
-    for (at, child) in words(frame, "child")?.into_iter().enumerate() {
-        if places.contains_key(&slice[at]) {
-            times.push(ChildTime {
-                site: sites[at],
-                from_ns: from_ns[at],
-                child,
-                ns: ns[at],
-            });
-        }
-    }
-    Ok(times)
 }

@@ -1,57 +1,46 @@
-//! What was seen in a slice.
+//! A slice with its histograms.
 
-use crate::{site::Site, stats::Counts};
+use run_format::{
+    Site,
+    tables::{SiteRow, SliceRow},
+};
 
-/// What a slice is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pass {
-    Compare,
-    Children,
-}
+use crate::stats::Counts;
 
-/// A stretch of a run under one variant. What could not be measured is absent.
+/// What was measured in a slice.
 #[derive(Clone, Debug)]
-pub(crate) struct Slice {
-    pub(crate) pass: Pass,
-    pub(crate) block: u64,
-    pub(crate) variant: usize,
-    pub(crate) duration_ms: f64,
-    /// What is counted as sums spans this time.
-    pub(crate) sampled_ms: f64,
-    pub(crate) requests: u64,
-    pub(crate) lost_entries: u64,
-    pub(crate) central_cpu_ns: Option<u64>,
-    pub(crate) central_runqueue_ns: Option<u64>,
-    pub(crate) central_user_ms: Option<f64>,
-    pub(crate) central_system_ms: Option<f64>,
-    pub(crate) involuntary_switches: Option<u64>,
-    pub(crate) steal_ms: Option<f64>,
-    pub(crate) retransmits: Option<u64>,
-    pub(crate) monitor_task_polls: u64,
-    pub(crate) monitor_task_ns: u64,
-    pub(crate) monitor_slow_task_polls: u64,
-    pub(crate) sites: [Option<SiteSlice>; Site::ALL.len()],
+pub(crate) struct LoadedSlice {
+    pub(crate) row: SliceRow,
+    pub(crate) sites: [Option<LoadedSite>; Site::ALL.len()],
     pub(crate) latency_ns: Counts,
     pub(crate) cotenant_wake_ns: Counts,
     pub(crate) cotenant_timer_ns: Counts,
 }
 
-/// What was seen of a site.
+/// What was measured of a site in a slice.
 #[derive(Clone, Debug)]
-pub(crate) struct SiteSlice {
-    pub(crate) polls: u64,
-    pub(crate) yielded: u64,
-    pub(crate) iterations: u64,
-    pub(crate) total_ns: u64,
-    /// Polls that found the buffer full, and those of children.
-    pub(crate) lost: u64,
+pub(crate) struct LoadedSite {
+    pub(crate) row: SiteRow,
     pub(crate) duration_ns: Counts,
-    /// Of the baseline, since it is asked what a budget could not have prevented.
+    /// Only of the baseline, to see which slow polls a budget could not have prevented.
     pub(crate) longest_iteration_ns: Option<Counts>,
 }
 
-impl Slice {
-    pub(crate) fn site(&self, site: Site) -> Option<&SiteSlice> {
+impl LoadedSlice {
+    pub(crate) fn site(&self, site: Site) -> Option<&LoadedSite> {
         self.sites[site as usize].as_ref()
+    }
+
+    /// Segments sent again by either end. The sum is unknown if one of the two is: half of it would look like
+    /// all.
+    pub(crate) fn retransmits(&self) -> Option<u64> {
+        Some(self.row.central_tcp_retransmits? + self.row.peers_tcp_retransmits?)
+    }
+}
+
+impl LoadedSite {
+    /// Polls of the site and of its children that were not recorded because a buffer was full.
+    pub(crate) fn lost(&self) -> u64 {
+        self.row.lost + self.row.children_lost
     }
 }

@@ -1,4 +1,4 @@
-//! `soak.json` and `soak.csv`: one cell for hours, a row per interval.
+//! A soak on disk.
 
 use std::{
     collections::BTreeMap,
@@ -6,118 +6,52 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use serde::Deserialize;
-
-use super::{
-    json,
-    manifest::{LabConfig, Machine, Node, SCHEMA, Tool},
-    tables::{self, Columns, Kind},
+use program::{Failure, bad_input};
+use run_format::{
+    files::{self, read_versioned},
+    run_row::End,
+    soak::{SoakFile, SoakRow},
+    table::read_table,
 };
-use crate::{
-    failure::{Failure, bad_input},
-    grid::Cell,
-};
-
-pub(super) const FILE: &str = "soak.json";
-const ROWS: &str = "soak.csv";
 
 /// When a row ends, and how long it is.
 pub(crate) const AT: &str = "at_s";
 pub(crate) const INTERVAL: &str = "interval_s";
-
-use Kind::{Count, Real};
-
-const COLUMNS: Columns = &[
-    (AT, Real, false),
-    (INTERVAL, Real, false),
-    ("connection_polls", Count, false),
-    ("connection_slow_polls", Count, false),
-    ("task_polls", Count, false),
-    ("task_slow_polls", Count, false),
-    ("requests", Count, false),
-    ("latency_p50_ns", Count, true),
-    ("latency_p99_ns", Count, true),
-    ("wakes", Count, false),
-    ("late_wakes", Count, false),
-    ("wake_p50_ns", Count, true),
-    ("wake_p90_ns", Count, true),
-    ("wake_p99_ns", Count, true),
-    ("resident_bytes", Count, true),
-    ("connections", Count, false),
-    ("peers_connected", Count, false),
-    ("tasks", Count, false),
-    ("dials", Count, false),
-    ("dial_failures", Count, false),
-    ("connections_opened", Count, false),
-    ("connections_closed", Count, false),
-    ("restarts", Count, true),
-    ("central_cpu_ns", Count, true),
-    ("lost_records", Count, false),
-];
 
 /// A soak on disk.
 pub(crate) struct Soak {
     pub(crate) dir: PathBuf,
     pub(crate) file: SoakFile,
     /// At least one.
-    pub(crate) rows: Rows,
+    pub(crate) rows: SoakColumns,
 }
 
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct SoakFile {
-    pub(crate) command: Vec<String>,
-    pub(crate) created_unix_s: u64,
-    pub(crate) config: SoakConfig,
-    pub(crate) tool: Tool,
-    pub(crate) machine: Machine,
-    /// None of a soak that goes on, or was killed.
-    pub(crate) end: Option<SoakEnd>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct SoakConfig {
-    pub(crate) cell: Cell,
-    pub(crate) duration_ms: u64,
-    pub(crate) interval_ms: u64,
-    pub(crate) churn: String,
-    pub(crate) budgets: String,
-    pub(crate) node: Node,
-    pub(crate) lab: LabConfig,
-    pub(crate) seed: u64,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct SoakEnd {
-    /// `ok`, `invalid` or `failed`.
-    pub(crate) status: String,
-    pub(crate) stop: Option<String>,
-    pub(crate) stage: Option<String>,
-    pub(crate) reason: Option<String>,
-    pub(crate) network: Network,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Network {
-    pub(crate) lab: Option<LabFacts>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct LabFacts {
-    /// What made the delay; none where nothing did.
-    pub(crate) backend: Option<String>,
-}
-
-/// The columns of the table, by name. All are as long.
+/// The columns of the table, by name. All have the same length.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Rows(BTreeMap<&'static str, Vec<Option<f64>>>);
+pub(crate) struct SoakColumns(BTreeMap<String, Vec<Option<f64>>>);
 
-impl Rows {
+impl SoakColumns {
     #[cfg(test)]
-    pub(crate) fn of(columns: impl IntoIterator<Item = (&'static str, Vec<Option<f64>>)>) -> Rows {
-        Rows(columns.into_iter().collect())
+    pub(crate) fn of(
+        columns: impl IntoIterator<Item = (&'static str, Vec<Option<f64>>)>,
+    ) -> SoakColumns {
+        let named = columns.into_iter();
+        SoakColumns(named.map(|(name, of)| (name.to_owned(), of)).collect())
     }
 
-    /// None of a column is what was not measured.
+    fn of_rows(rows: &[SoakRow]) -> Result<SoakColumns> {
+        let mut columns = BTreeMap::<String, Vec<Option<f64>>>::new();
+        for row in rows {
+            let fields = serde_json::to_value(row)?;
+            for (name, value) in fields.as_object().into_iter().flatten() {
+                let column = columns.entry(name.clone()).or_default();
+                column.push(value.as_f64());
+            }
+        }
+        Ok(SoakColumns(columns))
+    }
+
+    /// None in a column is a value that was not measured.
     pub(crate) fn column(&self, name: &str) -> &[Option<f64>] {
         self.0.get(name).map_or(&[], Vec::as_slice)
     }
@@ -143,65 +77,59 @@ impl Soak {
 }
 
 fn open(dir: &Path) -> Result<Soak> {
-    let file: SoakFile = json(&dir.join(FILE), SCHEMA)?;
-    let path = dir.join(ROWS);
-    let rows = if path.is_file() {
-        rows(&path, file.end.is_none())?
+    let file: SoakFile = read_versioned(&dir.join(files::SOAK))?;
+    let path = dir.join(files::SOAK_ROWS);
+    let rows: Vec<SoakRow> = if path.is_file() {
+        read_table(&path, file.end.is_none())?
     } else {
-        Rows::default()
+        Vec::new()
     };
-    if rows.len() == 0 {
-        let why = file.end.as_ref().and_then(|end| end.reason.as_deref());
-        bail!(
-            "{}: not a row was measured ({})",
-            path.display(),
-            why.unwrap_or("it was killed, or goes on")
-        );
+    if rows.is_empty() {
+        let why = match file.end.as_ref().map(|end| &end.end) {
+            Some(End::Invalid { reason } | End::Failed { reason, .. }) => reason,
+            Some(End::Ok { .. }) => "it ended at once",
+            None => "it was killed, or goes on",
+        };
+        bail!("{}: not a row was measured ({why})", path.display());
     }
+    check(&rows).with_context(|| path.display().to_string())?;
     Ok(Soak {
         dir: dir.to_owned(),
         file,
-        rows,
+        rows: SoakColumns::of_rows(&rows)?,
     })
 }
 
-fn rows(path: &Path, may_be_torn: bool) -> Result<Rows> {
-    let frame = tables::read(path, COLUMNS, may_be_torn)?;
-    let mut columns = BTreeMap::new();
-    for (name, kind, _) in COLUMNS {
-        let values = match kind {
-            Real => tables::maybe_reals(&frame, name)?,
-            _ => {
-                let counts = tables::maybe_counts(&frame, name)?.into_iter();
-                counts.map(|count| count.map(|it| it as f64)).collect()
-            }
-        };
-        columns.insert(*name, values);
-    }
-    let rows = Rows(columns);
-    check(&rows).with_context(|| path.display().to_string())?;
-    Ok(rows)
-}
-
 /// Refuses what cannot have been written so.
-fn check(rows: &Rows) -> Result<()> {
-    for (part, of) in [
-        ("connection_slow_polls", "connection_polls"),
-        ("task_slow_polls", "task_polls"),
-        ("late_wakes", "wakes"),
-    ] {
-        let mut pairs = rows.column(part).iter().zip(rows.column(of));
-        if let Some(row) = pairs.position(|(part, of)| part > of) {
-            bail!("line {}: {part} is more than {of}", row + 2);
+fn check(rows: &[SoakRow]) -> Result<()> {
+    let mut before_s = None;
+    for (at, row) in rows.iter().enumerate() {
+        let line = at + 2;
+        for (part, name, whole, of) in [
+            (
+                row.connection_slow_polls,
+                "connection_slow_polls",
+                row.connection_polls,
+                "connection_polls",
+            ),
+            (
+                row.task_slow_polls,
+                "task_slow_polls",
+                row.task_polls,
+                "task_polls",
+            ),
+            (row.late_wakes, "late_wakes", row.wakes, "wakes"),
+        ] {
+            if part > whole {
+                bail!("line {line}: {name} is more than {of}");
+            }
         }
-    }
-    let lengths = rows.column(INTERVAL).iter();
-    if let Some(row) = lengths.copied().position(|length| length <= Some(0.0)) {
-        bail!("line {}: {INTERVAL} is not above zero", row + 2);
-    }
-    let mut ends = rows.column(AT).windows(2);
-    if let Some(row) = ends.position(|two| two[1] <= two[0]) {
-        bail!("line {}: {AT} does not go up", row + 3);
+        if row.interval_s <= 0.0 {
+            bail!("line {line}: {INTERVAL} is not above zero");
+        }
+        if before_s.replace(row.at_s) >= Some(row.at_s) {
+            bail!("line {line}: {AT} does not go up");
+        }
     }
     Ok(())
 }

@@ -1,24 +1,24 @@
-//! Histograms as the format has them, in which a stretch of empty buckets is one number. Of eleven thousand
-//! buckets of a slice's histogram a few hundred are not empty, so to lay all of them out and walk over them
-//! takes many times as long as to read what is there.
+//! Decodes histograms without laying out their empty buckets. A slice's histogram has eleven thousand buckets,
+//! of which a few hundred are not empty. The format encodes a row of empty buckets as one number, so decoding
+//! only the others is many times faster than the general decoder.
 
 use integer_encoding::VarInt;
 
 use crate::stats::{Counts, PLACES};
 
-/// Of HdrHistogram's V2 encoding, with a word size that it does not use.
+/// The first bytes of HdrHistogram's V2 encoding.
 const COOKIE: u32 = 0x1c84_9313;
 
 /// Reads histograms of three significant digits, whose buckets are the places of [`Counts`].
 #[derive(Default)]
-pub(super) struct Sparse {
-    /// Those of the last histogram that were not empty, and how often. Kept for their memory.
+pub(super) struct SparseDecoder {
+    /// The buckets of the last histogram that were not empty, and their counts. Kept to reuse the memory.
     buckets: Vec<u32>,
     counts: Vec<u64>,
 }
 
-impl Sparse {
-    /// None for what is encoded in any other way, or not a histogram at all.
+impl SparseDecoder {
+    /// None if the bytes are no histogram, or one in another encoding.
     pub(super) fn read(&mut self, bytes: &[u8]) -> Option<Counts> {
         let mut rest = bytes;
         let cookie = u32::from_be_bytes(take(&mut rest)?);
@@ -35,10 +35,10 @@ impl Sparse {
         self.counts(rest.get(..usize::try_from(length).ok()?)?)
     }
 
-    /// Nearly every number is of one byte, and whether it is a count or a stretch cannot be foreseen: so
-    /// there is a step for both that does not ask.
+    /// Whether a number is a count or a row of empty buckets is unpredictable, so one step without a branch
+    /// does both.
     fn counts(&mut self, mut encoded: &[u8]) -> Option<Counts> {
-        // No more than one for each byte, and one that is written over.
+        // At most one bucket per byte, plus one that the last step overwrites.
         let most = self.buckets.len().max(encoded.len() + 1);
         self.buckets.resize(most, 0);
         self.counts.resize(most, 0);
@@ -116,7 +116,7 @@ mod tests {
                 let value = histogram.lowest_equivalent(step.value_iterated_to());
                 (value, step.count_at_value())
             });
-            let read = Sparse::default()
+            let read = SparseDecoder::default()
                 .read(&encoded(&histogram))
                 .expect("it can be read");
             assert!(read.values().eq(iterated), "to {highest}");
@@ -128,7 +128,7 @@ mod tests {
         let mut histogram = Histogram::<u64>::new(3).expect("three digits");
         histogram.record_n(70_000, 3).expect("it grows");
         let bytes = encoded(&histogram);
-        let mut sparse = Sparse::default();
+        let mut sparse = SparseDecoder::default();
         assert_eq!(sparse.read(&bytes).map(|counts| counts.total()), Some(3));
         for length in 0..bytes.len() {
             assert_eq!(sparse.read(&bytes[..length]), None, "{length}");
@@ -149,7 +149,7 @@ mod tests {
             bytes.truncate(40);
             bytes[4..8].copy_from_slice(&(counts.len() as u32).to_be_bytes());
             bytes.extend(counts);
-            Sparse::default().read(&bytes)
+            SparseDecoder::default().read(&bytes)
         };
         assert!(at_place(PLACES - 1).is_some());
         assert_eq!(at_place(PLACES), None);

@@ -1,11 +1,12 @@
-//! Where the time of a cell goes: by child, by iterations, and by percentile.
+//! The time of polls by child, by iterations, and by percentile.
 
 use std::collections::BTreeMap;
 
+use run_format::{Site, tables::Pass};
+
 use crate::{
-    load::{run::Run, slice::Pass},
-    site::Site,
-    stats::{Counts, Histogram, Launch},
+    load::run::LoadedRun,
+    stats::{Counts, Histogram, LaunchCounts},
 };
 
 /// The lower ends of the bands of `bands.csv` and `children.csv`.
@@ -13,58 +14,58 @@ const BANDS_FROM_NS: [u64; 10] = [
     0, 10_000, 25_000, 50_000, 75_000, 100_000, 150_000, 200_000, 500_000, 1_000_000,
 ];
 
-/// What stands for a site's own code among its children.
+/// The name of a site's own code among its children.
 pub(crate) const OWN: &str = "own code";
 
-/// The band from which on polls count as slow in the tables that know bands only: the first that is
-/// not below the threshold.
+/// The lowest band whose polls count as slow in tables by band: the first that is not below the threshold.
 pub(crate) fn slow_from_ns(threshold_ns: u64) -> Option<u64> {
     BANDS_FROM_NS
         .into_iter()
         .find(|from_ns| *from_ns >= threshold_ns)
 }
 
-/// Of the baseline in one cell; may be added to that of others. A poll is slow or not, which is what the
-/// second part of a key says.
+/// Of the baseline in one cell. The second part of a key says whether the polls are slow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Breakdown {
     /// The time of polls by child, in nanoseconds.
     pub(crate) children: BTreeMap<(Site, bool, String), i64>,
-    /// Polls by how often they iterated.
-    pub(crate) iterations: BTreeMap<(Site, bool, u64), u64>,
+    /// The number of polls by their iterations.
+    pub(crate) iterations: BTreeMap<(Site, bool, u32), u64>,
 }
 
 impl Breakdown {
-    pub(crate) fn of(runs: &[&Run], threshold_ns: u64) -> Breakdown {
+    pub(crate) fn of(runs: &[&LoadedRun], threshold_ns: u64) -> Breakdown {
         let mut breakdown = Breakdown::default();
         for run in runs {
-            // Above all bands nothing is known to be slow.
+            // With a threshold above all bands, no poll is known to be slow.
             breakdown.add(run, slow_from_ns(threshold_ns).unwrap_or(u64::MAX));
         }
         breakdown
     }
 
-    fn add(&mut self, run: &Run, slow_from_ns: u64) {
+    fn add(&mut self, run: &LoadedRun, slow_from_ns: u64) {
         let is_slow = |from_ns: u64| from_ns >= slow_from_ns;
         for it in &run.bands {
-            let slice = &run.slices[it.slice];
+            let Some(slice) = run.slice(it.slice) else {
+                continue;
+            };
             let slow = is_slow(it.from_ns);
-            match slice.pass {
-                Pass::Compare if slice.variant == 0 => {
+            match slice.row.pass {
+                Pass::Compare if slice.row.variant == 0 => {
                     let key = (it.site, slow, it.iterations);
                     *self.iterations.entry(key).or_default() += it.polls;
                 }
-                Pass::Compare => {}
-                // Without children all time would look like the site's own.
+                // Without children all time would count as the site's own code.
                 Pass::Children if run.children.is_empty() => {}
                 Pass::Children => *self.own(it.site, slow) += signed(it.ns),
+                _ => {}
             }
         }
-        // What children leave of the polls around them is the site's own code.
+        // The time of a poll without its children is the site's own code.
         for it in &run.children {
             let slow = is_slow(it.from_ns);
             *self.own(it.site, slow) -= signed(it.ns);
-            let key = (it.site, slow, it.child.clone());
+            let key = (it.site, slow, it.child.to_string());
             *self.children.entry(key).or_default() += signed(it.ns);
         }
     }
@@ -75,7 +76,7 @@ impl Breakdown {
     }
 }
 
-/// What is left of a poll may be less than nothing by what clocks are off.
+/// Signed, since clock errors can make children longer than their poll.
 fn signed(ns: u64) -> i64 {
     i64::try_from(ns).unwrap_or(i64::MAX)
 }
@@ -85,15 +86,15 @@ fn signed(ns: u64) -> i64 {
 pub(crate) struct Curve {
     pub(crate) variant: usize,
     pub(crate) site: Site,
-    /// Share of polls not above, and duration in µs.
+    /// The share of polls that are not longer, and the duration in µs.
     pub(crate) points: Vec<(f64, f64)>,
 }
 
 impl Curve {
-    /// From 0 to where two polls are left.
-    pub(crate) fn of(variant: usize, site: Site, launches: &[Launch<'_>]) -> Option<Curve> {
+    /// From 0 to the share above which two polls remain.
+    pub(crate) fn of(variant: usize, site: Site, launches: &[LaunchCounts<'_>]) -> Option<Curve> {
         const POINTS_PER_HALVING: f64 = 4.0;
-        let durations: Vec<&Counts> = launches.iter().map(Launch::sum).collect();
+        let durations: Vec<&Counts> = launches.iter().map(LaunchCounts::sum).collect();
         let histogram = Histogram::merged(&durations)?;
         let halvings = (histogram.total() / 2.0).log2().max(0.0);
         let steps = (halvings * POINTS_PER_HALVING).floor() as u32;

@@ -1,78 +1,85 @@
-//! What tells whether a cell's figures can be trusted.
+//! Checks that show whether a cell's figures can be trusted.
 
-use crate::{
-    load::{
-        run::Run,
-        run_row::RunRow,
-        slice::{Pass, Slice},
-    },
-    site::Site,
-};
+use run_format::{Site, network::NamespaceCounters, run_row::RunRow, tables::Pass};
 
-/// What `tokio_metrics` calls slow.
+use crate::load::{run::LoadedRun, slice::LoadedSlice};
+
+/// The threshold of `tokio_metrics` for slow polls.
 const MONITOR_SLOW_NS: u64 = 50_000;
 
-/// Over all runs of a cell. What could not be asked is absent.
+/// Over all runs of a cell. None if the system does not provide it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Checks {
     /// Of the TCP connects before the measurement: smallest, median, largest.
     pub(crate) rtt_ms: Option<(f64, f64, f64)>,
     /// Records that found a buffer full.
     pub(crate) lost: u64,
-    /// Share of the measured time that the hypervisor gave to others, of one core.
+    /// The share of the measured time that the hypervisor gave to others, of one core.
     pub(crate) steal_percent: Option<f64>,
     /// Share of the measured time that central's worker was ready and waited for its core.
     pub(crate) waiting_percent: Option<f64>,
     pub(crate) involuntary_switches_per_s: Option<f64>,
     pub(crate) retransmits: Option<u64>,
     pub(crate) drops: Option<u64>,
-    /// What recording took, of central's CPU time.
+    /// The share of central's CPU time that recording took.
     pub(crate) probe_percent: Option<f64>,
     /// Polls of tasks: the probe's over those of `tokio_metrics`, minus one.
     pub(crate) monitor_polls_percent: Option<f64>,
-    /// Those over the threshold that `tokio_metrics` has, likewise.
+    /// The same for polls that are slow for `tokio_metrics`.
     pub(crate) monitor_slow_percent: Option<f64>,
-    /// Their time, likewise.
+    /// The same for the time of polls.
     pub(crate) monitor_time_percent: Option<f64>,
     /// System time over CPU time of central.
     pub(crate) kernel_percent: Option<f64>,
-    /// How late the delay line's verdicts are, on average.
+    /// The mean delay that the delay line adds by itself.
     pub(crate) delay_late_us: Option<f64>,
 }
 
 impl Checks {
-    pub(crate) fn of(rows: &[&RunRow], runs: &[Run]) -> Checks {
-        let slices: Vec<&Slice> = runs
+    pub(crate) fn of(rows: &[&RunRow], runs: &[LoadedRun]) -> Checks {
+        let slices: Vec<&LoadedSlice> = runs
             .iter()
             .flat_map(|run| &run.slices)
-            .filter(|slice| slice.pass == Pass::Compare)
+            .filter(|slice| slice.row.pass == Pass::Compare)
             .collect();
-        let sampled_ms: f64 = slices.iter().map(|slice| slice.sampled_ms).sum();
+        let sampled_ms: f64 = slices.iter().map(|slice| slice.row.sampled_ms).sum();
         let share = |ms: Option<f64>| ms.map(|ms| 100.0 * ms / sampled_ms);
-        let total = |part: fn(&Slice) -> Option<f64>| total(&slices, part);
-        let user_ms = total(|slice| slice.central_user_ms);
-        let system_ms = total(|slice| slice.central_system_ms);
-        let switches = total(|slice| slice.involuntary_switches.map(|count| count as f64));
+        let total = |part: fn(&LoadedSlice) -> Option<f64>| total(&slices, part);
+        let user_ms = total(|slice| slice.row.central_user_ms);
+        let system_ms = total(|slice| slice.row.central_system_ms);
+        let switches = total(|slice| {
+            slice
+                .row
+                .central_involuntary_switches
+                .map(|count| count as f64)
+        });
         Checks {
             rtt_ms: rtt_ms(rows),
             lost: slices.iter().map(|slice| lost(slice)).sum(),
-            steal_percent: share(total(|slice| slice.steal_ms)),
+            steal_percent: share(total(|slice| slice.row.steal_ms)),
             waiting_percent: share(total(|slice| {
-                slice.central_runqueue_ns.map(|ns| ns as f64 / 1e6)
+                slice.row.central_runqueue_ns.map(|ns| ns as f64 / 1e6)
             })),
             involuntary_switches_per_s: switches.map(|count| 1000.0 * count / sampled_ms),
-            retransmits: whole(total(|slice| slice.retransmits.map(|count| count as f64))),
+            retransmits: total(|slice| slice.retransmits().map(|count| count as f64))
+                .map(|count| count as u64),
             drops: drops(rows),
             probe_percent: probe_percent(runs),
             monitor_polls_percent: against_monitor(&slices, |slice| {
-                Some((slice.site(Site::Task)?.polls, slice.monitor_task_polls))
+                Some((
+                    slice.site(Site::Task)?.row.polls,
+                    slice.row.monitor_task_polls,
+                ))
             }),
             monitor_slow_percent: against_monitor(&slices, |slice| {
                 let ours = slice.site(Site::Task)?.duration_ns.above(MONITOR_SLOW_NS);
-                Some((ours, slice.monitor_slow_task_polls))
+                Some((ours, slice.row.monitor_slow_task_polls))
             }),
             monitor_time_percent: against_monitor(&slices, |slice| {
-                Some((slice.site(Site::Task)?.total_ns, slice.monitor_task_ns))
+                Some((
+                    slice.site(Site::Task)?.row.total_ns,
+                    slice.row.monitor_task_ns,
+                ))
             }),
             kernel_percent: user_ms
                 .zip(system_ms)
@@ -83,21 +90,17 @@ impl Checks {
     }
 }
 
-/// Absent if any slice could not tell.
-fn total(slices: &[&Slice], part: impl Fn(&Slice) -> Option<f64>) -> Option<f64> {
+/// None if any slice has no value.
+fn total(slices: &[&LoadedSlice], part: impl Fn(&LoadedSlice) -> Option<f64>) -> Option<f64> {
     if slices.is_empty() {
         return None;
     }
     slices.iter().map(|slice| part(slice)).sum()
 }
 
-fn whole(count: Option<f64>) -> Option<u64> {
-    count.map(|count| count as u64)
-}
-
-fn lost(slice: &Slice) -> u64 {
-    let of_sites: u64 = slice.sites.iter().flatten().map(|of| of.lost).sum();
-    of_sites + slice.lost_entries
+fn lost(slice: &LoadedSlice) -> u64 {
+    let of_sites: u64 = slice.sites.iter().flatten().map(|of| of.lost()).sum();
+    of_sites + slice.row.lost_entries
 }
 
 fn rtt_ms(rows: &[&RunRow]) -> Option<(f64, f64, f64)> {
@@ -112,39 +115,50 @@ fn rtt_ms(rows: &[&RunRow]) -> Option<(f64, f64, f64)> {
     Some((*first, connects[connects.len() / 2], *last))
 }
 
+/// None if nothing that drops packets could be asked.
+fn dropped(of: &NamespaceCounters) -> Option<u64> {
+    [of.qdisc_dropped, of.queue_dropped, of.link_dropped]
+        .into_iter()
+        .flatten()
+        .reduce(|sum, more| sum + more)
+}
+
 fn drops(rows: &[&RunRow]) -> Option<u64> {
     rows.iter()
         .filter_map(|row| row.network.counters.as_ref())
         .flat_map(|counters| std::iter::once(&counters.central).chain(&counters.peers))
-        .filter_map(|namespace| namespace.dropped())
+        .filter_map(dropped)
         .reduce(|sum, more| sum + more)
 }
 
-/// The probe's cost was timed in each run; a poll of any site pays it.
-fn probe_percent(runs: &[Run]) -> Option<f64> {
+/// From the cost of the probe, which each run times. Every poll of every site has this cost.
+fn probe_percent(runs: &[LoadedRun]) -> Option<f64> {
     let (mut probe_ns, mut cpu_ns) = (0.0, 0.0);
     for run in runs {
         let per_poll_ns = run.row.as_ref()?.probe_ns?;
         for slice in run
             .slices
             .iter()
-            .filter(|slice| slice.pass == Pass::Compare)
+            .filter(|slice| slice.row.pass == Pass::Compare)
         {
-            let polls: u64 = slice.sites.iter().flatten().map(|of| of.polls).sum();
-            probe_ns += per_poll_ns * polls as f64 * slice.sampled_ms / slice.duration_ms;
-            cpu_ns += slice.central_cpu_ns? as f64;
+            let polls: u64 = slice.sites.iter().flatten().map(|of| of.row.polls).sum();
+            probe_ns += per_poll_ns * polls as f64 * slice.row.sampled_ms / slice.row.duration_ms;
+            cpu_ns += slice.row.central_cpu_ns? as f64;
         }
     }
     (cpu_ns > 0.0).then(|| 100.0 * probe_ns / cpu_ns)
 }
 
-/// The monitor is read a moment around the slice; its count is brought to the slice's length.
-fn against_monitor(slices: &[&Slice], both: impl Fn(&Slice) -> Option<(u64, u64)>) -> Option<f64> {
+/// The monitor's counts span a little more than the slice, so they are scaled to the slice's length.
+fn against_monitor(
+    slices: &[&LoadedSlice],
+    both: impl Fn(&LoadedSlice) -> Option<(u64, u64)>,
+) -> Option<f64> {
     let (mut ours, mut theirs) = (0.0, 0.0);
     for slice in slices {
         let (probe, monitor) = both(slice)?;
         ours += probe as f64;
-        theirs += monitor as f64 * slice.duration_ms / slice.sampled_ms;
+        theirs += monitor as f64 * slice.row.duration_ms / slice.row.sampled_ms;
     }
     (theirs > 0.0).then(|| 100.0 * (ours / theirs - 1.0))
 }

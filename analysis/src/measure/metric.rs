@@ -1,12 +1,11 @@
-//! What is said of a cell under a variant.
+//! The metrics of a cell under a variant.
 
-use std::{fmt, str::FromStr};
+use std::str::FromStr;
 
+use run_format::Site;
 use serde::{Deserialize, Serialize};
 
-use crate::site::Site;
-
-/// A quantity, of a site's polls or of central's worker as a whole.
+/// A metric of a site's polls, or of central's worker as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Metric {
@@ -28,12 +27,12 @@ pub(crate) enum Metric {
     CpuUsPerRequest,
 }
 
-/// Which way a quantity should go.
+/// The better direction of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Better {
     Lower,
     Higher,
-    /// A fact, not a merit.
+    /// Neither direction is better.
     Neither,
 }
 
@@ -68,7 +67,7 @@ impl Metric {
         Metric::RequestsPerS,
     ];
 
-    /// As tables and options name it.
+    /// Its name in tables and options.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Metric::SlowPercent => "slow_percent",
@@ -90,44 +89,36 @@ impl Metric {
         }
     }
 
-    /// As a sentence has it.
+    /// Its name in text.
     pub(crate) fn words(self) -> &'static str {
-        match self {
-            Metric::SlowPercent => "slow polls",
-            Metric::SlowMsPerS => "time in slow polls",
-            Metric::SlowPerRequest => "slow polls per request",
-            Metric::PollP99Us => "p99 of poll duration",
-            Metric::PollsPerRequest => "polls per request",
-            Metric::IterationsPerPoll => "iterations per poll",
-            Metric::YieldsPer1000 => "budget yields per 1,000 polls",
-            Metric::SingleIterationPercent => "slow polls with one iteration over the threshold",
-            Metric::CotenantLatePercent => "late wakes of a co-tenant",
-            Metric::CotenantP90Us => "co-tenant's delay, p90",
-            Metric::CotenantP99Us => "co-tenant's delay, p99",
-            Metric::TimerP99Us => "timer's lateness, p99",
-            Metric::RequestsPerS => "throughput",
-            Metric::LatencyP50Ms => "request latency, p50",
-            Metric::LatencyP99Ms => "request latency, p99",
-            Metric::CpuUsPerRequest => "CPU time per request",
-        }
+        self.text().0
     }
 
     pub(crate) fn unit(self) -> &'static str {
+        self.text().1
+    }
+
+    /// Its name in text, and its unit.
+    fn text(self) -> (&'static str, &'static str) {
         match self {
-            Metric::SlowPercent => "% of polls",
-            Metric::SingleIterationPercent => "% of slow polls",
-            Metric::CotenantLatePercent => "% of wakes",
-            Metric::SlowMsPerS => "ms per s",
-            Metric::SlowPerRequest | Metric::PollsPerRequest => "per request",
-            Metric::IterationsPerPoll => "per poll",
-            Metric::YieldsPer1000 => "per 1,000 polls",
-            Metric::PollP99Us
-            | Metric::CotenantP90Us
-            | Metric::CotenantP99Us
-            | Metric::TimerP99Us => "µs",
-            Metric::RequestsPerS => "requests/s",
-            Metric::LatencyP50Ms | Metric::LatencyP99Ms => "ms",
-            Metric::CpuUsPerRequest => "µs per request",
+            Metric::SlowPercent => ("slow polls", "% of polls"),
+            Metric::SlowMsPerS => ("time in slow polls", "ms per s"),
+            Metric::SlowPerRequest => ("slow polls per request", "per request"),
+            Metric::PollP99Us => ("p99 of poll duration", "µs"),
+            Metric::PollsPerRequest => ("polls per request", "per request"),
+            Metric::IterationsPerPoll => ("iterations per poll", "per poll"),
+            Metric::YieldsPer1000 => ("budget yields per 1,000 polls", "per 1,000 polls"),
+            Metric::SingleIterationPercent => {
+                ("slow polls with a single slow iteration", "% of slow polls")
+            }
+            Metric::CotenantLatePercent => ("late wake-ups of a co-tenant", "% of wake-ups"),
+            Metric::CotenantP90Us => ("co-tenant wake-up latency, p90", "µs"),
+            Metric::CotenantP99Us => ("co-tenant wake-up latency, p99", "µs"),
+            Metric::TimerP99Us => ("timer lateness, p99", "µs"),
+            Metric::RequestsPerS => ("throughput", "requests/s"),
+            Metric::LatencyP50Ms => ("request latency, p50", "ms"),
+            Metric::LatencyP99Ms => ("request latency, p99", "ms"),
+            Metric::CpuUsPerRequest => ("CPU time per request", "µs per request"),
         }
     }
 
@@ -151,9 +142,8 @@ impl Metric {
         }
     }
 
-    /// Whether chance alone sets a floor to its error, as it does to that of counts and percentiles, and
-    /// not to that of amounts.
-    pub(crate) fn kind_is_sure(self) -> bool {
+    /// Whether chance alone gives its error a lower bound, as for counts and percentiles but not for amounts.
+    pub(crate) fn has_error_floor(self) -> bool {
         !matches!(
             self,
             Metric::SlowMsPerS
@@ -164,7 +154,7 @@ impl Metric {
         )
     }
 
-    /// Whether it is one of a site's polls.
+    /// Whether it is a metric of a site's polls.
     pub(crate) fn by_site(self) -> bool {
         matches!(
             self,
@@ -177,12 +167,6 @@ impl Metric {
                 | Metric::YieldsPer1000
                 | Metric::SingleIterationPercent
         )
-    }
-}
-
-impl fmt::Display for Metric {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 
@@ -200,10 +184,10 @@ impl FromStr for Metric {
     }
 }
 
-/// What a figure is of.
+/// The site and the metric of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct What {
-    /// None for what is of the worker as a whole.
+    /// None for a metric of the worker as a whole.
     pub(crate) site: Option<Site>,
     pub(crate) metric: Metric,
 }
@@ -216,7 +200,7 @@ impl What {
         }
     }
 
-    /// Every figure that these sites have.
+    /// All figures of these sites and of the worker.
     pub(crate) fn all(sites: &[Site]) -> Vec<What> {
         let (by_site, of_worker): (Vec<_>, Vec<_>) =
             Metric::ALL.into_iter().partition(|metric| metric.by_site());

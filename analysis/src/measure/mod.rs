@@ -1,90 +1,75 @@
-//! From the slices of a cell to what is said of it: estimates of every metric under every variant, where
-//! the time goes, and what tells whether to believe it. Cells know nothing of each other here.
+//! Measures each cell by itself, from its slices: estimates of every metric under every variant, the breakdown
+//! of time, and checks of the measurement.
 
 pub(crate) mod breakdown;
+mod cell_blocks;
 pub(crate) mod checks;
+pub(crate) mod formula;
 pub(crate) mod metric;
-pub(crate) mod quantity;
 pub(crate) mod rr;
-mod turns;
 
 use std::{borrow::Cow, collections::BTreeMap};
 
 use anyhow::Result;
+use run_format::{
+    Site,
+    files::SLICES,
+    grid::Cell,
+    run_row::{End, RunRow, Stop},
+};
 
+pub(crate) use self::cell_blocks::Question;
 use self::{
     breakdown::{Breakdown, Curve},
+    cell_blocks::CellBlocks,
     checks::Checks,
+    formula::{Distribution, MetricFormula},
     metric::What,
-    quantity::{Distribution, Quantity},
-    turns::Turns,
 };
 use crate::{
-    grid::Cell,
     load::{
         CellRuns,
-        run::{Run, RunFiles},
-        run_row::{End, RunRow, Stop},
+        run::{LoadedRun, RunFiles},
     },
-    site::Site,
-    stats::{self, Estimate, Launch},
+    stats::{self, CellEstimate, Counts, LaunchCounts, RatioPart},
 };
 
-/// What became of a cell.
+/// The outcome of a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum CellState {
     Measured,
-    /// The network was not as asked.
+    /// The network was not as configured.
     Invalid(String),
-    /// Something broke before there was anything to go by.
+    /// It failed before there was a complete block.
     Failed(String),
-    /// Nothing was measured yet.
+    /// Not measured yet.
     Missing,
 }
 
 /// A cell, measured.
 pub(crate) struct CellMeasured {
     pub(crate) cell: Cell,
-    pub(crate) state: State,
-    /// Runs that were begun but not brought to an end, and what is wrong with others.
+    pub(crate) state: CellState,
+    /// Problems of its runs.
     pub(crate) flaws: Vec<String>,
     pub(crate) runs: usize,
     pub(crate) blocks: usize,
-    /// Whether the time was up before slow ratios were as precise as asked.
+    /// Whether the time limit came before the shares of slow polls were as precise as requested.
     pub(crate) at_cap: bool,
     /// Of the baseline, by site.
-    pub(crate) slow_polls: BTreeMap<Site, SlowPolls>,
-    /// By variant; absent where there was nothing to measure it by.
-    pub(crate) estimates: BTreeMap<What, Vec<Option<Estimate>>>,
+    pub(crate) slow_polls: BTreeMap<Site, SlowPollCounts>,
+    /// By variant. None if there is no data for it.
+    pub(crate) estimates: BTreeMap<What, Vec<Option<CellEstimate>>>,
     pub(crate) checks: Checks,
     pub(crate) breakdown: Option<Breakdown>,
     pub(crate) curves: Vec<Curve>,
 }
 
-/// Slow polls, and those of them that have one iteration over the threshold.
+/// The number of slow polls, and of those with a single slow iteration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct SlowPolls {
+pub(crate) struct SlowPollCounts {
     pub(crate) polls: u64,
     pub(crate) by_one_iteration: u64,
-}
-
-/// What is asked of every cell.
-#[derive(Clone, Debug)]
-pub(crate) struct Question {
-    /// Budgets that take turns inside a program.
-    pub(crate) budgets: usize,
-    /// Programs that take turns; 1 where there is one.
-    pub(crate) subjects: usize,
-    /// How many runs a cell should have.
-    pub(crate) repeat: u32,
-    pub(crate) threshold_ns: u64,
-}
-
-impl Question {
-    /// Everything under comparison.
-    fn variants(&self) -> usize {
-        self.budgets * self.subjects
-    }
 }
 
 impl CellMeasured {
@@ -101,29 +86,29 @@ impl CellMeasured {
             }
         }
         runs.retain(|run| !run.blocks.is_empty());
-        let turns = Turns::of_runs(&runs, question);
-        let is_first = |run: &&Run| run.subject == 0;
-        let of_first: Vec<&Run> = runs.iter().filter(is_first).collect();
+        let blocks = CellBlocks::of_runs(&runs, question);
+        let is_first = |run: &&LoadedRun| run.subject == 0;
+        let of_first: Vec<&LoadedRun> = runs.iter().filter(is_first).collect();
         let rows: Vec<&RunRow> = files
             .runs
             .iter()
             .filter_map(|file| file.row.as_ref())
             .collect();
-        let measured = !turns.is_empty();
-        let launches = launches(&turns, question);
+        let measured = !blocks.is_empty();
+        let launches = launches(&blocks, question);
         Ok(CellMeasured {
             cell: files.cell,
             state: state(&rows, measured),
             flaws: flaws(files, question),
-            runs: turns.runs(),
-            blocks: turns.blocks(),
-            // A launch among others is not to be precise by itself.
+            runs: blocks.runs(),
+            blocks: blocks.blocks(),
+            // With several programs a launch need not be precise by itself.
             at_cap: question.subjects == 1
                 && rows
                     .iter()
                     .any(|row| row.end == End::Ok { stop: Stop::Cap }),
             slow_polls: slow_polls(&of_first, question.threshold_ns),
-            estimates: estimates(&turns, &launches, question),
+            estimates: estimates(&blocks, &launches, question),
             checks: Checks::of(&rows, &runs),
             breakdown: measured.then(|| Breakdown::of(&of_first, question.threshold_ns)),
             curves: curves(&launches),
@@ -134,12 +119,12 @@ impl CellMeasured {
 /// A failed run holds what was measured before.
 fn is_readable(file: &RunFiles) -> bool {
     !matches!(&file.row, Some(row) if matches!(row.end, End::Invalid { .. }))
-        && file.dir.join("slices.csv").is_file()
+        && file.dir.join(SLICES).is_file()
 }
 
-/// Counts over all blocks, of a site without a budget.
-fn slow_polls(runs: &[&Run], threshold_ns: u64) -> BTreeMap<Site, SlowPolls> {
-    let mut slow_polls = BTreeMap::<Site, SlowPolls>::new();
+/// Of the baseline, over all blocks.
+fn slow_polls(runs: &[&LoadedRun], threshold_ns: u64) -> BTreeMap<Site, SlowPollCounts> {
+    let mut slow_polls = BTreeMap::<Site, SlowPollCounts>::new();
     let blocks = runs
         .iter()
         .flat_map(|run| run.blocks.iter().map(move |block| (run, block)));
@@ -158,15 +143,15 @@ fn slow_polls(runs: &[&Run], threshold_ns: u64) -> BTreeMap<Site, SlowPolls> {
     slow_polls
 }
 
-fn state(rows: &[&RunRow], measured: bool) -> State {
+fn state(rows: &[&RunRow], measured: bool) -> CellState {
     if measured {
-        return State::Measured;
+        return CellState::Measured;
     }
     match rows.iter().map(|row| &row.end).next_back() {
-        None => State::Missing,
-        Some(End::Invalid { reason }) => State::Invalid(reason.clone()),
-        Some(End::Failed { stage, reason }) => State::Failed(format!("{stage}: {reason}")),
-        Some(End::Ok { .. }) => State::Failed("ended before a complete block".to_owned()),
+        None => CellState::Missing,
+        Some(End::Invalid { reason }) => CellState::Invalid(reason.clone()),
+        Some(End::Failed { stage, reason }) => CellState::Failed(format!("{stage}: {reason}")),
+        Some(End::Ok { .. }) => CellState::Failed("ended before a complete block".to_owned()),
     }
 }
 
@@ -186,7 +171,7 @@ fn flaws(files: &CellRuns, question: &Question) -> Vec<String> {
             End::Failed { stage, reason } => Some(format!("a run failed: {stage}: {reason}")),
         },
     };
-    // Launches of subjects end with the block in which all is known well enough.
+    // LaunchesByVariant of subjects stop after the block in which all are precise enough.
     let blocks = if question.subjects == 1 {
         question.repeat
     } else {
@@ -204,13 +189,14 @@ fn flaws(files: &CellRuns, question: &Question) -> Vec<String> {
         .collect()
 }
 
-/// What every variant counted by value; absent where any slice could not.
-type Launches<'a> = BTreeMap<Distribution, Vec<Option<Vec<Launch<'a>>>>>;
+/// The values that every variant counted. None if any slice did not count them.
+type LaunchesByVariant<'a> = BTreeMap<Distribution, Vec<Option<Vec<LaunchCounts<'a>>>>>;
 
-fn launches<'a>(turns: &Turns<'a>, question: &Question) -> Launches<'a> {
+fn launches<'a>(blocks: &CellBlocks<'a>, question: &Question) -> LaunchesByVariant<'a> {
     let of_variant = |what: Distribution, variant: usize| {
-        let counts = turns.of(variant, |slice| what.of(slice).map(Cow::Borrowed))?;
-        Some(counts.into_iter().map(Launch::of).collect())
+        let counts = |slice| what.of(slice).map(Cow::Borrowed);
+        let counts = blocks.of(variant, counts, |launch| Cow::Owned(Counts::sum(&launch)))?;
+        Some(counts.into_iter().map(LaunchCounts::of).collect())
     };
     Distribution::all()
         .map(|what| {
@@ -221,38 +207,40 @@ fn launches<'a>(turns: &Turns<'a>, question: &Question) -> Launches<'a> {
 }
 
 fn estimates(
-    turns: &Turns,
-    launches: &Launches,
+    blocks: &CellBlocks,
+    launches: &LaunchesByVariant,
     question: &Question,
-) -> BTreeMap<What, Vec<Option<Estimate>>> {
+) -> BTreeMap<What, Vec<Option<CellEstimate>>> {
     let mut estimates = BTreeMap::new();
-    if turns.is_empty() {
+    if blocks.is_empty() {
         return estimates;
     }
     for what in What::all(&Site::ALL) {
-        let quantity = Quantity::of(what, question.threshold_ns);
+        let formula = MetricFormula::of(what, question.threshold_ns);
         let by_variant =
-            (0..question.variants()).map(|variant| estimate(&quantity, turns, launches, variant));
+            (0..question.variants()).map(|variant| estimate(&formula, blocks, launches, variant));
         estimates.insert(what, by_variant.collect());
     }
     estimates
 }
 
 fn estimate(
-    quantity: &Quantity,
-    turns: &Turns,
-    launches: &Launches,
+    formula: &MetricFormula,
+    blocks: &CellBlocks,
+    launches: &LaunchesByVariant,
     variant: usize,
-) -> Option<Estimate> {
-    match quantity {
-        Quantity::Ratio { parts, kind } => stats::ratio(&turns.of(variant, parts)?, *kind),
-        Quantity::Quantile { of, at } => {
+) -> Option<CellEstimate> {
+    match formula {
+        MetricFormula::Ratio { parts, kind } => {
+            stats::ratio(&blocks.of(variant, parts, RatioPart::sum)?, *kind)
+        }
+        MetricFormula::Quantile { of, at } => {
             stats::quantile(launches.get(of)?.get(variant)?.as_ref()?, *at)
         }
     }
 }
 
-fn curves(launches: &Launches) -> Vec<Curve> {
+fn curves(launches: &LaunchesByVariant) -> Vec<Curve> {
     let mut curves = Vec::new();
     for (&what, by_variant) in launches {
         let Distribution::PollDuration(site) = what else {

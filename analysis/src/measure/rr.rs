@@ -1,24 +1,29 @@
-//! From the slices of a cell of `rr` to what a transaction takes by raw TCP and by libp2p, and what is
-//! between the two.
+//! The figures of transactions by raw TCP and by libp2p, and their differences, from the slices of a cell of
+//! `rr`.
 
 use std::borrow::Cow;
 
 use anyhow::Result;
-
-use super::State;
-use crate::{
+use run_format::{
+    files,
     grid::Cell,
+    run_row::{End, Stop},
+    variant::{Role, VariantConfig},
+};
+
+use super::CellState;
+use crate::{
     load::{
         CellRuns,
         rr::{self, RrRun, RrSlice},
-        run_row::{End, Stop},
-        variant::{Role, Variant},
     },
-    stats::{self, Change, Estimate, Interval, Kind, Launch, Part, Uncertain},
-    summary::CONFIDENCE,
+    stats::{
+        self, CONFIDENCE, CellEstimate, Change, Interval, LaunchCounts, RatioKind, RatioPart,
+        Uncertain,
+    },
 };
 
-/// What is measured of transactions.
+/// A quantity of transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quantity {
     TransactionsPerS,
@@ -41,7 +46,7 @@ impl Quantity {
         Quantity::LinkBytes,
     ];
 
-    /// In tables on disk.
+    /// Its name in tables on disk.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Quantity::TransactionsPerS => "transactions_per_s",
@@ -54,7 +59,7 @@ impl Quantity {
         }
     }
 
-    /// What it is, and its unit.
+    /// Its name in text, and its unit.
     pub(crate) fn words(self) -> (&'static str, &'static str) {
         match self {
             Quantity::TransactionsPerS => ("transactions", "per s"),
@@ -71,26 +76,25 @@ impl Quantity {
 /// A cell, measured.
 pub(crate) struct RrCell {
     pub(crate) cell: Cell,
-    pub(crate) state: State,
+    pub(crate) state: CellState,
     pub(crate) flaws: Vec<String>,
     pub(crate) blocks: usize,
-    /// By quantity, in the order of [`Quantity::ALL`], then by variant. Absent is what could not be
-    /// measured.
-    figures: Vec<Vec<Option<Figure>>>,
+    /// By quantity, in the order of [`Quantity::ALL`], then by variant. None if it could not be measured.
+    figures: Vec<Vec<Option<RrFigure>>>,
 }
 
 /// A quantity of one variant, in its unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Figure {
+pub(crate) struct RrFigure {
     pub(crate) value: f64,
-    /// Of this launch; absent where nothing says how sure the value is.
+    /// For this launch. None if the uncertainty is unknown.
     pub(crate) interval: Option<Interval>,
-    /// Against the baseline; absent for the baseline itself, and where nothing says how sure it is.
+    /// Compared with the baseline. None for the baseline itself, and if the uncertainty is unknown.
     pub(crate) change: Option<Change>,
 }
 
-impl Figure {
-    /// By the baseline's value, with its interval: 2.1 is twice and a bit.
+impl RrFigure {
+    /// Divided by the baseline's value, with its interval.
     pub(crate) fn times(&self) -> Option<(f64, Interval)> {
         let relative = self.change?.relative?;
         let Interval { low, high } = relative.interval(CONFIDENCE);
@@ -101,7 +105,7 @@ impl Figure {
         Some((1.0 + relative.value, one_more))
     }
 
-    /// What is added to the baseline's value.
+    /// The difference to the baseline's value, with its interval.
     pub(crate) fn added(&self) -> Option<(f64, Interval)> {
         let Change { difference, .. } = self.change?;
         Some((difference.value, difference.interval(CONFIDENCE)))
@@ -109,10 +113,10 @@ impl Figure {
 }
 
 impl RrCell {
-    pub(crate) fn of(files: &CellRuns, variants: &[Variant]) -> Result<RrCell> {
+    pub(crate) fn of(files: &CellRuns, variants: &[VariantConfig]) -> Result<RrCell> {
         let mut cell = RrCell {
             cell: files.cell,
-            state: State::Missing,
+            state: CellState::Missing,
             flaws: Vec::new(),
             blocks: 0,
             figures: Vec::new(),
@@ -121,11 +125,11 @@ impl RrCell {
         for files in &files.runs {
             match files.row.as_ref().map(|row| &row.end) {
                 Some(End::Invalid { reason }) => {
-                    cell.state = State::Invalid(reason.clone());
+                    cell.state = CellState::Invalid(reason.clone());
                     continue;
                 }
                 Some(End::Failed { stage, reason }) => {
-                    cell.state = State::Failed(reason.clone());
+                    cell.state = CellState::Failed(reason.clone());
                     cell.flaws.push(format!("failed while {stage}: {reason}"));
                 }
                 None
@@ -134,13 +138,14 @@ impl RrCell {
                 }) => cell.flaws.push("interrupted".to_owned()),
                 Some(End::Ok { .. }) => {}
             }
-            // What failed early has no table.
-            let is_there = files.dir.join(rr::TABLE).is_file();
+
+            // A run that failed early has no table.
+            let is_there = files.dir.join(files::RR).is_file();
             runs.extend(is_there.then(|| rr::read(files, variants)).transpose()?);
         }
         runs.retain(|run| !run.blocks.is_empty());
         if !runs.is_empty() {
-            cell.state = State::Measured;
+            cell.state = CellState::Measured;
             cell.blocks = runs.iter().map(|run| run.blocks.len()).sum();
             cell.flaws.extend(flaws(&runs, variants));
             let figures = Quantity::ALL.map(|quantity| figures(&runs, quantity, variants.len()));
@@ -149,30 +154,32 @@ impl RrCell {
         Ok(cell)
     }
 
-    pub(crate) fn figure(&self, quantity: Quantity, variant: usize) -> Option<Figure> {
+    pub(crate) fn figure(&self, quantity: Quantity, variant: usize) -> Option<RrFigure> {
         *self.figures.get(quantity as usize)?.get(variant)?
     }
 }
 
-/// What tells that the two were not apart, or that not everything was seen.
-fn flaws(runs: &[RrRun], variants: &[Variant]) -> Vec<String> {
+/// Reports transactions that were lost, and libp2p activity in slices of raw TCP.
+fn flaws(runs: &[RrRun], variants: &[VariantConfig]) -> Vec<String> {
     let mut flaws = Vec::new();
     let slices = || runs.iter().flat_map(|run| &run.slices);
-    let lost: u64 = slices().map(|slice| slice.lost_entries).sum();
+    let lost: u64 = slices().map(|slice| slice.row.lost_entries).sum();
     if lost > 0 {
         flaws.push(format!("{lost} transactions found the buffer full"));
     }
-    let others: u64 = slices().map(|slice| slice.other_way_transactions).sum();
+    let others: u64 = slices()
+        .map(|slice| slice.row.other_path_transactions)
+        .sum();
     if others > 0 {
         flaws.push(format!(
-            "{others} transactions went the way that had no turn"
+            "{others} transactions used the path that was not being measured"
         ));
     }
     let raw = |run: &RrRun| {
         let of_raw = |block: &Vec<usize>| {
             let raw = block.iter().zip(variants);
             raw.filter(|(_, variant)| variant.role != Role::Candidate)
-                .map(|(slice, _)| run.slices[*slice].libp2p_polls)
+                .map(|(slice, _)| run.slices[*slice].row.libp2p_polls)
                 .sum::<u64>()
         };
         run.blocks.iter().map(of_raw).sum::<u64>()
@@ -187,12 +194,12 @@ fn flaws(runs: &[RrRun], variants: &[Variant]) -> Vec<String> {
 }
 
 /// By variant.
-fn figures(runs: &[RrRun], quantity: Quantity, variants: usize) -> Vec<Option<Figure>> {
-    let estimates: Vec<Option<Estimate>> = (0..variants)
+fn figures(runs: &[RrRun], quantity: Quantity, variants: usize) -> Vec<Option<RrFigure>> {
+    let estimates: Vec<Option<CellEstimate>> = (0..variants)
         .map(|variant| estimate(runs, quantity, variant))
         .collect();
     let baseline = estimates.first().and_then(Option::as_ref);
-    let figure = |(variant, estimate): (usize, &Option<Estimate>)| {
+    let figure = |(variant, estimate): (usize, &Option<CellEstimate>)| {
         let estimate = estimate.as_ref()?;
         let change = (variant > 0)
             .then(|| stats::change(baseline?, estimate))
@@ -202,53 +209,59 @@ fn figures(runs: &[RrRun], quantity: Quantity, variants: usize) -> Vec<Option<Fi
     estimates.iter().enumerate().map(figure).collect()
 }
 
-fn estimate(runs: &[RrRun], quantity: Quantity, variant: usize) -> Option<Estimate> {
-    let by_ratio = |part: fn(&RrSlice) -> Option<Part>| {
+fn estimate(runs: &[RrRun], quantity: Quantity, variant: usize) -> Option<CellEstimate> {
+    let by_ratio = |part: fn(&RrSlice) -> Option<RatioPart>| {
         let of_block = |run: &RrRun, block: &Vec<usize>| part(&run.slices[block[variant]]);
         let of_run = |run: &RrRun| {
             let blocks = run.blocks.iter();
             blocks.map(|block| of_block(run, block)).collect()
         };
-        let parts: Option<Vec<Vec<Part>>> = runs.iter().map(of_run).collect();
-        stats::ratio(&parts?, Kind::Amount)
+        let parts: Option<Vec<Vec<RatioPart>>> = runs.iter().map(of_run).collect();
+        stats::ratio(&parts?, RatioKind::Amount)
     };
     let by_quantile = |at: f64| {
-        let launches: Vec<Launch<'_>> = runs
+        let launches: Vec<LaunchCounts<'_>> = runs
             .iter()
             .map(|run| {
                 let blocks = run.blocks.iter();
                 let of_block =
                     |block: &Vec<usize>| Cow::Borrowed(&run.slices[block[variant]].latency_ns);
-                Launch::of(blocks.map(of_block).collect())
+                LaunchCounts::of(blocks.map(of_block).collect())
             })
             .collect();
         stats::quantile(&launches, at)
     };
     match quantity {
         Quantity::TransactionsPerS => by_ratio(|slice| {
-            Some(Part {
-                num: slice.transactions as f64,
-                den: slice.duration_ms / 1000.0,
+            Some(RatioPart {
+                num: slice.row.transactions as f64,
+                den: slice.row.duration_ms / 1000.0,
             })
         }),
         Quantity::LatencyP50Us => by_quantile(0.5),
         Quantity::LatencyP99Us => by_quantile(0.99),
-        Quantity::CpuUs => by_ratio(|slice| by_transaction(slice, slice.cpu_ns? as f64)),
-        Quantity::UserUs => by_ratio(|slice| by_transaction(slice, 1e6 * slice.user_ms?)),
-        Quantity::SystemUs => by_ratio(|slice| by_transaction(slice, 1e6 * slice.system_ms?)),
-        Quantity::LinkBytes => by_ratio(|slice| by_transaction(slice, slice.link_bytes? as f64)),
+        Quantity::CpuUs => {
+            by_ratio(|slice| by_transaction(slice, slice.row.central_cpu_ns? as f64))
+        }
+        Quantity::UserUs => {
+            by_ratio(|slice| by_transaction(slice, 1e6 * slice.row.central_user_ms?))
+        }
+        Quantity::SystemUs => {
+            by_ratio(|slice| by_transaction(slice, 1e6 * slice.row.central_system_ms?))
+        }
+        Quantity::LinkBytes => by_ratio(|slice| by_transaction(slice, slice.link_bytes()? as f64)),
     }
 }
 
-/// Of what is counted as sums, which span a little more than the slice.
-fn by_transaction(slice: &RrSlice, amount: f64) -> Option<Part> {
-    Some(Part {
+/// For counters that span a little more than the slice.
+fn by_transaction(slice: &RrSlice, amount: f64) -> Option<RatioPart> {
+    Some(RatioPart {
         num: amount,
-        den: slice.transactions as f64 * slice.sampled_ms / slice.duration_ms,
+        den: slice.row.transactions as f64 * slice.row.sampled_ms / slice.row.duration_ms,
     })
 }
 
-/// From nanoseconds, or whatever is counted, to the quantity's unit.
+/// Converts what is counted, as nanoseconds, to the quantity's unit.
 fn scale(quantity: Quantity) -> f64 {
     match quantity {
         Quantity::TransactionsPerS | Quantity::LinkBytes => 1.0,
@@ -256,7 +269,7 @@ fn scale(quantity: Quantity) -> f64 {
     }
 }
 
-fn scaled(estimate: &Estimate, change: Option<Change>, by: f64) -> Figure {
+fn scaled(estimate: &CellEstimate, change: Option<Change>, by: f64) -> RrFigure {
     let interval = estimate.interval(CONFIDENCE).map(|of| Interval {
         low: of.low * by,
         high: of.high * by,
@@ -269,7 +282,7 @@ fn scaled(estimate: &Estimate, change: Option<Change>, by: f64) -> Figure {
         },
         ..of
     });
-    Figure {
+    RrFigure {
         value: estimate.value() * by,
         interval,
         change,
@@ -278,6 +291,8 @@ fn scaled(estimate: &Estimate, change: Option<Change>, by: f64) -> Figure {
 
 #[cfg(test)]
 mod tests {
+    use run_format::Budgets;
+
     use super::*;
     use crate::stats::Counts;
 
@@ -288,17 +303,16 @@ mod tests {
             let noise = 1.0 + 0.02 * f64::from((block * 7 + 3 * times as u32) % 5);
             let us = 20.0 * (1.0 + 0.05 * f64::from(block)) * times * noise;
             let ns = (us * 1000.0) as u64;
+            let transactions = (1e5 / us / 2.0) as u64;
+            let cpu_ns = (transactions as f64 * us * 1000.0 * 1.1) as u64;
+            let fields = format!(
+                "1,{block},0,raw-tcp,0,100,110,{transactions},0,0,{cpu_ns},,,1,,,,,,,,,400,600,0"
+            );
+            let row = csv::StringRecord::from(fields.split(',').collect::<Vec<_>>())
+                .deserialize(None)
+                .expect("a row of rr.csv");
             RrSlice {
-                duration_ms: 100.0,
-                sampled_ms: 110.0,
-                transactions: (1e5 / us / 2.0) as u64,
-                other_way_transactions: 0,
-                lost_entries: 0,
-                cpu_ns: Some(((1e5 / us / 2.0).floor() * us * 1000.0 * 1.1) as u64),
-                user_ms: None,
-                system_ms: Some(1.0),
-                link_bytes: Some(1000),
-                libp2p_polls: 0,
+                row,
                 latency_ns: Counts::of([(2 * ns, 500), (3 * ns, 500)]),
             }
         };
@@ -317,7 +331,7 @@ mod tests {
     #[test]
     fn a_known_ratio_is_found_however_the_launch_drifts() {
         let figures = figures(&[run(3.0)], Quantity::CpuUs, 3);
-        let [raw, twin, libp2p] = [0, 1, 2].map(|at| figures[at].expect("it was measured"));
+        let [raw, control, libp2p] = [0, 1, 2].map(|at| figures[at].expect("it was measured"));
         let (times, interval) = libp2p.times().expect("twelve blocks");
         assert!(
             interval.low < 3.0 && 3.0 < interval.high && interval.high - interval.low < 0.2,
@@ -325,7 +339,7 @@ mod tests {
         );
         let (added, _) = libp2p.added().expect("twelve blocks");
         assert!((added - (libp2p.value - raw.value)).abs() < 1e-9);
-        assert_eq!(twin.value, raw.value);
+        assert_eq!(control.value, raw.value);
         assert!((20.0..40.0).contains(&raw.value), "{raw:?}");
     }
 
@@ -342,24 +356,23 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_does_not_say_is_absent() {
+    fn a_counter_that_the_kernel_does_not_have_gives_no_figure() {
         assert_eq!(figures(&[run(2.0)], Quantity::UserUs, 3), [None; 3]);
     }
 
     #[test]
-    fn slices_that_were_not_apart_are_told() {
-        let variant = |role| Variant {
+    fn libp2p_activity_in_slices_of_raw_tcp_is_reported() {
+        let variant = |role| VariantConfig {
             label: String::new(),
             role,
-            budgets: "none".to_owned(),
-            subject: 0,
+            budgets: Budgets::NONE,
         };
-        let variants = [Role::Baseline, Role::Twin, Role::Candidate].map(variant);
+        let variants = [Role::Baseline, Role::Control, Role::Candidate].map(variant);
         let mut run = run(2.0);
         for slice in &mut run.slices[2..5] {
-            slice.libp2p_polls = 7;
+            slice.row.libp2p_polls = 7;
         }
-        run.slices[1].other_way_transactions = 3;
+        run.slices[1].row.other_path_transactions = 3;
         let flaws = flaws(&[run], &variants);
         assert_eq!(flaws.len(), 2);
         assert!(

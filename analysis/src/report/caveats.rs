@@ -1,135 +1,145 @@
-//! What a reader has to know before believing this very run. Only what applies is said.
+//! What limits the conclusions from this run. Only caveats that apply are written.
 
-use super::markdown::Document;
+use run_format::{
+    config::LabConfig,
+    grid::Cell,
+    manifest::{Machine, Manifest, Tool},
+    network::{DelayBackend, Sharing},
+};
+
 use crate::{
-    load::manifest::Manifest,
-    measure::{State, breakdown::slow_from_ns},
+    load::name_in_files,
+    measure::{CellState, breakdown::slow_from_ns},
     options::Options,
     stats::FEWEST_PAIRS,
     summary::{FEWEST_BLOCKS, Summary},
     text::{count, number},
 };
 
-pub(crate) fn write(document: &mut Document, summary: &Summary, options: &Options) {
+pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
     let mut caveats = Vec::new();
     if let Some(manifest) = &summary.identity.manifest {
         launches(&mut caveats, summary, manifest);
-        place(&mut caveats, summary, manifest);
-        build(&mut caveats, manifest);
+        network(&mut caveats, summary, manifest);
+        machine(&mut caveats, &manifest.config.lab, &manifest.machine);
+        build(&mut caveats, &manifest.tool);
     }
-    few_blocks(&mut caveats, summary);
+    few_blocks(
+        &mut caveats,
+        summary.measured().map(|cell| cell.blocks),
+        "No change of throughput or CPU time is called resolved there.",
+    );
     statistics(&mut caveats, summary, options);
-    incomplete(&mut caveats, summary);
-    document.list(caveats);
+    let cells = summary.cells.iter();
+    problems(
+        &mut caveats,
+        cells.map(|it| (it.cell, &it.state, &it.flaws[..])),
+        " `./sweep.sh --resume` measures them.",
+    );
+    caveats
 }
 
 fn launches(caveats: &mut Vec<String>, summary: &Summary, manifest: &Manifest) {
     if summary.measured().any(|cell| cell.runs < 2) {
         caveats.push(
-            "One launch per cell (in at least one cell): intervals of levels are of that launch alone. Launches \
-             of one configuration differ by up to ±30 %; differences between variants are measured inside one \
-             launch and are not touched by that; that another launch would have the same differences is assumed. \
-             `--repeat 3` measures launches too."
+            "At least one cell was launched only once. Launches of one configuration differ by up to ±30 %, and the \
+             intervals of such a cell's absolute values do not include that. Differences between variants are \
+             measured inside a launch, where this cancels out. How much the differences themselves change from \
+             launch to launch was not measured; `--repeat 3` measures it."
                 .to_owned(),
         );
     }
     let at_cap = summary.measured().filter(|cell| cell.at_cap).count();
     if at_cap > 0 {
         caveats.push(format!(
-            "{} ended at the cap of {} s before every slow ratio was as precise as asked.",
+            "{} reached the time limit of {} s before all shares of slow polls were as precise as requested.",
             count(at_cap, "cell"),
             manifest.config.max_cell_ms / 1000
         ));
     }
 }
 
-fn few_blocks(caveats: &mut Vec<String>, summary: &Summary) {
-    let few = summary
-        .measured()
-        .filter(|cell| cell.blocks < FEWEST_BLOCKS)
-        .count();
+/// Of cells with these numbers of blocks.
+pub(super) fn few_blocks(
+    caveats: &mut Vec<String>,
+    blocks: impl Iterator<Item = usize>,
+    consequence: &str,
+) {
+    let few = blocks.filter(|blocks| *blocks < FEWEST_BLOCKS).count();
     if few > 0 {
-        caveats.push(format!(
-            "{} have fewer than {FEWEST_BLOCKS} blocks: intervals there are somewhat too certain, and no change of throughput or \
-             CPU time is called resolved.",
-            count(few, "cell")
-        ));
+        let caveat = format!(
+            "Number of cells with fewer than {FEWEST_BLOCKS} blocks: {few}. Their intervals are somewhat too narrow. \
+             {consequence}"
+        );
+        caveats.push(caveat.trim_end().to_owned());
     }
 }
 
-fn place(caveats: &mut Vec<String>, summary: &Summary, manifest: &Manifest) {
+fn network(caveats: &mut Vec<String>, summary: &Summary, manifest: &Manifest) {
     let config = &manifest.config;
-    if summary.identity.backends.iter().any(|it| it == "nfqueue") {
-        let late: Vec<f64> = summary
-            .measured()
-            .filter_map(|cell| cell.checks.delay_late_us)
-            .collect();
-        let late = late.into_iter().reduce(f64::max);
-        caveats.push(format!(
-            "The delay is made by a delay line in user space (NFQUEUE), since this kernel has no netem or it was \
-             not asked for. It shares the peers' cores{}.",
-            late.map_or_else(String::new, |us| format!(
-                "; its packets are at most {} µs late on average in any cell",
+    if summary.identity.backends.contains(&DelayBackend::Nfqueue) {
+        let late = summary.measured().filter_map(|it| it.checks.delay_late_us);
+        let late = late.reduce(f64::max).map_or_else(String::new, |us| {
+            format!(
+                " In the worst cell its packets are {} µs late on average.",
                 number(us)
-            ))
+            )
+        });
+        caveats.push(format!(
+            "A program in user space (NFQUEUE) delays the packets, because the kernel has no netem or because it was \
+             asked to. It runs on the peers' cores.{late}"
         ));
     }
     let peers = config.axes.peers.iter().max().copied().unwrap_or(0);
     if manifest.machine.cores.is_some_and(|cores| peers >= cores) {
         caveats.push(format!(
-            "Up to {peers} peers share core {}: with many of them the load is bound by the peers, not by central.",
+            "Up to {peers} peers share core {}. With many peers, the peers rather than central limit the load.",
             config.lab.placement.peers
         ));
     }
-    machine(caveats, manifest);
-    if config.axes.rtt_ms.iter().any(|rtt_ms| *rtt_ms > 0.0) {
+    if config.axes.rtt_ms.iter().any(|rtt_ms| !rtt_ms.is_zero()) {
         caveats.push(
-            "Over long links a request can be sent under one variant and answered under another: latencies there \
-             are blurred between variants; polls and throughput are not."
+            "Over long links a request can be sent under one variant and answered under another. This mixes request \
+             latencies between variants, but not polls and throughput."
                 .to_owned(),
         );
     }
 }
 
-/// The machine that a run was made on, whatever was measured.
-pub(super) fn machine(caveats: &mut Vec<String>, manifest: &Manifest) {
-    let config = &manifest.config;
-    if config.lab.placement.sharing != "nothing" {
+pub(super) fn machine(caveats: &mut Vec<String>, lab: &LabConfig, machine: &Machine) {
+    let sharing = lab.placement.sharing;
+    if sharing != Sharing::Nothing {
         caveats.push(format!(
-            "Central's core shares {} with the peers'.",
-            config.lab.placement.sharing
+            "Central's core shares {} with the peers' cores.",
+            name_in_files(sharing)
         ));
     }
-    if manifest.machine.governor.is_none() {
+    if machine.governor.is_none() {
         caveats.push(
-            "The CPU's frequency is not under control here (no governor to be seen; a virtual machine, most \
-             likely)."
+            "The CPU frequency is not under control: the kernel shows no frequency governor, most likely because this \
+             is a virtual machine."
                 .to_owned(),
         );
     }
-    if manifest.machine.clock_source.as_deref() != Some("tsc") {
+    let clock = machine.clock_source.as_deref().unwrap_or("unknown");
+    if clock != "tsc" {
         caveats.push(format!(
-            "The clock source is {}, not the time-stamp counter.",
-            manifest
-                .machine
-                .clock_source
-                .as_deref()
-                .unwrap_or("unknown")
+            "The clock source is {clock}, not the time-stamp counter."
         ));
     }
 }
 
-pub(super) fn build(caveats: &mut Vec<String>, manifest: &Manifest) {
-    if manifest.tool.profile != "release" {
+pub(super) fn build(caveats: &mut Vec<String>, tool: &Tool) {
+    if tool.profile != "release" {
+        let profile = &tool.profile;
         caveats.push(format!(
-            "**Measured with a {} build, which is not how nodes are built.**",
-            manifest.tool.profile
+            "**Measured with a {profile} build. Real nodes are release builds.**"
         ));
     }
-    match manifest.tool.commit.as_deref() {
+    match tool.commit.as_deref() {
         None => caveats.push("The tool was not built from a git checkout.".to_owned()),
         Some(commit) if commit.ends_with("-dirty") => {
-            caveats.push("The tool's checkout had changes that are not committed.".to_owned());
+            caveats.push("The tool was built from a checkout with uncommitted changes.".to_owned());
         }
         Some(_) => {}
     }
@@ -139,65 +149,61 @@ fn statistics(caveats: &mut Vec<String>, summary: &Summary, options: &Options) {
     let mut calibrations = summary.calibrations.values();
     if calibrations.all(|calibration| calibration.factor.is_none()) {
         caveats.push(format!(
-            "Fewer than {FEWEST_PAIRS} pairs of variants that can differ by chance only: intervals are not calibrated."
+            "Fewer than {FEWEST_PAIRS} pairs of variants differ by noise only. Intervals are therefore not widened to \
+             cover that noise."
         ));
     }
     match slow_from_ns(options.threshold) {
         Some(from_ns) if from_ns != options.threshold => caveats.push(format!(
-            "Where the time of slow polls goes is known by bands: there, polls over {} µs are slow, not those \
-             over {}.",
+            "The time of slow polls is recorded in bands of poll length. Where this report says where that time goes, \
+             slow polls are those over {} µs instead of {}.",
             from_ns / 1000,
             options.threshold_text()
         )),
         Some(_) => {}
-        None => caveats.push("No band is above the threshold: where slow polls' time goes is not known.".to_owned()),
+        None => caveats.push(
+            "No recorded band of poll length lies above the threshold, so the report cannot say where the time of slow \
+             polls goes."
+                .to_owned(),
+        ),
     }
 }
 
-fn incomplete(caveats: &mut Vec<String>, summary: &Summary) {
-    let missing = summary
-        .cells
-        .iter()
-        .filter(|cell| cell.state == State::Missing)
-        .count();
+/// Cells that are missing, and what went wrong in others.
+pub(super) fn problems<'a>(
+    caveats: &mut Vec<String>,
+    cells: impl Iterator<Item = (Cell, &'a CellState, &'a [String])>,
+    resume: &str,
+) {
+    const MOST: usize = 12;
+    let (mut all, mut missing) = (0, 0);
+    let mut found = Vec::new();
+    for (cell, state, flaws) in cells {
+        all += 1;
+        match state {
+            CellState::Invalid(reason) => found.push(format!("{cell}: invalid: {}", plain(reason))),
+            CellState::Failed(reason) => found.push(format!("{cell}: failed: {}", plain(reason))),
+            CellState::Missing => missing += 1,
+            CellState::Measured => {
+                found.extend(flaws.iter().map(|flaw| format!("{cell}: {}", plain(flaw))));
+            }
+        }
+    }
     if missing > 0 {
         caveats.push(format!(
-            "{} of {} cells were not measured (yet): `./sweep.sh --resume` goes on.",
-            missing,
-            summary.cells.len()
+            "Cells without a measurement: {missing} of {all}.{resume}"
         ));
     }
-    const MOST: usize = 12;
-    let mut flawed = Vec::new();
-    for cell in &summary.cells {
-        match &cell.state {
-            State::Invalid(reason) => {
-                flawed.push(format!("{}: invalid: {}", cell.cell, plain(reason)))
-            }
-            State::Failed(reason) => {
-                flawed.push(format!("{}: failed: {}", cell.cell, plain(reason)))
-            }
-            State::Measured | State::Missing => {}
-        }
-        if cell.state == State::Measured {
-            flawed.extend(
-                cell.flaws
-                    .iter()
-                    .map(|flaw| format!("{}: {}", cell.cell, plain(flaw))),
-            );
-        }
-    }
-    let more = flawed.len().saturating_sub(MOST);
-    caveats.extend(flawed.into_iter().take(MOST));
+    let more = found.len().saturating_sub(MOST);
+    caveats.extend(found.into_iter().take(MOST));
     if more > 0 {
         caveats.push(format!(
-            "{more} more of that kind are in the runs' `run.json`."
+            "The `run.json` files of the runs have {more} more such problems."
         ));
     }
 }
 
-/// What a program said, as text and nothing else.
-pub(super) fn plain(words: &str) -> String {
-    let words = words.replace(['`', '\n'], " ");
-    format!("`{words}`")
+/// The words of a program, without anything that Markdown would interpret.
+fn plain(words: &str) -> String {
+    format!("`{}`", words.replace(['`', '\n'], " "))
 }

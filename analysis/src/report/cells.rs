@@ -1,99 +1,85 @@
-//! The verdict on each cell, those with the most slow time first.
+//! The verdict on each cell. Cells with the most slow time come first.
 
-use super::markdown::Document;
+use super::markdown::{Document, joined, or_dash, quoted};
 use crate::{
-    measure::{
-        State,
-        metric::{Metric, What},
-    },
-    summary::{CellSummary, Figure, Summary},
-    text::{count, number},
-    verdict::{self, Class, Verdict, holders},
+    measure::metric::{Metric, What},
+    site::UpstreamFunction,
+    summary::{CellFigure, CellSummary, Summary},
+    text::number,
+    verdict::{Class, InCell, Verdict, holders},
 };
 
 pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict, most: usize) {
     let site = verdict.site;
-    let mut cells = summary.by_slow_time(site);
-    let left_out = cells.len().saturating_sub(most);
-    cells.truncate(most);
-    document.paragraph(&format!(
-        "Of the baseline: slow polls of `{}`, their time, the share of them that has one iteration over the \
-         threshold, and the child that holds most of their time. Of each budget: what is resolved, and nothing \
-         where nothing is.",
-        site.function()
-    ));
-    let mut head = vec![
+    let cells = summary.by_slow_time(site);
+    document.list([
+        format!(
+            "Columns of the baseline: the share of slow polls of `{}`, their time, the share of them that have a \
+             single slow iteration, and the child that takes most of their time.",
+            site.function()
+        ),
+        "Columns of budgets: the resolved changes. A dash means that no change is resolved, or that the cell has too few blocks for a comparison.".to_owned(),
+    ]);
+    let mut head = [
         "cell",
         "slow polls, %",
-        "ms per s",
-        "one iteration, %",
-        "held by",
+        "slow time, ms per s",
+        "single slow iteration, %",
+        "most time in",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    head.extend(verdict.candidates.iter().map(|it| quoted(&it.label)));
+    document.table(
+        &head,
+        cells.iter().take(most).map(|cell| row(cell, verdict)),
+    );
+    let left_out = cells.len().saturating_sub(most);
+    let unmeasured = summary.cells.len() - cells.len();
+    let notes = [
+        (
+            left_out,
+            "Cells with less slow time that only `summary.csv` has",
+        ),
+        (unmeasured, "Cells without figures (see the caveats)"),
     ];
-    let labels: Vec<String> = verdict
-        .candidates
-        .iter()
-        .map(|judged| format!("`{}`", judged.label))
-        .collect();
-    head.extend(labels.iter().map(String::as_str));
-    let rows: Vec<Vec<String>> = cells.iter().map(|cell| row(cell, verdict)).collect();
-    document.table(&head, &rows);
-    if left_out > 0 {
-        document.paragraph(&format!(
-            "{} more, with less slow time, in `summary.csv`.",
-            count(left_out, "cell")
-        ));
-    }
-    let unmeasured = summary
-        .cells
-        .iter()
-        .filter(|cell| cell.state != State::Measured)
-        .count();
-    if unmeasured > 0 {
-        document.paragraph(&format!(
-            "{} without figures; see the caveats.",
-            count(unmeasured, "cell")
-        ));
-    }
+    let notes = notes.iter().filter(|(cells, _)| *cells > 0);
+    document.list(notes.map(|(cells, note)| format!("{note}: {cells}.")));
 }
 
 fn row(cell: &CellSummary, verdict: &Verdict) -> Vec<String> {
     let figure = |metric| cell.figure(What::of(verdict.site, metric), 0);
-    let value = |metric| figure(metric).map_or_else(|| "–".to_owned(), |it| number(it.value));
+    let value = |metric| or_dash(figure(metric).map(|it| number(it.value)));
     let mut row = vec![
         cell.cell.to_string(),
-        figure(Metric::SlowPercent).map_or_else(|| "–".to_owned(), with_interval),
+        or_dash(figure(Metric::SlowPercent).map(with_interval)),
         value(Metric::SlowMsPerS),
         value(Metric::SingleIterationPercent),
-        holder(cell, verdict),
+        or_dash(holder(cell, verdict)),
     ];
-    for judged in &verdict.candidates {
-        let in_cell = verdict::in_cell(cell, verdict.site, judged.variant);
-        row.push(match judged.class {
-            Class::NeverFires | Class::NoSite => "cannot".to_owned(),
-            _ => in_cell.words(cell, verdict.site, judged.variant),
-        });
-    }
+    row.extend(
+        verdict
+            .candidates
+            .iter()
+            .map(|variant| match variant.class {
+                Class::NeverFires | Class::NoSite => "never fires".to_owned(),
+                _ => InCell::of(cell, verdict.site, variant.variant).words(),
+            }),
+    );
     row
 }
 
-fn with_interval(figure: &Figure) -> String {
-    match figure.interval {
-        Some(interval) if interval.high.is_finite() => format!(
-            "{} [{}, {}]",
-            number(figure.value),
-            number(interval.low),
-            number(interval.high)
-        ),
-        _ => number(figure.value),
-    }
+fn with_interval(figure: &CellFigure) -> String {
+    let interval = figure.interval.filter(|it| it.high.is_finite());
+    let ends = interval.map(|it| format!("[{}, {}]", number(it.low), number(it.high)));
+    joined(
+        [Some(number(figure.value)), ends].into_iter().flatten(),
+        " ",
+    )
 }
 
-fn holder(cell: &CellSummary, verdict: &Verdict) -> String {
-    holders::among(std::iter::once(cell), verdict.site)
-        .into_iter()
-        .find(|it| it.slow)
-        .map_or_else(
-            || "–".to_owned(),
-            |it| format!("{} {} %", it.child, number(it.percent)),
-        )
+fn holder(cell: &CellSummary, verdict: &Verdict) -> Option<String> {
+    let holders = holders::among(std::iter::once(cell), verdict.site);
+    let most = holders.into_iter().find(|it| it.slow)?;
+    Some(format!("{} {} %", most.child, number(most.percent)))
 }

@@ -1,15 +1,18 @@
-//! The report of two sweeps.
+//! The report that compares two sweeps.
+
+use run_format::manifest::Manifest;
 
 use super::{
-    markdown::{Document, Links},
-    method,
+    markdown::{Document, joined, quoted},
+    method, terms,
 };
 use crate::{
     measure::metric::{Metric, What},
     options::Options,
+    site::UpstreamFunction,
     summary::{
         Resolved, Summary,
-        identity::{Identity, machine, tool, upstream},
+        identity::{Identity, of_machine, of_tool, of_upstream},
         sweeps::Side,
     },
     text::number,
@@ -24,7 +27,7 @@ pub(crate) struct Compared {
     pub(crate) summary: Summary,
 }
 
-/// Pictures of one budget among those of others.
+/// Adds the budget to the names of its pictures.
 pub(crate) fn of_budget(entries: Vec<Entry>, budget: &str) -> Vec<Entry> {
     let name = crate::views::slug(budget);
     let named = entries.into_iter().map(|entry| Entry {
@@ -37,18 +40,17 @@ pub(crate) fn of_budget(entries: Vec<Entry>, budget: &str) -> Vec<Entry> {
 
 pub(crate) fn sentence(compared: &[Compared]) -> String {
     let parts = compared.iter().filter_map(|it| {
-        let judged = it.verdict.candidates.first()?;
-        let effect = judged.effect(Metric::SlowPercent)?;
+        let variant = it.verdict.candidates.first()?;
+        let effect = variant.effect(Metric::SlowPercent)?;
         Some(format!(
-            "with budget `{}`, slow polls of `{}` are {} in {} cells",
+            "with budget `{}`, slow polls of `{}`: {} (of {} cells)",
             it.budget,
             it.verdict.site.function(),
             effect.tally(),
             it.summary.measured().count(),
         ))
     });
-    let parts: Vec<String> = parts.collect();
-    format!("After against before: {}.", parts.join("; "))
+    format!("After compared with before: {}.", joined(parts, "; "))
 }
 
 pub(crate) fn text(
@@ -59,55 +61,54 @@ pub(crate) fn text(
     warnings: &[String],
     options: &Options,
 ) -> String {
-    let links = Links::new(options.link_base.as_deref());
-    let mut document = Document::new(&format!(
-        "Poll latency, {} against {}",
-        after.identity.name, before.identity.name
-    ));
-    document.paragraph(&format!("**Verdict.** {}", sentence(compared)));
-    if let Some(picture) = entries.iter().find(|it| it.is_first) {
-        document.picture(&links, picture);
-    }
+    let mut document = Document::new(
+        &format!(
+            "Poll latency: {} compared with {}",
+            after.identity.name, before.identity.name
+        ),
+        &[sentence(compared)],
+        entries,
+        &[
+            terms::SITE,
+            terms::SLOW_POLL,
+            terms::BUDGET,
+            terms::CELL,
+            terms::SLICE,
+            terms::CO_TENANT,
+            terms::RESOLVED,
+        ],
+        options,
+    );
     table(&mut document, compared);
     document.list([
         format!("Before: {}", before.identity.line()),
         format!("After: {}", after.identity.line()),
         format!("Cells in both: {}", before.shared_cells(after)),
     ]);
-    if launches_unknown(compared) {
+    let mut cells = compared.iter().flat_map(|it| it.summary.measured());
+    if cells.any(|cell| cell.runs < 2) {
         document.paragraph(
-            "**Nothing can be resolved in cells that were launched once on either side**: launches of one \
-             configuration differ by up to ±30 %, and one launch does not show by how much. Differences there are \
-             grey, however large. `./sweep.sh --repeat 3` on both sides resolves them.",
+            "**Nothing can be resolved in cells that were launched only once on either side.** Launches of one \
+             configuration differ by up to ±30 %, and a single launch does not show by how much. Differences in these \
+             cells are grey, however large they are. `./sweep.sh --repeat 3` on both sides resolves them.",
         );
     }
     if !warnings.is_empty() {
-        document.paragraph("The two differ in more than what is compared, perhaps:");
-        document.list(warnings.iter().cloned());
+        document.paragraph(
+            "The two sides also differ in the following, which may explain the results:",
+        );
+        document.list(warnings);
     }
-    let commands = [before, after].map(|side| {
+    let command = |side: &Side| {
         let manifest = side.identity.manifest.as_ref();
-        manifest.map_or_else(
-            || format!("# {}: published", side.identity.name),
-            method::command,
-        )
-    });
-    document.paragraph("To do it again:");
-    document.code(&commands.join("\n"));
-    document.details("All pictures", |document| {
-        document.pictures(&links, entries)
-    });
-    document.finish()
+        let published = || format!("# {}: published", side.identity.name);
+        manifest.map_or_else(published, method::command)
+    };
+    document.command(&format!("{}\n{}", command(before), command(after)));
+    document.finish(entries)
 }
 
-fn launches_unknown(compared: &[Compared]) -> bool {
-    compared
-        .iter()
-        .flat_map(|it| it.summary.measured())
-        .any(|cell| cell.runs < 2)
-}
-
-/// Means over the cells that both have, before and after; how many cells are resolved to differ.
+/// Means over the shared cells, and the numbers of cells that are resolved to differ.
 fn table(document: &mut Document, compared: &[Compared]) {
     const MOST_ROWS: usize = 8;
     const METRICS: [Metric; 5] = [
@@ -117,81 +118,74 @@ fn table(document: &mut Document, compared: &[Compared]) {
         Metric::RequestsPerS,
         Metric::LatencyP50Ms,
     ];
-    let rows = compared.iter().take(MOST_ROWS).map(|it| {
-        let fields = METRICS.iter().map(|metric| field(it, *metric));
-        std::iter::once(format!("`{}`", it.budget))
-            .chain(fields)
-            .collect()
-    });
-    let heads = METRICS.map(|metric| format!("{}, {}", metric.words(), metric.unit()));
-    let mut head = vec!["budget"];
-    head.extend(heads.iter().map(String::as_str));
-    document.table(&head, &rows.collect::<Vec<Vec<String>>>());
+    let mut head = vec!["budget".to_owned()];
+    head.extend(METRICS.map(|metric| format!("{}, {}", metric.words(), metric.unit())));
+    let row = |it: &Compared| {
+        let mut row = vec![quoted(&it.budget)];
+        row.extend(METRICS.map(|metric| field(it, metric)));
+        row
+    };
+    document.table(&head, compared.iter().take(MOST_ROWS).map(row));
     document.paragraph(
-        "Means over the shared cells, before → after; then cells resolved to be lower and higher.",
+        "Means over the cells that both sweeps have, before → after; then the numbers of cells that are resolved to be \
+         lower and higher.",
     );
 }
 
 fn field(compared: &Compared, metric: Metric) -> String {
     let what = What::of(compared.verdict.site, metric);
-    let pairs: Vec<(f64, f64)> = compared
-        .summary
-        .measured()
-        .filter_map(|cell| Some((cell.value(what, 0)?, cell.value(what, 1)?)))
-        .collect();
-    if pairs.is_empty() {
+    let cells = || compared.summary.measured();
+    let pairs = cells().filter_map(|cell| Some((cell.value(what, 0)?, cell.value(what, 1)?)));
+    let (was, is): (Vec<f64>, Vec<f64>) = pairs.unzip();
+    if was.is_empty() {
         return "not measured".to_owned();
     }
-    let mean = |side: fn(&(f64, f64)) -> f64| {
-        number(pairs.iter().map(side).sum::<f64>() / pairs.len() as f64)
+    let mean = |values: &[f64]| number(values.iter().sum::<f64>() / values.len() as f64);
+    let count = |resolved| {
+        let changes = cells().filter_map(|cell| cell.change(what, 1));
+        changes.filter(|change| change.resolved == resolved).count()
     };
-    let changes = compared
-        .summary
-        .measured()
-        .filter_map(|cell| cell.change(what, 1));
-    let (mut lower, mut higher) = (0, 0);
-    for change in changes {
-        lower += usize::from(change.resolved == Resolved::Lower);
-        higher += usize::from(change.resolved == Resolved::Higher);
-    }
     format!(
-        "{} → {}; {lower} lower, {higher} higher",
-        mean(|it| it.0),
-        mean(|it| it.1)
+        "{} → {}; {} lower, {} higher",
+        mean(&was),
+        mean(&is),
+        count(Resolved::Lower),
+        count(Resolved::Higher)
     )
 }
 
-/// What the manifests have different that may be the reason of what is found.
+/// Differences between the manifests that may explain the results.
 pub(crate) fn warnings(before: &Identity, after: &Identity) -> Vec<String> {
     let (Some(was), Some(is)) = (&before.manifest, &after.manifest) else {
         return vec![
-            "one side is a published table: another machine, tool and time, and one run per cell"
+            "one side is a published table: another machine, another tool, another time, and one run per cell"
                 .to_owned(),
         ];
     };
-    let text = |value: &dyn std::fmt::Debug| format!("{value:?}").replace('"', "");
-    let pairs = [
-        ("machine", machine(was), machine(is)),
-        ("upstream", upstream(was), upstream(is)),
-        ("tool", tool(was), tool(is)),
-        ("compiler", was.tool.rustc.clone(), is.tool.rustc.clone()),
-        ("profile", was.tool.profile.clone(), is.tool.profile.clone()),
-        ("nodes", text(&was.config.node), text(&is.config.node)),
-        (
-            "load",
-            was.config.pace.to_string(),
-            is.config.pace.to_string(),
-        ),
-        (
-            "runtime",
-            text(&was.config.runtime),
-            text(&is.config.runtime),
-        ),
-        ("lab", text(&was.config.lab), text(&is.config.lab)),
-        ("delay", before.delay(), after.delay()),
-    ];
-    let differing = pairs.into_iter().filter(|(_, was, is)| was != is);
+    let facts = |identity: &Identity, manifest: &Manifest| {
+        let text = |value: &dyn std::fmt::Debug| format!("{value:?}").replace('"', "");
+        let Manifest {
+            config,
+            tool,
+            machine,
+            ..
+        } = manifest;
+        [
+            ("machine", of_machine(machine)),
+            ("upstream", of_upstream(tool)),
+            ("tool", of_tool(tool)),
+            ("compiler", tool.rustc.clone()),
+            ("profile", tool.profile.clone()),
+            ("nodes", text(&config.node)),
+            ("load", method::pace(config.pace)),
+            ("runtime", text(&config.runtime)),
+            ("lab", text(&config.lab)),
+            ("delay", identity.delay()),
+        ]
+    };
+    let pairs = facts(before, was).into_iter().zip(facts(after, is));
+    let differing = pairs.filter(|(was, is)| was != is);
     differing
-        .map(|(what, was, is)| format!("{what}: {was} before, {is} after"))
+        .map(|((what, was), (_, is))| format!("{what}: {was} before, {is} after"))
         .collect()
 }

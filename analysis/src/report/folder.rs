@@ -1,49 +1,44 @@
-//! The folder of a report: appears whole, and takes the place of an older report but of nothing else.
+//! The folder of a report. It appears as a whole, and replaces nothing but an older report.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
 use anyhow::{Context, Result, anyhow};
-use polars::prelude::DataFrame;
+use polars_core::prelude::DataFrame;
+use program::{Failure, bad_input};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     explain::files::{self, File},
-    failure::{Failure, bad_input},
     options::Options,
     summary::table,
     views::{self, Entry},
 };
 
-/// Says what a report is of, so that it can be verified; and that a folder is a report.
+/// The file that marks a folder as a report, and from which the report can be verified.
 pub(crate) const RECORD: &str = "report.json";
 
 /// The report itself.
 pub(crate) const TEXT: &str = "report.md";
 
-/// Where pictures are.
+/// The folder of the pictures.
 pub(crate) const CHARTS: &str = "charts";
 
-/// What [`RECORD`] holds.
+/// The content of [`RECORD`].
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Record {
+pub(crate) struct ReportRecord {
     pub(crate) schema: u32,
-    /// `report`, `compare` or `published`; `rr` or `soak` of a report of one.
+    /// `report`, `compare` or `published`; for the report of an `rr` run or a soak: `rr` or `soak`.
     pub(crate) verb: String,
-    /// The names of what was read.
+    /// The names of the inputs.
     pub(crate) of: Vec<String>,
     pub(crate) analysis: String,
     pub(crate) options: Options,
 }
 
-impl Record {
-    pub(crate) const SCHEMA: u32 = 1;
-
-    pub(crate) fn new(verb: &str, of: Vec<String>, options: &Options) -> Record {
-        Record {
-            schema: Record::SCHEMA,
+impl ReportRecord {
+    pub(crate) fn new(verb: &str, of: Vec<String>, options: &Options) -> ReportRecord {
+        ReportRecord {
+            schema: 1,
             verb: verb.to_owned(),
             of,
             analysis: env!("CARGO_PKG_VERSION").to_owned(),
@@ -51,7 +46,7 @@ impl Record {
         }
     }
 
-    pub(crate) fn read(dir: &Path) -> Result<Record> {
+    pub(crate) fn read(dir: &Path) -> Result<ReportRecord> {
         let path = dir.join(RECORD);
         let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
         serde_json::from_str(&text).with_context(|| path.display().to_string())
@@ -62,101 +57,66 @@ impl Record {
 pub(crate) struct Content {
     pub(crate) table: DataFrame,
     pub(crate) pictures: Vec<Entry>,
-    /// Of the cells that were explained, if any were.
+    /// Files about the explained cells, if there are any.
     pub(crate) explained: Vec<File>,
     pub(crate) text: String,
-    pub(crate) record: Record,
+    pub(crate) record: ReportRecord,
 }
 
-/// Writes a report into a folder of its own; then says what it says in short, and where it is.
+/// Writes a report into its own folder, then prints its verdict and its path. The report is complete before it
+/// gets its place.
 pub(crate) fn write(out: &Path, content: Content, in_short: &[String]) -> Result<(), Failure> {
-    Folder::begin(out)?.finish(content)?;
-    for sentence in in_short.iter().filter(|sentence| !sentence.is_empty()) {
+    if out.exists() && !out.join(RECORD).is_file() {
+        let is_empty = fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_none());
+        if !is_empty {
+            return Err(bad_input(anyhow!(
+                "--out {}: this path exists and is not a report; choose a new folder",
+                out.display()
+            )));
+        }
+    }
+    let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new("."));
+    fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
+    let partial = tempfile::Builder::new()
+        .prefix(".report-")
+        .tempdir_in(parent)
+        .with_context(|| format!("cannot write in {}", parent.display()))?;
+    fill(partial.path(), content)?;
+    if out.exists() {
+        fs::remove_dir_all(out).with_context(|| format!("cannot replace {}", out.display()))?;
+    }
+    let partial = partial.keep();
+    // Only its owner can read a temporary folder.
+    fs::set_permissions(&partial, fs::Permissions::from_mode(0o755))
+        .with_context(|| partial.display().to_string())?;
+    fs::rename(&partial, out).with_context(|| format!("cannot write {}", out.display()))?;
+    for sentence in in_short {
         println!("{sentence}");
     }
     println!("{}", out.join(TEXT).display());
     Ok(())
 }
 
-/// A report in the making. Until it is finished nothing of it is in its place.
-struct Folder {
-    out: PathBuf,
-    partial: tempfile::TempDir,
-}
-
-impl Folder {
-    /// Refuses a folder that is there and is no report.
-    fn begin(out: &Path) -> Result<Folder, Failure> {
-        if out.exists() && !out.join(RECORD).is_file() {
-            let is_empty = fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_none());
-            if !is_empty {
-                return Err(bad_input(anyhow!(
-                    "--out {}: it is there already and is no report; give a new folder",
-                    out.display()
-                )));
-            }
-        }
-        let parent = match out.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        fs::create_dir_all(parent)
-            .with_context(|| format!("cannot create {}", parent.display()))?;
-        let partial = tempfile::Builder::new()
-            .prefix(".report-")
-            .tempdir_in(parent)
-            .with_context(|| format!("cannot write in {}", parent.display()))?;
-        fs::create_dir(partial.path().join(CHARTS)).context("cannot create the charts' folder")?;
-        Ok(Folder {
-            out: out.to_owned(),
-            partial,
-        })
+fn fill(dir: &Path, mut content: Content) -> Result<()> {
+    let folder = |name: &str| {
+        let path = dir.join(name);
+        fs::create_dir(&path).with_context(|| format!("cannot create {}", path.display()))
+    };
+    let write = |name: &Path, content: &[u8]| {
+        let path = dir.join(name);
+        fs::write(&path, content).with_context(|| path.display().to_string())
+    };
+    folder(CHARTS)?;
+    table::write(&mut content.table, dir)?;
+    views::write(&content.pictures, &dir.join(CHARTS))?;
+    if !content.explained.is_empty() {
+        folder(files::FOLDER)?;
     }
-
-    fn dir(&self) -> &Path {
-        self.partial.path()
+    for file in &content.explained {
+        write(&Path::new(files::FOLDER).join(&file.name), &file.content)?;
     }
-
-    /// Writes all of it, and puts it in its place.
-    fn finish(self, content: Content) -> Result<()> {
-        let Content {
-            mut table,
-            pictures,
-            explained,
-            text,
-            record,
-        } = content;
-        table::write(&mut table, self.dir())?;
-        views::write(&pictures, &self.dir().join(CHARTS))?;
-        let write = |name: &Path, content: &[u8]| {
-            let path = self.dir().join(name);
-            fs::write(&path, content).with_context(|| path.display().to_string())
-        };
-        if !explained.is_empty() {
-            fs::create_dir(self.dir().join(files::FOLDER))
-                .context("cannot create the folder of what is explained")?;
-        }
-        for file in &explained {
-            write(&Path::new(files::FOLDER).join(&file.name), &file.content)?;
-        }
-        write(Path::new(TEXT), text.as_bytes())?;
-        let record = serde_json::to_string_pretty(&record)? + "\n";
-        write(Path::new(RECORD), record.as_bytes())?;
-        if self.out.exists() {
-            fs::remove_dir_all(&self.out)
-                .with_context(|| format!("cannot replace {}", self.out.display()))?;
-        }
-        let partial = self.partial.keep();
-        make_readable(&partial)?;
-        fs::rename(&partial, &self.out)
-            .with_context(|| format!("cannot write {}", self.out.display()))
-    }
-}
-
-/// A temporary folder is its owner's alone; a report is not.
-fn make_readable(dir: &Path) -> Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    const READABLE: u32 = 0o755;
-    fs::set_permissions(dir, fs::Permissions::from_mode(READABLE))
-        .with_context(|| dir.display().to_string())
+    write(Path::new(TEXT), content.text.as_bytes())?;
+    let record = serde_json::to_string_pretty(&content.record)? + "\n";
+    write(Path::new(RECORD), record.as_bytes())
 }

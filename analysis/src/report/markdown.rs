@@ -1,108 +1,155 @@
 //! Markdown as GitHub renders it.
 
-use super::folder::CHARTS;
-use crate::{explain::files, views::Entry};
+use std::fmt::Display;
 
-/// Where pictures are linked to.
-pub(crate) struct Links {
-    /// Of the report's folder; empty, or with a slash at its end.
+use super::{folder::CHARTS, terms::Term};
+use crate::{explain::files, options::Options, views::Entry};
+
+/// The addresses that a report links to.
+#[derive(Clone)]
+pub(crate) struct ReportLinks {
+    /// Address of the report's folder: empty, or with a slash at its end.
     base: String,
 }
 
-impl Links {
-    /// Beside the report, or below `base`.
-    pub(crate) fn new(base: Option<&str>) -> Links {
-        let base = base.map_or_else(String::new, |base| {
-            format!("{}/", base.trim_end_matches('/'))
-        });
-        Links { base }
+impl ReportLinks {
+    fn new(options: &Options) -> ReportLinks {
+        let base = options.link_base.as_deref();
+        let with_slash = |base: &str| format!("{}/", base.trim_end_matches('/'));
+        ReportLinks {
+            base: base.map_or_else(String::new, with_slash),
+        }
     }
 
-    fn to(&self, file: &str) -> String {
+    fn chart(&self, file: &str) -> String {
         format!("{}{CHARTS}/{file}", self.base)
     }
 
-    /// To what there is of the cells that were explained.
+    /// The address of a file about the explained cells.
     pub(crate) fn explain(&self, file: &str) -> String {
         format!("{}{}/{file}", self.base, files::FOLDER)
     }
 }
 
-/// A text in the making.
-pub(crate) struct Document(String);
+/// A report while it is written.
+pub(crate) struct Document {
+    text: String,
+    pub(crate) links: ReportLinks,
+}
 
 impl Document {
-    pub(crate) fn new(title: &str) -> Document {
-        Document(format!("# {title}\n"))
+    /// Begins with the verdict, the first picture and the terms.
+    pub(crate) fn new(
+        title: &str,
+        verdict: &[String],
+        pictures: &[Entry],
+        terms: &[Term],
+        options: &Options,
+    ) -> Document {
+        let mut document = Document {
+            text: format!("# {title}\n"),
+            links: ReportLinks::new(options),
+        };
+        if let Some((first, others)) = verdict.split_first() {
+            document.paragraph(format!("**Verdict.** {first}"));
+            document.list(others);
+        }
+        if let Some(first) = pictures.iter().find(|it| it.is_first)
+            && let Some(file) = first.files().first()
+        {
+            let link = document.links.chart(file);
+            document.paragraph(format!("![{}]({link})", first.title));
+        }
+        document.details("Terms", |document| {
+            document.list(
+                terms
+                    .iter()
+                    .map(|(term, meaning)| format!("**{term}**: {meaning}")),
+            );
+        });
+        document
     }
 
-    pub(crate) fn paragraph(&mut self, text: &str) {
-        self.0 += &format!("\n{text}\n");
+    pub(crate) fn paragraph(&mut self, text: impl Display) {
+        self.text += &format!("\n{text}\n");
     }
 
     pub(crate) fn heading(&mut self, text: &str) {
-        self.paragraph(&format!("### {text}"));
+        self.paragraph(format!("### {text}"));
     }
 
-    pub(crate) fn list(&mut self, items: impl IntoIterator<Item = String>) {
-        self.0 += "\n";
-        for item in items {
-            self.0 += &format!("- {item}\n");
+    /// Writes nothing without items.
+    pub(crate) fn list(&mut self, items: impl IntoIterator<Item = impl Display>) {
+        let items = joined(items.into_iter().map(|item| format!("- {item}")), "\n");
+        if !items.is_empty() {
+            self.paragraph(items);
         }
     }
 
-    pub(crate) fn code(&mut self, text: &str) {
-        self.paragraph(&format!("```\n{text}\n```"));
+    /// How to repeat the measurement.
+    pub(crate) fn command(&mut self, command: &str) {
+        self.paragraph(format!(
+            "To repeat this measurement:\n\n```\n{command}\n```"
+        ));
     }
 
-    pub(crate) fn table(&mut self, head: &[&str], rows: &[Vec<String>]) {
-        self.0 += &format!(
-            "\n| {} |\n|{}\n",
-            head.join(" | "),
-            "---|".repeat(head.len())
-        );
+    pub(crate) fn table(
+        &mut self,
+        head: &[impl AsRef<str>],
+        rows: impl IntoIterator<Item = Vec<String>>,
+    ) {
+        let names = joined(head.iter().map(AsRef::as_ref), " | ");
+        self.text += &format!("\n| {names} |\n|{}\n", "---|".repeat(head.len()));
         for row in rows {
-            let fields: Vec<String> = row.iter().map(|field| field.replace('|', "\\|")).collect();
-            self.0 += &format!("| {} |\n", fields.join(" | "));
+            let fields = joined(row.iter().map(|field| field.replace('|', "\\|")), " | ");
+            self.text += &format!("| {fields} |\n");
         }
     }
 
-    /// Folded away.
+    /// A part that is folded away.
     pub(crate) fn details(&mut self, summary: &str, write: impl FnOnce(&mut Document)) {
-        self.0 += &format!("\n<details><summary>{summary}</summary>\n");
+        self.text += &format!("\n<details><summary>{summary}</summary>\n");
         write(self);
-        self.0 += "\n</details>\n";
+        self.text += "\n</details>\n";
     }
 
-    pub(crate) fn picture(&mut self, links: &Links, entry: &Entry) {
-        if let Some(file) = entry.files().first() {
-            self.paragraph(&format!("![{}]({})", entry.title, links.to(file)));
-        }
-    }
-
-    /// Links to all pictures, by what they show.
-    pub(crate) fn pictures(&mut self, links: &Links, entries: &[Entry]) {
-        let mut groups: Vec<&str> = Vec::new();
-        for entry in entries {
-            if !groups.contains(&entry.group) {
-                groups.push(entry.group);
-            }
-        }
-        for group in groups {
-            let of_group = entries.iter().filter(|entry| entry.group == group);
-            let items = of_group.map(|entry| {
-                let files = entry.files().into_iter().map(|file| {
-                    let extension = file.rsplit('.').next().unwrap_or_default();
-                    format!("[{extension}]({})", links.to(&file))
-                });
-                format!("{}: {}", entry.label, files.collect::<Vec<_>>().join(", "))
+    /// Ends with links to all pictures, by group.
+    pub(crate) fn finish(mut self, pictures: &[Entry]) -> String {
+        let links = self.links.clone();
+        let line = |entry: &Entry| {
+            let files = entry.files().into_iter().map(|file| {
+                let extension = file.rsplit('.').next().unwrap_or_default();
+                format!("[{extension}]({})", links.chart(&file))
             });
-            self.paragraph(&format!("**{group}**"));
-            self.list(items);
-        }
+            format!("{}: {}", entry.label, joined(files, ", "))
+        };
+        self.details("All pictures", |document| {
+            let mut groups: Vec<&str> = Vec::new();
+            for entry in pictures {
+                if !groups.contains(&entry.group) {
+                    groups.push(entry.group);
+                }
+            }
+            for group in groups {
+                document.paragraph(format!("**{group}**"));
+                document.list(pictures.iter().filter(|it| it.group == group).map(line));
+            }
+        });
+        self.text
     }
+}
 
-    pub(crate) fn finish(self) -> String {
-        self.0
-    }
+pub(crate) fn joined(items: impl IntoIterator<Item = impl Display>, separator: &str) -> String {
+    let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
+    items.join(separator)
+}
+
+/// As code.
+pub(crate) fn quoted(text: impl Display) -> String {
+    format!("`{text}`")
+}
+
+/// A dash stands for an absent value.
+pub(crate) fn or_dash(text: Option<String>) -> String {
+    text.unwrap_or_else(|| "–".to_owned())
 }

@@ -1,19 +1,23 @@
-//! How it was measured, in five lines, and how to do it again.
+//! How a sweep was measured, and the command that repeats it.
 
-use super::markdown::Document;
+use run_format::{
+    config::{Pace, Transport},
+    manifest::Manifest,
+};
+
+use super::markdown::{Document, joined, quoted};
 use crate::{
-    grid::payload,
-    load::{manifest::Manifest, subject::Subject},
+    load::{compared::sources, name_in_files},
     summary::{
         Summary,
-        identity::{date, machine, tool, upstream},
+        identity::{date, of_machine, of_tool, of_upstream},
     },
-    text::{count, number},
+    text::{capitalised, count, number},
 };
 
 pub(crate) fn write(document: &mut Document, summary: &Summary) {
     let Some(manifest) = &summary.identity.manifest else {
-        document.paragraph(&format!("From {}.", summary.identity.line()));
+        document.paragraph(format!("Source: {}.", summary.identity.line()));
         return;
     };
     document.heading("How it was measured");
@@ -26,42 +30,33 @@ pub(crate) fn write(document: &mut Document, summary: &Summary) {
     ]);
     let subjects = &manifest.config.subjects;
     if !subjects.is_empty() {
-        document.paragraph("The programs were built against:");
-        document.list(subjects.iter().map(Subject::words));
+        document.paragraph("The programs were built against these subjects (versions of libp2p):");
+        document.list(subjects.iter().map(sources));
     }
-    document.paragraph("To do it again:");
-    document.code(&command(manifest));
+    document.command(&command(manifest));
 }
 
 fn grid(summary: &Summary) -> String {
-    let list = |values: Vec<String>| values.join(", ");
     let axes = &summary.axes;
     let runs: usize = summary.measured().map(|cell| cell.runs).sum();
     let blocks: usize = summary.measured().map(|cell| cell.blocks).sum();
-    format!(
-        "{} of {}: N ∈ {{{}}} peers, RTT ∈ {{{}}} ms, payload ∈ {{{}}}; {} in all.",
-        count(summary.measured().count(), "cell"),
-        summary.cells.len(),
-        list(axes.peers.iter().map(u32::to_string).collect()),
-        list(axes.rtt_ms.iter().map(f64::to_string).collect()),
-        list(
-            axes.payload_bytes
-                .iter()
-                .map(|bytes| payload(*bytes))
-                .collect()
-        ),
-        if summary.identity.has_subjects() {
-            format!(
-                "{} of each program",
-                if runs == 1 {
-                    "1 launch".to_owned()
-                } else {
-                    format!("{runs} launches")
-                }
-            )
-        } else {
+    let launches = match runs {
+        _ if !summary.identity.has_subjects() => {
             format!("{} and {}", count(runs, "run"), count(blocks, "block"))
-        },
+        }
+        1 => "1 launch of each program".to_owned(),
+        _ => format!("{runs} launches of each program"),
+    };
+    format!(
+        "Measured cells: {} of {}, from N ∈ {{{}}} peers, RTT ∈ {{{}}} ms and payload ∈ {{{}}}; {launches} in all.",
+        summary.measured().count(),
+        summary.cells.len(),
+        joined(&axes.peers, ", "),
+        joined(&axes.rtt_ms, ", "),
+        joined(
+            axes.payload_bytes.iter().map(|bytes| bytes.in_words()),
+            ", "
+        ),
     )
 }
 
@@ -72,79 +67,63 @@ fn nodes(manifest: &Manifest) -> String {
         1 => "a current-thread runtime".to_owned(),
         workers => format!("a runtime of {workers} workers"),
     };
+    let code = if config.subjects.is_empty() {
+        format!("unmodified {}", of_upstream(&manifest.tool))
+    } else {
+        "the subjects listed below".to_owned()
+    };
     format!(
-        "{} with recorded polls; workload {}, {} over {}, {}; central on {workers}, alone on core {}, \
-         peers on {}.",
-        if config.subjects.is_empty() {
-            format!("Pristine {}", upstream(manifest))
-        } else {
-            "The programs that are named below,".to_owned()
-        },
-        node.workload,
-        node.security,
-        node.transport,
-        pace(&config.pace),
+        "Code under test: {code}, with probe lines inserted at build time. Workload: {}, {} over {}, {}. Central \
+         runs on {workers}, alone on core {}; the peers run on core {}.",
+        name_in_files(node.workload),
+        name_in_files(node.security),
+        name_in_files(node.transport),
+        pace(config.pace),
         config.lab.placement.central,
         config.lab.placement.peers,
     )
 }
 
-fn pace(pace: &serde_json::Value) -> String {
-    if let Some(requests) = pace.get("outstanding") {
-        return format!("{requests} requests outstanding per peer");
-    }
-    match pace.get("per-second") {
-        Some(rate) => format!("{rate} requests per second and peer"),
-        None => "at its own pace".to_owned(),
+pub(super) fn pace(pace: Pace) -> String {
+    match pace {
+        Pace::Outstanding(requests) => format!("{requests} requests outstanding per peer"),
+        Pace::PerSecond(rate) => format!("{rate} requests per second and peer"),
     }
 }
 
 fn network(summary: &Summary, manifest: &Manifest) -> String {
     let lab = &manifest.config.lab;
-    let extra = [
-        lab.loss_percent
-            .map(|it| format!(", loss {} %", number(it))),
-        lab.jitter_ms
-            .map(|it| format!(", jitter {} ms", number(it))),
-    ];
-    let extra: String = extra.into_iter().flatten().collect();
+    let extra = |name: &str, value: Option<f64>, unit: &str| {
+        value.map_or_else(String::new, |it| format!(", {name} {} {unit}", number(it)))
+    };
+    let is_quic = manifest.config.node.transport == Transport::Quic;
     format!(
-        "Real kernel {}, each peer in a network namespace of its own; {}{extra}, timed on every link before \
-         use; congestion control {}.",
-        if manifest.config.node.transport == "quic" {
-            "UDP"
-        } else {
-            "TCP"
-        },
-        summary.identity.delay(),
+        "Network: the kernel's {}, with each peer in its own network namespace. {}{}{}; the round trip of every link \
+         was checked before use. Congestion control: {}.",
+        if is_quic { "UDP" } else { "TCP" },
+        capitalised(&summary.identity.delay()),
+        extra("loss", lab.loss_percent.map(|it| it.percent()), "%"),
+        extra("jitter", lab.jitter_ms.map(|it| it.ms()), "ms"),
         lab.congestion_control
     )
 }
 
 fn variants(summary: &Summary) -> String {
     let mut calibrations = summary.calibrations.values();
-    let is_calibrated = calibrations.any(|calibration| calibration.factor.is_some());
-    let labels: Vec<String> = summary
-        .variants
-        .iter()
-        .map(|variant| format!("`{}`", variant.label))
-        .collect();
-    let manifest = summary.identity.manifest.as_ref();
-    let turns = if manifest.is_some_and(|manifest| manifest.config.subjects.is_empty()) {
-        "Variants take turns inside one process"
+    let widened = if calibrations.any(|calibration| calibration.factor.is_some()) {
+        ", and are widened if variants that cannot differ (the A/A control, budgets that never fire) differ by more than the intervals predict"
     } else {
+        ""
+    };
+    let turns = if summary.identity.has_subjects() {
         "Different programs are launched in turns"
+    } else {
+        "Variants take turns inside one process"
     };
     format!(
-        "{turns}, in blocks of random order: {}. Intervals come from runs and \
-         blocks, never from single polls{}; over cells the false \
-         discovery rate is held at 5 % (Benjamini–Hochberg).",
-        labels.join(", "),
-        if is_calibrated {
-            ", and are calibrated by variants that can differ from the baseline by chance only"
-        } else {
-            ""
-        }
+        "{turns}, in blocks of random order: {}. Intervals are computed from runs and blocks, never from single \
+         polls{widened}. The false discovery rate over cells is 5 % (Benjamini–Hochberg).",
+        joined(summary.variants.iter().map(|it| quoted(&it.label)), ", "),
     )
 }
 
@@ -152,35 +131,32 @@ pub(super) fn place(manifest: &Manifest) -> String {
     format!(
         "{}, on {}; {}, {}.",
         date(manifest.created_unix_s),
-        machine(manifest),
-        tool(manifest),
+        of_machine(&manifest.machine),
+        of_tool(&manifest.tool),
         manifest.tool.rustc
     )
 }
 
 pub(super) fn command(manifest: &Manifest) -> String {
-    typed(manifest, "sweep", "./sweep.sh")
+    typed(manifest, "./sweep.sh")
 }
 
-/// What was typed after the verb, with the checkout it was typed in and the seed that was drawn.
-pub(super) fn typed(manifest: &Manifest, verb: &str, program: &str) -> String {
-    let words = manifest.command.iter().skip_while(|word| *word != verb);
-    let mut words: Vec<String> = words.skip(1).map(|word| quoted(word)).collect();
+/// The arguments after the program and its verb, with the commit that was checked out and the seed that was drawn.
+pub(super) fn typed(manifest: &Manifest, program: &str) -> String {
+    let words = manifest.command.iter().skip(2);
+    let mut words: Vec<String> = words.map(|word| for_shell(word)).collect();
     if !words.iter().any(|word| word.starts_with("--seed")) {
         words.push(format!("--seed {}", manifest.config.seed));
     }
-    let checkout = manifest
-        .tool
-        .commit
-        .as_deref()
-        .map_or_else(String::new, |commit| {
-            format!("git checkout {}\n", commit.trim_end_matches("-dirty"))
-        });
+    let commit = manifest.tool.commit.as_deref();
+    let checkout = commit.map_or_else(String::new, |commit| {
+        format!("git checkout {}\n", commit.trim_end_matches("-dirty"))
+    });
     format!("{checkout}{program} {}", words.join(" "))
 }
 
-/// As a shell takes it.
-fn quoted(word: &str) -> String {
+/// Quotes an argument if a shell needs that.
+fn for_shell(word: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=./,:%+@".contains(letter);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()

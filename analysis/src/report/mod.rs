@@ -1,4 +1,4 @@
-//! `report.md`: short enough to paste, the verdict first and everything else folded away.
+//! `report.md`: short enough to paste, with the verdict first and the details folded away.
 
 mod caveats;
 mod cells;
@@ -10,22 +10,41 @@ mod method;
 mod questions;
 pub(crate) mod rr;
 pub(crate) mod soak;
+mod terms;
 mod trust;
 
-use self::markdown::{Document, Links};
+use self::{
+    markdown::{Document, or_dash, quoted},
+    terms::Term,
+};
 use crate::{
     explain::Explanation,
     measure::metric::Metric,
     options::Options,
+    site::UpstreamFunction,
     summary::{Resolved, Summary},
-    verdict::{Judged, Verdict, words},
+    verdict::{VariantVerdict, Verdict, words},
     views::Entry,
 };
 
-/// GitHub takes 65,536 characters in a comment.
+/// GitHub accepts 65,536 characters in a comment.
 const MOST_BYTES: usize = 60_000;
 
-/// The whole report.
+const TERMS: [Term; 11] = [
+    terms::SITE,
+    terms::SLOW_POLL,
+    terms::SINGLE_SLOW_ITERATION,
+    terms::BUDGET,
+    terms::VARIANT,
+    terms::CONTROL,
+    terms::CELL,
+    terms::SLICE,
+    terms::CENTRAL,
+    terms::CO_TENANT,
+    terms::RESOLVED,
+];
+
+/// The whole report, with as many details as its size permits.
 pub(crate) fn text(
     summary: &Summary,
     verdict: &Verdict,
@@ -33,93 +52,69 @@ pub(crate) fn text(
     explanation: Option<&Explanation>,
     options: &Options,
 ) -> String {
-    let mut most = Most {
-        rows: summary.cells.len(),
-        explained: explanation.map_or(0, |it| it.cells.len()),
-    };
+    let mut rows = summary.cells.len();
+    let mut explained = explanation.map_or(0, |it| it.cells.len());
     loop {
-        let text = with(summary, verdict, pictures, explanation, options, most);
-        if text.len() < MOST_BYTES || most.is_least() {
+        let text = with(
+            summary,
+            verdict,
+            pictures,
+            explanation,
+            options,
+            (rows, explained),
+        );
+        if text.len() < MOST_BYTES || (rows, explained) == (0, 0) {
             return text;
         }
-        most = most.less();
-    }
-}
-
-/// How much is told.
-#[derive(Clone, Copy)]
-struct Most {
-    /// Cells in the table of verdicts by cell.
-    rows: usize,
-    /// Cells whose evidence is told in detail.
-    explained: usize,
-}
-
-impl Most {
-    fn is_least(self) -> bool {
-        self.rows == 0 && self.explained == 0
-    }
-
-    /// The details of a few cells are more than the verdict on many, which `summary.csv` has in full.
-    fn less(self) -> Most {
+        // The details of a few explained cells are worth more than the table of all cells, since
+        // `summary.csv` has that in full.
         const FEW: usize = 3;
-        match self {
-            Most { explained, .. } if explained > FEW => Most {
-                explained: explained - 1,
-                ..self
-            },
-            Most { rows: 0, explained } => Most {
-                explained: explained - 1,
-                ..self
-            },
-            Most { rows, .. } => Most {
-                rows: rows / 2,
-                ..self
-            },
+        if explained > FEW || rows == 0 {
+            explained -= 1;
+        } else {
+            rows /= 2;
         }
     }
 }
 
-/// With so much of the cells.
+/// With this many rows in the table of cells, and details of this many explained cells.
 fn with(
     summary: &Summary,
     verdict: &Verdict,
     pictures: &[Entry],
     explanation: Option<&Explanation>,
     options: &Options,
-    most: Most,
+    (rows, explained): (usize, usize),
 ) -> String {
-    let links = Links::new(options.link_base.as_deref());
-    let mut document = Document::new(&format!(
-        "Poll latency before and after {}: {}",
-        if summary.identity.has_subjects() {
-            "a change"
-        } else {
-            "a budget"
-        },
-        summary.identity.name
-    ));
-    document.paragraph(&format!(
-        "**Verdict.** {}",
-        verdict.sentences().join(" ").trim()
-    ));
-    if let Some(picture) = pictures.iter().find(|it| it.is_first) {
-        document.picture(&links, picture);
-    }
+    let change = if summary.identity.has_subjects() {
+        "a change"
+    } else {
+        "a budget"
+    };
+    let mut document = Document::new(
+        &format!(
+            "Poll latency before and after {change}: {}",
+            summary.identity.name
+        ),
+        &verdict.sentences(),
+        pictures,
+        &TERMS,
+        options,
+    );
     if !verdict.candidates.is_empty() {
-        overview(&mut document, verdict, options);
+        overview(&mut document, summary, verdict, options);
     }
     if let Some(explanation) = explanation {
-        explain::write(&mut document, explanation, &links, most.explained);
+        explain::write(&mut document, explanation, explained);
     }
     method::write(&mut document, summary);
     if !verdict.candidates.is_empty() {
-        document.details("What was found, question by question", |document| {
+        document.details("Results, question by question", |document| {
             questions::write(document, summary, verdict);
         });
     }
     document.details("Caveats of this run", |document| {
-        caveats::write(document, summary, options);
+        document.list(caveats::of_sweep(summary, options));
     });
     if summary.identity.manifest.is_some() {
         document.details("Can the figures be trusted?", |document| {
@@ -127,68 +122,77 @@ fn with(
         });
     }
     document.details("Verdict by cell", |document| {
-        cells::write(document, summary, verdict, most.rows);
+        cells::write(document, summary, verdict, rows);
     });
-    document.details("All pictures", |document| {
-        document.pictures(&links, pictures);
-    });
-    document.finish()
+    document.finish(pictures)
 }
 
 /// One row per variant, at most eight.
-fn overview(document: &mut Document, verdict: &Verdict, options: &Options) {
-    const MOST_ROWS: usize = 8;
-    let mut rows: Vec<Vec<String>> = verdict.candidates.iter().map(row).collect();
-    let left_out = rows.len().saturating_sub(MOST_ROWS - 1);
-    rows.truncate(MOST_ROWS - 1);
-    rows.extend(verdict.twin.iter().map(row));
+fn overview(document: &mut Document, summary: &Summary, verdict: &Verdict, options: &Options) {
+    const MOST_ROWS: usize = 7;
+    let candidates = verdict.candidates.iter().take(MOST_ROWS);
     document.table(
         &[
             "variant",
             "yields per 1,000 polls",
-            "slow polls: cells lower / higher / open",
+            "slow polls: cells lower / higher / not resolved",
             "slow polls",
-            "co-tenant's late wakes",
-            "co-tenant p99",
+            "late wake-ups of the co-tenant",
+            "wake-up latency of the co-tenant, p99",
             "throughput",
-            "CPU per request",
-            "in a word",
+            "CPU time per request",
+            "result",
         ],
-        &rows,
+        candidates.chain(&verdict.control).map(row),
     );
-    let mut note = format!(
-        "Slow polls of `{}`; late: over {}. Over {} cells: the mean change in percentage points, each cell with \
-         the same weight, and the {} change in percent; 95 % intervals; bold is resolved. All rows share the \
-         baseline, and its luck: the twin's row, and those of budgets that never fire, show how much that is.",
-        verdict.site.function(),
-        options.threshold_text(),
-        verdict.cells,
-        verdict.middle()
-    );
-    if left_out > 0 {
-        note += &format!(" {left_out} more budgets are below.");
+    let mut notes = vec![
+        format!(
+            "Slow polls are those of `{}`. Slow and late mean over {}.",
+            verdict.site.function(),
+            options.threshold_text()
+        ),
+        format!(
+            "Changes in pp are means over {} cells with equal weight; changes in % are the {}.",
+            verdict.cells,
+            verdict.middle()
+        ),
+        "Square brackets are 95 % intervals. Bold changes are resolved.".to_owned(),
+        "All rows are compared with the same baseline slices, so an unusual baseline shifts them all. The rows of the \
+         A/A control and of budgets that never fire show how large this shift can be."
+            .to_owned(),
+    ];
+    let uncompared = summary.measured().count().saturating_sub(verdict.cells);
+    if uncompared > 0 {
+        notes.push(format!(
+            "Measured cells with too few blocks to compare any variant with the baseline: {uncompared}."
+        ));
     }
-    document.paragraph(&note);
+    if let left_out @ 1.. = verdict.candidates.len().saturating_sub(MOST_ROWS) {
+        notes.push(format!(
+            "The results below include {left_out} more budgets."
+        ));
+    }
+    document.list(notes);
 }
 
-fn row(judged: &Judged) -> Vec<String> {
+fn row(variant: &VariantVerdict) -> Vec<String> {
     let effect = |metric: Metric| {
-        let text = words::effect(judged, metric);
-        let resolved = judged.effect(metric).map_or(Resolved::No, |it| it.resolved);
-        words::marked(text, resolved)
+        let text = words::effect(variant, metric);
+        match variant.effect(metric) {
+            Some(effect) if effect.resolved != Resolved::No => format!("**{text}**"),
+            _ => text,
+        }
     };
-    let ratio = judged.effect(Metric::SlowPercent);
+    let slow = variant.effect(Metric::SlowPercent);
     vec![
-        format!("`{}`", judged.label),
-        judged.firing(),
-        ratio.map_or_else(words::absent, |it| {
-            format!("{} / {} / {}", it.lower, it.higher, it.unresolved)
-        }),
+        quoted(&variant.label),
+        variant.firing(),
+        or_dash(slow.map(|it| format!("{} / {} / {}", it.lower, it.higher, it.unresolved))),
         effect(Metric::SlowPercent),
         effect(Metric::CotenantLatePercent),
         effect(Metric::CotenantP99Us),
         effect(Metric::RequestsPerS),
         effect(Metric::CpuUsPerRequest),
-        judged.in_a_word().to_owned(),
+        variant.result().to_owned(),
     ]
 }

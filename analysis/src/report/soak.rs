@@ -1,15 +1,22 @@
-//! The report of a soak: what drifts, how it was measured, and what could have been missed.
+//! The report of a soak: what drifts, how it was measured, and what the test can have missed.
 
-use super::markdown::{Document, Links};
+use run_format::{
+    run_row::{End, Stop},
+    soak::SoakEnd,
+};
+
+use super::{
+    caveats,
+    markdown::{Document, joined, or_dash},
+    terms,
+};
 use crate::{
     drift::{
         Drift, Drifts,
         words::{lasting, p_text},
     },
-    grid::payload,
-    load::soak::Soak,
+    load::{name_in_files, soak::Soak},
     options::Options,
-    stats::Trend,
     summary::identity::{date, of_machine, of_tool, of_upstream},
     text::{change, count, number},
     views::Entry,
@@ -29,7 +36,9 @@ pub(crate) fn identity(soak: &Soak) -> String {
         of_upstream(&file.tool),
         format!(
             "{} over {}, {}",
-            node.workload, node.transport, node.security
+            name_in_files(node.workload),
+            name_in_files(node.transport),
+            name_in_files(node.security)
         ),
         of_machine(&file.machine),
         delay(soak),
@@ -40,94 +49,98 @@ pub(crate) fn identity(soak: &Soak) -> String {
 
 fn cell(soak: &Soak) -> String {
     let cell = &soak.file.config.cell;
-    format!(
-        "N={} RTT={} ms {}",
-        cell.peers,
-        cell.rtt_ms,
-        payload(cell.payload_bytes)
-    )
+    let payload = cell.payload_bytes.in_words();
+    format!("N={} RTT={} ms {payload}", cell.peers, cell.rtt_ms)
 }
 
 fn delay(soak: &Soak) -> String {
-    let network = soak.file.end.as_ref().map(|end| &end.network);
-    let lab = network.and_then(|network| network.lab.as_ref());
-    match lab.and_then(|lab| lab.backend.as_deref()) {
-        Some(backend) => format!("delay by {backend}"),
-        None if soak.file.config.cell.rtt_ms == 0.0 => "no delay".to_owned(),
+    let lab = soak
+        .file
+        .end
+        .as_ref()
+        .and_then(|end| end.network.lab.as_ref());
+    match lab.and_then(|lab| lab.backend) {
+        Some(backend) => format!("delay by {}", backend.name()),
+        None if soak.file.config.cell.rtt_ms.is_zero() => "no delay".to_owned(),
         None => "delay by an unknown means".to_owned(),
     }
 }
 
 /// The whole report.
 pub(crate) fn text(soak: &Soak, drifts: &Drifts, pictures: &[Entry], options: &Options) -> String {
-    let links = Links::new(options.link_base.as_deref());
-    let mut document = Document::new(&format!("What drifts in a soak: {}", soak.name()));
-    document.paragraph(&format!("**Verdict.** {}", drifts.sentences().join(" ")));
-    if let Some(picture) = pictures.iter().find(|it| it.is_first) {
-        document.picture(&links, picture);
-    }
+    let mut document = Document::new(
+        &format!("What drifts in a soak: {}", soak.name()),
+        &drifts.sentences(),
+        pictures,
+        &[
+            terms::SOAK,
+            terms::SITE,
+            terms::SLOW_POLL,
+            terms::BUDGET,
+            terms::CENTRAL,
+            terms::CO_TENANT,
+            terms::INTERVAL,
+        ],
+        options,
+    );
     table(&mut document, drifts);
     method(&mut document, soak, drifts);
     document.details("Caveats of this soak", |document| {
         document.list(caveats(soak, drifts));
     });
-    document.details("All pictures", |document| {
-        document.pictures(&links, pictures);
-    });
-    document.finish()
+    document.finish(pictures)
 }
 
 fn table(document: &mut Document, drifts: &Drifts) {
-    let or_absent = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
+    let late = |drift: &Drift| {
+        let trend = drift.late_trend.as_ref()?;
+        let interval = (trend.interval.low, trend.interval.high);
+        Some(change(trend.slope, &drift.per_hour(), interval))
+    };
     let row = |drift: &Drift| {
         let drifting = match (drift.trend.is_some(), drift.is_drifting()) {
-            (false, _) => "cannot be told",
+            (false, _) => "unknown",
             (true, false) => "no",
             (true, true) if drift.has_settled() => "**yes**, then settled",
             (true, true) => "**yes**",
         };
         vec![
             drift.series.words.to_owned(),
-            or_absent(drift.level()),
-            or_absent(drift.slope()),
-            or_absent(drift.adjusted_p_value.map(p_text)),
-            or_absent(drift.late_trend.as_ref().map(|it| late(drift, it))),
-            or_absent(drift.least()),
+            or_dash(drift.median()),
+            or_dash(drift.slope()),
+            or_dash(drift.adjusted_p_value.map(p_text)),
+            or_dash(late(drift)),
+            or_dash(drift.detectable_slope()),
             drifting.to_owned(),
         ]
     };
-    let rows: Vec<Vec<String>> = drifts.all.iter().map(row).collect();
     document.table(
         &[
             "series",
             "median",
             "trend",
-            "chance, of all series",
+            "p, corrected for all series",
             "trend in the second half",
-            "least slope that is found",
+            "smallest detectable slope",
             "drifts",
         ],
-        &rows,
+        drifts.all.iter().map(row),
     );
     document.paragraph(
-        "Trends are Sen's slopes with 95 % intervals. A slope of the size in the last column but one is found in \
-         four of five soaks of this length and noise; of smaller ones nothing can be said, and where it is absent, \
-         either nothing ever changed or no slope could be told.",
+        "Trends are Sen's slopes with 95 % intervals. Four of five soaks of this length and noise would detect the \
+         smallest detectable slope; smaller slopes can be missed. It is absent if the value never changed or if no \
+         slope could be computed.",
     );
-}
-
-fn late(drift: &Drift, trend: &Trend) -> String {
-    let interval = (trend.interval.low, trend.interval.high);
-    change(trend.slope, &drift.per_hour(), interval)
 }
 
 fn method(document: &mut Document, soak: &Soak, drifts: &Drifts) {
     let config = &soak.file.config;
+    let restarts = soak.rows.column("restarts").last().copied().flatten();
     document.heading("How it was measured");
     document.list([
         format!(
-            "{} for {} of {} asked for, a row every {} s: {}, of which the {} after a warm-up of {} (a tenth, and no \
-             more than half an hour) are tested.",
+            "{} for {} of the requested {}, with a row every {} s. Of {}, {} are tested: those after a warm-up of {}, \
+             which is a tenth of the soak and at most half an hour.",
             cell(soak),
             lasting(drifts.last_s),
             lasting(config.duration_ms as f64 / 1e3),
@@ -137,118 +150,96 @@ fn method(document: &mut Document, soak: &Soak, drifts: &Drifts) {
             lasting(drifts.warm_up_s)
         ),
         format!(
-            "Budget {}; churn {}: {}. Seed {}.",
+            "Budget {}; churn {}. Number of peer restarts: {}. Seed {}.",
             config.budgets,
             config.churn,
-            restarts(soak),
+            restarts.map_or_else(|| "unknown".to_owned(), |restarts| restarts.to_string()),
             config.seed
         ),
-        "Each series is tested by Mann and Kendall's test for a trend, whose variance is widened by as much as \
-         neighbouring values resemble each other; of the series called drifting, at most 5 % are expected not to \
-         (Benjamini and Yekutieli). Slow and late: over 50 µs."
+        "Each series is tested for a trend with the Mann–Kendall test; its variance is widened because neighbouring \
+         values resemble each other. Of the series called drifting, at most 5 % are expected not to drift \
+         (Benjamini–Yekutieli). Slow and late mean over 50 µs."
             .to_owned(),
         identity(soak),
     ]);
-    document.paragraph("To do it again:");
-    document.code(&soak.file.command.join(" "));
+    document.command(&soak.file.command.join(" "));
 }
 
-fn restarts(soak: &Soak) -> String {
-    let last = soak.rows.column("restarts").last().copied().flatten();
-    last.map_or_else(
-        || "how many peers were restarted is not known".to_owned(),
-        |restarts| format!("peers were restarted {restarts} times"),
-    )
-}
-
-/// Only what applies.
+/// Only those that apply.
 fn caveats(soak: &Soak, drifts: &Drifts) -> Vec<String> {
     let mut caveats = Vec::new();
-    ended(&mut caveats, soak);
-    too_short(&mut caveats, drifts);
+    caveats.extend(ended(soak.file.end.as_ref()));
+    caveats.extend(too_short(drifts));
     let lost: f64 = soak.rows.column("lost_records").iter().flatten().sum();
     if lost > 0.0 {
         caveats.push(format!(
-            "{lost} polls, requests or delays found a buffer full and are not counted."
+            "{lost} polls, requests or wake-ups are not counted, because a buffer was full."
         ));
     }
     let config = &soak.file.config;
-    let missing = missing(soak);
-    if missing > 0 {
+    let connected = soak.rows.column("peers_connected").iter().flatten();
+    let peers = config.cell.peers as f64;
+    let incomplete = connected.filter(|connected| **connected < peers).count();
+    if incomplete > 0 {
         caveats.push(format!(
-            "In {} not all of {} peers were connected at the end: what depends on how many there are is lower there.",
-            count(missing, "row"),
-            config.cell.peers
+            "At the end of {}, not all of {peers} peers were connected. Values that depend on the number of peers are \
+             lower there.",
+            count(incomplete, "row")
         ));
     }
-    if config.lab.placement.sharing != "nothing" {
-        caveats.push(format!(
-            "Central's core shares {} with the peers'.",
-            config.lab.placement.sharing
-        ));
-    }
-    if soak.file.tool.profile != "release" {
-        caveats.push(format!(
-            "**Measured with a {} build, which is not how nodes are built.**",
-            soak.file.tool.profile
-        ));
-    }
-    caveats.push(
-        "One launch: another may drift otherwise. Other work on the machine that comes or goes meanwhile is a drift, \
-         too. Resident memory includes what measures, and memory that was freed may stay resident."
-            .to_owned(),
-    );
-    caveats.push(
-        "A trend is what goes up or down all in all: what grows and is freed again, or grows in the last minutes \
-         only, is in the pictures and need not be in the test."
-            .to_owned(),
+    caveats::machine(&mut caveats, &config.lab, &soak.file.machine);
+    caveats::build(&mut caveats, &soak.file.tool);
+    caveats.extend(
+        [
+            "This is one launch; another may drift differently. Other load on the machine that starts or stops during \
+             the soak appears as drift, too. Resident memory includes the measuring code, and freed memory may stay \
+             resident.",
+            "The test finds overall trends. A value that grows and is released again, or that grows in the last minutes \
+             only, may show in the pictures and not in the test.",
+        ]
+        .map(str::to_owned),
     );
     caveats
 }
 
-fn missing(soak: &Soak) -> usize {
-    let peers = f64::from(soak.file.config.cell.peers);
-    let connected = soak.rows.column("peers_connected").iter().flatten();
-    connected.filter(|connected| **connected < peers).count()
-}
-
-fn ended(caveats: &mut Vec<String>, soak: &Soak) {
-    let Some(end) = &soak.file.end else {
-        caveats.push("The soak goes on, or was killed: the rows so far.".to_owned());
-        return;
+fn ended(end: Option<&SoakEnd>) -> Option<String> {
+    let Some(end) = end else {
+        let open =
+            "The soak is still running, or it was killed. The report covers the rows so far.";
+        return Some(open.to_owned());
     };
-    let said = |text: &Option<String>| text.clone().unwrap_or_default().replace('`', " ");
-    match (end.status.as_str(), end.stop.as_deref()) {
-        ("ok", Some("interrupted")) => {
-            caveats.push("It was interrupted before its time was up.".to_owned());
-        }
-        ("ok", _) => {}
-        _ => caveats.push(format!(
-            "**It ended before its time was up**, while {}: `{}`.",
-            said(&end.stage),
-            said(&end.reason)
-        )),
+    let failed = |during: String, reason: &str| {
+        let reason = reason.replace('`', " ");
+        Some(format!(
+            "**The soak failed before its end**{during}: `{reason}`."
+        ))
+    };
+    match &end.end {
+        End::Ok {
+            stop: Stop::Interrupted,
+        } => Some("The soak was interrupted before its end.".to_owned()),
+        End::Ok { .. } => None,
+        End::Invalid { reason } => failed(String::new(), reason),
+        End::Failed { stage, reason } => failed(format!(", in the stage {stage}"), reason),
     }
 }
 
-fn too_short(caveats: &mut Vec<String>, drifts: &Drifts) {
+fn too_short(drifts: &Drifts) -> Option<String> {
     const SHORT_S: f64 = 3600.0;
-    if drifts.last_s < SHORT_S {
-        let least = drifts
-            .all
-            .iter()
-            .filter(|it| ["resident_mib", "tasks"].contains(&it.series.name))
-            .filter_map(|it| Some(format!("{} of {}", it.least()?, it.series.words)));
-        let least: Vec<String> = least.collect();
-        let least = if least.is_empty() {
-            String::new()
-        } else {
-            format!(": less than {} may be missed", least.join(" or "))
-        };
-        caveats.push(format!(
-            "Only {} long, which is {} h; slopes per hour are extrapolated, and what needs hours is not seen{least}.",
+    let important = |it: &&Drift| ["resident_mib", "tasks"].contains(&it.series.name);
+    let smallest = drifts.all.iter().filter(important);
+    let smallest = smallest
+        .filter_map(|it| Some(format!("{} of {}", it.detectable_slope()?, it.series.words)));
+    let mut smallest = joined(smallest, " or ");
+    if !smallest.is_empty() {
+        smallest = format!(" The test may miss drifts below {smallest}.");
+    }
+    (drifts.last_s < SHORT_S).then(|| {
+        format!(
+            "The soak is only {} ({} h) long. Slopes per hour are extrapolated, and changes that take hours do not \
+             show.{smallest}",
             lasting(drifts.last_s),
             number(drifts.last_s / SHORT_S)
-        ));
-    }
+        )
+    })
 }

@@ -1,96 +1,55 @@
-//! Cross-checks: the probe against another counter, its own cost, what was lost, what the network and the
-//! machine did, and how often the twin was taken for a change.
+//! Cross-checks: the probe compared with another counter, its cost, lost records, the network, the machine, and
+//! how often noise was taken for a change.
 
-use super::markdown::Document;
+use run_format::network::Rtt;
+
+use super::markdown::{Document, or_dash};
 use crate::{
     measure::{
         checks::Checks,
         metric::{Metric, What},
     },
-    summary::{CellSummary, Summary},
+    summary::{Resolved, Summary},
     text::number,
     verdict::Verdict,
 };
 
-/// Beyond these a cell is named.
-struct Limit {
+/// A check of a cell. The report names cells beyond the limit.
+struct CheckLimit {
     what: &'static str,
     unit: &'static str,
-    of: fn(&Checks) -> Option<f64>,
     most: f64,
+    of: fn(&Checks) -> Option<f64>,
 }
 
-const LIMITS: [Limit; 11] = [
-    Limit {
-        what: "records lost to full buffers",
-        unit: "",
-        of: |checks| Some(checks.lost as f64),
-        most: 0.0,
-    },
-    Limit {
-        what: "the probe's cost, of central's CPU time",
-        unit: "%",
-        of: |checks| checks.probe_percent,
-        most: 3.0,
-    },
-    Limit {
-        what: "task polls, probe against `tokio_metrics`",
-        unit: "%",
-        of: |checks| checks.monitor_polls_percent,
-        most: 2.0,
-    },
-    Limit {
-        what: "slow task polls over 50 µs, likewise",
-        unit: "%",
-        of: |checks| checks.monitor_slow_percent,
-        most: 10.0,
-    },
-    Limit {
-        what: "their time, likewise",
-        unit: "%",
-        of: |checks| checks.monitor_time_percent,
-        most: 5.0,
-    },
-    Limit {
-        what: "time stolen by the hypervisor, of one core",
-        unit: "%",
-        of: |checks| checks.steal_percent,
-        most: 2.0,
-    },
-    Limit {
-        what: "central's worker ready but waiting for its core",
-        unit: "%",
-        of: |checks| checks.waiting_percent,
-        most: 5.0,
-    },
-    Limit {
-        what: "involuntary switches of central's worker, per second",
-        unit: "",
-        of: |checks| checks.involuntary_switches_per_s,
-        most: 1000.0,
-    },
-    Limit {
-        what: "kernel's share of central's CPU time",
-        unit: "%",
-        of: |checks| checks.kernel_percent,
-        most: f64::INFINITY,
-    },
-    Limit {
-        what: "packets dropped by queues",
-        unit: "",
-        of: |checks| checks.drops.map(|drops| drops as f64),
-        most: 0.0,
-    },
-    Limit {
-        what: "TCP segments sent again",
-        unit: "",
-        of: |checks| checks.retransmits.map(|segments| segments as f64),
-        most: 100.0,
-    },
+#[rustfmt::skip]
+const LIMITS: [CheckLimit; 11] = [
+    CheckLimit { what: "records lost to full buffers", unit: "", most: 0.0, of: |it| Some(it.lost as f64) },
+    CheckLimit { what: "probe cost, of central's CPU time", unit: "%", most: 3.0, of: |it| it.probe_percent },
+    CheckLimit { what: "task polls, probe compared with `tokio_metrics`", unit: "%", most: 2.0, of: |it| it.monitor_polls_percent },
+    CheckLimit { what: "slow task polls (over 50 µs), same comparison", unit: "%", most: 10.0, of: |it| it.monitor_slow_percent },
+    CheckLimit { what: "time of these slow polls, same comparison", unit: "%", most: 5.0, of: |it| it.monitor_time_percent },
+    CheckLimit { what: "time stolen by the hypervisor, of one core", unit: "%", most: 2.0, of: |it| it.steal_percent },
+    CheckLimit { what: "central's worker ready but waiting for its core", unit: "%", most: 5.0, of: |it| it.waiting_percent },
+    CheckLimit { what: "involuntary context switches of central's worker per second", unit: "", most: 1000.0, of: |it| it.involuntary_switches_per_s },
+    CheckLimit { what: "time in the kernel, of central's CPU time", unit: "%", most: f64::INFINITY, of: |it| it.kernel_percent },
+    CheckLimit { what: "packets dropped by queues", unit: "", most: 0.0, of: |it| it.drops.map(|drops| drops as f64) },
+    CheckLimit { what: "TCP segments retransmitted", unit: "", most: 100.0, of: |it| it.retransmits.map(|segments| segments as f64) },
 ];
 
+impl CheckLimit {
+    fn show(&self, value: f64) -> String {
+        format!("{} {}", number(value), self.unit)
+            .trim_end()
+            .to_owned()
+    }
+
+    fn is_beyond(&self, value: f64) -> bool {
+        value.abs() > self.most
+    }
+}
+
 pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict) {
-    let rows: Vec<Vec<String>> = LIMITS.iter().map(|limit| row(summary, limit)).collect();
     document.table(
         &[
             "check",
@@ -98,67 +57,50 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
             "worst cell",
             "cells beyond the limit",
         ],
-        &rows,
+        LIMITS.iter().map(|limit| row(summary, limit)),
     );
     round_trips(document, summary);
     suspicious(document, summary);
     calibration(document, summary, verdict);
 }
 
-fn row(summary: &Summary, limit: &Limit) -> Vec<String> {
-    let mut values: Vec<f64> = summary
+fn row(summary: &Summary, limit: &CheckLimit) -> Vec<String> {
+    let values = summary
         .measured()
-        .filter_map(|cell| (limit.of)(&cell.checks))
-        .collect();
+        .filter_map(|cell| (limit.of)(&cell.checks));
+    let mut values: Vec<f64> = values.collect();
     values.sort_by(|a, b| a.abs().total_cmp(&b.abs()));
     let show = |value: Option<&f64>| {
-        value.map_or_else(
-            || "not measured".to_owned(),
-            |value| {
-                format!("{} {}", number(*value), limit.unit)
-                    .trim_end()
-                    .to_owned()
-            },
-        )
+        value.map_or_else(|| "not measured".to_owned(), |value| limit.show(*value))
     };
     let beyond = values
         .iter()
-        .filter(|value| value.abs() > limit.most)
+        .filter(|value| limit.is_beyond(**value))
         .count();
-    let beyond = if limit.most.is_finite() {
-        format!("{beyond} (limit {})", limit.most)
-    } else {
-        "–".to_owned()
-    };
+    let is_limited = limit.most.is_finite();
     vec![
         limit.what.to_owned(),
         show(values.get(values.len() / 2)),
         show(values.last()),
-        beyond,
+        or_dash(is_limited.then(|| format!("{beyond} (limit {})", limit.most))),
     ]
 }
 
-/// What was asked for and what was measured, by axis.
+/// The configured and the measured round trips.
 fn round_trips(document: &mut Document, summary: &Summary) {
-    let of_axis = |rtt_ms: f64| {
-        let found: Vec<(f64, f64, f64)> = summary
+    let of_axis = |rtt_ms: &Rtt| {
+        let cells = summary
             .measured()
-            .filter(|cell| cell.cell.rtt_ms == rtt_ms)
-            .filter_map(|cell| cell.checks.rtt_ms)
-            .collect();
+            .filter(|cell| cell.cell.rtt_ms == *rtt_ms);
+        let found: Vec<(f64, f64, f64)> = cells.filter_map(|cell| cell.checks.rtt_ms).collect();
         let low = found.iter().map(|it| it.0).reduce(f64::min)?;
         let high = found.iter().map(|it| it.2).reduce(f64::max)?;
         Some(format!("{rtt_ms} → {}–{}", number(low), number(high)))
     };
-    let parts: Vec<String> = summary
-        .axes
-        .rtt_ms
-        .iter()
-        .filter_map(|it| of_axis(*it))
-        .collect();
+    let parts: Vec<String> = summary.axes.rtt_ms.iter().filter_map(of_axis).collect();
     if !parts.is_empty() {
-        document.paragraph(&format!(
-            "Round trips of TCP connects before measuring, asked → least–most, ms: {}.",
+        document.paragraph(format!(
+            "Round trips of TCP connects before the measurement, configured → shortest–longest, in ms: {}.",
             parts.join("; ")
         ));
     }
@@ -168,87 +110,80 @@ fn suspicious(document: &mut Document, summary: &Summary) {
     const MOST: usize = 20;
     let mut named: Vec<String> = Vec::new();
     for cell in summary.measured() {
-        let reasons: Vec<String> = LIMITS
-            .iter()
-            .filter_map(|limit| {
-                let value = (limit.of)(&cell.checks).filter(|value| value.abs() > limit.most)?;
-                Some(
-                    format!("{} {} {}", limit.what, number(value), limit.unit)
-                        .trim_end()
-                        .to_owned(),
-                )
-            })
-            .collect();
+        let reason = |limit: &CheckLimit| {
+            let value = (limit.of)(&cell.checks).filter(|value| limit.is_beyond(*value))?;
+            Some(format!("{} {}", limit.what, limit.show(value)))
+        };
+        let reasons: Vec<String> = LIMITS.iter().filter_map(reason).collect();
         if !reasons.is_empty() {
             named.push(format!("{}: {}", cell.cell, reasons.join(", ")));
         }
     }
     if named.is_empty() {
-        document.paragraph("No cell is beyond any limit.");
+        document.paragraph("No cell is beyond a limit.");
         return;
     }
-    document.paragraph("Cells beyond a limit, to be read with care:");
-    let more = named.len().saturating_sub(MOST);
-    named.truncate(MOST);
-    if more > 0 {
+    document.paragraph("Cells beyond a limit, whose figures are less certain:");
+    if let more @ 1.. = named.len().saturating_sub(MOST) {
+        named.truncate(MOST);
         named.push(format!("and {more} more"));
     }
     document.list(named);
 }
 
-/// What the twin says, metric by metric.
+/// How well the intervals of each metric cover the noise.
 fn calibration(document: &mut Document, summary: &Summary, verdict: &Verdict) {
-    let Some((twin, _)) = summary.twin() else {
+    let Some((control, _)) = summary.control() else {
         return;
     };
-    let whats = What::all(&[verdict.site]);
-    let rows = whats.into_iter().filter_map(|what| {
+    let row = |what: What| {
         let calibration = summary.calibrations.get(&what)?;
-        if calibration.pairs == 0 || what.metric == Metric::YieldsPer1000 {
+        let pairs = calibration.pairs;
+        if pairs == 0 || what.metric == Metric::YieldsPer1000 {
             return None;
         }
-        let factor = calibration.factor.map_or_else(
-            || "not calibrated".to_owned(),
-            |factor| format!("× {factor:.2}"),
-        );
+        let factor = calibration.factor.map(|factor| format!("× {factor:.2}"));
         let share = |flagged: usize| {
-            let percent = 100.0 * flagged as f64 / calibration.pairs as f64;
-            format!("{flagged} of {} ({percent:.1} %)", calibration.pairs)
+            let percent = 100.0 * flagged as f64 / pairs as f64;
+            format!("{flagged} of {pairs} ({percent:.1} %)")
         };
+        let after = share(calibration.flagged_after);
+        let is_too_often = 20 * calibration.flagged_after > pairs;
+        let changes = summary
+            .measured()
+            .filter_map(|cell| cell.change(what, control));
+        let resolved = changes.filter(|change| change.resolved != Resolved::No);
         Some(vec![
             what.metric.words().to_owned(),
-            factor,
+            factor.unwrap_or_else(|| "not calibrated".to_owned()),
             share(calibration.flagged_before),
-            if 20 * calibration.flagged_after > calibration.pairs {
-                format!("**{}**", share(calibration.flagged_after))
+            if is_too_often {
+                format!("**{after}**")
             } else {
-                share(calibration.flagged_after)
+                after
             },
-            resolved(summary.measured(), what, twin).to_string(),
+            resolved.count().to_string(),
         ])
-    });
+    };
     document.paragraph(
-        "The baseline's twin, and a budget in a cell where no poll spent it, differ from the baseline by chance only. \
-         How often such a pair was taken for a change at 5 % by itself, before and after their spread widened all \
-         intervals of that metric; and in how many cells the twin is called resolved, with the control over all cells. \
-         Bold: more than one in twenty, so that what is said of that metric is less sure than it looks:",
+        "Two kinds of variants differ from the baseline by noise only: the A/A control, and a budget in a cell where \
+         it never fired. The table shows what the test at the 5 % level says about them:",
     );
+    document.list([
+        "*interval factor*: the factor by which this noise widened all intervals of the metric.",
+        "*flagged before*, *flagged after*: in how many pairs of such a variant and a cell the two seem to differ, before and after \
+         widening. Bold means more than one in twenty; results for that metric are then less certain than they seem. \
+         With fewer than twenty pairs, a single one is more than that.",
+        "*control resolved*: the number of cells in which the A/A control is resolved to differ from the baseline.",
+    ]);
     document.table(
         &[
             "metric",
-            "intervals",
+            "interval factor",
             "flagged before",
             "flagged after",
-            "called resolved",
+            "control resolved",
         ],
-        &rows.collect::<Vec<_>>(),
+        What::all(&[verdict.site]).into_iter().filter_map(row),
     );
-}
-
-fn resolved<'a>(cells: impl Iterator<Item = &'a CellSummary>, what: What, variant: usize) -> usize {
-    use crate::summary::Resolved;
-    cells
-        .filter_map(|cell| cell.change(what, variant))
-        .filter(|change| change.resolved != Resolved::No)
-        .count()
 }

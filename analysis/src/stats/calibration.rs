@@ -1,25 +1,26 @@
-//! Two variants that are the same, the A/A twins, show whether standard errors are as large as the
-//! errors are.
+//! The A/A control, a second copy of the baseline, shows whether standard errors are as large as the real
+//! errors.
 
 use super::{change::Change, multiple::RESOLVED, student::normal_score, uncertain::Uncertain};
 
-/// With fewer the spread of their scores says little.
+/// The spread of fewer scores is too uncertain.
 pub(crate) const FEWEST_PAIRS: usize = 5;
 
-/// What the twins of all cells say about the standard errors of one metric.
+/// The result of the A/A control of all cells for the standard errors of one metric.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Calibration {
     pub(crate) pairs: usize,
-    /// By how much standard errors are too small; none with too few pairs to tell.
+    /// The factor by which standard errors are too small. None with too few pairs.
     pub(crate) factor: Option<f64>,
-    /// Twins that each by itself would be taken for different, where one in twenty is expected.
+    /// The number of cells in which the control alone would seem different from the baseline. One in twenty is
+    /// expected.
     pub(crate) flagged_before: usize,
     pub(crate) flagged_after: usize,
 }
 
-/// From the change of each twin against its baseline. Standard errors are never made smaller.
-pub(crate) fn calibrate(twins: &[Change]) -> Calibration {
-    let differences: Vec<Uncertain> = twins.iter().map(|twin| twin.difference).collect();
+/// From the change of the A/A control in each cell. Standard errors are never made smaller.
+pub(crate) fn calibrate(controls: &[Change]) -> Calibration {
+    let differences: Vec<Uncertain> = controls.iter().map(|control| control.difference).collect();
     let pairs = differences.len();
     let factor = (pairs >= FEWEST_PAIRS).then(|| spread(&differences).max(1.0));
     let inflated = |of: &Uncertain| of.inflated(factor.unwrap_or(1.0));
@@ -33,13 +34,13 @@ pub(crate) fn calibrate(twins: &[Change]) -> Calibration {
 }
 
 impl Calibration {
-    /// To be given to `inflated`; 1 where nothing could be calibrated.
+    /// The factor for `inflated`; 1 if there are too few pairs.
     pub(crate) fn inflation(&self) -> f64 {
         self.factor.unwrap_or(1.0)
     }
 }
 
-/// The root mean square of what would be standard normal, were the standard errors right.
+/// The root mean square of scores that are standard normal if the standard errors are right.
 fn spread(differences: &[Uncertain]) -> f64 {
     let squares = differences
         .iter()
@@ -57,9 +58,9 @@ fn flagged(differences: &[Uncertain]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::estimate::Scope;
+    use crate::stats::estimate::EstimateScope;
 
-    fn twins(errors: &[f64]) -> Vec<Change> {
+    fn controls(errors: &[f64]) -> Vec<Change> {
         let change = |value: &f64| Change {
             difference: Uncertain {
                 value: *value,
@@ -67,14 +68,14 @@ mod tests {
                 df: 1e6,
             },
             relative: None,
-            scope: Scope::ThisRun,
+            scope: EstimateScope::ThisRun,
         };
         errors.iter().map(change).collect()
     }
 
     #[test]
-    fn twins_that_differ_more_than_they_should_widen_everything() {
-        let calibration = calibrate(&twins(&[3.0, -3.0, 3.0, -3.0, 3.0]));
+    fn controls_that_differ_more_than_they_should_widen_everything() {
+        let calibration = calibrate(&controls(&[3.0, -3.0, 3.0, -3.0, 3.0]));
         assert!((calibration.inflation() - 3.0).abs() < 0.001);
         assert_eq!(
             (calibration.flagged_before, calibration.flagged_after),
@@ -83,14 +84,14 @@ mod tests {
     }
 
     #[test]
-    fn twins_that_differ_less_narrow_nothing() {
-        let calibration = calibrate(&twins(&[0.1; 8]));
+    fn controls_that_differ_less_narrow_nothing() {
+        let calibration = calibrate(&controls(&[0.1; 8]));
         assert_eq!((calibration.factor, calibration.pairs), (Some(1.0), 8));
     }
 
     #[test]
-    fn a_few_twins_calibrate_nothing_and_it_says_so() {
-        let calibration = calibrate(&twins(&[9.0; 4]));
+    fn a_few_controls_calibrate_nothing() {
+        let calibration = calibrate(&controls(&[9.0; 4]));
         assert_eq!((calibration.factor, calibration.inflation()), (None, 1.0));
         assert_eq!(
             (calibration.flagged_before, calibration.flagged_after),

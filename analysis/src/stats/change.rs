@@ -1,24 +1,24 @@
-//! What another variant changes against the baseline, in the blocks that both shared.
+//! The change from the baseline to another variant, in the blocks that both share.
 
 use super::{
-    estimate::{Estimate, Scope},
+    estimate::{CellEstimate, EstimateScope},
     uncertain::Uncertain,
     variance::{Variance, between, together, within},
 };
 
-/// A change as it was at the level that these launches had: launches shift all of their variants
-/// alike, and that cancels out.
+/// A change in the launches that were measured. A launch shifts all of its variants alike, and that shift
+/// cancels out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Change {
     pub(crate) difference: Uncertain,
-    /// The difference by the baseline; none where that is zero.
+    /// The difference divided by the baseline. None if that is zero.
     pub(crate) relative: Option<Uncertain>,
-    pub(crate) scope: Scope,
+    pub(crate) scope: EstimateScope,
 }
 
-/// None where the two do not share their blocks, or where nothing varied in any.
-pub(crate) fn change(baseline: &Estimate, other: &Estimate) -> Option<Change> {
-    let pair = Pair::new(baseline, other)?;
+/// None if the two do not share their blocks, or if nothing varied in any.
+pub(crate) fn change(baseline: &CellEstimate, other: &CellEstimate) -> Option<Change> {
+    let pair = PairedEstimates::new(baseline, other)?;
     let ratio = pair.variance_of_ratio()?;
     let difference = pair.variance_of_difference(ratio)?;
     (difference.value > 0.0).then(|| Change {
@@ -49,28 +49,28 @@ impl Change {
     }
 }
 
-struct Pair<'a> {
-    baseline: &'a Estimate,
-    other: &'a Estimate,
-    /// By how much each is scaled to be at the level of the lower one, so that a shift of both by the
-    /// same factor is the same in both, and neither side is favoured.
+struct PairedEstimates<'a> {
+    baseline: &'a CellEstimate,
+    other: &'a CellEstimate,
+    /// The factors that scale each to the value of the lower one. A shift of both by the same factor is then
+    /// the same in both.
     weights: [f64; 2],
 }
 
-impl<'a> Pair<'a> {
-    fn new(baseline: &'a Estimate, other: &'a Estimate) -> Option<Pair<'a>> {
-        let blocks = |of: &Estimate| of.deviations.iter().map(Vec::len).collect::<Vec<_>>();
+impl<'a> PairedEstimates<'a> {
+    fn new(baseline: &'a CellEstimate, other: &'a CellEstimate) -> Option<PairedEstimates<'a>> {
+        let blocks = |of: &CellEstimate| of.deviations.iter().map(Vec::len).collect::<Vec<_>>();
         let higher = baseline.value.max(other.value);
-        let share = |of: &Estimate| if higher > 0.0 { of.value / higher } else { 1.0 };
-        (blocks(baseline) == blocks(other)).then(|| Pair {
+        let share = |of: &CellEstimate| if higher > 0.0 { of.value / higher } else { 1.0 };
+        (blocks(baseline) == blocks(other)).then(|| PairedEstimates {
             baseline,
             other,
             weights: [share(other), share(baseline)],
         })
     }
 
-    /// What remains when the level is taken as it was in each run. Only here launches can differ: one
-    /// may not have the change that the other has.
+    /// The variance of the ratio of the two. Only here launches count as different: one may have a change that
+    /// another does not have.
     fn variance_of_ratio(&self) -> Option<Variance> {
         let blocks = self.within(self.weights);
         match (blocks, between(&self.deviations(self.weights))) {
@@ -79,8 +79,8 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// How well the level is known in the runs that were is part of a difference, so that it is not
-    /// more certain than what it is a difference of. How launches differ in level is not.
+    /// The uncertainty of the baseline in the measured runs is a part of that of the difference. A difference is
+    /// thus not more certain than its two sides. How much launches differ is no part of it.
     fn variance_of_difference(&self, ratio: Variance) -> Option<Variance> {
         let (Some(plain), Some(at_level)) = (self.within([1.0; 2]), self.within(self.weights))
         else {
@@ -91,7 +91,7 @@ impl<'a> Pair<'a> {
             ..plain
         };
         let sum = ratio.plus(of_level);
-        // Both come from the same blocks, so together they know no more than the better of them.
+        // Both come from the same blocks, so the sum has no more degrees of freedom than the better one.
         Some(Variance {
             df: sum.df.min(ratio.df.max(plain.df)),
             ..sum
@@ -100,7 +100,7 @@ impl<'a> Pair<'a> {
 
     fn relative(&self, ratio: Variance) -> Option<Uncertain> {
         let baseline = self.baseline.value;
-        // From the level of the lower one to that of the baseline's.
+        // Converts from the scale of the lower one to that of the baseline.
         let scale = baseline * self.weights[1];
         let is_known = baseline > 0.0 && ratio.value > 0.0;
         is_known.then(|| {
@@ -137,19 +137,19 @@ impl<'a> Pair<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::{Kind, Part, ratio};
+    use crate::stats::{RatioKind, RatioPart, ratio};
 
     /// Of 10,000 polls in every block.
-    fn slow(by_run: &[&[u32]]) -> Estimate {
-        let part = |slow: &u32| Part {
+    fn slow(by_run: &[&[u32]]) -> CellEstimate {
+        let part = |slow: &u32| RatioPart {
             num: f64::from(*slow),
             den: 10_000.0,
         };
-        let parts: Vec<Vec<Part>> = by_run
+        let parts: Vec<Vec<RatioPart>> = by_run
             .iter()
             .map(|run| run.iter().map(part).collect())
             .collect();
-        ratio(&parts, Kind::Share).expect("polls were seen")
+        ratio(&parts, RatioKind::Share).expect("polls were seen")
     }
 
     fn of(baseline: &[&[u32]], other: &[&[u32]]) -> Change {
@@ -229,8 +229,11 @@ mod tests {
 
     #[test]
     fn one_launch_speaks_for_itself() {
-        assert_eq!(of(&[&[10, 20]], &[&[10, 25]]).scope, Scope::ThisRun);
-        assert_eq!(of(&[&[10], &[20]], &[&[10], &[25]]).scope, Scope::Runs);
+        assert_eq!(of(&[&[10, 20]], &[&[10, 25]]).scope, EstimateScope::ThisRun);
+        assert_eq!(
+            of(&[&[10], &[20]], &[&[10], &[25]]).scope,
+            EstimateScope::Runs
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! How often each value was seen, as a histogram of three significant digits knows it: by the value's
-//! eleven highest bits. Each of those values has a number, its place, and what is known of a slice is kept by
-//! place, which is what the format of histograms has, and by which sums are made.
+//! How often each value was seen, with the precision of a histogram of three significant digits: the value's
+//! eleven highest bits. Each of those values has a number, its place. Counts are kept by place, as in the
+//! format of histograms, because places make sums fast.
 
 use std::{borrow::Borrow, cell::RefCell};
 
@@ -12,8 +12,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Of values in ascending order, each with how often it was seen. Those that a histogram would not tell
-    /// apart become one.
+    /// Of values in ascending order, each with how often it was seen. Values with the same place become one.
     pub(crate) fn of(values: impl IntoIterator<Item = (u64, u64)>) -> Counts {
         let mut of = Counts::default();
         for (value, count) in values {
@@ -38,7 +37,7 @@ impl Counts {
         }
     }
 
-    /// The place is none before the last.
+    /// The place must not be before the last one.
     fn add(&mut self, place: u32, count: u64) {
         match (self.places.last(), self.counts.last_mut()) {
             (Some(last), Some(sum)) if *last == place => *sum += count,
@@ -60,7 +59,7 @@ impl Counts {
         values.zip(self.counts.iter().copied())
     }
 
-    /// How many values are above the bucket of `limit`.
+    /// The number of values above the bucket of `limit`.
     pub(crate) fn above(&self, limit: u64) -> u64 {
         self.counts[self.first_above(limit)..].iter().sum()
     }
@@ -72,7 +71,7 @@ impl Counts {
         above.map(|(place, count)| value(*place) * count).sum()
     }
 
-    /// How many were seen in the bucket of `value`.
+    /// The number of values in the bucket of `value`.
     pub(super) fn at(&self, value: u64) -> u64 {
         let found = self.places.binary_search(&place(value));
         found.map_or(0, |at| self.counts[at])
@@ -83,8 +82,8 @@ impl Counts {
         self.places.partition_point(|place| *place <= limit)
     }
 
-    /// With a sum for every place between the outermost, which takes a step for each that is there. None
-    /// where it would mostly walk over empty ones.
+    /// With a sum for every place between the outermost, which takes a step for each of them. None if most of
+    /// them are empty.
     fn sum_by_place(slices: &[impl Borrow<Counts>]) -> Option<Counts> {
         const EMPTY_FOR_ONE: usize = 4;
         let slices = || slices.iter().map(Borrow::borrow);
@@ -111,19 +110,19 @@ impl Counts {
 }
 
 thread_local! {
-    static SUMS: RefCell<Sums> = RefCell::default();
+    static SUMS: RefCell<PlaceSums> = RefCell::default();
 }
 
-/// Memory that is used again and again, since to clear it would take as long as to add up.
+/// Memory that is kept between uses, since clearing it would take as long as the sum itself.
 #[derive(Default)]
-struct Sums {
+struct PlaceSums {
     /// By place; zeros between uses.
     by_place: Vec<u64>,
-    /// What is not zero.
+    /// The places that are not zero.
     seen: Counts,
 }
 
-impl Sums {
+impl PlaceSums {
     /// Of slices whose places all lie from `first` to `last`.
     fn of<'a>(
         &mut self,
@@ -143,7 +142,7 @@ impl Sums {
                 sums[(place - first) as usize] += count;
             }
         }
-        // Which are zero cannot be foreseen, so each is written, over the one before if that was.
+        // A branch on zero would be hard to predict, so each sum is written, over the one before if that was zero.
         let mut next = 0;
         for (place, sum) in (first..).zip(sums) {
             self.seen.places[next] = place;
@@ -155,19 +154,19 @@ impl Sums {
     }
 }
 
-/// Histograms of three significant digits know a value by its eleven highest bits.
+/// The bits of a value that a histogram of three significant digits keeps.
 const KNOWN_BITS: u32 = 11;
 
-/// How many there are.
+/// The number of places.
 pub(crate) const PLACES: u32 = place(u64::MAX) + 1;
 
-/// That of the bucket of a value.
+/// The place of a value.
 const fn place(value: u64) -> u32 {
     let unknown = (u64::BITS - value.leading_zeros()).saturating_sub(KNOWN_BITS);
     (unknown << (KNOWN_BITS - 1)) + (value >> unknown) as u32
 }
 
-/// The lowest of the bucket with this place.
+/// The lowest value with this place.
 fn value(place: u32) -> u64 {
     let unknown = (place >> (KNOWN_BITS - 1)).saturating_sub(1);
     u64::from(place - (unknown << (KNOWN_BITS - 1))) << unknown

@@ -1,4 +1,4 @@
-//! A value of one variant in one cell, with what every block adds to its error.
+//! A value of one variant in one cell, with the part of its error that comes from each block.
 
 use std::sync::Arc;
 
@@ -10,34 +10,34 @@ use super::{
 };
 
 #[derive(Clone, Debug)]
-pub(crate) struct Estimate {
+pub(crate) struct CellEstimate {
     pub(super) value: f64,
     /// By run, then by block; the error of `value` is about their sum.
     pub(super) deviations: Vec<Vec<f64>>,
-    /// The variance that chance alone gives, below which agreement of blocks is luck.
+    /// The variance by chance alone. Blocks that vary less agree by chance.
     pub(super) floor: f64,
-    pub(super) ends: Ends,
+    pub(super) ends: IntervalShape,
 }
 
-/// What an interval is an interval of.
+/// The launches that an interval is valid for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scope {
-    /// Of the one launch that was measured. Another launch of the same may be outside.
+pub(crate) enum EstimateScope {
+    /// The one launch that was measured. Another launch of the same variant may be outside.
     ThisRun,
-    /// Of launches like these.
+    /// All launches like these.
     Runs,
 }
 
-/// How the interval of a single run is drawn. That of several runs is symmetric.
+/// The shape of the interval of a single run. That of several runs is symmetric.
 #[derive(Clone, Debug)]
-pub(super) enum Ends {
+pub(super) enum IntervalShape {
     Symmetric,
     /// Of `of` things counted; a rate's variance is in proportion to `rate · (1 − curvature · rate)`.
     Score {
         of: f64,
         curvature: f64,
     },
-    /// Read off the histogram, a standard error in value being `slope` times one in share.
+    /// Read from the histogram. A standard error in value is `slope` times one in share.
     Inverted {
         histogram: Arc<Histogram>,
         share: f64,
@@ -45,21 +45,21 @@ pub(super) enum Ends {
     },
 }
 
-impl Estimate {
+impl CellEstimate {
     pub(crate) fn value(&self) -> f64 {
         self.value
     }
 
-    pub(crate) fn scope(&self) -> Scope {
+    pub(crate) fn scope(&self) -> EstimateScope {
         if self.deviations.len() > 1 {
-            Scope::Runs
+            EstimateScope::Runs
         } else {
-            Scope::ThisRun
+            EstimateScope::ThisRun
         }
     }
 
-    /// The value with its standard error. None where nothing varied, or only one block was seen: then
-    /// it is not known how certain the value is.
+    /// The value with its standard error. None if nothing varied or there is only one block, since then the
+    /// error is unknown.
     pub(crate) fn level(&self) -> Option<Uncertain> {
         let blocks = within(&self.deviations).map(|of| of.at_least(self.floor));
         let variance = match (blocks, between(&self.deviations)) {
@@ -69,18 +69,18 @@ impl Estimate {
         (variance.value > 0.0).then(|| variance.of(self.value))
     }
 
-    /// Of what [`Estimate::scope`] says; `confidence` as 0.95. None where [`Estimate::level`] is.
+    /// For the launches of [`CellEstimate::scope`]; `confidence` as 0.95. None if [`CellEstimate::level`] is.
     pub(crate) fn interval(&self, confidence: f64) -> Option<Interval> {
         let level = self.level()?;
         let symmetric = level.interval(confidence).clipped(0.0, self.highest());
-        if self.scope() == Scope::Runs {
+        if self.scope() == EstimateScope::Runs {
             return Some(symmetric);
         }
         let t = student::critical(level.df, confidence);
         Some(match &self.ends {
-            Ends::Symmetric => symmetric,
-            Ends::Score { of, curvature } => self.score_interval(t, *of, *curvature),
-            Ends::Inverted {
+            IntervalShape::Symmetric => symmetric,
+            IntervalShape::Score { of, curvature } => self.score_interval(t, *of, *curvature),
+            IntervalShape::Inverted {
                 histogram,
                 share,
                 slope,
@@ -88,15 +88,14 @@ impl Estimate {
         })
     }
 
-    /// With the standard error that calibration found to be the true one; so are then those of
-    /// changes made from it.
-    pub(crate) fn inflated(mut self, factor: f64) -> Estimate {
+    /// With the standard error, and that of changes made from it, multiplied by the factor of a calibration.
+    pub(crate) fn inflated(mut self, factor: f64) -> CellEstimate {
         self.deviations
             .iter_mut()
             .flatten()
             .for_each(|deviation| *deviation *= factor);
         self.floor *= factor.powi(2);
-        if let Ends::Score { of, .. } = &mut self.ends {
+        if let IntervalShape::Score { of, .. } = &mut self.ends {
             *of /= factor.powi(2);
         }
         self
@@ -104,7 +103,7 @@ impl Estimate {
 
     fn highest(&self) -> f64 {
         match self.ends {
-            Ends::Score { curvature, .. } if curvature > 0.0 => 1.0 / curvature,
+            IntervalShape::Score { curvature, .. } if curvature > 0.0 => 1.0 / curvature,
             _ => f64::INFINITY,
         }
     }
@@ -127,7 +126,7 @@ impl Estimate {
         .clipped(0.0, self.highest())
     }
 
-    /// How many independent things would vary as the blocks do; never more than were counted.
+    /// The number of independent things that would vary as the blocks do, but not more than were counted.
     fn independent(&self, of: f64, curvature: f64) -> f64 {
         let variance = within(&self.deviations).map_or(0.0, |within| within.value);
         let by_one = self.value * (1.0 - curvature * self.value);
@@ -143,12 +142,12 @@ impl Estimate {
 mod tests {
     use super::*;
 
-    fn of(deviations: Vec<Vec<f64>>, floor: f64) -> Estimate {
-        Estimate {
+    fn of(deviations: Vec<Vec<f64>>, floor: f64) -> CellEstimate {
+        CellEstimate {
             value: 0.1,
             deviations,
             floor,
-            ends: Ends::Symmetric,
+            ends: IntervalShape::Symmetric,
         }
     }
 
@@ -158,13 +157,13 @@ mod tests {
         let one = of(vec![blocks.clone()], 0.0);
         assert_eq!(
             (one.scope(), one.level().map(|of| of.df)),
-            (Scope::ThisRun, Some(3.0))
+            (EstimateScope::ThisRun, Some(3.0))
         );
         let shifted = |by: f64| blocks.iter().map(|of| of + by).collect::<Vec<_>>();
         let three = of([-0.1, 0.0, 0.1].map(shifted).to_vec(), 0.0);
         assert_eq!(
             (three.scope(), three.level().map(|of| of.df)),
-            (Scope::Runs, Some(2.0))
+            (EstimateScope::Runs, Some(2.0))
         );
     }
 
@@ -194,7 +193,7 @@ mod tests {
     #[test]
     fn the_score_interval_of_independent_polls_is_wilsons() {
         let mut estimate = of(vec![vec![1e-9, -1e-9]], 0.0);
-        estimate.ends = Ends::Score {
+        estimate.ends = IntervalShape::Score {
             of: 100.0,
             curvature: 1.0,
         };

@@ -1,12 +1,12 @@
-//! Quantiles of values that were stored as counts, smoothed between neighbouring values.
+//! Quantiles of counted values, interpolated between neighbouring values.
 
 use std::borrow::Borrow;
 
 use super::{counts::Counts, uncertain::Interval};
 
-/// At each value the share of all that lies below it, its own half included (the mid-distribution),
-/// and straight lines between. Without those a quantile would jump from bucket to bucket, and how
-/// uncertain it is could not be told from its neighbourhood.
+/// At each value the share of all that lies below it, including half of those at the value itself (the
+/// mid-distribution), with straight lines between. Without the lines a quantile would jump from bucket to
+/// bucket, and its neighbourhood would not show its uncertainty.
 #[derive(Clone, Debug)]
 pub(crate) struct Histogram {
     values: Vec<u64>,
@@ -22,12 +22,12 @@ pub(super) struct Position {
 }
 
 impl Histogram {
-    /// Of several together. None where nothing was counted.
+    /// Of the sum of several. None if nothing was counted.
     pub(crate) fn merged(slices: &[impl Borrow<Counts>]) -> Option<Histogram> {
         Histogram::of(&Counts::sum(slices))
     }
 
-    /// None where nothing was counted.
+    /// None if nothing was counted.
     pub(super) fn of(counts: &Counts) -> Option<Histogram> {
         let total = counts.total();
         let mut below = 0;
@@ -46,7 +46,7 @@ impl Histogram {
         self.total as f64
     }
 
-    /// Where this share of all lies below. Beyond the outermost values it is those.
+    /// The position with this share of all below it, but not beyond the outermost values.
     pub(super) fn position(&self, share: f64) -> Position {
         let next = self.shares.partition_point(|below| *below < share);
         let upper = next.min(self.values.len() - 1);
@@ -67,7 +67,7 @@ impl Histogram {
         self.position(share).value()
     }
 
-    /// How steep the quantiles are about `share`: the value gained by share gained, over a margin to
+    /// The slope of the quantiles around `share`: the difference in value by that in share, over a margin to
     /// either side.
     pub(super) fn slope(&self, share: f64, margin: f64) -> f64 {
         let (first, last) = (self.shares[0], self.shares[self.shares.len() - 1]);
@@ -80,7 +80,7 @@ impl Histogram {
         }
     }
 
-    /// The quantiles a margin to either side. What lies beyond the largest value is not known.
+    /// The quantiles a margin to either side. An end beyond the largest value is infinite.
     pub(super) fn interval(&self, share: f64, margin: f64) -> Interval {
         let is_seen = share + margin <= self.shares[self.shares.len() - 1];
         let is_seen_below = share - margin >= self.shares[0];
@@ -104,7 +104,7 @@ impl Position {
         self.lower as f64 + self.weight * (self.upper as f64 - self.lower as f64)
     }
 
-    /// How many of these counts lie above.
+    /// The number of these counts that lie above.
     pub(super) fn count_above(&self, counts: &Counts) -> f64 {
         self.weight * above(counts, self.upper) + (1.0 - self.weight) * above(counts, self.lower)
     }

@@ -1,15 +1,15 @@
-//! One number for many cells.
+//! The mean over cells.
 
 use super::{uncertain::Uncertain, variance::Variance};
 
-/// The mean over these cells, each with the same weight; cells err independently. It is about the
-/// cells that were measured and no others. None without any.
+/// The mean over these cells, each with the same weight. Their errors are independent. It describes the cells
+/// that were measured and no others. None without any.
 pub(crate) fn mean_over_cells(cells: &[Uncertain]) -> Option<Uncertain> {
     let count = cells.len() as f64;
     let sum: f64 = cells.iter().map(|cell| cell.value).sum();
     let of_sum = cells
         .iter()
-        .map(Uncertain::variance)
+        .map(Variance::of_error)
         .reduce(Variance::plus)?;
     Some(of_sum.scaled(1.0 / count).of(sum / count))
 }

@@ -1,5 +1,5 @@
-//! The middle of many cells. Relative changes of cells differ so much in how well they are known that a
-//! mean would be one of the worst few.
+//! The median of many cells. The uncertainty of relative changes differs so much between cells that a few
+//! cells would dominate a mean.
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
@@ -13,28 +13,24 @@ use super::{
 pub(crate) struct Middle {
     pub(crate) value: f64,
     pub(crate) interval: Interval,
-    /// How often chance alone would give as much, were there no change.
+    /// The probability that chance alone would give at least this, if there were no change.
     pub(crate) p_value: f64,
-    /// Else the mean: of a few cells a median has no bounds.
+    /// Otherwise the mean, since the median of a few cells has no bounds.
     pub(crate) is_median: bool,
 }
 
-/// The median over these cells, with the interval and the chance that order and sign alone give: nothing
-/// is assumed of how values are distributed, but that cells are independent. Of cells too few for that,
-/// the mean with the errors of the cells. None without any. `confidence` as 0.95.
+/// The median over these cells, with an interval from their order and a p-value from their signs. Both assume
+/// that cells are independent, and no distribution. Of too few cells, the mean with the errors of the cells.
+/// None without any. `confidence` as 0.95.
 pub(crate) fn middle_of_cells(cells: &[Uncertain], confidence: f64) -> Option<Middle> {
     let mut sorted: Vec<f64> = cells.iter().map(|cell| cell.value).collect();
     sorted.sort_by(f64::total_cmp);
     let Some(outside) = ranks_outside(sorted.len(), 1.0 - confidence) else {
         return mean(cells, confidence);
     };
-    let (last, half) = (sorted.len() - 1, sorted.len() / 2);
+    let last = sorted.len() - 1;
     Some(Middle {
-        value: if sorted.len() % 2 == 1 {
-            sorted[half]
-        } else {
-            (sorted[half - 1] + sorted[half]) / 2.0
-        },
+        value: median_of_sorted(&sorted),
         interval: Interval {
             low: sorted[outside],
             high: sorted[last - outside],
@@ -42,6 +38,21 @@ pub(crate) fn middle_of_cells(cells: &[Uncertain], confidence: f64) -> Option<Mi
         p_value: sign_test(&sorted),
         is_median: true,
     })
+}
+
+/// Of values in ascending order, of which there is at least one.
+pub(super) fn median_of_sorted(sorted: &[f64]) -> f64 {
+    let half = sorted.len() / 2;
+    if sorted.len() % 2 == 1 {
+        sorted[half]
+    } else {
+        (sorted[half - 1] + sorted[half]) / 2.0
+    }
+}
+
+/// Whether the middle of this many cells is their median.
+pub(crate) fn has_median(cells: usize, confidence: f64) -> bool {
+    ranks_outside(cells, 1.0 - confidence).is_some()
 }
 
 fn mean(cells: &[Uncertain], confidence: f64) -> Option<Middle> {
@@ -53,8 +64,8 @@ fn mean(cells: &[Uncertain], confidence: f64) -> Option<Middle> {
     })
 }
 
-/// How many of the smallest, and of the largest, can be left out, since how many cells are below the
-/// median is as the heads of so many coins. None if not even the extremes are sure to be around it.
+/// How many of the smallest, and of the largest, the interval can leave out. The number of cells below the
+/// median is binomial. None if not even the extremes enclose the median with this confidence.
 fn ranks_outside(count: usize, left_out: f64) -> Option<usize> {
     let coins = Binomial::new(0.5, count as u64).ok()?;
     let is_rare = |rank: &u64| coins.cdf(*rank) <= left_out / 2.0;
@@ -62,7 +73,7 @@ fn ranks_outside(count: usize, left_out: f64) -> Option<usize> {
     rare.checked_sub(1)
 }
 
-/// Two-sided; what is zero is on neither side.
+/// Two-sided, without the values that are zero.
 fn sign_test(values: &[f64]) -> f64 {
     let below = values.iter().filter(|value| **value < 0.0).count() as u64;
     let above = values.iter().filter(|value| **value > 0.0).count() as u64;

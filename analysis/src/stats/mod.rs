@@ -1,9 +1,10 @@
-//! Turns the sums and histograms of slices into values with intervals, and says which changes are
-//! real. `METHODS.md` has the reasons, the assumptions, and how often the intervals were right.
+//! Turns the sums and histograms of slices into values with intervals, and tests which changes are
+//! significant. `METHODS.md` has the reasons, the assumptions, and the coverage of the intervals.
 //!
-//! Everything is estimated by [`ratio()`] or [`quantile()`] from slices, by run and by block, as a
-//! value and what each block adds to it. Intervals of levels, changes between variants and means
-//! over cells follow from those in the same way whatever was measured.
+//! [`ratio()`] and [`quantile()`] estimate everything, from slices by run and by block: a value, and what each
+//! block adds to its error. All variants of a cell have the same runs and blocks, since a block is one slice
+//! of each. Intervals, changes between variants and means over cells follow from these in the same way for
+//! every metric.
 
 mod calibration;
 mod change;
@@ -16,6 +17,7 @@ mod multiple;
 mod quantile;
 mod ratio;
 #[cfg(test)]
+#[path = "../../tests/simulation/mod.rs"]
 mod simulation;
 mod student;
 mod sweeps;
@@ -27,18 +29,15 @@ pub(crate) use self::{
     calibration::{Calibration, FEWEST_PAIRS, calibrate},
     change::{Change, change},
     counts::{Counts, PLACES},
-    estimate::Estimate,
+    estimate::CellEstimate,
     histogram::Histogram,
     mean::mean_over_cells,
-    middle::{Middle, middle_of_cells},
+    middle::{Middle, has_median, middle_of_cells},
     multiple::{adjusted_p_values, is_resolved},
-    quantile::{Launch, quantile},
-    ratio::{Kind, Part, ratio},
+    quantile::{LaunchCounts, quantile},
+    ratio::{RatioKind, RatioPart, ratio},
+    student::CONFIDENCE,
     sweeps::{BetweenSweeps, change_between},
     trend::{Trend, trend},
     uncertain::{Interval, Uncertain},
 };
-
-/// What every slice of one variant gave: by run, then by block. Variants of one cell have the same
-/// runs and blocks, since a block is one slice of each.
-pub(crate) type Slices<T> = [Vec<T>];

@@ -1,11 +1,11 @@
-//! Many cells are looked at, so some would look changed by chance.
+//! Correction for the number of comparisons: among many cells, some seem changed by chance.
 
-/// Of the changes called resolved, at most this share is expected to be none.
+/// The false discovery rate: the greatest expected share of changes called resolved that are no changes.
 pub(crate) const RESOLVED: f64 = 0.05;
 
-/// Benjamini and Hochberg's: to call resolved all up to some adjusted p-value keeps the share of
-/// false ones among them below it. One family is all cells of one variant, metric and site. What was
-/// not measured was not tested either.
+/// Benjamini and Hochberg's. If all changes up to some adjusted p-value are called resolved, the expected share
+/// of false ones among them is at most that value. A family is all measured cells of one variant, metric and
+/// site.
 pub(crate) fn adjusted_p_values(p_values: &[Option<f64>]) -> Vec<Option<f64>> {
     let mut tested: Vec<(usize, f64)> = p_values
         .iter()

@@ -4,18 +4,18 @@ use std::{borrow::Cow, sync::Arc};
 
 use super::{
     counts::Counts,
-    estimate::{Ends, Estimate},
+    estimate::{CellEstimate, IntervalShape},
     histogram::Histogram,
     variance::within,
 };
 
-/// What the slices of one variant counted in a launch. Adding them up takes longer than anything that is
-/// asked of the sum, so that is done once for all quantiles.
+/// The values that the slices of one variant counted in a launch. Summing them takes longer than reading a
+/// quantile, so the sum is made once for all quantiles.
 #[derive(Clone, Debug)]
-pub(crate) struct Launch<'a> {
+pub(crate) struct LaunchCounts<'a> {
     blocks: Vec<Block<'a>>,
     sum: Counts,
-    /// Of the sum; absent where nothing was counted.
+    /// Of the sum. None if nothing was counted.
     histogram: Option<Arc<Histogram>>,
 }
 
@@ -25,14 +25,14 @@ struct Block<'a> {
     total: f64,
 }
 
-impl<'a> Launch<'a> {
-    pub(crate) fn of(blocks: Vec<Cow<'a, Counts>>) -> Launch<'a> {
+impl<'a> LaunchCounts<'a> {
+    pub(crate) fn of(blocks: Vec<Cow<'a, Counts>>) -> LaunchCounts<'a> {
         let sum = Counts::sum(&blocks);
         let block = |counts: Cow<'a, Counts>| Block {
             total: counts.total() as f64,
             counts,
         };
-        Launch {
+        LaunchCounts {
             blocks: blocks.into_iter().map(block).collect(),
             histogram: Histogram::of(&sum).map(Arc::new),
             sum,
@@ -45,16 +45,16 @@ impl<'a> Launch<'a> {
     }
 }
 
-/// The `q`-quantile of a launch, on average over launches. None where a run has not even one value
-/// that is expected beyond it.
-pub(crate) fn quantile(launches: &[Launch<'_>], q: f64) -> Option<Estimate> {
+/// The mean over launches of the `q`-quantile of each. None if less than one value of a run is expected beyond
+/// it.
+pub(crate) fn quantile(launches: &[LaunchCounts<'_>], q: f64) -> Option<CellEstimate> {
     let runs: Vec<RunQuantile> = launches
         .iter()
         .map(|run| RunQuantile::of(run, q))
         .collect::<Option<_>>()?;
     let count = runs.len() as f64;
     let value = runs.iter().map(|run| run.value).sum::<f64>() / count;
-    // What sets a run apart belongs to all of its blocks.
+    // The difference of a run to the mean is spread over all of its blocks.
     let by_block = |run: &RunQuantile| {
         let apart = (run.value - value) / run.deviations.len() as f64;
         run.deviations
@@ -62,7 +62,7 @@ pub(crate) fn quantile(launches: &[Launch<'_>], q: f64) -> Option<Estimate> {
             .map(|deviation| (deviation + apart) / count)
             .collect()
     };
-    Some(Estimate {
+    Some(CellEstimate {
         value,
         deviations: runs.iter().map(by_block).collect(),
         floor: runs.iter().map(|run| run.floor).sum::<f64>() / count.powi(2),
@@ -80,14 +80,14 @@ struct RunQuantile {
 }
 
 impl RunQuantile {
-    fn of(launch: &Launch<'_>, q: f64) -> Option<RunQuantile> {
+    fn of(launch: &LaunchCounts<'_>, q: f64) -> Option<RunQuantile> {
         let histogram = launch.histogram.clone()?;
         let total = histogram.total();
         if total * q.min(1.0 - q) < 1.0 {
             return None;
         }
         let position = histogram.position(q);
-        // Blocks disagree about how much lies above, which is a ratio of counts as any other.
+        // The share above the quantile differs between blocks, as any ratio of counts does.
         let above = |of: &Block| (position.count_above(&of.counts) - (1.0 - q) * of.total) / total;
         let shares: Vec<f64> = launch.blocks.iter().map(above).collect();
         let by_chance = q * (1.0 - q) / total;
@@ -106,12 +106,12 @@ impl RunQuantile {
 }
 
 /// Only the interval of a single run is read off its histogram.
-fn ends(runs: Vec<RunQuantile>, q: f64) -> Option<Ends> {
+fn ends(runs: Vec<RunQuantile>, q: f64) -> Option<IntervalShape> {
     if runs.len() > 1 {
-        return Some(Ends::Symmetric);
+        return Some(IntervalShape::Symmetric);
     }
     let run = runs.into_iter().next()?;
-    Some(Ends::Inverted {
+    Some(IntervalShape::Inverted {
         histogram: run.histogram,
         share: q,
         slope: run.slope,
@@ -120,9 +120,9 @@ fn ends(runs: Vec<RunQuantile>, q: f64) -> Option<Ends> {
 
 /// Of slices by launch and block.
 #[cfg(test)]
-pub(super) fn launches(slices: &super::Slices<Counts>) -> Vec<Launch<'_>> {
-    fn launch(blocks: &[Counts]) -> Launch<'_> {
-        Launch::of(blocks.iter().map(Cow::Borrowed).collect())
+pub(super) fn launches(slices: &[Vec<Counts>]) -> Vec<LaunchCounts<'_>> {
+    fn launch(blocks: &[Counts]) -> LaunchCounts<'_> {
+        LaunchCounts::of(blocks.iter().map(Cow::Borrowed).collect())
     }
     slices.iter().map(|blocks| launch(blocks)).collect()
 }
@@ -131,7 +131,7 @@ pub(super) fn launches(slices: &super::Slices<Counts>) -> Vec<Launch<'_>> {
 mod tests {
     use super::*;
 
-    fn quantile(slices: &[Vec<Counts>], q: f64) -> Option<Estimate> {
+    fn quantile(slices: &[Vec<Counts>], q: f64) -> Option<CellEstimate> {
         super::quantile(&launches(slices), q)
     }
 

@@ -1,43 +1,47 @@
 //! A ratio of sums, as slow polls of all polls.
 
-use super::{
-    Slices,
-    estimate::{Ends, Estimate},
-};
+use super::estimate::{CellEstimate, IntervalShape};
 
-/// What one slice adds to both sums. A slice in which nothing was seen is `0 / 0`.
+/// The summands of one slice. A slice without any events is `0 / 0`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Part {
+pub(crate) struct RatioPart {
     pub(crate) num: f64,
     pub(crate) den: f64,
 }
 
-/// What chance alone does to a ratio, even if all slices agree.
+impl RatioPart {
+    pub(crate) fn sum(parts: impl IntoIterator<Item = RatioPart>) -> RatioPart {
+        let add = |sum: RatioPart, part: RatioPart| RatioPart {
+            num: sum.num + part.num,
+            den: sum.den + part.den,
+        };
+        parts.into_iter().fold(RatioPart::default(), add)
+    }
+}
+
+/// What is counted, which determines the variance by chance alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Those of the things counted that are special, as slow polls of all polls.
+pub(crate) enum RatioKind {
+    /// A share of the things counted, as slow polls of all polls.
     Share,
-    /// Things that happen now and then, by something else, as slow polls by request. Not for what
-    /// comes at a steady pace, as requests: they vary less than chance would have it.
+    /// Random events divided by something else, as slow polls by requests. Not for events at a steady pace, as
+    /// requests, which vary less.
     Count,
-    /// Anything else that is not negative, as slow nanoseconds by second.
+    /// Any other value that is not negative, as slow nanoseconds by second.
     Amount,
 }
 
-/// The sum of all numerators by that of all denominators. None where nothing was seen.
-pub(crate) fn ratio(parts: &Slices<Part>, kind: Kind) -> Option<Estimate> {
-    let all = parts.iter().flatten();
-    let (num, den) = all.fold((0.0, 0.0), |(num, den), part| {
-        (num + part.num, den + part.den)
-    });
+/// The sum of all numerators divided by that of all denominators. None if the latter is zero.
+pub(crate) fn ratio(parts: &[Vec<RatioPart>], kind: RatioKind) -> Option<CellEstimate> {
+    let RatioPart { num, den } = RatioPart::sum(parts.iter().flatten().copied());
     if den <= 0.0 {
         return None;
     }
     let value = num / den;
     // To first order, the error of a ratio is the sum of these.
-    let deviation = |part: &Part| (part.num - value * part.den) / den;
-    let by_block = |run: &Vec<Part>| run.iter().map(deviation).collect();
-    Some(Estimate {
+    let deviation = |part: &RatioPart| (part.num - value * part.den) / den;
+    let by_block = |run: &Vec<RatioPart>| run.iter().map(deviation).collect();
+    Some(CellEstimate {
         value,
         deviations: parts.iter().map(by_block).collect(),
         floor: kind.variance_by_chance(num, den),
@@ -45,31 +49,31 @@ pub(crate) fn ratio(parts: &Slices<Part>, kind: Kind) -> Option<Estimate> {
     })
 }
 
-impl Kind {
-    /// As if one more had been special and one more not (Agresti and Caffo), since none of a thousand
-    /// is not certainly none of all.
+impl RatioKind {
+    /// As if one more of either kind had been counted (Agresti and Caffo), since zero of a thousand does not
+    /// mean that the true share is zero.
     fn variance_by_chance(self, num: f64, den: f64) -> f64 {
         match self {
-            Kind::Share => {
+            RatioKind::Share => {
                 let share = (num + 1.0) / (den + 2.0);
                 share * (1.0 - share) / den
             }
-            Kind::Count => (num + 1.0) / den.powi(2),
-            Kind::Amount => 0.0,
+            RatioKind::Count => (num + 1.0) / den.powi(2),
+            RatioKind::Amount => 0.0,
         }
     }
 
-    fn ends(self, den: f64) -> Ends {
+    fn ends(self, den: f64) -> IntervalShape {
         match self {
-            Kind::Share => Ends::Score {
+            RatioKind::Share => IntervalShape::Score {
                 of: den,
                 curvature: 1.0,
             },
-            Kind::Count => Ends::Score {
+            RatioKind::Count => IntervalShape::Score {
                 of: den,
                 curvature: 0.0,
             },
-            Kind::Amount => Ends::Symmetric,
+            RatioKind::Amount => IntervalShape::Symmetric,
         }
     }
 }
@@ -78,8 +82,8 @@ impl Kind {
 mod tests {
     use super::*;
 
-    fn part(num: f64, den: f64) -> Part {
-        Part { num, den }
+    fn part(num: f64, den: f64) -> RatioPart {
+        RatioPart { num, den }
     }
 
     #[test]
@@ -88,13 +92,16 @@ mod tests {
             vec![part(1.0, 10.0), part(0.0, 90.0)],
             vec![part(9.0, 100.0)],
         ];
-        assert_eq!(ratio(&parts, Kind::Share).map(|of| of.value), Some(0.05));
+        assert_eq!(
+            ratio(&parts, RatioKind::Share).map(|of| of.value),
+            Some(0.05)
+        );
     }
 
     #[test]
     fn deviations_sum_to_nothing_and_an_empty_slice_has_none() {
         let parts = [vec![part(3.0, 10.0), part(0.0, 0.0), part(1.0, 30.0)]];
-        let deviations = ratio(&parts, Kind::Share)
+        let deviations = ratio(&parts, RatioKind::Share)
             .expect("polls were seen")
             .deviations;
         assert!(deviations.iter().flatten().sum::<f64>().abs() < 1e-12);
@@ -103,13 +110,16 @@ mod tests {
 
     #[test]
     fn what_was_not_seen_has_no_ratio() {
-        assert!(ratio(&[vec![part(0.0, 0.0)]], Kind::Count).is_none());
-        assert!(ratio(&[], Kind::Share).is_none());
+        assert!(ratio(&[vec![part(0.0, 0.0)]], RatioKind::Count).is_none());
+        assert!(ratio(&[], RatioKind::Share).is_none());
     }
 
     #[test]
     fn none_seen_of_many_is_not_certainly_none() {
-        let none = ratio(&[vec![part(0.0, 500.0), part(0.0, 500.0)]], Kind::Share);
+        let none = ratio(
+            &[vec![part(0.0, 500.0), part(0.0, 500.0)]],
+            RatioKind::Share,
+        );
         let interval = none.and_then(|of| of.interval(0.95)).expect("two blocks");
         assert_eq!(interval.low, 0.0);
         assert!(interval.high > 0.003, "the rule of three");
@@ -118,7 +128,7 @@ mod tests {
     #[test]
     fn no_amount_in_any_slice_gives_no_interval() {
         let none =
-            ratio(&[vec![part(0.0, 1.0), part(0.0, 1.0)]], Kind::Amount).expect("time passed");
+            ratio(&[vec![part(0.0, 1.0), part(0.0, 1.0)]], RatioKind::Amount).expect("time passed");
         assert_eq!(none.value, 0.0);
         assert_eq!(none.interval(0.95), None);
     }

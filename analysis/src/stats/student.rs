@@ -1,15 +1,18 @@
-//! Student's t: how far an estimate may be off whose standard error is itself an estimate.
+//! Student's t distribution, for estimates whose standard error is itself an estimate.
 
 use std::{cell::RefCell, collections::HashMap};
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
+/// The confidence of the intervals in reports and pictures.
+pub(crate) const CONFIDENCE: f64 = 0.95;
+
 /// More degrees of freedom change nothing that is printed, and far more are beyond what the inverse is
 /// accurate for.
 const ABOUT_NORMAL: f64 = 10_000.0;
 
-/// How many standard errors reach to either side in an interval of this confidence. It is searched for, and
-/// most estimates of a sweep come from the same number of runs and blocks, so each is kept.
+/// Half the width of an interval of this confidence, in standard errors. The search for it is slow and most
+/// estimates of a sweep have the same degrees of freedom, so each result is kept.
 pub(super) fn critical(df: f64, confidence: f64) -> f64 {
     thread_local! {
         static FOUND: RefCell<HashMap<[u64; 2], f64>> = RefCell::default();
@@ -21,13 +24,13 @@ pub(super) fn critical(df: f64, confidence: f64) -> f64 {
     })
 }
 
-/// How often chance alone is at least this many standard errors off, on either side.
+/// The probability that chance alone is at least this many standard errors off, on either side.
 pub(super) fn two_sided_p(t: f64, df: f64) -> f64 {
     2.0 * student(df).sf(t.abs())
 }
 
-/// The standard normal value that is as unlikely as `t`, so that what was estimated with different
-/// degrees of freedom can be put together.
+/// The standard normal value that is as unlikely as `t`, so that estimates with different degrees of freedom
+/// can be combined.
 pub(super) fn normal_score(t: f64, df: f64) -> f64 {
     // Chances below this would be a score without bound.
     let beyond = student(df).sf(t.abs()).max(f64::MIN_POSITIVE);

@@ -2,30 +2,31 @@
 
 use super::{
     change::Change,
-    estimate::{Estimate, Scope},
+    estimate::{CellEstimate, EstimateScope},
+    variance::Variance,
 };
 
-/// Two sweeps share no block, so that of their launches nothing cancels out.
+/// Two sweeps share no block, so the differences between launches do not cancel out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum BetweenSweeps {
     Compared(Change),
-    /// A side is a single launch: whether the difference is more than launches always differ by is
-    /// not known, however narrow the intervals of both. It is never resolved.
+    /// One sweep has a single launch, so it is unknown how much launches differ. The difference is never
+    /// resolved, however narrow the intervals of both.
     LaunchesUnknown {
         difference: f64,
     },
 }
 
-/// None where nothing varied on a side.
-pub(crate) fn change_between(before: &Estimate, after: &Estimate) -> Option<BetweenSweeps> {
+/// None if one of the two has no variance.
+pub(crate) fn change_between(before: &CellEstimate, after: &CellEstimate) -> Option<BetweenSweeps> {
     let difference = after.value - before.value;
     if [before, after]
         .iter()
-        .any(|side| side.scope() == Scope::ThisRun)
+        .any(|side| side.scope() == EstimateScope::ThisRun)
     {
         return Some(BetweenSweeps::LaunchesUnknown { difference });
     }
-    let [of_before, of_after] = [before.level()?.variance(), after.level()?.variance()];
+    let [of_before, of_after] = [before.level()?, after.level()?].map(|of| Variance::of_error(&of));
     let ratio = after.value / before.value;
     // To first order, the ratio errs by the error of `after` less `ratio` times that of `before`.
     let of_ratio = of_before
@@ -35,27 +36,27 @@ pub(crate) fn change_between(before: &Estimate, after: &Estimate) -> Option<Betw
     Some(BetweenSweeps::Compared(Change {
         difference: of_before.plus(of_after).of(difference),
         relative: (before.value > 0.0).then(|| of_ratio.of(ratio - 1.0)),
-        scope: Scope::Runs,
+        scope: EstimateScope::Runs,
     }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::{Kind, Part, ratio};
+    use crate::stats::{RatioKind, RatioPart, ratio};
 
-    fn slow(by_run: &[f64]) -> Estimate {
+    fn slow(by_run: &[f64]) -> CellEstimate {
         let run = |slow: &f64| {
             vec![
-                Part {
+                RatioPart {
                     num: *slow,
                     den: 10_000.0
                 };
                 4
             ]
         };
-        let parts: Vec<Vec<Part>> = by_run.iter().map(run).collect();
-        ratio(&parts, Kind::Share).expect("polls were seen")
+        let parts: Vec<Vec<RatioPart>> = by_run.iter().map(run).collect();
+        ratio(&parts, RatioKind::Share).expect("polls were seen")
     }
 
     #[test]

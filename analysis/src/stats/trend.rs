@@ -1,48 +1,47 @@
-//! Whether a series goes up or down in the long run, and how fast.
+//! The long-term trend of a series: whether there is one, and its slope.
 //!
-//! Mann and Kendall's test by ranks, which asks nothing of how values are distributed, with Sen's slope.
-//! Values of a series resemble their neighbours, so the test's variance is widened as Yue and Wang propose:
-//! by what a process would have that remembers as much from one value to the next as this one does about
-//! its trend. `METHODS.md` has the formulas.
+//! Mann and Kendall's test by ranks, which assumes no distribution, with Sen's slope. Values of a series are
+//! correlated with their neighbours, so the variance of the test is widened as Yue and Wang propose: to that of
+//! an autoregressive process with the same correlation. `METHODS.md` has the formulas.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use super::uncertain::Interval;
+use super::{middle::median_of_sorted, uncertain::Interval};
 
-/// Fewer have no order that chance would not give, too.
+/// Fewer values have no order that could be significant.
 const FEWEST: usize = 6;
 
-/// All pairs are looked at; of a longer series, neighbours are averaged until it is no longer than this.
+/// The test looks at all pairs. In a longer series, neighbours are averaged until it has this length.
 const MOST: usize = 720;
 
-/// A memory of which nothing fades could not be told from a trend at all.
+/// A series with a correlation of one could not be distinguished from a trend.
 const LONGEST_MEMORY: f64 = 0.99;
 
-/// What is left of a value by which numbers were rounded on the way.
+/// The relative error that rounding leaves in a number.
 const ROUNDING: f64 = 1e-9;
 
-/// How a series goes on.
+/// The trend of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Trend {
-    /// How often chance alone would give as much, two-sided, were there no trend.
+    /// The probability that chance alone would give at least this, two-sided, if there were no trend.
     pub(crate) p_value: f64,
     /// By unit of time: the median of the slopes between all pairs.
     pub(crate) slope: f64,
     pub(crate) interval: Interval,
-    /// Where the trend begins and ends.
+    /// The values of the trend at the first and the last time.
     pub(crate) from: f64,
     pub(crate) to: f64,
 }
 
 impl Trend {
-    /// By how much of where it began; none where that is nothing.
+    /// Relative to the first value. None if that is not positive.
     pub(crate) fn growth(&self) -> Option<f64> {
         (self.from > 0.0).then(|| self.to / self.from - 1.0)
     }
 }
 
-/// Of values with their times, in any unit; `confidence` as 0.95. None of fewer than six, or where times
-/// are not in ascending order.
+/// Of values with their times, in any unit; `confidence` as 0.95. None of fewer than six, or if times are not in
+/// ascending order.
 pub(crate) fn trend(series: &[(f64, f64)], confidence: f64) -> Option<Trend> {
     let series = no_longer_than(MOST, series);
     if series.len() < FEWEST || !series.windows(2).all(|pair| pair[0].0 < pair[1].0) {
@@ -69,7 +68,7 @@ pub(crate) fn trend(series: &[(f64, f64)], confidence: f64) -> Option<Trend> {
     })
 }
 
-/// Averages of as many neighbours as it takes.
+/// Averages of neighbours.
 fn no_longer_than(most: usize, series: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let together = series.len().div_ceil(most).max(1);
     let average = |part: &[(f64, f64)]| {
@@ -92,7 +91,7 @@ fn slopes(series: &[(f64, f64)]) -> Vec<f64> {
     slopes
 }
 
-/// Sen's interval: as many pairs to either side of the middle as chance moves the score by.
+/// Sen's interval: the slopes to either side of the median, by as many pairs as chance changes the score.
 fn between_ranks(slopes: &[f64], margin: f64) -> Interval {
     let pairs = slopes.len() as f64;
     let end = |rank: f64, open: f64| {
@@ -109,8 +108,8 @@ fn between_ranks(slopes: &[f64], margin: f64) -> Interval {
     }
 }
 
-/// The more certain of two tests, which is why it counts twice: that of the score, and that of a series
-/// that never turns. A curve resembles a walk without a goal, but no such walk goes up at every step.
+/// The lower p-value of two tests, doubled because there are two: that of the score, and that of a series whose
+/// every step goes the same way. A random walk can look like a curve, but it does not go up at every step.
 fn p_value(values: &[f64], deviation: f64) -> f64 {
     let beyond = (score(values).abs() - 1.0).max(0.0);
     let by_score = if deviation > 0.0 {
@@ -121,7 +120,7 @@ fn p_value(values: &[f64], deviation: f64) -> f64 {
     (2.0 * by_score.min(by_steps(values))).min(1.0)
 }
 
-/// How often so many coins show the same side.
+/// The probability that as many coins all show the same side.
 fn by_steps(values: &[f64]) -> f64 {
     let up = values.windows(2).filter(|pair| pair[1] > pair[0]).count() as i32;
     let down = values.windows(2).filter(|pair| pair[1] < pair[0]).count() as i32;
@@ -131,7 +130,7 @@ fn by_steps(values: &[f64]) -> f64 {
     (2.0 * 0.5_f64.powi(up + down)).min(1.0)
 }
 
-/// Kendall's: pairs that go up less pairs that go down.
+/// Kendall's score: the number of pairs that go up, minus that of pairs that go down.
 fn score(values: &[f64]) -> f64 {
     let mut score = 0i64;
     for (at, value) in values.iter().enumerate() {
@@ -142,7 +141,7 @@ fn score(values: &[f64]) -> f64 {
     score as f64
 }
 
-/// By chance, of values that know nothing of each other. Those that are the same make no pair.
+/// By chance, of independent values. Equal values make no pair.
 fn variance_of_score(values: &[f64]) -> f64 {
     let of = |count: f64| count * (count - 1.0) * (2.0 * count + 5.0);
     let mut sorted = values.to_vec();
@@ -152,7 +151,7 @@ fn variance_of_score(values: &[f64]) -> f64 {
     (of(values.len() as f64) - tied) / 18.0
 }
 
-/// By how much the variance of the score is larger than that, since neighbours resemble each other.
+/// The factor by which the correlation of neighbours increases the variance of the score.
 fn widening(values: &[f64]) -> f64 {
     let count = values.len() as f64;
     let weight = |lag: f64| (count - lag) * (count - lag - 1.0) * (count - lag - 2.0);
@@ -161,8 +160,8 @@ fn widening(values: &[f64]) -> f64 {
     1.0 + 2.0 / weight(0.0) * lags.sum::<f64>()
 }
 
-/// How much of a value is left in the next. About a curve through them even values that know nothing of
-/// each other seem opposed, by three or more of their number; and that they really are is not assumed.
+/// The correlation of neighbours. Around a fitted curve even independent values have a negative one of about
+/// three by their number, which is corrected. A negative one is not assumed.
 fn memory(values: &[f64]) -> f64 {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
@@ -178,8 +177,7 @@ fn memory(values: &[f64]) -> f64 {
     ((seen * count + 3.0) / (count - 5.0)).clamp(0.0, LONGEST_MEMORY)
 }
 
-/// What is left without the parabola that fits best, so that neither a trend nor its bend is taken for
-/// memory.
+/// The residuals around the best parabola, so that neither a trend nor its bend counts as correlation.
 fn about_curve(values: &[f64]) -> Vec<f64> {
     let count = values.len() as f64;
     let middle = (count - 1.0) / 2.0;
@@ -197,13 +195,13 @@ fn about_curve(values: &[f64]) -> Vec<f64> {
     let (by_line, by_bend) = (fit(&line), fit(&bend));
     let left = |(at, value): (usize, &f64)| value - mean - by_line * line(at) - by_bend * bend(at);
     let largest = values.iter().fold(0.0_f64, |most, it| most.max(it.abs()));
-    // Else the rounding of a perfect curve would be a series of its own.
+    // Otherwise the rounding errors of a perfect curve would count as a series.
     let grain = (largest * ROUNDING).max(f64::MIN_POSITIVE);
     let left = values.iter().enumerate().map(left);
     left.map(|left| (left / grain).round()).collect()
 }
 
-/// The place of each in their order; of those that are the same, the middle of their places.
+/// The rank of each value. Equal values all have the middle one of their ranks.
 fn ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|one, other| values[*one].total_cmp(&values[*other]));
@@ -215,15 +213,6 @@ fn ranks(values: &[f64]) -> Vec<f64> {
         below += same.len();
     }
     ranks
-}
-
-fn median_of_sorted(sorted: &[f64]) -> f64 {
-    let half = sorted.len() / 2;
-    if sorted.len() % 2 == 1 {
-        sorted[half]
-    } else {
-        (sorted[half - 1] + sorted[half]) / 2.0
-    }
 }
 
 #[cfg(test)]

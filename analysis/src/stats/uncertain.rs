@@ -1,6 +1,6 @@
-//! A number that is known as well as its standard error says.
+//! A value with its standard error.
 
-use super::{student, variance::Variance};
+use super::student;
 
 /// A value, its standard error, and the degrees of freedom with which that error was estimated.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -10,7 +10,7 @@ pub(crate) struct Uncertain {
     pub(crate) df: f64,
 }
 
-/// An end is infinite where the data set no bound.
+/// An end is infinite if the data give no bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Interval {
     pub(crate) low: f64,
@@ -27,24 +27,18 @@ impl Uncertain {
         }
     }
 
-    /// How often chance alone would be at least as far from zero, were zero true.
+    /// The probability that chance alone would give at least this distance from zero, if the true value were
+    /// zero.
     pub(crate) fn p_value(&self) -> f64 {
         student::two_sided_p(self.t(), self.df)
     }
 
-    /// In standard errors from zero.
+    /// The distance from zero in standard errors.
     pub(super) fn t(&self) -> f64 {
         self.value / self.standard_error
     }
 
-    pub(super) fn variance(&self) -> Variance {
-        Variance {
-            value: self.standard_error.powi(2),
-            df: self.df,
-        }
-    }
-
-    /// With the standard error that calibration found to be the true one.
+    /// With the standard error multiplied by the factor of a calibration.
     pub(crate) fn inflated(self, factor: f64) -> Uncertain {
         Uncertain {
             standard_error: factor * self.standard_error,
@@ -54,7 +48,7 @@ impl Uncertain {
 }
 
 impl Interval {
-    /// Without what cannot be.
+    /// Without impossible values.
     pub(super) fn clipped(self, lowest: f64, highest: f64) -> Interval {
         Interval {
             low: self.low.clamp(lowest, highest),

@@ -1,26 +1,26 @@
-//! How uncertain a sum over blocks is: what the blocks of a run say, what runs say, and both.
+//! The variance of a sum over blocks: from the blocks of a run, from runs, and from both.
 //!
-//! A deviation is what a block adds to the error of an estimate, so the error is the sum of all
-//! deviations and these functions estimate the variance of that sum.
+//! A deviation is the part of an estimate's error that comes from one block. The error is the sum of all
+//! deviations, and these functions estimate the variance of that sum.
 
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
-use super::{student, uncertain::Uncertain};
+use super::{
+    student::{self, CONFIDENCE},
+    uncertain::Uncertain,
+};
 
-/// Above this chance of seeing runs differ as they do although only blocks do, runs and blocks
-/// estimate the same variance.
+/// The p-value of the test whether runs differ more than their blocks. Above it, runs and blocks estimate the
+/// same variance.
 const ALIKE: f64 = 0.25;
 
-/// So many times the degrees of freedom has a variance that is no more than chance. More would be as
-/// good for intervals, but blocks that agree by luck would then be believed too often.
+/// A variance that is no more than chance has this many times the degrees of freedom. More would be as good
+/// for intervals, but would trust too often blocks that agree by chance.
 const KNOWN: f64 = 4.0;
 
-/// By so much the variance of few launches is taken for larger, so that intervals hold the truth nearly as
-/// often where launches are spread evenly as where they are normal.
+/// The factor for the variance of a few launches, so that intervals contain the truth nearly as often if
+/// launches are uniformly distributed as if they are normal.
 const NOT_NORMAL: f64 = 4.0 / 3.0;
-
-/// With this confidence the widths of intervals are compared.
-const CONFIDENCE: f64 = 0.95;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Variance {
@@ -28,20 +28,19 @@ pub(super) struct Variance {
     pub(super) df: f64,
 }
 
-/// From how the blocks of a run differ. It knows nothing of how launches differ. None where a run has a
-/// single block.
+/// From the differences between the blocks of a run, not those between launches. None if a run has a single
+/// block.
 pub(super) fn within(deviations: &[Vec<f64>]) -> Option<Variance> {
-    let runs: Vec<Run> = deviations.iter().map(|run| Run::of(run)).collect();
+    let runs: Vec<RunSums> = deviations.iter().map(|run| RunSums::of(run)).collect();
     if runs.is_empty() || runs.iter().any(|run| run.blocks < 2.0) {
         return None;
     }
-    let apart: f64 = runs.iter().map(Run::variance).sum();
-    // Neighbours that err to the same side do not cancel out. That they would err to opposite sides
-    // more than chance has it is not assumed.
-    let together: f64 = runs.iter().map(Run::covariance).sum();
+    let apart: f64 = runs.iter().map(RunSums::variance).sum();
+    // Errors of neighbours to the same side do not cancel out. A negative correlation is not assumed.
+    let together: f64 = runs.iter().map(RunSums::covariance).sum();
     let value = apart + 2.0 * together.max(0.0);
     let blocks: f64 = runs.iter().map(|run| run.blocks - 1.0).sum();
-    // Blocks that err together are as good as fewer blocks.
+    // Correlated blocks are as good as fewer blocks.
     let df = if value > 0.0 {
         blocks * apart / value
     } else {
@@ -53,21 +52,21 @@ pub(super) fn within(deviations: &[Vec<f64>]) -> Option<Variance> {
     })
 }
 
-/// From how runs differ, whatever makes them differ. None with a single run.
+/// From the differences between runs, whatever their cause. None with a single run.
 pub(super) fn between(deviations: &[Vec<f64>]) -> Option<Variance> {
     let totals: Vec<f64> = deviations.iter().map(|run| run.iter().sum()).collect();
-    let runs = Run::of(&totals);
+    let runs = RunSums::of(&totals);
     (runs.blocks > 1.0).then(|| Variance {
         value: runs.variance(),
         df: runs.blocks - 1.0,
     })
 }
 
-/// One estimate from both where runs differ no more than their blocks explain, which makes it matter
-/// little how few runs there are; else what blocks say, and by how much runs differ more.
+/// If runs differ no more than their blocks explain, one pooled estimate, for which a few runs are enough.
+/// Otherwise the variance of blocks, plus that by which runs differ more.
 pub(super) fn together(runs: Variance, blocks: Variance) -> Variance {
     let f = FisherSnedecor::new(runs.df, blocks.df).expect("both were estimated");
-    // Blocks that do not vary at all give no ratio and say nothing.
+    // Blocks that do not vary at all give no ratio.
     if blocks.value == 0.0 || f.sf(runs.value / blocks.value) <= ALIKE {
         return blocks.plus(Variance {
             value: (runs.value - blocks.value).max(0.0),
@@ -81,12 +80,12 @@ pub(super) fn together(runs: Variance, blocks: Variance) -> Variance {
     }
 }
 
-/// The one with the wider interval: what runs say, and what blocks say where runs agree by luck.
+/// The variance with the wider interval: that of runs, or that of blocks if runs agree by chance.
 ///
-/// By themselves runs would be right as often as they should, however much or little launches differ. But
-/// where they agree better than their blocks, so narrow an interval is not to be believed; to make up for
-/// the wider one that is taken then, the others are narrowed by a part of what blocks explain. And two or
-/// three launches that are not normal are less certain than t has it.
+/// Runs alone would give the promised coverage, however much launches differ. But an interval from runs that
+/// agree better than their blocks is too narrow to be credible, so the wider one is taken. To make up for
+/// that, the variance of runs is reduced by a part of that of blocks. And two or three launches that are not
+/// normal are less certain than Student's t assumes.
 pub(super) fn wider(runs: Variance, blocks: Variance) -> Variance {
     let explained = blocks.value * runs.df.min(2.0) / 6.0;
     let beyond = Variance {
@@ -106,7 +105,7 @@ impl Variance {
         student::critical(self.df, CONFIDENCE) * self.value.sqrt()
     }
 
-    /// Of a sum of two things that err independently, by Satterthwaite.
+    /// Of the sum of two independent values, by Satterthwaite.
     pub(super) fn plus(self, other: Variance) -> Variance {
         let value = self.value + other.value;
         let parts = self.value.powi(2) / self.df + other.value.powi(2) / other.df;
@@ -120,7 +119,7 @@ impl Variance {
         }
     }
 
-    /// Of this times a constant.
+    /// Of the value times a constant.
     pub(super) fn scaled(self, by: f64) -> Variance {
         Variance {
             value: by.powi(2) * self.value,
@@ -128,7 +127,7 @@ impl Variance {
         }
     }
 
-    /// Not below what chance alone gives. That much is known, so the nearer the variance is to it, the
+    /// Not below the variance by chance alone. That variance is known, so the nearer this one is to it, the
     /// more degrees of freedom it has.
     pub(super) fn at_least(self, floor: f64) -> Variance {
         let value = self.value.max(floor);
@@ -143,7 +142,14 @@ impl Variance {
         }
     }
 
-    /// The value whose error varies so.
+    pub(super) fn of_error(of: &Uncertain) -> Variance {
+        Variance {
+            value: of.standard_error.powi(2),
+            df: of.df,
+        }
+    }
+
+    /// The value with this variance of its error.
     pub(super) fn of(self, value: f64) -> Uncertain {
         Uncertain {
             value,
@@ -154,18 +160,18 @@ impl Variance {
 }
 
 /// The sums over one run that variances need, about the run's mean.
-struct Run {
+struct RunSums {
     blocks: f64,
     squares: f64,
     /// Products of blocks that follow each other.
     neighbours: f64,
 }
 
-impl Run {
-    fn of(deviations: &[f64]) -> Run {
+impl RunSums {
+    fn of(deviations: &[f64]) -> RunSums {
         let blocks = deviations.len() as f64;
         let mean = deviations.iter().sum::<f64>() / blocks;
-        Run {
+        RunSums {
             blocks,
             squares: deviations.iter().map(|of| (of - mean).powi(2)).sum(),
             neighbours: deviations
@@ -190,6 +196,10 @@ impl Run {
 mod tests {
     use super::*;
 
+    fn of(value: f64, df: f64) -> Variance {
+        Variance { value, df }
+    }
+
     #[test]
     fn blocks_that_alternate_are_taken_as_independent() {
         let variance = within(&[vec![1.0, -1.0, 1.0, -1.0]]).expect("four blocks");
@@ -210,13 +220,7 @@ mod tests {
         assert_eq!(within(&shifted).map(|of| of.df), Some(6.0));
         assert!((within(&shifted).expect("blocks").value - 2.0 * 16.0 / 3.0).abs() < 1e-12);
         // Totals of 40 and 0.
-        assert_eq!(
-            between(&shifted),
-            Some(Variance {
-                value: 1600.0,
-                df: 1.0
-            })
-        );
+        assert_eq!(between(&shifted), Some(of(1600.0, 1.0)));
     }
 
     #[test]
@@ -228,28 +232,19 @@ mod tests {
 
     #[test]
     fn runs_that_differ_no_more_than_blocks_explain_are_pooled() {
-        let (blocks, df) = (
-            Variance {
-                value: 1.0,
-                df: 33.0,
-            },
-            2.0,
-        );
-        let pooled = together(Variance { value: 1.2, df }, blocks);
+        let (blocks, df) = (of(1.0, 33.0), 2.0);
+        let pooled = together(of(1.2, df), blocks);
         assert_eq!(pooled.df, 35.0);
         assert!((pooled.value - (2.4 + 33.0) / 35.0).abs() < 1e-12);
-        let apart = together(Variance { value: 9.0, df }, blocks);
+        let apart = together(of(9.0, df), blocks);
         assert_eq!(apart.value, 9.0);
         assert!(apart.df < 3.0, "{}", apart.df);
     }
 
     #[test]
     fn runs_are_believed_where_they_differ_and_blocks_where_runs_agree_by_luck() {
-        let blocks = Variance {
-            value: 1.0,
-            df: 33.0,
-        };
-        let runs = |value| Variance { value, df: 2.0 };
+        let blocks = of(1.0, 33.0);
+        let runs = |value| of(value, 2.0);
         assert_eq!(wider(runs(0.2), blocks), blocks);
         let apart = wider(runs(1.0), blocks);
         assert_eq!(apart.df, 2.0);
@@ -258,25 +253,13 @@ mod tests {
 
     #[test]
     fn blocks_that_do_not_vary_leave_it_to_the_runs() {
-        let (blocks, runs) = (
-            Variance {
-                value: 0.0,
-                df: 33.0,
-            },
-            Variance {
-                value: 1.0,
-                df: 2.0,
-            },
-        );
+        let (blocks, runs) = (of(0.0, 33.0), of(1.0, 2.0));
         assert_eq!(together(runs, blocks), runs);
     }
 
     #[test]
     fn what_is_no_more_than_chance_is_better_known() {
-        let blocks = Variance {
-            value: 1.0,
-            df: 5.0,
-        };
+        let blocks = of(1.0, 5.0);
         let by_chance = blocks.at_least(2.0);
         assert_eq!(by_chance.value, 2.0);
         assert!((by_chance.df - 20.0).abs() < 1e-9);
@@ -286,19 +269,10 @@ mod tests {
 
     #[test]
     fn a_sum_has_the_freedom_of_what_dominates_it() {
-        let few = Variance {
-            value: 100.0,
-            df: 2.0,
-        };
-        let many = Variance {
-            value: 1.0,
-            df: 33.0,
-        };
+        let few = of(100.0, 2.0);
+        let many = of(1.0, 33.0);
         assert!((few.plus(many).df - 2.04).abs() < 0.01);
-        let nothing = Variance {
-            value: 0.0,
-            df: 33.0,
-        };
+        let nothing = of(0.0, 33.0);
         assert_eq!(few.plus(nothing), few);
         assert_eq!(nothing.plus(nothing), nothing);
     }

@@ -1,73 +1,132 @@
-//! Variants against the baseline of the same sweep: metric by metric, over all cells.
+//! Compares variants with the baseline of the same sweep: metric by metric, over all cells.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use polars_core::runtime::RAYON;
+use program::{Failure, bad_input};
 use rayon::prelude::*;
+use run_format::{Budgets, variant::Role};
 
 use super::{
-    CONFIDENCE, CellSummary, ChangeFigure, Estimates, FEWEST_BLOCKS, Figure, Resolved, scaled,
-    whats,
+    CONFIDENCE, CellFigure, CellSummary, ChangeFigure, FEWEST_BLOCKS, Resolved, Summary,
+    identity::Identity, scaled,
 };
 use crate::{
-    budget::Budget,
-    load::variant::{Role, Variant},
+    load::{Sweep, compared::ComparedVariant},
     measure::{
+        CellMeasured, CellState, Question,
+        formula::scale,
         metric::{Metric, What},
-        quantity::scale,
     },
-    stats::{self, Calibration, Change, Estimate},
+    options::Options,
+    stats::{self, Calibration, CellEstimate, Change},
 };
+
+/// The estimates of a cell, by variant.
+pub(super) type VariantEstimates = BTreeMap<What, Vec<Option<CellEstimate>>>;
+
+impl Summary {
+    /// Reads every run of a sweep.
+    pub(crate) fn of(sweep: &Sweep, options: &Options) -> Result<Summary, Failure> {
+        let variants = sweep.compared();
+        let (mut cells, estimates) = measure(sweep, options)?;
+        let calibrations = with_baseline(&mut cells, &estimates, &variants);
+        Ok(Summary {
+            identity: Identity::of(sweep),
+            axes: sweep.manifest.config.axes.clone().sorted(),
+            variants,
+            cells,
+            calibrations,
+        })
+    }
+}
+
+/// The facts about each cell, and the estimates that are yet to be compared.
+pub(super) fn measure(
+    sweep: &Sweep,
+    options: &Options,
+) -> Result<(Vec<CellSummary>, Vec<VariantEstimates>), Failure> {
+    let question = Question {
+        budgets: sweep.manifest.config.variants.len(),
+        subjects: sweep.manifest.config.subjects.len().max(1),
+        repeat: sweep.manifest.config.repeat,
+        threshold_ns: options.threshold,
+    };
+    // One by one: a worker with several cells left would work alone at the end.
+    let cells = sweep.cells.par_iter().with_max_len(1);
+    let measured: Vec<CellMeasured> = cells
+        .map(|files| CellMeasured::of(files, &question))
+        .collect::<Result<_, _>>()
+        .map_err(bad_input)?;
+    if measured
+        .iter()
+        .all(|cell| cell.state != CellState::Measured)
+    {
+        return Err(bad_input(anyhow::anyhow!(
+            "{}: no cell has a complete block, so there is nothing to report",
+            sweep.dir.display()
+        )));
+    }
+    let split = |cell: CellMeasured| {
+        let summary = CellSummary {
+            cell: cell.cell,
+            state: cell.state,
+            flaws: cell.flaws,
+            runs: cell.runs,
+            blocks: cell.blocks,
+            at_cap: cell.at_cap,
+            slow_polls: cell.slow_polls,
+            figures: BTreeMap::new(),
+            checks: cell.checks,
+            breakdown: cell.breakdown,
+            curves: cell.curves,
+        };
+        (summary, cell.estimates)
+    };
+    Ok(measured.into_iter().map(split).unzip())
+}
 
 /// Fills in the figures of all cells.
 pub(super) fn with_baseline(
     cells: &mut [CellSummary],
-    estimates: &[Estimates],
-    variants: &[Variant],
+    estimates: &[VariantEstimates],
+    variants: &[ComparedVariant],
 ) -> BTreeMap<What, Calibration> {
-    let sweep = Compared {
+    let sweep = AllCells {
         blocks: cells.iter().map(|cell| cell.blocks).collect(),
         estimates,
         idle: idle_variants(estimates, variants),
         variants: variants.len(),
     };
-    let whats: Vec<What> = whats(estimates).into_iter().collect();
-    let judged: Vec<Judged> = RAYON.install(|| {
-        let judged = whats.par_iter().map(|what| sweep.judged(*what));
-        judged.collect()
-    });
+    let whats = estimates.iter().flat_map(|of_cell| of_cell.keys().copied());
+    let whats: Vec<What> = BTreeSet::from_iter(whats).into_iter().collect();
+    let of_whats = whats.par_iter().map(|what| sweep.figures(*what));
+    let of_whats: Vec<_> = of_whats.collect();
     let mut calibrations = BTreeMap::new();
-    for (what, judged) in whats.into_iter().zip(judged) {
-        for (cell, figures) in cells.iter_mut().zip(judged.figures) {
+    for (what, (figures, calibration)) in whats.into_iter().zip(of_whats) {
+        for (cell, figures) in cells.iter_mut().zip(figures) {
             if !figures.is_empty() {
                 cell.figures.insert(what, figures);
             }
         }
-        calibrations.insert(what, judged.calibration);
+        calibrations.insert(what, calibration);
     }
     calibrations
 }
 
-/// What is known of all cells.
-struct Compared<'a> {
-    /// By cell, as all of these.
+/// What the comparison needs from all cells.
+struct AllCells<'a> {
+    /// By cell, like `estimates` and `idle`.
     blocks: Vec<usize>,
-    estimates: &'a [Estimates],
-    /// Variants that can differ from the baseline by chance only.
+    estimates: &'a [VariantEstimates],
+    /// Variants that differ from the baseline by noise only.
     idle: Vec<Vec<usize>>,
     variants: usize,
 }
 
-/// One metric.
-struct Judged {
-    calibration: Calibration,
-    /// By cell, then by variant; none in a cell that does not have it.
-    figures: Vec<Vec<Option<Figure>>>,
-}
-
-impl Compared<'_> {
-    fn judged(&self, what: What) -> Judged {
-        let of_cells: Vec<&[Option<Estimate>]> = self
+impl AllCells<'_> {
+    /// The figures of one metric, by cell and then by variant. A cell without the metric has no figures.
+    fn figures(&self, what: What) -> (Vec<Vec<Option<CellFigure>>>, Calibration) {
+        let of_cells: Vec<&[Option<CellEstimate>]> = self
             .estimates
             .iter()
             .map(|of_cell| of_cell.get(&what).map_or(&[][..], Vec::as_slice))
@@ -80,11 +139,11 @@ impl Compared<'_> {
             .collect();
         let calibration = stats::calibrate(&pairs);
         let inflation = calibration.inflation();
-        let figure = |estimate: &Option<Estimate>| {
+        let figure = |estimate: &Option<CellEstimate>| {
             let estimate = estimate.as_ref()?;
-            Some(Figure::of(what, estimate, inflation))
+            Some(CellFigure::of(what, estimate, inflation))
         };
-        let mut figures: Vec<Vec<Option<Figure>>> = of_cells
+        let mut figures: Vec<Vec<Option<CellFigure>>> = of_cells
             .iter()
             .map(|of_cell| of_cell.iter().map(figure).collect())
             .collect();
@@ -103,14 +162,11 @@ impl Compared<'_> {
                 }
             }
         }
-        Judged {
-            calibration,
-            figures,
-        }
+        (figures, calibration)
     }
 
-    /// One variant: which of its changes are resolved depends on all cells. Beside each change is whether
-    /// it can be resolved at all.
+    /// The changes of one variant. Which of them are resolved depends on all cells; the flag says whether a change
+    /// can be resolved at all.
     fn resolved(
         &self,
         what: What,
@@ -124,7 +180,7 @@ impl Compared<'_> {
         let adjusted = stats::adjusted_p_values(&p_values);
         let cells = self.blocks.iter().zip(changes).zip(adjusted);
         let figures = cells.map(|((blocks, change), p_value)| {
-            let enough = what.metric.kind_is_sure() || *blocks >= FEWEST_BLOCKS;
+            let enough = what.metric.has_error_floor() || *blocks >= FEWEST_BLOCKS;
             let is_resolved = enough && p_value.is_some_and(stats::is_resolved);
             let (change, _) = change?;
             Some(change_figure(what, &change, is_resolved))
@@ -133,8 +189,8 @@ impl Compared<'_> {
     }
 }
 
-/// Of every variant against the first.
-fn changes(estimates: &[Option<Estimate>]) -> Vec<Option<Change>> {
+/// The change of every variant from the first.
+fn changes(estimates: &[Option<CellEstimate>]) -> Vec<Option<Change>> {
     let Some(Some(baseline)) = estimates.first() else {
         return vec![None; estimates.len()];
     };
@@ -144,19 +200,19 @@ fn changes(estimates: &[Option<Estimate>]) -> Vec<Option<Change>> {
         .collect()
 }
 
-/// For each cell the variants that can differ from the baseline by chance only: its twin, and those whose
-/// budget not one poll of the cell spent.
-fn idle_variants(estimates: &[Estimates], variants: &[Variant]) -> Vec<Vec<usize>> {
-    let is_idle = |of_cell: &Estimates, variant: usize| match variants[variant].role {
+/// For each cell, the variants that differ from the baseline by noise only: the A/A control, and budgets that never
+/// fired in the cell.
+fn idle_variants(estimates: &[VariantEstimates], variants: &[ComparedVariant]) -> Vec<Vec<usize>> {
+    let is_idle = |of_cell: &VariantEstimates, variant: usize| match variants[variant].role {
         Role::Baseline => false,
-        Role::Twin => true,
+        Role::Control => true,
         Role::Candidate => {
-            let budgets = Budget::all(&variants[variant].budgets);
-            // Another program can differ however seldom its budget is spent.
+            let budgets = variants[variant].budgets;
+            // Another program can differ even if its budget never fires.
             variants[variant].subject == 0
-                && !budgets.is_empty()
-                && budgets.iter().all(|budget| {
-                    let what = What::of(budget.site, Metric::YieldsPer1000);
+                && budgets != Budgets::NONE
+                && variants[variant].bounds().all(|(site, _)| {
+                    let what = What::of(site, Metric::YieldsPer1000);
                     let yields = of_cell.get(&what).and_then(|of| of.get(variant)?.as_ref());
                     yields.is_some_and(|yields| yields.value() == 0.0)
                 })
@@ -171,9 +227,9 @@ fn idle_variants(estimates: &[Estimates], variants: &[Variant]) -> Vec<Vec<usize
     estimates.iter().map(of_cell).collect()
 }
 
-/// Whether the data set both ends: of a percentile with too little beyond it, they did not, and how far
-/// it is from another is not known either.
-fn is_bounded(estimate: Option<&Estimate>) -> bool {
+/// Whether the data determine both ends of the interval. They do not for a percentile with too few values beyond it;
+/// then its distance from another percentile is not known either.
+fn is_bounded(estimate: Option<&CellEstimate>) -> bool {
     let interval = estimate.and_then(|estimate| estimate.interval(CONFIDENCE));
     interval.is_none_or(|interval| interval.high.is_finite())
 }

@@ -1,33 +1,35 @@
-//! Which run it is: what a picture has in small print and a report at its end.
+//! Where figures come from: the small print of a picture and a line of a report.
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use crate::load::{
-    Sweep,
+use run_format::{
     manifest::{Machine, Manifest, Tool},
+    network::DelayBackend,
     variant::Role,
 };
 
-/// What is known of where figures come from.
+use crate::load::{Sweep, name_in_files};
+
+/// Where figures come from.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
     /// The name of the sweep's folder, or of a table's file.
     pub(crate) name: String,
-    /// The backends that made the delay in the cells that have one.
-    pub(crate) backends: Vec<String>,
-    /// Absent for a table that was published without one.
+    /// What made the delay, in the cells that have a delay.
+    pub(crate) backends: Vec<DelayBackend>,
+    /// Absent for a published table.
     pub(crate) manifest: Option<Manifest>,
 }
 
 impl Identity {
     pub(crate) fn of(sweep: &Sweep) -> Identity {
-        let mut backends: Vec<String> = sweep
+        let mut backends: Vec<DelayBackend> = sweep
             .cells
             .iter()
             .flat_map(|cell| &cell.runs)
-            .filter_map(|run| run.row.as_ref()?.network.lab.as_ref()?.backend.clone())
+            .filter_map(|run| run.row.as_ref()?.network.lab.as_ref()?.backend)
             .collect();
-        backends.sort();
+        backends.sort_by_key(|backend| backend.name());
         backends.dedup();
         Identity {
             name: sweep.name(),
@@ -36,7 +38,7 @@ impl Identity {
         }
     }
 
-    /// Whether programs are compared.
+    /// Whether the sweep compares subjects (builds of libp2p) instead of budgets only.
     pub(crate) fn has_subjects(&self) -> bool {
         let manifest = self.manifest.as_ref();
         manifest.is_some_and(|manifest| !manifest.config.subjects.is_empty())
@@ -45,7 +47,7 @@ impl Identity {
     /// In one line.
     pub(crate) fn line(&self) -> String {
         let Some(manifest) = &self.manifest else {
-            return format!("{}: published figures, one run per cell", self.name);
+            return format!("{}: a published table with one run per cell", self.name);
         };
         let node = &manifest.config.node;
         let parts = [
@@ -53,11 +55,13 @@ impl Identity {
             measured(manifest),
             format!(
                 "{} over {}, {}",
-                node.workload, node.transport, node.security
+                name_in_files(node.workload),
+                name_in_files(node.transport),
+                name_in_files(node.security)
             ),
-            machine(manifest),
+            of_machine(&manifest.machine),
             self.delay(),
-            tool(manifest),
+            of_tool(&manifest.tool),
         ];
         parts.join(" · ")
     }
@@ -65,22 +69,25 @@ impl Identity {
     pub(crate) fn delay(&self) -> String {
         match self.backends.as_slice() {
             [] => "no delay".to_owned(),
-            backends => format!("delay by {}", backends.join(" and ")),
+            backends => {
+                let names: Vec<&str> = backends.iter().map(|backend| backend.name()).collect();
+                format!("delay by {}", names.join(" and "))
+            }
         }
     }
 }
 
-/// What was measured: the subjects, or the crates that all variants share.
+/// The subjects, or the crates that all variants share.
 fn measured(manifest: &Manifest) -> String {
     let subjects = manifest.config.subjects.iter();
     let labels: Vec<&str> = subjects
-        .filter(|subject| subject.role != Role::Twin)
+        .filter(|subject| subject.role != Role::Control)
         .map(|subject| subject.label.as_str())
         .collect();
     if labels.is_empty() {
-        upstream(manifest)
+        of_upstream(&manifest.tool)
     } else {
-        labels.join(" against ")
+        labels.join(" compared with ")
     }
 }
 
@@ -91,10 +98,6 @@ pub(crate) fn date(unix_s: u64) -> String {
     text.split('T').next().unwrap_or_default().to_owned()
 }
 
-pub(crate) fn upstream(manifest: &Manifest) -> String {
-    of_upstream(&manifest.tool)
-}
-
 pub(crate) fn of_upstream(tool: &Tool) -> String {
     let crates = tool.upstream.iter();
     let names: Vec<String> = crates
@@ -103,24 +106,13 @@ pub(crate) fn of_upstream(tool: &Tool) -> String {
     names.join(", ")
 }
 
-pub(crate) fn machine(manifest: &Manifest) -> String {
-    of_machine(&manifest.machine)
-}
-
 pub(crate) fn of_machine(machine: &Machine) -> String {
-    let cores = machine
-        .cores
-        .map_or_else(String::new, |cores| format!("{cores} cores of "));
+    let cores = machine.cores;
+    let cores = cores.map_or_else(String::new, |cores| format!("{cores} cores of "));
     let cpu = machine.cpu.as_deref().unwrap_or("an unknown CPU");
-    let kernel = machine
-        .kernel
-        .as_deref()
-        .map_or_else(String::new, |kernel| format!(", Linux {kernel}"));
+    let kernel = machine.kernel.as_deref();
+    let kernel = kernel.map_or_else(String::new, |kernel| format!(", Linux {kernel}"));
     format!("{cores}{cpu}{kernel}")
-}
-
-pub(crate) fn tool(manifest: &Manifest) -> String {
-    of_tool(&manifest.tool)
 }
 
 pub(crate) fn of_tool(tool: &Tool) -> String {
@@ -128,7 +120,7 @@ pub(crate) fn of_tool(tool: &Tool) -> String {
     let commit = tool.commit.as_deref().map_or_else(String::new, |commit| {
         let short: String = commit.chars().take(SHORT).collect();
         let dirty = if commit.ends_with("-dirty") {
-            ", changed"
+            ", with uncommitted changes"
         } else {
             ""
         };

@@ -1,37 +1,36 @@
-//! One variant of two sweeps: what is different after, cell by cell.
+//! Compares one variant of two sweeps, cell by cell.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use program::Failure;
+use run_format::{Budgets, grid::Axes, variant::Role};
 
 use super::{
-    CellSummary, ChangeFigure, Estimates, Figure, Resolved, Summary, compare,
-    compare::change_figure, identity::Identity, measure, split,
+    CellFigure, CellSummary, ChangeFigure, Resolved, Summary,
+    compare::{VariantEstimates, change_figure, measure, with_baseline},
+    identity::Identity,
 };
 use crate::{
-    failure::Failure,
-    grid::Axes,
-    load::{
-        Sweep,
-        variant::{Role, Variant},
-    },
-    measure::metric::What,
+    load::{Sweep, compared::ComparedVariant},
+    measure::{CellState, formula::scale, metric::What},
     options::Options,
-    stats::{self, BetweenSweeps},
+    stats::{self, BetweenSweeps, CellEstimate},
 };
 
-/// A sweep with what is needed to compare it with another.
+/// One side of a comparison.
 pub(crate) struct Side {
     pub(crate) identity: Identity,
-    pub(crate) variants: Vec<Variant>,
+    pub(crate) variants: Vec<ComparedVariant>,
     cells: Vec<CellSummary>,
-    /// By cell; empty for figures that were published without what they were made from.
-    estimates: Vec<Estimates>,
+    /// By cell; empty for a published table.
+    estimates: Vec<VariantEstimates>,
 }
 
 impl Side {
     pub(crate) fn of(sweep: &Sweep, options: &Options) -> Result<Side, Failure> {
-        let variants = sweep.manifest.config.compared();
-        let (mut cells, estimates) = split(measure(sweep, options)?);
-        compare::with_baseline(&mut cells, &estimates, &variants);
+        let variants = sweep.compared();
+        let (mut cells, estimates) = measure(sweep, options)?;
+        with_baseline(&mut cells, &estimates, &variants);
         Ok(Side {
             identity: Identity::of(sweep),
             variants,
@@ -44,21 +43,25 @@ impl Side {
         Side {
             identity: summary.identity,
             variants: summary.variants,
-            estimates: summary.cells.iter().map(|_| Estimates::new()).collect(),
+            estimates: summary
+                .cells
+                .iter()
+                .map(|_| VariantEstimates::new())
+                .collect(),
             cells: summary.cells,
         }
     }
 
-    fn variant(&self, budgets: &str) -> Option<usize> {
+    fn variant(&self, budgets: Budgets) -> Option<usize> {
         self.variants.iter().position(|it| it.budgets == budgets)
     }
 
     /// The budgets that both sides have, in the order of this one.
-    pub(crate) fn shared_budgets(&self, other: &Side) -> Vec<String> {
-        let mut shared: Vec<String> = Vec::new();
+    pub(crate) fn shared_budgets(&self, other: &Side) -> Vec<Budgets> {
+        let mut shared: Vec<Budgets> = Vec::new();
         for variant in &self.variants {
-            if other.variant(&variant.budgets).is_some() && !shared.contains(&variant.budgets) {
-                shared.push(variant.budgets.clone());
+            if other.variant(variant.budgets).is_some() && !shared.contains(&variant.budgets) {
+                shared.push(variant.budgets);
             }
         }
         shared
@@ -70,19 +73,19 @@ impl Side {
     }
 }
 
-/// What a variant with these budgets does after, as if before were its baseline.
-pub(crate) fn between(before: &Side, after: &Side, budgets: &str) -> Option<Summary> {
-    let pair = Pair {
+/// The variant with these budgets, with the earlier sweep as its baseline.
+pub(crate) fn between(before: &Side, after: &Side, budgets: Budgets) -> Option<Summary> {
+    let pair = SweepPair {
         before,
         after,
         variants: [before.variant(budgets)?, after.variant(budgets)?],
     };
-    let (mut cells, changes): (Vec<_>, Vec<_>) = pair.cells().into_iter().unzip();
-    judge(&mut cells, &changes);
-    let variant = |side: &Side, when: &str, role| Variant {
+    let (mut cells, p_values): (Vec<_>, Vec<_>) = pair.cells().into_iter().unzip();
+    resolve(&mut cells, &p_values);
+    let variant = |side: &Side, when: &str, role| ComparedVariant {
         label: format!("{when} ({}, {budgets})", side.identity.name),
         role,
-        budgets: budgets.to_owned(),
+        budgets,
         subject: 0,
     };
     Some(Summary {
@@ -97,18 +100,18 @@ pub(crate) fn between(before: &Side, after: &Side, budgets: &str) -> Option<Summ
     })
 }
 
-struct Pair<'a> {
+struct SweepPair<'a> {
     before: &'a Side,
     after: &'a Side,
     /// Before and after.
     variants: [usize; 2],
 }
 
-type Changes = BTreeMap<What, BetweenSweeps>;
+type PValues = BTreeMap<What, f64>;
 
-impl Pair<'_> {
-    /// The cells that both have.
-    fn cells(&self) -> Vec<(CellSummary, Changes)> {
+impl SweepPair<'_> {
+    /// The cells that both sweeps have, with the p-values of their changes.
+    fn cells(&self) -> Vec<(CellSummary, PValues)> {
         let after = self.after.cells.iter().zip(&self.after.estimates);
         let before = self.before.cells.iter().zip(&self.before.estimates);
         let pairs = after.filter_map(|after| {
@@ -121,105 +124,88 @@ impl Pair<'_> {
 
     fn cell(
         &self,
-        before: (&CellSummary, &Estimates),
-        after: (&CellSummary, &Estimates),
-    ) -> (CellSummary, Changes) {
-        let [was, is] = self.variants;
+        (before, was): (&CellSummary, &VariantEstimates),
+        (after, is): (&CellSummary, &VariantEstimates),
+    ) -> (CellSummary, PValues) {
         let mut figures = BTreeMap::new();
-        let mut changes = Changes::new();
-        for (&what, of_after) in &after.0.figures {
-            let now = of_after.get(is).cloned().flatten();
-            let then = before.0.figure(what, was).cloned();
-            if let Some(change) = change(what, (before.1, was), (after.1, is), &then, &now) {
-                changes.insert(what, change);
+        let mut p_values = PValues::new();
+        for &what in after.figures.keys() {
+            let side = |cell: &CellSummary, estimates: &VariantEstimates, side: usize| {
+                let variant = self.variants[side];
+                // Without the change within its own sweep.
+                let figure = cell.figure(what, variant).map(|figure| CellFigure {
+                    change: None,
+                    ..figure.clone()
+                });
+                let estimate = estimates.get(&what).and_then(|of| of.get(variant)?.clone());
+                (figure, estimate)
+            };
+            let (then, mut now) = (side(before, was, 0), side(after, is, 1));
+            let change = change(what, &then, &now);
+            if let (Some(now), Some((change, p_value))) = (&mut now.0, change) {
+                now.change = Some(change);
+                p_values.extend(p_value.map(|p_value| (what, p_value)));
             }
-            figures.insert(what, vec![then.map(bare), now.map(bare)]);
+            figures.insert(what, vec![then.0, now.0]);
         }
         let summary = CellSummary {
-            cell: after.0.cell,
-            state: worse(before.0, after.0).state.clone(),
-            flaws: [before.0.flaws.clone(), after.0.flaws.clone()].concat(),
-            runs: before.0.runs.min(after.0.runs),
-            blocks: before.0.blocks.min(after.0.blocks),
-            at_cap: before.0.at_cap || after.0.at_cap,
+            cell: after.cell,
+            state: match &before.state {
+                CellState::Measured => after.state.clone(),
+                other => other.clone(),
+            },
+            flaws: [before.flaws.clone(), after.flaws.clone()].concat(),
+            runs: before.runs.min(after.runs),
+            blocks: before.blocks.min(after.blocks),
+            at_cap: before.at_cap || after.at_cap,
             slow_polls: BTreeMap::new(),
             figures,
-            checks: after.0.checks.clone(),
+            checks: after.checks.clone(),
             breakdown: None,
             curves: Vec::new(),
         };
-        (summary, changes)
+        (summary, p_values)
     }
 }
 
-/// Without the change inside its own sweep.
-fn bare(figure: Figure) -> Figure {
-    Figure {
-        change: None,
-        ..figure
-    }
-}
-
-/// The one that was not measured, if either.
-fn worse<'a>(before: &'a CellSummary, after: &'a CellSummary) -> &'a CellSummary {
-    if before.state == crate::measure::State::Measured {
-        after
-    } else {
-        before
-    }
-}
-
-/// Where a side has no estimates, only the difference of the values is known.
+/// A change that is not yet resolved, and its p-value. If a side has no estimates, or only one launch, there is no
+/// p-value.
 fn change(
     what: What,
-    before: (&Estimates, usize),
-    after: (&Estimates, usize),
-    then: &Option<Figure>,
-    now: &Option<Figure>,
-) -> Option<BetweenSweeps> {
-    let estimate = |(of, variant): (&Estimates, usize)| of.get(&what)?.get(variant)?.clone();
-    match (estimate(before), estimate(after)) {
-        (Some(before), Some(after)) => stats::change_between(&before, &after),
-        _ => Some(BetweenSweeps::LaunchesUnknown {
-            difference: (now.as_ref()?.value - then.as_ref()?.value)
-                / crate::measure::quantity::scale(what.metric),
-        }),
-    }
+    (then, was): &(Option<CellFigure>, Option<CellEstimate>),
+    (now, is): &(Option<CellFigure>, Option<CellEstimate>),
+) -> Option<(ChangeFigure, Option<f64>)> {
+    let value = match was.as_ref().zip(is.as_ref()) {
+        Some((was, is)) => match stats::change_between(was, is)? {
+            BetweenSweeps::Compared(change) => {
+                return Some((change_figure(what, &change, false), Some(change.p_value())));
+            }
+            BetweenSweeps::LaunchesUnknown { difference } => difference * scale(what.metric),
+        },
+        None => now.as_ref()?.value - then.as_ref()?.value,
+    };
+    let change = ChangeFigure {
+        value,
+        difference: None,
+        relative: None,
+        resolved: Resolved::No,
+    };
+    Some((change, None))
 }
 
 /// Decides which changes are resolved, metric by metric over all cells.
-fn judge(cells: &mut [CellSummary], changes: &[Changes]) {
-    let whats: std::collections::BTreeSet<What> = changes
-        .iter()
-        .flat_map(|of_cell| of_cell.keys().copied())
-        .collect();
+fn resolve(cells: &mut [CellSummary], p_values: &[PValues]) {
+    let whats: BTreeSet<What> = p_values.iter().flat_map(|it| it.keys().copied()).collect();
     for what in whats {
-        let p_value = |of_cell: &Changes| match of_cell.get(&what)? {
-            BetweenSweeps::Compared(change) => Some(change.p_value()),
-            BetweenSweeps::LaunchesUnknown { .. } => None,
-        };
-        let p_values: Vec<Option<f64>> = changes.iter().map(p_value).collect();
-        let adjusted = stats::adjusted_p_values(&p_values);
-        for ((cell, changes), p_value) in cells.iter_mut().zip(changes).zip(adjusted) {
+        let of_what: Vec<Option<f64>> = p_values.iter().map(|it| it.get(&what).copied()).collect();
+        let adjusted = stats::adjusted_p_values(&of_what);
+        for (cell, p_value) in cells.iter_mut().zip(adjusted) {
             let figures = cell.figures.get_mut(&what);
             let figure = figures.and_then(|figures| figures.get_mut(1)?.as_mut());
-            if let (Some(figure), Some(change)) = (figure, changes.get(&what)) {
-                figure.change = Some(figure_of(what, change, p_value));
+            if let Some(change) = figure.and_then(|figure| figure.change.as_mut()) {
+                let is_resolved = p_value.is_some_and(stats::is_resolved);
+                change.resolved = Resolved::new(is_resolved, change.value);
             }
         }
-    }
-}
-
-fn figure_of(what: What, change: &BetweenSweeps, p_value: Option<f64>) -> ChangeFigure {
-    match change {
-        BetweenSweeps::Compared(change) => {
-            change_figure(what, change, p_value.is_some_and(stats::is_resolved))
-        }
-        BetweenSweeps::LaunchesUnknown { difference } => ChangeFigure {
-            value: difference * crate::measure::quantity::scale(what.metric),
-            difference: None,
-            relative: None,
-            resolved: Resolved::No,
-        },
     }
 }

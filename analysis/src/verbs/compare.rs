@@ -2,16 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
+use program::{Failure, bad_input};
+use run_format::Budgets;
 
 use crate::{
-    failure::{Failure, bad_input},
     load::Sweep,
     options::Options,
     published,
     report::{
         comparison::{self, Compared},
-        folder::{self, Content, Record},
+        folder::{self, Content, ReportRecord},
     },
     summary::{
         sweeps::{Side, between},
@@ -36,7 +37,7 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
     let mut entries = Vec::new();
     let mut frames = Vec::new();
     for budget in budgets {
-        let Some(summary) = between(was, is, &budget) else {
+        let Some(summary) = between(was, is, budget) else {
             continue;
         };
         let verdict = Verdict::of(&summary, options.first_site());
@@ -47,9 +48,9 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
         };
         let drawn = Scene::new(&summary, &verdict, &all).entries();
         frames.push(table::table(&summary, &options.sites())?);
-        entries.extend(comparison::of_budget(drawn, &budget));
+        entries.extend(comparison::of_budget(drawn, &budget.to_string()));
         compared.push(Compared {
-            budget,
+            budget: budget.to_string(),
             verdict,
             summary,
         });
@@ -70,7 +71,7 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
         pictures: entries,
         explained: Vec::new(),
         text,
-        record: Record::new("compare", names, options),
+        record: ReportRecord::new("compare", names, options),
     };
     folder::write(&out, content, &[comparison::sentence(&compared)])
 }
@@ -84,7 +85,7 @@ fn side(path: &Path, options: &Options) -> Result<Side, Failure> {
     }
 }
 
-fn budgets(was: &Side, is: &Side, options: &Options) -> Result<Vec<String>, Failure> {
+fn budgets(was: &Side, is: &Side, options: &Options) -> Result<Vec<Budgets>, Failure> {
     let shared = was.shared_budgets(is);
     if shared.is_empty() {
         return Err(bad_input(anyhow!(
@@ -93,15 +94,19 @@ fn budgets(was: &Side, is: &Side, options: &Options) -> Result<Vec<String>, Fail
             is.identity.name
         )));
     }
-    if let Some(unknown) = options.budget.iter().find(|it| !shared.contains(it)) {
-        return Err(bad_input(anyhow!(
-            "--budget {unknown}: not in both sweeps (in both: {})",
-            shared.join(", ")
-        )));
+    if options.budget.is_empty() {
+        return Ok(shared);
     }
-    Ok(if options.budget.is_empty() {
-        shared
-    } else {
-        options.budget.clone()
-    })
+    let chosen = options.budget.iter().map(|text| {
+        let budgets: Budgets = text.parse().context("--budget").map_err(bad_input)?;
+        if shared.contains(&budgets) {
+            return Ok(budgets);
+        }
+        let names: Vec<String> = shared.iter().map(Budgets::to_string).collect();
+        Err(bad_input(anyhow!(
+            "--budget {text}: not in both sweeps (in both: {})",
+            names.join(", ")
+        )))
+    });
+    chosen.collect()
 }

@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
+use program::Failure;
+
 use crate::{
-    failure::Failure,
     options::Options,
     published,
     report::{
         self,
-        folder::{self, Content, Record},
+        folder::{self, Content, ReportRecord},
     },
     summary::table,
     verdict::Verdict,
@@ -29,7 +30,7 @@ pub(crate) fn run(path: &Path, options: &Options) -> Result<(), Failure> {
         pictures,
         explained: Vec::new(),
         text,
-        record: Record::new("published", vec![summary.identity.name.clone()], options),
+        record: ReportRecord::new("published", vec![summary.identity.name.clone()], options),
     };
     folder::write(&out, content, &[])
 }

@@ -3,28 +3,28 @@
 use std::path::Path;
 
 use anyhow::anyhow;
+use program::{Failure, bad_input};
+use run_format::Site;
 
 use crate::{
     explain::{Explanation, files},
-    failure::{Failure, bad_input},
-    load::{Kind, Sweep},
+    load::{FolderOf, Sweep},
     measure::metric::{Metric, What},
     options::Options,
     report::{
         self,
-        folder::{self, Content, Record},
+        folder::{self, Content, ReportRecord},
     },
-    site::Site,
     summary::{Summary, table},
     verdict::Verdict,
     views::Scene,
 };
 
 pub(crate) fn run(run: &Path, options: &Options) -> Result<(), Failure> {
-    match Kind::of(run) {
-        Kind::Sweep => of_a_sweep(run, options),
-        Kind::Rr => super::rr::run(run, options),
-        Kind::Soak => super::soak::run(run, options),
+    match FolderOf::find(run) {
+        FolderOf::Sweep => of_a_sweep(run, options),
+        FolderOf::Rr => super::rr::run(run, options),
+        FolderOf::Soak => super::soak::run(run, options),
     }
 }
 
@@ -44,14 +44,14 @@ fn of_a_sweep(run: &Path, options: &Options) -> Result<(), Failure> {
         pictures,
         explained: explained.unwrap_or_default(),
         text,
-        record: Record::new("report", vec![sweep.name()], options),
+        record: ReportRecord::new("report", vec![sweep.name()], options),
     };
     folder::write(&out, content, &verdict.sentences())
 }
 
-/// A budget that is asked for has to be there.
+/// Refuses a budget that was not measured.
 pub(crate) fn check_budgets(sweep: &Sweep, options: &Options) -> Result<(), Failure> {
-    let compared = sweep.manifest.config.compared();
+    let compared = sweep.compared();
     let labels: Vec<&str> = compared
         .iter()
         .map(|variant| variant.label.as_str())
@@ -69,7 +69,7 @@ pub(crate) fn check_budgets(sweep: &Sweep, options: &Options) -> Result<(), Fail
     }
 }
 
-/// So has a site.
+/// Refuses a site without polls.
 fn check_sites(summary: &Summary, options: &Options) -> Result<(), Failure> {
     let is_there = |site: &Site| {
         let what = What::of(*site, Metric::PollsPerRequest);

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use anyhow::anyhow;
+use program::{Failure, bad_input};
 
 use crate::{
-    failure::{Failure, bad_input},
     load::Sweep,
-    measure::{State, rr::RrCell},
+    measure::{CellState, rr::RrCell},
     options::Options,
     report::{
-        folder::{self, Content, Record},
+        folder::{self, Content, ReportRecord},
         rr,
     },
     summary::identity::Identity,
@@ -27,7 +27,7 @@ pub(crate) fn run(run: &Path, options: &Options) -> Result<(), Failure> {
         .map(|files| RrCell::of(files, variants))
         .collect::<Result<_, _>>()
         .map_err(bad_input)?;
-    if cells.iter().all(|cell| cell.state != State::Measured) {
+    if cells.iter().all(|cell| cell.state != CellState::Measured) {
         return Err(bad_input(anyhow!(
             "{}: no payload has a complete block, so there is nothing to report",
             run.display()
@@ -45,7 +45,7 @@ pub(crate) fn run(run: &Path, options: &Options) -> Result<(), Failure> {
         text: report.text(&picture, options),
         pictures: vec![picture],
         explained: Vec::new(),
-        record: Record::new("rr", vec![sweep.name()], options),
+        record: ReportRecord::new("rr", vec![sweep.name()], options),
     };
     let out = options.out.clone().unwrap_or_else(|| run.join("report"));
     folder::write(&out, content, &report.sentences())

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use anyhow::anyhow;
+use program::{Failure, bad_input};
 
 use crate::{
     drift::{Drifts, table},
-    failure::{Failure, bad_input},
     load::soak::Soak,
     options::Options,
     report::{
-        folder::{self, Content, Record},
+        folder::{self, Content, ReportRecord},
         soak as report,
     },
     views::drift,
@@ -26,7 +26,7 @@ pub(crate) fn run(dir: &Path, options: &Options) -> Result<(), Failure> {
         text: report::text(&soak, &drifts, &pictures, options),
         pictures,
         explained: Vec::new(),
-        record: Record::new("soak", vec![soak.name()], options),
+        record: ReportRecord::new("soak", vec![soak.name()], options),
     };
     let out = options.out.clone().unwrap_or_else(|| dir.join("report"));
     let plain: Vec<String> = drifts
@@ -37,7 +37,7 @@ pub(crate) fn run(dir: &Path, options: &Options) -> Result<(), Failure> {
     folder::write(&out, content, &plain)
 }
 
-/// Most options choose among what a soak has only one of.
+/// Refuses options that do not apply to soaks.
 fn check(options: &Options) -> Result<(), Failure> {
     const COUNTED_OVER_NS: u64 = 50_000;
     let unfit = [

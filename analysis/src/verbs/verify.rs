@@ -1,20 +1,21 @@
 //! `verify`: makes the report again from what was measured, and compares.
 
-use std::path::Path;
+use std::{fs, path::Path};
 
 use anyhow::{Context, anyhow};
-use polars::prelude::DataFrame;
+use csv::StringRecord;
+use polars_core::prelude::DataFrame;
+use program::{Failure, bad_input};
 
 use crate::{
     explain::{
         Explanation,
         files::{self, File},
     },
-    failure::{Failure, bad_input},
     load::Sweep,
     report::{
         self,
-        folder::{CHARTS, Record, TEXT},
+        folder::{CHARTS, ReportRecord, TEXT},
     },
     summary::{Summary, table},
     verdict::Verdict,
@@ -24,7 +25,7 @@ use crate::{
 pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
     let dir = report.map_or_else(|| run.join("report"), Path::to_path_buf);
     let sweep = Sweep::open(run)?;
-    let record = Record::read(&dir).map_err(bad_input)?;
+    let record = ReportRecord::read(&dir).map_err(bad_input)?;
     if record.verb != "report" {
         return Err(bad_input(anyhow!(
             "{}: a report of `{}`; only those of `report` can be made again from one run",
@@ -42,72 +43,99 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
     let explanation = Explanation::of(&sweep, options)?;
     let entries = Scene::new(&summary, &verdict, options).entries();
 
-    let frame = table::table(&summary, &options.sites())?;
-    same_table(&table::read(&dir).map_err(bad_input)?, &frame, &dir)?;
+    let mut frame = table::table(&summary, &options.sites())?;
+    same_table(&mut frame, &dir.join(table::FILE))?;
+    same_parquet(&mut frame, &dir.join(table::PARQUET))?;
     let path = dir.join(TEXT);
-    let stored = std::fs::read_to_string(&path)
-        .with_context(|| path.display().to_string())
-        .map_err(bad_input)?;
-    same_text(
-        &stored,
-        &report::text(&summary, &verdict, &entries, explanation.as_ref(), options),
-        &path,
-    )?;
+    let text = report::text(&summary, &verdict, &entries, explanation.as_ref(), options);
+    same_text(&String::from_utf8_lossy(&stored(&path)?), &text, &path)?;
     pictures_are_there(&entries, &dir)?;
     let explained = explanation.map(|it| files::of(&it, options)).transpose()?;
     let explained = explained.unwrap_or_default();
     same_files(&explained, &dir.join(files::FOLDER))?;
     println!(
-        "{}: {} figures, the report and {} pictures{} are what {} gives",
+        "{}: {} figures, the text and {} pictures{} agree with {}",
         dir.display(),
         frame.height(),
         entries.len(),
         if explained.is_empty() {
             String::new()
         } else {
-            format!(" and {} files of what was explained", explained.len())
+            format!(" and {} files of `explain`", explained.len())
         },
         run.display()
     );
     Ok(())
 }
 
-fn same_table(stored: &DataFrame, made: &DataFrame, dir: &Path) -> Result<(), Failure> {
-    let path = dir.join(table::FILE);
-    let at = |row: usize| format!("{}: line {}", path.display(), row + 2);
-    let (stored, made) = (table::lines(stored)?, table::lines(made)?);
-    for (row, (stored, made)) in stored.iter().zip(&made).enumerate() {
-        if let Some((name, was, is)) = table::first_difference(stored, made) {
-            return Err(Failure::Differs(format!(
-                "{}: {name} is {was}, and the run gives {is}",
-                at(row)
+/// The content of a file of the report.
+fn stored(path: &Path) -> Result<Vec<u8>, Failure> {
+    fs::read(path)
+        .with_context(|| path.display().to_string())
+        .map_err(bad_input)
+}
+
+/// Compares the figures one by one, to name the first that differs.
+fn same_table(frame: &mut DataFrame, path: &Path) -> Result<(), Failure> {
+    let (stored, made) = (stored(path)?, table::text(frame)?);
+    let rows = |text: &[u8]| -> Result<Vec<StringRecord>, csv::Error> {
+        let reader = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .from_reader(text)
+            .into_records();
+        reader.collect()
+    };
+    let (stored, made) = (rows(&stored)?, rows(&made)?);
+    for (at, (was, is)) in stored.iter().zip(&made).enumerate() {
+        let mut fields = made[0].iter().zip(was.iter().zip(is));
+        if let Some((name, (was, is))) = fields.find(|(_, (was, is))| was != is) {
+            return Err(differs(format!(
+                "{}: line {}: {name} is {was}, but the run gives {is}",
+                path.display(),
+                at + 1
             )));
         }
     }
-    if stored.len() != made.len() {
-        return Err(Failure::Differs(format!(
-            "{}: {} rows, and the run gives {}",
+    if stored != made {
+        return Err(differs(format!(
+            "{}: {} rows, but the run gives {}",
             path.display(),
-            stored.len(),
-            made.len()
+            stored.len().saturating_sub(1),
+            made.len().saturating_sub(1)
         )));
     }
     Ok(())
 }
 
+fn same_parquet(made: &mut DataFrame, path: &Path) -> Result<(), Failure> {
+    if stored(path)? != table::parquet(made)? {
+        return Err(differs(format!(
+            "{}: it is not what the run gives",
+            path.display()
+        )));
+    }
+    Ok(())
+}
+
+/// A report that differs is no wrong input: the exit code is 1.
+fn differs(how: String) -> Failure {
+    anyhow!(how).into()
+}
+
 fn same_text(stored: &str, made: &str, path: &Path) -> Result<(), Failure> {
     for (at, (stored, made)) in stored.lines().zip(made.lines()).enumerate() {
         if stored != made {
-            return Err(Failure::Differs(format!(
-                "{}: line {}: {stored:?}, and the run gives {made:?}",
+            return Err(differs(format!(
+                "{}: line {}: {stored:?}, but the run gives {made:?}",
                 path.display(),
                 at + 1
             )));
         }
     }
     if stored.lines().count() != made.lines().count() {
-        return Err(Failure::Differs(format!(
-            "{}: {} lines, and the run gives {}",
+        return Err(differs(format!(
+            "{}: {} lines, but the run gives {}",
             path.display(),
             stored.lines().count(),
             made.lines().count()
@@ -116,14 +144,14 @@ fn same_text(stored: &str, made: &str, path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// They are drawn the same wherever they are made, so they are held to the byte.
+/// The same evidence gives the same bytes on every machine.
 fn same_files(made: &[File], dir: &Path) -> Result<(), Failure> {
     for file in made {
         let path = dir.join(&file.name);
-        let stored = std::fs::read(&path)
-            .map_err(|_| Failure::Differs(format!("{} is missing", path.display())))?;
+        let stored =
+            fs::read(&path).map_err(|_| differs(format!("{} is missing", path.display())))?;
         if stored != file.content {
-            return Err(Failure::Differs(format!(
+            return Err(differs(format!(
                 "{}: it is not what the run gives",
                 path.display()
             )));
@@ -137,7 +165,7 @@ fn pictures_are_there(entries: &[Entry], dir: &Path) -> Result<(), Failure> {
         for name in entry.files() {
             let path = dir.join(CHARTS).join(name);
             if !path.is_file() {
-                return Err(Failure::Differs(format!("{} is missing", path.display())));
+                return Err(differs(format!("{} is missing", path.display())));
             }
         }
     }

@@ -1,13 +1,12 @@
-//! Which child holds the time of a site's polls.
+//! The children that take the time of a site's polls.
 
 use std::collections::BTreeMap;
 
-use crate::{
-    site::Site,
-    summary::{CellSummary, Summary},
-};
+use run_format::Site;
 
-/// A child's part of the time of all polls of a site, or of the slow ones.
+use crate::summary::{CellSummary, Summary};
+
+/// A child's share of the time of all polls of a site, or of its slow polls.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Holder {
     pub(crate) slow: bool,
@@ -20,7 +19,7 @@ pub(crate) fn of(summary: &Summary, site: Site) -> Vec<Holder> {
     among(summary.measured(), site)
 }
 
-/// Over some cells. Slow polls are among all polls, too.
+/// Over some cells. All polls include slow polls.
 pub(crate) fn among<'a>(cells: impl Iterator<Item = &'a CellSummary>, site: Site) -> Vec<Holder> {
     let mut times: BTreeMap<(bool, &str), i64> = BTreeMap::new();
     for cell in cells.filter_map(|cell| cell.breakdown.as_ref()) {
@@ -38,25 +37,21 @@ pub(crate) fn among<'a>(cells: impl Iterator<Item = &'a CellSummary>, site: Site
             }
         }
         let total: f64 = by_child.values().sum();
-        let mut of_kind: Vec<Holder> = by_child
-            .into_iter()
-            .filter(|_| total > 0.0)
-            .map(|(child, ns)| Holder {
-                slow,
-                child: child.to_owned(),
-                percent: 100.0 * ns / total,
-            })
-            .collect();
-        of_kind.sort_by(|a, b| b.percent.total_cmp(&a.percent));
-        holders.extend(of_kind);
+        let by_child = by_child.into_iter().filter(|_| total > 0.0);
+        holders.extend(by_child.map(|(child, ns)| Holder {
+            slow,
+            child: child.to_owned(),
+            percent: 100.0 * ns / total,
+        }));
     }
+    holders.sort_by(|a, b| a.slow.cmp(&b.slow).then(b.percent.total_cmp(&a.percent)));
     holders
 }
 
-/// Polls of the baseline with so many iterations.
+/// The number of polls of the baseline with this many iterations.
 pub(crate) struct Iterations {
     pub(crate) slow: bool,
-    pub(crate) iterations: u64,
+    pub(crate) iterations: u32,
     pub(crate) polls: f64,
 }
 

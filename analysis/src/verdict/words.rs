@@ -1,289 +1,257 @@
-//! The verdict in words. Every number comes from [`Judged`], and every claim from what is resolved.
+//! The verdict in sentences. They say that something changed only where it is resolved.
 
-use super::{COTENANT, Class, Effect, Fired, InCell, Judged, Verdict, is_share};
+use super::{
+    Class, Effect, InCell, SiteYields, VariantVerdict, Verdict, is_share, variant::COTENANT,
+};
 use crate::{
-    measure::metric::{Metric, What},
-    site::Site,
-    stats::{Interval, Uncertain},
-    summary::{CONFIDENCE, CellSummary, Resolved},
-    text::{capitalised, change, count, number, signed},
+    measure::metric::Metric,
+    site::UpstreamFunction,
+    stats::Interval,
+    summary::{CONFIDENCE, ChangeFigure},
+    text::{change, count, number, signed},
 };
 
-/// Nothing can be less by more than all of it.
+/// No amount can decrease by more than this.
 pub(crate) const LEAST_PERCENT: f64 = -100.0;
 
-/// Below this a budget is spent so seldom that one says "rarely".
+/// With fewer yields than this, a budget is said to fire rarely.
 const RARE_YIELDS_PER_1000: f64 = 1.0;
 
 impl Verdict {
-    /// The verdict in two sentences: what is worth having, and what came of the others.
-    pub(crate) fn sentences(&self) -> [String; 2] {
-        let first = match self.leading.map(|leading| &self.candidates[leading]) {
-            Some(leading) => self.praise(leading),
-            None if self.candidates.is_empty() => {
-                "Only the baseline was measured, so there is nothing to compare.".to_owned()
-            }
-            None => {
-                "Nothing that was compared makes anything better that is resolved over all cells."
-                    .to_owned()
-            }
-        };
+    /// First the candidate that helps most, then the others.
+    pub(crate) fn sentences(&self) -> Vec<String> {
+        let mut sentences = vec![
+            match self.leading.map(|leading| &self.candidates[leading]) {
+                Some(leading) => self.of_leading(leading),
+                None if self.candidates.is_empty() => {
+                    "Only the baseline was measured, so there is nothing to compare.".to_owned()
+                }
+                None => "No variant has a resolved improvement over all cells.".to_owned(),
+            },
+        ];
         let others = self.candidates.iter().enumerate();
-        let others: Vec<&Judged> = others
+        let others: Vec<&VariantVerdict> = others
             .filter(|(at, _)| Some(*at) != self.leading)
-            .map(|(_, judged)| judged)
+            .map(|(_, variant)| variant)
             .collect();
-        [first, self.others(&others)]
-    }
-
-    /// What stands for the relative changes of all cells.
-    pub(crate) fn middle(&self) -> &'static str {
-        let effects = self.candidates.iter().flat_map(|it| it.effects.values());
-        let mut middles = effects.filter_map(|effect| effect.relative);
-        if middles.all(|middle| middle.is_median) {
-            "median"
-        } else {
-            "median, or of fewer than six cells mean,"
+        for class in [Class::NoSite, Class::NeverFires, Class::Unresolved] {
+            let of_class = others.iter().filter(|it| it.class == class);
+            let labels: Vec<String> = of_class.map(|it| format!("`{}`", it.label)).collect();
+            let does = match (class, labels.len()) {
+                (_, 0) => continue,
+                (Class::NoSite, _) => "had nothing to limit: no poll of the site was recorded",
+                (Class::NeverFires, 1) => "never fires in any cell, so it changes nothing",
+                (Class::NeverFires, _) => "never fire in any cell, so they change nothing",
+                (_, 1) => "has no resolved effect",
+                _ => "have no resolved effect",
+            };
+            sentences.push(format!("{} {does}.", labels.join(" and ")));
         }
-    }
-
-    fn praise(&self, leading: &Judged) -> String {
-        let fewer = self.fewer(leading);
-        let waits = match leading.class {
-            Class::Helps => format!(
-                "{fewer} and lets a co-tenant wait less{}",
-                cotenant(leading)
-            ),
-            Class::CotenantOnly => format!(
-                "lets a co-tenant wait less{}, and does not lower the share of slow polls of `{}` ({})",
-                cotenant(leading),
-                self.site.function(),
-                effect(leading, Metric::SlowPercent)
-            ),
-            // An interval without zero beside "nothing shows" would look like a mistake.
-            _ if leading.hints_at_less_waiting() => format!(
-                "{fewer}, but that a co-tenant waits less is not resolved among so many comparisons{}",
-                cotenant(leading)
-            ),
-            _ => format!(
-                "{fewer}, but nothing shows that a co-tenant waits less{}",
-                cotenant(leading)
-            ),
-        };
-        format!("`{}` {waits}; {}.", leading.label, price(leading))
-    }
-
-    fn fewer(&self, judged: &Judged) -> String {
-        let site = self.site.function();
-        let change = effect(judged, Metric::SlowPercent);
-        match judged.effect(Metric::SlowPercent) {
-            Some(ratio) if ratio.lower > 0 => format!(
-                "lowers the share of slow polls of `{site}` in {} of {} cells (mean change {change})",
-                ratio.lower, self.cells,
-            ),
-            _ => format!(
-                "lowers the share of slow polls of `{site}` over all {} cells (mean change {change}; resolved in no single cell)",
-                self.cells,
-            ),
-        }
-    }
-
-    fn others(&self, others: &[&Judged]) -> String {
-        const CLASSES: [Class; 8] = [
-            Class::NoSite,
-            Class::NeverFires,
-            Class::Unresolved,
+        for class in [
             Class::Helps,
             Class::CotenantOnly,
             Class::RatioOnly,
             Class::Mixed,
             Class::Harms,
-        ];
-        let groups = CLASSES.into_iter().flat_map(|class| {
-            let of_class: Vec<&Judged> = others
-                .iter()
-                .copied()
-                .filter(|it| it.class == class)
-                .collect();
-            self.group(class, &of_class)
-        });
-        let groups: Vec<String> = groups.collect();
-        if groups.is_empty() {
-            return String::new();
+        ] {
+            let of_class = others.iter().filter(|it| it.class == class);
+            sentences.extend(of_class.map(|it| other(it)));
         }
-        format!("{}.", capitalised(&groups.join("; ")))
+        sentences
     }
 
-    /// Those that do nothing in one clause, any others in one each.
-    fn group(&self, class: Class, judged: &[&Judged]) -> Vec<String> {
-        let labels: Vec<String> = judged.iter().map(|it| format!("`{}`", it.label)).collect();
-        let labels = labels.join(" and ");
-        let s = if judged.len() == 1 { "s" } else { "" };
-        match class {
-            _ if judged.is_empty() => Vec::new(),
-            Class::NoSite => vec![format!(
-                "{labels} could bound nothing: no poll of that site was seen"
-            )],
-            Class::NeverFires => {
-                vec![format!(
-                    "{labels} never fire{s} in any cell, and so change{s} nothing"
-                )]
-            }
-            Class::Unresolved => vec![format!("{labels} change{s} nothing that is resolved")],
-            _ => judged.iter().map(|it| self.clause(it)).collect(),
+    /// The statistic that stands for the relative changes of all cells.
+    pub(crate) fn middle(&self) -> &'static str {
+        let effects = self.candidates.iter().flat_map(|it| it.effects.values());
+        let mut middles = effects.filter_map(|effect| effect.relative);
+        if middles.all(|middle| middle.is_median) {
+            "median over cells"
+        } else {
+            "median over cells (the mean if there are fewer than six)"
         }
     }
 
-    fn clause(&self, judged: &Judged) -> String {
-        let ratio = effect(judged, Metric::SlowPercent);
-        let does = match judged.class {
-            Class::Helps => format!("lowers the ratio ({ratio}) and a co-tenant's delay"),
-            Class::CotenantOnly => "lowers a co-tenant's delay, not the ratio".to_owned(),
-            Class::RatioOnly => {
+    fn of_leading(&self, leading: &VariantVerdict) -> String {
+        let label = &leading.label;
+        let site = self.site.function();
+        let slow = effect(leading, Metric::SlowPercent);
+        let waits = cotenant(leading);
+        let cost = cost(leading);
+        if leading.class == Class::CotenantOnly {
+            return format!(
+                "`{label}` lowers the wake-up latency of a co-tenant ({waits}). It does not lower the share of slow \
+                 polls of `{site}` ({slow}). {cost}"
+            );
+        }
+        let place = match leading.effect(Metric::SlowPercent) {
+            Some(effect) if effect.lower > 0 => {
                 format!(
-                    "lowers the ratio ({ratio}) and not, as far as is resolved, a co-tenant's delay"
+                    "in {} of {} cells (mean change {slow})",
+                    effect.lower, self.cells
                 )
             }
-            Class::Mixed => format!("is two-edged: {}", self.edges(judged)),
-            _ => "makes nothing better that is resolved".to_owned(),
+            _ => format!(
+                "over all {} cells (mean change {slow}; resolved in no single cell)",
+                self.cells
+            ),
         };
-        format!("`{}` {does}; {}", judged.label, price(judged))
-    }
-
-    /// What a lower ratio hides: where it is higher, and where there are more slow polls for the same work.
-    fn edges(&self, judged: &Judged) -> String {
-        let tally = |metric: Metric| {
-            judged.effect(metric).map_or_else(absent, |effect| {
-                format!(
-                    "lower in {} cells and higher in {}",
-                    effect.lower, effect.higher
-                )
-            })
+        let cotenant = match leading.class {
+            Class::Helps => "It also lowers the wake-up latency of a co-tenant",
+            // An interval without zero next to "no decrease" would look like a mistake.
+            _ if leading.hints_at_less_waiting() => {
+                "A decrease of a co-tenant's wake-up latency is not resolved among this many comparisons"
+            }
+            _ => "The data show no decrease of a co-tenant's wake-up latency",
         };
         format!(
-            "the ratio is {} (mean change {}), slow polls per request are {}",
-            tally(Metric::SlowPercent),
-            effect(judged, Metric::SlowPercent),
-            tally(Metric::SlowPerRequest)
+            "`{label}` lowers the share of slow polls of `{site}` {place}. {cotenant} ({waits}). {cost}"
         )
     }
 }
 
-/// What is resolved to be worse over all cells; if nothing is, how well that is known.
-fn price(judged: &Judged) -> String {
-    const BOUNDS: [Metric; 2] = [Metric::RequestsPerS, Metric::CpuUsPerRequest];
-    let list = |metrics: &[Metric]| {
-        let parts = metrics
-            .iter()
-            .map(|metric| format!("{} {}", short(*metric), effect(judged, *metric)));
-        parts.collect::<Vec<_>>().join(", ")
+/// A variant that does not help most.
+fn other(variant: &VariantVerdict) -> String {
+    let slow = effect(variant, Metric::SlowPercent);
+    let does = match variant.class {
+        Class::Helps => {
+            format!("lowers the share of slow polls ({slow}) and a co-tenant's wake-up latency")
+        }
+        Class::CotenantOnly => {
+            "lowers a co-tenant's wake-up latency, but not the share of slow polls".to_owned()
+        }
+        Class::RatioOnly => format!(
+            "lowers the share of slow polls ({slow}); no decrease of a co-tenant's wake-up latency is resolved"
+        ),
+        Class::Mixed => {
+            // A lower share can hide cells in which it is higher, and more slow polls for the same work.
+            let tally = |metric: Metric| {
+                let effect = variant.effect(metric);
+                effect.map_or_else(absent, |it| {
+                    format!("lower in {} cells and higher in {}", it.lower, it.higher)
+                })
+            };
+            format!(
+                "has mixed results: the share of slow polls is {} (mean change {slow}); slow polls per request are {}",
+                tally(Metric::SlowPercent),
+                tally(Metric::SlowPerRequest)
+            )
+        }
+        _ => "has no resolved improvement".to_owned(),
     };
-    let losses = judged.losses();
+    format!("`{}` {does}. {}", variant.label, cost(variant))
+}
+
+/// What is resolved to be worse over all cells. If nothing is, the intervals of the most likely costs.
+fn cost(variant: &VariantVerdict) -> String {
+    let losses = variant.losses();
     if losses.is_empty() {
-        format!("no loss is resolved over all cells ({})", list(&BOUNDS))
+        let bounds = effects(variant, &[Metric::RequestsPerS, Metric::CpuUsPerRequest]);
+        format!("No cost is resolved over all cells ({bounds}).")
     } else {
-        format!("its price is {}", list(&losses))
+        format!("Its cost: {}.", effects(variant, &losses))
     }
 }
 
-/// What is resolved of the co-tenant's delay, and where; if nothing is, what is known of it.
-fn cotenant(judged: &Judged) -> String {
-    let gains = judged.gains();
-    let mut shown: Vec<Metric> = COTENANT
-        .into_iter()
-        .filter(|it| gains.contains(it))
-        .collect();
+/// The resolved changes of the co-tenant's latency, and where. If none is resolved, all of them.
+fn cotenant(variant: &VariantVerdict) -> String {
+    let mut shown = variant.gains();
+    shown.retain(|metric| COTENANT.contains(metric));
     if shown.is_empty() {
         shown = COTENANT.to_vec();
     }
-    let parts = shown
-        .into_iter()
-        .map(|metric| format!("{} {}", short(metric), effect(judged, metric)));
-    let parts: Vec<String> = parts.collect();
-    let cells: usize = judged.by_rtt.iter().map(|at| at.waits_less).sum();
-    let at: Vec<String> = judged
-        .by_rtt
-        .iter()
-        .filter(|at| at.waits_less > 0)
-        .map(|at| at.rtt_ms.to_string())
-        .collect();
+    let cells: usize = variant.by_rtt.iter().map(|at| at.waits_less).sum();
+    let at = variant.by_rtt.iter().filter(|at| at.waits_less > 0);
+    let at: Vec<String> = at.map(|at| at.rtt_ms.to_string()).collect();
     let place = match cells {
-        0 => "; resolved in no single cell".to_owned(),
+        0 => "resolved in no single cell".to_owned(),
         _ => format!(
-            "; resolved in {}, at RTT {} ms",
+            "resolved in {}, at RTT {} ms",
             count(cells, "cell"),
             at.join(", ")
         ),
     };
-    format!(" ({}{place})", parts.join(", "))
+    format!("{}; {place}", effects(variant, &shown))
 }
 
-impl Judged {
-    /// Whether the budget is spent at all.
+fn effects(variant: &VariantVerdict, metrics: &[Metric]) -> String {
+    let effect = |metric: &Metric| format!("{} {}", short(*metric), effect(variant, *metric));
+    metrics.iter().map(effect).collect::<Vec<_>>().join(", ")
+}
+
+impl VariantVerdict {
+    /// How often it yields.
     pub(crate) fn firing(&self) -> String {
-        let parts: Vec<String> = self.fired.iter().map(Fired::words).collect();
-        match parts.as_slice() {
+        match self.yields.as_slice() {
             [] => "–".to_owned(),
-            [one] => one.clone(),
+            [one] => one.words(),
             several => {
-                let named = several.iter().zip(&self.fired);
-                let named = named.map(|(words, fired)| format!("{} {words}", fired.site));
+                let named = several
+                    .iter()
+                    .map(|it| format!("{} {}", it.site, it.words()));
                 named.collect::<Vec<_>>().join("; ")
             }
         }
     }
 
-    pub(crate) fn in_a_word(&self) -> &'static str {
+    pub(crate) fn result(&self) -> &'static str {
         match self.class {
-            Class::NoSite => "its site was not there",
+            Class::NoSite => "its site was not polled",
             Class::NeverFires => "never fires",
             Class::Helps => "helps",
             Class::CotenantOnly => "helps the co-tenant only",
-            Class::RatioOnly => "lowers the ratio only",
-            Class::Mixed => "two-edged",
+            Class::RatioOnly => "lowers the share of slow polls only",
+            Class::Mixed => "mixed",
             Class::Harms => "costs without a gain",
             Class::Unresolved => "no effect resolved",
         }
     }
 }
 
-impl Fired {
+impl SiteYields {
     fn words(&self) -> String {
-        match self.yields_per_1000 {
-            None => "not there".to_owned(),
+        match self.per_1000 {
+            None => "not polled".to_owned(),
             Some((_, 0.0)) => "never".to_owned(),
-            Some((mean, most)) if mean < RARE_YIELDS_PER_1000 => {
-                format!("rarely: {} (at most {})", number(mean), number(most))
+            Some((mean, most)) => {
+                let rarely = if mean < RARE_YIELDS_PER_1000 {
+                    "rarely: "
+                } else {
+                    ""
+                };
+                format!("{rarely}{} (at most {})", number(mean), number(most))
             }
-            Some((mean, most)) => format!("{} (at most {})", number(mean), number(most)),
         }
     }
 }
 
 impl Effect {
-    /// "12 lower, 0 higher, 108 open".
+    /// The cells in which it could be compared.
+    pub(crate) fn cells(&self) -> usize {
+        self.lower + self.higher + self.unresolved
+    }
+
+    /// "12 lower, 0 higher, 108 not resolved".
     pub(crate) fn tally(&self) -> String {
         format!(
-            "{} lower, {} higher, {} open",
+            "{} lower, {} higher, {} not resolved",
             self.lower, self.higher, self.unresolved
         )
     }
 }
 
 impl InCell {
-    /// What a candidate did in a cell, in a few words.
-    pub(crate) fn words(&self, cell: &CellSummary, site: Site, variant: usize) -> String {
-        let part = |metric: Metric| {
-            let change = cell.change(What::of(site, metric), variant)?;
-            let amount = if is_share(metric) {
+    /// The resolved changes in a few words; a dash if there are none.
+    pub(crate) fn words(&self) -> String {
+        let part = |(metric, change): &(Metric, ChangeFigure)| {
+            let amount = if is_share(*metric) {
                 format!("{} pp", signed(change.value))
             } else {
                 format!("{} %", signed(change.relative?.value))
             };
-            Some(format!("{} {amount}", short(metric)))
+            Some(format!("{} {amount}", short(*metric)))
         };
-        let list = |metrics: &[Metric]| {
-            let parts: Vec<String> = metrics.iter().filter_map(|metric| part(*metric)).collect();
+        let list = |changes: &[(Metric, ChangeFigure)]| {
+            let parts: Vec<String> = changes.iter().filter_map(part).collect();
             parts.join(", ")
         };
         match (self.gains.is_empty(), self.losses.is_empty()) {
@@ -297,56 +265,34 @@ impl InCell {
 
 fn short(metric: Metric) -> &'static str {
     match metric {
-        Metric::SlowPercent => "slow",
-        Metric::CotenantLatePercent => "late wakes",
-        Metric::CotenantP90Us => "co-tenant p90",
-        Metric::CotenantP99Us => "co-tenant p99",
-        Metric::SlowPerRequest => "slow per request",
-        Metric::RequestsPerS => "throughput",
-        Metric::CpuUsPerRequest => "CPU time per request",
-        Metric::LatencyP50Ms => "latency p50",
-        Metric::LatencyP99Ms => "latency p99",
+        Metric::SlowPercent => "slow polls",
+        Metric::CotenantLatePercent => "late wake-ups",
+        Metric::CotenantP90Us => "wake-up latency p90",
+        Metric::CotenantP99Us => "wake-up latency p99",
+        Metric::LatencyP50Ms => "request latency p50",
+        Metric::LatencyP99Ms => "request latency p99",
         other => other.words(),
     }
 }
 
-/// "−7.9 pp [−8.3, −7.5]".
-pub(crate) fn points(mean: Option<Uncertain>) -> String {
-    mean.map_or_else(absent, |mean| {
-        change(mean.value, "pp", ends(mean.interval(CONFIDENCE)))
-    })
-}
-
-/// "−1.2 % [−2.0, −0.4]", of the median relative change.
-fn relative(effect: Option<&Effect>) -> String {
-    let middle = effect.and_then(|effect| effect.relative);
-    middle.map_or_else(absent, |middle| {
-        let (low, high) = ends(middle.interval);
-        change(middle.value, "%", (low.max(LEAST_PERCENT), high))
-    })
-}
-
-/// The mean of a share, the median relative change of anything else.
-pub(crate) fn effect(judged: &Judged, metric: Metric) -> String {
-    let effect = judged.effect(metric);
-    if is_share(metric) {
-        points(effect.and_then(|effect| effect.mean))
+/// With its interval: "−7.9 pp [−8.3, −7.5]" for the mean of a share, "−1.2 % [−2.0, −0.4]" for the relative change of
+/// anything else.
+pub(crate) fn effect(variant: &VariantVerdict, metric: Metric) -> String {
+    let effect = variant.effect(metric);
+    let text = if is_share(metric) {
+        let mean = effect.and_then(|it| it.mean);
+        mean.map(|mean| {
+            let Interval { low, high } = mean.interval(CONFIDENCE);
+            change(mean.value, "pp", (low, high))
+        })
     } else {
-        relative(effect)
-    }
-}
-
-fn ends(interval: Interval) -> (f64, f64) {
-    (interval.low, interval.high)
-}
-
-/// In bold where it is resolved.
-pub(crate) fn marked(text: String, resolved: Resolved) -> String {
-    if resolved == Resolved::No {
-        text
-    } else {
-        format!("**{text}**")
-    }
+        let middle = effect.and_then(|it| it.relative);
+        middle.map(|middle| {
+            let Interval { low, high } = middle.interval;
+            change(middle.value, "%", (low.max(LEAST_PERCENT), high))
+        })
+    };
+    text.unwrap_or_else(absent)
 }
 
 pub(crate) fn absent() -> String {

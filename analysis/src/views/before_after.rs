@@ -1,11 +1,15 @@
-//! The baseline, a variant, and the difference.
+//! The baseline, a variant, and the difference between them, in every cell.
 
-use super::{Entry, Scene, grid, of_uncertain, stem};
+use run_format::Site;
+
+use super::{
+    grid,
+    scene::{Entry, Scene, of_uncertain, stem},
+};
 use crate::{
-    budget::Budget,
-    charts::{self, BeforeAfter, Comparison, Difference, DifferenceScale, Estimate, Mapping},
+    charts::{ChartValue, ColourScale, Colours, Facet, Heatmap, HeatmapCell, Mapping},
+    load::compared::ComparedVariant,
     measure::metric::{Better, Metric, What},
-    site::Site,
     summary::{CellSummary, Resolved},
     text::capitalised,
 };
@@ -25,12 +29,12 @@ pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
     whats.extend(others.map(|site| What::of(*site, Metric::SlowPercent)));
     whats.dedup();
     let opening = opening(scene);
-    let twin = scene.summary.twin().map(|(twin, _)| twin);
+    let control = scene.summary.control().map(|(variant, _)| variant);
     let mut entries = Vec::new();
     for &what in &whats {
         for &variant in &scene.shown[1..] {
-            // Chance looks alike in all of them.
-            if Some(variant) == twin && what != whats[0] {
+            // One picture shows the noise of the A/A control.
+            if Some(variant) == control && what != whats[0] {
                 continue;
             }
             let mut entry = before_after(scene, what, variant);
@@ -44,8 +48,8 @@ pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
 /// Whether any variant has a budget there.
 fn is_bounded(scene: &Scene, site: Site) -> bool {
     let variants = scene.summary.variants.iter();
-    let mut budgets = variants.flat_map(|variant| Budget::all(&variant.budgets));
-    budgets.any(|budget| budget.site == site)
+    let mut bounds = variants.flat_map(ComparedVariant::bounds);
+    bounds.any(|(bounded, _)| bounded == site)
 }
 
 /// The leading candidate, else the first that is shown.
@@ -64,31 +68,34 @@ fn opening(scene: &Scene) -> Option<usize> {
 fn before_after(scene: &Scene, what: What, variant: usize) -> Entry {
     let summary = scene.summary;
     let label = scene.label(variant);
-    let before = grid::facets(summary, |cell| grid::level(cell, what, 0));
-    let after = grid::facets(summary, |cell| grid::level(cell, what, variant));
-    let difference = grid::facets(summary, |cell| difference(cell, what, variant));
-    let payloads = before.into_iter().zip(after).zip(difference);
-    let subtitle = scene.with_slow(
+    let before = grid::payloads(summary, |cell| grid::level(cell, what, 0));
+    let after = grid::payloads(summary, |cell| grid::level(cell, what, variant));
+    let between = grid::payloads(summary, |cell| difference(cell, what, variant));
+    let payloads = before.into_iter().zip(after).zip(between);
+    let facets = payloads.flat_map(|(((payload, before), (_, after)), (_, between))| {
+        let facet = |name: &str, is_difference, cells| Facet {
+            title: format!("{payload}: {name}"),
+            is_difference,
+            cells,
+        };
+        [
+            facet(scene.label(0), false, before),
+            facet(label, false, after),
+            facet("difference", true, between),
+        ]
+    });
+    let subtitle = scene.explained(
         what.metric,
-        "95 % intervals; a difference that is not resolved is grey",
+        "one row of panels per payload; below each value: its 95 % interval",
     );
-    let picture = BeforeAfter {
+    let picture = Heatmap {
         caption: scene.caption(title(scene, what, variant), subtitle),
         rows: grid::rows(summary),
         columns: grid::columns(summary),
-        names: [scene.label(0).to_owned(), label.to_owned()],
-        payloads: payloads
-            .map(
-                |(((payload, before), (_, after)), (_, difference))| Comparison {
-                    payload,
-                    before,
-                    after,
-                    difference,
-                },
-            )
-            .collect(),
+        facets: facets.collect(),
+        across: 3,
         scale: grid::scale(summary, &[what], &scene.shown),
-        difference_scale: difference_scale(scene, what),
+        difference_scale: Some(difference_scale(scene, what)),
     };
     let site = what.site.map_or("worker", |site| site.name());
     scene.entry(
@@ -99,7 +106,7 @@ fn before_after(scene: &Scene, what: What, variant: usize) -> Entry {
     )
 }
 
-/// What one sees.
+/// Says in how many cells the difference is resolved.
 fn title(scene: &Scene, what: What, variant: usize) -> String {
     let changes: Vec<Resolved> = scene
         .summary
@@ -118,42 +125,40 @@ fn title(scene: &Scene, what: What, variant: usize) -> String {
     )
 }
 
-fn difference(cell: Option<&CellSummary>, what: What, variant: usize) -> Difference {
+fn difference(cell: Option<&CellSummary>, what: What, variant: usize) -> HeatmapCell {
     let change = cell.and_then(|cell| cell.change(what, variant));
-    let value = grid::marked(cell, |_| {
+    let value = grid::value_of(cell, |_| {
         let change = change?;
-        Some(change.difference.map_or(
-            Estimate {
-                value: change.value,
-                interval: None,
-            },
-            of_uncertain,
-        ))
+        Some(
+            change
+                .difference
+                .map_or(ChartValue::exact(change.value), of_uncertain),
+        )
     });
-    Difference {
+    HeatmapCell {
         value,
-        resolved: change.is_some_and(|change| change.resolved != Resolved::No),
+        is_resolved: change.is_some_and(|change| change.resolved != Resolved::No),
     }
 }
 
 /// The same for all variants, so that their pictures can be laid side by side.
-fn difference_scale(scene: &Scene, what: What) -> DifferenceScale {
+fn difference_scale(scene: &Scene, what: What) -> ColourScale {
     let changes = scene.summary.cells.iter().flat_map(|cell| {
         let variants = scene.shown[1..].iter();
         variants.filter_map(|variant| cell.change(what, *variant))
     });
-    let limit = changes
+    let max = changes
         .filter(|change| change.resolved != Resolved::No)
         .map(|change| change.value.abs())
         .fold(0.0, f64::max);
-    DifferenceScale {
+    ColourScale {
         name: "difference".to_owned(),
         unit: what.metric.change_unit().to_owned(),
-        limit,
+        max,
         mapping: Mapping::SquareRoot,
-        better: match what.metric.better() {
-            Better::Higher => charts::Better::Higher,
-            Better::Lower | Better::Neither => charts::Better::Lower,
+        colours: match what.metric.better() {
+            Better::Higher => Colours::HigherIsBetter,
+            Better::Lower | Better::Neither => Colours::LowerIsBetter,
         },
     }
 }
@@ -161,17 +166,15 @@ fn difference_scale(scene: &Scene, what: What) -> DifferenceScale {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::charts::CellValue;
+    use crate::charts::NoValue;
 
     #[test]
-    fn a_cell_that_is_not_there_has_no_difference() {
-        let what = What::of(crate::site::Site::Connection, Metric::SlowPercent);
-        assert_eq!(
-            difference(None, what, 1),
-            Difference {
-                value: CellValue::Missing,
-                resolved: false
-            }
-        );
+    fn a_cell_that_is_missing_has_no_difference() {
+        let what = What::of(Site::Connection, Metric::SlowPercent);
+        let expected = HeatmapCell {
+            value: Err(NoValue::Missing),
+            is_resolved: false,
+        };
+        assert_eq!(difference(None, what, 1), expected);
     }
 }

@@ -1,20 +1,23 @@
-//! What tighter budgets do, over all cells and in the worst one; and what they gain for what they cost.
+//! The effect of tighter budgets over all cells and in the worst one; and the benefit and cost of each budget.
 
-use super::{Entry, Scene, ends, of_figure, of_uncertain, stem};
+use poll_probe::{Budget, Limit, Wake};
+use run_format::Site;
+
+use super::scene::{CO_TENANT, Entry, Scene, cell_name, ends, of_figure, of_uncertain, stem};
 use crate::{
-    budget::{Budget, Limit, Wake},
+    budget::{limit_in_words, room, wake_in_words},
     charts::{
-        Better, BudgetCurve, BudgetPanel, Categories, Estimate, Quantity, Series, TradeOff,
-        TradePoint,
+        Categories, ChartSeries, ChartValue, LineChart, LineChartPanel, PanelLayout, TradeOff,
+        TradePoint, ValueAxis,
     },
     measure::metric::{Metric, What},
-    site::Site,
-    stats::{self, Uncertain},
-    summary::{CONFIDENCE, CellSummary, Figure},
+    site::UpstreamFunction,
+    stats::{self, CONFIDENCE, Uncertain},
+    summary::{CellFigure, CellSummary},
     verdict::{is_share, words::LEAST_PERCENT},
 };
 
-/// The panels of a curve: levels of shares, and changes in percent.
+/// The panels of a curve: absolute values of shares, and changes in percent of all else.
 const PANELS: [Metric; 4] = [
     Metric::SlowPercent,
     Metric::CotenantLatePercent,
@@ -31,16 +34,10 @@ pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
     if budgets.is_empty() {
         return vec![trade_off(scene, &all)];
     }
-    let mut entries = vec![curve(
-        scene,
-        &budgets,
-        &all,
-        "all cells",
-        "mean over all cells",
-    )];
+    let mut entries = vec![curve(scene, &budgets, &all, "all cells", "over all cells")];
     if let Some(worst) = worst(scene, 1).first() {
-        let name = worst.cell.to_string();
-        entries.push(curve(scene, &budgets, &[*worst], "worst cell", &name));
+        let words = "in the slowest cell";
+        entries.push(curve(scene, &budgets, &[*worst], "worst cell", words));
     }
     entries.push(trade_off(scene, &all));
     entries
@@ -53,26 +50,29 @@ pub(super) fn worst<'a>(scene: &Scene<'a>, most: usize) -> Vec<&'a CellSummary> 
     cells
 }
 
-/// A variant that bounds one site, which gives it a place on the axis.
+/// A variant with a budget for a single site, and so with a place on the axis of budgets.
 struct OneBudget {
     variant: usize,
+    site: Site,
     budget: Budget,
 }
 
 impl OneBudget {
     fn all(scene: &Scene) -> Vec<OneBudget> {
         let one = |variant: usize| {
-            let mut budgets = Budget::all(&scene.summary.variants[variant].budgets);
-            (budgets.len() == 1).then(|| OneBudget {
+            let mut bounds = scene.summary.variants[variant].bounds();
+            let (site, budget) = bounds.next()?;
+            bounds.next().is_none().then_some(OneBudget {
                 variant,
-                budget: budgets.remove(0),
+                site,
+                budget,
             })
         };
         scene.all().filter_map(one).collect()
     }
 
     fn line(&self) -> (Site, Wake) {
-        (self.budget.site, self.budget.wake)
+        (self.site, self.budget.wake)
     }
 }
 
@@ -85,14 +85,19 @@ fn curve(
 ) -> Entry {
     let mut limits: Vec<Limit> = budgets.iter().map(|it| it.budget.limit).collect();
     limits.sort_by_key(|limit| {
-        let (kind, room) = limit.room();
+        let (kind, room) = room(*limit);
         (kind, u64::MAX - room)
     });
     limits.dedup();
     let mut lines: Vec<(Site, Wake)> = budgets.iter().map(OneBudget::line).collect();
-    lines.sort();
+    lines.sort_by_key(|(site, wake)| (*site, *wake == Wake::Deferred));
     lines.dedup();
-    let places = std::iter::once("none".to_owned()).chain(limits.iter().map(|limit| limit.text()));
+    let places =
+        std::iter::once("none".to_owned()).chain(limits.iter().map(|limit| limit_in_words(*limit)));
+    let places = Categories {
+        name: "budget (a number without a unit: iterations per poll)".to_owned(),
+        labels: places.collect(),
+    };
     let panel = |metric: Metric| {
         let point = |line: &(Site, Wake), limit: &Limit| {
             let found = budgets
@@ -104,73 +109,79 @@ fn curve(
             let points = limits.iter().map(|limit| point(line, limit));
             std::iter::once(None).chain(points).collect()
         };
-        BudgetPanel {
-            quantity: quantity(metric),
+        let control = scene.summary.control();
+        LineChartPanel {
+            title: String::new(),
+            places: places.clone(),
+            axis: axis(metric),
             baseline: value(scene, cells, metric, 0),
-            twin: scene
-                .summary
-                .twin()
-                .and_then(|(twin, _)| value(scene, cells, metric, twin)),
+            control: control.and_then(|(control, _)| value(scene, cells, metric, control)),
             lines: lines.iter().map(of_line).collect(),
         }
     };
-    let picture = BudgetCurve {
+    let over = match cells {
+        [cell] => format!(
+            "the cell with the most time in slow polls: {}",
+            cell_name(&cell.cell)
+        ),
+        _ if is_median(cells) => "changes: median over cells, shares: mean over cells".to_owned(),
+        _ => "each point: the mean over cells".to_owned(),
+    };
+    let picture = LineChart {
         caption: scene.caption(
-            format!("What tighter budgets do: {words}"),
+            format!("Effect of tighter budgets {words}"),
             format!(
-                "slow polls of {}, over {}; changes are against no budget; 95 % intervals",
+                "{over}; change: compared with no budget; slow polls of {}; slow and late: more than {}; {CO_TENANT}; \
+                 bars and bands: 95 % intervals",
                 scene.verdict.site.function(),
-                scene.options.threshold_text()
+                scene.options.threshold_text(),
             ),
         ),
-        budgets: Categories {
-            name: "budget: iterations per poll, or as written".to_owned(),
-            labels: places.collect(),
-        },
+        layout: PanelLayout::OneBelowTheOther,
         series: lines
             .iter()
             .enumerate()
             .map(|(slot, line)| series(slot, *line))
             .collect(),
-        baseline_name: "none".to_owned(),
-        twin_name: "none again (A/A)".to_owned(),
+        baseline_name: "none (baseline)".to_owned(),
+        control_name: "A/A control: a second copy of the baseline".to_owned(),
         panels: PANELS.map(panel).into_iter().collect(),
     };
     scene.entry(
-        "Budgets against each other",
+        "Comparison of budgets",
         stem(&["budget-curve", name]),
-        format!("curve, {words}"),
+        format!("tighter budgets {words}"),
         picture,
     )
 }
 
-fn series(slot: usize, (site, wake): (Site, Wake)) -> Series {
-    Series {
-        name: format!("{site}, {}", wake.name()),
+fn series(slot: usize, (site, wake): (Site, Wake)) -> ChartSeries {
+    ChartSeries {
+        name: format!("{site}, {}", wake_in_words(wake)),
         slot,
     }
 }
 
-fn quantity(metric: Metric) -> Quantity {
+fn axis(metric: Metric) -> ValueAxis {
     let is_level = is_share(metric);
-    Quantity {
+    ValueAxis {
         name: if is_level {
             metric.words().to_owned()
         } else {
-            format!("{}, change", metric.words())
+            format!("change of {}", metric.words())
         },
         unit: "%".to_owned(),
         from_zero: true,
     }
 }
 
-/// The mean level over cells for shares, the median relative change for all else.
+/// The mean over cells for a share, the median relative change for all else.
 fn value(
     scene: &Scene,
     cells: &[&CellSummary],
     metric: Metric,
     variant: usize,
-) -> Option<Estimate> {
+) -> Option<ChartValue> {
     let what = What::of(scene.verdict.site, metric);
     if is_share(metric) {
         if let [cell] = cells {
@@ -179,10 +190,7 @@ fn value(
         return mean_level(cells.iter().filter_map(|cell| cell.figure(what, variant)));
     }
     if variant == 0 {
-        return Some(Estimate {
-            value: 0.0,
-            interval: None,
-        });
+        return Some(ChartValue::exact(0.0));
     }
     middle(
         cells
@@ -191,29 +199,31 @@ fn value(
     )
 }
 
-/// Of many cells the median, of a few the mean.
-fn middle(of: impl Iterator<Item = Uncertain>) -> Option<Estimate> {
+/// Whether changes of so many cells have a median with bounds.
+fn is_median(cells: &[&CellSummary]) -> bool {
+    stats::has_median(cells.len(), CONFIDENCE)
+}
+
+/// The median of many cells, the mean of a few.
+fn middle(of: impl Iterator<Item = Uncertain>) -> Option<ChartValue> {
     let of: Vec<Uncertain> = of.collect();
     let middle = stats::middle_of_cells(&of, CONFIDENCE)?;
-    Some(Estimate {
+    Some(ChartValue {
         value: middle.value,
         interval: ends(Some(middle.interval)).map(|(low, high)| (low.max(LEAST_PERCENT), high)),
     })
 }
 
-/// Of what cannot be negative. Where nothing is known of how sure any is, nothing is of their mean.
-pub(super) fn mean_level<'a>(figures: impl Iterator<Item = &'a Figure>) -> Option<Estimate> {
-    let figures: Vec<&Figure> = figures.collect();
+/// The mean of values that cannot be negative. It has an interval only if all of them have one.
+pub(super) fn mean_level<'a>(figures: impl Iterator<Item = &'a CellFigure>) -> Option<ChartValue> {
+    let figures: Vec<&CellFigure> = figures.collect();
     let levels: Option<Vec<Uncertain>> = figures.iter().map(|figure| figure.level).collect();
     let Some(levels) = levels else {
         let sum: f64 = figures.iter().map(|figure| figure.value).sum();
-        return Some(Estimate {
-            value: sum / figures.len() as f64,
-            interval: None,
-        });
+        return Some(ChartValue::exact(sum / figures.len() as f64));
     };
     let mean = of_uncertain(stats::mean_over_cells(&levels)?);
-    Some(Estimate {
+    Some(ChartValue {
         interval: mean.interval.map(|(low, high)| (low.max(0.0), high)),
         ..mean
     })
@@ -230,20 +240,21 @@ fn trade_off(scene: &Scene, cells: &[&CellSummary]) -> Entry {
     });
     let picture = TradeOff {
         caption: scene.caption(
-            "What a budget gives a co-tenant, and what it costs".to_owned(),
-            "median change over all cells against no budget; 95 % intervals",
+            "Co-tenant wake-up latency and throughput under each budget".to_owned(),
+            format!(
+                "{} change over all cells, compared with no budget; bars: 95 % intervals; {CO_TENANT}",
+                if is_median(cells) { "median" } else { "mean" }
+            ),
         ),
-        x: quantity(Metric::RequestsPerS),
-        y: quantity(Metric::CotenantP99Us),
-        x_better: Better::Higher,
-        y_better: Better::Lower,
-        good_corner: "better: more throughput, shorter delay".to_owned(),
+        x: axis(Metric::RequestsPerS),
+        y: axis(Metric::CotenantP99Us),
+        good_corner: "better: more throughput, lower latency".to_owned(),
         points: points.collect(),
     };
     scene.entry(
-        "Budgets against each other",
+        "Comparison of budgets",
         "trade-off".to_owned(),
-        "co-tenant's delay against throughput".to_owned(),
+        "co-tenant wake-up latency and throughput".to_owned(),
         picture,
     )
 }

@@ -1,8 +1,8 @@
-//! Pictures of a soak: one of each series.
+//! Pictures of a soak: one for each series.
 
-use super::{Entry, stem};
+use super::scene::{Entry, formats, stem};
 use crate::{
-    charts::{Caption, Picture, Quantity, TimeSeries, TrendLine},
+    charts::{Caption, Picture, TimeSeries, TrendLine, ValueAxis},
     drift::{
         Drift, Drifts,
         words::{lasting, p_text},
@@ -11,7 +11,7 @@ use crate::{
     text::capitalised,
 };
 
-/// Those that drift first, of which the report opens with the first.
+/// The series that drift come first. The report opens with the first picture.
 pub(crate) fn entries(drifts: &Drifts, small_print: &str, options: &Options) -> Vec<Entry> {
     let quiet = drifts.all.iter().filter(|drift| !drift.is_drifting());
     let all = drifts.drifting().chain(quiet).enumerate();
@@ -20,14 +20,14 @@ pub(crate) fn entries(drifts: &Drifts, small_print: &str, options: &Options) -> 
         Entry {
             stem: stem(&["series", drift.series.name]),
             group: if drift.is_drifting() {
-                "What drifts"
+                "With a drift"
             } else {
-                "What does not"
+                "Without a drift"
             },
             label: drift.series.words.to_owned(),
             title: picture.caption().title.clone(),
             is_first: at == 0,
-            formats: options.formats(),
+            formats: formats(options),
             picture: Box::new(picture),
         }
     })
@@ -46,10 +46,10 @@ fn picture(drift: &Drift, drifts: &Drifts, small_print: &str) -> TimeSeries {
     TimeSeries {
         caption: Caption {
             title,
-            subtitle: Some(subtitle(drift, drifts)),
+            subtitle: subtitle(drift, drifts),
             small_print: small_print.to_owned(),
         },
-        quantity: Quantity {
+        axis: ValueAxis {
             name: words.to_owned(),
             unit: drift.series.unit.to_owned(),
             from_zero: false,
@@ -66,13 +66,13 @@ fn picture(drift: &Drift, drifts: &Drifts, small_print: &str) -> TimeSeries {
 fn subtitle(drift: &Drift, drifts: &Drifts) -> String {
     let how = match (drift.slope(), drift.adjusted_p_value) {
         (Some(slope), Some(p)) if drift.is_drifting() => format!("{slope}, {}", p_text(p)),
-        (Some(slope), Some(p)) => format!("no drift is resolved: {slope}, {}", p_text(p)),
-        _ => "too few rows to tell a drift".to_owned(),
+        (Some(slope), Some(p)) => format!("no significant drift: {slope}, {}", p_text(p)),
+        _ => "too few rows to test for a drift".to_owned(),
     };
     format!("{how}; {} in all", lasting(drifts.last_s))
 }
 
-/// Only where it is resolved: a line through chance would be taken for a trend.
+/// Only if the drift is significant: a line through noise would look like a trend.
 fn trend_line(drift: &Drift, seconds: f64) -> Option<TrendLine> {
     let trend = drift.trend.as_ref().filter(|_| drift.is_drifting())?;
     let tested = || {
@@ -87,7 +87,7 @@ fn trend_line(drift: &Drift, seconds: f64) -> Option<TrendLine> {
     })
 }
 
-/// How many seconds it has, and its name.
+/// The unit in seconds, and its name.
 fn time_unit(last_s: f64) -> (f64, &'static str) {
     const ENOUGH: f64 = 2.0;
     let units = [(3600.0, "h"), (60.0, "min")].into_iter();

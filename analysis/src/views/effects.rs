@@ -1,9 +1,14 @@
-//! How a metric goes with each axis of the grid.
+//! The dependence of a metric on each axis of the grid.
 
-use super::{Entry, Scene, budgets::mean_level, grid, stem};
+use run_format::grid::Cell;
+
+use super::{
+    budgets::mean_level,
+    grid,
+    scene::{Entry, Scene, stem},
+};
 use crate::{
-    charts::{Categories, EffectPanel, Effects, Estimate, Quantity},
-    grid::{Cell, payload},
+    charts::{Categories, ChartValue, LineChart, LineChartPanel, PanelLayout, ValueAxis},
     measure::metric::{Metric, What},
     text::capitalised,
 };
@@ -23,54 +28,38 @@ pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
 fn effects(scene: &Scene, what: What) -> Entry {
     let summary = scene.summary;
     let axes = &summary.axes;
-    let rtt = panel(
-        scene,
-        what,
-        "round trip",
-        grid::columns(summary),
-        &axes.rtt_ms,
-        |cell, it| cell.rtt_ms == *it,
-    );
     let payloads = Categories {
         name: "payload".to_owned(),
         labels: axes
             .payload_bytes
             .iter()
-            .map(|bytes| payload(*bytes))
+            .map(|payload| payload.in_words())
             .collect(),
     };
-    let by_payload = panel(
-        scene,
-        what,
-        "payload",
-        payloads,
-        &axes.payload_bytes,
-        |cell, it| cell.payload_bytes == *it,
-    );
-    let peers = panel(
-        scene,
-        what,
-        "number of peers",
-        grid::rows(summary),
-        &axes.peers,
-        |cell, it| cell.peers == *it,
-    );
+    let rtt = |cell: &Cell, at: usize| cell.rtt_ms == axes.rtt_ms[at];
+    let bytes = |cell: &Cell, at: usize| cell.payload_bytes == axes.payload_bytes[at];
+    let peers = |cell: &Cell, at: usize| cell.peers == axes.peers[at];
+    let panels = [
+        panel(scene, what, "round-trip time", grid::columns(summary), rtt),
+        panel(scene, what, "payload", payloads, bytes),
+        panel(scene, what, "number of peers", grid::rows(summary), peers),
+    ];
     let subject = scene.subject(what);
-    let picture = Effects {
-        caption: scene.caption(
-            format!("{} by round trip, payload and number of peers", capitalised(&subject)),
-            format!(
-                "means over the cells with that value, each with the same weight; {} of the measurement",
-                scene.intervals()
-            ),
-        ),
-        quantity: Quantity {
-            name: what.metric.words().to_owned(),
-            unit: what.metric.unit().to_owned(),
-            from_zero: true,
-        },
+    let title = format!(
+        "{} by round-trip time, payload and number of peers",
+        capitalised(&subject)
+    );
+    let notes = format!(
+        "each point: the mean over all cells with that value; {}",
+        scene.intervals()
+    );
+    let picture = LineChart {
+        caption: scene.caption(title, scene.explained(what.metric, &notes)),
+        layout: PanelLayout::SideBySide,
         series: scene.series(),
-        panels: vec![rtt, by_payload, peers],
+        baseline_name: String::new(),
+        control_name: String::new(),
+        panels: panels.into(),
     };
     scene.entry(
         "Effect of each axis",
@@ -80,25 +69,31 @@ fn effects(scene: &Scene, what: What) -> Entry {
     )
 }
 
-fn panel<T>(
+/// `is_at` says whether a cell belongs to the place with an index.
+fn panel(
     scene: &Scene,
     what: What,
     title: &str,
     places: Categories,
-    values: &[T],
-    is_at: impl Fn(&Cell, &T) -> bool,
-) -> EffectPanel {
-    let point = |variant: usize, value: &T| -> Option<Estimate> {
-        let cells = scene
-            .summary
-            .measured()
-            .filter(|cell| is_at(&cell.cell, value));
+    is_at: impl Fn(&Cell, usize) -> bool,
+) -> LineChartPanel {
+    let point = |variant: usize, place: usize| -> Option<ChartValue> {
+        let cells = scene.summary.measured();
+        let cells = cells.filter(|cell| is_at(&cell.cell, place));
         mean_level(cells.filter_map(|cell| cell.figure(what, variant)))
     };
-    let line = |variant: &usize| values.iter().map(|value| point(*variant, value)).collect();
-    EffectPanel {
-        title: format!("effect of the {title}"),
+    let count = places.labels.len();
+    let line = |variant: &usize| (0..count).map(|place| point(*variant, place)).collect();
+    LineChartPanel {
+        title: format!("by {title}"),
         places,
+        axis: ValueAxis {
+            name: what.metric.words().to_owned(),
+            unit: what.metric.unit().to_owned(),
+            from_zero: true,
+        },
+        baseline: None,
+        control: None,
         lines: scene.shown.iter().map(line).collect(),
     }
 }

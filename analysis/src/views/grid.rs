@@ -1,36 +1,40 @@
-//! The cells of a grid as rows, columns and facets.
+//! The cells of a sweep as rows, columns and payloads.
 
+use run_format::{grid::Cell, network::Rtt, payload::Payload};
+
+use super::scene::of_figure;
 use crate::{
-    charts::{Categories, CellValue, ColourScale, Mapping},
-    grid::{Cell, payload},
-    measure::{State, metric::What},
-    summary::{CellSummary, Figure, Summary},
+    charts::{
+        Categories, CellValue, ChartValue, ColourScale, Colours, HeatmapCell, Mapping, NoValue,
+    },
+    measure::{CellState, metric::What},
+    summary::{CellFigure, CellSummary, Summary},
 };
 
 /// From top to bottom.
 pub(super) fn rows(summary: &Summary) -> Categories {
     Categories {
-        name: "N, peers".to_owned(),
-        labels: summary.axes.peers.iter().map(u32::to_string).collect(),
+        name: "peers".to_owned(),
+        labels: summary.axes.peers.iter().map(usize::to_string).collect(),
     }
 }
 
 pub(super) fn columns(summary: &Summary) -> Categories {
     Categories {
         name: "RTT, ms".to_owned(),
-        labels: summary.axes.rtt_ms.iter().map(f64::to_string).collect(),
+        labels: summary.axes.rtt_ms.iter().map(Rtt::to_string).collect(),
     }
 }
 
 /// The payloads, with a value for each of their cells by row and column.
-pub(super) fn facets<T>(
+pub(super) fn payloads<T>(
     summary: &Summary,
     value: impl Fn(Option<&CellSummary>) -> T,
 ) -> Vec<(String, Vec<Vec<T>>)> {
     let axes = &summary.axes;
-    let of_payload = |&payload_bytes: &u64| {
-        let of_row = |&peers: &u32| {
-            let of_column = |&rtt_ms: &f64| {
+    let of_payload = |&payload_bytes: &Payload| {
+        let of_row = |&peers: &usize| {
+            let of_column = |&rtt_ms: &Rtt| {
                 let wanted = Cell {
                     peers,
                     rtt_ms,
@@ -41,34 +45,34 @@ pub(super) fn facets<T>(
             axes.rtt_ms.iter().map(of_column).collect()
         };
         let cells = axes.peers.iter().map(of_row).collect();
-        (payload(payload_bytes), cells)
+        (payload_bytes.in_words(), cells)
     };
     axes.payload_bytes.iter().map(of_payload).collect()
 }
 
-/// What is drawn for a cell.
-pub(super) fn level(cell: Option<&CellSummary>, what: What, variant: usize) -> CellValue {
-    marked(cell, |cell| {
-        cell.figure(what, variant).map(super::of_figure)
-    })
-}
-
-/// A value, or why there is none.
-pub(super) fn marked(
-    cell: Option<&CellSummary>,
-    value: impl Fn(&CellSummary) -> Option<crate::charts::Estimate>,
-) -> CellValue {
-    match cell.map(|cell| (cell, &cell.state)) {
-        None | Some((_, State::Missing)) => CellValue::Missing,
-        Some((_, State::Failed(_))) => CellValue::Failed,
-        Some((_, State::Invalid(_))) => CellValue::Invalid,
-        Some((cell, State::Measured)) => {
-            value(cell).map_or(CellValue::NotApplicable, CellValue::Measured)
-        }
+/// The figure of a variant.
+pub(super) fn level(cell: Option<&CellSummary>, what: What, variant: usize) -> HeatmapCell {
+    HeatmapCell {
+        value: value_of(cell, |cell| cell.figure(what, variant).map(of_figure)),
+        is_resolved: true,
     }
 }
 
-/// One scale for all that is shown of some figures: nothing is clipped, and small values are told apart.
+/// A value, or why there is none.
+pub(super) fn value_of(
+    cell: Option<&CellSummary>,
+    value: impl Fn(&CellSummary) -> Option<ChartValue>,
+) -> CellValue {
+    let cell = cell.ok_or(NoValue::Missing)?;
+    match cell.state {
+        CellState::Missing => Err(NoValue::Missing),
+        CellState::Failed(_) => Err(NoValue::Failed),
+        CellState::Invalid(_) => Err(NoValue::Invalid),
+        CellState::Measured => value(cell).ok_or(NoValue::NotApplicable),
+    }
+}
+
+/// One scale for all values of these figures under these variants.
 pub(super) fn scale(summary: &Summary, whats: &[What], variants: &[usize]) -> ColourScale {
     let metric = whats[0].metric;
     let figures = summary.cells.iter().flat_map(|cell| {
@@ -77,14 +81,15 @@ pub(super) fn scale(summary: &Summary, whats: &[What], variants: &[usize]) -> Co
             .flat_map(|what| variants.iter().map(move |at| (*what, *at)));
         pairs.filter_map(|(what, variant)| cell.figure(what, variant))
     });
-    let values: Vec<f64> = figures.map(|figure: &Figure| figure.value).collect();
+    let values: Vec<f64> = figures.map(|figure: &CellFigure| figure.value).collect();
     let max = values.iter().copied().fold(0.0, f64::max);
     let min = values.iter().copied().fold(max, f64::min);
     ColourScale {
         name: metric.words().to_owned(),
         unit: metric.unit().to_owned(),
         max,
-        // Where most values are a small part of the largest they would all look alike.
+        // On a linear scale, values that are a small part of the largest would all look alike.
+        colours: Colours::Sequential,
         mapping: if min < max / 4.0 {
             Mapping::SquareRoot
         } else {

@@ -1,8 +1,11 @@
-//! A metric over the grid: a picture per variant and site, all on one scale.
+//! A metric in every cell: a picture for each variant and site, all with one colour scale.
 
-use super::{Entry, Scene, grid, stem};
+use super::{
+    grid,
+    scene::{Entry, Scene, stem},
+};
 use crate::{
-    charts::{Facet, Heatmap},
+    charts::{Facet, Heatmap, across_for},
     measure::metric::{Metric, What},
     text::capitalised,
 };
@@ -26,7 +29,7 @@ pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
     entries
 }
 
-/// What changes is drawn before and after; where there is no after, all of it is drawn here.
+/// The pictures of before and after show most metrics. All are drawn here if there is only the baseline.
 fn metrics(scene: &Scene) -> Vec<Metric> {
     if scene.shown.len() > 1 {
         vec![Metric::SlowPercent]
@@ -37,30 +40,35 @@ fn metrics(scene: &Scene) -> Vec<Metric> {
 
 fn heatmap(scene: &Scene, whats: &[What], what: What, variant: usize) -> Entry {
     let summary = scene.summary;
-    let facets = grid::facets(summary, |cell| grid::level(cell, what, variant));
+    let facets = grid::payloads(summary, |cell| grid::level(cell, what, variant));
     let label = scene.label(variant);
+    let notes = format!(
+        "{}; all functions and variants share one colour scale",
+        scene.intervals()
+    );
+    let across = across_for(facets.len());
     let picture = Heatmap {
         caption: scene.caption(
-            format!("{}, budget {label}", capitalised(&scene.subject(what))),
-            scene.with_slow(
-                what.metric,
-                &format!(
-                    "{}; one scale for all sites and variants",
-                    scene.intervals()
-                ),
-            ),
+            format!("{}, variant {label}", capitalised(&scene.subject(what))),
+            scene.explained(what.metric, &notes),
         ),
         rows: grid::rows(summary),
         columns: grid::columns(summary),
         facets: facets
             .into_iter()
-            .map(|(title, cells)| Facet { title, cells })
+            .map(|(payload, cells)| Facet {
+                title: format!("payload {payload}"),
+                is_difference: false,
+                cells,
+            })
             .collect(),
+        across,
         scale: grid::scale(summary, whats, &scene.shown),
+        difference_scale: None,
     };
     let site = what.site.map_or("worker", |site| site.name());
     scene.entry(
-        "Over the grid",
+        "All cells",
         stem(&["heatmap", what.metric.name(), site, label]),
         format!("{} ({site}), `{label}`", what.metric.words()),
         picture,

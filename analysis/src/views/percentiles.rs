@@ -1,9 +1,14 @@
-//! How long polls take in the worst cells, up to the rarest.
+//! Percentiles of the duration of polls in the cells with the most time in slow polls.
 
-use super::{Entry, Scene, budgets::worst, stem};
+use run_format::Site;
+
+use super::{
+    budgets::worst,
+    scene::{Entry, Scene, cell_name, stem},
+};
 use crate::{
-    charts::{CurvePanel, PercentileCurves, Quantity, Threshold},
-    site::Site,
+    charts::{CurvePanel, PercentileCurves, SlowLine, ValueAxis},
+    site::UpstreamFunction,
     summary::CellSummary,
 };
 
@@ -29,7 +34,7 @@ fn curves(scene: &Scene, cells: &[&CellSummary], site: Site) -> Entry {
                 .collect()
         };
         CurvePanel {
-            title: cell.cell.to_string(),
+            title: cell_name(&cell.cell),
             curves: scene.shown.iter().map(curve).collect(),
         }
     };
@@ -37,22 +42,24 @@ fn curves(scene: &Scene, cells: &[&CellSummary], site: Site) -> Entry {
     let picture = PercentileCurves {
         caption: scene.caption(
             format!(
-                "How long {} takes, where {} has the most slow time",
-                site.function(),
+                "Duration of {} in the cells with the most time in slow polls",
+                site.function()
+            ),
+            format!(
+                "polls above the dashed line are slow; the cells are those where {} spends most time in slow polls",
                 scene.verdict.site.function()
             ),
-            "all polls of a cell together",
         ),
-        quantity: Quantity {
+        axis: ValueAxis {
             name: "duration of a poll".to_owned(),
             unit: "µs".to_owned(),
             from_zero: false,
         },
         series: scene.series(),
         panels: cells.iter().map(panel).collect(),
-        threshold: Threshold {
+        threshold: SlowLine {
             value: scene.options.threshold as f64 / 1000.0,
-            label: format!("{threshold}: slow"),
+            label: threshold,
         },
     };
     scene.entry(

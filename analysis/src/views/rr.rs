@@ -1,10 +1,12 @@
-//! What a transaction takes by raw TCP and by libp2p, by payload.
+//! A transaction by raw TCP and by libp2p, by payload.
 
-use super::{Entry, ends};
+use run_format::variant::VariantConfig;
+
+use super::scene::{Entry, ends, formats, line_of};
 use crate::{
-    charts::{BudgetCurve, BudgetPanel, Caption, Categories, Estimate, Picture, Quantity, Series},
-    grid::payload,
-    load::variant::Variant,
+    charts::{
+        Caption, Categories, ChartValue, LineChart, LineChartPanel, PanelLayout, Picture, ValueAxis,
+    },
     measure::rr::{self, RrCell},
     options::Options,
 };
@@ -17,37 +19,35 @@ const PANELS: [rr::Quantity; 4] = [
     rr::Quantity::LatencyP99Us,
 ];
 
-/// The picture of a report, which is that of budgets with payloads in their places; `small_print` says which run it is of.
+/// The picture of a report. `small_print` identifies the run.
 pub(crate) fn entry(
     cells: &[RrCell],
-    variants: &[Variant],
+    variants: &[VariantConfig],
     options: &Options,
     small_print: String,
 ) -> Entry {
-    let series = variants.iter().enumerate().map(|(slot, variant)| Series {
-        name: variant.label.clone(),
-        slot,
-    });
-    let picture = BudgetCurve {
+    let series = variants.iter().enumerate();
+    let series = series.map(|(slot, variant)| line_of(&variant.label, variant.role, slot));
+    let places = Categories {
+        name: "payload of the request and of the response".to_owned(),
+        labels: cells
+            .iter()
+            .map(|cell| cell.cell.payload_bytes.in_words())
+            .collect(),
+    };
+    let picture = LineChart {
         caption: Caption {
-            title: "What a transaction takes by raw TCP and by libp2p".to_owned(),
-            subtitle: Some(
-                "one request at a time with each peer; 95 % intervals, of this launch".to_owned(),
-            ),
+            title: "A transaction by raw TCP and by libp2p: rate, CPU time, latency".to_owned(),
+            subtitle: "one request at a time with each peer; bars: 95 % intervals for this launch"
+                .to_owned(),
             small_print,
         },
-        budgets: Categories {
-            name: "payload of the request, and of the answer".to_owned(),
-            labels: cells
-                .iter()
-                .map(|cell| payload(cell.cell.payload_bytes))
-                .collect(),
-        },
+        layout: PanelLayout::OneBelowTheOther,
         series: series.collect(),
         baseline_name: String::new(),
-        twin_name: String::new(),
+        control_name: String::new(),
         panels: PANELS
-            .map(|quantity| panel(cells, quantity, variants.len()))
+            .map(|quantity| panel(cells, &places, quantity, variants.len()))
             .into(),
     };
     Entry {
@@ -56,30 +56,37 @@ pub(crate) fn entry(
         label: "by payload".to_owned(),
         title: picture.caption().title.clone(),
         is_first: true,
-        formats: options.formats(),
+        formats: formats(options),
         picture: Box::new(picture),
     }
 }
 
-fn panel(cells: &[RrCell], quantity: rr::Quantity, variants: usize) -> BudgetPanel {
+fn panel(
+    cells: &[RrCell],
+    places: &Categories,
+    quantity: rr::Quantity,
+    variants: usize,
+) -> LineChartPanel {
     let (name, unit) = quantity.words();
     let point = |cell: &RrCell, variant| {
         let figure = cell.figure(quantity, variant)?;
-        Some(Estimate {
+        Some(ChartValue {
             value: figure.value,
             interval: ends(figure.interval),
         })
     };
     let line = |variant| cells.iter().map(|cell| point(cell, variant)).collect();
-    BudgetPanel {
-        quantity: Quantity {
+    LineChartPanel {
+        title: String::new(),
+        places: places.clone(),
+        axis: ValueAxis {
             name: name.to_owned(),
             unit: unit.to_owned(),
             from_zero: true,
         },
         // Both are lines here.
         baseline: None,
-        twin: None,
+        control: None,
         lines: (0..variants).map(line).collect(),
     }
 }

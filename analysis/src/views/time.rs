@@ -1,15 +1,17 @@
-//! Where the time of polls goes, by child and by number of iterations.
+//! The time of polls by child, and the number of their iterations.
 
-use super::{Entry, Scene, stem};
+use run_format::{Site, payload::Payload};
+
+use super::scene::{Entry, Scene, stem};
 use crate::{
     charts::{Bar, BarGroup, Palette, Stacks},
-    grid::payload,
-    site::Site,
+    site::UpstreamFunction,
     summary::CellSummary,
+    text::grouped,
     verdict::holders::{self, Holder},
 };
 
-/// Children with less of all time than this are put together.
+/// Children with a smaller share of all time are drawn as one.
 const LEAST_PERCENT: f64 = 1.0;
 const REST: &str = "others";
 
@@ -33,127 +35,114 @@ fn by_child(scene: &Scene, site: Site) -> Option<Entry> {
         return None;
     }
     segments.push(REST.to_owned());
-    let group = |name: String, holders: Vec<Holder>| BarGroup {
-        name,
-        bars: [("all polls", false), ("slow polls", true)]
-            .map(|(name, slow)| child_bar(name, &holders, slow, &segments))
-            .into_iter()
-            .collect(),
-    };
-    let by_payload = scene.summary.axes.payload_bytes.iter().map(|&bytes| {
-        let cells = of_payload(scene, bytes);
-        group(payload(bytes), holders::among(cells, site))
+    let groups = groups(scene, |cells, slow| {
+        let mut holders = holders::among(cells.iter().copied(), site);
+        holders.retain(|holder| holder.slow == slow);
+        let shares = segments
+            .iter()
+            .map(|segment| percent(segment, &segments, &holders));
+        (!holders.is_empty()).then(|| (shares.collect(), String::new()))
     });
     let picture = Stacks {
         caption: scene.caption(
-            format!("Where the time of {} goes, by child", site.function()),
+            format!("Time of {} by child", site.function()),
             format!(
-                "baseline; slow: over {}; children are recorded in slices of their own",
+                "child: a function that a poll calls; slow: longer than {}; baseline, in slices that record children",
                 scene.options.threshold_text()
             ),
         ),
         axis: "share of poll time, %".to_owned(),
-        groups: by_payload.collect(),
-        segments: segments.clone(),
+        groups,
+        segments,
         palette: Palette::Kinds,
     };
     Some(scene.entry(
-        "Where the time goes",
+        "Time and iterations of polls",
         stem(&["time", site.name()]),
         format!("{site}, by child"),
         picture,
     ))
 }
 
-fn child_bar(name: &str, holders: &[Holder], slow: bool, segments: &[String]) -> Bar {
-    let of_kind: Vec<&Holder> = holders.iter().filter(|it| it.slow == slow).collect();
-    let percent = |segment: &String| {
-        let named = of_kind.iter().find(|it| it.child == *segment);
-        if segment == REST {
-            let rest = of_kind.iter().filter(|it| !segments.contains(&it.child));
-            rest.map(|it| it.percent).sum()
-        } else {
-            named.map_or(0.0, |it| it.percent)
+/// Of one segment. The last one is the rest.
+fn percent(segment: &str, segments: &[String], holders: &[Holder]) -> f64 {
+    let is_part = |holder: &&Holder| match segment {
+        REST => !segments.contains(&holder.child),
+        _ => holder.child == segment,
+    };
+    holders.iter().filter(is_part).map(|it| it.percent).sum()
+}
+
+/// A group for each payload, with a bar of all polls and one of slow polls. `bar` gives the shares of a bar and
+/// a note beside it, or none if there are no such polls.
+fn groups(
+    scene: &Scene,
+    bar: impl Fn(&[&CellSummary], bool) -> Option<(Vec<f64>, String)>,
+) -> Vec<BarGroup> {
+    let group = |&bytes: &Payload| {
+        let cells = scene.summary.measured();
+        let cells: Vec<_> = cells.filter(|it| it.cell.payload_bytes == bytes).collect();
+        let bar = |(name, slow): (&str, bool)| {
+            let (shares, note) = bar(&cells, slow).unzip();
+            Bar {
+                name: name.to_owned(),
+                shares,
+                note: note.unwrap_or_else(|| "no such polls".to_owned()),
+            }
+        };
+        BarGroup {
+            name: bytes.in_words(),
+            bars: [("all polls", false), ("slow polls", true)].map(bar).into(),
         }
     };
-    let is_known = !of_kind.is_empty();
-    Bar {
-        name: name.to_owned(),
-        shares: is_known.then(|| segments.iter().map(percent).collect()),
-        note: if is_known { "" } else { "none seen" }.to_owned(),
-    }
+    scene.summary.axes.payload_bytes.iter().map(group).collect()
 }
 
-fn of_payload<'a>(scene: &Scene<'a>, bytes: u64) -> impl Iterator<Item = &'a CellSummary> {
-    let cells = scene.summary.measured();
-    cells.filter(move |cell| cell.cell.payload_bytes == bytes)
-}
-
-/// The most iterations of each segment but the last, which is open.
-const STEPS: [(&str, u64); 5] = [
+/// The segments: their names, and the most iterations of each.
+const STEPS: [(&str, u32); 5] = [
     ("1 iteration", 1),
     ("2", 2),
     ("3–4", 4),
     ("5–8", 8),
-    ("9 or more", u64::MAX),
+    ("9 or more", u32::MAX),
 ];
 
 fn by_iterations(scene: &Scene, site: Site) -> Option<Entry> {
-    let groups: Vec<BarGroup> = scene
-        .summary
-        .axes
-        .payload_bytes
-        .iter()
-        .map(|&bytes| BarGroup {
-            name: payload(bytes),
-            bars: vec![
-                iteration_bar(scene, site, bytes, "all polls", false),
-                iteration_bar(scene, site, bytes, "slow polls", true),
-            ],
-        })
-        .collect();
-    let is_known = groups
-        .iter()
-        .flat_map(|it| &it.bars)
-        .any(|bar| bar.shares.is_some());
-    let picture = Stacks {
-        caption: scene.caption(
-            format!("How often {} iterates in one poll", site.function()),
-            format!("baseline; slow: over {}", scene.options.threshold_text()),
-        ),
-        axis: "share of polls, %".to_owned(),
-        segments: STEPS.iter().map(|(name, _)| (*name).to_owned()).collect(),
-        palette: Palette::Ordered,
-        groups,
-    };
-    is_known.then(|| {
-        scene.entry(
-            "Where the time goes",
-            stem(&["iterations", site.name()]),
-            format!("{site}, iterations per poll"),
-            picture,
-        )
-    })
-}
-
-fn iteration_bar(scene: &Scene, site: Site, bytes: u64, name: &str, only_slow: bool) -> Bar {
-    let mut polls = [0.0; STEPS.len()];
-    for cell in of_payload(scene, bytes) {
-        for row in holders::iterations(cell, site) {
+    let groups = groups(scene, |cells, only_slow| {
+        let mut polls = [0.0; STEPS.len()];
+        for row in cells
+            .iter()
+            .flat_map(|cell| holders::iterations(cell, site))
+        {
             let step = STEPS.iter().position(|(_, most)| row.iterations <= *most);
             if let Some(step) = step.filter(|_| row.slow || !only_slow) {
                 polls[step] += row.polls;
             }
         }
-    }
-    let total: f64 = polls.iter().sum();
-    Bar {
-        name: name.to_owned(),
-        shares: (total > 0.0).then(|| polls.iter().map(|it| 100.0 * it / total).collect()),
-        note: if total > 0.0 {
-            format!("n = {total:.0}")
-        } else {
-            "none seen".to_owned()
-        },
-    }
+        let total: f64 = polls.iter().sum();
+        let shares = polls.iter().map(|polls| 100.0 * polls / total).collect();
+        (total > 0.0).then(|| (shares, format!("n = {}", grouped(total, 0))))
+    });
+    let mut bars = groups.iter().flat_map(|group| &group.bars);
+    bars.any(|bar| bar.shares.is_some()).then(|| {
+        let picture = Stacks {
+            caption: scene.caption(
+                format!("Iterations of the loop in one {}", site.function()),
+                format!(
+                    "slow: longer than {}; n: number of polls; baseline",
+                    scene.options.threshold_text()
+                ),
+            ),
+            axis: "share of polls, %".to_owned(),
+            segments: STEPS.map(|(name, _)| name.to_owned()).into(),
+            palette: Palette::Ordered,
+            groups: groups.clone(),
+        };
+        scene.entry(
+            "Time and iterations of polls",
+            stem(&["iterations", site.name()]),
+            format!("{site}, iterations per poll"),
+            picture,
+        )
+    })
 }

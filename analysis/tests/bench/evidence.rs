@@ -20,7 +20,7 @@ const PASSES: [&str; 6] = [
     "activity",
 ];
 
-/// The budget that is held against the baseline: `muxer=1/deferred`.
+/// The budget that is compared with the baseline: `muxer=1/deferred`.
 pub(crate) const BUDGET: usize = 2;
 
 /// Of the baseline, by block: slow polls of 1,100, in slices as they are and with a warm core.
@@ -29,14 +29,14 @@ pub(crate) const WARM: [u64; 6] = [70, 72, 68, 71, 70, 69];
 
 /// A slice of the launch.
 #[derive(Clone, Copy)]
-pub(crate) struct Slice {
+pub(crate) struct EvidenceSlice {
     pub(crate) number: u64,
     pub(crate) pass: &'static str,
     pub(crate) block: u64,
     pub(crate) variant: usize,
 }
 
-impl Slice {
+impl EvidenceSlice {
     /// Polls of `Connection::poll` that take 120 µs, where others take 5 µs.
     fn slow(self) -> u64 {
         let block = self.block as usize - 1;
@@ -49,12 +49,12 @@ impl Slice {
     }
 }
 
-pub(crate) fn slices() -> Vec<Slice> {
+pub(crate) fn slices() -> Vec<EvidenceSlice> {
     let mut slices = Vec::new();
     for block in 1..=BLOCKS {
         let of_budgets = PASSES.iter().flat_map(|pass| [(*pass, 0), (*pass, BUDGET)]);
         for (pass, variant) in of_budgets.chain([("normal", 0), ("warm", 0)]) {
-            slices.push(Slice {
+            slices.push(EvidenceSlice {
                 number: slices.len() as u64 + 1,
                 pass,
                 block,
@@ -77,7 +77,7 @@ pub(crate) fn explain(copy: &Copy) {
     fs::write(
         dir.with_file_name("explain.json"),
         format!(
-            r#"{{"schema": 1, "command": ["latency-benchmark", "explain"], "tool": {{}}, "variants": [0, {BUDGET}],
+            r#"{{"schema": 1, "command": ["latency-benchmark", "explain"], "tool": {{"version": "0", "commit": null, "profile": "release", "rustc": "rustc", "sha256": null, "upstream": []}}, "variants": [0, {BUDGET}],
                 "cells": [{{"id": "{CELL}", "rank": 1, "why": "slow-time", "slow_ms_per_s": 48.0, "slow_percent": 9.0}}],
                 "created_unix_s": 1795200999}}"#
         ),
@@ -108,15 +108,15 @@ pub(crate) fn explain(copy: &Copy) {
     );
 }
 
-fn write(copy: &Copy, name: &str, header: &str, rows: impl Fn(Slice) -> String) {
+fn write(copy: &Copy, name: &str, header: &str, rows: impl Fn(EvidenceSlice) -> String) {
     let rows: String = slices().into_iter().map(rows).collect();
     let text = format!("{header}\n{rows}");
     fs::write(dir(copy).join(name), text).expect("a table");
 }
 
 /// 250 ms and 200 requests each, 300 ms after each other.
-fn slice_row(slice: Slice) -> String {
-    let Slice {
+fn slice_row(slice: EvidenceSlice) -> String {
+    let EvidenceSlice {
         number,
         pass,
         block,
@@ -130,8 +130,8 @@ fn slice_row(slice: Slice) -> String {
     )
 }
 
-type Rows = fn(Slice) -> String;
-const TABLES: [(&str, &str, Rows); 10] = [
+type RowsOfSlice = fn(EvidenceSlice) -> String;
+const TABLES: [(&str, &str, RowsOfSlice); 10] = [
     (
         "sites.csv",
         "slice,site,polls,ready,pending,yielded,iterations,total_ns,lost,children_lost",
@@ -176,7 +176,7 @@ const TABLES: [(&str, &str, Rows); 10] = [
     ("activity.csv", "slice,counter,value", activity),
 ];
 
-fn sites(slice: Slice) -> String {
+fn sites(slice: EvidenceSlice) -> String {
     let number = slice.number;
     format!(
         "{number},connection,1100,0,1100,0,1300,17000000,0,0\n\
@@ -185,7 +185,7 @@ fn sites(slice: Slice) -> String {
     )
 }
 
-fn bands(slice: Slice) -> String {
+fn bands(slice: EvidenceSlice) -> String {
     let (number, slow) = (slice.number, slice.slow());
     format!(
         "{number},connection,0,1,{},{}\n\
@@ -198,7 +198,7 @@ fn bands(slice: Slice) -> String {
 }
 
 /// Of a slow poll of 120 µs: 90 µs, 18 µs, and 12 µs of its own.
-fn children(slice: Slice) -> String {
+fn children(slice: EvidenceSlice) -> String {
     if !["stacks", "system-calls", "timeline"].contains(&slice.pass) {
         return String::new();
     }
@@ -213,7 +213,7 @@ fn children(slice: Slice) -> String {
 }
 
 /// In slow polls 72 of 100 samples in the muxer, 40 of them in the kernel; 18 and 10 in the rest.
-fn stacks(slice: Slice) -> String {
+fn stacks(slice: EvidenceSlice) -> String {
     if slice.pass != "stacks" {
         return String::new();
     }
@@ -232,7 +232,7 @@ fn stacks(slice: Slice) -> String {
 }
 
 /// 20 objects in a poll of the muxer's, 4 in one of the handler's.
-fn allocations(slice: Slice) -> String {
+fn allocations(slice: EvidenceSlice) -> String {
     if slice.pass != "allocations" {
         return String::new();
     }
@@ -247,7 +247,7 @@ fn allocations(slice: Slice) -> String {
     )
 }
 
-fn allocation_stacks(slice: Slice) -> String {
+fn allocation_stacks(slice: EvidenceSlice) -> String {
     if slice.pass != "allocations" {
         return String::new();
     }
@@ -258,7 +258,7 @@ fn allocation_stacks(slice: Slice) -> String {
     )
 }
 
-fn counters(slice: Slice) -> String {
+fn counters(slice: EvidenceSlice) -> String {
     if slice.pass != "counters" {
         return String::new();
     }
@@ -272,7 +272,7 @@ fn counters(slice: Slice) -> String {
 }
 
 /// In slow polls 300 calls of 12 µs. A task's polls hold those of its connection.
-fn system_calls(slice: Slice) -> String {
+fn system_calls(slice: EvidenceSlice) -> String {
     if slice.pass != "system-calls" {
         return String::new();
     }
@@ -288,7 +288,7 @@ fn system_calls(slice: Slice) -> String {
 }
 
 /// Three polls of either variant, in the first block.
-fn timeline(slice: Slice) -> String {
+fn timeline(slice: EvidenceSlice) -> String {
     if slice.pass != "timeline" || slice.block != 1 {
         return String::new();
     }
@@ -313,7 +313,7 @@ fn timeline(slice: Slice) -> String {
     (1..=3).map(poll).collect()
 }
 
-fn activity(slice: Slice) -> String {
+fn activity(slice: EvidenceSlice) -> String {
     let number = slice.number;
     // Up and down, and by chance a little more than the one before.
     let tasks = [12, 13, 12, 11, 12, 14, 12, 11, 13][number as usize % 9];

@@ -48,6 +48,30 @@ impl Copy {
         edit(&self.run_file(name), change);
     }
 
+    /// A file of the report.
+    pub(crate) fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.dir().join("report").join(name)).expect("a file of the report")
+    }
+
+    /// A copy with evidence of one cell.
+    pub(crate) fn explained() -> Copy {
+        let copy = Copy::new();
+        evidence::explain(&copy);
+        copy
+    }
+
+    /// A file about the explained cells.
+    pub(crate) fn explain_file(&self, name: &str) -> String {
+        self.text(&format!("explain/{name}"))
+    }
+
+    /// Refused in one line, and no report.
+    #[track_caller]
+    pub(crate) fn is_refused(&self, words: &[&str]) {
+        self.report(&[]).refuses(words);
+        assert!(!self.dir().join("report").exists());
+    }
+
     pub(crate) fn report(&self, options: &[&str]) -> Ended {
         let dir = self.dir();
         analysis([&["report", path(&dir)], options].concat())
@@ -75,6 +99,20 @@ pub(crate) fn copy(from: &Path, to: &Path) {
         } else {
             fs::copy(entry.path(), target).expect("a copy");
         }
+    }
+}
+
+/// The addresses that a text links to.
+pub(crate) fn links(text: &str) -> impl Iterator<Item = &str> {
+    let after = text.split("](").skip(1);
+    after.filter_map(|rest| rest.split(')').next())
+}
+
+/// Asserts that a text has all of these parts.
+#[track_caller]
+pub(crate) fn holds(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "{part:?} is not in\n{text}");
     }
 }
 
@@ -107,9 +145,7 @@ impl Ended {
     pub(crate) fn refuses(&self, words: &[&str]) {
         assert_eq!(self.code, 2, "{}{}", self.out, self.err);
         assert_eq!(self.err.lines().count(), 1, "{}", self.err);
-        for word in words {
-            assert!(self.err.contains(word), "{word:?} is not in {:?}", self.err);
-        }
+        holds(&self.err, words);
         assert_eq!(self.out, "");
     }
 

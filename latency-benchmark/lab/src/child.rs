@@ -3,7 +3,7 @@
 use std::{
     io,
     ops::{Deref, DerefMut},
-    process::{Child, Command, ExitStatus},
+    process::{Child, Command},
 };
 
 use nix::{
@@ -15,22 +15,16 @@ use nix::{
     unistd::Pid,
 };
 
-use crate::{Cores, netns::Netns, sys};
+use crate::{Cores, netns::Netns, placement::affinity, sys};
 
-/// A child process that is killed and waited for when this is dropped.
+/// A child process. Dropping this value kills the process and waits for its end.
 #[derive(Debug)]
 pub struct Reaped(Child);
 
 impl Reaped {
-    /// Takes over a child.
+    /// Takes over a child process.
     pub fn new(child: Child) -> Reaped {
         Reaped(child)
-    }
-
-    /// Kills it, if it still runs, and waits for its end.
-    pub fn kill_and_wait(mut self) -> io::Result<ExitStatus> {
-        self.0.kill()?;
-        self.0.wait()
     }
 }
 
@@ -50,17 +44,17 @@ impl DerefMut for Reaped {
 
 impl Drop for Reaped {
     fn drop(&mut self) {
-        // Neither fails but for a child that is gone and waited for.
+        // Both fail only if the process has ended and was waited for.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// Starts `command` inside `namespace`, on `cores`, with no signal blocked, whatever its parent has
-/// blocked in order to wait for it.
+/// Starts `command` inside `namespace` and on `cores`. No signal is blocked in the new process, although
+/// its parent may have blocked some in order to wait for them.
 pub(crate) fn spawn(namespace: &Netns, cores: &Cores, mut command: Command) -> io::Result<Reaped> {
     namespace.hold_command(&mut command);
-    let affinity = cores.affinity()?;
+    let affinity = affinity(cores)?;
     sys::before_exec(&mut command, move || {
         SigSet::empty().thread_set_mask()?;
         Ok(sched_setaffinity(Pid::from_raw(0), &affinity)?)
@@ -68,14 +62,14 @@ pub(crate) fn spawn(namespace: &Netns, cores: &Cores, mut command: Command) -> i
     command.spawn().map(Reaped)
 }
 
-/// Has `command` killed when the thread that starts it ends.
+/// Has the kernel kill the process of `command` when the thread that starts it ends.
 pub(crate) fn die_with_thread(command: &mut Command) {
-    // A parent that died before this call needs no care: it was in a pid namespace that goes with
-    // its first process.
+    // The parent may die before this call. That case needs no care: the parent was in a pid namespace,
+    // and the kernel ends everything in it when its first process dies.
     sys::before_exec(command, || Ok(prctl::set_pdeathsig(Signal::SIGKILL)?));
 }
 
-/// Puts `command` behind ordinary processes on its core.
+/// Gives the process of `command` a lower priority than ordinary processes on its core.
 pub(crate) fn be_nice(command: &mut Command) {
     /// About a tenth of an ordinary process's share.
     const NICENESS: libc::c_int = 10;

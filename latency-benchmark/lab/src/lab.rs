@@ -2,82 +2,34 @@
 
 use std::{net::Ipv4Addr, process::Command, time::Instant};
 
-use serde::{Deserialize, Serialize};
-
 use crate::{
-    Backend, Cores, Counters, DelayLineReport, Inside, Jitter, LabError, LabSpec, Loss, Placement,
-    Reaped, Rtt, RttReport, TcpBuffers, child, counters, measure, netem,
-    netns::Netns,
-    nfqueue::{self, DelayLine},
+    Backend, Cores, Counters, DelayBackend, DelayLineReport, Inside, LabError, LabFacts, LabSpec,
+    Reaped, RttReport, child, counters, measure, netem,
+    nfqueue::{self, DelayLineProcess},
     wiring::{self, Wires},
 };
 
 /// A namespace of a lab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Where {
-    /// That of the observed node.
+    /// The central node's namespace.
     Central,
-    /// That of a peer, counted from zero.
+    /// The namespace of a peer, counted from zero.
     Peer(usize),
 }
 
-/// Central's namespace, one per peer, and a link between central and each. Dropping it takes them
-/// down, once the processes in them have ended.
+/// Central's namespace, one namespace per peer, and a link between central and each peer. Dropping this
+/// value removes them once the processes inside have ended.
 pub struct Lab {
     wires: Wires,
-    delay_line: Option<DelayLine>,
+    delay_line: Option<DelayLineProcess>,
     spec: LabSpec,
     facts: LabFacts,
 }
 
-/// What a lab turned out to be, for the record.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LabFacts {
-    /// How many peers.
-    pub peers: usize,
-    /// As asked; what it is, [`Lab::measure_rtt`] tells.
-    pub rtt_ms: Rtt,
-    /// What delays the packets. Null where nothing does.
-    pub backend: Option<DelayBackend>,
-    /// As asked, in each direction.
-    pub loss_percent: Option<Loss>,
-    /// As asked, in each direction.
-    pub jitter_ms: Option<Jitter>,
-    /// As asked; what connections use, [`Lab::measure_rtt`] tells.
-    pub congestion_control: String,
-    /// As read from the namespaces.
-    pub tcp_buffers: TcpBuffers,
-    /// Which core runs what.
-    pub placement: Placement,
-    /// Whether a user namespace is around it all.
-    pub rootless: bool,
-    /// The time that the wiring took.
-    pub wiring_ms: f64,
-}
-
-/// What delays the packets of a lab.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum DelayBackend {
-    /// The kernel's queueing discipline.
-    Netem,
-    /// The delay line.
-    Nfqueue,
-}
-
-impl DelayBackend {
-    /// The name used in files and on command lines.
-    pub fn name(self) -> &'static str {
-        match self {
-            DelayBackend::Netem => "netem",
-            DelayBackend::Nfqueue => "nfqueue",
-        }
-    }
-}
-
 impl Lab {
-    /// Makes the namespaces, the links and the delay. The delay is not to be trusted before it was
-    /// [measured](Lab::measure_rtt).
+    /// Creates the namespaces, the links and the delay. The caller has to [measure](Lab::measure_rtt) the
+    /// delay before relying on it.
     pub fn wire(inside: Inside, spec: LabSpec) -> Result<Lab, LabError> {
         spec.check()?;
         let start = Instant::now();
@@ -104,7 +56,7 @@ impl Lab {
         })
     }
 
-    /// What it turned out to be.
+    /// The properties of this lab, for the record.
     pub fn facts(&self) -> &LabFacts {
         &self.facts
     }
@@ -113,24 +65,11 @@ impl Lab {
     ///
     /// # Panics
     ///
-    /// If there is no such peer, as all methods that take one.
+    /// If there is no such peer. This holds for all methods that take a peer.
     pub fn peer_address(&self, peer: usize) -> Ipv4Addr {
-        assert!(
-            peer < self.spec.peers,
-            "the lab has {} peers",
-            self.spec.peers
-        );
+        let peers = self.spec.peers;
+        assert!(peer < peers, "the lab has {peers} peers");
         wiring::peer_address(peer)
-    }
-
-    /// The address by which peer `peer` knows central.
-    pub fn central_address(&self, peer: usize) -> Ipv4Addr {
-        assert!(
-            peer < self.spec.peers,
-            "the lab has {} peers",
-            self.spec.peers
-        );
-        wiring::central_address(peer)
     }
 
     /// Times TCP connects over every link. Takes about five round trips.
@@ -138,86 +77,72 @@ impl Lab {
         measure::measure(&self.wires, &self.spec).map_err(LabError::Measurement)
     }
 
-    /// Starts `command` in a namespace and on `cores`. Its standard streams are the caller's to
-    /// configure.
+    /// Starts `command` in a namespace, on the cores that the placement assigns to it. The caller sets up
+    /// the standard streams.
     ///
-    /// The child is killed when the calling *thread* ends, so this is not for threads that come and
-    /// go, as those of a pool for blocking calls do.
-    pub fn spawn(
-        &self,
-        place: Where,
-        cores: &Cores,
-        mut command: Command,
-    ) -> Result<Reaped, LabError> {
-        child::die_with_thread(&mut command);
-        child::spawn(self.namespace(place), cores, command).map_err(LabError::Spawn)
-    }
-
-    /// As [`spawn`](Lab::spawn), on the cores of the lab's own placement. Peers are nice: where they
-    /// share a core with what measures, a dozen of them would keep it waiting.
+    /// Peers get a low priority: a dozen of them would otherwise delay the measured process if they share
+    /// a core with it.
+    ///
+    /// The kernel kills the child when the calling *thread* ends. So do not call this on a short-lived
+    /// thread, such as one of a pool for blocking calls.
     pub fn spawn_placed(&self, place: Where, mut command: Command) -> Result<Reaped, LabError> {
         let placement = &self.spec.placement;
+        child::die_with_thread(&mut command);
         match place {
-            Where::Central => self.spawn(place, &Cores::one(placement.central), command),
-            Where::Peer(_) => {
+            Where::Central => {
+                child::spawn(&self.wires.central, &Cores::one(placement.central), command)
+            }
+            Where::Peer(peer) => {
                 child::be_nice(&mut command);
-                self.spawn(place, &placement.peers, command)
+                child::spawn(&self.wires.peers[peer], &placement.peers, command)
             }
         }
+        .map_err(LabError::Spawn)
     }
 
-    /// What was dropped and sent again so far. Takes a few milliseconds.
+    /// Packets dropped and TCP segments sent again since the lab was wired. Takes a few milliseconds.
     pub fn counters(&self) -> Result<Counters, LabError> {
-        let delay_line = self.delay_line.as_ref().map(DelayLine::pid);
-        counters::read(&self.wires, self.facts.backend, delay_line)
+        counters::read(&self.wires, self.facts.backend, self.delay_line_pid())
     }
 
-    /// An error if the lab cannot work any more because its delay line is gone. Cheap.
+    /// An error if the lab no longer works because its delay line has ended. Cheap.
     pub fn check(&mut self) -> Result<(), LabError> {
-        self.delay_line.as_mut().map_or(Ok(()), DelayLine::check)
+        self.delay_line
+            .as_mut()
+            .map_or(Ok(()), DelayLineProcess::check)
     }
 
-    /// The process of the delay line, if there is one.
+    /// The process id of the delay line, if there is one.
     pub fn delay_line_pid(&self) -> Option<u32> {
-        self.delay_line.as_ref().map(DelayLine::pid)
+        self.delay_line.as_ref().map(DelayLineProcess::pid)
     }
 
-    /// Ends the delay line, if there is one, and returns what it did.
+    /// Ends the delay line, if there is one, and returns its report.
     pub fn finish(self) -> Result<Option<DelayLineReport>, LabError> {
-        self.delay_line.map(DelayLine::finish).transpose()
-    }
-
-    fn namespace(&self, place: Where) -> &Netns {
-        match place {
-            Where::Central => &self.wires.central,
-            Where::Peer(peer) => &self.wires.peers[peer],
-        }
+        self.delay_line.map(DelayLineProcess::finish).transpose()
     }
 }
 
-/// Sets up the delay by whatever can.
+/// Sets up the delay with the requested backend, or else with the first one that works.
 fn delay(
     inside: Inside,
     wires: &Wires,
     spec: &LabSpec,
-) -> Result<(Option<DelayBackend>, Option<DelayLine>), LabError> {
+) -> Result<(Option<DelayBackend>, Option<DelayLineProcess>), LabError> {
     if spec.rtt.is_zero() && !spec.is_impaired() {
         return Ok((None, None));
     }
-    let by_netem = || {
-        netem::delay(wires, spec)?;
-        Ok((Some(DelayBackend::Netem), None))
-    };
     let by_nfqueue = |iptables: nfqueue::Iptables| {
         iptables.hold_packets(wires)?;
-        let delay_line = DelayLine::start(wires, spec)?;
+        let delay_line = DelayLineProcess::start(wires, spec)?;
         Ok((Some(DelayBackend::Nfqueue), Some(delay_line)))
     };
     if spec.backend == Backend::Nfqueue {
         return by_nfqueue(nfqueue::probe(inside)?);
     }
     let Err(netem) = netem::probe(inside) else {
-        return by_netem();
+        netem::delay(wires, spec)?;
+        return Ok((Some(DelayBackend::Netem), None));
     };
     if spec.backend == Backend::Netem || spec.is_impaired() {
         return Err(LabError::NoNetem(Box::new(netem)));

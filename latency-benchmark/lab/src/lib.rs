@@ -1,11 +1,11 @@
-//! A network between one observed node, central, and its peers, on one machine: network namespaces
-//! joined by links whose delay is asked for, made, and measured before it is trusted.
+//! A network on one machine between a central node, which is measured, and its peers: network namespaces
+//! joined by links with a delay. The delay of each link is measured before the network is used.
 //!
 //! ```no_run
-//! use lab::{Lab, LabSpec, Placement, Topology, Where};
+//! use lab::{Lab, LabSpec, Topology, Where};
 //!
 //! let inside = lab::enter()?; // before any thread exists
-//! let placement = Placement::choose(&Topology::of_this_process()?, None, None)?;
+//! let placement = Topology::of_this_process()?.place(None, None)?;
 //! let spec = LabSpec { rtt: "50".parse()?, ..LabSpec::new(15, placement) };
 //! let lab = Lab::wire(inside, spec)?;
 //! if let Some(invalid) = lab.measure_rtt()?.invalid() {
@@ -15,12 +15,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! It works as an ordinary user and as root. Nothing it makes outlives the process that entered, however
-//! that ends: [`enter`] says how. It knows nothing of what runs inside.
+//! It works for an ordinary user and for root. Everything it makes disappears when the process that called
+//! [`enter()`] ends, even if that process is killed. The crate does not depend on what runs inside the network.
 
 mod child;
 mod connects;
-mod cores;
 mod counters;
 mod enter;
 mod error;
@@ -31,7 +30,6 @@ mod netns;
 mod nfqueue;
 mod placement;
 pub mod preflight;
-mod rtt;
 pub mod run;
 mod signals;
 mod spec;
@@ -40,16 +38,18 @@ mod tool;
 mod wiring;
 
 pub use child::Reaped;
-pub use cores::{Cores, ParseCoresError};
-pub use counters::{Counters, CpuTime, NamespaceCounters};
 pub use enter::{EnterError, Inside, enter};
 pub use error::LabError;
-pub use lab::{DelayBackend, Lab, LabFacts, Where};
-pub use measure::{InvalidLink, LinkRtt, RttReport};
-pub use nfqueue::{DelayLineReport, QueueReport, SchedulingClass, delay_line};
-pub use placement::{Placement, PlacementError, Sharing, Topology};
-pub use rtt::{Jitter, Loss, ParseLinkError, RTT_FORMS, Rtt};
-pub use spec::{
-    Backend, DEFAULT_LEAD, DelayLineCommand, LabSpec, MAX_PEERS, SpecError, TcpBuffers,
+pub use lab::{Lab, Where};
+pub use nfqueue::delay_line;
+pub use placement::{PlacementError, Topology, move_to};
+pub use run_format::network::{
+    Backend, Cores, Counters, DelayBackend, DelayLineReport, Jitter, LabFacts, Loss, Placement,
+    Rtt, RttReport, Sharing,
 };
+pub use spec::{LabSpec, LabSpecError, MAX_PEERS};
 pub use tool::ToolError;
+
+use run_format::network::{
+    CpuTime, LinkRtt, NamespaceCounters, QueueReport, SchedulingClass, TcpBuffers,
+};

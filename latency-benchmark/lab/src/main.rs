@@ -1,59 +1,60 @@
-//! The lab by itself, for people and for its own tests.
+//! The command line of the lab, for people and for the tests of this crate.
 
 use std::process::{Command, ExitCode};
 
 use clap::{Args, Parser, Subcommand};
-use lab::{Backend, Cores, Jitter, LabSpec, Loss, Placement, Rtt, Topology};
+use lab::{Backend, Cores, Jitter, LabError, LabSpec, Loss, Rtt, Topology};
+use program::{Failure, bad_input};
 
-/// A network between a central node and its peers on this machine.
+/// A network between a central node and its peers on this machine
 #[derive(Parser)]
-struct Cli {
+struct LabCommandLine {
     #[command(subcommand)]
-    verb: Verb,
+    verb: LabVerb,
 }
 
 #[derive(Subcommand)]
-enum Verb {
-    /// List all that this machine can and cannot do, each with its remedy
+enum LabVerb {
+    /// Check what this machine supports, and print a remedy for each problem
     Preflight {
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Run a command in central's namespace, with the peers' addresses in LAB_PEER_1 and so on
-    Run(Run),
-    /// Hold packets back; the other verbs start it
+    /// Run a command in central's namespace; LAB_PEER_1, LAB_PEER_2, … hold the peers' addresses
+    Run(LabRunArguments),
+    /// Delay packets; `run` starts this process
     #[command(hide = true)]
     DelayLine,
 }
 
 #[derive(Args)]
-struct Run {
-    /// How many peers
+struct LabRunArguments {
+    /// Number of peers
     #[arg(long, default_value_t = 1)]
     peers: usize,
     /// Round-trip time of every link in milliseconds, with decimals
     #[arg(long, default_value = "0", allow_hyphen_values = true)]
     rtt: Rtt,
-    /// What delays the packets: auto, netem or nfqueue
+    /// Delay backend: auto, netem or nfqueue
     #[arg(long, default_value_t = Backend::Auto)]
     delay: Backend,
-    /// Packets lost in each direction, such as 0.1% (netem only)
+    /// Packet loss in each direction, such as 0.1% (netem only)
     #[arg(long)]
     loss: Option<Loss>,
-    /// How far the delay of each direction strays, such as 1ms (netem only)
+    /// Largest deviation of the delay in each direction, such as 1ms (netem only)
     #[arg(long)]
     jitter: Option<Jitter>,
     /// TCP congestion control
     #[arg(long, default_value = "cubic")]
     congestion_control: String,
-    /// Central's core [default: the first]
+    /// Core of the central node [default: the first]
     #[arg(long)]
     central_core: Option<usize>,
-    /// The cores of the peers and the delay line, such as 1,4-7 [default: all others]
+    /// Cores of the peers and of the delay line, such as 1,4-7 [default: all others]
     #[arg(long)]
     peer_cores: Option<Cores>,
-    /// Run this by a shell in every peer's namespace meanwhile, with the peer's number in LAB_PEER
+    /// Shell command to run in every peer's namespace at the same time; LAB_PEER holds the peer's number
     #[arg(long, value_name = "COMMAND")]
     peer_command: Option<String>,
     /// The command and its arguments
@@ -62,27 +63,24 @@ struct Run {
 }
 
 fn main() -> ExitCode {
-    match dispatch(Cli::parse().verb) {
-        Ok(code) => code,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    program::end(match program::parse::<LabCommandLine>() {
+        Ok(arguments) => dispatch(arguments.verb),
+        Err(ended) => ended,
+    })
 }
 
-fn dispatch(verb: Verb) -> anyhow::Result<ExitCode> {
+fn dispatch(verb: LabVerb) -> Result<ExitCode, Failure> {
     match verb {
-        Verb::Preflight { json } => preflight(json),
-        Verb::Run(run) => run.run(),
-        Verb::DelayLine => {
+        LabVerb::Preflight { json } => preflight(json),
+        LabVerb::Run(arguments) => arguments.run(),
+        LabVerb::DelayLine => {
             lab::delay_line::run()?;
             Ok(ExitCode::SUCCESS)
         }
     }
 }
 
-fn preflight(json: bool) -> anyhow::Result<ExitCode> {
+fn preflight(json: bool) -> Result<ExitCode, Failure> {
     let preflight = lab::preflight::preflight(&lab::enter());
     if json {
         println!("{}", serde_json::to_string_pretty(&preflight)?);
@@ -92,10 +90,12 @@ fn preflight(json: bool) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(u8::from(!preflight.can_run_any())))
 }
 
-impl Run {
-    fn run(self) -> anyhow::Result<ExitCode> {
+impl LabRunArguments {
+    fn run(self) -> Result<ExitCode, Failure> {
         let topology = Topology::of_this_process()?;
-        let placement = Placement::choose(&topology, self.central_core, self.peer_cores)?;
+        let placement = topology
+            .place(self.central_core, self.peer_cores)
+            .map_err(bad_input)?;
         let spec = LabSpec {
             rtt: self.rtt,
             backend: self.delay,
@@ -107,7 +107,13 @@ impl Run {
         let (program, arguments) = self.command.split_first().expect("clap requires one");
         let mut command = Command::new(program);
         command.args(arguments);
-        let code = lab::run::run(lab::enter()?, spec, command, self.peer_command.as_deref())?;
-        Ok(ExitCode::from(code))
+        let code = lab::run::run(lab::enter()?, spec, command, self.peer_command.as_deref());
+        match code {
+            Ok(code) => Ok(ExitCode::from(code)),
+            Err(error) => Err(match error.downcast_ref() {
+                Some(LabError::Spec(_) | LabError::CongestionControl { .. }) => bad_input(error),
+                _ => error.into(),
+            }),
+        }
     }
 }

@@ -1,54 +1,40 @@
-//! Delay by the kernel's own `netem`, where it has it.
+//! Delay by netem, the kernel's queueing discipline for emulated networks.
 
 use std::time::Duration;
 
 use crate::{
     Inside, LabError, LabSpec,
     netns::Netns,
-    tool::Tool,
+    tool::{BATCH, SystemTool},
     wiring::{PEER_INTERFACE, Wires, central_interface, run_all},
 };
 
-/// The packets a link holds in each direction. The default of 1000 would cap a long link at little
-/// bandwidth and count the rest as loss: at 100 ms it is some 120 Mbit/s of full frames.
+/// Packets that a link holds in each direction. The default of 1000 would limit a long link to a small
+/// bandwidth and count the rest as loss: about 120 Mbit/s of full frames at 100 ms.
 const LIMIT_PACKETS: u32 = 1_000_000;
 
-/// What brings it to a kernel that has none.
-pub(crate) const REMEDY: &str = "a kernel with CONFIG_NET_SCH_NETEM; on Ubuntu: \
-    `apt-get install -y linux-modules-extra-$(uname -r)`; as root, `modprobe sch_netem`";
-
-/// Tries netem on a link made for it, in a namespace made for it.
+/// Tries netem on a temporary link in a temporary namespace.
 pub(crate) fn probe(inside: Inside) -> Result<(), LabError> {
-    let scratch = scratch(inside)?;
+    let scratch = Netns::scratch(inside).map_err(LabError::Namespaces)?;
     let link = "link add probe0 type veth peer name probe1\n";
-    Tool::find("ip")?.run(&scratch, &["-batch", "-"], link)?;
+    SystemTool::find("ip")?.run(&scratch, &BATCH, link)?;
     let qdisc = format!("qdisc add dev probe0 root netem limit {LIMIT_PACKETS} delay 1ms\n");
-    Tool::find("tc")?.run(&scratch, &["-batch", "-"], &qdisc)?;
+    SystemTool::find("tc")?.run(&scratch, &BATCH, &qdisc)?;
     Ok(())
 }
 
-pub(crate) fn scratch(inside: Inside) -> Result<Netns, LabError> {
-    let mut made = Netns::create(inside, 1).map_err(LabError::Namespaces)?;
-    Ok(made.pop().expect("one was made"))
-}
-
-/// Delays both ends of every link, each by half of the round-trip time.
+/// Delays the packets at both ends of every link, by half of the round-trip time each.
 pub(crate) fn delay(wires: &Wires, spec: &LabSpec) -> Result<(), LabError> {
-    let tc = Tool::find("tc")?;
-    let batch = ["-batch", "-"];
+    let tc = SystemTool::find("tc")?;
     let central: String = (0..wires.peers.len())
         .map(|peer| qdisc(&central_interface(peer), spec))
         .collect();
     let peer = qdisc(PEER_INTERFACE, spec);
-    let ends = std::iter::once((&wires.central, central.as_str())).chain(
-        wires
-            .peers
-            .iter()
-            .map(|namespace| (namespace, peer.as_str())),
-    );
-    run_all(ends, |(namespace, script)| {
-        tc.start(namespace, &batch, script)
-    })?;
+    let scripts = std::iter::once(&central).chain(std::iter::repeat(&peer));
+    run_all(
+        std::iter::zip(wires.namespaces(), scripts),
+        |(namespace, script)| tc.start(namespace, &BATCH, script),
+    )?;
     Ok(())
 }
 
@@ -73,18 +59,10 @@ fn us(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Cores, Placement, Sharing};
 
     #[test]
-    fn each_end_has_half_of_the_round_trip_and_room_for_it() {
-        let mut spec = LabSpec::new(
-            1,
-            Placement {
-                central: 0,
-                peers: Cores::one(0),
-                sharing: Sharing::Core,
-            },
-        );
+    fn each_end_delays_by_half_of_the_round_trip_and_holds_many_packets() {
+        let mut spec = LabSpec::of_tests();
         spec.rtt = "25".parse().expect("a time");
         assert_eq!(
             qdisc("e0", &spec),

@@ -1,10 +1,10 @@
-//! Network namespaces without a name: they exist as long as someone holds them open.
+//! Network namespaces without a name: they exist as long as a process holds them open.
 
 use std::{
     fs::File,
     io,
     os::fd::{AsRawFd, OwnedFd},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::Command,
     sync::Arc,
     thread,
@@ -14,9 +14,6 @@ use nix::sched::{CloneFlags, setns, unshare};
 
 use crate::{Inside, sys};
 
-/// Of the calling thread, wherever it is at the moment.
-const NAMESPACE_OF_THREAD: &str = "/proc/thread-self/ns/net";
-
 /// A network namespace.
 #[derive(Clone, Debug)]
 pub(crate) struct Netns {
@@ -24,21 +21,24 @@ pub(crate) struct Netns {
 }
 
 impl Netns {
-    /// Makes so many namespaces, all from one thread, which is in the last of them when it ends.
+    /// Creates `count` namespaces.
     pub(crate) fn create(_: Inside, count: usize) -> io::Result<Vec<Netns>> {
-        on_another_thread(|| {
-            (0..count)
-                .map(|_| {
-                    unshare(CloneFlags::CLONE_NEWNET)?;
-                    Ok(Netns {
-                        fd: Arc::new(File::open(NAMESPACE_OF_THREAD)?.into()),
-                    })
-                })
-                .collect()
-        })
+        // The namespace that the calling thread is in when it opens this.
+        const OF_THIS_THREAD: &str = "/proc/thread-self/ns/net";
+        let create = |_| {
+            unshare(CloneFlags::CLONE_NEWNET)?;
+            let fd = Arc::new(File::open(OF_THIS_THREAD)?.into());
+            Ok(Netns { fd })
+        };
+        on_another_thread(|| (0..count).map(create).collect())
     }
 
-    /// Calls `f` on a thread that is in this namespace. Sockets made there belong to it for good.
+    /// Creates a temporary namespace, to try something in.
+    pub(crate) fn scratch(inside: Inside) -> io::Result<Netns> {
+        Ok(Netns::create(inside, 1)?.remove(0))
+    }
+
+    /// Calls `f` on a thread that is in this namespace. Sockets created there stay in the namespace.
     pub(crate) fn run<T: Send>(&self, f: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
         on_another_thread(|| {
             self.move_thread_in()?;
@@ -46,29 +46,25 @@ impl Netns {
         })
     }
 
-    /// Calls `f` on one thread for each of `namespaces` in turn, inside of it.
+    /// Calls `f` once inside each of `namespaces`, all on one thread, one after the other.
     pub(crate) fn for_each<'a, T: Send>(
         namespaces: impl Iterator<Item = &'a Netns> + Send,
         mut f: impl FnMut(usize) -> io::Result<T> + Send,
     ) -> io::Result<Vec<T>> {
-        on_another_thread(|| {
-            namespaces
-                .enumerate()
-                .map(|(index, namespace)| {
-                    namespace.move_thread_in()?;
-                    f(index)
-                })
-                .collect()
-        })
+        let inside = |(index, namespace): (usize, &Netns)| {
+            namespace.move_thread_in()?;
+            f(index)
+        };
+        on_another_thread(|| namespaces.enumerate().map(inside).collect())
     }
 
-    /// Has `command` start inside.
+    /// Has the process of `command` start inside.
     pub(crate) fn hold_command(&self, command: &mut Command) {
         let namespace = self.clone();
         sys::before_exec(command, move || namespace.move_thread_in());
     }
 
-    /// A path by which other programs reach this namespace while this process holds it.
+    /// A path by which other programs reach this namespace while this process holds it open.
     pub(crate) fn path(&self) -> PathBuf {
         format!("/proc/{}/fd/{}", std::process::id(), self.fd.as_raw_fd()).into()
     }
@@ -78,12 +74,12 @@ impl Netns {
     }
 }
 
-/// Moves the calling thread into the network namespace behind `path`.
-pub(crate) fn move_thread_into(path: &std::path::Path) -> io::Result<()> {
+/// Moves the calling thread into the network namespace at `path`.
+pub(crate) fn move_thread_into(path: &Path) -> io::Result<()> {
     Ok(setns(File::open(path)?, CloneFlags::CLONE_NEWNET)?)
 }
 
-/// The namespace is an attribute of the thread, so a thread that changes it is never used again.
+/// The namespace belongs to the thread. So a thread that changes it is not used for anything else.
 fn on_another_thread<T: Send>(f: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     thread::scope(|scope| {
         scope

@@ -1,35 +1,35 @@
-//! Which core runs what. A core here is what the kernel calls a CPU: one hardware thread.
+//! Assigns processes to cores. A core here is what the kernel calls a CPU: one hardware thread.
 
 use std::{
-    fmt, fs, io, iter,
+    fs, io, iter,
     path::{Path, PathBuf},
 };
 
 use nix::{
-    sched::{CpuSet, sched_getaffinity},
+    sched::{CpuSet, sched_getaffinity, sched_setaffinity},
     unistd::Pid,
 };
-use serde::{Deserialize, Serialize};
+use run_format::network::{Cores, Placement, Sharing};
 
-use crate::{Cores, cores::parse_cores};
-
-/// Why nothing can be placed as asked.
+/// Why the processes cannot be placed as requested.
 #[derive(Debug, thiserror::Error)]
 pub enum PlacementError {
-    /// The core does not exist or is outside of the affinity mask.
-    #[error("core {core} is not available to this process (available: {available})")]
+    /// The core does not exist or is not in the affinity mask.
+    #[error("{option} {core}: this process cannot use that core (available: {available})")]
     Unavailable {
-        /// The core asked for.
+        /// The command-line option that asks for the core.
+        option: &'static str,
+        /// The requested core.
         core: usize,
-        /// Those that could be.
+        /// The available cores.
         available: Cores,
     },
-    /// The machine cannot be read.
+    /// The cores of this machine could not be read.
     #[error("the cores of this machine could not be read")]
     Unreadable(#[source] io::Error),
 }
 
-/// The cores that a process may use, and which of them are threads of one physical core.
+/// The cores that a process may use, and which of them belong to the same physical core.
 #[derive(Clone, Debug)]
 pub struct Topology {
     available: Cores,
@@ -37,7 +37,7 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// Of this process: its affinity mask, which its cpuset has narrowed already.
+    /// The cores in the affinity mask of this process. The mask respects the process's cpuset.
     pub fn of_this_process() -> Result<Topology, PlacementError> {
         let mask = sched_getaffinity(Pid::from_raw(0))
             .map_err(|errno| PlacementError::Unreadable(errno.into()))?;
@@ -51,14 +51,14 @@ impl Topology {
         ))
     }
 
-    /// Of the machine described under `sysfs`. Where that says nothing of a core, it is taken to be
-    /// a physical core of its own, as in most virtual machines.
-    pub fn read(sysfs: &Path, available: Cores) -> Topology {
+    /// Reads `sysfs`. A core without an entry there counts as a physical core of its own; most virtual
+    /// machines have no entries.
+    fn read(sysfs: &Path, available: Cores) -> Topology {
         let siblings = available.iter().map(|core| {
             let path: PathBuf = sysfs.join(format!("cpu{core}/topology/thread_siblings_list"));
             fs::read_to_string(path)
                 .ok()
-                .and_then(|list| parse_cores(&list))
+                .and_then(|list| list.parse().ok())
                 .unwrap_or_else(|| Cores::one(core))
         });
         Topology {
@@ -67,12 +67,12 @@ impl Topology {
         }
     }
 
-    /// The cores that may be used.
+    /// The cores that the process may use.
     pub fn available(&self) -> &Cores {
         &self.available
     }
 
-    /// Whether two hardware threads share a physical core anywhere.
+    /// Whether any physical core has several hardware threads.
     pub fn has_smt(&self) -> bool {
         self.siblings
             .iter()
@@ -84,70 +84,49 @@ impl Topology {
             .find_map(|(id, siblings)| (id == core).then_some(siblings))
     }
 
-    fn check(&self, core: usize) -> Result<usize, PlacementError> {
+    fn check(&self, option: &'static str, core: usize) -> Result<usize, PlacementError> {
         if self.available.contains(core) {
             return Ok(core);
         }
         Err(PlacementError::Unavailable {
+            option,
             core,
             available: self.available.clone(),
         })
     }
-}
 
-/// Where central runs, and where everything else.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Placement {
-    /// Central's core.
-    pub central: usize,
-    /// Those of the peers and of the delay line.
-    pub peers: Cores,
-    /// What central shares with them.
-    pub sharing: Sharing,
-}
-
-/// What central and the peers have in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Sharing {
-    /// No core.
-    Nothing,
-    /// A physical core, by two of its hardware threads.
-    PhysicalCore,
-    /// A core.
-    Core,
-}
-
-impl Placement {
-    /// The first core for central; for the rest all others but central's SMT siblings, or those
-    /// siblings where there is nothing else, or even central's core.
-    pub fn choose(
-        topology: &Topology,
+    /// Chooses the cores that are not given:
+    ///
+    /// * central gets the first core that the peers do not have;
+    /// * the peers get all other cores except central's SMT siblings; if there are none, the siblings; and
+    ///   on a machine with one core, that core.
+    pub fn place(
+        &self,
         central: Option<usize>,
         peers: Option<Cores>,
     ) -> Result<Placement, PlacementError> {
         let central = match central {
-            Some(central) => topology.check(central)?,
-            None => first_beside(topology, peers.as_ref()),
+            Some(central) => self.check("--central-core", central)?,
+            None => first_beside(self, peers.as_ref()),
         };
         let peers = match peers {
             Some(peers) => {
                 peers
                     .iter()
-                    .try_for_each(|core| topology.check(core).map(drop))?;
+                    .try_for_each(|core| self.check("--peer-cores", core).map(drop))?;
                 peers
             }
-            None => apart_from(topology, central),
+            None => apart_from(self, central),
         };
         Ok(Placement {
             central,
-            sharing: sharing(topology, central, &peers),
+            sharing: sharing(self, central, &peers),
             peers,
         })
     }
 }
 
-/// The first core that is not asked for the peers, if there is one.
+/// The first core that the peers do not have, or else the first core.
 fn first_beside(topology: &Topology, peers: Option<&Cores>) -> usize {
     let mut available = topology.available.iter();
     let taken = |core: &usize| peers.is_some_and(|peers| peers.contains(*core));
@@ -183,35 +162,17 @@ fn sharing(topology: &Topology, central: usize, peers: &Cores) -> Sharing {
     }
 }
 
-impl fmt::Display for Placement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Placement {
-            central,
-            peers,
-            sharing,
-        } = self;
-        let plural = if peers.iter().nth(1).is_some() {
-            "s"
-        } else {
-            ""
-        };
-        match sharing {
-            Sharing::Nothing => write!(
-                f,
-                "central alone on core {central}, peers and delay line on core{plural} {peers}"
-            ),
-            Sharing::PhysicalCore => write!(
-                f,
-                "central on core {central}, peers and delay line on core{plural} {peers}, which \
-                 shares a physical core with central's: they slow each other down"
-            ),
-            Sharing::Core => write!(
-                f,
-                "central on core {central}, peers and delay line on core{plural} {peers}: central \
-                 shares its core, so its waits include the peers' work"
-            ),
-        }
+/// Moves the calling thread to these cores.
+pub fn move_to(cores: &Cores) -> io::Result<()> {
+    Ok(sched_setaffinity(Pid::from_raw(0), &affinity(cores)?)?)
+}
+
+pub(crate) fn affinity(cores: &Cores) -> io::Result<CpuSet> {
+    let mut set = CpuSet::new();
+    for core in cores.iter() {
+        set.set(core)?;
     }
+    Ok(set)
 }
 
 #[cfg(test)]
@@ -238,7 +199,7 @@ mod tests {
     }
 
     fn placed(topology: &Topology) -> (usize, String, Sharing) {
-        let placement = Placement::choose(topology, None, None).expect("nothing is asked for");
+        let placement = topology.place(None, None).expect("nothing is asked for");
         (
             placement.central,
             placement.peers.to_string(),
@@ -255,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn centrals_smt_sibling_stays_idle_where_there_is_a_choice() {
+    fn centrals_smt_sibling_stays_idle_if_there_are_other_cores() {
         let neighbours = topology("0-7", &["0-1", "2-3", "4-5", "6-7"]);
         assert_eq!(placed(&neighbours), (0, "2-7".into(), Sharing::Nothing));
         let far = topology("0-7", &["0,4", "1,5", "2,6", "3,7"]);
@@ -263,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smt_sibling_is_better_than_centrals_own_core() {
+    fn the_peers_prefer_the_smt_sibling_to_centrals_core() {
         let one_physical = topology("0-1", &["0-1"]);
         assert_eq!(
             placed(&one_physical),
@@ -275,35 +236,35 @@ mod tests {
     fn a_single_core_is_shared_and_the_text_says_so() {
         let single = topology("5", &[]);
         assert_eq!(placed(&single), (5, "5".into(), Sharing::Core));
-        let placement = Placement::choose(&single, None, None).expect("nothing is asked for");
+        let placement = single.place(None, None).expect("nothing is asked for");
         assert!(placement.to_string().contains("shares its core"));
     }
 
     #[test]
-    fn an_affinity_mask_is_honoured() {
+    fn only_cores_of_the_affinity_mask_are_used() {
         let masked = topology("2,3,6", &["2,6"]);
         assert_eq!(placed(&masked), (2, "3".into(), Sharing::Nothing));
     }
 
     #[test]
-    fn what_is_asked_for_is_placed_so_and_checked() {
+    fn requested_cores_are_used_if_they_exist() {
         let four = topology("0-3", &[]);
-        let asked = Placement::choose(&four, Some(3), Some(cores("0-1"))).expect("both exist");
+        let asked = four.place(Some(3), Some(cores("0-1"))).expect("both exist");
         assert_eq!((asked.central, asked.sharing), (3, Sharing::Nothing));
-        let beside = Placement::choose(&four, None, Some(cores("0"))).expect("it exists");
+        let beside = four.place(None, Some(cores("0"))).expect("it exists");
         assert_eq!(beside.central, 1);
-        let same = Placement::choose(&four, Some(1), Some(cores("1-2"))).expect("both exist");
+        let same = four.place(Some(1), Some(cores("1-2"))).expect("both exist");
         assert_eq!(same.sharing, Sharing::Core);
-        let error = Placement::choose(&four, Some(9), None).expect_err("there is no core 9");
+        let error = four.place(Some(9), None).expect_err("there is no core 9");
         assert_eq!(
             error.to_string(),
-            "core 9 is not available to this process (available: 0-3)"
+            "--central-core 9: this process cannot use that core (available: 0-3)"
         );
     }
 
     #[test]
     fn this_machine_can_be_read() {
         let topology = Topology::of_this_process().expect("sysfs and an affinity mask");
-        Placement::choose(&topology, None, None).expect("at least one core");
+        topology.place(None, None).expect("at least one core");
     }
 }

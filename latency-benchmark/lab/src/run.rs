@@ -1,4 +1,4 @@
-//! Any command inside a lab, so that people can try their own tools on its links.
+//! Runs any command inside a lab, so that users can try their own tools on its links.
 
 use std::{
     io::{self, Write},
@@ -6,53 +6,32 @@ use std::{
     process::{Command, ExitStatus},
 };
 
+use anyhow::{Context, Result, bail};
 use nix::unistd::Pid;
 
 use crate::{
-    Inside, Lab, LabError, LabSpec, Reaped, RttReport, Where,
-    signals::{Event, Signals},
+    DelayBackend, DelayLineReport, Inside, Lab, LabSpec, Reaped, RttReport, Where,
+    signals::{SignalMeaning, SupervisorSignals},
 };
 
-/// Why a command did not run to its end.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// There is no lab for it, or not any more.
-    #[error(transparent)]
-    Lab(#[from] LabError),
-    /// A link is not what was asked for.
-    #[error("the lab is invalid: {0}")]
-    Invalid(crate::InvalidLink),
-    /// The command is not there, for example.
-    #[error("{program:?} did not start")]
-    Command {
-        /// The command's first word.
-        program: String,
-        /// What the system said.
-        source: LabError,
-    },
-    /// Signals or standard output cannot be used.
-    #[error("waiting for the command failed")]
-    Io(#[from] io::Error),
-}
-
-/// Wires a lab, shows its links on standard error, and runs `command` in central's namespace with
-/// the peers' addresses in `LAB_PEER_1` and so on. Meanwhile `peer_command`, if there is one, runs
-/// in a shell in every peer's namespace, with the peer's number in `LAB_PEER`. Returns the status to
-/// exit with, which is that of `command`.
+/// Wires a lab, prints its links to standard error, and runs `command` in central's namespace. The variables
+/// `LAB_PEER_1`, `LAB_PEER_2`, … hold the peers' addresses. At the same time a shell runs `peer_command`, if
+/// there is one, in every peer's namespace, with the peer's number in `LAB_PEER`. Returns the exit code of
+/// `command`.
 ///
-/// SIGINT and SIGTERM go to the command. Has to be called before any other thread exists.
+/// Forwards SIGINT and SIGTERM to the command. Call it before any other thread exists.
 pub fn run(
     inside: Inside,
     spec: LabSpec,
     command: Command,
     peer_command: Option<&str>,
-) -> Result<u8, RunError> {
-    let signals = Signals::block().map_err(io::Error::from)?;
+) -> Result<u8> {
+    let signals = SupervisorSignals::block()?;
     let mut lab = Lab::wire(inside, spec)?;
     let report = lab.measure_rtt()?;
     show(&lab, &report)?;
     if let Some(invalid) = report.invalid() {
-        return Err(RunError::Invalid(invalid));
+        bail!("the lab is invalid: {invalid}");
     }
     let _peers = start_peers(&lab, peer_command)?;
     let child = start_central(&lab, command)?;
@@ -63,7 +42,7 @@ pub fn run(
     Ok(exit_code(status))
 }
 
-fn start_peers(lab: &Lab, command: Option<&str>) -> Result<Vec<Reaped>, RunError> {
+fn start_peers(lab: &Lab, command: Option<&str>) -> Result<Vec<Reaped>> {
     let Some(text) = command else {
         return Ok(Vec::new());
     };
@@ -76,7 +55,7 @@ fn start_peers(lab: &Lab, command: Option<&str>) -> Result<Vec<Reaped>, RunError
     (0..lab.facts().peers).map(start).collect()
 }
 
-fn start_central(lab: &Lab, mut command: Command) -> Result<Reaped, RunError> {
+fn start_central(lab: &Lab, mut command: Command) -> Result<Reaped> {
     for peer in 0..lab.facts().peers {
         let address = lab.peer_address(peer).to_string();
         command.env(format!("LAB_PEER_{}", peer + 1), address);
@@ -84,28 +63,28 @@ fn start_central(lab: &Lab, mut command: Command) -> Result<Reaped, RunError> {
     start(lab, Where::Central, command)
 }
 
-fn start(lab: &Lab, place: Where, command: Command) -> Result<Reaped, RunError> {
+fn start(lab: &Lab, place: Where, command: Command) -> Result<Reaped> {
     let program = command.get_program().to_string_lossy().into_owned();
-    lab.spawn_placed(place, command)
-        .map_err(|source| RunError::Command { program, source })
+    let started = lab.spawn_placed(place, command);
+    started.with_context(|| format!("{program:?} did not start"))
 }
 
-/// The command may end, the delay line may, or someone may want both to.
-fn wait(signals: &Signals, lab: &mut Lab, mut child: Reaped) -> Result<ExitStatus, RunError> {
+/// Waits until the command or the delay line ends. Forwards signals to the command.
+fn wait(signals: &SupervisorSignals, lab: &mut Lab, mut child: Reaped) -> Result<ExitStatus> {
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }
         lab.check()?;
-        if let Event::End(signal) = signals.next().map_err(io::Error::from)? {
+        if let SignalMeaning::End(signal) = signals.next()? {
             let pid = i32::try_from(child.id()).expect("a process id is an int");
-            // It may have ended in the meantime.
+            // This fails if it has ended in the meantime.
             let _ = nix::sys::signal::kill(Pid::from_raw(pid), signal);
         }
     }
 }
 
-/// As a shell has it.
+/// The exit code of a shell for the same status.
 fn exit_code(status: ExitStatus) -> u8 {
     let code = status
         .code()
@@ -119,10 +98,10 @@ fn show(lab: &Lab, report: &RttReport) -> io::Result<()> {
     let mut out = io::stderr().lock();
     writeln!(
         out,
-        "{} peers wired in {:.0} ms, delay by {}, {}",
+        "wired {} peers in {:.0} ms, delay by {}, {}",
         facts.peers,
         facts.wiring_ms,
-        facts.backend.map_or("nothing", crate::DelayBackend::name),
+        facts.backend.map_or("nothing", DelayBackend::name),
         facts.placement,
     )?;
     writeln!(
@@ -138,7 +117,7 @@ fn show(lab: &Lab, report: &RttReport) -> io::Result<()> {
     writeln!(
         out,
         "links, measured by TCP connects in {:.0} ms:\n{:>5} {:<13} {:>8} {:>9} {:>9}",
-        report.took_ms, "peer", "address", "asked ms", "least ms", "most ms"
+        report.took_ms, "peer", "address", "asked ms", "min ms", "max ms"
     )?;
     for (peer, link) in report.links.iter().enumerate() {
         writeln!(
@@ -163,22 +142,16 @@ fn ms(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |ms| format!("{ms:.3}"))
 }
 
-fn show_delay_line(report: &crate::DelayLineReport) -> io::Result<()> {
+fn show_delay_line(report: &DelayLineReport) -> io::Result<()> {
     let packets: u64 = report.queues.iter().map(|queue| queue.packets).sum();
     let dropped: Option<u64> = report.queues.iter().map(|queue| queue.dropped).sum();
-    let max_late_us = report
-        .queues
-        .iter()
-        .map(|queue| queue.max_late_us)
-        .fold(0.0, f64::max);
+    let late_us = report.queues.iter().map(|queue| queue.max_late_us);
+    let max_late_us = late_us.fold(0.0, f64::max);
     writeln!(
         io::stderr().lock(),
         "delay line: {packets} packets, {} dropped, at most {max_late_us:.0} us late, \
          {:.2} s of CPU time (user {:.2}, system {:.2})",
-        dropped.map_or_else(
-            || "an unknown number".to_owned(),
-            |dropped| dropped.to_string()
-        ),
+        dropped.map_or("an unknown number".to_owned(), |count| count.to_string()),
         report.user_cpu_s + report.system_cpu_s,
         report.user_cpu_s,
         report.system_cpu_s,

@@ -12,38 +12,38 @@ use crate::sys;
 
 /// What a signal means to a process with a child.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Event {
-    /// A child may have ended, or several.
+pub(crate) enum SignalMeaning {
+    /// One or more children may have ended.
     Child,
-    /// Someone wants this process to end, by this signal.
+    /// Someone sent this signal to end the process.
     End(Signal),
 }
 
-/// SIGCHLD, SIGINT and SIGTERM, blocked so that none is lost between two waits.
-pub(crate) struct Signals {
+/// SIGCHLD, SIGINT and SIGTERM. They are blocked so that none is lost between two waits.
+pub(crate) struct SupervisorSignals {
     fd: SignalFd,
     before: SigSet,
 }
 
-impl Signals {
-    /// Blocks them in the calling thread, and in those that it starts.
-    pub(crate) fn block() -> nix::Result<Signals> {
+impl SupervisorSignals {
+    /// Blocks the signals in the calling thread and in the threads that it starts.
+    pub(crate) fn block() -> nix::Result<SupervisorSignals> {
         let signals = SigSet::from_iter([Signal::SIGCHLD, Signal::SIGINT, Signal::SIGTERM]);
         sys::default_sigchld()?;
         let before = SigSet::thread_get_mask()?;
         signals.thread_block()?;
         let fd = SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC)?;
-        Ok(Signals { fd, before })
+        Ok(SupervisorSignals { fd, before })
     }
 
-    /// Blocks what was blocked before.
+    /// Restores the signal mask from before [`block`](SupervisorSignals::block).
     pub(crate) fn restore(self) -> nix::Result<()> {
         self.before.thread_set_mask()
     }
 
-    /// The next event. A terminal sends its signals to the whole group of processes, the child
-    /// included, so they are none.
-    pub(crate) fn next(&self) -> nix::Result<Event> {
+    /// Waits for the next signal. Ignores signals from a terminal: the terminal sends them to the whole
+    /// process group, so the child gets them too.
+    pub(crate) fn next(&self) -> nix::Result<SignalMeaning> {
         loop {
             let signal = match self.fd.read_signal() {
                 Ok(Some(signal)) => signal,
@@ -52,9 +52,9 @@ impl Signals {
             };
             let number = i32::try_from(signal.ssi_signo).map_err(|_| Errno::EINVAL)?;
             match Signal::try_from(number)? {
-                Signal::SIGCHLD => return Ok(Event::Child),
+                Signal::SIGCHLD => return Ok(SignalMeaning::Child),
                 _ if signal.ssi_code == libc::SI_KERNEL => {}
-                signal => return Ok(Event::End(signal)),
+                signal => return Ok(SignalMeaning::End(signal)),
             }
         }
     }

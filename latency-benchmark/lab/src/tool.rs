@@ -1,4 +1,4 @@
-//! The programs that configure the kernel, which this crate finds and runs inside a namespace.
+//! Finds the programs that configure the kernel and runs them inside a namespace.
 
 use std::{
     env,
@@ -10,23 +10,27 @@ use std::{
 
 use crate::{Reaped, netns::Netns};
 
-/// Directories to look into, in the form of `PATH`, instead of `PATH`, `/usr/sbin` and `/sbin`.
+/// Environment variable with directories to search, in the form of `PATH`. It replaces `PATH`, `/usr/sbin`
+/// and `/sbin`.
 const LAB_TOOLS: &str = "LAB_TOOLS";
 
-/// Where administration tools are. An ordinary user's `PATH` often lacks these.
+/// Directories of administration tools. An ordinary user's `PATH` often lacks them.
 const ADMINISTRATION: [&str; 2] = ["/usr/sbin", "/sbin"];
 
-/// A program that was found.
+/// The arguments of `ip` and `tc` to read commands from standard input.
+pub(crate) const BATCH: [&str; 2] = ["-batch", "-"];
+
+/// An installed program.
 #[derive(Clone, Debug)]
-pub(crate) struct Tool {
+pub(crate) struct SystemTool {
     name: &'static str,
     path: PathBuf,
 }
 
-/// Why a program could not do what it was asked.
+/// Why a program is missing or failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
-    /// It is not there.
+    /// The program is not installed.
     #[error(
         "`{name}` was not found in {searched} (install it: `{}`)",
         install(name)
@@ -34,18 +38,18 @@ pub enum ToolError {
     Missing {
         /// The program.
         name: &'static str,
-        /// The directories looked into.
+        /// The searched directories.
         searched: String,
     },
-    /// It could not be started or fed.
+    /// The program could not be started, or did not take its input.
     #[error("`{name}` could not be run")]
     Run {
         /// The program.
         name: &'static str,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// It said no.
+    /// The program ended with an error.
     #[error("`{name}`: {said}")]
     Failed {
         /// The program.
@@ -55,7 +59,7 @@ pub enum ToolError {
     },
 }
 
-/// The Debian command that brings a program.
+/// The Debian command that installs a program.
 pub(crate) fn install(name: &str) -> &'static str {
     match name {
         "ip" | "tc" => "apt-get install -y iproute2",
@@ -63,16 +67,17 @@ pub(crate) fn install(name: &str) -> &'static str {
     }
 }
 
-impl Tool {
-    pub(crate) fn find(name: &'static str) -> Result<Tool, ToolError> {
+impl SystemTool {
+    pub(crate) fn find(name: &'static str) -> Result<SystemTool, ToolError> {
         let directories = directories();
-        let paths = directories.iter().map(|directory| directory.join(name));
-        match paths.into_iter().find(|path| is_executable(path)) {
-            Some(path) => Ok(Tool { name, path }),
-            None => Err(ToolError::Missing {
-                name,
-                searched: join(&directories),
-            }),
+        let mut paths = directories.iter().map(|directory| directory.join(name));
+        match paths.find(|path| is_executable(path)) {
+            Some(path) => Ok(SystemTool { name, path }),
+            None => {
+                let searched = directories.iter().map(|path| path.display().to_string());
+                let searched = searched.collect::<Vec<_>>().join(":");
+                Err(ToolError::Missing { name, searched })
+            }
         }
     }
 
@@ -80,45 +85,39 @@ impl Tool {
         &self.path
     }
 
-    /// Starts the program inside `namespace` and hands it its input.
+    /// Starts the program inside `namespace` and writes `input` to its standard input.
     pub(crate) fn start(
         &self,
         namespace: &Netns,
         arguments: &[&str],
         input: &str,
-    ) -> Result<Running, ToolError> {
+    ) -> Result<RunningTool, ToolError> {
         let mut command = Command::new(&self.path);
         command
             .args(arguments)
-            // Its messages are shown, so their language should be ours.
+            // Its messages are shown to the user, so they should be in English.
             .env("LC_ALL", "C")
-            // The default is only root's to open, and nothing is shared with the outside anyway.
+            // Only root may open the default file, and no other process shares these tables anyway.
             .env("XTABLES_LOCKFILE", "/dev/null")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         namespace.hold_command(&mut command);
-        self.fed(command, input).map_err(|source| ToolError::Run {
-            name: self.name,
-            source,
-        })
+        let name = self.name;
+        let mut start = || {
+            let mut child = Reaped::new(command.spawn()?);
+            let mut stdin = child.stdin.take().expect("stdin is piped");
+            match stdin.write_all(input.as_bytes()) {
+                // The program stopped reading. Its exit status says why.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+                written => written?,
+            }
+            Ok(RunningTool { name, child })
+        };
+        start().map_err(|source| ToolError::Run { name, source })
     }
 
-    fn fed(&self, mut command: Command, input: &str) -> io::Result<Running> {
-        let mut child = Reaped::new(command.spawn()?);
-        let mut stdin = child.stdin.take().expect("stdin is piped");
-        match stdin.write_all(input.as_bytes()) {
-            // It stopped reading, and its exit status says why.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
-            written => written?,
-        }
-        Ok(Running {
-            name: self.name,
-            child,
-        })
-    }
-
-    /// As [`start`](Tool::start), to the end.
+    /// Runs the program to its end, as [`start`](SystemTool::start) does, and returns its output.
     pub(crate) fn run(
         &self,
         namespace: &Netns,
@@ -129,18 +128,19 @@ impl Tool {
     }
 }
 
-/// A program at work.
-pub(crate) struct Running {
+/// A program that was started.
+pub(crate) struct RunningTool {
     name: &'static str,
     child: Reaped,
 }
 
-impl Running {
-    /// Waits for its end and returns what it printed.
+impl RunningTool {
+    /// Waits for the end of the program and returns its output.
     pub(crate) fn finish(mut self) -> Result<String, ToolError> {
         let name = self.name;
         let run = |source| ToolError::Run { name, source };
-        // Neither pipe is filled by more than a few lines of errors, so one after the other will do.
+        // A failing program prints a few lines, which fit into the pipe. So the pipes can be read one
+        // after the other.
         let (mut output, mut errors) = (String::new(), String::new());
         if let Some(mut stdout) = self.child.stdout.take() {
             stdout.read_to_string(&mut output).map_err(run)?;
@@ -157,8 +157,8 @@ impl Running {
     }
 }
 
-/// The line that tells most. `ip -batch` follows it by the number of the line it stopped at, and
-/// `iptables` by a hint.
+/// The first line of the errors says most: `ip -batch` adds the number of the line at which it stopped,
+/// and `iptables` adds a hint.
 fn complaint(errors: &str) -> Option<&str> {
     let mut lines = errors.lines().map(str::trim);
     let line = lines.find(|line| !line.is_empty())?;
@@ -183,11 +183,6 @@ fn directories() -> Vec<PathBuf> {
     directories
 }
 
-fn join(directories: &[PathBuf]) -> String {
-    let shown = directories.iter().map(|path| path.display().to_string());
-    shown.collect::<Vec<_>>().join(":")
-}
-
 fn is_executable(path: &Path) -> bool {
     path.is_file() && nix::unistd::access(path, nix::unistd::AccessFlags::X_OK).is_ok()
 }
@@ -197,14 +192,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_programs_errors_the_first_line_is_kept() {
+    fn only_the_first_line_of_a_programs_errors_is_kept() {
         let errors = "\nError: Specified qdisc kind is unknown.\nCommand failed -:1\n";
         assert_eq!(complaint(errors), Some("Specified qdisc kind is unknown"));
         assert_eq!(complaint("\n"), None);
     }
 
     #[test]
-    fn a_missing_program_is_named_with_the_command_that_brings_it() {
+    fn the_error_of_a_missing_program_contains_the_command_that_installs_it() {
         let missing = ToolError::Missing {
             name: "iptables",
             searched: "/nowhere".to_owned(),

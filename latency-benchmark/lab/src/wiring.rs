@@ -1,8 +1,8 @@
-//! Central's namespace, one per peer, and a link between central and each of them.
+//! Central's namespace, one namespace per peer, and a link between central and each peer.
 //!
-//! Link `i` (counted from 1 in every name that a person sees) is `10.53.i.0/30`: central is `.1` on
-//! the interface `ci`, the peer `.2` on `e0`. Neighbours are entered by hand, so that no ARP request
-//! is ever sent, which netem would delay and the delay line would not.
+//! Link `i` is `10.53.i.0/30`: central has `.1` on the interface `ci`, the peer has `.2` on `e0`. All names
+//! that users see count from 1. The hardware addresses of neighbours are configured, so no ARP request is
+//! ever sent: netem would delay it, but the delay line would not.
 
 use std::{
     collections::VecDeque,
@@ -18,7 +18,7 @@ use nix::{ifaddrs::getifaddrs, net::if_::InterfaceFlags};
 use crate::{
     Inside, LabError, TcpBuffers,
     netns::Netns,
-    tool::{Running, Tool, ToolError},
+    tool::{BATCH, RunningTool, SystemTool, ToolError},
 };
 
 /// The name of a peer's end of its link.
@@ -43,7 +43,7 @@ fn octet(peer: usize) -> u8 {
     u8::try_from(peer + 1).expect("the number of peers was checked")
 }
 
-/// Locally administered, and told apart by the end and the link.
+/// A locally administered address that contains the end and the number of the link.
 fn hardware_address(end: u8, peer: usize) -> String {
     format!("02:00:00:00:{end:02x}:{:02x}", octet(peer))
 }
@@ -51,7 +51,7 @@ fn hardware_address(end: u8, peer: usize) -> String {
 const CENTRAL_END: u8 = 1;
 const PEER_END: u8 = 2;
 
-/// The namespaces of a lab. The links go with them.
+/// The namespaces of a lab. The links disappear with them.
 pub(crate) struct Wires {
     pub(crate) central: Netns,
     pub(crate) peers: Vec<Netns>,
@@ -63,46 +63,36 @@ impl Wires {
         std::iter::once(&self.central).chain(&self.peers)
     }
 
-    /// Makes `peers` links on which TCP uses `congestion_control`.
+    /// Creates `peers` links on which TCP uses `congestion_control`.
     pub(crate) fn lay(
         inside: Inside,
         peers: usize,
         congestion_control: &str,
     ) -> Result<Wires, LabError> {
         check_congestion_control(congestion_control)?;
-        let ip = Tool::find("ip")?;
-        let mut namespaces = Netns::create(inside, peers + 1)
-            .map_err(LabError::Namespaces)?
-            .into_iter();
-        let central = namespaces.next().expect("one more than peers was made");
-        let wires = Wires {
-            central,
-            peers: namespaces.collect(),
-        };
-        let batch = ["-batch", "-"];
-        ip.run(
-            &wires.central,
-            &batch,
-            &wires.central_script(congestion_control),
-        )?;
+        let ip = SystemTool::find("ip")?;
+        let mut peers = Netns::create(inside, peers + 1).map_err(LabError::Namespaces)?;
+        let central = peers.remove(0);
+        let wires = Wires { central, peers };
+        let script = wires.central_script(congestion_control);
+        ip.run(&wires.central, &BATCH, &script)?;
         run_all(wires.peers.iter().enumerate(), |(peer, namespace)| {
-            ip.start(namespace, &batch, &peer_script(peer, congestion_control))
+            ip.start(namespace, &BATCH, &peer_script(peer, congestion_control))
         })?;
         wires.await_links().map_err(LabError::Namespaces)?;
         Ok(wires)
     }
 
-    /// Waits until central's ends of the links pass packets on. An end that was brought up before
-    /// the other drops packets, for some time after, until a worker of the kernel has noticed; that
-    /// would cost a connect a second. The peers' ends are ready at once, being the second ones.
+    /// Waits until central's ends of the links forward packets. The end that comes up first drops packets
+    /// until a worker thread of the kernel has noticed the other end, and a connect would then take a second
+    /// longer. The peers' ends come up second, so they work at once.
     fn await_links(&self) -> io::Result<()> {
         const DEADLINE: Duration = Duration::from_secs(5);
         const PAUSE: Duration = Duration::from_micros(200);
         self.central.run(|| {
             let deadline = Instant::now() + DEADLINE;
             loop {
-                let down = interface_that_is_not_running()?;
-                match down {
+                match interface_that_is_not_running()? {
                     None => return Ok(()),
                     Some(interface) if Instant::now() > deadline => {
                         return Err(io::Error::other(format!("link {interface} stays down")));
@@ -113,31 +103,29 @@ impl Wires {
         })
     }
 
-    /// Makes the links, and brings up central's ends of them.
+    /// Creates the links and brings up central's ends.
     fn central_script(&self, congestion_control: &str) -> String {
         let links = self.peers.iter().enumerate().map(|(peer, namespace)| {
             let interface = central_interface(peer);
-            let create = format!(
+            format!(
                 "link add {interface} address {} type veth \
                  peer name {PEER_INTERFACE} address {} netns {}\n",
                 hardware_address(CENTRAL_END, peer),
                 hardware_address(PEER_END, peer),
                 namespace.path().display(),
-            );
-            create
-                + &end_script(&End {
-                    interface: &interface,
-                    address: central_address(peer),
-                    neighbour: peer_address(peer),
-                    neighbour_hardware: hardware_address(PEER_END, peer),
-                    congestion_control,
-                })
+            ) + &LinkEnd {
+                interface: &interface,
+                address: central_address(peer),
+                neighbour: peer_address(peer),
+                neighbour_hardware: hardware_address(PEER_END, peer),
+            }
+            .script(congestion_control)
         });
         LO_UP.to_owned() + &links.collect::<String>()
     }
 }
 
-/// Of the namespace that the calling thread is in.
+/// Looks in the calling thread's namespace.
 fn interface_that_is_not_running() -> nix::Result<Option<String>> {
     let mut interfaces = getifaddrs()?;
     let down = interfaces.find(|interface| !interface.flags.contains(InterfaceFlags::IFF_RUNNING));
@@ -148,53 +136,52 @@ const LO_UP: &str = "link set lo up\n";
 
 fn peer_script(peer: usize, congestion_control: &str) -> String {
     LO_UP.to_owned()
-        + &end_script(&End {
+        + &LinkEnd {
             interface: PEER_INTERFACE,
             address: peer_address(peer),
             neighbour: central_address(peer),
             neighbour_hardware: hardware_address(CENTRAL_END, peer),
-            congestion_control,
-        })
+        }
+        .script(congestion_control)
 }
 
-struct End<'a> {
+struct LinkEnd<'a> {
     interface: &'a str,
     address: Ipv4Addr,
     neighbour: Ipv4Addr,
     neighbour_hardware: String,
-    congestion_control: &'a str,
 }
 
-fn end_script(end: &End<'_>) -> String {
-    let End {
-        interface,
-        address,
-        neighbour,
-        neighbour_hardware,
-        congestion_control,
-    } = end;
-    format!(
-        "addr add {address}/30 dev {interface} noprefixroute\n\
-         link set {interface} up\n\
-         route add {neighbour}/32 dev {interface} src {address} congctl {congestion_control}\n\
-         neigh add {neighbour} lladdr {neighbour_hardware} dev {interface} nud permanent\n"
-    )
+impl LinkEnd<'_> {
+    fn script(&self, congestion_control: &str) -> String {
+        let LinkEnd {
+            interface,
+            address,
+            neighbour,
+            neighbour_hardware,
+        } = self;
+        format!(
+            "addr add {address}/30 dev {interface} noprefixroute\n\
+             link set {interface} up\n\
+             route add {neighbour}/32 dev {interface} src {address} congctl {congestion_control}\n\
+             neigh add {neighbour} lladdr {neighbour_hardware} dev {interface} nud permanent\n"
+        )
+    }
 }
 
-/// Programs at work at a time: enough to keep all cores busy, few enough not to run out of file
-/// descriptors.
+/// Programs that run at the same time: enough to use all cores, and few enough for the limit of open files.
 const AT_A_TIME: usize = 16;
 
-/// Runs one program per item, several at a time, and returns their outputs in order.
+/// Runs one program per item, several at the same time, and returns their outputs in order.
 pub(crate) fn run_all<T>(
     items: impl Iterator<Item = T>,
-    mut start: impl FnMut(T) -> Result<Running, ToolError>,
+    mut start: impl FnMut(T) -> Result<RunningTool, ToolError>,
 ) -> Result<Vec<String>, ToolError> {
     let mut running = VecDeque::with_capacity(AT_A_TIME);
     let mut outputs = Vec::new();
     for item in items {
         if running.len() == AT_A_TIME {
-            outputs.extend(running.pop_front().map(Running::finish).transpose()?);
+            outputs.extend(running.pop_front().map(RunningTool::finish).transpose()?);
         }
         running.push_back(start(item)?);
     }
@@ -204,7 +191,7 @@ pub(crate) fn run_all<T>(
     Ok(outputs)
 }
 
-/// The kernel would say no more than "invalid argument".
+/// Without this check the error would be the kernel's "invalid argument".
 fn check_congestion_control(asked: &str) -> Result<(), LabError> {
     let path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
     let available = fs::read_to_string(path).map_err(LabError::Namespaces)?;
@@ -217,15 +204,15 @@ fn check_congestion_control(asked: &str) -> Result<(), LabError> {
     })
 }
 
-/// Settings that are a namespace's own.
+/// Sets the TCP options of every namespace.
 pub(crate) fn set_tcp(wires: &Wires, buffers: TcpBuffers) -> io::Result<()> {
     let settings = [
         ("net/ipv4/tcp_rmem", three(buffers.receive_bytes)),
         ("net/ipv4/tcp_wmem", three(buffers.send_bytes)),
-        // A connection does not inherit what an earlier one learnt of the path, so that the order
-        // of connections, those of the measurement of the links included, makes no difference.
+        // A connection does not inherit metrics of earlier connections. So the order of connections makes
+        // no difference, and neither does the measurement of the links.
         ("net/ipv4/tcp_no_metrics_save", "1".to_owned()),
-        // Its chatter would be traffic that nobody asked for. A kernel may do without IPv6.
+        // IPv6 would send packets of its own. The kernel may have been built without IPv6.
         ("net/ipv6/conf/all/disable_ipv6", "1".to_owned()),
     ];
     Netns::for_each(wires.namespaces(), |_| {
@@ -244,7 +231,7 @@ pub(crate) fn set_tcp(wires: &Wires, buffers: TcpBuffers) -> io::Result<()> {
     .map(drop)
 }
 
-/// What the namespaces have, which is the same in all of them or an error.
+/// Reads the buffer sizes. Fails if they differ between namespaces.
 pub(crate) fn read_tcp_buffers(wires: &Wires) -> io::Result<TcpBuffers> {
     let mut read = Netns::for_each(wires.namespaces(), |_| {
         Ok(TcpBuffers {

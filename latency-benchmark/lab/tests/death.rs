@@ -1,4 +1,4 @@
-//! However a part of a lab dies, within two seconds nothing is left of the rest.
+//! If any process of a lab dies, the rest of the lab is gone within two seconds.
 
 mod support;
 
@@ -21,7 +21,7 @@ use support::{Need, has, lab, lab_as_nobody};
 
 const BOUND: Duration = Duration::from_secs(2);
 
-/// Dies of one of its processes.
+/// The process that the test kills.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Victim {
     Outer,
@@ -55,7 +55,7 @@ fn nothing_is_left_when_the_outer_process_is_killed_while_it_wires() {
     if !has(Need::Links, lab) {
         return;
     }
-    // At any moment of the wiring, which takes tens of milliseconds.
+    // The wiring takes tens of milliseconds.
     for moment_ms in [1, 3, 10, 20, 40] {
         let mut outer = spawn(lab(&["run", "--peers", "15", "--", "sleep", "1000"]));
         let moment = Instant::now() + Duration::from_millis(moment_ms);
@@ -80,18 +80,13 @@ fn nothing_is_left_after(victim: Victim) {
 }
 
 fn die(victim: Victim, command: impl Fn(&[&str]) -> Command) {
-    let need = match victim {
-        Victim::DelayLine => Need::Delay,
-        _ => Need::Links,
+    let (need, rtt) = match victim {
+        Victim::DelayLine => (Need::Delay, "20"),
+        _ => (Need::Links, "0"),
     };
     if !has(need, &command) {
         return;
     }
-    let rtt = if victim == Victim::DelayLine {
-        "20"
-    } else {
-        "0"
-    };
     let mut outer = spawn(command(&[
         "run",
         "--peers",
@@ -131,7 +126,7 @@ fn die(victim: Victim, command: impl Fn(&[&str]) -> Command) {
     }
 }
 
-/// Killed even if the test fails.
+/// The process is killed even if the test fails.
 fn spawn(mut command: Command) -> Reaped {
     command
         .stdin(Stdio::null())
@@ -166,8 +161,8 @@ fn find(victim: Victim, outer: u32, processes: &BTreeSet<u32>) -> u32 {
     }
 }
 
-/// Panics unless all of it is gone in time. A zombie counts as gone: whoever adopted it, out here,
-/// is not ours.
+/// Panics unless all processes and namespaces are gone in time. A zombie counts as gone: the process that
+/// adopted it is not part of the test.
 fn assert_gone(processes: &BTreeSet<u32>, namespaces: &BTreeSet<PathBuf>) {
     let deadline = Instant::now() + BOUND;
     loop {
@@ -201,7 +196,7 @@ fn all_processes() -> impl Iterator<Item = u32> {
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
 }
 
-/// Of `pid`, without itself.
+/// All descendants of `pid`.
 fn descendants(pid: u32) -> BTreeSet<u32> {
     let parents: Vec<(u32, u32)> = all_processes()
         .filter_map(|pid| Some((pid, parent_of(pid)?)))
@@ -219,7 +214,7 @@ fn descendants(pid: u32) -> BTreeSet<u32> {
     found
 }
 
-/// The state and the parent, which follow a name that may hold anything.
+/// The state and the parent. They follow a name, which may contain any character.
 fn stat(pid: u32) -> Option<(String, u32)> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, after_name) = stat.rsplit_once(')')?;

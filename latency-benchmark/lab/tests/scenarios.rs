@@ -1,5 +1,5 @@
-//! The library from inside a lab. Each scenario runs in a process of its own, because a lab is
-//! entered before the second thread; for the same reason this file has its own `main`.
+//! Tests of the library from inside a lab. Each scenario runs in its own process, because a process can enter
+//! a lab only while it has a single thread. For the same reason this file has its own `main`.
 
 #[path = "support/mod.rs"]
 mod support;
@@ -10,14 +10,13 @@ use std::{
     process::{Command, ExitCode, Stdio},
 };
 
-use lab::{
-    Backend, DelayBackend, Inside, Lab, LabSpec, Placement, SchedulingClass, Topology, Where,
-};
+use lab::{Backend, DelayBackend, Inside, Lab, LabSpec, Topology, Where};
+use run_format::network::{LinkRtt, SchedulingClass};
 use support::{Need, has, lab as lab_binary};
 
 type Scenario = fn(Inside);
 
-/// Its name, what it needs, and what it does.
+/// The name, the requirement and the function of each scenario.
 macro_rules! scenarios {
     ($($name:ident: $need:ident,)*) => {
         const SCENARIOS: &[(&str, Need, Scenario)] = &[$((stringify!($name), Need::$need, $name)),*];
@@ -31,7 +30,7 @@ scenarios! {
     the_settings_are_in_force: Links,
     a_dropped_child_is_dead: Links,
     the_delay_line_reports_what_it_did: Delay,
-    what_nobody_counts_is_unknown: Links,
+    counters_without_a_source_are_unknown: Links,
     two_labs_live_side_by_side: Delay,
     netem_delays_loses_and_counts: Netem,
 }
@@ -55,7 +54,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Like libtest: the names that hold one of the words given, or all.
+/// Like libtest: runs the scenarios whose names contain one of the arguments, or all scenarios.
 fn run_all(arguments: &[&str]) -> ExitCode {
     let words: Vec<&&str> = arguments
         .iter()
@@ -91,7 +90,7 @@ fn run_all(arguments: &[&str]) -> ExitCode {
 
 fn spec(peers: usize, rtt: &str) -> LabSpec {
     let topology = Topology::of_this_process().expect("a machine with cores");
-    let placement = Placement::choose(&topology, None, None).expect("at least one core");
+    let placement = topology.place(None, None).expect("at least one core");
     LabSpec {
         rtt: rtt.parse().expect("a time"),
         ..LabSpec::new(peers, placement)
@@ -112,12 +111,12 @@ fn assert_valid(lab: &Lab) {
         report
             .links
             .iter()
-            .filter_map(lab::LinkRtt::min_ms)
+            .filter_map(LinkRtt::min_ms)
             .fold(f64::MAX, f64::min),
         report
             .links
             .iter()
-            .filter_map(lab::LinkRtt::min_ms)
+            .filter_map(LinkRtt::min_ms)
             .fold(0.0, f64::max),
         report.took_ms,
     );
@@ -199,7 +198,7 @@ fn the_delay_line_reports_what_it_did(inside: Inside) {
     }
 }
 
-fn what_nobody_counts_is_unknown(inside: Inside) {
+fn counters_without_a_source_are_unknown(inside: Inside) {
     let lab = wired(inside, 1, "0");
     let counters = lab.counters().expect("the kernel counts");
     assert_eq!(counters.total().qdisc_dropped, None);

@@ -1,11 +1,10 @@
 //! The budgets to compare.
 
 use anyhow::anyhow;
-use poll_probe::Budgets;
-
-use crate::{
-    config::{Role, VariantConfig},
-    failure::{Failure, bad_input},
+use program::{Failure, bad_input};
+use run_format::{
+    Budgets,
+    variant::{Role, VariantConfig},
 };
 
 /// What was given, or else the default.
@@ -23,17 +22,17 @@ pub(crate) fn refuse_twice<T: PartialEq + std::fmt::Display>(
 ) -> Result<(), Failure> {
     for (at, value) in values.iter().enumerate() {
         if values[..at].contains(value) {
-            return Err(bad_input(anyhow!("{argument}: {value} is there twice")));
+            return Err(bad_input(anyhow!("{argument}: {value} is given twice")));
         }
     }
     Ok(())
 }
 
-/// The budgets to compare, with a twin of the first if wanted.
+/// The budgets to compare, with an A/A control of the first if wanted.
 pub(crate) fn variants(
     given: &[Budgets],
     default: &[Budgets],
-    twin: bool,
+    control: bool,
 ) -> Result<Vec<VariantConfig>, Failure> {
     let budgets = or(given, default.to_vec());
     refuse_twice("--budget", &budgets)?;
@@ -50,13 +49,13 @@ pub(crate) fn variants(
             budgets: *budgets,
         })
         .collect();
-    if twin {
+    if control {
         let baseline = variants[0].clone();
         variants.insert(
             1,
             VariantConfig {
                 label: format!("{} (A/A)", baseline.label),
-                role: Role::Twin,
+                role: Role::Control,
                 ..baseline
             },
         );

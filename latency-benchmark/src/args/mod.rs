@@ -2,5 +2,6 @@
 
 pub(crate) mod budgets;
 pub(crate) mod network;
+pub(crate) mod new_run;
 pub(crate) mod node;
 pub(crate) mod subjects;

@@ -2,11 +2,11 @@
 
 use anyhow::anyhow;
 use clap::Args;
-use lab::{Backend, Cores, Jitter, Loss, Placement, Rtt, Topology};
-
-use crate::{
+use lab::{MAX_PEERS, Topology};
+use program::{Failure, bad_input};
+use run_format::{
     config::LabConfig,
-    failure::{Failure, bad_input},
+    network::{Backend, Cores, Jitter, Loss, Rtt},
 };
 
 /// The network around the nodes, but for its round-trip time.
@@ -18,7 +18,7 @@ pub(crate) struct NetworkArgs {
     /// Packets lost in each direction, such as 0.1% (netem only)
     #[arg(long, value_name = "PERCENT")]
     pub(crate) loss: Option<Loss>,
-    /// How far the delay of each direction strays, such as 1ms (netem only)
+    /// Largest random deviation of the delay in each direction, such as 1ms (netem only)
     #[arg(long, value_name = "TIME")]
     pub(crate) jitter: Option<Jitter>,
     /// TCP congestion control
@@ -35,7 +35,7 @@ pub(crate) struct NetworkArgs {
 impl NetworkArgs {
     pub(crate) fn config(&self) -> Result<LabConfig, Failure> {
         let topology = Topology::of_this_process()?;
-        let placement = Placement::choose(&topology, self.central_core, self.peer_cores.clone());
+        let placement = topology.place(self.central_core, self.peer_cores.clone());
         Ok(LabConfig {
             backend: self.delay,
             loss_percent: self.loss,
@@ -45,7 +45,7 @@ impl NetworkArgs {
         })
     }
 
-    /// The same for links of these round trips, if they can be had.
+    /// The same for links of these round trips, if the options go together.
     pub(crate) fn checked(&self, rtts: &[Rtt]) -> Result<LabConfig, Failure> {
         let network = self.config()?;
         if network.backend == Backend::Nfqueue
@@ -59,9 +59,20 @@ impl NetworkArgs {
             && let Some(rtt) = rtts.iter().find(|rtt| rtt.one_way() < jitter.duration())
         {
             return Err(bad_input(anyhow!(
-                "--jitter {jitter}: it is more than half of the round trip of {rtt} ms"
+                "--jitter {jitter}: larger than the one-way delay of cells with RTT {rtt} ms (choose a smaller --jitter, or leave that --rtt out)"
             )));
         }
         Ok(network)
+    }
+}
+
+/// Refuses numbers of peers that no lab can have.
+pub(crate) fn peers_in_range(peers: &[usize]) -> Result<(), Failure> {
+    match peers.iter().find(|peers| !(1..=MAX_PEERS).contains(*peers)) {
+        None => Ok(()),
+        Some(peers) => Err(bad_input(anyhow!(
+            "--peers {peers}: a cell has from 1 to {} peers",
+            MAX_PEERS
+        ))),
     }
 }

@@ -1,10 +1,10 @@
 //! What central and its peers have to agree on.
 
+use anyhow::anyhow;
 use clap::Args;
-
-use crate::{
+use program::{Failure, bad_input};
+use run_format::{
     config::{Load, NodeConfig, Pace, Security, Transport, Workload},
-    failure::{Failure, bad_input},
     payload::{PAYLOAD_FORMS, Payload},
 };
 
@@ -19,29 +19,22 @@ pub(crate) struct NodeArgs {
     /// What the connections are made of
     #[arg(long, value_enum, default_value = "tcp")]
     pub(crate) transport: Transport,
-    /// Closed loop: so many unanswered requests per peer [default: 2]
+    /// Keep this many unanswered requests per peer (closed loop) [default: 2]
     #[arg(long, value_name = "COUNT", conflicts_with = "rate", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) outstanding: Option<u32>,
-    /// Open loop: so many requests per second to each peer; messages per second of each node for
-    /// gossipsub [default there: 20]
+    /// Send this many requests per second to each peer (open loop). With gossipsub: messages per second of
+    /// each node [default: 20]
     #[arg(long, value_name = "PER_SECOND")]
     pub(crate) rate: Option<f64>,
-    /// A fault in central that is to be found
-    #[cfg(feature = "planted")]
-    #[arg(long, value_enum, value_name = "KIND", hide = true)]
-    pub(crate) plant: Option<crate::plant::Plant>,
 }
 
 impl NodeArgs {
-    pub(crate) fn node(&self) -> Result<NodeConfig, Failure> {
-        let node = NodeConfig {
+    pub(crate) fn node(&self) -> NodeConfig {
+        NodeConfig {
             workload: self.workload,
             security: self.security,
             transport: self.transport,
-            #[cfg(feature = "planted")]
-            plant: self.plant,
-        };
-        node.checked()
+        }
     }
 
     /// The pace, if it fits the workload and every one of the payloads.
@@ -50,20 +43,13 @@ impl NodeArgs {
         const MESSAGES_PER_SECOND: f64 = 20.0;
         /// The time of publishing is in the message.
         const SMALLEST_MESSAGE: u32 = 8;
-        let wrong = |text: String| Err(bad_input(anyhow::anyhow!(text)));
+        let wrong = |text: String| Err(bad_input(anyhow!(text)));
         if let Some(rate) = self.rate
             && !(rate > 0.0 && rate <= 1e6)
         {
             return wrong(format!(
                 "--rate {rate}: it is not between 0 and 1000000 per second"
             ));
-        }
-        #[cfg(feature = "planted")]
-        if self.plant.is_some() && self.workload != Workload::RequestResponse {
-            return wrong(
-                "--plant: faults are planted in one workload only (accepted: --workload request-response)"
-                    .to_owned(),
-            );
         }
         match (self.workload, self.rate, self.outstanding) {
             (Workload::Stream, Some(_), _) => wrong(
@@ -83,12 +69,11 @@ impl NodeArgs {
                 }
             }
             (Workload::Idle, None, None) => Ok(Pace::Outstanding(OUTSTANDING)),
-            (Workload::Idle, ..) => {
-                wrong("--workload idle: it has neither --rate nor --outstanding".to_owned())
-            }
-            (Workload::Rr | Workload::RrBesideTcp, rate, outstanding) => {
-                one_at_a_time(rate, outstanding, payloads)
-            }
+            (Workload::Idle, ..) => wrong(
+                "--workload idle: it sends no requests (remove --rate and --outstanding)"
+                    .to_owned(),
+            ),
+            (Workload::Rr, rate, outstanding) => one_at_a_time(rate, outstanding, payloads),
             (Workload::Stream, ..) if payloads.iter().any(|size| size.bytes() == 0) => {
                 wrong("--payload 0B: a chunk of the workload stream has at least 1 byte".to_owned())
             }
@@ -109,10 +94,10 @@ fn one_at_a_time(
     outstanding: Option<u32>,
     payloads: &[Payload],
 ) -> Result<Pace, Failure> {
-    let wrong = |text: String| Err(bad_input(anyhow::anyhow!(text)));
+    let wrong = |text: String| Err(bad_input(anyhow!(text)));
     match (rate, outstanding) {
         (Some(_), _) => {
-            wrong("--rate: the workload rr asks when it was answered (accepted: none)".to_owned())
+            wrong("--rate: the workload rr sends a request when the last one is answered, so it has no rate (remove --rate)".to_owned())
         }
         (None, Some(count)) if count != 1 => wrong(format!(
             "--outstanding {count}: the workload rr has one request at a time (accepted: 1)"

@@ -2,20 +2,18 @@
 
 use anyhow::{Context, anyhow};
 use clap::Args;
+use program::{Failure, bad_input};
+use run_format::{subject::SubjectConfig, variant::Role};
 use swarm_patch::subject::{
     Subject,
     spec::{CheckoutSpec, SUBJECT_FORMS, Spec},
 };
 
 use super::budgets::refuse_twice;
-use crate::{
-    config::{Role, SubjectConfig},
-    failure::{Failure, bad_input},
-};
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SubjectArgs {
-    #[arg(long, value_name = "SPEC", help = format!("A libp2p to compare, repeatable, the first is the baseline: {SUBJECT_FORMS} [default: only this program]"))]
+    #[arg(long, value_name = "SPEC", help = format!("A libp2p to compare, repeatable, the first is the baseline: {SUBJECT_FORMS} [default: only libp2p-node of this workspace]"))]
     pub(crate) subject: Vec<Spec>,
     /// The libp2p of the first subject with another yamux, as one more subject; repeatable: PATH or
     /// PATH@REV
@@ -28,8 +26,8 @@ impl SubjectArgs {
         self.subject.is_empty() && self.yamux.is_empty()
     }
 
-    /// Looks up what they name, with a twin of the first if wanted.
-    pub(crate) fn subjects(&self, twin: bool) -> Result<Vec<SubjectConfig>, Failure> {
+    /// Looks up what they name, with an A/A control of the first if wanted.
+    pub(crate) fn subjects(&self, control: bool) -> Result<Vec<SubjectConfig>, Failure> {
         if self.is_empty() {
             return Ok(Vec::new());
         }
@@ -44,8 +42,8 @@ impl SubjectArgs {
             .collect::<Result<Vec<_>, _>>()?;
         tell_apart(&mut subjects)?;
         subjects[0].role = Role::Baseline;
-        if twin {
-            subjects.insert(1, twin_of(&subjects[0]));
+        if control {
+            subjects.insert(1, control_of(&subjects[0]));
         }
         Ok(subjects)
     }
@@ -68,10 +66,10 @@ fn look_up(libp2p: &Spec, yamux: Option<&CheckoutSpec>) -> Result<SubjectConfig,
     })
 }
 
-fn twin_of(baseline: &SubjectConfig) -> SubjectConfig {
+fn control_of(baseline: &SubjectConfig) -> SubjectConfig {
     SubjectConfig {
         label: format!("{} (A/A)", baseline.label),
-        role: Role::Twin,
+        role: Role::Control,
         ..baseline.clone()
     }
 }
@@ -98,18 +96,19 @@ fn tell_apart(subjects: &mut [SubjectConfig]) -> Result<(), Failure> {
     Ok(())
 }
 
-impl SubjectConfig {
-    /// Whether it is the program that sweeps.
-    pub(crate) fn is_this_program(&self) -> bool {
-        self.spec == Spec::Released.to_string() && self.yamux_spec.is_none()
-    }
+/// Whether it is the node program of this workspace.
+pub(crate) fn is_of_this_workspace(subject: &SubjectConfig) -> bool {
+    subject.spec == Spec::Released.to_string() && subject.yamux_spec.is_none()
+}
 
-    /// What it names now.
-    pub(crate) fn resolve(&self) -> anyhow::Result<Subject> {
-        let wrong = |error| anyhow!("--subject {}: {error}", self.spec);
-        let libp2p: Spec = self.spec.parse().map_err(wrong)?;
-        let yamux = self.yamux_spec.as_deref().map(str::parse::<CheckoutSpec>);
-        let yamux = yamux.transpose().context("--yamux")?;
-        Subject::resolve(&libp2p, yamux.as_ref())
-    }
+/// What a subject names now.
+pub(crate) fn resolve(subject: &SubjectConfig) -> anyhow::Result<Subject> {
+    let wrong = |error| anyhow!("--subject {}: {error}", subject.spec);
+    let libp2p: Spec = subject.spec.parse().map_err(wrong)?;
+    let yamux = subject
+        .yamux_spec
+        .as_deref()
+        .map(str::parse::<CheckoutSpec>);
+    let yamux = yamux.transpose().context("--yamux")?;
+    Subject::resolve(&libp2p, yamux.as_ref())
 }

@@ -1,149 +1,110 @@
-//! One run of one cell, from inside the lab: wires it, starts the nodes, passes on what central
-//! tells, and says how it ended.
+//! One run of one cell, from inside the lab: wires it, starts the nodes, passes on what central reports, and
+//! reports how it ended.
 
 mod central;
 mod nodes;
 mod peers;
+mod restarts;
 
 use std::{
-    path::{Path, PathBuf},
+    io::{self, BufRead, Write},
+    path::Path,
+    process::ExitCode,
     sync::mpsc::{Receiver, RecvTimeoutError},
     time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result, anyhow, bail};
-use lab::{Inside, Lab, LabSpec};
-use serde::{Deserialize, Serialize};
+use lab::{Inside, Lab, LabSpec, move_to};
+use program::{Failure, one_line, stop_or_end};
+use run_format::{
+    config::{Measurement, RunConfig},
+    files::{SCHEMA, unix_s},
+    protocol::{Measured, NodeMessage, OtherProcesses, STOP_LINE},
+    run_row::{End, NetworkReport, RunRow, StageTime},
+};
 
 use self::{
-    central::{Central, last_words_of_central},
-    nodes::forget_empty_logs,
+    central::{CentralProcess, last_words_of_central},
+    nodes::remove_empty_logs,
     peers::Peers,
+    restarts::Restarts,
 };
-use crate::{
-    config::RunConfig,
-    failure::one_line,
-    observe::process::move_to,
-    slices::{BlockDone, Others},
-    soak::{SoakPlan, turns::Turns},
-    store::{
-        SCHEMA,
-        rows::{End, Network, RunRow, StageTime, Stop},
-        soak::SoakRow,
-        unix_s,
-    },
-};
+use crate::cell_process::{CellMessage, CellTask};
 
-/// What a cell's process is started with.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct CellTask {
-    pub(crate) config: RunConfig,
-    /// If it is not blocks that are measured, but a series of rows.
-    pub(crate) soak: Option<SoakPlan>,
-    /// Where central writes. It is there and empty.
-    pub(crate) dir: PathBuf,
+/// The verb `cell`: reads a task from standard input, and prints messages.
+pub(crate) fn run() -> Result<ExitCode, Failure> {
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line)?;
+    let task: CellTask =
+        serde_json::from_str(&line).context("standard input has no task in its first line")?;
+    // From here on in a process of its own inside the lab's namespaces, still of one thread.
+    let inside = lab::enter()?;
+    let stop = stop_or_end(STOP_LINE);
+    run_cell(inside, &task, &stop, |message| {
+        let mut line = serde_json::to_vec(message)?;
+        line.push(b'\n');
+        Ok(io::stdout().write_all(&line)?)
+    })?;
+    Ok(ExitCode::SUCCESS)
 }
 
-/// What central's process is started with by a cell.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct CentralTask {
-    pub(crate) config: RunConfig,
-    pub(crate) soak: Option<SoakPlan>,
-    pub(crate) dir: PathBuf,
-    /// Where to dial.
-    pub(crate) peers: Vec<String>,
-    pub(crate) others: Others,
-}
-
-/// What central tells its cell, and a cell its sweep, each in a line.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Told {
-    /// All peers are connected.
-    Connected {
-        /// None where no poll is recorded.
-        probe_ns: Option<f64>,
-    },
-    /// A block is done.
-    Block(BlockDone),
-    /// An interval of a soak is over.
-    Row(Box<SoakRow>),
-    /// Central is done. In a soak, rows count as blocks.
-    Measured {
-        stop: Stop,
-        blocks: u32,
-        planned_ms: u64,
-    },
-    /// The run is over.
-    Over(Box<RunRow>),
-}
-
-/// The line on standard input by which a cell or central is told to finish the slice and stop.
-pub(crate) const STOP_LINE: &str = "stop";
-
-/// Runs the cell. Only a failure to say how it ended is an error.
-pub(crate) fn run(
+/// Only a failure to report how the cell ended is an error.
+fn run_cell(
     inside: Inside,
     task: &CellTask,
     stop: &Receiver<()>,
-    mut tell: impl FnMut(&Told) -> Result<()>,
+    mut report: impl FnMut(&CellMessage) -> Result<()>,
 ) -> Result<()> {
     let started = Instant::now();
     let started_unix_s = unix_s();
-    let mut running = Running {
+    let mut cell_run = CellRun {
         task,
         stage: "wiring the lab",
         stage_since: started,
         stages: Vec::new(),
-        network: Network::default(),
+        network: NetworkReport::default(),
         probe_ns: None,
         measured: None,
     };
-    let end = match running.run(inside, stop, &mut tell) {
+    let end = match cell_run.run(inside, stop, &mut report) {
         Ok(end) => end,
         Err(error) => End::Failed {
-            stage: running.stage.to_owned(),
+            stage: cell_run.stage.to_owned(),
             reason: one_line(&format!("{error:#}")),
         },
     };
-    running.enter("over");
-    forget_empty_logs(&task.dir);
+    cell_run.enter("over");
+    remove_empty_logs(&task.dir);
     let took_ms = ms(started.elapsed());
-    tell(&Told::Over(Box::new(RunRow {
+    report(&CellMessage::Over(Box::new(RunRow {
         schema: SCHEMA,
         cell: task.config.cell.id(),
         config: task.config.clone(),
         end,
-        network: running.network,
+        network: cell_run.network,
         started_unix_s,
         took_ms,
-        overhead_ms: running
+        overhead_ms: cell_run
             .measured
             .map(|measured| took_ms.saturating_sub(measured.planned_ms)),
-        stages: running.stages,
-        probe_ns: running.probe_ns,
-        blocks: running.measured.map(|measured| measured.blocks),
+        stages: cell_run.stages,
+        probe_ns: cell_run.probe_ns,
+        blocks: cell_run.measured.map(|measured| measured.blocks),
     })))
 }
 
-struct Running<'a> {
+struct CellRun<'a> {
     task: &'a CellTask,
     stage: &'static str,
     stage_since: Instant,
     stages: Vec<StageTime>,
-    network: Network,
+    network: NetworkReport,
     probe_ns: Option<f64>,
     measured: Option<Measured>,
 }
 
-#[derive(Clone, Copy)]
-struct Measured {
-    stop: Stop,
-    blocks: u32,
-    planned_ms: u64,
-}
-
-impl Running<'_> {
+impl CellRun<'_> {
     fn enter(&mut self, stage: &'static str) {
         let now = Instant::now();
         self.stages.push(StageTime {
@@ -157,7 +118,7 @@ impl Running<'_> {
         &mut self,
         inside: Inside,
         stop: &Receiver<()>,
-        tell: &mut dyn FnMut(&Told) -> Result<()>,
+        report: &mut dyn FnMut(&CellMessage) -> Result<()>,
     ) -> Result<End> {
         let config = &self.task.config;
         move_to(&config.lab.placement.peers).context("cannot leave central's core")?;
@@ -179,66 +140,57 @@ impl Running<'_> {
         let mut peers = Peers::start(&lab, self.task)?;
 
         self.enter("connecting");
-        let others = Others {
+        let others = OtherProcesses {
             peers: peers.pids(),
             delay_line: lab.delay_line_pid().and_then(|pid| i32::try_from(pid).ok()),
         };
-        let mut central = Central::start(&lab, self.task, peers.addresses(), others)?;
-        let outcome = self.follow(&mut central, &mut peers, &mut lab, stop, tell);
+        let mut central = CentralProcess::start(&lab, self.task, peers.addresses(), others)?;
+        let outcome = self.follow(&mut central, &mut peers, &mut lab, stop, report);
         self.network.counters = lab.counters().ok().map(|after| after.since(&before));
         outcome.map_err(|error| who_died(error, central, peers, &self.task.dir))?;
         self.enter("taking down the lab");
         self.network.delay_line = lab.finish()?;
         let measured = self
             .measured
-            .ok_or_else(|| anyhow!("central ended without a word"))?;
+            .ok_or_else(|| anyhow!("central ended without a report"))?;
         Ok(End::Ok {
             stop: measured.stop,
         })
     }
 
-    /// Passes on what central tells until it is done, and restarts peers if they are to come and go.
+    /// Passes on what central reports until it is done, and restarts peers in a soak.
     fn follow(
         &mut self,
-        central: &mut Central,
+        central: &mut CentralProcess,
         peers: &mut Peers<'_>,
         lab: &mut Lab,
         stop: &Receiver<()>,
-        tell: &mut dyn FnMut(&Told) -> Result<()>,
+        report: &mut dyn FnMut(&CellMessage) -> Result<()>,
     ) -> Result<()> {
         const LOOK_AROUND: Duration = Duration::from_millis(200);
         /// Beyond what is planned: connecting, and a machine that is busy with something else.
         const PATIENCE: Duration = Duration::from_secs(120);
         let config = &self.task.config;
-        let planned = config.longest() + config.plan.pass(config.variants.len() + 1);
+        let planned = config.longest() + config.block();
         let deadline = Instant::now() + planned + PATIENCE;
-        let mut turns: Option<Turns> = None;
-        let mut restarts = 0;
+        let mut restarts: Option<Restarts> = None;
+        let mut restarted = 0;
         loop {
-            match central.told.recv_timeout(LOOK_AROUND) {
-                Ok(Told::Connected { probe_ns }) => {
+            match central.conversation.messages.recv_timeout(LOOK_AROUND) {
+                Ok(NodeMessage::Connected { probe_ns }) => {
                     self.probe_ns = probe_ns;
                     self.enter("measuring");
-                    turns = self.turns();
+                    restarts = self.restarts();
                 }
-                Ok(block @ Told::Block(_)) => tell(&block)?,
-                Ok(Told::Row(mut row)) => {
-                    row.restarts = Some(restarts);
-                    tell(&Told::Row(row))?;
+                Ok(NodeMessage::Block(block)) => report(&CellMessage::Block(block))?,
+                Ok(NodeMessage::Row(mut row)) => {
+                    row.restarts = Some(restarted);
+                    report(&CellMessage::Row(row))?;
                 }
-                Ok(Told::Measured {
-                    stop,
-                    blocks,
-                    planned_ms,
-                }) => {
+                Ok(NodeMessage::Measured(measured)) => {
                     self.enter("waiting for the nodes to end");
-                    self.measured = Some(Measured {
-                        stop,
-                        blocks,
-                        planned_ms,
-                    });
+                    self.measured = Some(measured);
                 }
-                Ok(Told::Over(_)) => bail!("central told what only a cell tells"),
                 Err(RecvTimeoutError::Disconnected) => return central.end(),
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -246,15 +198,15 @@ impl Running<'_> {
                 continue; // The nodes are about to end, and the delay line with them.
             }
             lab.check()?;
-            if let Some(turns) = &mut turns
+            if let Some(restarts) = &mut restarts
                 && peers.listen()?
-                && let Some(number) = turns.due(Instant::now())
+                && let Some(number) = restarts.due(Instant::now())
             {
                 peers.restart(lab, number)?;
-                restarts += 1;
+                restarted += 1;
             }
             if stop.try_recv().is_ok() {
-                central.stop();
+                central.conversation.ask_to_stop();
             }
             if Instant::now() > deadline {
                 let limit = planned + PATIENCE;
@@ -262,19 +214,15 @@ impl Running<'_> {
             }
         }
     }
-}
 
-impl Running<'_> {
-    /// When which peer is to be restarted, counted from now, in a soak.
-    fn turns(&self) -> Option<Turns> {
+    /// Which peer is to be restarted when, counted from now, in a soak.
+    fn restarts(&self) -> Option<Restarts> {
         let config = &self.task.config;
-        let churn = self.task.soak?.churn;
-        Some(Turns::begin(
-            churn,
-            config.cell.peers,
-            config.seed,
-            Instant::now(),
-        ))
+        let Measurement::Soak(plan) = &config.measurement else {
+            return None;
+        };
+        let (peers, now) = (config.cell.peers, Instant::now());
+        Some(Restarts::begin(plan.churn, peers, config.seed, now))
     }
 }
 
@@ -289,10 +237,10 @@ fn spec(config: &RunConfig) -> LabSpec {
     }
 }
 
-/// Adds to an error which peer is gone, and the last words of who is.
+/// Adds to an error the last words of central, and of each peer that is gone.
 fn who_died(
     error: anyhow::Error,
-    central: Central,
+    central: CentralProcess,
     mut peers: Peers<'_>,
     dir: &Path,
 ) -> anyhow::Error {

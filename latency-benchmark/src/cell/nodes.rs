@@ -9,25 +9,30 @@ use std::{
 
 use anyhow::{Context, Result};
 use lab::Reaped;
+use program::last_words;
 
-use crate::failure;
+use crate::cell_process::CellTask;
 
-/// This program again, with a log for what it says on standard error.
-pub(super) fn node(verb: &str, log: &Path) -> Result<Command> {
-    let mut command = Command::new("/proc/self/exe");
-    // One that is started again goes on with the log that there is.
+/// The node program, whose standard error goes to a log.
+pub(super) fn node(task: &CellTask, verb: &str, log: &Path) -> Result<Command> {
+    let mut command = Command::new(&task.node);
+    // A peer that is started again continues its log.
     let open = File::options().create(true).append(true).open(log);
     let log = open.with_context(|| format!("cannot create {}", log.display()))?;
-    command.arg(verb).stdout(Stdio::piped()).stderr(log);
+    command
+        .arg(verb)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(log);
     Ok(command)
 }
 
-/// Of a node, from its log.
-pub(super) fn last_words(log: &Path) -> String {
-    failure::last_words(&fs::read_to_string(log).unwrap_or_default())
+/// The last line of a node's log.
+pub(super) fn last_words_in(log: &Path) -> String {
+    last_words(&fs::read_to_string(log).unwrap_or_default())
 }
 
-pub(super) fn forget_empty_logs(dir: &Path) {
+pub(super) fn remove_empty_logs(dir: &Path) {
     let entries = fs::read_dir(dir)
         .into_iter()
         .flatten()
@@ -38,7 +43,7 @@ pub(super) fn forget_empty_logs(dir: &Path) {
             .extension()
             .is_some_and(|extension| extension == "log");
         if is_log && entry.metadata().is_ok_and(|metadata| metadata.len() == 0) {
-            // A log more does no harm.
+            // One log too many does no harm.
             let _ = fs::remove_file(entry.path());
         }
     }

@@ -3,7 +3,6 @@
 use std::{
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
-    process::Stdio,
     sync::mpsc::{Receiver, TryRecvError, channel},
     thread,
     time::{Duration, Instant},
@@ -11,27 +10,29 @@ use std::{
 
 use anyhow::{Result, anyhow, bail};
 use lab::{Lab, Reaped, Where};
+use program::ended;
+use run_format::{
+    config::Measurement,
+    protocol::{Listen, PeerTask},
+};
 use sha2::{Digest, Sha256};
 
-use super::{
-    CellTask,
-    nodes::{last_words, node, pid},
-};
-use crate::{config::Transport, failure::ended, node::peer::PeerTask};
+use super::nodes::{last_words_in, node, pid};
+use crate::cell_process::CellTask;
 
 /// How long a peer may take until it listens.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(super) struct Peers<'a> {
     task: &'a CellTask,
-    peers: Vec<Peer>,
+    peers: Vec<PeerProcess>,
 }
 
-struct Peer {
+struct PeerProcess {
     process: Reaped,
     /// Where it listens, as central dials it.
     address: String,
-    /// Until when it has to say so again, if it was started again.
+    /// If it was started again: until when it has to listen.
     starting: Option<Starting>,
 }
 
@@ -45,12 +46,8 @@ impl<'a> Peers<'a> {
     pub(super) fn start(lab: &Lab, task: &'a CellTask) -> Result<Peers<'a>> {
         let mut waiting = Vec::new();
         for number in 0..task.config.cell.peers {
-            let address = lab.peer_address(number);
-            let listen = match task.config.node.transport {
-                Transport::Tcp => format!("/ip4/{address}/tcp/0"),
-                Transport::Quic => format!("/ip4/{address}/udp/0/quic-v1"),
-            };
-            waiting.push(start(lab, task, number, &listen)?);
+            let listen = Listen::Ip(lab.peer_address(number).into());
+            waiting.push(start(lab, task, number, listen)?);
         }
         let deadline = Instant::now() + PATIENCE;
         let peers = waiting
@@ -59,7 +56,7 @@ impl<'a> Peers<'a> {
             .map(|(number, (process, line))| {
                 let line = line.recv_timeout(deadline.saturating_duration_since(Instant::now()));
                 let address = line.map_err(|_| does_not_listen(&task.dir, number))?;
-                Ok(Peer {
+                Ok(PeerProcess {
                     process,
                     address,
                     starting: None,
@@ -82,10 +79,7 @@ impl<'a> Peers<'a> {
         let peer = &mut self.peers[number];
         peer.process.kill()?;
         peer.process.wait()?;
-        let listen = match peer.address.rsplit_once("/p2p/") {
-            Some((listen, _)) => listen,
-            None => &peer.address,
-        };
+        let listen = Listen::Address(peer.address.clone());
         let (process, line) = start(lab, self.task, number, listen)?;
         peer.process = process;
         peer.starting = Some(Starting {
@@ -103,7 +97,7 @@ impl<'a> Peers<'a> {
                 match starting.line.try_recv() {
                     Ok(address) if address == peer.address => peer.starting = None,
                     Ok(address) => bail!(
-                        "peer {} listens at {address} and no more at {}",
+                        "peer {} listens at {address} and no longer at {}",
                         number + 1,
                         peer.address
                     ),
@@ -117,12 +111,12 @@ impl<'a> Peers<'a> {
         Ok(all)
     }
 
-    /// Who is gone, how, and with which last words.
+    /// The peers that are gone, how they ended, and their last words.
     pub(super) fn gone(&mut self) -> Vec<String> {
         let dir = &self.task.dir;
-        let ended = |(number, peer): (usize, &mut Peer)| {
+        let ended = |(number, peer): (usize, &mut PeerProcess)| {
             let status = peer.process.try_wait().ok().flatten()?;
-            let words = last_words(&log(dir, number));
+            let words = last_words_in(&log(dir, number));
             Some(format!("peer {} {}: {words}", number + 1, ended(status)))
         };
         self.peers
@@ -138,55 +132,53 @@ fn log(dir: &Path, number: usize) -> PathBuf {
 }
 
 fn does_not_listen(dir: &Path, number: usize) -> anyhow::Error {
-    let words = last_words(&log(dir, number));
+    let words = last_words_in(&log(dir, number));
     anyhow!("peer {} does not listen: {words}", number + 1)
 }
 
-/// With the process, the line in which it will say where it listens.
+/// With the process, the line that will name its address.
 fn start(
     lab: &Lab,
     task: &CellTask,
     number: usize,
-    listen: &str,
+    listen: Listen,
 ) -> Result<(Reaped, Receiver<String>)> {
-    let mut command = node("peer", &log(&task.dir, number))?;
-    command
-        .args(["--listen", listen, "--config"])
-        .stdin(Stdio::piped());
+    let command = node(task, "peer", &log(&task.dir, number))?;
     let mut process = lab.spawn_placed(Where::Peer(number), command)?;
     if let Some(mut input) = process.stdin.take() {
+        let config = &task.config;
+        let is_restarted = matches!(config.measurement, Measurement::Soak(_));
         let task = PeerTask {
-            node: task.config.node,
-            load: task.config.load,
-            identity: task
-                .soak
-                .is_some()
-                .then(|| identity(task.config.seed, number)),
+            node: config.node,
+            load: config.load,
+            measurement: config.measurement.clone(),
+            listen,
+            identity: is_restarted.then(|| identity(config.seed, number)),
         };
-        // A peer that is gone already says why to whoever waits for its line.
+        // A peer that died already is found where its line is waited for.
         let _ = serde_json::to_writer(&mut input, &task);
     }
     let line = first_line(&mut process);
     Ok((process, line))
 }
 
-/// By which a peer that was started again is the same to central. It keeps nobody out of anything.
+/// The seed of a key, so that a restarted peer is the same to central. It need not be secret.
 fn identity(seed: u64, number: usize) -> [u8; 32] {
     Sha256::digest(format!("peer {number} of {seed}")).into()
 }
 
 /// The first line that a child prints. Nothing comes if it ends without one.
 fn first_line(child: &mut Reaped) -> Receiver<String> {
-    let (tell, told) = channel();
+    let (sender, receiver) = channel();
     if let Some(output) = child.stdout.take() {
         thread::spawn(move || {
             let mut lines = BufReader::new(output).lines();
             if let Some(Ok(line)) = lines.next() {
-                let _ = tell.send(line);
+                let _ = sender.send(line);
             }
-            // Holds the pipe open; a peer says no more, but must not find it broken.
+            // Holds the pipe open: a peer prints nothing more, but must not find it broken.
             lines.for_each(drop);
         });
     }
-    told
+    receiver
 }

@@ -1,23 +1,20 @@
 //! What is to be explained.
 
-use std::{fs, path::PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::anyhow;
 use clap::Args;
-use poll_probe::Budgets;
+use program::{Failure, bad_input};
+use run_format::{
+    Budgets,
+    config::{ExplainPlan, SweepConfig},
+    files::{MANIFEST, read_versioned},
+    manifest::Manifest,
+    variant::{BASELINE, Role},
+};
 
-use super::{
-    refuse_subjects,
-    worst::{self, Chosen},
-};
-use crate::{
-    config::{ExplainConfig, Role},
-    failure::{Failure, bad_input},
-    store::{
-        MANIFEST, SCHEMA,
-        manifest::{Manifest, SweepConfig},
-    },
-};
+use super::worst::{self, Chosen};
+use crate::node_program::NodeProgramArgs;
 
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -27,9 +24,9 @@ use crate::{
 
 Writes RUN/explain/ (see EXPLAIN.md); `analysis report RUN` makes pictures and findings of it. Collected are
 stacks, allocations, performance counters, system calls, the slowest polls, tasks that wake themselves, and
-how slow polls are on a core that is kept warm. What this machine cannot tell is named there.
+how slow polls are on a core that never idles. Evidence that this machine cannot give is listed there.
 
-Exit code: 0 all was explained, 1 some cell failed, 2 bad arguments, 130 interrupted.")]
+Exit codes: 0 every cell was explained; 1 some failed; 2 wrong arguments; 130 interrupted.")]
 pub(crate) struct ExplainArgs {
     /// The folder of a sweep
     #[arg(value_name = "RUN")]
@@ -37,44 +34,53 @@ pub(crate) struct ExplainArgs {
     /// Explain this cell, repeatable [default: the worst]
     #[arg(long = "cell", value_name = "ID")]
     cell: Vec<String>,
-    /// So many cells: those with the most time in slow polls. Of the cells with a delay, the one with the
-    /// largest share of slow polls is added
+    /// Number of cells with the most time in slow polls. One more is added: the delayed cell with the
+    /// largest share of slow polls
     #[arg(long, value_name = "COUNT", default_value_t = 3, conflicts_with = "cell", value_parser = clap::value_parser!(u16).range(1..=1000))]
     cells: u16,
-    /// Hold this budget of the sweep against its baseline [default: the one with the least time in slow
+    /// Compare this budget of the sweep with its baseline [default: the one with the least time in slow
     /// polls]
     #[arg(long, value_name = "BUDGET")]
     budget: Option<Budgets>,
-    /// How many blocks of slices each cell gets
+    /// Number of blocks of slices for each cell
     #[arg(long, value_name = "COUNT", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=1000))]
     blocks: u32,
-    /// Only say which cells and variants it would be
+    /// Print the cells and variants, and measure nothing
     #[arg(long)]
     list: bool,
+    #[command(flatten)]
+    pub(super) program: NodeProgramArgs,
 }
 
 /// What was asked for.
-pub(super) struct Asked {
+pub(super) struct AskedExplanation {
     pub(super) run: PathBuf,
     /// Of the sweep.
     pub(super) config: SweepConfig,
-    pub(super) explain: ExplainConfig,
+    pub(super) plan: ExplainPlan,
     pub(super) cells: Vec<Chosen>,
     pub(super) only_list: bool,
 }
 
 impl ExplainArgs {
-    pub(super) fn asked(self) -> Result<Asked, Failure> {
-        let config = self.sweep().map_err(bad_input)?;
-        refuse_subjects(&config)?;
-        config.node.checked()?;
-        if config.runtime.workers != 1 {
-            return Err(bad_input(anyhow!(
-                "RUN {}: its central has {} workers, and only one can be looked at (sweep with --workers 1)",
-                self.run.display(),
-                config.runtime.workers
-            )));
+    /// The worst cells of a sweep, with the defaults for all else.
+    pub(crate) fn defaults(run: PathBuf, program: NodeProgramArgs) -> ExplainArgs {
+        ExplainArgs {
+            run,
+            cell: Vec::new(),
+            cells: 3,
+            budget: None,
+            blocks: 6,
+            list: false,
+            program,
         }
+    }
+
+    pub(super) fn asked(self) -> Result<AskedExplanation, Failure> {
+        let manifest: Manifest = read_versioned(&self.run.join(MANIFEST))
+            .map_err(|error| bad_input(error.context("RUN: not the folder of a sweep")))?;
+        let config = manifest.config;
+        refuse(&config)?;
         let measured = worst::measured(&config, &self.run)?;
         let cells = if self.cell.is_empty() {
             worst::worst(&measured, self.cells.into())
@@ -84,15 +90,15 @@ impl ExplainArgs {
         let candidates: Vec<usize> = (0..config.variants.len())
             .filter(|&variant| config.variants[variant].role == Role::Candidate)
             .collect();
-        let held_against = match self.budget {
+        let candidate = match self.budget {
             None => worst::best_of(&candidates, &measured, &cells),
             Some(budget) => Some(find(&config, &candidates, budget)?),
         };
-        let variants = [0].into_iter().chain(held_against).collect();
-        Ok(Asked {
+        let variants = [BASELINE].into_iter().chain(candidate).collect();
+        Ok(AskedExplanation {
             run: self.run,
             config,
-            explain: ExplainConfig {
+            plan: ExplainPlan {
                 variants,
                 blocks: self.blocks,
             },
@@ -100,23 +106,22 @@ impl ExplainArgs {
             only_list: self.list,
         })
     }
+}
 
-    fn sweep(&self) -> Result<SweepConfig> {
-        let path = self.run.join(MANIFEST);
-        let read = || -> Result<Manifest> {
-            let manifest: Manifest = serde_json::from_str(&fs::read_to_string(&path)?)?;
-            if manifest.schema != SCHEMA {
-                return Err(anyhow!(
-                    "it has schema {}, and this is {SCHEMA}",
-                    manifest.schema
-                ));
-            }
-            Ok(manifest)
-        };
-        let manifest =
-            read().with_context(|| format!("RUN: {} is no manifest of a sweep", path.display()))?;
-        Ok(manifest.config)
+/// Refuses sweeps whose cells cannot be explained.
+pub(crate) fn refuse(config: &SweepConfig) -> Result<(), Failure> {
+    if !config.subjects.is_empty() {
+        return Err(bad_input(anyhow!(
+            "a sweep that compares subjects cannot be explained (check out the libp2p in question, and sweep it alone)"
+        )));
     }
+    if config.runtime.workers != 1 {
+        return Err(bad_input(anyhow!(
+            "a sweep with --workers {} cannot be explained: only one worker can be observed (accepted: --workers 1)",
+            config.runtime.workers
+        )));
+    }
+    Ok(())
 }
 
 fn find(config: &SweepConfig, candidates: &[usize], budget: Budgets) -> Result<usize, Failure> {
@@ -127,7 +132,7 @@ fn find(config: &SweepConfig, candidates: &[usize], budget: Budgets) -> Result<u
             .map(|&variant| &*config.variants[variant].label)
             .collect();
         bad_input(anyhow!(
-            "--budget {budget}: the sweep has no such budget (accepted: {})",
+            "--budget {budget}: the sweep does not have it (accepted: {})",
             labels.join(", ")
         ))
     })

@@ -1,72 +1,39 @@
 //! Which cells of a sweep are worth an explanation.
 
-use std::{fmt, path::Path};
+use std::path::Path;
 
 use anyhow::{Result, anyhow};
-use serde::Serialize;
-
-use crate::{
-    failure::{Failure, bad_input},
+use program::{Failure, bad_input};
+use run_format::{
+    config::SweepConfig,
+    evidence::{ChosenBecause, ChosenCell},
     grid::Cell,
-    store::{manifest::SweepConfig, rows::End, run_dir::RunDir, slow_polls},
 };
 
-/// A cell to explain, and the figures of the baseline by which it was chosen.
-#[derive(Clone, Debug, Serialize)]
+use crate::{slow_polls, sweep::run_dir::RunDir};
+
+/// A cell to explain.
+#[derive(Clone, Debug)]
 pub(super) struct Chosen {
-    #[serde(rename = "id", serialize_with = "id")]
     pub(super) cell: Cell,
-    /// From 1.
-    rank: usize,
-    why: Why,
-    slow_ms_per_s: f64,
-    slow_percent: f64,
-}
-
-/// Why a cell was chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Why {
-    /// It was asked for.
-    Asked,
-    /// It spends the most time in slow polls.
-    SlowTime,
-    /// The largest share of its polls is slow.
-    SlowRatio,
-}
-
-fn id<S: serde::Serializer>(cell: &Cell, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&cell.id())
-}
-
-impl fmt::Display for Chosen {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}  {}: {:.0} ms/s in slow polls, {:.1} % of polls slow",
-            self.cell.id(),
-            self.cell,
-            self.slow_ms_per_s,
-            self.slow_percent
-        )
-    }
+    pub(super) row: ChosenCell,
 }
 
 /// How slow a measured cell was, by variant.
-pub(super) struct Measured {
+pub(super) struct MeasuredCell {
     pub(super) cell: Cell,
-    slow: Vec<Slow>,
+    slow: Vec<SlowSums>,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Slow {
+struct SlowSums {
     polls: u64,
     slow: u64,
     ns: u64,
     ms: f64,
 }
 
-impl Slow {
+impl SlowSums {
     fn ms_per_s(&self) -> f64 {
         self.ns as f64 / 1e6 / (self.ms / 1e3).max(f64::MIN_POSITIVE)
     }
@@ -77,14 +44,13 @@ impl Slow {
 }
 
 /// Every cell of the sweep in `dir` of which there is a measured run.
-pub(super) fn measured(config: &SweepConfig, dir: &Path) -> Result<Vec<Measured>, Failure> {
+pub(super) fn measured(config: &SweepConfig, dir: &Path) -> Result<Vec<MeasuredCell>, Failure> {
     let mut cells = Vec::new();
     for cell in config.axes.cells() {
-        let mut slow = vec![Slow::default(); config.variants.len()];
+        let mut slow = vec![SlowSums::default(); config.variants.len()];
         for run in 1..=config.repeat {
             let run_dir = RunDir::new(dir, &cell.id(), run, None);
-            let is_ok = |row: crate::store::rows::RunRow| matches!(row.end, End::Ok { .. });
-            if !run_dir.row().is_some_and(is_ok) {
+            if !run_dir.row().is_some_and(|row| row.is_measured()) {
                 continue;
             }
             let read = slow_polls::read(&run_dir.done(), slow.len()).map_err(bad_input)?;
@@ -96,12 +62,12 @@ pub(super) fn measured(config: &SweepConfig, dir: &Path) -> Result<Vec<Measured>
             }
         }
         if slow.iter().all(|of| of.polls > 0) {
-            cells.push(Measured { cell, slow });
+            cells.push(MeasuredCell { cell, slow });
         }
     }
     if cells.is_empty() {
         return Err(bad_input(anyhow!(
-            "RUN {}: no cell of it was measured",
+            "RUN {}: it has no measured cell",
             dir.display()
         )));
     }
@@ -109,7 +75,7 @@ pub(super) fn measured(config: &SweepConfig, dir: &Path) -> Result<Vec<Measured>
 }
 
 /// The cells of these ids.
-pub(super) fn asked_for(measured: &[Measured], ids: &[String]) -> Result<Vec<Chosen>, Failure> {
+pub(super) fn asked_for(measured: &[MeasuredCell], ids: &[String]) -> Result<Vec<Chosen>, Failure> {
     let find = |id: &String| {
         measured
             .iter()
@@ -124,49 +90,52 @@ pub(super) fn asked_for(measured: &[Measured], ids: &[String]) -> Result<Vec<Cho
     };
     if let Some(twice) = (1..ids.len()).find(|&at| ids[..at].contains(&ids[at])) {
         return Err(bad_input(anyhow!(
-            "--cell {}: it is there twice, and each cell is explained once",
+            "--cell {}: it is given twice, but each cell is explained once",
             ids[twice]
         )));
     }
-    let found: Vec<&Measured> = ids.iter().map(find).collect::<Result<_, _>>()?;
+    let found: Vec<&MeasuredCell> = ids.iter().map(find).collect::<Result<_, _>>()?;
     Ok((1..)
         .zip(found)
-        .map(|(rank, of)| of.chosen(rank, Why::Asked))
+        .map(|(rank, of)| of.chosen(rank, ChosenBecause::Asked))
         .collect())
 }
 
 /// The `count` cells with the most time in slow polls and, since a cell of few polls is not among them
 /// however slow they are, the one with a delay that has the largest share of slow polls.
-pub(super) fn worst(measured: &[Measured], count: usize) -> Vec<Chosen> {
-    let by = |of: fn(&Slow) -> f64| {
-        let mut cells: Vec<&Measured> = measured.iter().collect();
+pub(super) fn worst(measured: &[MeasuredCell], count: usize) -> Vec<Chosen> {
+    let by = |of: fn(&SlowSums) -> f64| {
+        let mut cells: Vec<&MeasuredCell> = measured.iter().collect();
         cells.sort_by(|a, b| of(&b.slow[0]).total_cmp(&of(&a.slow[0])));
         cells
     };
     let mut chosen: Vec<Chosen> = (1..=count)
-        .zip(by(Slow::ms_per_s))
-        .map(|(rank, of)| of.chosen(rank, Why::SlowTime))
+        .zip(by(SlowSums::ms_per_s))
+        .map(|(rank, of)| of.chosen(rank, ChosenBecause::SlowTime))
         .collect();
-    let by_ratio = by(Slow::percent);
+    let by_ratio = by(SlowSums::percent);
     let slowest = by_ratio
         .iter()
         .find(|of| of.cell.rtt_ms.ms() > 0.0 && of.slow[0].slow > 0);
     if let Some(slowest) = slowest
         && !chosen.iter().any(|chosen| chosen.cell == slowest.cell)
     {
-        chosen.push(slowest.chosen(chosen.len() + 1, Why::SlowRatio));
+        chosen.push(slowest.chosen(chosen.len() + 1, ChosenBecause::SlowRatio));
     }
     chosen
 }
 
-impl Measured {
-    fn chosen(&self, rank: usize, why: Why) -> Chosen {
+impl MeasuredCell {
+    fn chosen(&self, rank: usize, why: ChosenBecause) -> Chosen {
         Chosen {
             cell: self.cell,
-            rank,
-            why,
-            slow_ms_per_s: self.slow[0].ms_per_s(),
-            slow_percent: self.slow[0].percent(),
+            row: ChosenCell {
+                id: self.cell.id(),
+                rank,
+                why,
+                slow_ms_per_s: Some(self.slow[0].ms_per_s()),
+                slow_percent: Some(self.slow[0].percent()),
+            },
         }
     }
 }
@@ -174,7 +143,7 @@ impl Measured {
 /// The variant among `candidates` that spends the least time in slow polls over the chosen cells.
 pub(super) fn best_of(
     candidates: &[usize],
-    measured: &[Measured],
+    measured: &[MeasuredCell],
     chosen: &[Chosen],
 ) -> Option<usize> {
     let time = |variant: usize| -> f64 {
@@ -194,20 +163,20 @@ pub(super) fn best_of(
 mod tests {
     use super::*;
 
-    fn measured(id: &str, rates: [(u64, u64, u64); 2]) -> Measured {
+    fn measured(id: &str, rates: [(u64, u64, u64); 2]) -> MeasuredCell {
         let config = id.split(' ').collect::<Vec<_>>();
         let cell = Cell {
             payload_bytes: config[0].parse().expect("a payload"),
             rtt_ms: config[1].parse().expect("a round trip"),
             peers: config[2].parse().expect("a number"),
         };
-        let slow = rates.map(|(polls, slow, ns)| Slow {
+        let slow = rates.map(|(polls, slow, ns)| SlowSums {
             polls,
             slow,
             ns,
             ms: 1000.0,
         });
-        Measured {
+        MeasuredCell {
             cell,
             slow: slow.to_vec(),
         }
@@ -225,16 +194,20 @@ mod tests {
             measured("256KiB 200 1", [(10, 6, 600_000), (10, 5, 500_000)]),
         ];
         let chosen = worst(&cells, 2);
-        let told: Vec<(String, Why, usize)> = chosen
+        let told: Vec<(String, ChosenBecause, usize)> = chosen
             .iter()
-            .map(|chosen| (chosen.cell.id(), chosen.why, chosen.rank))
+            .map(|chosen| (chosen.cell.id(), chosen.row.why, chosen.row.rank))
             .collect();
         assert_eq!(
             told,
             [
-                ("pl262144_rtt000_n05".to_owned(), Why::SlowTime, 1),
-                ("pl262144_rtt000_n02".to_owned(), Why::SlowTime, 2),
-                ("pl262144_rtt200_n01".to_owned(), Why::SlowRatio, 3),
+                ("pl262144_rtt000_n05".to_owned(), ChosenBecause::SlowTime, 1),
+                ("pl262144_rtt000_n02".to_owned(), ChosenBecause::SlowTime, 2),
+                (
+                    "pl262144_rtt200_n01".to_owned(),
+                    ChosenBecause::SlowRatio,
+                    3
+                ),
             ]
         );
         assert_eq!(best_of(&[0, 1], &cells, &chosen), Some(1));

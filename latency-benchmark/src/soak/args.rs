@@ -4,29 +4,32 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::Args;
-use lab::Rtt;
-use poll_probe::{BUDGET_FORMS, Budgets};
+use program::{Failure, bad_input};
+use run_format::{
+    BUDGET_FORMS, Budgets,
+    churn::{CHURN_FORMS, Churn},
+    config::RuntimeConfig,
+    grid::Cell,
+    network::Rtt,
+    soak::SoakConfig,
+};
 
-use super::churn::{CHURN_FORMS, Churn};
 use crate::{
     args::{
-        network::NetworkArgs,
+        network::{NetworkArgs, peers_in_range},
+        new_run::NewRunArgs,
         node::{NodeArgs, PayloadArg},
     },
-    config::RuntimeConfig,
-    failure::{Failure, bad_input},
-    grid::Cell,
-    store::{new_folder, soak::SoakConfig},
-    sweep::args::peers_in_range,
+    node_program::NodeProgramArgs,
 };
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SoakArgs {
-    /// How long, with decimals
+    /// Hours to measure, with decimals
     #[arg(long, default_value_t = 8.0, allow_hyphen_values = true)]
     hours: f64,
-    /// How many peers
+    /// Number of peers
     #[arg(long, value_name = "N", default_value_t = 18)]
     peers: usize,
     /// Round-trip time of every link in ms, with decimals
@@ -41,42 +44,37 @@ pub(crate) struct SoakArgs {
     payload: PayloadArg,
     #[command(flatten)]
     node: NodeArgs,
-    #[arg(long, value_name = "K/TIME", default_value = "none", allow_hyphen_values = true, help = format!("How often a peer, by turns, is stopped and started again: {CHURN_FORMS}"))]
+    #[arg(long, value_name = "K/TIME", default_value = "none", allow_hyphen_values = true, help = format!("Restart one peer at a time, in turn, this often: {CHURN_FORMS}"))]
     churn: Churn,
     #[arg(long, value_name = "BUDGET", default_value = "none", help = format!("The budgets in force: {BUDGET_FORMS}"))]
     budget: Budgets,
-    /// How long a row of the series is
+    /// Length of a row of the series
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     interval: u64,
     #[command(flatten)]
     network: NetworkArgs,
-    /// What the random turns come from [default: a random one, which is recorded]
-    #[arg(long)]
-    seed: Option<u64>,
-    /// The folder for runs
-    #[arg(long, value_name = "DIR", default_value = "results")]
-    out: PathBuf,
-    /// The run's name, a new folder there [default: date and time]
-    #[arg(long)]
-    name: Option<String>,
+    #[command(flatten)]
+    program: NodeProgramArgs,
+    #[command(flatten)]
+    new_run: NewRunArgs,
 }
 
 const EXAMPLES: &str = "Examples:
-  soak --hours 8 --peers 18 --churn 1/min                        a night
-  soak --hours 0.1 --peers 2 --churn 12/min --interval 1         a first look
-  soak --hours 8 --peers 18 --workload idle --interval 30        does anything grow while nothing happens?
-  soak --hours 24 --peers 5 --rtt 50 --budget muxer=1/deferred --name deferred
+  latency-benchmark soak --hours 8 --peers 18 --churn 1/min                        a night
+  latency-benchmark soak --hours 0.1 --peers 2 --churn 12/min --interval 1         a first look
+  latency-benchmark soak --hours 8 --peers 18 --workload idle --interval 30        does anything grow while the nodes are idle?
+  latency-benchmark soak --hours 24 --peers 5 --rtt 50 --budget muxer=1/deferred --name deferred
 
-Every row is on disk before the next; `analysis report results/NAME` says what drifts.
-Ctrl-C keeps all rows; a second one stops at once.
-Exit codes: 0 measured to the end; 1 it broke, and the rows before are kept; 2 wrong arguments; 130 interrupted.";
+Every row is written before the next one; `analysis report results/NAME` says what drifts.
+Ctrl-C keeps all rows; a second Ctrl-C stops at once.
+Exit codes: 0 measured to the end; 1 it failed, and the rows before are kept; 2 wrong arguments; 130 interrupted.";
 
 impl SoakArgs {
-    /// What to do, and the folder to do it in.
-    pub(super) fn asked(self) -> Result<(SoakConfig, PathBuf), Failure> {
+    /// What to measure, with which program, and the folder to do it in.
+    pub(super) fn asked(self) -> Result<(SoakConfig, NodeProgramArgs, PathBuf), Failure> {
         let config = self.config()?;
-        let name = new_folder::name(self.name)?;
-        Ok((config, self.out.join(name)))
+        let dir = self.new_run.dir()?;
+        Ok((config, self.program, dir))
     }
 
     fn config(&self) -> Result<SoakConfig, Failure> {
@@ -109,18 +107,11 @@ impl SoakArgs {
             interval_ms,
             churn: self.churn,
             budgets: self.budget,
-            node: self.node.node()?,
+            node: self.node.node(),
             load: self.node.load(self.payload.payload)?,
-            runtime: RuntimeConfig {
-                workers: 1,
-                event_interval: None,
-                global_queue_interval: None,
-            },
+            runtime: RuntimeConfig::CURRENT_THREAD,
             lab: self.network.checked(&[self.rtt])?,
-            // What a file of numbers can hold exactly, whoever reads it.
-            seed: self
-                .seed
-                .unwrap_or_else(|| u64::from(rand::random::<u32>())),
+            seed: self.new_run.seed(),
         })
     }
 }

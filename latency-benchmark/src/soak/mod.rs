@@ -1,150 +1,183 @@
-//! One cell for hours: a row at a time, so that what only grows slowly is seen.
+//! One cell for hours: a row at a time, so that slow growth is seen.
 
 pub(crate) mod args;
-pub(crate) mod churn;
-pub(crate) mod measure;
-mod progress;
-pub(crate) mod turns;
 
-use std::{fs, path::Path, process::ExitCode};
-
-use anyhow::{Context, Result};
-use serde::{Deserialize, Serialize};
-
-use self::{args::SoakArgs, churn::Churn, progress::Progress};
-use crate::{
-    cell::{CellTask, Told},
-    cell_process::{CellProcess, Heard},
-    company,
-    failure::{Failure, one_line},
-    observe::process::move_to,
-    signals::{Interrupts, Signals},
-    store::{
-        new_folder,
-        rows::{End, Network, RunRow, Stop},
-        soak::{SoakEnd, SoakFile, SoakWriter},
-    },
+use std::{
+    path::Path,
+    process::ExitCode,
+    time::{Duration, Instant},
 };
 
-const MEASURED: u8 = 0;
-const FAILED: u8 = 1;
-const INTERRUPTED: u8 = 130;
+use anyhow::{Context, Result};
+use lab::move_to;
+use program::{Failure, in_words, one_line};
+use run_format::{
+    files::{EDITS, SCHEMA, SOAK, SOAK_ROWS, unix_s, write_json, write_whole},
+    run_row::{End, NetworkReport, RunRow, Stop},
+    soak::{SoakConfig, SoakEnd, SoakFile, SoakRow},
+    table::TableWriter,
+};
 
-/// What a cell has to know of a soak, beyond what it knows of a run.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct SoakPlan {
-    pub(crate) interval_ms: u64,
-    pub(crate) churn: Churn,
-}
+use self::args::SoakArgs;
+use crate::{
+    cell_process::{CellEvent, measure_cell},
+    interrupts::Interrupts,
+    manifest::{command, machine, tool},
+    new_folder,
+    node_program::describe,
+    other_load,
+    progress::{INTERRUPTED, MEASURED, Progress, SOME_FAILED},
+};
 
 pub(crate) fn run(args: SoakArgs) -> Result<ExitCode, Failure> {
-    let (config, dir) = args.asked()?;
+    let (config, program, dir) = args.asked()?;
+    new_folder::refuse(&dir, "")?;
+    let program = program.plain(&config.node)?;
+    let description = describe(&program)?;
+    let interrupts = Interrupts::count()?;
     new_folder::create(&dir, "")?;
-    let mut file = SoakFile::new(config);
-    file.write(&dir)?;
-    let end = measure(&file, &dir)?;
+    let mut file = SoakFile {
+        schema: SCHEMA,
+        command: command(),
+        created_unix_s: unix_s(),
+        config,
+        tool: tool(&description),
+        machine: machine(),
+        end: None,
+    };
+    write_whole(&dir.join(EDITS), &description.edits)?;
+    write_json(&dir.join(SOAK), &file)?;
+    let end = measure(&file.config, &program, &dir, &interrupts)?;
     let code = match &end.end {
         End::Ok {
             stop: Stop::Interrupted,
         } => INTERRUPTED,
         End::Ok { .. } => MEASURED,
-        End::Invalid { .. } | End::Failed { .. } => FAILED,
+        End::Invalid { .. } | End::Failed { .. } => SOME_FAILED,
     };
     file.end = Some(end);
-    file.write(&dir)?;
+    write_json(&dir.join(SOAK), &file)?;
     Ok(ExitCode::from(code))
 }
 
-/// Writes the rows as they come. What breaks on the way is an end of its own, after the last row.
-fn measure(file: &SoakFile, dir: &Path) -> Result<SoakEnd, Failure> {
-    let signals = Signals::block()?;
-    let config = &file.config;
-    // Off central's core, which is to be central's alone.
+/// Writes the rows as they come. A failure is an end of its own, after the last row.
+fn measure(
+    config: &SoakConfig,
+    program: &Path,
+    dir: &Path,
+    interrupts: &Interrupts,
+) -> Result<SoakEnd, Failure> {
+    // Nothing but central runs on central's core.
     move_to(&config.lab.placement.peers).context("cannot leave central's core")?;
-    let mut writer = SoakWriter::create(dir)?;
-    let interrupts = Interrupts::count(signals)?;
-    let mut progress = Progress::new(config);
-    for warning in company::warnings() {
+    let mut table = TableWriter::create(&dir.join(SOAK_ROWS))?;
+    let mut progress = Progress::new(config.duration_ms, false);
+    for warning in other_load::warnings() {
         progress.warn(&warning);
     }
-    let mut written = Written::default();
-    let mut follow = || {
-        let task = CellTask {
-            config: config.run(),
-            soak: Some(SoakPlan {
-                interval_ms: config.interval_ms,
-                churn: config.churn,
-            }),
-            // The processes of a cell need not share this one's working folder.
-            dir: fs::canonicalize(dir)?,
-        };
-        CellProcess::start(Path::new("/proc/self/exe"), &task)?.follow(&interrupts, |heard| {
-            match heard {
-                Heard::Told(Told::Row(row)) => {
-                    writer.row(row)?;
-                    written.rows += 1;
-                    written.restarts = row.restarts.or(written.restarts);
-                    progress.row(row);
+    progress.show("connecting".to_owned());
+    let (mut rows, mut restarts) = (0, None);
+    let mut lines = SparseLines::new(config.duration_ms);
+    let row = measure_cell(config.run(), program, dir, interrupts, |event| {
+        match event {
+            CellEvent::Row(row) => {
+                table.row(&row)?;
+                table.flush()?;
+                rows += 1;
+                restarts = row.restarts.or(restarts);
+                progress.advance((row.interval_s * 1e3) as u64);
+                let line = in_short(&row, config.cell.peers);
+                if !progress.is_bar() && lines.is_due() {
+                    let at = in_words(Duration::from_secs_f64(row.at_s));
+                    progress.line(&format!("[{at}] {line}"));
                 }
-                Heard::Told(_) => {}
-                Heard::Nothing => progress.tick(),
-                Heard::Interrupt => progress.warn("stopping; once more to stop at once"),
+                progress.show(line);
             }
-            Ok(())
-        })
-    };
-    let end = match follow() {
-        Ok(Some(row)) => written.end(row),
-        Ok(None) => written.end_without_a_word(End::Ok {
-            stop: Stop::Interrupted,
-        }),
-        Err(error) => written.end_without_a_word(End::Failed {
-            stage: "the cell's process".to_owned(),
-            reason: one_line(&format!("{error:#}")),
-        }),
-    };
-    if let Err(error) = writer.finish() {
+            CellEvent::Interrupt => progress.warn("stopping; Ctrl-C again stops at once"),
+            CellEvent::Block(_) | CellEvent::Tick => progress.tick(),
+        }
+        Ok(())
+    });
+    if let Err(error) = table.finish() {
         progress.warn(&one_line(&format!("{error:#}")));
     }
-    progress.finish(&in_words(&end), dir);
+    let end = end(row, rows, restarts);
+    progress.finish(&summary(&end), dir);
     Ok(end)
 }
 
-/// What is on disk.
-#[derive(Clone, Copy, Default)]
-struct Written {
-    rows: u64,
-    restarts: Option<u64>,
+/// Lines without a bar come about thirty times in a soak.
+struct SparseLines {
+    every: Duration,
+    last: Option<Instant>,
 }
 
-impl Written {
-    fn end(self, row: RunRow) -> SoakEnd {
-        SoakEnd {
-            end: row.end,
-            rows: self.rows,
-            restarts: self.restarts,
-            took_ms: Some(row.took_ms),
-            stages: row.stages,
-            probe_ns: row.probe_ns,
-            network: row.network,
+impl SparseLines {
+    fn new(duration_ms: u64) -> SparseLines {
+        const LINES: u32 = 30;
+        SparseLines {
+            every: Duration::from_millis(duration_ms) / LINES,
+            last: None,
         }
     }
 
-    /// Of a cell whose process could not say how it ended.
-    fn end_without_a_word(self, end: End) -> SoakEnd {
-        SoakEnd {
-            end,
-            rows: self.rows,
-            restarts: self.restarts,
+    fn is_due(&mut self) -> bool {
+        let is_due = self.last.is_none_or(|last| last.elapsed() >= self.every);
+        if is_due {
+            self.last = Some(Instant::now());
+        }
+        is_due
+    }
+}
+
+/// A row of nobody is that of a cell which a second interrupt has ended.
+fn end(row: Option<RunRow>, rows: u64, restarts: Option<u64>) -> SoakEnd {
+    let Some(row) = row else {
+        return SoakEnd {
+            end: End::Ok {
+                stop: Stop::Interrupted,
+            },
+            rows,
+            restarts,
             took_ms: None,
             stages: Vec::new(),
             probe_ns: None,
-            network: Network::default(),
-        }
+            network: NetworkReport::default(),
+        };
+    };
+    SoakEnd {
+        end: row.end,
+        rows,
+        restarts,
+        took_ms: Some(row.took_ms),
+        stages: row.stages,
+        probe_ns: row.probe_ns,
+        network: row.network,
     }
 }
 
-fn in_words(end: &SoakEnd) -> String {
+fn in_short(row: &SoakRow, peers: usize) -> String {
+    const MIB: f64 = (1 << 20) as f64;
+    let slow = match row.connection_polls {
+        0 => "-".to_owned(),
+        polls => format!(
+            "{:.1}",
+            100.0 * row.connection_slow_polls as f64 / polls as f64
+        ),
+    };
+    let memory = row.resident_bytes.map_or_else(String::new, |bytes| {
+        format!("  {:.1} MiB", bytes as f64 / MIB)
+    });
+    let restarts = match row.restarts {
+        None | Some(0) => String::new(),
+        Some(restarts) => format!("  {restarts} restarts"),
+    };
+    format!(
+        "{slow} % slow  {} of {peers} peers{memory}  {} tasks{restarts}",
+        row.peers_connected, row.tasks
+    )
+}
+
+fn summary(end: &SoakEnd) -> String {
     let how = match &end.end {
         End::Ok {
             stop: Stop::Interrupted,

@@ -2,28 +2,43 @@
 
 use std::path::PathBuf;
 
-use anyhow::anyhow;
 use clap::Args;
-use lab::Rtt;
-use poll_probe::{BUDGET_FORMS, Budgets};
+use program::Failure;
+use run_format::{
+    BUDGET_FORMS, Budgets,
+    config::{Measurement, RuntimeConfig, SweepConfig},
+    grid::Axes,
+    network::Rtt,
+    payload::{PAYLOAD_FORMS, Payload},
+    precision::Precision,
+};
 
 use crate::{
     args::{
         budgets::{or, refuse_twice, variants},
-        network::NetworkArgs,
+        network::{NetworkArgs, peers_in_range},
+        new_run::NewRunArgs,
         node::NodeArgs,
         subjects::SubjectArgs,
     },
-    config::{Plan, Precision, RuntimeConfig},
-    failure::{Failure, bad_input},
-    grid::Axes,
-    payload::{PAYLOAD_FORMS, Payload},
-    store::{manifest::SweepConfig, new_folder},
+    node_program::NodeProgramArgs,
 };
 
+/// What to measure, or which sweep to continue.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SweepArgs {
+    #[command(flatten)]
+    grid: GridArgs,
+    #[command(flatten)]
+    pub(crate) program: NodeProgramArgs,
+    /// Continue the sweep in DIR with its original options; failed and invalid cells are measured again
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["GridArgs", "SubjectArgs", "NodeArgs", "NetworkArgs", "NewRunArgs"])]
+    resume: Option<PathBuf>,
+}
+
+#[derive(Args)]
+struct GridArgs {
     /// Numbers of peers [default: 1,2,5,10,15]
     #[arg(
         long,
@@ -46,7 +61,7 @@ pub(crate) struct SweepArgs {
     budget: Vec<Budgets>,
     #[command(flatten)]
     subjects: SubjectArgs,
-    /// No twin of the baseline, which shows what chance does to a comparison
+    /// Skip the A/A control (a second copy of the baseline)
     #[arg(long)]
     no_aa: bool,
     #[command(flatten)]
@@ -62,56 +77,47 @@ pub(crate) struct SweepArgs {
     global_queue_interval: Option<u32>,
     #[command(flatten)]
     network: NetworkArgs,
-    /// Runs of each cell, in processes of their own [default: 1]; with --subject, blocks of launches of
-    /// each cell, at most [default: 8]
+    /// Runs of each cell, each in new processes [default: 1]; with --subject: at most this many blocks,
+    /// each with one launch of every subject [default: 8]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: Option<u32>,
-    /// How long a slice is, in ms; at least five round trips in any case [default: 250]
+    /// Length of a slice in ms; at least five round trips in any case [default: 250]
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(10..=600_000))]
     slice: Option<u64>,
-    /// A run of a cell is not measured for longer [default: 24; with --subject: 4]
+    /// The longest time that a run of a cell is measured [default: 24; with --subject: 4]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     max_cell_seconds: Option<u64>,
-    /// A cell is measured no further when every slow ratio is known within the larger of the two
+    /// Stop a cell when the share of slow polls of every variant is known to this many percentage points, or
+    /// to this percentage of itself, whichever is larger
     #[arg(long, value_name = "POINTS,PERCENT", default_value = "1pp,10%")]
     precision: Precision,
-    /// What the random orders come from [default: a random one, which is recorded]
-    #[arg(long)]
-    seed: Option<u64>,
-    /// The folder for runs
-    #[arg(long, value_name = "DIR", default_value = "results")]
-    out: PathBuf,
-    /// The run's name, a new folder there [default: date and time]
-    #[arg(long)]
-    name: Option<String>,
-    /// Go on with the sweep in DIR, as it was asked for; what failed or was invalid is measured again
-    #[arg(long, value_name = "DIR", exclusive = true)]
-    resume: Option<PathBuf>,
-    /// A dozen cells, a few seconds each
+    #[command(flatten)]
+    new_run: NewRunArgs,
+    /// Twelve cells, a few seconds each
     #[arg(long, conflicts_with_all = ["peers", "rtt", "payload"])]
     quick: bool,
-    /// Show the cells, their order and how long they may take, and measure nothing
+    /// Print the cells, their order and how long they may take, and measure nothing
     #[arg(long)]
     dry_run: bool,
-    /// Show the cells and the variants
+    /// Print the cells and the variants
     #[arg(long)]
     list: bool,
 }
 
 const EXAMPLES: &str = "Examples:
-  sweep                                                        the whole grid, 120 cells
-  sweep --quick                                                a dozen cells, for a first look
-  sweep --peers 5 --rtt 0,50 --payload 64KiB,256KiB --repeat 3
-  sweep --budget none --budget connection=8 --budget muxer=1/deferred
-  sweep --subject ../rust-libp2p@master --subject ../rust-libp2p@my-fix --peers 5 --rtt 0,50
-  sweep --resume results/2026-11-20T10-00-00Z                  go on after an interruption
+  ./sweep.sh                                          the whole grid, 120 cells
+  ./sweep.sh --quick                                  twelve cells, for a first look
+  ./sweep.sh --peers 5 --rtt 0,50 --payload 64KiB,256KiB --repeat 3
+  ./sweep.sh --budget none --budget connection=8 --budget muxer=1/deferred
+  ./sweep.sh --subject ../rust-libp2p@master --subject ../rust-libp2p@my-fix --peers 5 --rtt 0,50
+  ./sweep.sh --resume results/2026-11-20T10-00-00Z    continue after an interruption
 
-Ctrl-C finishes the slice and keeps everything; a second one stops at once.
+Ctrl-C finishes the slice and keeps everything; a second Ctrl-C stops at once.
 Exit codes: 0 every cell was measured; 1 some were not, or a subject cannot be built; 2 wrong arguments;
 130 interrupted.";
 
 /// What a sweep is asked to do.
-pub(crate) enum Asked {
+pub(crate) enum AskedSweep {
     List(SweepConfig),
     DryRun(SweepConfig),
     /// Into a new folder.
@@ -120,21 +126,23 @@ pub(crate) enum Asked {
 }
 
 impl SweepArgs {
-    pub(crate) fn asked(self) -> Result<Asked, Failure> {
-        if let Some(dir) = self.resume {
-            return Ok(Asked::Resume(dir));
+    pub(crate) fn asked(&self) -> Result<AskedSweep, Failure> {
+        if let Some(dir) = &self.resume {
+            return Ok(AskedSweep::Resume(dir.clone()));
         }
-        let config = self.config()?;
-        if self.list {
-            return Ok(Asked::List(config));
+        let grid = &self.grid;
+        let config = grid.config()?;
+        if grid.list {
+            return Ok(AskedSweep::List(config));
         }
-        if self.dry_run {
-            return Ok(Asked::DryRun(config));
+        if grid.dry_run {
+            return Ok(AskedSweep::DryRun(config));
         }
-        let name = new_folder::name(self.name)?;
-        Ok(Asked::Measure(config, self.out.join(name)))
+        Ok(AskedSweep::Measure(config, grid.new_run.dir()?))
     }
+}
 
+impl GridArgs {
     fn config(&self) -> Result<SweepConfig, Failure> {
         let axes = self.axes()?;
         let pace = self.node.pace(&axes.payload_bytes)?;
@@ -153,14 +161,14 @@ impl SweepArgs {
             .collect();
         Ok(SweepConfig {
             axes,
-            // One budget is compared with none but itself in another program.
+            // A single budget is compared with itself in another program, and needs no A/A control here.
             variants: variants(
                 &self.budget,
                 &defaults,
                 !self.no_aa && (!has_subjects || self.budget.len() > 1),
             )?,
             subjects: self.subjects.subjects(!self.no_aa)?,
-            node: self.node.node()?,
+            node: self.node.node(),
             pace,
             runtime: RuntimeConfig {
                 workers: self.workers.into(),
@@ -179,10 +187,8 @@ impl SweepArgs {
                 |seconds| seconds * 1000,
             ),
             precision: self.precision,
-            // What a file of numbers can hold exactly, whoever reads it.
-            seed: self
-                .seed
-                .unwrap_or_else(|| u64::from(rand::random::<u32>())),
+            seed: self.new_run.seed(),
+            measurement: Measurement::Compare,
         })
     }
 
@@ -219,20 +225,7 @@ impl SweepArgs {
     }
 }
 
-pub(crate) fn peers_in_range(peers: &[usize]) -> Result<(), Failure> {
-    match peers
-        .iter()
-        .find(|peers| !(1..=lab::MAX_PEERS).contains(*peers))
-    {
-        None => Ok(()),
-        Some(peers) => Err(bad_input(anyhow!(
-            "--peers {peers}: a cell has from 1 to {} peers",
-            lab::MAX_PEERS
-        ))),
-    }
-}
-
-/// design: the original proposal, the open pull request, and what helps the co-tenant.
+/// The original proposal, the open pull request, and the budgets that help a co-tenant.
 const DEFAULT_BUDGETS: &[&str] = &[
     "none",
     "connection=8",
@@ -241,21 +234,10 @@ const DEFAULT_BUDGETS: &[&str] = &[
     "muxer=1/deferred",
 ];
 const QUICK_BUDGETS: &[&str] = &["none", "connection=8", "muxer=1/deferred"];
-/// A subject may bring its own.
+/// A subject may bring a budget of its own.
 const SUBJECT_BUDGETS: &[&str] = &["none"];
 const CELL_MS: u64 = 24_000;
 const QUICK_CELL_MS: u64 = 5_000;
-/// Launches differ more than the slices of one do, so many short ones tell more than a long one.
+/// Launches differ more than the slices of one launch, so many short launches tell more than a long one.
 const LAUNCH_MS: u64 = 4_000;
 const BLOCKS: u32 = 8;
-
-impl SweepConfig {
-    /// The plan for a cell of that round trip.
-    pub(crate) fn plan(&self, rtt: Rtt) -> Plan {
-        Plan {
-            max_ms: self.max_cell_ms,
-            precision: self.precision,
-            ..Plan::for_rtt(rtt, self.slice_ms)
-        }
-    }
-}

@@ -1,23 +1,20 @@
-//! Whether the launches of a cell tell enough about its subjects.
+//! Whether the launches of a cell are enough to compare its subjects.
 
 use std::path::Path;
 
 use anyhow::Result;
+use run_format::{config::SweepConfig, grid::Cell, slow_ratios::SlowRatios};
 
 use super::schedule::Launch;
-use crate::{
-    grid::Cell,
-    slices::estimate::Estimates,
-    store::{manifest::SweepConfig, slow_polls},
-};
+use crate::slow_polls;
 
-/// What is known of the cell whose launches it is the turn of.
+/// What is known of the cell that is being measured.
 pub(super) struct Known<'a> {
     config: &'a SweepConfig,
     cell: Option<Cell>,
     block: u32,
     is_enough: bool,
-    estimates: Estimates,
+    ratios: SlowRatios,
 }
 
 impl Known<'_> {
@@ -27,11 +24,11 @@ impl Known<'_> {
             cell: None,
             block: 0,
             is_enough: false,
-            estimates: nothing_of(config),
+            ratios: nothing_of(config),
         }
     }
 
-    /// Whether the launch is not needed any more. A block that was begun is needed whole.
+    /// Whether the launch is not needed any more. A block that has begun is finished.
     pub(super) fn is_enough_without(&mut self, launch: &Launch) -> bool {
         if launch.subject.is_none() {
             return false;
@@ -45,7 +42,7 @@ impl Known<'_> {
         if self.block != launch.run {
             self.block = launch.run;
             let answers = self.config.node.workload.has_answers();
-            self.is_enough |= self.estimates.are_within(self.config.precision, answers);
+            self.is_enough |= self.ratios.are_within(self.config.precision, answers);
         }
         self.is_enough
     }
@@ -57,7 +54,7 @@ impl Known<'_> {
         };
         let variants = self.config.variants.len();
         for (variant, of) in slow_polls::read(run, variants)?.into_iter().enumerate() {
-            self.estimates
+            self.ratios
                 .add(subject * variants + variant, of.slow, of.polls, of.requests);
         }
         Ok(())
@@ -65,6 +62,6 @@ impl Known<'_> {
 }
 
 /// A ratio for every variant of every subject.
-fn nothing_of(config: &SweepConfig) -> Estimates {
-    Estimates::new(config.subjects.len() * config.variants.len())
+fn nothing_of(config: &SweepConfig) -> SlowRatios {
+    SlowRatios::new(config.subjects.len() * config.variants.len())
 }

@@ -2,213 +2,250 @@
 
 pub(crate) mod args;
 mod known;
-mod progress;
+mod list;
+pub(crate) mod rr;
+pub(crate) mod run_dir;
 mod schedule;
-mod subjects;
 
-use std::{fs, path::Path, process::ExitCode, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use anyhow::{Context, Result, anyhow};
+use lab::move_to;
+use program::{Failure, bad_input, one_line};
+use run_format::{
+    config::SweepConfig,
+    files::{MANIFEST, RUN, write_json},
+    manifest::Manifest,
+    protocol::BlockReport,
+    run_row::{End, RunRow, Stop},
+};
 
 use self::{
-    args::{Asked, SweepArgs},
+    args::{AskedSweep, SweepArgs},
     known::Known,
-    progress::Progress,
-    schedule::schedule,
-    subjects::Programs,
+    run_dir::RunDir,
+    schedule::{Launch, schedule},
 };
 use crate::{
-    cell::{CellTask, Told},
-    cell_process::{CellProcess, Heard},
-    company,
-    config::RunConfig,
-    failure::{Failure, bad_input, one_line},
-    observe::process::move_to,
-    signals::{Interrupts, Signals},
-    store::{
-        MANIFEST, RUN, SCHEMA,
-        manifest::{Manifest, SweepConfig},
-        new_folder,
-        rows::{End, Network, RunRow, Stop},
-        run_dir::RunDir,
-        run_writer::write_whole,
-        unix_s,
-    },
+    cell_process::{CellEvent, measure_cell},
+    interrupts::Interrupts,
+    manifest, new_folder,
+    node_program::NodeProgramArgs,
+    other_load,
+    programs::{self, Programs},
+    progress::{INTERRUPTED, MEASURED, Progress, SOME_FAILED},
 };
 
-const MEASURED: u8 = 0;
-const SOME_FAILED: u8 = 1;
-const INTERRUPTED: u8 = 130;
-
 pub(crate) fn run(args: SweepArgs) -> Result<ExitCode, Failure> {
-    carry_out(args.asked()?, MANIFEST)
+    let interrupts = Interrupts::count()?;
+    let (_, code) = carry_out(args.asked()?, MANIFEST, &args.program, &interrupts)?;
+    Ok(code)
 }
 
-/// With a manifest in the file `name`.
-pub(crate) fn carry_out(asked: Asked, name: &str) -> Result<ExitCode, Failure> {
-    match asked {
-        Asked::List(config) => list(&config),
-        Asked::DryRun(config) => dry_run(&config),
-        Asked::Measure(mut config, dir) => {
-            new_folder::refuse(&dir, &go_on(&dir))?;
-            let programs = Programs::prepare(&mut config)?;
-            new_folder::create(&dir, &go_on(&dir))?;
-            subjects::document(&config, &dir)?;
-            let manifest = Manifest::new(config);
-            manifest.write(&dir, name)?;
-            measure(&manifest, &programs, &dir)
+/// Does what was asked, with a manifest in the file `name`. Returns the folder, if something was measured.
+pub(crate) fn carry_out(
+    asked: AskedSweep,
+    name: &str,
+    node: &NodeProgramArgs,
+    interrupts: &Interrupts,
+) -> Result<(Option<PathBuf>, ExitCode), Failure> {
+    let (manifest, programs, dir) = match asked {
+        AskedSweep::List(config) => {
+            list::list(&config);
+            return Ok((None, ExitCode::from(MEASURED)));
         }
-        Asked::Resume(dir) => {
-            let manifest = Manifest::resume(&dir, name)?;
-            let programs = Programs::find(&manifest.config)?;
-            measure(&manifest, &programs, &dir)
+        AskedSweep::DryRun(config) => {
+            list::dry_run(&config);
+            return Ok((None, ExitCode::from(MEASURED)));
         }
-    }
+        AskedSweep::Measure(mut config, dir) => {
+            let hint = format!(" (to continue it: --resume {})", dir.display());
+            new_folder::refuse(&dir, &hint)?;
+            let programs = Programs::prepare(&mut config, node)?;
+            let description = programs.describe()?;
+            new_folder::create(&dir, &hint)?;
+            programs::document(&config, &dir)?;
+            let manifest = manifest::begin(&dir, name, config, &description)?;
+            (manifest, programs, dir)
+        }
+        AskedSweep::Resume(dir) => {
+            let manifest = manifest::read(&dir, name)?;
+            let programs = Programs::find(&manifest.config, node)?;
+            manifest::check_same(&manifest, &programs.describe()?, &dir)?;
+            (manifest, programs, dir)
+        }
+    };
+    let code = measure(&manifest, &programs, &dir, interrupts)?;
+    Ok((Some(dir), ExitCode::from(code)))
 }
 
-/// What is said of a folder that is there.
-fn go_on(dir: &Path) -> String {
-    format!(" (to go on with it: --resume {})", dir.display())
-}
-
-fn list(config: &SweepConfig) -> Result<ExitCode, Failure> {
-    let cells = config.axes.cells();
-    println!("{} cells:", cells.len());
-    for cell in cells {
-        println!("  {}  {cell}", cell.id());
-    }
-    println!(
-        "{} variants, the first is the baseline:",
-        config.variants.len()
-    );
-    for variant in &config.variants {
-        println!("  {}", variant.label);
-    }
-    list_subjects(config);
-    Ok(ExitCode::from(MEASURED))
-}
-
-fn list_subjects(config: &SweepConfig) {
-    if config.subjects.is_empty() {
-        return;
-    }
-    println!(
-        "{} subjects, the first is the baseline:",
-        config.subjects.len()
-    );
-    for subject in &config.subjects {
-        let yamux = subject
-            .yamux
-            .as_ref()
-            .map(|yamux| format!(", yamux: {yamux}"));
-        println!(
-            "  {}: {}{}",
-            subject.label,
-            subject.libp2p,
-            yamux.unwrap_or_default()
-        );
-    }
-}
-
-fn dry_run(config: &SweepConfig) -> Result<ExitCode, Failure> {
-    let launches = schedule(config);
-    let mut longest = Duration::ZERO;
-    for (number, launch) in launches.iter().enumerate() {
-        let takes = launch.longest(config);
-        longest += takes;
-        println!(
-            "{:4}  {}  {}  at most {:.0} s, slices of {} ms",
-            number + 1,
-            launch.cell.id(),
-            launch.name(config),
-            takes.as_secs_f64(),
-            config.plan(launch.cell.rtt_ms).slice_ms
-        );
-    }
-    println!(
-        "{} runs × {} variants, at most {:.0} min; less where the ratios are known sooner. Seed {}",
-        launches.len(),
-        config.variants.len(),
-        longest.as_secs_f64() / 60.0,
-        config.seed
-    );
-    list_subjects(config);
-    Ok(ExitCode::from(MEASURED))
-}
-
-fn measure(manifest: &Manifest, programs: &Programs, dir: &Path) -> Result<ExitCode, Failure> {
-    let signals = Signals::block()?;
+fn measure(
+    manifest: &Manifest,
+    programs: &Programs,
+    dir: &Path,
+    interrupts: &Interrupts,
+) -> Result<u8, Failure> {
     let config = &manifest.config;
-    // Off central's core, which is to be central's alone.
+    // Nothing but central runs on central's core.
     move_to(&config.lab.placement.peers).context("cannot leave central's core")?;
     let lock = lock(dir)?;
-    let interrupts = Interrupts::count(signals)?;
     let launches = schedule(config);
-    let mut progress = Progress::new(launches.len());
-    for warning in company::warnings() {
-        progress.warn(&warning);
+    let mut sweep = RunningSweep {
+        config,
+        dir,
+        interrupts,
+        progress: Progress::new(launches.len() as u64, true),
+        known: Known::nothing(config),
+        counts: RunCounts::default(),
+    };
+    for warning in other_load::warnings() {
+        sweep.progress.warn(&warning);
     }
-    let mut counts = Counts::default();
-    let mut known = Known::nothing(config);
     for launch in &launches {
-        if interrupts.seen() > 0 {
-            counts.interrupted = true;
+        if !sweep.launch(launch, programs.of(launch.subject))? {
+            sweep.counts.interrupted = true;
             break;
-        }
-        if known.is_enough_without(launch) {
-            progress.skip();
-            continue;
-        }
-        let run_dir = RunDir::new(dir, &launch.cell.id(), launch.run, launch.subject);
-        if run_dir.row().is_some_and(|row| is_measured(&row)) {
-            known.add(launch, &run_dir.done())?;
-            progress.skip();
-            continue;
-        }
-        progress.begin(launch, config);
-        let program = programs.of(launch.subject);
-        let task = launch.config(config);
-        let Some(row) = launch_cell(program, task, &run_dir, &interrupts, &mut progress) else {
-            counts.interrupted = true;
-            break;
-        };
-        counts.add(&row.end);
-        progress.end(&row, config);
-        if let Err(error) = keep(&row, &run_dir) {
-            // Perhaps the disk is full, perhaps not for long.
-            progress.warn(&format!(
-                "{} cannot be kept: {}",
-                launch.cell,
-                one_line(&format!("{error:#}"))
-            ));
-            counts.unkept += 1;
-        } else if is_measured(&row) && run_dir.done().exists() {
-            known.add(launch, &run_dir.done())?;
         }
     }
     drop(lock);
+    let RunningSweep {
+        counts, progress, ..
+    } = sweep;
     progress.finish(&counts.summary(), dir);
     if counts.exit_code() != MEASURED {
         eprintln!("to measure the rest: --resume {}", dir.display());
     }
-    Ok(ExitCode::from(counts.exit_code()))
+    Ok(counts.exit_code())
 }
 
-fn is_measured(row: &RunRow) -> bool {
-    matches!(row.end, End::Ok { .. })
+/// A sweep while it goes on.
+struct RunningSweep<'a> {
+    config: &'a SweepConfig,
+    dir: &'a Path,
+    interrupts: &'a Interrupts,
+    progress: Progress,
+    known: Known<'a>,
+    counts: RunCounts,
+}
+
+impl RunningSweep<'_> {
+    /// Measures a launch, unless that is done or not needed. Returns whether to go on.
+    fn launch(&mut self, launch: &Launch, program: &Path) -> Result<bool> {
+        if self.interrupts.seen() > 0 {
+            return Ok(false);
+        }
+        if self.known.is_enough_without(launch) {
+            self.progress.skip(1);
+            return Ok(true);
+        }
+        let run_dir = RunDir::new(self.dir, &launch.cell.id(), launch.run, launch.subject);
+        if run_dir.row().is_some_and(|row| row.is_measured()) {
+            self.known.add(launch, &run_dir.done())?;
+            self.progress.skip(1);
+            return Ok(true);
+        }
+        let partial = run_dir.begin()?;
+        let Some((row, line)) = self.measure(launch, program, &partial) else {
+            return Ok(false);
+        };
+        self.counts.add(&row.end);
+        self.progress.advance(1);
+        self.progress.line(&line);
+        if let Err(error) = keep(&row, &run_dir) {
+            // Perhaps the disk is full, perhaps not for long.
+            let error = one_line(&format!("{error:#}"));
+            self.progress
+                .warn(&format!("{} cannot be kept: {error}", launch.cell));
+            self.counts.unkept += 1;
+        } else if row.is_measured() && run_dir.done().exists() {
+            self.known.add(launch, &run_dir.done())?;
+        }
+        Ok(true)
+    }
+
+    /// The row of the run, and a line about it. None after a second interrupt.
+    fn measure(&mut self, launch: &Launch, program: &Path, dir: &Path) -> Option<(RunRow, String)> {
+        let name = format!("{} {}", launch.cell, launch.name(self.config));
+        let progress = &mut self.progress;
+        progress.show(name.clone());
+        let mut last: Option<BlockReport> = None;
+        let config = launch.config(self.config);
+        let row = measure_cell(config, program, dir, self.interrupts, |event| {
+            match event {
+                CellEvent::Block(block) => {
+                    let slow = block.slow_percent.first().copied().flatten();
+                    let slow = slow.map_or_else(String::new, |slow| format!("  {slow:.1} % slow"));
+                    progress.show(format!("{name}{slow}"));
+                    last = Some(block);
+                }
+                CellEvent::Interrupt => {
+                    progress.warn("finishing the slice; Ctrl-C again stops at once");
+                }
+                CellEvent::Row(_) | CellEvent::Tick => progress.tick(),
+            }
+            Ok(())
+        })?;
+        let (done, total) = progress.position();
+        let line = format!(
+            "[{:3}/{total}] {name}  {}, {:.1} s",
+            done + 1,
+            outcome(&row, last.as_ref(), self.config),
+            row.took_ms as f64 / 1e3
+        );
+        Some((row, line))
+    }
+}
+
+/// How a run went, in a few words.
+fn outcome(row: &RunRow, block: Option<&BlockReport>, config: &SweepConfig) -> String {
+    match &row.end {
+        End::Invalid { reason } => format!("INVALID: {reason}"),
+        End::Failed { stage, reason } => format!("FAILED while {stage}: {reason}"),
+        End::Ok { stop } => {
+            let stop = match stop {
+                Stop::Precise => "precise",
+                Stop::Cap => "at the cap",
+                Stop::Interrupted => "interrupted",
+            };
+            let blocks = row.blocks.unwrap_or(0);
+            let variants = block.map_or_else(String::new, |block| by_variant(block, config));
+            format!("{variants}; {blocks} blocks, {stop}")
+        }
+    }
+}
+
+/// The share of slow polls, or the rate of requests where no poll is recorded.
+fn by_variant(block: &BlockReport, config: &SweepConfig) -> String {
+    let (before, unit, decimals, values) = if block.requests_per_s.is_empty() {
+        ("slow: ", " %", 1, &block.slow_percent)
+    } else {
+        ("", "/s", 0, &block.requests_per_s)
+    };
+    let variants = config.variants.iter().zip(values);
+    let texts: Vec<String> = variants
+        .map(|(variant, value)| {
+            let value = value.map_or_else(|| "-".to_owned(), |value| format!("{value:.decimals$}"));
+            format!("{} {value}{unit}", variant.label)
+        })
+        .collect();
+    format!("{before}{}", texts.join(", "))
 }
 
 #[derive(Default)]
-struct Counts {
+struct RunCounts {
     measured: usize,
     invalid: usize,
     failed: usize,
-    /// Whose rows could not be written.
+    /// Runs whose rows could not be written.
     unkept: usize,
     interrupted: bool,
 }
 
-impl Counts {
+impl RunCounts {
     fn add(&mut self, end: &End) {
         match end {
             End::Ok { .. } => self.measured += 1,
@@ -218,7 +255,7 @@ impl Counts {
     }
 
     fn summary(&self) -> String {
-        let Counts {
+        let RunCounts {
             measured,
             invalid,
             failed,
@@ -235,10 +272,10 @@ impl Counts {
 
     fn exit_code(&self) -> u8 {
         match self {
-            Counts {
+            RunCounts {
                 interrupted: true, ..
             } => INTERRUPTED,
-            Counts {
+            RunCounts {
                 invalid: 0,
                 failed: 0,
                 unkept: 0,
@@ -249,11 +286,10 @@ impl Counts {
     }
 }
 
-/// Writes the row, and gives the run its name, unless it was interrupted: then some blocks are there,
-/// but not what was asked for, and it stays to be done.
+/// Writes the row, and gives the run its name, unless it was interrupted: then it has fewer blocks
+/// than asked for, and is measured again by `--resume`.
 fn keep(row: &RunRow, run_dir: &RunDir) -> Result<()> {
-    let text = serde_json::to_string_pretty(row)? + "\n";
-    write_whole(&run_dir.partial().join(RUN), &text)?;
+    write_json(&run_dir.partial().join(RUN), row)?;
     match row.end {
         End::Ok {
             stop: Stop::Interrupted,
@@ -262,57 +298,7 @@ fn keep(row: &RunRow, run_dir: &RunDir) -> Result<()> {
     }
 }
 
-/// None after a second interrupt.
-fn launch_cell(
-    program: &Path,
-    run_config: RunConfig,
-    run_dir: &RunDir,
-    interrupts: &Interrupts,
-    progress: &mut Progress,
-) -> Option<RunRow> {
-    let mut follow = || {
-        let task = CellTask {
-            config: run_config.clone(),
-            soak: None,
-            // The processes of a cell need not share this one's working folder.
-            dir: fs::canonicalize(run_dir.begin()?)?,
-        };
-        CellProcess::start(program, &task)?.follow(interrupts, |heard| {
-            match heard {
-                Heard::Told(Told::Block(block)) => progress.block(block),
-                Heard::Told(_) => {}
-                Heard::Nothing => progress.tick(),
-                Heard::Interrupt => {
-                    progress.warn("finishing the slice; once more to stop at once");
-                }
-            }
-            Ok(())
-        })
-    };
-    follow().unwrap_or_else(|error| Some(died(run_config.clone(), &error)))
-}
-
-/// The row of a cell whose process could not say itself how it ended.
-fn died(config: RunConfig, error: &anyhow::Error) -> RunRow {
-    RunRow {
-        schema: SCHEMA,
-        cell: config.cell.id(),
-        config,
-        end: End::Failed {
-            stage: "the cell's process".to_owned(),
-            reason: one_line(&format!("{error:#}")),
-        },
-        network: Network::default(),
-        started_unix_s: unix_s(),
-        took_ms: 0,
-        overhead_ms: None,
-        stages: Vec::new(),
-        probe_ns: None,
-        blocks: None,
-    }
-}
-
-/// Two sweeps into one folder would be a mess.
+/// Two sweeps must not write into the same folder.
 pub(crate) fn lock(dir: &Path) -> Result<fs::File, Failure> {
     let path = dir.join(".lock");
     let file =

@@ -5,11 +5,9 @@
 use std::time::Duration;
 
 use rand::{RngExt, SeedableRng, rngs::StdRng, seq::SliceRandom};
-
-use crate::{
-    config::{Load, RunConfig},
+use run_format::{
+    config::{RunConfig, SweepConfig},
     grid::Cell,
-    store::manifest::SweepConfig,
 };
 
 /// A run to come.
@@ -74,22 +72,7 @@ fn by_cell(config: &SweepConfig, rng: &mut StdRng) -> Vec<Launch> {
 
 impl Launch {
     pub(super) fn config(&self, config: &SweepConfig) -> RunConfig {
-        RunConfig {
-            cell: self.cell,
-            run: self.run,
-            subject: self.subject,
-            seed: self.seed,
-            node: config.node,
-            load: Load {
-                payload: self.cell.payload_bytes,
-                pace: config.pace,
-            },
-            runtime: config.runtime,
-            variants: config.variants.clone(),
-            plan: config.plan(self.cell.rtt_ms),
-            lab: config.lab.clone(),
-            explain: None,
-        }
+        config.run(self.cell, self.run, self.subject, self.seed)
     }
 
     /// Which run it is, in words.

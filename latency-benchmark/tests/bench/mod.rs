@@ -7,12 +7,27 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
+    sync::Once,
     time::{Duration, Instant},
 };
 
 use tempfile::TempDir;
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_latency-benchmark");
+
+/// Arguments of a sweep of one small cell.
+pub(crate) const SMALL: [&str; 10] = [
+    "--peers",
+    "2",
+    "--payload",
+    "4KiB",
+    "--max-cell-seconds",
+    "1",
+    "--slice",
+    "100",
+    "--seed",
+    "1",
+];
 
 /// Marks every process that a test starts, so that they can be found.
 pub(crate) const MARK: &str = "LATENCY_BENCHMARK_TEST";
@@ -39,6 +54,7 @@ impl Bench {
 
     /// The program with arguments.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        build_node();
         let mut command = Command::new(PROGRAM);
         command.args(arguments);
         self.prepare(&mut command);
@@ -125,6 +141,33 @@ impl Bench {
         runs.sort();
         runs
     }
+}
+
+/// The program `name` of the node's package, in the folder of this profile.
+pub(crate) fn node_program(name: &str) -> PathBuf {
+    build_node();
+    Path::new(PROGRAM).with_file_name(name)
+}
+
+/// `cargo test --workspace` has built the node program. Without `--workspace` it may be missing.
+fn build_node() {
+    static BUILT: Once = Once::new();
+    BUILT.call_once(|| {
+        let beside = |name| Path::new(PROGRAM).with_file_name(name);
+        let wanted = [
+            "libp2p-node",
+            "libp2p-node-counting",
+            "examples/faulty_node",
+        ];
+        if wanted.into_iter().all(|name| beside(name).is_file()) {
+            return;
+        }
+        let cargo = Command::new(env!("CARGO"))
+            .args(["build", "--package", "libp2p-node", "--bins", "--examples"])
+            .args(["--features", "quic,tls"])
+            .status();
+        assert!(cargo.unwrap().success(), "the node program cannot be built");
+    });
 }
 
 /// Polls until there is a value, for at most a minute.

@@ -1,17 +1,14 @@
-//! The code that is loaded into this process, and how its functions are left.
-#![allow(
-    unsafe_code,
-    reason = "reads the headers and the code of what is loaded"
-)]
+//! The code that is loaded into this process, and the tables for unwinding it.
+#![allow(unsafe_code, reason = "reads the headers and the code of loaded files")]
 
 use std::{ffi::c_void, ops::Range, slice};
 
 use framehop::{ExplicitModuleSectionInfo, Module, MustNotAllocateDuringUnwind, Unwinder as _};
 
-/// Unwinds by what compilers note for exceptions, which is there for libc and for assembly, too.
+/// Unwinds with the tables that compilers write for exceptions. Libc and assembly have them too.
 pub(crate) type Unwinder = framehop::UnwinderNative<Vec<u8>, MustNotAllocateDuringUnwind>;
 
-/// What is loaded at one moment. Of libraries that come later, nothing is known.
+/// The code that is loaded at one moment. Libraries that are loaded later are not included.
 pub(crate) struct Code {
     pub(crate) unwinder: Unwinder,
     all: Vec<Range<usize>>,
@@ -23,13 +20,13 @@ impl Code {
             unwinder: Unwinder::new(),
             all: Vec::new(),
         };
-        // SAFETY: the callback gets back the pointer to `code`, which is not used otherwise meanwhile.
+        // SAFETY: the callback gets the pointer to `code`, which is not used otherwise meanwhile.
         unsafe { libc::dl_iterate_phdr(Some(see_module), (&raw mut code).cast()) };
         code
     }
 
-    /// Whether the thread that is interrupted at `ip` is in a system call: then it goes on behind the
-    /// instruction that begins one, or with it where the call is made again.
+    /// Whether a thread that was interrupted at `ip` is in a system call. It continues after the instruction of
+    /// the call, or at the instruction if the call is restarted.
     pub(crate) fn is_in_system_call(&self, ip: usize) -> bool {
         let length = SYSTEM_CALL.len();
         ip.checked_sub(length)
@@ -40,7 +37,7 @@ impl Code {
     fn has(&self, address: usize, instruction: &[u8]) -> bool {
         let end = address.saturating_add(instruction.len());
         let is_code = |range: &Range<usize>| range.start <= address && end <= range.end;
-        // SAFETY: inside code that can be read. It stays loaded while it is about to run.
+        // SAFETY: the address is in readable code, which stays loaded because it is about to run.
         self.all.iter().any(is_code)
             && unsafe { slice::from_raw_parts(address as *const u8, instruction.len()) }
                 == instruction
@@ -57,11 +54,11 @@ unsafe extern "C" fn see_module(
     _size: usize,
     code: *mut c_void,
 ) -> libc::c_int {
-    // SAFETY: the pointer that `Code::read` hands over.
+    // SAFETY: `Code::read` passes this pointer.
     let code = unsafe { &mut *code.cast::<Code>() };
-    // SAFETY: valid for the duration of the call.
+    // SAFETY: the pointer is valid for the duration of the call.
     let info = unsafe { &*info };
-    // SAFETY: as many headers as the loader says.
+    // SAFETY: the loader provides this number of headers.
     let headers = unsafe { slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
     let base = info.dlpi_addr as usize;
     let range = |header: &libc::Elf64_Phdr| {
@@ -94,17 +91,17 @@ unsafe extern "C" fn see_module(
     0
 }
 
-/// Copies what unwinding needs, for a library may be unloaded while we look at it.
+/// Copies the tables, since a library may be unloaded while they are used.
 fn unwind_sections(
     index: &Range<usize>,
     segments: &[Range<usize>],
     base: usize,
 ) -> Option<ExplicitModuleSectionInfo<Vec<u8>>> {
-    /// How linkers note where the frames are: four bytes with a sign, relative to their own place.
+    /// The encoding of the table's address: four bytes with a sign, relative to their own address.
     const RELATIVE: u8 = 0x1b;
     const AT: usize = 4;
 
-    // SAFETY: as loaded from the file.
+    // SAFETY: the range is loaded from the file.
     let copy = |range: &Range<usize>| unsafe {
         slice::from_raw_parts(range.start as *const u8, range.len()).to_vec()
     };
@@ -116,7 +113,7 @@ fn unwind_sections(
     }
     let offset = i32::from_le_bytes(eh_frame_hdr.get(AT..AT + 4)?.try_into().ok()?);
     let start = (index.start + AT).wrapping_add_signed(offset as isize);
-    // Where they end is not noted; what follows them is never looked up.
+    // The end of the table is unknown. The memory after it is never looked up.
     let frames = start..is_loaded(start)?.end;
     let from_base = |range: &Range<usize>| {
         let relative = |address: usize| address.wrapping_sub(base) as u64;

@@ -1,7 +1,7 @@
-//! Looks at one thread from within its process, without root and without tools: where its time goes
-//! (stacks), what it allocates, which system calls it makes, what the processor counts. Everything
-//! seen carries the time on a clock of the caller's, by which it can be laid beside what else is known
-//! of that moment. The crate knows nothing of any network stack.
+//! Observes one thread from within its process, without root and without external tools: where it spends
+//! time (stacks), what it allocates, which system calls it makes, and the counters of processor and kernel.
+//! Every observation has a time on a clock that the caller provides, so that it can be compared with other
+//! data from the same moment. The crate does not depend on any network stack.
 //!
 //! Nothing here costs anything before it is started.
 //!
@@ -27,7 +27,7 @@
 //!         println!("{} {line}", sample.at);
 //!     }
 //! });
-//! # Ok::<(), thread_scope::Unavailable>(())
+//! # Ok::<(), thread_scope::Unobservable>(())
 //! ```
 
 pub mod allocations;
@@ -38,18 +38,15 @@ mod record;
 mod registers;
 mod sampler;
 mod spinner;
+mod stack_writer;
 mod symbols;
 mod system_calls;
-mod unavailable;
-mod walk;
+mod unobservable;
 
 pub use allocations::CountingAllocator;
-pub use counters::{Counters, ProcessCounters};
+pub use counters::{ProcessCounters, ThreadCounters};
 pub use sampler::{StackSample, StackSampler};
 pub use spinner::Spinner;
 pub use symbols::{Begin, Symbols, fold};
-pub use system_calls::{SystemCall, SystemCalls};
-pub use unavailable::Unavailable;
-
-/// A clock of the caller's, which signal handlers and the allocator may call.
-type Clock = Box<dyn Fn() -> u64 + Send + Sync>;
+pub use system_calls::{SystemCall, SystemCallRecorder};
+pub use unobservable::Unobservable;

@@ -1,15 +1,14 @@
-//! Where the stacks of this process's threads are, so that nothing else is read as one.
-#![allow(
-    unsafe_code,
-    reason = "reads words of the own stack, and the limit of the main thread's"
-)]
+//! Finds the stacks of this process's threads, so that no other memory is read as a stack.
+#![allow(unsafe_code, reason = "reads words of the calling thread's stack")]
 
-use std::{fs, io, mem::MaybeUninit, ops::Range};
+use std::{fs, io, ops::Range};
 
-/// The readable and writable memory of this process at one moment. What a thread runs on that was
-/// started later is not in it.
+use nix::sys::resource::{Resource, getrlimit};
+
+/// The readable and writable memory of this process at one moment. It does not contain the stacks of threads
+/// that are started later.
 pub(crate) struct Memory {
-    /// In order of addresses.
+    /// Sorted by address.
     writable: Vec<Range<usize>>,
     main_stack: Option<Range<usize>>,
 }
@@ -25,7 +24,7 @@ impl Memory {
                 continue;
             };
             if line.ends_with("[stack]") {
-                // Grows downwards while the thread runs, as far as the limit allows.
+                // It grows downwards while the thread runs, up to the limit.
                 let low = region.start.min(region.end.saturating_sub(stack_limit()));
                 memory.main_stack = Some(low..region.end);
             } else if permissions.starts_with("rw") {
@@ -35,21 +34,22 @@ impl Memory {
         Ok(memory)
     }
 
-    /// The stack on which `sp` lies, of the calling thread. Neither allocates nor waits.
-    pub(crate) fn stack_of_this_thread(&self, sp: usize) -> Option<Stack> {
+    /// The calling thread's stack, if `sp` points into it. Neither allocates nor waits.
+    pub(crate) fn stack_of_this_thread(&self, sp: usize) -> Option<StackRange> {
         if let Some(stack) = &self.main_stack
             && stack.contains(&sp)
         {
-            return Some(Stack(sp..stack.end));
+            return Some(StackRange(sp..stack.end));
         }
-        // The stack of every other thread ends with the thread's own control block, to which its id
-        // points: what lies between is the stack's, also where the kernel shows neighbours as one.
-        // SAFETY: has no precondition.
+        // The stack of every other thread ends with the thread's control block, to which the thread's id
+        // points. Everything below it belongs to the stack, even if the kernel shows neighbouring memory as
+        // the same region.
+        // SAFETY: the call has no precondition.
         let control_block = unsafe { libc::pthread_self() } as usize;
         let after = self.writable.partition_point(|region| region.end <= sp);
         let region = self.writable.get(after)?;
         let holds_both = region.contains(&sp) && region.contains(&control_block);
-        (holds_both && sp < control_block).then_some(Stack(sp..control_block))
+        (holds_both && sp < control_block).then_some(StackRange(sp..control_block))
     }
 }
 
@@ -61,29 +61,23 @@ fn region(line: &str) -> Option<(Range<usize>, &str)> {
     Some((start..end, fields.next()?))
 }
 
-/// How large the main thread's stack may become, in bytes; a limit where there is none.
+/// The largest possible size of the main thread's stack in bytes.
 fn stack_limit() -> usize {
+    /// Used if there is no limit.
     const SENSIBLE: usize = 1 << 30;
-    let mut limit = MaybeUninit::<libc::rlimit>::uninit();
-    // SAFETY: the pointer is to a limit's room.
-    let result = unsafe { libc::getrlimit(libc::RLIMIT_STACK, limit.as_mut_ptr()) };
-    if result != 0 {
-        return 0;
-    }
-    // SAFETY: was filled, as the call says.
-    let limit = unsafe { limit.assume_init() };
-    usize::try_from(limit.rlim_cur).map_or(SENSIBLE, |bytes| bytes.min(SENSIBLE))
+    let limit = getrlimit(Resource::RLIMIT_STACK).map_or(0, |(limit, _)| limit);
+    usize::try_from(limit).map_or(SENSIBLE, |bytes| bytes.min(SENSIBLE))
 }
 
-/// The part of the calling thread's stack that is in use.
-pub(crate) struct Stack(Range<usize>);
+/// The used part of the calling thread's stack.
+pub(crate) struct StackRange(Range<usize>);
 
-impl Stack {
-    /// The word at an address, if that is in the stack.
+impl StackRange {
+    /// The word at an address, if the address is in the stack.
     pub(crate) fn word(&self, address: usize) -> Option<usize> {
         let end = address.checked_add(size_of::<usize>())?;
         let is_inside = self.0.start <= address && end <= self.0.end;
-        // SAFETY: between the stack pointer and the stack's upper end, of the thread that runs this.
+        // SAFETY: the word is between the stack pointer and the upper end of the calling thread's stack.
         (is_inside && address.is_multiple_of(align_of::<usize>()))
             .then(|| unsafe { (address as *const usize).read_volatile() })
     }

@@ -1,5 +1,5 @@
-//! A ring of records of different lengths, from one thread, or the signal handler on it, to another.
-//! Writing neither allocates nor waits.
+//! A ring of records of different lengths. One thread, or a signal handler on it, writes to the ring, and
+//! another thread reads. Writing neither allocates nor waits.
 
 use std::sync::{
     Arc,
@@ -8,7 +8,7 @@ use std::sync::{
 
 use rtrb::{Consumer, Producer, RingBuffer};
 
-/// 8 MiB, some ten thousand stacks: as much as a slice has.
+/// 8 MiB, about ten thousand stacks.
 const WORDS: usize = 1 << 20;
 
 /// Both ends of a ring whose records begin with `HEAD` words.
@@ -33,7 +33,7 @@ pub(crate) struct Writer<const HEAD: usize> {
 }
 
 impl<const HEAD: usize> Writer<HEAD> {
-    /// A whole record, or one more that is lost.
+    /// Writes a whole record, or counts it as lost.
     pub(crate) fn write(&mut self, head: [u64; HEAD], frames: &[usize]) {
         let Ok(chunk) = self.ring.write_chunk_uninit(1 + HEAD + frames.len()) else {
             self.lost.fetch_add(1, Ordering::Relaxed);
@@ -52,7 +52,7 @@ pub(crate) struct Reader<const HEAD: usize> {
 }
 
 impl<const HEAD: usize> Reader<HEAD> {
-    /// The oldest record that is not read yet.
+    /// Reads the oldest record in the ring.
     pub(crate) fn read(&mut self) -> Option<([u64; HEAD], &[usize])> {
         let length = self.ring.pop().ok()?;
         let mut head = [0; HEAD];
@@ -64,7 +64,7 @@ impl<const HEAD: usize> Reader<HEAD> {
         Some((head, &self.frames))
     }
 
-    /// Records that found no room.
+    /// The number of lost records.
     pub(crate) fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }

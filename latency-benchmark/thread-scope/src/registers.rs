@@ -1,15 +1,15 @@
-//! The registers that say where a thread is.
+//! The registers that define a thread's position in its code and on its stack.
 #![allow(unsafe_code, reason = "reads registers")]
 
 use std::arch::asm;
 
-/// Of a thread that was interrupted, or is about to be looked at.
+/// The registers of a thread at one moment.
 #[derive(Clone, Copy)]
 pub(crate) struct Registers {
     pub(crate) ip: usize,
     pub(crate) sp: usize,
     pub(crate) fp: usize,
-    /// Where a function that has not stored it yet returns to.
+    /// The return address of a function that has not stored it yet.
     #[cfg(target_arch = "aarch64")]
     pub(crate) lr: usize,
 }
@@ -36,13 +36,13 @@ impl Registers {
         }
     }
 
-    /// Of the calling thread, in the function into which this is inlined.
+    /// The registers of the calling thread, in the function into which this is inlined.
     #[inline(always)]
     pub(crate) fn here() -> Registers {
         let (ip, sp, fp): (usize, usize, usize);
         #[cfg(target_arch = "aarch64")]
         let lr: usize;
-        // SAFETY: copies registers.
+        // SAFETY: this only copies registers.
         unsafe {
             #[cfg(target_arch = "x86_64")]
             asm!(
@@ -66,13 +66,13 @@ impl Registers {
         }
     }
 
-    /// As the unwinder wants them.
+    /// Converts them for the unwinder.
     #[cfg(target_arch = "x86_64")]
     pub(crate) fn to_unwind(self) -> framehop::UnwindRegsNative {
         framehop::UnwindRegsNative::new(self.ip as u64, self.sp as u64, self.fp as u64)
     }
 
-    /// As the unwinder wants them.
+    /// Converts them for the unwinder.
     #[cfg(target_arch = "aarch64")]
     pub(crate) fn to_unwind(self) -> framehop::UnwindRegsNative {
         framehop::UnwindRegsNative::new(self.lr as u64, self.sp as u64, self.fp as u64)

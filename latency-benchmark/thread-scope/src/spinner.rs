@@ -1,5 +1,5 @@
-//! Keeps a core from sleeping, without taking it from anyone.
-#![allow(unsafe_code, reason = "asks the kernel for an idle thread")]
+//! Keeps a core from sleeping without taking time from other threads.
+#![allow(unsafe_code, reason = "sets the scheduling policy")]
 
 use std::{
     io,
@@ -16,7 +16,7 @@ use nix::{
     unistd::Pid,
 };
 
-use crate::Unavailable;
+use crate::Unobservable;
 
 const WHAT: &str = "idle-priority spinner";
 
@@ -24,17 +24,17 @@ const PARKED: u8 = 0;
 const SPINNING: u8 = 1;
 const STOPPED: u8 = 2;
 
-/// A thread of idle priority on one core that spins, when it is told to, and sleeps otherwise. Whoever
-/// else has work for that core gets it at once, and finds it awake. Dropping this stops the thread.
+/// A thread of idle priority on one core. It spins while spinning is on, and sleeps otherwise. Any other thread
+/// gets the core at once, and the core is awake. Dropping this value stops the thread.
 pub struct Spinner {
     state: Arc<AtomicU8>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Spinner {
-    /// A thread named `spinner` on that core, not spinning yet.
-    pub fn start(core: usize) -> Result<Spinner, Unavailable> {
-        let unavailable = |why: String| Unavailable::new(WHAT, why);
+    /// Starts a thread named `spinner` on that core. It does not spin yet.
+    pub fn start(core: usize) -> Result<Spinner, Unobservable> {
+        let unavailable = |why: String| Unobservable::new(WHAT, why);
         let state = Arc::new(AtomicU8::new(PARKED));
         let (prepared, preparing) = mpsc::sync_channel(1);
         let thread = thread::Builder::new()
@@ -44,7 +44,7 @@ impl Spinner {
                 move || {
                     let outcome = prepare(core);
                     let is_prepared = outcome.is_ok();
-                    // Whoever started this waits for it.
+                    // The starting thread waits for this.
                     if prepared.send(outcome).is_ok() && is_prepared {
                         run(&state);
                     }
@@ -58,11 +58,11 @@ impl Spinner {
         match preparing.recv() {
             Ok(Ok(())) => Ok(spinner),
             Ok(Err(why)) => Err(unavailable(why)),
-            Err(_) => Err(unavailable("its thread ended".to_owned())),
+            Err(_) => Err(unavailable("the thread ended".to_owned())),
         }
     }
 
-    /// Has the thread spin, or sleep.
+    /// Switches spinning on or off.
     pub fn set_spinning(&self, spinning: bool) {
         self.set(if spinning { SPINNING } else { PARKED });
     }
@@ -79,7 +79,7 @@ impl Drop for Spinner {
     fn drop(&mut self) {
         self.set(STOPPED);
         if let Some(thread) = self.thread.take() {
-            // It does not panic, and if it did, it has stopped.
+            // The thread does not panic. If it did, it has stopped.
             let _ = thread.join();
         }
     }
@@ -95,8 +95,8 @@ fn run(state: &AtomicU8) {
     }
 }
 
-/// Gives this thread its core and its priority, and makes sure that it has them: at any other priority
-/// it would take time from those whom it is to keep the core awake for.
+/// Gives this thread its core and its priority, and checks both: with any other priority, the thread would
+/// take time from the threads for which it keeps the core awake.
 fn prepare(core: usize) -> Result<(), String> {
     const THIS_THREAD: Pid = Pid::from_raw(0);
     let on_core = |error| format!("core {core} cannot be chosen: {error}");
@@ -105,12 +105,12 @@ fn prepare(core: usize) -> Result<(), String> {
     sched_setaffinity(THIS_THREAD, &only).map_err(on_core)?;
     if sched_getaffinity(THIS_THREAD).map_err(on_core)? != only {
         return Err(format!(
-            "core {core} was chosen, and the kernel chose others"
+            "the kernel chose other cores instead of core {core}"
         ));
     }
-    // SAFETY: all of its parameters are plain numbers, of which zero is the only one permitted here.
+    // SAFETY: the struct consists of plain numbers. Zero is the only permitted priority here.
     let parameters: libc::sched_param = unsafe { std::mem::zeroed() };
-    // SAFETY: the parameters are there.
+    // SAFETY: the call only reads the parameters.
     if unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &parameters) } != 0 {
         let error = io::Error::last_os_error();
         return Err(format!("the kernel refuses the idle policy: {error}"));
@@ -119,7 +119,7 @@ fn prepare(core: usize) -> Result<(), String> {
     match unsafe { libc::sched_getscheduler(0) } {
         libc::SCHED_IDLE => Ok(()),
         policy => Err(format!(
-            "its policy is number {policy} and not the idle one"
+            "the thread has policy {policy} instead of the idle policy"
         )),
     }
 }

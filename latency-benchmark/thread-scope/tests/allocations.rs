@@ -1,32 +1,32 @@
-//! What is counted of threads that allocate a known number of objects.
+//! Tests with threads that allocate a known number of objects.
 #![allow(clippy::unwrap_used)]
 
 use std::{hint, sync::Mutex, thread};
 
 use thread_scope::{
     CountingAllocator, Symbols,
-    allocations::{self, Allocated},
+    allocations::{self, AllocationTotals},
 };
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-/// Counting is switched for the whole process, so these tests take turns.
+/// Counting is on or off for the whole process, so these tests run one after the other.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// On a thread of its own, for a thread is watched once.
+/// On a new thread, since a thread can be watched only once.
 fn on_a_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     let _turn = TURN.lock().unwrap();
     thread::scope(|scope| scope.spawn(work).join().unwrap())
 }
 
-fn counted(work: impl FnOnce()) -> Allocated {
+fn counted(work: impl FnOnce()) -> AllocationTotals {
     let before = allocations::of_this_thread();
     allocations::set_counting(true);
     work();
     allocations::set_counting(false);
     let after = allocations::of_this_thread();
-    Allocated {
+    AllocationTotals {
         objects: after.objects - before.objects,
         bytes: after.bytes - before.bytes,
     }
@@ -47,12 +47,12 @@ fn the_allocator_is_installed() {
 fn every_object_of_the_watched_thread_is_counted() {
     on_a_thread(|| {
         let _stacks = allocations::watch_this_thread(1000, || 0).unwrap();
-        let expected = Allocated {
+        let expected = AllocationTotals {
             objects: 10_000,
             bytes: 240_000,
         };
         assert_eq!(counted(|| boxes(10_000)), expected);
-        assert_eq!(counted(|| {}), Allocated::default());
+        assert_eq!(counted(|| {}), AllocationTotals::default());
     });
 }
 
@@ -67,7 +67,7 @@ fn growing_counts_as_the_new_size_and_shrinking_does_not() {
         let grown = counted(|| bytes.reserve_exact(299));
         assert_eq!((grown.objects, grown.bytes), (1, 300));
         let shrunk = counted(|| bytes.shrink_to_fit());
-        assert_eq!(shrunk, Allocated::default());
+        assert_eq!(shrunk, AllocationTotals::default());
         let zeroed = counted(|| drop(hint::black_box(vec![0_u8; 5000])));
         assert_eq!((zeroed.objects, zeroed.bytes), (1, 5000));
     });
@@ -95,8 +95,8 @@ fn nothing_of_other_threads_and_nothing_while_off_is_counted() {
         let of_other = is_done.recv().unwrap();
         let after = allocations::of_this_thread();
         other.join().unwrap();
-        assert_eq!(of_other, Allocated::default());
-        // What sending takes is this thread's.
+        assert_eq!(of_other, AllocationTotals::default());
+        // Sending allocates on this thread.
         assert!(after.objects - before.objects < 100);
         stacks.drain(|stack| assert_ne!(stack.size, 24));
     });
@@ -119,7 +119,7 @@ fn allocates_by_growing() {
 }
 
 #[test]
-fn stacks_name_who_allocates() {
+fn stacks_contain_the_allocating_functions() {
     let stacks = on_a_thread(|| {
         let mut now = 0;
         let clock = {
@@ -136,7 +136,7 @@ fn stacks_name_who_allocates() {
         assert!(counted.objects > 100);
         (stacks, counted)
     });
-    // By another thread, after the one that was watched has ended.
+    // Read by another thread, after the watched thread has ended.
     let (mut stacks, counted) = stacks;
     let mut symbols = Symbols::new();
     let (mut objects, mut bytes, mut much, mut growing, mut last) = (0, 0, 0, 0, 0);
@@ -147,7 +147,10 @@ fn stacks_name_who_allocates() {
         let innermost = names.last().unwrap();
         assert!(!innermost.contains("thread_scope"), "{names:#?}");
         let has = |wanted: &str| names.iter().any(|name| name.ends_with(wanted));
-        assert!(has("stacks_name_who_allocates::{closure}"), "{names:#?}");
+        assert!(
+            has("stacks_contain_the_allocating_functions::{closure}"),
+            "{names:#?}"
+        );
         much += u64::from(has("::allocates_much"));
         growing += u64::from(has("::allocates_by_growing"));
         assert!(stack.at > last, "times go on");
@@ -160,12 +163,12 @@ fn stacks_name_who_allocates() {
 }
 
 #[test]
-fn what_stacks_stand_for_is_right_on_average() {
+fn the_numbers_of_represented_objects_are_right_on_average() {
     const EVERY: u64 = 50;
     const OBJECTS: u64 = 200_000;
     on_a_thread(|| {
         let mut stacks = allocations::watch_this_thread(EVERY, || 0).unwrap();
-        // Of two sizes in turns, with which even distances would keep step.
+        // Alternating sizes: with regular distances, only one of them would be sampled.
         let counted = counted(|| {
             for _ in 0..OBJECTS / 2 {
                 drop(hint::black_box(Box::new([0_u8; 16])));
@@ -179,7 +182,7 @@ fn what_stacks_stand_for_is_right_on_average() {
             of_size[usize::from(stack.size == 48)] += stack.stands_for;
         });
         assert_eq!(stacks.lost(), 0);
-        // Each object with the same chance, so how many are taken is binomial.
+        // Each object has the same chance, so the number of samples has a binomial distribution.
         let chance = 1.0 / EVERY as f64;
         let expected = (OBJECTS / 2) as f64;
         let deviation = (expected * chance * (1.0 - chance)).sqrt() * EVERY as f64;
@@ -191,7 +194,7 @@ fn what_stacks_stand_for_is_right_on_average() {
 }
 
 #[test]
-fn a_thread_is_watched_once() {
+fn a_thread_can_be_watched_only_once() {
     on_a_thread(|| {
         let _stacks = allocations::watch_this_thread(10, || 0).unwrap();
         let error = allocations::watch_this_thread(10, || 0).err().unwrap();

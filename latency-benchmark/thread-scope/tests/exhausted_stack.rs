@@ -1,4 +1,4 @@
-//! Threads that have used their stack up, or nearly.
+//! Tests with threads whose stack is full or nearly full.
 #![allow(clippy::unwrap_used)]
 #![allow(unsafe_code, reason = "asks where the stack ends")]
 
@@ -16,9 +16,9 @@ use thread_scope::StackSampler;
 
 use scope::{INTERVAL, Worker, clock, sample};
 
-/// Where the calling thread's stack ends, below which is nothing.
+/// The lowest address of the calling thread's stack.
 fn lowest() -> usize {
-    // SAFETY: the calling thread's, into room for them.
+    // SAFETY: the calls fill the attributes of the calling thread.
     unsafe {
         let mut attributes: libc::pthread_attr_t = mem::zeroed();
         assert_eq!(
@@ -48,7 +48,7 @@ fn descend_to(lowest: usize, stop: &AtomicBool) {
     hint::black_box(here);
 }
 
-/// Less is left of it than the kernel writes for a signal.
+/// The rest of the stack is smaller than the frame that the kernel writes for a signal.
 #[test]
 fn a_thread_at_the_end_of_its_stack_goes_on() {
     let worker = Worker::until(|stop| descend_to(lowest(), stop));
@@ -72,9 +72,9 @@ fn overflow(levels: u64) -> u64 {
     hint::black_box(levels) + overflow(hint::black_box(levels + 1))
 }
 
-/// In a process of its own, for it ends it. Rust says what happened, sampled or not.
+/// In another process, since the overflow ends it. Rust's message is the same with and without sampling.
 #[test]
-fn a_stack_that_overflows_is_told_as_ever() {
+fn an_overflowing_stack_is_reported_as_without_sampling() {
     if env::var_os(OVERFLOW).is_some() {
         let this = nix::unistd::gettid().as_raw();
         let sampler = StackSampler::start(this, INTERVAL / 10, clock()).unwrap();
@@ -86,7 +86,7 @@ fn a_stack_that_overflows_is_told_as_ever() {
         let output = Command::new(env::current_exe().unwrap())
             .args([
                 "--exact",
-                "a_stack_that_overflows_is_told_as_ever",
+                "an_overflowing_stack_is_reported_as_without_sampling",
                 "--nocapture",
             ])
             .env(OVERFLOW, "1")

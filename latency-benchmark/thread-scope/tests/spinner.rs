@@ -1,4 +1,4 @@
-//! A spinner spins only when it is told to, and only in time that nobody else wants.
+//! Tests that a spinner uses time only while spinning is on, and only with idle priority.
 #![allow(clippy::unwrap_used)]
 
 use std::{
@@ -14,7 +14,7 @@ use thread_scope::Spinner;
 /// Both tests have threads of the same name.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// The folder of this process's thread of that name.
+/// The folder in `/proc` of this process's thread with that name.
 fn thread_named(name: &str, is_it: impl Fn(&PathBuf) -> bool) -> Option<PathBuf> {
     let threads = fs::read_dir("/proc/self/task").unwrap();
     threads
@@ -24,7 +24,7 @@ fn thread_named(name: &str, is_it: impl Fn(&PathBuf) -> bool) -> Option<PathBuf>
         .find(is_it)
 }
 
-/// Nanoseconds on a core, or None where the kernel does not say.
+/// CPU time in nanoseconds.
 fn cpu_ns(thread: &std::path::Path) -> u64 {
     let text = fs::read_to_string(thread.join("schedstat")).unwrap();
     text.split_whitespace().next().unwrap().parse().unwrap()
@@ -53,7 +53,7 @@ fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 #[test]
-fn a_spinner_takes_idle_time_only_when_told_and_goes_with_its_owner() {
+fn a_spinner_spins_only_while_spinning_is_on_and_ends_when_dropped() {
     const SCHED_IDLE: u64 = 5;
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let allowed = status(std::path::Path::new("/proc/self"), "Cpus_allowed_list:");
@@ -84,7 +84,7 @@ fn a_spinner_takes_idle_time_only_when_told_and_goes_with_its_owner() {
 }
 
 #[test]
-fn a_core_that_is_not_there_is_named() {
+fn the_error_of_a_missing_core_contains_its_number() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     for core in [1000, 1 << 20] {
         let missing = Spinner::start(core).err().unwrap();

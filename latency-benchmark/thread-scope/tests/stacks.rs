@@ -1,4 +1,4 @@
-//! What is seen of threads that do known things.
+//! Tests of the samples of threads whose functions are known.
 #![allow(clippy::unwrap_used)]
 
 mod scope;
@@ -21,7 +21,7 @@ use scope::{INTERVAL, Worker, clock, drain, sample, wait_for};
 
 const MANY: usize = 200;
 
-/// Some functions take a signal between two others; none takes them all.
+/// A signal may arrive in another function, but most signals must arrive in the expected one.
 #[track_caller]
 fn assert_most(holds: usize, of: usize) {
     assert!(holds * 10 >= of * 9, "{holds} of {of}");
@@ -47,7 +47,7 @@ fn inner(stop: &AtomicBool) {
 }
 
 #[test]
-fn functions_that_call_each_other_are_seen_with_all_between() {
+fn a_sample_contains_the_whole_chain_of_callers() {
     let worker = Worker::until(outer);
     let samples = sample(worker.thread_id, MANY);
     let is_on_its_way = |sample: &&scope::Named| !sample.has("stacks::inner");
@@ -56,13 +56,13 @@ fn functions_that_call_each_other_are_seen_with_all_between() {
     let chain = ["stacks::outer", "stacks::middle", "stacks::inner"];
     for sample in samples {
         assert!(sample.has_chain(&chain), "{sample:#?}");
-        // To the very beginning of the thread.
+        // Up to the start of the thread.
         assert!(sample.has("std::sys::thread"), "{sample:#?}");
         assert!(!sample.in_kernel, "{sample:#?}");
     }
 }
 
-/// Too short to be seen but where it sets its frame up and takes it down.
+/// So short that most samples are taken while it creates or removes its frame.
 #[inline(never)]
 fn short(value: u64) -> u64 {
     hint::black_box(value) + 1
@@ -76,7 +76,7 @@ fn calls_short_ones() {
 }
 
 #[test]
-fn the_caller_of_a_short_function_is_never_left_out() {
+fn the_caller_of_a_short_function_is_never_missing() {
     let worker = Worker::new(calls_short_ones);
     let samples = sample(worker.thread_id, MANY);
     let in_short: Vec<_> = samples
@@ -129,7 +129,7 @@ fn sends(socket: &UdpSocket, payload: &[u8]) {
 }
 
 #[test]
-fn a_thread_that_sends_is_seen_in_the_call() {
+fn a_thread_that_sends_is_in_the_kernel() {
     let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
     let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
     sender.connect(receiver.local_addr().unwrap()).unwrap();
@@ -149,9 +149,9 @@ fn allocates() {
     }
 }
 
-/// libc has no frame pointers, and its allocator uses their register for something else.
+/// Libc has no frame pointers, and its allocator uses their register for other purposes.
 #[test]
-fn the_callers_of_libc_are_seen() {
+fn the_callers_of_libc_are_found() {
     let worker = Worker::new(allocates);
     let samples = sample(worker.thread_id, MANY);
     let seen = |sample: &&scope::Named| sample.has("stacks::allocates");
@@ -179,7 +179,7 @@ fn samples_carry_the_times_of_the_run() {
             .iter()
             .all(|sample| sample.at >= before && sample.at <= after)
     );
-    // Each is armed by the one before it.
+    // Each sample starts the timer for the next one.
     let least = u64::try_from(INTERVAL.as_nanos()).unwrap() / 2;
     for pair in samples.windows(2) {
         assert!(pair[1].at - pair[0].at >= least, "{pair:?}");
@@ -188,7 +188,7 @@ fn samples_carry_the_times_of_the_run() {
 }
 
 #[test]
-fn nothing_is_seen_while_it_is_off() {
+fn nothing_is_recorded_while_recording_is_off() {
     let clock = clock();
     let worker = Worker::until(inner);
     let mut sampler = StackSampler::start(worker.thread_id, INTERVAL, clock).unwrap();
@@ -208,7 +208,7 @@ fn nothing_is_seen_while_it_is_off() {
 }
 
 #[test]
-fn what_nobody_drains_is_counted_as_lost() {
+fn samples_without_room_are_counted_as_lost() {
     let worker = deep_down(300);
     let interval = Duration::from_micros(20);
     let mut sampler = StackSampler::start(worker.thread_id, interval, clock()).unwrap();
@@ -227,7 +227,7 @@ fn what_nobody_drains_is_counted_as_lost() {
     assert!(kept > 1000, "{kept}");
 }
 
-/// A thread that has arrived there.
+/// A thread in a recursion of that depth.
 fn deep_down(levels: usize) -> Worker {
     let (arrived, arrival) = mpsc::channel();
     let worker = Worker::until(move |stop| {
@@ -251,7 +251,7 @@ fn descend(levels: usize, at_the_bottom: &dyn Fn()) {
 }
 
 #[test]
-fn of_a_deep_recursion_the_innermost_frames_are_seen() {
+fn of_a_deep_recursion_the_innermost_frames_are_kept() {
     let worker = deep_down(5000);
     let samples = sample(worker.thread_id, 50);
     for sample in &samples {
@@ -262,7 +262,7 @@ fn of_a_deep_recursion_the_innermost_frames_are_seen() {
 }
 
 #[test]
-fn many_threads_are_sampled_each_by_itself() {
+fn each_sampler_samples_only_its_thread() {
     let sleepers: Vec<_> = (0..8).map(|_| Worker::new(sleeps)).collect();
     let spinners: Vec<_> = (0..4).map(|_| Worker::until(inner)).collect();
     let start = |worker: &Worker| {

@@ -1,4 +1,4 @@
-//! Names of functions that are known.
+//! Tests with functions whose names are known.
 #![allow(clippy::unwrap_used)]
 
 mod scope;
@@ -14,11 +14,11 @@ use scope::{Worker, sample};
 
 struct Turning<T>(T);
 
-trait Turn {
+trait RunUntil {
     fn turn(&mut self, stop: &AtomicBool);
 }
 
-impl<T: Copy> Turn for Turning<T> {
+impl<T: Copy> RunUntil for Turning<T> {
     #[inline(never)]
     fn turn(&mut self, stop: &AtomicBool) {
         self.inlined(stop);
@@ -60,7 +60,7 @@ fn a_function_of_libc_has_its_exported_name() {
 }
 
 #[test]
-fn no_code_has_no_name() {
+fn an_address_without_code_is_unknown() {
     let mut symbols = Symbols::new();
     assert_eq!(symbols.names(8, false), ["[unknown]"]);
     assert_eq!(symbols.names(0, true), ["[unknown]"]);

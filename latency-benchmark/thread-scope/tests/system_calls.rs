@@ -1,4 +1,4 @@
-//! Whose system calls are seen, and that a thread whose are does not notice.
+//! Tests that the calls of one thread are recorded, and that recording does not change their effects.
 #![allow(clippy::unwrap_used)]
 #![allow(unsafe_code, reason = "system calls whose number is known")]
 
@@ -15,12 +15,12 @@ use std::{
     thread,
 };
 
-use thread_scope::{SystemCall, SystemCalls};
-use watched::{Watched, names, watched};
+use thread_scope::{SystemCall, SystemCallRecorder};
+use watched::{WatchedWorker, names, watched};
 
 #[test]
-fn who_waits_on_a_futex_is_told_from_who_wakes_another() {
-    let Some(mut watched) = Watched::start() else {
+fn waiting_on_a_futex_and_waking_have_different_names() {
+    let Some(mut watched) = WatchedWorker::start() else {
         return;
     };
     let word = std::sync::atomic::AtomicU32::new(0);
@@ -46,8 +46,8 @@ fn who_waits_on_a_futex_is_told_from_who_wakes_another() {
 }
 
 #[test]
-fn known_calls_are_seen_with_names_order_results_and_times() {
-    let Some(mut watched) = Watched::start() else {
+fn calls_are_recorded_in_order_with_names_results_and_times() {
+    let Some(mut watched) = WatchedWorker::start() else {
         return;
     };
     let before = watched.now();
@@ -92,8 +92,8 @@ fn known_calls_are_seen_with_names_order_results_and_times() {
 }
 
 #[test]
-fn nothing_is_seen_while_recording_is_off() {
-    let Some(mut watched) = Watched::start() else {
+fn nothing_is_recorded_while_recording_is_off() {
+    let Some(mut watched) = WatchedWorker::start() else {
         return;
     };
     watched.unrecorded(some_calls);
@@ -105,8 +105,8 @@ fn nothing_is_seen_while_recording_is_off() {
 }
 
 #[test]
-fn calls_of_other_threads_are_not_seen() {
-    let Some(mut watched) = Watched::start() else {
+fn calls_of_other_threads_are_not_recorded() {
+    let Some(mut watched) = WatchedWorker::start() else {
         return;
     };
     let (is_on, is_done) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -130,7 +130,7 @@ fn calls_of_other_threads_are_not_seen() {
 
 #[test]
 fn a_call_that_waits_takes_the_time_until_another_thread_wakes_it() {
-    let Some(mut watched) = Watched::start() else {
+    let Some(mut watched) = WatchedWorker::start() else {
         return;
     };
     let (mut reading, mut writing) = std::io::pipe().unwrap();
@@ -159,7 +159,7 @@ fn a_call_that_waits_takes_the_time_until_another_thread_wakes_it() {
 
 #[test]
 fn files_threads_and_processes_work() {
-    let Some(mut watched) = Watched::start() else {
+    let Some(mut watched) = WatchedWorker::start() else {
         return;
     };
     watched.recorded(|| {
@@ -186,7 +186,7 @@ fn files_threads_and_processes_work() {
     assert_eq!(count("unlink"), 1, "{names:?}");
     let written: i64 = calls
         .iter()
-        .filter(|call| SystemCalls::name(call.number) == "write" && call.result > 0)
+        .filter(|call| call.name() == "write" && call.result > 0)
         .map(|call| call.result)
         .sum();
     assert_eq!(written, 100_000);
@@ -194,7 +194,7 @@ fn files_threads_and_processes_work() {
 
 #[test]
 fn a_child_by_fork_or_vfork_runs_from_where_it_was_made() {
-    let Some(mut watched) = Watched::start() else {
+    let Some(mut watched) = WatchedWorker::start() else {
         return;
     };
     watched.recorded(|| {
@@ -210,7 +210,7 @@ fn a_child_by_fork_or_vfork_runs_from_where_it_was_made() {
 }
 
 #[test]
-fn there_is_room_for_so_many_and_the_rest_is_counted() {
+fn calls_without_room_are_counted_as_lost() {
     let Some(mut watched) = watched(4) else {
         return;
     };
@@ -223,12 +223,14 @@ fn there_is_room_for_so_many_and_the_rest_is_counted() {
 }
 
 #[test]
-fn a_thread_is_watched_once_at_a_time() {
-    let first = support::available(SystemCalls::arm_this_thread_with(8, || 0));
+fn a_thread_has_one_recorder_at_a_time() {
+    let first = support::available(SystemCallRecorder::arm_this_thread_with(8, || 0));
     let Some(mut first) = first else { return };
-    let second = SystemCalls::arm_this_thread_with(8, || 0).err().unwrap();
+    let second = SystemCallRecorder::arm_this_thread_with(8, || 0)
+        .err()
+        .unwrap();
     assert!(second.to_string().contains("already"), "{second}");
-    // On one's own thread, too.
+    // It also works if the recorder is on the same thread.
     first.set_recording(true);
     some_calls();
     first.set_recording(false);
@@ -236,7 +238,7 @@ fn a_thread_is_watched_once_at_a_time() {
     first.drain(|call: &SystemCall| seen.push(*call));
     assert!(names(&seen).starts_with(&["getppid"; 2]), "{seen:?}");
     drop(first);
-    let mut again = SystemCalls::arm_this_thread_with(8, || 0).unwrap();
+    let mut again = SystemCallRecorder::arm_this_thread_with(8, || 0).unwrap();
     again.set_recording(true);
     some_calls();
     again.set_recording(false);
@@ -246,9 +248,9 @@ fn a_thread_is_watched_once_at_a_time() {
 }
 
 #[test]
-fn a_thread_may_end_while_it_is_watched() {
+fn a_thread_may_end_while_it_is_recorded() {
     let watched = thread::spawn(|| {
-        let calls = support::available(SystemCalls::arm_this_thread_with(4096, || 0))?;
+        let calls = support::available(SystemCallRecorder::arm_this_thread_with(4096, || 0))?;
         calls.set_recording(true);
         Some(calls)
     });
@@ -264,23 +266,27 @@ fn a_thread_may_end_while_it_is_watched() {
 }
 
 #[test]
-fn being_recorded_costs_something() {
-    let Some(calls) = support::available(SystemCalls::arm_this_thread_with(8, || 0)) else {
+fn the_overhead_is_measured() {
+    let Some(calls) = support::available(SystemCallRecorder::arm_this_thread_with(8, || 0)) else {
         return;
     };
     assert!(calls.overhead_ns() > 0);
-    println!(
-        "{} ns a call, {} ns while off",
-        calls.overhead_ns(),
-        calls.idle_overhead_ns()
-    );
+    println!("{} ns per call", calls.overhead_ns());
 }
 
 #[test]
 fn numbers_have_names() {
-    assert_eq!(SystemCalls::name(libc::SYS_epoll_wait), "epoll_wait");
-    assert_eq!(SystemCalls::name(-1), "unknown");
-    assert_eq!(SystemCalls::name(1 << 40), "unknown");
+    for (number, name) in [
+        (libc::SYS_epoll_wait, "epoll_wait"),
+        (-1, "unknown"),
+        (1 << 40, "unknown"),
+    ] {
+        let call = SystemCall {
+            number,
+            ..SystemCall::default()
+        };
+        assert_eq!(call.name(), name);
+    }
 }
 
 fn some_calls() {

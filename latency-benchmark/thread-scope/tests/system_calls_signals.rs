@@ -1,4 +1,4 @@
-//! Signals for a thread whose system calls are seen do what they would otherwise do.
+//! Tests that signals have the same effects on a recorded thread as on any other.
 #![allow(clippy::unwrap_used)]
 #![allow(unsafe_code, reason = "signals and their handlers")]
 
@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-use watched::{Watched, names};
+use watched::{WatchedWorker, names};
 
 static HANDLED: AtomicUsize = AtomicUsize::new(0);
 static WRITE_TO: AtomicI32 = AtomicI32::new(-1);
@@ -39,7 +39,7 @@ fn install(signal: c_int, flags: c_int) {
     }
 }
 
-fn send(watched: &Watched, signal: c_int) {
+fn send(watched: &WatchedWorker, signal: c_int) {
     // SAFETY: the thread lives for as long as `watched`.
     assert_eq!(unsafe { libc::pthread_kill(watched.id, signal) }, 0);
 }
@@ -59,30 +59,30 @@ fn read(from: c_int) -> (isize, Option<i32>) {
     (count, std::io::Error::last_os_error().raw_os_error())
 }
 
-/// One after the other, since handlers are the whole process's.
+/// One test, because handlers belong to the whole process.
 #[test]
-fn signals_are_handled_as_without_being_watched() {
-    let Some(mut watched) = Watched::start() else {
+fn signals_are_handled_as_without_recording() {
+    let Some(mut watched) = WatchedWorker::start() else {
         return;
     };
-    let told = pipe();
-    WRITE_TO.store(told[1], Ordering::SeqCst);
-    interrupts(&mut watched, told[0]);
-    restarts(&mut watched, told[0]);
+    let handled_bytes = pipe();
+    WRITE_TO.store(handled_bytes[1], Ordering::SeqCst);
+    interrupts(&mut watched, handled_bytes[0]);
+    restarts(&mut watched, handled_bytes[0]);
     masks_hold(&mut watched);
-    masks_for_a_wait_hold(&mut watched, told[0]);
-    handlers_of_its_own(&mut watched, told[0]);
+    masks_for_a_wait_hold(&mut watched, handled_bytes[0]);
+    handlers_of_its_own(&mut watched, handled_bytes[0]);
     stacks_for_signals_hold(&mut watched);
-    many(&mut watched, told[0]);
+    many(&mut watched, handled_bytes[0]);
     switching_at_any_moment(&mut watched);
 }
 
 /// A call that waits returns EINTR, and the handler runs at once.
-fn interrupts(watched: &mut Watched, told: c_int) {
+fn interrupts(watched: &mut WatchedWorker, handled_bytes: c_int) {
     install(libc::SIGUSR1, 0);
     let silent = pipe();
     watched.set_recording(true);
-    watched.tell(Box::new(move || {
+    watched.begin(Box::new(move || {
         assert_eq!(read(silent[0]), (-1, Some(libc::EINTR)));
     }));
     send_until_handled(watched, libc::SIGUSR1);
@@ -92,15 +92,15 @@ fn interrupts(watched: &mut Watched, told: c_int) {
     let last = calls.last().unwrap();
     assert_eq!(names(slice::from_ref(last)), ["read"]);
     assert_eq!(last.result, -i64::from(libc::EINTR));
-    assert_eq!(read(told).0, 1);
+    assert_eq!(read(handled_bytes).0, 1);
 }
 
-/// With SA_RESTART it goes on waiting.
-fn restarts(watched: &mut Watched, told: c_int) {
+/// With SA_RESTART, a waiting call continues to wait.
+fn restarts(watched: &mut WatchedWorker, handled_bytes: c_int) {
     install(libc::SIGUSR1, libc::SA_RESTART);
     let awaited = pipe();
     watched.set_recording(true);
-    watched.tell(Box::new(move || assert_eq!(read(awaited[0]).0, 1)));
+    watched.begin(Box::new(move || assert_eq!(read(awaited[0]).0, 1)));
     send_until_handled(watched, libc::SIGUSR1);
     // SAFETY: one byte is there.
     unsafe { libc::write(awaited[1], b"!".as_ptr().cast(), 1) };
@@ -108,12 +108,12 @@ fn restarts(watched: &mut Watched, told: c_int) {
     watched.set_recording(false);
     let calls = watched.drain();
     assert_eq!(calls.last().unwrap().result, 1);
-    // The handler's calls came by while `read` was going on.
+    // The handler made calls while `read` was waiting.
     assert!(watched.unrecorded_calls() > 0);
-    assert_eq!(read(told).0, 1);
+    assert_eq!(read(handled_bytes).0, 1);
 }
 
-fn send_until_handled(watched: &Watched, signal: c_int) {
+fn send_until_handled(watched: &WatchedWorker, signal: c_int) {
     let before = HANDLED.load(Ordering::SeqCst);
     // The thread is about to wait. Should it not wait yet, the sleep has given it the time.
     thread::sleep(Duration::from_millis(50));
@@ -123,12 +123,12 @@ fn send_until_handled(watched: &Watched, signal: c_int) {
     }
 }
 
-/// What the thread blocks stays blocked after the call that did so, and comes when it is let in.
-fn masks_hold(watched: &mut Watched) {
+/// A signal that the thread blocks stays blocked, and arrives when the thread unblocks it.
+fn masks_hold(watched: &mut WatchedWorker) {
     install(libc::SIGUSR1, 0);
     watched.recorded(|| {
         let before = HANDLED.load(Ordering::SeqCst);
-        // SAFETY: the sets are made before they are used.
+        // SAFETY: the sets are initialised before they are used.
         unsafe {
             let mut all: libc::sigset_t = mem::zeroed();
             let mut old: libc::sigset_t = mem::zeroed();
@@ -151,13 +151,13 @@ fn masks_hold(watched: &mut Watched) {
     assert!(names(&watched.drain()).contains(&"getppid"));
 }
 
-/// A mask for the time of a wait: the signal comes then and not before.
-fn masks_for_a_wait_hold(watched: &mut Watched, told: c_int) {
-    assert_eq!(read(told).0, 1);
+/// With a mask for the duration of a wait, the signal arrives during the wait and not before.
+fn masks_for_a_wait_hold(watched: &mut WatchedWorker, handled_bytes: c_int) {
+    assert_eq!(read(handled_bytes).0, 1);
     install(libc::SIGUSR1, 0);
     watched.recorded(|| {
         let before = HANDLED.load(Ordering::SeqCst);
-        // SAFETY: the sets are made before they are used.
+        // SAFETY: the sets are initialised before they are used.
         unsafe {
             let mut set: libc::sigset_t = mem::zeroed();
             let mut old: libc::sigset_t = mem::zeroed();
@@ -166,7 +166,7 @@ fn masks_for_a_wait_hold(watched: &mut Watched, told: c_int) {
             for wait in 0..3 {
                 libc::raise(libc::SIGUSR1);
                 assert_eq!(HANDLED.load(Ordering::SeqCst), before + wait);
-                // All but this one, the signal by which calls are seen among them.
+                // All signals except this one, including SIGSYS.
                 let mut but_this: libc::sigset_t = mem::zeroed();
                 libc::sigfillset(&mut but_this);
                 libc::sigdelset(&mut but_this, libc::SIGUSR1);
@@ -190,11 +190,11 @@ fn masks_for_a_wait_hold(watched: &mut Watched, told: c_int) {
     for name in ["rt_sigsuspend", "ppoll", "pselect6"] {
         assert!(names(&seen).contains(&name), "{seen:?}");
     }
-    (0..3).for_each(|_| assert_eq!(read(told).0, 1));
+    (0..3).for_each(|_| assert_eq!(read(handled_bytes).0, 1));
 }
 
-/// A handler installed while the thread is watched.
-fn handlers_of_its_own(watched: &mut Watched, told: c_int) {
+/// A handler that is installed while the thread is recorded.
+fn handlers_of_its_own(watched: &mut WatchedWorker, handled_bytes: c_int) {
     let unrecorded = watched.unrecorded_calls();
     watched.recorded(|| {
         install(libc::SIGUSR2, 0);
@@ -206,11 +206,11 @@ fn handlers_of_its_own(watched: &mut Watched, told: c_int) {
     let calls = watched.drain();
     assert!(names(&calls).contains(&"rt_sigaction"), "{calls:?}");
     assert!(watched.unrecorded_calls() > unrecorded);
-    assert_eq!(read(told).0, 1);
+    assert_eq!(read(handled_bytes).0, 1);
 }
 
-/// A stack for handlers, given and taken away.
-fn stacks_for_signals_hold(watched: &mut Watched) {
+/// A stack for handlers that is set and removed.
+fn stacks_for_signals_hold(watched: &mut WatchedWorker) {
     watched.recorded(|| {
         // SAFETY: the stack is there for as long as it is in use.
         unsafe {
@@ -239,14 +239,14 @@ fn stacks_for_signals_hold(watched: &mut Watched) {
     assert_eq!(count, 5);
 }
 
-/// Signals at any moment of the handing back of calls.
-fn many(watched: &mut Watched, told: c_int) {
+/// Signals at any moment of the handling of calls.
+fn many(watched: &mut WatchedWorker, handled_bytes: c_int) {
     const CALLS: usize = 5000;
     const SIGNALS: usize = 500;
     install(libc::SIGUSR1, libc::SA_RESTART);
     let before = HANDLED.load(Ordering::SeqCst);
     watched.set_recording(true);
-    watched.tell(Box::new(|| {
+    watched.begin(Box::new(|| {
         for _ in 0..CALLS {
             // SAFETY: the call has no preconditions.
             assert!(unsafe { libc::getppid() } > 0);
@@ -257,7 +257,7 @@ fn many(watched: &mut Watched, told: c_int) {
         while HANDLED.load(Ordering::SeqCst) <= before + sent {
             std::hint::spin_loop();
         }
-        assert_eq!(read(told).0, 1);
+        assert_eq!(read(handled_bytes).0, 1);
     }
     watched.wait();
     watched.set_recording(false);
@@ -269,14 +269,14 @@ fn many(watched: &mut Watched, told: c_int) {
     assert_eq!(seen, CALLS);
 }
 
-/// Recording begins and ends while the thread makes threads, for which it blocks every signal.
-fn switching_at_any_moment(watched: &mut Watched) {
+/// Recording begins and ends while the thread creates threads, for which it blocks every signal.
+fn switching_at_any_moment(watched: &mut WatchedWorker) {
     const TIMES: usize = 300;
-    /// By then something was recorded, or nothing ever is.
+    /// If nothing is recorded by then, nothing ever will be.
     const PATIENCE: usize = 100_000;
     static MADE: AtomicUsize = AtomicUsize::new(0);
     static ENOUGH: AtomicBool = AtomicBool::new(false);
-    watched.tell(Box::new(|| {
+    watched.begin(Box::new(|| {
         while !ENOUGH.load(Ordering::SeqCst) {
             thread::spawn(|| MADE.fetch_add(1, Ordering::SeqCst))
                 .join()

@@ -1,10 +1,10 @@
-//! A program that has the system's allocator.
+//! A program with the system's allocator.
 #![allow(clippy::unwrap_used)]
 
 use thread_scope::allocations;
 
 #[test]
-fn is_told_that_it_cannot_count() {
+fn allocations_cannot_be_observed() {
     assert!(!allocations::is_installed());
     let error = allocations::watch_this_thread(10, || 0).err().unwrap();
     let said = "allocations: this program has another allocator";

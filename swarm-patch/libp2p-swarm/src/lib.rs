@@ -1,10 +1,10 @@
 // The crate is upstream's, with lines inserted: `cargo run -p swarm-patch -- diff` shows them.
-// Its warnings are not ours to heed.
+// We do not fix its warnings.
 #![allow(warnings, clippy::all, clippy::pedantic)]
 
 include!(concat!(env!("OUT_DIR"), "/src/lib.rs"));
 
-/// Upstream's own unit tests, which come along with its sources, once more under budgets.
+/// Runs upstream's own unit tests, which come with its sources, once more under budgets.
 #[cfg(test)]
 mod under_budgets {
     use quickcheck::Excluded;

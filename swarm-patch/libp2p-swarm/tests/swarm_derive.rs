@@ -3,9 +3,9 @@
 
 include!(concat!(env!("OUT_DIR"), "/tests/swarm_derive.rs"));
 
-/// In place of the crate that upstream's test `ui` uses. That test compares the compiler's words
-/// about wrong uses of the derive macro with files that it finds through the manifest's folder,
-/// which for us is not upstream's. The macro is not grafted, so nothing is left unproven.
+/// Replaces the crate that upstream's test `ui` uses. That test compares the compiler's errors about wrong
+/// uses of the derive macro with files in the folder of the manifest, which here is not upstream's. The
+/// macro is not grafted, so the test is not needed.
 mod trybuild {
     pub struct TestCases;
 

@@ -1,9 +1,9 @@
-//! What it costs to time a poll, in ns per poll over the bare work.
+//! Measures the cost of timing a poll, in ns per poll over the bare work.
 //!
-//! Every way of timing is a row. A round runs each row once, in random order, for a few thousand
-//! polls; a row's cost in a round is its time per poll less that of the bare row in the same round.
-//! The table shows the median over the rounds with its 95 % interval (order statistics), so that a
-//! neighbour who takes the core for a while costs a few rounds and not the result.
+//! Every method of timing is a row. A round runs each row once, in random order, for a few thousand
+//! polls. The cost of a row in a round is its time per poll minus that of the bare row in the same round.
+//! The table shows the median over the rounds with its 95 % interval (order statistics), so that other
+//! load on the core for a short time spoils a few rounds and not the result.
 //!
 //!     cargo run --release -p poll-probe --example overhead
 #![allow(missing_docs, clippy::unwrap_used)]
@@ -15,7 +15,7 @@ mod overhead {
 
 use std::time::Instant;
 
-use overhead::rows::{self, Row};
+use overhead::rows::{self, CostRow};
 use rand::{SeedableRng, rngs::StdRng, seq::SliceRandom};
 
 const ROUNDS: usize = 301;
@@ -60,7 +60,7 @@ fn main() {
     println!("{}", line.join(" "));
 }
 
-fn time(row: &mut Row) -> f64 {
+fn time(row: &mut CostRow) -> f64 {
     (row.prepare)();
     let start = Instant::now();
     (row.polls)(POLLS);

@@ -1,5 +1,5 @@
-//! The probe on a plain tokio server: an echo server whose connections are tasks, and in each task a
-//! loop that handles what has arrived. The same load runs without a budget and with a few.
+//! The probe on a plain tokio server. It echoes messages: each connection is a task with a loop that
+//! handles the messages that have arrived. The same load runs without a budget and with some.
 //!
 //!     cargo run --release -p poll-probe --example tokio_server
 #![allow(missing_docs)]
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     .map(|_| tokio::spawn(client(address)))
                     .collect();
                 for client in clients {
-                    // The server goes away in the end, which is how a client ends.
+                    // A client ends with an error when the server closes the connection.
                     let _ = client.await;
                 }
                 Ok(())
@@ -97,7 +97,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 async fn serve(listener: TcpListener) {
     while let Ok((stream, _)) = listener.accept().await {
-        // This is all that a future needs to become a site.
+        // Only this call is needed to make the future a site.
         tokio::spawn(Probe::new(Site::Task).instrument(echo(stream)));
     }
 }
@@ -106,7 +106,7 @@ async fn echo(mut stream: TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut message = [0; MESSAGE];
     loop {
-        poll_probe::iterate().await; // And this all that its loop needs to be counted and bounded.
+        poll_probe::iterate().await; // Only this call is needed to count and bound its loop.
         stream.read_exact(&mut message).await?;
         stream.write_all(&message).await?;
     }

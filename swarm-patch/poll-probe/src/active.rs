@@ -1,4 +1,4 @@
-//! Which variant is in force. Switching is one atomic store; reading is one load.
+//! The variant in force. Switching is one atomic store, and reading is one load.
 #![allow(
     unsafe_code,
     reason = "a pointer to a leaked, immutable value; a lock or a counter would cost the hot path"
@@ -20,15 +20,14 @@ use crate::{Budget, Budgets, Limit, Site, Wake};
 /// What is recorded of an invocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Mode {
-    /// Nothing. Budgets hold all the same.
+    /// Nothing. Budgets still apply.
     #[default]
     Off,
     /// Start, duration, iterations, the longest iteration and the outcome.
     Minimal,
-    /// That, and every poll of every child. Costs a clock reading a child.
+    /// In addition every poll of every child, each of which costs one reading of the clock.
     Children,
-    /// That, and what a [`Meter`](crate::Meter) counted meanwhile. Without one there is no more than
-    /// that.
+    /// In addition the counts of the recorder's [`Meter`](crate::Meter), if it has one.
     Metered,
 }
 
@@ -39,7 +38,7 @@ impl Mode {
     }
 }
 
-/// A state of the whole process: how much work its sites may do and what is recorded of it.
+/// A setting of the whole process: how much work its sites may do, and what is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Variant {
     /// The bounds.
@@ -48,7 +47,7 @@ pub struct Variant {
     pub mode: Mode,
 }
 
-/// Names an installed variant in the records. The same variant always has the same id.
+/// Identifies an installed variant in the records. Equal variants have the same id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct VariantId(pub(crate) u16);
 
@@ -58,9 +57,9 @@ impl Variant {
         mode: Mode::Off,
     };
 
-    /// Puts this variant in force for every invocation that begins from now on, in any thread.
+    /// Applies this variant to every invocation that begins from now on, on any thread.
     ///
-    /// Each distinct variant takes a few hundred bytes for the rest of the process.
+    /// Each distinct variant takes a few hundred bytes until the process ends.
     pub fn install(self) -> VariantId {
         let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
         let mut known = iter::once(&INITIAL).chain(installed.iter().copied());
@@ -82,13 +81,13 @@ impl Variant {
 pub(crate) struct Active {
     pub(crate) id: VariantId,
     pub(crate) mode: Mode,
-    /// Absent only where nothing needs the time, which is in the initial variant.
+    /// Absent only in the initial variant, which never needs the time.
     clock: Option<Clock>,
     bounds: [Bound; Site::ALL.len()],
     variant: Variant,
 }
 
-/// The bound at one site; the largest values where there is none.
+/// The bound at one site, with the largest values where there is no bound.
 #[derive(Clone, Copy)]
 pub(crate) struct Bound {
     pub(crate) iterations: u32,
@@ -163,10 +162,10 @@ static INITIAL: Active = Active {
 
 static ACTIVE: AtomicPtr<Active> = AtomicPtr::new(std::ptr::from_ref(&INITIAL).cast_mut());
 
-/// Every variant that was ever in force but the initial one, in the order of their ids.
+/// Every variant that was ever installed, in the order of their ids, without the initial one.
 static INSTALLED: Mutex<Vec<&'static Active>> = Mutex::new(Vec::new());
 
-/// The variant in force. An invocation asks once, at its start, and keeps the answer.
+/// The variant in force. An invocation reads it once, at its start.
 #[inline]
 pub(crate) fn active() -> &'static Active {
     // SAFETY: the pointer is only ever set to `INITIAL` or to a leaked box, neither of which is
@@ -174,7 +173,7 @@ pub(crate) fn active() -> &'static Active {
     unsafe { &*ACTIVE.load(Ordering::Acquire) }
 }
 
-/// What is recorded under a variant that was once in force.
+/// The mode of a variant that was installed before.
 pub(crate) fn mode_of(id: VariantId) -> Mode {
     let installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
     let mut known = iter::once(&INITIAL).chain(installed.iter().copied());
@@ -183,7 +182,7 @@ pub(crate) fn mode_of(id: VariantId) -> Mode {
         .map_or(Mode::Off, |active| active.mode)
 }
 
-/// The clock of the whole process, calibrated once, so that all records share one scale.
+/// The clock of the whole process. It is calibrated once, so that all records share one scale.
 pub(crate) fn clock() -> &'static Clock {
     static CLOCK: OnceLock<Clock> = OnceLock::new();
     CLOCK.get_or_init(Clock::new)

@@ -5,25 +5,24 @@ use crate::Site;
 /// How much work one invocation may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Limit {
-    /// At most so many iterations of the site's loop.
+    /// At most this many iterations of the site's loop.
     Count(NonZeroU32),
-    /// No further iteration once so much time has passed. The first always runs.
+    /// No further iteration after this time. The first iteration always runs.
     Time(Duration),
-    /// Tokio's own cooperative budget, shared with every tokio resource that the task polls: an
-    /// iteration after the first costs one unit, and without a unit left there is none.
+    /// Tokio's own cooperative budget, which the task shares with every tokio resource that it polls.
+    /// Each iteration after the first costs one unit, and none runs without a unit left.
     Coop,
 }
 
 /// How a task that ran out of budget asks to be polled again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Wake {
-    /// `wake_by_ref`: the task goes back onto the run queue at once, where it may be polled again
-    /// before the runtime looks at timers and I/O.
+    /// `wake_by_ref`: the task goes back to the run queue at once. It may be polled again before the
+    /// runtime checks timers and I/O.
     #[default]
     Immediate,
-    /// As `tokio::task::yield_now` does: the runtime wakes the task after it ran what was ready and
-    /// drove timers and I/O. Outside a tokio runtime there is nobody to defer to, and the wake is
-    /// immediate.
+    /// As `tokio::task::yield_now`: the runtime wakes the task after it has run the ready tasks and
+    /// checked timers and I/O. Outside a tokio runtime the wake is immediate.
     Deferred,
 }
 

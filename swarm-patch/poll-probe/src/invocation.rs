@@ -1,6 +1,5 @@
-//! The hot path. Everything that an instrumented poll function pays is in this file, in
-//! [`active`](crate::active::active) and in [`store`](crate::ring::store). It leaves out only what
-//! the caller's own call costs.
+//! The hot path. The whole cost of an instrumented poll function is in this file, in
+//! [`active`] and in [`store`](crate::ring::store).
 
 use std::{
     marker::PhantomData,
@@ -11,7 +10,7 @@ use std::{
 use crate::{
     Mode, Outcome, Site,
     active::{Active, active},
-    meter::{self, FrameId, Mark},
+    meter::{FrameId, MeterMark},
     record::{NO_CHILD, OWN_CODE, RawRecord, RawSpan},
     ring, wake,
 };
@@ -53,7 +52,7 @@ use crate::{
 /// # assert!(Connection { frames: vec![1, 2] }.poll(cx).is_ready());
 /// ```
 ///
-/// It ends on the thread that it began on, in whose buffers its children are:
+/// It ends on the thread on which it began, since the buffers of that thread have its children:
 ///
 /// ```compile_fail,E0277
 /// # use poll_probe::{Invocation, Site};
@@ -70,8 +69,8 @@ pub struct Invocation {
     iterations: u32,
     site: Site,
     outcome: Outcome,
-    /// While a meter is read, [`OWN_CODE`] stands where else would be none, so that every end of
-    /// something comes to [`store_child`](Self::store_child).
+    /// While a meter is read, this is [`OWN_CODE`] instead of [`NO_CHILD`], so that every mark calls
+    /// [`store_child`](Self::store_child).
     open_child: u8,
     longest_child: u8,
     child_start: u64,
@@ -84,13 +83,13 @@ pub struct Invocation {
 }
 
 impl Invocation {
-    /// Begins an invocation of `site`, whose children are known by their index in `children`.
+    /// Begins an invocation of `site`. Later calls name a child by its index in `children`.
     #[inline]
     pub fn enter(site: Site, children: &'static [&'static str]) -> Self {
         let active = active();
         let mut start = 0;
         if active.bound(site).timed {
-            // What is recorded is always timed, so that nothing is asked where nothing is measured.
+            // Every recorded invocation is timed, so that an untimed one does not reach this check.
             if active.mode != Mode::Off && ring::is_to_prepare(active.mode == Mode::Metered) {
                 return Self::enter_prepared(active, site, children);
             }
@@ -137,8 +136,8 @@ impl Invocation {
         }
     }
 
-    /// Begins an iteration, at the top of the loop. `Pending` means that the budget is spent and
-    /// the wake arranged: return it.
+    /// Begins an iteration. Call it at the top of the loop, and return if it is `Pending`: then the
+    /// budget is spent, and the task will be woken.
     #[inline]
     pub fn iterate(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if self.iterations > 0 {
@@ -152,8 +151,8 @@ impl Invocation {
         Poll::Ready(())
     }
 
-    /// An iteration after the first, for which alone there are bounds: the one before it made
-    /// progress, or the loop would have ended.
+    /// Begins an iteration after the first. Only these have bounds: the one before made progress, or the
+    /// loop would have ended.
     #[inline]
     fn iterate_again(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let bound = self.active.bound(self.site);
@@ -190,8 +189,8 @@ impl Invocation {
         }
     }
 
-    /// As [`child`](Self::child), and false: the guard of a match arm that is never taken and marks
-    /// what the next one begins with.
+    /// As [`child`](Self::child), and returns false. It is the guard of a match arm that is never taken,
+    /// and marks the child with which the next arm begins.
     #[inline]
     #[must_use]
     pub fn child_at_arm(&mut self, child: u8) -> bool {
@@ -207,14 +206,14 @@ impl Invocation {
         }
     }
 
-    /// The poll function is about to return `Pending` of its own accord.
+    /// The poll function is about to return `Pending`, and not because of its budget.
     #[inline]
     pub fn pending(&mut self) {
         self.outcome = Outcome::Pending;
     }
 
-    /// As [`iterate`](Self::iterate), for a future in which several loops may share the invocation:
-    /// once one of them has yielded, none goes on before the next.
+    /// As [`iterate`](Self::iterate), for a future with several loops that share the invocation. After
+    /// one of them has yielded, none goes on in this invocation.
     pub(crate) fn iterate_unless_yielded(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if self.has_yielded() {
             wake::wake(self.active.bound(self.site).wake, cx);
@@ -223,13 +222,13 @@ impl Invocation {
         self.iterate(cx)
     }
 
-    /// The poll function returned a value, whatever was noted before.
+    /// The poll function returned a value. This replaces an outcome noted before.
     #[inline]
     pub(crate) fn ready(&mut self) {
         self.outcome = Outcome::Ready;
     }
 
-    /// The first iteration began before this invocation, which resumes it.
+    /// This invocation resumes an iteration that began before it.
     #[inline]
     pub(crate) fn resume_iteration(&mut self) {
         self.iterations = 1;
@@ -261,7 +260,7 @@ impl Invocation {
         }
     }
 
-    /// Returns the time at which what comes next begins.
+    /// Returns the time at which the code after the child begins.
     fn store_child(&mut self, now: u64, is_last: bool) -> u64 {
         let child = std::mem::replace(&mut self.open_child, NO_CHILD);
         if self.active.mode == Mode::Metered {
@@ -277,14 +276,14 @@ impl Invocation {
         if let Some(child) = child {
             self.store_span(child, now);
         }
-        let mark = Mark {
+        let mark = MeterMark {
             site: self.site,
             invocation: self.start,
             at: now,
             child,
             is_last,
         };
-        if meter::pass(self.frame, mark) && !is_last {
+        if ring::pass(self.frame, mark) && !is_last {
             self.open_child = OWN_CODE;
         }
         self.active.ticks()

@@ -1,15 +1,15 @@
 //! Records every invocation of a poll function, and bounds the work that one invocation may do.
 //!
-//! The crate knows nothing of any network stack. Its words are few:
+//! The crate is independent of any network stack. Its terms:
 //!
-//! * A [`Site`] is a poll function under observation. Entering it yields an [`Invocation`], whose
-//!   drop writes one fixed-size record into a buffer that belongs to the thread: no lock, no
-//!   allocation, no waiting. A full buffer counts what it lost. Only the first recorded invocation on
-//!   a thread makes the buffer, before it begins to count its time.
-//! * A [`Variant`] says what to record ([`Mode`]) and how much work a site may do in one go
-//!   ([`Budgets`]). [`Variant::install`] switches the whole process in one atomic store, so that
-//!   variants can take turns inside one process.
-//! * A [`Recorder`] owns the buffers and hands the records out, between measurements.
+//! * A [`Site`] is an instrumented poll function. Entering it makes an [`Invocation`]. The drop of the
+//!   invocation writes one record of fixed size to a buffer of the thread, without a lock, an
+//!   allocation or a wait. A full buffer counts the records that it lost. The first recorded invocation
+//!   on a thread makes the buffer, before its own time begins.
+//! * A [`Variant`] sets what is recorded ([`Mode`]) and how much work a site may do in one invocation
+//!   ([`Budgets`]). [`Variant::install`] switches the whole process by one atomic store, so that
+//!   variants can take turns in one process.
+//! * A [`Recorder`] owns the buffers and hands out the records between measurements.
 //!
 //! ```
 //! use std::{future::poll_fn, task::Poll};
@@ -35,8 +35,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Poll functions that loop over children, as network stacks have them, mark the loop and the
-//! children themselves; [`Invocation`] shows how.
+//! A poll function that loops over children, as network stacks have them, marks the loop and the
+//! children itself; [`Invocation`] shows how.
 //!
 //! Without the default feature `recorder` there are only [`Site`], [`Budgets`] and their text form,
 //! for programs that read results. The feature `serde` serialises both as that text.
@@ -63,18 +63,16 @@ mod text;
 #[cfg(feature = "recorder")]
 mod wake;
 
-#[cfg(feature = "recorder")]
-pub use active::{Mode, Variant, VariantId};
 pub use budget::{Budget, Budgets, Limit, Wake};
-#[cfg(feature = "recorder")]
-pub use invocation::Invocation;
-#[cfg(feature = "recorder")]
-pub use meter::{Counts, METERS, Meter};
-#[cfg(feature = "recorder")]
-pub use record::{ChildPoll, LongestChild, Outcome, Reading, Record};
-#[cfg(feature = "recorder")]
-pub use recorder::{Capacity, Drained, Recorder, unattached};
 pub use site::{ParseSiteError, Site};
-#[cfg(feature = "recorder")]
-pub use task::{Instrumented, PollFnChild, Probe, iterate, poll_fn_child};
 pub use text::{BUDGET_FORMS, ParseBudgetsError};
+#[cfg(feature = "recorder")]
+pub use {
+    active::{Mode, Variant, VariantId},
+    invocation::Invocation,
+    meter::Meter,
+    record::{ChildPoll, LongestChild, METERS, MeterCounts, Outcome, Reading, Record},
+    recorder::{Drained, Recorder, unattached},
+    ring::Capacity,
+    task::{Instrumented, PollFnChild, Probe, iterate, poll_fn_child},
+};

@@ -1,31 +1,25 @@
-//! A meter of the caller's, read where an invocation and its children begin and end.
+//! A meter is a function of the caller that reads counters of the current thread. The probe calls it
+//! where an invocation and its children begin and end.
 //!
-//! All of this is apart from the buffers for records and spans, and is entered in
-//! [`Mode::Metered`](crate::Mode::Metered) only.
+//! This is separate from the buffers for records and spans. It runs only in
+//! [`Mode::Metered`](crate::Mode::Metered).
 
 use rtrb::Producer;
 
 use crate::{
     Site,
-    record::{NO_CHILD, RawReading},
-    ring::with_filling,
+    record::{MeterCounts, NO_CHILD, RawReading},
 };
 
-/// The most counts that a meter has.
-pub const METERS: usize = 10;
-
-/// The counts of a meter.
-pub type Counts = [u64; METERS];
-
-/// Writes counts of the current thread that only ever grow, such as of allocated bytes. They come as
-/// zeros, and what is not written stays zero.
+/// Writes counters of the current thread that never decrease, such as the bytes allocated so far. It
+/// gets zeros, and a counter that it does not write stays zero.
 ///
-/// It is read inside poll functions, so it must not enter one, and what it costs itself is part of
-/// what it counts.
-pub type Meter = fn(&mut Counts);
+/// The probe calls it inside poll functions, so it must not enter one. Its own cost is part of the
+/// counts.
+pub type Meter = fn(&mut MeterCounts);
 
-/// Where an invocation keeps what it has to remember of the meter: invocations end in the reverse of
-/// the order in which they began, so this is a place in a stack, from 1.
+/// A position, from 1, in the stack of open frames. Invocations end in the reverse of the order in
+/// which they began, so a stack is enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FrameId(u8);
 
@@ -37,9 +31,9 @@ impl FrameId {
     }
 }
 
-/// Something ended: the poll of a child, or the whole invocation, or code between children.
+/// The end of a child's poll, of the code between two children, or of the whole invocation.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Mark {
+pub(crate) struct MeterMark {
     pub(crate) site: Site,
     pub(crate) invocation: u64,
     pub(crate) at: u64,
@@ -47,49 +41,50 @@ pub(crate) struct Mark {
     pub(crate) is_last: bool,
 }
 
-/// The metering of one thread.
-pub(crate) struct Metering {
-    meter: Meter,
+/// The meter of one thread and its open frames.
+pub(crate) struct ThreadMeter {
+    pub(crate) meter: Meter,
     readings: Producer<RawReading>,
-    open: Vec<Frame>,
+    open: Vec<MeterFrame>,
 }
 
-struct Frame {
-    /// By site and start, as soon as it is known.
+/// The counts of one open invocation.
+struct MeterFrame {
+    /// The site and start of the invocation; none until its first mark.
     invocation: Option<(Site, u64)>,
-    begun: Counts,
-    /// At the mark before.
-    passed: Counts,
-    in_children: Counts,
+    begun: MeterCounts,
+    /// The counts at the previous mark.
+    passed: MeterCounts,
+    in_children: MeterCounts,
 }
 
-impl Metering {
-    /// No more invocations than this nest.
+impl ThreadMeter {
+    /// The most invocations that nest.
     const NESTED: usize = 64;
 
-    pub(crate) fn new(meter: Meter, readings: Producer<RawReading>) -> Metering {
-        Metering {
+    pub(crate) fn new(meter: Meter, readings: Producer<RawReading>) -> ThreadMeter {
+        ThreadMeter {
             meter,
             readings,
             open: Vec::with_capacity(Self::NESTED),
         }
     }
 
-    fn begin(&mut self, now: Counts) -> Option<FrameId> {
+    pub(crate) fn begin(&mut self, now: MeterCounts) -> Option<FrameId> {
         if self.open.len() == Self::NESTED {
             return None;
         }
-        self.open.push(Frame {
+        self.open.push(MeterFrame {
             invocation: None,
             begun: now,
             passed: now,
-            in_children: Counts::default(),
+            in_children: MeterCounts::default(),
         });
         u8::try_from(self.open.len()).ok().map(FrameId)
     }
 
-    /// None if the frame is not, or no longer, that of this invocation.
-    fn pass(&mut self, frame: FrameId, now: Counts, mark: Mark) -> Option<()> {
+    /// None if the frame belongs to another invocation or is closed.
+    pub(crate) fn pass(&mut self, frame: FrameId, now: MeterCounts, mark: MeterMark) -> Option<()> {
         let invocation = (mark.site, mark.invocation);
         let index = frame.index()?;
         let open = self.open.get_mut(index)?;
@@ -103,7 +98,7 @@ impl Metering {
             site: mark.site,
             child,
         };
-        // A reading for which there is no room is missed when the record is handed out.
+        // A full buffer drops the reading. The drain notices that it is missing.
         if let Some(child) = mark.child {
             let counts = difference(&now, &open.passed);
             open.in_children = std::array::from_fn(|meter| open.in_children[meter] + counts[meter]);
@@ -117,44 +112,15 @@ impl Metering {
         }
         Some(())
     }
+
+    /// Closes the frame and all frames within it, without a reading.
+    pub(crate) fn close(&mut self, frame: FrameId) {
+        if let Some(index) = frame.index() {
+            self.open.truncate(index);
+        }
+    }
 }
 
-fn difference(after: &Counts, before: &Counts) -> Counts {
+fn difference(after: &MeterCounts, before: &MeterCounts) -> MeterCounts {
     std::array::from_fn(|meter| after[meter].saturating_sub(before[meter]))
-}
-
-/// The counts now; none without a meter. The buffers are not held meanwhile.
-fn read() -> Option<Counts> {
-    let meter = with_filling(|filling| filling.metering.as_ref().map(|metering| metering.meter));
-    let mut counts = Counts::default();
-    meter.flatten()?(&mut counts);
-    Some(counts)
-}
-
-fn with_metering<T>(f: impl FnOnce(&mut Metering) -> Option<T>) -> Option<T> {
-    with_filling(|filling| filling.metering.as_mut().and_then(f)).flatten()
-}
-
-/// An invocation is about to begin. None if it is not metered.
-pub(crate) fn begin() -> Option<FrameId> {
-    let now = read()?;
-    with_metering(|metering| metering.begin(now))
-}
-
-/// False if the invocation is not metered.
-pub(crate) fn pass(frame: FrameId, mark: Mark) -> bool {
-    if frame == FrameId::NONE {
-        return false;
-    }
-    read().is_some_and(|now| with_metering(|metering| metering.pass(frame, now, mark)).is_some())
-}
-
-/// An invocation ended without a record.
-pub(crate) fn give_up(frame: FrameId) {
-    if let Some(index) = frame.index() {
-        with_metering(|metering| {
-            metering.open.truncate(index);
-            Some(())
-        });
-    }
 }

@@ -1,4 +1,5 @@
-//! What was stored of an invocation apart from its record, and has to be found for it again.
+//! Child polls and meter readings are stored apart from the record of their invocation. This module
+//! finds the ones that belong to a record.
 
 use std::collections::HashMap;
 
@@ -9,17 +10,17 @@ use crate::{
     record::{RawReading, RawSpan},
 };
 
-/// Names an invocation within a thread: its site and start.
+/// Identifies an invocation within a thread: its site and start.
 pub(crate) type Key = (Site, u64);
 
-pub(crate) trait Part: Copy {
+pub(crate) trait InvocationPart: Copy {
     fn invocation(&self) -> Key;
 
     /// A time within the invocation.
     fn ticks(&self) -> u64;
 }
 
-impl Part for RawSpan {
+impl InvocationPart for RawSpan {
     fn invocation(&self) -> Key {
         (self.site, self.invocation)
     }
@@ -29,7 +30,7 @@ impl Part for RawSpan {
     }
 }
 
-impl Part for RawReading {
+impl InvocationPart for RawReading {
     fn invocation(&self) -> Key {
         (self.site, self.invocation)
     }
@@ -39,14 +40,14 @@ impl Part for RawReading {
     }
 }
 
-/// The parts of one kind, of one thread.
+/// The parts of one kind that one thread stored.
 pub(crate) struct Parts<T> {
     emptying: Consumer<T>,
-    /// Read before the record that they belong to: those of an invocation around another one.
+    /// Parts that were read before their record: those of an invocation around another one.
     early: HashMap<Key, Vec<T>>,
 }
 
-impl<T: Part> Parts<T> {
+impl<T: InvocationPart> Parts<T> {
     pub(crate) fn new(emptying: Consumer<T>) -> Self {
         Parts {
             emptying,
@@ -54,9 +55,9 @@ impl<T: Part> Parts<T> {
         }
     }
 
-    /// The parts of an invocation that ended then, all of which were stored before its record, until
-    /// they are all. There are fewer if some were forgotten, or stored in other buffers before this
-    /// recorder was attached.
+    /// The parts of the invocation `key`, which ended at `end`. All of them were stored before its
+    /// record, and reading stops when `are_all` says so. Some are missing if they were forgotten, or
+    /// if they went to the buffers of another recorder before this one was attached.
     pub(crate) fn take(&mut self, key: Key, end: u64, are_all: impl Fn(&[T]) -> bool) -> Vec<T> {
         let mut own = self.early.remove(&key).unwrap_or_default();
         while !are_all(&own) {
@@ -78,20 +79,19 @@ impl<T: Part> Parts<T> {
         self.emptying.pop().ok()
     }
 
-    /// Makes room in the ring: what is still there of the time before this drain belongs to
-    /// invocations under way, or to records that were lost, and nothing would ever ask for it. What
-    /// is younger may belong to records that the next drain finds.
+    /// Makes room in the ring. Parts older than this drain belong to invocations that still run or to
+    /// lost records, so no record of this drain takes them. Younger parts may belong to records that
+    /// the next drain finds.
     pub(crate) fn set_aside(&mut self, began: u64) {
         while let Some(part) = self.stored_by(began) {
             self.early.entry(part.invocation()).or_default().push(part);
         }
     }
 
-    /// Parts whose record was lost never find it. No more invocations than this nest. If one that is
-    /// under way is taken for an orphan after all, because it is older than so many of those, its
-    /// record counts what is missing.
+    /// Forgets parts whose record was lost, which are those of all but the youngest invocations. If a
+    /// running invocation is among the forgotten ones, its record counts the missing parts.
     pub(crate) fn forget_orphans(&mut self) {
-        const NESTED: usize = 64;
+        const NESTED: usize = 64; // No more invocations than this nest.
         if self.early.len() > NESTED {
             let mut starts: Vec<u64> = self.early.keys().map(|(_, start)| *start).collect();
             starts.sort_unstable();

@@ -1,14 +1,19 @@
-use crate::{Counts, Site, VariantId};
+use crate::{Site, VariantId};
 
-/// How an invocation ended. One that a panic went through ended in none of these ways and has no
-/// record; it counts as lost.
+/// The most counters that a meter has.
+pub const METERS: usize = 10;
+
+/// The counters of a meter.
+pub type MeterCounts = [u64; METERS];
+
+/// How an invocation ended. An invocation that panicked has no record and counts as lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Outcome {
     /// It returned a value.
     Ready,
-    /// It waits for something. That may be a site below it whose budget was spent: a connection
-    /// whose muxer yielded is `Pending`, and the muxer's record is `Yielded`.
+    /// It waits for something, perhaps for a site that it polled and that spent its budget: when a muxer
+    /// yields, its record is `Yielded` and that of the connection is `Pending`.
     Pending,
     /// Its own budget was spent. It asked to be polled again.
     Yielded,
@@ -39,25 +44,24 @@ pub struct Record<'a> {
     pub longest_child: Option<LongestChild>,
     /// Every poll of a child in the order they began. Empty in other modes.
     pub children: &'a [ChildPoll],
-    /// Polls of children that are not among them: they found the buffer full, the thread was
-    /// attached amid the invocation, or the records of too many invocations inside it were lost.
+    /// Number of polls of children that are missing there. Either the buffer was full, or the thread was
+    /// attached during the invocation, or the records of too many invocations inside it were lost.
     pub children_lost: u16,
-    /// What a meter counted, in [`Mode::Metered`](crate::Mode::Metered) if there is one: a reading for
-    /// each poll of a child, in order, and at last one for the poll function's own code. Empty
-    /// otherwise.
+    /// The readings of the meter, if there is one, in [`Mode::Metered`](crate::Mode::Metered): one for
+    /// each poll of a child, in order, and then one for the poll function's own code. Empty otherwise.
     pub readings: &'a [Reading],
-    /// Readings that are not among them: they found the buffer full, or the invocation began without
-    /// a meter.
+    /// Number of readings that are missing there. Either the buffer was full, or the invocation began
+    /// without a meter.
     pub readings_lost: u32,
 }
 
 /// How much a meter's counts grew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// During which child's poll; none: during everything else of the invocation.
+    /// The child that was polled meanwhile; none for the rest of the invocation.
     pub child: Option<&'static str>,
-    /// By how much, in the meter's order. A site below counts for the child that it was polled in.
-    pub counts: Counts,
+    /// The growth, in the meter's order. If the child is a site itself, its work is included.
+    pub counts: MeterCounts,
 }
 
 /// The longest poll of a child within an invocation.
@@ -82,10 +86,10 @@ pub struct ChildPoll {
     pub duration_ns: u64,
 }
 
-/// No child, where an index is expected.
+/// Stands for no child where an index is expected.
 pub(crate) const NO_CHILD: u8 = u8::MAX;
 
-/// No child either, and a meter is read.
+/// Stands for the poll function's own code while a meter is read.
 pub(crate) const OWN_CODE: u8 = NO_CHILD - 1;
 
 /// One finished invocation as the hot path stores it, in clock ticks.
@@ -106,8 +110,8 @@ pub(crate) struct RawRecord {
     pub(crate) outcome: Outcome,
 }
 
-/// One poll of a child as the hot path stores it. `invocation` is the start of the invocation that
-/// it belongs to, which within a thread and a site names it.
+/// One poll of a child as the hot path stores it. `invocation` is the start of its invocation, which
+/// identifies it within a thread and a site.
 #[derive(Clone, Copy)]
 pub(crate) struct RawSpan {
     pub(crate) invocation: u64,
@@ -119,13 +123,13 @@ pub(crate) struct RawSpan {
     pub(crate) child: u8,
 }
 
-/// What a meter counted, as the hot path stores it. The invocation is named as in a span.
+/// A reading of a meter as the hot path stores it. `invocation` is as in a span.
 #[derive(Clone, Copy)]
 pub(crate) struct RawReading {
     pub(crate) invocation: u64,
-    /// When what was metered ended, on the clock.
+    /// When the metered code ended, in clock ticks.
     pub(crate) at: u64,
-    pub(crate) counts: Counts,
+    pub(crate) counts: MeterCounts,
     pub(crate) site: Site,
     /// [`NO_CHILD`] for the last reading of an invocation.
     pub(crate) child: u8,

@@ -10,46 +10,27 @@ use quanta::Clock;
 use rtrb::Consumer;
 
 use crate::{
-    ChildPoll, LongestChild, Meter, Mode, Reading, Record, Site,
+    Capacity, ChildPoll, LongestChild, Meter, Mode, Reading, Record, Site,
     active::{clock, mode_of},
     parts::{Key, Parts},
     record::{NO_CHILD, RawReading, RawRecord, RawSpan},
     ring::{self, Arrivals, Emptying, PerSite, Seat, UNATTACHED},
 };
 
-/// How much a thread's buffers hold between two drains.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Capacity {
-    /// Invocations; 56 bytes each.
-    pub records: usize,
-    /// Polls of children; 32 bytes each.
-    pub spans: usize,
-}
-
-impl Default for Capacity {
-    /// A second of the busiest connection seen so far, in 46 MiB.
-    fn default() -> Self {
-        Capacity {
-            records: 1 << 18,
-            spans: 1 << 20,
-        }
-    }
-}
-
 /// Owns the buffers of the threads attached to it, and empties them.
 pub struct Recorder {
     capacity: Capacity,
-    /// With room for so many readings.
+    /// The meter, and the number of readings that a thread's buffer holds.
     meter: Option<(Meter, usize)>,
     clock: Clock,
     created: u64,
     attached: AtomicUsize,
-    /// Apart from `threads`, which a drain holds on to, so that no thread waits for a drain.
+    /// Separate from `threads`, which a drain locks, so that no thread waits for a drain.
     arrivals: Arc<Arrivals>,
     threads: Mutex<Vec<Thread>>,
 }
 
-/// What a [`Recorder::drain`] found missing.
+/// The numbers of records that a [`Recorder::drain`] handed out and missed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Drained {
@@ -61,15 +42,15 @@ pub struct Drained {
 }
 
 impl Drained {
-    /// Invocations of `site` since the drain before that are not among the records: they found the
-    /// buffer full, or a panic went through them.
+    /// Invocations of `site` since the previous drain that have no record. Either the buffer was full, or
+    /// the invocation panicked.
     pub fn lost(&self, site: Site) -> u64 {
         self.lost[site as usize]
     }
 }
 
 impl Recorder {
-    /// A recorder that no thread is attached to yet.
+    /// A recorder without attached threads.
     pub fn new(capacity: Capacity) -> Self {
         let clock = clock().clone();
         Recorder {
@@ -83,8 +64,8 @@ impl Recorder {
         }
     }
 
-    /// The same with a meter for [`Mode::Metered`], and room for so many readings in each thread's
-    /// buffers: one for each poll of a child and one for each invocation; 104 bytes each.
+    /// The same with a meter for [`Mode::Metered`], and room for `readings` readings in each thread's
+    /// buffers. Each poll of a child and each invocation takes one reading of 104 bytes.
     pub fn with_meter(capacity: Capacity, readings: usize, meter: Meter) -> Self {
         Recorder {
             meter: Some((meter, readings)),
@@ -92,14 +73,13 @@ impl Recorder {
         }
     }
 
-    /// Has this recorder record the current thread, in place of any that did. Until a thread is
-    /// attached, what happens on it is counted by [`unattached`] and not recorded.
+    /// Attaches the current thread: this recorder records it from now on, and no other does. Without a
+    /// recorder, the thread's invocations are only counted, by [`unattached`].
     ///
-    /// This costs next to nothing, so it may be called on every thread of a runtime, those for
-    /// blocking work included. The buffers are made, and every page of them is written, when the
-    /// first invocation begins on the thread while recording is on: once, before that invocation
-    /// begins to count its time. From then on nothing is allocated. They go in the first
-    /// [`drain`](Self::drain) after the thread's end.
+    /// This costs almost nothing, so it may be called on every thread of a runtime, including those for
+    /// blocking work. The first invocation on the thread while recording is on makes the buffers and
+    /// writes every page of them, before its own time begins. From then on nothing is allocated. The
+    /// first [`drain`](Self::drain) after the thread's end frees the buffers.
     pub fn attach(&self) {
         ring::attach(Seat {
             thread: self.attached.fetch_add(1, Ordering::Relaxed),
@@ -109,13 +89,13 @@ impl Recorder {
         });
     }
 
-    /// Now, on the clock that [`Record::start_ns`] is on, for what else is observed meanwhile.
+    /// The current time on the clock of [`Record::start_ns`], for other observations.
     pub fn now_ns(&self) -> u64 {
         self.clock.delta_as_nanos(self.created, self.clock.raw())
     }
 
-    /// Hands out every record that is finished, thread by thread, each thread's in the order they
-    /// ended, and forgets it. Threads may go on recording meanwhile.
+    /// Hands out every finished record and forgets it: thread by thread, in the order in which the
+    /// invocations ended. Threads may go on recording meanwhile.
     pub fn drain(&self, mut each: impl FnMut(&Record<'_>)) -> Drained {
         let mut drained = Drained::default();
         let mut threads = lock(&self.threads);
@@ -125,10 +105,10 @@ impl Recorder {
                 .map(Thread::new),
         );
         threads.retain_mut(|thread| {
-            // Asked before the records are counted, so that a thread which has ended is emptied.
+            // Checked before the records are counted, so that all records of an ended thread are read.
             let has_ended = thread.records.is_abandoned();
             let began = self.clock.raw();
-            // Only what is there now, so that a busy thread cannot hold the drain forever.
+            // Only the records that exist now, so that a busy thread cannot prolong the drain forever.
             for _ in 0..thread.records.slots() {
                 let Ok(raw) = thread.records.pop() else {
                     break;
@@ -177,8 +157,7 @@ impl Recorder {
     }
 }
 
-/// Invocations of `site` while recording was on, on threads that no recorder was attached to, since
-/// the last call.
+/// Invocations of `site` since the last call, while recording was on, on threads without a recorder.
 pub fn unattached(site: Site) -> u64 {
     UNATTACHED[site as usize].swap(0, Ordering::Relaxed)
 }

@@ -1,4 +1,5 @@
-//! The buffers of one thread: filled by its invocations, emptied by a [`Recorder`](crate::Recorder).
+//! The buffers of one thread. Its invocations fill them, and a [`Recorder`](crate::Recorder) empties
+//! them.
 
 use std::{
     cell::{Cell, RefCell},
@@ -11,12 +12,31 @@ use std::{
 use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::{
-    Capacity, METERS, Meter, Outcome, Site, VariantId,
-    meter::{self, FrameId, Metering},
+    METERS, Meter, MeterCounts, Outcome, Site, VariantId,
+    meter::{FrameId, MeterMark, ThreadMeter},
     record::{NO_CHILD, OWN_CODE, RawReading, RawRecord, RawSpan},
 };
 
-/// Counts a site.
+/// How much a thread's buffers hold between two drains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacity {
+    /// Invocations; 56 bytes each.
+    pub records: usize,
+    /// Polls of children; 32 bytes each.
+    pub spans: usize,
+}
+
+impl Default for Capacity {
+    /// A second of the busiest connection seen so far, in 46 MiB.
+    fn default() -> Self {
+        Capacity {
+            records: 1 << 18,
+            spans: 1 << 20,
+        }
+    }
+}
+
+/// A counter for each site.
 pub(crate) type PerSite = [AtomicU64; Site::ALL.len()];
 
 pub(crate) const fn no_counts() -> PerSite {
@@ -28,7 +48,7 @@ pub(crate) struct Filling {
     records: Producer<RawRecord>,
     spans: Producer<RawSpan>,
     lost: Arc<PerSite>,
-    pub(crate) metering: Option<Metering>,
+    meter: Option<ThreadMeter>,
 }
 
 /// The emptying side.
@@ -41,14 +61,14 @@ pub(crate) struct Emptying {
     pub(crate) lost: Arc<PerSite>,
 }
 
-/// Where a thread that made its buffers leaves their emptying side.
+/// A thread that made its buffers leaves their emptying side here.
 pub(crate) type Arrivals = Mutex<Vec<Emptying>>;
 
-/// What a thread needs to make its buffers once there is something to record.
+/// A thread makes its buffers from this when its first recorded invocation begins.
 pub(crate) struct Seat {
     pub(crate) thread: usize,
     pub(crate) capacity: Capacity,
-    /// With room for so many readings.
+    /// The meter, and the number of readings that the buffer holds.
     pub(crate) meter: Option<(Meter, usize)>,
     pub(crate) arrivals: Weak<Arrivals>,
 }
@@ -56,35 +76,35 @@ pub(crate) struct Seat {
 thread_local! {
     static FILLING: RefCell<Option<Filling>> = const { RefCell::new(None) };
     static SEAT: RefCell<Option<Seat>> = const { RefCell::new(None) };
-    /// Whether there is a seat: all that an invocation has to ask.
+    /// Whether there is a seat. An invocation checks nothing else.
     static IS_SEATED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Invocations on threads that no recorder is attached to.
 pub(crate) static UNATTACHED: PerSite = no_counts();
 
-/// Has the current thread make buffers when it first needs them, in place of any it has.
+/// Lets the current thread make buffers when it first needs them, in place of any that it has.
 pub(crate) fn attach(seat: Seat) {
     FILLING.with(|slot| slot.take());
     SEAT.with(|slot| slot.replace(Some(seat)));
     IS_SEATED.set(true);
 }
 
-/// Whether [`prepare`] has something to do before an invocation begins. One question, so that a meter
-/// costs nothing where there is none.
+/// Whether [`prepare`] has something to do before an invocation begins. One check covers both reasons, so
+/// that an invocation without a meter does not pay for a second one.
 #[inline]
 pub(crate) fn is_to_prepare(is_metered: bool) -> bool {
     IS_SEATED.get() | is_metered
 }
 
-/// Makes the buffers of this thread if it has a seat and none yet, and reads the meter if it is wanted.
-/// To be called before an invocation reads the clock for the first time, so that neither is part of
-/// its record. Returns what is open then, and the frame in which the meter's readings are kept.
+/// Makes the buffers of this thread if it has a seat, and reads the meter if `is_metered`. An invocation
+/// calls it before it first reads the clock, so that neither is part of its record. Returns the child
+/// that is open then, and the meter's frame.
 pub(crate) fn prepare(is_metered: bool) -> (u8, FrameId) {
     if IS_SEATED.get() {
         make_buffers();
     }
-    match is_metered.then(meter::begin).flatten() {
+    match is_metered.then(begin_metered).flatten() {
         Some(frame) => (OWN_CODE, frame),
         None => (NO_CHILD, FrameId::NONE),
     }
@@ -96,15 +116,15 @@ fn make_buffers() {
     let seat = SEAT.try_with(|slot| slot.take()).ok().flatten();
     let Some(seat) = seat else { return };
     let Some(arrivals) = seat.arrivals.upgrade() else {
-        return; // The recorder is gone, so nobody is attached to.
+        return; // The recorder was dropped, so the thread counts as unattached.
     };
     let (records, emptying_records) = resident(seat.capacity.records, BLANK_RECORD);
     let (spans, emptying_spans) = resident(seat.capacity.spans, BLANK_SPAN);
-    let (metering, emptying_readings) = seat
+    let (meter, emptying_readings) = seat
         .meter
         .map(|(meter, capacity)| {
             let (readings, emptying) = resident(capacity, BLANK_READING);
-            (Metering::new(meter, readings), emptying)
+            (ThreadMeter::new(meter, readings), emptying)
         })
         .unzip();
     let lost = Arc::new(no_counts());
@@ -112,7 +132,7 @@ fn make_buffers() {
         records,
         spans,
         lost: Arc::clone(&lost),
-        metering,
+        meter,
     };
     if FILLING.try_with(|slot| slot.replace(Some(filling))).is_ok() {
         let mut arrivals = arrivals.lock().unwrap_or_else(PoisonError::into_inner);
@@ -126,7 +146,7 @@ fn make_buffers() {
     }
 }
 
-/// A ring whose every page was written once, so that no invocation pays for a page fault.
+/// A ring with every page written once, so that no invocation causes a page fault.
 fn resident<T: Copy>(capacity: usize, blank: T) -> (Producer<T>, Consumer<T>) {
     let (mut filling, mut emptying) = RingBuffer::new(capacity);
     while filling.push(blank).is_ok() {}
@@ -179,10 +199,10 @@ pub(crate) fn store(record: RawRecord) {
     }
 }
 
-/// Counts an invocation of `site` as lost, though there may have been room for it.
+/// Counts an invocation of `site` as lost, even if the buffer has room.
 #[cold]
 pub(crate) fn lose(site: Site, frame: FrameId) {
-    meter::give_up(frame);
+    with_meter(|meter| meter.close(frame));
     if with_filling(|filling| count(&filling.lost, site)).is_none() {
         count(&UNATTACHED, site);
     }
@@ -195,11 +215,39 @@ pub(crate) fn store_span(span: RawSpan) -> bool {
 }
 
 #[inline]
-pub(crate) fn with_filling<T>(f: impl FnOnce(&mut Filling) -> T) -> Option<T> {
+fn with_filling<T>(f: impl FnOnce(&mut Filling) -> T) -> Option<T> {
     FILLING
         .try_with(|slot| slot.borrow_mut().as_mut().map(f))
         .ok()
         .flatten()
+}
+
+/// The counts now; none without a meter. The buffers are not borrowed while the meter runs.
+fn read_meter() -> Option<MeterCounts> {
+    let meter = with_meter(|meter| meter.meter)?;
+    let mut counts = MeterCounts::default();
+    meter(&mut counts);
+    Some(counts)
+}
+
+fn with_meter<T>(f: impl FnOnce(&mut ThreadMeter) -> T) -> Option<T> {
+    with_filling(|filling| filling.meter.as_mut().map(f)).flatten()
+}
+
+/// Opens a frame for an invocation that is about to begin; none if it is not metered.
+fn begin_metered() -> Option<FrameId> {
+    let now = read_meter()?;
+    with_meter(|meter| meter.begin(now)).flatten()
+}
+
+/// Reads the meter at a mark. False if the invocation is not metered.
+pub(crate) fn pass(frame: FrameId, mark: MeterMark) -> bool {
+    if frame == FrameId::NONE {
+        return false;
+    }
+    read_meter()
+        .and_then(|now| with_meter(|meter| meter.pass(frame, now, mark)).flatten())
+        .is_some()
 }
 
 #[cold]

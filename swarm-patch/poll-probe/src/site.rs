@@ -6,9 +6,9 @@ use std::{fmt, str::FromStr};
 pub enum Site {
     /// The poll function of one connection.
     Connection,
-    /// The poll function of the event loop above all connections.
+    /// The poll function of the event loop that owns all connections.
     Swarm,
-    /// The poll function of the stream multiplexer below one connection.
+    /// The poll function of the stream multiplexer of one connection.
     Muxer,
     /// One poll, by the runtime, of the task that drives a connection.
     Task,

@@ -1,5 +1,5 @@
-//! Futures as sites. An `async` loop has no frame of its own on the stack for an [`Invocation`] to
-//! live in, so the one that its future's current poll makes is lent to the thread for that poll.
+//! Futures as sites. An `async` loop has no stack frame of its own for an [`Invocation`]. So each poll of
+//! the future makes one and lends it to the thread for the duration of the poll.
 
 use std::{
     cell::Cell,
@@ -16,7 +16,7 @@ thread_local! {
     static CURRENT: Cell<Option<Invocation>> = const { Cell::new(None) };
 }
 
-/// Makes sites of futures.
+/// Turns futures into sites.
 #[derive(Clone, Copy, Debug)]
 pub struct Probe {
     site: Site,
@@ -54,8 +54,8 @@ pin_project! {
         #[pin]
         future: F,
         probe: Probe,
-        // Whether the next poll comes to the loop from within: an iteration was begun and the poll
-        // before did not end with one denied.
+        // Whether the next poll resumes an iteration: one has begun, and the budget did not end the
+        // previous poll.
         is_iterating: bool,
     }
 }
@@ -83,8 +83,7 @@ impl<F: Future> Future for Instrumented<F> {
     }
 }
 
-/// Takes back the invocation lent to the thread, even from a panic, and gives the thread the one it
-/// had.
+/// Takes the invocation back from the thread, even after a panic, and restores the one before it.
 struct Lent {
     outer: Option<Invocation>,
 }
@@ -110,11 +109,10 @@ fn with_current<T>(f: impl FnOnce(&mut Invocation) -> T) -> Option<T> {
     Some(result)
 }
 
-/// Begins an iteration of a loop inside an [`Instrumented`] future. With the budget spent it waits for
-/// the future's next poll by the runtime. Anywhere else it does nothing.
+/// Begins an iteration of a loop inside an [`Instrumented`] future. If the budget is spent, it waits for
+/// the next poll of the future by the runtime. Outside such a future it does nothing.
 ///
-/// Several such loops inside one future share its budget, and whichever is polled first is served
-/// first.
+/// Several such loops inside one future share its budget. The one that is polled first gets it first.
 pub async fn iterate() {
     std::future::poll_fn(|cx| {
         with_current(|invocation| invocation.iterate_unless_yielded(cx)).unwrap_or(Poll::Ready(()))
@@ -122,7 +120,7 @@ pub async fn iterate() {
     .await;
 }
 
-/// `std::future::poll_fn` whose calls are polls of child 0 of the [`Instrumented`] future around.
+/// As `std::future::poll_fn`. Each call of `f` is a poll of child 0 of the [`Instrumented`] future.
 pub fn poll_fn_child<T, F>(f: F) -> PollFnChild<F>
 where
     F: FnMut(&mut Context<'_>) -> Poll<T>,
@@ -130,8 +128,8 @@ where
     PollFnChild { f }
 }
 
-/// What [`poll_fn_child`] returns. A type with a name, because the compiler has to see that its drop
-/// does nothing with what the closure borrows.
+/// The future of [`poll_fn_child`]. It is a named type so that the compiler sees that its drop does not
+/// use what the closure borrows.
 #[must_use = "futures do nothing unless polled"]
 pub struct PollFnChild<F> {
     f: F,

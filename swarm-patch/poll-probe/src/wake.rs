@@ -13,20 +13,19 @@ pub(crate) fn wake(wake: Wake, cx: &mut Context<'_>) {
     match wake {
         Wake::Immediate => cx.waker().wake_by_ref(),
         Wake::Deferred => {
-            // The first poll of a fresh `yield_now` hands the waker to the scheduler, which is all
-            // that is wanted of it.
+            // The first poll of a new `yield_now` hands the waker to the scheduler.
             let first = pin!(tokio::task::yield_now()).poll(cx);
             debug_assert!(first.is_pending());
         }
     }
 }
 
-/// Takes a unit of tokio's cooperative budget, or, with none left, has tokio wake the task later.
+/// Takes a unit of tokio's cooperative budget. If there is none left, tokio wakes the task later.
 pub(crate) fn take_coop_unit(cx: &mut Context<'_>) -> Poll<()> {
     coop::poll_proceed(cx).map(|unit| unit.made_progress())
 }
 
-/// Whether tokio's cooperative budget has a unit left, which is not taken.
+/// Whether tokio's cooperative budget has a unit left. Takes none.
 pub(crate) fn poll_coop_unit(cx: &mut Context<'_>) -> Poll<()> {
     // Dropped without `made_progress`, a unit goes back.
     coop::poll_proceed(cx).map(drop)

@@ -1,5 +1,5 @@
-//! The hot path allocates nothing but a thread's buffers, once. A test of its own, for it replaces
-//! the allocator.
+//! The hot path allocates only the buffers of a thread, once. This is a separate test binary, since it
+//! replaces the allocator.
 #![allow(unsafe_code, reason = "an allocator that counts")]
 #![allow(clippy::unwrap_used)]
 
@@ -20,10 +20,10 @@ thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Bytes that the process has allocated and not given back.
+/// Bytes that the process has allocated and not freed.
 static IN_USE: AtomicUsize = AtomicUsize::new(0);
 
-/// The variant in force and the bytes in use are the whole process's, so these tests take turns.
+/// The variant in force and the bytes in use belong to the whole process, so these tests take turns.
 static TURN: Mutex<()> = Mutex::new(());
 
 struct Counting;
@@ -102,8 +102,8 @@ fn an_invocation_allocates_nothing_whatever_is_recorded_and_even_with_full_buffe
     }
 }
 
-/// The one exception: the first recorded invocation of a thread. Not attaching, and none that is not
-/// recorded, be it bounded or not.
+/// Only the first recorded invocation of a thread allocates. Attaching does not, nor does an invocation
+/// without a record, with or without a bound.
 fn attach_and_make_buffers(recorder: &Recorder, cx: &mut Context<'_>) {
     let bounded = "connection=1s".parse().unwrap();
     for budgets in [Budgets::NONE, bounded] {

@@ -1,15 +1,11 @@
-//! Where records are kept until they are drained, and what happens when there is no room.
+//! The buffers that keep records until a drain, also when they are full.
 #![allow(clippy::unwrap_used)]
 
 mod common;
 
-use std::{
-    sync::Arc,
-    task::{Context, Poll, Waker},
-    thread,
-};
+use std::{sync::Arc, task::Poll, thread};
 
-use common::{SMALL, alone, attached, drain, install, only, poll_site};
+use common::{SMALL, alone, attached, context, drain, entered, install, only, poll_site};
 use poll_probe::{Capacity, Invocation, Mode, Record, Recorder, Site};
 
 #[test]
@@ -20,7 +16,7 @@ fn a_full_buffer_counts_what_it_lost_and_goes_on() {
         spans: 0,
     });
     install("none", Mode::Minimal);
-    let cx = &mut Context::from_waker(Waker::noop());
+    let cx = &mut context();
     for _ in 0..25 {
         assert!(poll_site(Site::Task, 1, cx).is_ready());
     }
@@ -46,7 +42,7 @@ fn children_that_find_the_buffer_full_are_counted_in_their_record() {
         spans: 3,
     });
     install("none", Mode::Children);
-    assert!(poll_site(Site::Connection, 4, &mut Context::from_waker(Waker::noop())).is_ready());
+    assert!(poll_site(Site::Connection, 4, &mut context()).is_ready());
     let record = only(drain(&recorder));
     assert_eq!((record.polls.len(), record.children_lost), (3, 5));
     assert!(record.longest_child.is_some());
@@ -60,7 +56,7 @@ fn spans_of_lost_records_are_not_taken_for_those_of_others() {
         spans: 100,
     });
     install("none", Mode::Children);
-    let cx = &mut Context::from_waker(Waker::noop());
+    let cx = &mut context();
     for _ in 0..3 {
         for wanted in 1..=5 {
             assert!(poll_site(Site::Connection, wanted, cx).is_ready());
@@ -77,9 +73,7 @@ fn threads_without_a_recorder_are_counted() {
     let _alone = alone();
     install("none", Mode::Minimal);
     poll_probe::unattached(Site::Muxer);
-    let polling = thread::spawn(|| {
-        poll_site(Site::Muxer, 1, &mut Context::from_waker(Waker::noop())).is_ready()
-    });
+    let polling = thread::spawn(|| poll_site(Site::Muxer, 1, &mut context()).is_ready());
     assert!(polling.join().unwrap());
     assert_eq!(
         (
@@ -104,8 +98,7 @@ fn many_threads_record_while_variants_change() {
             thread::spawn(move || {
                 recorder.attach();
                 for _ in 0..POLLS {
-                    let polled =
-                        poll_site(Site::Connection, 5, &mut Context::from_waker(Waker::noop()));
+                    let polled = poll_site(Site::Connection, 5, &mut context());
                     assert!(matches!(polled, Poll::Ready(5) | Poll::Pending));
                 }
             })
@@ -146,12 +139,12 @@ fn spans_without_a_record_do_not_fill_the_buffer_for_ever() {
         records: 4,
         spans: 16,
     });
-    let cx = &mut Context::from_waker(Waker::noop());
+    let cx = &mut context();
     install("none", Mode::Minimal);
     for _ in 0..4 {
         assert!(poll_site(Site::Connection, 1, cx).is_ready());
     }
-    // The records of these are lost, while their spans are not.
+    // The records of these invocations are lost, but their spans are not.
     install("none", Mode::Children);
     for _ in 0..20 {
         assert!(poll_site(Site::Connection, 1, cx).is_ready());
@@ -167,9 +160,8 @@ fn an_invocation_under_way_during_a_drain_keeps_its_children() {
     let _alone = alone();
     let recorder = attached(SMALL);
     install("none", Mode::Children);
-    let cx = &mut Context::from_waker(Waker::noop());
-    let mut outer = Invocation::enter(Site::Connection, &["before", "after"]);
-    assert!(outer.iterate(cx).is_ready());
+    let cx = &mut context();
+    let mut outer = entered(Site::Connection, &["before", "after"]);
     outer.child(0);
     outer.own();
     assert!(poll_site(Site::Muxer, 1, cx).is_ready());
@@ -189,9 +181,8 @@ fn children_that_were_forgotten_among_those_of_lost_records_are_counted() {
         spans: 4096,
     });
     install("none", Mode::Children);
-    let cx = &mut Context::from_waker(Waker::noop());
-    let mut outer = Invocation::enter(Site::Connection, &["early", "late"]);
-    assert!(outer.iterate(cx).is_ready());
+    let cx = &mut context();
+    let mut outer = entered(Site::Connection, &["early", "late"]);
     outer.child(0);
     outer.own();
     for _ in 0..100 {
@@ -210,9 +201,8 @@ fn children_from_before_the_thread_was_attached_are_counted() {
     let _alone = alone();
     let _former = attached(SMALL);
     install("none", Mode::Children);
-    let cx = &mut Context::from_waker(Waker::noop());
-    let mut outer = Invocation::enter(Site::Connection, &["a"]);
-    assert!(outer.iterate(cx).is_ready());
+    let cx = &mut context();
+    let mut outer = entered(Site::Connection, &["a"]);
     outer.child(0);
     outer.own();
     let recorder = attached(SMALL);
@@ -232,18 +222,18 @@ fn threads_are_numbered_as_they_were_attached_whichever_records_first() {
     let other = Arc::clone(&recorder);
     let polling = thread::spawn(move || {
         other.attach();
-        poll_site(Site::Muxer, 1, &mut Context::from_waker(Waker::noop())).is_ready()
+        poll_site(Site::Muxer, 1, &mut context()).is_ready()
     });
     assert!(polling.join().unwrap());
-    assert!(poll_site(Site::Task, 1, &mut Context::from_waker(Waker::noop())).is_ready());
+    assert!(poll_site(Site::Task, 1, &mut context()).is_ready());
     let mut threads: Vec<(usize, Site)> = drain(&recorder)
         .iter()
         .map(|record| (record.thread, record.site))
         .collect();
     threads.sort_unstable();
     assert_eq!(threads, [(0, Site::Task), (1, Site::Muxer)]);
-    // That thread is gone, and the number of this one stays.
-    assert!(poll_site(Site::Task, 1, &mut Context::from_waker(Waker::noop())).is_ready());
+    // The other thread has ended, and the number of this one stays.
+    assert!(poll_site(Site::Task, 1, &mut context()).is_ready());
     assert_eq!(only(drain(&recorder)).thread, 0);
 }
 
@@ -259,7 +249,7 @@ fn what_a_thread_recorded_before_it_ended_is_drained() {
     let polling = thread::spawn(move || {
         other.attach();
         for _ in 0..3 {
-            let _ = poll_site(Site::Muxer, 1, &mut Context::from_waker(Waker::noop()));
+            let _ = poll_site(Site::Muxer, 1, &mut context());
         }
     });
     polling.join().unwrap();
@@ -278,7 +268,7 @@ fn a_thread_whose_recorder_is_gone_counts_as_unattached() {
     install("none", Mode::Minimal);
     poll_probe::unattached(Site::Muxer);
     drop(attached(SMALL));
-    assert!(poll_site(Site::Muxer, 1, &mut Context::from_waker(Waker::noop())).is_ready());
+    assert!(poll_site(Site::Muxer, 1, &mut context()).is_ready());
     assert_eq!(poll_probe::unattached(Site::Muxer), 1);
 }
 

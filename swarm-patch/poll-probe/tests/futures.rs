@@ -11,7 +11,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use common::{CountingWaker, SMALL, alone, attached, drain, install, only};
+use common::{CountingWaker, SMALL, alone, attached, block_on, context, drain, install, only};
 use futures::{StreamExt, stream::FuturesUnordered};
 use poll_probe::{Mode, Outcome, Probe, Site, iterate};
 
@@ -26,10 +26,7 @@ fn a_future_is_a_site_and_its_loop_is_bounded() {
     ] {
         let recorder = attached(SMALL);
         install(budgets, Mode::Minimal);
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .build()
-            .unwrap();
-        runtime.block_on(Probe::new(Site::Task).instrument(async {
+        block_on(Probe::new(Site::Task).instrument(async {
             for _ in 0..10 {
                 poll_probe::iterate().await;
             }
@@ -57,10 +54,7 @@ fn a_future_that_waits_within_an_iteration_resumes_it() {
     let _alone = alone();
     let recorder = attached(SMALL);
     install("none", Mode::Children);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
-    runtime.block_on(
+    block_on(
         Probe::new(Site::Task)
             .children(&["waiting"])
             .instrument(async {
@@ -97,10 +91,7 @@ fn a_future_that_waits_within_an_iteration_resumes_it() {
 fn iterate_outside_of_an_instrumented_future_does_nothing() {
     let _alone = alone();
     install("task=1", Mode::Minimal);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
-    runtime.block_on(async {
+    block_on(async {
         for _ in 0..10 {
             poll_probe::iterate().await;
         }
@@ -112,14 +103,11 @@ fn a_panic_in_an_instrumented_future_leaves_the_thread_usable() {
     let _alone = alone();
     let recorder = attached(SMALL);
     install("none", Mode::Minimal);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
     let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        runtime.block_on(Probe::new(Site::Task).instrument(async { panic!("as planned") }));
+        block_on(Probe::new(Site::Task).instrument(async { panic!("as planned") }));
     }));
     assert!(panicked.is_err());
-    runtime.block_on(Probe::new(Site::Task).instrument(async { poll_probe::iterate().await }));
+    block_on(Probe::new(Site::Task).instrument(async { poll_probe::iterate().await }));
     let drained = recorder.drain(|record| assert_eq!(record.iterations, 1));
     assert_eq!((drained.records, drained.lost(Site::Task)), (1, 1));
 }
@@ -137,11 +125,7 @@ fn a_future_that_completes_after_one_of_its_loops_yielded_is_ready() {
         };
         futures::future::select(pin!(endless), future::ready(())).await;
     });
-    assert!(
-        pin!(future)
-            .poll(&mut Context::from_waker(Waker::noop()))
-            .is_ready()
-    );
+    assert!(pin!(future).poll(&mut context()).is_ready());
     let record = only(drain(&recorder));
     assert_eq!((record.iterations, record.outcome), (2, Outcome::Ready));
 }
@@ -196,10 +180,7 @@ fn what_a_future_waits_for_before_its_loop_is_no_iteration() {
     let _alone = alone();
     let recorder = attached(SMALL);
     install("task=1", Mode::Minimal);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
-    runtime.block_on(Probe::new(Site::Task).instrument(async {
+    block_on(Probe::new(Site::Task).instrument(async {
         tokio::task::yield_now().await;
         iterate().await;
         tokio::task::yield_now().await;
@@ -216,10 +197,7 @@ fn a_future_inside_another_leaves_the_invocation_around_it_to_the_outer_one() {
     let _alone = alone();
     let recorder = attached(SMALL);
     install("none", Mode::Minimal);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
-    runtime.block_on(Probe::new(Site::Task).instrument(async {
+    block_on(Probe::new(Site::Task).instrument(async {
         iterate().await;
         Probe::new(Site::Connection).instrument(iterate()).await;
         iterate().await;
@@ -246,10 +224,7 @@ fn once_a_loop_yielded_no_other_goes_on_in_that_poll_even_with_units_of_its_own(
     let _alone = alone();
     let recorder = attached(SMALL);
     install("task=coop", Mode::Minimal);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
-    runtime.block_on(Probe::new(Site::Task).instrument(async {
+    block_on(Probe::new(Site::Task).instrument(async {
         let greedy = async {
             for _ in 0..200 {
                 iterate().await;

@@ -1,4 +1,4 @@
-//! What is recorded of an invocation, and what a budget does to it.
+//! The record of an invocation, and the effect of a budget on it.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -9,7 +9,10 @@ use std::{
     time::Duration,
 };
 
-use common::{CountingWaker, SMALL, alone, attached, drain, install, only, poll_site, spin};
+use common::{
+    CountingWaker, SMALL, alone, attached, block_on, context, drain, entered, install, only,
+    poll_site, spin,
+};
 use poll_probe::{Invocation, Mode, Outcome, Site};
 
 #[test]
@@ -17,7 +20,7 @@ fn nothing_is_recorded_while_recording_is_off() {
     let _alone = alone();
     let recorder = attached(SMALL);
     install("none", Mode::Off);
-    assert!(poll_site(Site::Connection, 3, &mut Context::from_waker(Waker::noop())).is_ready());
+    assert!(poll_site(Site::Connection, 3, &mut context()).is_ready());
     assert!(drain(&recorder).is_empty());
 }
 
@@ -27,7 +30,7 @@ fn an_invocation_without_a_budget_goes_round_as_often_as_it_likes() {
     let recorder = attached(SMALL);
     let variant = install("none", Mode::Minimal);
     assert_eq!(
-        poll_site(Site::Muxer, 1000, &mut Context::from_waker(Waker::noop())),
+        poll_site(Site::Muxer, 1000, &mut context()),
         Poll::Ready(1000)
     );
     let record = only(drain(&recorder));
@@ -79,22 +82,15 @@ fn a_time_stops_the_first_iteration_after_it_and_never_the_first_of_all() {
     let recorder = attached(SMALL);
     for mode in [Mode::Off, Mode::Minimal] {
         install("connection=1ns", mode);
-        assert!(poll_site(Site::Connection, 1, &mut Context::from_waker(Waker::noop())).is_ready());
+        assert!(poll_site(Site::Connection, 1, &mut context()).is_ready());
         let mut probe = Invocation::enter(Site::Connection, &[]);
-        let cx = &mut Context::from_waker(Waker::noop());
+        let cx = &mut context();
         assert!(probe.iterate(cx).is_ready());
         spin(Duration::from_micros(1));
         assert!(probe.iterate(cx).is_pending());
     }
     install("connection=1000s", Mode::Minimal);
-    assert!(
-        poll_site(
-            Site::Connection,
-            50,
-            &mut Context::from_waker(Waker::noop())
-        )
-        .is_ready()
-    );
+    assert!(poll_site(Site::Connection, 50, &mut context()).is_ready());
     let iterations: Vec<u32> = drain(&recorder)
         .iter()
         .map(|record| record.iterations)
@@ -107,13 +103,13 @@ fn a_time_limit_is_that_long() {
     let _alone = alone();
     let recorder = attached(SMALL);
     install("connection=5ms", Mode::Minimal);
-    let cx = &mut Context::from_waker(Waker::noop());
+    let cx = &mut context();
     {
         let mut probe = Invocation::enter(Site::Connection, &[]);
         while probe.iterate(cx).is_ready() {}
     }
-    // Late it may be on a busy machine; early it must not be. Limit and record share a clock, so all
-    // that is allowed for is rounding.
+    // On a busy machine it may be late, but never early. Limit and record share a clock, so only rounding
+    // is allowed for.
     let record = only(drain(&recorder));
     assert_eq!(record.outcome, Outcome::Yielded);
     assert!(record.duration_ns >= 4_900_000, "{record:?}");
@@ -124,10 +120,7 @@ fn coop_shares_tokios_budget_and_leaves_the_first_iteration_free() {
     let _alone = alone();
     let recorder = attached(SMALL);
     install("connection=coop", Mode::Minimal);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
-    let counts = runtime.block_on(async {
+    let counts = block_on(async {
         tokio::spawn(async {
             let mut counts = Vec::new();
             // A task may do 128 operations in a poll. An idle invocation costs none of them.
@@ -164,7 +157,7 @@ fn children_are_recorded_in_order_with_their_iteration() {
     let _alone = alone();
     let recorder = attached(SMALL);
     install("none", Mode::Children);
-    let cx = &mut Context::from_waker(Waker::noop());
+    let cx = &mut context();
     {
         let mut probe = Invocation::enter(Site::Connection, &["short", "long", "never"]);
         for _ in 0..2 {
@@ -189,8 +182,7 @@ fn children_are_recorded_in_order_with_their_iteration() {
     assert!(record.children_ns(1) + record.children_ns(2) <= record.duration_ns);
 }
 
-// What follows holds however long the machine takes for what is spun, save for the nanosecond by
-// which each figure is rounded.
+// The following tests hold however long the machine spins, apart from rounding to a nanosecond.
 
 #[test]
 fn polls_of_children_follow_one_another_within_their_invocation() {
@@ -240,7 +232,7 @@ fn the_longest_iteration_is_no_shorter_than_any_and_leaves_time_for_the_others()
     for children_ns in in_children_ns {
         assert!(longest_ns + 2 >= children_ns, "{record:?}");
     }
-    // Iterations share out the whole of an invocation.
+    // The iterations add up to the whole invocation.
     assert!(3 * longest_ns + 3 >= record.duration_ns, "{record:?}");
     let most_ns = in_children_ns.iter().max().unwrap();
     let others_ns = in_children_ns.iter().sum::<u64>() - most_ns;
@@ -252,7 +244,7 @@ fn the_longest_iteration_is_no_shorter_than_any_and_leaves_time_for_the_others()
 
 /// Three iterations, of which the second spins longest, in its second child.
 fn spun_three_times() {
-    let cx = &mut Context::from_waker(Waker::noop());
+    let cx = &mut context();
     let mut probe = Invocation::enter(Site::Connection, &["first", "second"]);
     for spun_us in [[20, 30], [20, 200], [20, 30]] {
         assert!(probe.iterate(cx).is_ready());
@@ -271,11 +263,7 @@ fn a_child_that_is_open_when_the_function_ends_is_recorded() {
     install("none", Mode::Children);
     {
         let mut probe = Invocation::enter(Site::Swarm, &["failing"]);
-        assert!(
-            probe
-                .iterate(&mut Context::from_waker(Waker::noop()))
-                .is_ready()
-        );
+        assert!(probe.iterate(&mut context()).is_ready());
         probe.child(0);
     }
     assert_eq!(only(drain(&recorder)).children(), [("failing", 1)]);
@@ -286,10 +274,9 @@ fn nested_invocations_keep_their_own_children() {
     let _alone = alone();
     let recorder = attached(SMALL);
     install("none", Mode::Children);
-    let cx = &mut Context::from_waker(Waker::noop());
+    let cx = &mut context();
     {
-        let mut outer = Invocation::enter(Site::Connection, &["a", "muxer", "b"]);
-        assert!(outer.iterate(cx).is_ready());
+        let mut outer = entered(Site::Connection, &["a", "muxer", "b"]);
         outer.child(0);
         outer.child(1);
         assert!(poll_site(Site::Muxer, 2, cx).is_ready());
@@ -319,7 +306,7 @@ fn nested_invocations_keep_their_own_children() {
 fn an_invocation_keeps_the_variant_that_it_began_under() {
     let _alone = alone();
     let recorder = attached(SMALL);
-    let cx = &mut Context::from_waker(Waker::noop());
+    let cx = &mut context();
     let first = install("connection=2", Mode::Minimal);
     let mut probe = Invocation::enter(Site::Connection, &[]);
     let second = install("none", Mode::Off);

@@ -1,4 +1,4 @@
-//! What a meter counted, and whose it is.
+//! Which counts of a meter belong to which child.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -8,25 +8,25 @@ use std::{
     future::{Future, poll_fn},
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
-    task::{Context, Poll, Waker},
+    task::Poll,
     thread,
 };
 
-use common::{SMALL, alone, drain, install, only, poll_site};
-use poll_probe::{Capacity, Counts, Invocation, Mode, Probe, Reading, Recorder, Site};
+use common::{SMALL, alone, context, drain, entered, install, only, poll_site};
+use poll_probe::{Capacity, Invocation, MeterCounts, Mode, Probe, Reading, Recorder, Site};
 
 thread_local! {
     static DONE: Cell<u64> = const { Cell::new(0) };
     static READ: Cell<u64> = const { Cell::new(0) };
 }
 
-/// What the meter below counts.
+/// Does work for the meter to count.
 fn work(count: u64) {
     DONE.set(DONE.get() + count);
 }
 
-/// Counts the work, and at the end how often it was read.
-fn meter(counts: &mut Counts) {
+/// Counts the work, and in the last counter how often it was read.
+fn meter(counts: &mut MeterCounts) {
     READ.set(READ.get() + 1);
     counts[0] = DONE.get();
     counts[1] = 1000 * DONE.get();
@@ -39,7 +39,7 @@ fn metered(capacity: Capacity, readings: usize) -> Recorder {
     recorder
 }
 
-/// The child, and the work that was counted for it.
+/// Each child with the work that was counted for it.
 fn counted(readings: &[Reading]) -> Vec<(Option<&'static str>, u64)> {
     readings
         .iter()
@@ -51,11 +51,7 @@ fn counted(readings: &[Reading]) -> Vec<(Option<&'static str>, u64)> {
         .collect()
 }
 
-fn context() -> Context<'static> {
-    Context::from_waker(Waker::noop())
-}
-
-/// The own code does 16, the children 10, 20, 30 and 40.
+/// Its own code does 16 units of work, the children 10, 20, 30 and 40.
 fn two_iterations(site: Site) {
     let cx = &mut context();
     let mut probe = Invocation::enter(site, &["first", "second", "never"]);
@@ -95,7 +91,7 @@ fn each_child_and_the_own_code_have_their_part() {
                 (None, 1 + 2 * (2 + 3) + 5),
             ]
         );
-        // All that a record of children has is there, too, in the same order.
+        // The record has the same children in the same order.
         let children: Vec<_> = record.polls.iter().map(|poll| Some(poll.child)).collect();
         let metered: Vec<_> = record.readings[..4]
             .iter()
@@ -113,8 +109,7 @@ fn a_child_that_is_open_at_the_end_and_one_without_any_are_metered() {
     let recorder = metered(SMALL, 64);
     install("none", Mode::Metered);
     {
-        let mut probe = Invocation::enter(Site::Swarm, &["failing"]);
-        assert!(probe.iterate(&mut context()).is_ready());
+        let mut probe = entered(Site::Swarm, &["failing"]);
         work(1);
         probe.child(0);
         work(10);
@@ -144,8 +139,7 @@ fn sites_inside_others_count_for_the_child_around() {
                 poll_probe::iterate().await;
                 poll_probe::poll_fn_child(|_| {
                     work(10);
-                    let mut outer = Invocation::enter(Site::Connection, &["a", "muxer", "b"]);
-                    assert!(outer.iterate(&mut context()).is_ready());
+                    let mut outer = entered(Site::Connection, &["a", "muxer", "b"]);
                     outer.child(0);
                     work(100);
                     outer.child(1);
@@ -279,8 +273,7 @@ fn readings_of_lost_records_are_taken_for_no_other() {
     install("none", Mode::Metered);
     for _ in 0..2 {
         for n in 1..=5 {
-            let mut probe = Invocation::enter(Site::Connection, &["child"]);
-            assert!(probe.iterate(&mut context()).is_ready());
+            let mut probe = entered(Site::Connection, &["child"]);
             probe.child(0);
             work(n);
             probe.own();
@@ -311,8 +304,7 @@ fn a_panic_leaves_the_invocations_around_right() {
         assert!(panic.is_err());
     }
     {
-        let mut outer = Invocation::enter(Site::Connection, &["child"]);
-        assert!(outer.iterate(&mut context()).is_ready());
+        let mut outer = entered(Site::Connection, &["child"]);
         outer.child(0);
         let panic = catch_unwind(AssertUnwindSafe(|| {
             let _inner = Invocation::enter(Site::Muxer, &[]);
@@ -336,14 +328,12 @@ fn an_invocation_keeps_the_mode_that_it_began_in() {
     let _alone = alone();
     let recorder = metered(SMALL, 256);
     install("none", Mode::Children);
-    let mut outer = Invocation::enter(Site::Connection, &["child"]);
-    assert!(outer.iterate(&mut context()).is_ready());
+    let mut outer = entered(Site::Connection, &["child"]);
     install("none", Mode::Metered);
     outer.child(0);
     two_iterations(Site::Muxer);
     drop(outer);
-    let mut outer = Invocation::enter(Site::Connection, &["child"]);
-    assert!(outer.iterate(&mut context()).is_ready());
+    let mut outer = entered(Site::Connection, &["child"]);
     install("none", Mode::Children);
     outer.child(0);
     two_iterations(Site::Muxer);

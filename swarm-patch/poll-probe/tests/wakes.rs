@@ -1,4 +1,4 @@
-//! What the two kinds of wake mean to others on the same worker.
+//! The effect of the two kinds of wake on other tasks of the same worker.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,8 +7,8 @@ use poll_probe::{Mode, Probe, Site, Variant};
 
 const ITERATIONS: u32 = 50;
 
-/// A task that spends its budget at every iteration shares a worker with one that another thread
-/// woke. Returns how many iterations it got through before the other ran.
+/// A task that spends its budget at every iteration shares a worker with a task that another thread woke.
+/// Returns the number of its iterations before the other task ran.
 fn iterations_before_the_other_ran(budgets: &str) -> u32 {
     static OTHER_RAN_AT: AtomicU32 = AtomicU32::new(u32::MAX);
     static ITERATION: AtomicU32 = AtomicU32::new(0);

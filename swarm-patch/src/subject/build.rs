@@ -1,71 +1,98 @@
-//! One build: lays out a subject's sources, grafts them, has cargo compile, and keeps the program.
+//! Builds one subject: copies its sources, grafts them, runs cargo, and keeps the program.
 
 use std::{
     collections::BTreeMap,
-    fs,
     path::{Path, PathBuf},
     process::Command,
 };
 
 use anyhow::{Context, Result, bail};
 use cargo_metadata::{Metadata, MetadataCommand};
+use fs_err as fs;
+use run_format::subject::{BuildRecord, CrateOrigin, CrateRecord};
 use tempfile::TempDir;
-use toml_edit::{DocumentMut, InlineTable, Item, Table, value};
+use toml_edit::{DocumentMut, value};
 
 use super::{
     Libp2p, Subject,
+    builder::{Built, EDITS, LOCK, PROGRAM, Profile, RECORD, STAGE, SubjectBuilder, sha256},
     checkout::Checkout,
     compiler,
-    crates::{self, Package, UPSTREAM, YAMUX},
+    crates::{self, UPSTREAM, YAMUX},
     lock_file,
     ours::{self, Versions},
-    record::{BuildRecord, CrateRecord, From},
-    sync,
-    workshop::{Built, EDITS, LOCK, PROGRAM, Profile, RECORD, STAGE, Workshop, sha256},
 };
 use crate::{
     checkout::{self, Edit},
-    crate_source::{CrateSource, copy_tree},
+    crate_source::CrateSource,
     diff,
     sites::PACKAGES,
+    sync,
 };
 
-/// A build that goes on.
-pub(super) struct Build<'a> {
-    workshop: &'a Workshop,
-    /// Where files are made ready, to be compared with those of the build before.
+impl SubjectBuilder {
+    /// Builds a subject, which takes minutes. It waits for builds of other processes.
+    pub fn build(&self, subject: &Subject, id: &str) -> Result<Built> {
+        let lock = std::fs::File::create(self.dir.join(".lock"))?;
+        lock.lock()?;
+        if let Some(built) = self.find(id) {
+            return Ok(built); // Another process built it meanwhile.
+        }
+        self.remove_leftovers();
+        let mut build = Build::new(self)?;
+        build.lay_out(subject)?;
+        build.graft_what_the_registry_has()?;
+        build.compile()?;
+        build.keep(id)
+    }
+
+    /// Removes the folders of interrupted builds. An error does no harm, so it is ignored.
+    fn remove_leftovers(&self) {
+        let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        for entry in entries {
+            if entry.file_name().to_string_lossy().starts_with(STAGE) {
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+    }
+}
+
+/// One build.
+struct Build<'a> {
+    builder: &'a SubjectBuilder,
+    /// The folder in which files are prepared, before they are compared with those of the previous build.
     stage: TempDir,
-    /// In files of the stage.
+    /// The changes to files of the stage.
     edits: Vec<Edit>,
-    /// What takes the place of the registry's crates, by name.
+    /// The folders of the crates that replace the registry's, by name.
     patches: BTreeMap<String, PathBuf>,
 }
 
 impl Build<'_> {
-    pub(super) fn new(workshop: &Workshop) -> Result<Build<'_>> {
+    fn new(builder: &SubjectBuilder) -> Result<Build<'_>> {
         Ok(Build {
-            workshop,
+            builder,
             stage: tempfile::Builder::new()
                 .prefix(STAGE)
-                .tempdir_in(&workshop.dir)?,
+                .tempdir_in(&builder.dir)?,
             edits: Vec::new(),
             patches: BTreeMap::new(),
         })
     }
 
-    /// Puts sources where they are built.
-    pub(super) fn lay_out(&mut self, subject: &Subject) -> Result<()> {
+    /// Copies the sources of a subject, and our own, to where they are built.
+    fn lay_out(&mut self, subject: &Subject) -> Result<()> {
         let versions = self.lay_out_libp2p(&subject.libp2p)?;
         if let Some(yamux) = &subject.yamux {
             self.check_out(yamux, YAMUX, "yamux")
                 .with_context(|| format!("--yamux {}", yamux.spec()))?;
         }
-        let ours = &self.workshop.ours;
+        let ours = &self.builder.ours;
         let copy = self.stage.path().join("workspace");
         self.edits
             .extend(ours::copy(ours, &copy, versions.as_ref())?);
-        if ours::digest(ours)? != self.workshop.ours_sha256 {
-            bail!("{}: it was changed meanwhile", ours.display());
+        if ours::digest(ours)? != self.builder.ours_sha256 {
+            bail!("{}: a file was changed during the build", ours.display());
         }
         lock_file::begin(ours, &copy.join(LOCK))?;
         self.forget_patched(&copy.join(LOCK))?;
@@ -73,7 +100,7 @@ impl Build<'_> {
         self.write_config()
     }
 
-    /// Returns the versions that our workspace is to ask for, if not for those that it does.
+    /// Copies the subject's libp2p. Returns the versions to put into our manifest, unless it has them.
     fn lay_out_libp2p(&mut self, libp2p: &Libp2p) -> Result<Option<Versions>> {
         match libp2p {
             Libp2p::Released => {
@@ -98,39 +125,39 @@ impl Build<'_> {
         }
     }
 
-    /// Copies and grafts a checkout, and has its crates take the place of the registry's.
+    /// Copies and grafts a checkout, and makes its crates replace the registry's.
     fn check_out(
         &mut self,
         checkout: &Checkout,
         part: &str,
         expected: &str,
-    ) -> Result<Vec<Package>> {
+    ) -> Result<Vec<CrateSource>> {
         let copy = self.stage.path().join(part);
         checkout.export(&copy)?;
-        // First, since the grafted ones depend on what is not there yet.
+        // Before the graft, which adds a dependency on a folder that does not exist yet.
         let packages = crates::packages(&copy)?;
         self.graft(&crates::with_sites(&copy, expected)?)?;
         self.put(part)?;
-        let known = fs::read_to_string(self.workshop.ours.join("Cargo.lock"))?;
+        let known = fs::read_to_string(self.builder.ours.join("Cargo.lock"))?;
         for package in &packages {
-            // Others are reached by their paths, or not at all.
+            // The path of a dependency leads to the other crates, or nothing uses them.
             if known.contains(&format!("name = \"{}\"\n", package.name)) {
                 let below = package.dir.strip_prefix(fs::canonicalize(&copy)?)?;
-                let dir = self.workshop.build_dir().join(part).join(below);
+                let dir = self.builder.build_dir().join(part).join(below);
                 self.patches.insert(package.name.clone(), dir);
             }
         }
         Ok(packages)
     }
 
-    /// Has the part of the stage built, and leaves alone what is there of other subjects.
+    /// Copies a part of the stage to where it is built, if it differs.
     fn put(&self, part: &str) -> Result<()> {
-        let to = self.workshop.build_dir().join(part);
-        sync::folder(&self.stage.path().join(part), &to)
+        let to = self.builder.build_dir().join(part);
+        Ok(sync::folder(&self.stage.path().join(part), &to)?)
     }
 
     fn graft(&mut self, sources: &[CrateSource]) -> Result<()> {
-        let probe = self.workshop.workspace().join("swarm-patch/poll-probe");
+        let probe = self.builder.workspace().join("swarm-patch/poll-probe");
         let mut edits = checkout::edits(sources, &probe)?;
         for edit in &mut edits {
             if edit.path.ends_with("Cargo.toml") {
@@ -142,26 +169,19 @@ impl Build<'_> {
         Ok(())
     }
 
-    /// Crates with sites that cargo still takes from the registry are copied and grafted as well.
-    pub(super) fn graft_what_the_registry_has(&mut self) -> Result<()> {
+    /// Copies and grafts the crates with sites that cargo still takes from the registry.
+    fn graft_what_the_registry_has(&mut self) -> Result<()> {
         let mut sources = Vec::new();
         for package in self.metadata()?.packages {
             if package.source.is_none() || !PACKAGES.contains(&package.name.as_str()) {
                 continue;
             }
-            let (name, version) = (&package.name, package.version.to_string());
-            let dir = package.manifest_path.parent().map(Into::into);
-            sources.push(CrateSource::new(
-                name,
-                &version,
-                dir.unwrap_or_default(),
-                None,
-            )?);
+            sources.push(CrateSource::of_package(&package)?);
         }
         for source in crates::newest(sources) {
             match self.patches.get(&source.name) {
                 None => self.copy_crates(vec![source])?,
-                // An older one is there for who asks for it by name; libp2p itself does not.
+                // Some other crate needs an older version. libp2p itself uses the one in our folder.
                 Some(_) if self.is_used(&source.name)? => {}
                 Some(dir) => bail!(
                     "{} is not what libp2p asks for: cargo takes {} instead",
@@ -170,7 +190,7 @@ impl Build<'_> {
                 ),
             }
         }
-        self.forget_patched(&self.workshop.workspace().join(LOCK))?;
+        self.forget_patched(&self.builder.workspace().join(LOCK))?;
         self.write_config()
     }
 
@@ -180,24 +200,24 @@ impl Build<'_> {
         Ok(packages.any(|package| package.name == name && package.source.is_none()))
     }
 
-    /// Copies and grafts crates of the registry, and has the copies take their place.
+    /// Copies and grafts crates of the registry, and makes the copies replace them.
     fn copy_crates(&mut self, sources: Vec<CrateSource>) -> Result<()> {
         for source in sources {
             let name = crate_folder(&source);
             let copy = self.stage.path().join(&name);
-            copy_tree(&source.dir, &copy)?;
-            // Says that cargo unpacked it there, which it did not.
+            sync::folder(&source.dir, &copy)?;
+            // This file says that cargo unpacked the crate there, which is not so.
             let _ = fs::remove_file(copy.join(".cargo-ok"));
             let copy = CrateSource::new(&source.name, &source.version, copy, None)?;
             self.graft(&[copy])?;
             self.put(&name)?;
-            let dir = self.workshop.build_dir().join(name);
+            let dir = self.builder.build_dir().join(name);
             self.patches.insert(source.name, dir);
         }
         Ok(())
     }
 
-    /// What was locked to the registry's is looked for anew.
+    /// Removes the replaced crates from a lock file, so that cargo resolves them again.
     fn forget_patched(&self, lock: &Path) -> Result<()> {
         let names: Vec<&str> = self.patches.keys().map(String::as_str).collect();
         lock_file::forget(lock, &names)
@@ -205,30 +225,21 @@ impl Build<'_> {
 
     fn write_config(&self) -> Result<()> {
         let mut config = DocumentMut::new();
-        let mut patches = Table::new();
         for (name, dir) in &self.patches {
-            let mut path = InlineTable::new();
-            path.insert("path", dir.display().to_string().into());
-            patches.insert(name, value(path));
+            config["patch"]["crates-io"][name]["path"] = value(dir.display().to_string());
         }
-        let mut registries = Table::new();
-        registries.set_implicit(true);
-        registries.insert("crates-io", Item::Table(patches));
-        config.insert("patch", Item::Table(registries));
-        let path = self.config();
-        fs::write(&path, config.to_string())
-            .with_context(|| format!("cannot write {}", path.display()))
+        Ok(fs::write(self.config(), config.to_string())?)
     }
 
     fn config(&self) -> PathBuf {
-        self.workshop.build_dir().join("config.toml")
+        self.builder.build_dir().join("config.toml")
     }
 
-    /// Resolves, and downloads what is missing.
+    /// Has cargo resolve the dependencies and download the missing ones.
     fn metadata(&self) -> Result<Metadata> {
         MetadataCommand::new()
             .cargo_path(compiler::cargo_path())
-            .current_dir(self.workshop.workspace())
+            .current_dir(self.builder.workspace())
             .other_options(vec![
                 "--config".to_owned(),
                 self.config().display().to_string(),
@@ -237,7 +248,7 @@ impl Build<'_> {
             .map_err(|error| compiler::in_short(&error))
     }
 
-    pub(super) fn compile(&self) -> Result<()> {
+    fn compile(&self) -> Result<()> {
         let mut command = Command::new(compiler::cargo_path());
         command
             .args(["build", "--quiet", "--package", PROGRAM, "--bin", PROGRAM])
@@ -245,26 +256,26 @@ impl Build<'_> {
             .arg(self.config())
             .arg("--target-dir")
             .arg(self.target_dir())
-            .current_dir(self.workshop.workspace());
-        if self.workshop.profile == Profile::Release {
+            .current_dir(self.builder.workspace());
+        if self.builder.profile == Profile::Release {
             command.arg("--release");
         }
-        let mut features = ours::transports(&self.workshop.ours)?;
+        let mut features = ours::transports(&self.builder.ours)?;
         if self.has_codecs_of_async_trait()? {
             features.push("async-trait".to_owned());
         }
         command.args(["--features", &features.join(",")]);
         let output = command.output().context("cannot run cargo")?;
         if !output.status.success() {
-            // The place of an error is one of the subject's, not of this machine's.
-            let here = format!("{}/", self.workshop.build_dir().display());
+            // The path in an error is relative to the subject.
+            let here = format!("{}/", self.builder.build_dir().display());
             let said = String::from_utf8_lossy(&output.stderr).replace(&here, "");
             bail!("it does not build: {}", compiler::first_error(&said));
         }
         Ok(())
     }
 
-    /// As before libp2p 0.57.
+    /// Whether codecs of libp2p-request-response use `async-trait`, as before libp2p 0.57.
     fn has_codecs_of_async_trait(&self) -> Result<bool> {
         let packages = self.metadata()?.packages;
         let mut with_codecs = packages
@@ -277,28 +288,27 @@ impl Build<'_> {
     }
 
     fn target_dir(&self) -> PathBuf {
-        self.workshop.build_dir().join("target")
+        self.builder.build_dir().join("target")
     }
 
-    /// Moves the program and what is known of it to a folder of their own, which gets its name last.
-    pub(super) fn keep(&self, id: &str) -> Result<Built> {
+    /// Moves the program and its description to a folder of their own, which gets its name last.
+    fn keep(&self, id: &str) -> Result<Built> {
         let partial = self.stage.path().join("done");
         fs::create_dir(&partial)?;
-        let profile = match self.workshop.profile {
+        let profile = match self.builder.profile {
             Profile::Release => "release",
             Profile::Debug => "debug",
         };
         let program = self.target_dir().join(profile).join(PROGRAM);
-        fs::copy(&program, partial.join(PROGRAM))
-            .with_context(|| format!("cannot copy {}", program.display()))?;
-        fs::copy(self.workshop.workspace().join(LOCK), partial.join(LOCK))?;
+        fs::copy(&program, partial.join(PROGRAM))?;
+        fs::copy(self.builder.workspace().join(LOCK), partial.join(LOCK))?;
         fs::write(partial.join(EDITS), self.diff()?)?;
-        let rustc = compiler::rustc(&self.workshop.ours)?;
+        let rustc = compiler::rustc(&self.builder.ours)?;
         let record = BuildRecord {
             id: id.to_owned(),
             profile: profile.to_owned(),
             rustc: rustc.lines().next().unwrap_or_default().to_owned(),
-            features: ours::features(&self.workshop.ours)?,
+            features: ours::features(&self.builder.ours)?,
             crates: self.crates()?,
             edits_sha256: sha256(&partial.join(EDITS))?,
             lock_sha256: sha256(&partial.join(LOCK))?,
@@ -306,15 +316,15 @@ impl Build<'_> {
         };
         let text = serde_json::to_string_pretty(&record)? + "\n";
         fs::write(partial.join(RECORD), text)?;
-        let dir = self.workshop.dir.join(id);
+        let dir = self.builder.dir.join(id);
         if dir.exists() {
-            fs::remove_dir_all(&dir)?; // It was not whole, or it would have been found.
+            fs::remove_dir_all(&dir)?; // It is incomplete, or `find` would have found it.
         }
         fs::rename(&partial, &dir)?;
         Ok(Built { dir, record })
     }
 
-    /// Every edit, as one diff against `target/subjects/build`.
+    /// All changes as one diff, with paths relative to `target/subjects/build`.
     fn diff(&self) -> Result<String> {
         let stage = fs::canonicalize(self.stage.path())?;
         let mut text = String::new();
@@ -332,14 +342,14 @@ impl Build<'_> {
     }
 
     fn crates(&self) -> Result<Vec<CrateRecord>> {
-        let build = self.workshop.build_dir();
+        let build = self.builder.build_dir();
         let mut records = Vec::new();
         for package in self.metadata()?.packages {
             let path: &Path = package.manifest_path.as_ref();
             let from = match path.strip_prefix(&build) {
-                Ok(below) if below.starts_with(UPSTREAM) => From::Subject,
-                Ok(below) if below.starts_with(YAMUX) => From::Yamux,
-                Ok(below) if below.starts_with("crates") => From::Registry,
+                Ok(below) if below.starts_with(UPSTREAM) => CrateOrigin::Subject,
+                Ok(below) if below.starts_with(YAMUX) => CrateOrigin::Yamux,
+                Ok(below) if below.starts_with("crates") => CrateOrigin::Registry,
                 _ => continue,
             };
             records.push(CrateRecord {
@@ -352,14 +362,14 @@ impl Build<'_> {
         records.sort_by(|one, other| one.name.cmp(&other.name));
         for expected in PACKAGES {
             if !records.iter().any(|record| record.name == expected) {
-                bail!("no {expected} with a probe is in it");
+                bail!("the build does not use the grafted {expected}");
             }
         }
         Ok(records)
     }
 }
 
-/// Where a crate of the registry is copied to.
+/// The folder for the copy of a registry crate.
 fn crate_folder(source: &CrateSource) -> String {
     format!("crates/{}-{}", source.name, source.version)
 }

@@ -1,49 +1,41 @@
-//! A checkout of the user's: what state it is in, and a copy of it. The checkout itself is only read.
+//! Determines the state of a checkout of the user's, and copies it. The checkout itself is only read.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
+use fs_err as fs;
+use run_format::subject::{Commit, Difference, SourceRecord};
 use sha2::{Digest, Sha256};
 
-use super::{
-    git::Repository,
-    record::{Commit, Difference, SourceRecord},
-    spec::CheckoutSpec,
-};
+use super::{git::Repository, spec::CheckoutSpec};
 
-/// A checkout in a certain state.
+/// A checkout and its state.
 #[derive(Clone, Debug)]
 pub struct Checkout {
     spec: CheckoutSpec,
     dir: PathBuf,
     repository: Option<Repository>,
-    state: State,
+    state: CheckoutState,
 }
 
-/// What is in it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum State {
-    /// What a commit has.
-    Commit(Commit),
-    /// What a commit has, and changes.
-    Changed(Option<Commit>, Difference),
-    /// A folder of which git knows nothing.
-    Folder { sha256: String },
+/// The contents of a checkout: a commit, the changes to it, or the hash of a folder without git.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct CheckoutState {
+    commit: Option<Commit>,
+    difference: Option<Difference>,
+    tree_sha256: Option<String>,
 }
 
 impl Checkout {
-    /// Looks at it.
+    /// Finds the checkout and determines its state.
     pub fn resolve(spec: &CheckoutSpec) -> Result<Checkout> {
-        let dir = fs::canonicalize(&spec.path)
-            .with_context(|| format!("cannot find {}", spec.path.display()))?;
+        let dir = fs::canonicalize(&spec.path)?;
         let repository = Repository::open(&dir)?;
         let state = match (&repository, &spec.revision) {
-            (Some(repository), Some(revision)) => {
-                State::Commit(commit(repository, &repository.commit(revision)?)?)
-            }
+            (Some(repository), Some(revision)) => CheckoutState {
+                commit: Some(commit(repository, &repository.commit(revision)?)?),
+                ..CheckoutState::default()
+            },
             (Some(repository), None) if repository.has_working_tree() => {
                 working_tree(repository, &dir)?
             }
@@ -55,8 +47,9 @@ impl Checkout {
                 "{}: it is not the top folder of a git repository, so there is no revision {revision:?} of it",
                 dir.display()
             ),
-            (None, None) => State::Folder {
-                sha256: digest(&dir, &files_below(&dir)?)?,
+            (None, None) => CheckoutState {
+                tree_sha256: Some(digest(&dir, &files_below(&dir)?)?),
+                ..CheckoutState::default()
             },
         };
         Ok(Checkout {
@@ -67,18 +60,18 @@ impl Checkout {
         })
     }
 
-    /// What it was named.
+    /// Its name on the command line.
     pub fn spec(&self) -> &CheckoutSpec {
         &self.spec
     }
 
-    /// Its state, for files.
+    /// Its description for files.
     pub fn record(&self) -> SourceRecord {
-        let (commit, difference, tree_sha256) = match self.state.clone() {
-            State::Commit(commit) => (Some(commit), None, None),
-            State::Changed(commit, difference) => (commit, Some(difference), None),
-            State::Folder { sha256 } => (None, None, Some(sha256)),
-        };
+        let CheckoutState {
+            commit,
+            difference,
+            tree_sha256,
+        } = self.state.clone();
         SourceRecord::Checkout {
             path: self.dir.display().to_string(),
             revision: self.spec.revision.clone(),
@@ -90,15 +83,22 @@ impl Checkout {
 
     /// Copies it, in that state, to the new folder `to`.
     pub fn export(&self, to: &Path) -> Result<()> {
-        fs::create_dir_all(to).with_context(|| format!("cannot create {}", to.display()))?;
-        match (&self.state, &self.repository) {
-            (State::Commit(commit), Some(repository)) => repository.export(&commit.id, to),
-            (State::Changed(..), Some(repository)) => self.copy(&repository.files()?, to),
-            _ => self.copy(&files_below(&self.dir)?, to),
+        fs::create_dir_all(to)?;
+        match (&self.repository, &self.state) {
+            (None, _) => self.copy(&files_below(&self.dir)?, to),
+            (
+                Some(repository),
+                CheckoutState {
+                    commit: Some(commit),
+                    difference: None,
+                    ..
+                },
+            ) => repository.export(&commit.id, to),
+            (Some(repository), _) => self.copy(&repository.files()?, to),
         }
     }
 
-    /// Copies files, unless somebody edits them meanwhile.
+    /// Copies files. Fails if somebody edits them meanwhile.
     fn copy(&self, files: &[PathBuf], to: &Path) -> Result<()> {
         for file in files {
             copy_file(&self.dir.join(file), &to.join(file))?;
@@ -119,16 +119,19 @@ fn commit(repository: &Repository, id: &str) -> Result<Commit> {
     })
 }
 
-fn working_tree(repository: &Repository, dir: &Path) -> Result<State> {
-    let Some(head) = repository.head() else {
-        return difference(dir, &repository.files()?).map(|all| State::Changed(None, all));
+fn working_tree(repository: &Repository, dir: &Path) -> Result<CheckoutState> {
+    let head = repository.head();
+    let commit = head.map(|id| commit(repository, &id)).transpose()?;
+    let changed = match &commit {
+        Some(head) => repository.changed(&head.id)?,
+        None => repository.files()?,
     };
-    let head = commit(repository, &head)?;
-    let changed = repository.changed(&head.id)?;
-    if changed.is_empty() {
-        return Ok(State::Commit(head));
-    }
-    Ok(State::Changed(Some(head), difference(dir, &changed)?))
+    let is_changed = commit.is_none() || !changed.is_empty();
+    Ok(CheckoutState {
+        difference: is_changed.then(|| difference(dir, &changed)).transpose()?,
+        commit,
+        tree_sha256: None,
+    })
 }
 
 fn difference(dir: &Path, files: &[PathBuf]) -> Result<Difference> {
@@ -138,7 +141,7 @@ fn difference(dir: &Path, files: &[PathBuf]) -> Result<Difference> {
     })
 }
 
-/// Of names and contents, in order. A file that is gone is part of it.
+/// The hash of names and contents, in order. It includes the names of deleted files.
 fn digest(dir: &Path, files: &[PathBuf]) -> Result<String> {
     use std::os::unix::ffi::OsStrExt;
     let mut hash = Sha256::new();
@@ -151,9 +154,7 @@ fn digest(dir: &Path, files: &[PathBuf]) -> Result<String> {
         let path = dir.join(file);
         match fs::symlink_metadata(&path) {
             Ok(about) if about.is_symlink() => part(fs::read_link(&path)?.as_os_str().as_bytes()),
-            Ok(about) if about.is_file() => {
-                part(&fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?);
-            }
+            Ok(about) if about.is_file() => part(&fs::read(&path)?),
             Ok(_) => part(b"a folder of another repository"),
             Err(_) => part(b"gone"),
         }
@@ -161,34 +162,29 @@ fn digest(dir: &Path, files: &[PathBuf]) -> Result<String> {
     Ok(format!("{:x}", hash.finalize()))
 }
 
-/// The files below a folder, in order, but not what cargo or git keep there.
+/// The files below a folder, in order, without the folders of cargo and git.
 fn files_below(dir: &Path) -> Result<Vec<PathBuf>> {
-    fn walk(dir: &Path, below: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
-        let here = dir.join(below);
-        for entry in
-            fs::read_dir(&here).with_context(|| format!("cannot list {}", here.display()))?
-        {
+    let (mut files, mut folders) = (Vec::new(), vec![PathBuf::new()]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(dir.join(&folder))? {
             let entry = entry?;
             let name = entry.file_name();
-            if name == ".git" || name == "target" && below == Path::new("") {
+            if name == ".git" || name == "target" && folder == Path::new("") {
                 continue;
             }
-            let path = below.join(name);
-            if entry.file_type()?.is_dir() {
-                walk(dir, &path, files)?;
+            let kind = if entry.file_type()?.is_dir() {
+                &mut folders
             } else {
-                files.push(path);
-            }
+                &mut files
+            };
+            kind.push(folder.join(name));
         }
-        Ok(())
     }
-    let mut files = Vec::new();
-    walk(dir, Path::new(""), &mut files)?;
     files.sort();
     Ok(files)
 }
 
-/// A file that is gone, or a folder of another repository, is left out.
+/// Copies a file or a link. Does nothing for a deleted file or a folder of another repository.
 fn copy_file(from: &Path, to: &Path) -> Result<()> {
     let Ok(about) = fs::symlink_metadata(from) else {
         return Ok(());
@@ -196,12 +192,10 @@ fn copy_file(from: &Path, to: &Path) -> Result<()> {
     if let Some(folder) = to.parent() {
         fs::create_dir_all(folder)?;
     }
-    let copied = if about.is_symlink() {
-        fs::read_link(from).and_then(|target| std::os::unix::fs::symlink(target, to))
+    if about.is_symlink() {
+        fs::os::unix::fs::symlink(fs::read_link(from)?, to)?;
     } else if about.is_file() {
-        fs::copy(from, to).map(drop)
-    } else {
-        Ok(())
-    };
-    copied.with_context(|| format!("cannot copy {}", from.display()))
+        fs::copy(from, to)?;
+    }
+    Ok(())
 }

@@ -1,15 +1,15 @@
-//! Cargo and the compiler, and what of their words is worth a line.
+//! Finds cargo and the compiler, and shortens their errors to one line.
 
 use std::{env, ffi::OsString, path::Path, process::Command};
 
 use anyhow::{Context, Result, anyhow, bail};
 
-/// The cargo that runs this, or the one on the path.
+/// The cargo that runs this program, or the one on the path.
 pub(super) fn cargo_path() -> OsString {
     env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-/// Version, commit and host of the compiler that cargo uses in `dir`.
+/// Version, commit and host of the compiler that cargo runs in `dir`.
 pub(super) fn rustc(dir: &Path) -> Result<String> {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(rustc)
@@ -23,7 +23,7 @@ pub(super) fn rustc(dir: &Path) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// What else decides on how cargo builds.
+/// The environment variables that change how cargo builds.
 pub(super) fn flags() -> String {
     let mut flags: Vec<(OsString, OsString)> = env::vars_os()
         .filter(|(name, _)| {
@@ -35,14 +35,14 @@ pub(super) fn flags() -> String {
     format!("{flags:?}")
 }
 
-/// The first error in what cargo said, and where it is, in a line.
+/// The first error in cargo's output, with its place, in one line.
 pub(super) fn first_error(said: &str) -> String {
     let lines: Vec<&str> = said.lines().map(str::trim).collect();
     let is_error = |line: &&str| line.starts_with("error:") || line.starts_with("error[");
     let Some(at) = lines.iter().position(is_error) else {
         let last = lines.iter().rev().find(|line| !line.is_empty());
         return last.map_or_else(
-            || "cargo said nothing".to_owned(),
+            || "cargo gave no reason".to_owned(),
             |line| (*line).to_owned(),
         );
     };
@@ -54,7 +54,7 @@ pub(super) fn first_error(said: &str) -> String {
     if let Some(place) = place {
         return format!("{error} ({place})");
     }
-    // Cargo's own errors go on with their causes, a build script's with what it said.
+    // The causes come after an error of cargo, the output after an error of a build script.
     let causes = lines[at + 1..].iter().filter(|line| {
         !line.is_empty() && !line.starts_with("Caused by") && !line.starts_with("process didn't")
     });
@@ -69,7 +69,7 @@ pub(super) fn first_error(said: &str) -> String {
     }
 }
 
-/// What `cargo metadata` says, without the rest.
+/// The first error of `cargo metadata`.
 pub(super) fn in_short(error: &cargo_metadata::Error) -> anyhow::Error {
     match error {
         cargo_metadata::Error::CargoMetadata { stderr } => anyhow!("{}", first_error(stderr)),
@@ -97,6 +97,6 @@ mod tests {
             first_error(said),
             "failed to select a version for `x`. required by package `y`"
         );
-        assert_eq!(first_error(""), "cargo said nothing");
+        assert_eq!(first_error(""), "cargo gave no reason");
     }
 }

@@ -1,9 +1,10 @@
-//! The crates of a subject, and which of them have sites.
+//! The crates of a subject, in particular those with sites.
 
-use std::{fs, path::Path, path::PathBuf, process::Command};
+use std::{path::Path, process::Command};
 
 use anyhow::{Context, Result, bail};
 use cargo_metadata::MetadataCommand;
+use fs_err as fs;
 use toml_edit::{DocumentMut, Item};
 
 use super::{
@@ -19,45 +20,30 @@ pub(super) const UPSTREAM: &str = "upstream";
 /// The folder of a copy of yamux.
 pub(super) const YAMUX: &str = "yamux";
 
-/// A package of a checkout.
-pub(super) struct Package {
-    pub(super) name: String,
-    pub(super) version: String,
-    pub(super) dir: PathBuf,
-}
-
 /// All packages of the crate or workspace in `dir`.
-pub(super) fn packages(dir: &Path) -> Result<Vec<Package>> {
+pub(super) fn packages(dir: &Path) -> Result<Vec<CrateSource>> {
     let manifest = dir.join("Cargo.toml");
     if !manifest.is_file() {
         bail!("there is no Cargo.toml in it");
     }
     let metadata = MetadataCommand::new()
         .cargo_path(compiler::cargo_path())
-        // Not in it, lest a toolchain file there decide.
+        // Not in `dir`, since a toolchain file there would take effect.
         .current_dir(ours::root()?)
         .manifest_path(manifest)
         .no_deps()
         .exec()
         .map_err(|error| compiler::in_short(&error))?;
-    let package = |package: cargo_metadata::Package| Package {
-        dir: package
-            .manifest_path
-            .parent()
-            .map(Into::into)
-            .unwrap_or_default(),
-        version: package.version.to_string(),
-        name: package.name.to_string(),
-    };
-    let packages: Vec<Package> = metadata.packages.into_iter().map(package).collect();
+    let packages = metadata.packages.iter().map(CrateSource::of_package);
+    let packages = packages.collect::<Result<Vec<_>>>()?;
     refuse_other_patches(&fs::read_to_string(dir.join("Cargo.toml"))?, &packages)?;
     Ok(packages)
 }
 
-/// A workspace may put a crate in the place of the registry's, which cargo heeds in the workspace that it
-/// builds only. Those of its own packages are put there in any case.
-fn refuse_other_patches(manifest: &str, packages: &[Package]) -> Result<()> {
-    let manifest: DocumentMut = manifest.parse().context("no manifest")?;
+/// A workspace may replace crates of the registry by `[patch]`. Cargo applies that only in the workspace
+/// that it builds, which is ours. The workspace's own packages are replaced in any case.
+fn refuse_other_patches(manifest: &str, packages: &[CrateSource]) -> Result<()> {
+    let manifest: DocumentMut = manifest.parse().context("not a manifest")?;
     let registries = manifest.get("patch").and_then(Item::as_table_like);
     let patches = registries
         .into_iter()
@@ -66,28 +52,30 @@ fn refuse_other_patches(manifest: &str, packages: &[Package]) -> Result<()> {
         .flat_map(|patches| patches.iter());
     for (name, _) in patches {
         if !packages.iter().any(|package| package.name == name) {
-            bail!("its [patch] of {name} would be lost: {name} is no package of it");
+            bail!(
+                "its [patch] of {name} would have no effect, since {name} is not one of its packages"
+            );
         }
     }
     Ok(())
 }
 
-/// Of what our workspace asks for.
-pub(super) fn versions(packages: &[Package]) -> Result<Versions> {
+/// The versions of the packages that our workspace depends on.
+pub(super) fn versions(packages: &[CrateSource]) -> Result<Versions> {
     Ok(Versions {
         libp2p: version(packages, "libp2p")?,
         stream: version(packages, "libp2p-stream")?,
     })
 }
 
-fn version(packages: &[Package], name: &str) -> Result<String> {
+fn version(packages: &[CrateSource], name: &str) -> Result<String> {
     match packages.iter().find(|package| package.name == name) {
         Some(package) => Ok(package.version.clone()),
         None => bail!("there is no package {name} in it"),
     }
 }
 
-/// The crates with sites that the checkout in `dir` has.
+/// The crates with sites in the checkout in `dir`.
 pub(super) fn with_sites(dir: &Path, expected: &str) -> Result<Vec<CrateSource>> {
     let sources = checkout::find(dir)?;
     if !sources.iter().any(|source| source.name == expected) {
@@ -96,7 +84,7 @@ pub(super) fn with_sites(dir: &Path, expected: &str) -> Result<Vec<CrateSource>>
     Ok(sources)
 }
 
-/// The sources that a graft for the subject would edit. Copies of checkouts go to the empty folder `to`.
+/// The sources that a graft of the subject would edit. It copies checkouts to the empty folder `to`.
 pub fn sources(subject: &Subject, to: &Path) -> Result<Vec<CrateSource>> {
     let mut sources = match &subject.libp2p {
         Libp2p::Released => of_lock_file()?,
@@ -116,10 +104,10 @@ pub fn sources(subject: &Subject, to: &Path) -> Result<Vec<CrateSource>> {
     Ok(sources)
 }
 
-/// A manifest without the dependencies that only wasm has. Some of them are pinned, and cargo would bend
-/// the versions of everything else to them. Where a feature names one, they stay.
+/// A manifest without the dependencies that are only for wasm. Some of those have exact versions, which
+/// would decide the versions of other crates too. They stay where a feature names one of them.
 pub(super) fn without_wasm(manifest: &str) -> Result<String> {
-    let mut manifest: DocumentMut = manifest.parse().context("no manifest")?;
+    let mut manifest: DocumentMut = manifest.parse().context("not a manifest")?;
     let features = manifest.get("features").map(ToString::to_string);
     let features = features.unwrap_or_default();
     if let Some(targets) = manifest.get_mut("target").and_then(Item::as_table_like_mut) {
@@ -147,7 +135,7 @@ pub(super) fn of_lock_file() -> Result<Vec<CrateSource>> {
     pristine::find(&upstream_manifest(), &PACKAGES)
 }
 
-/// Those of another release, which cargo looks up in the folder `to`.
+/// The crates with sites of another release. Cargo resolves it in the folder `to`.
 pub(super) fn of_release(version: &str, to: &Path) -> Result<Vec<CrateSource>> {
     let manifest = to.join("Cargo.toml");
     let text = format!(
@@ -168,7 +156,7 @@ pub(super) fn of_release(version: &str, to: &Path) -> Result<Vec<CrateSource>> {
     Ok(newest(pristine::find(&manifest, &PACKAGES)?))
 }
 
-/// Where there are several versions of one crate, the newest is the one that libp2p uses unasked.
+/// Keeps only the newest version of each crate, which is the one that libp2p uses by default.
 pub(super) fn newest(mut sources: Vec<CrateSource>) -> Vec<CrateSource> {
     let number = |source: &CrateSource| -> Vec<u64> {
         let parts = source.version.split(['.', '-', '+']);
@@ -185,10 +173,11 @@ mod tests {
 
     #[test]
     fn a_patch_that_would_be_lost_is_refused() {
-        let own = Package {
+        let own = CrateSource {
             name: "libp2p-identity".to_owned(),
             version: String::new(),
-            dir: PathBuf::new(),
+            dir: Default::default(),
+            checksum: None,
         };
         let packages = [own];
         let own = "[patch.crates-io]\nlibp2p-identity = { path = \"identity\" }\n";
@@ -199,7 +188,7 @@ mod tests {
         assert!(
             refusal
                 .to_string()
-                .starts_with("its [patch] of yamux would be lost")
+                .starts_with("its [patch] of yamux would have no effect")
         );
     }
 

@@ -1,4 +1,4 @@
-//! What git knows of a checkout.
+//! Asks git about a checkout.
 
 use std::{
     path::{Path, PathBuf},
@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail};
 
-/// A repository, by its top folder or, if it is bare, its own.
+/// A repository, by its top folder or, if it is bare, by its own folder.
 #[derive(Clone, Debug)]
 pub(super) struct Repository {
     dir: PathBuf,
@@ -15,8 +15,8 @@ pub(super) struct Repository {
 }
 
 impl Repository {
-    /// None if there is no repository, or if `dir` is only a folder in one: an unpacked archive may
-    /// lie anywhere.
+    /// None if `dir` is not the top folder of a repository. It may be an unpacked archive in a folder of
+    /// some other repository.
     pub(super) fn open(dir: &Path) -> Result<Option<Repository>> {
         let is_marked = dir.join(".git").exists();
         let asked = ["rev-parse", "--is-inside-work-tree", "--is-inside-git-dir"];
@@ -51,26 +51,21 @@ impl Repository {
     /// The id of the commit that `revision` names.
     pub(super) fn commit(&self, revision: &str) -> Result<String> {
         let wanted = format!("{revision}^{{commit}}");
-        let asked = [
-            "rev-parse",
-            "--verify",
-            "--quiet",
-            "--end-of-options",
-            &wanted,
-        ];
-        self.text(&asked).map_err(|_| {
-            let shallow = self.text(&["rev-parse", "--is-shallow-repository"]);
-            let hint = match shallow.as_deref() {
-                Ok("true") => {
-                    " (the repository is shallow; git fetch --depth 1 origin REV gets one)"
-                }
-                _ => "",
-            };
-            anyhow!(
-                "{}: there is no commit {revision:?}{hint}",
-                self.dir.display()
-            )
-        })
+        let options = ["--verify", "--quiet", "--end-of-options", &wanted];
+        self.text(&[&["rev-parse"], &options[..]].concat())
+            .map_err(|_| {
+                let shallow = self.text(&["rev-parse", "--is-shallow-repository"]);
+                let hint = match shallow.as_deref() {
+                    Ok("true") => {
+                        " (the repository is shallow; git fetch --depth 1 origin REV gets one)"
+                    }
+                    _ => "",
+                };
+                anyhow!(
+                    "{}: there is no commit {revision:?}{hint}",
+                    self.dir.display()
+                )
+            })
     }
 
     /// The first line of its message, and when it was made, in seconds since 1970.
@@ -80,34 +75,24 @@ impl Repository {
         Ok((subject_line.to_owned(), time.parse().unwrap_or(0)))
     }
 
-    /// The commit that is checked out; none before the first.
+    /// The commit that is checked out; none before the first commit.
     pub(super) fn head(&self) -> Option<String> {
         self.commit("HEAD").ok()
     }
 
-    /// Files that differ from the commit or are unknown to it, but not ignored.
+    /// The files that differ from the commit, and the new ones that are not ignored.
     pub(super) fn changed(&self, commit: &str) -> Result<Vec<PathBuf>> {
         let tracked = ["diff", "--name-only", "--no-renames", "--no-ext-diff", "-z"];
         let mut files = self.paths(&[&tracked[..], &[commit, "--"]].concat())?;
         files.extend(self.paths(&["ls-files", "--others", "--exclude-standard", "-z"])?);
         files.sort();
-        files.dedup();
         Ok(files)
     }
 
-    /// Everything but what is ignored.
+    /// Every file that is not ignored.
     pub(super) fn files(&self) -> Result<Vec<PathBuf>> {
-        let asked = [
-            "ls-files",
-            "--cached",
-            "--others",
-            "--exclude-standard",
-            "-z",
-        ];
-        let mut files = self.paths(&asked)?;
-        files.sort();
-        files.dedup();
-        Ok(files)
+        let which = ["--cached", "--others", "--exclude-standard", "-z"];
+        self.paths(&[&["ls-files"], &which[..]].concat())
     }
 
     /// Unpacks the tree of a commit into the folder `to`. Submodules stay empty.
@@ -138,7 +123,8 @@ impl Repository {
     }
 
     fn text(&self, arguments: &[&str]) -> Result<String> {
-        let text = String::from_utf8(self.run(arguments)?).context("git speaks no UTF-8")?;
+        let text =
+            String::from_utf8(self.run(arguments)?).context("the output of git is not UTF-8")?;
         Ok(text.trim_end().to_owned())
     }
 
@@ -148,7 +134,10 @@ impl Repository {
         let names = bytes
             .split(|byte| *byte == 0)
             .filter(|name| !name.is_empty());
-        Ok(names.map(|name| OsStr::from_bytes(name).into()).collect())
+        let mut paths: Vec<PathBuf> = names.map(|name| OsStr::from_bytes(name).into()).collect();
+        paths.sort();
+        paths.dedup(); // A file with a merge conflict is listed more than once.
+        Ok(paths)
     }
 
     fn run(&self, arguments: &[&str]) -> Result<Vec<u8>> {
@@ -161,7 +150,7 @@ impl Repository {
     }
 }
 
-/// Git on that repository and no other, without taking locks in it.
+/// A git command on the repository in `dir` and no other. It takes no locks there.
 fn command(dir: &Path) -> Command {
     let mut command = Command::new("git");
     for variable in [

@@ -1,24 +1,27 @@
-//! Lock files: a build against a subject begins with the versions of ours, so that what differs between
-//! subjects is the subject.
+//! Lock files. A build against a subject starts with the versions of our lock file, so that builds differ
+//! only in the subject.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use anyhow::{Context, Result};
+use fs_err as fs;
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table};
 
-/// Writes our lock file to `to`, with the registry's crates where ours has the grafted ones.
+use crate::checkout::read_toml;
+
+/// Writes our lock file to `to`, with the registry's crates in place of the grafted ones.
 pub(super) fn begin(ours: &Path, to: &Path) -> Result<()> {
-    let mut lock = read(&ours.join("Cargo.lock"))?;
-    let mut pristine = read(&ours.join("swarm-patch/upstream/Cargo.lock"))?;
+    let mut lock = read_toml(&ours.join("Cargo.lock"))?;
+    let mut pristine = read_toml(&ours.join("swarm-patch/upstream/Cargo.lock"))?;
     let pristine = packages(&mut pristine)?.clone();
     let all = packages(&mut lock)?;
-    // What has no source lies in a folder. Cargo adds those again that still do.
+    // A package without a source is in a folder. Cargo adds the needed ones again.
     all.retain(|package| package.contains_key("source"));
     for grafted in crate::sites::PACKAGES {
         let same = |package: &&Table| name(package) == Some(grafted);
         for package in pristine.iter().filter(same) {
             let mut package = package.clone();
-            // They are named in the words of the other file.
+            // They may name packages that only the other lock file has.
             package.remove("dependencies");
             all.push(package);
         }
@@ -26,9 +29,9 @@ pub(super) fn begin(ours: &Path, to: &Path) -> Result<()> {
     write(&lock, to)
 }
 
-/// Forgets packages, so that cargo looks for them anew.
+/// Removes packages from a lock file, so that cargo resolves them again.
 pub(super) fn forget(path: &Path, names: &[&str]) -> Result<()> {
-    let mut lock = read(path)?;
+    let mut lock = read_toml(path)?;
     packages(&mut lock)?.retain(|package| !name(package).is_some_and(|name| names.contains(&name)));
     write(&lock, path)
 }
@@ -43,15 +46,8 @@ fn packages(lock: &mut DocumentMut) -> Result<&mut ArrayOfTables> {
         .context("a lock file has packages")
 }
 
-fn read(path: &Path) -> Result<DocumentMut> {
-    let text =
-        fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    text.parse()
-        .with_context(|| format!("cannot parse {}", path.display()))
-}
-
 fn write(lock: &DocumentMut, path: &Path) -> Result<()> {
-    fs::write(path, lock.to_string()).with_context(|| format!("cannot write {}", path.display()))
+    Ok(fs::write(path, lock.to_string())?)
 }
 
 #[cfg(test)]
@@ -89,7 +85,7 @@ mod tests {
 
         let to = ours.join("new.lock");
         let said = || -> Vec<String> {
-            let mut lock = read(&to).expect("it was written");
+            let mut lock = read_toml(&to).expect("it was written");
             let packages = packages(&mut lock).expect("it has packages").clone();
             let words = packages.iter().map(|package| {
                 let has = |key: &str| package.contains_key(key);

@@ -1,42 +1,41 @@
 //! Programs built against other people's libp2p: a checkout, a revision of one, another release.
 //!
-//! The way of a subject: [`spec`] is what somebody types, [`checkout`] looks what state a checkout is in
-//! and copies it, [`crates`] finds and grafts its crates, [`workshop`] builds our benchmark with them and
-//! keeps the program, and [`record`] is what files say of it. The user's checkout is only read.
+//! [`spec`] parses the name of a subject. [`checkout`] determines the state of a checkout and copies it.
+//! [`crates`] finds its crates. [`builder`] builds our benchmark with them and keeps the program. `run_format::subject`
+//! describes a subject in files. The user's checkout is only read.
 
 mod build;
+pub mod builder;
 pub mod checkout;
 mod compiler;
 pub mod crates;
 mod git;
 mod lock_file;
 mod ours;
-pub mod record;
 pub mod spec;
-mod sync;
-pub mod workshop;
 
 use anyhow::{Context, Result};
 
+use run_format::subject::SourceRecord;
+
 use self::{
     checkout::Checkout,
-    record::SourceRecord,
     spec::{CheckoutSpec, Spec},
 };
 
-/// What to build against, looked up.
+/// A libp2p under test: the sources to build the benchmark against.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// All of libp2p.
+    /// The source of libp2p.
     pub libp2p: Libp2p,
-    /// In the place of the yamux that libp2p asks for.
+    /// Replaces the yamux that libp2p depends on.
     pub yamux: Option<Checkout>,
 }
 
-/// All of libp2p.
+/// The source of libp2p.
 #[derive(Clone, Debug)]
 pub enum Libp2p {
-    /// What our lock file names.
+    /// The release in our lock file.
     Released,
     /// Another release, by its version.
     Release(String),
@@ -45,7 +44,7 @@ pub enum Libp2p {
 }
 
 impl Subject {
-    /// Looks up what the specs name.
+    /// Finds the sources that the specs name.
     pub fn resolve(libp2p: &Spec, yamux: Option<&CheckoutSpec>) -> Result<Subject> {
         Ok(Subject {
             libp2p: Libp2p::resolve(libp2p)?,
@@ -70,7 +69,7 @@ impl Libp2p {
         })
     }
 
-    /// For files.
+    /// Its description for files.
     pub fn record(&self) -> SourceRecord {
         match self {
             Libp2p::Released => SourceRecord::Released,

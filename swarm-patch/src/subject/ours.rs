@@ -13,14 +13,18 @@ use toml_edit::{Array, DocumentMut, Item, value};
 use crate::checkout::Edit;
 
 /// What is copied, in the order of the hash. Tests and documents are not.
-const PARTS: [&str; 13] = [
+const PARTS: [&str; 17] = [
     "Cargo.lock",
     "Cargo.toml",
-    "latency-benchmark/Cargo.toml",
-    "latency-benchmark/build.rs",
-    "latency-benchmark/lab/Cargo.toml",
-    "latency-benchmark/lab/src",
-    "latency-benchmark/src",
+    "latency-benchmark/node-kit/Cargo.toml",
+    "latency-benchmark/node-kit/src",
+    "latency-benchmark/node/Cargo.toml",
+    "latency-benchmark/node/build.rs",
+    "latency-benchmark/node/src",
+    "latency-benchmark/program/Cargo.toml",
+    "latency-benchmark/program/src",
+    "latency-benchmark/run-format/Cargo.toml",
+    "latency-benchmark/run-format/src",
     "latency-benchmark/thread-scope/Cargo.toml",
     "latency-benchmark/thread-scope/src",
     "swarm-patch/Cargo.toml",
@@ -29,9 +33,11 @@ const PARTS: [&str; 13] = [
     "swarm-patch/upstream",
 ];
 
-const MEMBERS: [&str; 5] = [
-    "latency-benchmark",
-    "latency-benchmark/lab",
+const MEMBERS: [&str; 7] = [
+    "latency-benchmark/node",
+    "latency-benchmark/node-kit",
+    "latency-benchmark/program",
+    "latency-benchmark/run-format",
     "latency-benchmark/thread-scope",
     "swarm-patch",
     "swarm-patch/poll-probe",
@@ -116,7 +122,7 @@ pub(super) fn transports(root: &Path) -> Result<Vec<String>> {
 }
 
 fn program_manifest(root: &Path) -> Result<DocumentMut> {
-    let manifest = fs::read_to_string(root.join("latency-benchmark/Cargo.toml"))?;
+    let manifest = fs::read_to_string(root.join("latency-benchmark/node/Cargo.toml"))?;
     Ok(manifest.parse()?)
 }
 
@@ -251,9 +257,11 @@ mod tests {
         assert_eq!(
             members,
             [
-                "lab",
-                "latency-benchmark",
+                "libp2p-node",
+                "node-kit",
                 "poll-probe",
+                "program",
+                "run-format",
                 "swarm-patch",
                 "thread-scope"
             ]

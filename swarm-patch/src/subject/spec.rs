@@ -1,14 +1,14 @@
-//! What `--subject` and `--yamux` accept.
+//! Parses the arguments of `--subject` and `--yamux`.
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
-/// The forms of a subject, for help and complaints.
+/// The accepted forms of a subject, for help texts and errors.
 pub const SUBJECT_FORMS: &str = "released, released@0.56, PATH or PATH@REV";
 
-/// A subject as somebody names it.
+/// A subject as named on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Spec {
-    /// What our lock file names.
+    /// The release in our lock file.
     Released,
     /// Another release from the registry, by its minor version.
     Release(String),
@@ -16,20 +16,20 @@ pub enum Spec {
     Checkout(CheckoutSpec),
 }
 
-/// A checkout as somebody names it.
+/// A checkout as named on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckoutSpec {
-    /// The folder, which is there.
+    /// The folder, which exists.
     pub path: PathBuf,
-    /// A branch, tag or commit; absent for the folder as it lies there.
+    /// A branch, tag or commit; absent for the files as they are in the folder.
     pub revision: Option<String>,
     text: String,
 }
 
-/// A text that names no subject.
+/// The text names no subject.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct SpecError(String);
+pub struct SubjectSpecError(String);
 
 impl Spec {
     /// A short name: the last folder of a path, with the revision.
@@ -60,16 +60,16 @@ impl CheckoutSpec {
 }
 
 impl FromStr for Spec {
-    type Err = SpecError;
+    type Err = SubjectSpecError;
 
-    fn from_str(text: &str) -> Result<Self, SpecError> {
+    fn from_str(text: &str) -> Result<Self, SubjectSpecError> {
         if text == "released" {
             return Ok(Spec::Released);
         }
         match text.strip_prefix("released@") {
             Some(version) if is_version(version) => Ok(Spec::Release(version.to_owned())),
-            Some(version) => Err(SpecError(format!(
-                "{version:?} is no release of libp2p (accepted: a version such as released@0.56)"
+            Some(version) => Err(SubjectSpecError(format!(
+                "{version:?} is not a release of libp2p (accepted: a version such as released@0.56)"
             ))),
             None => text.parse().map(Spec::Checkout),
         }
@@ -84,11 +84,11 @@ fn is_version(text: &str) -> bool {
 }
 
 impl FromStr for CheckoutSpec {
-    type Err = SpecError;
+    type Err = SubjectSpecError;
 
-    /// A folder's name may have an `@`, and so may a revision: the shortest folder that is there
-    /// counts, unless the whole text is one.
-    fn from_str(text: &str) -> Result<Self, SpecError> {
+    /// Both a folder and a revision may have an `@` in their names. If the whole text is a folder, there
+    /// is no revision. Otherwise the shortest existing folder is the path.
+    fn from_str(text: &str) -> Result<Self, SubjectSpecError> {
         let spec = |path: &str, revision: Option<&str>| CheckoutSpec {
             path: PathBuf::from(path),
             revision: revision.map(str::to_owned),
@@ -105,11 +105,11 @@ impl FromStr for CheckoutSpec {
             .map(|(path, revision)| spec(path, Some(revision)))
             .find(|spec| spec.path.is_dir())
         {
-            Some(spec) if spec.revision.as_deref() == Some("") => Err(SpecError(
+            Some(spec) if spec.revision.as_deref() == Some("") => Err(SubjectSpecError(
                 "there is no revision after the @ (accepted: PATH@REV)".to_owned(),
             )),
             Some(spec) => Ok(spec),
-            None => Err(SpecError(format!(
+            None => Err(SubjectSpecError(format!(
                 "there is no such folder (accepted: {SUBJECT_FORMS})"
             ))),
         }
@@ -160,7 +160,7 @@ mod tests {
             "released@0",
             "released@0.5x",
         ] {
-            assert!(complaint(wrong).contains("is no release"), "{wrong}");
+            assert!(complaint(wrong).contains("is not a release"), "{wrong}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Throw-away git repositories that look like a checkout of libp2p.
+//! Temporary git repositories that look like a checkout of libp2p.
 #![allow(dead_code, reason = "each test uses some of it")]
 
 use std::{
@@ -10,7 +10,7 @@ use std::{
 
 use crate::scratch::{copy, pristine_source};
 
-/// Runs git in `dir`, as somebody whose settings do not matter.
+/// Runs git in `dir`, without the settings of the user.
 pub(crate) fn git(dir: &Path, arguments: &[&str]) -> String {
     let output = Command::new("git")
         .current_dir(dir)
@@ -31,8 +31,8 @@ pub(crate) fn git(dir: &Path, arguments: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
-/// A repository with the crate `libp2p-swarm` in it and two commits, of which the second, `main`, says so
-/// in `note`, and the first is the tag `first` and the branch `topic/one`.
+/// A repository with the crate `libp2p-swarm` and two commits. The first has the tag `first` and the branch
+/// `topic/one`, the second is `main`. The file `note` names the commit.
 pub(crate) fn repository(dir: &Path, name: &str) -> PathBuf {
     let root = dir.join(name);
     fs::create_dir_all(&root).expect("the folder is ours");

@@ -1,4 +1,4 @@
-//! Copies of pristine sources to try things on.
+//! Copies of pristine sources that tests may change.
 #![allow(dead_code, reason = "each test uses some of it")]
 
 use std::{
@@ -8,14 +8,11 @@ use std::{
 };
 
 use swarm_patch::{
-    crate_source::{CrateSource, copy_tree},
-    package::upstream_manifest,
-    pristine,
-    sites::PACKAGES,
+    crate_source::CrateSource, package::upstream_manifest, pristine, sites::PACKAGES, sync,
 };
 use tempfile::TempDir;
 
-/// The pristine sources that this workspace is made of. They are there, or nothing had been built.
+/// The pristine sources of this workspace. They exist, since the build needed them.
 pub(crate) fn pristine_sources() -> Vec<CrateSource> {
     pristine::find(&upstream_manifest(), &PACKAGES).expect("cargo found them for the build")
 }
@@ -32,7 +29,7 @@ pub(crate) fn versions_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/versions")
 }
 
-/// Every release that the graft is tested on, or a word about what is missing.
+/// Every release that the graft is tested on. None, with a message, if they cannot be downloaded.
 pub(crate) fn releases() -> Option<Vec<CrateSource>> {
     match pristine::find(&versions_folder().join("Cargo.toml"), &["libp2p-swarm"]) {
         Ok(sources) => Some(sources),
@@ -40,7 +37,7 @@ pub(crate) fn releases() -> Option<Vec<CrateSource>> {
     }
 }
 
-/// Skips a test, which in CI is a failure.
+/// Skips a test; in CI it fails instead.
 pub(crate) fn missing<T>(what: &str) -> Option<T> {
     assert_ne!(
         std::env::var("CI").as_deref(),
@@ -55,11 +52,11 @@ pub(crate) fn folder() -> TempDir {
     tempfile::tempdir().expect("a temporary folder can be made")
 }
 
-/// A copy of a source that can be edited, in a folder of its own in `dir`.
+/// A copy of a source, in a folder of its own in `dir`, that may be edited.
 pub(crate) fn copy(source: &CrateSource, dir: &Path) -> CrateSource {
     let target = dir.join(format!("{}-{}", source.name, source.version));
-    copy_tree(&source.dir, &target).expect("a source can be copied");
-    // Says that cargo unpacked it there, which it did not.
+    sync::folder(&source.dir, &target).expect("a source can be copied");
+    // This file says that cargo unpacked the crate there, which is not so.
     let _ = fs::remove_file(target.join(".cargo-ok"));
     CrateSource::new(&source.name, &source.version, target, None).expect("the copy is there")
 }
@@ -71,8 +68,7 @@ pub(crate) fn replace(source: &CrateSource, file: &str, from: &str, to: &str) {
     fs::write(source.dir.join(file), text.replacen(from, to, 1)).expect("the copy can be written");
 }
 
-/// Has the compiler check crates, with the versions of dependencies that `lock` names. Returns what it
-/// says besides.
+/// Runs `cargo check` on crates, with the versions in the lock file `lock`. Returns the warnings.
 pub(crate) fn cargo_check(dir: &Path, lock: &Path, crates: &[CrateSource], more: &str) -> String {
     let dependencies: String = crates
         .iter()
@@ -91,7 +87,7 @@ pub(crate) fn cargo_check(dir: &Path, lock: &Path, crates: &[CrateSource], more:
         "[workspace]\n[package]\nname = \"check\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\
          [lib]\npath = \"lib.rs\"\n[dependencies]\n{dependencies}{more}"
     );
-    // Beside the crates and not above them, where they would become members of its workspace.
+    // Beside the crates and not above them, since they would become members of its workspace.
     let dir = dir.join("check");
     fs::create_dir(&dir).expect("the folder is ours");
     fs::write(dir.join("Cargo.toml"), manifest).expect("the folder is ours");
@@ -111,7 +107,7 @@ pub(crate) fn cargo_check(dir: &Path, lock: &Path, crates: &[CrateSource], more:
     said
 }
 
-/// Has `git apply` say whether `diff` applies in `dir`, or apply it.
+/// Runs `git apply` for `diff` in `dir`; with the option `--check` it changes nothing.
 pub(crate) fn git_apply(dir: &Path, diff: &str, options: &[&str]) -> Result<(), String> {
     let patch = dir.join("the.diff");
     fs::write(&patch, diff).expect("the folder is ours");

@@ -1,4 +1,4 @@
-//! Nodes that echo, over TCP with noise and yamux.
+//! Nodes for request-response traffic over TCP with noise and yamux.
 #![allow(dead_code, reason = "each test uses some of it")]
 
 use std::{io, pin::Pin, time::Duration};
@@ -13,9 +13,9 @@ use libp2p::{
     tcp, yamux,
 };
 
-pub(crate) type Node = Swarm<rr::Behaviour<Bytes>>;
+pub(crate) type EchoNode = Swarm<rr::Behaviour<Bytes>>;
 
-/// Requests and responses are bytes with their length before them.
+/// A codec: requests and responses are bytes after their length.
 #[derive(Clone, Default)]
 pub(crate) struct Bytes;
 
@@ -78,8 +78,8 @@ async fn write<T: AsyncWrite + Unpin + Send>(io: &mut T, bytes: Vec<u8>) -> io::
     io.flush().await
 }
 
-/// A node whose tasks `executor` runs. To be called within a tokio runtime.
-pub(crate) fn node(executor: impl Executor + Send + 'static) -> Node {
+/// A node with tasks on `executor`. Call it within a tokio runtime.
+pub(crate) fn node(executor: impl Executor + Send + 'static) -> EchoNode {
     let key = Keypair::generate_ed25519();
     let peer_id = key.public().to_peer_id();
     let transport = tcp::tokio::Transport::new(tcp::Config::default().nodelay(true))
@@ -95,13 +95,13 @@ pub(crate) fn node(executor: impl Executor + Send + 'static) -> Node {
     Swarm::new(transport, behaviour, peer_id, config)
 }
 
-/// Runs tasks on the runtime around.
+/// Runs tasks on the current runtime.
 pub(crate) fn spawn(task: Pin<Box<dyn Future<Output = ()> + Send>>) {
     tokio::spawn(task);
 }
 
-/// Has the node listen on loopback, and says where.
-pub(crate) async fn listen(node: &mut Node) -> Multiaddr {
+/// Makes the node listen on loopback. Returns the address.
+pub(crate) async fn listen(node: &mut EchoNode) -> Multiaddr {
     let anywhere = "/ip4/127.0.0.1/tcp/0".parse().expect("a valid address");
     node.listen_on(anywhere).expect("loopback is there");
     loop {

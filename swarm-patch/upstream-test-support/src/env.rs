@@ -1,5 +1,5 @@
-//! Budgets from the environment, for upstream's tests, which are not to be changed. Here and not in
-//! poll-probe, so that no program but a test binary heeds the variable.
+//! Installs budgets from an environment variable, since upstream's tests run unchanged. This is not in
+//! poll-probe, so that only test binaries read the variable.
 #![allow(
     unsafe_code,
     reason = "code before `main`; it reads one variable and installs one variant"
@@ -7,7 +7,7 @@
 
 use poll_probe::{Budgets, Mode, Variant};
 
-/// The variable read.
+/// The name of the variable.
 pub(crate) const POLL_BUDGET: &str = "POLL_BUDGET";
 
 #[ctor::ctor(unsafe)]

@@ -1,8 +1,7 @@
-//! Lets upstream's own tests run here as they are.
+//! Lets upstream's own tests run here unchanged.
 //!
-//! Upstream's tests use `quickcheck` through a crate of their repository that was never published
-//! and adds ranges to it. This is a crate of the same use, to be renamed to `quickcheck` by those who
-//! depend on it.
+//! Upstream's tests use `quickcheck` through a crate of their repository that was never published and adds
+//! ranges to it. This crate replaces it, and its dependents rename it to `quickcheck`.
 
 mod env;
 mod ranges;

@@ -11,7 +11,7 @@ pub trait GenRange {
 
 impl GenRange for Gen {
     fn gen_range<T: SampleUniform + PartialOrd>(&mut self, range: Range<T>) -> T {
-        // The generator keeps its source of randomness to itself, but gives out seeds.
+        // The generator does not expose its source of randomness, but can make a seed.
         let mut seed = <StdRng as SeedableRng>::Seed::default();
         seed.iter_mut().for_each(|byte| *byte = u8::arbitrary(self));
         StdRng::from_seed(seed).random_range(range)

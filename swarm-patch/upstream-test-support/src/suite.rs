@@ -11,16 +11,16 @@ use poll_probe::{Budget, Budgets, Invocation, Limit, Site};
 
 use crate::env::POLL_BUDGET;
 
-/// A test that counts what one poll does, so that a budget changes its result by design.
+/// A test that counts the work of one poll, so that a budget changes its result by design.
 #[derive(Clone, Copy, Debug)]
 pub struct Excluded {
     /// The test's name, as the test binary lists it.
     pub test: &'static str,
-    /// Why it does not.
+    /// Why it fails under budgets.
     pub reason: &'static str,
 }
 
-/// The budgets, each at every site at once.
+/// The budgets of the runs, each at every site at once.
 const BUDGETS: [&str; 4] = [
     "connection=1,muxer=1,task=1",
     "connection=1/deferred,muxer=1/deferred,task=1/deferred",
@@ -28,13 +28,13 @@ const BUDGETS: [&str; 4] = [
     "connection=8,muxer=8,task=8",
 ];
 
-/// How often an ignored test is run at most until it passes.
+/// An ignored test has to pass once in this many runs.
 const ATTEMPTS: usize = 5;
 
-/// Runs every test of the binary that this is called from again, in a process of its own for each
-/// budget, and panics unless all pass but those `excluded`, which have to fail under the smallest
-/// one: they are the proof that upstream's own code is bounded. Ignored tests are those that let two
-/// clocks race; they have to pass once in a few attempts, without budgets and under each.
+/// Runs every test of the calling binary again, in a separate process for each budget, and panics unless
+/// they pass. The `excluded` tests have to fail under the smallest budget, which proves that upstream's own
+/// code is bounded. In the ignored tests two clocks race. They have to pass once in a few attempts, without
+/// a budget and under each.
 pub fn passes_under_budgets(excluded: &[Excluded]) {
     if let Ok(budgets) = env::var(POLL_BUDGET) {
         return assert_in_force(&budgets); // This is one of the processes started below.
@@ -82,7 +82,7 @@ pub fn passes_under_budgets(excluded: &[Excluded]) {
     }
 }
 
-/// What a budget breaks stays broken; what a clock lost once passes when it is run again, alone.
+/// A test that a budget breaks fails every time. A test in which two clocks race passes sometimes.
 fn passes_in_the_end(test: &str, budgets: Option<&str>) {
     let mut said = String::new();
     for _ in 0..ATTEMPTS {
@@ -100,7 +100,7 @@ fn passes_in_the_end(test: &str, budgets: Option<&str>) {
     panic!("with the budgets {budgets:?}, {test} failed {ATTEMPTS} times, at last:\n{said}");
 }
 
-/// A test that passes under the smallest budget needs no exclusion, or nothing was bounded.
+/// If the test passes under the smallest budget, it needs no exclusion, or nothing was bounded.
 fn assert_fails(exclusion: &Excluded, budgets: &str) {
     let mut command = this_binary();
     command.env(POLL_BUDGET, budgets).env("RUST_BACKTRACE", "0");
@@ -114,7 +114,7 @@ fn assert_fails(exclusion: &Excluded, budgets: &str) {
     );
 }
 
-/// Every process of this binary has the budgets that its environment names.
+/// Checks that this process has the budgets of its environment variable.
 fn assert_in_force(budgets: &str) {
     let budgets: Budgets = budgets.parse().expect("the budgets are among those above");
     let cx = &mut Context::from_waker(Waker::noop());

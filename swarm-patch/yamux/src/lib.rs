@@ -1,12 +1,12 @@
 // The crate is upstream's, with lines inserted: `cargo run -p swarm-patch -- diff` shows them.
-// Its warnings are not ours to heed.
+// We do not fix its warnings.
 #![allow(warnings, clippy::all, clippy::pedantic)]
-// As upstream's root says. An included file cannot.
+// As in upstream's crate root. An included file cannot have this attribute.
 #![forbid(unsafe_code)]
 
 include!(concat!(env!("OUT_DIR"), "/src/lib.rs"));
 
-/// Upstream's own unit tests, which come along with its sources, once more under budgets.
+/// Runs upstream's own unit tests, which come with its sources, once more under budgets.
 #[cfg(test)]
 mod under_budgets {
     #[test]

@@ -1,4 +1,4 @@
-//! The one place where pixels of a picture become those of a surface.
+//! Converts the pixels of a picture to the subpixels of a surface.
 
 use anyhow::{Error, Result};
 use plotters::style::{Color, RGBAColor};
@@ -11,7 +11,7 @@ use super::{
     surface::{SUBPIXELS, Spot, Surface, opaque},
 };
 
-/// Draws until the first failure and tells it at the end, so that no chart has to.
+/// Draws until the first failure and returns it at the end, so that charts need no error handling.
 pub(crate) struct Canvas<'a> {
     surface: &'a mut dyn Surface,
     failure: Option<Error>,
@@ -45,22 +45,15 @@ impl<'a> Canvas<'a> {
     }
 
     pub(crate) fn outline(&mut self, area: Rect, pen: Pen) {
-        let (left, top) = (area.x, area.y);
-        let (right, bottom) = (area.right(), area.bottom());
-        // Each side is longer by half the width, which closes the corners.
+        let ([left, right], [top, bottom]) = ([area.x, area.right()], [area.y, area.bottom()]);
+        // Two sides are longer by half the width at both ends, which closes the corners.
         let half = pen.width / 2.0;
-        self.line(
-            Point::new(left - half, top),
-            Point::new(right + half, top),
-            pen,
-        );
-        self.line(
-            Point::new(left - half, bottom),
-            Point::new(right + half, bottom),
-            pen,
-        );
-        self.line(Point::new(left, top), Point::new(left, bottom), pen);
-        self.line(Point::new(right, top), Point::new(right, bottom), pen);
+        for y in [top, bottom] {
+            self.line(Point::new(left - half, y), Point::new(right + half, y), pen);
+        }
+        for x in [left, right] {
+            self.line(Point::new(x, top), Point::new(x, bottom), pen);
+        }
     }
 
     pub(crate) fn line(&mut self, from: Point, to: Point, pen: Pen) {

@@ -1,10 +1,10 @@
-//! Colours that a colour-blind reader tells apart, too.
+//! Colours that a colour-blind reader can distinguish.
 
 pub(crate) use plotters::style::RGBColor as Colour;
 
-/// Of text and of what has to be seen first.
+/// For text and for lines that have to be seen first.
 pub(crate) const INK: Colour = Colour(0x20, 0x20, 0x20);
-/// Of text that steps back, still dark enough to be read.
+/// For less important text, still dark enough to read.
 pub(crate) const FAINT_INK: Colour = Colour(0x59, 0x59, 0x59);
 
 /// Light for 0 and dark for 1.
@@ -38,7 +38,7 @@ pub(crate) fn contrasting(background: Colour) -> Colour {
     }
 }
 
-/// As in the Web Content Accessibility Guidelines: from 1 for none to 21.
+/// As in the Web Content Accessibility Guidelines: from 1 for no contrast to 21.
 pub(crate) fn contrast(one: Colour, other: Colour) -> f64 {
     let (one, other) = (luminance(one), luminance(other));
     (one.max(other) + 0.05) / (one.min(other) + 0.05)

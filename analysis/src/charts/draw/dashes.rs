@@ -1,8 +1,8 @@
-//! Broken lines, which backends do not have.
+//! Dashed lines, which the backends of plotters do not have.
 
 use super::geometry::Point;
 
-/// Cuts a path into what is drawn of it; dashes go on around corners.
+/// Cuts a path into its dashes, which go on around corners.
 pub(crate) fn along(points: &[Point], dashes: &[f64]) -> Vec<Vec<Point>> {
     if dashes.is_empty() {
         return vec![points.to_vec()];

@@ -1,10 +1,10 @@
-//! DejaVu Sans, out of the program itself, so that no picture depends on the machine it is made on.
+//! DejaVu Sans, built into the program, so that pictures are the same on every machine.
 
 use std::{cell::RefCell, collections::HashMap, rc::Rc, sync::OnceLock};
 
 use ab_glyph::{Font, FontRef, Glyph, PxScale, ScaleFont, point};
 
-/// Verdana is drawn after the same design, for a reader of an SVG who has no DejaVu.
+/// Verdana has the same proportions, for a reader of an SVG who has no DejaVu.
 pub(crate) const FAMILY: &str = "DejaVu Sans, Verdana, sans-serif";
 
 /// The width of a line of text.
@@ -24,7 +24,7 @@ pub(crate) fn cover(
     mut draw: impl FnMut(i32, i32, f32),
 ) {
     for_each_glyph(text, em, bold, |font, glyph, _| {
-        // On whole pixels, which are fine ones, the same letter always looks the same.
+        // At whole subpixels, the same letter always looks the same.
         let (right, down) = ((x + glyph.position.x).round() as i32, y.round() as i32);
         for (column, row, coverage) in shape(font, glyph, bold).iter() {
             draw(right + column, down + row, *coverage);
@@ -33,12 +33,12 @@ pub(crate) fn cover(
 }
 
 /// The pixels of a letter about its own origin, and how much of each it covers.
-type Shape = Rc<[(i32, i32, f32)]>;
+type GlyphPixels = Rc<[(i32, i32, f32)]>;
 
-/// Charts have thousands of letters, but few different ones: each is rasterized once by thread.
-fn shape(font: &FontRef<'static>, glyph: Glyph, bold: bool) -> Shape {
+/// Charts have thousands of letters, but few different ones, so each thread rasterizes each letter once.
+fn shape(font: &FontRef<'static>, glyph: Glyph, bold: bool) -> GlyphPixels {
     thread_local! {
-        static SHAPES: RefCell<HashMap<(u16, u32, bool), Shape>> = RefCell::default();
+        static SHAPES: RefCell<HashMap<(u16, u32, bool), GlyphPixels>> = RefCell::default();
     }
     let key = (glyph.id.0, glyph.scale.y.to_bits(), bold);
     SHAPES.with_borrow_mut(|shapes| {
@@ -65,12 +65,12 @@ fn rasterized(font: &FontRef<'static>, mut glyph: Glyph) -> Vec<(i32, i32, f32)>
     pixels
 }
 
-/// Seventeen shades after smoothing: more are not seen, and make a PNG a fifth larger.
+/// Quarters, which become seventeen shades after smoothing. More are not visible, and make a PNG a fifth larger.
 fn step(coverage: f32) -> f32 {
     (coverage * 4.0).round() / 4.0
 }
 
-/// Tells each glyph with its place, and where the pen is after it.
+/// Calls `each` with every glyph, its place, and where the pen is after it.
 fn for_each_glyph(
     text: &str,
     em: f64,

@@ -11,7 +11,7 @@ impl Point {
         Self { x, y }
     }
 
-    /// A part of the way.
+    /// The point at this part of the way to another one.
     pub(crate) fn towards(self, to: Self, part: f64) -> Self {
         Self::new(
             self.x + part * (to.x - self.x),
@@ -50,7 +50,7 @@ impl Rect {
         Point::new(self.x + self.width / 2.0, self.y + self.height / 2.0)
     }
 
-    /// Smaller by as much on each side.
+    /// Smaller by this much on each side.
     pub(crate) fn inset(&self, by: f64) -> Self {
         Self::new(
             self.x + by,
@@ -68,7 +68,7 @@ impl Rect {
         Self { height, ..*self }
     }
 
-    /// What remains below the first so many pixels.
+    /// The part below this height.
     pub(crate) fn below(&self, height: f64) -> Self {
         Self {
             y: self.y + height,
@@ -77,7 +77,7 @@ impl Rect {
         }
     }
 
-    /// What remains right of the first so many pixels.
+    /// The part right of this width.
     pub(crate) fn right_of(&self, width: f64) -> Self {
         Self {
             x: self.x + width,
@@ -86,7 +86,7 @@ impl Rect {
         }
     }
 
-    /// As many columns of one width, from left to right.
+    /// Columns of equal width, from left to right.
     pub(crate) fn columns(&self, count: usize, gap: f64) -> Vec<Self> {
         let width = (self.width - gap * (count as f64 - 1.0)) / count as f64;
         (0..count)
@@ -98,7 +98,7 @@ impl Rect {
             .collect()
     }
 
-    /// As many rows of one height, from top to bottom.
+    /// Rows of equal height, from top to bottom.
     pub(crate) fn rows(&self, count: usize, gap: f64) -> Vec<Self> {
         let height = (self.height - gap * (count as f64 - 1.0)) / count as f64;
         (0..count)
@@ -119,7 +119,7 @@ impl Rect {
             && other.bottom() <= self.bottom() + slack
     }
 
-    /// How much the two share.
+    /// The area that both cover.
     pub(crate) fn overlap(&self, other: &Self) -> f64 {
         let width = self.right().min(other.right()) - self.x.max(other.x);
         let height = self.bottom().min(other.bottom()) - self.y.max(other.y);

@@ -1,4 +1,4 @@
-//! How lines and letters look.
+//! The looks of lines and letters.
 
 use super::colour::{Colour, INK};
 
@@ -6,7 +6,7 @@ use super::colour::{Colour, INK};
 pub(crate) struct Pen {
     pub(crate) colour: Colour,
     pub(crate) width: f64,
-    /// Lengths drawn and left out in turn; none for a solid line.
+    /// The lengths of dashes and gaps in turn. Empty for a solid line.
     pub(crate) dashes: &'static [f64],
 }
 
@@ -31,7 +31,7 @@ pub(crate) enum Align {
     Right,
 }
 
-/// How text looks.
+/// The looks of text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lettering {
     /// The em, in pixels.
@@ -39,7 +39,7 @@ pub(crate) struct Lettering {
     pub(crate) bold: bool,
     pub(crate) colour: Colour,
     pub(crate) align: Align,
-    /// Turned to be read from below.
+    /// Turned to the left by a right angle.
     pub(crate) upward: bool,
 }
 
@@ -83,7 +83,7 @@ impl Lettering {
         }
     }
 
-    /// How far below its middle a line of digits and capitals stands.
+    /// The distance from the middle of digits and capitals to the line on which they stand.
     pub(crate) fn drop(&self) -> f64 {
         0.365 * self.size
     }

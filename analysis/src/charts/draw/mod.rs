@@ -1,4 +1,4 @@
-//! Drawing without knowing what is drawn.
+//! Lines, areas, letters and axes, for any kind of picture.
 
 mod axis;
 mod canvas;
@@ -7,7 +7,6 @@ mod dashes;
 mod font;
 mod geometry;
 mod ink;
-mod number;
 mod raster;
 mod style;
 mod surface;
@@ -21,10 +20,9 @@ pub(super) use geometry::{Point, Rect};
 #[cfg(test)]
 pub(super) use ink::Align;
 pub(super) use ink::{Lettering, Pen};
-pub(super) use number::{estimate, percent, short, short_signed, signed_estimate};
 pub(super) use raster::Raster;
-pub(super) use style::{Mark, SeriesStyle, draw_mark, error_bar_x, error_bar_y, okabe_ito};
+pub(super) use style::{PointMark, SeriesStyle, draw_mark, error_bar, okabe_ito};
 #[cfg(test)]
 pub(super) use surface::Spot;
 pub(super) use surface::{SUBPIXELS, Surface, Vector};
-pub(super) use text::{fitting, width_of, wrap};
+pub(super) use text::{fitting, widest, width_of, wrap};

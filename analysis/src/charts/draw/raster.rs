@@ -1,4 +1,4 @@
-//! Smooth lines, dots and letters on a backend that has pixels only.
+//! Smooth lines, dots and letters on a backend of pixels.
 
 use anyhow::Result;
 use plotters::{
@@ -13,7 +13,7 @@ use super::{
     surface::{SUBPIXELS, Spot, Surface, drawn, opaque},
 };
 
-/// Draws what plotters' own rasterizer draws ragged or out of place.
+/// Draws smooth lines and exactly placed letters, which plotters' own rasterizer does not.
 pub(crate) struct Raster<DB: DrawingBackend>(pub(crate) DB);
 
 impl<DB: DrawingBackend> Surface for Raster<DB> {
@@ -137,7 +137,7 @@ impl Segment {
         (x - part * self.along.0).hypot(y - part * self.along.1)
     }
 
-    /// Between which columns a row can be nearer than `reach`.
+    /// The columns between which a row can be nearer than `reach`.
     fn span(&self, y: f64, reach: f64) -> (f64, f64) {
         let part = |y: f64| {
             if self.along.1 == 0.0 {

@@ -1,8 +1,8 @@
-//! What tells one line from another: colour, dashes and marker, so that none is needed alone.
+//! The looks of lines: colour, dashes and marker. Each alone is enough to recognise a line among a few.
 
 use super::{canvas::Canvas, colour::Colour, geometry::Point, ink::Pen};
 
-/// Okabe and Ito's, from the darkest on white; yellow is too light for a line.
+/// Okabe and Ito's colours without yellow, which is too light for a line.
 const LINE_COLOURS: [Colour; 7] = [
     Colour(0x00, 0x72, 0xb2),
     Colour(0xd5, 0x5e, 0x00),
@@ -34,35 +34,35 @@ const DASHES: [&[f64]; 5] = [
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mark {
+pub(crate) enum PointMark {
     Circle,
     Square,
     Triangle,
     Diamond,
     Wedge,
     Cross,
-    /// Of no series.
+    /// Not used by series.
     Ring,
 }
 
-/// One less than colours, so that no pair comes again soon.
-const MARKS: [Mark; 6] = [
-    Mark::Circle,
-    Mark::Square,
-    Mark::Triangle,
-    Mark::Diamond,
-    Mark::Wedge,
-    Mark::Cross,
+/// Fewer by one than the colours, so that pairs of colour and marker differ for long.
+const MARKS: [PointMark; 6] = [
+    PointMark::Circle,
+    PointMark::Square,
+    PointMark::Triangle,
+    PointMark::Diamond,
+    PointMark::Wedge,
+    PointMark::Cross,
 ];
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SeriesStyle {
     pub(crate) pen: Pen,
-    pub(crate) mark: Mark,
+    pub(crate) mark: PointMark,
 }
 
 impl SeriesStyle {
-    /// Colours and dashes come around at different times, so that few pairs are alike.
+    /// The numbers of colours, dashes and markers have no common factor, so that pairs differ for long.
     pub(crate) fn of(slot: usize) -> Self {
         let pen = Pen::new(LINE_COLOURS[slot % LINE_COLOURS.len()], 2.5);
         Self {
@@ -76,20 +76,20 @@ pub(crate) fn okabe_ito(index: usize) -> Colour {
     AREA_COLOURS[index % AREA_COLOURS.len()]
 }
 
-/// All marks look about as large.
-pub(crate) fn draw_mark(canvas: &mut Canvas<'_>, at: Point, mark: Mark, colour: Colour) {
+/// All marks look about equally large.
+pub(crate) fn draw_mark(canvas: &mut Canvas<'_>, at: Point, mark: PointMark, colour: Colour) {
     let pen = Pen::new(colour, 3.0);
     match mark {
-        Mark::Circle => canvas.dot(at, 6.0, colour),
-        Mark::Ring => {
+        PointMark::Circle => canvas.dot(at, 6.0, colour),
+        PointMark::Ring => {
             canvas.dot(at, 6.5, colour);
             canvas.dot(at, 3.5, Colour(255, 255, 255));
         }
-        Mark::Square => canvas.polygon(&around(at, SQUARE), colour),
-        Mark::Triangle => canvas.polygon(&around(at, TRIANGLE), colour),
-        Mark::Wedge => canvas.polygon(&around(at, TRIANGLE.map(|(x, y)| (x, -y))), colour),
-        Mark::Diamond => canvas.polygon(&around(at, DIAMOND), colour),
-        Mark::Cross => {
+        PointMark::Square => canvas.polygon(&around(at, SQUARE), colour),
+        PointMark::Triangle => canvas.polygon(&around(at, TRIANGLE), colour),
+        PointMark::Wedge => canvas.polygon(&around(at, TRIANGLE.map(|(x, y)| (x, -y))), colour),
+        PointMark::Diamond => canvas.polygon(&around(at, DIAMOND), colour),
+        PointMark::Cross => {
             let [one, two, three, four] = around(at, SQUARE);
             canvas.line(one, three, pen);
             canvas.line(two, four, pen);
@@ -108,19 +108,15 @@ fn around<const N: usize>(at: Point, corners: [(f64, f64); N]) -> [Point; N] {
 const CAP: f64 = 5.0;
 const BAR_WIDTH: f64 = 1.5;
 
-pub(crate) fn error_bar_y(canvas: &mut Canvas<'_>, x: f64, (from, to): (f64, f64), colour: Colour) {
+/// Upright or level, with a cap at both ends.
+pub(crate) fn error_bar(canvas: &mut Canvas<'_>, ends: [Point; 2], colour: Colour) {
     let pen = Pen::new(colour, BAR_WIDTH);
-    canvas.line(Point::new(x, from), Point::new(x, to), pen);
-    for y in [from, to] {
-        canvas.line(Point::new(x - CAP, y), Point::new(x + CAP, y), pen);
-    }
-}
-
-pub(crate) fn error_bar_x(canvas: &mut Canvas<'_>, y: f64, (from, to): (f64, f64), colour: Colour) {
-    let pen = Pen::new(colour, BAR_WIDTH);
-    canvas.line(Point::new(from, y), Point::new(to, y), pen);
-    for x in [from, to] {
-        canvas.line(Point::new(x, y - CAP), Point::new(x, y + CAP), pen);
+    canvas.line(ends[0], ends[1], pen);
+    let is_upright = ends[0].x == ends[1].x;
+    let (right, down) = if is_upright { (CAP, 0.0) } else { (0.0, CAP) };
+    for Point { x, y } in ends {
+        let cap = [-1.0, 1.0].map(|side| Point::new(x + side * right, y + side * down));
+        canvas.line(cap[0], cap[1], pen);
     }
 }
 

@@ -1,4 +1,4 @@
-//! What can be drawn on: any backend of plotters, with or without letters of its own.
+//! The interface to the backends of plotters, and the one to a backend that draws letters itself.
 
 use anyhow::{Result, anyhow};
 use plotters::{
@@ -15,13 +15,13 @@ use super::{
     ink::{Align, Lettering},
 };
 
-/// Backends know whole pixels only, so they are given finer ones.
+/// Backends draw at whole pixels only, so each pixel of a picture is several of theirs.
 pub(crate) const SUBPIXELS: u32 = 2;
 
-/// How far the SVG backend moves text down from its place, in em, to put the line's top there.
+/// The distance, in em, by which the SVG backend moves text down from its place.
 const TOP_TO_BASELINE_EM: f64 = 0.76;
 
-/// What plotters divides a size by to have an em.
+/// The ratio of plotters' text size to the em.
 const SIZE_PER_EM: f64 = 1.24;
 
 /// A place in subpixels.

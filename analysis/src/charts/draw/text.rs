@@ -1,4 +1,4 @@
-//! Text that fits.
+//! Fits text into widths.
 
 use super::font;
 
@@ -6,17 +6,20 @@ pub(crate) fn width_of(text: &str, size: f64, bold: bool) -> f64 {
     font::advance(text, size, bold)
 }
 
-/// As large as asked, or as small as it takes for the widest of the texts.
+/// The width of the widest text.
+pub(crate) fn widest<'a>(texts: impl IntoIterator<Item = &'a str>, size: f64, bold: bool) -> f64 {
+    let widths = texts.into_iter().map(|text| width_of(text, size, bold));
+    widths.fold(0.0, f64::max)
+}
+
+/// The given size, or a smaller one with which the widest text fits.
 pub(crate) fn fitting<'a>(
     texts: impl IntoIterator<Item = &'a str>,
     width: f64,
     size: f64,
     bold: bool,
 ) -> f64 {
-    let widest = texts
-        .into_iter()
-        .map(|text| width_of(text, size, bold))
-        .fold(0.0, f64::max);
+    let widest = widest(texts, size, bold);
     if widest <= width {
         size
     } else {
@@ -24,7 +27,7 @@ pub(crate) fn fitting<'a>(
     }
 }
 
-/// Breaks at spaces; a word that is wider than a line, anywhere.
+/// Breaks text at spaces. A word that is wider than a line is broken anywhere.
 pub(crate) fn wrap(text: &str, width: f64, size: f64, bold: bool) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();

@@ -1,8 +1,8 @@
-//! Which numbers an axis names.
+//! The numbers that an axis shows.
 
-use super::number;
+use crate::text::grouped;
 
-/// Multiples of a round step around the range, with at most so many steps.
+/// Multiples of a round step that enclose the range, with at most this many steps.
 pub(crate) fn linear((low, high): (f64, f64), at_most: usize) -> Vec<f64> {
     let least = if high > low {
         high - low
@@ -10,7 +10,7 @@ pub(crate) fn linear((low, high): (f64, f64), at_most: usize) -> Vec<f64> {
         low.abs().max(1.0)
     };
     let step = round_step(least, at_most.max(1));
-    // A range that ends on a tick gets no further one for a rounding error.
+    // A rounding error must not add a tick to a range that ends on one.
     let first = (low / step + 1e-9).floor() as i64;
     let last = (high / step - 1e-9).ceil() as i64;
     (first..=last.max(first + 1))
@@ -18,7 +18,7 @@ pub(crate) fn linear((low, high): (f64, f64), at_most: usize) -> Vec<f64> {
         .collect()
 }
 
-/// 1, 2 or 5 times a power of ten, such that the range has no more steps than asked.
+/// 1, 2 or 5 times a power of ten, such that the range has at most this many steps.
 fn round_step(range: f64, at_most: usize) -> f64 {
     let least = range / at_most as f64;
     let power = 10_f64.powf(least.log10().floor());
@@ -29,7 +29,7 @@ fn round_step(range: f64, at_most: usize) -> f64 {
         .unwrap_or(10.0 * power)
 }
 
-/// Powers of ten around the range, and 2 and 5 times them where a decade has room.
+/// Powers of ten that enclose the range; if `fine`, also 2 and 5 times them.
 pub(crate) fn logarithmic((low, high): (f64, f64), fine: bool) -> Vec<f64> {
     let factors: &[f64] = if fine { &[1.0, 2.0, 5.0] } else { &[1.0] };
     let first = low.log10().floor() as i32;
@@ -52,13 +52,13 @@ pub(crate) fn logarithmic((low, high): (f64, f64), fine: bool) -> Vec<f64> {
     all[from..=to.max(from)].to_vec()
 }
 
-/// With the decimals that tell neighbouring ticks apart.
+/// With as many decimals as neighbouring ticks need to differ.
 pub(crate) fn label_of_tick(value: f64, step: f64) -> String {
     let decimals = (-(step * 1.000_001).log10().floor()).clamp(0.0, 6.0) as usize;
-    number::grouped(value, decimals)
+    grouped(value, decimals)
 }
 
-/// A tick on a logarithmic axis tells its own size.
+/// A tick on a logarithmic axis is as fine as its own size.
 pub(crate) fn label_of_power(value: f64) -> String {
     label_of_tick(value, value)
 }

@@ -1,7 +1,7 @@
-//! Where the facets of a picture and their cells are, and what their axes say.
+//! The places of facets and of their cells, and the axes around them.
 
 use crate::charts::{
-    draw::{Canvas, Lettering, Pen, Point, Rect, fitting, grey, width_of},
+    draw::{Canvas, Lettering, Pen, Point, Rect, fitting, grey, widest},
     parts::frame::{BODY_WIDTH, TICK, draw_heading},
     view::Categories,
 };
@@ -11,13 +11,13 @@ pub(crate) struct Facets<'a> {
     pub(crate) rows: &'a Categories,
     pub(crate) columns: &'a Categories,
     pub(crate) count: usize,
-    /// How many are side by side.
+    /// The number of facets side by side.
     pub(crate) across: usize,
 }
 
 /// The cells of one facet.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Grid {
+pub(crate) struct CellGrid {
     pub(crate) cells: Rect,
     rows: usize,
     columns: usize,
@@ -37,7 +37,7 @@ impl Facets<'_> {
     }
 
     /// From left to right, then down.
-    pub(crate) fn grids(&self, body: Rect) -> Vec<Grid> {
+    pub(crate) fn grids(&self, body: Rect) -> Vec<CellGrid> {
         let all = body.with_height(self.height());
         let cell = self.cell_size();
         let (rows, columns) = (self.rows.labels.len(), self.columns.labels.len());
@@ -48,7 +48,7 @@ impl Facets<'_> {
                     .columns(self.across, GUTTER)
             })
             .take(self.count)
-            .map(|slot| Grid {
+            .map(|slot| CellGrid {
                 cells: Rect::new(
                     slot.x.round(),
                     slot.y + TITLE_HEIGHT,
@@ -65,7 +65,7 @@ impl Facets<'_> {
     pub(crate) fn draw_axes(
         &self,
         canvas: &mut Canvas<'_>,
-        grid: &Grid,
+        grid: &CellGrid,
         index: usize,
         title: &str,
     ) {
@@ -78,7 +78,7 @@ impl Facets<'_> {
         canvas.outline(cells, Pen::new(grey(0x80), 1.0));
     }
 
-    fn draw_columns(&self, canvas: &mut Canvas<'_>, grid: &Grid) {
+    fn draw_columns(&self, canvas: &mut Canvas<'_>, grid: &CellGrid) {
         let cells = grid.cells;
         let labels = self.columns.labels.iter().map(String::as_str);
         let size = fitting(labels, self.cell_size().0 - 4.0, TICK, false);
@@ -98,7 +98,7 @@ impl Facets<'_> {
         );
     }
 
-    fn draw_rows(&self, canvas: &mut Canvas<'_>, grid: &Grid) {
+    fn draw_rows(&self, canvas: &mut Canvas<'_>, grid: &CellGrid) {
         let cells = grid.cells;
         for (row, label) in self.rows.labels.iter().enumerate() {
             let at = Point::new(cells.x - 9.0, grid.cell(row, 0).centre().y);
@@ -123,7 +123,7 @@ impl Facets<'_> {
 
     fn cell_size(&self) -> (f64, f64) {
         let width = (self.facet_width() / self.columns.labels.len() as f64).min(WIDEST_CELL);
-        // Whole pixels, for edges that are all as sharp.
+        // Whole pixels, so that all edges are equally sharp.
         (width.floor(), (0.52 * width).clamp(44.0, 58.0).round())
     }
 
@@ -133,12 +133,12 @@ impl Facets<'_> {
     }
 
     fn row_label_width(&self) -> f64 {
-        let widest = |width: f64, label: &String| width.max(width_of(label, TICK, false));
-        AXIS_NAME_WIDTH + self.rows.labels.iter().fold(0.0, widest) + 9.0
+        let labels = self.rows.labels.iter().map(String::as_str);
+        AXIS_NAME_WIDTH + widest(labels, TICK, false) + 9.0
     }
 }
 
-impl Grid {
+impl CellGrid {
     pub(crate) fn cell(&self, row: usize, column: usize) -> Rect {
         self.cells.rows(self.rows, 0.0)[row].columns(self.columns, 0.0)[column]
     }
@@ -148,7 +148,7 @@ impl Grid {
         (self.rows > 0 && self.columns > 0).then(|| self.cell(0, 0))
     }
 
-    /// Every cell's place with what is in it, by row and column.
+    /// Pairs each cell's place with its value, by row and column.
     pub(crate) fn zip<'v, T>(&self, values: &'v [Vec<T>]) -> impl Iterator<Item = (Rect, &'v T)> {
         let grid = *self;
         values.iter().enumerate().flat_map(move |(row, line)| {
@@ -159,7 +159,7 @@ impl Grid {
     }
 }
 
-/// How many facets are best side by side.
+/// The best number of facets side by side.
 pub(crate) fn across_for(count: usize) -> usize {
     match count {
         0 | 1 => 1,
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn cells_fill_their_grid() {
-        let grid = Grid {
+        let grid = CellGrid {
             cells: Rect::new(0.0, 0.0, 70.0, 70.0),
             rows: 7,
             columns: 7,

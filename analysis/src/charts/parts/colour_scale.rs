@@ -1,126 +1,140 @@
-//! Values to colours, and which values the legend names.
+//! Turns numbers into colours, and draws the bar that shows which colour is which number.
 
-use crate::charts::{
-    draw::{Colour, Tick, diverging, sequential, short, short_signed},
-    view::{Better, ColourScale, DifferenceScale, Mapping, with_unit},
+use crate::{
+    charts::{
+        draw::{
+            Axis, Canvas, Colour, Lettering, Pen, Point, Rect, Tick, diverging, fitting, grey,
+            sequential,
+        },
+        parts::frame::TICK,
+        view::{ColourScale, Colours, Mapping, with_unit},
+    },
+    text::{compact, decimals_for, with_plus},
 };
 
-impl Mapping {
-    /// A part of the greatest value as a part of the colours.
-    fn there(self, part: f64) -> f64 {
-        match self {
-            Mapping::Linear => part,
-            Mapping::SquareRoot => part.sqrt(),
-        }
-    }
-
-    fn back(self, part: f64) -> f64 {
-        match self {
-            Mapping::Linear => part,
-            Mapping::SquareRoot => part * part,
-        }
-    }
-
-    fn named(self, what: String) -> String {
-        match self {
-            Mapping::Linear => what,
-            Mapping::SquareRoot => format!("{what} (square-root scale)"),
-        }
-    }
-}
+/// The height of the bar with its name and its labels.
+pub(crate) const HEIGHT: f64 = 78.0;
+const BAR_HEIGHT: f64 = 20.0;
+const STEPS: usize = 80;
 
 impl ColourScale {
     pub(crate) fn colour(&self, value: f64) -> Colour {
-        sequential(self.fraction(value))
+        self.colour_at(self.place(value))
     }
 
-    /// 0 for zero and 1 for the greatest value.
-    fn fraction(&self, value: f64) -> f64 {
-        self.mapping.there(part_of(value, self.max))
-    }
-
-    pub(crate) fn legend(&self) -> String {
-        self.mapping.named(with_unit(&self.name, &self.unit))
-    }
-
-    /// Between 0 and 1, where the bar has their colours.
-    pub(crate) fn ticks(&self) -> Vec<Tick> {
-        let zero = Tick {
-            value: 0.0,
-            label: short(0.0),
-        };
-        let rest = landmarks(self.max, self.mapping, 5);
-        let rest = rest.into_iter().map(|value| Tick {
-            value: self.fraction(value),
-            label: short(value),
-        });
-        [zero].into_iter().chain(rest).collect()
-    }
-}
-
-impl DifferenceScale {
-    pub(crate) fn colour(&self, difference: f64) -> Colour {
-        diverging(self.direction() * self.fraction(difference))
-    }
-
-    /// What is at a place of the bar, from −1 to 1.
-    pub(crate) fn colour_at(&self, fraction: f64) -> Colour {
-        diverging(self.direction() * fraction)
-    }
-
-    /// −1 and 1 for the greatest differences.
-    fn fraction(&self, difference: f64) -> f64 {
-        self.mapping
-            .there(part_of(difference.abs(), self.limit))
-            .copysign(difference)
-    }
-
-    fn direction(&self) -> f64 {
-        match self.better {
-            Better::Lower => -1.0,
-            Better::Higher => 1.0,
+    /// Draws the bar. Numbers grow to the right, whether that is better or worse.
+    pub(crate) fn draw(&self, canvas: &mut Canvas<'_>, area: Rect) {
+        let name = self.legend();
+        let size = fitting([name.as_str()], area.width, TICK, false);
+        let at = Point::new(area.x, area.y + TICK);
+        canvas.text(at, &name, &Lettering::new(size));
+        // The label at the end sticks out by half its width.
+        let bar = Rect::new(area.x, area.y + 28.0, area.width - 28.0, BAR_HEIGHT);
+        let first = self.first_place();
+        for (step, part) in bar.columns(STEPS, 0.0).into_iter().enumerate() {
+            // Each step reaches into the next one: some SVG viewers would show a gap between the two.
+            let width = (part.width + 1.0).min(bar.right() - part.x);
+            let place = first + (1.0 - first) * (step as f64 + 0.5) / STEPS as f64;
+            canvas.fill(part.with_width(width), self.colour_at(place));
+        }
+        canvas.outline(bar, Pen::new(grey(0x80), 1.0));
+        let axis = Axis::with_ticks(self.ticks(), (first, 1.0), (bar.x, bar.right()));
+        for tick in axis.labels_with_room(TICK) {
+            let foot = Point::new(axis.position(tick.value), bar.bottom());
+            let end = Point::new(foot.x, foot.y + 5.0);
+            canvas.line(foot, end, Pen::new(grey(0x40), 1.0));
+            let at = Point::new(foot.x, foot.y + 22.0);
+            canvas.text(at, &tick.label, &Lettering::new(TICK).centred());
         }
     }
 
-    pub(crate) fn legend(&self) -> String {
-        let (left, right) = match self.better {
-            Better::Lower => ("better", "worse"),
-            Better::Higher => ("worse", "better"),
+    /// The place of a number on the bar: 1 for the greatest, 0 for zero, −1 for the greatest difference below
+    /// zero.
+    fn place(&self, value: f64) -> f64 {
+        // A metric that is zero everywhere has no greatest value to compare with.
+        let part = if self.max > 0.0 {
+            (value.abs() / self.max).min(1.0)
+        } else {
+            0.0
         };
-        let name = self.mapping.named(with_unit(&self.name, &self.unit));
-        format!("{name}: {left} ← → {right}")
+        let place = match self.mapping {
+            Mapping::Linear => part,
+            Mapping::SquareRoot => part.sqrt(),
+        };
+        place.copysign(value).max(self.first_place())
     }
 
-    /// Between −1 and 1, where the bar has their colours.
-    pub(crate) fn ticks(&self) -> Vec<Tick> {
-        let mut values = landmarks(self.limit, self.mapping, 3);
-        let mirrored: Vec<f64> = values.iter().rev().map(|value| -value).collect();
-        values.splice(0..0, mirrored.into_iter().chain([0.0]));
+    fn first_place(&self) -> f64 {
+        match self.colours {
+            Colours::Sequential => 0.0,
+            Colours::LowerIsBetter | Colours::HigherIsBetter => -1.0,
+        }
+    }
+
+    fn colour_at(&self, place: f64) -> Colour {
+        match self.colours {
+            Colours::Sequential => sequential(place),
+            Colours::LowerIsBetter => diverging(-place),
+            Colours::HigherIsBetter => diverging(place),
+        }
+    }
+
+    fn legend(&self) -> String {
+        let name = with_unit(&self.name, &self.unit);
+        let scale = match self.mapping {
+            Mapping::Linear => "",
+            Mapping::SquareRoot => " (square-root scale)",
+        };
+        let direction = match self.colours {
+            Colours::Sequential => "",
+            Colours::LowerIsBetter => ": better ← → worse",
+            Colours::HigherIsBetter => ": worse ← → better",
+        };
+        format!("{name}{scale}{direction}")
+    }
+
+    /// Round values about evenly spread over the bar, zero, and the greatest.
+    fn ticks(&self) -> Vec<Tick> {
+        let is_difference = self.colours != Colours::Sequential;
+        let mut values = self.landmarks(if is_difference { 3 } else { 5 });
+        if is_difference {
+            let mirrored: Vec<f64> = values.iter().rev().map(|value| -value).collect();
+            values.splice(0..0, mirrored);
+        }
+        values.push(0.0);
+        values.sort_by(f64::total_cmp);
         let tick = |value| Tick {
-            value: self.fraction(value),
-            label: short_signed(value),
+            value: self.place(value),
+            label: match is_difference {
+                true => with_plus(value, short(value)),
+                false => short(value),
+            },
         };
         values.into_iter().map(tick).collect()
     }
-}
 
-/// A metric that is zero everywhere has no greatest value to compare with.
-fn part_of(value: f64, greatest: f64) -> f64 {
-    if greatest > 0.0 {
-        (value / greatest).clamp(0.0, 1.0)
-    } else {
-        0.0
+    fn landmarks(&self, count: u32) -> Vec<f64> {
+        if self.max <= 0.0 {
+            return Vec::new();
+        }
+        let between = (1..count).map(|index| {
+            let place = f64::from(index) / f64::from(count);
+            one_digit(match self.mapping {
+                Mapping::Linear => self.max * place,
+                Mapping::SquareRoot => self.max * place * place,
+            })
+        });
+        between.chain([self.max]).collect()
     }
 }
 
-/// Round values above zero, about evenly spread over the colours, and the greatest.
-fn landmarks(greatest: f64, mapping: Mapping, count: u32) -> Vec<f64> {
-    if greatest <= 0.0 {
-        return Vec::new();
+/// Without the zeros at the end that a scale does not need: "62" and not "62.0".
+fn short(value: f64) -> String {
+    let text = compact(value, decimals_for(value, 3));
+    if text.contains('.') && text.ends_with('0') {
+        return text.trim_end_matches('0').trim_end_matches('.').to_owned();
     }
-    let between = (1..count).map(|index| f64::from(index) / f64::from(count));
-    let round = between.map(|part| one_digit(greatest * mapping.back(part)));
-    round.chain([greatest]).collect()
+    text
 }
 
 fn one_digit(value: f64) -> f64 {
@@ -132,63 +146,53 @@ fn one_digit(value: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn scale(mapping: Mapping) -> ColourScale {
+    fn scale(max: f64, mapping: Mapping, colours: Colours) -> ColourScale {
         ColourScale {
             name: "slow polls".to_owned(),
             unit: "%".to_owned(),
-            max: 62.0,
+            max,
             mapping,
+            colours,
         }
     }
 
-    fn differences(better: Better) -> DifferenceScale {
-        DifferenceScale {
-            name: "difference".to_owned(),
-            unit: String::new(),
-            limit: 10.0,
-            mapping: Mapping::Linear,
-            better,
-        }
-    }
-
-    fn labels(ticks: Vec<Tick>) -> Vec<String> {
-        ticks.into_iter().map(|tick| tick.label).collect()
+    fn labels(scale: &ColourScale) -> Vec<String> {
+        scale.ticks().into_iter().map(|tick| tick.label).collect()
     }
 
     #[test]
     fn both_mappings_start_and_end_alike_and_grow() {
-        for mapping in [Mapping::Linear, Mapping::SquareRoot] {
-            let part = |value| scale(mapping).fraction(f64::from(value));
-            assert_eq!((part(0), part(62)), (0.0, 1.0));
-            assert!((0..62).all(|value| part(value) < part(value + 1)));
+        let [linear, root] = [Mapping::Linear, Mapping::SquareRoot]
+            .map(|mapping| scale(62.0, mapping, Colours::Sequential));
+        for scale in [&linear, &root] {
+            assert_eq!((scale.place(0.0), scale.place(62.0)), (0.0, 1.0));
+            let place = |value| scale.place(f64::from(value));
+            assert!((0..62).all(|value| place(value) < place(value + 1)));
         }
-        assert!(scale(Mapping::SquareRoot).fraction(6.2) > scale(Mapping::Linear).fraction(6.2));
+        assert!(root.place(6.2) > linear.place(6.2));
     }
 
     #[test]
     fn ticks_are_round_and_end_with_the_greatest() {
-        assert_eq!(
-            labels(scale(Mapping::SquareRoot).ticks()),
-            ["0", "2", "10", "20", "40", "62"]
-        );
+        let values = scale(62.0, Mapping::SquareRoot, Colours::Sequential);
+        assert_eq!(labels(&values), ["0", "2", "10", "20", "40", "62"]);
+        let differences = scale(10.0, Mapping::Linear, Colours::LowerIsBetter);
         let symmetric = ["−10", "−7", "−3", "0", "+3", "+7", "+10"];
-        assert_eq!(labels(differences(Better::Lower).ticks()), symmetric);
+        assert_eq!(labels(&differences), symmetric);
     }
 
     #[test]
     fn a_metric_that_is_zero_everywhere_has_a_colour_and_a_tick() {
-        let nothing = ColourScale {
-            max: 0.0,
-            ..scale(Mapping::Linear)
-        };
-        assert_eq!(nothing.fraction(0.0), 0.0);
-        assert_eq!(labels(nothing.ticks()), ["0"]);
+        let nothing = scale(0.0, Mapping::Linear, Colours::Sequential);
+        assert_eq!(nothing.place(0.0), 0.0);
+        assert_eq!(labels(&nothing), ["0"]);
     }
 
     #[test]
     fn blue_is_better_whichever_way_that_is() {
-        let fewer = differences(Better::Lower).colour(-8.0);
+        let fewer = scale(10.0, Mapping::Linear, Colours::LowerIsBetter).colour(-8.0);
         assert!(fewer.2 > fewer.0);
-        assert_eq!(fewer, differences(Better::Higher).colour(8.0));
+        let more = scale(10.0, Mapping::Linear, Colours::HigherIsBetter).colour(8.0);
+        assert_eq!(fewer, more);
     }
 }

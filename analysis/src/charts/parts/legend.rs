@@ -1,60 +1,44 @@
-//! What lines, bands and patches mean, in as many rows as it takes.
+//! The legend: explains lines, bands and patches, in as many rows as they need.
 
 use crate::charts::{
     draw::{
-        Canvas, Colour, Lettering, Mark, Pen, Point, Rect, SeriesStyle, draw_mark, fitting, grey,
-        width_of,
+        Canvas, Colour, Lettering, Pen, Point, PointMark, Rect, SeriesStyle, draw_mark, fitting,
+        grey, width_of,
     },
-    parts::{frame::LABEL, status::Status},
-    view::Series,
+    parts::frame::LABEL,
+    view::{ChartSeries, NoValue},
 };
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Sample {
+pub(crate) enum LegendKey {
     Line(SeriesStyle),
     /// A marker alone.
-    Mark(Mark, Colour),
+    Mark(PointMark, Colour),
     Patch(Colour),
-    Status(Status),
+    NoValue(NoValue),
     /// A line in the middle of its interval.
     Band(Colour),
     Rule(Pen),
 }
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Legend(Vec<(Sample, String)>);
+pub(crate) struct Legend(Vec<(LegendKey, String)>);
 
-const SAMPLE_HEIGHT: f64 = 20.0;
+const KEY_HEIGHT: f64 = 20.0;
 const TO_TEXT: f64 = 9.0;
 const TO_NEXT: f64 = 26.0;
 const ROW: f64 = 30.0;
 
 impl Legend {
-    pub(crate) fn of_series(series: &[Series]) -> Self {
-        let line = |one: &Series| (Sample::Line(SeriesStyle::of(one.slot)), one.name.clone());
-        Self(series.iter().map(line).collect())
+    /// A line for each series, drawn by `key`.
+    pub(crate) fn of(series: &[ChartSeries], key: fn(SeriesStyle) -> LegendKey) -> Self {
+        let entry = |one: &ChartSeries| (key(SeriesStyle::of(one.slot)), one.name.clone());
+        Self(series.iter().map(entry).collect())
     }
 
-    /// For lines without markers.
-    pub(crate) fn of_curves(series: &[Series]) -> Self {
-        let rule = |one: &Series| {
-            (
-                Sample::Rule(SeriesStyle::of(one.slot).pen),
-                one.name.clone(),
-            )
-        };
-        Self(series.iter().map(rule).collect())
-    }
-
-    pub(crate) fn with(mut self, sample: Sample, meaning: &str) -> Self {
-        self.0.push((sample, meaning.to_owned()));
+    pub(crate) fn with(mut self, key: LegendKey, meaning: &str) -> Self {
+        self.0.push((key, meaning.to_owned()));
         self
-    }
-
-    pub(crate) fn with_statuses(self, statuses: &[Status]) -> Self {
-        statuses.iter().fold(self, |legend, status| {
-            legend.with(Sample::Status(*status), status.meaning())
-        })
     }
 
     pub(crate) fn height(&self, width: f64) -> f64 {
@@ -62,13 +46,13 @@ impl Legend {
     }
 
     pub(crate) fn draw(&self, canvas: &mut Canvas<'_>, area: Rect) {
-        for ((sample, meaning), place) in self.0.iter().zip(self.places(area.width)) {
+        for ((key, meaning), place) in self.0.iter().zip(self.places(area.width)) {
             let middle = area.y + place.y + ROW / 2.0;
-            let (x, width) = (area.x + place.x, sample.width());
+            let (x, width) = (area.x + place.x, key.width());
             let text_x = x + width + TO_TEXT;
-            sample.draw(
+            key.draw(
                 canvas,
-                Rect::new(x, middle - SAMPLE_HEIGHT / 2.0, width, SAMPLE_HEIGHT),
+                Rect::new(x, middle - KEY_HEIGHT / 2.0, width, KEY_HEIGHT),
             );
             let room = area.right() - text_x;
             let size = fitting([meaning.as_str()], room, LABEL, false);
@@ -76,12 +60,12 @@ impl Legend {
         }
     }
 
-    /// Where each entry begins, from the upper left of the legend.
+    /// The start of each entry, from the upper left of the legend.
     fn places(&self, width: f64) -> Vec<Point> {
         let mut next = Point::new(0.0, 0.0);
         let mut places = Vec::new();
-        for (sample, meaning) in &self.0 {
-            let entry = sample.width() + TO_TEXT + width_of(meaning, LABEL, false);
+        for (key, meaning) in &self.0 {
+            let entry = key.width() + TO_TEXT + width_of(meaning, LABEL, false);
             if next.x > 0.0 && next.x + entry > width {
                 next = Point::new(0.0, next.y + ROW);
             }
@@ -92,13 +76,13 @@ impl Legend {
     }
 }
 
-impl Sample {
-    /// Dashes need some length to be told apart.
+impl LegendKey {
+    /// Dashes need some length to be distinguished.
     fn width(self) -> f64 {
         match self {
-            Sample::Line(_) | Sample::Rule(_) | Sample::Band(_) => 46.0,
-            Sample::Patch(_) | Sample::Status(_) => 32.0,
-            Sample::Mark(..) => 18.0,
+            LegendKey::Line(_) | LegendKey::Rule(_) | LegendKey::Band(_) => 46.0,
+            LegendKey::Patch(_) | LegendKey::NoValue(_) => 32.0,
+            LegendKey::Mark(..) => 18.0,
         }
     }
 
@@ -109,24 +93,24 @@ impl Sample {
             Point::new(area.right(), middle.y),
         );
         match self {
-            Sample::Line(style) => {
+            LegendKey::Line(style) => {
                 canvas.line(left, right, style.pen);
                 draw_mark(canvas, middle, style.mark, style.pen.colour);
             }
-            Sample::Mark(mark, colour) => draw_mark(canvas, middle, mark, colour),
-            Sample::Patch(colour) => {
+            LegendKey::Mark(mark, colour) => draw_mark(canvas, middle, mark, colour),
+            LegendKey::Patch(colour) => {
                 canvas.fill(area, colour);
                 canvas.outline(area, Pen::new(grey(0x80), 1.0));
             }
-            Sample::Status(status) => {
-                status.pattern(canvas, area);
+            LegendKey::NoValue(reason) => {
+                reason.pattern(canvas, area);
                 canvas.outline(area, Pen::new(grey(0x80), 1.0));
             }
-            Sample::Band(colour) => {
+            LegendKey::Band(colour) => {
                 canvas.shade(area, colour, BAND_OPACITY);
                 canvas.line(left, right, Pen::new(colour, 2.0));
             }
-            Sample::Rule(pen) => canvas.line(left, right, pen),
+            LegendKey::Rule(pen) => canvas.line(left, right, pen),
         }
     }
 }
@@ -139,13 +123,13 @@ mod tests {
 
     #[test]
     fn entries_stay_within_the_width_and_apart() {
-        let series: Vec<Series> = (0..9)
-            .map(|slot| Series {
+        let series: Vec<ChartSeries> = (0..9)
+            .map(|slot| ChartSeries {
                 name: format!("muxer={slot}, deferred"),
                 slot,
             })
             .collect();
-        let legend = Legend::of_series(&series);
+        let legend = Legend::of(&series, LegendKey::Line);
         let places = legend.places(700.0);
         let entry = legend.0[0].0.width() + TO_TEXT + width_of(&series[0].name, LABEL, false);
         assert!(places.iter().all(|place| place.x + entry <= 700.0));

@@ -2,11 +2,11 @@
 
 use crate::charts::{
     draw::{
-        Axis, Canvas, Colour, INK, Lettering, Mark, Pen, Point, Rect, SeriesStyle, draw_mark,
-        error_bar_y, extent, fitting, grey,
+        Axis, Canvas, Colour, Lettering, Pen, Point, PointMark, Rect, SeriesStyle, draw_mark,
+        error_bar, extent, fitting, grey, wrap,
     },
     parts::{frame::TICK, legend::BAND_OPACITY},
-    view::{Categories, Estimate, Quantity, Series},
+    view::{Categories, ChartSeries, ChartValue, ValueAxis},
 };
 
 pub(crate) struct LinePanel<'a> {
@@ -15,19 +15,18 @@ pub(crate) struct LinePanel<'a> {
     pub(crate) y: &'a Axis,
 }
 
-/// What the places' labels and their name need below a plot.
+/// The height of the labels below a plot, with their name.
 pub(crate) const PLACES_HEIGHT: f64 = 54.0;
-/// About how far apart the ticks of a vertical axis are.
+/// The approximate distance between the ticks of a vertical axis.
 pub(crate) const TICK_SPACING: f64 = 33.0;
 const FURTHEST_APART: f64 = 16.0;
+const LINE: f64 = 20.0;
 
 impl LinePanel<'_> {
     pub(crate) fn draw_ground(&self, canvas: &mut Canvas<'_>) {
         draw_ground(canvas, self.plot, self.y);
         for place in 0..self.places.labels.len() {
-            let x = self.x(place);
-            let foot = Point::new(x, self.plot.bottom());
-            canvas.line(foot, Point::new(x, foot.y + 5.0), Pen::new(grey(0x60), 1.0));
+            draw_foot(canvas, self.plot, self.x(place));
         }
     }
 
@@ -44,13 +43,13 @@ impl LinePanel<'_> {
     }
 
     /// A value that holds for all places.
-    pub(crate) fn draw_band(&self, canvas: &mut Canvas<'_>, estimate: &Estimate, colour: Colour) {
-        if let Some((low, high)) = estimate.interval {
+    pub(crate) fn draw_band(&self, canvas: &mut Canvas<'_>, value: &ChartValue, colour: Colour) {
+        if let Some((low, high)) = value.interval {
             let (top, bottom) = (self.y.position(high), self.y.position(low));
             let band = Rect::new(self.plot.x, top, self.plot.width, bottom - top);
             canvas.shade(band, colour, BAND_OPACITY);
         }
-        let y = self.y.position(estimate.value);
+        let y = self.y.position(value.value);
         let left = Point::new(self.plot.x, y);
         canvas.line(
             left,
@@ -59,51 +58,31 @@ impl LinePanel<'_> {
         );
     }
 
-    /// One line per series; what is absent is left out. Beside each other, so that bars stay apart.
+    /// One line per series, without the values that are absent. Lines are shifted, so that bars stay apart.
     pub(crate) fn draw_series(
         &self,
         canvas: &mut Canvas<'_>,
-        series: &[Series],
-        lines: &[Vec<Option<Estimate>>],
+        series: &[ChartSeries],
+        lines: &[Vec<Option<ChartValue>>],
     ) {
         let apart = FURTHEST_APART.min(0.6 * self.pitch() / series.len().max(1) as f64);
         for (index, (one, line)) in series.iter().zip(lines).enumerate() {
             let aside = apart * (index as f64 - (series.len() as f64 - 1.0) / 2.0);
-            self.draw_line(canvas, SeriesStyle::of(one.slot), line, aside);
-        }
-    }
-
-    fn draw_line(
-        &self,
-        canvas: &mut Canvas<'_>,
-        style: SeriesStyle,
-        line: &[Option<Estimate>],
-        aside: f64,
-    ) {
-        let mut before: Option<(usize, Point)> = None;
-        for (place, estimate) in line.iter().enumerate() {
-            let Some(estimate) = estimate else { continue };
-            let point = Point::new(self.x(place) + aside, self.y.position(estimate.value));
-            if let Some((last, from)) = before {
-                // Nothing is known in between.
+            let values = line.iter().enumerate();
+            let values = values.filter_map(|(place, value)| Some((place, value.as_ref()?)));
+            let values: Vec<(usize, &ChartValue)> = values.collect();
+            let style = SeriesStyle::of(one.slot);
+            for ends in values.windows(2) {
+                let [from, to] = [ends[0], ends[1]]
+                    .map(|(place, of)| self.point(self.x(place) + aside, of.value));
+                // Thin across a gap, since the values in between are unknown.
                 let bridge = Pen::new(style.pen.colour, 1.0).dashed(&[2.0, 6.0]);
-                canvas.line(
-                    from,
-                    point,
-                    if place == last + 1 { style.pen } else { bridge },
-                );
+                let is_gap = ends[0].0 + 1 < ends[1].0;
+                canvas.line(from, to, if is_gap { bridge } else { style.pen });
             }
-            before = Some((place, point));
-        }
-        // Above the lines, which the next one would else be drawn over.
-        for (place, estimate) in line.iter().enumerate() {
-            if let Some(estimate) = estimate {
-                self.draw_mark(
-                    canvas,
-                    self.x(place) + aside,
-                    estimate,
-                    (style.mark, style.pen.colour),
-                );
+            for (place, value) in values {
+                let look = (style.mark, style.pen.colour);
+                self.draw_mark(canvas, self.x(place) + aside, value, look);
             }
         }
     }
@@ -113,23 +92,17 @@ impl LinePanel<'_> {
         &self,
         canvas: &mut Canvas<'_>,
         x: f64,
-        estimate: &Estimate,
-        (mark, colour): (Mark, Colour),
+        value: &ChartValue,
+        (mark, colour): (PointMark, Colour),
     ) {
-        if let Some((low, high)) = estimate.interval {
-            error_bar_y(
-                canvas,
-                x,
-                (self.y.position(low), self.y.position(high)),
-                colour,
-            );
+        if let Some((low, high)) = value.interval {
+            error_bar(canvas, [low, high].map(|end| self.point(x, end)), colour);
         }
-        draw_mark(
-            canvas,
-            Point::new(x, self.y.position(estimate.value)),
-            mark,
-            colour,
-        );
+        draw_mark(canvas, self.point(x, value.value), mark, colour);
+    }
+
+    fn point(&self, x: f64, value: f64) -> Point {
+        Point::new(x, self.y.position(value))
     }
 
     pub(crate) fn x(&self, place: usize) -> f64 {
@@ -141,14 +114,14 @@ impl LinePanel<'_> {
     }
 }
 
-/// An axis upwards over all estimates; none for nothing to show.
+/// The vertical axis over all of these values, and over zero if the axis always includes it.
 pub(crate) fn axis_over<'e>(
-    estimates: impl IntoIterator<Item = &'e Estimate>,
-    quantity: &Quantity,
+    values: impl IntoIterator<Item = &'e ChartValue>,
+    axis: &ValueAxis,
     plot: Rect,
 ) -> Axis {
-    let parts = estimates.into_iter().map(Estimate::extent);
-    let zero = quantity.from_zero.then_some((0.0, 0.0));
+    let parts = values.into_iter().map(ChartValue::extent);
+    let zero = axis.from_zero.then_some((0.0, 0.0));
     let range = extent(parts.chain(zero)).unwrap_or((0.0, 1.0));
     Axis::linear(range, (plot.bottom(), plot.y), TICK_SPACING)
 }
@@ -157,21 +130,22 @@ pub(crate) fn axis_over<'e>(
 pub(crate) fn draw_ground(canvas: &mut Canvas<'_>, plot: Rect, y: &Axis) {
     for tick in &y.ticks {
         let at = y.position(tick.value);
-        let pen = if tick.value == 0.0 {
-            Pen::new(grey(0x90), 1.5)
-        } else {
-            Pen::new(grey(0xe2), 1.0)
-        };
-        canvas.line(Point::new(plot.x, at), Point::new(plot.right(), at), pen);
+        let ends = [plot.x, plot.right()].map(|x| Point::new(x, at));
+        canvas.line(ends[0], ends[1], grid_pen(tick.value));
     }
-    draw_edges(canvas, plot);
-}
-
-pub(crate) fn draw_edges(canvas: &mut Canvas<'_>, plot: Rect) {
     let pen = Pen::new(grey(0x60), 1.0);
     let corner = Point::new(plot.x, plot.bottom());
     canvas.line(Point::new(plot.x, plot.y), corner, pen);
     canvas.line(corner, Point::new(plot.right(), plot.bottom()), pen);
+}
+
+/// The pen of a grid line; stronger at zero.
+pub(crate) fn grid_pen(value: f64) -> Pen {
+    if value == 0.0 {
+        Pen::new(grey(0x90), 1.5)
+    } else {
+        Pen::new(grey(0xe2), 1.0)
+    }
 }
 
 /// The numbers beside a plot.
@@ -182,9 +156,34 @@ pub(crate) fn draw_values(canvas: &mut Canvas<'_>, plot: Rect, y: &Axis) {
     }
 }
 
-/// What the numbers beside a plot are, turned upward at `x`.
+fn side_lines(name: &str, plot_height: f64) -> Vec<String> {
+    wrap(name, plot_height + 20.0, TICK, false)
+}
+
+/// The width that a name and the widest numbers of some axes need beside plots of this height.
+pub(crate) fn side_width<'a>(
+    sides: impl IntoIterator<Item = (&'a Axis, String)>,
+    plot_height: f64,
+) -> f64 {
+    let (mut numbers, mut lines) = (0.0_f64, 1);
+    for (axis, name) in sides {
+        numbers = numbers.max(axis.label_width(TICK));
+        lines = lines.max(side_lines(&name, plot_height).len());
+    }
+    numbers + 40.0 + LINE * (lines - 1) as f64
+}
+
+/// The name of the numbers beside a plot, turned upward at `x`.
 pub(crate) fn draw_side_name(canvas: &mut Canvas<'_>, plot: Rect, x: f64, name: &str) {
-    let size = fitting([name], plot.height + 20.0, TICK, false);
-    let style = Lettering::new(size).colour(INK).centred().upward();
-    canvas.text_across(Point::new(x, plot.centre().y), name, &style);
+    let style = Lettering::new(TICK).centred().upward();
+    for (line, text) in side_lines(name, plot.height).iter().enumerate() {
+        let at = Point::new(x + LINE * line as f64, plot.centre().y);
+        canvas.text_across(at, text, &style);
+    }
+}
+
+/// A short line below the plot.
+pub(crate) fn draw_foot(canvas: &mut Canvas<'_>, plot: Rect, x: f64) {
+    let foot = Point::new(x, plot.bottom());
+    canvas.line(foot, Point::new(x, foot.y + 5.0), Pen::new(grey(0x60), 1.0));
 }

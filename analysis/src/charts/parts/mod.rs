@@ -1,11 +1,11 @@
-//! What several pictures consist of.
+//! The parts that several pictures share.
 
 pub(super) mod cell_grid;
 pub(super) mod cell_text;
-pub(super) mod colour_bar;
-mod colour_scale;
+pub(super) mod colour_scale;
 pub(super) mod frame;
 pub(super) mod legend;
 pub(super) mod line_panel;
+mod no_value;
 pub(super) mod point_labels;
-pub(super) mod status;
+pub(super) mod xy_plot;

@@ -1,9 +1,9 @@
-//! Names beside points, such that none hides another.
+//! Places names beside points, such that none hides another.
 
 use crate::charts::draw::{Point, Rect, width_of};
 
 const LINE: f64 = 1.2;
-/// Further than this, a line has to say which point is meant.
+/// A name that is further away needs a line to its point.
 const NEAR: f64 = 20.0;
 
 /// The best of several places around the point: free ones before others, near ones before far.
@@ -20,7 +20,7 @@ pub(crate) fn place(point: Point, name: &str, size: f64, within: Rect, taken: &[
         .unwrap_or(Rect::new(point.x, point.y, width, height))
 }
 
-/// From the most wanted to the least; of equally free ones the first is taken.
+/// From the best to the worst. Of equally free places the first is taken.
 fn candidates(point: Point, width: f64, height: f64) -> Vec<Rect> {
     let mut places = Vec::new();
     for gap in [11.0, 26.0, 44.0, 66.0, 92.0] {
@@ -43,7 +43,7 @@ fn candidates(point: Point, width: f64, height: f64) -> Vec<Rect> {
     places
 }
 
-/// Where a line from the point ends, if its name is too far to be taken for its.
+/// The end of a line from the point to its name, if the name is not near.
 pub(crate) fn leader(point: Point, label: Rect) -> Option<Point> {
     let end = Point::new(
         point.x.clamp(label.x - 2.0, label.right() + 2.0),

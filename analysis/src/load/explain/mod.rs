@@ -1,47 +1,24 @@
-//! Reads what `explain` wrote, as `latency-benchmark/EXPLAIN.md` describes it, and refuses what is not that.
+//! Reads what `explain` wrote.
 
 pub(crate) mod cell;
-pub(crate) mod tables;
 
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use serde::Deserialize;
-
-use self::cell::CellEvidence;
-use super::{
-    json,
-    manifest::{Manifest, SCHEMA},
-    run_row::End,
+use run_format::{
+    evidence::{ChosenCell, ExplainFile},
+    files::{self, read_versioned},
+    manifest::Manifest,
+    run_row::{End, RunRow},
 };
 
-/// Where it is, below the folder of a sweep.
-pub(crate) const FOLDER: &str = "explain";
-
-/// `explain.json`. Only the fields that are used.
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct About {
-    /// Indices into the manifest's: the baseline, and the one held against it if there is one.
-    pub(crate) variants: Vec<usize>,
-    /// In the order in which they were chosen.
-    pub(crate) cells: Vec<Chosen>,
-}
-
-/// A cell that was launched again.
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Chosen {
-    pub(crate) id: String,
-    pub(crate) rank: u32,
-    pub(crate) why: String,
-    pub(crate) slow_ms_per_s: Option<f64>,
-    pub(crate) slow_percent: Option<f64>,
-}
+use self::cell::CellEvidence;
 
 /// All that `explain` left.
 pub(crate) struct Explained {
-    pub(crate) about: About,
-    /// With the cells that were launched well.
-    pub(crate) cells: Vec<(Chosen, CellEvidence)>,
+    pub(crate) file: ExplainFile,
+    /// With the cells whose launch is `ok`, in the order in which they were chosen.
+    pub(crate) cells: Vec<(ChosenCell, CellEvidence)>,
     /// What became of the others.
     pub(crate) flaws: Vec<String>,
 }
@@ -49,71 +26,64 @@ pub(crate) struct Explained {
 impl Explained {
     /// None if nothing was explained.
     pub(crate) fn read(run: &Path, manifest: &Manifest) -> Result<Option<Explained>> {
-        let dir = run.join(FOLDER);
+        let dir = run.join(files::EXPLAIN);
         if !dir.is_dir() {
             return Ok(None);
         }
-        let path = dir.join("explain.json");
+        let path = dir.join(files::EXPLAIN).with_extension("json");
         if !path.is_file() {
             bail!(
                 "{}: it has no explain.json, so it is not what `explain` writes; remove it or explain again",
                 dir.display()
             );
         }
-        let mut about: About = json(&path, SCHEMA)?;
-        check(&about, manifest).with_context(|| path.display().to_string())?;
-        about.cells.sort_by_key(|chosen| chosen.rank);
+        let mut file: ExplainFile = read_versioned(&path)?;
+        check(&file, manifest).with_context(|| path.display().to_string())?;
+        file.cells.sort_by_key(|chosen| chosen.rank);
         let (mut cells, mut flaws) = (Vec::new(), Vec::new());
-        for chosen in &about.cells {
-            let folder = dir.join(&chosen.id);
+        for chosen in &file.cells {
+            let id = &chosen.id;
+            let folder = dir.join(id);
             if !folder.is_dir() {
-                flaws.push(format!("`{}` was chosen but not launched (yet)", chosen.id));
+                flaws.push(format!("`{id}` was chosen but not launched (yet)"));
                 continue;
             }
-            let row = cell::row(&folder, &chosen.id, manifest)?;
+            let path = folder.join(files::RUN);
+            let row: RunRow = read_versioned(&path)?;
+            super::check_cell(&row, id, manifest).with_context(|| path.display().to_string())?;
             match &row.end {
                 End::Ok { .. } => {
-                    let evidence = CellEvidence::read(&folder, row, &about.variants)?;
+                    let evidence = CellEvidence::read(&folder, row, &file.variants)?;
                     cells.push((chosen.clone(), evidence));
                 }
                 End::Invalid { reason } => {
-                    flaws.push(format!(
-                        "the launch of `{}` is invalid: {reason}",
-                        chosen.id
-                    ));
+                    flaws.push(format!("the launch of `{id}` is invalid: {reason}"));
                 }
                 End::Failed { stage, reason } => {
-                    flaws.push(format!(
-                        "the launch of `{}` failed: {stage}: {reason}",
-                        chosen.id
-                    ));
+                    flaws.push(format!("the launch of `{id}` failed: {stage}: {reason}"));
                 }
             }
         }
-        Ok(Some(Explained {
-            about,
-            cells,
-            flaws,
-        }))
+        Ok(Some(Explained { file, cells, flaws }))
     }
 }
 
-fn check(about: &About, manifest: &Manifest) -> Result<()> {
+fn check(file: &ExplainFile, manifest: &Manifest) -> Result<()> {
     let known = manifest.config.variants.len();
-    match about.variants[..] {
+    match file.variants[..] {
         [0] => {}
         [0, other] if other != 0 && other < known => {}
         _ => bail!(
             "variants are {:?}, not the baseline (0) and at most one other of the manifest's {known}",
-            about.variants
+            file.variants
         ),
     }
     let cells = manifest.config.axes.cells();
-    for (at, chosen) in about.cells.iter().enumerate() {
+    for (at, chosen) in file.cells.iter().enumerate() {
         if !cells.iter().any(|cell| cell.id() == chosen.id) {
             bail!("{} is no cell of this sweep's manifest", chosen.id);
         }
-        if about.cells[..at].iter().any(|it| it.id == chosen.id) {
+        if file.cells[..at].iter().any(|it| it.id == chosen.id) {
             bail!("{} is there twice", chosen.id);
         }
     }

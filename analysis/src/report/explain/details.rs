@@ -1,84 +1,68 @@
 //! The evidence of a cell, table by table.
 
-use super::{MOST_ROWS, Section, table};
+use run_format::Site;
+
+use super::section::{MOST_ROWS, Section};
 use crate::{
     explain::{allocations, counters, stacks, system_calls, worst},
-    report::markdown::Document,
-    site::Site,
+    report::markdown::{Document, or_dash, quoted},
+    site::UpstreamFunction,
     text::{self, number},
 };
 
-/// Worst polls that are told in words; `worst.csv` has all of them.
+/// The most polls in the report; `worst.csv` has all of them.
 const MOST_POLLS: usize = 10;
 
 impl Section<'_> {
-    pub(super) fn agreement(&self, document: &mut Document) {
-        let Some(from_ns) = self.explanation.slow_from_ns else {
-            return;
-        };
+    pub(super) fn shares(&self, document: &mut Document) {
         let (evidence, site) = (&self.cell.evidence, self.explanation.site);
-        let mut agreement = stacks::agreement(evidence, 0, site, from_ns);
-        if agreement.is_empty() {
+        let from_ns = self.explanation.slow_from_ns;
+        let shares = from_ns.map(|from_ns| stacks::shares(evidence, site, from_ns));
+        let Some(mut shares) = shares.filter(|shares| !shares.is_empty()) else {
             return;
-        }
-        agreement.sort_by(|one, other| other.table_percent.total_cmp(&one.table_percent));
-        document.paragraph("**Children in slow polls, sampled and timed**, without a budget:");
-        let row = |it: &stacks::Agreement| {
-            vec![
-                format!("`{}`", it.child),
-                number(it.stacks_percent),
-                number(it.table_percent),
-                text::signed(it.pp()),
-            ]
         };
-        let rows: Vec<Vec<String>> = agreement.iter().map(row).collect();
+        shares.sort_by(|one, other| other.table_percent.total_cmp(&one.table_percent));
+        document.paragraph(
+            "**Children in slow polls**, by samples and by recorded time, without a budget:",
+        );
         document.table(
             &[
                 "child",
-                "of samples, %",
-                "of the time in `children.csv`, %",
+                "samples, %",
+                "time in `children.csv`, %",
                 "difference, pp",
             ],
-            &rows,
+            shares.iter().map(|it| {
+                vec![
+                    quoted(&it.child),
+                    number(it.stacks_percent),
+                    number(it.table_percent),
+                    text::signed(it.pp()),
+                ]
+            }),
         );
     }
 
     pub(super) fn allocations(&self, document: &mut Document) {
         let evidence = &self.cell.evidence;
-        let by_variant: Vec<_> = self
-            .explanation
-            .variants
-            .iter()
-            .map(|(variant, _)| allocations::by_child(evidence, *variant))
-            .collect();
+        let by_variant = self.by_variant(|variant| allocations::by_child(evidence, variant));
         let Some(baseline) = by_variant.first().filter(|it| !it.is_empty()) else {
             return;
         };
         document.paragraph(
-            "**Allocations** by poll of the child (own code: of the site), and by request; sites nest, so their rows \
-             are not to be added:",
+            "**Allocations** per poll of the child (for own code: per poll of the site) and per request. Sites nest, so \
+             rows of different sites must not be added:",
         );
-        let mut keys: Vec<_> = baseline.keys().collect();
+        let mut keys: Vec<&(Site, String)> = baseline.keys().collect();
         let most = |key| {
-            let of: &allocations::Allocated = &baseline[key];
+            let of: &allocations::AllocationRates = &baseline[key];
             of.objects_per_request.unwrap_or(of.objects_per_poll)
         };
         keys.sort_by(|one, other| most(other).total_cmp(&most(one)));
-        let mut head = vec!["site".to_owned(), "child".to_owned()];
-        for label in self.labels() {
-            head.push(format!("objects (bytes) per poll, {label}"));
-            head.push(format!("per request, {label}"));
-        }
         let row = |key: &&(Site, String)| {
-            let mut row = vec![key.0.name().to_owned(), format!("`{}`", key.1)];
+            let mut row = vec![key.0.name().to_owned(), quoted(&key.1)];
             for of in &by_variant {
                 let of = of.get(*key);
-                let pair = |objects: Option<f64>, bytes: Option<f64>| match (objects, bytes) {
-                    (Some(objects), Some(bytes)) => {
-                        format!("{} ({})", number(objects), number(bytes))
-                    }
-                    _ => "–".to_owned(),
-                };
                 row.push(pair(
                     of.map(|it| it.objects_per_poll),
                     of.map(|it| it.bytes_per_poll),
@@ -90,46 +74,42 @@ impl Section<'_> {
             }
             row
         };
-        let rows: Vec<Vec<String>> = keys.iter().take(MOST_ROWS + 2).map(row).collect();
-        table(document, &head, &rows);
-        let functions = allocations::functions(evidence, 0, self.explanation.site);
+        let columns = ["objects (bytes) per poll", "per request"];
+        let head = self.head(&["site", "child"], &columns);
+        document.table(&head, keys.iter().take(MOST_ROWS + 2).map(row));
+        let functions = allocations::functions(evidence, self.explanation.site);
         if functions.is_empty() {
             return;
         }
-        let how_often = evidence
-            .seen
-            .objects_per_stack
-            .map_or_else(String::new, |objects| {
-                format!(", one in {} objects", number(objects))
-            });
-        document.paragraph(&format!(
-            "**Functions that allocate most**, by sampled stacks{how_often}, without a budget:"
+        let how_often = evidence.seen.objects_per_stack;
+        let how_often = how_often.map_or_else(String::new, |objects| {
+            format!(" (the stack of one in {} objects)", number(objects as f64))
+        });
+        document.paragraph(format!(
+            "**Functions that allocate most**, from sampled stacks{how_often}, without a budget:"
         ));
-        let row = |it: &allocations::Allocator| {
-            vec![
-                format!("`{}`", it.function),
-                number(it.percent),
-                it.objects.to_string(),
-                it.bytes.to_string(),
-            ]
-        };
-        let rows: Vec<Vec<String>> = functions.iter().take(MOST_ROWS).map(row).collect();
-        document.table(&["function", "of objects, %", "objects", "bytes"], &rows);
+        document.table(
+            &["function", "share of objects, %", "objects", "bytes"],
+            functions.iter().take(MOST_ROWS).map(|it| {
+                vec![
+                    quoted(&it.function),
+                    number(it.percent),
+                    it.objects.to_string(),
+                    it.bytes.to_string(),
+                ]
+            }),
+        );
     }
 
     pub(super) fn counters(&self, document: &mut Document) {
+        let (evidence, site) = (&self.cell.evidence, self.explanation.site);
         let mut rows = Vec::new();
         for (variant, label) in &self.explanation.variants {
-            let counted = counters::of(
-                &self.cell.evidence,
-                *variant,
-                self.explanation.site,
-                self.explanation.slow_from_ns,
-            );
-            rows.extend(counted.into_iter().map(|(name, it)| {
+            let rates = counters::of(evidence, *variant, site, self.explanation.slow_from_ns);
+            rows.extend(rates.into_iter().map(|(name, it)| {
+                let mut row = vec![quoted(name), quoted(label)];
                 let figures = [it.per_poll, it.per_slow_poll, it.process_per_s];
-                let mut row = vec![format!("`{name}`"), format!("`{label}`")];
-                row.extend(figures.map(maybe));
+                row.extend(figures.map(|value| or_dash(value.map(number))));
                 row
             }));
         }
@@ -137,48 +117,30 @@ impl Section<'_> {
             return;
         }
         rows.sort_by(|one, other| one[0].cmp(&other[0]));
-        document.paragraph(&format!(
-            "**Counters**, of polls of `{}`:",
-            self.explanation.site.function()
-        ));
-        document.table(
-            &[
-                "counter",
-                "variant",
-                "per poll",
-                "per slow poll",
-                "process, per s",
-            ],
-            &rows,
-        );
+        document.paragraph(format!("**Counters** in polls of `{}`:", site.function()));
+        let head = [
+            "counter",
+            "variant",
+            "per poll",
+            "per slow poll",
+            "whole process, per s",
+        ];
+        document.table(&head, rows);
     }
 
     pub(super) fn system_calls(&self, document: &mut Document) {
-        let site = self.explanation.site;
-        let by_variant: Vec<Vec<(String, system_calls::Called)>> = self
-            .explanation
-            .variants
-            .iter()
-            .map(|(variant, _)| system_calls::by_name(&self.cell.evidence, *variant, site))
-            .collect();
+        let (evidence, site) = (&self.cell.evidence, self.explanation.site);
+        let by_variant = self.by_variant(|variant| system_calls::by_name(evidence, variant, site));
         let Some(baseline) = by_variant.first().filter(|it| !it.is_empty()) else {
             return;
         };
-        document.paragraph(&format!(
-            "**System calls** by poll of `{}`, and by request whether in a poll or not; in parentheses their µs:",
+        document.paragraph(format!(
+            "**System calls** per poll of `{}`, and per request (in polls and outside them), with their µs in \
+             parentheses:",
             site.function()
         ));
-        let mut head = vec!["call".to_owned()];
-        for label in self.labels() {
-            head.push(format!("per poll, {label}"));
-            head.push(format!("per request, {label}"));
-        }
-        let pair = |count: Option<f64>, us: Option<f64>| match (count, us) {
-            (Some(count), Some(us)) => format!("{} ({})", number(count), number(us)),
-            _ => "–".to_owned(),
-        };
-        let row = |(name, _): &(String, system_calls::Called)| {
-            let mut row = vec![format!("`{name}`")];
+        let row = |(name, _): &(String, system_calls::SystemCallRates)| {
+            let mut row = vec![quoted(name)];
             for of in &by_variant {
                 let of = of.iter().find(|(other, _)| other == name).map(|(_, it)| it);
                 row.push(pair(
@@ -192,43 +154,44 @@ impl Section<'_> {
             }
             row
         };
-        let rows: Vec<Vec<String>> = baseline.iter().take(MOST_ROWS).map(row).collect();
-        table(document, &head, &rows);
-        if let Some(ns) = self.cell.evidence.seen.system_call_overhead_ns {
-            document.paragraph(&format!(
-                "Seeing a call costs the poll around it {} µs, which is taken off where shares of the kernel are told.",
-                number(ns / 1000.0)
+        let head = self.head(&["call"], &["per poll", "per request"]);
+        document.table(&head, baseline.iter().take(MOST_ROWS).map(row));
+        if let Some(ns) = evidence.seen.system_call_overhead_ns {
+            document.paragraph(format!( "Observing a call costs the poll around it {} µs. The kernel's shares in this report do not include this \
+                 cost.", number(ns as f64 / 1000.0) 
             ));
         }
     }
 
     pub(super) fn worst(&self, document: &mut Document) {
         let worst = worst::of(&self.cell.evidence);
-        let of_baseline: Vec<&worst::Worst> = worst.iter().filter(|it| it.variant == 0).collect();
-        if of_baseline.is_empty() {
+        let mut of_baseline = worst.iter().filter(|it| it.variant == 0).peekable();
+        if of_baseline.peek().is_none() {
             return;
         }
-        document.paragraph(&format!(
-            "**The slowest polls**, without a budget: in each iteration, what took at least 3 % of the poll. [All of \
-             them]({}), and [as a trace]({}) for the Perfetto UI and the Firefox Profiler.",
+        document.paragraph(format!(
+            "**The slowest polls** without a budget. For each iteration, the table names the parts that took at least 3 % \
+             of the poll. There is [a table of all of them]({}), and [a trace]({}) for the Perfetto UI and the Firefox \
+             Profiler.",
             self.link("worst.csv"),
             self.link("trace.json")
         ));
-        let row = |it: &&worst::Worst| {
-            vec![
-                it.rank.to_string(),
-                number(it.us()),
-                it.poll
-                    .iterations
-                    .map_or_else(|| "–".to_owned(), |it| it.to_string()),
-                it.words(),
-            ]
-        };
-        let rows: Vec<Vec<String>> = of_baseline.iter().take(MOST_POLLS).map(row).collect();
-        document.table(&["", "µs", "iterations", "iteration by iteration"], &rows);
+        document.table(
+            &["rank", "µs", "iterations", "iteration by iteration"],
+            of_baseline.take(MOST_POLLS).map(|it| {
+                vec![
+                    it.rank.to_string(),
+                    number(it.us()),
+                    or_dash(it.poll.iterations.map(|it| it.to_string())),
+                    it.words(),
+                ]
+            }),
+        );
     }
 }
 
-fn maybe(value: Option<f64>) -> String {
-    value.map_or_else(|| "–".to_owned(), number)
+/// "20.0 (2000)".
+fn pair(one: Option<f64>, other: Option<f64>) -> String {
+    let both = one.zip(other);
+    or_dash(both.map(|(one, other)| format!("{} ({})", number(one), number(other))))
 }

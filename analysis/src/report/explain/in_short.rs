@@ -1,9 +1,13 @@
-//! What is said of a cell in short, and the frames that hold most of its slow polls.
+//! The main results about a cell, and the frames with most of the time of its slow polls.
 
-use super::{MOST_ROWS, Section, table};
+use run_format::evidence::ChosenBecause;
+
+use super::section::{MOST_ROWS, Section};
 use crate::{
-    explain::{stacks, system_calls, thresholds::AGREEMENT_PP, warm},
-    report::markdown::Document,
+    explain::{files::flamegraphs, stacks, system_calls, thresholds::AGREEMENT_PP, warm},
+    report::markdown::{Document, joined, or_dash, quoted},
+    site::UpstreamFunction,
+    stats::Interval,
     summary::CONFIDENCE,
     text::{self, number},
 };
@@ -11,138 +15,97 @@ use crate::{
 impl Section<'_> {
     pub(super) fn sentences(&self) -> Vec<String> {
         let chosen = &self.cell.chosen;
-        let mut sentences = Vec::new();
-        sentences.push(
-            match (
-                chosen.why.as_str(),
-                chosen.slow_ms_per_s,
-                chosen.slow_percent,
-            ) {
-                ("slow-time", Some(ms), _) => {
-                    format!(
-                        "was chosen for its time in slow polls, {} ms a second in the sweep.",
-                        number(ms)
-                    )
-                }
-                ("slow-ratio", _, Some(percent)) => {
-                    format!(
-                        "was chosen for its share of slow polls, {} % in the sweep.",
-                        number(percent)
-                    )
-                }
-                _ => "was asked for.".to_owned(),
+        let mut sentences = vec![
+            match (chosen.why, chosen.slow_ms_per_s, chosen.slow_percent) {
+                (ChosenBecause::SlowTime, Some(ms), _) => format!(
+                    "was chosen because of its time in slow polls: {} ms per second in the sweep.",
+                    number(ms)
+                ),
+                (ChosenBecause::SlowRatio, _, Some(percent)) => format!(
+                    "was chosen because of its share of slow polls: {} % in the sweep.",
+                    number(percent)
+                ),
+                _ => "was requested.".to_owned(),
             },
-        );
+        ];
         let Some(from_ns) = self.explanation.slow_from_ns else {
             sentences.push(
-                "No band is above the threshold, so nothing is known of slow polls.".to_owned(),
+                "No recorded band of poll length lies above the threshold, so nothing is known about slow polls."
+                    .to_owned(),
             );
             return sentences;
         };
         let (evidence, site) = (&self.cell.evidence, self.explanation.site);
         if let Some(percent) = self.cell.slow_percent(site, from_ns) {
             sentences.push(format!(
-                "Launched again, {} % of the polls of `{}` are slow (over {} µs).",
+                "In the second launch, {} % of the polls of `{}` are slow (over {} µs).",
                 number(percent),
                 site.function(),
                 from_ns / 1000
             ));
         }
-        if let Some(share) = system_calls::kernel_share(evidence, 0, site, from_ns) {
-            let beside = share.by_stacks.map_or_else(String::new, |it| {
+        if let Some(share) = system_calls::kernel_share(evidence, site, from_ns) {
+            let sampled = share.by_stacks.map_or_else(String::new, |it| {
                 format!(
-                    "; of the stacks sampled in them {} % are in the kernel",
+                    " Of the stacks sampled in slow polls, {} % are in the kernel.",
                     number(it)
                 )
             });
             sentences.push(format!(
-                "Of their time {} % is spent in system calls, as these were timed{beside}.",
+                "System calls take {} % of the time of slow polls.{sampled}",
                 number(share.by_calls)
             ));
         }
         sentences.extend(self.warm(from_ns));
-        sentences.push(self.pictures());
+        let links = flamegraphs(self.explanation, self.cell);
+        let links = links
+            .iter()
+            .map(|it| format!("[{}]({})", it.link, self.link(&it.name)));
+        let links = joined(links, ", ");
+        sentences.push(if links.is_empty() {
+            "No stack was sampled, so there are no flamegraphs.".to_owned()
+        } else {
+            format!("Flamegraphs: {links}.")
+        });
         sentences
     }
 
-    /// How much of it a warm core would fix.
+    /// The effect of keeping the core warm.
     fn warm(&self, from_ns: u64) -> Option<String> {
         let warm = warm::of(&self.cell.evidence, self.explanation.site, from_ns)?;
-        let percent = number(100.0 * warm.normal.value());
-        let kept_warm = "when the core is kept warm";
+        let normal = number(100.0 * warm.normal.value());
         let Some(change) = warm.change.filter(|_| warm.blocks > 1) else {
             return Some(format!(
-                "Of {percent} % slow polls {} % are left {kept_warm}, in too few blocks to say more.",
+                "With the core kept warm (not allowed to sleep), the share of slow polls is {} % instead of {normal} %, \
+                 from too few blocks to test the difference.",
                 number(100.0 * warm.warm.value())
             ));
         };
-        let interval = change.difference.interval(CONFIDENCE);
-        let pp = |value: f64| 100.0 * value;
+        let pp = 100.0 * change.difference.value;
+        let Interval { low, high } = change.difference.interval(CONFIDENCE);
+        let (low, high) = (100.0 * low, 100.0 * high);
+        let signed = text::change(pp, "pp", (low, high));
         let is_resolved = change.p_value() < 1.0 - CONFIDENCE;
-        let told = text::change(
-            pp(change.difference.value),
-            "pp",
-            (pp(interval.low), pp(interval.high)),
-        );
         Some(if !is_resolved {
             format!(
-                "Whether a cold core has a part in it is not resolved: {told} of {percent} % slow polls {kept_warm}."
+                "It is not resolved whether a cold core (one that has slept) contributes: keeping the core warm changes \
+                 the share of slow polls by {signed}, from {normal} %."
             )
-        } else if change.difference.value < 0.0 {
-            // What goes away is told as what it is: a part, without a sign.
-            let gone = text::part(
-                pp(-change.difference.value),
-                (pp(-interval.high), pp(-interval.low)),
-            );
-            let share = warm.gone().map_or_else(String::new, |it| {
-                format!(", {:.0} % of them", 100.0 * it.min(1.0))
+        } else if pp < 0.0 {
+            let prevented = text::part(-pp, (-high, -low));
+            let share = warm.prevented().map_or_else(String::new, |it| {
+                format!(", which is {:.0} % of them", 100.0 * it.min(1.0))
             });
             format!(
-                "**Of {percent} % slow polls, {gone} go away {kept_warm}{share}: no budget fixes those.**"
+                "**Keeping the core warm (not allowed to sleep) prevents {prevented} of {normal} % slow polls{share}. No \
+                 budget can prevent these.**"
             )
         } else {
             format!(
-                "A cold core is not the reason: there are more slow polls {kept_warm}, {told} of {percent} %."
+                "A cold core (one that has slept) is not the cause: keeping the core warm changes the share of slow polls \
+                 by {signed}, from {normal} %."
             )
         })
-    }
-
-    fn pictures(&self) -> String {
-        let (evidence, site) = (&self.cell.evidence, self.explanation.site);
-        let mut links = Vec::new();
-        let has = |variant, from_ns| {
-            stacks::folded(evidence, variant, site, from_ns)
-                .values()
-                .sum::<u64>()
-                > 0
-        };
-        let slow = self.explanation.slow_from_ns;
-        for (at, (variant, label)) in self.explanation.variants.iter().enumerate() {
-            let of = if at == 0 { "" } else { "budget-" };
-            let with = if at == 0 {
-                String::new()
-            } else {
-                format!(" with `{label}`")
-            };
-            if slow.is_some() && has(*variant, slow) {
-                let link = self.link(&format!("{of}slow.svg"));
-                links.push(format!("[of slow polls{with}]({link})"));
-            }
-            if has(*variant, None) {
-                let link = self.link(&format!("{of}all.svg"));
-                links.push(format!("[of all polls{with}]({link})"));
-            }
-        }
-        if let Some((variant, _)) = self.explanation.other()
-            && has(0, None)
-            && has(variant, None)
-        {
-            links.push(format!("[the difference]({})", self.link("difference.svg")));
-        }
-        if links.is_empty() {
-            return "There are no flamegraphs, since no stack was sampled.".to_owned();
-        }
-        format!("Flamegraphs: {}.", links.join(", "))
     }
 
     /// The innermost frames of slow polls.
@@ -151,54 +114,43 @@ impl Section<'_> {
             return;
         };
         let (evidence, site) = (&self.cell.evidence, self.explanation.site);
-        let found: Vec<(Vec<stacks::Frame>, u64)> = self
-            .explanation
-            .variants
-            .iter()
-            .map(|(variant, _)| stacks::frames(evidence, *variant, site, from_ns))
-            .collect();
+        let found = self.by_variant(|variant| stacks::frames(evidence, variant, site, from_ns));
         let Some((baseline, samples)) = found.first().filter(|(_, samples)| *samples > 0) else {
             return;
         };
-        let mut head = vec!["innermost frame in slow polls".to_owned()];
-        head.extend(self.labels().iter().map(|label| format!("{label}, %")));
-        let row = |frame: &stacks::Frame| {
-            let of = |(frames, samples): &(Vec<stacks::Frame>, u64)| {
-                let here = frames.iter().find(|it| it.name == frame.name);
-                match here {
-                    Some(here) => number(here.percent),
-                    None if *samples > 0 => "0".to_owned(),
-                    None => "–".to_owned(),
-                }
-            };
-            let mut row = vec![format!("`{}`", frame.name)];
-            row.extend(found.iter().map(of));
+        let row = |frame: &stacks::InnermostFrame| {
+            let mut row = vec![quoted(&frame.name)];
+            row.extend(found.iter().map(|(frames, samples)| {
+                let same = frames.iter().find(|it| it.name == frame.name);
+                let percent = same.map_or(0.0, |it| it.percent);
+                or_dash((*samples > 0).then(|| number(percent)))
+            }));
             row
         };
-        let rows: Vec<Vec<String>> = baseline.iter().take(MOST_ROWS).map(row).collect();
-        table(document, &head, &rows);
-        document.paragraph(&format!(
-            "Self share of {samples} samples of slow polls of `{}`. {}",
+        let head = self.head(&["innermost frame in slow polls"], &["% of samples"]);
+        document.table(&head, baseline.iter().take(MOST_ROWS).map(row));
+        document.paragraph(format!(
+            "Shares of {samples} samples in slow polls of `{}`, by the innermost frame. {}",
             site.function(),
-            self.agrees(from_ns)
+            self.agreement(from_ns)
         ));
     }
 
-    /// Whether samples and the probe's clock say the same.
-    fn agrees(&self, from_ns: u64) -> String {
+    /// Whether samples and recorded times agree.
+    fn agreement(&self, from_ns: u64) -> String {
         let (evidence, site) = (&self.cell.evidence, self.explanation.site);
-        let agreement = stacks::agreement(evidence, 0, site, from_ns);
-        let Some(worst) = agreement.first() else {
-            return "There is no table of children to hold the flamegraph against.".to_owned();
+        let shares = stacks::shares(evidence, site, from_ns);
+        let Some(worst) = shares.first() else {
+            return "There is no table of children to compare the flamegraph with.".to_owned();
         };
-        let verdict = if worst.holds() {
+        let agree = if worst.agree() {
             "agree"
         } else {
             "**do not agree**"
         };
         format!(
-            "Flamegraph and table of children {verdict} on where the time goes: the largest difference is {} pp, of \
-             `{}` (allowed: {AGREEMENT_PP} pp).",
+            "The flamegraph and the table of children {agree} on where the time goes: the largest difference is {} pp, \
+             for `{}` (limit: {AGREEMENT_PP} pp).",
             text::signed(worst.pp()),
             worst.child
         )

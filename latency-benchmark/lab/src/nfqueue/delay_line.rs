@@ -1,4 +1,4 @@
-//! The delay line's own process.
+//! The main function of the delay line.
 
 use std::{
     io::{self, BufRead, Write},
@@ -7,9 +7,9 @@ use std::{
     time::Duration,
 };
 
+use anyhow::{Context, Result};
 use nix::{
     errno::Errno,
-    sched::sched_setaffinity,
     sys::{
         epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags},
         prctl,
@@ -20,120 +20,49 @@ use nix::{
         time::TimeVal,
     },
     time::{ClockId, clock_gettime},
-    unistd::Pid,
 };
 use serde::{Deserialize, Serialize};
 
 use super::{
-    packets::{Held, Now, ns},
-    queue::{Queue, user_dropped},
+    packets::{ClockReadings, HeldPackets, ns},
+    queue::{PacketQueue, user_dropped},
 };
-use crate::{Cores, netns::move_thread_into, sys};
+use crate::{
+    Cores, DelayLineReport, SchedulingClass, netns::move_thread_into, placement::move_to, sys,
+};
 
-/// The line on standard output that says that all queues are bound.
+/// The line that the delay line prints once it is ready.
 pub(crate) const READY: &str = "ready";
 
-/// What a delay line is told, as one line of JSON on its standard input.
+/// The configuration of a delay line: one line of JSON on its standard input.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct DelayLineConfig {
     pub(crate) delay_ns: u64,
-    pub(crate) lead_ns: u64,
     pub(crate) cores: Cores,
     pub(crate) namespaces: Vec<NamedNamespace>,
 }
 
-/// A namespace by its path, and a name to report it by.
+/// The path of a namespace, and its name in the report.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct NamedNamespace {
     pub(crate) name: String,
     pub(crate) path: PathBuf,
 }
 
-/// What a delay line says at its end, as one line of JSON on its standard output.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct DelayLineReport {
-    /// CPU time in user mode.
-    pub user_cpu_s: f64,
-    /// CPU time in the kernel, which includes the receiver's half of the work that a packet makes
-    /// once it is released.
-    pub system_cpu_s: f64,
-    /// How the process was scheduled.
-    pub scheduling: SchedulingClass,
-    /// One entry per namespace, central's first.
-    pub queues: Vec<QueueReport>,
-}
-
-/// How promptly the scheduler runs the delay line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SchedulingClass {
-    /// Ahead of all ordinary processes.
-    Fifo,
-    /// As an ordinary process with short turns.
-    ShortSlice,
-    /// As any other.
-    Ordinary,
-}
-
-/// What became of the packets that arrived in one namespace.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct QueueReport {
-    /// `central` or `peer 1` and so on.
-    pub namespace: String,
-    /// Those delayed.
-    pub packets: u64,
-    /// Messages that released them.
-    pub verdicts: u64,
-    /// The most that were held at a time.
-    pub max_held: usize,
-    /// Those that the kernel dropped for want of room.
-    pub dropped: Option<u64>,
-    /// How often the kernel reported such a loss.
-    pub receive_buffer_overflows: u64,
-    /// The room for what was not heard of yet, in the kernel's accounting.
-    pub receive_buffer_bytes: usize,
-    /// How much later than due packets were released, on average. Null without packets.
-    pub mean_late_us: Option<f64>,
-    /// At most.
-    pub max_late_us: f64,
-}
-
-/// Why a delay line ended early.
-#[derive(Debug, thiserror::Error)]
-pub enum DelayLineError {
-    /// The first line is not what it should be.
-    #[error("the configuration on standard input cannot be read")]
-    Config(#[source] io::Error),
-    /// A namespace cannot be entered or its queue not bound.
-    #[error("the queue of {name} could not be bound")]
-    Bind {
-        /// The namespace's name.
-        name: String,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// Anything else.
-    #[error("the delay line failed")]
-    System(#[from] Errno),
-    /// Nobody reads what it says.
-    #[error("standard output is closed")]
-    Output(#[from] io::Error),
-}
-
-/// Delays packets until standard input ends or SIGTERM comes, then reports what it did.
+/// Delays packets until standard input ends or SIGTERM arrives, then prints a report.
 ///
-/// Reads its configuration from standard input. Has to be called before any thread exists.
-pub fn run() -> Result<(), DelayLineError> {
-    let config = read_config().map_err(DelayLineError::Config)?;
-    sched_setaffinity(Pid::from_raw(0), &config.cores.affinity()?)?;
-    let scheduling = hurry()?;
+/// Reads its configuration from standard input. Call it before any other thread exists.
+pub fn run() -> Result<()> {
+    let config = read_config().context("the configuration on standard input is invalid")?;
+    move_to(&config.cores)?;
+    let scheduling = raise_priority()?;
     let held = bind_all(&config)?;
-    let end = End::new()?;
-    let _stamped = stamp_packets()?;
-    say(READY)?;
+    let end = EndRequest::new()?;
+    let _stamping = stamp_packets()?;
+    print(READY)?;
     let held = delay_until(&end, held)?;
     let report = report(&config, held, scheduling)?;
-    say(&serde_json::to_string(&report).map_err(io::Error::other)?)?;
+    print(&serde_json::to_string(&report)?)?;
     Ok(())
 }
 
@@ -143,14 +72,15 @@ fn read_config() -> io::Result<DelayLineConfig> {
     Ok(serde_json::from_str(&line)?)
 }
 
-fn say(line: &str) -> io::Result<()> {
+fn print(line: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "{line}")?;
     stdout.flush()
 }
 
-/// Wakes up when it asked to, not up to 50 µs later, and runs when it wakes up.
-fn hurry() -> nix::Result<SchedulingClass> {
+/// Reduces the wake-up latency of this process: its timers expire on time instead of up to 50 µs late, and
+/// the scheduler prefers it to other processes.
+fn raise_priority() -> nix::Result<SchedulingClass> {
     const SLICE: Duration = Duration::from_micros(100);
     prctl::set_timerslack(1)?;
     if sys::schedule_fifo().is_ok() {
@@ -162,25 +92,18 @@ fn hurry() -> nix::Result<SchedulingClass> {
     })
 }
 
-fn bind_all(config: &DelayLineConfig) -> Result<Vec<Held>, DelayLineError> {
+fn bind_all(config: &DelayLineConfig) -> Result<Vec<HeldPackets>> {
     let bind = |namespace: &NamedNamespace| {
-        move_thread_into(&namespace.path)?;
-        let queue = Queue::bind()?;
-        let delay = Duration::from_nanos(config.delay_ns);
-        let lead = Duration::from_nanos(config.lead_ns);
-        Ok(Held::new(namespace.name.clone(), queue, delay, lead))
+        let name = namespace.name.clone();
+        let queue = move_thread_into(&namespace.path).and_then(|()| PacketQueue::bind());
+        let queue = queue.with_context(|| format!("the queue of {name} could not be bound"))?;
+        Ok(HeldPackets::new(name, queue, config.delay_ns))
     };
-    let bind_named = |namespace: &NamedNamespace| {
-        bind(namespace).map_err(|source| DelayLineError::Bind {
-            name: namespace.name.clone(),
-            source,
-        })
-    };
-    config.namespaces.iter().map(bind_named).collect()
+    config.namespaces.iter().map(bind).collect()
 }
 
-/// While this socket is open, the kernel stamps packets on arrival. So the delay counts from then,
-/// however late the delay line hears of a packet.
+/// While this socket is open, the kernel notes the arrival time of packets. The delay counts from that time,
+/// even if the delay line receives a packet late.
 fn stamp_packets() -> nix::Result<impl AsFd> {
     let socket = socket(
         AddressFamily::Inet,
@@ -192,19 +115,19 @@ fn stamp_packets() -> nix::Result<impl AsFd> {
     Ok(socket)
 }
 
-/// What tells the delay line to end.
-struct End {
+/// The events that end the delay line: the end of standard input, and SIGTERM.
+struct EndRequest {
     stdin: io::Stdin,
     terminate: SignalFd,
 }
 
-impl End {
-    fn new() -> nix::Result<End> {
+impl EndRequest {
+    fn new() -> nix::Result<EndRequest> {
         let terminate = SigSet::from(Signal::SIGTERM);
         terminate.thread_block()?;
-        // A key press goes to the whole group; when this ends is for its owner to decide.
+        // Ctrl-C sends SIGINT to the whole process group, but the owner decides when the delay line ends.
         SigSet::from(Signal::SIGINT).thread_block()?;
-        Ok(End {
+        Ok(EndRequest {
             stdin: io::stdin(),
             terminate: SignalFd::with_flags(&terminate, SfdFlags::SFD_CLOEXEC)?,
         })
@@ -215,10 +138,10 @@ impl End {
     }
 }
 
-fn delay_until(end: &End, mut held: Vec<Held>) -> nix::Result<Vec<Held>> {
+fn delay_until(end: &EndRequest, mut held: Vec<HeldPackets>) -> nix::Result<Vec<HeldPackets>> {
     let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
     let queues = held.iter().map(|held| held.queue().as_fd());
-    // The index of an event is that of its queue, or beyond them.
+    // An event has the index of its queue. A higher index means the end.
     for (index, fd) in queues.chain(end.fds()).enumerate() {
         epoll.add(fd, EpollEvent::new(EpollFlags::EPOLLIN, index as u64))?;
     }
@@ -239,24 +162,24 @@ fn delay_until(end: &End, mut held: Vec<Held>) -> nix::Result<Vec<Held>> {
     }
 }
 
-/// Releases what is due and returns for how long nothing more will be.
-fn release_due(held: &mut [Held]) -> nix::Result<Duration> {
+/// Releases the packets that are due, and returns the time until the next one is.
+fn release_due(held: &mut [HeldPackets]) -> nix::Result<Duration> {
     const IDLE: Duration = Duration::from_secs(1);
     let mut now_ns = monotonic_ns()?;
     for held in &mut *held {
         if held.release(now_ns)? {
-            // The kernel delivers the packets before it returns, which takes a while.
+            // The kernel delivers the packets before the call returns, which takes a while.
             now_ns = monotonic_ns()?;
         }
     }
-    let next = held.iter().filter_map(Held::next_release_ns).min();
+    let next = held.iter().filter_map(HeldPackets::next_release_ns).min();
     Ok(next.map_or(IDLE, |next_ns| {
         Duration::from_nanos(next_ns.saturating_sub(now_ns))
     }))
 }
 
-fn now() -> nix::Result<Now> {
-    Ok(Now {
+fn now() -> nix::Result<ClockReadings> {
+    Ok(ClockReadings {
         monotonic_ns: monotonic_ns()?,
         wall: clock_gettime(ClockId::CLOCK_REALTIME)?.into(),
     })
@@ -268,15 +191,15 @@ fn monotonic_ns() -> nix::Result<u64> {
 
 fn report(
     config: &DelayLineConfig,
-    held: Vec<Held>,
+    held: Vec<HeldPackets>,
     scheduling: SchedulingClass,
-) -> Result<DelayLineReport, DelayLineError> {
+) -> nix::Result<DelayLineReport> {
     let queues = std::iter::zip(&config.namespaces, held).map(|(namespace, held)| {
-        // Without the count the report says that it is unknown.
+        // If this fails, the report says that the count is unknown.
         let entered = move_thread_into(&namespace.path).ok();
         held.report(entered.and_then(|()| user_dropped()))
     });
-    let queues = queues.collect::<Result<_, _>>()?;
+    let queues = queues.collect::<nix::Result<_>>()?;
     let usage = getrusage(UsageWho::RUSAGE_SELF)?;
     Ok(DelayLineReport {
         user_cpu_s: seconds(usage.user_time()),

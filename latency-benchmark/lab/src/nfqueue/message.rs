@@ -1,4 +1,4 @@
-//! The messages of `nfnetlink_queue`, as bytes. The numbers are the kernel's, from
+//! Encodes and decodes the messages of `nfnetlink_queue`. The constants are those of the kernel's
 //! `linux/netfilter/nfnetlink_queue.h`.
 
 use std::time::Duration;
@@ -30,18 +30,18 @@ const REQUEST: u16 = 1;
 const ACKNOWLEDGE: u16 = 4;
 const NLMSG_ERROR: u16 = 2;
 
-/// Length, type, flags, sequence and sender of the message; family, version and queue.
+/// The size of two headers: length, type, flags, sequence and sender; family, version and queue.
 const HEADER_BYTES: usize = 16 + 4;
 const ATTRIBUTE_TYPE: u16 = 0x3fff;
 
-/// Asks for the packets of `queue`.
+/// Requests the packets of `queue`.
 pub(super) fn bind(queue: u16) -> Vec<u8> {
     Message::new(CONFIG, REQUEST | ACKNOWLEDGE, queue)
         .attribute(CONFIG_COMMAND, &[COMMAND_BIND, 0, 0, 0])
         .finish()
 }
 
-/// Asks for what is known of a packet, not for its contents.
+/// Requests the metadata of packets without their contents.
 pub(super) fn copy_metadata(queue: u16) -> Vec<u8> {
     let mut parameters = [0; 5];
     parameters[4] = COPY_METADATA;
@@ -50,8 +50,8 @@ pub(super) fn copy_metadata(queue: u16) -> Vec<u8> {
         .finish()
 }
 
-/// Sets the queue's length, leaves large packets whole, and has a packet that cannot be queued
-/// dropped and counted: letting it through would deliver it without the delay, ahead of others.
+/// Sets the queue's length, and has the kernel keep large packets whole. It also has the kernel drop and
+/// count a packet that finds no room: letting it through would deliver it undelayed, ahead of others.
 pub(super) fn hold(queue: u16, max_length: u32) -> Vec<u8> {
     Message::new(CONFIG, REQUEST | ACKNOWLEDGE, queue)
         .attribute(CONFIG_MAX_LENGTH, &max_length.to_be_bytes())
@@ -60,7 +60,7 @@ pub(super) fn hold(queue: u16, max_length: u32) -> Vec<u8> {
         .finish()
 }
 
-/// Lets go every packet of `queue` up to and including `last`.
+/// Releases every packet of `queue` up to and including `last`.
 pub(super) fn release(queue: u16, last: u32) -> Vec<u8> {
     let mut verdict = [0; 8];
     verdict[..4].copy_from_slice(&ACCEPT.to_be_bytes());
@@ -99,15 +99,15 @@ impl Message {
     }
 }
 
-/// What the kernel says of a packet.
+/// The metadata of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Packet {
     pub(super) id: u32,
-    /// When it arrived, since the epoch of the wall clock, if anyone has the kernel take the time.
+    /// The arrival time on the wall clock, since its epoch, if the kernel notes arrival times.
     pub(super) arrived: Option<Duration>,
 }
 
-/// Reads a packet's message.
+/// Decodes the message about a packet.
 pub(super) fn packet(message: &[u8]) -> Option<Packet> {
     if kind(message)? != (SUBSYSTEM << 8) | PACKET {
         return None;
@@ -130,7 +130,7 @@ pub(super) fn packet(message: &[u8]) -> Option<Packet> {
     })
 }
 
-/// Reads the answer to a configuration, which is `None` for any other message.
+/// Decodes the answer to a configuration message. `None` for any other message.
 pub(super) fn acknowledgement(message: &[u8]) -> Option<nix::Result<()>> {
     if kind(message)? != NLMSG_ERROR {
         return None;
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_is_read_with_its_id_and_time() {
+    fn a_packet_is_decoded_with_its_id_and_time() {
         let expected = Packet {
             id: 41,
             arrived: Some(Duration::from_millis(7250)),
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_cut_short_anywhere_is_no_packet_or_one_without_a_time() {
+    fn a_truncated_message_is_no_packet_or_one_without_a_time() {
         let whole = arrival(41);
         for length in 0..whole.len() {
             if let Some(packet) = packet(&whole[..length]) {
@@ -200,12 +200,12 @@ mod tests {
     }
 
     #[test]
-    fn an_attribute_without_a_length_ends_the_list() {
+    fn an_attribute_of_length_zero_ends_the_list() {
         assert_eq!(attributes(&[0; 8]).count(), 0);
     }
 
     #[test]
-    fn a_verdict_names_the_queue_and_the_last_packet() {
+    fn a_verdict_contains_the_queue_and_the_last_packet() {
         let bytes = release(3, 0x0102_0304);
         assert_eq!(bytes.len(), 32);
         assert_eq!(bytes[..4], 32_u32.to_ne_bytes());
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_read_from_its_message() {
+    fn an_error_is_decoded_from_its_message() {
         let mut bytes = vec![0; 36];
         bytes[4..6].copy_from_slice(&NLMSG_ERROR.to_ne_bytes());
         assert_eq!(acknowledgement(&bytes), Some(Ok(())));

@@ -1,32 +1,34 @@
-//! The packets that one queue holds, and what became of them.
+//! The packets that the delay line holds in one queue, and their statistics.
 
 use std::{collections::VecDeque, time::Duration};
 
 use nix::errno::Errno;
 
-use super::{
-    delay_line::QueueReport,
-    queue::{Lost, Queue},
-};
+use super::queue::{PacketQueue, ReceiveError};
+use crate::QueueReport;
 
-/// Packets told of in one go, so that a queue under load does not keep the others waiting.
+/// Packets received in one go. The limit keeps a queue under load from delaying the others.
 const BATCH_PACKETS: usize = 64;
 
-/// A moment or a span of the monotonic clock.
+/// Packets are released up to this much too early, since waking up takes some tens of microseconds.
+const LEAD_NS: Ns = 50_000;
+
+/// A moment or a duration on the monotonic clock.
 pub(super) type Ns = u64;
 
-/// The two clocks, read one after the other.
+/// Both clocks, read one after the other.
 #[derive(Clone, Copy)]
-pub(super) struct Now {
+pub(super) struct ClockReadings {
     pub(super) monotonic_ns: Ns,
-    /// The wall clock, which the kernel stamps packets with.
+    /// The wall clock, from which the kernel takes the arrival times of packets.
     pub(super) wall: Duration,
 }
 
-/// A queue and its held packets, first in, first out: all have the same delay.
-pub(super) struct Held {
+/// A queue and the packets held in it. The delay is the same for all of them, so the first packet that
+/// arrives is the first to be released.
+pub(super) struct HeldPackets {
     name: String,
-    queue: Queue,
+    queue: PacketQueue,
     delay_ns: Ns,
     lead_ns: Ns,
     packets: VecDeque<HeldPacket>,
@@ -39,31 +41,31 @@ struct HeldPacket {
     due_ns: Ns,
 }
 
-impl Held {
-    pub(super) fn new(name: String, queue: Queue, delay: Duration, lead: Duration) -> Held {
-        Held {
+impl HeldPackets {
+    pub(super) fn new(name: String, queue: PacketQueue, delay_ns: Ns) -> HeldPackets {
+        HeldPackets {
             name,
             queue,
-            delay_ns: ns(delay),
+            delay_ns,
             // With a delay of microseconds, the whole lead would release packets on arrival.
-            lead_ns: ns(lead.min(delay / 2)),
+            lead_ns: LEAD_NS.min(delay_ns / 2),
             packets: VecDeque::new(),
             counts: QueueReport::default(),
             late_sum_ns: 0,
         }
     }
 
-    pub(super) fn queue(&self) -> &Queue {
+    pub(super) fn queue(&self) -> &PacketQueue {
         &self.queue
     }
 
-    /// When the next packet is to be released, the lead included.
+    /// When to release the next packet, with the lead subtracted.
     pub(super) fn next_release_ns(&self) -> Option<Ns> {
         let first = self.packets.front()?;
         Some(first.due_ns.saturating_sub(self.lead_ns))
     }
 
-    /// Releases, by one message, every packet that is due. Returns whether there was one.
+    /// Releases all packets that are due, with one message. Returns whether there were any.
     pub(super) fn release(&mut self, now_ns: Ns) -> nix::Result<bool> {
         let mut last = None;
         while let Some(packet) = self.packets.front() {
@@ -84,8 +86,8 @@ impl Held {
         Ok(true)
     }
 
-    /// Takes note of the packets that arrived.
-    pub(super) fn arrive(&mut self, now: Now) -> nix::Result<()> {
+    /// Receives the packets that have arrived.
+    pub(super) fn arrive(&mut self, now: ClockReadings) -> nix::Result<()> {
         for _ in 0..BATCH_PACKETS {
             match self.queue.next() {
                 Ok(Some(packet)) => {
@@ -99,15 +101,15 @@ impl Held {
                     });
                 }
                 Ok(None) => break,
-                Err(Lost::Full) => self.counts.receive_buffer_overflows += 1,
-                Err(Lost::Broken(errno)) => return Err(errno),
+                Err(ReceiveError::Full) => self.counts.receive_buffer_overflows += 1,
+                Err(ReceiveError::Broken(errno)) => return Err(errno),
             }
         }
         self.counts.max_held = self.counts.max_held.max(self.packets.len());
         Ok(())
     }
 
-    /// What became of the packets. `dropped` is the kernel's own count.
+    /// The statistics of this queue. `dropped` is the kernel's count.
     pub(super) fn report(mut self, dropped: Option<u64>) -> Result<QueueReport, Errno> {
         let packets = self.counts.packets;
         self.counts.mean_late_us =
@@ -119,8 +121,8 @@ impl Held {
     }
 }
 
-/// A packet that seems to have waited longer to be heard of was stamped before the wall clock was
-/// set forward.
+/// If a packet seems to have waited longer than this before the delay line received it, the wall clock was
+/// set forward in the meantime.
 const MAX_UNHEARD: Duration = Duration::from_secs(1);
 
 pub(super) fn ns(time: Duration) -> Ns {

@@ -1,4 +1,4 @@
-//! The delay line, seen from the process that wires the lab.
+//! Starts and ends the delay line.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
@@ -6,48 +6,49 @@ use std::{
 };
 
 use super::{
-    delay_line::{DelayLineConfig, DelayLineReport, NamedNamespace, READY},
+    delay_line::{DelayLineConfig, NamedNamespace, READY},
     packets::ns,
 };
-use crate::{LabError, LabSpec, Reaped, child, wiring::Wires};
+use crate::{DelayLineReport, LabError, LabSpec, Reaped, child, wiring::Wires};
 
-/// A delay line at work.
+/// A running delay line.
 #[derive(Debug)]
-pub(crate) struct DelayLine {
+pub(crate) struct DelayLineProcess {
     child: Reaped,
     output: BufReader<ChildStdout>,
 }
 
-impl DelayLine {
-    /// Starts a delay line for all links and waits until it is ready.
-    pub(crate) fn start(wires: &Wires, spec: &LabSpec) -> Result<DelayLine, LabError> {
-        let mut command = Command::new(&spec.delay_line.program);
+impl DelayLineProcess {
+    /// Starts a delay line for all links and waits until it is ready. It is this program again, with the
+    /// argument `delay-line`.
+    pub(crate) fn start(wires: &Wires, spec: &LabSpec) -> Result<DelayLineProcess, LabError> {
+        let mut command = Command::new("/proc/self/exe");
         command
-            .args(&spec.delay_line.arguments)
+            .arg("delay-line")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let started = || -> io::Result<DelayLine> {
+        let started = || -> io::Result<DelayLineProcess> {
             let mut child = child::spawn(&wires.central, &spec.placement.peers, command)?;
             let output = BufReader::new(child.stdout.take().expect("stdout is piped"));
-            let mut line = DelayLine { child, output };
+            let mut line = DelayLineProcess { child, output };
             line.configure(&config(wires, spec))?;
             Ok(line)
         };
         let mut line = started().map_err(|error| LabError::DelayLine(error.to_string()))?;
         match line.read_line() {
             Ok(said) if said == READY => Ok(line),
-            said => Err(LabError::DelayLine(line.last_words(said))),
+            _ => Err(LabError::DelayLine(line.last_words())),
         }
     }
 
-    /// Standard input stays open: its end is the delay line's.
+    /// Sends the configuration. Standard input stays open, since its end would end the delay line.
     fn configure(&mut self, config: &DelayLineConfig) -> io::Result<()> {
         let mut text = serde_json::to_string(config)?;
         text.push('\n');
         let stdin = self.child.stdin.as_mut().expect("stdin is piped");
         match stdin.write_all(text.as_bytes()) {
-            // Then its last words say more.
+            // It has ended; `last_words` says why.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             written => written,
         }
@@ -59,18 +60,16 @@ impl DelayLine {
         Ok(line.trim_end().to_owned())
     }
 
-    /// What a delay line that said the wrong thing, or nothing, ended with.
-    fn last_words(&mut self, said: io::Result<String>) -> String {
+    /// Why the delay line did not print the expected line: its last error, or else how it ended.
+    fn last_words(&mut self) -> String {
         drop(self.child.stdin.take());
         let mut errors = String::new();
         if let Some(mut stderr) = self.child.stderr.take() {
             let _ = stderr.read_to_string(&mut errors);
         }
-        let status = self.child.wait();
-        match (errors.lines().last(), status, said) {
-            (Some(error), _, _) => error.to_owned(),
-            (None, Ok(status), Ok(said)) if said.is_empty() => format!("it ended with {status}"),
-            (None, _, said) => format!("it said {said:?} instead of {READY:?}"),
+        match self.child.wait() {
+            Ok(status) if errors.is_empty() => format!("it {}", program::ended(status)),
+            _ => program::last_words(&errors),
         }
     }
 
@@ -82,23 +81,21 @@ impl DelayLine {
     pub(crate) fn check(&mut self) -> Result<(), LabError> {
         match self.child.try_wait() {
             Ok(None) => Ok(()),
-            Ok(Some(status)) => Err(LabError::DelayLineDied(status.to_string())),
+            Ok(Some(status)) => Err(LabError::DelayLineDied(program::ended(status))),
             Err(error) => Err(LabError::DelayLineDied(error.to_string())),
         }
     }
 
-    /// Ends it and returns what it did.
+    /// Ends the delay line and returns its report.
     pub(crate) fn finish(mut self) -> Result<DelayLineReport, LabError> {
         self.check()?;
         drop(self.child.stdin.take());
-        let said = self.read_line();
-        match said
-            .as_ref()
-            .ok()
-            .and_then(|said| serde_json::from_str(said).ok())
-        {
-            Some(report) => Ok(report),
-            None => Err(LabError::DelayLine(self.last_words(said))),
+        let report = self
+            .read_line()
+            .map(|line| serde_json::from_str(&line).ok());
+        match report {
+            Ok(Some(report)) => Ok(report),
+            _ => Err(LabError::DelayLine(self.last_words())),
         }
     }
 }
@@ -108,7 +105,6 @@ fn config(wires: &Wires, spec: &LabSpec) -> DelayLineConfig {
         .chain((1..=wires.peers.len()).map(|number| format!("peer {number}")));
     DelayLineConfig {
         delay_ns: ns(spec.rtt.one_way()),
-        lead_ns: ns(spec.lead),
         cores: spec.placement.peers.clone(),
         namespaces: std::iter::zip(names, wires.namespaces())
             .map(|(name, namespace)| NamedNamespace {

@@ -15,27 +15,28 @@ use nix::{
 
 use super::message::{self, Packet};
 
-/// The number of the queue. Namespaces do not share numbers, so each uses the same.
+/// The number of the queue. Each namespace has numbers of its own, so all can use the same.
 const QUEUE: u16 = 0;
 
-/// Seconds of small packets at a high rate.
+/// Enough for seconds of small packets at a high rate.
 const MAX_LENGTH_PACKETS: u32 = 1_000_000;
 
-/// What the kernel may have told and the delay line not yet heard. Beyond it, packets are dropped.
+/// Room for messages that the delay line has not received yet. When it is full, the kernel drops packets.
 const RECEIVE_BUFFER_BYTES: usize = 16 << 20;
 
-/// Room for the metadata of a packet, which is some 100 bytes.
+/// Room for the metadata of a packet, which takes about 100 bytes.
 const MESSAGE_BYTES: usize = 1024;
 
-/// The receiving end of a queue. Packets are dropped while a rule names it and nobody has it.
+/// The receiving end of a queue. While a rule refers to the queue and no process has bound it, the kernel
+/// drops the packets.
 #[derive(Debug)]
-pub(crate) struct Queue {
+pub(crate) struct PacketQueue {
     socket: OwnedFd,
 }
 
-impl Queue {
-    /// Takes over the queue of the namespace that the calling thread is in.
-    pub(crate) fn bind() -> io::Result<Queue> {
+impl PacketQueue {
+    /// Binds the queue of the calling thread's namespace.
+    pub(crate) fn bind() -> io::Result<PacketQueue> {
         let socket = socket(
             AddressFamily::Netlink,
             SockType::Raw,
@@ -43,7 +44,7 @@ impl Queue {
             SockProtocol::NetlinkNetFilter,
         )?;
         enlarge_receive_buffer(&socket)?;
-        let queue = Queue { socket };
+        let queue = PacketQueue { socket };
         for configuration in [
             message::bind(QUEUE),
             message::copy_metadata(QUEUE),
@@ -59,15 +60,15 @@ impl Queue {
         let mut buffer = [0; MESSAGE_BYTES];
         loop {
             let length = recv(self.socket.as_raw_fd(), &mut buffer, MsgFlags::empty())?;
-            // A packet that came in between is one that the rule caught before anyone was ready.
+            // Any other message is about a packet that arrived before the delay line was ready.
             if let Some(answer) = message::acknowledgement(&buffer[..length]) {
                 return answer;
             }
         }
     }
 
-    /// The next packet that is held, if there is one.
-    pub(super) fn next(&self) -> Result<Option<Packet>, Lost> {
+    /// The next packet that has arrived, if there is one.
+    pub(super) fn next(&self) -> Result<Option<Packet>, ReceiveError> {
         let mut buffer = [0; MESSAGE_BYTES];
         loop {
             match recv(self.socket.as_raw_fd(), &mut buffer, MsgFlags::MSG_DONTWAIT) {
@@ -77,53 +78,53 @@ impl Queue {
                     }
                 }
                 Err(Errno::EINTR) => {}
-                Err(Errno::ENOBUFS) => return Err(Lost::Full),
+                Err(Errno::ENOBUFS) => return Err(ReceiveError::Full),
                 Err(Errno::EAGAIN) => return Ok(None),
-                Err(errno) => return Err(Lost::Broken(errno)),
+                Err(errno) => return Err(ReceiveError::Broken(errno)),
             }
         }
     }
 
-    /// Lets go all packets up to `last`.
+    /// Releases all packets up to `last`.
     pub(super) fn release(&self, last: u32) -> nix::Result<()> {
         let verdict = message::release(QUEUE, last);
         send(self.socket.as_raw_fd(), &verdict, MsgFlags::empty()).map(drop)
     }
 
-    /// What the kernel granted, in its own accounting.
+    /// The size of the receive buffer that the kernel granted, in its own accounting.
     pub(super) fn receive_buffer_bytes(&self) -> nix::Result<usize> {
         getsockopt(&self.socket, sockopt::RcvBuf)
     }
 }
 
-impl AsFd for Queue {
+impl AsFd for PacketQueue {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 }
 
-/// Why a packet was not heard of.
-pub(super) enum Lost {
-    /// The socket's buffer overflowed, and the packets behind it were dropped.
+/// Why no packet could be received.
+pub(super) enum ReceiveError {
+    /// The socket's buffer overflowed, and the kernel dropped packets.
     Full,
-    /// The socket is of no use any more.
+    /// The socket no longer works.
     Broken(Errno),
 }
 
-/// The machine's limit is root's to exceed, root of the host; in a user namespace it holds.
+/// Only root of the host may exceed the machine's limit; root of a user namespace may not.
 fn enlarge_receive_buffer(socket: &OwnedFd) -> nix::Result<()> {
     setsockopt(socket, sockopt::RcvBufForce, &RECEIVE_BUFFER_BYTES)
         .or_else(|_| setsockopt(socket, sockopt::RcvBuf, &RECEIVE_BUFFER_BYTES))
 }
 
-/// The packets dropped at the queue of the calling thread's namespace: it was too long, or the
-/// socket's buffer was full. Without a queue there is no number.
+/// The number of packets that the queue of the calling thread's namespace dropped because the queue or the
+/// socket's buffer was full. `None` without a queue.
 pub(crate) fn user_dropped() -> Option<u64> {
     dropped_in(&fs::read_to_string("/proc/thread-self/net/netfilter/nfnetlink_queue").ok()?)
 }
 
-/// Columns: queue, owner, waiting, copy mode, copy range, dropped for length, dropped for the
-/// socket, last id, a constant.
+/// Columns: queue, owner, waiting, copy mode, copy range, dropped because the queue was full, dropped
+/// because the socket's buffer was full, last id, a constant.
 fn dropped_in(table: &str) -> Option<u64> {
     table.lines().find_map(|line| {
         let columns: Vec<u64> = line
@@ -141,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn drops_are_those_of_the_length_and_those_of_the_socket() {
+    fn drops_at_the_queue_and_at_the_socket_are_added() {
         let table = "    0   4711    12 1     0     3     4       99  1\n";
         assert_eq!(dropped_in(table), Some(7));
     }

@@ -1,35 +1,34 @@
-//! The rules that hand packets to the queue.
+//! The firewall rules that send packets to the queue.
 
 use std::sync::OnceLock;
 
-use super::queue::Queue;
+use super::queue::PacketQueue;
 use crate::{
     Inside, LabError,
-    netem::scratch,
     netns::Netns,
-    tool::{Tool, ToolError},
+    tool::{SystemTool, ToolError},
     wiring::{Wires, run_all},
 };
 
-/// All that arrives but over `lo` is held.
+/// Sends every packet that arrives to the queue, unless it arrives over `lo`.
 ///
-/// There is no `--queue-bypass`: with it, packets would go on without any delay if the delay line
-/// died. Without it they are dropped, and a run that lost its delay cannot look like a fast one.
+/// With `--queue-bypass`, packets would get through without any delay after the delay line died. Without
+/// it the kernel drops them, so a run that lost its delay cannot look like a fast one.
 #[rustfmt::skip]
 const ARGUMENTS: [&str; 12] = [
     "-w", "-t", "mangle", "-A", "PREROUTING", "!", "-i", "lo", "-j", "NFQUEUE", "--queue-num", "0",
 ];
 
-/// The flavours of the tool. What `iptables` itself is depends on the machine, and not every kernel
-/// supports it: the first that works in a scratch namespace is taken.
-const FLAVOURS: [&str; 3] = ["iptables", "iptables-nft", "iptables-legacy"];
+/// The variants of the tool. `iptables` is one of the other two, depending on the machine. Not every kernel
+/// supports both, so the first one that works in a temporary namespace is used.
+const VARIANTS: [&str; 3] = ["iptables", "iptables-nft", "iptables-legacy"];
 
-/// A flavour that works here.
+/// A variant that works on this machine.
 #[derive(Clone, Debug)]
-pub(crate) struct Iptables(Tool);
+pub(crate) struct Iptables(SystemTool);
 
 impl Iptables {
-    /// Holds what arrives in any of the namespaces.
+    /// Holds the packets that arrive in any of the namespaces.
     pub(crate) fn hold_packets(&self, wires: &Wires) -> Result<(), ToolError> {
         run_all(wires.namespaces(), |namespace| {
             self.0.start(namespace, &ARGUMENTS, "")
@@ -38,24 +37,24 @@ impl Iptables {
     }
 }
 
-/// Tries every flavour of the tool, and the queue, in a namespace made for it. What it finds holds
-/// for the rest of the process.
+/// Tries the variants of the tool, and the queue, in a temporary namespace. The result is kept for the rest
+/// of the process.
 pub(crate) fn probe(inside: Inside) -> Result<Iptables, LabError> {
     static WORKS: OnceLock<Iptables> = OnceLock::new();
     if let Some(iptables) = WORKS.get() {
         return Ok(iptables.clone());
     }
-    let scratch = scratch(inside)?;
+    let scratch = Netns::scratch(inside).map_err(LabError::Namespaces)?;
     let iptables = first_that_works(&scratch)?;
-    scratch.run(Queue::bind).map_err(LabError::Queue)?;
+    scratch.run(PacketQueue::bind).map_err(LabError::Queue)?;
     Ok(WORKS.get_or_init(|| iptables).clone())
 }
 
-/// The complaint is that of the first flavour, unless that is not there.
+/// The error is that of the first installed variant.
 fn first_that_works(scratch: &Netns) -> Result<Iptables, ToolError> {
     let mut complaint = None;
-    for name in FLAVOURS {
-        let tried = Tool::find(name).and_then(|tool| {
+    for name in VARIANTS {
+        let tried = SystemTool::find(name).and_then(|tool| {
             tool.run(scratch, &ARGUMENTS, "")?;
             Ok(Iptables(tool))
         });
@@ -70,5 +69,5 @@ fn first_that_works(scratch: &Netns) -> Result<Iptables, ToolError> {
             Err(_) => {}
         }
     }
-    Err(complaint.expect("at least one flavour was tried"))
+    Err(complaint.expect("at least one variant was tried"))
 }

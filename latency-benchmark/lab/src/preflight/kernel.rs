@@ -1,29 +1,40 @@
-//! What the lab needs: everything here is really tried.
+//! Checks of everything that the lab needs. Each of them really tries it.
 
 use std::fs;
 
-use super::Finding;
+use anyhow::{Error, Result, anyhow, bail};
+
+use super::finding::PreflightFinding;
 use crate::{
-    EnterError, Inside, Lab, LabError, LabSpec, Placement, RttReport, Topology, netem, nfqueue,
-    tool::{Tool, ToolError, install},
+    EnterError, Inside, Lab, LabError, LabSpec, Topology,
+    error::NETEM_REMEDY,
+    netem, nfqueue,
+    tool::{SystemTool, ToolError, install},
 };
 
-pub(super) struct Kernel {
-    pub(super) findings: Vec<Finding>,
+pub(super) struct KernelFindings {
+    pub(super) findings: Vec<PreflightFinding>,
     pub(super) can_run_rtt_zero: bool,
     pub(super) can_run_delayed: bool,
 }
 
 const NO_CELL: &str = "no cell can run";
-const NO_DELAYED_CELL: &str = "no cell with a delay can run";
+const NO_DELAYED_CELL: &str = "cells with a delay cannot run";
 
-pub(super) fn look(entered: &Result<Inside, EnterError>) -> Kernel {
-    let mut findings = vec![namespaces(entered), tool("ip", NO_CELL)];
-    findings.push(tool("tc", "delay, loss and jitter by netem cannot be had"));
+pub(super) fn look(entered: &Result<Inside, EnterError>) -> KernelFindings {
+    let mut findings = vec![
+        namespaces(entered),
+        tool("ip", NO_CELL),
+        tool(
+            "tc",
+            "netem cannot be used, so there is no loss and no jitter",
+        ),
+    ];
     let Ok(inside) = *entered else {
-        findings.push(iptables_alone());
+        // Without a namespace to try it in, only its presence can be checked.
+        findings.push(tool("iptables", "the delay line cannot be used"));
         findings.push(congestion_controls());
-        return Kernel {
+        return KernelFindings {
             findings,
             can_run_rtt_zero: false,
             can_run_delayed: false,
@@ -35,31 +46,31 @@ pub(super) fn look(entered: &Result<Inside, EnterError>) -> Kernel {
     let can_run_rtt_zero = link.is_ok();
     let can_delay = netem.is_ok() || nfqueue.is_ok();
     findings.push(match link {
-        Ok(seen) => Finding::ok("links", seen),
-        Err(problem) => Finding::missing(
+        Ok(seen) => PreflightFinding::ok("links", seen),
+        Err(problem) => PreflightFinding::missing(
             "links",
-            problem,
+            format!("{problem:#}"),
             NO_CELL,
-            "a kernel with veth (CONFIG_VETH); as root, `modprobe veth`",
+            "use a kernel with veth (CONFIG_VETH); as root, `modprobe veth`",
         ),
     });
     findings.push(netem_finding(netem, nfqueue.is_ok()));
     findings.push(nfqueue_finding(nfqueue, can_delay));
     findings.push(congestion_controls());
-    Kernel {
+    KernelFindings {
         findings,
         can_run_rtt_zero,
         can_run_delayed: can_run_rtt_zero && can_delay,
     }
 }
 
-fn namespaces(entered: &Result<Inside, EnterError>) -> Finding {
+fn namespaces(entered: &Result<Inside, EnterError>) -> PreflightFinding {
     const NAME: &str = "namespaces";
     match entered {
         Ok(inside) if inside.is_rootless() => {
-            Finding::ok(NAME, "entered as an ordinary user, by a user namespace")
+            PreflightFinding::ok(NAME, "entered as an ordinary user, with a user namespace")
         }
-        Ok(_) => Finding::ok(NAME, "entered as root; no user namespace needed"),
+        Ok(_) => PreflightFinding::ok(NAME, "entered as root, without a user namespace"),
         Err(error) => {
             let remedy = match error {
                 EnterError::UserNamespacesOff { sysctl, remedy, .. } => {
@@ -67,97 +78,85 @@ fn namespaces(entered: &Result<Inside, EnterError>) -> Finding {
                 }
                 _ => "run with `sudo`, outside of a container".to_owned(),
             };
-            Finding::missing(NAME, error.to_string(), NO_CELL, &remedy)
+            PreflightFinding::missing(NAME, error.to_string(), NO_CELL, &remedy)
         }
     }
 }
 
-fn tool(name: &'static str, consequence: &str) -> Finding {
-    match Tool::find(name) {
-        Ok(tool) => Finding::ok(name, tool.path().display().to_string()),
-        Err(error) => Finding::missing(name, error.to_string(), consequence, install(name)),
+fn tool(name: &'static str, consequence: &str) -> PreflightFinding {
+    match SystemTool::find(name) {
+        Ok(tool) => PreflightFinding::ok(name, tool.path().display().to_string()),
+        Err(error) => {
+            PreflightFinding::missing(name, error.to_string(), consequence, install(name))
+        }
     }
 }
 
 /// Wires one link and measures it.
-fn try_link(inside: Inside) -> Result<String, String> {
-    let report = measured_link(inside)?;
-    match (report.links[0].min_ms(), report.invalid()) {
-        (_, Some(invalid)) => Err(invalid.to_string()),
-        (Some(min_ms), None) => Ok(format!("a link without delay has an RTT of {min_ms:.3} ms")),
-        (None, None) => Err("no connect came back".to_owned()),
+fn try_link(inside: Inside) -> Result<String> {
+    let placement = Topology::of_this_process()?.place(None, None)?;
+    let report = Lab::wire(inside, LabSpec::new(1, placement))?.measure_rtt()?;
+    if let Some(invalid) = report.invalid() {
+        bail!("{invalid}");
     }
+    let min_ms = report.links[0].min_ms();
+    let min_ms = min_ms.ok_or_else(|| anyhow!("no connect returned"))?;
+    Ok(format!("a link without delay has an RTT of {min_ms:.3} ms"))
 }
 
-fn measured_link(inside: Inside) -> Result<RttReport, String> {
-    let topology = Topology::of_this_process().map_err(|error| describe(&error))?;
-    let placement = Placement::choose(&topology, None, None).map_err(|error| describe(&error))?;
-    let lab = Lab::wire(inside, LabSpec::new(1, placement)).map_err(|error| describe(&error))?;
-    lab.measure_rtt().map_err(|error| describe(&error))
-}
-
-fn netem_finding(probed: Result<(), LabError>, nfqueue_works: bool) -> Finding {
+fn netem_finding(probed: Result<(), LabError>, nfqueue_works: bool) -> PreflightFinding {
     const NAME: &str = "netem";
     match probed {
-        Ok(()) => Finding::ok(NAME, "works, tried in a namespace made for it"),
-        Err(error) if nfqueue_works => Finding::degraded(
+        Ok(()) => PreflightFinding::ok(NAME, "works in a temporary namespace"),
+        Err(error) if nfqueue_works => PreflightFinding::degraded(
             NAME,
-            describe(&error),
-            "delay is made by the delay line; loss and jitter cannot be had",
-            netem::REMEDY,
+            describe(error),
+            "the delay line delays packets instead; there is no loss and no jitter",
+            NETEM_REMEDY,
         ),
-        Err(error) => Finding::missing(NAME, describe(&error), NO_DELAYED_CELL, netem::REMEDY),
+        Err(error) => {
+            PreflightFinding::missing(NAME, describe(error), NO_DELAYED_CELL, NETEM_REMEDY)
+        }
     }
 }
 
-fn nfqueue_finding(probed: Result<(), LabError>, can_delay: bool) -> Finding {
+fn nfqueue_finding(probed: Result<(), LabError>, can_delay: bool) -> PreflightFinding {
     const NAME: &str = "iptables, NFQUEUE";
     let error = match probed {
-        Ok(()) => return Finding::ok(NAME, "work, tried in a namespace made for it"),
+        Ok(()) => return PreflightFinding::ok(NAME, "work in a temporary namespace"),
         Err(error) => error,
     };
     let remedy = match error {
         LabError::Tool(ToolError::Missing { name, .. }) => install(name),
         _ => {
-            "a kernel with CONFIG_NETFILTER_XT_TARGET_NFQUEUE and CONFIG_IP_NF_MANGLE; \
+            "use a kernel with CONFIG_NETFILTER_XT_TARGET_NFQUEUE and CONFIG_IP_NF_MANGLE; \
              as root, `modprobe -a xt_NFQUEUE nfnetlink_queue iptable_mangle`"
         }
     };
     if can_delay {
-        let consequence = "delay is made by netem alone";
-        Finding::degraded(NAME, describe(&error), consequence, remedy)
+        let consequence = "only netem can delay packets";
+        PreflightFinding::degraded(NAME, describe(error), consequence, remedy)
     } else {
-        Finding::missing(NAME, describe(&error), NO_DELAYED_CELL, remedy)
+        PreflightFinding::missing(NAME, describe(error), NO_DELAYED_CELL, remedy)
     }
 }
 
-/// Without a namespace to try it in, only its presence can be seen.
-fn iptables_alone() -> Finding {
-    tool("iptables", "delay by the delay line cannot be had")
-}
-
-fn congestion_controls() -> Finding {
+fn congestion_controls() -> PreflightFinding {
     const NAME: &str = "congestion control";
     const PATH: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
     let available = fs::read_to_string(PATH).unwrap_or_default();
     let seen = format!("available: {}", available.trim());
     if available.split_whitespace().any(|name| name == "cubic") {
-        return Finding::ok(NAME, seen);
+        return PreflightFinding::ok(NAME, seen);
     }
-    Finding::degraded(
+    PreflightFinding::degraded(
         NAME,
         seen,
-        "the default, cubic, cannot be had; name another one",
+        "the default, cubic, does not work; specify another one",
         "as root, `modprobe tcp_cubic`",
     )
 }
 
-fn describe(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text += &format!(": {cause}");
-        source = cause.source();
-    }
-    text
+fn describe(error: LabError) -> String {
+    format!("{:#}", Error::from(error))
 }

@@ -1,13 +1,13 @@
-//! What makes a measurement good or bad on this machine.
+//! Checks of properties of this machine that affect the quality of measurements.
 
 use std::{fs, path::Path};
 
-use nix::errno::Errno;
+use perf_event::{Builder, events::Hardware};
 
-use super::Finding;
-use crate::{Placement, Sharing, Topology, sys};
+use super::finding::PreflightFinding;
+use crate::{Sharing, Topology};
 
-pub(super) fn look() -> Vec<Finding> {
+pub(super) fn look() -> Vec<PreflightFinding> {
     vec![
         cores(),
         clock(),
@@ -25,136 +25,144 @@ fn read(path: impl AsRef<Path>) -> Option<String> {
     Some(text.trim().to_owned())
 }
 
-fn cores() -> Finding {
+/// The finding for `seen`, which contains whether there is no problem. `None` if that is unknown.
+fn judge(
+    name: &str,
+    seen: Option<(bool, String)>,
+    consequence: &str,
+    remedy: &str,
+) -> PreflightFinding {
+    match seen {
+        Some((true, seen)) => PreflightFinding::ok(name, seen),
+        Some((false, seen)) => PreflightFinding::degraded(name, seen, consequence, remedy),
+        None => PreflightFinding::degraded(
+            name,
+            "unknown: the kernel does not show it, as in most virtual machines",
+            consequence,
+            "use a machine whose kernel shows it",
+        ),
+    }
+}
+
+fn cores() -> PreflightFinding {
     const NAME: &str = "cores";
     let placed = Topology::of_this_process().and_then(|topology| {
-        let placement = Placement::choose(&topology, None, None)?;
+        let placement = topology.place(None, None)?;
         Ok((topology, placement))
     });
     let (topology, placement) = match placed {
         Ok(placed) => placed,
         Err(error) => {
-            let consequence = "nothing can be placed";
-            return Finding::missing(NAME, error.to_string(), consequence, "mount /sys");
+            let consequence = "processes cannot be assigned to cores";
+            return PreflightFinding::missing(NAME, error.to_string(), consequence, "mount /sys");
         }
     };
     let count = topology.available().iter().count();
     let smt = if topology.has_smt() { "SMT" } else { "no SMT" };
-    let seen = format!("{count} ({smt}); {placement}");
-    match placement.sharing {
-        Sharing::Nothing if count == 2 => Finding::degraded(
-            NAME,
-            seen,
+    let is_shared = placement.sharing != Sharing::Nothing;
+    let (consequence, remedy) = if is_shared {
+        (
+            "poll times include delays by the peers, which share central's core",
+            "use at least two physical cores, and an affinity mask that includes them",
+        )
+    } else {
+        (
             "all peers and the delay line share one core, so many peers are slow",
-            "a machine with more cores",
-        ),
-        Sharing::Nothing => Finding::ok(NAME, seen),
-        Sharing::PhysicalCore | Sharing::Core => Finding::degraded(
-            NAME,
-            seen,
-            "poll times include what the peers do to central's core",
-            "at least two physical cores, and an affinity mask that has them",
-        ),
-    }
+            "use a machine with more cores",
+        )
+    };
+    let seen = (
+        !is_shared && count != 2,
+        format!("{count} ({smt}); {placement}"),
+    );
+    judge(NAME, Some(seen), consequence, remedy)
 }
 
-fn clock() -> Finding {
-    const NAME: &str = "clock";
-    let flags = read("/proc/cpuinfo").and_then(|cpuinfo| {
-        let line = cpuinfo.lines().find(|line| line.starts_with("flags"))?;
-        Some(line.to_owned())
-    });
+fn clock() -> PreflightFinding {
+    let cpuinfo = read("/proc/cpuinfo").unwrap_or_default();
+    let flags = cpuinfo.lines().find(|line| line.starts_with("flags"));
+    let has = |flag| {
+        let mut flags = flags.unwrap_or_default().split_whitespace();
+        flags.any(|known| known == flag)
+    };
+    let is_invariant = has("constant_tsc") && has("nonstop_tsc");
+    let tsc = if is_invariant {
+        "invariant TSC"
+    } else {
+        "no invariant TSC (constant_tsc and nonstop_tsc)"
+    };
     let source = read("/sys/devices/system/clocksource/clocksource0/current_clocksource")
         .unwrap_or_else(|| "unknown".to_owned());
-    let has = |flag| {
-        let flags = flags.as_deref().unwrap_or_default();
-        flags.split_whitespace().any(|known| known == flag)
-    };
-    if has("constant_tsc") && has("nonstop_tsc") {
-        return Finding::ok(NAME, format!("invariant TSC; clock source {source}"));
-    }
-    Finding::degraded(
-        NAME,
-        format!("no invariant TSC (constant_tsc and nonstop_tsc); clock source {source}"),
-        "each reading of the clock costs more, and is part of what is measured",
-        "another machine, or a hypervisor that passes the TSC on",
+    judge(
+        "clock",
+        Some((is_invariant, format!("{tsc}; clock source {source}"))),
+        "reading the clock takes longer, and this time is part of the measured times",
+        "use another machine, or a hypervisor that gives its guests the TSC",
     )
 }
 
-fn cycle_counter() -> Finding {
-    const NAME: &str = "hardware counters";
-    const CONSEQUENCE: &str = "cycles and cache misses of central cannot be told";
+fn cycle_counter() -> PreflightFinding {
     let paranoid =
         read("/proc/sys/kernel/perf_event_paranoid").unwrap_or_else(|| "absent".to_owned());
-    let seen = |what: &str| format!("{what}; kernel.perf_event_paranoid = {paranoid}");
-    match sys::open_cycle_counter() {
-        Ok(_) => Finding::ok(NAME, seen("can be opened")),
-        Err(errno @ (Errno::EPERM | Errno::EACCES)) => Finding::degraded(
-            NAME,
-            seen(&format!("refused ({errno})")),
-            CONSEQUENCE,
+    let (is_ok, what, remedy) = match Builder::new(Hardware::CPU_CYCLES).build() {
+        Ok(_) => (true, "can be opened".to_owned(), ""),
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => (
+            false,
+            format!("not permitted ({error})"),
             "as root: `sysctl -w kernel.perf_event_paranoid=1`",
         ),
-        Err(errno) => Finding::degraded(
-            NAME,
-            seen(&format!("not there ({errno})")),
-            CONSEQUENCE,
-            "bare metal, or a hypervisor that passes the PMU on",
+        Err(error) => (
+            false,
+            format!("not available ({error})"),
+            "use a physical machine, or a hypervisor that gives its guests the PMU",
         ),
-    }
+    };
+    let seen = format!("{what}; kernel.perf_event_paranoid = {paranoid}");
+    let consequence = "central's cycles and cache misses are not counted";
+    judge(
+        "hardware counters",
+        Some((is_ok, seen)),
+        consequence,
+        remedy,
+    )
 }
 
-fn governor() -> Finding {
-    const NAME: &str = "frequency governor";
-    let remedy = "as root: `cpupower frequency-set -g performance`";
-    match read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor") {
-        Some(governor) if governor == "performance" => Finding::ok(NAME, governor),
-        Some(governor) => Finding::degraded(
-            NAME,
-            governor,
-            "a core that was idle runs slowly at first, which looks like slow polls",
-            remedy,
-        ),
-        None => unknown(NAME, "the frequency may change unseen"),
-    }
+fn governor() -> PreflightFinding {
+    let governor = read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+    judge(
+        "frequency governor",
+        governor.map(|governor| (governor == "performance", governor)),
+        "a core may run slowly after it was idle, which looks like slow polls",
+        "as root: `cpupower frequency-set -g performance`",
+    )
 }
 
-fn turbo() -> Finding {
-    const NAME: &str = "turbo";
-    const CONSEQUENCE: &str = "the frequency depends on heat and on what other cores do";
-    let intel = read("/sys/devices/system/cpu/intel_pstate/no_turbo").map(|value| value == "0");
-    let others = || read("/sys/devices/system/cpu/cpufreq/boost").map(|value| value == "1");
-    match intel.or_else(others) {
-        Some(false) => Finding::ok(NAME, "off"),
-        Some(true) => Finding::degraded(
-            NAME,
-            "on",
-            CONSEQUENCE,
-            "as root: write 1 to /sys/devices/system/cpu/intel_pstate/no_turbo, \
-             or 0 to /sys/devices/system/cpu/cpufreq/boost",
-        ),
-        None => unknown(NAME, CONSEQUENCE),
-    }
+fn turbo() -> PreflightFinding {
+    let intel = read("/sys/devices/system/cpu/intel_pstate/no_turbo").map(|value| value == "1");
+    let others = || read("/sys/devices/system/cpu/cpufreq/boost").map(|value| value == "0");
+    let is_off = intel.or_else(others);
+    judge(
+        "turbo",
+        is_off.map(|is_off| (is_off, if is_off { "off" } else { "on" }.to_owned())),
+        "the frequency depends on the temperature and on the load of other cores",
+        "as root: write 1 to /sys/devices/system/cpu/intel_pstate/no_turbo, \
+         or 0 to /sys/devices/system/cpu/cpufreq/boost",
+    )
 }
 
-/// A core in a deep idle state takes longer than this to wake up, a good part of a slow poll.
+/// A core in a deeper idle state takes longer than this to wake up, which is a large part of a slow poll.
 const SHALLOW_EXIT_US: u64 = 20;
 
-fn idle_states() -> Finding {
-    const NAME: &str = "idle states";
-    const CONSEQUENCE: &str = "a core that was idle wakes up late and with cold caches";
+fn idle_states() -> PreflightFinding {
     let states = enabled_idle_states();
-    let Some((deepest, exit_us)) = states.iter().max_by_key(|(_, exit_us)| *exit_us) else {
-        return unknown(NAME, CONSEQUENCE);
-    };
-    let seen = format!("deepest enabled is {deepest}, {exit_us} us to leave");
-    if *exit_us <= SHALLOW_EXIT_US {
-        return Finding::ok(NAME, seen);
-    }
-    Finding::degraded(
-        NAME,
-        seen,
-        CONSEQUENCE,
+    let deepest = states.iter().max_by_key(|(_, exit_us)| *exit_us);
+    judge(
+        "idle states",
+        deepest.map(|(deepest, exit_us)| {
+            let seen = format!("the deepest enabled is {deepest}, {exit_us} us to wake up");
+            (*exit_us <= SHALLOW_EXIT_US, seen)
+        }),
+        "an idle core takes long to wake up, and its caches are cold",
         &format!("as root: `cpupower idle-set -D {SHALLOW_EXIT_US}`"),
     )
 }
@@ -172,29 +180,27 @@ fn enabled_idle_states() -> Vec<(String, u64)> {
     enabled.collect()
 }
 
-/// Below this, whatever else runs is taken to be housekeeping.
+/// A load below this is ordinary background work of the system.
 const QUIET_LOAD: f64 = 0.3;
 
-fn load() -> Finding {
-    const NAME: &str = "other load";
-    let Some((load, running)) = read("/proc/loadavg").as_deref().and_then(parse_load) else {
-        return unknown(NAME, "other processes may disturb");
-    };
-    // One of those running is the process that reads this.
-    let others = running.saturating_sub(1);
-    let seen = format!("load {load:.2} over the last minute, {others} other tasks running now");
-    if load < QUIET_LOAD && others == 0 {
-        return Finding::ok(NAME, seen);
-    }
-    Finding::degraded(
-        NAME,
-        seen,
-        "other processes take central's core and caches, and the kernel's attention",
-        "end them, or wait; a build that has just ended still counts for a minute",
+fn load() -> PreflightFinding {
+    let load = read("/proc/loadavg").as_deref().and_then(parse_load);
+    judge(
+        "other load",
+        load.map(|(load, running)| {
+            // This process is one of the running tasks.
+            let others = running.saturating_sub(1);
+            let seen = format!(
+                "load average of the last minute {load:.2}, {others} other tasks running now"
+            );
+            (load < QUIET_LOAD && others == 0, seen)
+        }),
+        "other processes may take time and cache from central's core",
+        "end them or wait; a build that has just ended still counts for a minute",
     )
 }
 
-/// The mean of the last minute, and how many tasks run now.
+/// The mean of the last minute, and the number of running tasks.
 fn parse_load(text: &str) -> Option<(f64, u64)> {
     let mut fields = text.split_whitespace();
     let load = fields.next()?.parse().ok()?;
@@ -202,53 +208,39 @@ fn parse_load(text: &str) -> Option<(f64, u64)> {
     Some((load, running.parse().ok()?))
 }
 
-/// What a large cell takes, with room to spare.
+/// More than a large cell needs.
 const ENOUGH_MIB: u64 = 2048;
 
-fn memory() -> Finding {
-    const NAME: &str = "memory";
+fn memory() -> PreflightFinding {
     let available_mib = read("/proc/meminfo").and_then(|meminfo| {
-        let line = meminfo
-            .lines()
-            .find_map(|line| line.strip_prefix("MemAvailable:"))?;
-        let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+        let mut lines = meminfo.lines();
+        let kib = lines.find_map(|line| line.strip_prefix("MemAvailable:"))?;
+        let kib: u64 = kib.trim().strip_suffix("kB")?.trim().parse().ok()?;
         Some(kib / 1024)
     });
-    match available_mib {
-        Some(mib) if mib >= ENOUGH_MIB => Finding::ok(NAME, format!("{mib} MiB available")),
-        Some(mib) => Finding::degraded(
-            NAME,
-            format!("{mib} MiB available"),
-            "cells with many peers and large payloads may fail",
-            "end other processes, or use a larger machine",
-        ),
-        None => unknown(NAME, "it may run out"),
-    }
-}
-
-fn unknown(name: &str, consequence: &str) -> Finding {
-    Finding::degraded(
-        name,
-        "unknown: the kernel does not say, as in most virtual machines",
-        consequence,
-        "a machine that shows it",
+    judge(
+        "memory",
+        available_mib.map(|mib| (mib >= ENOUGH_MIB, format!("{mib} MiB available"))),
+        "cells with many peers and large payloads may fail",
+        "end other processes, or use a larger machine",
     )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::preflight::PreflightStatus;
 
     #[test]
-    fn the_load_is_read_with_the_tasks_that_run() {
+    fn the_load_is_read_with_the_running_tasks() {
         assert_eq!(parse_load("0.52 0.58 0.59 3/602 29306"), Some((0.52, 3)));
         assert_eq!(parse_load(""), None);
     }
 
     #[test]
-    fn whatever_is_not_well_has_a_consequence_and_a_remedy() {
+    fn every_problem_has_a_consequence_and_a_remedy() {
         for finding in look() {
-            let is_ok = finding.status == super::super::Status::Ok;
+            let is_ok = finding.status == PreflightStatus::Ok;
             assert_eq!(finding.consequence.is_none(), is_ok, "{finding}");
             assert_eq!(finding.remedy.is_none(), is_ok, "{finding}");
         }

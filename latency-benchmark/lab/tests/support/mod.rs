@@ -1,6 +1,6 @@
-//! What the tests of a lab share: the binary, as whom it runs, and what this machine lacks.
+//! Shared by the tests of the lab: starts the binary, and checks what this machine supports.
 
-#![allow(dead_code, reason = "each test takes what it needs of this")]
+#![allow(dead_code, reason = "each test uses some of it")]
 
 use std::{
     env,
@@ -10,7 +10,7 @@ use std::{
     sync::OnceLock,
 };
 
-use lab::preflight::{Preflight, Status};
+use lab::preflight::{Preflight, PreflightStatus};
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 
 /// Runs the binary as the user of the test.
@@ -20,7 +20,7 @@ pub(crate) fn lab(arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs the binary as a user without any rights. `None` if the user of the test is such a user.
+/// Runs the binary as a user without any rights. `None` if the test does not run as root.
 pub(crate) fn lab_as_nobody(arguments: &[&str]) -> Option<Command> {
     if !nix::unistd::geteuid().is_root() {
         return None;
@@ -31,8 +31,8 @@ pub(crate) fn lab_as_nobody(arguments: &[&str]) -> Option<Command> {
     Some(command)
 }
 
-/// The binary by a descriptor that all children inherit, since the directories on the way to it may
-/// be closed to others.
+/// The path of the binary through a file descriptor that all children inherit. Other users may lack access to
+/// the directories of the binary.
 fn binary_for_everyone() -> &'static str {
     static PATH: OnceLock<String> = OnceLock::new();
     PATH.get_or_init(|| {
@@ -42,20 +42,18 @@ fn binary_for_everyone() -> &'static str {
     })
 }
 
-/// What a test needs of the machine.
+/// A feature of the machine that a test needs.
 #[derive(Clone, Copy)]
 pub(crate) enum Need {
     /// Namespaces and links.
     Links,
-    /// Those, and a way to delay packets.
+    /// Links, and netem or the delay line.
     Delay,
-    /// Those, and netem, which a kernel has or has not: nothing can be installed. So this one may be
-    /// missing in CI too.
+    /// Links, and netem. It depends on the kernel alone, so it may be missing in CI too.
     Netem,
 }
 
-/// Whether this machine has what the test needs. Without it the test says so and passes, but in CI,
-/// where a test that silently did nothing would be worse than one that fails.
+/// Whether this machine has what the test needs. If not, the test prints this and passes; in CI it fails.
 pub(crate) fn has(need: Need, command: impl Fn(&[&str]) -> Command) -> bool {
     let output = command(&["preflight", "--json"])
         .output()
@@ -74,7 +72,7 @@ pub(crate) fn has(need: Need, command: impl Fn(&[&str]) -> Command) -> bool {
         let missing: Vec<String> = preflight
             .findings
             .iter()
-            .filter(|finding| finding.status == Status::Missing)
+            .filter(|finding| finding.status == PreflightStatus::Missing)
             .map(|finding| format!("{} ({})", finding.name, finding.seen))
             .collect();
         skip(&missing.join(", "));
@@ -82,13 +80,13 @@ pub(crate) fn has(need: Need, command: impl Fn(&[&str]) -> Command) -> bool {
     has
 }
 
-/// Whether the finding of that name is a good one.
+/// Whether the finding of that name has no problem.
 pub(crate) fn is_ok(preflight: &Preflight, name: &str) -> bool {
     let mut findings = preflight.findings.iter();
-    findings.any(|finding| finding.name == name && finding.status == Status::Ok)
+    findings.any(|finding| finding.name == name && finding.status == PreflightStatus::Ok)
 }
 
-/// Says why a test does nothing; in CI, fails it.
+/// Prints why a test is skipped. Panics in CI.
 pub(crate) fn skip(why: &str) {
     let in_ci = env::var("CI").is_ok_and(|value| value == "true");
     assert!(!in_ci, "in CI nothing may be missing: {why}");

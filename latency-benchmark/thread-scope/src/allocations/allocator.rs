@@ -1,4 +1,4 @@
-//! The system's allocator, and a look at who calls it.
+//! The system's allocator with a hook for counting.
 #![allow(unsafe_code, reason = "an allocator")]
 
 use std::{
@@ -6,15 +6,15 @@ use std::{
     sync::atomic::{AtomicBool, AtomicU8, Ordering},
 };
 
-use super::watched::Counts;
+use super::watched;
 use crate::registers::Registers;
 
-/// The system's allocator, which counts what threads allocate that are watched. Where nobody counts it
-/// costs one load and one branch.
+/// The system's allocator, which also counts what watched threads allocate. While counting is off, this costs
+/// one load and one branch.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CountingAllocator;
 
-/// What is switched on, in one place, so that the allocator looks at one.
+/// All switches in one place, so that the allocator needs only one load.
 static SWITCHES: AtomicU8 = AtomicU8::new(0);
 
 static WAS_SEEN: AtomicBool = AtomicBool::new(false);
@@ -23,7 +23,7 @@ static WAS_SEEN: AtomicBool = AtomicBool::new(false);
 #[repr(u8)]
 pub(super) enum Switch {
     Counting = 1,
-    /// Whether this allocator is there at all.
+    /// Checks whether the program uses this allocator at all.
     Looking = 2,
 }
 
@@ -37,7 +37,7 @@ impl Switch {
     }
 }
 
-/// Whether this allocator was asked for memory while that was looked for.
+/// Whether this allocator was called while [`Switch::Looking`] was on.
 pub(super) fn was_seen() -> bool {
     WAS_SEEN.load(Ordering::Relaxed)
 }
@@ -50,7 +50,7 @@ fn see(memory: *mut u8, size: usize) {
     }
 }
 
-/// A function of its own, with a frame of its own, so that the stack begins with the allocator.
+/// A separate function with its own frame, so that the stack begins with the allocator.
 #[cold]
 #[inline(never)]
 fn look(switches: u8, size: usize) {
@@ -58,15 +58,15 @@ fn look(switches: u8, size: usize) {
         WAS_SEEN.store(true, Ordering::Relaxed);
     }
     if switches & Switch::Counting as u8 != 0 {
-        Counts::add(size as u64, Registers::here());
+        watched::add(size as u64, Registers::here());
     }
 }
 
-// SAFETY: everything is the system allocator's.
+// SAFETY: all memory comes from the system's allocator.
 unsafe impl GlobalAlloc for CountingAllocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as the caller promised.
+        // SAFETY: the caller guarantees it.
         let memory = unsafe { System.alloc(layout) };
         see(memory, layout.size());
         memory
@@ -74,7 +74,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as the caller promised.
+        // SAFETY: the caller guarantees it.
         let memory = unsafe { System.alloc_zeroed(layout) };
         see(memory, layout.size());
         memory
@@ -82,7 +82,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
 
     #[inline]
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        // SAFETY: as the caller promised.
+        // SAFETY: the caller guarantees it.
         let memory = unsafe { System.realloc(memory, layout, new_size) };
         if new_size > layout.size() {
             see(memory, new_size);
@@ -92,7 +92,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
 
     #[inline]
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promised.
+        // SAFETY: the caller guarantees it.
         unsafe { System.dealloc(memory, layout) }
     }
 }

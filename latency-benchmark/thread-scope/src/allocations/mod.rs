@@ -1,4 +1,4 @@
-//! What a thread allocates, in programs that have the [`CountingAllocator`]:
+//! Counts what a thread allocates, in programs whose allocator is the [`CountingAllocator`]:
 //!
 //! ```
 //! use thread_scope::{CountingAllocator, allocations};
@@ -17,7 +17,7 @@
 //! assert_eq!(after.bytes - before.bytes, 100);
 //! stacks.drain(|stack| assert_eq!(stack.size, 100));
 //! # drop(boxed);
-//! # Ok::<(), thread_scope::Unavailable>(())
+//! # Ok::<(), thread_scope::Unobservable>(())
 //! ```
 
 mod allocator;
@@ -25,50 +25,37 @@ mod watched;
 
 use std::{hint, sync::OnceLock};
 
-pub use self::allocator::CountingAllocator;
-use self::{
-    allocator::Switch,
-    watched::{Counts, Watched},
+pub use self::{
+    allocator::CountingAllocator,
+    watched::{AllocationTotals, of_this_thread},
 };
-use crate::{
-    Unavailable,
-    memory::Memory,
-    record::{self, Reader},
-};
+use self::{allocator::Switch, watched::WatchedThread};
+use crate::{Unobservable, record::Reader};
 
-/// What a thread has allocated. What it has freed is not taken off.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Allocated {
-    /// Calls of the allocator. Growing a block (`realloc`) is one, and shrinking it is none.
-    pub objects: u64,
-    /// As many as were asked for; when a block grew, its new size, for it may have been copied.
-    pub bytes: u64,
-}
-
-/// Where a thread was when it allocated an object.
+/// The stack of a thread at the moment when it allocated an object.
 #[derive(Clone, Copy, Debug)]
-pub struct AllocationStack<'a> {
-    /// When, on the clock of the watched thread's.
+pub struct AllocationSample<'a> {
+    /// The time on the clock of the watched thread.
     pub at: u64,
-    /// Bytes that were asked for.
+    /// The requested number of bytes.
     pub size: u64,
-    /// How many objects it stands for: each was as likely as any other to be the one in so many whose
-    /// stack is taken, so that sums of these are right on average.
+    /// The number of objects that this sample represents. Every object has the same chance to be sampled, one
+    /// in this number, so sums of these numbers are right on average.
     pub stands_for: u64,
-    /// To where the allocator and the functions around return, innermost first.
+    /// The return addresses of the allocator and of the functions that called it, innermost first.
     pub frames: &'a [usize],
 }
 
-/// The stacks of the allocations of a thread.
-pub struct AllocationStacks {
+/// The sampled allocations of a thread.
+pub struct AllocationSampler {
     stacks: Reader<3>,
 }
 
-impl AllocationStacks {
-    /// Hands over the stacks since the last time, in their order.
-    pub fn drain(&mut self, mut each: impl FnMut(&AllocationStack<'_>)) {
+impl AllocationSampler {
+    /// Passes the samples since the last call to `each`, in their order.
+    pub fn drain(&mut self, mut each: impl FnMut(&AllocationSample<'_>)) {
         while let Some(([at, size, stands_for], frames)) = self.stacks.read() {
-            each(&AllocationStack {
+            each(&AllocationSample {
                 at,
                 size,
                 stands_for,
@@ -77,53 +64,41 @@ impl AllocationStacks {
         }
     }
 
-    /// Stacks for which there was no room, because nobody drained.
+    /// The number of samples that were lost because the buffer was full.
     pub fn lost(&self) -> u64 {
         self.stacks.lost()
     }
 }
 
 /// Counts what the calling thread allocates while counting is on, and takes the stack of one in
-/// `sample_every` of the objects, chosen by chance. The stacks may be drained by another thread.
+/// `sample_every` objects, chosen at random. Another thread may drain the samples.
 ///
-/// `clock` is called by the allocator, so it may not allocate. What watching a thread takes is kept
-/// until the process ends, and a thread is watched once.
+/// The allocator calls `clock`, so `clock` must not allocate. The memory for watching a thread is kept until
+/// the process ends, and a thread can be watched only once.
 pub fn watch_this_thread(
     sample_every: u64,
     clock: impl Fn() -> u64 + Send + Sync + 'static,
-) -> Result<AllocationStacks, Unavailable> {
-    let unavailable = |why: &str| Err(Unavailable::new("allocations", why));
-    if sample_every == 0 {
-        return unavailable("the stack of one in 0 objects was asked for");
-    }
-    if !is_installed() {
-        return unavailable("this program has another allocator");
-    }
-    if Counts::is_watched() {
-        return unavailable("this thread is watched already");
-    }
-    let memory = match Memory::read() {
-        Ok(memory) => memory,
-        Err(error) => return unavailable(&format!("/proc/self/maps cannot be read: {error}")),
+) -> Result<AllocationSampler, Unobservable> {
+    let problem = if sample_every == 0 {
+        "the requested interval between stacks is 0 objects"
+    } else if !is_installed() {
+        "this program has another allocator"
+    } else if watched::is_watched() {
+        "this thread is watched already"
+    } else {
+        let (watched, stacks) = WatchedThread::new(sample_every, Box::new(clock))?;
+        watched::watch(watched);
+        return Ok(AllocationSampler { stacks });
     };
-    let (writer, stacks) = record::records();
-    Counts::watch(Watched::new(sample_every, Box::new(clock), memory, writer));
-    Ok(AllocationStacks { stacks })
+    Err(Unobservable::new("allocations", problem))
 }
 
-/// Whether the allocations of all watched threads are counted from now on.
+/// Switches counting on or off for all watched threads.
 pub fn set_counting(counting: bool) {
     Switch::Counting.set(counting);
 }
 
-/// What the calling thread has allocated since it is watched, while counting was on. Cheap enough to
-/// be called around everything.
-#[inline]
-pub fn of_this_thread() -> Allocated {
-    Counts::of_this_thread()
-}
-
-/// Whether this program has the [`CountingAllocator`].
+/// Whether the allocator of this program is the [`CountingAllocator`].
 pub fn is_installed() -> bool {
     static IS_INSTALLED: OnceLock<bool> = OnceLock::new();
     *IS_INSTALLED.get_or_init(|| {

@@ -1,36 +1,40 @@
-//! What is counted of a thread, by the thread.
-#![allow(unsafe_code, reason = "a thread works with what it alone has")]
+//! The counts of a thread. Only the thread itself changes them.
+#![allow(unsafe_code, reason = "each thread accesses only its own data")]
 
 use std::{
     cell::{Cell, UnsafeCell},
     ptr,
 };
 
-use rand::{RngExt as _, SeedableRng as _, rngs::SmallRng};
-
-use super::Allocated;
 use crate::{
-    Clock,
-    code::Code,
-    memory::Memory,
-    record::Writer,
+    Unobservable,
+    record::Reader,
     registers::Registers,
-    walk::{self, Cache, FRAMES},
+    stack_writer::{Clock, StackWriter},
 };
 
-/// Initialised without code and without a destructor, so that using it never allocates.
-pub(super) struct Counts {
+/// What a thread has allocated. Freed memory is not subtracted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AllocationTotals {
+    /// Calls of the allocator. Growing a block (`realloc`) counts, shrinking it does not.
+    pub objects: u64,
+    /// The requested bytes. A block that grows counts with its new size, because it may have been copied.
+    pub bytes: u64,
+}
+
+/// Its initialisation runs no code and it has no destructor, so using it never allocates.
+struct AllocationCounts {
     objects: Cell<u64>,
     bytes: Cell<u64>,
-    /// Objects until one whose stack is taken, that one included.
+    /// The number of objects until the next sample, including the sampled one.
     distance: Cell<u64>,
-    /// None where the thread is not watched.
-    watched: Cell<*const Watched>,
+    /// Null if the thread is not watched.
+    watched: Cell<*const WatchedThread>,
 }
 
 thread_local! {
-    static COUNTS: Counts = const {
-        Counts {
+    static COUNTS: AllocationCounts = const {
+        AllocationCounts {
             objects: Cell::new(0),
             bytes: Cell::new(0),
             distance: Cell::new(0),
@@ -39,111 +43,85 @@ thread_local! {
     };
 }
 
-impl Counts {
-    pub(super) fn is_watched() -> bool {
-        COUNTS.with(|counts| !counts.watched.get().is_null())
-    }
-
-    /// From now on, for as long as the thread lives: it may allocate until its very end.
-    pub(super) fn watch(watched: Watched) {
-        let watched: &'static Watched = Box::leak(Box::new(watched));
-        COUNTS.with(|counts| {
-            counts.distance.set(watched.next_distance());
-            counts.watched.set(watched);
-        });
-    }
-
-    #[inline]
-    pub(super) fn of_this_thread() -> Allocated {
-        COUNTS.with(|counts| Allocated {
-            objects: counts.objects.get(),
-            bytes: counts.bytes.get(),
-        })
-    }
-
-    /// One object of the calling thread, which is `at` the function that calls this.
-    pub(super) fn add(size: u64, at: Registers) {
-        COUNTS.with(|counts| {
-            // SAFETY: null, or leaked by `watch`.
-            let Some(watched) = (unsafe { counts.watched.get().as_ref() }) else {
-                return;
-            };
-            counts.objects.set(counts.objects.get() + 1);
-            counts.bytes.set(counts.bytes.get() + size);
-            let distance = counts.distance.get() - 1;
-            if distance > 0 {
-                counts.distance.set(distance);
-            } else {
-                watched.take_stack(size, at);
-                counts.distance.set(watched.next_distance());
-            }
-        });
-    }
+pub(super) fn is_watched() -> bool {
+    COUNTS.with(|counts| !counts.watched.get().is_null())
 }
 
-pub(super) struct Watched {
+/// Watches the calling thread as long as it lives. `watched` is never freed, since the thread may allocate
+/// until its very end.
+pub(super) fn watch(watched: WatchedThread) {
+    let watched: &'static WatchedThread = Box::leak(Box::new(watched));
+    COUNTS.with(|counts| {
+        counts.distance.set(watched.next_distance());
+        counts.watched.set(watched);
+    });
+}
+
+/// What the calling thread has allocated since it is watched, while counting was on. Cheap enough to be
+/// called around every operation.
+#[inline]
+pub fn of_this_thread() -> AllocationTotals {
+    COUNTS.with(|counts| AllocationTotals {
+        objects: counts.objects.get(),
+        bytes: counts.bytes.get(),
+    })
+}
+
+/// Counts one object of the calling thread. `at` are the registers of the function that calls this.
+pub(super) fn add(size: u64, at: Registers) {
+    COUNTS.with(|counts| {
+        // SAFETY: null, or leaked by `watch`.
+        let Some(watched) = (unsafe { counts.watched.get().as_ref() }) else {
+            return;
+        };
+        counts.objects.set(counts.objects.get() + 1);
+        counts.bytes.set(counts.bytes.get() + size);
+        let distance = counts.distance.get() - 1;
+        if distance > 0 {
+            counts.distance.set(distance);
+        } else {
+            watched.take_stack(size, at);
+            counts.distance.set(watched.next_distance());
+        }
+    });
+}
+
+pub(super) struct WatchedThread {
     sample_every: u64,
     clock: Clock,
-    code: Code,
-    memory: Memory,
-    /// Only the watched thread uses it, and never inside itself.
-    work: UnsafeCell<Work>,
+    /// Only the watched thread uses it, and no use is nested in another one.
+    stacks: UnsafeCell<StackWriter<3>>,
 }
 
-struct Work {
-    random: SmallRng,
-    cache: Cache,
-    frames: [usize; FRAMES],
-    writer: Writer<3>,
-}
-
-impl Watched {
+impl WatchedThread {
     pub(super) fn new(
         sample_every: u64,
         clock: Clock,
-        memory: Memory,
-        writer: Writer<3>,
-    ) -> Watched {
-        let seed = clock() ^ (&raw const writer).addr() as u64;
-        Watched {
+    ) -> Result<(WatchedThread, Reader<3>), Unobservable> {
+        let (writer, reader) = StackWriter::new("allocations", clock())?;
+        let watched = WatchedThread {
             sample_every,
             clock,
-            code: Code::read(),
-            memory,
-            work: UnsafeCell::new(Work {
-                random: SmallRng::seed_from_u64(seed),
-                cache: Cache::new_in(),
-                frames: [0; FRAMES],
-                writer,
-            }),
-        }
+            stacks: UnsafeCell::new(writer),
+        };
+        Ok((watched, reader))
     }
 
     fn take_stack(&self, size: u64, registers: Registers) {
-        let at = (self.clock)();
-        // SAFETY: on the watched thread, and nothing in here allocates.
-        let work = unsafe { &mut *self.work.get() };
-        let found = match self.memory.stack_of_this_thread(registers.sp) {
-            Some(stack) => {
-                let (cache, frames) = (&mut work.cache, &mut work.frames);
-                walk::walk(registers, &stack, &self.code, cache, frames)
-            }
-            None => 0,
-        };
-        let head = [at, size, self.sample_every];
-        // Without the allocator itself, so that all of them are return addresses.
-        let frames = work.frames[..found].get(1..).unwrap_or_default();
-        work.writer.write(head, frames);
+        /// The allocator itself. All other frames are return addresses.
+        const SKIPPED: usize = 1;
+        let head = [(self.clock)(), size, self.sample_every];
+        // SAFETY: this is the watched thread, and nothing in here allocates.
+        unsafe { &mut *self.stacks.get() }.write(head, registers, SKIPPED);
     }
 
-    /// Such that every object is as likely as any other to be the one, whatever came before: periodic
-    /// code cannot keep step with that.
+    /// A random distance such that every object has the same chance to be sampled, independently of all
+    /// others. So periodic code cannot coincide with the sampling.
     fn next_distance(&self) -> u64 {
         // SAFETY: as above.
-        let work = unsafe { &mut *self.work.get() };
+        let random = unsafe { &mut *self.stacks.get() }.random();
         let chance = (self.sample_every as f64).recip();
-        let uniform = 1.0 - work.random.random::<f64>();
-        // Geometric. Where the chance is 1, it divides by infinity.
-        1 + (uniform.ln() / (-chance).ln_1p()) as u64
+        // A geometric distribution. If the chance is 1, this divides by infinity.
+        1 + ((1.0 - random).ln() / (-chance).ln_1p()) as u64
     }
 }

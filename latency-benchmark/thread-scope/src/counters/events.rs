@@ -1,15 +1,16 @@
-//! What there is to be counted, and why it cannot be.
+//! The events that can be counted, and how their counters are opened and read.
+#![allow(unsafe_code, reason = "reads into an array")]
 
-use std::io;
+use std::{io, os::fd::AsRawFd};
 
 use perf_event::{
     Builder, Counter,
     events::{Event, Hardware, Software},
 };
 
-use crate::Unavailable;
+use crate::Unobservable;
 
-/// Counted by the processor.
+/// Events that the processor counts.
 pub(super) const HARDWARE: [(&str, Hardware); 5] = [
     ("cycles", Hardware::CPU_CYCLES),
     ("instructions", Hardware::INSTRUCTIONS),
@@ -18,7 +19,7 @@ pub(super) const HARDWARE: [(&str, Hardware); 5] = [
     ("branch_misses", Hardware::BRANCH_MISSES),
 ];
 
-/// Counted by the kernel.
+/// Events that the kernel counts.
 pub(super) const SOFTWARE: [(&str, Software); 5] = [
     ("task_clock_ns", Software::TASK_CLOCK),
     ("context_switches", Software::CONTEXT_SWITCHES),
@@ -29,58 +30,82 @@ pub(super) const SOFTWARE: [(&str, Software); 5] = [
 
 pub(super) const MIGRATIONS: (&str, Software) = ("migrations", Software::CPU_MIGRATIONS);
 
-/// Whether what happens in the kernel is counted with the rest.
+/// Whether events in the kernel are counted in addition to those in user space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scope {
+pub(super) enum CountedModes {
     UserAndKernel,
     User,
 }
 
-impl Scope {
-    /// The name of an event in this scope, as `perf` has it.
+impl CountedModes {
+    /// The name of a counter with these modes, in the notation of `perf`.
     pub(super) fn name(self, event: &str) -> String {
         match self {
-            Scope::UserAndKernel => event.to_owned(),
-            Scope::User => format!("{event}:u"),
+            CountedModes::UserAndKernel => event.to_owned(),
+            CountedModes::User => format!("{event}:u"),
         }
     }
 }
 
-/// Opens a counter with what happens in the kernel, or, where that is not permitted, without.
+/// Opens a counter that includes events in the kernel. If that is not permitted, opens one without them.
 pub(super) fn open<E: Event>(
     event: E,
     mut with: impl FnMut(&mut Builder) -> io::Result<Counter>,
-) -> io::Result<(Counter, Scope)> {
+) -> io::Result<(Counter, CountedModes)> {
     let mut builder = Builder::new(event);
     match with(builder.include_kernel()) {
-        Ok(counter) => Ok((counter, Scope::UserAndKernel)),
+        Ok(counter) => Ok((counter, CountedModes::UserAndKernel)),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            Ok((with(builder.exclude_kernel(true))?, Scope::User))
+            Ok((with(builder.exclude_kernel(true))?, CountedModes::User))
         }
         Err(error) => Err(error),
     }
 }
 
-/// In words, why an event is not counted.
-pub(super) fn unavailable(name: &str, error: &io::Error) -> Unavailable {
+/// Explains why an event is not counted.
+pub(super) fn unavailable(name: &str, error: &io::Error) -> Unobservable {
     let why = match error.raw_os_error() {
         Some(libc::EACCES | libc::EPERM) => format!("not permitted{}", paranoia()),
         Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP) => {
-            "this machine's processor does not count it, or not for this machine".to_owned()
+            "the processor does not count it, or a hypervisor hides the counter".to_owned()
         }
-        Some(libc::ENOSYS) => "the kernel is without perf_event_open".to_owned(),
+        Some(libc::ENOSYS) => "the kernel has no perf_event_open".to_owned(),
         Some(libc::EINVAL) => {
-            "the processor cannot count it together with those before it".to_owned()
+            "the processor cannot count it together with the other events".to_owned()
         }
         Some(libc::EMFILE | libc::ENFILE) => "too many files are open".to_owned(),
-        _ => return Unavailable::new(name, error.to_string()),
+        _ => return Unobservable::new(name, error.to_string()),
     };
-    Unavailable::new(name, format!("{why} ({error})"))
+    Unobservable::new(name, format!("{why} ({error})"))
 }
 
 fn paranoia() -> String {
     match std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid") {
         Ok(level) => format!(", kernel.perf_event_paranoid is {}", level.trim()),
         Err(_) => String::new(),
+    }
+}
+
+/// Reads the first `count` words of a counter. `None` if the kernel does not provide all of them.
+pub(super) fn read_words<const MOST: usize>(
+    counter: &Counter,
+    count: usize,
+) -> Option<[u64; MOST]> {
+    let mut words = [0; MOST];
+    // SAFETY: the array has room for this number of bytes.
+    let bytes = unsafe {
+        libc::read(
+            counter.as_raw_fd(),
+            words.as_mut_ptr().cast(),
+            size_of_val(&words),
+        )
+    };
+    (usize::try_from(bytes) == Ok(count * size_of::<u64>())).then_some(words)
+}
+
+/// Stores as many of the counts as there is room for.
+pub(super) fn fill(into: &mut [u64], counts: impl IntoIterator<Item = u64>) {
+    for (slot, count) in into.iter_mut().zip(counts) {
+        *slot = count;
     }
 }

@@ -1,33 +1,15 @@
-//! What the processor and the kernel count of a thread, or of the process: those counts that this
-//! machine has and this user may read, under names; the others are named with their reasons.
+//! Counters of the processor and of the kernel, for one thread or for the process. Every counter has a name.
+//! A counter that this machine lacks or that the user may not read is reported with the reason.
 //!
-//! The kernel's own counts (CPU time, context switches, page faults) are always there: from
-//! `perf_event_open` where it is permitted, and else from `getrusage`. Migrations are counted by the
-//! former only.
+//! The kernel's own counters (CPU time, context switches, page faults) are always available: from
+//! `perf_event_open` if it is permitted, and otherwise from `getrusage`. Only `perf_event_open` counts
+//! migrations.
 
 mod events;
 mod group;
 mod process;
-mod single;
 mod thread;
 mod usage;
 
 pub use process::ProcessCounters;
-pub use thread::Counters;
-
-/// The part of the time in which the processor did count. Less than 1 where others count, too, and it
-/// has too few counters for all, so that the kernel takes turns: counts are too small by that factor.
-fn share(enabled_ns: u64, running_ns: u64) -> f64 {
-    if enabled_ns == 0 {
-        1.0
-    } else {
-        running_ns as f64 / enabled_ns as f64
-    }
-}
-
-/// As many of the counts as there is room for.
-fn fill(into: &mut [u64], counts: impl IntoIterator<Item = u64>) {
-    for (slot, count) in into.iter_mut().zip(counts) {
-        *slot = count;
-    }
-}
+pub use thread::ThreadCounters;

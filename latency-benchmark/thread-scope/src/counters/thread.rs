@@ -1,91 +1,91 @@
 use std::marker::PhantomData;
 
 use super::{
-    events::{HARDWARE, MIGRATIONS, SOFTWARE},
-    fill,
-    group::{self, Group},
+    events::{HARDWARE, MIGRATIONS, SOFTWARE, fill},
+    group::CounterGroup,
     usage::{self, Who},
 };
-use crate::Unavailable;
+use crate::Unobservable;
 
-/// Counts of the thread that opened them, on which alone they are read. They count from the opening
-/// on, or from the thread's beginning: their differences mean something.
+/// Counters of the thread that opened them. Only this thread can read them. Some count from the opening on,
+/// some from the start of the thread, so only differences are meaningful.
 ///
 /// `cycles`, `instructions`, `cache_misses`, `branches`, `branch_misses`, `task_clock_ns` (CPU time),
-/// `context_switches`, `page_faults_minor`, `page_faults_major`, `migrations` (from one core to
-/// another), in this order, as far as there are. `:u` behind a name says that what happens in the
-/// kernel is not counted, which is not permitted then.
-pub struct Counters {
-    hardware: Option<Group>,
-    /// Else the kernel's counts are those of `usage`.
-    software: Option<Group>,
+/// `context_switches`, `page_faults_minor`, `page_faults_major`, `migrations` (from one core to another), in
+/// this order, as far as they are available. A name that ends in `:u` belongs to a counter without events in
+/// the kernel, because counting those is not permitted.
+pub struct ThreadCounters {
+    hardware: Option<CounterGroup>,
+    /// If there is none, the kernel's counters come from `usage`.
+    software: Option<CounterGroup>,
     names: Vec<String>,
-    missing: Vec<Unavailable>,
+    missing: Vec<Unobservable>,
     /// Keeps them on their thread.
     not_send: PhantomData<*const ()>,
 }
 
-impl Counters {
-    /// Opens whatever can be counted on this thread.
-    pub fn open_for_this_thread() -> Counters {
+impl ThreadCounters {
+    /// Opens all counters that are available on this thread.
+    pub fn open_for_this_thread() -> ThreadCounters {
         let mut missing = Vec::new();
-        let hardware = Group::open(HARDWARE, &mut missing);
+        let hardware = CounterGroup::open(HARDWARE, &mut missing);
         let mut missing_software = Vec::new();
-        // Switches and migrations happen in the kernel; without it they would count as none.
-        let software = Group::open(SOFTWARE, &mut missing_software)
-            .filter(|group| group::counts_kernel(group) && missing_software.is_empty());
+        // Switches and migrations happen in the kernel; without it they would count as zero.
+        let software = CounterGroup::open(SOFTWARE, &mut missing_software)
+            .filter(|group| group.counts_kernel() && missing_software.is_empty());
         if software.is_none() {
             let (name, _) = MIGRATIONS;
             let refused = missing_software
                 .into_iter()
                 .find(|missing| missing.what == name);
             missing.push(refused.unwrap_or_else(|| {
-                Unavailable::new(name, "what happens in the kernel may not be counted")
+                Unobservable::new(name, "counting events in the kernel is not permitted")
             }));
         }
-        Counters::new(hardware, software, missing)
+        ThreadCounters::new(hardware, software, missing)
     }
 
-    /// As where `perf_event_open` is not permitted at all.
-    pub fn open_for_this_thread_without_perf() -> Counters {
+    /// Opens only the counters that work where `perf_event_open` is not permitted.
+    pub fn open_for_this_thread_without_perf() -> ThreadCounters {
         let names = HARDWARE.iter().map(|(name, _)| *name);
         let missing = names
             .chain([MIGRATIONS.0])
-            .map(|name| Unavailable::new(name, "perf_event_open was not asked"))
+            .map(|name| Unobservable::new(name, "perf_event_open was not called"))
             .collect();
-        Counters::new(None, None, missing)
+        ThreadCounters::new(None, None, missing)
     }
 
-    fn new(hardware: Option<Group>, software: Option<Group>, missing: Vec<Unavailable>) -> Self {
-        let mut names = hardware
-            .as_ref()
-            .map_or(Vec::new(), |group| group.names().to_vec());
-        match &software {
-            Some(group) => names.extend_from_slice(group.names()),
-            None => names.extend(usage::NAMES.map(str::to_owned)),
-        }
-        Counters {
+    fn new(
+        hardware: Option<CounterGroup>,
+        software: Option<CounterGroup>,
+        missing: Vec<Unobservable>,
+    ) -> Self {
+        let names = |group: &CounterGroup| group.names().to_vec();
+        let of_usage = || usage::NAMES.map(str::to_owned).to_vec();
+        let mut all = hardware.as_ref().map_or_else(Vec::new, names);
+        all.extend(software.as_ref().map_or_else(of_usage, names));
+        ThreadCounters {
             hardware,
             software,
-            names,
+            names: all,
             missing,
             not_send: PhantomData,
         }
     }
 
-    /// The names of the counts, in the order in which they are read.
+    /// The names of the counters, in the order in which they are read.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// What is not counted here, and why.
-    pub fn unavailable(&self) -> &[Unavailable] {
+    /// The unavailable counters, with the reasons.
+    pub fn unavailable(&self) -> &[Unobservable] {
         &self.missing
     }
 
-    /// Reads all counts into the first so many places, or as many as there are places: at most two
-    /// system calls, no allocation. False, with nothing or not all of it read, if the kernel fails to
-    /// answer, which it has no cause to.
+    /// Reads all counters, or as many as `into` has room for. Makes at most two system calls and allocates
+    /// nothing. If the kernel does not answer, which it should always do, returns false and reads nothing or
+    /// only a part.
     pub fn read(&self, into: &mut [u64]) -> bool {
         let of_hardware = self
             .hardware
@@ -100,11 +100,5 @@ impl Counters {
                 .is_some(),
         };
         has_first && has_rest
-    }
-
-    /// The part of the time in which the processor's counters did count, which is all of it unless they
-    /// are shared with others: then their counts are too small by this factor. None without any.
-    pub fn counted_share(&self) -> Option<f64> {
-        self.hardware.as_ref()?.counted_share()
     }
 }

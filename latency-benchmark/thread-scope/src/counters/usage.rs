@@ -1,19 +1,19 @@
-//! What the kernel always counts.
+//! The counters that every kernel provides.
 
 use nix::{
     sys::resource::{UsageWho, getrusage},
     time::ClockId,
 };
 
-/// Whose.
+/// Whose counters to read.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Who {
-    /// The thread that asks.
+    /// The calling thread.
     ThisThread,
     Process,
 }
 
-/// Names as those of the events that count the same.
+/// The names of the events that count the same.
 pub(super) const NAMES: [&str; 4] = [
     "task_clock_ns",
     "context_switches",

@@ -1,4 +1,4 @@
-//! Samples one thread's stack, by wall-clock time.
+//! Samples one thread's stack by wall-clock time.
 
 mod signal;
 mod target;
@@ -6,19 +6,14 @@ mod timer;
 
 use std::time::Duration;
 
-use self::{signal::Registered, target::Target, timer::Timer};
-use crate::{
-    Unavailable,
-    memory::Memory,
-    record::{self, Reader},
-};
+use self::{signal::Registered, target::SampledThread, timer::Timer};
+use crate::{Unobservable, record::Reader};
 
-/// Looks at a thread's stack in random intervals, also while the thread sleeps or is in the kernel.
+/// Samples a thread's stack at random intervals, including while the thread sleeps or is in the kernel.
 ///
-/// A timer sends `SIGPROF` to the thread, and what handles the signal notes the stack. The calls that
-/// such a signal interrupts are made again or return `EINTR`, as with any signal. The handler stays
-/// when no thread is sampled any more; other handlers of `SIGPROF` are left alone, and then there are
-/// no stacks.
+/// A timer sends `SIGPROF` to the thread, and the signal handler stores the stack. As with any signal, an
+/// interrupted system call is restarted or returns `EINTR`. The handler stays installed when no thread is
+/// sampled any more. If the process already has a handler for `SIGPROF`, sampling is not possible.
 pub struct StackSampler {
     samples: Reader<2>,
     thread: Registered,
@@ -27,47 +22,45 @@ pub struct StackSampler {
 /// A thread's stack at one moment.
 #[derive(Clone, Copy, Debug)]
 pub struct StackSample<'a> {
-    /// When, on the clock of the sampler's.
+    /// The time on the clock of the sampler.
     pub at: u64,
     /// Whether the thread was in a system call.
     pub in_kernel: bool,
-    /// Where the thread was, and then to where each of the functions around returns; the innermost 256
-    /// if there are more. Only the first if the thread was not on its own stack.
+    /// The thread's position, followed by the return addresses of the calling functions, innermost first. At
+    /// most 256. Only the position if the thread was not on its own stack.
     pub frames: &'a [usize],
 }
 
 impl StackSampler {
-    /// Of the thread of this process that has the kernel's id `thread_id` (`gettid`); not recording
-    /// yet. Between two samples is `interval` on average, and at least half of it.
+    /// Prepares sampling of the thread of this process with the id `thread_id` (`gettid`), without recording
+    /// yet. The time between two samples is `interval` on average, and at least half of it.
     ///
-    /// `clock` is called by a signal handler, so it may neither allocate nor wait for anything.
+    /// A signal handler calls `clock`, so `clock` must neither allocate nor wait.
     pub fn start(
         thread_id: i32,
         interval: Duration,
         clock: impl Fn() -> u64 + Send + Sync + 'static,
-    ) -> Result<StackSampler, Unavailable> {
+    ) -> Result<StackSampler, Unobservable> {
         if interval.is_zero() {
-            return Err(Unavailable::new("stacks", "their interval is zero"));
+            return Err(Unobservable::new(
+                "stacks",
+                "the requested interval is zero",
+            ));
         }
-        let memory = Memory::read().map_err(|error| {
-            let why = format!("/proc/self/maps cannot be read: {error}");
-            Unavailable::new("stacks", why)
-        })?;
-        let (writer, samples) = record::records();
-        let target = Target::new(thread_id, interval, Box::new(clock), memory, writer);
+        let (target, samples) = SampledThread::new(thread_id, interval, Box::new(clock))?;
         let thread = Registered::new(target)?;
         let timer = Timer::new(thread_id, thread.number())?;
         thread.target().has(timer);
         Ok(StackSampler { samples, thread })
     }
 
-    /// Whether samples are taken from now on. Where none are, no timer runs. One that was being taken
-    /// at this moment may still come.
+    /// Switches recording on or off. While it is off, no timer runs. A sample that is being taken at this
+    /// moment may still be recorded.
     pub fn set_recording(&self, recording: bool) {
         self.thread.target().set_recording(recording);
     }
 
-    /// Hands over the samples since the last time, in their order.
+    /// Passes the samples since the last call to `each`, in their order.
     pub fn drain(&mut self, mut each: impl FnMut(&StackSample<'_>)) {
         while let Some(([at, in_kernel], frames)) = self.samples.read() {
             each(&StackSample {
@@ -78,7 +71,7 @@ impl StackSampler {
         }
     }
 
-    /// Samples for which there was no room, because nobody drained.
+    /// The number of samples that were lost because the buffer was full.
     pub fn lost(&self) -> u64 {
         self.samples.lost()
     }

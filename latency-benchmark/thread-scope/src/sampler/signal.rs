@@ -1,4 +1,4 @@
-//! The signal handler, and how it finds the sampler for whose thread a signal is.
+//! The signal handler. It finds the sampled thread by a number that the signal carries.
 #![allow(
     unsafe_code,
     reason = "installs a signal handler and shares memory with it"
@@ -14,62 +14,62 @@ use std::{
     thread,
 };
 
-use super::{target::Target, timer::SIGNAL};
-use crate::Unavailable;
+use super::{target::SampledThread, timer::SIGNAL};
+use crate::Unobservable;
 
-/// Samplers at one time.
+/// The maximum number of samplers at the same time.
 const MOST: usize = 64;
 
-/// Signals may arrive late, so what they carry is a number, and what it stands for is looked up.
-static PLACES: [Place; MOST] = [const { Place::new() }; MOST];
+/// A signal may arrive after its sampler has ended. So it carries an index into this array, not a pointer.
+static TARGETS: [TargetEntry; MOST] = [const { TargetEntry::new() }; MOST];
 
-struct Place {
-    target: AtomicPtr<Target>,
-    /// Signal handlers that may be looking at it.
+struct TargetEntry {
+    target: AtomicPtr<SampledThread>,
+    /// The number of signal handlers that may be using the target.
     handlers: AtomicUsize,
 }
 
-impl Place {
-    const fn new() -> Place {
-        Place {
+impl TargetEntry {
+    const fn new() -> TargetEntry {
+        TargetEntry {
             target: AtomicPtr::new(ptr::null_mut()),
             handlers: AtomicUsize::new(0),
         }
     }
 }
 
-/// A target that the signal handler finds by a number.
+/// A sampled thread that the signal handler finds by its number.
 pub(super) struct Registered {
     number: usize,
-    target: *mut Target,
+    target: *mut SampledThread,
 }
 
-// SAFETY: owns its target, which is `Send` and `Sync`.
+// SAFETY: it owns its target, which is `Send` and `Sync`.
 unsafe impl Send for Registered {}
 // SAFETY: as above.
 unsafe impl Sync for Registered {}
 
 impl Registered {
-    pub(super) fn new(target: Target) -> Result<Registered, Unavailable> {
-        static INSTALLED: OnceLock<Result<(), Unavailable>> = OnceLock::new();
+    pub(super) fn new(target: SampledThread) -> Result<Registered, Unobservable> {
+        static INSTALLED: OnceLock<Result<(), Unobservable>> = OnceLock::new();
         INSTALLED.get_or_init(install).clone()?;
 
         let target = Box::into_raw(Box::new(target));
-        let is_taken = |place: &Place| {
+        let is_taken = |entry: &TargetEntry| {
             let empty = ptr::null_mut();
             let (order, otherwise) = (Ordering::SeqCst, Ordering::SeqCst);
-            let taken = place
+            let taken = entry
                 .target
                 .compare_exchange(empty, target, order, otherwise);
             taken.is_ok()
         };
-        match PLACES.iter().position(is_taken) {
+        match TARGETS.iter().position(is_taken) {
             Some(number) => Ok(Registered { number, target }),
             None => {
-                // SAFETY: comes from a box and was given to nobody.
+                // SAFETY: it comes from a box, and nothing else has the pointer.
                 drop(unsafe { Box::from_raw(target) });
                 let why = format!("{MOST} threads are sampled already");
-                Err(Unavailable::new("stacks", why))
+                Err(Unobservable::new("stacks", why))
             }
         }
     }
@@ -78,51 +78,53 @@ impl Registered {
         self.number
     }
 
-    pub(super) fn target(&self) -> &Target {
-        // SAFETY: lives until this is dropped, and is only ever shared.
+    pub(super) fn target(&self) -> &SampledThread {
+        // SAFETY: it lives until this value is dropped, and there are only shared references to it.
         unsafe { &*self.target }
     }
 }
 
 impl Drop for Registered {
     fn drop(&mut self) {
-        let place = &PLACES[self.number];
-        place.target.store(ptr::null_mut(), Ordering::SeqCst);
-        while place.handlers.load(Ordering::SeqCst) > 0 {
+        let entry = &TARGETS[self.number];
+        entry.target.store(ptr::null_mut(), Ordering::SeqCst);
+        while entry.handlers.load(Ordering::SeqCst) > 0 {
             thread::yield_now();
         }
-        // SAFETY: comes from a box. A handler that begins now finds nothing, and those that may have
-        // found it have ended.
+        // SAFETY: it comes from a box. A handler that begins now does not find it, and the handlers that may
+        // have found it have ended.
         drop(unsafe { Box::from_raw(self.target) });
     }
 }
 
-/// For good: a signal may be under way when the last sampler ends, and would end the process.
-fn install() -> Result<(), Unavailable> {
+/// Installs the handler permanently: without it, a signal that arrives after the last sampler has ended would
+/// end the process.
+fn install() -> Result<(), Unobservable> {
     let unavailable = |call: &str| {
         let error = io::Error::last_os_error();
-        Unavailable::new("stacks", format!("{call}: {error}"))
+        Unobservable::new("stacks", format!("{call}: {error}"))
     };
-    // SAFETY: all zeros are a value of this struct.
+    // SAFETY: all zeros are a valid value of this struct.
     let mut before: libc::sigaction = unsafe { mem::zeroed() };
-    // SAFETY: asks only.
+    // SAFETY: this only queries the handler.
     if unsafe { libc::sigaction(SIGNAL, ptr::null(), &raw mut before) } != 0 {
         return Err(unavailable("sigaction"));
     }
     if ![libc::SIG_DFL, libc::SIG_IGN].contains(&before.sa_sigaction) {
         let why = "another profiler in this process handles SIGPROF";
-        return Err(Unavailable::new("stacks", why));
+        return Err(Unobservable::new("stacks", why));
     }
 
-    // SAFETY: all zeros are a value of this struct.
+    // SAFETY: all zeros are a valid value of this struct.
     let mut action: libc::sigaction = unsafe { mem::zeroed() };
     let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut c_void) = on_signal;
     action.sa_sigaction = handler as usize;
-    // Not on the thread's own stack, which may be nearly used up.
+    // SA_ONSTACK: the thread's own stack may be nearly full.
     action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
-    // SAFETY: the mask is the struct's own. Other handlers wait, for the stack is small.
+    // Blocks all other handlers meanwhile, since the stack is small.
+    // SAFETY: the mask belongs to the struct.
     unsafe { libc::sigfillset(&raw mut action.sa_mask) };
-    // SAFETY: the handler is a function of this signature that does only what handlers may do.
+    // SAFETY: the handler has this signature and only does what handlers may do.
     match unsafe { libc::sigaction(SIGNAL, &raw const action, ptr::null_mut()) } {
         0 => Ok(()),
         _ => Err(unavailable("sigaction")),
@@ -135,21 +137,21 @@ extern "C" fn on_signal(_signal: libc::c_int, info: *mut libc::siginfo_t, contex
     if info.si_code != libc::SI_TIMER {
         return;
     }
-    // SAFETY: a timer's signal has one.
+    // SAFETY: the signal of a timer has a value.
     let number = unsafe { info.si_value() }.sival_ptr.addr();
-    let Some(place) = PLACES.get(number) else {
+    let Some(entry) = TARGETS.get(number) else {
         return;
     };
-    // SAFETY: every thread has one.
+    // SAFETY: every thread has an `errno`.
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: as above.
     let interrupted = unsafe { *errno };
-    place.handlers.fetch_add(1, Ordering::SeqCst);
-    // SAFETY: stays until no handler is left.
-    if let Some(target) = unsafe { place.target.load(Ordering::SeqCst).as_ref() } {
+    entry.handlers.fetch_add(1, Ordering::SeqCst);
+    // SAFETY: the target lives as long as a handler is counted.
+    if let Some(target) = unsafe { entry.target.load(Ordering::SeqCst).as_ref() } {
         target.on_signal(context);
     }
-    place.handlers.fetch_sub(1, Ordering::SeqCst);
+    entry.handlers.fetch_sub(1, Ordering::SeqCst);
     // SAFETY: as above.
     unsafe { *errno = interrupted };
 }

@@ -1,16 +1,16 @@
-//! One line for a stack.
+//! Formats a stack as one line.
 
-/// Which of several functions that match a stack begins with.
+/// The function at which a folded stack begins if several functions match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begin {
-    /// The one that called the others.
+    /// The matching function that called the others.
     Outermost,
-    /// The one called last.
+    /// The matching function that was called last.
     Innermost,
 }
 
-/// The names from a function that `matches` inwards, with `;` between them, or none if no function
-/// does. `stack` is outermost first, as of [`Symbols::stack`](crate::Symbols::stack).
+/// Joins the names from the matching function inwards with `;`. `None` if no function matches. `stack` is
+/// outermost first, as in the result of [`Symbols::stack`](crate::Symbols::stack).
 pub fn fold(stack: &[String], begin: Begin, matches: impl Fn(&str) -> bool) -> Option<String> {
     let matches = |name: &String| matches(name);
     let first = match begin {
@@ -31,7 +31,7 @@ mod tests {
     }
 
     #[test]
-    fn begins_with_the_function_asked_for() {
+    fn the_line_begins_with_the_requested_function() {
         let is_poll = |name: &str| name.ends_with("::poll");
         assert_eq!(
             fold(&stack(), Begin::Outermost, is_poll).as_deref(),
@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stack_without_it_is_none() {
+    fn a_stack_without_a_matching_function_has_no_line() {
         assert_eq!(
             fold(&stack(), Begin::Innermost, |name| name == "poll"),
             None

@@ -1,22 +1,22 @@
-//! What the loader knows of an address.
-#![allow(unsafe_code, reason = "asks the loader")]
+//! Names that the dynamic loader knows.
+#![allow(unsafe_code, reason = "calls the loader")]
 
 use std::{
     ffi::{CStr, c_char},
     mem, ptr,
 };
 
-/// The exported symbol at an address, or else the file in brackets.
+/// The exported symbol at an address, or else the name of the file in brackets.
 pub(super) fn name(address: usize) -> Option<String> {
-    // SAFETY: all zeros are a value of this struct.
+    // SAFETY: all zeros are a valid value of this struct.
     let mut found: libc::Dl_info = unsafe { mem::zeroed() };
     let address = ptr::without_provenance(address);
-    // SAFETY: fills the struct; the address is only looked up.
+    // SAFETY: the call fills the struct and only looks the address up.
     if unsafe { libc::dladdr(address, &raw mut found) } == 0 {
         return None;
     }
     let text = |pointer: *const c_char| {
-        // SAFETY: strings of the loader's, which stay while the file is loaded.
+        // SAFETY: the strings belong to the loader and stay valid while the file is loaded.
         (!pointer.is_null()).then(|| unsafe { CStr::from_ptr(pointer) }.to_string_lossy())
     };
     if let Some(symbol) = text(found.dli_sname) {

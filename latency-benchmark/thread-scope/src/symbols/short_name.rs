@@ -1,7 +1,7 @@
-//! What a person reads of a demangled name: which function of which type, without generic arguments,
-//! without the trait, and the same for both manglings of Rust.
+//! Shortens demangled names: function and type remain, generic arguments and traits do not. The result is the
+//! same for both of Rust's mangling schemes.
 
-/// The short name. It has no `;`.
+/// The short name. It contains no `;`.
 pub(super) fn short_name(demangled: &str) -> String {
     let is_rust = demangled.contains("::") || demangled.starts_with('<');
     let name = if is_rust {
@@ -12,7 +12,7 @@ pub(super) fn short_name(demangled: &str) -> String {
     name.replace(';', ",")
 }
 
-/// Pointers, of which one wants to know to what.
+/// Smart pointers. Their names keep the argument.
 const POINTERS: [&str; 4] = ["Arc", "Box", "Pin", "Rc"];
 
 fn path(text: &str) -> String {
@@ -24,7 +24,7 @@ fn path(text: &str) -> String {
         } else if let Some((inner, after)) = bracketed(rest, '<', '>') {
             rest = after;
             if let Some(implementation) = inner.strip_prefix("impl ") {
-                // It stands where it was written; what it is for says more.
+                // The path of the `impl` block is left out; only the implementing type is kept.
                 let of =
                     split_at_word(implementation, " for ").map_or(implementation, |(_, of)| of);
                 segments = vec![type_name(of)];
@@ -92,7 +92,7 @@ fn type_name(text: &str) -> String {
     }
 }
 
-/// What a reference or a raw pointer points to.
+/// The type behind a reference or a raw pointer.
 fn pointed_to(text: &str) -> Option<&str> {
     let text = without_binder(text);
     if let Some(raw) = text.strip_prefix('*') {
@@ -114,7 +114,7 @@ fn without_binder(text: &str) -> &str {
     after.map_or(text, |(_, after)| after.trim_start())
 }
 
-/// To what a smart pointer points, unless that is a parameter of what implements it.
+/// The type behind a smart pointer, unless it is a type parameter.
 fn pointer_argument(text: &str) -> Option<String> {
     let (arguments, _) = bracketed(&text[text.find('<')?..], '<', '>')?;
     let first = match split_at_word(arguments, ",") {
@@ -126,7 +126,7 @@ fn pointer_argument(text: &str) -> Option<String> {
     (!is_parameter).then(|| type_name(first))
 }
 
-/// The last name of a path, of which `Box<dyn Future>` is one.
+/// The last name of a path. `Box<dyn Future>` counts as one name.
 fn last_segment(path: &str) -> &str {
     let mut last = path;
     while let Some((_, after)) = split_at_word(last, "::") {
@@ -135,8 +135,7 @@ fn last_segment(path: &str) -> &str {
     last
 }
 
-/// What is between an opening bracket, with which the text begins, and its closing one, and what
-/// follows.
+/// If the text begins with an opening bracket: the text up to the closing bracket, and the text after it.
 fn bracketed(text: &str, open: char, close: char) -> Option<(&str, &str)> {
     if !text.starts_with(open) {
         return None;
@@ -157,7 +156,7 @@ fn bracketed(text: &str, open: char, close: char) -> Option<(&str, &str)> {
     None
 }
 
-/// Splits where a word stands first outside of all brackets.
+/// Splits at the first occurrence of a word outside of all brackets.
 fn split_at_word<'a>(text: &'a str, word: &str) -> Option<(&'a str, &'a str)> {
     let mut depth = 0_i32;
     let mut before = ' ';
@@ -186,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_lose_their_arguments() {
+    fn generic_arguments_are_left_out() {
         check(
             "libp2p_swarm::connection::Connection<THandler>::poll",
             "libp2p_swarm::connection::Connection::poll",
@@ -228,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pointer_says_to_what() {
+    fn a_smart_pointer_keeps_its_argument() {
         check(
             "<alloc::boxed::Box<dyn core::future::future::Future<Output = ()> + core::marker::Send> as core::future::future::Future>::poll",
             "Box<dyn Future>::poll",
@@ -261,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn closures_are_not_counted() {
+    fn closures_have_no_numbers() {
         check(
             "node::run::{{closure}}::{{closure}}",
             "node::run::{closure}::{closure}",
@@ -282,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn other_languages_keep_theirs() {
+    fn names_of_other_languages_do_not_change() {
         check("epoll_wait", "epoll_wait");
         check(
             "__memmove_avx_unaligned_erms",
@@ -293,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_or_odd_still_has_a_name() {
+    fn truncated_and_invalid_names_are_accepted() {
         for odd in [
             "<",
             "a::<b",

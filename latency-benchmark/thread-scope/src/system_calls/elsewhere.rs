@@ -1,30 +1,28 @@
-//! Where there is no such dispatch.
+//! Replaces the recorder on processors for which it is not written.
 
 use std::convert::Infallible;
 
-use super::{SystemCall, WHAT};
-use crate::Unavailable;
+use super::call::{SystemCall, WHAT};
+use crate::Unobservable;
 
-/// The system calls of one thread. There are none of these here.
-pub struct SystemCalls(Infallible);
+/// Records the system calls of one thread. Not available on this processor.
+pub struct SystemCallRecorder(Infallible);
 
-impl SystemCalls {
-    /// Always unavailable here.
+impl SystemCallRecorder {
+    /// Always fails on this processor.
     pub fn arm_this_thread(
         clock: impl Fn() -> u64 + Send + Sync + 'static,
-    ) -> Result<SystemCalls, Unavailable> {
+    ) -> Result<SystemCallRecorder, Unobservable> {
         Self::arm_this_thread_with(0, clock)
     }
 
-    /// Always unavailable here.
+    /// Always fails on this processor.
     pub fn arm_this_thread_with(
         _capacity: usize,
         _clock: impl Fn() -> u64 + Send + Sync + 'static,
-    ) -> Result<SystemCalls, Unavailable> {
-        Err(Unavailable::new(
-            WHAT,
-            "they are seen on Linux on x86-64 only, and this is another system or processor",
-        ))
+    ) -> Result<SystemCallRecorder, Unobservable> {
+        let why = "they can be recorded on x86-64 only, and this is another processor";
+        Err(Unobservable::new(WHAT, why))
     }
 
     /// Never called.
@@ -50,15 +48,5 @@ impl SystemCalls {
     /// Never called.
     pub fn overhead_ns(&self) -> u64 {
         match self.0 {}
-    }
-
-    /// Never called.
-    pub fn idle_overhead_ns(&self) -> u64 {
-        match self.0 {}
-    }
-
-    /// Numbers have no names here.
-    pub fn name(_number: i64) -> &'static str {
-        "unknown"
     }
 }

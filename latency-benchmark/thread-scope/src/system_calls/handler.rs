@@ -1,8 +1,8 @@
-//! The handler of the signal by which a thread's system calls come back to it.
+//! The handler of the signal with which the kernel returns a thread's system calls.
 //!
-//! It blocks no signal, not even its own: a call that waits is interrupted by the signals that would
-//! have interrupted it, and their handlers run at once, on top of this one. What such a handler calls
-//! comes here too, and is made but not recorded, as the call around it is still going on.
+//! It blocks no signal, not even its own. So a waiting call is interrupted by the same signals as without
+//! recording, and their handlers run at once, on top of this one. The calls of such a handler arrive here too.
+//! They are made but not recorded, since the outer call has not returned yet.
 #![allow(unsafe_code, reason = "a signal handler, and the thread's registers")]
 
 use std::{
@@ -14,24 +14,25 @@ use std::{
 use libc::{c_int, c_void, siginfo_t, ucontext_t};
 
 use super::{
-    SystemCall, WHAT, perform,
+    call::{SystemCall, WHAT},
+    perform,
     raw::{self, Action},
     slot::Slot,
 };
-use crate::Unavailable;
+use crate::Unobservable;
 
-/// `si_code`: the kernel hands back a system call.
+/// `si_code`: the kernel returns a system call.
 const SYS_USER_DISPATCH: c_int = 2;
 
-/// The arguments of `prctl`, which the C library's crate has for few systems.
+/// Arguments of `prctl`. The crate `libc` defines them for few systems only.
 const PR_SET_SYSCALL_USER_DISPATCH: c_int = 59;
 const PR_SYS_DISPATCH_OFF: u64 = 0;
 const PR_SYS_DISPATCH_ON: u64 = 1;
 
 thread_local! {
-    /// For the handler; null where the thread is not watched.
+    /// For the handler. Null if the thread is not recorded.
     static SLOT: Cell<*const Slot> = const { Cell::new(ptr::null()) };
-    /// Keeps it, for as long as the thread lives.
+    /// Keeps the slot as long as the thread lives.
     static ARMED: RefCell<Option<Armed>> = const { RefCell::new(None) };
 }
 
@@ -39,18 +40,18 @@ struct Armed(Arc<Slot>);
 
 impl Drop for Armed {
     fn drop(&mut self) {
-        // Nobody may send a signal to a thread that took this one's number.
+        // From now on no signal is sent to this id, which another thread may get.
         self.0.thread().take();
         self.0.want(false);
         if SLOT.get() == Arc::as_ptr(&self.0) {
-            // SAFETY: the call needs nothing. Without dispatch nothing reads the slot.
+            // SAFETY: the call has no preconditions. Without dispatch nothing reads the slot.
             unsafe { libc::prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF, 0, 0, 0) };
             SLOT.set(ptr::null());
         }
     }
 }
 
-/// Whether this thread is watched by someone who still wants it.
+/// Whether a recorder of this thread still exists.
 pub(super) fn is_taken() -> bool {
     ARMED.with_borrow(|armed| {
         armed
@@ -59,32 +60,35 @@ pub(super) fn is_taken() -> bool {
     })
 }
 
-/// Installs the handler, once in a process.
-pub(super) fn install() -> Result<(), Unavailable> {
-    static INSTALLED: OnceLock<Result<(), Unavailable>> = OnceLock::new();
+/// Installs the handler once per process.
+pub(super) fn install() -> Result<(), Unobservable> {
+    static INSTALLED: OnceLock<Result<(), Unobservable>> = OnceLock::new();
     let install = || match Action::of(libc::SIGSYS) {
         Some(action) if action.handler == libc::SIG_DFL || action.handler == libc::SIG_IGN => {
-            // SAFETY: the handler takes whatever comes.
+            // SAFETY: the handler can be called at any moment.
             if unsafe { Action::handled_by(on_signal).install(libc::SIGSYS) } {
                 Ok(())
             } else {
-                Err(Unavailable::new(WHAT, "SIGSYS takes no handler"))
+                Err(Unobservable::new(
+                    WHAT,
+                    "the kernel accepts no handler for SIGSYS",
+                ))
             }
         }
-        _ => Err(Unavailable::new(
+        _ => Err(Unobservable::new(
             WHAT,
-            "the process has a handler of its own for SIGSYS",
+            "the process already has a handler for SIGSYS",
         )),
     };
     INSTALLED.get_or_init(install).clone()
 }
 
-/// From here on the kernel looks at the slot at each of this thread's system calls.
-pub(super) fn arm(slot: Arc<Slot>) -> Result<(), Unavailable> {
+/// From now on the kernel reads the slot at each of this thread's system calls.
+pub(super) fn arm(slot: Arc<Slot>) -> Result<(), Unobservable> {
     let (begin, bytes) = raw::range();
-    // The one before stays until the kernel has this one.
+    // The previous slot stays until the kernel has the new one.
     let before = SLOT.replace(Arc::as_ptr(&slot));
-    // SAFETY: the selector is a byte of the slot, which the thread keeps until dispatch is off.
+    // SAFETY: the selector is a byte of the slot. The thread keeps the slot until dispatch is off.
     let result = unsafe {
         libc::prctl(
             PR_SET_SYSCALL_USER_DISPATCH,
@@ -97,22 +101,20 @@ pub(super) fn arm(slot: Arc<Slot>) -> Result<(), Unavailable> {
     if result != 0 {
         let error = std::io::Error::last_os_error();
         SLOT.set(before);
-        return Err(Unavailable::new(
+        return Err(Unobservable::new(
             WHAT,
-            format!(
-                "the kernel does not hand them back ({error}): Syscall User Dispatch needs Linux 5.11"
-            ),
+            format!("the kernel refuses Syscall User Dispatch, which needs Linux 5.11 ({error})"),
         ));
     }
-    // The one before goes, whose selector the kernel no longer knows.
+    // Drops the previous slot. The kernel no longer uses its selector.
     drop(ARMED.replace(Some(Armed(slot))));
     Ok(())
 }
 
 unsafe extern "C" fn on_signal(_: c_int, info: *const siginfo_t, context: *mut c_void) {
-    // SAFETY: the slot is this thread's, which keeps it for as long as it is here.
+    // SAFETY: the slot belongs to this thread, which keeps it as long as the pointer is set.
     let slot = unsafe { SLOT.get().as_ref() };
-    // SAFETY: the kernel passes both.
+    // SAFETY: the kernel passes valid pointers.
     unsafe {
         match (*info).si_code {
             SYS_USER_DISPATCH => on_call(slot, context.cast()),
@@ -128,11 +130,11 @@ unsafe extern "C" fn on_signal(_: c_int, info: *const siginfo_t, context: *mut c
 
 /// # Safety
 ///
-/// `context` is the handler's own.
+/// `context` is that of the running handler.
 unsafe fn on_call(slot: Option<&Slot>, context: *mut ucontext_t) {
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees it.
     let register = |index: i32| unsafe { &raw mut (*context).uc_mcontext.gregs[index as usize] };
-    // SAFETY: the registers are there, and the call is the thread's.
+    // SAFETY: the registers are valid, and the thread made this call.
     unsafe {
         let number = *register(libc::REG_RAX);
         let second = (*register(libc::REG_RSI)).cast_unsigned();
@@ -170,9 +172,9 @@ unsafe fn on_call(slot: Option<&Slot>, context: *mut ucontext_t) {
     }
 }
 
-/// A signal of somebody else's: what would have happened without a handler.
+/// Another process sent the signal: has the same effect as without a handler.
 fn die() {
-    // SAFETY: none of these needs anything.
+    // SAFETY: the calls have no preconditions.
     unsafe {
         Action::DEFAULT.install(libc::SIGSYS);
         libc::raise(libc::SIGSYS);

@@ -1,14 +1,13 @@
-//! What it costs to be watched.
+//! Measures the cost of recording.
 #![allow(unsafe_code, reason = "a system call")]
 
 use std::time::Instant;
 
-/// The time of one call of `getppid`, which the kernel answers from memory: the median of many
-/// stretches, each of a few calls.
+/// The time of one call of `getppid`, a cheap system call: the median of many batches of a few calls.
 pub(super) fn cheap_call_ns() -> u64 {
-    const STRETCHES: usize = 101;
+    const BATCHES: usize = 101;
     const CALLS: u32 = 10;
-    let mut stretches_ns: Vec<u64> = (0..STRETCHES)
+    let mut batches_ns: Vec<u64> = (0..BATCHES)
         .map(|_| {
             let start = Instant::now();
             for _ in 0..CALLS {
@@ -18,6 +17,6 @@ pub(super) fn cheap_call_ns() -> u64 {
             (start.elapsed() / CALLS).as_nanos() as u64
         })
         .collect();
-    stretches_ns.sort_unstable();
-    stretches_ns[STRETCHES / 2]
+    batches_ns.sort_unstable();
+    batches_ns[BATCHES / 2]
 }

@@ -1,29 +1,29 @@
-//! Makes a call in a signal handler so that the thread finds all as if it had made the call itself.
+//! Makes a call in a signal handler, with the same effects as if the thread had made the call itself.
 //!
-//! Most calls are just made. These have to do with the handler they are made in:
+//! Most calls need no special treatment. Exceptions:
 //!
-//! * Threads and processes begin where the call was made, not in the handler.
-//! * What changes the thread's signal mask or its stack for signals would be undone when the handler
-//!   ends, so it is changed in what the handler ends with.
-//! * No mask may hold the signal that the calls come by: the kernel ends a process that it cannot hand
-//!   a call to. The signal is taken out of the masks that the thread asks for.
+//! * New threads and processes have to start where the call was made, not in the handler.
+//! * The end of the handler undoes changes of the thread's signal mask and of its alternative signal stack. So
+//!   the change is also made in the context that the end of the handler restores.
+//! * No mask may contain SIGSYS, with which the kernel returns calls: if the kernel cannot return a call, it
+//!   ends the process. So SIGSYS is removed from the masks that the thread passes.
 #![allow(
     unsafe_code,
-    reason = "reads and writes where the thread's registers point"
+    reason = "reads and writes memory to which the thread's registers point"
 )]
 
 use std::{mem, ptr};
 
 use libc::ucontext_t;
 
-use super::raw::{self, Action, Call};
+use super::raw::{self, Action, RawCall};
 
 const MASK_BYTES: i64 = 8;
 
-/// The signal by which the calls come, as a mask.
+/// SIGSYS as a mask.
 pub(super) const SIGNAL: u64 = 1 << (libc::SIGSYS - 1);
 
-/// The argument, from 1, that points to a signal mask.
+/// The argument that points to a signal mask, counted from 1.
 fn mask_argument(number: i64) -> Option<usize> {
     match number {
         libc::SYS_rt_sigsuspend => Some(1),
@@ -34,13 +34,13 @@ fn mask_argument(number: i64) -> Option<usize> {
     }
 }
 
-/// Makes the call that the handler was called for. The result is to be put where results go.
+/// Makes the call for which the handler was called, and returns its result.
 ///
 /// # Safety
 ///
-/// `context` is the handler's own, and the call none that ends a handler.
+/// `context` is that of the running handler, and the call is not `rt_sigreturn`.
 pub(super) unsafe fn perform(context: *mut ucontext_t) -> i64 {
-    // SAFETY: it is the handler's own.
+    // SAFETY: it is the context of the running handler.
     let register = |index: i32| unsafe { (*context).uc_mcontext.gregs[index as usize] };
     let mut call = [
         register(libc::REG_RAX),
@@ -51,8 +51,8 @@ pub(super) unsafe fn perform(context: *mut ucontext_t) -> i64 {
         register(libc::REG_R8),
         register(libc::REG_R9),
     ];
-    // SAFETY: the thread made this call with these arguments. Where they point to nothing, this
-    // crashes, instead of the error that the kernel would have returned.
+    // SAFETY: the thread made this call with these arguments. If they point to invalid memory, this crashes
+    // instead of returning the kernel's error.
     unsafe {
         match call[0] {
             libc::SYS_clone | libc::SYS_clone3 | libc::SYS_vfork => fork(context, call),
@@ -72,13 +72,12 @@ pub(super) unsafe fn perform(context: *mut ucontext_t) -> i64 {
             }
             libc::SYS_pselect6 if call[6] != 0 => {
                 let [mask, bytes] = *(call[6] as *const [u64; 2]);
-                let without = if mask == 0 { 0 } else { without_signal(mask) };
-                let mask = if mask == 0 {
-                    0
-                } else {
-                    (&raw const without).addr() as u64
-                };
-                let argument = [mask, bytes];
+                let without;
+                let mut argument = [mask, bytes];
+                if mask != 0 {
+                    without = without_signal(mask);
+                    argument[0] = (&raw const without).addr() as u64;
+                }
                 call[6] = (&raw const argument).addr() as i64;
                 raw::call(&call)
             }
@@ -100,20 +99,20 @@ pub(super) unsafe fn perform(context: *mut ucontext_t) -> i64 {
 
 /// # Safety
 ///
-/// A mask is there.
+/// `mask` points to a mask.
 unsafe fn without_signal(mask: u64) -> u64 {
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees it.
     unsafe { *(mask as *const u64) & !SIGNAL }
 }
 
-/// Has the handler end with the mask that is in force now.
+/// Has the end of the handler restore the current mask.
 ///
 /// # Safety
 ///
-/// `context` is the handler's own.
+/// `context` is that of the running handler.
 unsafe fn keep_mask(context: *mut ucontext_t) {
-    // The kernel's mask is eight bytes; the C library's type is longer than what is there.
-    // SAFETY: the caller's.
+    // The kernel's mask has eight bytes. The C library's type is longer than the available memory.
+    // SAFETY: the caller guarantees it.
     let mask = unsafe { (&raw mut (*context).uc_sigmask).cast::<u64>() };
     let call = [
         libc::SYS_rt_sigprocmask,
@@ -128,7 +127,7 @@ unsafe fn keep_mask(context: *mut ucontext_t) {
     unsafe { raw::call(&call) };
 }
 
-/// The arguments of `clone3` as far as every kernel knows them.
+/// The arguments of `clone3` that every kernel knows.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Clone3 {
@@ -142,18 +141,21 @@ struct Clone3 {
     tls: u64,
 }
 
-/// A child with a stack of its own begins where the call was made. One that shares the stack, but not
-/// the memory, has a handler of its own to return from. One that would share both (`vfork`) gets a
-/// copy of the memory, as POSIX permits: it would return from a handler that its parent is still in.
+/// There are three cases:
 ///
-/// Child threads and processes are not watched: the kernel sees to that.
+/// * A child with its own stack starts where the call was made.
+/// * A child with a copy of the memory has a copy of the handler, and returns from that.
+/// * A child that would share memory and stack (`vfork`) gets a copy of the memory, as POSIX permits.
+///   Otherwise it would return from a handler in which its parent still is.
+///
+/// The kernel does not return the calls of child threads and processes.
 ///
 /// # Safety
 ///
-/// That of `perform`; `call` is one of these three.
-unsafe fn fork(context: *mut ucontext_t, mut call: Call) -> i64 {
+/// As for `perform`; `call` is `clone`, `clone3` or `vfork`.
+unsafe fn fork(context: *mut ucontext_t, mut call: RawCall) -> i64 {
     const SHARES: u64 = (libc::CLONE_VM | libc::CLONE_VFORK) as u64;
-    // SAFETY: as in `perform`. A stack is there to be written to, below the top that the child is given.
+    // SAFETY: as in `perform`. The child's stack is writable below the top that the child gets.
     unsafe {
         let registers = (&raw mut (*context).uc_mcontext.gregs).cast::<i64>();
         match call[0] {
@@ -165,7 +167,7 @@ unsafe fn fork(context: *mut ucontext_t, mut call: Call) -> i64 {
                 call[1] &= !(SHARES as i64);
                 raw::call(&call)
             }
-            // Too short, which the kernel refuses.
+            // The structure is too short, and the kernel refuses the call.
             libc::SYS_clone3 if (call[2] as usize) < mem::size_of::<Clone3>() => raw::call(&call),
             libc::SYS_clone3 => {
                 let arguments = call[1] as *mut Clone3;
@@ -184,13 +186,13 @@ unsafe fn fork(context: *mut ucontext_t, mut call: Call) -> i64 {
     }
 }
 
-/// Leaves the address after the call below the child's stack.
+/// Stores the address after the call below the top of the child's stack.
 ///
 /// # Safety
 ///
-/// The stack can be written to.
+/// The stack is writable.
 unsafe fn go_on_at(registers: *const i64, top: u64) {
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees it.
     unsafe {
         let address = *registers.add(libc::REG_RIP as usize);
         ptr::write_unaligned((top as *mut i64).wrapping_sub(1), address);

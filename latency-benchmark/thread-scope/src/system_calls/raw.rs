@@ -1,26 +1,25 @@
-//! The only code whose system calls the kernel lets through while the thread's others are handed back.
-//! It is one stretch of memory, because the kernel is told where it begins and how long it is.
-#![allow(unsafe_code, reason = "system calls, made by hand")]
+//! The only code whose system calls the kernel executes directly while it returns all others. It is contiguous,
+//! because the kernel gets its start and its length.
+#![allow(unsafe_code, reason = "system calls in assembly")]
 
 use std::arch::global_asm;
 
 use libc::{c_int, c_void};
 
-/// A call's number and its arguments.
-pub(super) type Call = [i64; 7];
+/// A call's number, followed by its arguments.
+pub(super) type RawCall = [i64; 7];
 
 // `thread_scope_call(call)` makes the call.
 //
-// `thread_scope_clone(registers)` makes the call that the registers hold, all of which a new thread
-// takes over, and which has a stack of its own. The parent returns as from any function. The child
-// cannot, because this function's stack is not its own: it goes on where the call was made, which it
-// finds below its stack, since a system call leaves every register but these two (rcx, r11) and the
-// result as it was.
+// `thread_scope_clone(registers)` makes the call in the registers, which creates a thread or a process with
+// its own stack. The child takes over all registers. The parent returns as from any function. The child
+// cannot, because it has another stack: it continues where the call was made. That address is stored below
+// the top of its stack, since a system call changes no register except rcx, r11 and the result.
 //
-// `thread_scope_end_handler(stack)` ends the signal handler whose frame is there, and everything
-// called since.
+// `thread_scope_end_handler(stack)` ends the signal handler whose frame is at `stack`, and everything that
+// was called after it.
 //
-// `thread_scope_restorer` is where our handler returns to.
+// `thread_scope_restorer` is the return address of our handler.
 global_asm!(
     ".pushsection .text.thread_scope, \"ax\", @progbits",
     ".globl thread_scope_begin",
@@ -109,35 +108,35 @@ global_asm!(
 unsafe extern "C" {
     static thread_scope_begin: u8;
     static thread_scope_end: u8;
-    fn thread_scope_call(call: *const Call) -> i64;
+    fn thread_scope_call(call: *const RawCall) -> i64;
     fn thread_scope_clone(registers: *const i64) -> i64;
     fn thread_scope_end_handler(stack: i64) -> !;
     fn thread_scope_restorer();
 }
 
-/// Where the stretch begins, and its length.
+/// The start of this code and its length.
 pub(super) fn range() -> (usize, usize) {
     let (begin, end) = (&raw const thread_scope_begin, &raw const thread_scope_end);
     (begin.addr(), end.addr() - begin.addr())
 }
 
-/// Makes a system call, and returns what the kernel does.
+/// Makes a system call and returns its result.
 ///
 /// # Safety
 ///
-/// That of the call. It returns on the same stack, so it makes no process that shares this one's memory.
-pub(super) unsafe fn call(call: &Call) -> i64 {
-    // SAFETY: the function reads the seven values and changes no register that it has to keep.
+/// As for the system call. It returns on the same stack, so it creates no process that shares this memory.
+pub(super) unsafe fn call(call: &RawCall) -> i64 {
+    // SAFETY: the function reads the seven values and preserves the registers that it has to.
     unsafe { thread_scope_call(call) }
 }
 
-/// Makes the `clone` or `clone3` that the registers hold.
+/// Makes the call `clone` or `clone3` in the registers.
 ///
 /// # Safety
 ///
-/// The child has a stack of its own, below whose top is the address that it goes on at.
+/// The child has its own stack. The address at which it continues is stored below the top of that stack.
 pub(super) unsafe fn clone(registers: *const i64) -> i64 {
-    // SAFETY: the function reads these registers and restores those that it has to keep.
+    // SAFETY: the function reads these registers and restores the ones that it has to.
     unsafe { thread_scope_clone(registers) }
 }
 
@@ -145,14 +144,14 @@ pub(super) unsafe fn clone(registers: *const i64) -> i64 {
 ///
 /// # Safety
 ///
-/// `stack` is the stack pointer that it had then, and nothing that is on the stack below needs a drop.
+/// `stack` is the handler's stack pointer at that call. Nothing below it on the stack needs a drop.
 pub(super) unsafe fn end_handler(stack: i64) -> ! {
-    // SAFETY: the kernel restores everything from the frame that it made there.
+    // SAFETY: the kernel restores everything from the frame that it created there.
     unsafe { thread_scope_end_handler(stack) }
 }
 
-/// What the kernel knows of the handling of a signal. The C library's own form leaves no choice of the
-/// restorer, whose system call has to be let through.
+/// The kernel's description of a signal's handling. With the C library's type, one cannot choose the restorer,
+/// whose system call the kernel has to execute directly.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Action {
@@ -170,7 +169,7 @@ impl Action {
         mask: 0,
     };
 
-    /// A handler that runs under the mask of what it interrupts.
+    /// A handler that runs with the signal mask of the interrupted code.
     pub(super) fn handled_by(
         handler: unsafe extern "C" fn(c_int, *const libc::siginfo_t, *mut c_void),
     ) -> Action {
@@ -184,28 +183,28 @@ impl Action {
         }
     }
 
-    /// How a signal is handled.
+    /// The current handling of a signal.
     pub(super) fn of(signal: c_int) -> Option<Action> {
         let mut action = Action::DEFAULT;
-        // SAFETY: the kernel writes an action and reads none.
+        // SAFETY: the kernel only writes an action.
         let result = unsafe { sigaction(signal, std::ptr::null(), &mut action) };
         (result == 0).then_some(action)
     }
 
-    /// Has a signal handled so. False if the kernel refuses.
+    /// Installs this as the handling of a signal. False if the kernel refuses.
     ///
     /// # Safety
     ///
     /// The handler can be called at any moment.
     pub(super) unsafe fn install(&self, signal: c_int) -> bool {
-        // SAFETY: the kernel reads this action; the rest is the caller's.
+        // SAFETY: the kernel reads this action; the caller guarantees the rest.
         unsafe { sigaction(signal, self, std::ptr::null_mut()) == 0 }
     }
 }
 
 /// # Safety
 ///
-/// That of `rt_sigaction`.
+/// As for `rt_sigaction`.
 unsafe fn sigaction(signal: c_int, new: *const Action, old: *mut Action) -> i64 {
     const MASK_BYTES: i64 = 8;
     let arguments = [
@@ -217,6 +216,6 @@ unsafe fn sigaction(signal: c_int, new: *const Action, old: *mut Action) -> i64 
         0,
         0,
     ];
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees it.
     unsafe { call(&arguments) }
 }

@@ -1,7 +1,7 @@
-//! What a watched thread and who watches it share.
+//! The data that a recorded thread shares with its recorder.
 #![allow(
     unsafe_code,
-    reason = "a signal handler fills the ring, for which there is no lock"
+    reason = "a signal handler fills the ring, and handlers cannot use locks"
 )]
 
 use std::{
@@ -14,36 +14,34 @@ use std::{
 
 use rtrb::{Consumer, Producer, RingBuffer};
 
-use super::SystemCall;
+use super::call::SystemCall;
+use crate::stack_writer::Clock;
 
-/// Values of the byte that the kernel reads at each of the thread's system calls.
+/// The values of the byte that the kernel reads at each of the thread's system calls.
 const ALLOW: u8 = 0;
 const BLOCK: u8 = 1;
 
 pub(super) struct Slot {
     selector: AtomicU8,
-    /// What is wanted, which the selector follows.
+    /// The requested state. `follow` copies it to the selector.
     recording: AtomicBool,
-    /// Whether the thread is making a call in its handler. What comes meanwhile is made by a signal
-    /// handler that interrupted it, or by the clock.
+    /// Whether the thread is making a call in its handler. Other calls at that time come from a signal handler
+    /// that interrupted it, or from the clock.
     inside: AtomicBool,
     ring: UnsafeCell<Producer<SystemCall>>,
-    pub(super) clock: Box<dyn Fn() -> u64 + Send + Sync>,
+    pub(super) clock: Clock,
     pub(super) lost: AtomicU64,
     pub(super) unrecorded: AtomicU64,
-    /// The kernel's number of the thread, until it ends.
+    /// The kernel's id of the thread. `None` after its end.
     thread: Mutex<Option<libc::pid_t>>,
 }
 
-// SAFETY: all is shareable but the ring, which the watched thread alone uses, and of its handlers only
-// the one that found `inside` false.
+// SAFETY: every field except the ring is `Sync`. Only the recorded thread uses the ring, and only in the
+// handler that found `inside` false.
 unsafe impl Sync for Slot {}
 
 impl Slot {
-    pub(super) fn new(
-        capacity: usize,
-        clock: Box<dyn Fn() -> u64 + Send + Sync>,
-    ) -> (Slot, Consumer<SystemCall>) {
+    pub(super) fn new(capacity: usize, clock: Clock) -> (Slot, Consumer<SystemCall>) {
         let (ring, emptying) = resident(capacity);
         let slot = Slot {
             selector: AtomicU8::new(ALLOW),
@@ -75,7 +73,7 @@ impl Slot {
         self.selector.load(Ordering::SeqCst) == BLOCK
     }
 
-    /// Says what is wanted. It stops at once. It starts when the thread calls [`Slot::follow`].
+    /// Requests a state. Recording stops at once. It starts when the thread calls [`Slot::follow`].
     pub(super) fn want(&self, recording: bool) {
         self.recording.store(recording, Ordering::SeqCst);
         if !recording {
@@ -83,25 +81,26 @@ impl Slot {
         }
     }
 
-    /// On the watched thread, while it does not block the signal: has the kernel do what is wanted.
-    /// Should `want` come between, the next call is one too many and comes here, too.
+    /// Called on the recorded thread while it does not block the signal: puts the requested state into effect.
+    /// If another thread calls `want` at the same time, the kernel returns one call too many, and the handler
+    /// of that call calls this again.
     pub(super) fn follow(&self) {
         let selector = if self.is_recording() { BLOCK } else { ALLOW };
         self.selector.store(selector, Ordering::SeqCst);
     }
 
-    /// On the watched thread: whether this is the call to record, in which case `leave` must follow.
+    /// Called on the recorded thread: whether to record this call. If so, `leave` must follow.
     pub(super) fn enter(&self) -> bool {
         self.is_recording() && !self.inside.swap(true, Ordering::Acquire)
     }
 
-    /// On the watched thread: records the call that was entered for.
+    /// Called on the recorded thread: records the call.
     ///
     /// # Safety
     ///
-    /// `enter` said so, and this is the first `leave` since.
+    /// `enter` returned true, and this is the first `leave` after it.
     pub(super) unsafe fn leave(&self, call: SystemCall) {
-        // SAFETY: `inside` keeps out every other handler of this thread, and no other thread comes.
+        // SAFETY: `inside` keeps out every other handler of this thread, and no other thread calls this.
         let ring = unsafe { &mut *self.ring.get() };
         if ring.push(call).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
@@ -110,17 +109,10 @@ impl Slot {
     }
 }
 
-/// A ring whose every page was written once, so that no call pays for a page fault.
+/// Creates a ring and writes to each of its pages, so that recording a call causes no page fault.
 fn resident(capacity: usize) -> (Producer<SystemCall>, Consumer<SystemCall>) {
-    let blank = SystemCall {
-        at: 0,
-        ns: 0,
-        number: 0,
-        second: 0,
-        result: 0,
-    };
     let (mut filling, mut emptying) = RingBuffer::new(capacity);
-    while filling.push(blank).is_ok() {}
+    while filling.push(SystemCall::default()).is_ok() {}
     while emptying.pop().is_ok() {}
     (filling, emptying)
 }

@@ -1,4 +1,4 @@
-//! Who watches a thread's system calls.
+//! The recorder of a thread's system calls.
 #![allow(
     unsafe_code,
     reason = "sends a signal to a thread, and changes masks of signals"
@@ -12,46 +12,50 @@ use std::{
 
 use rtrb::Consumer;
 
-use super::{SystemCall, WHAT, handler, overhead, perform::SIGNAL, raw::Action, slot::Slot};
-use crate::Unavailable;
+use super::{
+    call::{SystemCall, WHAT},
+    handler, overhead,
+    perform::SIGNAL,
+    raw::Action,
+    slot::Slot,
+};
+use crate::Unobservable;
 
-/// The system calls of one thread, which it has to ask for itself.
+/// Records the system calls of one thread. The thread itself has to create it.
 ///
-/// SIGSYS belongs to this while a thread is watched: nobody may give it another handler, nor, on other
-/// threads and while recording is on, install a handler of any signal during which SIGSYS is blocked.
-/// A signal handler that does not return (`siglongjmp`) out of a call that is being recorded ends the
-/// recording.
-pub struct SystemCalls {
+/// While it exists, the process must leave SIGSYS to it:
+///
+/// * no code may install another handler for SIGSYS;
+/// * while recording is on, no other thread may install a handler that blocks SIGSYS;
+/// * a signal handler that leaves a recorded call with `siglongjmp` ends the recording.
+pub struct SystemCallRecorder {
     slot: Arc<Slot>,
     emptying: Consumer<SystemCall>,
     overhead_ns: u64,
-    idle_overhead_ns: u64,
 }
 
-impl SystemCalls {
-    /// Calls between two drains that there is room for, in 8 MiB.
+impl SystemCallRecorder {
+    /// Room for this number of calls between two drains, in 10 MiB.
     const CAPACITY: usize = 1 << 18;
 
-    /// Has the kernel hand back the system calls of the current thread, once recording is on.
+    /// Prepares recording the system calls of the current thread.
     ///
-    /// `clock` is called in a signal handler: it must not lock or allocate. Its time should be in
+    /// A signal handler calls `clock`, so `clock` must neither lock nor allocate. Its unit should be
     /// nanoseconds.
     pub fn arm_this_thread(
         clock: impl Fn() -> u64 + Send + Sync + 'static,
-    ) -> Result<SystemCalls, Unavailable> {
+    ) -> Result<SystemCallRecorder, Unobservable> {
         Self::arm_this_thread_with(Self::CAPACITY, clock)
     }
 
-    /// The same, with room for so many calls between two drains, 32 bytes each.
+    /// The same, with room for `capacity` calls between two drains, 40 bytes each.
     pub fn arm_this_thread_with(
         capacity: usize,
         clock: impl Fn() -> u64 + Send + Sync + 'static,
-    ) -> Result<SystemCalls, Unavailable> {
+    ) -> Result<SystemCallRecorder, Unobservable> {
         if handler::is_taken() {
-            return Err(Unavailable::new(
-                WHAT,
-                "this thread's are being watched already",
-            ));
+            let why = "those of this thread are recorded already";
+            return Err(Unobservable::new(WHAT, why));
         }
         handler::install()?;
         take_out_of_mask();
@@ -60,17 +64,15 @@ impl SystemCalls {
         let slot = Arc::new(slot);
         let free_ns = overhead::cheap_call_ns();
         handler::arm(Arc::clone(&slot))?;
-        let idle_ns = overhead::cheap_call_ns();
         slot.want(true);
         slot.follow();
         let recorded_ns = overhead::cheap_call_ns();
         slot.want(false);
         slot.lost.store(0, Ordering::Relaxed);
-        let mut calls = SystemCalls {
+        let mut calls = SystemCallRecorder {
             slot,
             emptying,
             overhead_ns: recorded_ns.saturating_sub(free_ns),
-            idle_overhead_ns: idle_ns.saturating_sub(free_ns),
         };
         calls.drain(|_| {});
         Ok(calls)
@@ -78,9 +80,10 @@ impl SystemCalls {
 
     /// Switches the recording on or off.
     ///
-    /// Off holds for every call made from now on. On holds as soon as the thread takes a signal, which
-    /// is sent to it because only then it is sure not to block that signal: a thread that is inside a
-    /// system call is interrupted, once, as by any signal. This waits for that, but not for long.
+    /// Switching off takes effect for every call from now on. Switching on takes effect when the thread
+    /// handles a signal that this method sends, because only then the thread certainly does not block that
+    /// signal. The signal interrupts a system call, as any signal does. The method waits for the thread, but
+    /// not for long.
     pub fn set_recording(&self, recording: bool) {
         const PATIENCE: Duration = Duration::from_millis(20);
         if recording {
@@ -93,7 +96,7 @@ impl SystemCalls {
         {
             let thread = self.slot.thread();
             let Some(id) = *thread else { return };
-            // SAFETY: the thread lives, and has a handler for this.
+            // SAFETY: the thread lives and has a handler for this signal.
             unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), id, libc::SIGSYS) };
         }
         let sent = Instant::now();
@@ -102,57 +105,43 @@ impl SystemCalls {
         }
     }
 
-    /// Hands out the calls that returned since the last time, in the order in which they did, and
-    /// forgets them. A call that was under way when recording ended is among those of a later drain.
+    /// Passes the calls that have returned since the last call to `each`, in the order of their return. A call
+    /// that had not returned when recording ended appears in a later drain.
     pub fn drain(&mut self, mut each: impl FnMut(&SystemCall)) {
-        // Only what is there now, so that a busy thread cannot hold the drain forever.
+        // Limited to the calls that are there now, so that a busy thread cannot keep this loop running.
         for _ in 0..self.emptying.slots() {
             let Ok(call) = self.emptying.pop() else { break };
             each(&call);
         }
     }
 
-    /// Calls, since the thread was armed, that there was no room for.
+    /// The number of calls that were lost because the buffer was full.
     pub fn lost(&self) -> u64 {
         self.slot.lost.load(Ordering::Relaxed)
     }
 
-    /// Calls, since the thread was armed, that were made while recording was on and are not recorded:
-    /// the returns of signal handlers, and calls of handlers that interrupted another call.
+    /// The number of calls that were made while recording was on but could not be recorded: the returns of
+    /// signal handlers, and the calls of handlers that interrupted another call.
     pub fn unrecorded(&self) -> u64 {
         self.slot.unrecorded.load(Ordering::Relaxed)
     }
 
-    /// What recording adds to one call, on the whole: how much longer `getppid` took on this thread
-    /// when it was recorded, by medians at the arming. Most of it is outside of [`SystemCall::ns`].
+    /// The time that recording adds to a call: the difference between the median times of `getppid` with and
+    /// without recording, measured on this thread at the start. Most of it is outside of [`SystemCall::ns`].
     pub fn overhead_ns(&self) -> u64 {
         self.overhead_ns
     }
-
-    /// What being armed adds to one call while recording is off: the kernel reads a byte. Measured in
-    /// the same way.
-    pub fn idle_overhead_ns(&self) -> u64 {
-        self.idle_overhead_ns
-    }
-
-    /// The name of a call; `unknown` for one that is newer than what we know.
-    pub fn name(number: i64) -> &'static str {
-        usize::try_from(number)
-            .ok()
-            .and_then(syscalls::Sysno::new)
-            .map_or("unknown", |call| call.name())
-    }
 }
 
-impl Drop for SystemCalls {
+impl Drop for SystemCallRecorder {
     fn drop(&mut self) {
         self.slot.want(false);
     }
 }
 
-/// This thread takes the signal from now on.
+/// Unblocks SIGSYS on this thread.
 fn take_out_of_mask() {
-    // SAFETY: the set is made before it is used.
+    // SAFETY: the set is initialised before it is used.
     unsafe {
         let mut set = std::mem::zeroed();
         libc::sigemptyset(&mut set);
@@ -161,8 +150,8 @@ fn take_out_of_mask() {
     }
 }
 
-/// So does every handler: the calls of one that blocks the signal could not be handed back, and the
-/// kernel would end the process.
+/// Unblocks SIGSYS in every signal handler: if a handler blocked it, the kernel could not return the handler's
+/// calls and would end the process.
 fn take_out_of_actions() {
     for signal in 1..=libc::SIGRTMAX() {
         let Some(mut action) = Action::of(signal) else {
@@ -171,7 +160,7 @@ fn take_out_of_actions() {
         let has_handler = action.handler != libc::SIG_DFL && action.handler != libc::SIG_IGN;
         if has_handler && action.mask & SIGNAL != 0 {
             action.mask &= !SIGNAL;
-            // SAFETY: it is the handler that was there.
+            // SAFETY: the handler was installed before.
             unsafe { action.install(signal) };
         }
     }

@@ -1,4 +1,4 @@
-//! A thread that does something, and a look at it.
+//! A thread that runs a function, and samples of it.
 #![allow(dead_code, reason = "each test uses some of it")]
 #![allow(clippy::unwrap_used)]
 
@@ -15,11 +15,11 @@ use std::{
 use nix::unistd::gettid;
 use thread_scope::{StackSampler, Symbols};
 
-/// Long enough for hundreds of samples on any machine, and how long a test waits for them at most.
+/// The interval of samples, and the longest time that a test waits for them.
 pub(crate) const INTERVAL: Duration = Duration::from_micros(300);
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A thread that repeats something until it is told to stop.
+/// A thread that repeats a function until it has to stop.
 pub(crate) struct Worker {
     pub(crate) thread_id: i32,
     stop: Arc<AtomicBool>,
@@ -35,7 +35,7 @@ impl Worker {
         })
     }
 
-    /// One that looks itself whether it is to stop.
+    /// A thread whose function checks itself whether it has to stop.
     pub(crate) fn until(work: impl FnOnce(&AtomicBool) + Send + 'static) -> Worker {
         let stop = Arc::new(AtomicBool::new(false));
         let (sender, receiver) = mpsc::channel();
@@ -72,7 +72,7 @@ pub(crate) struct Named {
 }
 
 impl Named {
-    /// Whether these functions call each other in this order, with none between them.
+    /// Whether these functions directly call each other in this order.
     pub(crate) fn has_chain(&self, names: &[&str]) -> bool {
         self.stack.windows(names.len()).any(|window| {
             let mut pairs = window.iter().zip(names);
@@ -103,7 +103,7 @@ pub(crate) fn drain(sampler: &mut StackSampler, symbols: &mut Symbols) -> Vec<Na
     samples
 }
 
-/// As many samples of a thread.
+/// Takes `wanted` samples of a thread.
 pub(crate) fn sample(thread_id: i32, wanted: usize) -> Vec<Named> {
     let mut sampler = StackSampler::start(thread_id, INTERVAL, clock()).unwrap();
     sampler.set_recording(true);

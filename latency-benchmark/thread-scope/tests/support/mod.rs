@@ -1,10 +1,10 @@
-//! What the tests have in common.
+//! Shared by the tests.
 #![allow(dead_code, reason = "each test uses some of it")]
 
-use thread_scope::Unavailable;
+use thread_scope::Unobservable;
 
-/// What is there, or None if it cannot be here, which in CI is a failure.
-pub(crate) fn available<T>(found: Result<T, Unavailable>) -> Option<T> {
+/// The value, or `None` if this machine does not support it. In CI that is a failure.
+pub(crate) fn available<T>(found: Result<T, Unobservable>) -> Option<T> {
     match found {
         Ok(found) => Some(found),
         Err(missing) => {

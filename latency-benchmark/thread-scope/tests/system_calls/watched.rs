@@ -1,4 +1,4 @@
-//! A thread that is watched and does as it is told, waiting without a system call of its own.
+//! A recorded thread that runs tasks. It waits for them without making system calls.
 #![allow(dead_code, reason = "each test uses some of it")]
 
 use std::{
@@ -11,45 +11,45 @@ use std::{
     time::Instant,
 };
 
-use thread_scope::{SystemCall, SystemCalls};
+use thread_scope::{SystemCall, SystemCallRecorder};
 
 use crate::support::available;
 
-type Task = Box<dyn FnOnce() + Send>;
+type WorkerTask = Box<dyn FnOnce() + Send>;
 
-/// What the thread waits for, in the order of the values.
+/// The states of the thread: it waits, has a task, has run it, or has failed.
 const IDLE: usize = 0;
-const TOLD: usize = 1;
+const BEGUN: usize = 1;
 const DONE: usize = 2;
 const FAILED: usize = 3;
 
-pub(crate) struct Watched {
-    calls: SystemCalls,
+pub(crate) struct WatchedWorker {
+    calls: SystemCallRecorder,
     start: Instant,
     state: Arc<AtomicUsize>,
-    tasks: Option<mpsc::Sender<Task>>,
+    tasks: Option<mpsc::Sender<WorkerTask>>,
     thread: Option<JoinHandle<()>>,
     /// For `pthread_kill`.
     pub(crate) id: libc::pthread_t,
 }
 
-pub(crate) fn watched(capacity: usize) -> Option<Watched> {
+pub(crate) fn watched(capacity: usize) -> Option<WatchedWorker> {
     let start = Instant::now();
     let state = Arc::new(AtomicUsize::new(IDLE));
-    let (tasks, told) = mpsc::channel::<Task>();
+    let (tasks, incoming) = mpsc::channel::<WorkerTask>();
     let (armed, arming) = mpsc::channel();
     let thread = thread::spawn({
         let state = Arc::clone(&state);
         move || {
-            let calls = SystemCalls::arm_this_thread_with(capacity, move || {
+            let calls = SystemCallRecorder::arm_this_thread_with(capacity, move || {
                 start.elapsed().as_nanos() as u64
             });
             // SAFETY: the call has no preconditions.
             let id = unsafe { libc::pthread_self() };
             armed.send((calls, id)).unwrap();
-            // Only what is surely there is received, which takes no system call.
-            while wait_for(&state, |state| state == TOLD || state == FAILED) == TOLD {
-                let task = told.try_recv().unwrap();
+            // The task is in the channel already, so receiving it takes no system call.
+            while wait_for(&state, |state| state == BEGUN || state == FAILED) == BEGUN {
+                let task = incoming.try_recv().unwrap();
                 let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(task));
                 state.store(
                     if outcome.is_ok() { DONE } else { FAILED },
@@ -59,7 +59,7 @@ pub(crate) fn watched(capacity: usize) -> Option<Watched> {
         }
     });
     let (calls, id) = arming.recv().unwrap();
-    Some(Watched {
+    Some(WatchedWorker {
         calls: available(calls)?,
         start,
         state,
@@ -79,8 +79,8 @@ fn wait_for(state: &AtomicUsize, wanted: impl Fn(usize) -> bool) -> usize {
     }
 }
 
-impl Watched {
-    pub(crate) fn start() -> Option<Watched> {
+impl WatchedWorker {
+    pub(crate) fn start() -> Option<WatchedWorker> {
         watched(1 << 14)
     }
 
@@ -97,7 +97,7 @@ impl Watched {
         self.calls.set_recording(recording);
     }
 
-    /// Has the thread do this, recorded.
+    /// Runs a task on the thread and records its calls.
     pub(crate) fn recorded(&self, task: impl FnOnce() + Send + 'static) {
         self.calls.set_recording(true);
         self.unrecorded(task);
@@ -105,23 +105,23 @@ impl Watched {
     }
 
     pub(crate) fn unrecorded(&self, task: impl FnOnce() + Send + 'static) {
-        self.tell(Box::new(task));
+        self.begin(Box::new(task));
         self.wait();
     }
 
-    /// The same with what is on this thread's stack.
+    /// The same for a task that borrows from this thread's stack.
     pub(crate) fn recorded_scoped(&self, task: &(dyn Fn() + Sync)) {
         // SAFETY: the reference lives for as long as the task, for whose end `recorded` waits.
         let task: &'static (dyn Fn() + Sync) = unsafe { std::mem::transmute(task) };
         self.recorded(task);
     }
 
-    pub(crate) fn tell(&self, task: Task) {
+    pub(crate) fn begin(&self, task: WorkerTask) {
         self.tasks.as_ref().unwrap().send(task).unwrap();
-        self.state.store(TOLD, Ordering::SeqCst);
+        self.state.store(BEGUN, Ordering::SeqCst);
     }
 
-    /// Until the thread has done what it was told.
+    /// Waits until the thread has run its task.
     pub(crate) fn wait(&self) {
         let state = wait_for(&self.state, |state| state == DONE || state == FAILED);
         assert_eq!(state, DONE, "the watched thread panicked");
@@ -143,7 +143,7 @@ impl Watched {
     }
 }
 
-impl Drop for Watched {
+impl Drop for WatchedWorker {
     fn drop(&mut self) {
         self.calls.set_recording(false);
         self.state.store(FAILED, Ordering::SeqCst);
@@ -157,7 +157,7 @@ pub(crate) fn names(calls: &[SystemCall]) -> Vec<&'static str> {
     calls.iter().map(|call| call.name()).collect()
 }
 
-/// Makes a process that ends with this code, and waits for it.
+/// Creates a process that ends with this code, and waits for it.
 pub(crate) fn exit_code_of_child(call: i64, code: i32) -> i32 {
     let mut status = 0;
     // SAFETY: the child does nothing but end.

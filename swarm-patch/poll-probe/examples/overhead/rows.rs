@@ -1,4 +1,4 @@
-//! The ways of timing a poll, each around the same work.
+//! The methods of timing a poll, each around the same work.
 
 use std::{
     future::Future,
@@ -14,22 +14,22 @@ use poll_probe::{Budgets, Capacity, Invocation, Mode, Recorder, Site, Variant};
 
 use super::tracing_layer;
 
-pub(crate) struct Row {
+pub(crate) struct CostRow {
     /// The name in the last line of the output.
     pub(crate) key: &'static str,
     pub(crate) name: &'static str,
     /// Runs before each timed stretch, outside of it.
     pub(crate) prepare: Box<dyn FnMut()>,
-    /// Runs so many polls.
+    /// Runs this many polls.
     pub(crate) polls: Box<dyn FnMut(u32)>,
-    /// Runs after each timed stretch of so many polls: did the row do what it was timed for?
+    /// Runs after each timed stretch of this many polls. Checks that the row did its work.
     pub(crate) check: Box<dyn FnMut(u32)>,
 }
 
 /// The index of the row that the others are compared with.
 pub(crate) const BARE: usize = 0;
 
-pub(crate) fn all() -> Vec<Row> {
+pub(crate) fn all() -> Vec<CostRow> {
     let capacity = Capacity {
         records: 1 << 14,
         spans: 1 << 17,
@@ -74,8 +74,8 @@ pub(crate) fn work(x: &mut u64) {
         .wrapping_add(1);
 }
 
-fn simple(key: &'static str, name: &'static str, polls: impl FnMut(u32) + 'static) -> Row {
-    Row {
+fn simple(key: &'static str, name: &'static str, polls: impl FnMut(u32) + 'static) -> CostRow {
+    CostRow {
         key,
         name,
         prepare: Box::new(|| {}),
@@ -121,13 +121,13 @@ fn probe(
     mode: Mode,
     recorder: &Arc<Recorder>,
     poll: fn(u32),
-) -> Row {
+) -> CostRow {
     let recorder = Arc::clone(recorder);
     let variant = Variant {
         budgets: Budgets::NONE,
         mode,
     };
-    Row {
+    CostRow {
         key,
         name,
         prepare: Box::new(move || {
@@ -160,7 +160,7 @@ fn one_child(polls: u32) {
     }
 }
 
-/// The marks of libp2p-swarm's connection: seven children, and every fifth poll goes round twice.
+/// The marks of libp2p-swarm's connection: seven children, and two iterations in every fifth poll.
 fn seven_children(polls: u32) {
     let cx = &mut Context::from_waker(Waker::noop());
     let mut x = 1;
@@ -186,7 +186,7 @@ fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 60_000_000_000, 3).unwrap()
 }
 
-fn instant_and_histogram() -> Row {
+fn instant_and_histogram() -> CostRow {
     let mut durations = histogram();
     simple("instant", "std Instant ×2 + histogram", move |polls| {
         let mut x = 1;
@@ -198,7 +198,7 @@ fn instant_and_histogram() -> Row {
     })
 }
 
-fn task_monitor() -> Row {
+fn task_monitor() -> CostRow {
     struct Working(u64);
     impl Future for Working {
         type Output = ();
@@ -216,7 +216,7 @@ fn task_monitor() -> Row {
     })
 }
 
-fn tracing() -> Row {
+fn tracing() -> CostRow {
     tracing_layer::install();
     simple("tracing", "tracing span + two timing layers", |polls| {
         let mut x = 1;

@@ -38,7 +38,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Timing {
     }
 }
 
-/// Installs the layers for the whole process. Only [`spanned`] has a span to be charged for.
+/// Installs the layers for the whole process. Only [`spanned`] makes spans.
 pub(crate) fn install() {
     let layer = |span| Timing {
         span,

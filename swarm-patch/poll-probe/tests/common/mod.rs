@@ -1,4 +1,4 @@
-//! What the tests of the probe have in common.
+//! Helpers that several tests of the probe use.
 #![allow(dead_code, reason = "each test uses some of it")]
 
 use std::{
@@ -6,7 +6,7 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
-    task::{Context, Poll, Wake},
+    task::{Context, Poll, Wake, Waker},
     time::{Duration, Instant},
 };
 
@@ -15,7 +15,7 @@ use poll_probe::{
     Variant, VariantId,
 };
 
-/// The variant in force is the whole process's, so these tests take turns.
+/// The variant in force applies to the whole process, so these tests take turns.
 pub(crate) fn alone() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
@@ -108,7 +108,23 @@ impl Wake for CountingWaker {
     }
 }
 
-/// A poll function that would like to go round `wanted` times.
+pub(crate) fn context() -> Context<'static> {
+    Context::from_waker(Waker::noop())
+}
+
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    runtime.unwrap().block_on(future)
+}
+
+/// An invocation in its first iteration.
+pub(crate) fn entered(site: Site, children: &'static [&'static str]) -> Invocation {
+    let mut invocation = Invocation::enter(site, children);
+    assert!(invocation.iterate(&mut context()).is_ready());
+    invocation
+}
+
+/// A poll function that wants to iterate `wanted` times.
 pub(crate) fn poll_site(site: Site, wanted: u32, cx: &mut Context<'_>) -> Poll<u32> {
     let mut probe = Invocation::enter(site, &["first", "second"]);
     let mut done = 0;

@@ -1,0 +1,92 @@
+//! What is compared in a sweep: variants, or the variants of every subject.
+
+use poll_probe::Budget;
+use run_format::{
+    Budgets, Site,
+    config::SweepConfig,
+    subject::SubjectConfig,
+    variant::{Role, VariantConfig},
+};
+
+/// A variant of the program under test, or of one of several subjects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ComparedVariant {
+    pub(crate) label: String,
+    pub(crate) role: Role,
+    pub(crate) budgets: Budgets,
+    /// Index into the subjects; 0 without subjects.
+    pub(crate) subject: usize,
+}
+
+impl ComparedVariant {
+    /// The budget of every site that has one.
+    pub(crate) fn bounds(&self) -> impl Iterator<Item = (Site, Budget)> {
+        let budgets = self.budgets;
+        let of_site = move |site| Some((site, budgets.at(site)?));
+        Site::BUDGETED.into_iter().filter_map(of_site)
+    }
+}
+
+/// The variants, or those of every subject, the first subject's first. The baseline is the first variant of the
+/// first subject, and its A/A control is that of the subject's A/A control.
+pub(super) fn compared(config: &SweepConfig) -> Vec<ComparedVariant> {
+    let variant = |variant: &VariantConfig| ComparedVariant {
+        label: variant.label.clone(),
+        role: variant.role,
+        budgets: variant.budgets,
+        subject: 0,
+    };
+    let variants: Vec<ComparedVariant> = config.variants.iter().map(variant).collect();
+    if config.subjects.is_empty() {
+        return variants;
+    }
+    let of_subject = |(number, subject): (usize, &SubjectConfig)| {
+        let variant = |(at, variant): (usize, &ComparedVariant)| ComparedVariant {
+            label: if variants.len() == 1 {
+                subject.label.clone()
+            } else {
+                format!("{}, {}", subject.label, variant.label)
+            },
+            role: if at == 0 {
+                subject.role
+            } else {
+                Role::Candidate
+            },
+            budgets: variant.budgets,
+            subject: number,
+        };
+        variants.iter().enumerate().map(variant).collect::<Vec<_>>()
+    };
+    let subjects = config.subjects.iter().enumerate();
+    subjects.flat_map(of_subject).collect()
+}
+
+/// "`my-fix`: libp2p of 1a2b3c4d5e "Fix the loop"; yamux of release 0.13.5".
+pub(crate) fn sources(subject: &SubjectConfig) -> String {
+    let yamux = subject.yamux.as_ref();
+    let yamux = yamux.map_or_else(String::new, |yamux| format!("; yamux of {yamux}"));
+    format!("`{}`: libp2p of {}{yamux}", subject.label, subject.libp2p)
+}
+
+#[cfg(test)]
+mod tests {
+    use poll_probe::{Limit, Wake};
+
+    use super::*;
+
+    #[test]
+    fn a_coop_budget_has_a_deferred_wake() {
+        let bounds = |budgets: &str| {
+            let variant = ComparedVariant {
+                label: budgets.to_owned(),
+                role: Role::Candidate,
+                budgets: budgets.parse().expect("budgets"),
+                subject: 0,
+            };
+            variant.bounds().collect::<Vec<_>>()
+        };
+        let (limit, wake) = (Limit::Coop, Wake::Deferred);
+        assert_eq!(bounds("task=coop"), [(Site::Task, Budget { limit, wake })]);
+        assert_eq!(bounds("none"), []);
+    }
+}

@@ -1,0 +1,100 @@
+//! The blocks of a cell. In a block all variants take turns: budgets in slices of one launch, or programs in
+//! launches of their own.
+
+use crate::load::{run::LoadedRun, slice::LoadedSlice};
+
+/// The complete blocks of a cell. With one program, a block is a slice of each budget. With several, it is a
+/// launch of each, and the slices of a budget in a launch are summed.
+pub(super) enum CellBlocks<'a> {
+    Slices(&'a [LoadedRun]),
+    Launches {
+        /// By block, then by subject.
+        blocks: Vec<Vec<&'a LoadedRun>>,
+        budgets: usize,
+    },
+}
+
+/// The setup of the sweep, which is the same for all cells.
+#[derive(Clone, Debug)]
+pub(crate) struct Question {
+    /// Budgets that take turns inside a program.
+    pub(crate) budgets: usize,
+    /// Programs that take turns; 1 where there is one.
+    pub(crate) subjects: usize,
+    /// The number of runs that a cell should have.
+    pub(crate) repeat: u32,
+    pub(crate) threshold_ns: u64,
+}
+
+impl Question {
+    /// The number of variants.
+    pub(super) fn variants(&self) -> usize {
+        self.budgets * self.subjects
+    }
+}
+
+impl<'a> CellBlocks<'a> {
+    pub(super) fn of_runs(runs: &'a [LoadedRun], question: &Question) -> CellBlocks<'a> {
+        if question.subjects == 1 {
+            return CellBlocks::Slices(runs);
+        }
+        let block = |number: u32| {
+            let launch = |subject: usize| {
+                let mut launches = runs.iter();
+                launches.find(|run| run.number == number && run.subject == subject)
+            };
+            (0..question.subjects)
+                .map(launch)
+                .collect::<Option<Vec<_>>>()
+        };
+        CellBlocks::Launches {
+            blocks: (1..=question.repeat).filter_map(block).collect(),
+            budgets: question.budgets,
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.blocks() == 0
+    }
+
+    /// The number of launches of one program.
+    pub(super) fn runs(&self) -> usize {
+        match self {
+            CellBlocks::Slices(runs) => runs.len(),
+            CellBlocks::Launches { blocks, .. } => blocks.len(),
+        }
+    }
+
+    pub(super) fn blocks(&self) -> usize {
+        match self {
+            CellBlocks::Slices(runs) => runs.iter().map(|run| run.blocks.len()).sum(),
+            CellBlocks::Launches { blocks, .. } => blocks.len(),
+        }
+    }
+
+    /// A variant's part of every block, by run. None if any slice has none. Launches are blocks of a single
+    /// run, since the launches of a block share nothing else.
+    pub(super) fn of<T>(
+        &self,
+        variant: usize,
+        part: impl Fn(&'a LoadedSlice) -> Option<T>,
+        sum: impl Fn(Vec<T>) -> T,
+    ) -> Option<Vec<Vec<T>>> {
+        let of_run = |run: &'a LoadedRun, budget: usize| -> Option<Vec<T>> {
+            let blocks = run.blocks.iter();
+            blocks
+                .map(|block| part(&run.slices[block[budget]]))
+                .collect()
+        };
+        match self {
+            CellBlocks::Slices(runs) => runs.iter().map(|run| of_run(run, variant)).collect(),
+            CellBlocks::Launches { blocks, budgets } => {
+                let (subject, budget) = (variant / budgets, variant % budgets);
+                let launches = blocks
+                    .iter()
+                    .map(|block| of_run(block[subject], budget).map(&sum));
+                Some(vec![launches.collect::<Option<_>>()?])
+            }
+        }
+    }
+}

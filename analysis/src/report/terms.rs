@@ -1,0 +1,67 @@
+//! The terms that a report explains before it uses them.
+
+/// A term and what it means.
+pub(crate) type Term = (&'static str, &'static str);
+
+pub(crate) const SITE: Term = (
+    "Site",
+    "a function whose polls are recorded: `connection` is `Connection::poll`, `swarm` is `Swarm::poll`, `muxer` is \
+     `poll` of yamux, and `task` is the whole task of a connection. A site polls *children*; the rest of its time is \
+     its *own code*.",
+);
+pub(crate) const SLOW_POLL: Term = (
+    "Slow poll",
+    "a poll that takes longer than the threshold (50 µs unless the report names another one).",
+);
+pub(crate) const SINGLE_SLOW_ITERATION: Term = (
+    "Single slow iteration",
+    "one iteration of a poll's loop that alone exceeds the threshold. No limit on the number of iterations prevents a \
+     slow poll that has one.",
+);
+pub(crate) const BUDGET: Term = (
+    "Budget",
+    "a limit on what one poll of a site may do, such as `connection=8` (at most 8 iterations). A poll that reaches \
+     the limit yields: it returns and wakes its task, with `/deferred` only after tokio has looked at timers and I/O. A \
+     budget *fires* when a poll yields because of it.",
+);
+pub(crate) const VARIANT: Term = (
+    "Variant",
+    "one of the things compared: a budget, or a build of libp2p. The first variant is the *baseline*.",
+);
+pub(crate) const CONTROL: Term = (
+    "A/A control",
+    "a second copy of the baseline. It differs from the baseline by noise only, and so shows how large noise is.",
+);
+pub(crate) const CELL: Term = (
+    "Cell",
+    "one combination of the number of peers (N), the round-trip time (RTT) and the payload.",
+);
+pub(crate) const SLICE: Term = (
+    "Launch, slice, block",
+    "a launch starts the measured processes once; a *run* is its recorded result. A slice is a short part of a \
+     launch in which one variant is active. A block has one slice of each variant, in random order; if programs are \
+     compared, it has one launch of each program.",
+);
+pub(crate) const CENTRAL: Term = (
+    "Central",
+    "the measured node. All peers are connected to it.",
+);
+pub(crate) const CO_TENANT: Term = (
+    "Co-tenant",
+    "a small task on central's worker thread. Its *wake-up latency* is how long it waits for its poll after it is \
+     woken; a *late wake-up* waits longer than the threshold. Another thread wakes this task. A timer wakes a second \
+     one, which gives the *timer lateness*.",
+);
+pub(crate) const RESOLVED: Term = (
+    "Resolved",
+    "significant after correcting for the number of comparisons (false discovery rate 5 %). A change that is not \
+     resolved may still exist, but the data do not show it.",
+);
+pub(crate) const INTERVAL: Term = (
+    "Intervals",
+    "the numbers in square brackets are 95 % confidence intervals; pp means percentage points.",
+);
+pub(crate) const SOAK: Term = (
+    "Soak",
+    "one cell measured for hours. *Churn* restarts peers at the given rate while the soak runs.",
+);

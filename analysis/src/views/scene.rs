@@ -1,0 +1,238 @@
+//! The data of all pictures of a report, and the entry that each picture becomes in it.
+
+use run_format::{Site, grid::Cell, variant::Role};
+
+use crate::{
+    charts::{Caption, ChartFormat, ChartSeries, ChartValue, Picture},
+    measure::metric::{Metric, What},
+    options::Options,
+    site::UpstreamFunction,
+    stats::{CONFIDENCE, Interval, Uncertain},
+    summary::{CellFigure, Summary},
+    text::count,
+    verdict::Verdict,
+};
+
+/// A picture with its place in a report.
+pub(crate) struct Entry {
+    /// The file's name without its extension.
+    pub(crate) stem: String,
+    pub(crate) group: &'static str,
+    /// Its name in the group.
+    pub(crate) label: String,
+    pub(crate) title: String,
+    /// Whether the report opens with it.
+    pub(crate) is_first: bool,
+    pub(crate) formats: Vec<ChartFormat>,
+    pub(crate) picture: Box<dyn Picture + Send>,
+}
+
+impl Entry {
+    /// The names of its files.
+    pub(crate) fn files(&self) -> Vec<String> {
+        let name = |format: &ChartFormat| format!("{}.{}", self.stem, format.extension());
+        self.formats.iter().map(name).collect()
+    }
+}
+
+/// The data of all pictures of a report.
+pub(crate) struct Scene<'a> {
+    pub(crate) summary: &'a Summary,
+    pub(crate) verdict: &'a Verdict,
+    pub(crate) options: &'a Options,
+    /// The variants to show, by index; the baseline first.
+    pub(crate) shown: Vec<usize>,
+    /// The sites to show, of those that were measured.
+    pub(crate) sites: Vec<Site>,
+}
+
+impl<'a> Scene<'a> {
+    pub(crate) fn new(
+        summary: &'a Summary,
+        verdict: &'a Verdict,
+        options: &'a Options,
+    ) -> Scene<'a> {
+        let is_shown =
+            |label: &str| options.budget.is_empty() || options.budget.iter().any(|it| it == label);
+        let shown = summary.variants.iter().enumerate();
+        let shown = shown
+            .filter(|(at, variant)| *at == 0 || is_shown(&variant.label))
+            .map(|(at, _)| at);
+        let measured = |site: &Site| summary.has(What::of(*site, Metric::SlowPercent));
+        Scene {
+            summary,
+            verdict,
+            options,
+            shown: shown.collect(),
+            sites: options.sites().into_iter().filter(measured).collect(),
+        }
+    }
+
+    /// All variants, shown or not.
+    pub(super) fn all(&self) -> std::ops::Range<usize> {
+        0..self.summary.variants.len()
+    }
+
+    pub(super) fn label(&self, variant: usize) -> &str {
+        &self.summary.variants[variant].label
+    }
+
+    pub(super) fn caption(&self, title: String, subtitle: impl Into<String>) -> Caption {
+        Caption {
+            title,
+            subtitle: subtitle.into(),
+            small_print: self.summary.identity.line(),
+        }
+    }
+
+    pub(super) fn entry(
+        &self,
+        group: &'static str,
+        stem: String,
+        label: String,
+        picture: impl Picture + Send + 'static,
+    ) -> Entry {
+        Entry {
+            stem,
+            group,
+            label,
+            title: picture.caption().title.clone(),
+            is_first: false,
+            formats: formats(self.options),
+            picture: Box::new(picture),
+        }
+    }
+
+    /// One line for each shown variant. A variant looks the same in every picture.
+    pub(super) fn series(&self) -> Vec<ChartSeries> {
+        let variants = self.shown.iter();
+        variants
+            .map(|&slot| {
+                let variant = &self.summary.variants[slot];
+                line_of(&variant.label, variant.role, slot)
+            })
+            .collect()
+    }
+
+    /// "slow polls of Connection::poll"; the metric alone if it is one of the worker.
+    pub(super) fn subject(&self, what: What) -> String {
+        match what.site {
+            Some(site) => format!("{} of {}", what.metric.words(), site.function()),
+            None => what.metric.words().to_owned(),
+        }
+    }
+
+    /// The note about intervals. Published figures have none.
+    pub(super) fn intervals(&self) -> &'static str {
+        let mut figures = self
+            .summary
+            .measured()
+            .flat_map(|cell| cell.figures.values().flatten());
+        if figures.any(|figure| figure.as_ref().is_some_and(|it| it.interval.is_some())) {
+            "95 % intervals"
+        } else {
+            "without intervals, since none were published"
+        }
+    }
+
+    /// A subtitle that first explains the metric.
+    pub(super) fn explained(&self, metric: Metric, text: &str) -> String {
+        let threshold = self.options.threshold_text();
+        match metric {
+            Metric::SlowPercent | Metric::SlowMsPerS | Metric::SlowPerRequest => {
+                format!("slow: longer than {threshold}; {text}")
+            }
+            Metric::CotenantLatePercent => {
+                format!("{CO_TENANT}; late: more than {threshold} after it was due; {text}")
+            }
+            Metric::CotenantP99Us => format!("{CO_TENANT}; {text}; {OPEN_END}"),
+            Metric::PollP99Us | Metric::LatencyP99Ms => format!("{text}; {OPEN_END}"),
+            _ => text.to_owned(),
+        }
+    }
+}
+
+pub(super) fn line_of(label: &str, role: Role, slot: usize) -> ChartSeries {
+    ChartSeries {
+        name: match role {
+            Role::Control => format!("{label}: a second copy of the baseline"),
+            _ => label.to_owned(),
+        },
+        slot,
+    }
+}
+
+/// "2 peers, RTT 25 ms, payload 64 KiB"
+pub(super) fn cell_name(cell: &Cell) -> String {
+    format!(
+        "{}, RTT {} ms, payload {}",
+        count(cell.peers, "peer"),
+        cell.rtt_ms,
+        cell.payload_bytes.in_words()
+    )
+}
+
+pub(super) const CO_TENANT: &str = "co-tenant: a small task on the same worker thread";
+const OPEN_END: &str = "no interval where too few values are greater to bound it";
+
+pub(super) fn formats(options: &Options) -> Vec<ChartFormat> {
+    options.formats().into_iter().map(Into::into).collect()
+}
+
+/// None if an end has no bound, since such an interval cannot be drawn.
+pub(super) fn ends(interval: Option<Interval>) -> Option<(f64, f64)> {
+    interval
+        .map(|it| (it.low, it.high))
+        .filter(|(low, high)| low.is_finite() && high.is_finite())
+}
+
+pub(super) fn of_figure(figure: &CellFigure) -> ChartValue {
+    ChartValue {
+        value: figure.value,
+        interval: ends(figure.interval),
+    }
+}
+
+pub(super) fn of_uncertain(uncertain: Uncertain) -> ChartValue {
+    ChartValue {
+        value: uncertain.value,
+        interval: ends(Some(uncertain.interval(CONFIDENCE))),
+    }
+}
+
+/// A part of a file name: `muxer-1-deferred`.
+pub(crate) fn slug(text: &str) -> String {
+    let mut slug = String::new();
+    for letter in text.chars() {
+        if letter.is_ascii_alphanumeric() {
+            slug.push(letter.to_ascii_lowercase());
+        } else if !slug.ends_with('-') && !slug.is_empty() {
+            slug.push('-');
+        }
+    }
+    slug.trim_end_matches('-').to_owned()
+}
+
+/// The stem of a picture's file name.
+pub(super) fn stem(parts: &[&str]) -> String {
+    let parts: Vec<String> = parts
+        .iter()
+        .map(|part| slug(part))
+        .filter(|part| !part.is_empty())
+        .collect();
+    parts.join(".")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_names_are_plain() {
+        assert_eq!(
+            stem(&["before-after", "slow_percent", "muxer=1/deferred"]),
+            "before-after.slow-percent.muxer-1-deferred"
+        );
+        assert_eq!(slug("none (A/A)"), "none-a-a");
+    }
+}

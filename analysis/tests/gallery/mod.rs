@@ -1,0 +1,209 @@
+//! Draws pictures of invented numbers, and checks that no text overlaps or leaves the picture. To look at them:
+//! `CHARTS_GALLERY=folder cargo test --release -p analysis gallery`.
+
+mod areas;
+mod invented;
+mod plots;
+mod recorder;
+
+use std::{fs, path::PathBuf, time::Instant};
+
+use super::{
+    ChartFormat, LineChart, Picture, Stacks, TimeSeries, TradeOff, output, parts::frame, write,
+};
+use recorder::TextRecorder;
+
+/// Draws one picture of each kind.
+fn check(name: &str, picture: &dyn Picture) {
+    assert_laid_out(name, picture);
+    draw(name, picture);
+}
+
+/// Draws the others only into a folder, since drawing takes long in a build without optimisation.
+fn check_layout(name: &str, picture: &dyn Picture) {
+    assert_laid_out(name, picture);
+    if folder().is_some() {
+        draw(name, picture);
+    }
+}
+
+fn draw(name: &str, picture: &dyn Picture) {
+    let started = Instant::now();
+    let bytes = output::png(picture).expect("it can be drawn");
+    let took_ms = started.elapsed().as_secs_f64() * 1e3;
+    let svg = output::svg(picture).expect("it can be drawn");
+    println!(
+        "{name}: {:?}, {took_ms:.0} ms, PNG {} kB, SVG {} kB",
+        frame::size(picture),
+        bytes.len() / 1000,
+        svg.len() / 1000,
+    );
+    assert_png(name, &bytes, frame::size(picture));
+    assert!(svg.starts_with("<svg width=\"1200\""), "{name}");
+    assert!(svg.trim_end().ends_with("</svg>"), "{name}");
+    if let Some(folder) = folder() {
+        fs::create_dir_all(&folder).expect("a folder for pictures");
+        fs::write(folder.join(format!("{name}.png")), bytes).expect("a place to write");
+        fs::write(folder.join(format!("{name}.svg")), svg).expect("a place to write");
+    }
+}
+
+/// The folder for the pictures, if there is one.
+fn folder() -> Option<PathBuf> {
+    std::env::var_os("CHARTS_GALLERY").map(PathBuf::from)
+}
+
+/// Of the right size, without transparency, and with nothing at its edges.
+fn assert_png(name: &str, bytes: &[u8], size: (u32, u32)) {
+    let mut decoder = png::Decoder::new(std::io::Cursor::new(bytes));
+    decoder.set_transformations(png::Transformations::EXPAND);
+    let mut reader = decoder.read_info().expect("a PNG");
+    let mut pixels = vec![0; reader.output_buffer_size().expect("it fits into memory")];
+    let info = reader.next_frame(&mut pixels).expect("a whole PNG");
+    assert_eq!((info.width, info.height), size, "{name}");
+    assert_eq!(info.color_type, png::ColorType::Rgb, "{name}");
+    let white = |x: u32, y: u32| {
+        let at = ((y * size.0 + x) * 3) as usize;
+        pixels[at..at + 3] == [255; 3]
+    };
+    assert!(
+        (0..size.0).all(|x| white(x, 3) && white(x, size.1 - 4)),
+        "{name}: clipped above or below"
+    );
+    assert!(
+        (0..size.1).all(|y| white(3, y) && white(size.0 - 4, y)),
+        "{name}: clipped at a side"
+    );
+}
+
+/// No text leaves the picture or runs into another.
+fn assert_laid_out(name: &str, picture: &dyn Picture) {
+    let recorder = TextRecorder::of(picture);
+    assert_eq!(
+        recorder.outside(frame::size(picture)),
+        Vec::<String>::new(),
+        "{name}: outside"
+    );
+    assert_eq!(
+        recorder.overlapping(),
+        Vec::<(String, String)>::new(),
+        "{name}: overlapping"
+    );
+    assert!(
+        recorder.smallest() >= 9.0,
+        "{name}: text of {} px",
+        recorder.smallest()
+    );
+}
+
+#[test]
+fn heatmaps() {
+    check("heatmap-4-payloads", &areas::heatmap(5, 4, 4));
+    check_layout("heatmap-7x7", &areas::heatmap(7, 7, 4));
+    check_layout("heatmap-3-payloads", &areas::heatmap(5, 4, 3));
+    check_layout("heatmap-1-cell", &areas::heatmap(1, 1, 1));
+    for payloads in [1, 2, 5, 6] {
+        assert_laid_out("heatmap", &areas::heatmap(6, 7, payloads));
+        assert_laid_out("heatmap", &areas::heatmap(1, 1, payloads));
+    }
+}
+
+#[test]
+fn before_and_after() {
+    check("before-after", &areas::before_after(5, 4, 4));
+    check_layout("before-after-7x7", &areas::before_after(7, 7, 2));
+    check_layout("before-after-1-cell", &areas::before_after(1, 1, 1));
+}
+
+#[test]
+fn budget_curves() {
+    check("budget-curve", &plots::budget_curve());
+}
+
+#[test]
+fn trade_offs() {
+    check("trade-off", &plots::trade_off());
+}
+
+#[test]
+fn stacks() {
+    check("time-stacks", &areas::time_stacks());
+    check_layout("iteration-stacks", &areas::iteration_stacks());
+}
+
+#[test]
+fn percentile_curves() {
+    check("percentile-curves", &plots::percentile_curves(4));
+    check_layout("percentile-curves-1", &plots::percentile_curves(1));
+}
+
+#[test]
+fn time_series() {
+    check("time-series", &plots::time_series(2_880));
+    check_layout("time-series-few", &plots::time_series(12));
+    for count in [0, 1, 2] {
+        assert_laid_out("time-series", &plots::time_series(count));
+    }
+    assert_laid_out(
+        "time-series",
+        &TimeSeries {
+            trend: None,
+            ..plots::time_series(12)
+        },
+    );
+}
+
+#[test]
+fn effects() {
+    check("effects", &plots::effects());
+}
+
+#[test]
+fn a_picture_is_written_in_each_requested_format_and_leaves_no_other_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let stem = folder.path().join("muxer=2.5");
+    write(
+        &areas::iteration_stacks(),
+        &stem,
+        &[ChartFormat::Png, ChartFormat::Svg],
+    )
+    .expect("it can be written");
+    let mut names: Vec<_> = fs::read_dir(&folder)
+        .expect("the folder")
+        .map(|entry| entry.expect("an entry").file_name())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["muxer=2.5.png", "muxer=2.5.svg"]);
+}
+
+#[test]
+fn a_picture_of_nothing_can_be_drawn() {
+    assert_laid_out("heatmap", &areas::heatmap(0, 0, 2));
+    assert_laid_out("heatmap", &areas::heatmap(2, 2, 0));
+    assert_laid_out("before-after", &areas::before_after(0, 0, 1));
+    assert_laid_out("before-after", &areas::before_after(2, 2, 0));
+    assert_laid_out("percentile-curves", &plots::percentile_curves(0));
+    let mut stacks: Stacks = areas::time_stacks();
+    stacks.groups.clear();
+    assert_laid_out("stacks", &stacks);
+    let mut trade_off: TradeOff = plots::trade_off();
+    trade_off.points.clear();
+    assert_laid_out("trade-off", &trade_off);
+    for mut chart in [plots::budget_curve(), plots::effects()] {
+        let nothing: &mut LineChart = &mut chart;
+        nothing.panels.clear();
+        assert_laid_out("line-chart", nothing);
+    }
+}
+
+#[test]
+fn the_longer_the_words_the_taller_the_picture() {
+    let mut picture = plots::trade_off();
+    let (width, height) = frame::size(&picture);
+    picture.caption.title = "What every budget gains and costs ".repeat(4);
+    picture.caption.subtitle = "with a subtitle that does not fit into a line either ".repeat(3);
+    picture.caption.small_print = "sha256:0123456789abcdef".repeat(30);
+    let (wider, taller) = frame::size(&picture);
+    assert!(wider == width && taller > height + 100);
+    check_layout("long-words", &picture);
+}

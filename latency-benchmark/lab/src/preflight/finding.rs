@@ -1,0 +1,85 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The verdict of one check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PreflightStatus {
+    /// There is no problem.
+    Ok,
+    /// Benchmarks can run, but are less precise or have to use another backend.
+    Degraded,
+    /// Something does not work at all.
+    Missing,
+}
+
+/// The result of one check.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PreflightFinding {
+    /// The checked property.
+    pub name: String,
+    /// The verdict.
+    pub status: PreflightStatus,
+    /// The observed value or error.
+    pub seen: String,
+    /// The consequence of the problem. Null if there is none.
+    pub consequence: Option<String>,
+    /// A remedy for the problem. Null if there is none.
+    pub remedy: Option<String>,
+}
+
+impl PreflightFinding {
+    pub(super) fn ok(name: &str, seen: impl Into<String>) -> PreflightFinding {
+        PreflightFinding {
+            name: name.to_owned(),
+            status: PreflightStatus::Ok,
+            seen: seen.into(),
+            consequence: None,
+            remedy: None,
+        }
+    }
+
+    pub(super) fn degraded(
+        name: &str,
+        seen: impl Into<String>,
+        consequence: &str,
+        remedy: &str,
+    ) -> PreflightFinding {
+        PreflightFinding {
+            status: PreflightStatus::Degraded,
+            consequence: Some(consequence.to_owned()),
+            remedy: Some(remedy.to_owned()),
+            ..PreflightFinding::ok(name, seen)
+        }
+    }
+
+    pub(super) fn missing(
+        name: &str,
+        seen: impl Into<String>,
+        consequence: &str,
+        remedy: &str,
+    ) -> PreflightFinding {
+        PreflightFinding {
+            status: PreflightStatus::Missing,
+            ..PreflightFinding::degraded(name, seen, consequence, remedy)
+        }
+    }
+}
+
+impl fmt::Display for PreflightFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let status = match self.status {
+            PreflightStatus::Ok => "ok",
+            PreflightStatus::Degraded => "degraded",
+            PreflightStatus::Missing => "MISSING",
+        };
+        write!(f, "{status:<9} {:<19} {}", self.name, self.seen)?;
+        for (what, text) in [("consequence", &self.consequence), ("remedy", &self.remedy)] {
+            if let Some(text) = text {
+                write!(f, "\n{:<9} {:<19}   {what}: {text}", "", "")?;
+            }
+        }
+        Ok(())
+    }
+}

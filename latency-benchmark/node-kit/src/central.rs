@@ -1,0 +1,225 @@
+//! Central's runtime, and everything around it that observes: the same for every network stack.
+
+use std::{
+    convert::Infallible,
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Mutex, mpsc},
+    thread,
+};
+
+use anyhow::{Context, Result, anyhow};
+use poll_probe::{Capacity, Recorder};
+use run_format::{
+    config::{Measurement, RuntimeConfig},
+    network::Cores,
+    protocol::{CentralTask, Measured, NodeMessage},
+};
+use tokio::{runtime, sync::oneshot};
+use tokio_metrics::TaskMonitor;
+
+use crate::{
+    connected::Connected,
+    evidence::{Watch, recorder},
+    measure::{measure, transactions::locked},
+    observe::{
+        activity::{Activity, ConnectionCounts, SelfWakeCounters},
+        cotenant, probe_cost,
+        process::{self, Observee, this_thread},
+        requests::RequestLog,
+        slice::Observers,
+    },
+    parent::Parent,
+};
+
+/// A task of the network stack.
+pub type StackTask = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Central before it is connected: its runtime, and what is around its tasks.
+pub struct Central {
+    runtime: runtime::Runtime,
+    task: CentralTask,
+    parent: Parent,
+    recorder: Arc<Recorder>,
+    workers: Arc<Mutex<Vec<Observee>>>,
+    tasks: TaskMonitor,
+    self_wakes: Option<SelfWakeCounters>,
+    watch: Option<Watch>,
+    probe_ns: f64,
+    connections: Arc<ConnectionCounts>,
+}
+
+impl Central {
+    /// Central as the task asks for it. If the run does not explain, nothing is there that could.
+    pub fn new(task: CentralTask, parent: Parent) -> Result<Central> {
+        let explains = matches!(task.config.measurement, Measurement::Explain(_));
+        let recorder = Arc::new(if explains {
+            recorder()
+        } else {
+            Recorder::new(Capacity::default())
+        });
+        let workers = Arc::new(Mutex::new(Vec::new()));
+        let attach = {
+            let (recorder, workers) = (Arc::clone(&recorder), Arc::clone(&workers));
+            move || {
+                recorder.attach();
+                locked(&workers).push(this_thread());
+            }
+        };
+        let runtime = build_runtime(task.config.runtime, attach)?;
+        let probe_ns = probe_cost::measure(&recorder);
+        // This thread is the worker of a runtime that has but one.
+        let watch = explains.then(|| Watch::arm(&recorder, task.config.lab.placement.central));
+        Ok(Central {
+            runtime,
+            parent,
+            recorder,
+            workers,
+            tasks: TaskMonitor::new(),
+            self_wakes: explains.then(SelfWakeCounters::new),
+            watch,
+            probe_ns,
+            connections: Arc::new(ConnectionCounts::default()),
+            task,
+        })
+    }
+
+    /// What it is to do.
+    pub fn task(&self) -> &CentralTask {
+        &self.task
+    }
+
+    /// Where the stack notes what becomes of connections.
+    pub fn connections(&self) -> Arc<ConnectionCounts> {
+        Arc::clone(&self.connections)
+    }
+
+    /// Starts the tasks of the stack, each of them watched.
+    pub fn spawner(&self) -> impl Fn(StackTask) + Send + Clone + 'static {
+        let (monitor, self_wakes) = (self.tasks.clone(), self.self_wakes.clone());
+        move |task| {
+            match &self_wakes {
+                Some(watching) => {
+                    tokio::spawn(monitor.instrument(watching.tasks.around(task)));
+                }
+                None => {
+                    tokio::spawn(monitor.instrument(task));
+                }
+            };
+        }
+    }
+
+    /// Connects by `connect`, then works the peers by the future that it returns, until that fails or enough is
+    /// measured.
+    pub fn run<C, W>(self, connect: C) -> Result<Measured>
+    where
+        C: AsyncFnOnce(&CentralTask) -> Result<W>,
+        W: FnOnce(RequestLog) -> Result<Pin<Box<dyn Future<Output = Result<Infallible>>>>>,
+    {
+        let Central {
+            runtime,
+            task,
+            parent,
+            recorder,
+            workers,
+            tasks,
+            self_wakes,
+            watch,
+            probe_ns,
+            connections,
+        } = self;
+        let handle = runtime.handle().clone();
+        let service_cores = task.config.lab.placement.peers.clone();
+        runtime.block_on(async move {
+            let work = connect(&task).await?;
+            let workers = locked(&workers).clone();
+            move_helpers(&workers, &service_cores)?;
+            let (log, requests) = RequestLog::new(Arc::clone(&recorder));
+            let cotenants = cotenant::start(&recorder, &service_cores, task.config.seed)?;
+            let connected = Connected {
+                observers: Observers {
+                    recorder,
+                    requests,
+                    cotenants,
+                },
+                activity: Activity::new(connections, self_wakes.clone(), handle.clone()),
+                watch,
+                tasks,
+                runtime: handle,
+                workers,
+            };
+            let measured = measure_aside(service_cores, move || {
+                parent.report(&NodeMessage::Connected {
+                    probe_ns: Some(probe_ns),
+                });
+                measure(&task, connected, &parent)
+            })?;
+            let work = work(log)?;
+            match self_wakes {
+                Some(watching) => until_measured(watching.central.around(work), measured).await,
+                None => until_measured(work, measured).await,
+            }
+        })
+    }
+}
+
+/// A runtime on whose every thread, the calling one included, `attach` has run.
+pub fn build_runtime(
+    config: RuntimeConfig,
+    attach: impl Fn() + Send + Sync + 'static,
+) -> Result<runtime::Runtime> {
+    let mut builder = match config.workers {
+        1 => runtime::Builder::new_current_thread(),
+        workers => {
+            let mut builder = runtime::Builder::new_multi_thread();
+            builder.worker_threads(workers);
+            builder
+        }
+    };
+    if let Some(interval) = config.event_interval {
+        builder.event_interval(interval);
+    }
+    if let Some(interval) = config.global_queue_interval {
+        builder.global_queue_interval(interval);
+    }
+    attach();
+    Ok(builder.on_thread_start(attach).enable_all().build()?)
+}
+
+/// Moves the threads that libraries have started, for timers above all, off central's core. There they would
+/// interrupt its worker.
+pub fn move_helpers(workers: &[Observee], cores: &Cores) -> Result<()> {
+    let (_, helpers) = process::other_threads(workers)?;
+    process::move_threads(&helpers, cores).context("a library's thread cannot leave central's core")
+}
+
+/// Waits for the end of measuring, or for the failure of what is measured.
+pub async fn until_measured<T>(
+    work: impl Future<Output = Result<Infallible>>,
+    measured: oneshot::Receiver<Result<T>>,
+) -> Result<T> {
+    tokio::select! {
+        failed = work => match failed? {},
+        measured = measured => measured.context("the measuring thread panicked")?,
+    }
+}
+
+/// Runs `measure` on a thread of its own, on `cores`.
+pub fn measure_aside<T: Send + 'static>(
+    cores: Cores,
+    measure: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<oneshot::Receiver<Result<T>>> {
+    let (sender, receiver) = oneshot::channel();
+    let (moved, has_moved) = mpsc::channel();
+    thread::Builder::new()
+        .name("measure".to_owned())
+        .spawn(move || {
+            let _ = moved.send(process::move_to(&cores));
+            let _ = sender.send(measure());
+        })?;
+    has_moved
+        .recv()
+        .map_err(|_| anyhow!("the measuring thread did not start"))?
+        .context("the measuring thread cannot leave central's core")?;
+    Ok(receiver)
+}

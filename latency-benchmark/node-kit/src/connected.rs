@@ -1,0 +1,21 @@
+//! Central at work.
+
+use tokio::runtime;
+use tokio_metrics::TaskMonitor;
+
+use crate::{
+    evidence::Watch,
+    observe::{activity::Activity, process::Observee, slice::Observers},
+};
+
+/// Central at work, seen from the thread that measures it.
+pub(crate) struct Connected {
+    pub(crate) observers: Observers,
+    pub(crate) activity: Activity,
+    /// What looks at the worker, if the run explains.
+    pub(crate) watch: Option<Watch>,
+    pub(crate) tasks: TaskMonitor,
+    pub(crate) runtime: runtime::Handle,
+    /// The threads that central runs on.
+    pub(crate) workers: Vec<Observee>,
+}

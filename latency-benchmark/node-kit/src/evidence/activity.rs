@@ -1,0 +1,91 @@
+//! Work that needs no doing: polls that found nothing ready, tasks that wake themselves, connections
+//! and tasks that come and do not go.
+
+use std::path::Path;
+
+use anyhow::Result;
+use poll_probe::Site;
+use run_format::{
+    evidence::ActivityRow,
+    files::ACTIVITY,
+    table::TableWriter,
+    tables::{Pass, SliceRow},
+};
+
+use crate::observe::{
+    activity::{Activity, Snapshot},
+    slice::ObservedSlice,
+};
+
+/// Of what there is now, as opposed to what happened: known in slices of every pass.
+const GAUGES: [&str; 4] = ["connections", "peers", "tasks", "resident_bytes"];
+
+pub(super) struct ActivityEvidence {
+    activity: Activity,
+    table: TableWriter,
+    before: Snapshot,
+    /// Between the beginning and the end of the last slice.
+    during: Option<Snapshot>,
+}
+
+impl ActivityEvidence {
+    pub(super) fn create(dir: &Path, activity: Activity) -> Result<ActivityEvidence> {
+        Ok(ActivityEvidence {
+            before: activity.snapshot(),
+            activity,
+            table: TableWriter::create(&dir.join(ACTIVITY))?,
+            during: None,
+        })
+    }
+
+    pub(super) fn begin(&mut self, pass: Pass) {
+        self.activity.count_self_wakes(pass == Pass::Activity);
+        self.before = self.activity.snapshot();
+    }
+
+    pub(super) fn end(&mut self) {
+        self.during = Some(self.activity.snapshot().since(&self.before));
+        self.activity.count_self_wakes(false);
+    }
+
+    pub(super) fn write(&mut self, row: &SliceRow, slice: &ObservedSlice) -> Result<()> {
+        let Some(during) = self.during.take() else {
+            return Ok(());
+        };
+        let mut values: Vec<(&str, Option<u64>)> = during.named().to_vec();
+        if row.pass == Pass::Activity {
+            values.extend(polls(slice));
+        } else {
+            values.retain(|(name, _)| GAUGES.contains(name));
+        }
+        for (counter, value) in values {
+            if let Some(value) = value {
+                self.table.row(&ActivityRow {
+                    slice: row.slice,
+                    counter: counter.into(),
+                    value: Some(value),
+                })?;
+            }
+        }
+        self.table.flush()
+    }
+
+    pub(super) fn finish(self) -> Result<()> {
+        self.table.finish()
+    }
+}
+
+fn polls(slice: &ObservedSlice) -> Vec<(&'static str, Option<u64>)> {
+    let Some(whole) = &slice.whole else {
+        return Vec::new();
+    };
+    let idle = whole.idle.counts();
+    let yielded: u64 = Site::ALL.map(|site| slice.site(site).yielded).iter().sum();
+    vec![
+        ("connection_polls", Some(idle.connection_polls)),
+        ("connection_polls_idle", Some(idle.connection_polls_idle)),
+        ("swarm_polls", Some(idle.swarm_polls)),
+        ("swarm_polls_idle", Some(idle.swarm_polls_idle)),
+        ("task_yields", Some(yielded)),
+    ]
+}

@@ -1,0 +1,132 @@
+//! Counts of polls and of their children: what they allocated, what the processor counted.
+
+use std::{collections::BTreeMap, path::Path};
+
+use anyhow::Result;
+use poll_probe::{METERS, Site};
+use run_format::{
+    evidence::{AllocationRow, CounterRow, CounterScope},
+    files::{ALLOCATIONS, COUNTERS},
+    table::TableWriter,
+};
+use thread_scope::ProcessCounters;
+
+use super::meter::{BYTES, OBJECTS};
+use crate::observe::whole_polls::{PollPlace, WholePolls};
+
+pub(super) struct Metered {
+    allocations: TableWriter,
+    counters: TableWriter,
+    names: Vec<String>,
+    process: Option<ProcessCounters>,
+    before: Vec<u64>,
+    /// Absent where the kernel failed to tell.
+    during: Option<Vec<u64>>,
+}
+
+/// The polls of a place, and what was counted in them.
+#[derive(Default)]
+struct MeteredSum {
+    polls: u64,
+    counts: [u64; METERS],
+}
+
+impl Metered {
+    pub(super) fn create(
+        dir: &Path,
+        names: Vec<String>,
+        process: Option<ProcessCounters>,
+    ) -> Result<Metered> {
+        Ok(Metered {
+            allocations: TableWriter::create(&dir.join(ALLOCATIONS))?,
+            counters: TableWriter::create(&dir.join(COUNTERS))?,
+            names,
+            process,
+            before: Vec::new(),
+            during: None,
+        })
+    }
+
+    pub(super) fn begin(&mut self) {
+        self.before = self.of_the_process().unwrap_or_default();
+    }
+
+    pub(super) fn end(&mut self) {
+        let before = std::mem::take(&mut self.before);
+        let now = self.of_the_process();
+        self.during = now.filter(|now| now.len() == before.len()).map(|now| {
+            let difference = |(now, before): (u64, u64)| now.saturating_sub(before);
+            now.into_iter().zip(before).map(difference).collect()
+        });
+    }
+
+    fn of_the_process(&self) -> Option<Vec<u64>> {
+        let process = self.process.as_ref()?;
+        let mut counts = vec![0; process.names().len()];
+        process.read(&mut counts).then_some(counts)
+    }
+
+    pub(super) fn write_allocations(&mut self, slice: u32, polls: &WholePolls) -> Result<()> {
+        for (place, sum) in sums(polls) {
+            self.allocations.row(&AllocationRow {
+                slice,
+                site: place.site,
+                child: place.child.map(Into::into),
+                from_ns: place.from_ns,
+                polls: Some(sum.polls),
+                objects: sum.counts[OBJECTS],
+                bytes: sum.counts[BYTES],
+            })?;
+        }
+        self.allocations.flush()
+    }
+
+    pub(super) fn write_counters(&mut self, slice: u32, polls: &WholePolls) -> Result<()> {
+        for (place, sum) in sums(polls) {
+            for (name, count) in self.names.iter().zip(sum.counts) {
+                self.counters.row(&CounterRow {
+                    slice,
+                    scope: CounterScope::Poll,
+                    site: place.site,
+                    child: place.child.map(Into::into),
+                    from_ns: place.from_ns,
+                    counter: name.clone(),
+                    count,
+                })?;
+            }
+        }
+        let names = self.process.iter().flat_map(ProcessCounters::names);
+        for (name, count) in names.zip(self.during.take().unwrap_or_default()) {
+            self.counters.row(&CounterRow {
+                slice,
+                scope: CounterScope::Process,
+                site: None,
+                child: None,
+                from_ns: None,
+                counter: name.clone(),
+                count,
+            })?;
+        }
+        self.counters.flush()
+    }
+
+    pub(super) fn finish(self) -> Result<()> {
+        self.allocations.finish()?;
+        self.counters.finish()
+    }
+}
+
+/// By place. An invocation's own code has what its reading has beyond those of its children.
+fn sums(polls: &WholePolls) -> BTreeMap<PollPlace, MeteredSum> {
+    let mut sums: BTreeMap<PollPlace, MeteredSum> = BTreeMap::new();
+    for poll in Site::ALL.iter().flat_map(|site| polls.of(*site)) {
+        for reading in &poll.readings {
+            let sum = sums.entry(poll.place(reading.child)).or_default();
+            sum.polls += 1;
+            for (sum, count) in sum.counts.iter_mut().zip(reading.counts) {
+                *sum += count;
+            }
+        }
+    }
+    sums
+}

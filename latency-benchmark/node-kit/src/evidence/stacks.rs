@@ -1,0 +1,170 @@
+//! Where polls spend their time and where they allocate, by stacks that were sampled.
+
+use std::{collections::BTreeMap, ops::Range, path::Path};
+
+use anyhow::Result;
+use poll_probe::Site;
+use run_format::{
+    evidence::{AllocationStackRow, StackRow},
+    files::{ALLOCATION_STACKS, STACKS},
+    table::TableWriter,
+};
+use thread_scope::{Begin, Symbols, fold};
+
+use super::watch::Watch;
+use crate::observe::whole_polls::{PollPlace, WholePolls};
+
+pub(super) struct StackEvidence {
+    stacks: TableWriter,
+    allocation_stacks: TableWriter,
+    /// Those of the slice so far.
+    samples: Vec<StackMoment>,
+    allocations: Vec<AllocationMoment>,
+}
+
+struct StackMoment {
+    at_ns: u64,
+    in_kernel: bool,
+    frames: Vec<usize>,
+}
+
+struct AllocationMoment {
+    at_ns: u64,
+    bytes: u64,
+    objects: u64,
+    frames: Vec<usize>,
+}
+
+#[derive(Default)]
+struct AllocatedSum {
+    samples: u64,
+    objects: u64,
+    bytes: u64,
+}
+
+impl StackEvidence {
+    pub(super) fn create(dir: &Path) -> Result<StackEvidence> {
+        Ok(StackEvidence {
+            stacks: TableWriter::create(&dir.join(STACKS))?,
+            allocation_stacks: TableWriter::create(&dir.join(ALLOCATION_STACKS))?,
+            samples: Vec::new(),
+            allocations: Vec::new(),
+        })
+    }
+
+    pub(super) fn collect(&mut self, watch: &mut Watch) {
+        watch.drain_stacks(|sample| {
+            self.samples.push(StackMoment {
+                at_ns: sample.at,
+                in_kernel: sample.in_kernel,
+                frames: sample.frames.to_vec(),
+            });
+        });
+        watch.drain_allocation_stacks(|stack| {
+            self.allocations.push(AllocationMoment {
+                at_ns: stack.at,
+                bytes: stack.size * stack.stands_for,
+                objects: stack.stands_for,
+                frames: stack.frames.to_vec(),
+            });
+        });
+    }
+
+    pub(super) fn write(
+        &mut self,
+        slice: u32,
+        window_ns: &Range<u64>,
+        polls: &WholePolls,
+        symbols: &mut Symbols,
+    ) -> Result<()> {
+        let mut sums: BTreeMap<(PollPlace, bool, String), u64> = BTreeMap::new();
+        let samples = self.samples.drain(..);
+        for sample in samples.filter(|sample| window_ns.contains(&sample.at_ns)) {
+            for place in polls.places(sample.at_ns) {
+                let stack = line(symbols, &sample.frames, false, place.site);
+                *sums.entry((place, sample.in_kernel, stack)).or_default() += 1;
+            }
+        }
+        for ((place, in_kernel, stack), samples) in sums {
+            self.stacks.row(&StackRow {
+                slice,
+                site: place.site,
+                child: place.child.map(Into::into),
+                from_ns: place.from_ns,
+                in_kernel,
+                stack,
+                samples,
+            })?;
+        }
+        self.stacks.flush()
+    }
+
+    pub(super) fn write_allocations(
+        &mut self,
+        slice: u32,
+        window_ns: &Range<u64>,
+        polls: &WholePolls,
+        symbols: &mut Symbols,
+    ) -> Result<()> {
+        let mut sums: BTreeMap<(PollPlace, String), AllocatedSum> = BTreeMap::new();
+        let allocations = self.allocations.drain(..);
+        for allocation in allocations.filter(|it| window_ns.contains(&it.at_ns)) {
+            for place in polls.places(allocation.at_ns) {
+                let stack = line(symbols, &allocation.frames, true, place.site);
+                // Of whatever duration the poll was.
+                let place = PollPlace {
+                    from_ns: None,
+                    ..place
+                };
+                let sum = sums.entry((place, stack)).or_default();
+                sum.samples += 1;
+                sum.objects += allocation.objects;
+                sum.bytes += allocation.bytes;
+            }
+        }
+        for ((place, stack), sum) in sums {
+            self.allocation_stacks.row(&AllocationStackRow {
+                slice,
+                site: place.site,
+                child: place.child.map(Into::into),
+                stack,
+                samples: sum.samples,
+                objects: sum.objects,
+                bytes: sum.bytes,
+            })?;
+        }
+        self.allocation_stacks.flush()
+    }
+
+    pub(super) fn finish(self) -> Result<()> {
+        self.stacks.finish()?;
+        self.allocation_stacks.finish()
+    }
+}
+
+/// From the site's poll function inwards. All of the stack if it is in no poll, or if the function does
+/// not show: what was inlined may have no name.
+fn line(
+    symbols: &mut Symbols,
+    frames: &[usize],
+    first_is_return_address: bool,
+    site: Option<Site>,
+) -> String {
+    let stack = symbols.stack(frames, first_is_return_address);
+    let from_the_site = site.and_then(|site| {
+        fold(&stack, Begin::Innermost, |name| {
+            name.ends_with(poll_function(site))
+        })
+    });
+    from_the_site.unwrap_or_else(|| stack.join(";"))
+}
+
+/// How the name of the function ends that is the site.
+fn poll_function(site: Site) -> &'static str {
+    match site {
+        Site::Connection => "connection::Connection::poll",
+        Site::Swarm => "Swarm::poll_next_event",
+        Site::Muxer => "connection::Active::poll",
+        Site::Task => "Instrumented::poll",
+    }
+}

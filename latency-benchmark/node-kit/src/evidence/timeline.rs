@@ -1,0 +1,117 @@
+//! The slowest polls of `Connection::poll`, with everything that happened in them in its order.
+
+use std::{collections::BTreeMap, path::Path};
+
+use anyhow::Result;
+use poll_probe::{ChildPoll, Outcome, Site};
+use run_format::{evidence::TimelineRow, files::TIMELINE, table::TableWriter, tables::SliceRow};
+
+use crate::observe::whole_polls::{WholePoll, WholePolls};
+
+/// Of each variant.
+const KEPT: usize = 100;
+/// Whose polls, and what else is polled inside them.
+const OUTER: Site = Site::Connection;
+const INNER: Site = Site::Muxer;
+
+pub(super) struct Timeline {
+    table: TableWriter,
+    /// By variant, the slowest first.
+    slowest: BTreeMap<usize, Vec<SlowPoll>>,
+}
+
+struct SlowPoll {
+    duration_ns: u64,
+    rows: Vec<TimelineRow>,
+}
+
+impl Timeline {
+    pub(super) fn create(dir: &Path) -> Result<Timeline> {
+        Ok(Timeline {
+            table: TableWriter::create(&dir.join(TIMELINE))?,
+            slowest: BTreeMap::new(),
+        })
+    }
+
+    /// Keeps those polls of a slice that are among the slowest.
+    pub(super) fn keep(&mut self, slice: &SliceRow, polls: &WholePolls) {
+        let slowest = self.slowest.entry(slice.variant).or_default();
+        for poll in polls.of(OUTER) {
+            let at = slowest.partition_point(|kept| kept.duration_ns >= poll.duration_ns);
+            if at < KEPT {
+                slowest.truncate(KEPT - 1);
+                slowest.insert(
+                    at,
+                    SlowPoll {
+                        duration_ns: poll.duration_ns,
+                        rows: rows(slice, poll, polls),
+                    },
+                );
+            }
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Result<()> {
+        for (rank, poll) in self.slowest.values().flat_map(|slowest| (1..).zip(slowest)) {
+            for row in &poll.rows {
+                self.table.row(&TimelineRow {
+                    rank,
+                    ..row.clone()
+                })?;
+            }
+        }
+        self.table.finish()
+    }
+}
+
+/// The poll, its children, and what these polled in turn: in the order they began, those around before
+/// those inside.
+fn rows(slice: &SliceRow, poll: &WholePoll, polls: &WholePolls) -> Vec<TimelineRow> {
+    let mut rows = invocation(slice, poll, 0);
+    let inside = poll.start_ns..poll.end_ns();
+    let inner = polls.of(INNER);
+    let first = inner.partition_point(|inner| inner.start_ns < inside.start);
+    for inner in inner[first..]
+        .iter()
+        .take_while(|inner| inside.contains(&inner.start_ns))
+    {
+        rows.extend(invocation(slice, inner, 2));
+    }
+    rows.sort_by_key(|row| (row.start_ns, row.depth));
+    rows
+}
+
+fn invocation(slice: &SliceRow, poll: &WholePoll, depth: u32) -> Vec<TimelineRow> {
+    let row = TimelineRow {
+        slice: slice.slice,
+        rank: 0,
+        depth,
+        site: poll.site,
+        child: None,
+        iteration: None,
+        start_ns: poll.start_ns,
+        duration_ns: poll.duration_ns,
+        outcome: Some(
+            match poll.outcome {
+                Outcome::Ready => "ready",
+                Outcome::Pending => "pending",
+                Outcome::Yielded => "yielded",
+            }
+            .into(),
+        ),
+        iterations: Some(poll.iterations),
+    };
+    let child = |child: &ChildPoll| TimelineRow {
+        depth: depth + 1,
+        child: Some(child.child.into()),
+        iteration: Some(child.iteration),
+        start_ns: poll.start_ns + child.offset_ns,
+        duration_ns: child.duration_ns,
+        outcome: None,
+        iterations: None,
+        ..row.clone()
+    };
+    std::iter::once(row.clone())
+        .chain(poll.children.iter().map(child))
+        .collect()
+}

@@ -1,0 +1,190 @@
+//! What looks at central's worker.
+
+use std::{sync::Arc, time::Duration};
+
+use nix::unistd::gettid;
+use poll_probe::{Capacity, Recorder};
+use run_format::{
+    evidence::{EvidenceFile, MissingEvidence},
+    tables::Pass,
+};
+use thread_scope::{
+    ProcessCounters, Spinner, StackSample, StackSampler, SystemCall, SystemCallRecorder,
+    ThreadCounters, Unobservable,
+    allocations::{self, AllocationSample, AllocationSampler},
+};
+
+use super::meter::{self, MeterKind};
+
+/// Does not beat with timers, which are due at whole milliseconds.
+const STACK_INTERVAL: Duration = Duration::from_micros(487);
+const OBJECTS_PER_STACK: u64 = 199;
+
+/// A recorder that reads what [`Watch`] counts.
+pub(crate) fn recorder() -> Recorder {
+    /// More than there are between two looks into the buffers.
+    const READINGS: usize = 1 << 17;
+    Recorder::with_meter(Capacity::default(), READINGS, meter::read)
+}
+
+/// Everything that is there to look at the worker, all of it switched off at first.
+pub(crate) struct Watch {
+    stacks: Result<StackSampler, Unobservable>,
+    allocations: Result<AllocationSampler, Unobservable>,
+    system_calls: Result<SystemCallRecorder, Unobservable>,
+    spinner: Result<Spinner, Unobservable>,
+    counter_names: Vec<String>,
+    counters_missing: Vec<Unobservable>,
+    /// Until the tables are begun.
+    process_counters: Option<ProcessCounters>,
+}
+
+impl Watch {
+    /// To be called on the worker, before it polls anything.
+    pub(crate) fn arm(recorder: &Arc<Recorder>, core: usize) -> Watch {
+        let clock = || {
+            let recorder = Arc::clone(recorder);
+            move || recorder.now_ns()
+        };
+        let counters = ThreadCounters::open_for_this_thread();
+        let counter_names = counters.names().to_vec();
+        let counters_missing = counters.unavailable().to_vec();
+        meter::read_by_this_thread(counters);
+        Watch {
+            stacks: StackSampler::start(gettid().as_raw(), STACK_INTERVAL, clock()),
+            allocations: if allocations::is_installed() {
+                allocations::watch_this_thread(OBJECTS_PER_STACK, clock())
+            } else {
+                Err(Unobservable::new(
+                    "allocations",
+                    "this node program was built without the allocator that counts them \
+                     (to build the one with it: cargo build --release -p libp2p-node --bins)",
+                ))
+            },
+            system_calls: SystemCallRecorder::arm_this_thread(clock()),
+            spinner: Spinner::start(core),
+            counter_names,
+            counters_missing,
+            // Counts threads that are started from here on, which is all that are to come.
+            process_counters: Some(ProcessCounters::open()),
+        }
+    }
+
+    pub(super) fn process_counters(&mut self) -> Option<ProcessCounters> {
+        self.process_counters.take()
+    }
+
+    pub(super) fn counter_names(&self) -> &[String] {
+        &self.counter_names
+    }
+
+    pub(super) fn is_available(&self, pass: Pass) -> bool {
+        match pass {
+            Pass::Stacks => self.stacks.is_ok(),
+            Pass::Allocations => self.allocations.is_ok(),
+            Pass::Counters => !self.counter_names.is_empty(),
+            Pass::SystemCalls => self.system_calls.is_ok(),
+            Pass::Normal | Pass::Warm => self.spinner.is_ok(),
+            Pass::Compare | Pass::Children | Pass::Timeline | Pass::Activity => true,
+        }
+    }
+
+    /// What is not there, and why.
+    pub(super) fn missing(&self) -> Vec<MissingEvidence> {
+        let passes = [
+            (Pass::Stacks, self.stacks.as_ref().err()),
+            (Pass::Allocations, self.allocations.as_ref().err()),
+            (Pass::SystemCalls, self.system_calls.as_ref().err()),
+            (Pass::Warm, self.spinner.as_ref().err()),
+        ];
+        let passes = passes
+            .into_iter()
+            .filter_map(|(pass, missing)| Some((pass, missing?)));
+        let counters = self
+            .counters_missing
+            .iter()
+            .map(|missing| (Pass::Counters, missing));
+        passes
+            .chain(counters)
+            .map(|(pass, missing)| MissingEvidence {
+                pass,
+                what: missing.what.clone(),
+                why: missing.why.clone(),
+            })
+            .collect()
+    }
+
+    /// Keeps the core warm or not, and counts what is to be counted: a count that began amid a poll would
+    /// tell nothing of that poll.
+    pub(super) fn prepare(&self, pass: Pass) {
+        if let Ok(spinner) = &self.spinner {
+            spinner.set_spinning(pass == Pass::Warm);
+        }
+        allocations::set_counting(pass == Pass::Allocations);
+        meter::switch(match pass {
+            Pass::Allocations => MeterKind::Allocations,
+            Pass::Counters => MeterKind::Counters,
+            _ => MeterKind::Nothing,
+        });
+    }
+
+    /// What sees moments is on from the first one of the slice to its last.
+    pub(super) fn switch(&self, pass: Pass, is_on: bool) {
+        match pass {
+            Pass::Stacks => {
+                if let Ok(stacks) = &self.stacks {
+                    stacks.set_recording(is_on);
+                }
+            }
+            Pass::SystemCalls => {
+                if let Ok(calls) = &self.system_calls {
+                    calls.set_recording(is_on);
+                }
+            }
+            Pass::Compare
+            | Pass::Children
+            | Pass::Allocations
+            | Pass::Counters
+            | Pass::Timeline
+            | Pass::Activity
+            | Pass::Normal
+            | Pass::Warm => {}
+        }
+    }
+
+    pub(super) fn drain_stacks(&mut self, each: impl FnMut(&StackSample<'_>)) {
+        if let Ok(stacks) = &mut self.stacks {
+            stacks.drain(each);
+        }
+    }
+
+    pub(super) fn drain_allocation_stacks(&mut self, each: impl FnMut(&AllocationSample<'_>)) {
+        if let Ok(stacks) = &mut self.allocations {
+            stacks.drain(each);
+        }
+    }
+
+    pub(super) fn drain_system_calls(&mut self, each: impl FnMut(&SystemCall)) {
+        if let Ok(calls) = &mut self.system_calls {
+            calls.drain(each);
+        }
+    }
+
+    pub(super) fn describe(&self, about: &mut EvidenceFile) {
+        if let Ok(stacks) = &self.stacks {
+            about.stack_interval_ns = u64::try_from(STACK_INTERVAL.as_nanos()).ok();
+            about.stacks_lost = Some(stacks.lost());
+        }
+        if let Ok(stacks) = &self.allocations {
+            about.objects_per_stack = Some(OBJECTS_PER_STACK);
+            about.allocation_stacks_lost = Some(stacks.lost());
+        }
+        if !self.counter_names.is_empty() {
+            about.counters = Some(self.counter_names.clone());
+        }
+        if let Ok(calls) = &self.system_calls {
+            about.system_call_overhead_ns = Some(calls.overhead_ns());
+            about.system_calls_lost = Some(calls.lost());
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Transactions over two paths, libp2p and raw TCP, which take turns inside one process. While it is the turn
+//! of one path, nothing goes over the other.
+
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicU64, AtomicUsize, Ordering},
+};
+
+use poll_probe::Recorder;
+use run_format::tables::TrafficPath;
+use tokio::sync::watch;
+
+use crate::observe::{
+    log::{Log, LogReader, log},
+    process::Observee,
+};
+
+/// A transaction that is over.
+#[derive(Clone, Copy, Debug)]
+pub struct Transaction {
+    /// How it travelled.
+    pub path: TrafficPath,
+    /// From zero.
+    pub peer: usize,
+    /// When it was over.
+    pub at_ns: u64,
+    /// How long it took.
+    pub latency_ns: u64,
+}
+
+/// Where finished transactions are noted.
+pub type TransactionLog = Arc<Mutex<Log<Transaction>>>;
+
+/// Central at work, seen from the thread that measures it.
+pub struct Transactions {
+    /// Those that are over.
+    pub over: LogReader<Transaction>,
+    /// Says whose turn it is.
+    pub switch: TurnSwitch,
+    /// The clock of all times.
+    pub clock: Arc<Recorder>,
+    /// The threads that central runs on.
+    pub workers: Vec<Observee>,
+    /// Polls of the tasks of libp2p's connections so far.
+    pub libp2p_polls: Arc<AtomicU64>,
+}
+
+/// A log that holds some seconds of the busiest central.
+pub fn transaction_log() -> (TransactionLog, LogReader<Transaction>) {
+    const CAPACITY: usize = 1 << 17;
+    const BLANK: Transaction = Transaction {
+        path: TrafficPath::RawTcp,
+        peer: 0,
+        at_ns: 0,
+        latency_ns: 0,
+    };
+    let (log, reader) = log(CAPACITY, BLANK);
+    (Arc::new(Mutex::new(log)), reader)
+}
+
+/// Says whose turn it is.
+pub struct TurnSwitch {
+    turn: watch::Sender<Option<TrafficPath>>,
+    busy: Arc<AtomicUsize>,
+}
+
+/// The end of a switch that takes turns.
+#[derive(Clone)]
+pub struct TurnTaker {
+    turn: watch::Receiver<Option<TrafficPath>>,
+    busy: Arc<AtomicUsize>,
+}
+
+impl TurnSwitch {
+    /// Both ends. It is nobody's turn yet.
+    pub fn new() -> (TurnSwitch, TurnTaker) {
+        let (sender, receiver) = watch::channel(None);
+        let busy = Arc::new(AtomicUsize::new(0));
+        let taker = TurnTaker {
+            turn: receiver,
+            busy: Arc::clone(&busy),
+        };
+        (TurnSwitch { turn: sender, busy }, taker)
+    }
+
+    /// Lets transactions begin on one path, or on none.
+    pub fn give(&self, path: Option<TrafficPath>) {
+        self.turn.send_replace(path);
+    }
+
+    /// Whether no transaction is under way. This stays so while it is nobody's turn.
+    pub fn is_idle(&self) -> bool {
+        self.busy.load(Ordering::SeqCst) == 0
+    }
+}
+
+impl TurnTaker {
+    /// Waits for the turn of `path`. Returns false if there will be none.
+    pub async fn begin(&mut self, path: TrafficPath) -> bool {
+        let begun = self.turn.wait_for(|turn| *turn == Some(path)).await.is_ok();
+        if begun {
+            self.busy.fetch_add(1, Ordering::SeqCst);
+        }
+        begun
+    }
+
+    /// Whether the turn goes on. A taker that noticed its turn too late begins nothing after it.
+    pub fn goes_on(&self) -> bool {
+        matches!(self.turn.has_changed(), Ok(false))
+    }
+
+    /// Ends a turn that was begun.
+    pub fn end(&self) {
+        self.busy.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Locks what no holder leaves half done.
+pub(crate) fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::task::yield_now;
+
+    use super::*;
+
+    async fn until(what: impl Fn() -> bool) {
+        let wait = async {
+            while !what() {
+                yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), wait)
+            .await
+            .expect("within a minute");
+    }
+
+    #[tokio::test]
+    async fn only_the_path_whose_turn_it_is_has_transactions_and_they_end_with_the_turn() {
+        let paths = [TrafficPath::RawTcp, TrafficPath::Libp2p];
+        let (switch, taker) = TurnSwitch::new();
+        let counts = paths.map(|path| {
+            let (mut taker, count) = (taker.clone(), Arc::new(AtomicU64::new(0)));
+            let counted = Arc::clone(&count);
+            tokio::spawn(async move {
+                while taker.begin(path).await {
+                    while taker.goes_on() {
+                        yield_now().await;
+                        counted.fetch_add(1, Ordering::SeqCst);
+                    }
+                    taker.end();
+                }
+            });
+            count
+        });
+        let seen = || [0, 1].map(|at: usize| counts[at].load(Ordering::SeqCst));
+        for _ in 0..100 {
+            yield_now().await;
+        }
+        assert_eq!(seen(), [0, 0], "nobody had a turn yet");
+        for _ in 0..3 {
+            for (at, path) in paths.into_iter().enumerate() {
+                let before = seen();
+                switch.give(Some(path));
+                until(|| seen()[at] > before[at] + 10).await;
+                assert_eq!(seen()[1 - at], before[1 - at], "the other has no turn");
+                switch.give(None);
+                until(|| switch.is_idle()).await;
+                let after = seen();
+                for _ in 0..100 {
+                    yield_now().await;
+                }
+                assert_eq!(seen(), after, "nobody has a turn");
+            }
+        }
+    }
+}

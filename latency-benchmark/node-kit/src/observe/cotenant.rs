@@ -1,0 +1,113 @@
+//! The harm that slow polls do: two small tasks on central's worker, one that another thread wakes
+//! and one that waits for a timer, note how late they run.
+
+use std::{
+    io,
+    sync::{Arc, mpsc},
+    thread,
+    time::Duration,
+};
+
+use poll_probe::Recorder;
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+use rtrb::{Consumer, Producer, RingBuffer};
+use run_format::network::Cores;
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep_until},
+};
+
+use super::log::{Log, LogReader, log};
+
+/// How late a co-tenant ran.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Delay {
+    /// When it should have.
+    pub(crate) since_ns: u64,
+    pub(crate) delay_ns: u64,
+}
+
+/// What the two tasks note.
+pub(crate) struct Cotenants {
+    /// From a wake by another thread to the task's poll.
+    pub(crate) wake: LogReader<Delay>,
+    /// From a timer's deadline to the task's poll. Tokio's timers are a millisecond coarse, which is
+    /// in here.
+    pub(crate) timer: LogReader<Delay>,
+}
+
+/// More than a second's worth.
+const CAPACITY: usize = 1 << 14;
+
+/// Starts both tasks on the runtime around, and the thread that wakes one of them, on `cores`.
+pub(crate) fn start(clock: &Arc<Recorder>, cores: &Cores, seed: u64) -> io::Result<Cotenants> {
+    let blank = Delay {
+        since_ns: 0,
+        delay_ns: 0,
+    };
+    let (wakes, wake) = log(CAPACITY, blank);
+    let (timers, timer) = log(CAPACITY, blank);
+    let (ringing, rung) = RingBuffer::new(CAPACITY);
+    let bell = Arc::new(Notify::new());
+    tokio::spawn(answer(Arc::clone(&bell), rung, Arc::clone(clock), wakes));
+    tokio::spawn(wait(Arc::clone(clock), timers, seed));
+    let (clock, cores) = (Arc::clone(clock), cores.clone());
+    let (moved, has_moved) = mpsc::channel();
+    thread::Builder::new()
+        .name("bell".to_owned())
+        .spawn(move || {
+            // Off central's core, where it would wait for what it is to disturb.
+            let _ = moved.send(super::process::move_to(&cores));
+            ring(&bell, ringing, &clock, seed);
+        })?;
+    has_moved.recv().map_err(io::Error::other)??;
+    Ok(Cotenants { wake, timer })
+}
+
+/// Rings at random, so as not to keep step with anything, and whether or not it was answered: who
+/// waits for an answer rings less often just when answers are late.
+fn ring(bell: &Notify, mut ringing: Producer<u64>, clock: &Recorder, seed: u64) {
+    let mut rng = StdRng::seed_from_u64(seed);
+    loop {
+        thread::sleep(Duration::from_micros(rng.random_range(500..1500)));
+        // With so many unanswered that there is no room, one more tells nothing new.
+        if ringing.push(clock.now_ns()).is_ok() {
+            bell.notify_one();
+        }
+    }
+}
+
+/// Every ring has a delay, also when several are answered at once.
+async fn answer(
+    bell: Arc<Notify>,
+    mut rung: Consumer<u64>,
+    clock: Arc<Recorder>,
+    mut log: Log<Delay>,
+) {
+    loop {
+        bell.notified().await;
+        while let Ok(since_ns) = rung.pop() {
+            log.note(delay(&clock, since_ns));
+        }
+    }
+}
+
+/// The deadlines are set without regard to when the ones before were met.
+async fn wait(clock: Arc<Recorder>, mut log: Log<Delay>, seed: u64) {
+    let mut rng = StdRng::seed_from_u64(seed ^ 1);
+    let (origin, origin_ns) = (Instant::now(), clock.now_ns());
+    let mut due = Duration::ZERO;
+    loop {
+        due += Duration::from_micros(rng.random_range(1000..3000));
+        sleep_until(origin + due).await;
+        let due_ns = u64::try_from(due.as_nanos()).unwrap_or(u64::MAX);
+        log.note(delay(&clock, origin_ns + due_ns));
+    }
+}
+
+fn delay(clock: &Recorder, since_ns: u64) -> Delay {
+    Delay {
+        since_ns,
+        delay_ns: clock.now_ns().saturating_sub(since_ns),
+    }
+}

@@ -1,0 +1,315 @@
+//! What the kernel says of threads and processes.
+
+use std::{fs, io};
+
+use nix::{
+    sched::{CpuSet, sched_setaffinity},
+    unistd::{Pid, SysconfVar, gettid, sysconf},
+};
+use run_format::network::Cores;
+
+/// A thread of this process, or another process, whose use of the machine is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Observee {
+    /// By its thread id.
+    Thread(i32),
+    /// By its process id.
+    Process(i32),
+}
+
+/// Moves the calling thread.
+pub(crate) fn move_to(cores: &Cores) -> io::Result<()> {
+    Ok(sched_setaffinity(Pid::from_raw(0), &affinity(cores)?)?)
+}
+
+fn affinity(cores: &Cores) -> io::Result<CpuSet> {
+    let mut set = CpuSet::new();
+    for core in cores.iter() {
+        set.set(core)?;
+    }
+    Ok(set)
+}
+
+/// The threads of this process that are not among `workers`: libraries start some of their own.
+/// First those that measure, by the names that this crate gave them.
+pub(crate) fn other_threads(workers: &[Observee]) -> io::Result<(Vec<Observee>, Vec<Observee>)> {
+    const OURS: [&str; 2] = ["measure", "bell"];
+    let mut measuring = Vec::new();
+    let mut helping = Vec::new();
+    for entry in fs::read_dir("/proc/self/task")? {
+        let entry = entry?;
+        let Some(id) = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok())
+        else {
+            continue;
+        };
+        let name = fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
+        let thread = Observee::Thread(id);
+        if OURS.contains(&name.trim()) {
+            measuring.push(thread);
+        } else if !workers.contains(&thread) {
+            helping.push(thread);
+        }
+    }
+    Ok((measuring, helping))
+}
+
+/// Moves other threads of this process. One that has ended meanwhile needs no moving.
+pub(crate) fn move_threads(threads: &[Observee], cores: &Cores) -> io::Result<()> {
+    let set = affinity(cores)?;
+    for thread in threads {
+        if let Observee::Thread(id) = thread {
+            match sched_setaffinity(Pid::from_raw(*id), &set) {
+                Ok(()) | Err(nix::errno::Errno::ESRCH) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The calling thread.
+pub fn this_thread() -> Observee {
+    Observee::Thread(gettid().as_raw())
+}
+
+/// What a observee has used so far; a field is absent where the kernel does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Usage {
+    pub(crate) user_ms: Option<f64>,
+    pub(crate) system_ms: Option<f64>,
+    pub(crate) voluntary_switches: Option<u64>,
+    pub(crate) involuntary_switches: Option<u64>,
+    /// Of threads only, and exact where the times above come in ticks.
+    pub(crate) cpu_ns: Option<u64>,
+    /// Ready to run, and waiting for the core. Of threads only.
+    pub(crate) runqueue_ns: Option<u64>,
+}
+
+impl Observee {
+    fn folder(self) -> String {
+        match self {
+            Observee::Thread(id) => format!("/proc/self/task/{id}"),
+            Observee::Process(id) => format!("/proc/{id}"),
+        }
+    }
+
+    pub(crate) fn usage(self) -> Usage {
+        let folder = self.folder();
+        let stat = fs::read_to_string(format!("{folder}/stat")).unwrap_or_default();
+        let status = fs::read_to_string(format!("{folder}/status")).unwrap_or_default();
+        let (user_ms, system_ms) = cpu_ms(&stat);
+        // Of a process this file has the first thread alone.
+        let schedstat = match self {
+            Observee::Thread(_) => {
+                fs::read_to_string(format!("{folder}/schedstat")).unwrap_or_default()
+            }
+            Observee::Process(_) => String::new(),
+        };
+        let mut schedstat = schedstat
+            .split_whitespace()
+            .map(|number| number.parse().ok());
+        Usage {
+            cpu_ns: schedstat.next().flatten(),
+            runqueue_ns: schedstat.next().flatten(),
+            user_ms,
+            system_ms,
+            voluntary_switches: field(&status, "voluntary_ctxt_switches:"),
+            involuntary_switches: field(&status, "nonvoluntary_ctxt_switches:"),
+        }
+    }
+}
+
+/// The sum over observees; absent if it is for one.
+pub(crate) fn total(observees: &[Observee]) -> Usage {
+    let none = Usage {
+        user_ms: Some(0.0),
+        system_ms: Some(0.0),
+        voluntary_switches: Some(0),
+        involuntary_switches: Some(0),
+        cpu_ns: Some(0),
+        runqueue_ns: Some(0),
+    };
+    observees
+        .iter()
+        .map(|observee| observee.usage())
+        .fold(none, |sum, usage| Usage {
+            user_ms: both(sum.user_ms, usage.user_ms, |a, b| a + b),
+            system_ms: both(sum.system_ms, usage.system_ms, |a, b| a + b),
+            voluntary_switches: both(sum.voluntary_switches, usage.voluntary_switches, |a, b| {
+                a + b
+            }),
+            involuntary_switches: both(
+                sum.involuntary_switches,
+                usage.involuntary_switches,
+                |a, b| a + b,
+            ),
+            cpu_ns: both(sum.cpu_ns, usage.cpu_ns, |a, b| a + b),
+            runqueue_ns: both(sum.runqueue_ns, usage.runqueue_ns, |a, b| a + b),
+        })
+}
+
+impl Usage {
+    pub(crate) fn since(self, before: Usage) -> Usage {
+        Usage {
+            user_ms: both(self.user_ms, before.user_ms, |a, b| a - b),
+            system_ms: both(self.system_ms, before.system_ms, |a, b| a - b),
+            voluntary_switches: both(
+                self.voluntary_switches,
+                before.voluntary_switches,
+                u64::saturating_sub,
+            ),
+            involuntary_switches: both(
+                self.involuntary_switches,
+                before.involuntary_switches,
+                u64::saturating_sub,
+            ),
+            cpu_ns: both(self.cpu_ns, before.cpu_ns, u64::saturating_sub),
+            runqueue_ns: both(self.runqueue_ns, before.runqueue_ns, u64::saturating_sub),
+        }
+    }
+}
+
+pub(crate) fn both<T>(left: Option<T>, right: Option<T>, f: impl FnOnce(T, T) -> T) -> Option<T> {
+    Some(f(left?, right?))
+}
+
+/// The time that the hypervisor gave to others, over all cores.
+pub(crate) fn steal_ms() -> Option<f64> {
+    let stat = fs::read_to_string("/proc/stat").ok()?;
+    let steal = stat.lines().next()?.split_whitespace().nth(8)?;
+    Some(steal.parse::<f64>().ok()? * tick_ms()?)
+}
+
+/// What went wrong in network namespaces, summed over those that the observees are in. A sum is absent
+/// if one of its parts is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NetworkTrouble {
+    /// Segments sent again.
+    pub(crate) retransmits: Option<u64>,
+    /// Packets that found a queue of the delay line full. Absent where there is no such queue.
+    pub(crate) queue_drops: Option<u64>,
+}
+
+impl NetworkTrouble {
+    pub(crate) fn since(self, before: NetworkTrouble) -> NetworkTrouble {
+        NetworkTrouble {
+            retransmits: both(self.retransmits, before.retransmits, u64::saturating_sub),
+            queue_drops: both(self.queue_drops, before.queue_drops, u64::saturating_sub),
+        }
+    }
+}
+
+pub(crate) fn network_trouble(observees: &[Observee]) -> NetworkTrouble {
+    let sum = |of: fn(&str) -> Option<u64>| {
+        let folders = observees
+            .iter()
+            .map(|observee| format!("{}/net", observee.folder()));
+        folders
+            .map(|folder| of(&folder))
+            .sum::<Option<u64>>()
+            .filter(|_| !observees.is_empty())
+    };
+    NetworkTrouble {
+        retransmits: sum(retransmits),
+        queue_drops: sum(queue_drops),
+    }
+}
+
+fn retransmits(folder: &str) -> Option<u64> {
+    let snmp = fs::read_to_string(format!("{folder}/snmp")).ok()?;
+    let mut lines = snmp.lines().filter_map(|line| line.strip_prefix("Tcp:"));
+    let (names, values) = (lines.next()?, lines.next()?);
+    let at = names
+        .split_whitespace()
+        .position(|name| name == "RetransSegs")?;
+    values.split_whitespace().nth(at)?.parse().ok()
+}
+
+/// A queue is a line; its sixth and seventh numbers are what the kernel and the listener's socket had
+/// no room for.
+fn queue_drops(folder: &str) -> Option<u64> {
+    let queues = fs::read_to_string(format!("{folder}/netfilter/nfnetlink_queue")).ok()?;
+    let drops = queues.lines().map(|queue| {
+        let numbers: Vec<u64> = queue
+            .split_whitespace()
+            .map_while(|number| number.parse().ok())
+            .collect();
+        Some(numbers.get(5)? + numbers.get(6)?)
+    });
+    (!queues.is_empty()).then(|| drops.sum())?
+}
+
+/// Bytes that this network namespace received and sent over its links.
+pub(crate) fn link_bytes() -> (Option<u64>, Option<u64>) {
+    let table = fs::read_to_string("/proc/self/net/dev").unwrap_or_default();
+    let mut sums = (None, None);
+    for line in table.lines() {
+        let Some((name, counts)) = line.split_once(':') else {
+            continue;
+        };
+        let counts: Vec<u64> = counts
+            .split_whitespace()
+            .map_while(|count| count.parse().ok())
+            .collect();
+        if let (false, [received, ..]) = (name.trim() == "lo", counts.as_slice()) {
+            sums.0 = Some(sums.0.unwrap_or(0) + received);
+            sums.1 = counts.get(8).map(|sent| sums.1.unwrap_or(0) + sent);
+        }
+    }
+    sums
+}
+
+fn cpu_ms(stat: &str) -> (Option<f64>, Option<f64>) {
+    // The name before it, in brackets, may have spaces. User and system time are fields 14 and 15.
+    let fields: Vec<&str> = stat
+        .rsplit_once(')')
+        .map_or("", |(_, rest)| rest)
+        .split_whitespace()
+        .collect();
+    let time = |at: usize| Some(fields.get(at)?.parse::<f64>().ok()? * tick_ms()?);
+    (time(11), time(12))
+}
+
+fn tick_ms() -> Option<f64> {
+    let per_second = sysconf(SysconfVar::CLK_TCK).ok()??;
+    Some(1e3 / per_second as f64)
+}
+
+fn field(status: &str, name: &str) -> Option<u64> {
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_works_uses_time() {
+        let me = this_thread();
+        let before = me.usage();
+        assert!(before.voluntary_switches.is_some());
+        let start = std::time::Instant::now();
+        while start.elapsed() < std::time::Duration::from_millis(100) {
+            std::hint::spin_loop();
+        }
+        let used = me.usage().since(before);
+        assert!(
+            used.user_ms
+                .zip(used.system_ms)
+                .is_some_and(|(user, system)| user + system > 0.0),
+            "{used:?}"
+        );
+    }
+
+    #[test]
+    fn what_is_gone_has_no_usage_rather_than_none_used() {
+        let gone = Observee::Process(i32::MAX);
+        assert_eq!(gone.usage(), Usage::default());
+        assert_eq!(total(&[this_thread(), gone]).user_ms, None);
+    }
+}

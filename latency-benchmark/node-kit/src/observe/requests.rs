@@ -1,0 +1,59 @@
+//! Requests, as the workload sees them.
+
+use std::sync::Arc;
+
+use poll_probe::Recorder;
+
+use super::log::{Log, LogReader, log};
+
+/// A request that was answered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answered {
+    pub(crate) at_ns: u64,
+    pub(crate) latency_ns: u64,
+    /// What it moved, both ways.
+    pub(crate) bytes: u64,
+    pub(crate) peer: usize,
+}
+
+/// Where the workload notes its requests.
+pub struct RequestLog {
+    log: Log<Answered>,
+    clock: Arc<Recorder>,
+}
+
+impl RequestLog {
+    pub(crate) fn new(clock: Arc<Recorder>) -> (RequestLog, LogReader<Answered>) {
+        // Some seconds of the busiest central.
+        const CAPACITY: usize = 1 << 17;
+        let blank = Answered {
+            at_ns: 0,
+            latency_ns: 0,
+            bytes: 0,
+            peer: 0,
+        };
+        let (log, reader) = log(CAPACITY, blank);
+        (RequestLog { log, clock }, reader)
+    }
+
+    /// The time, by the clock of all records.
+    pub fn now_ns(&self) -> u64 {
+        self.clock.now_ns()
+    }
+
+    /// The clock of all records.
+    pub fn clock(&self) -> Arc<Recorder> {
+        Arc::clone(&self.clock)
+    }
+
+    /// Notes that a request sent at `since_ns`, from one clock with [`now_ns`](Self::now_ns), was answered just now.
+    pub fn answered(&mut self, peer: usize, since_ns: u64, bytes: u64) {
+        let at_ns = self.now_ns();
+        self.log.note(Answered {
+            at_ns,
+            latency_ns: at_ns.saturating_sub(since_ns),
+            bytes,
+            peer,
+        });
+    }
+}

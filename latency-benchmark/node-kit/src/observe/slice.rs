@@ -1,0 +1,308 @@
+//! A stretch of a run under one variant, cut out of what was seen. A poll belongs to the slice that
+//! it began in, a co-tenant's delay to the one in which it should have run, and a request to the one
+//! in which it was answered.
+
+use std::{collections::BTreeMap, ops::Range, sync::Arc};
+
+use hdrhistogram::Histogram;
+use poll_probe::{Outcome, Record, Recorder, Site, VariantId};
+
+use super::{
+    bands::band_of,
+    cotenant::{Cotenants, Delay},
+    idle_polls::IdlePolls,
+    log::LogReader,
+    requests::Answered,
+    whole_polls::WholePolls,
+};
+
+/// The longest duration that a histogram tells from longer ones.
+const LONGEST_NS: u64 = 3_600_000_000_000;
+const SIGNIFICANT_DIGITS: u8 = 3;
+
+pub(crate) fn histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, LONGEST_NS, SIGNIFICANT_DIGITS)
+        .expect("the bounds are constants that fit")
+}
+
+/// One of many: grows as needed, and is coarser.
+pub(crate) fn coarse_histogram() -> Histogram<u64> {
+    Histogram::new(2).expect("two significant digits are few enough")
+}
+
+/// How many durations are over `threshold_ns`, to the histogram's precision.
+pub(crate) fn slower_than(histogram: &Histogram<u64>, threshold_ns: u64) -> u64 {
+    histogram.len() - histogram.count_between(0, threshold_ns)
+}
+
+/// Everything seen in a slice.
+pub(crate) struct ObservedSlice {
+    pub(crate) variant: VariantId,
+    pub(crate) window_ns: Range<u64>,
+    /// By `Site as usize`.
+    pub(crate) sites: [ObservedSite; Site::ALL.len()],
+    pub(crate) latency_ns: Histogram<u64>,
+    /// By peer.
+    pub(crate) peer_latency_ns: Vec<Histogram<u64>>,
+    /// Requests that were sent before the slice began, perhaps under another variant.
+    pub(crate) begun_before: u64,
+    pub(crate) bytes: u64,
+    pub(crate) wake_delay_ns: Histogram<u64>,
+    pub(crate) timer_delay_ns: Histogram<u64>,
+    /// Entries of requests and delays that found a buffer full.
+    pub(crate) lost_entries: u64,
+    /// Where a cell is explained.
+    pub(crate) whole: Option<KeptPolls>,
+}
+
+/// What is kept of every poll.
+#[derive(Default)]
+pub(crate) struct KeptPolls {
+    pub(crate) polls: WholePolls,
+    pub(crate) idle: IdlePolls,
+}
+
+/// What was seen of a site.
+pub(crate) struct ObservedSite {
+    pub(crate) ready: u64,
+    pub(crate) pending: u64,
+    pub(crate) yielded: u64,
+    pub(crate) iterations: u64,
+    pub(crate) total_ns: u64,
+    /// Invocations that found the buffer full.
+    pub(crate) lost: u64,
+    /// Polls of children that found the buffer full.
+    pub(crate) children_lost: u64,
+    pub(crate) duration_ns: Histogram<u64>,
+    pub(crate) longest_iteration_ns: Histogram<u64>,
+    pub(crate) iterations_by_band: BTreeMap<(usize, u32), PollTime>,
+    pub(crate) children_by_band: BTreeMap<(usize, &'static str), PollTime>,
+}
+
+/// Polls, and the time they took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PollTime {
+    pub(crate) polls: u64,
+    pub(crate) ns: u64,
+}
+
+impl PollTime {
+    fn add(&mut self, ns: u64) {
+        self.polls += 1;
+        self.ns += ns;
+    }
+}
+
+impl ObservedSite {
+    fn new() -> ObservedSite {
+        ObservedSite {
+            ready: 0,
+            pending: 0,
+            yielded: 0,
+            iterations: 0,
+            total_ns: 0,
+            lost: 0,
+            children_lost: 0,
+            duration_ns: histogram(),
+            longest_iteration_ns: histogram(),
+            iterations_by_band: BTreeMap::new(),
+            children_by_band: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn polls(&self) -> u64 {
+        self.ready + self.pending + self.yielded
+    }
+
+    /// How many polls took longer than `threshold_ns`, to the histogram's precision.
+    pub(crate) fn slower_than(&self, threshold_ns: u64) -> u64 {
+        slower_than(&self.duration_ns, threshold_ns)
+    }
+
+    fn add(&mut self, record: &Record<'_>) {
+        match record.outcome {
+            Outcome::Ready => self.ready += 1,
+            Outcome::Pending => self.pending += 1,
+            Outcome::Yielded => self.yielded += 1,
+        }
+        self.iterations += u64::from(record.iterations);
+        self.total_ns += record.duration_ns;
+        self.children_lost += u64::from(record.children_lost);
+        self.duration_ns.saturating_record(record.duration_ns);
+        self.longest_iteration_ns
+            .saturating_record(record.longest_iteration_ns);
+        let band = band_of(record.duration_ns);
+        self.iterations_by_band
+            .entry((band, record.iterations))
+            .or_default()
+            .add(record.duration_ns);
+        for poll in record.children {
+            self.children_by_band
+                .entry((band, poll.child))
+                .or_default()
+                .add(poll.duration_ns);
+        }
+    }
+}
+
+impl ObservedSlice {
+    /// A slice that goes on until it is [closed](ObservedSlice::close).
+    pub(crate) fn open(variant: VariantId, at_ns: u64, peers: usize) -> ObservedSlice {
+        ObservedSlice {
+            variant,
+            window_ns: at_ns..u64::MAX,
+            sites: std::array::from_fn(|_| ObservedSite::new()),
+            latency_ns: histogram(),
+            peer_latency_ns: (0..peers).map(|_| coarse_histogram()).collect(),
+            begun_before: 0,
+            bytes: 0,
+            wake_delay_ns: histogram(),
+            timer_delay_ns: histogram(),
+            lost_entries: 0,
+            whole: None,
+        }
+    }
+
+    /// As it is, but every poll is kept.
+    pub(crate) fn with_whole_polls(self) -> ObservedSlice {
+        ObservedSlice {
+            whole: Some(KeptPolls::default()),
+            ..self
+        }
+    }
+
+    /// What began before `at_ns` and ends later can still be collected.
+    pub(crate) fn close(&mut self, at_ns: u64) {
+        self.window_ns.end = at_ns;
+    }
+
+    pub(crate) fn duration_ns(&self) -> u64 {
+        self.window_ns.end - self.window_ns.start
+    }
+
+    pub(crate) fn site(&self, site: Site) -> &ObservedSite {
+        &self.sites[site as usize]
+    }
+
+    /// By peer.
+    pub(crate) fn requests(&self) -> impl Iterator<Item = u64> {
+        self.peer_latency_ns.iter().map(Histogram::len)
+    }
+
+    fn add_record(&mut self, record: &Record<'_>) {
+        let belongs = record.variant == self.variant && self.window_ns.contains(&record.start_ns);
+        if belongs {
+            self.sites[record.site as usize].add(record);
+        }
+        if let Some(whole) = &mut self.whole {
+            whole.idle.note(record, belongs);
+            if belongs {
+                whole.polls.add(record);
+            }
+        }
+    }
+
+    fn add_request(&mut self, answered: Answered) {
+        if self.window_ns.contains(&answered.at_ns) {
+            self.latency_ns.saturating_record(answered.latency_ns);
+            // It grows to hold any value.
+            let _ = self.peer_latency_ns[answered.peer].record(answered.latency_ns);
+            self.bytes += answered.bytes;
+            let sent_ns = answered.at_ns.saturating_sub(answered.latency_ns);
+            self.begun_before += u64::from(sent_ns < self.window_ns.start);
+        }
+    }
+}
+
+/// All the buffers, read by one thread.
+pub(crate) struct Observers {
+    pub(crate) recorder: Arc<Recorder>,
+    pub(crate) requests: LogReader<Answered>,
+    pub(crate) cotenants: Cotenants,
+}
+
+impl Observers {
+    /// Empties the buffers, into `slice` if there is one.
+    pub(crate) fn collect(&mut self, mut slice: Option<&mut ObservedSlice>) {
+        let drained = self.recorder.drain(|record| {
+            if let Some(slice) = &mut slice {
+                slice.add_record(record);
+            }
+        });
+        let mut lost_entries = self.requests.drain(|answered| {
+            if let Some(slice) = &mut slice {
+                slice.add_request(answered);
+            }
+        });
+        let delays = [&mut self.cotenants.wake, &mut self.cotenants.timer];
+        for (kind, log) in delays.into_iter().enumerate() {
+            lost_entries += log.drain(|Delay { since_ns, delay_ns }| {
+                if let Some(slice) = &mut slice
+                    && slice.window_ns.contains(&since_ns)
+                {
+                    let delays = if kind == 0 {
+                        &mut slice.wake_delay_ns
+                    } else {
+                        &mut slice.timer_delay_ns
+                    };
+                    delays.saturating_record(delay_ns);
+                }
+            });
+        }
+        if let Some(slice) = slice {
+            slice.lost_entries += lost_entries;
+            for site in Site::ALL {
+                slice.sites[site as usize].lost += drained.lost(site);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use poll_probe::{Budgets, Capacity, Invocation, Mode, Variant};
+
+    use super::*;
+
+    #[test]
+    fn polls_belong_to_the_slice_and_the_variant_that_they_began_in() {
+        let recorder = Arc::new(Recorder::new(Capacity {
+            records: 100,
+            spans: 100,
+        }));
+        recorder.attach();
+        let variant = |budgets: &str| Variant {
+            budgets: budgets.parse::<Budgets>().expect("budgets"),
+            mode: Mode::Minimal,
+        };
+        let other = variant("connection=9").install();
+        drop(Invocation::enter(Site::Connection, &[]));
+        let this = variant("none").install();
+        drop(Invocation::enter(Site::Connection, &[])); // Before the slice.
+        let mut slice = ObservedSlice::open(this, recorder.now_ns(), 1);
+        drop(Invocation::enter(Site::Connection, &[]));
+        drop(Invocation::enter(Site::Muxer, &[]));
+        let lasting = Invocation::enter(Site::Connection, &[]);
+        slice.close(recorder.now_ns());
+        drop(Invocation::enter(Site::Connection, &[])); // After it.
+        drop(lasting);
+        let lost = recorder
+            .drain(|record| slice.add_record(record))
+            .lost(Site::Connection);
+        assert_eq!(
+            (
+                slice.site(Site::Connection).polls(),
+                slice.site(Site::Muxer).polls(),
+                lost
+            ),
+            (2, 1, 0)
+        );
+        assert_ne!(this, other);
+        let (_, share) = slice
+            .site(Site::Muxer)
+            .iterations_by_band
+            .first_key_value()
+            .expect("one poll");
+        assert_eq!(share.polls, 1);
+    }
+}

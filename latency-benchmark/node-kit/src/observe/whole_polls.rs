@@ -1,0 +1,150 @@
+//! Polls kept whole, so that what else happened on the worker can be laid beside them by its time.
+
+use poll_probe::{ChildPoll, Outcome, Reading, Record, Site};
+
+use super::bands::band_from_ns;
+
+/// A finished poll, with the polls of its children.
+pub(crate) struct WholePoll {
+    pub(crate) site: Site,
+    pub(crate) start_ns: u64,
+    pub(crate) duration_ns: u64,
+    pub(crate) iterations: u32,
+    pub(crate) outcome: Outcome,
+    /// In the order they began.
+    pub(crate) children: Vec<ChildPoll>,
+    pub(crate) readings: Vec<Reading>,
+}
+
+/// The polls of a slice.
+#[derive(Default)]
+pub(crate) struct WholePolls {
+    /// By `Site as usize`, each in the order they began. On one worker those of a site do not overlap.
+    of_site: [Vec<WholePoll>; Site::ALL.len()],
+}
+
+/// Where in the polls something happened. Outside of all of them everything is absent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PollPlace {
+    pub(crate) site: Option<Site>,
+    /// Absent in the poll function's own code.
+    pub(crate) child: Option<&'static str>,
+    /// The band of the poll's duration.
+    pub(crate) from_ns: Option<u64>,
+}
+
+impl WholePoll {
+    pub(crate) fn end_ns(&self) -> u64 {
+        self.start_ns + self.duration_ns
+    }
+
+    /// The place of what happens in `child` of this poll, or in its own code.
+    pub(crate) fn place(&self, child: Option<&'static str>) -> PollPlace {
+        PollPlace {
+            site: Some(self.site),
+            child,
+            from_ns: Some(band_from_ns(self.duration_ns)),
+        }
+    }
+
+    fn child_at(&self, at_ns: u64) -> Option<&'static str> {
+        let offset = at_ns.checked_sub(self.start_ns)?;
+        let begun = self
+            .children
+            .partition_point(|child| child.offset_ns <= offset);
+        let last = &self.children[begun.checked_sub(1)?];
+        (offset < last.offset_ns + last.duration_ns).then_some(last.child)
+    }
+}
+
+impl WholePolls {
+    /// Records come in the order in which polls end.
+    pub(super) fn add(&mut self, record: &Record<'_>) {
+        self.of_site[record.site as usize].push(WholePoll {
+            site: record.site,
+            start_ns: record.start_ns,
+            duration_ns: record.duration_ns,
+            iterations: record.iterations,
+            outcome: record.outcome,
+            children: record.children.to_vec(),
+            readings: record.readings.to_vec(),
+        });
+    }
+
+    pub(crate) fn of(&self, site: Site) -> &[WholePoll] {
+        &self.of_site[site as usize]
+    }
+
+    /// The poll of `site` that was under way then.
+    pub(crate) fn of_at(&self, site: Site, at_ns: u64) -> Option<&WholePoll> {
+        let polls = self.of(site);
+        let begun = polls.partition_point(|poll| poll.start_ns <= at_ns);
+        let last = &polls[begun.checked_sub(1)?];
+        (at_ns < last.end_ns()).then_some(last)
+    }
+
+    /// Where it was that something happened: in a poll of each of several sites, one inside the other,
+    /// or in none.
+    pub(crate) fn places(&self, at_ns: u64) -> impl Iterator<Item = PollPlace> {
+        let inside = Site::ALL
+            .into_iter()
+            .filter_map(move |site| self.of_at(site, at_ns))
+            .map(move |poll| poll.place(poll.child_at(at_ns)));
+        let mut inside = inside.peekable();
+        let outside = inside.peek().is_none().then_some(PollPlace::default());
+        inside.chain(outside)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn poll(site: Site, start_ns: u64, duration_ns: u64, children: &[(u64, u64)]) -> WholePoll {
+        WholePoll {
+            site,
+            start_ns,
+            duration_ns,
+            iterations: 1,
+            outcome: Outcome::Ready,
+            children: children
+                .iter()
+                .map(|&(offset_ns, duration_ns)| ChildPoll {
+                    child: "child",
+                    iteration: 1,
+                    offset_ns,
+                    duration_ns,
+                })
+                .collect(),
+            readings: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_moment_is_in_every_site_that_was_being_polled_and_in_one_child_of_it() {
+        let mut polls = WholePolls::default();
+        polls.of_site[Site::Connection as usize] = vec![
+            poll(Site::Connection, 100, 60_000, &[(10, 20), (50, 59_000)]),
+            poll(Site::Connection, 70_000, 10, &[]),
+        ];
+        polls.of_site[Site::Muxer as usize] = vec![poll(Site::Muxer, 155, 50, &[])];
+        let at = |at_ns| polls.places(at_ns).collect::<Vec<_>>();
+        let connection = |child| PollPlace {
+            site: Some(Site::Connection),
+            child,
+            from_ns: Some(50_000),
+        };
+        let muxer = PollPlace {
+            site: Some(Site::Muxer),
+            child: None,
+            from_ns: Some(0),
+        };
+        assert_eq!(at(105), [connection(None)]);
+        assert_eq!(at(110), [connection(Some("child"))]);
+        assert_eq!(at(130), [connection(None)]);
+        assert_eq!(at(160), [connection(Some("child")), muxer]);
+        for outside in [0, 99, 60_100, 70_010] {
+            assert_eq!(at(outside), [PollPlace::default()], "{outside}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The program's verbs, and the process that started it: it gives a task in the first line of standard input,
+//! then perhaps the line that asks to stop, and reads messages from standard output.
+
+use std::{
+    convert::Infallible,
+    env,
+    io::{self, BufRead, Write},
+    process::ExitCode,
+    sync::mpsc::{Receiver, TryRecvError},
+};
+
+use anyhow::{Context, Result, anyhow};
+use program::{Failure, bad_input, end, stop_or_end};
+use run_format::protocol::{
+    CentralTask, Measured, NodeDescription, NodeMessage, PeerTask, STOP_LINE,
+};
+use serde::{Serialize, de::DeserializeOwned};
+
+/// A node made of some network stack.
+pub trait NodeProgram {
+    /// What it is, and how it was compiled.
+    fn describe() -> NodeDescription;
+
+    /// Listens, calls `listening` with the address to dial, and serves until it is killed.
+    fn peer(task: PeerTask, listening: impl FnOnce(&str)) -> Result<Infallible, Failure>;
+
+    /// Connects to the peers, works them, and has that measured.
+    fn central(task: CentralTask, parent: Parent) -> Result<Measured, Failure>;
+}
+
+/// The process that started this one.
+pub struct Parent {
+    stop: Receiver<()>,
+}
+
+impl Parent {
+    /// Sends a message.
+    pub fn report(&self, message: &NodeMessage) {
+        print_line(message);
+    }
+
+    /// Whether it asks to finish the slice and stop.
+    pub fn asks_to_stop(&self) -> bool {
+        !matches!(self.stop.try_recv(), Err(TryRecvError::Empty))
+    }
+}
+
+/// The whole of a node program's `main`.
+pub fn main<P: NodeProgram>() -> ExitCode {
+    end(run::<P>())
+}
+
+fn run<P: NodeProgram>() -> Result<ExitCode, Failure> {
+    match env::args().nth(1).as_deref() {
+        Some("describe") => print_line(&P::describe()),
+        Some("peer") => match P::peer(task()?, |address| {
+            // If nobody reads it, the parent is gone, and this process is about to be.
+            let _ = writeln!(io::stdout(), "{address}");
+        })? {},
+        Some("central") => {
+            let task = task()?;
+            let parent = Parent {
+                stop: stop_or_end(STOP_LINE),
+            };
+            let measured = P::central(task, parent)?;
+            print_line(&NodeMessage::Measured(measured));
+        }
+        _ => {
+            return Err(bad_input(anyhow!(
+                "a verb is missing (accepted: describe, peer, central); this program is started by latency-benchmark"
+            )));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn task<T: DeserializeOwned>() -> Result<T, Failure> {
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line)?;
+    serde_json::from_str(&line)
+        .context("standard input has no task in its first line")
+        .map_err(bad_input)
+}
+
+fn print_line(message: &impl Serialize) {
+    let line = serde_json::to_string(message).expect("it is plain data");
+    // A parent that does not read any more has ended this process, or is about to.
+    let _ = writeln!(io::stdout(), "{line}");
+}

@@ -1,0 +1,276 @@
+//! Writes the slices of a run as they are cut, each to disk before the next.
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::{self, BufWriter, Write},
+    path::Path,
+    time::{Duration, SystemTime},
+};
+
+use anyhow::{Context, Result};
+use hdrhistogram::{
+    Histogram,
+    serialization::{
+        V2DeflateSerializer,
+        interval_log::{IntervalLogWriterBuilder, Tag},
+    },
+};
+use poll_probe::Site;
+use run_format::{
+    config::Transport,
+    files::{BANDS, CHILDREN, HISTOGRAMS, PEERS, SITES, SLICES},
+    histogram_tag::{HistogramOf, HistogramTag},
+    table::TableWriter,
+    tables::{BandRow, ChildRow, Pass, PeerRow, SiteRow, SliceRow},
+};
+
+use crate::observe::{bands::BANDS_FROM_NS, slice::ObservedSlice};
+
+/// The tables and histograms of a run, while it goes on.
+pub(crate) struct RunWriter {
+    slices: TableWriter,
+    sites: TableWriter,
+    bands: TableWriter,
+    children: TableWriter,
+    peers: TableWriter,
+    histograms: HistogramLog,
+    /// Those of the transport.
+    sites_there: &'static [Site],
+}
+
+impl RunWriter {
+    /// Begins the files of a run in the folder `dir`.
+    pub(crate) fn create(dir: &Path, transport: Transport) -> Result<RunWriter> {
+        let table = |name: &str| TableWriter::create(&dir.join(name));
+        Ok(RunWriter {
+            slices: table(SLICES)?,
+            sites: table(SITES)?,
+            bands: table(BANDS)?,
+            children: table(CHILDREN)?,
+            peers: table(PEERS)?,
+            histograms: HistogramLog::create(&dir.join(HISTOGRAMS))?,
+            sites_there: match transport {
+                Transport::Tcp => &Site::ALL,
+                Transport::Quic => &[Site::Connection, Site::Swarm, Site::Task],
+            },
+        })
+    }
+
+    /// Writes all of a slice.
+    pub(crate) fn write(&mut self, row: &SliceRow, slice: &ObservedSlice) -> Result<()> {
+        let number = row.slice;
+        for (at, latency_ns) in slice.peer_latency_ns.iter().enumerate() {
+            let quantile = |q| (!latency_ns.is_empty()).then(|| latency_ns.value_at_quantile(q));
+            self.peers.row(&PeerRow {
+                slice: number,
+                peer: at + 1,
+                requests: latency_ns.len(),
+                latency_p50_ns: quantile(0.5),
+                latency_p99_ns: quantile(0.99),
+            })?;
+        }
+        for &site in self.sites_there {
+            self.write_site(number, site, slice)?;
+        }
+        let span = Span::of(slice);
+        let tag = |of| HistogramTag {
+            of,
+            variant: row.variant,
+            pass: row.pass,
+        };
+        for (site, of) in Site::ALL.into_iter().zip(&slice.sites) {
+            let (polls, longest) = (
+                HistogramOf::Polls(site),
+                HistogramOf::LongestIteration(site),
+            );
+            self.histograms
+                .interval(tag(polls), span, &of.duration_ns)?;
+            self.histograms
+                .interval(tag(longest), span, &of.longest_iteration_ns)?;
+        }
+        for (of, histogram) in [
+            (HistogramOf::Latency, &slice.latency_ns),
+            (HistogramOf::CotenantWake, &slice.wake_delay_ns),
+            (HistogramOf::CotenantTimer, &slice.timer_delay_ns),
+        ] {
+            self.histograms.interval(tag(of), span, histogram)?;
+        }
+        for table in [
+            &mut self.sites,
+            &mut self.bands,
+            &mut self.children,
+            &mut self.peers,
+        ] {
+            table.flush()?;
+        }
+        self.histograms.flush()?;
+        // Last, so that a slice in this table is complete in all others.
+        self.slices.row(row)?;
+        self.slices.flush()
+    }
+
+    fn write_site(&mut self, slice: u32, site: Site, of: &ObservedSlice) -> Result<()> {
+        let of = of.site(site);
+        self.sites.row(&SiteRow {
+            slice,
+            site,
+            polls: of.polls(),
+            ready: of.ready,
+            pending: of.pending,
+            yielded: of.yielded,
+            iterations: of.iterations,
+            total_ns: of.total_ns,
+            lost: of.lost,
+            children_lost: of.children_lost,
+        })?;
+        for (&(band, iterations), share) in &of.iterations_by_band {
+            self.bands.row(&BandRow {
+                slice,
+                site,
+                from_ns: BANDS_FROM_NS[band],
+                iterations,
+                polls: share.polls,
+                ns: share.ns,
+            })?;
+        }
+        for (&(band, child), share) in &of.children_by_band {
+            self.children.row(&ChildRow {
+                slice,
+                site,
+                from_ns: BANDS_FROM_NS[band],
+                child: child.into(),
+                polls: share.polls,
+                ns: share.ns,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is kept for the whole run, and has the disk confirm everything.
+    pub(crate) fn finish(
+        mut self,
+        per_peer: &BTreeMap<(usize, usize), Histogram<u64>>,
+        span: Span,
+    ) -> Result<()> {
+        for (&(variant, peer), latency_ns) in per_peer {
+            let tag = HistogramTag {
+                of: HistogramOf::PeerLatency(peer + 1),
+                variant,
+                pass: Pass::Compare,
+            };
+            self.histograms.interval(tag, span, latency_ns)?;
+        }
+        self.histograms.flush()?;
+        for table in [
+            self.slices,
+            self.sites,
+            self.bands,
+            self.children,
+            self.peers,
+        ] {
+            table.finish()?;
+        }
+        self.histograms.finish()
+    }
+}
+
+/// When an interval of the log is.
+#[derive(Clone, Copy)]
+pub(crate) struct Span {
+    pub(crate) start: Duration,
+    pub(crate) duration: Duration,
+}
+
+impl Span {
+    fn of(slice: &ObservedSlice) -> Span {
+        Span {
+            start: Duration::from_nanos(slice.window_ns.start),
+            duration: Duration::from_nanos(slice.duration_ns()),
+        }
+    }
+}
+
+/// The log has three decimals. Rounded as readers round `start_ms`, by which they find a slice's histograms:
+/// left to the log, half a millisecond may go the other way.
+fn whole_ms(start: Duration) -> Duration {
+    Duration::from_millis((start.as_nanos() as f64 / 1e6).round() as u64)
+}
+
+/// An HdrHistogram interval log. Each interval is encoded by a writer of its own, which is what lets
+/// the log be flushed in between.
+pub(crate) struct HistogramLog {
+    file: BufWriter<File>,
+    name: String,
+    serializer: V2DeflateSerializer,
+}
+
+impl HistogramLog {
+    pub(crate) fn create(path: &Path) -> Result<HistogramLog> {
+        let file =
+            File::create(path).with_context(|| format!("cannot create {}", path.display()))?;
+        let mut log = HistogramLog {
+            file: BufWriter::new(file),
+            name: path.display().to_string(),
+            serializer: V2DeflateSerializer::new(),
+        };
+        let now = SystemTime::now();
+        let header = IntervalLogWriterBuilder::new()
+            .add_comment(" Nanoseconds. A tag is WHAT.vVARIANT, WHAT a site or as RESULTS.md says.")
+            .with_start_time(now)
+            .with_base_time(now)
+            .with_max_value_divisor(1.0)
+            .begin_log_with(&mut log.file, &mut log.serializer)
+            .map(drop);
+        header.with_context(|| format!("cannot write {}", log.name))?;
+        Ok(log)
+    }
+
+    pub(crate) fn interval(
+        &mut self,
+        tag: HistogramTag,
+        span: Span,
+        histogram: &Histogram<u64>,
+    ) -> Result<()> {
+        if histogram.is_empty() {
+            return Ok(());
+        }
+        let tag = tag.to_string();
+        let tag = Tag::new(&tag).context("a tag has no comma, space or line end")?;
+        let mut line = Vec::new();
+        let mut headless = IntervalLogWriterBuilder::new();
+        let written = headless
+            .with_max_value_divisor(1.0)
+            .begin_log_with(&mut line, &mut self.serializer)
+            .map_err(|error| io::Error::other(format!("{error:?}")))
+            .and_then(|mut writer| {
+                writer
+                    .write_histogram(histogram, whole_ms(span.start), span.duration, Some(tag))
+                    .map_err(|error| io::Error::other(format!("{error:?}")))
+            });
+        written.with_context(|| format!("cannot encode a histogram for {}", self.name))?;
+        // The header is in the file already; what is wanted of this one is its line.
+        let lines = line
+            .split_inclusive(|byte| *byte == b'\n')
+            .filter(|line| !line.starts_with(b"#"));
+        for line in lines {
+            self.file
+                .write_all(line)
+                .with_context(|| format!("cannot write {}", self.name))?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        self.file
+            .flush()
+            .with_context(|| format!("cannot write {}", self.name))
+    }
+
+    pub(crate) fn finish(self) -> Result<()> {
+        let name = self.name;
+        let file = self.file.into_inner().map_err(|error| error.into_error());
+        file.and_then(|file| file.sync_all())
+            .with_context(|| format!("cannot write {name}"))
+    }
+}

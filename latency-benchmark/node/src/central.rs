@@ -1,0 +1,66 @@
+//! Central: connects to its peers and works them.
+
+use std::{convert::Infallible, future::Future, pin::Pin};
+
+use anyhow::{Context, Result};
+use libp2p::{Multiaddr, identity::Keypair};
+use node_kit::Central;
+use program::{Failure, bad_input};
+use run_format::{
+    config::{Load, Measurement, Workload},
+    protocol::{CentralTask, Measured},
+};
+
+use crate::{
+    linked::{Linked, OnLoss},
+    swarm,
+    workload::{Gossipsub, Idle, NodeWorkload, RequestResponse, Rr, Stream},
+};
+
+/// The addresses of the peers.
+pub(crate) fn addresses(task: &CentralTask) -> Result<Vec<Multiaddr>, Failure> {
+    let parse = |address: &String| {
+        address
+            .parse()
+            .with_context(|| format!("the peer's address {address}"))
+    };
+    task.peers
+        .iter()
+        .map(parse)
+        .collect::<Result<_>>()
+        .map_err(bad_input)
+}
+
+pub(crate) fn run(central: Central, peers: Vec<Multiaddr>) -> Result<Measured> {
+    match central.task().config.node.workload {
+        Workload::RequestResponse => work::<RequestResponse>(central, peers),
+        Workload::Stream => work::<Stream>(central, peers),
+        Workload::Gossipsub => work::<Gossipsub>(central, peers),
+        Workload::Idle => work::<Idle>(central, peers),
+        Workload::Rr => work::<Rr>(central, peers),
+    }
+}
+
+/// Runs central with a workload of its own.
+pub fn work<W: NodeWorkload + 'static>(
+    central: Central,
+    peers: Vec<Multiaddr>,
+) -> Result<Measured> {
+    let (spawn, connections) = (central.spawner(), central.connections());
+    central.run(async move |task| {
+        let key = Keypair::generate_ed25519();
+        let mut swarm = swarm::build(task.config.node, &key, W::behaviour(&key)?, spawn)?;
+        let peers = swarm::connect(&mut swarm, &peers, &connections).await?;
+        let on_loss = match task.config.measurement {
+            Measurement::Soak(_) => OnLoss::Redial,
+            Measurement::Compare | Measurement::Explain(_) | Measurement::BesideTcp => OnLoss::Fail,
+        };
+        let load: Load = task.config.load;
+        Ok(move |log| {
+            let swarm = Linked::new(swarm, peers, connections, on_loss);
+            let central: Pin<Box<dyn Future<Output = Result<Infallible>>>> =
+                Box::pin(W::central(swarm, load, log));
+            Ok(central)
+        })
+    })
+}

@@ -1,0 +1,81 @@
+//! A peer: listens, reports its address, and serves central until it is killed.
+
+use std::convert::Infallible;
+
+use anyhow::{Context, Result};
+use libp2p::{Multiaddr, identity::Keypair, multiaddr::Protocol};
+use program::{Failure, bad_input};
+use run_format::{
+    config::{Measurement, Transport, Workload},
+    protocol::{Listen, PeerTask},
+};
+use tokio::runtime;
+
+use crate::{
+    beside_tcp, swarm,
+    workload::{Gossipsub, Idle, NodeWorkload, RequestResponse, Rr, Stream},
+};
+
+pub(crate) fn run(task: &PeerTask, listening: impl FnOnce(&str)) -> Result<Infallible, Failure> {
+    let listen = address(task)?;
+    let key = match task.identity {
+        Some(seed) => Keypair::ed25519_from_bytes(seed).context("the identity is no key")?,
+        None => Keypair::generate_ed25519(),
+    };
+    let runtime = runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let served = runtime.block_on(async {
+        if task.measurement == Measurement::BesideTcp {
+            beside_tcp::serve(&listen, task.load).await?;
+        }
+        match task.node.workload {
+            Workload::RequestResponse => {
+                serve::<RequestResponse>(task, key, listen, listening).await
+            }
+            Workload::Stream => serve::<Stream>(task, key, listen, listening).await,
+            Workload::Gossipsub => serve::<Gossipsub>(task, key, listen, listening).await,
+            Workload::Idle => serve::<Idle>(task, key, listen, listening).await,
+            Workload::Rr => serve::<Rr>(task, key, listen, listening).await,
+        }
+    });
+    Ok(served?)
+}
+
+/// Where to listen. An address that a peer printed names the peer last, which is left out.
+fn address(task: &PeerTask) -> Result<Multiaddr, Failure> {
+    match &task.listen {
+        Listen::Ip(ip) => {
+            let at = Multiaddr::from(*ip);
+            Ok(match task.node.transport {
+                Transport::Tcp => at.with(Protocol::Tcp(0)),
+                Transport::Quic => at.with(Protocol::Udp(0)).with(Protocol::QuicV1),
+            })
+        }
+        Listen::Address(text) => {
+            let parsed: Result<Multiaddr, _> = text.parse();
+            let address = parsed
+                .with_context(|| format!("--listen {text} is no multiaddr"))
+                .map_err(bad_input)?;
+            Ok(address
+                .iter()
+                .filter(|part| !matches!(part, Protocol::P2p(_)))
+                .collect())
+        }
+    }
+}
+
+async fn serve<W: NodeWorkload>(
+    task: &PeerTask,
+    key: Keypair,
+    listen: Multiaddr,
+    listening: impl FnOnce(&str),
+) -> Result<Infallible> {
+    let spawn = |task| {
+        tokio::spawn(task);
+    };
+    let mut swarm = swarm::build(task.node, &key, W::behaviour(&key)?, spawn)?;
+    let address = swarm::listen(&mut swarm, listen).await?;
+    listening(&address.to_string());
+    W::peer(swarm, task.load).await
+}

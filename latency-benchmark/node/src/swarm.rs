@@ -1,0 +1,173 @@
+//! A swarm of the chosen transport and security around any behaviour.
+
+use std::{io, time::Duration};
+
+use anyhow::{Context, Result, anyhow, bail};
+use futures::StreamExt;
+#[cfg(feature = "quic")]
+use libp2p::quic;
+#[cfg(feature = "tls")]
+use libp2p::tls;
+use libp2p::{
+    Multiaddr, PeerId, Swarm, Transport as _,
+    core::{muxing::StreamMuxerBox, transport::Boxed, upgrade::Version},
+    identity::Keypair,
+    noise, plaintext,
+    swarm::{Executor, NetworkBehaviour, SwarmEvent},
+    tcp, yamux,
+};
+use tokio::time::{Instant, timeout_at};
+
+use node_kit::ConnectionCounts;
+use run_format::config::{NodeConfig, Security, Transport};
+
+/// A swarm whose tasks `executor` runs. To be called within a tokio runtime.
+pub(crate) fn build<B: NetworkBehaviour>(
+    node: NodeConfig,
+    key: &Keypair,
+    behaviour: B,
+    executor: impl Executor + Send + 'static,
+) -> Result<Swarm<B>> {
+    // No connection is idle enough to be closed while it is measured.
+    const NEVER: Duration = Duration::from_secs(24 * 3600);
+    let config = libp2p::swarm::Config::with_executor(executor).with_idle_connection_timeout(NEVER);
+    let peer_id = key.public().to_peer_id();
+    Ok(Swarm::new(
+        transport(node, key)?,
+        behaviour,
+        peer_id,
+        config,
+    ))
+}
+
+fn transport(node: NodeConfig, key: &Keypair) -> Result<Boxed<(PeerId, StreamMuxerBox)>> {
+    // As `SwarmBuilder::with_tcp` has it.
+    let tcp = || tcp::tokio::Transport::new(tcp::Config::default()).upgrade(Version::V1Lazy);
+    let muxer = yamux::Config::default();
+    Ok(match (node.transport, node.security) {
+        (Transport::Tcp, Security::Noise) => tcp()
+            .authenticate(noise::Config::new(key)?)
+            .multiplex(muxer)
+            .boxed(),
+        #[cfg(feature = "tls")]
+        (Transport::Tcp, Security::Tls) => tcp()
+            .authenticate(tls::Config::new(key)?)
+            .multiplex(muxer)
+            .boxed(),
+        (Transport::Tcp, Security::Plaintext) => tcp()
+            .authenticate(plaintext::Config::new(key))
+            .multiplex(muxer)
+            .boxed(),
+        #[cfg(feature = "quic")]
+        (Transport::Quic, _) => quic::tokio::Transport::new(quic::Config::new(key))
+            .map(|(peer, muxer), _| (peer, StreamMuxerBox::new(muxer)))
+            .boxed(),
+        #[cfg(not(all(feature = "quic", feature = "tls")))]
+        _ => bail!("this node program was built without that transport or security"),
+    })
+}
+
+/// Has the swarm listen, and says where it can be dialled.
+pub(crate) async fn listen<B: NetworkBehaviour>(
+    swarm: &mut Swarm<B>,
+    at: Multiaddr,
+) -> Result<Multiaddr> {
+    swarm
+        .listen_on(at.clone())
+        .with_context(|| format!("cannot listen on {at}"))?;
+    loop {
+        match swarm.select_next_some().await {
+            SwarmEvent::NewListenAddr { address, .. } => {
+                return address
+                    .with_p2p(*swarm.local_peer_id())
+                    .map_err(|address| anyhow!("cannot name {address}"));
+            }
+            SwarmEvent::ListenerClosed {
+                reason: Err(error), ..
+            } => {
+                return Err(error).with_context(|| format!("cannot listen on {at}"));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Dials every address, and returns who answered, in that order, once all have.
+pub(crate) async fn connect<B: NetworkBehaviour>(
+    swarm: &mut Swarm<B>,
+    addresses: &[Multiaddr],
+    links: &ConnectionCounts,
+) -> Result<Vec<(PeerId, Multiaddr)>> {
+    const PATIENCE: Duration = Duration::from_secs(20);
+    let deadline = Instant::now() + PATIENCE;
+    for address in addresses {
+        swarm
+            .dial(address.clone())
+            .with_context(|| format!("cannot dial {address}"))?;
+        links.dialled();
+    }
+    let mut connected: Vec<Option<PeerId>> = vec![None; addresses.len()];
+    while connected.contains(&None) {
+        let event = timeout_at(deadline, swarm.select_next_some())
+            .await
+            .map_err(|_| {
+                let missing = connected.iter().filter(|peer| peer.is_none()).count();
+                anyhow!(
+                    "{missing} of {} peers did not answer within {PATIENCE:?}",
+                    addresses.len()
+                )
+            })?;
+        count(&event, links);
+        refuse_loss(&event)?;
+        if let SwarmEvent::ConnectionEstablished {
+            peer_id, endpoint, ..
+        } = event
+        {
+            let dialled = |address: &&Multiaddr| same_node(address, endpoint.get_remote_address());
+            if let Some(at) = addresses.iter().position(|address| dialled(&address)) {
+                connected[at] = Some(peer_id);
+            }
+        }
+    }
+    let connected = connected.into_iter().flatten();
+    Ok(connected.zip(addresses.iter().cloned()).collect())
+}
+
+/// One of the two may name the node besides the place.
+fn same_node(one: &Multiaddr, other: &Multiaddr) -> bool {
+    one.iter()
+        .zip(other.iter())
+        .all(|(left, right)| left == right)
+}
+
+/// Counts what becomes of connections.
+pub(crate) fn count<E>(event: &SwarmEvent<E>, links: &ConnectionCounts) {
+    match event {
+        // By the behaviour. Who has the swarm dial counts that himself.
+        SwarmEvent::Dialing { .. } => links.dialled(),
+        SwarmEvent::ConnectionEstablished {
+            num_established, ..
+        } => links.opened(num_established.get() == 1),
+        SwarmEvent::ConnectionClosed {
+            num_established, ..
+        } => links.closed(*num_established == 0),
+        SwarmEvent::OutgoingConnectionError { .. } => links.dial_failed(),
+        _ => {}
+    }
+}
+
+/// An error for what must not happen while a swarm is measured, unless peers come and go.
+pub(crate) fn refuse_loss<E>(event: &SwarmEvent<E>) -> Result<()> {
+    match event {
+        SwarmEvent::ConnectionClosed { peer_id, cause, .. } => {
+            let cause = cause
+                .as_ref()
+                .map_or_else(|| "by the peer".to_owned(), ToString::to_string);
+            bail!("the connection to {peer_id} closed: {cause}")
+        }
+        SwarmEvent::OutgoingConnectionError { error, .. } => {
+            Err(io::Error::other(error.to_string())).context("dialling failed")
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,71 @@
+//! Nodes that only keep in touch: ping and identify. A request is a ping.
+
+use std::convert::Infallible;
+
+use anyhow::{Result, bail};
+use futures::StreamExt;
+use libp2p::{Swarm, identify, identity::Keypair, ping, swarm::NetworkBehaviour};
+
+use node_kit::RequestLog;
+use run_format::config::Load;
+
+use super::NodeWorkload;
+use crate::linked::{LinkEvent, Linked};
+
+pub(crate) struct Idle;
+
+#[derive(NetworkBehaviour)]
+#[behaviour(prelude = "libp2p::swarm::derive_prelude")]
+pub(crate) struct KeepInTouch {
+    ping: ping::Behaviour,
+    identify: identify::Behaviour,
+}
+
+impl NodeWorkload for Idle {
+    type Behaviour = KeepInTouch;
+
+    fn behaviour(key: &Keypair) -> Result<KeepInTouch> {
+        let identify = identify::Config::new("/latency-benchmark/idle/1".to_owned(), key.public());
+        Ok(KeepInTouch {
+            ping: ping::Behaviour::default(),
+            identify: identify::Behaviour::new(identify),
+        })
+    }
+
+    async fn central(
+        mut swarm: Linked<KeepInTouch>,
+        _: Load,
+        mut log: RequestLog,
+    ) -> Result<Infallible> {
+        loop {
+            if let LinkEvent::Behaviour(KeepInTouchEvent::Ping(ping::Event {
+                peer, result, ..
+            })) = swarm.next().await?
+            {
+                match result {
+                    Ok(took) => {
+                        if let Some(number) = swarm.number(&peer) {
+                            let took_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+                            log.answered(
+                                number,
+                                log.now_ns().saturating_sub(took_ns),
+                                2 * PING_BYTES,
+                            );
+                        }
+                    }
+                    Err(_) if swarm.forgives() => {}
+                    Err(error) => bail!("a ping to {peer} failed: {error}"),
+                }
+            }
+        }
+    }
+
+    async fn peer(mut swarm: Swarm<KeepInTouch>, _: Load) -> Result<Infallible> {
+        loop {
+            swarm.select_next_some().await;
+        }
+    }
+}
+
+/// What the protocol sends each way.
+const PING_BYTES: u64 = 32;

@@ -1,0 +1,41 @@
+//! What the nodes do with each other. Each workload is a behaviour, what central does with it, and
+//! what a peer does.
+
+mod gossipsub;
+mod idle;
+mod request_response;
+mod rr;
+mod stream;
+
+use std::{convert::Infallible, future::Future};
+
+use anyhow::Result;
+use libp2p::{Swarm, identity::Keypair, swarm::NetworkBehaviour};
+use node_kit::RequestLog;
+use run_format::config::Load;
+
+pub use self::request_response::{Echo, Echoes, RequestResponse, ask};
+pub(crate) use self::{
+    gossipsub::Gossipsub, idle::Idle, rr::Rr, rr::open as open_rr, stream::Stream,
+};
+use crate::linked::Linked;
+
+/// A workload.
+pub trait NodeWorkload {
+    /// What both sides speak.
+    type Behaviour: NetworkBehaviour;
+
+    /// Makes the behaviour of a node with that key.
+    fn behaviour(key: &Keypair) -> Result<Self::Behaviour>;
+
+    /// Works the peers. It ends only with an error. A peer that is lost, where that is allowed, gets its work
+    /// again when it is back.
+    fn central(
+        swarm: Linked<Self::Behaviour>,
+        load: Load,
+        log: RequestLog,
+    ) -> impl Future<Output = Result<Infallible>>;
+
+    /// Serves central. It ends only with an error.
+    fn peer(swarm: Swarm<Self::Behaviour>, load: Load) -> impl Future<Output = Result<Infallible>>;
+}

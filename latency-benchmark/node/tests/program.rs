@@ -1,0 +1,54 @@
+//! The program's verbs, as the tool starts them.
+#![allow(clippy::unwrap_used)]
+
+use std::{
+    io::Write,
+    process::{Command, Output, Stdio},
+};
+
+fn run(verb: &[&str], input: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_libp2p-node"))
+        .args(verb)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(input.as_bytes())
+        .unwrap();
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn it_describes_itself() {
+    let output = run(&["describe"], "");
+    assert!(output.status.success());
+    let text: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(text["program"]["stack"], "libp2p");
+    let upstream: Vec<&str> = text["upstream"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(upstream, ["libp2p-swarm", "yamux"]);
+    assert!(text["edits"].as_str().unwrap().contains("poll_probe"));
+}
+
+#[test]
+fn wrong_input_is_refused_in_one_line() {
+    for (verb, input) in [
+        (&[][..], ""),
+        (&["peer"], "{}\n"),
+        (&["central"], "no task\n"),
+    ] {
+        let output = run(verb, input);
+        assert_eq!(output.status.code(), Some(2), "{verb:?}");
+        let lines = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(lines.lines().count(), 1, "{lines}");
+    }
+}

@@ -1,0 +1,14 @@
+//! How the programs of this workspace read their arguments, print, and end: errors are one line, and the exit
+//! code is 2 where the input was wrong.
+
+#[cfg(feature = "clap")]
+mod arguments;
+mod duration;
+mod failure;
+mod parent;
+
+#[cfg(feature = "clap")]
+pub use arguments::parse;
+pub use duration::in_words;
+pub use failure::{Failure, bad_input, end, ended, last_words, one_line};
+pub use parent::stop_or_end;

@@ -1,0 +1,273 @@
+//! What a run is to do: decided by the sweep, carried out by a cell and its nodes, and recorded in every
+//! `run.json`.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    churn::Churn,
+    grid::{Axes, Cell},
+    network::{Backend, Jitter, Loss, Placement, Rtt},
+    payload::Payload,
+    precision::Precision,
+    subject::SubjectConfig,
+    variant::VariantConfig,
+};
+
+/// What a sweep measures, and how.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SweepConfig {
+    pub axes: Axes,
+    pub variants: Vec<VariantConfig>,
+    /// Absent where one program is measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub subjects: Vec<SubjectConfig>,
+    pub node: NodeConfig,
+    pub pace: Pace,
+    pub runtime: RuntimeConfig,
+    pub lab: LabConfig,
+    pub repeat: u32,
+    /// Null is the default for the round trip.
+    pub slice_ms: Option<u64>,
+    pub max_cell_ms: u64,
+    pub precision: Precision,
+    pub seed: u64,
+    #[serde(default)]
+    pub measurement: Measurement,
+}
+
+/// One launch of the processes of a cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunConfig {
+    pub cell: Cell,
+    /// From 1; where subjects are compared, the number of the block.
+    pub run: u32,
+    /// Index into the subjects of the sweep. Absent where one program is measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<usize>,
+    pub seed: u64,
+    pub node: NodeConfig,
+    pub load: Load,
+    pub runtime: RuntimeConfig,
+    pub variants: Vec<VariantConfig>,
+    pub plan: Plan,
+    pub lab: LabConfig,
+    #[serde(default)]
+    pub measurement: Measurement,
+}
+
+/// What a run does with the time that it has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measurement {
+    /// Variants take turns, in blocks of random order.
+    #[default]
+    Compare,
+    /// Each kind of evidence has slices of its own, which say why polls are slow.
+    Explain(ExplainPlan),
+    /// One variant is measured for hours, as rows that follow each other without a gap.
+    Soak(SoakPlan),
+    /// libp2p and raw TCP take turns. No poll is recorded.
+    BesideTcp,
+}
+
+/// How a cell is explained.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExplainPlan {
+    /// The baseline and the variant compared with it, as indices into the variants.
+    pub variants: Vec<usize>,
+    pub blocks: u32,
+}
+
+/// How a soak is cut into rows, and how often peers are restarted meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SoakPlan {
+    pub interval_ms: u64,
+    pub churn: Churn,
+}
+
+/// What a node speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeConfig {
+    pub workload: Workload,
+    pub security: Security,
+    pub transport: Transport,
+}
+
+impl NodeConfig {
+    /// The cargo feature of the node program that it needs beyond the default ones.
+    pub fn feature(&self) -> Option<&'static str> {
+        match (self.transport, self.security) {
+            (Transport::Quic, _) => Some("quic"),
+            (Transport::Tcp, Security::Tls) => Some("tls"),
+            (Transport::Tcp, Security::Noise | Security::Plaintext) => None,
+        }
+    }
+}
+
+/// What the nodes do with each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "kebab-case")]
+pub enum Workload {
+    /// Central sends requests, peers echo them
+    RequestResponse,
+    /// Central sends chunks over one long stream per peer, peers acknowledge each with a byte
+    Stream,
+    /// Every node publishes to a topic, and central relays among the peers
+    Gossipsub,
+    /// Ping and identify only
+    Idle,
+    /// Central sends one request at a time over one long stream per peer, and peers echo it
+    #[serde(alias = "rr-beside-tcp")]
+    Rr,
+}
+
+impl Workload {
+    /// Whether a peer that never answers is an error.
+    pub fn has_answers(self) -> bool {
+        match self {
+            Workload::RequestResponse | Workload::Stream | Workload::Rr => true,
+            Workload::Gossipsub | Workload::Idle => false,
+        }
+    }
+}
+
+/// What encrypts a TCP connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "kebab-case")]
+pub enum Security {
+    Noise,
+    Tls,
+    Plaintext,
+}
+
+/// What the connections are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "kebab-case")]
+pub enum Transport {
+    /// TCP with yamux
+    Tcp,
+    /// QUIC, which encrypts and multiplexes by itself and has no site `muxer`
+    Quic,
+}
+
+/// How hard central works its peers.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Load {
+    pub payload: Payload,
+    pub pace: Pace,
+}
+
+/// When the next request is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pace {
+    /// Closed loop: as soon as one of this number per peer is answered. Latency counts from the sending.
+    Outstanding(u32),
+    /// Open loop: this number per second to each peer, answered or not. Latency counts from when it was due.
+    PerSecond(f64),
+}
+
+/// Central's tokio runtime. Null is tokio's default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuntimeConfig {
+    /// 1 is a current-thread runtime.
+    pub workers: usize,
+    pub event_interval: Option<u32>,
+    pub global_queue_interval: Option<u32>,
+}
+
+impl RuntimeConfig {
+    /// A current-thread runtime with tokio's defaults.
+    pub const CURRENT_THREAD: RuntimeConfig = RuntimeConfig {
+        workers: 1,
+        event_interval: None,
+        global_queue_interval: None,
+    };
+}
+
+/// Tokio's threshold for a slow poll, by which a run decides when it knows enough. Histograms are stored, so
+/// that readers may choose another.
+pub const SLOW_NS: u64 = 50_000;
+
+/// When what is measured, and when it is enough.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    pub warm_up_ms: u64,
+    /// Thrown away after each change of variant.
+    pub settle_ms: u64,
+    pub slice_ms: u64,
+    pub max_ms: u64,
+    pub precision: Precision,
+}
+
+/// The network around the nodes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LabConfig {
+    pub backend: Backend,
+    pub loss_percent: Option<Loss>,
+    pub jitter_ms: Option<Jitter>,
+    pub congestion_control: String,
+    pub placement: Placement,
+}
+
+impl SweepConfig {
+    /// The plan for a cell of that round trip.
+    pub fn plan(&self, rtt: Rtt) -> Plan {
+        Plan {
+            max_ms: self.max_cell_ms,
+            precision: self.precision,
+            ..Plan::for_rtt(rtt, self.slice_ms)
+        }
+    }
+
+    /// One launch of a cell.
+    pub fn run(&self, cell: Cell, run: u32, subject: Option<usize>, seed: u64) -> RunConfig {
+        RunConfig {
+            cell,
+            run,
+            subject,
+            seed,
+            node: self.node,
+            load: Load {
+                payload: cell.payload_bytes,
+                pace: self.pace,
+            },
+            runtime: self.runtime,
+            variants: self.variants.clone(),
+            plan: self.plan(cell.rtt_ms),
+            lab: self.lab.clone(),
+            measurement: self.measurement.clone(),
+        }
+    }
+}
+
+impl Plan {
+    /// Slices long enough for several round trips, after a settling time that ends the work of the variant
+    /// before. A request may last longer than that; a slice counts those that began before it.
+    pub fn for_rtt(rtt: Rtt, slice_ms: Option<u64>) -> Plan {
+        const SETTLE_MS: u64 = 50;
+        const SLICE_MS: u64 = 250;
+        const WARM_UP_MS: u64 = 300;
+        let rtt_ms = rtt.ms().ceil() as u64;
+        Plan {
+            warm_up_ms: WARM_UP_MS + 4 * rtt_ms,
+            settle_ms: SETTLE_MS + rtt_ms,
+            slice_ms: slice_ms.unwrap_or(SLICE_MS).max(5 * rtt_ms),
+            max_ms: 0,
+            precision: Precision {
+                percentage_points: 1.0,
+                percent_of_value: 10.0,
+            },
+        }
+    }
+
+    /// The time that this number of slices takes.
+    pub fn pass(&self, slices: usize) -> Duration {
+        Duration::from_millis((self.settle_ms + self.slice_ms) * slices as u64)
+    }
+}

@@ -1,0 +1,172 @@
+//! What `explain` writes: `explain.json` for all cells, `evidence.json` and tables for each.
+
+use std::fmt;
+
+use poll_probe::Site;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    grid::Cell,
+    manifest::Tool,
+    tables::{Pass, Text},
+};
+
+/// `explain.json`: what was asked for. A cell that was not launched, or whose launch did not end, has no folder.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ExplainFile {
+    pub schema: u32,
+    pub command: Vec<String>,
+    pub tool: Tool,
+    /// Indices into those of the sweep: the baseline, and the variant compared with it.
+    pub variants: Vec<usize>,
+    pub cells: Vec<ChosenCell>,
+    pub created_unix_s: u64,
+}
+
+/// A cell to explain, and the figures of the baseline by which it was chosen.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ChosenCell {
+    pub id: String,
+    /// From 1.
+    pub rank: usize,
+    pub why: ChosenBecause,
+    pub slow_ms_per_s: Option<f64>,
+    pub slow_percent: Option<f64>,
+}
+
+/// Why a cell was chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChosenBecause {
+    /// It was asked for.
+    Asked,
+    /// It spends the most time in slow polls.
+    SlowTime,
+    /// The largest share of its polls is slow.
+    SlowRatio,
+}
+
+/// `evidence.json`: which kinds of evidence there are. A number is null where its kind is missing.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct EvidenceFile {
+    pub unavailable: Vec<MissingEvidence>,
+    pub stack_interval_ns: Option<u64>,
+    pub stacks_lost: Option<u64>,
+    pub objects_per_stack: Option<u64>,
+    pub allocation_stacks_lost: Option<u64>,
+    pub counters: Option<Vec<String>>,
+    pub system_call_overhead_ns: Option<u64>,
+    pub system_calls_lost: Option<u64>,
+}
+
+/// A kind of evidence that this machine cannot give.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MissingEvidence {
+    #[serde(rename = "evidence")]
+    pub pass: Pass,
+    pub what: String,
+    pub why: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct StackRow {
+    pub slice: u32,
+    pub site: Option<Site>,
+    pub child: Option<Text>,
+    pub from_ns: Option<u64>,
+    pub in_kernel: bool,
+    pub stack: String,
+    pub samples: u64,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct AllocationRow {
+    pub slice: u32,
+    pub site: Option<Site>,
+    pub child: Option<Text>,
+    pub from_ns: Option<u64>,
+    pub polls: Option<u64>,
+    pub objects: u64,
+    pub bytes: u64,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct AllocationStackRow {
+    pub slice: u32,
+    pub site: Option<Site>,
+    pub child: Option<Text>,
+    pub stack: String,
+    pub samples: u64,
+    pub objects: u64,
+    pub bytes: u64,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CounterRow {
+    pub slice: u32,
+    pub scope: CounterScope,
+    pub site: Option<Site>,
+    pub child: Option<Text>,
+    pub from_ns: Option<u64>,
+    pub counter: String,
+    pub count: u64,
+}
+
+/// What a counter counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CounterScope {
+    /// Polls of a place.
+    Poll,
+    /// All of central's threads over the whole slice.
+    Process,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SystemCallRow {
+    pub slice: u32,
+    pub site: Option<Site>,
+    pub child: Option<Text>,
+    pub from_ns: Option<u64>,
+    pub call: Text,
+    pub calls: u64,
+    pub ns: u64,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TimelineRow {
+    pub slice: u32,
+    pub rank: usize,
+    pub site: Site,
+    pub child: Option<Text>,
+    /// Of a child's poll.
+    pub iteration: Option<u32>,
+    pub depth: u32,
+    pub start_ns: u64,
+    pub duration_ns: u64,
+    /// Of an invocation.
+    pub outcome: Option<Text>,
+    pub iterations: Option<u32>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ActivityRow {
+    pub slice: u32,
+    pub counter: Text,
+    pub value: Option<u64>,
+}
+
+impl ChosenCell {
+    /// One line for people.
+    pub fn in_words(&self, cell: &Cell) -> impl fmt::Display {
+        let number = |value: Option<f64>, decimals: usize| {
+            value.map_or_else(|| "?".to_owned(), |value| format!("{value:.decimals$}"))
+        };
+        format!(
+            "{}  {cell}: {} ms/s in slow polls, {} % of polls slow",
+            self.id,
+            number(self.slow_ms_per_s, 0),
+            number(self.slow_percent, 1)
+        )
+    }
+}

@@ -1,0 +1,97 @@
+//! The names of all files, and writing one whole.
+
+use std::{
+    fs::{self, File},
+    io::{self, Write},
+    path::Path,
+    time::SystemTime,
+};
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+/// The version of the format. It goes up with a change that older readers would misread.
+pub const SCHEMA: u32 = 1;
+
+pub const MANIFEST: &str = "manifest.json";
+/// Takes the manifest's place in the folder of a run of `rr`.
+pub const RR_MANIFEST: &str = "rr.json";
+pub const EDITS: &str = "edits.diff";
+/// Holds a folder for each subject that was built.
+pub const SUBJECTS: &str = "subjects";
+pub const CELLS: &str = "cells";
+/// Holds the evidence of `explain`, and names the file that says which cells it is about.
+pub const EXPLAIN: &str = "explain";
+pub const RUN: &str = "run.json";
+pub const SLICES: &str = "slices.csv";
+pub const RR: &str = "rr.csv";
+pub const SITES: &str = "sites.csv";
+pub const BANDS: &str = "bands.csv";
+pub const CHILDREN: &str = "children.csv";
+pub const PEERS: &str = "peers.csv";
+pub const HISTOGRAMS: &str = "histograms.hlog";
+pub const SOAK: &str = "soak.json";
+pub const SOAK_ROWS: &str = "soak.csv";
+pub const EVIDENCE: &str = "evidence.json";
+pub const STACKS: &str = "stacks.csv";
+pub const ALLOCATIONS: &str = "allocations.csv";
+pub const ALLOCATION_STACKS: &str = "allocation_stacks.csv";
+pub const COUNTERS: &str = "counters.csv";
+pub const SYSTEM_CALLS: &str = "system_calls.csv";
+pub const TIMELINE: &str = "timeline.csv";
+pub const ACTIVITY: &str = "activity.csv";
+
+/// The folder of a run below that of its cell: `run-1`, or `s0-run-1` where subjects are compared.
+pub fn run_folder(run: u32, subject: Option<usize>) -> String {
+    match subject {
+        Some(subject) => format!("s{subject}-run-{run}"),
+        None => format!("run-{run}"),
+    }
+}
+
+/// Now, in seconds since 1970.
+pub fn unix_s() -> u64 {
+    SystemTime::UNIX_EPOCH
+        .elapsed()
+        .map_or(0, |since| since.as_secs())
+}
+
+/// Writes a file whole or not at all.
+pub fn write_whole(path: &Path, text: &str) -> Result<()> {
+    let partial = path.with_extension("partial");
+    let write = || -> io::Result<()> {
+        let mut file = File::create(&partial)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&partial, path)
+    };
+    write().with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Writes a JSON file whole or not at all.
+pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
+    write_whole(path, &(serde_json::to_string_pretty(value)? + "\n"))
+}
+
+/// Reads a JSON file.
+pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    let at = || path.display().to_string();
+    let text = fs::read_to_string(path).with_context(at)?;
+    serde_json::from_str(&text).with_context(at)
+}
+
+/// Reads a JSON file that says which schema it has.
+pub fn read_versioned<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    #[derive(Deserialize)]
+    struct Version {
+        schema: u32,
+    }
+    let Version { schema } = read_json(path)?;
+    if schema != SCHEMA {
+        bail!(
+            "{}: its schema is {schema}, but this program reads schema {SCHEMA}",
+            path.display()
+        );
+    }
+    read_json(path)
+}

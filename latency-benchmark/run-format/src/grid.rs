@@ -1,0 +1,132 @@
+//! The cells of a sweep.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{network::Rtt, payload::Payload};
+
+/// One point of the grid.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    pub peers: usize,
+    pub rtt_ms: Rtt,
+    pub payload_bytes: Payload,
+}
+
+impl Cell {
+    /// Names the cell in files: `pl065536_rtt025_n05`. Sorts as the numbers do, for whole
+    /// milliseconds.
+    pub fn id(&self) -> String {
+        let Cell {
+            peers,
+            rtt_ms,
+            payload_bytes,
+        } = self;
+        let rtt = rtt_ms.to_string();
+        let (whole, rest) = rtt
+            .split_once('.')
+            .map_or((rtt.as_str(), String::new()), |(whole, rest)| {
+                (whole, format!(".{rest}"))
+            });
+        format!(
+            "pl{:06}_rtt{whole:0>3}{rest}_n{peers:02}",
+            payload_bytes.bytes()
+        )
+    }
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Cell {
+            peers,
+            rtt_ms,
+            payload_bytes,
+        } = self;
+        f.pad(&format!(
+            "N={peers}, RTT {rtt_ms} ms, {}",
+            payload_bytes.in_words()
+        ))
+    }
+}
+
+/// The values that a sweep covers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Axes {
+    pub peers: Vec<usize>,
+    pub rtt_ms: Vec<Rtt>,
+    pub payload_bytes: Vec<Payload>,
+}
+
+impl Axes {
+    /// Every combination.
+    pub fn cells(&self) -> Vec<Cell> {
+        let mut cells = Vec::new();
+        for &payload_bytes in &self.payload_bytes {
+            for &rtt_ms in &self.rtt_ms {
+                for &peers in &self.peers {
+                    cells.push(Cell {
+                        peers,
+                        rtt_ms,
+                        payload_bytes,
+                    });
+                }
+            }
+        }
+        cells
+    }
+
+    /// In ascending order, without repetition.
+    pub fn sorted(mut self) -> Axes {
+        self.peers.sort_unstable();
+        self.peers.dedup();
+        self.rtt_ms.sort_unstable();
+        self.rtt_ms.dedup();
+        self.payload_bytes.sort_unstable();
+        self.payload_bytes.dedup();
+        self
+    }
+
+    /// The values that occur in `cells`.
+    pub fn of<'a>(cells: impl Iterator<Item = &'a Cell> + Clone) -> Axes {
+        Axes {
+            peers: cells.clone().map(|cell| cell.peers).collect(),
+            rtt_ms: cells.clone().map(|cell| cell.rtt_ms).collect(),
+            payload_bytes: cells.map(|cell| cell.payload_bytes).collect(),
+        }
+        .sorted()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(peers: usize, rtt: &str, payload: &str) -> Cell {
+        Cell {
+            peers,
+            rtt_ms: rtt.parse().expect("a time"),
+            payload_bytes: payload.parse().expect("a size"),
+        }
+    }
+
+    #[test]
+    fn ids_name_cells() {
+        assert_eq!(cell(5, "25", "64KiB").id(), "pl065536_rtt025_n05");
+        assert_eq!(cell(64, "0.5", "0B").id(), "pl000000_rtt000.5_n64");
+        assert_eq!(cell(100, "200", "16MiB").id(), "pl16777216_rtt200_n100");
+    }
+
+    #[test]
+    fn the_grid_has_every_combination_once() {
+        let axes = Axes {
+            peers: vec![1, 2],
+            rtt_ms: vec!["0".parse().expect("a time"), "5".parse().expect("a time")],
+            payload_bytes: vec![Payload::kib(4), Payload::kib(64), Payload::kib(256)],
+        };
+        let mut ids: Vec<String> = axes.cells().iter().map(Cell::id).collect();
+        assert_eq!(ids.len(), 12);
+        ids.dedup();
+        assert_eq!(ids.len(), 12);
+    }
+}

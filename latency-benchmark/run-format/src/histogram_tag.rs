@@ -1,0 +1,121 @@
+//! The tags of `histograms.hlog`: what a histogram is of, in which variant and pass.
+
+use std::{fmt, str::FromStr};
+
+use poll_probe::Site;
+
+use crate::tables::Pass;
+
+/// A histogram of durations in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum HistogramOf {
+    /// Polls of a site.
+    Polls(Site),
+    /// The longest iteration of each poll of a site.
+    LongestIteration(Site),
+    /// Requests.
+    Latency,
+    /// Requests of the peer with this number, from 1, over the whole run.
+    PeerLatency(usize),
+    /// From the wake-up of a co-tenant by another thread to its poll.
+    CotenantWake,
+    /// From the deadline of a co-tenant's timer to its poll.
+    CotenantTimer,
+}
+
+/// A tag. Passes are kept apart, since recording more detail slows polls down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct HistogramTag {
+    pub of: HistogramOf,
+    pub variant: usize,
+    pub pass: Pass,
+}
+
+const LONGEST: &str = "-longest-iteration";
+const PEER: &str = "latency-peer";
+
+impl fmt::Display for HistogramOf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HistogramOf::Polls(site) => write!(f, "{site}"),
+            HistogramOf::LongestIteration(site) => write!(f, "{site}{LONGEST}"),
+            HistogramOf::Latency => f.write_str("latency"),
+            HistogramOf::PeerLatency(peer) => write!(f, "{PEER}{peer}"),
+            HistogramOf::CotenantWake => f.write_str("cotenant-wake"),
+            HistogramOf::CotenantTimer => f.write_str("cotenant-timer"),
+        }
+    }
+}
+
+impl fmt::Display for HistogramTag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let HistogramTag { of, variant, pass } = self;
+        match pass {
+            Pass::Compare => write!(f, "{of}.v{variant}"),
+            pass => write!(f, "{of}.v{variant}.{}", pass.name()),
+        }
+    }
+}
+
+impl FromStr for HistogramTag {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<HistogramTag, String> {
+        let wrong = || format!("{text:?} is no tag of a histogram");
+        let (of, rest) = text.split_once(".v").ok_or_else(wrong)?;
+        let (variant, pass) = match rest.split_once('.') {
+            None => (rest, Pass::Compare),
+            Some((variant, name)) => {
+                let pass = Pass::ALL.into_iter().find(|pass| pass.name() == name);
+                (variant, pass.ok_or_else(wrong)?)
+            }
+        };
+        let of = match of {
+            "latency" => HistogramOf::Latency,
+            "cotenant-wake" => HistogramOf::CotenantWake,
+            "cotenant-timer" => HistogramOf::CotenantTimer,
+            _ => match (of.strip_prefix(PEER), of.strip_suffix(LONGEST)) {
+                (Some(peer), _) => HistogramOf::PeerLatency(peer.parse().map_err(|_| wrong())?),
+                (None, Some(site)) => {
+                    HistogramOf::LongestIteration(site.parse().map_err(|_| wrong())?)
+                }
+                (None, None) => HistogramOf::Polls(of.parse().map_err(|_| wrong())?),
+            },
+        };
+        Ok(HistogramTag {
+            of,
+            variant: variant.parse().map_err(|_| wrong())?,
+            pass,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_read_as_they_are_written() {
+        let mut kinds = vec![
+            HistogramOf::Latency,
+            HistogramOf::PeerLatency(12),
+            HistogramOf::CotenantWake,
+            HistogramOf::CotenantTimer,
+        ];
+        kinds.extend(Site::ALL.map(HistogramOf::Polls));
+        kinds.extend(Site::ALL.map(HistogramOf::LongestIteration));
+        for of in kinds {
+            for pass in Pass::ALL {
+                let tag = HistogramTag {
+                    of,
+                    variant: 3,
+                    pass,
+                };
+                assert_eq!(tag.to_string().parse(), Ok(tag));
+            }
+        }
+        for text in ["", "latency", "latency.v", "latency.v1.x", "nobody.v1"] {
+            text.parse::<HistogramTag>().expect_err(text);
+        }
+    }
+}

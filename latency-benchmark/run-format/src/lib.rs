@@ -1,0 +1,26 @@
+//! The files that a run writes, defined once: the programs that measure write them with these types, and
+//! `analysis` reads them with the same. [`RESULTS.md`](../RESULTS.md) and [`EXPLAIN.md`](../EXPLAIN.md)
+//! describe every file, column and field.
+#![allow(missing_docs)] // Those two documents describe each field, and the names are theirs.
+
+pub mod churn;
+pub mod config;
+pub mod evidence;
+pub mod files;
+pub mod grid;
+pub mod histogram_tag;
+pub mod manifest;
+pub mod network;
+pub mod payload;
+pub mod precision;
+pub mod protocol;
+pub mod run_row;
+pub mod slow_ratios;
+pub mod soak;
+pub mod subject;
+pub mod table;
+pub mod tables;
+pub mod turns;
+pub mod variant;
+
+pub use poll_probe::{BUDGET_FORMS, Budgets, Site};

@@ -1,0 +1,16 @@
+//! The network between the nodes: what is asked for, and what the lab reports about it.
+
+mod cores;
+mod placement;
+mod reports;
+mod rtt;
+
+pub use self::{
+    cores::{Cores, ParseCoresError},
+    placement::{Placement, Sharing},
+    reports::{
+        Counters, CpuTime, DelayBackend, DelayLineReport, InvalidLink, LabFacts, LinkRtt,
+        NamespaceCounters, QueueReport, RttReport, SchedulingClass, TcpBuffers,
+    },
+    rtt::{Backend, Jitter, Loss, ParseLinkError, RTT_FORMS, Rtt},
+};

@@ -1,0 +1,320 @@
+//! What the lab reports about its network.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Jitter, Loss, Placement, Rtt};
+
+/// What a lab turned out to be, for the record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LabFacts {
+    /// How many peers.
+    pub peers: usize,
+    /// As asked; what it is, [`RttReport`] tells.
+    pub rtt_ms: Rtt,
+    /// What delays the packets. Null where nothing does.
+    pub backend: Option<DelayBackend>,
+    /// As asked, in each direction.
+    pub loss_percent: Option<Loss>,
+    /// As asked, in each direction.
+    pub jitter_ms: Option<Jitter>,
+    /// As asked; what connections use, [`RttReport`] tells.
+    pub congestion_control: String,
+    /// As read from the namespaces.
+    pub tcp_buffers: TcpBuffers,
+    /// Which core runs what.
+    pub placement: Placement,
+    /// Whether a user namespace is around it all.
+    pub rootless: bool,
+    /// The time that the wiring took.
+    pub wiring_ms: f64,
+}
+
+/// What delays the packets of a lab.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DelayBackend {
+    /// The kernel's queueing discipline.
+    Netem,
+    /// The delay line.
+    Nfqueue,
+}
+
+impl DelayBackend {
+    /// The name used in files and on command lines.
+    pub fn name(self) -> &'static str {
+        match self {
+            DelayBackend::Netem => "netem",
+            DelayBackend::Nfqueue => "nfqueue",
+        }
+    }
+}
+
+/// The sizes that the kernel tunes TCP's buffers between, in bytes: least, initial, largest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TcpBuffers {
+    /// `net.ipv4.tcp_rmem`
+    pub receive_bytes: [u32; 3],
+    /// `net.ipv4.tcp_wmem`
+    pub send_bytes: [u32; 3],
+}
+
+impl Default for TcpBuffers {
+    /// The kernel's own but for the largest, which lets 2.5 Gbit/s through at a round trip of 200 ms.
+    fn default() -> TcpBuffers {
+        const LARGEST: u32 = 64 << 20;
+        TcpBuffers {
+            receive_bytes: [4096, 131_072, LARGEST],
+            send_bytes: [4096, 16_384, LARGEST],
+        }
+    }
+}
+
+/// The counters of a lab since it was wired, or between two readings. Null is unknown.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Of central's namespace.
+    pub central: NamespaceCounters,
+    /// Of each peer's.
+    pub peers: Vec<NamespaceCounters>,
+    /// CPU time of the delay line. Null also where there is none.
+    pub delay_line_cpu: Option<CpuTime>,
+}
+
+/// The counters of one namespace. Null is unknown, or that there is no such thing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamespaceCounters {
+    /// Packets that netem dropped, those lost on purpose included. Null without netem.
+    pub qdisc_dropped: Option<u64>,
+    /// Packets dropped for want of room at the delay line. Null without one.
+    pub queue_dropped: Option<u64>,
+    /// Packets dropped by the links' own ends.
+    pub link_dropped: Option<u64>,
+    /// TCP segments sent, without those sent again.
+    pub tcp_segments_sent: Option<u64>,
+    /// TCP segments sent again.
+    pub tcp_segments_retransmitted: Option<u64>,
+    /// Retransmission timers that ran out.
+    pub tcp_timeouts: Option<u64>,
+}
+
+/// CPU time of a process, in the kernel's ticks of usually 10 ms.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CpuTime {
+    /// In user mode.
+    pub user_s: f64,
+    /// In the kernel.
+    pub system_s: f64,
+}
+
+impl Counters {
+    /// What was counted between `before` and this.
+    pub fn since(&self, before: &Counters) -> Counters {
+        let peers = std::iter::zip(&self.peers, &before.peers);
+        Counters {
+            central: self.central.since(&before.central),
+            peers: peers.map(|(after, before)| after.since(before)).collect(),
+            delay_line_cpu: self.delay_line_cpu.zip(before.delay_line_cpu).map(
+                |(after, before)| CpuTime {
+                    user_s: after.user_s - before.user_s,
+                    system_s: after.system_s - before.system_s,
+                },
+            ),
+        }
+    }
+
+    /// The sum over all namespaces of what is known in each of them.
+    pub fn total(&self) -> NamespaceCounters {
+        self.peers.iter().fold(self.central, |sum, peer| {
+            sum.combine(peer, u64::checked_add)
+        })
+    }
+}
+
+impl NamespaceCounters {
+    fn since(&self, before: &NamespaceCounters) -> NamespaceCounters {
+        self.combine(before, u64::checked_sub)
+    }
+
+    /// Each counter with its like; unknown if either is, or if there is no result.
+    fn combine(
+        &self,
+        other: &NamespaceCounters,
+        f: fn(u64, u64) -> Option<u64>,
+    ) -> NamespaceCounters {
+        let each = |of: fn(&NamespaceCounters) -> Option<u64>| f(of(self)?, of(other)?);
+        NamespaceCounters {
+            qdisc_dropped: each(|counters| counters.qdisc_dropped),
+            queue_dropped: each(|counters| counters.queue_dropped),
+            link_dropped: each(|counters| counters.link_dropped),
+            tcp_segments_sent: each(|counters| counters.tcp_segments_sent),
+            tcp_segments_retransmitted: each(|counters| counters.tcp_segments_retransmitted),
+            tcp_timeouts: each(|counters| counters.tcp_timeouts),
+        }
+    }
+}
+
+/// What the links of a lab measure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RttReport {
+    /// Of every link, as asked.
+    pub asked_ms: Rtt,
+    /// How far off the least of a link's round-trip times may be.
+    pub tolerance_ms: f64,
+    /// One entry per peer.
+    pub links: Vec<LinkRtt>,
+    /// The congestion control that central's connections use.
+    pub congestion_control_central: Option<String>,
+    /// The congestion control that the peers' connections use.
+    pub congestion_control_peers: Option<String>,
+    /// The time that the measurement took.
+    pub took_ms: f64,
+}
+
+/// What one link measures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LinkRtt {
+    /// Each connect's time, in order. Empty if none came back.
+    pub connects_ms: Vec<f64>,
+    /// Connects that were given up, because a packet was lost.
+    pub lost: u32,
+}
+
+impl LinkRtt {
+    /// The least, which is the least disturbed.
+    pub fn min_ms(&self) -> Option<f64> {
+        self.connects_ms.iter().copied().reduce(f64::min)
+    }
+
+    /// The most.
+    pub fn max_ms(&self) -> Option<f64> {
+        self.connects_ms.iter().copied().reduce(f64::max)
+    }
+}
+
+impl RttReport {
+    /// Whether peer `peer`'s link is what was asked for.
+    pub fn is_valid(&self, peer: usize) -> bool {
+        self.links[peer]
+            .min_ms()
+            .is_some_and(|min_ms| (min_ms - self.asked_ms.ms()).abs() <= self.tolerance_ms)
+    }
+
+    /// Why nothing measured in this lab counts: the first link out of tolerance, as one line.
+    pub fn invalid(&self) -> Option<InvalidLink> {
+        let mut out = (0..self.links.len()).filter(|peer| !self.is_valid(*peer));
+        let first = out.next()?;
+        Some(InvalidLink {
+            link: first + 1,
+            asked_ms: self.asked_ms,
+            tolerance_ms: self.tolerance_ms,
+            measured_ms: self.links[first].min_ms(),
+            others: out.count(),
+        })
+    }
+}
+
+/// A link that is not what was asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InvalidLink {
+    /// Counted from one.
+    pub link: usize,
+    /// As asked.
+    pub asked_ms: Rtt,
+    /// How far off it may be.
+    pub tolerance_ms: f64,
+    /// The least that was measured. Null if no connect came back.
+    pub measured_ms: Option<f64>,
+    /// How many more links are out of tolerance.
+    pub others: usize,
+}
+
+impl fmt::Display for InvalidLink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (link, asked) = (self.link, self.asked_ms);
+        write!(f, "link to peer {link}: asked for {asked} ms, measured ")?;
+        match self.measured_ms {
+            Some(measured_ms) => write!(f, "{measured_ms:.3} ms")?,
+            None => f.write_str("nothing, as no connect came back")?,
+        }
+        write!(f, " (tolerance {:.2} ms)", self.tolerance_ms)?;
+        match self.others {
+            0 => Ok(()),
+            others => write!(f, "; {others} other links are out of tolerance as well"),
+        }
+    }
+}
+
+/// What a delay line says at its end, as one line of JSON on its standard output.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DelayLineReport {
+    /// CPU time in user mode.
+    pub user_cpu_s: f64,
+    /// CPU time in the kernel, which includes the receiver's half of the work that a packet makes
+    /// once it is released.
+    pub system_cpu_s: f64,
+    /// How the process was scheduled.
+    pub scheduling: SchedulingClass,
+    /// One entry per namespace, central's first.
+    pub queues: Vec<QueueReport>,
+}
+
+/// How promptly the scheduler runs the delay line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SchedulingClass {
+    /// Ahead of all ordinary processes.
+    Fifo,
+    /// As an ordinary process with short turns.
+    ShortSlice,
+    /// As any other.
+    Ordinary,
+}
+
+/// What became of the packets that arrived in one namespace.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct QueueReport {
+    /// `central` or `peer 1` and so on.
+    pub namespace: String,
+    /// Those delayed.
+    pub packets: u64,
+    /// Messages that released them.
+    pub verdicts: u64,
+    /// The most that were held at a time.
+    pub max_held: usize,
+    /// Those that the kernel dropped for want of room.
+    pub dropped: Option<u64>,
+    /// How often the kernel reported such a loss.
+    pub receive_buffer_overflows: u64,
+    /// The room for what was not heard of yet, in the kernel's accounting.
+    pub receive_buffer_bytes: usize,
+    /// How much later than due packets were released, on average. Null without packets.
+    pub mean_late_us: Option<f64>,
+    /// At most.
+    pub max_late_us: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_unknown_on_either_side_stays_unknown() {
+        let before = NamespaceCounters {
+            queue_dropped: None,
+            tcp_timeouts: Some(2),
+            ..NamespaceCounters::default()
+        };
+        let after = NamespaceCounters {
+            queue_dropped: Some(1),
+            tcp_timeouts: Some(5),
+            ..NamespaceCounters::default()
+        };
+        let between = after.since(&before);
+        assert_eq!(
+            (between.queue_dropped, between.tcp_timeouts),
+            (None, Some(3))
+        );
+    }
+}

@@ -1,0 +1,327 @@
+//! What is asked of a link.
+
+use std::{fmt, str::FromStr, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+/// A round-trip time, whole nanoseconds between zero and ten seconds.
+///
+/// Its text form is milliseconds with decimals: `50`, `0.5`, `50ms`. In files it is a number of
+/// milliseconds.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Rtt(Duration);
+
+impl Rtt {
+    /// No delay.
+    pub const ZERO: Rtt = Rtt(Duration::ZERO);
+    /// The longest that is accepted.
+    pub const LONGEST: Rtt = Rtt(Duration::from_secs(10));
+
+    /// The round-trip time of so many milliseconds.
+    pub fn from_ms(ms: f64) -> Result<Rtt, ParseLinkError> {
+        let problem = |problem| ParseLinkError::new("round-trip time", &ms.to_string(), problem);
+        if ms.is_nan() {
+            return Err(problem("is not a number"));
+        }
+        if ms < 0.0 {
+            return Err(problem("is negative"));
+        }
+        if ms > Rtt::LONGEST.ms() {
+            return Err(problem("is longer than 10 s"));
+        }
+        Ok(Rtt(Duration::from_nanos((ms * 1e6).round() as u64)))
+    }
+
+    /// In milliseconds.
+    pub fn ms(self) -> f64 {
+        self.0.as_nanos() as f64 / 1e6
+    }
+
+    /// Half of it, which is what each end of a link adds.
+    pub fn one_way(self) -> Duration {
+        self.0 / 2
+    }
+
+    /// The whole of it.
+    pub fn duration(self) -> Duration {
+        self.0
+    }
+
+    /// Whether no delay is asked for.
+    pub fn is_zero(self) -> bool {
+        self.0.is_zero()
+    }
+}
+
+/// The accepted forms of a round-trip time, for help texts and errors.
+pub const RTT_FORMS: &str = "milliseconds from 0 to 10000, with decimals: 50, 0.5, 50ms";
+
+impl FromStr for Rtt {
+    type Err = ParseLinkError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let what = "round-trip time";
+        let ms = parse_ms(text).map_err(|problem| ParseLinkError::new(what, text, problem))?;
+        Rtt::from_ms(ms)
+    }
+}
+
+impl fmt::Display for Rtt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.ms().to_string())
+    }
+}
+
+impl From<Rtt> for f64 {
+    fn from(rtt: Rtt) -> f64 {
+        rtt.ms()
+    }
+}
+
+impl TryFrom<f64> for Rtt {
+    type Error = ParseLinkError;
+
+    fn try_from(ms: f64) -> Result<Self, Self::Error> {
+        Rtt::from_ms(ms)
+    }
+}
+
+/// The share of packets that each end of a link loses at random: `0.1%`.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Loss {
+    percent: f64,
+}
+
+impl Loss {
+    /// In percent.
+    pub fn percent(self) -> f64 {
+        self.percent
+    }
+}
+
+impl FromStr for Loss {
+    type Err = ParseLinkError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let problem = |problem| ParseLinkError::new("loss", text, problem);
+        let number = text
+            .trim()
+            .strip_suffix('%')
+            .ok_or_else(|| problem("has no percent sign"))?;
+        let percent = parse_decimal(number).map_err(problem)?;
+        if percent == 0.0 || percent > 100.0 {
+            return Err(problem("is not above 0 % and up to 100 %"));
+        }
+        Ok(Loss { percent })
+    }
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}%", self.percent)
+    }
+}
+
+/// How far, at most, the delay at each end of a link strays from its mean: `1ms`.
+///
+/// Packets overtake one another where it is larger than the time between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Jitter(Rtt);
+
+impl Jitter {
+    /// In milliseconds.
+    pub fn ms(self) -> f64 {
+        self.0.ms()
+    }
+
+    /// As a time.
+    pub fn duration(self) -> Duration {
+        self.0.duration()
+    }
+}
+
+impl FromStr for Jitter {
+    type Err = ParseLinkError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let problem = |problem| ParseLinkError::new("jitter", text, problem);
+        let ms = parse_ms(text).map_err(problem)?;
+        if ms == 0.0 {
+            return Err(problem("is zero"));
+        }
+        Rtt::from_ms(ms)
+            .map(Jitter)
+            .map_err(|_| problem("is longer than 10 s"))
+    }
+}
+
+impl fmt::Display for Jitter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}ms", self.0)
+    }
+}
+
+/// What delays packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Backend {
+    /// Netem where the kernel has it, else the delay line.
+    #[default]
+    Auto,
+    /// The kernel's queueing discipline of that name.
+    Netem,
+    /// The delay line, a process that holds packets back by the kernel's NFQUEUE.
+    Nfqueue,
+}
+
+impl FromStr for Backend {
+    type Err = ParseLinkError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "auto" => Ok(Backend::Auto),
+            "netem" => Ok(Backend::Netem),
+            "nfqueue" => Ok(Backend::Nfqueue),
+            other => Err(ParseLinkError::new("delay backend", other, "is unknown")),
+        }
+    }
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Backend::Auto => "auto",
+            Backend::Netem => "netem",
+            Backend::Nfqueue => "nfqueue",
+        })
+    }
+}
+
+/// Why a text is no round-trip time, loss, jitter or delay backend.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what} {text:?} {problem} (accepted: {})", accepted(what))]
+pub struct ParseLinkError {
+    what: &'static str,
+    text: String,
+    problem: &'static str,
+}
+
+impl ParseLinkError {
+    fn new(what: &'static str, text: &str, problem: &'static str) -> Self {
+        ParseLinkError {
+            what,
+            text: text.to_owned(),
+            problem,
+        }
+    }
+}
+
+fn accepted(what: &str) -> &'static str {
+    match what {
+        "delay backend" => "auto, netem, nfqueue",
+        "loss" => "a percentage of the packets in each direction: 0.1%",
+        "jitter" => "milliseconds with decimals: 1, 0.5, 1ms",
+        _ => RTT_FORMS,
+    }
+}
+
+fn parse_ms(text: &str) -> Result<f64, &'static str> {
+    let text = text.trim();
+    parse_decimal(text.strip_suffix("ms").unwrap_or(text))
+}
+
+/// Digits with at most one point. Stricter than `f64`, which also reads `1e3`, `inf` and `NaN`.
+fn parse_decimal(text: &str) -> Result<f64, &'static str> {
+    let text = text.trim();
+    if text.starts_with('-') {
+        return Err("is negative");
+    }
+    if text.is_empty()
+        || !text
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'.')
+    {
+        return Err("is not a number");
+    }
+    text.parse().map_err(|_| "is not a number")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_rtt_is_read_with_and_without_its_unit_and_decimals() {
+        for (text, ns, shown) in [
+            ("50", 50_000_000, "50"),
+            ("50ms", 50_000_000, "50"),
+            (" 0.5 ms ", 500_000, "0.5"),
+            ("0", 0, "0"),
+            ("0.001", 1_000, "0.001"),
+            ("10000", 10_000_000_000, "10000"),
+        ] {
+            let rtt: Rtt = text.parse().expect(text);
+            assert_eq!(rtt.duration(), Duration::from_nanos(ns), "{text}");
+            assert_eq!(rtt.to_string(), shown);
+            assert_eq!(shown.parse(), Ok(rtt));
+        }
+    }
+
+    #[test]
+    fn an_rtt_that_makes_no_sense_is_refused_with_the_reason() {
+        for (text, problem) in [
+            ("-1", "negative"),
+            ("NaN", "not a number"),
+            ("inf", "not a number"),
+            ("", "not a number"),
+            ("ms", "not a number"),
+            ("1.2.3", "not a number"),
+            ("50us", "not a number"),
+            ("10000.1", "longer than 10 s"),
+        ] {
+            let error = text.parse::<Rtt>().expect_err(text).to_string();
+            assert!(error.contains(problem), "{text}: {error}");
+            assert!(error.contains("accepted: milliseconds"), "{error}");
+        }
+        assert!(Rtt::from_ms(f64::NAN).is_err());
+        assert!(Rtt::from_ms(-0.1).is_err());
+    }
+
+    #[test]
+    fn loss_needs_its_sign_and_a_share() {
+        assert_eq!("0.1%".parse::<Loss>().map(Loss::percent), Ok(0.1));
+        for text in ["0.1", "0%", "101%", "-1%", "x%"] {
+            text.parse::<Loss>().expect_err(text);
+        }
+    }
+
+    #[test]
+    fn jitter_is_a_positive_time() {
+        assert_eq!("1ms".parse::<Jitter>().map(Jitter::ms), Ok(1.0));
+        assert_eq!("0.5".parse::<Jitter>().map(Jitter::ms), Ok(0.5));
+        for text in ["0", "-1ms", "1%", "10001"] {
+            text.parse::<Jitter>().expect_err(text);
+        }
+    }
+
+    #[test]
+    fn in_files_an_rtt_is_a_number_of_milliseconds() {
+        let rtt: Rtt = "2.5".parse().expect("a valid time");
+        assert_eq!(serde_json::to_string(&rtt).expect("plain data"), "2.5");
+        assert_eq!(serde_json::from_str::<Rtt>("2.5").expect("a number"), rtt);
+        assert!(serde_json::from_str::<Rtt>("-1.0").is_err());
+    }
+
+    #[test]
+    fn backends_are_known_by_the_names_they_show() {
+        for backend in [Backend::Auto, Backend::Netem, Backend::Nfqueue] {
+            assert_eq!(backend.to_string().parse(), Ok(backend));
+        }
+        "tbf".parse::<Backend>().expect_err("no such backend");
+    }
+}

@@ -1,0 +1,146 @@
+//! Sizes of payloads, with their units.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+
+/// How many bytes a request, a chunk or a message carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Payload {
+    bytes: u32,
+}
+
+/// The accepted forms, for help texts and errors.
+pub const PAYLOAD_FORMS: &str = "bytes with a unit: 0B, 512B, 4KiB, 1MiB, at most 16MiB";
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+
+impl Payload {
+    const LARGEST: u64 = 16 * MIB;
+
+    pub const fn kib(kib: u32) -> Payload {
+        Payload { bytes: kib << 10 }
+    }
+
+    pub const fn of_bytes(bytes: u32) -> Payload {
+        Payload { bytes }
+    }
+
+    pub fn bytes(self) -> u32 {
+        self.bytes
+    }
+
+    pub fn len(self) -> usize {
+        self.bytes as usize
+    }
+
+    pub fn is_empty(self) -> bool {
+        self.bytes == 0
+    }
+
+    /// The number and its unit, apart: "64 KiB".
+    pub fn in_words(self) -> String {
+        let text = self.to_string();
+        let digits = text
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(text.len());
+        let (number, unit) = text.split_at(digits);
+        format!("{number} {unit}")
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("payload {text:?}: {problem} (accepted: {PAYLOAD_FORMS})")]
+pub struct ParsePayloadError {
+    text: String,
+    problem: &'static str,
+}
+
+impl FromStr for Payload {
+    type Err = ParsePayloadError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let error = |problem| ParsePayloadError {
+            text: text.to_owned(),
+            problem,
+        };
+        let text = text.trim();
+        let digits = text
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(text.len());
+        let (number, unit) = text.split_at(digits);
+        if text.starts_with('-') {
+            return Err(error("it is negative"));
+        }
+        if number.is_empty() {
+            return Err(error("it is not a whole number"));
+        }
+        let unit_bytes = match unit.trim_start() {
+            "" | "B" => 1,
+            "KiB" => KIB,
+            "MiB" => MIB,
+            _ => return Err(error("the unit is unknown")),
+        };
+        number
+            .parse::<u64>()
+            .ok()
+            .and_then(|number| number.checked_mul(unit_bytes))
+            .filter(|bytes| *bytes <= Payload::LARGEST)
+            .and_then(|bytes| u32::try_from(bytes).ok())
+            .map(|bytes| Payload { bytes })
+            .ok_or_else(|| error("it is more than 16MiB"))
+    }
+}
+
+impl fmt::Display for Payload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = u64::from(self.bytes);
+        let text = match bytes {
+            0 => "0B".to_owned(),
+            _ if bytes.is_multiple_of(MIB) => format!("{}MiB", bytes / MIB),
+            _ if bytes.is_multiple_of(KIB) => format!("{}KiB", bytes / KIB),
+            _ => format!("{bytes}B"),
+        };
+        f.pad(&text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        for text in [
+            "0B", "1B", "512B", "4KiB", "256KiB", "1MiB", "16MiB", "1025B",
+        ] {
+            assert_eq!(text.parse::<Payload>().expect(text).to_string(), text);
+        }
+        assert_eq!(
+            "4096".parse::<Payload>().expect("bytes").to_string(),
+            "4KiB"
+        );
+    }
+
+    #[test]
+    fn wrong_sizes_are_one_line_with_the_accepted_forms() {
+        for (text, problem) in [
+            ("17MiB", "more than 16MiB"),
+            ("99999999999999999999", "more than 16MiB"),
+            ("-1", "negative"),
+            ("", "not a whole number"),
+            ("big", "not a whole number"),
+            ("4KB", "unit is unknown"),
+            ("1.5MiB", "unit is unknown"),
+        ] {
+            let error = text.parse::<Payload>().expect_err(text).to_string();
+            assert!(
+                error.contains(problem) && error.contains("accepted"),
+                "{error}"
+            );
+            assert_eq!(error.lines().count(), 1);
+        }
+    }
+}

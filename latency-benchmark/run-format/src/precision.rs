@@ -1,0 +1,49 @@
+//! How well a slow ratio is to be known, as it is typed.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+
+/// How well a slow ratio is to be known: within the larger of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Precision {
+    pub percentage_points: f64,
+    pub percent_of_value: f64,
+}
+
+impl fmt::Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}pp,{}%", self.percentage_points, self.percent_of_value)
+    }
+}
+
+impl FromStr for Precision {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wrong =
+            || format!("precision {text:?} is not two positive numbers (accepted: 1pp,10%)");
+        let positive = |number: &str| {
+            number
+                .trim()
+                .parse()
+                .ok()
+                .filter(|value: &f64| *value > 0.0 && value.is_finite())
+        };
+        let (points, percent) = text.split_once(',').ok_or_else(wrong)?;
+        let points = points
+            .trim()
+            .strip_suffix("pp")
+            .and_then(positive)
+            .ok_or_else(wrong)?;
+        let percent = percent
+            .trim()
+            .strip_suffix('%')
+            .and_then(positive)
+            .ok_or_else(wrong)?;
+        Ok(Precision {
+            percentage_points: points,
+            percent_of_value: percent,
+        })
+    }
+}

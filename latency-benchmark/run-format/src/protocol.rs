@@ -1,0 +1,113 @@
+//! What passes between the tool and a node program, whatever network stack that is made of. A node program
+//! has three verbs:
+//!
+//! - `describe` prints a [`NodeDescription`] as JSON.
+//! - `peer` reads a [`PeerTask`] as JSON from standard input, prints the address to dial as its first line, and
+//!   serves until it is killed.
+//! - `central` reads a [`CentralTask`] as JSON from the first line of standard input, dials every peer, writes
+//!   the tables of the run into the folder that the task names, and prints a [`NodeMessage`] as JSON per line.
+//!   The line [`STOP_LINE`] asks it to finish the slice and end; the end of standard input, to end at once.
+//!
+//! Every verb says on standard error, in one line, why it failed. It exits with 2 if its input was wrong.
+
+use std::{net::IpAddr, path::PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    config::{Load, Measurement, NodeConfig, RunConfig},
+    manifest::{CompiledNode, Upstream},
+    run_row::Stop,
+    soak::SoakRow,
+};
+
+/// The line on standard input that asks a cell or central to finish the slice and stop.
+pub const STOP_LINE: &str = "stop";
+
+/// The verb `describe`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NodeDescription {
+    pub program: CompiledNode,
+    pub upstream: Vec<Upstream>,
+    /// The lines inserted into upstream's crates, as a diff.
+    pub edits: String,
+}
+
+/// Where a peer listens.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Listen {
+    /// At this address of its network namespace, on any port.
+    Ip(IpAddr),
+    /// At an address in the text form of its network stack, as the peer itself prints it.
+    Address(String),
+}
+
+/// What a peer is started with.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PeerTask {
+    pub node: NodeConfig,
+    pub load: Load,
+    pub measurement: Measurement,
+    pub listen: Listen,
+    /// The seed of its key, by which a restarted peer has the same identity. None for a random key.
+    pub identity: Option<[u8; 32]>,
+}
+
+/// What central is started with.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CentralTask {
+    pub config: RunConfig,
+    /// An empty folder for the tables.
+    pub dir: PathBuf,
+    /// The addresses to dial, as the peers printed them.
+    pub peers: Vec<String>,
+    pub others: OtherProcesses,
+}
+
+/// Processes whose use of the machine is recorded beside central's.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct OtherProcesses {
+    pub peers: Vec<i32>,
+    pub delay_line: Option<i32>,
+}
+
+/// What central reports.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NodeMessage {
+    /// All peers are connected.
+    Connected {
+        /// None where no poll is recorded.
+        probe_ns: Option<f64>,
+    },
+    /// A block is done.
+    Block(BlockReport),
+    /// An interval of a soak is over.
+    Row(Box<SoakRow>),
+    /// Central is done.
+    Measured(Measured),
+}
+
+/// How measuring went.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Measured {
+    pub stop: Stop,
+    /// In a soak, its rows.
+    pub blocks: u32,
+    /// The time of warm-up, settling and slices.
+    pub planned_ms: u64,
+}
+
+/// What is known so far, by variant; null where nothing can be said yet.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct BlockReport {
+    pub block: u32,
+    /// Of `Connection::poll`.
+    pub slow_percent: Vec<Option<f64>>,
+    /// Half the width of its 95 % interval.
+    pub margin_percent: Vec<Option<f64>>,
+    /// In place of both where no poll is recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requests_per_s: Vec<Option<f64>>,
+}

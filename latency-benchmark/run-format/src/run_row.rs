@@ -1,0 +1,75 @@
+//! `run.json`: how a run ended.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    config::RunConfig,
+    network::{Counters, DelayLineReport, LabFacts, RttReport},
+};
+
+/// The whole file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RunRow {
+    pub schema: u32,
+    pub cell: String,
+    pub config: RunConfig,
+    #[serde(flatten)]
+    pub end: End,
+    /// What was known when it ended; null for a stage that was not reached.
+    pub network: NetworkReport,
+    pub started_unix_s: u64,
+    pub took_ms: u64,
+    /// The part of `took_ms` that was not warm-up, settling or a slice.
+    pub overhead_ms: Option<u64>,
+    pub stages: Vec<StageTime>,
+    /// What the probe takes to record a poll that does nothing, on central's core.
+    pub probe_ns: Option<f64>,
+    pub blocks: Option<u32>,
+}
+
+impl RunRow {
+    pub fn is_measured(&self) -> bool {
+        matches!(self.end, End::Ok { .. })
+    }
+}
+
+/// How long a stage of a run took.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StageTime {
+    pub stage: String,
+    pub took_ms: u64,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "kebab-case")]
+pub enum End {
+    /// Measured.
+    Ok { stop: Stop },
+    /// The network was not as asked, and nothing was measured.
+    Invalid { reason: String },
+    /// Something broke. The slices before are kept.
+    Failed { stage: String, reason: String },
+}
+
+/// Why measuring stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stop {
+    /// Every slow ratio was known well enough.
+    Precise,
+    /// The time was up.
+    Cap,
+    /// It was interrupted.
+    Interrupted,
+}
+
+/// The lab of a run.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct NetworkReport {
+    pub lab: Option<LabFacts>,
+    pub rtt: Option<RttReport>,
+    /// From the start of the nodes to their end.
+    pub counters: Option<Counters>,
+    pub delay_line: Option<DelayLineReport>,
+}

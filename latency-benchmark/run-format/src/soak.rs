@@ -1,0 +1,121 @@
+//! `soak.json` and `soak.csv`: one cell measured for hours, a row per interval.
+
+use poll_probe::Budgets;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    churn::Churn,
+    config::{LabConfig, Load, Measurement, NodeConfig, Plan, RunConfig, RuntimeConfig, SoakPlan},
+    grid::Cell,
+    manifest::{Machine, Tool},
+    run_row::{End, NetworkReport, StageTime},
+    table::amount,
+    variant::{Role, VariantConfig},
+};
+
+/// The whole of `soak.json`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SoakFile {
+    pub schema: u32,
+    pub command: Vec<String>,
+    pub created_unix_s: u64,
+    pub config: SoakConfig,
+    pub tool: Tool,
+    pub machine: Machine,
+    /// Null while it goes on, and for ever if it was killed.
+    pub end: Option<SoakEnd>,
+}
+
+/// What a soak measures, and how.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SoakConfig {
+    pub cell: Cell,
+    pub duration_ms: u64,
+    /// The length of a row.
+    pub interval_ms: u64,
+    pub churn: Churn,
+    pub budgets: Budgets,
+    pub node: NodeConfig,
+    pub load: Load,
+    pub runtime: RuntimeConfig,
+    pub lab: LabConfig,
+    pub seed: u64,
+}
+
+impl SoakConfig {
+    /// The run that a cell is asked for.
+    pub fn run(&self) -> RunConfig {
+        RunConfig {
+            cell: self.cell,
+            run: 1,
+            subject: None,
+            seed: self.seed,
+            node: self.node,
+            load: self.load,
+            runtime: self.runtime,
+            variants: vec![VariantConfig {
+                label: self.budgets.to_string(),
+                role: Role::Baseline,
+                budgets: self.budgets,
+            }],
+            plan: Plan {
+                // Between two rows, for polls that the row before began.
+                settle_ms: 20,
+                slice_ms: self.interval_ms,
+                max_ms: self.duration_ms,
+                ..Plan::for_rtt(self.cell.rtt_ms, None)
+            },
+            lab: self.lab.clone(),
+            measurement: Measurement::Soak(SoakPlan {
+                interval_ms: self.interval_ms,
+                churn: self.churn,
+            }),
+        }
+    }
+}
+
+/// How a soak ended.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SoakEnd {
+    #[serde(flatten)]
+    pub end: End,
+    pub rows: u64,
+    pub restarts: Option<u64>,
+    pub took_ms: Option<u64>,
+    pub stages: Vec<StageTime>,
+    pub probe_ns: Option<f64>,
+    pub network: NetworkReport,
+}
+
+/// A row of `soak.csv`. An empty field was not measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SoakRow {
+    #[serde(deserialize_with = "amount::required")]
+    pub at_s: f64,
+    #[serde(deserialize_with = "amount::required")]
+    pub interval_s: f64,
+    pub connection_polls: u64,
+    pub connection_slow_polls: u64,
+    pub task_polls: u64,
+    pub task_slow_polls: u64,
+    pub requests: u64,
+    pub latency_p50_ns: Option<u64>,
+    pub latency_p99_ns: Option<u64>,
+    pub wakes: u64,
+    pub late_wakes: u64,
+    pub wake_p50_ns: Option<u64>,
+    pub wake_p90_ns: Option<u64>,
+    pub wake_p99_ns: Option<u64>,
+    pub resident_bytes: Option<u64>,
+    pub connections: u64,
+    pub peers_connected: u64,
+    pub tasks: u64,
+    pub dials: u64,
+    pub dial_failures: u64,
+    pub connections_opened: u64,
+    pub connections_closed: u64,
+    /// Since the start. The cell, which restarts peers, fills it in.
+    pub restarts: Option<u64>,
+    pub central_cpu_ns: Option<u64>,
+    pub lost_records: u64,
+}

@@ -1,0 +1,152 @@
+//! What a subject is, and how its node program was built.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::variant::Role;
+
+/// A libp2p that node programs are built against. Its launches are compared with those of the others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubjectConfig {
+    /// A short name, with a mark for the A/A control.
+    pub label: String,
+    pub role: Role,
+    /// As it was asked for.
+    pub spec: String,
+    /// The same for yamux; null for the one that libp2p asks for.
+    pub yamux_spec: Option<String>,
+    pub libp2p: SourceRecord,
+    pub yamux: Option<SourceRecord>,
+    /// Null if it is the node program of this workspace.
+    pub build: Option<BuildRecord>,
+}
+
+/// Where the sources of a subject come from. Null is what is not known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum SourceRecord {
+    /// What our lock file names.
+    Released,
+    /// A release from the registry.
+    Release {
+        /// As it was asked for.
+        version: String,
+    },
+    /// A checkout.
+    Checkout {
+        /// Where it lies.
+        path: String,
+        /// As it was asked for; null for the folder as it lay there.
+        revision: Option<String>,
+        /// Null without git, or before the first commit.
+        commit: Option<Commit>,
+        /// What differs from the commit; null if nothing.
+        difference: Option<Difference>,
+        /// Of names and contents, where git knows nothing of the folder.
+        tree_sha256: Option<String>,
+    },
+}
+
+impl fmt::Display for SourceRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (commit, difference, tree) = match self {
+            SourceRecord::Released => return f.write_str("the release of the lock file"),
+            SourceRecord::Release { version } => return write!(f, "release {version}"),
+            SourceRecord::Checkout {
+                commit,
+                difference,
+                tree_sha256,
+                ..
+            } => (commit, difference, tree_sha256),
+        };
+        match (commit, tree) {
+            (
+                Some(Commit {
+                    id, subject_line, ..
+                }),
+                _,
+            ) => {
+                write!(f, "{} {subject_line:?}", short(id))?;
+            }
+            (None, Some(sha256)) => write!(f, "folder {}", short(sha256))?,
+            (None, None) => f.write_str("no commit")?,
+        }
+        match difference {
+            Some(Difference { files, sha256 }) => {
+                write!(f, ", {files} files changed ({})", short(sha256))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+fn short(hash: &str) -> &str {
+    hash.get(..12).unwrap_or(hash)
+}
+
+/// A commit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Commit {
+    /// Its hash.
+    pub id: String,
+    /// The first line of its message.
+    pub subject_line: String,
+    /// Seconds since 1970.
+    pub committed_unix_s: u64,
+}
+
+/// Uncommitted changes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Difference {
+    /// How many files are changed, new or gone.
+    pub files: usize,
+    /// Of their names and contents.
+    pub sha256: String,
+}
+
+/// A subject that was built.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BuildRecord {
+    /// Names its folder below `target/subjects`: a hash of all that it is made of.
+    pub id: String,
+    /// `release` or `debug`.
+    pub profile: String,
+    /// The compiler.
+    pub rustc: String,
+    /// Of libp2p.
+    pub features: Vec<String>,
+    /// The crates that do not come from the registry as they are, and those with a site.
+    pub crates: Vec<CrateRecord>,
+    /// Of `edits.diff`.
+    pub edits_sha256: String,
+    /// Of `Cargo.lock`.
+    pub lock_sha256: String,
+    /// Of the program.
+    pub program_sha256: String,
+}
+
+/// A crate of a subject.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CrateRecord {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// Where it comes from.
+    pub from: CrateOrigin,
+    /// Whether lines were inserted.
+    pub grafted: bool,
+}
+
+/// Where a crate comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CrateOrigin {
+    /// The registry.
+    Registry,
+    /// The checkout of `--subject`.
+    Subject,
+    /// The checkout of `--yamux`.
+    Yamux,
+}

@@ -1,0 +1,212 @@
+//! Tables on disk: CSV files whose columns are the fields of a row type.
+
+use std::{
+    fs::{self, File},
+    path::Path,
+};
+
+use anyhow::{Context, Result, bail};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_aux::serde_introspection::serde_introspect;
+
+use crate::files::SCHEMA;
+
+/// A table that is being written. Rows are on disk after [`flush`](TableWriter::flush).
+pub struct TableWriter {
+    writer: csv::Writer<File>,
+    name: String,
+}
+
+impl TableWriter {
+    pub fn create(path: &Path) -> Result<TableWriter> {
+        let name = path.display().to_string();
+        let file = File::create(path).with_context(|| format!("cannot create {name}"))?;
+        Ok(TableWriter {
+            writer: csv::Writer::from_writer(file),
+            name,
+        })
+    }
+
+    pub fn row(&mut self, row: &impl Serialize) -> Result<()> {
+        self.writer
+            .serialize(row)
+            .with_context(|| format!("cannot write {}", self.name))
+    }
+
+    pub fn flush(&mut self) -> Result<()> {
+        self.writer
+            .flush()
+            .with_context(|| format!("cannot write {}", self.name))
+    }
+
+    /// Waits until the disk has everything.
+    pub fn finish(self) -> Result<()> {
+        let file = self.writer.into_inner().map_err(|error| error.into_error());
+        file.and_then(|file| file.sync_all())
+            .with_context(|| format!("cannot write {}", self.name))
+    }
+}
+
+/// Reads a table. Its columns must be the fields of `T`. The last line may be torn if the run that wrote it
+/// did not come to an end.
+pub fn read_table<T: DeserializeOwned>(path: &Path, may_be_torn: bool) -> Result<Vec<T>> {
+    let text = whole_lines(path, may_be_torn)?;
+    rows(&text).with_context(|| path.display().to_string())
+}
+
+fn rows<T: DeserializeOwned>(text: &[u8]) -> Result<Vec<T>> {
+    if text.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut reader = csv::Reader::from_reader(text);
+    let expected = serde_introspect::<T>();
+    let found = reader.headers()?.clone();
+    if let Some(missing) = expected
+        .iter()
+        .find(|name| !found.iter().any(|it| it == **name))
+    {
+        bail!("column {missing} is missing");
+    }
+    if found != *expected {
+        bail!("the columns are not those of schema {SCHEMA}");
+    }
+    let mut rows = Vec::new();
+    let mut record = csv::ByteRecord::new();
+    let headers = reader.byte_headers()?.clone();
+    while reader.read_byte_record(&mut record)? {
+        let row = record.deserialize(Some(&headers)).map_err(|error| {
+            let line = record.position().map_or(0, csv::Position::line);
+            anyhow::anyhow!("line {line}: {}", problem(&error, &record, expected))
+        })?;
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+/// What is wrong with which column.
+fn problem(error: &csv::Error, record: &csv::ByteRecord, columns: &[&str]) -> String {
+    let csv::ErrorKind::Deserialize { err, .. } = error.kind() else {
+        return error.to_string();
+    };
+    // The crate forgets the column where it is this module that refuses the value.
+    let is_refused = |field: &[u8]| {
+        let number = std::str::from_utf8(field).ok()?.parse().ok()?;
+        Some(!amount::is_one(number))
+    };
+    let refused = || {
+        record
+            .iter()
+            .position(|field| is_refused(field) == Some(true))
+    };
+    let column = err.field().map(|at| at as usize).or_else(refused);
+    match column.and_then(|at| columns.get(at)) {
+        Some(column) => format!("{column}: {}", err.kind()),
+        None => err.kind().to_string(),
+    }
+}
+
+/// All whole lines of a file. A torn last line is left out if it may be torn, else it is an error.
+pub fn whole_lines(path: &Path, may_be_torn: bool) -> Result<Vec<u8>> {
+    let mut text = fs::read(path).with_context(|| path.display().to_string())?;
+    let last = text.iter().rposition(|byte| *byte == b'\n');
+    let end = last.map_or(0, |at| at + 1);
+    if end < text.len() && !may_be_torn {
+        bail!("{}: the last line is torn", path.display());
+    }
+    text.truncate(end);
+    Ok(text)
+}
+
+/// Numbers that are finite and not negative.
+pub(crate) mod amount {
+    use serde::{Deserialize, Deserializer, de::Error};
+
+    pub(crate) fn required<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        check(f64::deserialize(deserializer)?)
+    }
+
+    pub(crate) fn optional<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<f64>, D::Error> {
+        Option::deserialize(deserializer)?.map(check).transpose()
+    }
+
+    pub(super) fn is_one(value: f64) -> bool {
+        value.is_finite() && value >= 0.0
+    }
+
+    fn check<E: Error>(value: f64) -> Result<f64, E> {
+        if is_one(value) {
+            return Ok(value);
+        }
+        Err(E::custom(format!("{value} is negative or not a number")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Row {
+        slice: u32,
+        #[serde(deserialize_with = "amount::required")]
+        ms: f64,
+        #[serde(deserialize_with = "amount::optional")]
+        steal_ms: Option<f64>,
+        child: Option<String>,
+    }
+
+    #[test]
+    fn rows_are_read_as_they_were_written() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("table.csv");
+        let rows = [
+            Row {
+                slice: 1,
+                ms: 0.5,
+                steal_ms: None,
+                child: Some("a,b".to_owned()),
+            },
+            Row {
+                slice: 2,
+                ms: 3.0,
+                steal_ms: Some(0.0),
+                child: None,
+            },
+        ];
+        let mut table = TableWriter::create(&path).expect("it is new");
+        rows.iter().for_each(|row| table.row(row).expect("written"));
+        table.finish().expect("on disk");
+        assert_eq!(read_table::<Row>(&path, false).expect("whole"), rows);
+    }
+
+    #[test]
+    fn errors_name_the_line_and_the_column() {
+        for (text, expected) in [
+            ("slice,ms,steal_ms\n", "column child is missing"),
+            (
+                "slice,ms,steal_ms,child,more\n",
+                "the columns are not those of schema 1",
+            ),
+            (
+                "slice,ms,steal_ms,child\n1,2,,\n-1,2,,\n",
+                "line 3: slice: ",
+            ),
+            (
+                "slice,ms,steal_ms,child\n1,-2,,\n",
+                "line 2: ms: -2 is negative",
+            ),
+            (
+                "slice,ms,steal_ms,child\n1,2,NaN,\n",
+                "line 2: steal_ms: NaN is negative or not",
+            ),
+            ("slice,ms,steal_ms,child\n1,,,\n", "line 2: ms: "),
+        ] {
+            let error = rows::<Row>(text.as_bytes()).expect_err(text).to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}

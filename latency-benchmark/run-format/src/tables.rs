@@ -1,0 +1,235 @@
+//! The rows of the tables of a run. An empty field is a value that could not be measured.
+
+use std::borrow::Cow;
+
+use poll_probe::Site;
+use serde::{Deserialize, Serialize};
+
+use crate::{table::amount, variant::Role};
+
+/// A name that the writer knows when it is compiled, and the reader when it has read it.
+pub type Text = Cow<'static, str>;
+
+/// What a slice is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pass {
+    /// To compare variants; children are not recorded.
+    Compare,
+    /// To see where the time goes; every child is recorded, which costs time.
+    Children,
+    // What follows is there where a cell is explained, one kind of evidence at a time.
+    /// The worker's stack is sampled.
+    Stacks,
+    /// Allocations are counted.
+    Allocations,
+    /// The worker's performance counters are read.
+    Counters,
+    /// System calls are seen, with their time.
+    SystemCalls,
+    /// The slowest polls are kept whole.
+    Timeline,
+    /// Who wakes whom, and what comes and goes.
+    Activity,
+    /// As `compare`, beside `warm`.
+    Normal,
+    /// As `normal`, but central's core is never idle.
+    Warm,
+}
+
+impl Pass {
+    pub const ALL: [Pass; 10] = [
+        Pass::Compare,
+        Pass::Children,
+        Pass::Stacks,
+        Pass::Allocations,
+        Pass::Counters,
+        Pass::SystemCalls,
+        Pass::Timeline,
+        Pass::Activity,
+        Pass::Normal,
+        Pass::Warm,
+    ];
+
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Pass::Compare => "compare",
+            Pass::Children => "children",
+            Pass::Stacks => "stacks",
+            Pass::Allocations => "allocations",
+            Pass::Counters => "counters",
+            Pass::SystemCalls => "system-calls",
+            Pass::Timeline => "timeline",
+            Pass::Activity => "activity",
+            Pass::Normal => "normal",
+            Pass::Warm => "warm",
+        }
+    }
+}
+
+/// A row of `slices.csv`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SliceRow {
+    pub slice: u32,
+    pub pass: Pass,
+    pub block: u32,
+    pub variant: usize,
+    #[serde(deserialize_with = "amount::required")]
+    pub start_ms: f64,
+    #[serde(deserialize_with = "amount::required")]
+    pub duration_ms: f64,
+    #[serde(deserialize_with = "amount::required")]
+    pub sampled_ms: f64,
+    pub requests: u64,
+    pub requests_begun_before: u64,
+    pub bytes: u64,
+    pub lost_entries: u64,
+    pub central_cpu_ns: Option<u64>,
+    pub central_runqueue_ns: Option<u64>,
+    #[serde(deserialize_with = "amount::optional")]
+    pub central_user_ms: Option<f64>,
+    #[serde(deserialize_with = "amount::optional")]
+    pub central_system_ms: Option<f64>,
+    pub central_voluntary_switches: Option<u64>,
+    pub central_involuntary_switches: Option<u64>,
+    pub helpers_cpu_ns: Option<u64>,
+    pub observers_cpu_ns: Option<u64>,
+    #[serde(deserialize_with = "amount::optional")]
+    pub peers_user_ms: Option<f64>,
+    #[serde(deserialize_with = "amount::optional")]
+    pub peers_system_ms: Option<f64>,
+    pub peers_voluntary_switches: Option<u64>,
+    pub peers_involuntary_switches: Option<u64>,
+    #[serde(deserialize_with = "amount::optional")]
+    pub delay_line_user_ms: Option<f64>,
+    #[serde(deserialize_with = "amount::optional")]
+    pub delay_line_system_ms: Option<f64>,
+    #[serde(deserialize_with = "amount::optional")]
+    pub steal_ms: Option<f64>,
+    pub central_tcp_retransmits: Option<u64>,
+    pub peers_tcp_retransmits: Option<u64>,
+    pub central_queue_drops: Option<u64>,
+    pub peers_queue_drops: Option<u64>,
+    pub central_received_bytes: Option<u64>,
+    pub central_sent_bytes: Option<u64>,
+    pub monitor_task_polls: u64,
+    pub monitor_task_ns: u64,
+    pub monitor_slow_task_polls: u64,
+    pub monitor_scheduled_ns: u64,
+    pub runtime_busy_ns: u64,
+    pub runtime_parks: u64,
+}
+
+/// A row of `sites.csv`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SiteRow {
+    pub slice: u32,
+    pub site: Site,
+    pub polls: u64,
+    pub ready: u64,
+    pub pending: u64,
+    pub yielded: u64,
+    pub iterations: u64,
+    pub total_ns: u64,
+    pub lost: u64,
+    pub children_lost: u64,
+}
+
+/// A row of `bands.csv`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BandRow {
+    pub slice: u32,
+    pub site: Site,
+    pub from_ns: u64,
+    pub iterations: u32,
+    pub polls: u64,
+    pub ns: u64,
+}
+
+/// A row of `children.csv`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChildRow {
+    pub slice: u32,
+    pub site: Site,
+    pub from_ns: u64,
+    pub child: Text,
+    pub polls: u64,
+    pub ns: u64,
+}
+
+/// A row of `peers.csv`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PeerRow {
+    pub slice: u32,
+    /// From 1.
+    pub peer: usize,
+    pub requests: u64,
+    /// Null if there were no requests.
+    pub latency_p50_ns: Option<u64>,
+    pub latency_p99_ns: Option<u64>,
+}
+
+/// A row of `rr.csv`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PathRow {
+    pub slice: u32,
+    pub block: u32,
+    pub variant: usize,
+    pub path: TrafficPath,
+    #[serde(deserialize_with = "amount::required")]
+    pub start_ms: f64,
+    #[serde(deserialize_with = "amount::required")]
+    pub duration_ms: f64,
+    #[serde(deserialize_with = "amount::required")]
+    pub sampled_ms: f64,
+    pub transactions: u64,
+    pub other_path_transactions: u64,
+    pub lost_entries: u64,
+    pub central_cpu_ns: Option<u64>,
+    pub central_runqueue_ns: Option<u64>,
+    #[serde(deserialize_with = "amount::optional")]
+    pub central_user_ms: Option<f64>,
+    #[serde(deserialize_with = "amount::optional")]
+    pub central_system_ms: Option<f64>,
+    pub central_voluntary_switches: Option<u64>,
+    pub central_involuntary_switches: Option<u64>,
+    pub helpers_cpu_ns: Option<u64>,
+    #[serde(deserialize_with = "amount::optional")]
+    pub peers_user_ms: Option<f64>,
+    #[serde(deserialize_with = "amount::optional")]
+    pub peers_system_ms: Option<f64>,
+    #[serde(deserialize_with = "amount::optional")]
+    pub steal_ms: Option<f64>,
+    pub central_tcp_retransmits: Option<u64>,
+    pub peers_tcp_retransmits: Option<u64>,
+    pub central_received_bytes: Option<u64>,
+    pub central_sent_bytes: Option<u64>,
+    pub libp2p_polls: u64,
+}
+
+/// How a transaction of `rr` travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrafficPath {
+    RawTcp,
+    Libp2p,
+}
+
+impl TrafficPath {
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            TrafficPath::RawTcp => "raw-tcp",
+            TrafficPath::Libp2p => "libp2p",
+        }
+    }
+
+    /// The path of a variant with that role: raw TCP is both the baseline and its A/A control.
+    pub fn of(role: Role) -> TrafficPath {
+        match role {
+            Role::Baseline | Role::Control => TrafficPath::RawTcp,
+            Role::Candidate => TrafficPath::Libp2p,
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The slices that a block is made of.
+
+use std::time::Duration;
+
+use crate::{
+    config::{ExplainPlan, Measurement, RunConfig},
+    tables::Pass,
+    variant::BASELINE,
+};
+
+/// A slice to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    pub pass: Pass,
+    pub variant: usize,
+}
+
+/// Where variants are compared: every variant, and now and then the baseline with its children, as
+/// one more among them.
+pub fn to_compare(block: u32, variants: usize) -> Vec<Turn> {
+    const CHILDREN_EVERY: u32 = 4;
+    let compared = (0..variants).map(|variant| Turn {
+        pass: Pass::Compare,
+        variant,
+    });
+    let children = (block % CHILDREN_EVERY == 1).then_some(Turn {
+        pass: Pass::Children,
+        variant: BASELINE,
+    });
+    compared.chain(children).collect()
+}
+
+/// Where a cell is explained: every kind of evidence that there is, of every variant asked for, and the
+/// baseline on a core that is kept warm and on one that is not.
+pub fn to_explain(config: &ExplainPlan, there_is: impl Fn(Pass) -> bool) -> Vec<Turn> {
+    const OF_EACH_VARIANT: [Pass; 6] = [
+        Pass::Stacks,
+        Pass::Allocations,
+        Pass::Counters,
+        Pass::SystemCalls,
+        Pass::Timeline,
+        Pass::Activity,
+    ];
+    /// Two of each, because what is told from them is a difference.
+    const OF_THE_BASELINE: [Pass; 4] = [Pass::Normal, Pass::Warm, Pass::Normal, Pass::Warm];
+    let of_each = OF_EACH_VARIANT
+        .into_iter()
+        .filter(|pass| there_is(*pass))
+        .flat_map(|pass| {
+            config
+                .variants
+                .iter()
+                .map(move |&variant| Turn { pass, variant })
+        });
+    let of_the_baseline = OF_THE_BASELINE
+        .into_iter()
+        .filter(|_| there_is(Pass::Warm))
+        .map(|pass| Turn {
+            pass,
+            variant: BASELINE,
+        });
+    of_each.chain(of_the_baseline).collect()
+}
+
+/// How many slices one block has at most, if every kind of evidence is available.
+fn most_slices(measurement: &Measurement, variants: usize) -> usize {
+    match measurement {
+        Measurement::Explain(plan) => to_explain(plan, |_| true).len(),
+        Measurement::Compare => to_compare(1, variants).len(),
+        Measurement::BesideTcp => variants,
+        Measurement::Soak(_) => 1,
+    }
+}
+
+impl RunConfig {
+    /// How long the run may measure at most, warm-up included.
+    pub fn longest(&self) -> Duration {
+        let block = self.block();
+        let measuring = match &self.measurement {
+            Measurement::Explain(plan) => block * plan.blocks,
+            // At least one block runs, however short the time is.
+            _ => block.max(Duration::from_millis(self.plan.max_ms)),
+        };
+        Duration::from_millis(self.plan.warm_up_ms) + measuring
+    }
+
+    /// The longest block.
+    pub fn block(&self) -> Duration {
+        self.plan
+            .pass(most_slices(&self.measurement, self.variants.len()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_block_has_every_variant_once_and_some_have_the_children_of_the_baseline() {
+        for block in 1..=9 {
+            let turns = to_compare(block, 3);
+            let compared: Vec<usize> = turns
+                .iter()
+                .filter(|turn| turn.pass == Pass::Compare)
+                .map(|turn| turn.variant)
+                .collect();
+            assert_eq!(compared, [0, 1, 2]);
+            let children = Turn {
+                pass: Pass::Children,
+                variant: BASELINE,
+            };
+            assert_eq!(
+                turns.contains(&children),
+                [1, 5, 9].contains(&block),
+                "{block}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_there_is_no_evidence_of_has_no_slice() {
+        let config = ExplainPlan {
+            variants: vec![0, 4],
+            blocks: 1,
+        };
+        let turns = to_explain(&config, |pass| pass == Pass::Stacks);
+        let stacks = |variant| Turn {
+            pass: Pass::Stacks,
+            variant,
+        };
+        assert_eq!(turns, [stacks(0), stacks(4)]);
+        let all = to_explain(&config, |_| true);
+        let warm = all.iter().filter(|turn| turn.pass == Pass::Warm);
+        assert!(warm.clone().all(|turn| turn.variant == BASELINE));
+        assert_eq!((all.len(), warm.count()), (16, 2));
+    }
+}

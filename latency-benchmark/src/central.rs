@@ -1,0 +1,178 @@
+//! The verb `central`: central by itself, against peers wherever they are.
+
+use std::{
+    fs,
+    io::{Write, stdout},
+    os::unix::process::CommandExt,
+    path::PathBuf,
+    process::{Command, ExitCode, Stdio},
+    sync::mpsc::RecvTimeoutError,
+    time::Duration,
+};
+
+use anyhow::{Context, anyhow};
+use clap::Args;
+use lab::{Reaped, Topology};
+use program::{Failure, bad_input};
+use run_format::{
+    BUDGET_FORMS, Budgets,
+    config::{LabConfig, Measurement, Plan, RunConfig, RuntimeConfig},
+    grid::Cell,
+    network::{Backend, Placement, Rtt, Sharing},
+    protocol::{BlockReport, CentralTask, NodeMessage, OtherProcesses},
+    variant::VariantConfig,
+};
+
+use crate::{
+    args::{
+        budgets::variants,
+        node::{NodeArgs, PayloadArg},
+    },
+    conversation::Conversation,
+    interrupts::Interrupts,
+    node_program::NodeProgramArgs,
+};
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  latency-benchmark central --peer /ip4/192.0.2.7/tcp/4001/p2p/12D3KooW... --out results/two-machines
+  latency-benchmark central --peer ... --budget none --budget muxer=2 --seconds 20 --out r
+
+Writes the tables of a run (see RESULTS.md) into --out. Ctrl-C finishes the slice.")]
+pub(crate) struct CentralArgs {
+    /// A peer's address, as `peer` prints it; repeatable
+    #[arg(long = "peer", value_name = "ADDRESS", required = true)]
+    peers: Vec<String>,
+    #[command(flatten)]
+    node: NodeArgs,
+    #[command(flatten)]
+    payload: PayloadArg,
+    #[arg(long, value_name = "BUDGET", help = format!("Budgets to compare, repeatable, the first is the baseline: {BUDGET_FORMS} [default: none]"))]
+    budget: Vec<Budgets>,
+    /// Seconds to measure
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    seconds: u64,
+    /// Length of a slice, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 250, value_parser = clap::value_parser!(u64).range(10..=600_000))]
+    slice: u64,
+    /// Worker threads of central's runtime
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    workers: u16,
+    /// A new folder for the results
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    #[command(flatten)]
+    program: NodeProgramArgs,
+}
+
+pub(crate) fn run(args: CentralArgs) -> Result<ExitCode, Failure> {
+    let out = args.out.clone();
+    if out.exists() {
+        return Err(bad_input(anyhow!(
+            "--out {}: it exists already, and results are never overwritten",
+            out.display()
+        )));
+    }
+    let config = config(&args)?;
+    let program = args.program.plain(&config.node)?;
+    let interrupts = Interrupts::count()?;
+    fs::create_dir_all(&out).with_context(|| format!("--out: cannot create {}", out.display()))?;
+    let task = CentralTask {
+        dir: out.canonicalize()?,
+        peers: args.peers,
+        others: OtherProcesses::default(),
+        config,
+    };
+    let child = Command::new(&program)
+        .arg("central")
+        // Ctrl-C on the terminal is for this process alone.
+        .process_group(0)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("cannot start {}", program.display()))?;
+    let mut child = Reaped::new(child);
+    let mut conversation: Conversation<NodeMessage> = Conversation::begin(&mut child, &task)?;
+    loop {
+        const LOOK_AROUND: Duration = Duration::from_millis(100);
+        match conversation.messages.recv_timeout(LOOK_AROUND) {
+            Ok(NodeMessage::Block(block)) => print(&line(&block, &task.config.variants)),
+            Ok(NodeMessage::Measured(measured)) => print(&format!("{} blocks", measured.blocks)),
+            Ok(NodeMessage::Connected { .. } | NodeMessage::Row(_)) => {}
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+        match interrupts.seen() {
+            0 => {}
+            1 => conversation.ask_to_stop(),
+            _ => return Ok(ExitCode::from(130)),
+        }
+    }
+    let status = child.wait()?;
+    if !status.success() {
+        // It has printed why.
+        let _ = fs::remove_dir(&out);
+    }
+    Ok(ExitCode::from(
+        u8::try_from(status.code().unwrap_or(1)).unwrap_or(1),
+    ))
+}
+
+/// There is no lab: everything but central's worker runs on all cores.
+fn config(args: &CentralArgs) -> Result<RunConfig, Failure> {
+    let topology = Topology::of_this_process()?;
+    let payload = args.payload.payload;
+    Ok(RunConfig {
+        cell: Cell {
+            peers: args.peers.len(),
+            rtt_ms: Rtt::ZERO,
+            payload_bytes: payload,
+        },
+        run: 1,
+        subject: None,
+        seed: u64::from(rand::random::<u32>()),
+        node: args.node.node(),
+        load: args.node.load(payload)?,
+        runtime: RuntimeConfig {
+            workers: args.workers.into(),
+            ..RuntimeConfig::CURRENT_THREAD
+        },
+        variants: variants(&args.budget, &[Budgets::NONE], false)?,
+        plan: Plan {
+            max_ms: args.seconds * 1000,
+            ..Plan::for_rtt(Rtt::ZERO, Some(args.slice))
+        },
+        lab: LabConfig {
+            backend: Backend::Auto,
+            loss_percent: None,
+            jitter_ms: None,
+            congestion_control: String::new(),
+            placement: Placement {
+                central: 0,
+                peers: topology.available().clone(),
+                sharing: Sharing::Core,
+            },
+        },
+        measurement: Measurement::Compare,
+    })
+}
+
+fn line(block: &BlockReport, variants: &[VariantConfig]) -> String {
+    let percent =
+        |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"));
+    let figures = block.slow_percent.iter().zip(&block.margin_percent);
+    let ratios: Vec<String> = variants
+        .iter()
+        .zip(figures)
+        .map(|(variant, (&slow, &margin))| {
+            let (slow, margin) = (percent(slow), percent(margin));
+            format!("{} {slow} ± {margin} %", variant.label)
+        })
+        .collect();
+    format!("block {}: slow polls: {}", block.block, ratios.join(", "))
+}
+
+fn print(line: &str) {
+    // A reader that has closed the pipe is no reason to stop measuring.
+    let _ = writeln!(stdout(), "{line}");
+}

@@ -1,0 +1,53 @@
+//! A child process that gets a task, sends messages, and can be asked to stop: all of it lines of JSON.
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    process::{Child, ChildStdin},
+    sync::mpsc::{Receiver, channel},
+    thread,
+};
+
+use anyhow::{Context, Result};
+use run_format::protocol::STOP_LINE;
+use serde::{Serialize, de::DeserializeOwned};
+
+pub(crate) struct Conversation<M> {
+    /// Disconnected when the child has closed its output.
+    pub(crate) messages: Receiver<M>,
+    input: ChildStdin,
+    asked_to_stop: bool,
+}
+
+impl<M: DeserializeOwned + Send + 'static> Conversation<M> {
+    /// Sends the task to a child that was started with pipes.
+    pub(crate) fn begin(child: &mut Child, task: &impl Serialize) -> Result<Conversation<M>> {
+        let mut input = child.stdin.take().context("it has no standard input")?;
+        let output = child.stdout.take().context("it has no standard output")?;
+        let mut line = serde_json::to_vec(task)?;
+        line.push(b'\n');
+        // A child that died already is followed like any other; its end says why.
+        let _ = input.write_all(&line);
+        let (sender, messages) = channel();
+        thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                match serde_json::from_str(&line) {
+                    Ok(message) => drop(sender.send(message)),
+                    Err(_) => eprintln!("{line}"),
+                }
+            }
+        });
+        Ok(Conversation {
+            messages,
+            input,
+            asked_to_stop: false,
+        })
+    }
+
+    /// Asks once to finish the slice and stop.
+    pub(crate) fn ask_to_stop(&mut self) {
+        if !std::mem::replace(&mut self.asked_to_stop, true) {
+            // If the child is gone already, its end says so.
+            let _ = writeln!(self.input, "{STOP_LINE}");
+        }
+    }
+}

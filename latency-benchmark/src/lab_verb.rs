@@ -1,0 +1,65 @@
+//! `lab`, and what the lab starts.
+
+use std::process::{Command, ExitCode};
+
+use clap::Args;
+use lab::{LabError, LabSpec};
+use program::{Failure, bad_input};
+use run_format::network::Rtt;
+
+use crate::args::network::NetworkArgs;
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  latency-benchmark lab --peers 3 --rtt 50 -- sh -c 'ping -U -c 3 $LAB_PEER_1'
+  latency-benchmark lab --rtt 20 --peer-command 'iperf3 -s' -- sh -c 'iperf3 -c $LAB_PEER_1'
+
+Exit code: that of the command.")]
+pub(crate) struct LabArgs {
+    /// Number of peers
+    #[arg(long, default_value_t = 1)]
+    peers: usize,
+    /// Round-trip time of every link in milliseconds, with decimals
+    #[arg(
+        long,
+        value_name = "MS",
+        default_value = "0",
+        allow_hyphen_values = true
+    )]
+    rtt: Rtt,
+    #[command(flatten)]
+    network: NetworkArgs,
+    /// Shell command to run in every peer's namespace at the same time, with the peer's number in LAB_PEER
+    #[arg(long, value_name = "COMMAND")]
+    peer_command: Option<String>,
+    /// The command and its arguments; the peers' addresses are in LAB_PEER_1 and so on
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+pub(crate) fn run(args: LabArgs) -> Result<ExitCode, Failure> {
+    let config = args.network.config()?;
+    let spec = LabSpec {
+        rtt: args.rtt,
+        backend: config.backend,
+        loss: config.loss_percent,
+        jitter: config.jitter_ms,
+        congestion_control: config.congestion_control,
+        ..LabSpec::new(args.peers, config.placement)
+    };
+    let mut words = args.command.iter();
+    let mut command = Command::new(words.next().map_or("", String::as_str));
+    command.args(words);
+    match lab::run::run(lab::enter()?, spec, command, args.peer_command.as_deref()) {
+        Ok(code) => Ok(ExitCode::from(code)),
+        Err(error) => Err(match error.downcast_ref() {
+            Some(LabError::Spec(_) | LabError::CongestionControl { .. }) => bad_input(error),
+            _ => error.into(),
+        }),
+    }
+}
+
+pub(crate) fn delay_line() -> Result<ExitCode, Failure> {
+    lab::delay_line::run()?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,116 @@
+//! What goes into a manifest besides the configuration: the programs and the machine.
+
+use std::{env, fs, path::Path};
+
+use anyhow::{Result, anyhow};
+use program::{Failure, bad_input};
+use run_format::{
+    config::SweepConfig,
+    files::{EDITS, SCHEMA, read_versioned, unix_s, write_json, write_whole},
+    manifest::{Machine, Manifest, Tool},
+    protocol::NodeDescription,
+};
+use sha2::{Digest, Sha256};
+
+/// The command line of this process.
+pub(crate) fn command() -> Vec<String> {
+    env::args_os()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect()
+}
+
+/// This program, and the node program that it measures.
+pub(crate) fn tool(node: &NodeDescription) -> Tool {
+    Tool {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        commit: option_env!("BENCHMARK_COMMIT").map(str::to_owned),
+        profile: node.program.profile.clone(),
+        rustc: node.program.rustc.clone(),
+        sha256: fs::read("/proc/self/exe")
+            .ok()
+            .map(|program| format!("{:x}", Sha256::digest(program))),
+        upstream: node.upstream.clone(),
+        node: Some(node.program.clone()),
+    }
+}
+
+/// This machine.
+pub(crate) fn machine() -> Machine {
+    let line = |path: &str| {
+        fs::read_to_string(path)
+            .ok()
+            .map(|text| text.trim().to_owned())
+    };
+    let field = |path: &str, name: &str| {
+        let text = fs::read_to_string(path).ok()?;
+        let line = text.lines().find(|line| line.starts_with(name))?;
+        Some(line.split_once(':')?.1.trim().to_owned())
+    };
+    Machine {
+        kernel: line("/proc/sys/kernel/osrelease"),
+        cpu: field("/proc/cpuinfo", "model name"),
+        cores: std::thread::available_parallelism().ok().map(usize::from),
+        memory_kib: field("/proc/meminfo", "MemTotal")
+            .and_then(|text| text.split(' ').next()?.parse().ok()),
+        clock_source: line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        governor: line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+    }
+}
+
+/// The manifest of a sweep that begins now, written as the file `name`, with the lines inserted into upstream's
+/// crates beside it.
+pub(crate) fn begin(
+    dir: &Path,
+    name: &str,
+    config: SweepConfig,
+    node: &NodeDescription,
+) -> Result<Manifest> {
+    let manifest = Manifest {
+        schema: SCHEMA,
+        command: command(),
+        created_unix_s: unix_s(),
+        config,
+        tool: tool(node),
+        machine: machine(),
+    };
+    write_whole(&dir.join(EDITS), &node.edits)?;
+    write_json(&dir.join(name), &manifest)?;
+    Ok(manifest)
+}
+
+/// Reads the manifest of an interrupted sweep.
+pub(crate) fn read(dir: &Path, name: &str) -> Result<Manifest, Failure> {
+    read_versioned(&dir.join(name))
+        .map_err(|error| bad_input(error.context("--resume: not a sweep that can be continued")))
+}
+
+/// Refuses to continue a sweep with other programs, or on another machine.
+pub(crate) fn check_same(
+    manifest: &Manifest,
+    node: &NodeDescription,
+    dir: &Path,
+) -> Result<(), Failure> {
+    let wrong = |text: String| Err(bad_input(anyhow!("--resume {}: {text}", dir.display())));
+    let (then, now) = (&manifest.tool, tool(node));
+    if *then != now {
+        return wrong(format!(
+            "another build made that sweep ({} {}, {}); its cells cannot be mixed with those of this one",
+            then.version, then.profile, then.rustc
+        ));
+    }
+    let (then, now) = (&manifest.machine, machine());
+    let fields = [
+        ("kernel", &then.kernel, &now.kernel),
+        ("CPU", &then.cpu, &now.cpu),
+        ("clock source", &then.clock_source, &now.clock_source),
+    ];
+    if let Some((name, then, now)) = fields.into_iter().find(|(_, then, now)| then != now) {
+        let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".to_owned());
+        return wrong(format!(
+            "another machine made that sweep: the {name} was {}, and is {}",
+            text(then),
+            text(now)
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,173 @@
+//! The node program: found, or built by cargo, and asked what it is.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+
+use anyhow::{Context, Result, anyhow, bail};
+use clap::Args;
+use program::{Failure, bad_input, ended, last_words};
+use run_format::{config::NodeConfig, protocol::NodeDescription};
+use sha2::{Digest, Sha256};
+
+/// The package and its programs: one has the allocator of any program, the other an allocator that counts.
+const PACKAGE: &str = "libp2p-node";
+const COUNTING: &str = "libp2p-node-counting";
+
+/// Which node program is measured.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct NodeProgramArgs {
+    /// The node program to measure [default: libp2p-node of this workspace, built if need be]
+    #[arg(long = "node", value_name = "PROGRAM")]
+    pub(crate) program: Option<PathBuf>,
+}
+
+impl NodeProgramArgs {
+    /// The program for a run that only measures.
+    pub(crate) fn plain(&self, node: &NodeConfig) -> Result<PathBuf, Failure> {
+        self.find(node, PACKAGE)
+    }
+
+    /// The program for a run that explains.
+    pub(crate) fn counting(&self, node: &NodeConfig) -> Result<PathBuf, Failure> {
+        self.find(node, COUNTING)
+    }
+
+    fn find(&self, node: &NodeConfig, name: &str) -> Result<PathBuf, Failure> {
+        let path = match &self.program {
+            Some(given) => given.clone(),
+            None => {
+                if let Some(build) = build(node, name)? {
+                    build.wait()?;
+                }
+                program_path(name)?
+            }
+        };
+        check(&path, node)?;
+        Ok(path)
+    }
+}
+
+/// A build by cargo that goes on.
+pub(crate) struct CargoBuild(Child);
+
+impl CargoBuild {
+    pub(crate) fn start(arguments: &[&str]) -> Result<Option<CargoBuild>> {
+        let Some(workspace) = workspace() else {
+            return Ok(None);
+        };
+        let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let child = Command::new(cargo)
+            .args(["build", "--locked", "--quiet", "--target-dir"])
+            .arg(target_dir()?)
+            .args(arguments)
+            .current_dir(workspace)
+            .stdin(Stdio::null())
+            .spawn()
+            .context("cannot start cargo (install Rust 1.90 or newer: https://rustup.rs)")?;
+        Ok(Some(CargoBuild(child)))
+    }
+
+    pub(crate) fn wait(mut self) -> Result<()> {
+        let status = self.0.wait()?;
+        if !status.success() {
+            bail!("the build failed: cargo {}, see above", ended(status));
+        }
+        Ok(())
+    }
+}
+
+/// Has cargo build the node program for runs that only measure.
+pub(crate) fn build_plain(node: &NodeConfig) -> Result<Option<CargoBuild>> {
+    build(node, PACKAGE)
+}
+
+/// Has cargo build a node program as a release. None where that is not this program's business: in a debug
+/// build, whose node program lies beside it, or away from the workspace.
+fn build(node: &NodeConfig, name: &str) -> Result<Option<CargoBuild>> {
+    if cfg!(debug_assertions) {
+        return Ok(None);
+    }
+    let mut arguments = vec!["--release", "--package", PACKAGE, "--bin", name];
+    if let Some(feature) = node.feature() {
+        arguments.extend(["--features", feature]);
+    }
+    CargoBuild::start(&arguments)
+}
+
+/// Where this program was built, if that is still there.
+fn workspace() -> Option<&'static Path> {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?;
+    let is_there = workspace.join("Cargo.lock").is_file() && target_dir().is_ok();
+    is_there.then_some(workspace)
+}
+
+/// The folder that holds those of the profiles, of which this program is in one.
+fn target_dir() -> Result<PathBuf> {
+    let this = env::current_exe().context("cannot find this program's file")?;
+    let target = this.parent().and_then(Path::parent).map(Path::to_owned);
+    target.ok_or_else(|| anyhow!("cannot find the target folder of {}", this.display()))
+}
+
+fn program_path(name: &str) -> Result<PathBuf, Failure> {
+    let beside = env::current_exe()
+        .context("cannot find this program's file")?
+        .with_file_name(name);
+    let built = target_dir()?.join("release").join(name);
+    let candidates = if cfg!(debug_assertions) {
+        vec![beside]
+    } else {
+        vec![built, beside]
+    };
+    let found = candidates.iter().find(|path| path.is_file()).cloned();
+    found.ok_or_else(|| {
+        bad_input(anyhow!(
+            "the node program {} is missing (build it with: cargo build{} --package {PACKAGE}, or name one with --node)",
+            candidates[0].display(),
+            if cfg!(debug_assertions) { "" } else { " --release" }
+        ))
+    })
+}
+
+/// What a node program says of itself.
+pub(crate) fn describe(path: &Path) -> Result<NodeDescription> {
+    let at = || format!("the node program {}", path.display());
+    let output = Command::new(path)
+        .arg("describe")
+        .stdin(Stdio::null())
+        .output()
+        .with_context(at)?;
+    if !output.status.success() {
+        let words = last_words(&String::from_utf8_lossy(&output.stderr));
+        bail!(
+            "{} does not answer the verb `describe`, so it is no node program: it {}: {words}",
+            path.display(),
+            ended(output.status)
+        );
+    }
+    let mut description: NodeDescription =
+        serde_json::from_slice(&output.stdout).with_context(at)?;
+    let bytes = fs::read(path).with_context(at)?;
+    description.program.sha256 = Some(format!("{:x}", Sha256::digest(bytes)));
+    Ok(description)
+}
+
+/// Refuses a program that cannot do what it is asked for.
+fn check(path: &Path, node: &NodeConfig) -> Result<(), Failure> {
+    let description = describe(path).context("--node").map_err(bad_input)?;
+    let features = description.program.features;
+    match node.feature() {
+        Some(feature) if !features.iter().any(|it| it == feature) => Err(bad_input(anyhow!(
+            "{}: the node program {} was built without the cargo feature {feature} (build it with `--features {feature}`)",
+            if feature == "quic" {
+                "--transport quic"
+            } else {
+                "--security tls"
+            },
+            path.display()
+        ))),
+        _ => Ok(()),
+    }
+}

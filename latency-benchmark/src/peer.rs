@@ -1,0 +1,57 @@
+//! The verb `peer`: a peer by itself, for measurements between hosts.
+
+use std::{
+    io::{Seek, Write},
+    os::unix::process::CommandExt,
+    process::{Command, ExitCode},
+};
+
+use anyhow::Context;
+use clap::Args;
+use program::Failure;
+use run_format::{
+    config::Measurement,
+    protocol::{Listen, PeerTask},
+};
+
+use crate::{
+    args::node::{NodeArgs, PayloadArg},
+    node_program::NodeProgramArgs,
+};
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  latency-benchmark peer --listen /ip4/0.0.0.0/tcp/4001
+  latency-benchmark peer --listen /ip4/0.0.0.0/udp/4001/quic-v1 --transport quic
+
+The first line on standard output is the address for `central --peer`. It serves until a signal ends it.")]
+pub(crate) struct PeerArgs {
+    /// Where to listen, in the form of the node's network stack
+    #[arg(long, value_name = "ADDRESS", default_value = "/ip4/127.0.0.1/tcp/0")]
+    listen: String,
+    #[command(flatten)]
+    node: NodeArgs,
+    #[command(flatten)]
+    payload: PayloadArg,
+    #[command(flatten)]
+    program: NodeProgramArgs,
+}
+
+/// Becomes the node program.
+pub(crate) fn run(args: PeerArgs) -> Result<ExitCode, Failure> {
+    let node = args.node.node();
+    let load = args.node.load(args.payload.payload)?;
+    let program = args.program.plain(&node)?;
+    let task = PeerTask {
+        node,
+        load,
+        measurement: Measurement::Compare,
+        listen: Listen::Address(args.listen),
+        identity: None,
+    };
+    let mut input = tempfile::tempfile().context("cannot make a temporary file")?;
+    writeln!(input, "{}", serde_json::to_string(&task)?)?;
+    input.rewind()?;
+    let error = Command::new(&program).arg("peer").stdin(input).exec();
+    Err(error).with_context(|| format!("cannot start {}", program.display()))?
+}

@@ -1,0 +1,156 @@
+//! The verb `pipeline`, which `./sweep.sh` runs: checks the machine, builds, sweeps, explains and reports.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode, Stdio},
+};
+
+use anyhow::{Context, Result, anyhow};
+use clap::Args;
+use lab::{Topology, move_to};
+use program::Failure;
+use run_format::{config::SweepConfig, files::MANIFEST};
+
+use crate::{
+    explain::{self, args::ExplainArgs},
+    interrupts::Interrupts,
+    manifest,
+    node_program::{self, CargoBuild},
+    progress::{MEASURED, SOME_FAILED},
+    sweep::{
+        self,
+        args::{AskedSweep, SweepArgs},
+    },
+};
+
+#[derive(Args)]
+pub(crate) struct PipelineArgs {
+    #[command(flatten)]
+    sweep: SweepArgs,
+    /// Then run the worst cells again to find out why they are slow
+    #[arg(long)]
+    explain: bool,
+}
+
+pub(crate) fn run(args: PipelineArgs) -> Result<ExitCode, Failure> {
+    let interrupts = Interrupts::count()?;
+    let asked = args.sweep.asked()?;
+    let config = match &asked {
+        AskedSweep::Measure(config, _) => config.clone(),
+        AskedSweep::Resume(dir) => manifest::read(dir, MANIFEST)?.config,
+        AskedSweep::List(_) | AskedSweep::DryRun(_) => {
+            let (_, code) = sweep::carry_out(asked, MANIFEST, &args.sweep.program, &interrupts)?;
+            return Ok(code);
+        }
+    };
+    if args.explain {
+        explain::args::refuse(&config)?;
+    }
+    install_packages();
+    check_machine()?;
+    build(&config, args.sweep.program.program.as_deref())?;
+    let cores = Topology::of_this_process()?.available().clone();
+    let program = args.sweep.program;
+    let (dir, mut code) = sweep::carry_out(asked, MANIFEST, &program, &interrupts)?;
+    let Some(dir) = dir else {
+        return Ok(code);
+    };
+    let goes_on = [MEASURED, SOME_FAILED].map(ExitCode::from).contains(&code);
+    if args.explain && goes_on {
+        let explained = ExplainArgs::defaults(dir.clone(), program);
+        let explained = explain::explain(explained, &interrupts)?;
+        code = first_failure(code, explained);
+    }
+    // The sweep has left central's core; a report may use it.
+    move_to(&cores)?;
+    Ok(first_failure(code, report(&dir)?))
+}
+
+fn first_failure(one: ExitCode, other: ExitCode) -> ExitCode {
+    if one == ExitCode::SUCCESS { other } else { one }
+}
+
+/// Builds the node program, and beside it the program that reports. Neither fills all cores to its end.
+fn build(config: &SweepConfig, given: Option<&Path>) -> Result<()> {
+    if cfg!(debug_assertions) {
+        return Ok(());
+    }
+    let analysis = CargoBuild::start(&["--profile", "tools", "--package", "analysis"])?;
+    let node = match given {
+        None => node_program::build_plain(&config.node)?,
+        Some(_) => None,
+    };
+    let (node, analysis) = (node.map(CargoBuild::wait), analysis.map(CargoBuild::wait));
+    node.transpose()?;
+    analysis.transpose()?;
+    Ok(())
+}
+
+/// Installs the tools that the lab needs, where that is possible without asking.
+fn install_packages() {
+    const PACKAGES: [(&str, &str); 2] = [("ip", "iproute2"), ("iptables", "iptables")];
+    let missing: Vec<&str> = PACKAGES
+        .into_iter()
+        .filter(|(tool, _)| !is_installed(tool))
+        .map(|(_, package)| package)
+        .collect();
+    if missing.is_empty() || !is_installed("apt-get") {
+        return;
+    }
+    let packages = missing.join(" ");
+    if !nix::unistd::geteuid().is_root() {
+        eprintln!(
+            "warning: packages are missing; install them by: sudo apt-get install {packages}"
+        );
+        return;
+    }
+    eprintln!("installing {packages}");
+    let script =
+        format!("apt-get update && apt-get install --yes --no-install-recommends {packages}");
+    let status = Command::new("sh")
+        .args(["-c", &script])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    if !status.is_ok_and(|status| status.success()) {
+        eprintln!("warning: they could not be installed");
+    }
+}
+
+fn is_installed(tool: &str) -> bool {
+    const SYSTEM: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path)
+        .chain(env::split_paths(SYSTEM))
+        .any(|folder| folder.join(tool).is_file())
+}
+
+/// Prints what is not as it should be. The check enters a lab, which only a process of its own can leave.
+fn check_machine() -> Result<()> {
+    let status = Command::new("/proc/self/exe")
+        .args(["preflight", "--brief"])
+        .stdin(Stdio::null())
+        .stdout(std::io::stderr())
+        .status()?;
+    if !status.success() {
+        return Err(anyhow!("no cell can run on this machine, see above"));
+    }
+    Ok(())
+}
+
+fn report(dir: &Path) -> Result<ExitCode> {
+    let analysis: PathBuf = env::current_exe()
+        .context("cannot find this program's file")?
+        .with_file_name("analysis");
+    let status = Command::new(&analysis)
+        .arg("report")
+        .arg(dir)
+        .stdin(Stdio::null())
+        .status()
+        .with_context(|| format!("cannot start {}", analysis.display()))?;
+    Ok(ExitCode::from(
+        u8::try_from(status.code().unwrap_or(1)).unwrap_or(1),
+    ))
+}

@@ -1,0 +1,161 @@
+//! The node programs of a sweep: found or built before anything is measured.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, bail};
+use program::{Failure, bad_input};
+use run_format::{
+    config::SweepConfig,
+    files::{SUBJECTS, write_whole},
+    protocol::NodeDescription,
+    subject::SubjectConfig,
+    variant::Role,
+};
+use swarm_patch::subject::builder::{Built, EDITS, LOCK, Profile, SubjectBuilder};
+
+use crate::{
+    args::subjects::{is_of_this_workspace, resolve},
+    node_program::{NodeProgramArgs, describe},
+};
+
+/// The programs, in the order of the subjects; one where there are none.
+pub(crate) struct Programs(Vec<PathBuf>);
+
+impl Programs {
+    pub(crate) fn of(&self, subject: Option<usize>) -> &Path {
+        &self.0[subject.unwrap_or(0)]
+    }
+
+    /// What the first of them says of itself.
+    pub(crate) fn describe(&self) -> Result<NodeDescription> {
+        describe(&self.0[0])
+    }
+
+    /// Builds what is not built yet, and notes in the configuration what was built. All subjects are checked
+    /// before any is built.
+    pub(crate) fn prepare(
+        config: &mut SweepConfig,
+        node: &NodeProgramArgs,
+    ) -> Result<Programs, Failure> {
+        if config.subjects.iter().all(is_of_this_workspace) {
+            let program = node.plain(&config.node)?;
+            return Ok(Programs(vec![program; config.subjects.len().max(1)]));
+        }
+        let builder = builder()?;
+        for subject in &config.subjects {
+            check(subject, &builder).with_context(|| subject.label.clone())?;
+        }
+        let mut programs = Vec::new();
+        for subject in &mut config.subjects {
+            let built = prepare(subject, &builder).with_context(|| subject.label.clone())?;
+            programs.push(match &built {
+                Some(built) => built.program(),
+                None => node.plain(&config.node)?,
+            });
+            subject.build = built.map(|built| built.record);
+        }
+        Ok(Programs(programs))
+    }
+
+    /// The programs that the sweep began with.
+    pub(crate) fn find(config: &SweepConfig, node: &NodeProgramArgs) -> Result<Programs, Failure> {
+        if config.subjects.is_empty() {
+            return Ok(Programs(vec![node.plain(&config.node)?]));
+        }
+        let mut programs = Vec::new();
+        for subject in &config.subjects {
+            let built = find_again(subject)
+                .with_context(|| format!("--resume: {}", subject.label))
+                .map_err(bad_input)?;
+            programs.push(match built {
+                Some(built) => built.program(),
+                None => node.plain(&config.node)?,
+            });
+        }
+        Ok(Programs(programs))
+    }
+}
+
+fn check(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<()> {
+    if is_of_this_workspace(subject) || subject.role == Role::Control {
+        return Ok(());
+    }
+    let found = resolve(subject)?;
+    match builder.find(&builder.id(&found)?) {
+        Some(_) => Ok(()),
+        None => SubjectBuilder::check(&found),
+    }
+}
+
+/// None for the program of this workspace.
+fn prepare(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<Option<Built>> {
+    if is_of_this_workspace(subject) {
+        return Ok(None);
+    }
+    let found = resolve(subject)?;
+    let yamux = found.yamux.as_ref().map(|yamux| yamux.record());
+    if found.libp2p.record() != subject.libp2p || yamux != subject.yamux {
+        bail!("the checkout changed while other subjects were built (start again)");
+    }
+    let id = builder.id(&found)?;
+    if let Some(built) = builder.find(&id) {
+        return Ok(Some(built));
+    }
+    if subject.role != Role::Control {
+        eprintln!("building {}, which can take minutes", subject.label);
+    }
+    builder.build(&found, &id).map(Some)
+}
+
+fn find_again(subject: &SubjectConfig) -> Result<Option<Built>> {
+    let Some(record) = &subject.build else {
+        return Ok(None);
+    };
+    let builder = builder()?;
+    if let Some(built) = builder.find(&record.id) {
+        if built.record == *record {
+            return Ok(Some(built));
+        }
+        bail!("its program has changed");
+    }
+    if builder.id(&resolve(subject)?)? != record.id {
+        bail!("its program was deleted, and its sources have changed since");
+    }
+    match prepare(subject, &builder)? {
+        Some(built) if built.record == *record => Ok(Some(built)),
+        _ => bail!("its program is gone, and building it again gives another one"),
+    }
+}
+
+/// Subjects are built as the node program of this workspace is.
+fn builder() -> Result<SubjectBuilder> {
+    SubjectBuilder::open(if cfg!(debug_assertions) {
+        Profile::Debug
+    } else {
+        Profile::Release
+    })
+}
+
+/// Writes what was inserted into each subject, and the versions that it was built with, to the folder of
+/// the sweep.
+pub(crate) fn document(config: &SweepConfig, dir: &Path) -> Result<()> {
+    for (number, subject) in config.subjects.iter().enumerate() {
+        let (Some(record), false) = (&subject.build, subject.role == Role::Control) else {
+            continue;
+        };
+        let built = builder()?.find(&record.id).context("its program is gone")?;
+        let folder = dir.join(SUBJECTS).join(number.to_string());
+        fs::create_dir_all(&folder)
+            .with_context(|| format!("cannot create {}", folder.display()))?;
+        for name in [EDITS, LOCK] {
+            write_whole(
+                &folder.join(name),
+                &fs::read_to_string(built.dir.join(name))?,
+            )?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,74 @@
+//! What `--list` and `--dry-run` print.
+
+use std::{
+    fmt::Write as _,
+    io::{Write as _, stdout},
+    time::Duration,
+};
+
+use run_format::config::SweepConfig;
+
+use super::schedule::schedule;
+
+/// The cells and the variants.
+pub(super) fn list(config: &SweepConfig) {
+    let cells = config.axes.cells();
+    let mut text = format!("{} cells:\n", cells.len());
+    for cell in cells {
+        let _ = writeln!(text, "  {}  {cell}", cell.id());
+    }
+    let variants = config.variants.len();
+    let _ = writeln!(text, "{variants} variants, the first is the baseline:");
+    for variant in &config.variants {
+        let _ = writeln!(text, "  {}", variant.label);
+    }
+    print(text + &subjects(config));
+}
+
+/// The launches in their order, and how long they may take.
+pub(super) fn dry_run(config: &SweepConfig) {
+    let launches = schedule(config);
+    let mut longest = Duration::ZERO;
+    let mut text = String::new();
+    for (number, launch) in launches.iter().enumerate() {
+        let takes = launch.longest(config);
+        longest += takes;
+        let _ = writeln!(
+            text,
+            "{:4}  {}  {}  at most {:.0} s, slices of {} ms",
+            number + 1,
+            launch.cell.id(),
+            launch.name(config),
+            takes.as_secs_f64(),
+            config.plan(launch.cell.rtt_ms).slice_ms
+        );
+    }
+    let _ = writeln!(
+        text,
+        "{} runs × {} variants, at most {:.0} min; less if the ratios are known sooner. Seed {}",
+        launches.len(),
+        config.variants.len(),
+        longest.as_secs_f64() / 60.0,
+        config.seed
+    );
+    print(text + &subjects(config));
+}
+
+fn subjects(config: &SweepConfig) -> String {
+    let mut text = String::new();
+    if !config.subjects.is_empty() {
+        let subjects = config.subjects.len();
+        let _ = writeln!(text, "{subjects} subjects, the first is the baseline:");
+    }
+    for subject in &config.subjects {
+        let yamux = subject.yamux.as_ref();
+        let yamux = yamux.map_or_else(String::new, |yamux| format!(", yamux: {yamux}"));
+        let _ = writeln!(text, "  {}: {}{yamux}", subject.label, subject.libp2p);
+    }
+    text
+}
+
+fn print(text: String) {
+    // A reader that has closed the pipe has read enough.
+    let _ = stdout().write_all(text.as_bytes());
+}

@@ -1,0 +1,160 @@
+//! The verb `rr`: transactions over libp2p and over raw TCP, in turns.
+
+use std::{path::PathBuf, process::ExitCode};
+
+use anyhow::anyhow;
+use clap::Args;
+use program::{Failure, bad_input};
+use run_format::{
+    Budgets,
+    config::{
+        Measurement, NodeConfig, Pace, Plan, RuntimeConfig, Security, SweepConfig, Transport,
+        Workload,
+    },
+    files::RR_MANIFEST,
+    grid::Axes,
+    network::Rtt,
+    payload::Payload,
+    variant::{Role, VariantConfig},
+};
+
+use super::{args::AskedSweep, carry_out};
+use crate::{
+    args::{
+        budgets::{or, refuse_twice},
+        network::{NetworkArgs, peers_in_range},
+        new_run::NewRunArgs,
+    },
+    interrupts::Interrupts,
+    node_program::NodeProgramArgs,
+};
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  latency-benchmark rr                                     64 B, 256 B and 1 KiB to one peer, a minute in all
+  latency-benchmark rr --payload 64B --security plaintext --seconds 60
+  latency-benchmark rr --rtt 25 --peers 5 --name far
+  analysis report results/far                              what libp2p adds to TCP, as one number
+
+Each payload has one launch of the processes, in which libp2p and raw TCP take turns in blocks of random
+order. Raw TCP has two turns in each block; the difference between these two is noise (the A/A control).
+Ctrl-C finishes the slice and keeps everything.
+Exit codes: 0 every payload was measured; 1 some were not; 2 wrong arguments; 130 interrupted.")]
+pub(crate) struct RrArgs {
+    /// Size of a request and of its answer: bytes with a unit, such as 64B or 1KiB [default: 64B,256B,1KiB]
+    #[arg(
+        long,
+        value_name = "SIZE,SIZE",
+        value_delimiter = ',',
+        allow_hyphen_values = true
+    )]
+    payload: Vec<Payload>,
+    /// Number of peers, each with one request at a time
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        allow_hyphen_values = true
+    )]
+    peers: usize,
+    /// Round-trip time of every link in ms, with decimals
+    #[arg(
+        long,
+        value_name = "MS",
+        default_value = "0",
+        allow_hyphen_values = true
+    )]
+    rtt: Rtt,
+    /// What encrypts libp2p's connections
+    #[arg(long, value_enum, default_value = "noise")]
+    security: Security,
+    #[command(flatten)]
+    network: NetworkArgs,
+    #[command(flatten)]
+    program: NodeProgramArgs,
+    /// Time that each payload is measured
+    #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    seconds: u64,
+    /// Length of a slice in ms; at least five round trips in any case [default: 250]
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(10..=600_000))]
+    slice: Option<u64>,
+    #[command(flatten)]
+    new_run: NewRunArgs,
+    /// Continue the interrupted run in DIR with its original options
+    #[arg(long, value_name = "DIR", exclusive = true)]
+    resume: Option<PathBuf>,
+    /// Print what would be measured and how long it may take, and measure nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(crate) fn run(args: RrArgs) -> Result<ExitCode, Failure> {
+    let program = args.program.clone();
+    let interrupts = Interrupts::count()?;
+    let (_, code) = carry_out(args.asked()?, RR_MANIFEST, &program, &interrupts)?;
+    Ok(code)
+}
+
+impl RrArgs {
+    fn asked(self) -> Result<AskedSweep, Failure> {
+        if let Some(dir) = self.resume {
+            return Ok(AskedSweep::Resume(dir));
+        }
+        let config = self.config()?;
+        if self.dry_run {
+            return Ok(AskedSweep::DryRun(config));
+        }
+        Ok(AskedSweep::Measure(config, self.new_run.dir()?))
+    }
+
+    fn config(&self) -> Result<SweepConfig, Failure> {
+        let payloads = or(
+            &self.payload,
+            [64, 256, 1024].map(Payload::of_bytes).to_vec(),
+        );
+        refuse_twice("--payload", &payloads)?;
+        peers_in_range(&[self.peers])?;
+        if payloads.iter().any(|size| size.bytes() == 0) {
+            return Err(bad_input(anyhow!(
+                "--payload 0B: a request has at least 1 byte"
+            )));
+        }
+        Ok(SweepConfig {
+            axes: Axes {
+                peers: vec![self.peers],
+                rtt_ms: vec![self.rtt],
+                payload_bytes: payloads,
+            },
+            variants: variants(),
+            subjects: Vec::new(),
+            node: NodeConfig {
+                workload: Workload::Rr,
+                security: self.security,
+                transport: Transport::Tcp,
+            },
+            pace: Pace::Outstanding(1),
+            runtime: RuntimeConfig::CURRENT_THREAD,
+            lab: self.network.checked(&[self.rtt])?,
+            repeat: 1,
+            slice_ms: self.slice,
+            max_cell_ms: self.seconds * 1000,
+            // Nothing stops early.
+            precision: Plan::for_rtt(self.rtt, self.slice).precision,
+            seed: self.new_run.seed(),
+            measurement: Measurement::BesideTcp,
+        })
+    }
+}
+
+fn variants() -> Vec<VariantConfig> {
+    let variant = |label: &str, role| VariantConfig {
+        label: label.to_owned(),
+        role,
+        budgets: Budgets::NONE,
+    };
+    vec![
+        variant("raw-tcp", Role::Baseline),
+        variant("raw-tcp (A/A)", Role::Control),
+        variant("libp2p", Role::Candidate),
+    ]
+}

@@ -1,0 +1,222 @@
+//! Sweeps that are interrupted, that run at the same time, and that have few rights or one core.
+#![allow(clippy::unwrap_used)]
+
+mod bench;
+
+use std::{fs, process::Command};
+
+use bench::{Bench, SMALL, can_run, json, kill, pid, signal, table, text};
+use nix::sys::signal::Signal;
+
+#[test]
+fn an_ordinary_user_can_sweep() {
+    if !nix::unistd::geteuid().is_root() {
+        return; // Every other test shows it.
+    }
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let nobody = 65_534;
+    fs::create_dir(bench.out()).unwrap();
+    for path in [bench.dir.path().to_owned(), bench.out()] {
+        std::os::unix::fs::chown(&path, Some(nobody), Some(nobody)).unwrap();
+    }
+    // Where the program was built is not for everybody to see.
+    let program = bench.dir.path().join("latency-benchmark");
+    fs::copy(bench::PROGRAM, &program).unwrap();
+    let node = "libp2p-node";
+    fs::copy(bench::node_program(node), program.with_file_name(node)).unwrap();
+    let mut command = Command::new("setpriv");
+    command
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+        .arg(program);
+    command
+        .arg("sweep")
+        .arg("--out")
+        .arg(bench.out())
+        .args(["--name", "run"])
+        .args(SMALL)
+        .args(["--rtt", "0", "--no-aa", "--budget", "none"]);
+    bench.prepare(&mut command);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let [run] = &bench.runs("run-1")[..] else {
+        panic!("one cell")
+    };
+    assert_eq!(
+        json(&run.join("run.json"))["network"]["lab"]["rootless"],
+        true
+    );
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn an_interrupt_keeps_what_is_there_and_the_rest_can_be_measured_later() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let mut command = bench.sweep(&[
+        "--peers",
+        "1,2",
+        "--rtt",
+        "0",
+        "--payload",
+        "4KiB",
+        "--slice",
+        "200",
+        "--max-cell-seconds",
+        "3600",
+        "--precision",
+        "0.0001pp,0.0001%",
+    ]);
+    let sweep = command.spawn().unwrap();
+    bench.wait_for("central", 0);
+    let slices = bench::eventually("a slice", || {
+        let partial = bench.runs("run-1.partial");
+        let text = fs::read_to_string(partial.first()?.join("slices.csv")).ok()?;
+        (text.lines().count() > 2).then_some(text)
+    });
+    signal(pid(&sweep), Signal::SIGINT);
+    let output = sweep.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).contains("interrupted"),
+        "{}",
+        text(&output.stderr)
+    );
+    bench.assert_nothing_left();
+    let [partial] = &bench.runs("run-1.partial")[..] else {
+        panic!("one cell was begun")
+    };
+    assert_eq!(json(&partial.join("run.json"))["stop"], "interrupted");
+    assert!(table(&partial.join("slices.csv")).len() >= slices.lines().count() - 1);
+
+    // As it was asked for, but for how long: that is in the manifest.
+    let manifest = bench.run_dir().join("manifest.json");
+    let shorter = fs::read_to_string(&manifest)
+        .unwrap()
+        .replace("3600000", "1000");
+    fs::write(&manifest, shorter).unwrap();
+    let output = bench.resume().output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(bench.runs("run-1").len(), 2);
+    assert_eq!(
+        bench.runs("run-1.killed-1").len(),
+        1,
+        "what was there is kept"
+    );
+}
+
+#[test]
+fn a_second_interrupt_stops_at_once() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let mut command = bench.sweep(&[
+        "--peers",
+        "1",
+        "--rtt",
+        "0",
+        "--payload",
+        "4KiB",
+        "--slice",
+        "600000",
+    ]);
+    let sweep = command.spawn().unwrap();
+    bench.wait_for("central", 0);
+    signal(pid(&sweep), Signal::SIGINT);
+    signal(pid(&sweep), Signal::SIGTERM);
+    let output = sweep.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn two_sweeps_at_once_keep_apart_and_the_second_warns() {
+    if !can_run(false) {
+        return;
+    }
+    let (first, second) = (Bench::new(), Bench::new());
+    let arguments = [
+        "--peers",
+        "1",
+        "--rtt",
+        "0",
+        "--payload",
+        "4KiB",
+        "--slice",
+        "100",
+        "--max-cell-seconds",
+        "3",
+    ];
+    let running = first.sweep(&arguments).spawn().unwrap();
+    first.wait_for("central", 0);
+    let output = second.sweep(&arguments).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).contains("warning: another sweep is running"),
+        "{}",
+        text(&output.stderr)
+    );
+    assert!(running.wait_with_output().unwrap().status.success());
+    assert_eq!(
+        (first.runs("run-1").len(), second.runs("run-1").len()),
+        (1, 1)
+    );
+}
+
+#[test]
+fn a_folder_is_for_one_sweep_at_a_time() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let running = bench
+        .sweep(&[
+            "--peers",
+            "1",
+            "--rtt",
+            "0",
+            "--payload",
+            "4KiB",
+            "--slice",
+            "600000",
+        ])
+        .spawn()
+        .unwrap();
+    let sweep = pid(&running);
+    bench.wait_for("central", 0);
+    let output = bench.resume().output().unwrap();
+    assert!(bench::complaint(&output).contains("another sweep is writing there"));
+    kill(sweep);
+    running.wait_with_output().unwrap();
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn one_core_is_enough_and_said() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let mut command = Command::new("taskset");
+    command
+        .args(["-c", "0", bench::PROGRAM, "sweep", "--out"])
+        .arg(bench.out())
+        .args(["--name", "run"])
+        .args(SMALL);
+    command.args(["--rtt", "0", "--no-aa", "--budget", "none"]);
+    bench.prepare(&mut command);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let [run] = &bench.runs("run-1")[..] else {
+        panic!("one cell")
+    };
+    assert_eq!(
+        json(&run.join("run.json"))["network"]["lab"]["placement"]["sharing"],
+        "core"
+    );
+}

@@ -1,0 +1,164 @@
+//! Names the programs that are built against subjects, and finds those that were kept.
+//!
+//! ```text
+//! target/subjects/
+//!     build/              shared by all builds
+//!         workspace/      our workspace, copied
+//!         upstream/       the subject's libp2p, grafted
+//!         yamux/          the subject's yamux, grafted
+//!         crates/         crates with sites that come from the registry, copied and grafted
+//!         config.toml     makes cargo use those instead of the registry's
+//!         target/
+//!     ID/                 a subject: libp2p-node, subject.json, edits.diff, Cargo.lock
+//! ```
+//!
+//! All subjects are built in the same folders, one after the other. Only files that differ are written, so
+//! cargo compiles the crates that differ and those that depend on them. The compiler sees the same paths for
+//! all subjects, so that equal code gets an equal layout.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result};
+use fs_err as fs;
+use run_format::subject::{BuildRecord, SourceRecord};
+use sha2::{Digest, Sha256};
+
+use super::{
+    Libp2p, Subject, compiler,
+    crates::{self, UPSTREAM},
+    ours,
+};
+use crate::graft::graft;
+
+/// The program of a subject, in its folder.
+pub const PROGRAM: &str = "libp2p-node";
+/// The inserted lines, in the same folder.
+pub const EDITS: &str = "edits.diff";
+/// The versions of the crates that it was built with, in the same folder.
+pub const LOCK: &str = "Cargo.lock";
+/// The [`BuildRecord`], in the same folder. It is written last.
+pub(super) const RECORD: &str = "subject.json";
+/// The prefix of the names of temporary folders.
+pub(super) const STAGE: &str = "stage-";
+
+/// How programs are built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    /// With optimisation, for measurements.
+    Release,
+    /// Without optimisation, for tests.
+    Debug,
+}
+
+/// Builds the benchmark against subjects, and keeps the programs.
+pub struct SubjectBuilder {
+    /// The folder of the programs.
+    pub(super) dir: PathBuf,
+    /// The folder of this workspace.
+    pub(super) ours: PathBuf,
+    /// The hash of our sources when the builder was opened.
+    pub(super) ours_sha256: String,
+    pub(super) profile: Profile,
+}
+
+/// A program that was built.
+#[derive(Clone, Debug)]
+pub struct Built {
+    /// Its folder.
+    pub dir: PathBuf,
+    /// Its description.
+    pub record: BuildRecord,
+}
+
+impl Built {
+    /// The file of the program.
+    pub fn program(&self) -> PathBuf {
+        self.dir.join(PROGRAM)
+    }
+}
+
+impl SubjectBuilder {
+    /// A builder that works in the target folder of this workspace.
+    pub fn open(profile: Profile) -> Result<SubjectBuilder> {
+        let ours = ours::root()?;
+        let target =
+            env::var_os("CARGO_TARGET_DIR").map_or_else(|| ours.join("target"), Into::into);
+        let dir = target.join("subjects");
+        fs::create_dir_all(&dir)?;
+        Ok(SubjectBuilder {
+            dir: fs::canonicalize(dir)?,
+            ours_sha256: ours::digest(&ours)?,
+            ours,
+            profile,
+        })
+    }
+
+    /// The name of a subject: a hash of everything that its program is made of.
+    pub fn id(&self, subject: &Subject) -> Result<String> {
+        let yamux = subject.yamux.as_ref().map(|yamux| content(yamux.record()));
+        let sources = (content(subject.libp2p.record()), yamux);
+        let parts = [
+            "1".to_owned(), // To be increased when programs are built differently from the same inputs.
+            serde_json::to_string(&sources)?,
+            self.ours_sha256.clone(),
+            compiler::rustc(&self.ours)?,
+            compiler::flags(),
+            format!("{:?}", self.profile),
+            self.dir.display().to_string(),
+        ];
+        let digest = format!("{:x}", Sha256::digest(parts.join("\0")));
+        Ok(digest[..16].to_owned())
+    }
+
+    /// The program of that name, if it was built and has not changed since.
+    pub fn find(&self, id: &str) -> Option<Built> {
+        let dir = self.dir.join(id);
+        let text = fs::read_to_string(dir.join(RECORD)).ok()?;
+        let built = Built {
+            record: serde_json::from_str(&text).ok()?,
+            dir,
+        };
+        let is_whole = sha256(&built.program()).ok()? == built.record.program_sha256;
+        is_whole.then_some(built)
+    }
+
+    /// Refuses a subject that the graft does not recognise or that is no libp2p. This takes a moment, whereas
+    /// a build takes minutes.
+    pub fn check(subject: &Subject) -> Result<()> {
+        let copy = tempfile::tempdir().context("cannot make a temporary folder")?;
+        for source in crates::sources(subject, copy.path())? {
+            graft(&source)?;
+        }
+        if let Libp2p::Checkout(checkout) = &subject.libp2p {
+            let packages = crates::packages(&copy.path().join(UPSTREAM));
+            packages
+                .and_then(|packages| crates::versions(&packages))
+                .with_context(|| checkout.spec().to_string())?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn build_dir(&self) -> PathBuf {
+        self.dir.join("build")
+    }
+
+    pub(super) fn workspace(&self) -> PathBuf {
+        self.build_dir().join("workspace")
+    }
+}
+
+/// The source without path and revision, since one commit has many of them.
+fn content(mut source: SourceRecord) -> SourceRecord {
+    if let SourceRecord::Checkout { path, revision, .. } = &mut source {
+        path.clear();
+        *revision = None;
+    }
+    source
+}
+
+pub(super) fn sha256(path: &Path) -> Result<String> {
+    Ok(format!("{:x}", Sha256::digest(fs::read(path)?)))
+}
