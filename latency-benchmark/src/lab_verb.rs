@@ -5,9 +5,8 @@ use std::process::{Command, ExitCode};
 use clap::Args;
 use lab::{LabError, LabSpec};
 use program::{Failure, bad_input};
-use run_format::network::Rtt;
 
-use crate::args::network::NetworkArgs;
+use crate::args::network::{NetworkArgs, RttArg};
 
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -19,14 +18,8 @@ pub(crate) struct LabArgs {
     /// Number of peers
     #[arg(long, default_value_t = 1)]
     peers: usize,
-    /// Round-trip time of every link in milliseconds, with decimals
-    #[arg(
-        long,
-        value_name = "MS",
-        default_value = "0",
-        allow_hyphen_values = true
-    )]
-    rtt: Rtt,
+    #[command(flatten)]
+    rtt: RttArg,
     #[command(flatten)]
     network: NetworkArgs,
     /// Shell command to run in every peer's namespace at the same time, with the peer's number in LAB_PEER
@@ -40,7 +33,7 @@ pub(crate) struct LabArgs {
 pub(crate) fn run(args: LabArgs) -> Result<ExitCode, Failure> {
     let config = args.network.config()?;
     let spec = LabSpec {
-        rtt: args.rtt,
+        rtt: args.rtt.rtt,
         backend: config.backend,
         loss: config.loss_percent,
         jitter: config.jitter_ms,

@@ -39,7 +39,7 @@ impl NodeProgramArgs {
         let path = match &self.program {
             Some(given) => given.clone(),
             None => {
-                if let Some(build) = build(node, name)? {
+                if let Some(build) = build(node, &["--bin", name])? {
                     build.wait()?;
                 }
                 program_path(name)?
@@ -79,18 +79,20 @@ impl CargoBuild {
     }
 }
 
-/// Has cargo build the node program for runs that only measure.
-pub(crate) fn build_plain(node: &NodeConfig) -> Result<Option<CargoBuild>> {
-    build(node, PACKAGE)
+/// Has cargo build the node programs that are needed to measure, and to explain if that is asked.
+pub(crate) fn build_needed(node: &NodeConfig, explain: bool) -> Result<Option<CargoBuild>> {
+    let plain = ["--bin", PACKAGE];
+    build(node, if explain { &["--bins"] } else { &plain })
 }
 
-/// Has cargo build a node program as a release. None where that is not this program's business: in a debug
+/// Has cargo build node programs as a release. None where that is not this program's business: in a debug
 /// build, whose node program lies beside it, or away from the workspace.
-fn build(node: &NodeConfig, name: &str) -> Result<Option<CargoBuild>> {
+fn build(node: &NodeConfig, programs: &[&str]) -> Result<Option<CargoBuild>> {
     if cfg!(debug_assertions) {
         return Ok(None);
     }
-    let mut arguments = vec!["--release", "--package", PACKAGE, "--bin", name];
+    let mut arguments = vec!["--release", "--package", PACKAGE];
+    arguments.extend(programs);
     if let Some(feature) = node.feature() {
         arguments.extend(["--features", feature]);
     }

@@ -49,7 +49,7 @@ pub(crate) fn run(args: PipelineArgs) -> Result<ExitCode, Failure> {
     }
     install_packages();
     check_machine()?;
-    build(&config, args.sweep.program.program.as_deref())?;
+    build(&config, args.sweep.program.program.as_deref(), args.explain)?;
     let cores = Topology::of_this_process()?.available().clone();
     let program = args.sweep.program;
     let (dir, mut code) = sweep::carry_out(asked, MANIFEST, &program, &interrupts)?;
@@ -71,14 +71,14 @@ fn first_failure(one: ExitCode, other: ExitCode) -> ExitCode {
     if one == ExitCode::SUCCESS { other } else { one }
 }
 
-/// Builds the node program, and beside it the program that reports. Neither fills all cores to its end.
-fn build(config: &SweepConfig, given: Option<&Path>) -> Result<()> {
+/// Builds the node programs, and beside them the program that reports. Neither fills all cores to its end.
+fn build(config: &SweepConfig, given: Option<&Path>, explain: bool) -> Result<()> {
     if cfg!(debug_assertions) {
         return Ok(());
     }
     let analysis = CargoBuild::start(&["--profile", "tools", "--package", "analysis"])?;
     let node = match given {
-        None => node_program::build_plain(&config.node)?,
+        None => node_program::build_needed(&config.node, explain)?,
         Some(_) => None,
     };
     let (node, analysis) = (node.map(CargoBuild::wait), analysis.map(CargoBuild::wait));

@@ -5,8 +5,8 @@ pub(crate) type Term = (&'static str, &'static str);
 
 pub(crate) const SITE: Term = (
     "Site",
-    "a function whose polls are recorded: `connection` is `Connection::poll`, `swarm` is `Swarm::poll`, `muxer` is \
-     `poll` of yamux, and `task` is the whole task of a connection. A site polls *children*; the rest of its time is \
+    "a function whose polls are recorded: `connection` is `Connection::poll`, `swarm` is \
+     `Swarm::poll_next_event`, `muxer` is `yamux Active::poll`, and `task` is a connection task's poll. A site polls *children*; the rest of its time is \
      its *own code*.",
 );
 pub(crate) const SLOW_POLL: Term = (

@@ -9,6 +9,19 @@ use run_format::{
     network::{Backend, Cores, Jitter, Loss, Rtt},
 };
 
+/// The round-trip time of links that all have the same.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct RttArg {
+    /// Round-trip time of every link in ms, with decimals
+    #[arg(
+        long,
+        value_name = "MS",
+        default_value = "0",
+        allow_hyphen_values = true
+    )]
+    pub(crate) rtt: Rtt,
+}
+
 /// The network around the nodes, but for its round-trip time.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct NetworkArgs {

@@ -10,13 +10,12 @@ use run_format::{
     churn::{CHURN_FORMS, Churn},
     config::RuntimeConfig,
     grid::Cell,
-    network::Rtt,
     soak::SoakConfig,
 };
 
 use crate::{
     args::{
-        network::{NetworkArgs, peers_in_range},
+        network::{NetworkArgs, RttArg, peers_in_range},
         new_run::NewRunArgs,
         node::{NodeArgs, PayloadArg},
     },
@@ -32,14 +31,8 @@ pub(crate) struct SoakArgs {
     /// Number of peers
     #[arg(long, value_name = "N", default_value_t = 18)]
     peers: usize,
-    /// Round-trip time of every link in ms, with decimals
-    #[arg(
-        long,
-        value_name = "MS",
-        default_value = "0",
-        allow_hyphen_values = true
-    )]
-    rtt: Rtt,
+    #[command(flatten)]
+    rtt: RttArg,
     #[command(flatten)]
     payload: PayloadArg,
     #[command(flatten)]
@@ -100,7 +93,7 @@ impl SoakArgs {
         Ok(SoakConfig {
             cell: Cell {
                 peers: self.peers,
-                rtt_ms: self.rtt,
+                rtt_ms: self.rtt.rtt,
                 payload_bytes: self.payload.payload,
             },
             duration_ms,
@@ -110,7 +103,7 @@ impl SoakArgs {
             node: self.node.node(),
             load: self.node.load(self.payload.payload)?,
             runtime: RuntimeConfig::CURRENT_THREAD,
-            lab: self.network.checked(&[self.rtt])?,
+            lab: self.network.checked(&[self.rtt.rtt])?,
             seed: self.new_run.seed(),
         })
     }

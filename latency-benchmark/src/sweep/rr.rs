@@ -13,7 +13,6 @@ use run_format::{
     },
     files::RR_MANIFEST,
     grid::Axes,
-    network::Rtt,
     payload::Payload,
     variant::{Role, VariantConfig},
 };
@@ -22,7 +21,7 @@ use super::{args::AskedSweep, carry_out};
 use crate::{
     args::{
         budgets::{or, refuse_twice},
-        network::{NetworkArgs, peers_in_range},
+        network::{NetworkArgs, RttArg, peers_in_range},
         new_run::NewRunArgs,
     },
     interrupts::Interrupts,
@@ -57,14 +56,8 @@ pub(crate) struct RrArgs {
         allow_hyphen_values = true
     )]
     peers: usize,
-    /// Round-trip time of every link in ms, with decimals
-    #[arg(
-        long,
-        value_name = "MS",
-        default_value = "0",
-        allow_hyphen_values = true
-    )]
-    rtt: Rtt,
+    #[command(flatten)]
+    rtt: RttArg,
     /// What encrypts libp2p's connections
     #[arg(long, value_enum, default_value = "noise")]
     security: Security,
@@ -122,7 +115,7 @@ impl RrArgs {
         Ok(SweepConfig {
             axes: Axes {
                 peers: vec![self.peers],
-                rtt_ms: vec![self.rtt],
+                rtt_ms: vec![self.rtt.rtt],
                 payload_bytes: payloads,
             },
             variants: variants(),
@@ -134,12 +127,12 @@ impl RrArgs {
             },
             pace: Pace::Outstanding(1),
             runtime: RuntimeConfig::CURRENT_THREAD,
-            lab: self.network.checked(&[self.rtt])?,
+            lab: self.network.checked(&[self.rtt.rtt])?,
             repeat: 1,
             slice_ms: self.slice,
             max_cell_ms: self.seconds * 1000,
             // Nothing stops early.
-            precision: Plan::for_rtt(self.rtt, self.slice).precision,
+            precision: Plan::for_rtt(self.rtt.rtt, self.slice).precision,
             seed: self.new_run.seed(),
             measurement: Measurement::BesideTcp,
         })
