@@ -21,8 +21,8 @@ pub trait NodeProgram {
     /// What it is, and how it was compiled.
     fn describe() -> NodeDescription;
 
-    /// Listens, calls `listening` with the address to dial, and serves until it is killed.
-    fn peer(task: PeerTask, listening: impl FnOnce(&str)) -> Result<Infallible, Failure>;
+    /// Listens, calls [`announce`] with the address to dial, and serves until it is killed.
+    fn peer(task: PeerTask) -> Result<Infallible, Failure>;
 
     /// Connects to the peers, works them, and has that measured.
     fn central(task: CentralTask, parent: Parent) -> Result<Measured, Failure>;
@@ -53,10 +53,7 @@ pub fn main<P: NodeProgram>() -> ExitCode {
 fn run<P: NodeProgram>() -> Result<ExitCode, Failure> {
     match env::args().nth(1).as_deref() {
         Some("describe") => print_line(&P::describe()),
-        Some("peer") => match P::peer(task()?, |address| {
-            // If nobody reads it, the parent is gone, and this process is about to be.
-            let _ = writeln!(io::stdout(), "{address}");
-        })? {},
+        Some("peer") => match P::peer(task()?)? {},
         Some("central") => {
             let task = task()?;
             let parent = Parent {
@@ -72,6 +69,12 @@ fn run<P: NodeProgram>() -> Result<ExitCode, Failure> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Tells the parent where a peer listens.
+pub fn announce(address: &str) {
+    // If nobody reads it, the parent is gone, and this process is about to be.
+    let _ = writeln!(io::stdout(), "{address}");
 }
 
 fn task<T: DeserializeOwned>() -> Result<T, Failure> {

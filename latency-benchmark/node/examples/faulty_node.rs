@@ -81,8 +81,8 @@ impl NodeProgram for FaultyNode {
         Libp2pNode::describe()
     }
 
-    fn peer(task: PeerTask, listening: impl FnOnce(&str)) -> Result<Infallible, Failure> {
-        Libp2pNode::peer(task, listening)
+    fn peer(task: PeerTask) -> Result<Infallible, Failure> {
+        Libp2pNode::peer(task)
     }
 
     fn central(task: CentralTask, parent: Parent) -> Result<Measured, Failure> {

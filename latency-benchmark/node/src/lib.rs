@@ -30,9 +30,9 @@ impl NodeProgram for Libp2pNode {
         description()
     }
 
-    fn peer(task: PeerTask, listening: impl FnOnce(&str)) -> Result<Infallible, Failure> {
+    fn peer(task: PeerTask) -> Result<Infallible, Failure> {
         check(&task.node, &task.measurement)?;
-        peer::run(&task, listening)
+        peer::run(&task)
     }
 
     fn central(task: CentralTask, parent: Parent) -> Result<Measured, Failure> {

@@ -16,7 +16,7 @@ use crate::{
     workload::{Gossipsub, Idle, NodeWorkload, RequestResponse, Rr, Stream},
 };
 
-pub(crate) fn run(task: &PeerTask, listening: impl FnOnce(&str)) -> Result<Infallible, Failure> {
+pub(crate) fn run(task: &PeerTask) -> Result<Infallible, Failure> {
     let listen = address(task)?;
     let key = match task.identity {
         Some(seed) => Keypair::ed25519_from_bytes(seed).context("the identity is no key")?,
@@ -30,13 +30,11 @@ pub(crate) fn run(task: &PeerTask, listening: impl FnOnce(&str)) -> Result<Infal
             beside_tcp::serve(&listen, task.load).await?;
         }
         match task.node.workload {
-            Workload::RequestResponse => {
-                serve::<RequestResponse>(task, key, listen, listening).await
-            }
-            Workload::Stream => serve::<Stream>(task, key, listen, listening).await,
-            Workload::Gossipsub => serve::<Gossipsub>(task, key, listen, listening).await,
-            Workload::Idle => serve::<Idle>(task, key, listen, listening).await,
-            Workload::Rr => serve::<Rr>(task, key, listen, listening).await,
+            Workload::RequestResponse => serve::<RequestResponse>(task, key, listen).await,
+            Workload::Stream => serve::<Stream>(task, key, listen).await,
+            Workload::Gossipsub => serve::<Gossipsub>(task, key, listen).await,
+            Workload::Idle => serve::<Idle>(task, key, listen).await,
+            Workload::Rr => serve::<Rr>(task, key, listen).await,
         }
     });
     Ok(served?)
@@ -69,13 +67,12 @@ async fn serve<W: NodeWorkload>(
     task: &PeerTask,
     key: Keypair,
     listen: Multiaddr,
-    listening: impl FnOnce(&str),
 ) -> Result<Infallible> {
     let spawn = |task| {
         tokio::spawn(task);
     };
     let mut swarm = swarm::build(task.node, &key, W::behaviour(&key)?, spawn)?;
     let address = swarm::listen(&mut swarm, listen).await?;
-    listening(&address.to_string());
+    node_kit::announce(&address.to_string());
     W::peer(swarm, task.load).await
 }
