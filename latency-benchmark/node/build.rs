@@ -36,10 +36,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     )?;
 
     let rustc = Command::new(env::var("RUSTC")?).arg("--version").output()?;
-    let features = ["quic", "tls", "async-trait"].into_iter().filter(|name| {
-        let variable = name.to_uppercase().replace('-', "_");
-        env::var_os(format!("CARGO_FEATURE_{variable}")).is_some()
-    });
+    let features = ["quic", "tls", "gossipsub", "async-trait"]
+        .into_iter()
+        .filter(|name| {
+            let variable = name.to_uppercase().replace('-', "_");
+            env::var_os(format!("CARGO_FEATURE_{variable}")).is_some()
+        });
     let variable = |name| env::var(name).unwrap_or_default();
     for (name, value) in [
         ("RUSTC", String::from_utf8(rustc.stdout)?.trim().to_owned()),

@@ -3,7 +3,7 @@
 use std::{
     env, fs,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
 };
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -39,9 +39,7 @@ impl NodeProgramArgs {
         let path = match &self.program {
             Some(given) => given.clone(),
             None => {
-                if let Some(build) = build(node, &["--bin", name])? {
-                    build.wait()?;
-                }
+                build(node, &["--bin", name])?;
                 program_path(name)?
             }
         };
@@ -50,53 +48,33 @@ impl NodeProgramArgs {
     }
 }
 
-/// A build by cargo that goes on.
-pub(crate) struct CargoBuild(Child);
-
-impl CargoBuild {
-    pub(crate) fn start(arguments: &[&str]) -> Result<Option<CargoBuild>> {
-        let Some(workspace) = workspace() else {
-            return Ok(None);
-        };
-        let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let child = Command::new(cargo)
-            .args(["build", "--locked", "--quiet", "--target-dir"])
-            .arg(target_dir()?)
-            .args(arguments)
-            .current_dir(workspace)
-            .stdin(Stdio::null())
-            .spawn()
-            .context("cannot start cargo (install Rust 1.90 or newer: https://rustup.rs)")?;
-        Ok(Some(CargoBuild(child)))
-    }
-
-    pub(crate) fn wait(mut self) -> Result<()> {
-        let status = self.0.wait()?;
-        if !status.success() {
-            bail!("the build failed: cargo {}, see above", ended(status));
-        }
-        Ok(())
-    }
-}
-
 /// Has cargo build the node programs that are needed to measure, and to explain if that is asked.
-pub(crate) fn build_needed(node: &NodeConfig, explain: bool) -> Result<Option<CargoBuild>> {
+pub(crate) fn build_needed(node: &NodeConfig, explain: bool) -> Result<()> {
     let plain = ["--bin", PACKAGE];
     build(node, if explain { &["--bins"] } else { &plain })
 }
 
-/// Has cargo build node programs as a release. None where that is not this program's business: in a debug
-/// build, whose node program lies beside it, or away from the workspace.
-fn build(node: &NodeConfig, programs: &[&str]) -> Result<Option<CargoBuild>> {
-    if cfg!(debug_assertions) {
-        return Ok(None);
+/// Has cargo build node programs as a release. It does nothing where that is not this program's business: in a
+/// debug build, whose node program lies beside it, or away from the workspace.
+fn build(node: &NodeConfig, programs: &[&str]) -> Result<()> {
+    let Some(workspace) = workspace().filter(|_| !cfg!(debug_assertions)) else {
+        return Ok(());
+    };
+    let features: Vec<&str> = node.features().iter().map(|(name, _)| *name).collect();
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(cargo)
+        .args(["build", "--locked", "--quiet", "--release", "--target-dir"])
+        .arg(target_dir()?)
+        .args(["--package", PACKAGE, "--features", &features.join(",")])
+        .args(programs)
+        .current_dir(workspace)
+        .stdin(Stdio::null())
+        .status()
+        .context("cannot start cargo (install Rust 1.90 or newer: https://rustup.rs)")?;
+    if !status.success() {
+        bail!("the build failed: cargo {}, see above", ended(status));
     }
-    let mut arguments = vec!["--release", "--package", PACKAGE];
-    arguments.extend(programs);
-    if let Some(feature) = node.feature() {
-        arguments.extend(["--features", feature]);
-    }
-    CargoBuild::start(&arguments)
+    Ok(())
 }
 
 /// Where this program was built, if that is still there.
@@ -160,16 +138,13 @@ pub(crate) fn describe(path: &Path) -> Result<NodeDescription> {
 fn check(path: &Path, node: &NodeConfig) -> Result<(), Failure> {
     let description = describe(path).context("--node").map_err(bad_input)?;
     let features = description.program.features;
-    match node.feature() {
-        Some(feature) if !features.iter().any(|it| it == feature) => Err(bad_input(anyhow!(
-            "{}: the node program {} was built without the cargo feature {feature} (build it with `--features {feature}`)",
-            if feature == "quic" {
-                "--transport quic"
-            } else {
-                "--security tls"
-            },
-            path.display()
-        ))),
-        _ => Ok(()),
+    for (feature, option) in node.features() {
+        if !features.iter().any(|it| it == feature) {
+            return Err(bad_input(anyhow!(
+                "{option}: the node program {} was built without the cargo feature {feature} (build it with `--features {feature}`)",
+                path.display()
+            )));
+        }
     }
+    Ok(())
 }

@@ -10,13 +10,12 @@ use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use lab::{Topology, move_to};
 use program::Failure;
-use run_format::{config::SweepConfig, files::MANIFEST};
+use run_format::files::MANIFEST;
 
 use crate::{
     explain::{self, args::ExplainArgs},
     interrupts::Interrupts,
-    manifest,
-    node_program::{self, CargoBuild},
+    manifest, node_program,
     progress::{MEASURED, SOME_FAILED},
     sweep::{
         self,
@@ -49,7 +48,9 @@ pub(crate) fn run(args: PipelineArgs) -> Result<ExitCode, Failure> {
     }
     install_packages();
     check_machine()?;
-    build(&config, args.sweep.program.program.as_deref(), args.explain)?;
+    if args.sweep.program.program.is_none() {
+        node_program::build_needed(&config.node, args.explain)?;
+    }
     let cores = Topology::of_this_process()?.available().clone();
     let program = args.sweep.program;
     let (dir, mut code) = sweep::carry_out(asked, MANIFEST, &program, &interrupts)?;
@@ -69,22 +70,6 @@ pub(crate) fn run(args: PipelineArgs) -> Result<ExitCode, Failure> {
 
 fn first_failure(one: ExitCode, other: ExitCode) -> ExitCode {
     if one == ExitCode::SUCCESS { other } else { one }
-}
-
-/// Builds the node programs, and beside them the program that reports. Neither fills all cores to its end.
-fn build(config: &SweepConfig, given: Option<&Path>, explain: bool) -> Result<()> {
-    if cfg!(debug_assertions) {
-        return Ok(());
-    }
-    let analysis = CargoBuild::start(&["--profile", "tools", "--package", "analysis"])?;
-    let node = match given {
-        None => node_program::build_needed(&config.node, explain)?,
-        Some(_) => None,
-    };
-    let (node, analysis) = (node.map(CargoBuild::wait), analysis.map(CargoBuild::wait));
-    node.transpose()?;
-    analysis.transpose()?;
-    Ok(())
 }
 
 /// Installs the tools that the lab needs, where that is possible without asking.

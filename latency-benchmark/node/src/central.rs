@@ -14,7 +14,7 @@ use run_format::{
 use crate::{
     linked::{Linked, OnLoss},
     swarm,
-    workload::{Gossipsub, Idle, NodeWorkload, RequestResponse, Rr, Stream},
+    workload::{Idle, NodeWorkload, RequestResponse, Rr, Stream},
 };
 
 /// The addresses of the peers.
@@ -35,9 +35,12 @@ pub(crate) fn run(central: Central, peers: Vec<Multiaddr>) -> Result<Measured> {
     match central.task().config.node.workload {
         Workload::RequestResponse => work::<RequestResponse>(central, peers),
         Workload::Stream => work::<Stream>(central, peers),
-        Workload::Gossipsub => work::<Gossipsub>(central, peers),
+        #[cfg(feature = "gossipsub")]
+        Workload::Gossipsub => work::<crate::workload::Gossipsub>(central, peers),
         Workload::Idle => work::<Idle>(central, peers),
         Workload::Rr => work::<Rr>(central, peers),
+        #[cfg(not(feature = "gossipsub"))]
+        Workload::Gossipsub => unreachable!("refused before"),
     }
 }
 

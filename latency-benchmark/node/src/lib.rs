@@ -69,12 +69,11 @@ pub fn description() -> NodeDescription {
 
 /// Refuses what this program was built without, and what does not go together.
 fn check(node: &NodeConfig, measurement: &Measurement) -> Result<(), Failure> {
-    let has = |feature: &str| {
-        (feature == "quic" && cfg!(feature = "quic")) || (feature == "tls" && cfg!(feature = "tls"))
-    };
-    if let Some(feature) = node.feature().filter(|feature| !has(feature)) {
+    let built_with = env!("NODE_FEATURES");
+    let has = |feature: &str| built_with.split_whitespace().any(|it| it == feature);
+    if let Some((feature, option)) = node.features().into_iter().find(|(it, _)| !has(it)) {
         return Err(bad_input(anyhow!(
-            "this node program was built without the cargo feature {feature}"
+            "{option}: this node program was built without the cargo feature {feature}"
         )));
     }
     if *measurement == Measurement::BesideTcp && node.workload != Workload::Rr {

@@ -13,7 +13,7 @@ use tokio::runtime;
 
 use crate::{
     beside_tcp, swarm,
-    workload::{Gossipsub, Idle, NodeWorkload, RequestResponse, Rr, Stream},
+    workload::{Idle, NodeWorkload, RequestResponse, Rr, Stream},
 };
 
 pub(crate) fn run(task: &PeerTask) -> Result<Infallible, Failure> {
@@ -32,9 +32,12 @@ pub(crate) fn run(task: &PeerTask) -> Result<Infallible, Failure> {
         match task.node.workload {
             Workload::RequestResponse => serve::<RequestResponse>(task, key, listen).await,
             Workload::Stream => serve::<Stream>(task, key, listen).await,
-            Workload::Gossipsub => serve::<Gossipsub>(task, key, listen).await,
+            #[cfg(feature = "gossipsub")]
+            Workload::Gossipsub => serve::<crate::workload::Gossipsub>(task, key, listen).await,
             Workload::Idle => serve::<Idle>(task, key, listen).await,
             Workload::Rr => serve::<Rr>(task, key, listen).await,
+            #[cfg(not(feature = "gossipsub"))]
+            Workload::Gossipsub => unreachable!("refused before"),
         }
     });
     Ok(served?)

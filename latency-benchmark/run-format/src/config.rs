@@ -96,13 +96,18 @@ pub struct NodeConfig {
 }
 
 impl NodeConfig {
-    /// The cargo feature of the node program that it needs beyond the default ones.
-    pub fn feature(&self) -> Option<&'static str> {
-        match (self.transport, self.security) {
-            (Transport::Quic, _) => Some("quic"),
-            (Transport::Tcp, Security::Tls) => Some("tls"),
+    /// The cargo features that the node program needs for this, each with the option that asks for it.
+    pub fn features(&self) -> Vec<(&'static str, &'static str)> {
+        let transport = match (self.transport, self.security) {
+            (Transport::Quic, _) => Some(("quic", "--transport quic")),
+            (Transport::Tcp, Security::Tls) => Some(("tls", "--security tls")),
             (Transport::Tcp, Security::Noise | Security::Plaintext) => None,
-        }
+        };
+        let workload = match self.workload {
+            Workload::Gossipsub => Some(("gossipsub", "--workload gossipsub")),
+            Workload::RequestResponse | Workload::Stream | Workload::Idle | Workload::Rr => None,
+        };
+        transport.into_iter().chain(workload).collect()
     }
 }
 

@@ -260,7 +260,7 @@ impl Build<'_> {
         if self.builder.profile == Profile::Release {
             command.arg("--release");
         }
-        let mut features = ours::transports(&self.builder.ours)?;
+        let mut features = ours::optional_features(&self.builder.ours)?;
         if self.has_codecs_of_async_trait()? {
             features.push("async-trait".to_owned());
         }

@@ -102,11 +102,11 @@ pub(super) fn features(root: &Path) -> Result<Vec<String>> {
         .flatten()
         .filter_map(|name| name.as_str());
     let names = names.map(str::to_owned);
-    Ok(names.chain(transports(root)?).collect())
+    Ok(names.chain(optional_features(root)?).collect())
 }
 
 /// The features of the program that are features of libp2p, each by the same name.
-pub(super) fn transports(root: &Path) -> Result<Vec<String>> {
+pub(super) fn optional_features(root: &Path) -> Result<Vec<String>> {
     let manifest = program_manifest(root)?;
     let features = manifest["features"].as_table();
     let is_of_libp2p = |name: &str, value: &Item| {
@@ -229,8 +229,8 @@ mod tests {
     fn subjects_have_all_that_nodes_may_be_asked_for() {
         let root = root().expect("it is there");
         assert_eq!(
-            transports(&root).expect("it is a manifest"),
-            ["quic", "tls"]
+            optional_features(&root).expect("it is a manifest"),
+            ["gossipsub", "quic", "tls"]
         );
         let features = features(&root).expect("it is a manifest");
         for name in ["noise", "quic", "tcp", "tls"] {

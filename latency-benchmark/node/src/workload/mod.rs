@@ -1,6 +1,7 @@
 //! What the nodes do with each other. Each workload is a behaviour, what central does with it, and
 //! what a peer does.
 
+#[cfg(feature = "gossipsub")]
 mod gossipsub;
 mod idle;
 mod request_response;
@@ -14,10 +15,10 @@ use libp2p::{Swarm, identity::Keypair, swarm::NetworkBehaviour};
 use node_kit::RequestLog;
 use run_format::config::Load;
 
+#[cfg(feature = "gossipsub")]
+pub(crate) use self::gossipsub::Gossipsub;
 pub use self::request_response::{Echo, Echoes, RequestResponse, ask};
-pub(crate) use self::{
-    gossipsub::Gossipsub, idle::Idle, rr::Rr, rr::open as open_rr, stream::Stream,
-};
+pub(crate) use self::{idle::Idle, rr::Rr, rr::open as open_rr, stream::Stream};
 use crate::linked::Linked;
 
 /// A workload.
