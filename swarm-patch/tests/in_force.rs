@@ -28,7 +28,7 @@ struct SiteTotals {
 impl SiteTotals {
     fn add(&mut self, record: &Record<'_>) {
         *self.outcomes.entry(record.outcome).or_default() += 1;
-        self.most_iterations = self.most_iterations.max(record.iterations);
+        self.most_iterations = self.most_iterations.max(record.iterations.unwrap_or(0));
         for poll in record.children {
             *self.children.entry(poll.child).or_default() += 1;
         }

@@ -183,11 +183,11 @@ impl SliceAssembly<'_> {
                 self.log.display()
             );
         }
-        let is_baseline = slice.variant == BASELINE;
+        let has_longest = slice.variant == BASELINE && row.iterations.is_some();
         Ok(LoadedSite {
             row,
             duration_ns,
-            longest_iteration_ns: is_baseline
+            longest_iteration_ns: has_longest
                 .then(|| self.take(start, HistogramOf::LongestIteration(site))),
         })
     }

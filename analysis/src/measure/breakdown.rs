@@ -49,10 +49,14 @@ impl Breakdown {
             let Some(slice) = run.slice(it.slice) else {
                 continue;
             };
+            // Null where the loops of the site are not marked. Then its children are not known either.
+            let Some(iterations) = it.iterations else {
+                continue;
+            };
             let slow = is_slow(it.from_ns);
             match slice.row.pass {
                 Pass::Compare if slice.row.variant == 0 => {
-                    let key = (it.site, slow, it.iterations);
+                    let key = (it.site, slow, iterations);
                     *self.iterations.entry(key).or_default() += it.polls;
                 }
                 // Without children all time would count as the site's own code.

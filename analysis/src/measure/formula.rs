@@ -103,8 +103,9 @@ fn of_site(site: Site, metric: Metric, threshold_ns: u64) -> MetricFormula {
         Metric::PollsPerRequest => by_site(RatioKind::Amount, site, move |of, slice| {
             (polls(of), slice.row.requests as f64)
         }),
-        Metric::IterationsPerPoll => by_site(RatioKind::Amount, site, move |of, _| {
-            (of.row.iterations as f64, polls(of))
+        Metric::IterationsPerPoll => ratio(RatioKind::Amount, move |slice| {
+            let of = slice.site(site)?;
+            Some((of.row.iterations? as f64, polls(of)))
         }),
         Metric::YieldsPer1000 => by_site(RatioKind::Share, site, move |of, _| {
             (of.row.yielded as f64, polls(of))

@@ -130,7 +130,7 @@ pub struct SiteRow {
     pub ready: u64,
     pub pending: u64,
     pub yielded: u64,
-    pub iterations: u64,
+    pub iterations: Option<u64>,
     pub total_ns: u64,
     pub lost: u64,
     pub children_lost: u64,
@@ -142,7 +142,7 @@ pub struct BandRow {
     pub slice: u32,
     pub site: Site,
     pub from_ns: u64,
-    pub iterations: u32,
+    pub iterations: Option<u32>,
     pub polls: u64,
     pub ns: u64,
 }

@@ -72,7 +72,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             recorder.drain(|record| {
                 if record.variant == id {
                     polls += 1;
-                    iterations += u64::from(record.iterations);
+                    iterations += record.iterations.map_or(0, u64::from);
                     yields += u64::from(record.outcome == Outcome::Yielded);
                     durations_ns.saturating_record(record.duration_ns);
                 }

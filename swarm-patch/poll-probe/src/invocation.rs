@@ -2,6 +2,7 @@
 //! [`active`] and in [`store`](crate::ring::store).
 
 use std::{
+    fmt,
     marker::PhantomData,
     task::{Context, Poll, ready},
     thread,
@@ -11,7 +12,7 @@ use crate::{
     Mode, Outcome, Site,
     active::{Active, active},
     meter::{FrameId, MeterMark},
-    record::{NO_CHILD, OWN_CODE, RawRecord, RawSpan},
+    record::{NO_CHILD, OWN_CODE, RawRecord, RawSpan, UNMARKED},
     ring, wake,
 };
 
@@ -98,6 +99,15 @@ impl Invocation {
         Self::begin(active, site, children, start, (NO_CHILD, FrameId::NONE))
     }
 
+    /// Begins an invocation of a function whose loops and children are not marked. Its record has a
+    /// duration and an outcome.
+    #[inline]
+    pub fn enter_unmarked(site: Site) -> Self {
+        let mut invocation = Self::enter(site, &[]);
+        invocation.iterations = UNMARKED;
+        invocation
+    }
+
     #[cold]
     fn enter_prepared(
         active: &'static Active,
@@ -178,6 +188,18 @@ impl Invocation {
         Poll::Ready(())
     }
 
+    /// Begins an iteration of a loop that cannot be left, because that would lose what it has in hand. The
+    /// next [`iterate`](Self::iterate) applies the budget.
+    #[inline]
+    pub fn count(&mut self) {
+        if self.iterations > 0 && self.active.bound(self.site).timed {
+            let now = self.active.ticks();
+            self.end_iteration(now, false);
+            self.iteration_start = now;
+        }
+        self.iterations += 1;
+    }
+
     /// From here on the time is the child's, until the next mark.
     #[inline]
     pub fn child(&mut self, child: u8) {
@@ -212,6 +234,16 @@ impl Invocation {
         self.outcome = Outcome::Pending;
     }
 
+    /// The poll function is about to return this.
+    #[inline]
+    pub fn returns<T>(&mut self, polled: &Poll<T>) {
+        if polled.is_ready() {
+            self.outcome = Outcome::Ready;
+        } else if self.outcome != Outcome::Yielded {
+            self.outcome = Outcome::Pending;
+        }
+    }
+
     /// As [`iterate`](Self::iterate), for a future with several loops that share the invocation. After
     /// one of them has yielded, none goes on in this invocation.
     pub(crate) fn iterate_unless_yielded(&mut self, cx: &mut Context<'_>) -> Poll<()> {
@@ -222,12 +254,6 @@ impl Invocation {
         self.iterate(cx)
     }
 
-    /// The poll function returned a value. This replaces an outcome noted before.
-    #[inline]
-    pub(crate) fn ready(&mut self) {
-        self.outcome = Outcome::Ready;
-    }
-
     /// This invocation resumes an iteration that began before it.
     #[inline]
     pub(crate) fn resume_iteration(&mut self) {
@@ -236,7 +262,7 @@ impl Invocation {
 
     #[inline]
     pub(crate) fn has_iterated(&self) -> bool {
-        self.iterations > 0
+        self.iterations > 0 && self.iterations != UNMARKED
     }
 
     #[inline]
@@ -333,6 +359,13 @@ impl Invocation {
             site: self.site,
             outcome: self.outcome,
         });
+    }
+}
+
+/// Functions that get one as an argument may be recorded by `tracing`, which asks for this.
+impl fmt::Debug for Invocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Invocation").finish_non_exhaustive()
     }
 }
 

@@ -28,7 +28,7 @@
 //!
 //! let mut polls = 0;
 //! recorder.drain(|record| {
-//!     assert!(record.iterations <= 8);
+//!     assert!(record.iterations <= Some(8));
 //!     polls += 1;
 //! });
 //! assert_eq!(polls, 13);
@@ -74,5 +74,5 @@ pub use {
     record::{ChildPoll, LongestChild, METERS, MeterCounts, Outcome, Reading, Record},
     recorder::{Drained, Recorder, unattached},
     ring::Capacity,
-    task::{Instrumented, PollFnChild, Probe, iterate, poll_fn_child},
+    task::{Instrumented, PollFnChild, Probe, child, count, iterate, own, poll_fn_child, turn},
 };

@@ -33,10 +33,10 @@ pub struct Record<'a> {
     pub start_ns: u64,
     /// How long it took.
     pub duration_ns: u64,
-    /// How often its loop was entered.
-    pub iterations: u32,
-    /// How long the longest iteration took.
-    pub longest_iteration_ns: u64,
+    /// How often its loops were entered. None if they are not marked.
+    pub iterations: Option<u32>,
+    /// How long the longest iteration took. None if they are not marked.
+    pub longest_iteration_ns: Option<u64>,
     /// How it ended.
     pub outcome: Outcome,
     /// The child whose poll took longest, in [`Mode::Children`](crate::Mode::Children) and if any
@@ -88,6 +88,9 @@ pub struct ChildPoll {
 
 /// Stands for no child where an index is expected.
 pub(crate) const NO_CHILD: u8 = u8::MAX;
+
+/// Stands for the number of iterations where none is marked.
+pub(crate) const UNMARKED: u32 = u32::MAX;
 
 /// Stands for the poll function's own code while a meter is read.
 pub(crate) const OWN_CODE: u8 = NO_CHILD - 1;

@@ -13,7 +13,7 @@ use crate::{
     Capacity, ChildPoll, LongestChild, Meter, Mode, Reading, Record, Site,
     active::{clock, mode_of},
     parts::{Key, Parts},
-    record::{NO_CHILD, RawReading, RawRecord, RawSpan},
+    record::{NO_CHILD, RawReading, RawRecord, RawSpan, UNMARKED},
     ring::{self, Arrivals, Emptying, PerSite, Seat, UNATTACHED},
 };
 
@@ -134,14 +134,15 @@ impl Recorder {
     fn record<'a>(&self, thread: usize, raw: &RawRecord, children: &'a [ChildPoll]) -> Record<'a> {
         let missing = usize::from(raw.spans).saturating_sub(children.len());
         let ns = |ticks| self.clock.delta_as_nanos(0, ticks);
+        let is_marked = raw.iterations != UNMARKED;
         Record {
             site: raw.site,
             variant: raw.variant,
             thread,
             start_ns: self.clock.delta_as_nanos(self.created, raw.start),
             duration_ns: ns(raw.ticks),
-            iterations: raw.iterations,
-            longest_iteration_ns: ns(raw.longest_iteration),
+            iterations: is_marked.then_some(raw.iterations),
+            longest_iteration_ns: is_marked.then(|| ns(raw.longest_iteration)),
             outcome: raw.outcome,
             longest_child: (raw.longest_child != NO_CHILD).then(|| LongestChild {
                 child: child_name(raw, raw.longest_child),

@@ -20,7 +20,8 @@ thread_local! {
 #[derive(Clone, Copy, Debug)]
 pub struct Probe {
     site: Site,
-    children: &'static [&'static str],
+    /// None if its loops are not marked.
+    children: Option<&'static [&'static str]>,
 }
 
 impl Probe {
@@ -28,12 +29,21 @@ impl Probe {
     pub fn new(site: Site) -> Self {
         Probe {
             site,
-            children: &[],
+            children: Some(&[]),
         }
     }
 
-    /// Names the children that [`poll_fn_child`] marks.
+    /// The same for a future whose loops and children are not marked.
+    pub fn unmarked(site: Site) -> Self {
+        Probe {
+            site,
+            children: None,
+        }
+    }
+
+    /// Names the children that [`poll_fn_child`] and [`child`] mark.
     pub fn children(self, children: &'static [&'static str]) -> Self {
+        let children = Some(children);
         Probe { children, ..self }
     }
 
@@ -65,7 +75,10 @@ impl<F: Future> Future for Instrumented<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
-        let mut invocation = Invocation::enter(this.probe.site, this.probe.children);
+        let mut invocation = match this.probe.children {
+            Some(children) => Invocation::enter(this.probe.site, children),
+            None => Invocation::enter_unmarked(this.probe.site),
+        };
         if *this.is_iterating {
             invocation.resume_iteration();
         }
@@ -73,11 +86,7 @@ impl<F: Future> Future for Instrumented<F> {
         let polled = this.future.poll(cx);
         with_current(|invocation| {
             *this.is_iterating = invocation.has_iterated() && !invocation.has_yielded();
-            if polled.is_ready() {
-                invocation.ready();
-            } else if !invocation.has_yielded() {
-                invocation.pending();
-            }
+            invocation.returns(&polled);
         });
         polled
     }
@@ -114,10 +123,28 @@ fn with_current<T>(f: impl FnOnce(&mut Invocation) -> T) -> Option<T> {
 ///
 /// Several such loops inside one future share its budget. The one that is polled first gets it first.
 pub async fn iterate() {
-    std::future::poll_fn(|cx| {
-        with_current(|invocation| invocation.iterate_unless_yielded(cx)).unwrap_or(Poll::Ready(()))
-    })
-    .await;
+    std::future::poll_fn(turn).await;
+}
+
+/// As [`iterate`], for a loop in a poll function that such a future calls. If it is `Pending`, the function
+/// returns that.
+pub fn turn(cx: &mut Context<'_>) -> Poll<()> {
+    with_current(|invocation| invocation.iterate_unless_yielded(cx)).unwrap_or(Poll::Ready(()))
+}
+
+/// As [`Invocation::count`], for the invocation of the [`Instrumented`] future that is being polled.
+pub fn count() {
+    with_current(Invocation::count);
+}
+
+/// As [`Invocation::child`], for the same.
+pub fn child(child: u8) {
+    with_current(|invocation| invocation.child(child));
+}
+
+/// As [`Invocation::own`], for the same.
+pub fn own() {
+    with_current(Invocation::own);
 }
 
 /// As `std::future::poll_fn`. Each call of `f` is a poll of child 0 of the [`Instrumented`] future.
@@ -142,9 +169,9 @@ where
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
-        with_current(|invocation| invocation.child(0));
+        child(0);
         let polled = (self.f)(cx);
-        with_current(Invocation::own);
+        own();
         polled
     }
 }

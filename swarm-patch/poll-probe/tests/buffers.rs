@@ -108,7 +108,7 @@ fn many_threads_record_while_variants_change() {
     let mut records = 0;
     let mut seen = |record: &Record<'_>| {
         records += 1;
-        variants.push((record.variant, record.iterations));
+        variants.push((record.variant, record.iterations.unwrap_or(0)));
     };
     let mut bounded = None;
     let mut unbounded = None;

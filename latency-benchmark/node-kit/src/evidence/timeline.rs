@@ -99,7 +99,7 @@ fn invocation(slice: &SliceRow, poll: &WholePoll, depth: u32) -> Vec<TimelineRow
             }
             .into(),
         ),
-        iterations: Some(poll.iterations),
+        iterations: poll.iterations,
     };
     let child = |child: &ChildPoll| TimelineRow {
         depth: depth + 1,

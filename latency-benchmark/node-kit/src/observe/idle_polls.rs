@@ -29,12 +29,16 @@ impl IdlePolls {
     /// To be called with every record, in the order that they are drained in: what is inside a poll is
     /// looked at, even where it does not itself belong to the slice that the poll does.
     pub(crate) fn note(&mut self, record: &Record<'_>, belongs: bool) {
+        // Where the loops are not marked, nobody knows.
+        let Some(iterations) = record.iterations else {
+            return;
+        };
         self.add(
             &NotedPoll {
                 site: record.site,
                 thread: record.thread,
                 start_ns: record.start_ns,
-                is_idle: record.iterations <= 1 && record.outcome == Outcome::Pending,
+                is_idle: iterations <= 1 && record.outcome == Outcome::Pending,
             },
             belongs,
         );

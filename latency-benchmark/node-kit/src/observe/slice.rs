@@ -67,7 +67,8 @@ pub(crate) struct ObservedSite {
     pub(crate) ready: u64,
     pub(crate) pending: u64,
     pub(crate) yielded: u64,
-    pub(crate) iterations: u64,
+    /// None where the loops are not marked, and before the first poll.
+    pub(crate) iterations: Option<u64>,
     pub(crate) total_ns: u64,
     /// Invocations that found the buffer full.
     pub(crate) lost: u64,
@@ -75,7 +76,7 @@ pub(crate) struct ObservedSite {
     pub(crate) children_lost: u64,
     pub(crate) duration_ns: Histogram<u64>,
     pub(crate) longest_iteration_ns: Histogram<u64>,
-    pub(crate) iterations_by_band: BTreeMap<(usize, u32), PollTime>,
+    pub(crate) iterations_by_band: BTreeMap<(usize, Option<u32>), PollTime>,
     pub(crate) children_by_band: BTreeMap<(usize, &'static str), PollTime>,
 }
 
@@ -99,7 +100,7 @@ impl ObservedSite {
             ready: 0,
             pending: 0,
             yielded: 0,
-            iterations: 0,
+            iterations: None,
             total_ns: 0,
             lost: 0,
             children_lost: 0,
@@ -125,12 +126,15 @@ impl ObservedSite {
             Outcome::Pending => self.pending += 1,
             Outcome::Yielded => self.yielded += 1,
         }
-        self.iterations += u64::from(record.iterations);
+        if let Some(iterations) = record.iterations {
+            *self.iterations.get_or_insert_default() += u64::from(iterations);
+        }
         self.total_ns += record.duration_ns;
         self.children_lost += u64::from(record.children_lost);
         self.duration_ns.saturating_record(record.duration_ns);
-        self.longest_iteration_ns
-            .saturating_record(record.longest_iteration_ns);
+        if let Some(longest_ns) = record.longest_iteration_ns {
+            self.longest_iteration_ns.saturating_record(longest_ns);
+        }
         let band = band_of(record.duration_ns);
         self.iterations_by_band
             .entry((band, record.iterations))

@@ -9,7 +9,7 @@ pub(crate) struct WholePoll {
     pub(crate) site: Site,
     pub(crate) start_ns: u64,
     pub(crate) duration_ns: u64,
-    pub(crate) iterations: u32,
+    pub(crate) iterations: Option<u32>,
     pub(crate) outcome: Outcome,
     /// In the order they began.
     pub(crate) children: Vec<ChildPoll>,
@@ -105,7 +105,7 @@ mod tests {
             site,
             start_ns,
             duration_ns,
-            iterations: 1,
+            iterations: Some(1),
             outcome: Outcome::Ready,
             children: children
                 .iter()

@@ -47,6 +47,13 @@ pub(crate) fn all() -> Vec<CostRow> {
             one_child,
         ),
         probe(
+            "outer",
+            "poll-probe, minimal, without marks",
+            Mode::Minimal,
+            &recorder,
+            no_marks,
+        ),
+        probe(
             "children",
             "poll-probe, per child (7 children, 1.2 iterations)",
             Mode::Children,
@@ -157,6 +164,16 @@ fn one_child(polls: u32) {
             probe.own();
             probe.pending();
         }
+    }
+}
+
+/// A poll function whose loop is not marked.
+fn no_marks(polls: u32) {
+    let mut x = 1;
+    for _ in 0..polls {
+        let mut probe = Invocation::enter_unmarked(Site::Connection);
+        work(&mut x);
+        probe.returns(&Poll::<()>::Pending);
     }
 }
 
