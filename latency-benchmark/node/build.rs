@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut diff = String::new();
     let mut upstream = Vec::new();
     for source in &sources {
-        diff += &unified(source, &graft(source)?, Layout::Registry);
+        diff += &unified(source, &graft(source)?.files, Layout::Registry);
         let checksum = source.checksum.as_deref().unwrap_or_default();
         upstream.push(format!(
             r#"{{"name":{:?},"version":{:?},"sha256":{checksum:?}}}"#,

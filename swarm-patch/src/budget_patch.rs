@@ -10,22 +10,28 @@ use syn::Ident;
 use crate::{
     crate_source::CrateSource,
     error::Refused,
-    graft::{GraftedFile, edit},
+    graft::{Graft, GraftedFile},
     idents::refuse_taken_name,
     insertion::Insertion,
-    locate::{FoundFunction, bytes},
+    locate::{FoundFunction, ParsedCrate, bytes},
     sites::{LoopShape, SITES, SiteSpec, sites_of},
 };
 
 /// The change that gives `source` the budgets of its sites.
 pub fn files(source: &CrateSource, budgets: &Budgets) -> Result<Vec<GraftedFile>> {
-    let bounded = sites_of(&source.name).filter(|spec| budget_at(spec, budgets).is_some());
-    edit(source, bounded, |function| {
-        match budget_at(function.spec, budgets) {
-            Some(budget) => lines(function, budget),
-            None => Ok(Vec::new()),
+    let parsed = ParsedCrate::read(source)?;
+    let mut patch = Graft::default();
+    for spec in sites_of(&source.name) {
+        if let Some(budget) = budget_at(spec, budgets) {
+            let function = parsed.locate(spec)?;
+            let lines = lines(&function, spec, budget)?;
+            patch.add(
+                spec,
+                lines.into_iter().map(|it| (function.file, it)).collect(),
+            );
         }
-    })
+    }
+    Ok(patch.files)
 }
 
 /// The packages that a change for these budgets would touch.
@@ -69,9 +75,14 @@ pub fn refuse_what_is_no_constant(package: &str, budgets: &Budgets) -> Result<()
     Ok(())
 }
 
-fn lines(function: &FoundFunction<'_>, budget: Budget) -> Result<Vec<Insertion>, Refused> {
-    let path = function.spec.function_path();
-    let patch = match (budget.limit, function.spec.shape) {
+fn lines(
+    function: &FoundFunction<'_>,
+    spec: &SiteSpec,
+    budget: Budget,
+) -> Result<Vec<Insertion>, Refused> {
+    let path = spec.function_path();
+    let the_loop = function.the_loop()?;
+    let patch = match (budget.limit, spec.shape) {
         (Limit::Count(count), LoopShape::Poll) => {
             count_in_poll(count, &path, function.context_parameter()?)
         }
@@ -85,12 +96,12 @@ fn lines(function: &FoundFunction<'_>, budget: Budget) -> Result<Vec<Insertion>,
     let line = |offset: usize| function.lines.number(offset);
     // The constant goes before the item at the top level that is the function or contains it.
     let name = bytes(&function.signature.ident).start;
-    let mut items = function.tree.items.iter().map(bytes);
+    let mut items = function.file.tree.items.iter().map(bytes);
     let item = items.find(|item| item.contains(&name));
-    let loop_brace = function.the_loop.body.brace_token.span.open();
+    let loop_brace = the_loop.body.brace_token.span.open();
     let places = [
         (line(item.map_or(name, |item| item.start)), patch.item),
-        (line(bytes(function.the_loop).start), patch.before_loop),
+        (line(bytes(the_loop).start), patch.before_loop),
         (line(bytes(&loop_brace).start) + 1, patch.in_loop),
     ];
     let insertions = places.iter().flat_map(|(before, text)| {

@@ -20,14 +20,37 @@ pub(crate) struct ContextCall {
     pub(crate) contexts: Vec<usize>,
 }
 
-/// Searches a function for calls that get the context `cx`.
-#[derive(Clone, Copy)]
-pub(crate) struct CallSearch<'a> {
-    pub(crate) function: &'a FoundFunction<'a>,
-    pub(crate) cx: &'a Ident,
+/// The name of a child: its own text.
+pub(crate) fn child_of_method(function: &FoundFunction<'_>, call: &ExprMethodCall) -> String {
+    format!("{}.{}", function.text(&call.receiver), call.method)
 }
 
-impl<'a> CallSearch<'a> {
+/// The same, for a call that is not of a method.
+pub(crate) fn child_of_call(
+    function: &FoundFunction<'_>,
+    call: &ExprCall,
+    is_cx: impl Fn(&Expr) -> bool,
+) -> String {
+    let name = function.text(&call.func);
+    let name = name.split("::<").next().unwrap_or(&name);
+    let last = name.rsplit("::").next().unwrap_or(name);
+    match call.args.first() {
+        // `Future::poll(x, cx)` is `x.poll(cx)` written differently: the argument names the child.
+        Some(polled) if last.starts_with("poll") && !is_cx(polled) => {
+            format!("{name}({})", function.text(polled))
+        }
+        _ => name.to_owned(),
+    }
+}
+
+/// Searches a function for calls that get the context `cx`.
+#[derive(Clone, Copy)]
+pub(crate) struct CallSearch<'f, 'a> {
+    pub(crate) function: &'f FoundFunction<'a>,
+    pub(crate) cx: &'f Ident,
+}
+
+impl<'f, 'a> CallSearch<'f, 'a> {
     pub(crate) fn in_expr(self, expr: &Expr) -> Result<Vec<ContextCall>, Refused> {
         self.calls(|visitor| visitor.visit_expr(expr))
     }
@@ -36,7 +59,10 @@ impl<'a> CallSearch<'a> {
         self.calls(|visitor| visitor.visit_macro(invocation))
     }
 
-    fn calls(self, visit: impl FnOnce(&mut CallVisitor<'a>)) -> Result<Vec<ContextCall>, Refused> {
+    fn calls(
+        self,
+        visit: impl FnOnce(&mut CallVisitor<'f, 'a>),
+    ) -> Result<Vec<ContextCall>, Refused> {
         let mut visitor = CallVisitor {
             search: self,
             found: Vec::new(),
@@ -61,13 +87,13 @@ impl<'a> CallSearch<'a> {
     }
 }
 
-struct CallVisitor<'a> {
-    search: CallSearch<'a>,
+struct CallVisitor<'f, 'a> {
+    search: CallSearch<'f, 'a>,
     found: Vec<ContextCall>,
     refused: Option<Refused>,
 }
 
-impl CallVisitor<'_> {
+impl CallVisitor<'_, '_> {
     /// Keeps a call with these arguments if the context is among them.
     fn keep<P>(&mut self, arguments: &Punctuated<Expr, P>, child: impl FnOnce() -> String) {
         let contexts = arguments
@@ -81,28 +107,17 @@ impl CallVisitor<'_> {
     }
 }
 
-impl<'ast> Visit<'ast> for CallVisitor<'_> {
+impl<'ast> Visit<'ast> for CallVisitor<'_, '_> {
     fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
         let function = self.search.function;
-        self.keep(&call.args, || {
-            format!("{}.{}", function.text(&call.receiver), call.method)
-        });
+        self.keep(&call.args, || child_of_method(function, call));
         visit::visit_expr_method_call(self, call);
     }
 
     fn visit_expr_call(&mut self, call: &'ast ExprCall) {
         let search = self.search;
         self.keep(&call.args, || {
-            let name = search.function.text(&call.func);
-            let name = name.split("::<").next().unwrap_or(&name);
-            let last = name.rsplit("::").next().unwrap_or(name);
-            match call.args.first() {
-                // `Future::poll(x, cx)` is `x.poll(cx)` written differently: the argument names the child.
-                Some(polled) if last.starts_with("poll") && !search.is_cx(polled) => {
-                    format!("{name}({})", search.function.text(polled))
-                }
-                _ => name.to_owned(),
-            }
+            child_of_call(search.function, call, |argument| search.is_cx(argument))
         });
         visit::visit_expr_call(self, call);
     }

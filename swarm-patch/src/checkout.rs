@@ -119,7 +119,7 @@ pub fn edits(sources: &[CrateSource], probe: &Path) -> Result<Vec<Edit>> {
             );
         }
         let dependency = dependency(source, probe)?;
-        for file in graft(source)? {
+        for file in graft(source)?.files {
             edits.push(Edit {
                 path: source.dir.join(&file.file),
                 after: file.grafted(),

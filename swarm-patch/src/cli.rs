@@ -232,12 +232,28 @@ fn build(subject: &Subject, debug: bool) -> Result<String, PatchFailure> {
     Ok(format!("{}\n", built.program().display()))
 }
 
+/// What is recorded of every site, and everything that is inserted for it.
 fn sites_table(sources: &[CrateSource], only_children: bool) -> Result<String> {
+    let mut levels: Vec<[String; 4]> =
+        vec![["CRATE", "SITE", "LEVEL", "RECORDED"].map(str::to_owned)];
     let mut rows: Vec<[String; 6]> =
         vec![["CRATE", "FILE", "LINE", "SITE", "MARK", "CHILD"].map(str::to_owned)];
     for source in sources {
-        for file in graft(source)? {
+        let graft = graft(source)?;
+        for site in &graft.sites {
+            let (id, name) = (source.id(), site.spec.name());
+            levels.extend(site.levels().map(|(level, recorded)| {
+                let recorded = match recorded.reason() {
+                    None => "measured".to_owned(),
+                    Some(reason) => format!("not there: {reason}"),
+                };
+                [id.clone(), name.clone(), level.to_owned(), recorded]
+            }));
+        }
+        for file in &graft.files {
             for (spec, insertions) in &file.sites {
+                let mut insertions: Vec<_> = insertions.iter().collect();
+                insertions.sort_by_key(|insertion| insertion.before);
                 for insertion in insertions {
                     if only_children && insertion.child.is_none() {
                         continue;
@@ -254,7 +270,7 @@ fn sites_table(sources: &[CrateSource], only_children: bool) -> Result<String> {
             }
         }
     }
-    Ok(aligned(&rows))
+    Ok(format!("{}\n{}", aligned(&levels), aligned(&rows)))
 }
 
 fn aligned<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
@@ -295,7 +311,7 @@ impl DiffArgs {
         };
         let mut text = String::new();
         for source in chosen {
-            text += &diff::below(&self.prefix(source)?, &graft(source)?);
+            text += &diff::below(&self.prefix(source)?, &graft(source)?.files);
         }
         Ok(text)
     }

@@ -43,6 +43,24 @@ impl CrateSource {
         format!("{} {}", self.name, self.version)
     }
 
+    /// Its source files, relative to its folder.
+    pub(crate) fn rust_files(&self) -> Result<Vec<String>> {
+        let mut files = Vec::new();
+        let mut folders = vec![PathBuf::from("src")];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(self.dir.join(&folder))? {
+                let path = folder.join(entry?.file_name());
+                if self.dir.join(&path).is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "rs") {
+                    files.push(path.to_string_lossy().into_owned());
+                }
+            }
+        }
+        files.sort();
+        Ok(files)
+    }
+
     /// The text of one of its files.
     pub fn read(&self, file: &str) -> Result<String> {
         fs::read_to_string(self.dir.join(file)).map_err(|error| match error.kind() {

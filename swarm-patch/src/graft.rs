@@ -1,72 +1,189 @@
-//! The graft of one crate: its files with the lines of all its sites inserted.
+//! The graft of one crate: its files with the code of all its sites inserted.
 
-use anyhow::{Context, Result};
+use anyhow::{Result, bail};
 
 use crate::{
     crate_source::CrateSource,
     error::Refused,
+    helpers::Helpers,
+    inline::{self, Access},
+    inner::Marks,
     insertion::{Insertion, insert},
-    locate::{FoundFunction, locate},
-    poll_site,
-    sites::{LoopShape, SiteSpec, sites_of},
-    task_site,
+    locate::{FoundFunction, ParsedCrate, ParsedFile},
+    outer::{self, Spawned},
+    sites::{Level, LoopShape, SiteLevels, SiteSpec, sites_of},
+    task_lines, whole_lines,
 };
 
-/// A file with lines to insert.
+/// What is inserted into a crate, and what that records.
+#[derive(Clone, Debug, Default)]
+pub struct Graft {
+    /// The files that change.
+    pub files: Vec<GraftedFile>,
+    /// Its sites.
+    pub sites: Vec<SiteLevels>,
+}
+
+/// A file with code to insert.
 #[derive(Clone, Debug)]
 pub struct GraftedFile {
     /// Its path in the crate.
     pub file: String,
-    /// Its text without the lines.
+    /// Its text without the code.
     pub original: String,
-    /// Its sites, with the lines inserted for each.
+    /// Its sites, with what is inserted for each.
     pub sites: Vec<(SiteSpec, Vec<Insertion>)>,
 }
 
 impl GraftedFile {
-    /// Its text with the lines inserted.
+    /// Its text with the code inserted.
     pub fn grafted(&self) -> String {
-        let all: Vec<Insertion> = self
-            .sites
-            .iter()
-            .flat_map(|(_, lines)| lines.clone())
-            .collect();
-        insert(&self.original, &all)
+        let all = self.sites.iter().flat_map(|(_, insertions)| insertions);
+        insert(&self.original, &all.cloned().collect::<Vec<_>>())
     }
 }
 
-/// The probe and the budgets at every site of the crate.
-pub fn graft(source: &CrateSource) -> Result<Vec<GraftedFile>> {
-    edit(source, sites_of(&source.name), |function| {
-        match function.spec.shape {
-            LoopShape::Poll => poll_site::insertions(function),
-            LoopShape::Task => task_site::insertions(function),
+impl Graft {
+    /// Refuses a graft without all that the pristine releases have.
+    pub fn require_all(&self) -> Result<()> {
+        for site in &self.sites {
+            for (_, level) in site.levels() {
+                if let Some(reason) = level.reason() {
+                    bail!("{reason}");
+                }
+            }
         }
-    })
-}
+        Ok(())
+    }
 
-/// Inserts the `lines` for each of the `sites` of a crate. If one of them is not as expected, the whole
-/// crate is refused.
-pub(crate) fn edit(
-    source: &CrateSource,
-    sites: impl Iterator<Item = &'static SiteSpec>,
-    lines: impl Fn(&FoundFunction<'_>) -> Result<Vec<Insertion>, Refused>,
-) -> Result<Vec<GraftedFile>> {
-    let mut files: Vec<GraftedFile> = Vec::new();
-    for spec in sites {
-        let original = source.read(spec.file)?;
-        let tree = syn::parse_file(&original)
-            .with_context(|| format!("{}, {}: not a Rust source", source.id(), spec.file))?;
-        let function = locate(source.id(), &original, &tree, spec)?;
-        let insertions = lines(&function)?;
-        match files.iter_mut().find(|known| known.file == spec.file) {
-            Some(known) => known.sites.push((*spec, insertions)),
-            None => files.push(GraftedFile {
-                file: spec.file.to_owned(),
-                original,
-                sites: vec![(*spec, insertions)],
-            }),
+    pub(crate) fn add(&mut self, spec: &SiteSpec, insertions: Vec<(&ParsedFile, Insertion)>) {
+        for (file, insertion) in insertions {
+            let known = self.files.iter().position(|known| known.file == file.path);
+            let file = known.unwrap_or_else(|| {
+                self.files.push(GraftedFile {
+                    file: file.path.clone(),
+                    original: file.text.clone(),
+                    sites: Vec::new(),
+                });
+                self.files.len() - 1
+            });
+            let sites = &mut self.files[file].sites;
+            match sites.last_mut() {
+                Some((last, insertions)) if last.site == spec.site => insertions.push(insertion),
+                _ => sites.push((*spec, vec![insertion])),
+            }
         }
     }
-    Ok(files)
+}
+
+/// The probe and the budgets at every site of the crate. What it cannot have is noted with the reason. Without
+/// the polls of connections the crate is refused.
+pub fn graft(source: &CrateSource) -> Result<Graft> {
+    let parsed = ParsedCrate::read(source)?;
+    let mut graft = Graft::default();
+    for spec in sites_of(&source.name) {
+        let (insertions, levels) = match spec.shape {
+            LoopShape::Poll => poll_site(&parsed, spec),
+            LoopShape::Task => task_site(&parsed, spec),
+        };
+        if let (Some(reason), "Connection") = (levels.outer.reason(), spec.site) {
+            bail!("{reason}");
+        }
+        graft.add(spec, insertions);
+        graft.sites.push(levels);
+    }
+    Ok(graft)
+}
+
+type Site<'a> = (Vec<(&'a ParsedFile, Insertion)>, SiteLevels);
+
+fn poll_site<'a>(parsed: &'a ParsedCrate, spec: &'static SiteSpec) -> Site<'a> {
+    let function = match parsed.locate(spec) {
+        Ok(function) => function,
+        Err(refused) => return absent(spec, &refused),
+    };
+    let has_helpers = Helpers::new(parsed, &function, true).are_called();
+    let marks = match whole_lines::marks(&function) {
+        Ok(marks) if !has_helpers => Ok(marks),
+        _ => inline::marks(parsed, &function, Access::Variable),
+    };
+    match outer::of_poll_function(&function, spec, marks.as_ref().ok()) {
+        Ok(outer) => together(spec, &function, outer, marks),
+        Err(refused) => absent(spec, &refused),
+    }
+}
+
+/// The function that drives a connection, by its name or by where it is spawned, or else just the future that is
+/// spawned.
+fn task_site<'a>(parsed: &'a ParsedCrate, spec: &'static SiteSpec) -> Site<'a> {
+    let named = parsed.locate(spec);
+    let spawned = Spawned::locate(parsed);
+    let by_spawn = spawned
+        .as_ref()
+        .ok()
+        .and_then(|spawned| spawned.made_by(parsed));
+    let function = named.as_ref().ok().cloned().or(by_spawn);
+    if let Some(function) = function.filter(outer::is_future) {
+        let marks = task_lines::marks(&function)
+            .or_else(|_| inline::marks(parsed, &function, Access::Lent));
+        let outer = outer::of_future(&function, spec, marks.as_ref().ok());
+        return together(spec, &function, outer, marks);
+    }
+    match (named, spawned) {
+        (Err(refused), Ok(spawned)) => {
+            let (_, levels) = absent(spec, &refused);
+            let outer = Level::Measured;
+            (spawned.wrapped(spec), SiteLevels { outer, ..levels })
+        }
+        (Ok(function), Ok(spawned)) => {
+            let refused = function.place.refused("an `async` function", "another");
+            let (_, levels) = absent(spec, &refused);
+            let outer = Level::Measured;
+            (spawned.wrapped(spec), SiteLevels { outer, ..levels })
+        }
+        (_, Err(refused)) => absent(spec, &refused),
+    }
+}
+
+fn together<'a>(
+    spec: &SiteSpec,
+    function: &FoundFunction<'a>,
+    outer: Vec<Insertion>,
+    marks: Result<Marks<'a>, Refused>,
+) -> Site<'a> {
+    let mut insertions: Vec<_> = outer.into_iter().map(|it| (function.file, it)).collect();
+    let (inner, budget) = match marks {
+        Ok(marks) => {
+            // Lines at one place keep their order: the invocation begins before its first mark.
+            insertions.extend(marks.insertions);
+            let looked_for = "a loop that can be left without losing what it has in hand";
+            let budget = match marks.can_be_left {
+                true => Level::Measured,
+                false => Level::NotThere(function.place.refused(looked_for, "none").to_string()),
+            };
+            (Level::Measured, budget)
+        }
+        Err(refused) => {
+            let reason = Level::NotThere(refused.to_string());
+            (reason.clone(), reason)
+        }
+    };
+    let levels = SiteLevels {
+        spec: *spec,
+        outer: Level::Measured,
+        inner,
+        budget,
+    };
+    (insertions, levels)
+}
+
+fn absent<'a>(spec: &SiteSpec, refused: &Refused) -> Site<'a> {
+    let reason = Level::NotThere(refused.to_string());
+    let levels = SiteLevels {
+        spec: *spec,
+        outer: reason.clone(),
+        inner: reason.clone(),
+        budget: reason,
+    };
+    (Vec::new(), levels)
 }

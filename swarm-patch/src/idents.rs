@@ -2,7 +2,7 @@
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::{
-    Expr, ExprMethodCall, Ident, Macro,
+    Block, Expr, ExprMethodCall, File, Ident, Macro,
     visit::{self, Visit},
 };
 
@@ -21,7 +21,7 @@ pub(crate) fn refuse_taken_name(function: &FoundFunction<'_>, name: &str) -> Res
 }
 
 /// Refuses a function that uses its context `cx` elsewhere than at the `marked` bytes: with the
-/// context it could poll a child unseen. It may still clone the waker or wake it.
+/// context it could poll a child unseen. It may still use the waker.
 pub(crate) fn refuse_other_contexts(
     function: &FoundFunction<'_>,
     cx: &Ident,
@@ -37,20 +37,31 @@ pub(crate) fn refuse_other_contexts(
     match contexts.find(|ident| !is_known(bytes(ident).start)) {
         None => Ok(()),
         Some(other) => Err(function.refused(
-            format!(
-                "no use of `{cx}` except as an argument of the polls in the loop and in \
-                 `{cx}.waker().clone()` or `.wake_by_ref()`"
-            ),
+            format!("no use of `{cx}` except as an argument of polls and for its waker"),
             "another use",
             other,
         )),
     }
 }
 
+/// How often a block uses such a name, in macros too.
+pub(crate) fn count(block: &Block, is_it: impl Fn(&Ident) -> bool) -> usize {
+    let mut uses = IdentUses::default();
+    uses.visit_block(block);
+    uses.idents.iter().filter(|ident| is_it(ident)).count()
+}
+
+/// The same for a file.
+pub(crate) fn count_in_file(file: &File, is_it: impl Fn(&Ident) -> bool) -> usize {
+    let mut uses = IdentUses::default();
+    uses.visit_file(file);
+    uses.idents.iter().filter(|ident| is_it(ident)).count()
+}
+
 #[derive(Default)]
-struct IdentUses {
-    idents: Vec<Ident>,
-    /// Where `x` is in `x.waker().clone()` and `x.waker().wake_by_ref()`.
+pub(crate) struct IdentUses {
+    pub(crate) idents: Vec<Ident>,
+    /// Where `x` is in `x.waker()`.
     of_waker: Vec<usize>,
 }
 
@@ -83,10 +94,8 @@ impl<'ast> Visit<'ast> for IdentUses {
     }
 
     fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
-        if (call.method == "clone" || call.method == "wake_by_ref")
-            && let Expr::MethodCall(waker) = &*call.receiver
-            && waker.method == "waker"
-            && let Expr::Path(path) = &*waker.receiver
+        if call.method == "waker"
+            && let Expr::Path(path) = &*call.receiver
         {
             self.of_waker.push(bytes(path).start);
         }

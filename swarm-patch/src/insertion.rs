@@ -2,23 +2,37 @@
 
 use crate::text::{LineIndex, indentation};
 
-/// A line to insert.
+/// Code to insert.
 #[derive(Clone, Debug)]
 pub struct Insertion {
-    /// The line of the source that it comes before, counted from 1.
+    /// The line of the source that it comes before, or is within, counted from 1.
     pub before: usize,
-    /// The line of the source whose indentation it takes.
-    pub like: usize,
-    /// The line, without indentation and end.
+    /// Where it goes.
+    pub place: Place,
+    /// The code; of a line, without indentation and end.
     pub text: String,
     /// What the line does, in a word for tables: `enter` begins an invocation and `leave` ends it,
-    /// `iterate` counts an iteration and checks the budget, `child` starts the time of a child and
-    /// `own` that of the function itself, `pending` notes that the function is about to return
-    /// `Pending`, `allow` silences the warning of an import that is no longer used, and `budget` is a
+    /// `iterate` counts an iteration and checks the budget, `count` only counts, `child` starts the time of a child and
+    /// `own` that of the function itself, `pass` hands the invocation on, `allow` silences the warning of an import that is no longer used, and `budget` is a
     /// budget without a probe.
     pub mark: &'static str,
     /// The child that the line marks.
     pub child: Option<String>,
+}
+
+/// Where an insertion goes.
+#[derive(Clone, Copy, Debug)]
+pub enum Place {
+    /// A line of its own.
+    OwnLine {
+        /// The line of the source whose indentation it takes.
+        like: usize,
+    },
+    /// Before this byte of the source.
+    Within {
+        /// Counted from 0.
+        byte: usize,
+    },
 }
 
 impl Insertion {
@@ -26,7 +40,7 @@ impl Insertion {
     pub(crate) fn new(before: usize, mark: &'static str, text: impl Into<String>) -> Insertion {
         Insertion {
             before,
-            like: before,
+            place: Place::OwnLine { like: before },
             text: text.into(),
             mark,
             child: None,
@@ -34,22 +48,31 @@ impl Insertion {
     }
 }
 
-/// The source with the lines inserted. Several before one line keep their order.
+/// The source with the code inserted. Several insertions at one place keep their order.
 pub fn insert(source: &str, insertions: &[Insertion]) -> String {
-    let mut ordered: Vec<&Insertion> = insertions.iter().collect();
-    ordered.sort_by_key(|insertion| insertion.before);
-    let mut pending = ordered.into_iter().peekable();
-    let mut out = String::with_capacity(source.len() + 80 * insertions.len());
     let lines = LineIndex::new(source);
-    for number in 1..=lines.count() + 1 {
-        while let Some(insertion) = pending.next_if(|insertion| insertion.before == number) {
+    let byte = |insertion: &&Insertion| match insertion.place {
+        Place::OwnLine { .. } => lines.start(insertion.before),
+        Place::Within { byte } => byte,
+    };
+    let mut ordered: Vec<&Insertion> = insertions.iter().collect();
+    ordered.sort_by_key(byte);
+    let mut out = String::with_capacity(source.len() + 80 * insertions.len());
+    let mut copied = 0;
+    for insertion in ordered {
+        let at = byte(&insertion);
+        out.push_str(&source[copied..at]);
+        copied = at;
+        if let Place::OwnLine { like } = insertion.place {
             if !insertion.text.is_empty() {
-                out.push_str(indentation(lines.line(insertion.like)));
-                out.push_str(&insertion.text);
+                out.push_str(indentation(lines.line(like)));
             }
+            out.push_str(&insertion.text);
             out.push('\n');
+        } else {
+            out.push_str(&insertion.text);
         }
-        out.push_str(lines.line(number));
     }
+    out.push_str(&source[copied..]);
     out
 }

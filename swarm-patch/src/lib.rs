@@ -10,19 +10,24 @@ mod calls;
 pub mod crate_source;
 mod error;
 pub mod graft;
+mod helpers;
 mod idents;
+mod inline;
+mod inner;
 pub mod insertion;
+mod leave;
 mod locate;
+mod macros;
+mod outer;
 pub mod package;
 mod plain;
-mod poll_site;
 pub mod pristine;
 mod racing_test;
 pub mod sites;
 pub mod sync;
-mod task_site;
+mod task_lines;
 mod text;
-mod ways_out;
+mod whole_lines;
 
 #[cfg(feature = "cli")]
 pub mod budget_patch;

@@ -1,92 +1,121 @@
-//! Finds the functions of [`sites`](crate::sites) in the syntax tree of a file.
+//! Finds the functions of [`sites`](crate::sites) in the syntax trees of a crate.
 
+use anyhow::Result;
 use proc_macro2::Span;
 use syn::{
-    Block, ExprLoop, File, FnArg, Ident, ImplItem, Item, Pat, Signature, Stmt, Type, UseTree,
-    spanned::Spanned,
+    Block, ExprLoop, File, FnArg, Ident, ImplItem, Item, Pat, ReturnType, Signature, Stmt, Type,
+    UseTree, spanned::Spanned,
 };
 
 use crate::{
+    crate_source::CrateSource,
     error::{Refused, SourcePlace},
+    insertion::{Insertion, Place},
     sites::SiteSpec,
     text::{LineIndex, one_line},
 };
 
+/// The source files of a crate.
+pub(crate) struct ParsedCrate {
+    pub(crate) id: String,
+    pub(crate) files: Vec<ParsedFile>,
+}
+
+/// A source file.
+pub(crate) struct ParsedFile {
+    /// Relative to the crate.
+    pub(crate) path: String,
+    pub(crate) text: String,
+    pub(crate) tree: File,
+}
+
+impl ParsedCrate {
+    /// Reads all files below `src`. One that is not understood has no function to instrument.
+    pub(crate) fn read(source: &CrateSource) -> Result<ParsedCrate> {
+        let mut files = Vec::new();
+        for path in source.rust_files()? {
+            let text = source.read(&path)?;
+            if let Ok(tree) = syn::parse_file(&text) {
+                files.push(ParsedFile { path, text, tree });
+            }
+        }
+        Ok(ParsedCrate {
+            id: source.id(),
+            files,
+        })
+    }
+
+    /// The function of a site. It is looked for in the file that it was in, and then in all others.
+    pub(crate) fn locate<'a>(&'a self, spec: &'a SiteSpec) -> Result<FoundFunction<'a>, Refused> {
+        let all = self.functions(spec.owner, spec.function);
+        let all: Vec<FoundFunction<'_>> = all.filter(|found| spec.may_be(found)).collect();
+        let is_there = |found: &&FoundFunction<'a>| found.file.path == spec.file;
+        let mut there = all.iter().filter(is_there).peekable();
+        let found: Vec<&FoundFunction<'_>> = match there.peek() {
+            Some(_) => there.collect(),
+            None => all.iter().collect(),
+        };
+        let place = SourcePlace {
+            package: self.id.clone(),
+            file: spec.file.to_owned(),
+            function: spec.function_path(),
+        };
+        let looked_for = format!("one function {}", place.function);
+        only_one(&place, looked_for, &found, |found| {
+            found.signature.ident.span()
+        })
+        .cloned()
+    }
+
+    /// The functions of that name: of a type, or free ones.
+    pub(crate) fn functions<'a>(
+        &'a self,
+        owner: Option<&str>,
+        name: &str,
+    ) -> impl Iterator<Item = FoundFunction<'a>> + use<'a> {
+        let mut found = Vec::new();
+        for file in &self.files {
+            for item in &file.tree.items {
+                match (item, owner) {
+                    (Item::Fn(function), None) => {
+                        found.push((file, &function.sig, &*function.block));
+                    }
+                    (Item::Impl(block), Some(owner)) if is_type(&block.self_ty, owner) => {
+                        found.extend(block.items.iter().filter_map(|member| match member {
+                            ImplItem::Fn(function) => Some((file, &function.sig, &function.block)),
+                            _ => None,
+                        }));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        found.retain(|(_, signature, _)| signature.ident == name);
+        let path = owner.map_or_else(|| name.to_owned(), |owner| format!("{owner}::{name}"));
+        found
+            .into_iter()
+            .map(move |(file, signature, body)| FoundFunction {
+                place: SourcePlace {
+                    package: self.id.clone(),
+                    file: file.path.clone(),
+                    function: path.clone(),
+                },
+                file,
+                lines: LineIndex::new(&file.text),
+                signature,
+                body,
+            })
+    }
+}
+
 /// A function that was found, and its file.
+#[derive(Clone)]
 pub(crate) struct FoundFunction<'a> {
-    pub(crate) spec: &'a SiteSpec,
     pub(crate) place: SourcePlace,
-    pub(crate) source: &'a str,
+    pub(crate) file: &'a ParsedFile,
     pub(crate) lines: LineIndex<'a>,
-    pub(crate) tree: &'a File,
     pub(crate) signature: &'a Signature,
     pub(crate) body: &'a Block,
-    /// The only loop among the statements of the body.
-    pub(crate) the_loop: &'a ExprLoop,
-}
-
-/// Finds the function of `spec` in a file of `package`. Refuses the file unless it has exactly one
-/// such function with exactly one loop.
-pub(crate) fn locate<'a>(
-    package: String,
-    source: &'a str,
-    tree: &'a File,
-    spec: &'a SiteSpec,
-) -> Result<FoundFunction<'a>, Refused> {
-    let place = SourcePlace {
-        package,
-        file: spec.file.to_owned(),
-        function: spec.function_path(),
-    };
-    let looked_for = format!("one function {}", place.function);
-    let (signature, body) = only_one(
-        &place,
-        &looked_for,
-        &candidates(tree, spec),
-        |(signature, _)| signature.ident.span(),
-    )?;
-    let loops: Vec<&ExprLoop> = body
-        .stmts
-        .iter()
-        .filter_map(|statement| match statement {
-            Stmt::Expr(syn::Expr::Loop(the_loop), _) => Some(the_loop),
-            _ => None,
-        })
-        .collect();
-    let looked_for = "one `loop` among the statements of the function";
-    let the_loop = only_one(&place, looked_for, &loops, |found| found.loop_token.span)?;
-    Ok(FoundFunction {
-        spec,
-        place,
-        source,
-        lines: LineIndex::new(source),
-        tree,
-        signature,
-        body,
-        the_loop,
-    })
-}
-
-type Candidate<'a> = (&'a Signature, &'a Block);
-
-fn candidates<'a>(file: &'a File, spec: &SiteSpec) -> Vec<Candidate<'a>> {
-    let mut found: Vec<Candidate<'a>> = Vec::new();
-    for item in &file.items {
-        match (item, spec.owner) {
-            (Item::Fn(function), None) => found.push((&function.sig, &function.block)),
-            (Item::Impl(block), Some(owner))
-                if block.trait_.is_none() && is_type(&block.self_ty, owner) =>
-            {
-                found.extend(block.items.iter().filter_map(|member| match member {
-                    ImplItem::Fn(function) => Some((&function.sig, &function.block)),
-                    _ => None,
-                }));
-            }
-            _ => {}
-        }
-    }
-    found.retain(|(signature, _)| signature.ident == spec.function);
-    found
 }
 
 fn is_type(ty: &Type, name: &str) -> bool {
@@ -96,7 +125,7 @@ fn is_type(ty: &Type, name: &str) -> bool {
 /// The only element of `found`. The refusal of several names their lines.
 pub(crate) fn only_one<T: Copy>(
     place: &SourcePlace,
-    looked_for: &str,
+    looked_for: impl Into<String>,
     found: &[T],
     span: impl Fn(T) -> Span,
 ) -> Result<T, Refused> {
@@ -127,9 +156,9 @@ impl<'a> FoundFunction<'a> {
             .refused(looked_for, format!("{found} in line {line}"))
     }
 
-    /// The parameter of type `Context`.
-    pub(crate) fn context_parameter(&self) -> Result<&'a Ident, Refused> {
-        let names = self
+    /// The parameter of type `Context`: its name and the whole of it.
+    pub(crate) fn context(&self) -> Option<(&'a Ident, &'a FnArg)> {
+        let mut contexts = self
             .signature
             .inputs
             .iter()
@@ -138,20 +167,57 @@ impl<'a> FoundFunction<'a> {
                     (Pat::Ident(name), Type::Reference(reference))
                         if is_type(&reference.elem, "Context") =>
                     {
-                        Some(&name.ident)
+                        Some((&name.ident, input))
                     }
                     _ => None,
                 },
                 FnArg::Receiver(_) => None,
             });
-        let names: Vec<&Ident> = names.collect();
-        let looked_for = "one parameter of type `&mut Context`";
-        only_one(&self.place, looked_for, &names, Ident::span)
+        contexts.next().filter(|_| contexts.next().is_none())
+    }
+
+    /// The parameter of type `Context`.
+    pub(crate) fn context_parameter(&self) -> Result<&'a Ident, Refused> {
+        let context = self.context().map(|(name, _)| name);
+        context.ok_or_else(|| {
+            let looked_for = "one parameter of type `&mut Context`";
+            self.place.refused(looked_for, "another signature")
+        })
+    }
+
+    /// The type that it returns, if that is written there.
+    pub(crate) fn returned(&self) -> Option<&'a Type> {
+        match &self.signature.output {
+            ReturnType::Type(_, ty) => Some(ty),
+            ReturnType::Default => None,
+        }
+    }
+
+    /// Whether it returns a `Poll`.
+    pub(crate) fn returns_poll(&self) -> bool {
+        self.returned().is_some_and(|ty| is_type(ty, "Poll"))
+    }
+
+    /// The only loop among the statements of the body.
+    pub(crate) fn the_loop(&self) -> Result<&'a ExprLoop, Refused> {
+        let loops: Vec<&ExprLoop> = self
+            .body
+            .stmts
+            .iter()
+            .filter_map(|statement| match statement {
+                Stmt::Expr(syn::Expr::Loop(the_loop), _) => Some(the_loop),
+                _ => None,
+            })
+            .collect();
+        let looked_for = "one `loop` among the statements of the function";
+        only_one(&self.place, looked_for, &loops, |found| {
+            found.loop_token.span
+        })
     }
 
     /// The imports at the top level of the file, each with the names that it brings in.
     pub(crate) fn imports(&self) -> impl Iterator<Item = (&'a Item, Vec<String>)> {
-        self.tree.items.iter().filter_map(|item| match item {
+        self.file.tree.items.iter().filter_map(|item| match item {
             Item::Use(import) => {
                 let mut names = Vec::new();
                 names_in(&import.tree, &mut names);
@@ -163,7 +229,53 @@ impl<'a> FoundFunction<'a> {
 
     /// The text of a node, in one line.
     pub(crate) fn text(&self, node: &impl Spanned) -> String {
-        one_line(self.source, bytes(node))
+        one_line(&self.file.text, bytes(node))
+    }
+
+    /// Code at the start of a block: a line of its own where the opening brace ends its line.
+    pub(crate) fn at_start_of(
+        &self,
+        block: &Block,
+        mark: &'static str,
+        text: &str,
+    ) -> Vec<Insertion> {
+        let open = bytes(&block.brace_token.span.open());
+        let line = self.first_line_in(block).ok();
+        let lines = text.lines().map(|text| match line {
+            Some(line) => Insertion::new(line, mark, text),
+            None => self.within(open.end, mark, format!(" {text}")),
+        });
+        lines.collect()
+    }
+
+    /// Code at the end of a block: lines of its own where the closing brace begins its line.
+    pub(crate) fn at_end_of(
+        &self,
+        block: &Block,
+        mark: &'static str,
+        text: &str,
+    ) -> Vec<Insertion> {
+        let close = block.brace_token.span.close();
+        let lines = text.lines();
+        match (self.own_line(&close), self.first_line_in(block)) {
+            (Ok(line), Ok(like)) => lines
+                .map(|text| Insertion {
+                    place: Place::OwnLine { like },
+                    ..Insertion::new(line, mark, text)
+                })
+                .collect(),
+            _ => lines
+                .map(|text| self.within(bytes(&close).start, mark, format!(" {text}")))
+                .collect(),
+        }
+    }
+
+    /// Code within a line.
+    pub(crate) fn within(&self, byte: usize, mark: &'static str, text: String) -> Insertion {
+        Insertion {
+            place: Place::Within { byte },
+            ..Insertion::new(self.lines.number(byte), mark, text)
+        }
     }
 
     /// The line after a block's opening brace, which must end its line.

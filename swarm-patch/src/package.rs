@@ -12,7 +12,7 @@ use syn::{Item, UseTree, spanned::Spanned};
 
 use crate::{
     crate_source::CrateSource,
-    graft::graft,
+    graft::{Graft, graft},
     pristine,
     racing_test::{self, RacingTest},
     sync,
@@ -55,7 +55,10 @@ fn try_build(racing: &[RacingTest]) -> Result<()> {
             source.version
         );
     }
-    write(&source, &out_dir)?;
+    let graft = graft(&source)?;
+    // An update of the crate must not lose what the results of older ones have.
+    graft.require_all()?;
+    write(&source, &graft, &out_dir)?;
     racing
         .iter()
         .try_for_each(|test| racing_test::ignore(test, &out_dir))
@@ -66,25 +69,24 @@ fn variable(name: &str) -> Result<String> {
 }
 
 /// Writes the crate's sources and tests to `out`, grafted, and its root so that it can be included.
-pub fn write(source: &CrateSource, out: &Path) -> Result<()> {
-    let files = graft(source)?;
+pub fn write(source: &CrateSource, graft: &Graft, out: &Path) -> Result<()> {
     for folder in ["src", "tests"] {
         if source.dir.join(folder).exists() {
             sync::folder(&source.dir.join(folder), &out.join(folder))?;
         }
     }
-    for file in &files {
+    for file in &graft.files {
         fs::write(out.join(&file.file), file.grafted())?;
     }
-    make_includable(&out.join("src"))
+    make_includable(source, out)
 }
 
 /// Changes a crate so that `include!` accepts its `lib.rs`. Only a crate root may have inner attributes,
 /// so those are removed. To the compiler every name in the crate now comes from a macro. Then a path
 /// into a module is ambiguous where a glob import brings in the module's name as well, so imports from a
 /// file's own modules get `self::`.
-fn make_includable(src: &Path) -> Result<()> {
-    let root = src.join("lib.rs");
+fn make_includable(source: &CrateSource, out: &Path) -> Result<()> {
+    let root = out.join("src/lib.rs");
     let text = fs::read_to_string(&root)?;
     let tree = syn::parse_file(&text).context("src/lib.rs: not a Rust source")?;
     let start = tree
@@ -92,26 +94,14 @@ fn make_includable(src: &Path) -> Result<()> {
         .first()
         .map_or(text.len(), |first| first.span().byte_range().start);
     fs::write(&root, &text[start..])?;
-    for file in rust_files(src)? {
+    for file in source.rust_files()? {
+        let file = out.join(file);
         let text = fs::read_to_string(&file)?;
         let tree = syn::parse_file(&text)
             .with_context(|| format!("{}: not a Rust source", file.display()))?;
         fs::write(&file, with_self_paths(&text, &tree.items))?;
     }
     Ok(())
-}
-
-fn rust_files(dir: &Path) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(dir)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            files.extend(rust_files(&path)?);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path);
-        }
-    }
-    Ok(files)
 }
 
 fn with_self_paths(text: &str, items: &[Item]) -> String {

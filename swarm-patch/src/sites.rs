@@ -1,5 +1,7 @@
 //! Which functions of which crates are instrumented.
 
+use crate::locate::FoundFunction;
+
 /// A function to look for.
 #[derive(Clone, Copy, Debug)]
 pub struct SiteSpec {
@@ -32,6 +34,14 @@ impl SiteSpec {
         match self.owner {
             Some(owner) => format!("{owner}::{}", self.function),
             None => self.function.to_owned(),
+        }
+    }
+
+    /// Whether a function of that name has the signature of the site's.
+    pub(crate) fn may_be(&self, function: &FoundFunction<'_>) -> bool {
+        match self.shape {
+            LoopShape::Poll => function.context().is_some() && function.returns_poll(),
+            LoopShape::Task => true,
         }
     }
 
@@ -76,6 +86,47 @@ pub const SITES: [SiteSpec; 4] = [
         shape: LoopShape::Poll,
     },
 ];
+
+/// What is recorded of a site.
+#[derive(Clone, Debug)]
+pub struct SiteLevels {
+    /// The site.
+    pub spec: SiteSpec,
+    /// Durations and outcomes of its polls.
+    pub outer: Level,
+    /// Iterations and children.
+    pub inner: Level,
+    /// Whether a budget can end a poll.
+    pub budget: Level,
+}
+
+impl SiteLevels {
+    /// The levels with their names.
+    pub fn levels(&self) -> impl Iterator<Item = (&'static str, &Level)> {
+        let budget = (self.spec.site != "Swarm").then_some(("budget", &self.budget));
+        let recorded = [("outer", &self.outer), ("inner", &self.inner)];
+        recorded.into_iter().chain(budget)
+    }
+}
+
+/// Whether something is recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// It is.
+    Measured,
+    /// It is not, for this reason.
+    NotThere(String),
+}
+
+impl Level {
+    /// The reason why it is not there.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Level::Measured => None,
+            Level::NotThere(reason) => Some(reason),
+        }
+    }
+}
 
 /// The packages that have sites.
 pub const PACKAGES: [&str; 2] = ["libp2p-swarm", "yamux"];

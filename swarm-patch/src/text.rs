@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+#[derive(Clone)]
 pub(crate) struct LineIndex<'a> {
     source: &'a str,
     starts: Vec<usize>,
@@ -17,8 +18,10 @@ impl<'a> LineIndex<'a> {
         LineIndex { source, starts }
     }
 
-    pub(crate) fn count(&self) -> usize {
-        self.starts.len()
+    /// Where a line begins, in bytes; beyond the last line, the end.
+    pub(crate) fn start(&self, number: usize) -> usize {
+        let start = self.starts.get(number - 1);
+        start.copied().unwrap_or(self.source.len())
     }
 
     /// The line with its end; empty beyond the last.

@@ -31,7 +31,7 @@ fn the_whole_graft_only_adds_lines_and_applies_to_what_cargo_unpacked() {
         copy(&source, dir.path());
         diff += &unified(
             &source,
-            &graft(&source).expect("it is as expected"),
+            &graft(&source).expect("it is as expected").files,
             Layout::Registry,
         );
     }
@@ -39,7 +39,7 @@ fn the_whole_graft_only_adds_lines_and_applies_to_what_cargo_unpacked() {
     git_apply(dir.path(), &diff, &["--check"]).expect("it applies");
     git_apply(dir.path(), &diff, &[]).expect("it applies");
     for source in pristine_sources() {
-        for file in graft(&source).expect("it is as expected") {
+        for file in graft(&source).expect("it is as expected").files {
             let path = dir
                 .path()
                 .join(format!("{}-{}", source.name, source.version))
@@ -68,7 +68,7 @@ fn the_whole_graft_only_adds_lines_and_applies_to_what_cargo_unpacked() {
 #[test]
 fn a_crates_diff_applies_in_its_own_folder_and_in_its_repository() {
     for source in pristine_sources() {
-        let files = graft(&source).expect("it is as expected");
+        let files = graft(&source).expect("it is as expected").files;
         let dir = folder();
         let own = copy(&source, dir.path());
         git_apply(

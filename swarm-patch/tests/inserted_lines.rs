@@ -24,7 +24,7 @@ fn the_inserted_lines_are_those_that_were_looked_over() {
 fn inserted_lines() -> String {
     let mut lines = String::new();
     for source in pristine_sources() {
-        for file in graft(&source).expect("it is as expected") {
+        for file in graft(&source).expect("it is as expected").files {
             for (spec, insertions) in &file.sites {
                 let (id, name) = (source.id(), spec.name());
                 lines += &format!("{id}, {}, {}: {name}\n", file.file, spec.function_path());

@@ -1,15 +1,13 @@
-//! The lines that make a poll function a site.
+//! Marks on lines of their own, for a poll function with one loop whose children are polled one by one.
 //!
-//! * At the start of the function: begin an invocation. Its drop ends it, after everything else.
 //! * At the top of the loop: count an iteration, and return if the budget is spent.
 //! * Before every statement that polls a child: from here on the time is the child's. Where the
 //!   call is in a match arm instead, a second arm with the same pattern comes before it. Its guard
 //!   marks the child and is never true.
 //! * Where the function handles the result of the call: from here on the time is the function's own.
-//! * Before `return Poll::Pending`: note the outcome.
 //!
-//! A child is any call in the loop that gets the context. The graft refuses whatever whole lines
-//! cannot mark correctly, and any other use of the context.
+//! A child is any call in the loop that gets the context. Whatever whole lines cannot mark correctly is
+//! refused, and so is any other use of the context. Then [`inline`](crate::inline) marks the function.
 
 use syn::{Arm, Block, Expr, Local, Pat, Stmt};
 
@@ -17,52 +15,47 @@ use crate::{
     calls::{CallSearch, ContextCall},
     error::Refused,
     idents::{refuse_other_contexts, refuse_taken_name},
-    insertion::Insertion,
+    inner::{Marks, PROBE},
+    insertion::{Insertion, Place},
+    leave,
     locate::{FoundFunction, bytes},
     plain::{is_plain, is_plain_statement, only_looks_at},
-    ways_out,
 };
 
-/// The inserted variable.
-const PROBE: &str = "probe";
 const OWN: &str = "probe.own();";
 
-/// The lines for a poll function.
-pub(crate) fn insertions(function: &FoundFunction<'_>) -> Result<Vec<Insertion>, Refused> {
+/// The marks of a poll function.
+pub(crate) fn marks<'a>(function: &FoundFunction<'a>) -> Result<Marks<'a>, Refused> {
     refuse_taken_name(function, PROBE)?;
     let cx = function.context_parameter()?;
-    let loop_body = &function.the_loop.body;
+    let the_loop = function.the_loop()?;
+    if !leave::loses_nothing(function.body, the_loop) {
+        let looked_for = "a loop that keeps nothing in variables outside of it";
+        return Err(function.refused(looked_for, "one that does", the_loop));
+    }
     let iterate =
         format!("if {PROBE}.iterate({cx}).is_pending() {{ return ::core::task::Poll::Pending; }}");
-    let iterate = Insertion::new(function.first_line_in(loop_body)?, "iterate", iterate);
+    let first = function.first_line_in(&the_loop.body)?;
     let mut marks = PollMarks {
         function,
         search: CallSearch { function, cx },
-        insertions: vec![iterate],
+        insertions: vec![Insertion::new(first, "iterate", iterate)],
         children: Vec::new(),
         contexts: Vec::new(),
     };
-    marks.block(loop_body)?;
-    marks.outcomes(function.body)?;
+    marks.block(&the_loop.body)?;
     refuse_other_contexts(function, cx, &marks.contexts)?;
-    let names: Vec<String> = marks
-        .children
-        .iter()
-        .map(|name| format!("{name:?}"))
-        .collect();
-    let enter = format!(
-        "let mut {PROBE} = ::poll_probe::Invocation::enter(::poll_probe::Site::{}, &[{}]);",
-        function.spec.site,
-        names.join(", ")
-    );
-    let enter = Insertion::new(function.first_line_in(function.body)?, "enter", enter);
-    marks.insertions.insert(0, enter);
-    Ok(marks.insertions)
+    let insertions = marks.insertions.into_iter();
+    Ok(Marks {
+        insertions: insertions.map(|it| (function.file, it)).collect(),
+        children: marks.children,
+        can_be_left: true,
+    })
 }
 
-struct PollMarks<'a> {
-    function: &'a FoundFunction<'a>,
-    search: CallSearch<'a>,
+struct PollMarks<'f, 'a> {
+    function: &'f FoundFunction<'a>,
+    search: CallSearch<'f, 'a>,
     insertions: Vec<Insertion>,
     children: Vec<String>,
     /// Where marked children get the context, in bytes.
@@ -76,7 +69,7 @@ enum Anchor<'a> {
     Arm(&'a Arm),
 }
 
-impl PollMarks<'_> {
+impl PollMarks<'_, '_> {
     fn block(&mut self, block: &Block) -> Result<(), Refused> {
         for (at, statement) in block.stmts.iter().enumerate() {
             let marked = match statement {
@@ -102,7 +95,9 @@ impl PollMarks<'_> {
             if marked && !is_value && !next.is_some_and(|next| self.begins_with_child(next)) {
                 let before = self.function.line_after(statement)?;
                 self.insertions.push(Insertion {
-                    like: self.function.own_line(statement)?,
+                    place: Place::OwnLine {
+                        like: self.function.own_line(statement)?,
+                    },
                     ..Insertion::new(before, "own", OWN)
                 });
             }
@@ -292,20 +287,6 @@ impl PollMarks<'_> {
         };
         let calls = self.search.in_expr(head);
         calls.is_ok_and(|calls| !calls.is_empty())
-    }
-
-    fn outcomes(&mut self, body: &Block) -> Result<(), Refused> {
-        if !matches!(body.stmts.last(), Some(Stmt::Expr(Expr::Loop(_), _))) {
-            let looked_for = "the loop as the function's last statement";
-            return Err(self.function.place.refused(looked_for, "more after it"));
-        }
-        for statement in ways_out::pending(self.function)? {
-            let before = self.function.own_line(statement)?;
-            let text = format!("{PROBE}.pending();");
-            self.insertions
-                .push(Insertion::new(before, "pending", text));
-        }
-        Ok(())
     }
 
     fn refuse_calls(&self, expr: &Expr, looked_for: &str) -> Result<(), Refused> {

@@ -1,5 +1,4 @@
-//! The lines that make an `async` loop a site: its body becomes an instrumented future, the loop
-//! counts its iterations, and the one `poll_fn` in it, which polls the connection, is the child.
+//! Marks on lines of their own, for an `async` loop with one `poll_fn` in it, which polls the connection.
 
 use syn::{
     Expr, ExprCall, ExprClosure, ExprMethodCall, Pat,
@@ -9,24 +8,16 @@ use syn::{
 
 use crate::{
     error::Refused,
+    inner::Marks,
     insertion::Insertion,
     locate::{FoundFunction, bytes, only_one},
 };
 
-/// The lines for an `async` function.
-pub(crate) fn insertions(function: &FoundFunction<'_>) -> Result<Vec<Insertion>, Refused> {
-    if function.signature.asyncness.is_none() {
-        let looked_for = "an `async` function";
-        return Err(function.place.refused(looked_for, "one that is not"));
-    }
+/// The marks of an `async` function.
+pub(crate) fn marks<'a>(function: &FoundFunction<'a>) -> Result<Marks<'a>, Refused> {
+    let the_loop = function.the_loop()?;
     let child = polled_child(function)?;
-    let in_body = function.first_line_in(function.body)?;
-    let in_loop = function.first_line_in(&function.the_loop.body)?;
-    let body_end = function.own_line(&function.body.brace_token.span.close())?;
-    let enter = format!(
-        "::poll_probe::Probe::new(::poll_probe::Site::{}).children(&[{child:?}]).instrument(async move {{",
-        function.spec.site
-    );
+    let in_loop = function.first_line_in(&the_loop.body)?;
     // The loop gets a `poll_fn` of its own, so that nothing uses the imported one any more.
     let mut insertions: Vec<Insertion> = function
         .imports()
@@ -34,23 +25,27 @@ pub(crate) fn insertions(function: &FoundFunction<'_>) -> Result<Vec<Insertion>,
         .map(|(import, _)| function.lines.number(bytes(import).start))
         .map(|line| Insertion::new(line, "allow", "#[allow(unused_imports)]"))
         .collect();
-    insertions.extend([
-        Insertion::new(in_body, "enter", enter),
-        Insertion::new(in_loop, "iterate", "::poll_probe::iterate().await;"),
-        Insertion {
-            child: Some(child),
-            ..Insertion::new(
-                in_loop,
-                "child",
-                "use ::poll_probe::poll_fn_child as poll_fn;",
-            )
-        },
-        Insertion {
-            like: in_body,
-            ..Insertion::new(body_end, "leave", "}).await")
-        },
-    ]);
-    Ok(insertions)
+    insertions.push(Insertion::new(
+        in_loop,
+        "iterate",
+        "::poll_probe::iterate().await;",
+    ));
+    insertions.push(Insertion {
+        child: Some(child.clone()),
+        ..Insertion::new(
+            in_loop,
+            "child",
+            "use ::poll_probe::poll_fn_child as poll_fn;",
+        )
+    });
+    Ok(Marks {
+        insertions: insertions
+            .into_iter()
+            .map(|it| (function.file, it))
+            .collect(),
+        children: vec![child],
+        can_be_left: true,
+    })
 }
 
 fn polled_child(function: &FoundFunction<'_>) -> Result<String, Refused> {
@@ -65,7 +60,7 @@ fn polled_child(function: &FoundFunction<'_>) -> Result<String, Refused> {
         }
     }
     let mut poll_fns = PollFns::default();
-    poll_fns.visit_block(&function.the_loop.body);
+    poll_fns.visit_block(function.body);
     let looked_for = "one `poll_fn(|cx| CHILD.poll(cx))` in the loop";
     let call = only_one(&function.place, looked_for, &poll_fns.0, Spanned::span)?;
     if let Some(Expr::Closure(closure)) = call.args.first()

@@ -1,0 +1,193 @@
+//! The functions of a crate that a site hands its context to, and that poll in loops of their own.
+
+use syn::{
+    Block, Expr, ExprMethodCall, Ident,
+    visit::{self, Visit},
+};
+
+use crate::{
+    idents,
+    inner::PROBE,
+    insertion::Insertion,
+    locate::{FoundFunction, ParsedCrate, bytes},
+};
+
+/// How many functions may call each other before the loop comes.
+const MAX_DEPTH: usize = 4;
+
+/// The function of a site and those that it calls, in the order in which they were found.
+pub(crate) struct Helpers<'a> {
+    parsed: &'a ParsedCrate,
+    found: Vec<FoundFunction<'a>>,
+    /// How many of them [`next`](Self::next) has handed out.
+    handed_out: usize,
+    /// Whether they get the invocation as an argument. Then nobody else may call them.
+    get_argument: bool,
+    site_has_loop: bool,
+}
+
+impl<'a> Helpers<'a> {
+    pub(crate) fn new(
+        parsed: &'a ParsedCrate,
+        site: &FoundFunction<'a>,
+        get_argument: bool,
+    ) -> Helpers<'a> {
+        let context = site.context();
+        let own = context.map(|(cx, _)| LoopSearch::of(site.body, cx));
+        Helpers {
+            site_has_loop: own.is_some_and(|own| own.has_loop),
+            parsed,
+            found: vec![site.clone()],
+            handed_out: 0,
+            get_argument,
+        }
+    }
+
+    /// The next function that was found; the site's is the first.
+    pub(crate) fn next(&mut self) -> Option<FoundFunction<'a>> {
+        let next = self.found.get(self.handed_out)?.clone();
+        self.handed_out += 1;
+        Some(next)
+    }
+
+    /// Whether the site's function calls one of them.
+    pub(crate) fn are_called(mut self) -> bool {
+        let site = self.found[0].clone();
+        let Some((cx, _)) = site.context() else {
+            return false;
+        };
+        let calls = LoopSearch::of(site.body, cx).calls;
+        calls.iter().any(|(owned, name)| self.follow(*owned, name))
+    }
+
+    /// What gives it the invocation.
+    pub(crate) fn parameter(&self, helper: &FoundFunction<'a>) -> Option<Insertion> {
+        let (_, context) = helper
+            .context()
+            .filter(|_| self.get_argument && self.handed_out > 1)?;
+        let text = format!(", {PROBE}: &mut ::poll_probe::Invocation");
+        Some(helper.within(bytes(context).end, "pass", text))
+    }
+
+    /// Whether a call of that function, of the site's own type or free, leads to a loop that polls. Then the
+    /// function is among the next ones.
+    pub(crate) fn follow(&mut self, owned: bool, name: &Ident) -> bool {
+        let Some(path) = self.path(owned, name) else {
+            return false;
+        };
+        if let Some(known) = self.found.iter().position(|it| it.place.function == path) {
+            return known > 0;
+        }
+        let Some(helper) = self.only(&path) else {
+            return false;
+        };
+        let follows = self.leads_to_loop(&helper, MAX_DEPTH)
+            && (!self.get_argument || self.is_called_only_here(&helper));
+        if follows {
+            self.found.push(helper);
+        }
+        follows
+    }
+
+    /// The function that a call may mean. A free function may work for many, so it is followed only from a
+    /// site without a loop of its own.
+    fn path(&self, owned: bool, name: &Ident) -> Option<String> {
+        match self.found[0].place.function.split_once("::") {
+            Some((owner, _)) if owned => Some(format!("{owner}::{name}")),
+            _ => (!owned && !self.site_has_loop).then(|| name.to_string()),
+        }
+    }
+
+    fn only(&self, path: &str) -> Option<FoundFunction<'a>> {
+        let (owner, name) = match path.split_once("::") {
+            Some((owner, name)) => (Some(owner), name),
+            None => (None, path),
+        };
+        let mut found = self.parsed.functions(owner, name);
+        found.next().filter(|_| found.next().is_none())
+    }
+
+    fn leads_to_loop(&self, function: &FoundFunction<'a>, depth: usize) -> bool {
+        let Some((cx, _)) = function.context().filter(|_| depth > 0) else {
+            return false;
+        };
+        let search = LoopSearch::of(function.body, cx);
+        let calls = search.calls.into_iter();
+        search.has_loop
+            || calls
+                .filter_map(|(owned, name)| self.only(&self.path(owned, &name)?))
+                .any(|called| self.leads_to_loop(&called, depth - 1))
+    }
+
+    fn is_called_only_here(&self, helper: &FoundFunction<'a>) -> bool {
+        let name = &helper.signature.ident;
+        let is_it = |ident: &Ident| ident == name;
+        let files = self.parsed.files.iter();
+        let everywhere: usize = files
+            .map(|file| idents::count_in_file(&file.tree, is_it))
+            .sum();
+        let known = self.found.iter().chain([helper]);
+        let here: usize = known.map(|it| idents::count(it.body, is_it)).sum();
+        everywhere == here + 1
+    }
+}
+
+/// Looks for loops that poll, and for calls that get the context.
+struct LoopSearch<'a> {
+    cx: &'a Ident,
+    has_loop: bool,
+    calls: Vec<(bool, Ident)>,
+}
+
+/// Whether a call's receiver is what the site's function belongs to.
+pub(crate) fn is_own(call: &ExprMethodCall) -> bool {
+    matches!(&*call.receiver, Expr::Path(path) if path.path.is_ident("self") || path.path.is_ident("this"))
+}
+
+impl<'a> LoopSearch<'a> {
+    fn of(body: &Block, cx: &'a Ident) -> LoopSearch<'a> {
+        let mut search = LoopSearch {
+            cx,
+            has_loop: false,
+            calls: Vec::new(),
+        };
+        search.visit_block(body);
+        search
+    }
+
+    fn found(&mut self, body: &Block) {
+        self.has_loop |= idents::count(body, |ident| ident == self.cx) > 0;
+    }
+}
+
+impl<'ast> Visit<'ast> for LoopSearch<'_> {
+    fn visit_expr(&mut self, expr: &'ast Expr) {
+        match expr {
+            Expr::Loop(turning) => self.found(&turning.body),
+            Expr::ForLoop(turning) => self.found(&turning.body),
+            Expr::While(turning) => {
+                self.found(&turning.body);
+                let mut condition = idents::IdentUses::default();
+                condition.visit_expr(&turning.cond);
+                self.has_loop |= condition.idents.iter().any(|ident| ident == self.cx);
+            }
+            Expr::Call(call) => {
+                if let Expr::Path(path) = &*call.func
+                    && let Some(last) = path.path.segments.last()
+                {
+                    let owned = path.path.segments[0].ident == "Self";
+                    self.calls.push((owned, last.ident.clone()));
+                }
+            }
+            _ => {}
+        }
+        visit::visit_expr(self, expr);
+    }
+
+    fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
+        if is_own(call) {
+            self.calls.push((true, call.method.clone()));
+        }
+        visit::visit_expr_method_call(self, call);
+    }
+}

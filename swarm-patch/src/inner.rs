@@ -1,0 +1,23 @@
+//! The inner level of a site: its iterations and children.
+
+use crate::{insertion::Insertion, locate::ParsedFile};
+
+/// The inserted variable.
+pub(crate) const PROBE: &str = "probe";
+
+/// What marks the iterations and children of a function.
+pub(crate) struct Marks<'a> {
+    pub(crate) insertions: Vec<(&'a ParsedFile, Insertion)>,
+    /// The names of the children, by their numbers in the marks.
+    pub(crate) children: Vec<String>,
+    /// Whether a budget can end one of its loops.
+    pub(crate) can_be_left: bool,
+}
+
+impl Marks<'_> {
+    /// The names of the children as Rust has them.
+    pub(crate) fn quoted_children(&self) -> String {
+        let names = self.children.iter().map(|name| format!("{name:?}"));
+        names.collect::<Vec<_>>().join(", ")
+    }
+}

@@ -1,0 +1,90 @@
+//! Whether a loop can be left between two of its turns without losing anything. A poll function that returns
+//! `Pending` loses its variables. What they hold must lie elsewhere, or the next poll would miss it.
+
+use syn::{Block, Expr, ExprLoop, FnArg, Local, Pat, Stmt, Type, visit::Visit};
+
+use crate::locate::{FoundFunction, bytes};
+
+/// Whether nothing is lost if `the_loop`, a statement of `body`, is left.
+pub(crate) fn loses_nothing(body: &Block, the_loop: &ExprLoop) -> bool {
+    let start = bytes(the_loop).start;
+    let before = body.stmts.iter().take_while(|it| bytes(*it).end <= start);
+    before
+        .filter_map(|statement| match statement {
+            Stmt::Local(local) => Some(local),
+            _ => None,
+        })
+        .all(|local| !keeps_something(local))
+}
+
+/// Whether a function is given something that is lost when it returns.
+pub(crate) fn is_given_something(function: &FoundFunction<'_>) -> bool {
+    function.signature.inputs.iter().any(|input| match input {
+        FnArg::Receiver(_) => false,
+        FnArg::Typed(typed) => !matches!(&*typed.ty, Type::Reference(_)) && !is_pin(&typed.ty),
+    })
+}
+
+fn is_pin(ty: &Type) -> bool {
+    matches!(ty, Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "Pin"))
+}
+
+/// Whether a variable holds something of its own.
+pub(crate) fn keeps_something(local: &Local) -> bool {
+    match &local.init {
+        Some(init) => {
+            takes_something(&local.pat, &init.expr) && !is_constant(&local.pat, &init.expr)
+        }
+        None => true,
+    }
+}
+
+/// Whether a pattern takes something out of a value that does not lie elsewhere.
+pub(crate) fn takes_something(pat: &Pat, value: &Expr) -> bool {
+    binds(pat) && !lies_elsewhere(value)
+}
+
+fn is_constant(pat: &Pat, value: &Expr) -> bool {
+    let is_fixed = !matches!(pat, Pat::Ident(name) if name.mutability.is_some());
+    is_fixed && matches!(value, Expr::Lit(_))
+}
+
+/// Whether the pattern has a variable.
+fn binds(pat: &Pat) -> bool {
+    #[derive(Default)]
+    struct Variables(bool);
+    impl<'ast> Visit<'ast> for Variables {
+        fn visit_pat_ident(&mut self, name: &'ast syn::PatIdent) {
+            // Constants and unit variants look the same, but for their capitals.
+            self.0 |= !name.ident.to_string().starts_with(char::is_uppercase);
+        }
+    }
+    let mut variables = Variables::default();
+    variables.visit_pat(pat);
+    variables.0
+}
+
+/// Whether the expression is a place, or a reference to one.
+pub(crate) fn lies_elsewhere(expr: &Expr) -> bool {
+    const VIEWS: &str = "as_mut as_ref deref deref_mut as_pin_mut as_deref_mut get_mut get_unchecked_mut iter iter_mut project";
+    match expr {
+        Expr::Path(_) => true,
+        Expr::Field(inner) => lies_elsewhere(&inner.base),
+        Expr::Index(inner) => lies_elsewhere(&inner.expr),
+        Expr::Paren(inner) => lies_elsewhere(&inner.expr),
+        Expr::Reference(inner) => lies_elsewhere(&inner.expr),
+        Expr::Unary(inner) => lies_elsewhere(&inner.expr),
+        Expr::Unsafe(inner) => match &inner.block.stmts[..] {
+            [Stmt::Expr(only, None)] => lies_elsewhere(only),
+            _ => false,
+        },
+        Expr::MethodCall(call) => {
+            VIEWS.split(' ').any(|name| call.method == name) && lies_elsewhere(&call.receiver)
+        }
+        Expr::Call(call) => {
+            matches!(&*call.func, Expr::Path(path) if path.path.segments.iter().any(|it| it.ident == "Pin"))
+                && call.args.iter().all(lies_elsewhere)
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,157 @@
+//! The outer level of a site: durations and outcomes, whatever the body of the function does.
+
+use syn::{
+    Expr, ExprMethodCall, Ident,
+    spanned::Spanned,
+    visit::{self, Visit},
+};
+
+use crate::{
+    error::{Refused, SourcePlace},
+    inner::{Marks, PROBE},
+    insertion::Insertion,
+    locate::{FoundFunction, ParsedCrate, ParsedFile, bytes, only_one},
+    sites::SiteSpec,
+};
+
+/// The lines around the body of a poll function. The body becomes a closure, so that each of its ways out leads
+/// to the same line. `marks` are those of its inner level.
+pub(crate) fn of_poll_function(
+    function: &FoundFunction<'_>,
+    spec: &SiteSpec,
+    marks: Option<&Marks<'_>>,
+) -> Result<Vec<Insertion>, Refused> {
+    let returned = function
+        .returned()
+        .map(|ty| function.text(ty))
+        .unwrap_or_default();
+    if returned.contains("impl ") {
+        let looked_for = "a return type that can be named";
+        return Err(function.place.refused(looked_for, returned));
+    }
+    let site = format!("::poll_probe::Site::{}", spec.site);
+    let enter = match marks {
+        Some(marks) => format!(
+            "let mut invocation = ::poll_probe::Invocation::enter({site}, &[{}]);\nlet {PROBE} = &mut invocation;",
+            marks.quoted_children()
+        ),
+        None => format!("let mut invocation = ::poll_probe::Invocation::enter_unmarked({site});"),
+    };
+    let begin = format!("{enter}\nlet polled = (move || -> {returned} {{");
+    let mut insertions = function.at_start_of(function.body, "enter", &begin);
+    let end = "})();\ninvocation.returns(&polled);\npolled";
+    insertions.extend(function.at_end_of(function.body, "leave", end));
+    Ok(insertions)
+}
+
+/// Whether a function is `async`, or returns some future that need not be named.
+pub(crate) fn is_future(function: &FoundFunction<'_>) -> bool {
+    let returned = function.returned().map(|ty| function.text(ty));
+    function.signature.asyncness.is_some() || returned.is_some_and(|ty| ty.starts_with("impl "))
+}
+
+/// The lines around the body of such a function, whose future becomes an instrumented one.
+pub(crate) fn of_future(
+    function: &FoundFunction<'_>,
+    spec: &SiteSpec,
+    marks: Option<&Marks<'_>>,
+) -> Vec<Insertion> {
+    let (begin, end) = match function.signature.asyncness {
+        Some(_) => ("async move {", "}).await"),
+        None => ("(move || {", "})())"),
+    };
+    let begin = format!("{}.instrument({begin}", probe(spec, marks));
+    let mut insertions = function.at_start_of(function.body, "enter", &begin);
+    insertions.extend(function.at_end_of(function.body, "leave", end));
+    insertions
+}
+
+fn probe(spec: &SiteSpec, marks: Option<&Marks<'_>>) -> String {
+    let site = format!("::poll_probe::Site::{}", spec.site);
+    match marks {
+        Some(marks) => format!(
+            "::poll_probe::Probe::new({site}).children(&[{}])",
+            marks.quoted_children()
+        ),
+        None => format!("::poll_probe::Probe::unmarked({site})"),
+    }
+}
+
+/// The future that a connection becomes a task with, where it is handed to the executor.
+pub(crate) struct Spawned<'a> {
+    function: FoundFunction<'a>,
+    future: &'a Expr,
+}
+
+impl<'a> Spawned<'a> {
+    /// Looks for the place in the pool of connections.
+    pub(crate) fn locate(parsed: &'a ParsedCrate) -> Result<Spawned<'a>, Refused> {
+        const PLACE: (&str, &str) = ("Pool", "spawn_connection");
+        let functions: Vec<FoundFunction<'a>> = parsed.functions(Some(PLACE.0), PLACE.1).collect();
+        let place = SourcePlace {
+            package: parsed.id.clone(),
+            file: "src".to_owned(),
+            function: format!("{}::{}", PLACE.0, PLACE.1),
+        };
+        let found: Vec<&FoundFunction<'_>> = functions.iter().collect();
+        let function = only_one(&place, "one function", &found, |it| {
+            it.signature.ident.span()
+        })?;
+        let mut spawns = Spawns(Vec::new());
+        spawns.visit_block(function.body);
+        let call = only_one(
+            &function.place,
+            "one `.spawn(FUTURE)`",
+            &spawns.0,
+            Spanned::span,
+        )?;
+        Ok(Spawned {
+            function: function.clone(),
+            future: &call.args[0],
+        })
+    }
+
+    /// The function that makes the future, if it can be found.
+    pub(crate) fn made_by(&self, parsed: &'a ParsedCrate) -> Option<FoundFunction<'a>> {
+        let mut makers = Makers(Vec::new());
+        makers.visit_expr(self.future);
+        let named = |name: &Ident| {
+            let mut found = parsed.functions(None, &name.to_string());
+            found.next().filter(|_| found.next().is_none())
+        };
+        makers.0.iter().filter_map(named).find(is_future)
+    }
+
+    /// What wraps the future.
+    pub(crate) fn wrapped(&self, spec: &SiteSpec) -> Vec<(&'a ParsedFile, Insertion)> {
+        let at = bytes(self.future);
+        let begin = format!("{}.instrument(", probe(spec, None));
+        let begin = self.function.within(at.start, "enter", begin);
+        let end = self.function.within(at.end, "leave", ")".to_owned());
+        vec![(self.function.file, begin), (self.function.file, end)]
+    }
+}
+
+struct Spawns<'ast>(Vec<&'ast ExprMethodCall>);
+
+impl<'ast> Visit<'ast> for Spawns<'ast> {
+    fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
+        if call.method == "spawn" && call.args.len() == 1 {
+            self.0.push(call);
+        }
+        visit::visit_expr_method_call(self, call);
+    }
+}
+
+struct Makers(Vec<Ident>);
+
+impl<'ast> Visit<'ast> for Makers {
+    fn visit_expr_call(&mut self, call: &'ast syn::ExprCall) {
+        if let Expr::Path(path) = &*call.func
+            && let Some(last) = path.path.segments.last()
+        {
+            self.0.push(last.ident.clone());
+        }
+        visit::visit_expr_call(self, call);
+    }
+}
