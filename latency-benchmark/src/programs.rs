@@ -5,13 +5,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use program::{Failure, bad_input};
 use run_format::{
     config::SweepConfig,
     files::{SUBJECTS, write_whole},
     protocol::NodeDescription,
-    subject::SubjectConfig,
+    subject::{LevelRecord, SiteLevel, SubjectConfig},
     variant::Role,
 };
 use swarm_patch::subject::builder::{Built, EDITS, LOCK, Profile, SubjectBuilder};
@@ -46,7 +46,8 @@ impl Programs {
         }
         let builder = builder()?;
         for subject in &config.subjects {
-            check(subject, &builder).with_context(|| subject.label.clone())?;
+            let levels = check(subject, &builder).with_context(|| subject.label.clone())?;
+            refuse_unbounded(config, subject, &levels)?;
         }
         let mut programs = Vec::new();
         for subject in &mut config.subjects {
@@ -79,15 +80,43 @@ impl Programs {
     }
 }
 
-fn check(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<()> {
+/// What is recorded of a subject. Everything is where nothing is said.
+fn check(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<Vec<LevelRecord>> {
     if is_of_this_workspace(subject) || subject.role == Role::Control {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let found = resolve(subject)?;
     match builder.find(&builder.id(&found)?) {
-        Some(_) => Ok(()),
+        Some(built) => Ok(built.record.levels),
         None => SubjectBuilder::check(&found),
     }
+}
+
+/// Refuses budgets that would do nothing to a subject.
+fn refuse_unbounded(
+    config: &SweepConfig,
+    subject: &SubjectConfig,
+    levels: &[LevelRecord],
+) -> Result<(), Failure> {
+    for variant in &config.variants {
+        let is_bounded = |it: &&LevelRecord| {
+            it.level == SiteLevel::Budget && variant.budgets.at(it.site).is_some()
+        };
+        let missing = levels.iter().filter(is_bounded);
+        for LevelRecord {
+            site, not_there, ..
+        } in missing
+        {
+            if let Some(reason) = not_there {
+                return Err(bad_input(anyhow!(
+                    "--budget {}: the site {site} of {} cannot be bounded: {reason}",
+                    variant.budgets,
+                    subject.label
+                )));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// None for the program of this workspace.

@@ -6,7 +6,11 @@ use anyhow::{Context, Result, bail};
 use fs_err as fs;
 use toml_edit::{DocumentMut, value};
 
-use crate::{crate_source::CrateSource, graft::graft, sites::PACKAGES};
+use crate::{
+    crate_source::CrateSource,
+    graft::graft,
+    sites::{PACKAGES, SiteLevels},
+};
 
 /// The crates with sites in `dir`, which is a crate, a workspace, or a folder of crates.
 pub fn find(dir: &Path) -> Result<Vec<CrateSource>> {
@@ -108,9 +112,10 @@ pub struct Edit {
     pub after: String,
 }
 
-/// The changes that graft crates, and make them depend on the `poll-probe` at `probe`.
-pub fn edits(sources: &[CrateSource], probe: &Path) -> Result<Vec<Edit>> {
+/// The changes that graft crates, and make them depend on the `poll-probe` at `probe`; and what that records.
+pub fn edits(sources: &[CrateSource], probe: &Path) -> Result<(Vec<Edit>, Vec<SiteLevels>)> {
     let mut edits = Vec::new();
+    let mut levels = Vec::new();
     for source in sources {
         if source.dir.join(".cargo-ok").exists() {
             bail!(
@@ -119,7 +124,9 @@ pub fn edits(sources: &[CrateSource], probe: &Path) -> Result<Vec<Edit>> {
             );
         }
         let dependency = dependency(source, probe)?;
-        for file in graft(source)?.files {
+        let graft = graft(source)?;
+        levels.extend(graft.sites);
+        for file in graft.files {
             edits.push(Edit {
                 path: source.dir.join(&file.file),
                 after: file.grafted(),
@@ -128,7 +135,7 @@ pub fn edits(sources: &[CrateSource], probe: &Path) -> Result<Vec<Edit>> {
         }
         edits.push(dependency);
     }
-    Ok(edits)
+    Ok((edits, levels))
 }
 
 fn dependency(source: &CrateSource, probe: &Path) -> Result<Edit> {
@@ -156,7 +163,7 @@ fn dependency(source: &CrateSource, probe: &Path) -> Result<Edit> {
 /// Grafts crates in place, and makes them depend on the `poll-probe` at `probe`. It writes nothing unless
 /// all of them are as expected. Returns the changed files.
 pub fn apply(sources: &[CrateSource], probe: &Path) -> Result<Vec<PathBuf>> {
-    let edits = edits(sources, probe)?;
+    let (edits, _) = edits(sources, probe)?;
     write(&edits)?;
     Ok(edits.into_iter().map(|edit| edit.path).collect())
 }

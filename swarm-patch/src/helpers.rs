@@ -139,9 +139,15 @@ struct LoopSearch<'a> {
     calls: Vec<(bool, Ident)>,
 }
 
-/// Whether a call's receiver is what the site's function belongs to.
-pub(crate) fn is_own(call: &ExprMethodCall) -> bool {
-    matches!(&*call.receiver, Expr::Path(path) if path.path.is_ident("self") || path.path.is_ident("this"))
+/// Whether an expression is what the site's function belongs to.
+pub(crate) fn is_own(receiver: &Expr) -> bool {
+    match receiver {
+        Expr::Path(path) => path.path.is_ident("self") || path.path.is_ident("this"),
+        Expr::MethodCall(view) => {
+            (view.method == "as_mut" || view.method == "get_mut") && is_own(&view.receiver)
+        }
+        _ => false,
+    }
 }
 
 impl<'a> LoopSearch<'a> {
@@ -167,9 +173,7 @@ impl<'ast> Visit<'ast> for LoopSearch<'_> {
             Expr::ForLoop(turning) => self.found(&turning.body),
             Expr::While(turning) => {
                 self.found(&turning.body);
-                let mut condition = idents::IdentUses::default();
-                condition.visit_expr(&turning.cond);
-                self.has_loop |= condition.idents.iter().any(|ident| ident == self.cx);
+                self.has_loop |= idents::are_in(&turning.cond, |ident| ident == self.cx);
             }
             Expr::Call(call) => {
                 if let Expr::Path(path) = &*call.func
@@ -185,7 +189,7 @@ impl<'ast> Visit<'ast> for LoopSearch<'_> {
     }
 
     fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
-        if is_own(call) {
+        if is_own(&call.receiver) {
             self.calls.push((true, call.method.clone()));
         }
         visit::visit_expr_method_call(self, call);

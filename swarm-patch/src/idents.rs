@@ -51,6 +51,13 @@ pub(crate) fn count(block: &Block, is_it: impl Fn(&Ident) -> bool) -> usize {
     uses.idents.iter().filter(|ident| is_it(ident)).count()
 }
 
+/// Whether a condition uses such a name.
+pub(crate) fn are_in(condition: &Expr, is_it: impl Fn(&Ident) -> bool) -> bool {
+    let mut uses = IdentUses::default();
+    uses.visit_expr(condition);
+    uses.idents.iter().any(is_it)
+}
+
 /// The same for a file.
 pub(crate) fn count_in_file(file: &File, is_it: impl Fn(&Ident) -> bool) -> usize {
     let mut uses = IdentUses::default();
@@ -59,8 +66,8 @@ pub(crate) fn count_in_file(file: &File, is_it: impl Fn(&Ident) -> bool) -> usiz
 }
 
 #[derive(Default)]
-pub(crate) struct IdentUses {
-    pub(crate) idents: Vec<Ident>,
+struct IdentUses {
+    idents: Vec<Ident>,
     /// Where `x` is in `x.waker()`.
     of_waker: Vec<usize>,
 }

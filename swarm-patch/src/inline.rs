@@ -24,6 +24,9 @@ use crate::{
     macros::expressions,
 };
 
+/// The mark of an entry into a loop.
+const ENTRY: &str = "loop";
+
 /// How the marks reach the invocation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
@@ -93,6 +96,12 @@ pub(crate) fn marks<'a>(
             "none in the function",
             &function.signature.ident,
         ));
+    }
+    if loops == 1 {
+        // The first turn of the only loop is the first iteration, which has no bound in any case.
+        marks
+            .insertions
+            .retain(|(_, insertion)| insertion.mark != ENTRY);
     }
     Ok(marks)
 }
@@ -185,13 +194,17 @@ impl Walk<'_, '_> {
         name.path.is_ident(cx).then(|| bytes(name).start)
     }
 
-    fn polls(&self, block: &Block) -> bool {
+    /// Whether that name stands for a poll.
+    fn is_polling(&self, ident: &Ident) -> bool {
         const AWAITING: &str = "await poll_fn join select select_biased try_join";
-        let polls = |ident: &Ident| match &self.scope.cx {
+        match &self.scope.cx {
             Some(cx) => ident == cx,
             None => AWAITING.split(' ').any(|name| ident == name),
-        };
-        idents::count(block, polls) > 0
+        }
+    }
+
+    fn polls(&self, block: &Block) -> bool {
+        idents::count(block, |ident| self.is_polling(ident)) > 0
     }
 
     /// The code that counts a turn.
@@ -230,6 +243,26 @@ impl Walk<'_, '_> {
         let (mark, text) = self.turn();
         for insertion in self.function.at_start_of(body, mark, &text) {
             self.insert(insertion);
+        }
+    }
+
+    /// Marks the loop as one that a budget may end after its first turn. Its own mark is at `begun`.
+    fn enter_loop(&mut self, entered: &Expr, begun: usize) {
+        let is_left = self.scope.leave == Leave::Pending;
+        if let Some((_, first)) = self.marks.insertions.get(begun)
+            && is_left
+            && first.mark == "iterate"
+        {
+            let text = match self.access {
+                Access::Variable => format!("{{ {PROBE}.enter_loop(); "),
+                Access::Lent => "{ ::poll_probe::enter_loop(); ".to_owned(),
+            };
+            let at = bytes(entered);
+            let begin = self.function.within(at.start, ENTRY, text);
+            self.marks
+                .insertions
+                .insert(begun, (self.function.file, begin));
+            self.within(at.end, ENTRY, " }");
         }
     }
 
@@ -351,12 +384,18 @@ impl<'ast> Visit<'ast> for Walk<'_, '_> {
             Expr::MethodCall(call) => self.method_call(expr, call),
             Expr::Call(call) => self.call(expr, call),
             Expr::Loop(turning) => {
+                let begun = self.marks.insertions.len();
                 if self.polls(&turning.body) {
                     self.turn_at_start_of(&turning.body);
                 }
                 self.visit_block(&turning.body);
+                self.enter_loop(expr, begun);
             }
-            Expr::While(turning) => self.while_loop(turning),
+            Expr::While(turning) => {
+                let begun = self.marks.insertions.len();
+                self.while_loop(turning);
+                self.enter_loop(expr, begun);
+            }
             Expr::ForLoop(turning) => {
                 self.visit_expr(&turning.expr);
                 self.keeping(true, |walk| {
@@ -411,7 +450,7 @@ impl Walk<'_, '_> {
             return visit::visit_expr_method_call(self, call);
         };
         self.contexts.push(at);
-        if is_own(call) && self.follow(true, &call.method, context) {
+        if is_own(&call.receiver) && self.follow(true, &call.method, context) {
             return;
         }
         let mut parts = vec![&*call.receiver];
@@ -459,8 +498,8 @@ impl Walk<'_, '_> {
     fn while_loop(&mut self, turning: &syn::ExprWhile) {
         let takes = condition_takes(&turning.cond);
         let first = first_operand(&turning.cond);
-        let polls_in_body = self.polls(&turning.body);
-        if !polls_in_body && !self.has_poll(&turning.cond) {
+        let polls_first = idents::are_in(&turning.cond, |ident| self.is_polling(ident));
+        if !polls_first && !self.polls(&turning.body) {
             self.visit_expr(&turning.cond);
         } else if self.scope.leave == Leave::Await || leave::lies_elsewhere(first) {
             self.visit_expr(&turning.cond);

@@ -12,7 +12,8 @@ pub struct Insertion {
     /// The code; of a line, without indentation and end.
     pub text: String,
     /// What the line does, in a word for tables: `enter` begins an invocation and `leave` ends it,
-    /// `iterate` counts an iteration and checks the budget, `count` only counts, `child` starts the time of a child and
+    /// `iterate` counts an iteration and checks the budget, `count` only counts, `loop` is around a
+    /// loop, `child` starts the time of a child and
     /// `own` that of the function itself, `pass` hands the invocation on, `allow` silences the warning of an import that is no longer used, and `budget` is a
     /// budget without a probe.
     pub mark: &'static str,

@@ -32,6 +32,8 @@ fn is_pin(ty: &Type) -> bool {
 /// Whether a variable holds something of its own.
 pub(crate) fn keeps_something(local: &Local) -> bool {
     match &local.init {
+        // A copy that changes from turn to turn.
+        Some(init) if is_changed(&local.pat) && is_value(&init.expr) => true,
         Some(init) => {
             takes_something(&local.pat, &init.expr) && !is_constant(&local.pat, &init.expr)
         }
@@ -45,8 +47,15 @@ pub(crate) fn takes_something(pat: &Pat, value: &Expr) -> bool {
 }
 
 fn is_constant(pat: &Pat, value: &Expr) -> bool {
-    let is_fixed = !matches!(pat, Pat::Ident(name) if name.mutability.is_some());
-    is_fixed && matches!(value, Expr::Lit(_))
+    !is_changed(pat) && matches!(value, Expr::Lit(_))
+}
+
+fn is_changed(pat: &Pat) -> bool {
+    matches!(pat, Pat::Ident(name) if name.mutability.is_some())
+}
+
+fn is_value(value: &Expr) -> bool {
+    matches!(value, Expr::Path(path) if !path.path.is_ident("self") && !path.path.is_ident("this"))
 }
 
 /// Whether the pattern has a variable.

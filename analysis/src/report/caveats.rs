@@ -1,10 +1,13 @@
 //! What limits the conclusions from this run. Only caveats that apply are written.
 
 use run_format::{
+    Site,
     config::LabConfig,
     grid::Cell,
     manifest::{Machine, Manifest, Tool},
     network::{DelayBackend, Sharing},
+    subject::{LevelRecord, SiteLevel},
+    variant::Role,
 };
 
 use crate::{
@@ -23,6 +26,7 @@ pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
         network(&mut caveats, summary, manifest);
         machine(&mut caveats, &manifest.config.lab, &manifest.machine);
         build(&mut caveats, &manifest.tool);
+        caveats.extend(not_recorded(manifest));
     }
     few_blocks(
         &mut caveats,
@@ -37,6 +41,37 @@ pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
         " `./sweep.sh --resume` measures them.",
     );
     caveats
+}
+
+/// What the sources of a subject do not let anybody record, one line for each site.
+fn not_recorded(manifest: &Manifest) -> Vec<String> {
+    let mut lines = Vec::new();
+    let subjects = manifest.config.subjects.iter();
+    for subject in subjects.filter(|subject| subject.role != Role::Control) {
+        let levels = subject.build.iter().flat_map(|build| &build.levels);
+        let missing: Vec<&LevelRecord> = levels.filter(|it| it.not_there.is_some()).collect();
+        for site in Site::ALL {
+            let of_site = missing.iter().filter(|it| it.site == site);
+            let what: Vec<&str> = of_site.clone().map(|it| name_of(it.level)).collect();
+            if let Some(first) = of_site.clone().next() {
+                let reason = first.not_there.as_deref().unwrap_or_default();
+                lines.push(format!(
+                    "Not recorded of the site `{site}` of {}: {}. Reason: {reason}.",
+                    subject.label,
+                    what.join("; ")
+                ));
+            }
+        }
+    }
+    lines
+}
+
+fn name_of(level: SiteLevel) -> &'static str {
+    match level {
+        SiteLevel::Outer => "durations of polls",
+        SiteLevel::Inner => "iterations and children",
+        SiteLevel::Budget => "the effect of budgets",
+    }
 }
 
 fn launches(caveats: &mut Vec<String>, summary: &Summary, manifest: &Manifest) {

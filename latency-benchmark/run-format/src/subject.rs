@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::variant::Role;
+use crate::{Site, variant::Role};
 
 /// A libp2p that node programs are built against. Its launches are compared with those of the others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,12 +118,38 @@ pub struct BuildRecord {
     pub features: Vec<String>,
     /// The crates that do not come from the registry as they are, and those with a site.
     pub crates: Vec<CrateRecord>,
+    /// What is recorded of its sites. Empty in older files, where everything was.
+    #[serde(default)]
+    pub levels: Vec<LevelRecord>,
     /// Of `edits.diff`.
     pub edits_sha256: String,
     /// Of `Cargo.lock`.
     pub lock_sha256: String,
     /// Of the program.
     pub program_sha256: String,
+}
+
+/// Whether a level of a site is recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LevelRecord {
+    /// The site.
+    pub site: Site,
+    /// The level.
+    pub level: SiteLevel,
+    /// Why it is not recorded; null if it is.
+    pub not_there: Option<String>,
+}
+
+/// What can be recorded of a site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SiteLevel {
+    /// Durations and outcomes of its polls.
+    Outer,
+    /// Iterations and children.
+    Inner,
+    /// What budgets do to it.
+    Budget,
 }
 
 /// A crate of a subject.

@@ -70,6 +70,8 @@ pub struct Invocation {
     iterations: u32,
     site: Site,
     outcome: Outcome,
+    /// Whether the next iteration is the first turn of a loop.
+    enters_loop: bool,
     /// While a meter is read, this is [`OWN_CODE`] instead of [`NO_CHILD`], so that every mark calls
     /// [`store_child`](Self::store_child).
     open_child: u8,
@@ -135,6 +137,7 @@ impl Invocation {
             iterations: 0,
             site,
             outcome: Outcome::Ready,
+            enters_loop: false,
             open_child,
             longest_child: NO_CHILD,
             child_start: 0,
@@ -161,6 +164,13 @@ impl Invocation {
         Poll::Ready(())
     }
 
+    /// The next iteration is the first turn of a loop. In a function with several loops it has no bound, since
+    /// nothing says that the turn before made progress: that may have been in another loop.
+    #[inline]
+    pub fn enter_loop(&mut self) {
+        self.enters_loop = true;
+    }
+
     /// Begins an iteration after the first. Only these have bounds: the one before made progress, or the
     /// loop would have ended.
     #[inline]
@@ -172,6 +182,10 @@ impl Invocation {
             elapsed = now.saturating_sub(self.start);
             self.end_iteration(now, false);
             self.iteration_start = now;
+        }
+        if std::mem::take(&mut self.enters_loop) {
+            self.iterations += 1;
+            return Poll::Ready(());
         }
         if self.iterations >= bound.iterations || elapsed >= bound.ticks {
             self.outcome = Outcome::Yielded;

@@ -74,5 +74,8 @@ pub use {
     record::{ChildPoll, LongestChild, METERS, MeterCounts, Outcome, Reading, Record},
     recorder::{Drained, Recorder, unattached},
     ring::Capacity,
-    task::{Instrumented, PollFnChild, Probe, child, count, iterate, own, poll_fn_child, turn},
+    task::{
+        Instrumented, PollFnChild, Probe, child, count, enter_loop, iterate, own, poll_fn_child,
+        turn,
+    },
 };

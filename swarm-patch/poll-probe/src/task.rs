@@ -48,10 +48,12 @@ impl Probe {
     }
 
     /// Wraps `future`. Its loops call [`iterate`] to be counted and bounded.
-    pub fn instrument<F: Future>(&self, future: F) -> Instrumented<F> {
+    ///
+    /// It takes itself by value, so that it comes before a method of that name of some trait.
+    pub fn instrument<F: Future>(self, future: F) -> Instrumented<F> {
         Instrumented {
             future,
-            probe: *self,
+            probe: self,
             is_iterating: false,
         }
     }
@@ -132,7 +134,12 @@ pub fn turn(cx: &mut Context<'_>) -> Poll<()> {
     with_current(|invocation| invocation.iterate_unless_yielded(cx)).unwrap_or(Poll::Ready(()))
 }
 
-/// As [`Invocation::count`], for the invocation of the [`Instrumented`] future that is being polled.
+/// As [`Invocation::enter_loop`], for the invocation of the [`Instrumented`] future that is being polled.
+pub fn enter_loop() {
+    with_current(Invocation::enter_loop);
+}
+
+/// As [`Invocation::count`], for the same.
 pub fn count() {
     with_current(Invocation::count);
 }

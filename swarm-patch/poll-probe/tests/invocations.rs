@@ -324,3 +324,70 @@ fn an_invocation_keeps_the_variant_that_it_began_under() {
         "the same variant has the same id"
     );
 }
+
+#[test]
+fn without_marks_there_is_an_outcome_and_no_iteration() {
+    let _alone = alone();
+    let recorder = attached(SMALL);
+    install("connection=1", Mode::Children);
+    for polled in [Poll::Ready(1), Poll::Pending] {
+        let mut probe = Invocation::enter_unmarked(Site::Connection);
+        probe.returns(&polled);
+    }
+    let mut outcomes = Vec::new();
+    recorder.drain(|record| {
+        assert_eq!(
+            (record.iterations, record.longest_iteration_ns),
+            (None, None)
+        );
+        assert!(record.children.is_empty());
+        outcomes.push(record.outcome);
+    });
+    assert_eq!(outcomes, [Outcome::Ready, Outcome::Pending]);
+}
+
+#[test]
+fn what_is_returned_does_not_hide_that_the_budget_was_spent() {
+    let _alone = alone();
+    let recorder = attached(SMALL);
+    install("connection=1", Mode::Minimal);
+    {
+        let mut probe = Invocation::enter(Site::Connection, &[]);
+        assert!(probe.iterate(&mut context()).is_ready());
+        assert!(probe.iterate(&mut context()).is_pending());
+        probe.returns(&Poll::<()>::Pending);
+    }
+    assert_eq!(only(drain(&recorder)).outcome, Outcome::Yielded);
+}
+
+#[test]
+fn the_first_turn_of_each_loop_has_no_bound() {
+    let _alone = alone();
+    let recorder = attached(SMALL);
+    for budget in ["connection=1", "connection=1ns"] {
+        install(budget, Mode::Minimal);
+        let mut probe = Invocation::enter(Site::Connection, &[]);
+        for _ in 0..3 {
+            probe.enter_loop();
+            assert!(probe.iterate(&mut context()).is_ready(), "{budget}");
+        }
+        assert!(probe.iterate(&mut context()).is_pending(), "{budget}");
+        drop(probe);
+        let record = only(drain(&recorder));
+        assert_eq!((record.iterations, record.outcome), (3, Outcome::Yielded));
+    }
+}
+
+#[test]
+fn turns_of_loops_that_cannot_be_left_count_all_the_same() {
+    let _alone = alone();
+    let recorder = attached(SMALL);
+    install("connection=3", Mode::Minimal);
+    {
+        let mut probe = Invocation::enter(Site::Connection, &[]);
+        (0..5).for_each(|_| probe.count());
+        assert!(probe.iterate(&mut context()).is_pending());
+    }
+    let record = only(drain(&recorder));
+    assert_eq!((record.iterations, record.outcome), (5, Outcome::Yielded));
+}

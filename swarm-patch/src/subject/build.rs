@@ -9,13 +9,15 @@ use std::{
 use anyhow::{Context, Result, bail};
 use cargo_metadata::{Metadata, MetadataCommand};
 use fs_err as fs;
-use run_format::subject::{BuildRecord, CrateOrigin, CrateRecord};
+use run_format::subject::{BuildRecord, CrateOrigin, CrateRecord, LevelRecord};
 use tempfile::TempDir;
 use toml_edit::{DocumentMut, value};
 
 use super::{
     Libp2p, Subject,
-    builder::{Built, EDITS, LOCK, PROGRAM, Profile, RECORD, STAGE, SubjectBuilder, sha256},
+    builder::{
+        Built, EDITS, LOCK, PROGRAM, Profile, RECORD, STAGE, SubjectBuilder, records, sha256,
+    },
     checkout::Checkout,
     compiler,
     crates::{self, UPSTREAM, YAMUX},
@@ -64,6 +66,8 @@ struct Build<'a> {
     stage: TempDir,
     /// The changes to files of the stage.
     edits: Vec<Edit>,
+    /// What they record.
+    levels: Vec<LevelRecord>,
     /// The folders of the crates that replace the registry's, by name.
     patches: BTreeMap<String, PathBuf>,
 }
@@ -76,6 +80,7 @@ impl Build<'_> {
                 .prefix(STAGE)
                 .tempdir_in(&builder.dir)?,
             edits: Vec::new(),
+            levels: Vec::new(),
             patches: BTreeMap::new(),
         })
     }
@@ -158,7 +163,8 @@ impl Build<'_> {
 
     fn graft(&mut self, sources: &[CrateSource]) -> Result<()> {
         let probe = self.builder.workspace().join("swarm-patch/poll-probe");
-        let mut edits = checkout::edits(sources, &probe)?;
+        let (mut edits, levels) = checkout::edits(sources, &probe)?;
+        self.levels.extend(records(&levels)?);
         for edit in &mut edits {
             if edit.path.ends_with("Cargo.toml") {
                 edit.after = crates::without_wasm(&edit.after)?;
@@ -310,6 +316,7 @@ impl Build<'_> {
             rustc: rustc.lines().next().unwrap_or_default().to_owned(),
             features: ours::features(&self.builder.ours)?,
             crates: self.crates()?,
+            levels: self.levels.clone(),
             edits_sha256: sha256(&partial.join(EDITS))?,
             lock_sha256: sha256(&partial.join(LOCK))?,
             program_sha256: sha256(&partial.join(PROGRAM))?,

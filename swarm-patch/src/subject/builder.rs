@@ -23,7 +23,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use fs_err as fs;
-use run_format::subject::{BuildRecord, SourceRecord};
+use run_format::subject::{BuildRecord, LevelRecord, SiteLevel, SourceRecord};
 use sha2::{Digest, Sha256};
 
 use super::{
@@ -31,7 +31,7 @@ use super::{
     crates::{self, UPSTREAM},
     ours,
 };
-use crate::graft::graft;
+use crate::{graft::graft, sites::SiteLevels};
 
 /// The program of a subject, in its folder.
 pub const PROGRAM: &str = "libp2p-node";
@@ -101,7 +101,7 @@ impl SubjectBuilder {
         let yamux = subject.yamux.as_ref().map(|yamux| content(yamux.record()));
         let sources = (content(subject.libp2p.record()), yamux);
         let parts = [
-            "1".to_owned(), // To be increased when programs are built differently from the same inputs.
+            "2".to_owned(), // To be increased when programs are built differently from the same inputs.
             serde_json::to_string(&sources)?,
             self.ours_sha256.clone(),
             compiler::rustc(&self.ours)?,
@@ -125,12 +125,13 @@ impl SubjectBuilder {
         is_whole.then_some(built)
     }
 
-    /// Refuses a subject that the graft does not recognise or that is no libp2p. This takes a moment, whereas
-    /// a build takes minutes.
-    pub fn check(subject: &Subject) -> Result<()> {
+    /// What is recorded of a subject. Refuses one without the polls of connections, or that is no libp2p. This
+    /// takes a moment, whereas a build takes minutes.
+    pub fn check(subject: &Subject) -> Result<Vec<LevelRecord>> {
+        let mut levels = Vec::new();
         let copy = tempfile::tempdir().context("cannot make a temporary folder")?;
         for source in crates::sources(subject, copy.path())? {
-            graft(&source)?;
+            levels.extend(records(&graft(&source)?.sites)?);
         }
         if let Libp2p::Checkout(checkout) = &subject.libp2p {
             let packages = crates::packages(&copy.path().join(UPSTREAM));
@@ -138,7 +139,7 @@ impl SubjectBuilder {
                 .and_then(|packages| crates::versions(&packages))
                 .with_context(|| checkout.spec().to_string())?;
         }
-        Ok(())
+        Ok(levels)
     }
 
     pub(super) fn build_dir(&self) -> PathBuf {
@@ -148,6 +149,25 @@ impl SubjectBuilder {
     pub(super) fn workspace(&self) -> PathBuf {
         self.build_dir().join("workspace")
     }
+}
+
+/// The levels as files have them.
+pub(super) fn records(sites: &[SiteLevels]) -> Result<Vec<LevelRecord>> {
+    let mut records = Vec::new();
+    for site in sites {
+        for (level, recorded) in site.levels() {
+            records.push(LevelRecord {
+                site: site.spec.name().parse()?,
+                level: match level {
+                    "outer" => SiteLevel::Outer,
+                    "inner" => SiteLevel::Inner,
+                    _ => SiteLevel::Budget,
+                },
+                not_there: recorded.reason().map(str::to_owned),
+            });
+        }
+    }
+    Ok(records)
 }
 
 /// The source without path and revision, since one commit has many of them.
