@@ -20,7 +20,7 @@ impl fmt::Display for SourcePlace {
 }
 
 /// A source is not as expected, and nothing was written.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[error("{place}: looked for {looked_for}, found {found}")]
 pub(crate) struct Refused {
     place: SourcePlace,

@@ -9,7 +9,7 @@ use crate::{
     inline::{self, Access},
     inner::Marks,
     insertion::{Insertion, insert},
-    locate::{FoundFunction, ParsedCrate, ParsedFile},
+    locate::{ParsedCrate, ParsedFile},
     outer::{self, Spawned},
     sites::{Level, LoopShape, SiteLevels, SiteSpec, sites_of},
     task_lines, whole_lines,
@@ -108,7 +108,7 @@ fn poll_site<'a>(parsed: &'a ParsedCrate, spec: &'static SiteSpec) -> Site<'a> {
         _ => inline::marks(parsed, &function, Access::Variable),
     };
     match outer::of_poll_function(&function, spec, marks.as_ref().ok()) {
-        Ok(outer) => together(spec, &function, outer, marks),
+        Ok(outer) => together(spec, outer, marks),
         Err(refused) => absent(spec, &refused),
     }
 }
@@ -116,50 +116,41 @@ fn poll_site<'a>(parsed: &'a ParsedCrate, spec: &'static SiteSpec) -> Site<'a> {
 /// The function that drives a connection, by its name or by where it is spawned, or else just the future that is
 /// spawned.
 fn task_site<'a>(parsed: &'a ParsedCrate, spec: &'static SiteSpec) -> Site<'a> {
-    let named = parsed.locate(spec);
     let spawned = Spawned::locate(parsed);
-    let by_spawn = spawned
-        .as_ref()
-        .ok()
-        .and_then(|spawned| spawned.made_by(parsed));
-    let function = named.as_ref().ok().cloned().or(by_spawn);
-    if let Some(function) = function.filter(outer::is_future) {
-        let marks = task_lines::marks(&function)
-            .or_else(|_| inline::marks(parsed, &function, Access::Lent));
-        let outer = outer::of_future(&function, spec, marks.as_ref().ok());
-        return together(spec, &function, outer, marks);
-    }
-    match (named, spawned) {
-        (Err(refused), Ok(spawned)) => {
-            let (_, levels) = absent(spec, &refused);
-            let outer = Level::Measured;
-            (spawned.wrapped(spec), SiteLevels { outer, ..levels })
+    let by_spawn = || spawned.as_ref().ok()?.made_by(parsed);
+    let named = parsed.locate(spec);
+    let function = named.or_else(|refused| by_spawn().ok_or(refused));
+    let marks = match &function {
+        Ok(function) => {
+            task_lines::marks(function).or_else(|_| inline::marks(parsed, function, Access::Lent))
         }
-        (Ok(function), Ok(spawned)) => {
-            let refused = function.place.refused("an `async` function", "another");
-            let (_, levels) = absent(spec, &refused);
-            let outer = Level::Measured;
-            (spawned.wrapped(spec), SiteLevels { outer, ..levels })
+        Err(refused) => Err(refused.clone()),
+    };
+    let outer = match (&function, spawned) {
+        (Ok(function), _) if outer::is_future(function) => {
+            Ok(outer::of_future(function, spec, marks.as_ref().ok()))
         }
-        (_, Err(refused)) => absent(spec, &refused),
+        (_, spawned) => spawned.map(|spawned| spawned.wrapped(spec, marks.as_ref().ok())),
+    };
+    match outer {
+        Ok(outer) => together(spec, outer, marks),
+        Err(refused) => absent(spec, &refused),
     }
 }
 
 fn together<'a>(
     spec: &SiteSpec,
-    function: &FoundFunction<'a>,
-    outer: Vec<Insertion>,
+    outer: Vec<(&'a ParsedFile, Insertion)>,
     marks: Result<Marks<'a>, Refused>,
 ) -> Site<'a> {
-    let mut insertions: Vec<_> = outer.into_iter().map(|it| (function.file, it)).collect();
+    let mut insertions = outer;
     let (inner, budget) = match marks {
         Ok(marks) => {
             // Lines at one place keep their order: the invocation begins before its first mark.
             insertions.extend(marks.insertions);
-            let looked_for = "a loop that can be left without losing what it has in hand";
-            let budget = match marks.can_be_left {
-                true => Level::Measured,
-                false => Level::NotThere(function.place.refused(looked_for, "none").to_string()),
+            let budget = match marks.cannot_be_left {
+                None => Level::Measured,
+                Some(refused) => Level::NotThere(refused.to_string()),
             };
             (Level::Measured, budget)
         }

@@ -46,7 +46,10 @@ pub(crate) fn marks<'a>(
     let mut marks = Marks {
         insertions: Vec::new(),
         children: Vec::new(),
-        can_be_left: false,
+        cannot_be_left: Some(function.place.refused(
+            "a loop that can be left without losing what it has in hand",
+            "none",
+        )),
     };
     let mut loops = 0;
     while let Some(called) = helpers.next() {
@@ -220,11 +223,11 @@ impl Walk<'_, '_> {
         };
         match (leave, &self.scope.cx) {
             (Leave::Await, _) => {
-                self.marks.can_be_left = true;
+                self.marks.cannot_be_left = None;
                 ("iterate", "::poll_probe::iterate().await;".to_owned())
             }
             (Leave::Pending, Some(cx)) => {
-                self.marks.can_be_left = true;
+                self.marks.cannot_be_left = None;
                 let method = match self.access {
                     Access::Variable => "iterate",
                     Access::Lent => "turn",

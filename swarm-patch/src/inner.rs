@@ -1,6 +1,6 @@
 //! The inner level of a site: its iterations and children.
 
-use crate::{insertion::Insertion, locate::ParsedFile};
+use crate::{error::Refused, insertion::Insertion, locate::ParsedFile};
 
 /// The inserted variable.
 pub(crate) const PROBE: &str = "probe";
@@ -10,8 +10,8 @@ pub(crate) struct Marks<'a> {
     pub(crate) insertions: Vec<(&'a ParsedFile, Insertion)>,
     /// The names of the children, by their numbers in the marks.
     pub(crate) children: Vec<String>,
-    /// Whether a budget can end one of its loops.
-    pub(crate) can_be_left: bool,
+    /// Why a budget can end none of its loops, if so.
+    pub(crate) cannot_be_left: Option<Refused>,
 }
 
 impl Marks<'_> {

@@ -16,11 +16,11 @@ use crate::{
 
 /// The lines around the body of a poll function. The body becomes a closure, so that each of its ways out leads
 /// to the same line. `marks` are those of its inner level.
-pub(crate) fn of_poll_function(
-    function: &FoundFunction<'_>,
+pub(crate) fn of_poll_function<'a>(
+    function: &FoundFunction<'a>,
     spec: &SiteSpec,
     marks: Option<&Marks<'_>>,
-) -> Result<Vec<Insertion>, Refused> {
+) -> Result<Vec<(&'a ParsedFile, Insertion)>, Refused> {
     let returned = function
         .returned()
         .map(|ty| function.text(ty))
@@ -41,7 +41,10 @@ pub(crate) fn of_poll_function(
     let mut insertions = function.at_start_of(function.body, "enter", &begin);
     let end = "})();\ninvocation.returns(&polled);\npolled";
     insertions.extend(function.at_end_of(function.body, "leave", end));
-    Ok(insertions)
+    Ok(insertions
+        .into_iter()
+        .map(|it| (function.file, it))
+        .collect())
 }
 
 /// Whether a function is `async`, or returns some future that need not be named.
@@ -51,11 +54,11 @@ pub(crate) fn is_future(function: &FoundFunction<'_>) -> bool {
 }
 
 /// The lines around the body of such a function, whose future becomes an instrumented one.
-pub(crate) fn of_future(
-    function: &FoundFunction<'_>,
+pub(crate) fn of_future<'a>(
+    function: &FoundFunction<'a>,
     spec: &SiteSpec,
     marks: Option<&Marks<'_>>,
-) -> Vec<Insertion> {
+) -> Vec<(&'a ParsedFile, Insertion)> {
     let (begin, end) = match function.signature.asyncness {
         Some(_) => ("async move {", "}).await"),
         None => ("(move || {", "})())"),
@@ -64,6 +67,9 @@ pub(crate) fn of_future(
     let mut insertions = function.at_start_of(function.body, "enter", &begin);
     insertions.extend(function.at_end_of(function.body, "leave", end));
     insertions
+        .into_iter()
+        .map(|it| (function.file, it))
+        .collect()
 }
 
 fn probe(spec: &SiteSpec, marks: Option<&Marks<'_>>) -> String {
@@ -123,9 +129,13 @@ impl<'a> Spawned<'a> {
     }
 
     /// What wraps the future.
-    pub(crate) fn wrapped(&self, spec: &SiteSpec) -> Vec<(&'a ParsedFile, Insertion)> {
+    pub(crate) fn wrapped(
+        &self,
+        spec: &SiteSpec,
+        marks: Option<&Marks<'_>>,
+    ) -> Vec<(&'a ParsedFile, Insertion)> {
         let at = bytes(self.future);
-        let begin = format!("{}.instrument(", probe(spec, None));
+        let begin = format!("{}.instrument(", probe(spec, marks));
         let begin = self.function.within(at.start, "enter", begin);
         let end = self.function.within(at.end, "leave", ")".to_owned());
         vec![(self.function.file, begin), (self.function.file, end)]

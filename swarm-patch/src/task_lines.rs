@@ -44,7 +44,7 @@ pub(crate) fn marks<'a>(function: &FoundFunction<'a>) -> Result<Marks<'a>, Refus
             .map(|it| (function.file, it))
             .collect(),
         children: vec![child],
-        can_be_left: true,
+        cannot_be_left: None,
     })
 }
 

@@ -49,7 +49,7 @@ pub(crate) fn marks<'a>(function: &FoundFunction<'a>) -> Result<Marks<'a>, Refus
     Ok(Marks {
         insertions: insertions.map(|it| (function.file, it)).collect(),
         children: marks.children,
-        can_be_left: true,
+        cannot_be_left: None,
     })
 }
 

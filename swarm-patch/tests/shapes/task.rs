@@ -75,7 +75,7 @@ pub(crate) const SHAPES: [Shape; 10] = [
                 "    })\n",
             );
         },
-        levels: Levels::Outer,
+        levels: Levels::All,
     },
     Shape {
         name: "another name",
