@@ -1,0 +1,179 @@
+//! Calls that get the context: polls of children, and functions that are part of the site.
+
+use syn::{
+    Expr, ExprCall, ExprClosure, ExprMethodCall, Ident, Pat,
+    punctuated::Punctuated,
+    visit::{self, Visit},
+};
+
+use super::{
+    Access, Walk,
+    scope::{Leave, Scope},
+};
+use crate::{
+    calls::{child_of_call, child_of_method},
+    helpers::is_own,
+    inner::PROBE,
+    insertion::Insertion,
+    locate::bytes,
+};
+
+impl Walk<'_, '_> {
+    pub(super) fn method_call(&mut self, expr: &Expr, call: &ExprMethodCall) {
+        let Some((context, at)) = self.context_among(&call.args) else {
+            return visit::visit_expr_method_call(self, call);
+        };
+        self.contexts.push(at);
+        if is_own(&call.receiver) && self.follow(true, &call.method, context) {
+            return;
+        }
+        let mut parts = vec![&*call.receiver];
+        parts.extend(&call.args);
+        self.child(expr, child_of_method(self.function, call), &parts);
+    }
+
+    pub(super) fn call(&mut self, expr: &Expr, call: &ExprCall) {
+        let callee = match &*call.func {
+            Expr::Path(path) => path.path.segments.last().map(|last| (path, &last.ident)),
+            _ => None,
+        };
+        if let (Some((_, name)), Some(Expr::Closure(closure))) = (callee, call.args.first())
+            && name == "poll_fn"
+            && self.access == Access::Lent
+            && self.polled_closure(closure)
+        {
+            return;
+        }
+        let Some((context, at)) = self.context_among(&call.args) else {
+            return visit::visit_expr_call(self, call);
+        };
+        self.contexts.push(at);
+        if let Some((path, name)) = callee {
+            let segments = &path.path.segments;
+            let owned = segments.len() == 2 && segments[0].ident == "Self";
+            if (owned || segments.len() == 1) && self.follow(owned, name, context) {
+                return;
+            }
+        }
+        let name = child_of_call(self.function, call, |it| self.context_in(it).is_some());
+        let parts: Vec<&Expr> = call.args.iter().collect();
+        self.child(expr, name, &parts);
+    }
+
+    fn context_among<'e, P>(
+        &self,
+        arguments: &'e Punctuated<Expr, P>,
+    ) -> Option<(&'e Expr, usize)> {
+        let mut contexts = arguments.iter();
+        contexts.find_map(|argument| Some((argument, self.context_in(argument)?)))
+    }
+
+    /// The bytes of the context in an argument.
+    fn context_in(&self, argument: &Expr) -> Option<usize> {
+        let name = match argument {
+            Expr::Path(path) => path,
+            // A reborrow: `&mut *cx`.
+            Expr::Reference(reference) => match &*reference.expr {
+                Expr::Unary(unary) => match &*unary.expr {
+                    Expr::Path(path) => path,
+                    _ => return None,
+                },
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let cx = self.scope.cx.as_ref()?;
+        name.path.is_ident(cx).then(|| bytes(name).start)
+    }
+
+    /// Marks a call that gets the context as a poll of a child.
+    fn child(&mut self, call: &Expr, name: String, parts: &[&Expr]) {
+        if let Some(inner) = parts.iter().find(|part| self.has_poll(part)) {
+            let refused = self
+                .function
+                .refused("one poll at a time", "a poll within one", *inner);
+            self.refused.get_or_insert(refused);
+            return;
+        }
+        let known = self.marks.children.iter().position(|known| *known == name);
+        let index = known.unwrap_or_else(|| {
+            self.marks.children.push(name.clone());
+            self.marks.children.len() - 1
+        });
+        let (begin, end) = match self.access {
+            Access::Variable => (
+                format!("({PROBE}.child({index}), "),
+                format!(", {PROBE}.own()).1"),
+            ),
+            Access::Lent => (
+                format!("(::poll_probe::child({index}), "),
+                ", ::poll_probe::own()).1".to_owned(),
+            ),
+        };
+        let at = bytes(call);
+        self.insert(Insertion {
+            child: Some(name),
+            ..self.function.within(at.start, "child", begin)
+        });
+        self.within(at.end, "own", end);
+    }
+
+    fn has_poll(&self, expr: &Expr) -> bool {
+        struct Polls<'p, 'w, 'a>(&'p Walk<'w, 'a>, bool);
+        impl<'ast> Visit<'ast> for Polls<'_, '_, '_> {
+            fn visit_expr(&mut self, expr: &'ast Expr) {
+                let arguments = match expr {
+                    Expr::Call(call) => Some(&call.args),
+                    Expr::MethodCall(call) => Some(&call.args),
+                    _ => None,
+                };
+                let mut arguments = arguments.into_iter().flatten();
+                self.1 |= arguments.any(|argument| self.0.context_in(argument).is_some());
+                visit::visit_expr(self, expr);
+            }
+        }
+        let mut polls = Polls(self, false);
+        polls.visit_expr(expr);
+        polls.1
+    }
+
+    /// A call of a function of this crate that polls in loops of its own is no child: its polls are.
+    fn follow(&mut self, owned: bool, name: &Ident, context: &Expr) -> bool {
+        let follows = self.helpers.follow(owned, name);
+        if follows && self.access == Access::Variable {
+            self.within(bytes(context).end, "pass", format!(", {PROBE}"));
+        }
+        follows
+    }
+
+    pub(super) fn closure(&mut self, closure: &ExprClosure) {
+        let scope = Scope {
+            leave: Leave::Never,
+            keeps: true,
+            ..self.scope.clone()
+        };
+        self.scoped(scope, |walk| walk.visit_expr(&closure.body));
+    }
+
+    /// The closure of a `poll_fn` has a context of its own, and is polled as long as it is `Pending`.
+    fn polled_closure(&mut self, closure: &ExprClosure) -> bool {
+        let parameter = match closure.inputs.first() {
+            Some(Pat::Ident(name)) => name,
+            Some(Pat::Type(typed)) => match &*typed.pat {
+                Pat::Ident(name) => name,
+                _ => return false,
+            },
+            _ => return false,
+        };
+        self.contexts.push(bytes(&parameter.ident).start);
+        self.names.push(parameter.ident.clone());
+        let cx = Some(parameter.ident.clone());
+        let scope = Scope {
+            cx,
+            leave: Leave::Pending,
+            keeps: false,
+        };
+        self.scoped(scope, |walk| walk.visit_expr(&closure.body));
+        true
+    }
+}

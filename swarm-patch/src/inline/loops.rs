@@ -1,0 +1,122 @@
+//! The turns of loops.
+
+use syn::{Block, Expr, ExprWhile, Ident, visit::Visit};
+
+use super::{Access, Walk, scope::Leave};
+use crate::{idents, inner::PROBE, leave, locate::bytes};
+
+/// The mark of an entry into a loop.
+pub(super) const ENTRY: &str = "loop";
+
+impl Walk<'_, '_> {
+    /// Whether that name stands for a poll.
+    fn is_polling(&self, ident: &Ident) -> bool {
+        const AWAITING: &str = "await poll_fn join select select_biased try_join";
+        match &self.scope.cx {
+            Some(cx) => ident == cx,
+            None => AWAITING.split(' ').any(|name| ident == name),
+        }
+    }
+
+    pub(super) fn polls(&self, block: &Block) -> bool {
+        idents::count(block, |ident| self.is_polling(ident)) > 0
+    }
+
+    /// The code that counts a turn.
+    fn turn(&mut self) -> (&'static str, String) {
+        self.loops += 1;
+        let probe = |method: &str| match self.access {
+            Access::Variable => format!("{PROBE}.{method}"),
+            Access::Lent => format!("::poll_probe::{method}"),
+        };
+        let leave = match self.scope.leave {
+            Leave::Pending if self.scope.keeps => Leave::Never,
+            other => other,
+        };
+        match (leave, &self.scope.cx) {
+            (Leave::Await, _) => {
+                self.marks.cannot_be_left = None;
+                ("iterate", "::poll_probe::iterate().await;".to_owned())
+            }
+            (Leave::Pending, Some(cx)) => {
+                self.marks.cannot_be_left = None;
+                let method = match self.access {
+                    Access::Variable => "iterate",
+                    Access::Lent => "turn",
+                };
+                let turn = probe(method);
+                let text = format!(
+                    "if {turn}({cx}).is_pending() {{ return ::core::task::Poll::Pending; }}"
+                );
+                ("iterate", text)
+            }
+            _ => ("count", format!("{}();", probe("count"))),
+        }
+    }
+
+    pub(super) fn turn_at_start_of(&mut self, body: &Block) {
+        let (mark, text) = self.turn();
+        for insertion in self.function.at_start_of(body, mark, &text) {
+            self.insert(insertion);
+        }
+    }
+
+    /// Marks the loop as one that a budget may end after its first turn. Its own mark is at `begun`.
+    pub(super) fn enter_loop(&mut self, entered: &Expr, begun: usize) {
+        let is_left = self.scope.leave == Leave::Pending;
+        if let Some((_, first)) = self.marks.insertions.get(begun)
+            && is_left
+            && first.mark == "iterate"
+        {
+            let text = match self.access {
+                Access::Variable => format!("{{ {PROBE}.enter_loop(); "),
+                Access::Lent => "{ ::poll_probe::enter_loop(); ".to_owned(),
+            };
+            let at = bytes(entered);
+            let begin = self.function.within(at.start, ENTRY, text);
+            self.marks
+                .insertions
+                .insert(begun, (self.function.file, begin));
+            self.within(at.end, ENTRY, " }");
+        }
+    }
+
+    /// A turn begins with the condition, before that takes anything.
+    pub(super) fn while_loop(&mut self, turning: &ExprWhile) {
+        let takes = condition_takes(&turning.cond);
+        let first = first_operand(&turning.cond);
+        let polls_first = idents::are_in(&turning.cond, |ident| self.is_polling(ident));
+        if !polls_first && !self.polls(&turning.body) {
+            self.visit_expr(&turning.cond);
+        } else if self.scope.leave == Leave::Await || leave::lies_elsewhere(first) {
+            self.visit_expr(&turning.cond);
+            self.keeping(takes, |walk| walk.turn_at_start_of(&turning.body));
+        } else {
+            let (mark, text) = self.turn();
+            let at = bytes(first);
+            self.within(at.start, mark, format!("({{ {text} }}, "));
+            self.visit_expr(&turning.cond);
+            self.within(at.end, mark, ").1");
+        }
+        self.keeping(takes, |walk| walk.visit_block(&turning.body));
+    }
+}
+
+/// Whether a condition takes something out of a value.
+pub(super) fn condition_takes(condition: &Expr) -> bool {
+    match condition {
+        Expr::Let(taking) => leave::takes_something(&taking.pat, &taking.expr),
+        Expr::Binary(both) => condition_takes(&both.left) || condition_takes(&both.right),
+        Expr::Paren(inner) => condition_takes(&inner.expr),
+        _ => false,
+    }
+}
+
+/// What a condition evaluates first.
+fn first_operand(condition: &Expr) -> &Expr {
+    match condition {
+        Expr::Let(taking) => &taking.expr,
+        Expr::Binary(both) => first_operand(&both.left),
+        other => other,
+    }
+}
