@@ -9,32 +9,24 @@
 mod calls;
 mod loops;
 mod scope;
+mod visit;
+mod walk;
 
-use syn::{
-    Block, Expr, Ident, Local, Macro, Pat, Stmt,
-    visit::{self, Visit},
+use syn::visit::Visit;
+
+pub(crate) use self::walk::Access;
+use self::{
+    scope::{Leave, Scope},
+    walk::Walk,
 };
-
-use self::scope::{Leave, Scope};
 use crate::{
     error::Refused,
     helpers::Helpers,
     idents::{refuse_other_contexts, refuse_taken_name},
     inner::{Marks, PROBE},
-    insertion::Insertion,
     leave,
     locate::{FoundFunction, ParsedCrate},
-    macros::expressions,
 };
-
-/// How the marks reach the invocation.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Access {
-    /// It is a variable of the function.
-    Variable,
-    /// The future lends it to the thread.
-    Lent,
-}
 
 /// The marks of a function, and of those that it hands its context to.
 pub(crate) fn marks<'a>(
@@ -107,114 +99,4 @@ pub(crate) fn marks<'a>(
             .retain(|(_, insertion)| insertion.mark != loops::ENTRY);
     }
     Ok(marks)
-}
-
-struct Walk<'w, 'a> {
-    function: &'w FoundFunction<'a>,
-    access: Access,
-    helpers: &'w mut Helpers<'a>,
-    marks: &'w mut Marks<'a>,
-    scope: Scope,
-    /// Where contexts are that the marks know of, in bytes.
-    contexts: Vec<usize>,
-    /// The names of all contexts.
-    names: Vec<Ident>,
-    loops: usize,
-    refused: Option<Refused>,
-}
-
-impl Walk<'_, '_> {
-    fn insert(&mut self, insertion: Insertion) {
-        self.marks.insertions.push((self.function.file, insertion));
-    }
-
-    fn within(&mut self, byte: usize, mark: &'static str, text: impl Into<String>) {
-        self.insert(self.function.within(byte, mark, text.into()));
-    }
-}
-
-impl<'ast> Visit<'ast> for Walk<'_, '_> {
-    fn visit_block(&mut self, block: &'ast Block) {
-        let outer = self.scope.clone();
-        for statement in &block.stmts {
-            self.visit_stmt(statement);
-            if matches!(statement, Stmt::Local(local) if leave::keeps_something(local)) {
-                self.scope.keeps = true;
-            }
-        }
-        self.scope = outer;
-    }
-
-    fn visit_local(&mut self, local: &'ast Local) {
-        if let Some(init) = &local.init {
-            self.visit_expr(&init.expr);
-            if let Some((_, otherwise)) = &init.diverge {
-                self.visit_expr(otherwise);
-            }
-        }
-    }
-
-    fn visit_expr(&mut self, expr: &'ast Expr) {
-        match expr {
-            Expr::MethodCall(call) => self.method_call(expr, call),
-            Expr::Call(call) => self.call(expr, call),
-            Expr::Loop(turning) => {
-                let begun = self.marks.insertions.len();
-                if self.polls(&turning.body) {
-                    self.turn_at_start_of(&turning.body);
-                }
-                self.visit_block(&turning.body);
-                self.enter_loop(expr, begun);
-            }
-            Expr::While(turning) => {
-                let begun = self.marks.insertions.len();
-                self.while_loop(turning);
-                self.enter_loop(expr, begun);
-            }
-            Expr::ForLoop(turning) => {
-                self.visit_expr(&turning.expr);
-                self.keeping(true, |walk| {
-                    if walk.polls(&turning.body) {
-                        walk.turn_at_start_of(&turning.body);
-                    }
-                    walk.visit_block(&turning.body);
-                });
-            }
-            Expr::If(branching) => {
-                self.visit_expr(&branching.cond);
-                self.keeping(loops::condition_takes(&branching.cond), |walk| {
-                    walk.visit_block(&branching.then_branch);
-                });
-                if let Some((_, otherwise)) = &branching.else_branch {
-                    self.visit_expr(otherwise);
-                }
-            }
-            Expr::Match(matching) => {
-                self.visit_expr(&matching.expr);
-                for arm in &matching.arms {
-                    self.keeping(leave::takes_something(&arm.pat, &matching.expr), |walk| {
-                        if let Pat::Guard(guarded) = &arm.pat {
-                            walk.visit_expr(&guarded.guard);
-                        }
-                        walk.visit_expr(&arm.body);
-                    });
-                }
-            }
-            Expr::Closure(closure) => self.closure(closure),
-            // Its code runs later, or never; a context in it is refused.
-            Expr::Async(block) if self.access == Access::Lent => {
-                self.scoped(Scope::ASYNC, |walk| walk.visit_block(&block.block));
-            }
-            Expr::Async(_) => {}
-            other => visit::visit_expr(self, other),
-        }
-    }
-
-    fn visit_macro(&mut self, invocation: &'ast Macro) {
-        for expr in expressions(invocation) {
-            self.visit_expr(&expr);
-        }
-    }
-
-    fn visit_item(&mut self, _: &'ast syn::Item) {}
 }

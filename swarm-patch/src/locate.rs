@@ -11,7 +11,7 @@ use crate::{
     crate_source::CrateSource,
     error::{Refused, SourcePlace},
     insertion::{Insertion, Place},
-    sites::SiteSpec,
+    sites::{LoopShape, SiteSpec},
     text::{LineIndex, one_line},
 };
 
@@ -48,7 +48,7 @@ impl ParsedCrate {
     /// The function of a site. It is looked for in the file that it was in, and then in all others.
     pub(crate) fn locate<'a>(&'a self, spec: &'a SiteSpec) -> Result<FoundFunction<'a>, Refused> {
         let all = self.functions(spec.owner, spec.function);
-        let all: Vec<FoundFunction<'_>> = all.filter(|found| spec.may_be(found)).collect();
+        let all: Vec<FoundFunction<'_>> = all.filter(|found| may_be(spec, found)).collect();
         let is_there = |found: &&FoundFunction<'a>| found.file.path == spec.file;
         let mut there = all.iter().filter(is_there).peekable();
         let found: Vec<&FoundFunction<'_>> = match there.peek() {
@@ -116,6 +116,14 @@ pub(crate) struct FoundFunction<'a> {
     pub(crate) lines: LineIndex<'a>,
     pub(crate) signature: &'a Signature,
     pub(crate) body: &'a Block,
+}
+
+/// Whether a function of the name has the signature of the site's.
+fn may_be(spec: &SiteSpec, function: &FoundFunction<'_>) -> bool {
+    match spec.shape {
+        LoopShape::Poll => function.context().is_some() && function.returns_poll(),
+        LoopShape::Task => true,
+    }
 }
 
 fn is_type(ty: &Type, name: &str) -> bool {

@@ -1,7 +1,5 @@
 //! Which functions of which crates are instrumented.
 
-use crate::locate::FoundFunction;
-
 /// A function to look for.
 #[derive(Clone, Copy, Debug)]
 pub struct SiteSpec {
@@ -34,14 +32,6 @@ impl SiteSpec {
         match self.owner {
             Some(owner) => format!("{owner}::{}", self.function),
             None => self.function.to_owned(),
-        }
-    }
-
-    /// Whether a function of that name has the signature of the site's.
-    pub(crate) fn may_be(&self, function: &FoundFunction<'_>) -> bool {
-        match self.shape {
-            LoopShape::Poll => function.context().is_some() && function.returns_poll(),
-            LoopShape::Task => true,
         }
     }
 

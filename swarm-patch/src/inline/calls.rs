@@ -7,8 +7,8 @@ use syn::{
 };
 
 use super::{
-    Access, Walk,
     scope::{Leave, Scope},
+    walk::{Access, Walk},
 };
 use crate::{
     calls::{child_of_call, child_of_method},

@@ -2,7 +2,10 @@
 
 use syn::{Block, Expr, ExprWhile, Ident, visit::Visit};
 
-use super::{Access, Walk, scope::Leave};
+use super::{
+    scope::Leave,
+    walk::{Access, Walk},
+};
 use crate::{idents, inner::PROBE, leave, locate::bytes};
 
 /// The mark of an entry into a loop.

@@ -2,8 +2,6 @@
 
 use syn::Ident;
 
-use super::Walk;
-
 /// What holds at a place in the code.
 #[derive(Clone)]
 pub(super) struct Scope {
@@ -31,25 +29,4 @@ pub(super) enum Leave {
     /// It waits for the next poll.
     Await,
     Never,
-}
-
-impl Walk<'_, '_> {
-    /// Runs in another scope.
-    pub(super) fn scoped(&mut self, scope: Scope, walk: impl FnOnce(&mut Self)) {
-        let outer = std::mem::replace(&mut self.scope, scope);
-        walk(self);
-        self.scope = outer;
-    }
-
-    /// The same, where more may be lost.
-    pub(super) fn keeping(&mut self, more: bool, walk: impl FnOnce(&mut Self)) {
-        let keeps = self.scope.keeps || more;
-        self.scoped(
-            Scope {
-                keeps,
-                ..self.scope.clone()
-            },
-            walk,
-        );
-    }
 }

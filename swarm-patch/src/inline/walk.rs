@@ -1,0 +1,61 @@
+//! The way through a function, and what was found on it.
+
+use syn::Ident;
+
+use super::scope::Scope;
+use crate::{
+    error::Refused, helpers::Helpers, inner::Marks, insertion::Insertion, locate::FoundFunction,
+};
+
+/// How the marks reach the invocation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// It is a variable of the function.
+    Variable,
+    /// The future lends it to the thread.
+    Lent,
+}
+
+/// The state of the way through one function.
+pub(super) struct Walk<'w, 'a> {
+    pub(super) function: &'w FoundFunction<'a>,
+    pub(super) access: Access,
+    pub(super) helpers: &'w mut Helpers<'a>,
+    pub(super) marks: &'w mut Marks<'a>,
+    pub(super) scope: Scope,
+    /// Where contexts are that the marks know of, in bytes.
+    pub(super) contexts: Vec<usize>,
+    /// The names of all contexts.
+    pub(super) names: Vec<Ident>,
+    pub(super) loops: usize,
+    pub(super) refused: Option<Refused>,
+}
+
+impl Walk<'_, '_> {
+    pub(super) fn insert(&mut self, insertion: Insertion) {
+        self.marks.insertions.push((self.function.file, insertion));
+    }
+
+    pub(super) fn within(&mut self, byte: usize, mark: &'static str, text: impl Into<String>) {
+        self.insert(self.function.within(byte, mark, text.into()));
+    }
+
+    /// Runs in another scope.
+    pub(super) fn scoped(&mut self, scope: Scope, walk: impl FnOnce(&mut Self)) {
+        let outer = std::mem::replace(&mut self.scope, scope);
+        walk(self);
+        self.scope = outer;
+    }
+
+    /// The same, where more may be lost.
+    pub(super) fn keeping(&mut self, more: bool, walk: impl FnOnce(&mut Self)) {
+        let keeps = self.scope.keeps || more;
+        self.scoped(
+            Scope {
+                keeps,
+                ..self.scope.clone()
+            },
+            walk,
+        );
+    }
+}
