@@ -275,6 +275,79 @@ fn launches_of_subjects_are_compared_and_named() {
     }
 }
 
+/// Empties a column of the rows of a site.
+fn empty(table: &Path, site: &str, column: &str) {
+    edit(table, |text| {
+        let names: Vec<&str> = text.lines().next().expect("a heading").split(',').collect();
+        let at = names
+            .iter()
+            .position(|name| *name == column)
+            .expect("it has the column");
+        let of_site = |line: &str| line.split(',').nth(1) == Some(site);
+        let line = |line: &str| {
+            let mut cells: Vec<&str> = line.split(',').collect();
+            if of_site(line) {
+                cells[at] = "";
+            }
+            cells.join(",") + "\n"
+        };
+        text.lines().map(line).collect()
+    });
+}
+
+#[test]
+fn what_a_subject_does_not_record_is_absent_and_named() {
+    const LEVELS: &str = r#""build": {"id": "0", "profile": "release", "rustc": "rustc", "features": [], "crates": [],
+     "levels": [{"site": "connection", "level": "outer", "not_there": null},
+     {"site": "connection", "level": "inner", "not_there": "poll in line 7 has no loop"},
+     {"site": "connection", "level": "budget", "not_there": "poll in line 7 has no loop"}],
+     "edits_sha256": "", "lock_sha256": "", "program_sha256": ""}}],"#;
+    let copy = Copy::new();
+    with_subjects(&copy);
+    edit(&copy.dir().join("manifest.json"), |text| {
+        let second = r#""libp2p": {"kind": "released"}, "yamux": null"#;
+        text.replacen(&format!("{second}}}],"), &format!("{second}, {LEVELS}"), 1)
+    });
+    for cell in ["pl004096_rtt000_n02", "pl065536_rtt000_n02"] {
+        for number in 1..=5 {
+            let launch = copy
+                .dir()
+                .join("cells")
+                .join(cell)
+                .join(format!("s1-run-{number}"));
+            empty(&launch.join("sites.csv"), "connection", "iterations");
+            empty(&launch.join("bands.csv"), "connection", "iterations");
+        }
+    }
+    copy.report(&["--format", "svg"]).succeeds();
+    let text = copy.text("report.md");
+    let line = "- Not recorded of the site `connection` of released: iterations and children; the effect of budgets. \
+                Reason: poll in line 7 has no loop.";
+    assert_eq!(text.matches(line).count(), 1, "{text}");
+    let table = copy.text("summary.csv");
+    let has = |variant: &str, metric: &str| {
+        table
+            .lines()
+            .any(|line| line.contains(variant) && line.contains(metric))
+    };
+    assert!(
+        has("\"released, none\"", "connection,slow_percent"),
+        "{table}"
+    );
+    assert!(
+        has("here@base", "connection,iterations_per_poll"),
+        "{table}"
+    );
+    assert!(
+        !has("\"released, none\"", "connection,iterations_per_poll"),
+        "{table}"
+    );
+    assert!(
+        has("\"released, none\"", "muxer,iterations_per_poll"),
+        "{table}"
+    );
+}
+
 #[test]
 fn a_launch_of_another_subject_is_refused() {
     let copy = Copy::new();

@@ -92,6 +92,44 @@ fn launches_end_when_the_subjects_are_known() {
 }
 
 #[test]
+fn a_budget_for_a_site_that_cannot_be_bounded_is_refused() {
+    let bench = Bench::new();
+    let folder = bench.dir.path().join("checkout");
+    let poll = "impl Connection {\n    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {\n        self.muxer.poll(cx)\n    }\n}\n";
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(
+        folder.join("Cargo.toml"),
+        "[workspace]\nmembers = [\"*\"]\n",
+    )
+    .unwrap();
+    for (package, file, text) in [
+        ("libp2p", "lib.rs", ""),
+        ("libp2p-stream", "lib.rs", ""),
+        ("libp2p-swarm", "connection.rs", poll),
+    ] {
+        let dir = folder.join(package);
+        fs::create_dir_all(dir.join("src")).unwrap();
+        let manifest =
+            format!("[package]\nname = \"{package}\"\nversion = \"0.57.0\"\nedition = \"2024\"\n");
+        fs::write(dir.join("Cargo.toml"), manifest).unwrap();
+        fs::write(dir.join("src/lib.rs"), "").unwrap();
+        fs::write(dir.join("src").join(file), text).unwrap();
+    }
+    let mut sweep = bench.sweep(&["--budget", "none", "--budget", "connection=8"]);
+    let output = sweep
+        .args(["--subject", "released", "--subject"])
+        .arg(&folder)
+        .output()
+        .unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    let complaint = "error: --budget connection=8: the site connection of checkout cannot be bounded: libp2p-swarm 0.57.0, \
+                     src/connection.rs, Connection::poll: looked for a loop that polls, found none in the function in line 2\n";
+    assert!(said.ends_with(complaint), "{said}");
+    assert!(!bench.out().exists());
+}
+
+#[test]
 fn a_subject_that_is_not_as_expected_fails_before_anything_is_written() {
     let bench = Bench::new();
     let folder = bench.dir.path().join("checkout");
