@@ -167,7 +167,7 @@ pub(crate) const SHAPES: [Shape; 13] = [
     Shape {
         name: "a budget of its own",
         rewrite: |source| {
-            let own = "        let mut turns = 0;\n        loop {\n            turns += 1;\n            if turns > 64 {\n                cx.waker().wake_by_ref();\n                return Poll::Pending;\n            }\n";
+            let own = "        let mut turns = 0;\n        loop {\n            turns += 1;\n            if turns > 1024 {\n                cx.waker().wake_by_ref();\n                return Poll::Pending;\n            }\n";
             replace(source, FILE, LOOP, &LOOP.replace("        loop {\n", own));
         },
         levels: Levels::Unbounded,
@@ -213,18 +213,30 @@ pub(crate) const SHAPES: [Shape; 13] = [
         levels: Levels::All,
     },
     Shape {
-        name: "no loop: it wakes itself",
+        name: "no loop: it calls itself",
         rewrite: |source| {
             let text = source.read(FILE).expect("it is there");
             let begin = text.find(LOOP).expect("the loop");
             let end = begin + text[begin..].find(END).expect("its end");
             let body = text[begin..end].replacen("        loop {\n", "        {\n", 1);
-            let again = "{ cx.waker().wake_by_ref(); return Poll::Pending }";
+            let again = "return self.poll(cx)";
             let body = body
                 .replace("=> continue,", &format!("=> {again},"))
-                .replace("continue;", again);
+                .replace("continue;", &format!("{again};"));
             let rest = [&text[..begin], &body, &text[end..]].concat();
             std::fs::write(source.dir.join(FILE), rest).expect("the copy is ours");
+            replace(
+                source,
+                FILE,
+                HEAD,
+                &HEAD.replace("self: Pin", "mut self: Pin"),
+            );
+            replace(
+                source,
+                FILE,
+                "} = self.get_mut();",
+                "} = self.as_mut().get_mut();",
+            );
         },
         levels: Levels::Outer,
     },
