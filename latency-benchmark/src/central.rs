@@ -16,7 +16,7 @@ use lab::{Reaped, Topology};
 use program::{Failure, bad_input};
 use run_format::{
     BUDGET_FORMS, Budgets,
-    config::{LabConfig, Measurement, Plan, RunConfig, RuntimeConfig},
+    config::{LabConfig, Measurement, Plan, RunConfig},
     grid::Cell,
     network::{Backend, Placement, Rtt, Sharing},
     protocol::{BlockReport, CentralTask, NodeMessage, OtherProcesses},
@@ -27,6 +27,7 @@ use crate::{
     args::{
         budgets::variants,
         node::{NodeArgs, PayloadArg},
+        runtime::RuntimeArgs,
     },
     conversation::Conversation,
     interrupts::Interrupts,
@@ -55,9 +56,8 @@ pub(crate) struct CentralArgs {
     /// Length of a slice, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 250, value_parser = clap::value_parser!(u64).range(10..=600_000))]
     slice: u64,
-    /// Worker threads of central's runtime
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    workers: u16,
+    #[command(flatten)]
+    runtime: RuntimeArgs,
     /// A new folder for the results
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -133,10 +133,7 @@ fn config(args: &CentralArgs) -> Result<RunConfig, Failure> {
         seed: u64::from(rand::random::<u32>()),
         node: args.node.node(),
         load: args.node.load(payload)?,
-        runtime: RuntimeConfig {
-            workers: args.workers.into(),
-            ..RuntimeConfig::CURRENT_THREAD
-        },
+        runtime: args.runtime.runtime()?,
         variants: variants(&args.budget, &[Budgets::NONE], false)?,
         plan: Plan {
             max_ms: args.seconds * 1000,

@@ -278,6 +278,7 @@ fn every_workload_security_and_transport_runs() {
         &["--transport", "quic", "--workload", "stream"],
         &["--rate", "50"],
         &["--workers", "2"],
+        &["--runtime", "multi-thread"],
         &["--event-interval", "1", "--global-queue-interval", "3"],
     ] {
         let bench = Bench::new();

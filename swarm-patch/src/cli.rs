@@ -34,7 +34,7 @@ struct PatchArgs {
 }
 
 const EXAMPLES: &str = "Examples:
-  swarm-patch sites                          list every inserted line with its site and child
+  swarm-patch sites                          list what is recorded of each site, and everything that is inserted
   swarm-patch sites --source ../rust-libp2p  the same for a checkout
   swarm-patch sites --subject ../rust-libp2p@my-fix  the same for a revision of it
   swarm-patch diff                           print the whole graft as a unified diff
@@ -45,7 +45,7 @@ Exit codes: 0 done; 1 a source is not as expected, nothing was written; 2 wrong 
 
 #[derive(Subcommand)]
 enum PatchCommand {
-    /// List every inserted line: crate, file, line, site, child
+    /// List what is recorded of each site, and everything that is inserted: crate, file, line, site, child
     Sites {
         /// Search a crate, a checkout or a folder of crates, instead of the pristine sources of this build
         #[arg(long, value_name = "DIR", conflicts_with_all = ["subject", "yamux"])]

@@ -1,7 +1,7 @@
 //! How a sweep was measured, and the command that repeats it.
 
 use run_format::{
-    config::{Pace, Transport},
+    config::{Pace, Scheduler, Transport},
     manifest::Manifest,
 };
 
@@ -63,9 +63,12 @@ fn grid(summary: &Summary) -> String {
 fn nodes(manifest: &Manifest) -> String {
     let config = &manifest.config;
     let node = &config.node;
-    let workers = match config.runtime.workers {
-        1 => "a current-thread runtime".to_owned(),
-        workers => format!("a runtime of {workers} workers"),
+    let workers = match config.runtime.scheduler() {
+        Scheduler::CurrentThread => "a current-thread runtime".to_owned(),
+        Scheduler::MultiThread => format!(
+            "a multi-thread runtime (workers: {})",
+            config.runtime.workers
+        ),
     };
     let code = if config.subjects.is_empty() {
         format!("unmodified {}", of_upstream(&manifest.tool))

@@ -109,11 +109,13 @@ fn unfixable(yields: &SiteYields) -> Option<String> {
 
 /// "0 ms −9.8 pp [−9.9, −9.7], 5 ms −4.5 pp [−4.6, −4.4]".
 fn by_rtt(variant: &VariantVerdict, mean: impl Fn(&AtRtt) -> Option<Uncertain>) -> String {
-    let at = variant.by_rtt.iter().filter_map(|at| {
-        let mean = mean(at)?;
+    let at = variant.by_rtt.iter().map(|at| {
+        let Some(mean) = mean(at) else {
+            return format!("{} ms not compared", at.rtt_ms);
+        };
         let interval = mean.interval(CONFIDENCE);
         let change = text::change(mean.value, "pp", (interval.low, interval.high));
-        Some(format!("{} ms {change}", at.rtt_ms))
+        format!("{} ms {change}", at.rtt_ms)
     });
     joined(at, ", ")
 }

@@ -55,7 +55,8 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
             "check",
             "median cell",
             "worst cell",
-            "cells beyond the limit",
+            "limit",
+            "cells beyond it",
         ],
         LIMITS.iter().map(|limit| row(summary, limit)),
     );
@@ -82,7 +83,8 @@ fn row(summary: &Summary, limit: &CheckLimit) -> Vec<String> {
         limit.what.to_owned(),
         show(values.get(values.len() / 2)),
         show(values.last()),
-        or_dash(is_limited.then(|| format!("{beyond} (limit {})", limit.most))),
+        or_dash(is_limited.then(|| limit.show(limit.most))),
+        or_dash(is_limited.then(|| beyond.to_string())),
     ]
 }
 

@@ -99,7 +99,7 @@ impl Verdict {
             Class::Helps => "It also lowers the wake-up latency of a co-tenant",
             // An interval without zero next to "no decrease" would look like a mistake.
             _ if leading.hints_at_less_waiting() => {
-                "A decrease of a co-tenant's wake-up latency is not resolved among this many comparisons"
+                "A co-tenant's wake-up latency may be lower, but among this many comparisons that can be chance"
             }
             _ => "The data show no decrease of a co-tenant's wake-up latency",
         };

@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, Result, anyhow};
 use poll_probe::{Capacity, Recorder};
 use run_format::{
-    config::{Measurement, RuntimeConfig},
+    config::{Measurement, RuntimeConfig, Scheduler},
     network::Cores,
     protocol::{CentralTask, Measured, NodeMessage},
 };
@@ -168,11 +168,11 @@ pub fn build_runtime(
     config: RuntimeConfig,
     attach: impl Fn() + Send + Sync + 'static,
 ) -> Result<runtime::Runtime> {
-    let mut builder = match config.workers {
-        1 => runtime::Builder::new_current_thread(),
-        workers => {
+    let mut builder = match config.scheduler() {
+        Scheduler::CurrentThread => runtime::Builder::new_current_thread(),
+        Scheduler::MultiThread => {
             let mut builder = runtime::Builder::new_multi_thread();
-            builder.worker_threads(workers);
+            builder.worker_threads(config.workers);
             builder
         }
     };

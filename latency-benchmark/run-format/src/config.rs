@@ -180,7 +180,9 @@ pub enum Pace {
 /// Central's tokio runtime. Null is tokio's default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuntimeConfig {
-    /// 1 is a current-thread runtime.
+    /// Absent in older files.
+    #[serde(default)]
+    pub scheduler: Option<Scheduler>,
     pub workers: usize,
     pub event_interval: Option<u32>,
     pub global_queue_interval: Option<u32>,
@@ -189,10 +191,31 @@ pub struct RuntimeConfig {
 impl RuntimeConfig {
     /// A current-thread runtime with tokio's defaults.
     pub const CURRENT_THREAD: RuntimeConfig = RuntimeConfig {
+        scheduler: Some(Scheduler::CurrentThread),
         workers: 1,
         event_interval: None,
         global_queue_interval: None,
     };
+
+    /// Older files leave it to the number of workers.
+    pub fn scheduler(&self) -> Scheduler {
+        self.scheduler.unwrap_or(if self.workers == 1 {
+            Scheduler::CurrentThread
+        } else {
+            Scheduler::MultiThread
+        })
+    }
+}
+
+/// The scheduler of a tokio runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "kebab-case")]
+pub enum Scheduler {
+    /// Everything on one thread
+    CurrentThread,
+    /// The swarm on the main thread, connections on workers
+    MultiThread,
 }
 
 /// Tokio's threshold for a slow poll, by which a run decides when it knows enough. Histograms are stored, so

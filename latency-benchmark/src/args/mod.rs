@@ -4,4 +4,5 @@ pub(crate) mod budgets;
 pub(crate) mod network;
 pub(crate) mod new_run;
 pub(crate) mod node;
+pub(crate) mod runtime;
 pub(crate) mod subjects;

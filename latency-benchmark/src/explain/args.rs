@@ -7,7 +7,7 @@ use clap::Args;
 use program::{Failure, bad_input};
 use run_format::{
     Budgets,
-    config::{ExplainPlan, SweepConfig},
+    config::{ExplainPlan, Scheduler, SweepConfig},
     files::{MANIFEST, read_versioned},
     manifest::Manifest,
     variant::{BASELINE, Role},
@@ -115,10 +115,9 @@ pub(crate) fn refuse(config: &SweepConfig) -> Result<(), Failure> {
             "a sweep that compares subjects cannot be explained (check out the libp2p in question, and sweep it alone)"
         )));
     }
-    if config.runtime.workers != 1 {
+    if config.runtime.scheduler() == Scheduler::MultiThread {
         return Err(bad_input(anyhow!(
-            "a sweep with --workers {} cannot be explained: only one worker can be observed (accepted: --workers 1)",
-            config.runtime.workers
+            "a sweep with a multi-thread runtime cannot be explained: only one thread can be observed (accepted: --runtime current-thread)"
         )));
     }
     Ok(())

@@ -19,6 +19,7 @@ use crate::{
         network::{NetworkArgs, peers_in_range},
         new_run::NewRunArgs,
         node::NodeArgs,
+        runtime::RuntimeArgs,
         subjects::SubjectArgs,
     },
     node_program::NodeProgramArgs,
@@ -33,7 +34,7 @@ pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(crate) program: NodeProgramArgs,
     /// Continue the sweep in DIR with its original options; failed and invalid cells are measured again
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["GridArgs", "SubjectArgs", "NodeArgs", "NetworkArgs", "NewRunArgs"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["GridArgs", "SubjectArgs", "NodeArgs", "RuntimeArgs", "NetworkArgs", "NewRunArgs"])]
     resume: Option<PathBuf>,
 }
 
@@ -66,9 +67,8 @@ struct GridArgs {
     no_aa: bool,
     #[command(flatten)]
     node: NodeArgs,
-    /// Worker threads of central's runtime, all on central's core
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    workers: u16,
+    #[command(flatten)]
+    runtime: RuntimeArgs,
     /// `event_interval` of central's runtime [default: tokio's]
     #[arg(long, value_name = "TICKS", value_parser = clap::value_parser!(u32).range(1..))]
     event_interval: Option<u32>,
@@ -171,9 +171,9 @@ impl GridArgs {
             node: self.node.node(),
             pace,
             runtime: RuntimeConfig {
-                workers: self.workers.into(),
                 event_interval: self.event_interval,
                 global_queue_interval: self.global_queue_interval,
+                ..self.runtime.runtime()?
             },
             lab: network,
             repeat: self.repeat.unwrap_or(if has_subjects { BLOCKS } else { 1 }),

@@ -150,13 +150,32 @@ fn line(
     first_is_return_address: bool,
     site: Option<Site>,
 ) -> String {
-    let stack = symbols.stack(frames, first_is_return_address);
+    let stack = without_graft(symbols.stack(frames, first_is_return_address));
     let from_the_site = site.and_then(|site| {
         fold(&stack, Begin::Innermost, |name| {
             name.ends_with(poll_function(site))
         })
     });
     from_the_site.unwrap_or_else(|| stack.join(";"))
+}
+
+/// The graft makes a closure of the body of a poll function. Here both are the function.
+fn without_graft(mut stack: Vec<String>) -> Vec<String> {
+    let is_site = |name: &str| {
+        Site::ALL
+            .map(poll_function)
+            .iter()
+            .any(|it| name.ends_with(it))
+    };
+    for name in &mut stack {
+        if let Some(function) = name.strip_suffix("::{closure}")
+            && is_site(function)
+        {
+            name.truncate(function.len());
+        }
+    }
+    stack.dedup_by(|inner, outer| inner == outer && is_site(inner));
+    stack
 }
 
 /// How the name of the function ends that is the site.
@@ -166,5 +185,24 @@ fn poll_function(site: Site) -> &'static str {
         Site::Swarm => "Swarm::poll_next_event",
         Site::Muxer => "connection::Active::poll",
         Site::Task => "Instrumented::poll",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_closure_around_the_body_of_a_site_is_the_site() {
+        let poll = "libp2p_swarm::connection::Connection::poll";
+        let stack = [
+            "main",
+            poll,
+            &format!("{poll}::{{closure}}"),
+            &format!("{poll}::{{closure}}::{{closure}}"),
+            "other::poll::{closure}",
+        ];
+        let expected = [stack[0], stack[1], stack[3], stack[4]];
+        assert_eq!(without_graft(stack.map(str::to_owned).to_vec()), expected);
     }
 }
