@@ -119,9 +119,9 @@ impl Bench {
         })
     }
 
-    /// Panics unless nothing is left within two seconds.
+    /// Panics unless nothing is left in the end. A busy machine takes its time to undo a lab.
     pub(crate) fn assert_nothing_left(&self) {
-        let deadline = Instant::now() + Duration::from_secs(2);
+        let deadline = Instant::now() + Duration::from_secs(20);
         while Instant::now() < deadline && !self.processes().is_empty() {
             std::thread::sleep(Duration::from_millis(20));
         }
