@@ -25,10 +25,7 @@ pub fn files(source: &CrateSource, budgets: &Budgets) -> Result<Vec<GraftedFile>
         if let Some(budget) = budget_at(spec, budgets) {
             let function = parsed.locate(spec)?;
             let lines = lines(&function, spec, budget)?;
-            patch.add(
-                spec,
-                lines.into_iter().map(|it| (function.file, it)).collect(),
-            );
+            patch.add(spec, function.in_file(lines));
         }
     }
     Ok(patch.files)

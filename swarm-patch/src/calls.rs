@@ -1,7 +1,7 @@
 //! Finds the calls that get the context as an argument, in code that runs when its expression does.
 
 use syn::{
-    Expr, ExprCall, ExprMethodCall, Ident, Macro,
+    Expr, ExprCall, ExprMethodCall, Ident, Macro, PathSegment, Token,
     punctuated::Punctuated,
     visit::{self, Visit},
 };
@@ -18,6 +18,14 @@ pub(crate) struct ContextCall {
     pub(crate) child: String,
     /// Where the context is among its arguments, in bytes.
     pub(crate) contexts: Vec<usize>,
+}
+
+/// The path of the function that is called, if it has one, and its name.
+pub(crate) fn callee(call: &ExprCall) -> Option<(&Punctuated<PathSegment, Token![::]>, &Ident)> {
+    match &*call.func {
+        Expr::Path(path) => Some((&path.path.segments, &path.path.segments.last()?.ident)),
+        _ => None,
+    }
 }
 
 /// The name of a child: its own text.

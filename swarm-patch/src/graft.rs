@@ -102,9 +102,8 @@ fn poll_site<'a>(parsed: &'a ParsedCrate, spec: &'static SiteSpec) -> Site<'a> {
         Ok(function) => function,
         Err(refused) => return absent(spec, &refused),
     };
-    let has_helpers = Helpers::new(parsed, &function, true).are_called();
     let marks = match whole_lines::marks(&function) {
-        Ok(marks) if !has_helpers => Ok(marks),
+        Ok(marks) if !Helpers::new(parsed, &function, true).are_called() => Ok(marks),
         _ => inline::marks(parsed, &function, Access::Variable),
     };
     match outer::of_poll_function(&function, spec, marks.as_ref().ok()) {

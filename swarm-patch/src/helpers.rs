@@ -6,7 +6,8 @@ use syn::{
 };
 
 use crate::{
-    idents,
+    calls::callee,
+    idents::{self, IdentUses},
     inner::PROBE,
     insertion::Insertion,
     locate::{FoundFunction, ParsedCrate, bytes},
@@ -103,8 +104,7 @@ impl<'a> Helpers<'a> {
             Some((owner, name)) => (Some(owner), name),
             None => (None, path),
         };
-        let mut found = self.parsed.functions(owner, name);
-        found.next().filter(|_| found.next().is_none())
+        self.parsed.only_function(owner, name)
     }
 
     fn leads_to_loop(&self, function: &FoundFunction<'a>, depth: usize) -> bool {
@@ -124,10 +124,12 @@ impl<'a> Helpers<'a> {
         let is_it = |ident: &Ident| ident == name;
         let files = self.parsed.files.iter();
         let everywhere: usize = files
-            .map(|file| idents::count_in_file(&file.tree, is_it))
+            .map(|file| idents::count(|uses| uses.visit_file(&file.tree), is_it))
             .sum();
         let known = self.found.iter().chain([helper]);
-        let here: usize = known.map(|it| idents::count(it.body, is_it)).sum();
+        let here: usize = known
+            .map(|it| idents::count(|uses| uses.visit_block(it.body), is_it))
+            .sum();
         everywhere == here + 1
     }
 }
@@ -161,26 +163,24 @@ impl<'a> LoopSearch<'a> {
         search
     }
 
-    fn found(&mut self, body: &Block) {
-        self.has_loop |= idents::count(body, |ident| ident == self.cx) > 0;
+    fn found(&mut self, part: impl FnOnce(&mut IdentUses)) {
+        self.has_loop |= idents::count(part, |ident| ident == self.cx) > 0;
     }
 }
 
 impl<'ast> Visit<'ast> for LoopSearch<'_> {
     fn visit_expr(&mut self, expr: &'ast Expr) {
         match expr {
-            Expr::Loop(turning) => self.found(&turning.body),
-            Expr::ForLoop(turning) => self.found(&turning.body),
+            Expr::Loop(turning) => self.found(|uses| uses.visit_block(&turning.body)),
+            Expr::ForLoop(turning) => self.found(|uses| uses.visit_block(&turning.body)),
             Expr::While(turning) => {
-                self.found(&turning.body);
-                self.has_loop |= idents::are_in(&turning.cond, |ident| ident == self.cx);
+                self.found(|uses| uses.visit_block(&turning.body));
+                self.found(|uses| uses.visit_expr(&turning.cond));
             }
             Expr::Call(call) => {
-                if let Expr::Path(path) = &*call.func
-                    && let Some(last) = path.path.segments.last()
-                {
-                    let owned = path.path.segments[0].ident == "Self";
-                    self.calls.push((owned, last.ident.clone()));
+                if let Some((segments, name)) = callee(call) {
+                    let owned = segments[0].ident == "Self";
+                    self.calls.push((owned, name.clone()));
                 }
             }
             _ => {}

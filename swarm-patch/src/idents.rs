@@ -2,7 +2,7 @@
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::{
-    Block, Expr, ExprMethodCall, File, Ident, Macro,
+    Expr, ExprMethodCall, Ident, Macro,
     visit::{self, Visit},
 };
 
@@ -44,29 +44,15 @@ pub(crate) fn refuse_other_contexts(
     }
 }
 
-/// How often a block uses such a name, in macros too.
-pub(crate) fn count(block: &Block, is_it: impl Fn(&Ident) -> bool) -> usize {
+/// How often the code that `visit` leads to uses such a name, in macros too.
+pub(crate) fn count(visit: impl FnOnce(&mut IdentUses), is_it: impl Fn(&Ident) -> bool) -> usize {
     let mut uses = IdentUses::default();
-    uses.visit_block(block);
-    uses.idents.iter().filter(|ident| is_it(ident)).count()
-}
-
-/// Whether a condition uses such a name.
-pub(crate) fn are_in(condition: &Expr, is_it: impl Fn(&Ident) -> bool) -> bool {
-    let mut uses = IdentUses::default();
-    uses.visit_expr(condition);
-    uses.idents.iter().any(is_it)
-}
-
-/// The same for a file.
-pub(crate) fn count_in_file(file: &File, is_it: impl Fn(&Ident) -> bool) -> usize {
-    let mut uses = IdentUses::default();
-    uses.visit_file(file);
+    visit(&mut uses);
     uses.idents.iter().filter(|ident| is_it(ident)).count()
 }
 
 #[derive(Default)]
-struct IdentUses {
+pub(crate) struct IdentUses {
     idents: Vec<Ident>,
     /// Where `x` is in `x.waker()`.
     of_waker: Vec<usize>,

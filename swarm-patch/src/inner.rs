@@ -14,6 +14,15 @@ pub(crate) struct Marks<'a> {
     pub(crate) cannot_be_left: Option<Refused>,
 }
 
+/// The number of a child, which gets one if it has none.
+pub(crate) fn number(children: &mut Vec<String>, child: &str) -> usize {
+    let known = children.iter().position(|known| known == child);
+    known.unwrap_or_else(|| {
+        children.push(child.to_owned());
+        children.len() - 1
+    })
+}
+
 impl Marks<'_> {
     /// The names of the children as Rust has them.
     pub(crate) fn quoted_children(&self) -> String {

@@ -3,7 +3,7 @@
 
 use syn::{Block, Expr, ExprLoop, FnArg, Local, Pat, Stmt, Type, visit::Visit};
 
-use crate::locate::{FoundFunction, bytes};
+use crate::locate::{FoundFunction, bytes, is_type};
 
 /// Whether nothing is lost if `the_loop`, a statement of `body`, is left.
 pub(crate) fn loses_nothing(body: &Block, the_loop: &ExprLoop) -> bool {
@@ -21,12 +21,10 @@ pub(crate) fn loses_nothing(body: &Block, the_loop: &ExprLoop) -> bool {
 pub(crate) fn is_given_something(function: &FoundFunction<'_>) -> bool {
     function.signature.inputs.iter().any(|input| match input {
         FnArg::Receiver(_) => false,
-        FnArg::Typed(typed) => !matches!(&*typed.ty, Type::Reference(_)) && !is_pin(&typed.ty),
+        FnArg::Typed(typed) => {
+            !matches!(&*typed.ty, Type::Reference(_)) && !is_type(&typed.ty, "Pin")
+        }
     })
-}
-
-fn is_pin(ty: &Type) -> bool {
-    matches!(ty, Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "Pin"))
 }
 
 /// Whether a variable holds something of its own.

@@ -108,6 +108,18 @@ impl ParsedCrate {
     }
 }
 
+impl ParsedCrate {
+    /// The function of that name, if there is just one.
+    pub(crate) fn only_function<'a>(
+        &'a self,
+        owner: Option<&str>,
+        name: &str,
+    ) -> Option<FoundFunction<'a>> {
+        let mut found = self.functions(owner, name);
+        found.next().filter(|_| found.next().is_none())
+    }
+}
+
 /// A function that was found, and its file.
 #[derive(Clone)]
 pub(crate) struct FoundFunction<'a> {
@@ -126,7 +138,8 @@ fn may_be(spec: &SiteSpec, function: &FoundFunction<'_>) -> bool {
     }
 }
 
-fn is_type(ty: &Type, name: &str) -> bool {
+/// Whether the type has that name, whatever its path and arguments.
+pub(crate) fn is_type(ty: &Type, name: &str) -> bool {
     matches!(ty, Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == name))
 }
 
@@ -276,6 +289,11 @@ impl<'a> FoundFunction<'a> {
                 .map(|text| self.within(bytes(&close).start, mark, format!(" {text}")))
                 .collect(),
         }
+    }
+
+    /// The insertions with the file that they go into.
+    pub(crate) fn in_file(&self, insertions: Vec<Insertion>) -> Vec<(&'a ParsedFile, Insertion)> {
+        insertions.into_iter().map(|it| (self.file, it)).collect()
     }
 
     /// Code within a line.

@@ -7,6 +7,7 @@ use syn::{
 };
 
 use crate::{
+    calls::callee,
     error::{Refused, SourcePlace},
     inner::{Marks, PROBE},
     insertion::Insertion,
@@ -41,10 +42,7 @@ pub(crate) fn of_poll_function<'a>(
     let mut insertions = function.at_start_of(function.body, "enter", &begin);
     let end = "})();\ninvocation.returns(&polled);\npolled";
     insertions.extend(function.at_end_of(function.body, "leave", end));
-    Ok(insertions
-        .into_iter()
-        .map(|it| (function.file, it))
-        .collect())
+    Ok(function.in_file(insertions))
 }
 
 /// Whether a function is `async`, or returns some future that need not be named.
@@ -66,10 +64,7 @@ pub(crate) fn of_future<'a>(
     let begin = format!("{}.instrument({begin}", probe(spec, marks));
     let mut insertions = function.at_start_of(function.body, "enter", &begin);
     insertions.extend(function.at_end_of(function.body, "leave", end));
-    insertions
-        .into_iter()
-        .map(|it| (function.file, it))
-        .collect()
+    function.in_file(insertions)
 }
 
 fn probe(spec: &SiteSpec, marks: Option<&Marks<'_>>) -> String {
@@ -121,10 +116,7 @@ impl<'a> Spawned<'a> {
     pub(crate) fn made_by(&self, parsed: &'a ParsedCrate) -> Option<FoundFunction<'a>> {
         let mut makers = Makers(Vec::new());
         makers.visit_expr(self.future);
-        let named = |name: &Ident| {
-            let mut found = parsed.functions(None, &name.to_string());
-            found.next().filter(|_| found.next().is_none())
-        };
+        let named = |name: &Ident| parsed.only_function(None, &name.to_string());
         makers.0.iter().filter_map(named).find(is_future)
     }
 
@@ -138,7 +130,7 @@ impl<'a> Spawned<'a> {
         let begin = format!("{}.instrument(", probe(spec, marks));
         let begin = self.function.within(at.start, "enter", begin);
         let end = self.function.within(at.end, "leave", ")".to_owned());
-        vec![(self.function.file, begin), (self.function.file, end)]
+        self.function.in_file(vec![begin, end])
     }
 }
 
@@ -157,11 +149,7 @@ struct Makers(Vec<Ident>);
 
 impl<'ast> Visit<'ast> for Makers {
     fn visit_expr_call(&mut self, call: &'ast syn::ExprCall) {
-        if let Expr::Path(path) = &*call.func
-            && let Some(last) = path.path.segments.last()
-        {
-            self.0.push(last.ident.clone());
-        }
+        self.0.extend(callee(call).map(|(_, name)| name.clone()));
         visit::visit_expr_call(self, call);
     }
 }

@@ -39,10 +39,7 @@ pub(crate) fn marks<'a>(function: &FoundFunction<'a>) -> Result<Marks<'a>, Refus
         )
     });
     Ok(Marks {
-        insertions: insertions
-            .into_iter()
-            .map(|it| (function.file, it))
-            .collect(),
+        insertions: function.in_file(insertions),
         children: vec![child],
         cannot_be_left: None,
     })

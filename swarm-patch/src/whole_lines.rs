@@ -15,7 +15,7 @@ use crate::{
     calls::{CallSearch, ContextCall},
     error::Refused,
     idents::{refuse_other_contexts, refuse_taken_name},
-    inner::{Marks, PROBE},
+    inner::{Marks, PROBE, number},
     insertion::{Insertion, Place},
     leave,
     locate::{FoundFunction, bytes},
@@ -45,9 +45,8 @@ pub(crate) fn marks<'a>(function: &FoundFunction<'a>) -> Result<Marks<'a>, Refus
     };
     marks.block(&the_loop.body)?;
     refuse_other_contexts(function, cx, &marks.contexts)?;
-    let insertions = marks.insertions.into_iter();
     Ok(Marks {
-        insertions: insertions.map(|it| (function.file, it)).collect(),
+        insertions: function.in_file(marks.insertions),
         children: marks.children,
         cannot_be_left: None,
     })
@@ -228,13 +227,7 @@ impl PollMarks<'_, '_> {
     fn mark(&mut self, call: &ContextCall, anchor: Anchor<'_>) -> Result<(), Refused> {
         self.contexts.extend(&call.contexts);
         let child = call.child.clone();
-        let index = match self.children.iter().position(|known| *known == child) {
-            Some(index) => index,
-            None => {
-                self.children.push(child.clone());
-                self.children.len() - 1
-            }
-        };
+        let index = number(&mut self.children, &child);
         let (before, text) = match anchor {
             Anchor::Statement(statement) => (
                 self.function.own_line(statement)?,

@@ -11,9 +11,9 @@ use super::{
     walk::{Access, Walk},
 };
 use crate::{
-    calls::{child_of_call, child_of_method},
+    calls::{callee, child_of_call, child_of_method},
     helpers::is_own,
-    inner::PROBE,
+    inner::{PROBE, number},
     insertion::Insertion,
     locate::bytes,
 };
@@ -33,10 +33,7 @@ impl Walk<'_, '_> {
     }
 
     pub(super) fn call(&mut self, expr: &Expr, call: &ExprCall) {
-        let callee = match &*call.func {
-            Expr::Path(path) => path.path.segments.last().map(|last| (path, &last.ident)),
-            _ => None,
-        };
+        let callee = callee(call);
         if let (Some((_, name)), Some(Expr::Closure(closure))) = (callee, call.args.first())
             && name == "poll_fn"
             && self.access == Access::Lent
@@ -48,8 +45,7 @@ impl Walk<'_, '_> {
             return visit::visit_expr_call(self, call);
         };
         self.contexts.push(at);
-        if let Some((path, name)) = callee {
-            let segments = &path.path.segments;
+        if let Some((segments, name)) = callee {
             let owned = segments.len() == 2 && segments[0].ident == "Self";
             if (owned || segments.len() == 1) && self.follow(owned, name, context) {
                 return;
@@ -95,21 +91,9 @@ impl Walk<'_, '_> {
             self.refused.get_or_insert(refused);
             return;
         }
-        let known = self.marks.children.iter().position(|known| *known == name);
-        let index = known.unwrap_or_else(|| {
-            self.marks.children.push(name.clone());
-            self.marks.children.len() - 1
-        });
-        let (begin, end) = match self.access {
-            Access::Variable => (
-                format!("({PROBE}.child({index}), "),
-                format!(", {PROBE}.own()).1"),
-            ),
-            Access::Lent => (
-                format!("(::poll_probe::child({index}), "),
-                ", ::poll_probe::own()).1".to_owned(),
-            ),
-        };
+        let number = number(&mut self.marks.children, &name);
+        let begin = format!("({}({number}), ", self.access.call("child"));
+        let end = format!(", {}()).1", self.access.call("own"));
         let at = bytes(call);
         self.insert(Insertion {
             child: Some(name),

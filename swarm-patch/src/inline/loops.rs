@@ -6,7 +6,7 @@ use super::{
     scope::Leave,
     walk::{Access, Walk},
 };
-use crate::{idents, inner::PROBE, leave, locate::bytes};
+use crate::{idents, leave, locate::bytes};
 
 /// The mark of an entry into a loop.
 pub(super) const ENTRY: &str = "loop";
@@ -22,16 +22,15 @@ impl Walk<'_, '_> {
     }
 
     pub(super) fn polls(&self, block: &Block) -> bool {
-        idents::count(block, |ident| self.is_polling(ident)) > 0
+        idents::count(
+            |uses| uses.visit_block(block),
+            |ident| self.is_polling(ident),
+        ) > 0
     }
 
     /// The code that counts a turn.
     fn turn(&mut self) -> (&'static str, String) {
         self.loops += 1;
-        let probe = |method: &str| match self.access {
-            Access::Variable => format!("{PROBE}.{method}"),
-            Access::Lent => format!("::poll_probe::{method}"),
-        };
         let leave = match self.scope.leave {
             Leave::Pending if self.scope.keeps => Leave::Never,
             other => other,
@@ -43,17 +42,16 @@ impl Walk<'_, '_> {
             }
             (Leave::Pending, Some(cx)) => {
                 self.marks.cannot_be_left = None;
-                let method = match self.access {
+                let turn = self.access.call(match self.access {
                     Access::Variable => "iterate",
                     Access::Lent => "turn",
-                };
-                let turn = probe(method);
+                });
                 let text = format!(
                     "if {turn}({cx}).is_pending() {{ return ::core::task::Poll::Pending; }}"
                 );
                 ("iterate", text)
             }
-            _ => ("count", format!("{}();", probe("count"))),
+            _ => ("count", format!("{}();", self.access.call("count"))),
         }
     }
 
@@ -71,10 +69,7 @@ impl Walk<'_, '_> {
             && is_left
             && first.mark == "iterate"
         {
-            let text = match self.access {
-                Access::Variable => format!("{{ {PROBE}.enter_loop(); "),
-                Access::Lent => "{ ::poll_probe::enter_loop(); ".to_owned(),
-            };
+            let text = format!("{{ {}(); ", self.access.call("enter_loop"));
             let at = bytes(entered);
             let begin = self.function.within(at.start, ENTRY, text);
             self.marks
@@ -88,8 +83,11 @@ impl Walk<'_, '_> {
     pub(super) fn while_loop(&mut self, turning: &ExprWhile) {
         let takes = condition_takes(&turning.cond);
         let first = first_operand(&turning.cond);
-        let polls_first = idents::are_in(&turning.cond, |ident| self.is_polling(ident));
-        if !polls_first && !self.polls(&turning.body) {
+        let polls_first = idents::count(
+            |uses| uses.visit_expr(&turning.cond),
+            |ident| self.is_polling(ident),
+        );
+        if polls_first == 0 && !self.polls(&turning.body) {
             self.visit_expr(&turning.cond);
         } else if self.scope.leave == Leave::Await || leave::lies_elsewhere(first) {
             self.visit_expr(&turning.cond);

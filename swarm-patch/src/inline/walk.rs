@@ -4,7 +4,11 @@ use syn::Ident;
 
 use super::scope::Scope;
 use crate::{
-    error::Refused, helpers::Helpers, inner::Marks, insertion::Insertion, locate::FoundFunction,
+    error::Refused,
+    helpers::Helpers,
+    inner::{Marks, PROBE},
+    insertion::Insertion,
+    locate::FoundFunction,
 };
 
 /// How the marks reach the invocation.
@@ -14,6 +18,16 @@ pub(crate) enum Access {
     Variable,
     /// The future lends it to the thread.
     Lent,
+}
+
+impl Access {
+    /// What calls that function of the invocation, up to its arguments.
+    pub(super) fn call(self, function: &str) -> String {
+        match self {
+            Access::Variable => format!("{PROBE}.{function}"),
+            Access::Lent => format!("::poll_probe::{function}"),
+        }
+    }
 }
 
 /// The state of the way through one function.
