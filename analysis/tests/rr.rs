@@ -91,7 +91,7 @@ fn node() -> Value {
 }
 
 fn runtime() -> Value {
-    json!({"workers": 1, "event_interval": null, "global_queue_interval": null})
+    json!({"scheduler": "current-thread", "workers": 1, "event_interval": null, "global_queue_interval": null})
 }
 
 fn lab() -> Value {
@@ -110,7 +110,7 @@ fn precision() -> Value {
 
 fn manifest() -> Value {
     json!({
-        "schema": 1,
+        "schema": 2,
         "command": ["latency-benchmark", "rr", "--payload", "64B", "--name", "small"],
         "created_unix_s": 1_790_000_000,
         "config": {
@@ -121,8 +121,8 @@ fn manifest() -> Value {
             "runtime": runtime(),
             "lab": lab(),
             "repeat": 1,
-            "slice_ms": null,
-            "max_cell_ms": 20_000,
+            "turn_ms": null, "settle_ms": null,
+            "max_cell_ms": 20_000, "time_scale": 1.0,
             "precision": precision(),
             "seed": 7,
             "measurement": "beside-tcp",
@@ -142,7 +142,7 @@ fn manifest() -> Value {
 
 fn row() -> Value {
     json!({
-        "schema": 1,
+        "schema": 2,
         "cell": "pl000064_rtt000_n01",
         "config": {
             "cell": {"peers": 1, "rtt_ms": 0.0, "payload_bytes": 64},
@@ -153,7 +153,7 @@ fn row() -> Value {
             "runtime": runtime(),
             "variants": variants(),
             "plan": {
-                "warm_up_ms": 300, "settle_ms": 50, "slice_ms": 250, "max_ms": 20_000, "precision": precision(),
+                "warm_up_ms": 300, "settle_ms": 50, "turn_ms": 250, "turns": 1, "max_ms": 20_000, "precision": precision(),
             },
             "lab": lab(),
             "measurement": "beside-tcp",

@@ -9,7 +9,7 @@ use bench::{Ended, analysis, edit, holds, links, path};
 use tempfile::TempDir;
 
 const FILE: &str = r#"{
-  "schema": 1,
+  "schema": 2,
   "command": ["latency-benchmark", "soak", "--hours", "8"],
   "created_unix_s": 1795000000,
   "config": {
@@ -17,7 +17,7 @@ const FILE: &str = r#"{
     "duration_ms": 3600000, "interval_ms": 10000, "churn": "1/min", "budgets": "none",
     "node": {"workload": "request-response", "security": "noise", "transport": "tcp"},
     "load": {"payload": 4096, "pace": {"outstanding": 2}},
-    "runtime": {"workers": 1, "event_interval": null, "global_queue_interval": null},
+    "runtime": {"scheduler": "current-thread", "workers": 1, "event_interval": null, "global_queue_interval": null},
     "lab": {"backend": "auto", "loss_percent": null, "jitter_ms": null, "congestion_control": "cubic",
       "placement": {"central": 0, "peers": "1", "sharing": "nothing"}},
     "seed": 1

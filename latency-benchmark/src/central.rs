@@ -137,7 +137,7 @@ fn config(args: &CentralArgs) -> Result<RunConfig, Failure> {
         variants: variants(&args.budget, &[Budgets::NONE], false)?,
         plan: Plan {
             max_ms: args.seconds * 1000,
-            ..Plan::for_rtt(Rtt::ZERO, Some(args.slice))
+            ..Plan::of_long_slices(Rtt::ZERO, Some(args.slice))
         },
         lab: LabConfig {
             backend: Backend::Auto,

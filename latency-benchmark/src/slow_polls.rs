@@ -21,17 +21,25 @@ pub(crate) struct SlowPolls {
     pub(crate) slow_ns: u64,
     /// Of the slices.
     pub(crate) measured_ms: f64,
+    /// None if it is not known of all slices.
+    pub(crate) cpu_ns: Option<u64>,
 }
 
 /// By variant, of the run in the folder `run`.
 pub(crate) fn read(run: &Path, variants: usize) -> Result<Vec<SlowPolls>> {
     const SITE: Site = Site::Connection;
-    let mut of = vec![SlowPolls::default(); variants];
+    let nothing = SlowPolls {
+        cpu_ns: Some(0),
+        ..SlowPolls::default()
+    };
+    let mut of = vec![nothing; variants];
     let mut compared = std::collections::BTreeMap::new();
     for row in read_table::<SliceRow>(&run.join(SLICES), false)? {
         if row.pass == Pass::Compare && row.variant < variants {
             of[row.variant].requests += row.requests;
             of[row.variant].measured_ms += row.duration_ms;
+            let cpu_ns = of[row.variant].cpu_ns.zip(row.central_cpu_ns);
+            of[row.variant].cpu_ns = cpu_ns.map(|(sum, more)| sum + more);
             compared.insert(row.slice, row.variant);
         }
     }

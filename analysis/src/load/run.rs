@@ -11,7 +11,7 @@ use run_format::{
     histogram_tag::{HistogramOf, HistogramTag},
     run_row::RunRow,
     table::read_table,
-    tables::{BandRow, ChildRow, Pass, SiteRow, SliceRow},
+    tables::{BandRow, BlockRow, ChildRow, Pass, SiteRow, SliceRow, TurnRow},
     variant::BASELINE,
 };
 use serde::de::DeserializeOwned;
@@ -44,7 +44,10 @@ pub(crate) struct LoadedRun {
     pub(crate) slices: Vec<LoadedSlice>,
     /// The complete blocks: in each the slices of every variant, by variant.
     pub(crate) blocks: Vec<Vec<usize>>,
-    /// Of the slices above, as are the children.
+    /// What the machine did in complete blocks.
+    pub(crate) machine: Vec<BlockRow>,
+    /// Of the slices above, as are bands and children.
+    pub(crate) turns: Vec<TurnRow>,
     pub(crate) bands: Vec<BandRow>,
     pub(crate) children: Vec<ChildRow>,
 }
@@ -78,6 +81,8 @@ impl RunFiles {
             row: self.row.clone(),
             slices,
             blocks,
+            machine: self.table(files::BLOCKS)?,
+            turns: Vec::new(),
             bands: Vec::new(),
             children: Vec::new(),
         };
@@ -88,7 +93,9 @@ impl RunFiles {
         let mut children: Vec<ChildRow> = self.table(files::CHILDREN)?;
         children.retain(|child| run.slice(child.slice).is_some());
         children.shrink_to_fit();
-        (run.bands, run.children) = (bands, children);
+        let mut turns: Vec<TurnRow> = self.table(files::TURNS)?;
+        turns.retain(|turn| run.slice(turn.slice).is_some());
+        (run.turns, run.bands, run.children) = (turns, bands, children);
         Ok(run)
     }
 

@@ -30,12 +30,6 @@ impl LoadedSlice {
     pub(crate) fn site(&self, site: Site) -> Option<&LoadedSite> {
         self.sites[site as usize].as_ref()
     }
-
-    /// Segments sent again by either end. The sum is unknown if one of the two is: half of it would look like
-    /// all.
-    pub(crate) fn retransmits(&self) -> Option<u64> {
-        Some(self.row.central_tcp_retransmits? + self.row.peers_tcp_retransmits?)
-    }
 }
 
 impl LoadedSite {

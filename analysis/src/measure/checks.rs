@@ -1,6 +1,11 @@
 //! Checks that show whether a cell's figures can be trusted.
 
-use run_format::{Site, network::NamespaceCounters, run_row::RunRow, tables::Pass};
+use run_format::{
+    Site,
+    network::NamespaceCounters,
+    run_row::RunRow,
+    tables::{BlockRow, Pass},
+};
 
 use crate::load::{run::LoadedRun, slice::LoadedSlice};
 
@@ -14,10 +19,12 @@ pub(crate) struct Checks {
     pub(crate) rtt_ms: Option<(f64, f64, f64)>,
     /// Records that found a buffer full.
     pub(crate) lost: u64,
-    /// The share of the measured time that the hypervisor gave to others, of one core.
+    /// The share of the time of central's core that the hypervisor gave to others.
     pub(crate) steal_percent: Option<f64>,
     /// Share of the measured time that central's worker was ready and waited for its core.
     pub(crate) waiting_percent: Option<f64>,
+    /// CPU time of processes that do not belong to the cell, in percent of one core.
+    pub(crate) other_percent: Option<f64>,
     pub(crate) involuntary_switches_per_s: Option<f64>,
     pub(crate) retransmits: Option<u64>,
     pub(crate) drops: Option<u64>,
@@ -42,27 +49,25 @@ impl Checks {
             .flat_map(|run| &run.slices)
             .filter(|slice| slice.row.pass == Pass::Compare)
             .collect();
-        let sampled_ms: f64 = slices.iter().map(|slice| slice.row.sampled_ms).sum();
-        let share = |ms: Option<f64>| ms.map(|ms| 100.0 * ms / sampled_ms);
-        let total = |part: fn(&LoadedSlice) -> Option<f64>| total(&slices, part);
-        let user_ms = total(|slice| slice.row.central_user_ms);
-        let system_ms = total(|slice| slice.row.central_system_ms);
-        let switches = total(|slice| {
-            slice
-                .row
-                .central_involuntary_switches
-                .map(|count| count as f64)
-        });
+        let blocks: Vec<&BlockRow> = runs.iter().flat_map(|run| &run.machine).collect();
+        let duration_ms: f64 = blocks.iter().map(|block| block.duration_ms).sum();
+        let share = |ms: Option<f64>| ms.map(|ms| 100.0 * ms / duration_ms);
+        let total = |part: fn(&BlockRow) -> Option<f64>| total(&blocks, part);
+        let user_ms = total(|block| block.central_user_ms);
+        let system_ms = total(|block| block.central_system_ms);
+        let switches = total(|block| Some(block.central_involuntary_switches? as f64));
         Checks {
             rtt_ms: rtt_ms(rows),
             lost: slices.iter().map(|slice| lost(slice)).sum(),
-            steal_percent: share(total(|slice| slice.row.steal_ms)),
-            waiting_percent: share(total(|slice| {
-                slice.row.central_runqueue_ns.map(|ns| ns as f64 / 1e6)
-            })),
-            involuntary_switches_per_s: switches.map(|count| 1000.0 * count / sampled_ms),
-            retransmits: total(|slice| slice.retransmits().map(|count| count as f64))
-                .map(|count| count as u64),
+            steal_percent: share(total(|block| block.central_core_steal_ms)),
+            waiting_percent: share(total(|block| Some(block.central_runqueue_ns? as f64 / 1e6))),
+            other_percent: share(total(|block| block.other_cpu_ms)),
+            involuntary_switches_per_s: switches.map(|count| 1000.0 * count / duration_ms),
+            // Half of the sum would look like all.
+            retransmits: total(|block| {
+                Some((block.central_tcp_retransmits? + block.peers_tcp_retransmits?) as f64)
+            })
+            .map(|count| count as u64),
             drops: drops(rows),
             probe_percent: probe_percent(runs),
             monitor_polls_percent: against_monitor(&slices, |slice| {
@@ -90,12 +95,12 @@ impl Checks {
     }
 }
 
-/// None if any slice has no value.
-fn total(slices: &[&LoadedSlice], part: impl Fn(&LoadedSlice) -> Option<f64>) -> Option<f64> {
-    if slices.is_empty() {
+/// None if any block has no value.
+fn total(blocks: &[&BlockRow], part: impl Fn(&BlockRow) -> Option<f64>) -> Option<f64> {
+    if blocks.is_empty() {
         return None;
     }
-    slices.iter().map(|slice| part(slice)).sum()
+    blocks.iter().map(|block| part(block)).sum()
 }
 
 fn lost(slice: &LoadedSlice) -> u64 {

@@ -22,7 +22,7 @@ use crate::{
 pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
     let mut caveats = Vec::new();
     if let Some(manifest) = &summary.identity.manifest {
-        launches(&mut caveats, summary, manifest);
+        launches(&mut caveats, summary);
         network(&mut caveats, summary, manifest);
         machine(&mut caveats, &manifest.config.lab, &manifest.machine);
         build(&mut caveats, &manifest.tool);
@@ -74,7 +74,7 @@ fn name_of(level: SiteLevel) -> &'static str {
     }
 }
 
-fn launches(caveats: &mut Vec<String>, summary: &Summary, manifest: &Manifest) {
+fn launches(caveats: &mut Vec<String>, summary: &Summary) {
     if summary.measured().any(|cell| cell.runs < 2) {
         caveats.push(
             "At least one cell was launched only once. Launches of one configuration differ by up to ±30 %, and the \
@@ -87,9 +87,8 @@ fn launches(caveats: &mut Vec<String>, summary: &Summary, manifest: &Manifest) {
     let at_cap = summary.measured().filter(|cell| cell.at_cap).count();
     if at_cap > 0 {
         caveats.push(format!(
-            "{} reached the time limit of {} s before all shares of slow polls were as precise as requested.",
+            "{} reached the time limit before all changes were known as precisely as requested.",
             count(at_cap, "cell"),
-            manifest.config.max_cell_ms / 1000
         ));
     }
 }

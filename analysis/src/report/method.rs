@@ -63,7 +63,7 @@ fn grid(summary: &Summary) -> String {
 fn nodes(manifest: &Manifest) -> String {
     let config = &manifest.config;
     let node = &config.node;
-    let workers = match config.runtime.scheduler() {
+    let workers = match config.runtime.scheduler {
         Scheduler::CurrentThread => "a current-thread runtime".to_owned(),
         Scheduler::MultiThread => format!(
             "a multi-thread runtime (workers: {})",

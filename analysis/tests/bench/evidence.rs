@@ -77,7 +77,7 @@ pub(crate) fn explain(copy: &Copy) {
     fs::write(
         dir.with_file_name("explain.json"),
         format!(
-            r#"{{"schema": 1, "command": ["latency-benchmark", "explain"], "tool": {{"version": "0", "commit": null, "profile": "release", "rustc": "rustc", "sha256": null, "upstream": []}}, "variants": [0, {BUDGET}],
+            r#"{{"schema": 2, "command": ["latency-benchmark", "explain"], "tool": {{"version": "0", "commit": null, "profile": "release", "rustc": "rustc", "sha256": null, "upstream": []}}, "variants": [0, {BUDGET}],
                 "cells": [{{"id": "{CELL}", "rank": 1, "why": "slow-time", "slow_ms_per_s": 48.0, "slow_percent": 9.0}}],
                 "created_unix_s": 1795200999}}"#
         ),
@@ -124,9 +124,9 @@ fn slice_row(slice: EvidenceSlice) -> String {
     } = slice;
     let start_ms = 500.0 + 300.0 * number as f64;
     let counts = ["0", "1000", "0"].join(",");
-    let of_os = vec![""; 21].join(",");
+    let of_os = vec![""; 4].join(",");
     format!(
-        "{number},{pass},{block},{variant},{start_ms},250.0,250.0,200,{counts},{of_os},0,0,0,0,0,0\n"
+        "{number},{pass},{block},{variant},{start_ms},250.0,250.0,1,200,{counts},{of_os},0,0,0,0,0,0\n"
     )
 }
 

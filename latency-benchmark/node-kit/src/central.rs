@@ -168,7 +168,7 @@ pub fn build_runtime(
     config: RuntimeConfig,
     attach: impl Fn() + Send + Sync + 'static,
 ) -> Result<runtime::Runtime> {
-    let mut builder = match config.scheduler() {
+    let mut builder = match config.scheduler {
         Scheduler::CurrentThread => runtime::Builder::new_current_thread(),
         Scheduler::MultiThread => {
             let mut builder = runtime::Builder::new_multi_thread();

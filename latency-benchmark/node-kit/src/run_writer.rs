@@ -19,17 +19,22 @@ use hdrhistogram::{
 use poll_probe::Site;
 use run_format::{
     config::Transport,
-    files::{BANDS, CHILDREN, HISTOGRAMS, PEERS, SITES, SLICES},
+    files::{BANDS, BLOCKS, CHILDREN, HISTOGRAMS, PEERS, SITES, SLICES, TURNS},
     histogram_tag::{HistogramOf, HistogramTag},
     table::TableWriter,
-    tables::{BandRow, ChildRow, Pass, PeerRow, SiteRow, SliceRow},
+    tables::{BandRow, BlockRow, ChildRow, Pass, PeerRow, SiteRow, SliceRow, TurnRow},
 };
 
-use crate::observe::{bands::BANDS_FROM_NS, slice::ObservedSlice};
+use crate::observe::{
+    bands::{AFTER_SWITCH_FROM_MS, BANDS_FROM_NS},
+    slice::ObservedSlice,
+};
 
 /// The tables and histograms of a run, while it goes on.
 pub(crate) struct RunWriter {
+    blocks: TableWriter,
     slices: TableWriter,
+    turns: TableWriter,
     sites: TableWriter,
     bands: TableWriter,
     children: TableWriter,
@@ -44,7 +49,9 @@ impl RunWriter {
     pub(crate) fn create(dir: &Path, transport: Transport) -> Result<RunWriter> {
         let table = |name: &str| TableWriter::create(&dir.join(name));
         Ok(RunWriter {
+            blocks: table(BLOCKS)?,
             slices: table(SLICES)?,
+            turns: table(TURNS)?,
             sites: table(SITES)?,
             bands: table(BANDS)?,
             children: table(CHILDREN)?,
@@ -69,6 +76,16 @@ impl RunWriter {
                 latency_p50_ns: quantile(0.5),
                 latency_p99_ns: quantile(0.99),
             })?;
+        }
+        for (from_ms, of) in AFTER_SWITCH_FROM_MS.into_iter().zip(&slice.after_switch) {
+            if of.polls > 0 {
+                self.turns.row(&TurnRow {
+                    slice: number,
+                    from_ms,
+                    polls: of.polls,
+                    slow_polls: of.slow,
+                })?;
+            }
         }
         for &site in self.sites_there {
             self.write_site(number, site, slice)?;
@@ -97,6 +114,7 @@ impl RunWriter {
             self.histograms.interval(tag(of), span, histogram)?;
         }
         for table in [
+            &mut self.turns,
             &mut self.sites,
             &mut self.bands,
             &mut self.children,
@@ -108,6 +126,11 @@ impl RunWriter {
         // Last, so that a slice in this table is complete in all others.
         self.slices.row(row)?;
         self.slices.flush()
+    }
+
+    pub(crate) fn write_block(&mut self, row: &BlockRow) -> Result<()> {
+        self.blocks.row(row)?;
+        self.blocks.flush()
     }
 
     fn write_site(&mut self, slice: u32, site: Site, of: &ObservedSlice) -> Result<()> {
@@ -163,7 +186,9 @@ impl RunWriter {
         }
         self.histograms.flush()?;
         for table in [
+            self.blocks,
             self.slices,
+            self.turns,
             self.sites,
             self.bands,
             self.children,
@@ -185,8 +210,8 @@ pub(crate) struct Span {
 impl Span {
     fn of(slice: &ObservedSlice) -> Span {
         Span {
-            start: Duration::from_nanos(slice.window_ns.start),
-            duration: Duration::from_nanos(slice.duration_ns()),
+            start: Duration::from_nanos(slice.start_ns),
+            duration: Duration::from_nanos(slice.duration_ns),
         }
     }
 }

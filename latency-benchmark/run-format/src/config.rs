@@ -28,12 +28,15 @@ pub struct SweepConfig {
     pub runtime: RuntimeConfig,
     pub lab: LabConfig,
     pub repeat: u32,
-    /// Null is the default for the round trip.
-    pub slice_ms: Option<u64>,
-    pub max_cell_ms: u64,
+    /// Null is the default for the cell, as is `settle_ms`.
+    pub turn_ms: Option<u64>,
+    pub settle_ms: Option<u64>,
+    /// Null where the time of a cell depends on its round trip.
+    pub max_cell_ms: Option<u64>,
+    /// Then a factor of that time.
+    pub time_scale: f64,
     pub precision: Precision,
     pub seed: u64,
-    #[serde(default)]
     pub measurement: Measurement,
 }
 
@@ -53,7 +56,6 @@ pub struct RunConfig {
     pub variants: Vec<VariantConfig>,
     pub plan: Plan,
     pub lab: LabConfig,
-    #[serde(default)]
     pub measurement: Measurement,
 }
 
@@ -125,7 +127,6 @@ pub enum Workload {
     /// Ping and identify only
     Idle,
     /// Central sends one request at a time over one long stream per peer, and peers echo it
-    #[serde(alias = "rr-beside-tcp")]
     Rr,
 }
 
@@ -180,9 +181,7 @@ pub enum Pace {
 /// Central's tokio runtime. Null is tokio's default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuntimeConfig {
-    /// Absent in older files.
-    #[serde(default)]
-    pub scheduler: Option<Scheduler>,
+    pub scheduler: Scheduler,
     pub workers: usize,
     pub event_interval: Option<u32>,
     pub global_queue_interval: Option<u32>,
@@ -191,20 +190,11 @@ pub struct RuntimeConfig {
 impl RuntimeConfig {
     /// A current-thread runtime with tokio's defaults.
     pub const CURRENT_THREAD: RuntimeConfig = RuntimeConfig {
-        scheduler: Some(Scheduler::CurrentThread),
+        scheduler: Scheduler::CurrentThread,
         workers: 1,
         event_interval: None,
         global_queue_interval: None,
     };
-
-    /// Older files leave it to the number of workers.
-    pub fn scheduler(&self) -> Scheduler {
-        self.scheduler.unwrap_or(if self.workers == 1 {
-            Scheduler::CurrentThread
-        } else {
-            Scheduler::MultiThread
-        })
-    }
 }
 
 /// The scheduler of a tokio runtime.
@@ -228,7 +218,9 @@ pub struct Plan {
     pub warm_up_ms: u64,
     /// Thrown away after each change of variant.
     pub settle_ms: u64,
-    pub slice_ms: u64,
+    pub turn_ms: u64,
+    /// Of a slice.
+    pub turns: u32,
     pub max_ms: u64,
     pub precision: Precision,
 }
@@ -244,13 +236,29 @@ pub struct LabConfig {
 }
 
 impl SweepConfig {
-    /// The plan for a cell of that round trip.
-    pub fn plan(&self, rtt: Rtt) -> Plan {
+    /// The plan for a cell.
+    pub fn plan(&self, cell: Cell) -> Plan {
+        let plan = match self.measurement {
+            // One variant has nothing to take turns with.
+            Measurement::Compare if self.variants.len() > 1 => {
+                Plan::of_turns(cell, self.turn_ms, self.settle_ms)
+            }
+            _ => Plan::of_long_slices(cell.rtt_ms, self.turn_ms),
+        };
         Plan {
-            max_ms: self.max_cell_ms,
+            max_ms: self.cell_ms(cell),
             precision: self.precision,
-            ..Plan::for_rtt(rtt, self.slice_ms)
+            ..plan
         }
+    }
+
+    /// How long a run of the cell may measure. Over long round trips there are fewer polls and turns in a second.
+    fn cell_ms(&self, cell: Cell) -> u64 {
+        const SHORTEST_MS: f64 = 7000.0;
+        const MS_BY_RTT_MS: f64 = 50.0;
+        let by_rtt = SHORTEST_MS + MS_BY_RTT_MS * cell.rtt_ms.ms();
+        self.max_cell_ms
+            .unwrap_or((self.time_scale * by_rtt) as u64)
     }
 
     /// One launch of a cell.
@@ -267,7 +275,7 @@ impl SweepConfig {
             },
             runtime: self.runtime,
             variants: self.variants.clone(),
-            plan: self.plan(cell.rtt_ms),
+            plan: self.plan(cell),
             lab: self.lab.clone(),
             measurement: self.measurement.clone(),
         }
@@ -275,9 +283,29 @@ impl SweepConfig {
 }
 
 impl Plan {
-    /// Slices long enough for several round trips, after a settling time that ends the work of the variant
-    /// before. A request may last longer than that; a slice counts those that began before it.
-    pub fn for_rtt(rtt: Rtt, slice_ms: Option<u64>) -> Plan {
+    /// Slices of many short turns: the noise of a machine is slow, so what counts is how often variants alternate.
+    /// METHODS.md has the measurements that the lengths follow from. A turn is never shorter than two round trips,
+    /// since traffic comes in bursts of one, nor than what central has in hand when variants change.
+    pub fn of_turns(cell: Cell, turn_ms: Option<u64>, settle_ms: Option<u64>) -> Plan {
+        /// So long that reading the tables does not take longer than measuring.
+        const SLICE_MS: u64 = 100;
+        /// The payload that even a slow machine moves to and fro in a millisecond.
+        const BYTES_PER_MS: u64 = 100 << 10;
+        let rtt_ms = cell.rtt_ms.ms().ceil() as u64;
+        // Over any link, what was in flight under the variant before takes a while to be gone.
+        let (least_turn_ms, least_settle_ms) = if rtt_ms == 0 { (20, 5) } else { (40, 20) };
+        let in_hand_ms = cell.peers as u64 * cell.payload_bytes.bytes() as u64 / BYTES_PER_MS;
+        let turn_ms = turn_ms.unwrap_or(least_turn_ms.max(2 * rtt_ms) + in_hand_ms);
+        Plan {
+            settle_ms: settle_ms.unwrap_or(least_settle_ms.max(rtt_ms / 2) + in_hand_ms / 4),
+            turn_ms,
+            turns: u32::try_from(SLICE_MS.div_ceil(turn_ms)).unwrap_or(1),
+            ..Plan::of_long_slices(cell.rtt_ms, None)
+        }
+    }
+
+    /// Slices of one turn each, for what is not told by alternating.
+    pub fn of_long_slices(rtt: Rtt, slice_ms: Option<u64>) -> Plan {
         const SETTLE_MS: u64 = 50;
         const SLICE_MS: u64 = 250;
         const WARM_UP_MS: u64 = 300;
@@ -285,7 +313,8 @@ impl Plan {
         Plan {
             warm_up_ms: WARM_UP_MS + 4 * rtt_ms,
             settle_ms: SETTLE_MS + rtt_ms,
-            slice_ms: slice_ms.unwrap_or(SLICE_MS).max(5 * rtt_ms),
+            turn_ms: slice_ms.unwrap_or(SLICE_MS).max(5 * rtt_ms),
+            turns: 1,
             max_ms: 0,
             precision: Precision {
                 percentage_points: 1.0,
@@ -296,6 +325,7 @@ impl Plan {
 
     /// The time that this number of slices takes.
     pub fn pass(&self, slices: usize) -> Duration {
-        Duration::from_millis((self.settle_ms + self.slice_ms) * slices as u64)
+        let turn = self.settle_ms + self.turn_ms;
+        Duration::from_millis(turn * u64::from(self.turns) * slices as u64)
     }
 }

@@ -10,8 +10,8 @@ use std::{
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-/// The version of the format. It goes up with a change that older readers would misread.
-pub const SCHEMA: u32 = 1;
+/// The version of the format. It goes up with every change; no other version is read.
+pub const SCHEMA: u32 = 2;
 
 pub const MANIFEST: &str = "manifest.json";
 /// Takes the manifest's place in the folder of a run of `rr`.
@@ -24,6 +24,8 @@ pub const CELLS: &str = "cells";
 pub const EXPLAIN: &str = "explain";
 pub const RUN: &str = "run.json";
 pub const SLICES: &str = "slices.csv";
+pub const BLOCKS: &str = "blocks.csv";
+pub const TURNS: &str = "turns.csv";
 pub const RR: &str = "rr.csv";
 pub const SITES: &str = "sites.csv";
 pub const BANDS: &str = "bands.csv";

@@ -3,6 +3,7 @@
 //! describe every file, column and field.
 #![allow(missing_docs)] // Those two documents describe each field, and the names are theirs.
 
+pub mod changes;
 pub mod churn;
 pub mod config;
 pub mod evidence;
@@ -15,7 +16,6 @@ pub mod payload;
 pub mod precision;
 pub mod protocol;
 pub mod run_row;
-pub mod slow_ratios;
 pub mod soak;
 pub mod subject;
 pub mod table;

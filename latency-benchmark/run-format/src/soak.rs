@@ -61,9 +61,9 @@ impl SoakConfig {
             plan: Plan {
                 // Between two rows, for polls that the row before began.
                 settle_ms: 20,
-                slice_ms: self.interval_ms,
+                turn_ms: self.interval_ms,
                 max_ms: self.duration_ms,
-                ..Plan::for_rtt(self.cell.rtt_ms, None)
+                ..Plan::of_long_slices(self.cell.rtt_ms, None)
             },
             lab: self.lab.clone(),
             measurement: Measurement::Soak(SoakPlan {

@@ -118,8 +118,7 @@ pub struct BuildRecord {
     pub features: Vec<String>,
     /// The crates that do not come from the registry as they are, and those with a site.
     pub crates: Vec<CrateRecord>,
-    /// What is recorded of its sites. Empty in older files, where everything was.
-    #[serde(default)]
+    /// What is recorded of its sites.
     pub levels: Vec<LevelRecord>,
     /// Of `edits.diff`.
     pub edits_sha256: String,

@@ -189,7 +189,7 @@ mod tests {
             ("slice,ms,steal_ms\n", "column child is missing"),
             (
                 "slice,ms,steal_ms,child,more\n",
-                "the columns are not those of schema 1",
+                "the columns are not those of schema 2",
             ),
             (
                 "slice,ms,steal_ms,child\n1,2,,\n-1,2,,\n",

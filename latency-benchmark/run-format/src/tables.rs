@@ -81,44 +81,82 @@ pub struct SliceRow {
     pub duration_ms: f64,
     #[serde(deserialize_with = "amount::required")]
     pub sampled_ms: f64,
+    pub turns: u32,
     pub requests: u64,
     pub requests_begun_before: u64,
     pub bytes: u64,
     pub lost_entries: u64,
     pub central_cpu_ns: Option<u64>,
     pub central_runqueue_ns: Option<u64>,
-    #[serde(deserialize_with = "amount::optional")]
-    pub central_user_ms: Option<f64>,
-    #[serde(deserialize_with = "amount::optional")]
-    pub central_system_ms: Option<f64>,
-    pub central_voluntary_switches: Option<u64>,
-    pub central_involuntary_switches: Option<u64>,
     pub helpers_cpu_ns: Option<u64>,
     pub observers_cpu_ns: Option<u64>,
-    #[serde(deserialize_with = "amount::optional")]
-    pub peers_user_ms: Option<f64>,
-    #[serde(deserialize_with = "amount::optional")]
-    pub peers_system_ms: Option<f64>,
-    pub peers_voluntary_switches: Option<u64>,
-    pub peers_involuntary_switches: Option<u64>,
-    #[serde(deserialize_with = "amount::optional")]
-    pub delay_line_user_ms: Option<f64>,
-    #[serde(deserialize_with = "amount::optional")]
-    pub delay_line_system_ms: Option<f64>,
-    #[serde(deserialize_with = "amount::optional")]
-    pub steal_ms: Option<f64>,
-    pub central_tcp_retransmits: Option<u64>,
-    pub peers_tcp_retransmits: Option<u64>,
-    pub central_queue_drops: Option<u64>,
-    pub peers_queue_drops: Option<u64>,
-    pub central_received_bytes: Option<u64>,
-    pub central_sent_bytes: Option<u64>,
     pub monitor_task_polls: u64,
     pub monitor_task_ns: u64,
     pub monitor_slow_task_polls: u64,
     pub monitor_scheduled_ns: u64,
     pub runtime_busy_ns: u64,
     pub runtime_parks: u64,
+}
+
+/// A row of `blocks.csv`: what tells more of the machine than of a variant, and takes too long to be read in
+/// every turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BlockRow {
+    pub block: u32,
+    #[serde(deserialize_with = "amount::required")]
+    pub duration_ms: f64,
+    #[serde(deserialize_with = "amount::optional")]
+    pub steal_ms: Option<f64>,
+    #[serde(deserialize_with = "amount::optional")]
+    pub central_core_steal_ms: Option<f64>,
+    pub central_runqueue_ns: Option<u64>,
+    pub central_voluntary_switches: Option<u64>,
+    pub central_involuntary_switches: Option<u64>,
+    #[serde(deserialize_with = "amount::optional")]
+    pub central_user_ms: Option<f64>,
+    #[serde(deserialize_with = "amount::optional")]
+    pub central_system_ms: Option<f64>,
+    #[serde(deserialize_with = "amount::optional")]
+    pub peers_user_ms: Option<f64>,
+    #[serde(deserialize_with = "amount::optional")]
+    pub peers_system_ms: Option<f64>,
+    #[serde(deserialize_with = "amount::optional")]
+    pub delay_line_user_ms: Option<f64>,
+    #[serde(deserialize_with = "amount::optional")]
+    pub delay_line_system_ms: Option<f64>,
+    #[serde(deserialize_with = "amount::optional")]
+    pub other_cpu_ms: Option<f64>,
+    pub central_tcp_retransmits: Option<u64>,
+    pub peers_tcp_retransmits: Option<u64>,
+    pub central_queue_drops: Option<u64>,
+    pub peers_queue_drops: Option<u64>,
+}
+
+impl BlockRow {
+    /// A block with more than this share of its time is disturbed. The rule looks at the machine only, and at whole
+    /// blocks, so that it cannot favour a variant.
+    pub const DISTURBED_PERCENT: f64 = 10.0;
+
+    /// The share of the block's time in which central's worker could have run and did not, because the hypervisor or
+    /// another thread had its core.
+    pub fn kept_waiting_percent(&self) -> Option<f64> {
+        let waited_ms = self.central_core_steal_ms? + self.central_runqueue_ns? as f64 / 1e6;
+        Some(100.0 * waited_ms / self.duration_ms)
+    }
+
+    pub fn is_disturbed(&self) -> bool {
+        self.kept_waiting_percent()
+            .is_some_and(|percent| percent > Self::DISTURBED_PERCENT)
+    }
+}
+
+/// A row of `turns.csv`: polls of `Connection::poll` by when they began, counted from the change of variant.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TurnRow {
+    pub slice: u32,
+    pub from_ms: u64,
+    pub polls: u64,
+    pub slow_polls: u64,
 }
 
 /// A row of `sites.csv`.

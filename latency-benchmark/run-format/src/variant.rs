@@ -10,7 +10,6 @@ pub enum Role {
     /// The others are compared with it.
     Baseline,
     /// A second copy of the baseline: the A/A control. A difference between the two is noise.
-    #[serde(alias = "twin")]
     Control,
     /// It is compared with the baseline.
     Candidate,

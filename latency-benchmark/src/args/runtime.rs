@@ -18,20 +18,20 @@ pub(crate) struct RuntimeArgs {
 impl RuntimeArgs {
     /// The runtime, with tokio's intervals.
     pub(crate) fn runtime(&self) -> Result<RuntimeConfig, Failure> {
-        let chosen = RuntimeConfig {
-            scheduler: self.runtime,
-            workers: self.workers.into(),
-            ..RuntimeConfig::CURRENT_THREAD
-        };
-        if chosen.scheduler() == Scheduler::CurrentThread && self.workers > 1 {
+        let scheduler = self.runtime.unwrap_or(match self.workers {
+            1 => Scheduler::CurrentThread,
+            _ => Scheduler::MultiThread,
+        });
+        if scheduler == Scheduler::CurrentThread && self.workers > 1 {
             return Err(bad_input(anyhow!(
                 "--workers {}: a current-thread runtime has one worker (accepted: --runtime multi-thread)",
                 self.workers
             )));
         }
         Ok(RuntimeConfig {
-            scheduler: Some(chosen.scheduler()),
-            ..chosen
+            scheduler,
+            workers: self.workers.into(),
+            ..RuntimeConfig::CURRENT_THREAD
         })
     }
 }

@@ -115,7 +115,7 @@ pub(crate) fn refuse(config: &SweepConfig) -> Result<(), Failure> {
             "a sweep that compares subjects cannot be explained (check out the libp2p in question, and sweep it alone)"
         )));
     }
-    if config.runtime.scheduler() == Scheduler::MultiThread {
+    if config.runtime.scheduler == Scheduler::MultiThread {
         return Err(bad_input(anyhow!(
             "a sweep with a multi-thread runtime cannot be explained: only one thread can be observed (accepted: --runtime current-thread)"
         )));

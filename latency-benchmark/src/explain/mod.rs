@@ -15,7 +15,7 @@ use anyhow::{Context, Result};
 use lab::move_to;
 use program::{Failure, one_line};
 use run_format::{
-    config::{Measurement, RunConfig},
+    config::{Measurement, Plan, RunConfig},
     evidence::ExplainFile,
     files::{EXPLAIN, RUN, SCHEMA, unix_s, write_json},
     run_row::{End, RunRow, Stop},
@@ -149,6 +149,7 @@ fn cell(
     progress.show(chosen.cell.to_string());
     let config = RunConfig {
         measurement: Measurement::Explain(asked.plan.clone()),
+        plan: Plan::of_long_slices(chosen.cell.rtt_ms, None),
         ..asked.config.run(chosen.cell, 1, None, asked.config.seed)
     };
     let partial = dir.with_file_name(format!("{}.partial", chosen.row.id));

@@ -1,6 +1,6 @@
 //! The sweep's arguments, and the sweep that they ask for.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use clap::Args;
 use program::Failure;
@@ -23,6 +23,7 @@ use crate::{
         subjects::SubjectArgs,
     },
     node_program::NodeProgramArgs,
+    sweep::time::within,
 };
 
 /// What to measure, or which sweep to continue.
@@ -81,15 +82,25 @@ struct GridArgs {
     /// each with one launch of every subject [default: 8]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: Option<u32>,
-    /// Length of a slice in ms; at least five round trips in any case [default: 250]
-    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(10..=600_000))]
-    slice: Option<u64>,
-    /// The longest time that a run of a cell is measured [default: 24; with --subject: 4]
+    /// How long a variant is measured before the next one has its turn, in ms [default: 20, at least two round
+    /// trips, and longer for many peers and large payloads]
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(5..=600_000))]
+    turn: Option<u64>,
+    /// How long to wait after a change of variant before measuring, in ms [default: 5 and two thirds of a round
+    /// trip, and longer for many peers and large payloads]
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=600_000))]
+    settle: Option<u64>,
+    /// How long the sweep may take, such as 15min. Time that a cell does not need goes to the others [default: 7 s
+    /// for each run, and 50 ms for each ms of its round trip; half of it with --quick]
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, conflicts_with = "max_cell_seconds")]
+    time: Option<Duration>,
+    /// The longest time that a run of a cell is measured [default: as --time; with --subject: 4]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     max_cell_seconds: Option<u64>,
-    /// Stop a cell when the share of slow polls of every variant is known to this many percentage points, or
-    /// to this percentage of itself, whichever is larger
-    #[arg(long, value_name = "POINTS,PERCENT", default_value = "1pp,10%")]
+    /// Stop a cell when all changes from the baseline are known well enough: the share of slow polls to this many
+    /// percentage points or to this percentage of the baseline's, throughput and CPU time per request to this
+    /// percentage
+    #[arg(long, value_name = "POINTS,PERCENT", default_value = "1pp,5%")]
     precision: Precision,
     #[command(flatten)]
     new_run: NewRunArgs,
@@ -108,6 +119,7 @@ const EXAMPLES: &str = "Examples:
   ./sweep.sh                                          the whole grid, 120 cells
   ./sweep.sh --quick                                  twelve cells, for a first look
   ./sweep.sh --peers 5 --rtt 0,50 --payload 64KiB,256KiB --repeat 3
+  ./sweep.sh --time 15min                             the whole grid, in less time and with wider intervals
   ./sweep.sh --budget none --budget connection=8 --budget muxer=1/deferred
   ./sweep.sh --subject ../rust-libp2p@master --subject ../rust-libp2p@my-fix --peers 5 --rtt 0,50
   ./sweep.sh --resume results/2026-11-20T10-00-00Z    continue after an interruption
@@ -159,7 +171,7 @@ impl GridArgs {
             .iter()
             .map(|text| text.parse().expect("the defaults are budgets"))
             .collect();
-        Ok(SweepConfig {
+        let config = SweepConfig {
             axes,
             // A single budget is compared with itself in another program, and needs no A/A control here.
             variants: variants(
@@ -177,19 +189,21 @@ impl GridArgs {
             },
             lab: network,
             repeat: self.repeat.unwrap_or(if has_subjects { BLOCKS } else { 1 }),
-            slice_ms: self.slice,
-            max_cell_ms: self.max_cell_seconds.map_or(
-                match (has_subjects, self.quick) {
-                    (true, _) => LAUNCH_MS,
-                    (false, true) => QUICK_CELL_MS,
-                    (false, false) => CELL_MS,
-                },
-                |seconds| seconds * 1000,
-            ),
+            turn_ms: self.turn,
+            settle_ms: self.settle,
+            max_cell_ms: match self.max_cell_seconds {
+                Some(seconds) => Some(seconds * 1000),
+                None => (has_subjects && self.time.is_none()).then_some(LAUNCH_MS),
+            },
+            time_scale: if self.quick { QUICK_SCALE } else { 1.0 },
             precision: self.precision,
             seed: self.new_run.seed(),
             measurement: Measurement::Compare,
-        })
+        };
+        match self.time {
+            Some(time) => within(config, time),
+            None => Ok(config),
+        }
     }
 
     fn axes(&self) -> Result<Axes, Failure> {
@@ -236,8 +250,7 @@ const DEFAULT_BUDGETS: &[&str] = &[
 const QUICK_BUDGETS: &[&str] = &["none", "connection=8", "muxer=1/deferred"];
 /// A subject may bring a budget of its own.
 const SUBJECT_BUDGETS: &[&str] = &["none"];
-const CELL_MS: u64 = 24_000;
-const QUICK_CELL_MS: u64 = 5_000;
+const QUICK_SCALE: f64 = 0.5;
 /// Launches differ more than the slices of one launch, so many short launches tell more than a long one.
 const LAUNCH_MS: u64 = 4_000;
 const BLOCKS: u32 = 8;

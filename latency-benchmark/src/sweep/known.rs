@@ -3,7 +3,11 @@
 use std::path::Path;
 
 use anyhow::Result;
-use run_format::{config::SweepConfig, grid::Cell, slow_ratios::SlowRatios};
+use run_format::{
+    changes::{Changes, SliceSums},
+    config::SweepConfig,
+    grid::Cell,
+};
 
 use super::schedule::Launch;
 use crate::slow_polls;
@@ -14,7 +18,7 @@ pub(super) struct Known<'a> {
     cell: Option<Cell>,
     block: u32,
     is_enough: bool,
-    ratios: SlowRatios,
+    changes: Changes,
 }
 
 impl Known<'_> {
@@ -24,7 +28,7 @@ impl Known<'_> {
             cell: None,
             block: 0,
             is_enough: false,
-            ratios: nothing_of(config),
+            changes: nothing_of(config),
         }
     }
 
@@ -42,7 +46,9 @@ impl Known<'_> {
         if self.block != launch.run {
             self.block = launch.run;
             let answers = self.config.node.workload.has_answers();
-            self.is_enough |= self.ratios.are_within(self.config.precision, answers);
+            self.is_enough |= self
+                .changes
+                .are_within(self.config.precision, answers, |_| false);
         }
         self.is_enough
     }
@@ -54,14 +60,20 @@ impl Known<'_> {
         };
         let variants = self.config.variants.len();
         for (variant, of) in slow_polls::read(run, variants)?.into_iter().enumerate() {
-            self.ratios
-                .add(subject * variants + variant, of.slow, of.polls, of.requests);
+            let sums = SliceSums {
+                slow: of.slow,
+                polls: of.polls,
+                requests: of.requests,
+                seconds: of.measured_ms / 1000.0,
+                cpu_ns: of.cpu_ns,
+            };
+            self.changes.add(subject * variants + variant, sums);
         }
         Ok(())
     }
 }
 
-/// A ratio for every variant of every subject.
-fn nothing_of(config: &SweepConfig) -> SlowRatios {
-    SlowRatios::new(config.subjects.len() * config.variants.len())
+/// A place for every variant of every subject.
+fn nothing_of(config: &SweepConfig) -> Changes {
+    Changes::new(config.subjects.len() * config.variants.len())
 }

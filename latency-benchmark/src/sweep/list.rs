@@ -35,12 +35,12 @@ pub(super) fn dry_run(config: &SweepConfig) {
         longest += takes;
         let _ = writeln!(
             text,
-            "{:4}  {}  {}  at most {:.0} s, slices of {} ms",
+            "{:4}  {}  {}  at most {:.0} s, turns of {} ms",
             number + 1,
             launch.cell.id(),
             launch.name(config),
             takes.as_secs_f64(),
-            config.plan(launch.cell.rtt_ms).slice_ms
+            config.plan(launch.cell).turn_ms
         );
     }
     let _ = writeln!(

@@ -6,6 +6,7 @@ mod list;
 pub(crate) mod rr;
 pub(crate) mod run_dir;
 mod schedule;
+mod time;
 
 use std::{
     fs,
@@ -29,6 +30,7 @@ use self::{
     known::Known,
     run_dir::RunDir,
     schedule::{Launch, schedule},
+    time::SavedTime,
 };
 use crate::{
     cell_process::{CellEvent, measure_cell},
@@ -100,6 +102,7 @@ fn measure(
         interrupts,
         progress: Progress::new(launches.len() as u64, true),
         known: Known::nothing(config),
+        time: SavedTime::of(&launches, config),
         counts: RunCounts::default(),
     };
     for warning in other_load::warnings() {
@@ -129,6 +132,7 @@ struct RunningSweep<'a> {
     interrupts: &'a Interrupts,
     progress: Progress,
     known: Known<'a>,
+    time: SavedTime,
     counts: RunCounts,
 }
 
@@ -173,7 +177,9 @@ impl RunningSweep<'_> {
         let progress = &mut self.progress;
         progress.show(name.clone());
         let mut last: Option<BlockReport> = None;
-        let config = launch.config(self.config);
+        let mut config = launch.config(self.config);
+        self.time.spend(&mut config, self.config);
+        let given = config.clone();
         let row = measure_cell(config, program, dir, self.interrupts, |event| {
             match event {
                 CellEvent::Block(block) => {
@@ -189,6 +195,9 @@ impl RunningSweep<'_> {
             }
             Ok(())
         })?;
+        let overhead_ms = row.overhead_ms.unwrap_or(row.took_ms);
+        self.time
+            .save(&given, row.took_ms.saturating_sub(overhead_ms));
         let (done, total) = progress.position();
         let line = format!(
             "[{:3}/{total}] {name}  {}, {:.1} s",

@@ -129,10 +129,12 @@ impl RrArgs {
             runtime: RuntimeConfig::CURRENT_THREAD,
             lab: self.network.checked(&[self.rtt.rtt])?,
             repeat: 1,
-            slice_ms: self.slice,
-            max_cell_ms: self.seconds * 1000,
+            turn_ms: self.slice,
+            settle_ms: None,
+            max_cell_ms: Some(self.seconds * 1000),
+            time_scale: 1.0,
             // Nothing stops early.
-            precision: Plan::for_rtt(self.rtt.rtt, self.slice).precision,
+            precision: Plan::of_long_slices(self.rtt.rtt, self.slice).precision,
             seed: self.new_run.seed(),
             measurement: Measurement::BesideTcp,
         })

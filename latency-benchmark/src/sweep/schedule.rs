@@ -85,7 +85,11 @@ impl Launch {
 
     /// How long it takes if the ratios are never known well enough. At least one block runs.
     pub(super) fn longest(&self, config: &SweepConfig) -> Duration {
-        let around = Duration::from_secs(1) + 6 * self.cell.rtt_ms.duration();
-        self.config(config).longest() + around
+        self.config(config).longest() + self.around()
+    }
+
+    /// What it takes beside measuring: the lab, connecting, and the end.
+    pub(super) fn around(&self) -> Duration {
+        Duration::from_secs(1) + 6 * self.cell.rtt_ms.duration()
     }
 }

@@ -98,7 +98,7 @@ impl Evidence {
             return Ok(());
         };
         let polls = &whole.polls;
-        let (number, window) = (row.slice, slice.window_ns.clone());
+        let (number, window) = (row.slice, slice.window_ns());
         match row.pass {
             Pass::Stacks => self
                 .stacks

@@ -1,7 +1,8 @@
-//! The measuring loop. It takes turns with what is compared, in blocks of random order, and cuts one slice out
-//! of each turn. A [`Source`] decides what a turn is and what is seen in it: polls of variants, transactions
-//! of two paths, or the rows of a soak.
+//! The measuring loop. It takes turns with what is compared, in blocks of random order. The turns of one thing in
+//! a block are summed up, and are its slice. A [`Source`] decides what a turn is and what is seen in it: polls of
+//! variants, transactions of two paths, or the rows of a soak.
 
+mod order;
 mod path_slices;
 mod polls;
 mod sample;
@@ -12,7 +13,7 @@ pub(crate) mod transactions;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use rand::{SeedableRng, rngs::StdRng, seq::SliceRandom};
+use rand::{SeedableRng, rngs::StdRng};
 use run_format::{
     config::{Measurement, Plan},
     protocol::{CentralTask, Measured},
@@ -20,11 +21,12 @@ use run_format::{
 };
 
 use self::{
+    order::order,
     path_slices::PathSlices,
     polls::Polls,
-    sample::Sampler,
+    sample::{Clocks, MachineUse, Sampler},
     soak_rows::SoakRows,
-    source::{FinishedSlice, Source},
+    source::{FinishedBlock, FinishedSlice, Source},
     transactions::Transactions,
 };
 use crate::{connected::Connected, parent::Parent};
@@ -35,7 +37,7 @@ pub(crate) fn measure(
     connected: Connected,
     parent: &Parent,
 ) -> Result<Measured> {
-    let sampler = Sampler::of_polls(&connected, &task.others)?;
+    let sampler = Sampler::of_polls(&connected, task)?;
     match &task.config.measurement {
         Measurement::Compare | Measurement::Explain(_) => {
             let source = Polls::new(task, connected)?;
@@ -57,7 +59,7 @@ pub fn measure_beside_tcp(
     transactions: Transactions,
     parent: &Parent,
 ) -> Result<Measured> {
-    let sampler = Sampler::of_transactions(&transactions, &task.others)?;
+    let sampler = Sampler::of_transactions(&transactions, task)?;
     let source = PathSlices::new(task, transactions)?;
     let (source, measured) = run(task, source, sampler, parent)?;
     source.finish()?;
@@ -79,7 +81,7 @@ fn run<S: Source>(
         parent,
         stopped: false,
         started: Instant::now(),
-        open: None,
+        last: None,
         slices: 0,
         planned: Duration::ZERO,
         last_answer: Instant::now(),
@@ -104,11 +106,38 @@ struct Measuring<'a, S: Source> {
     parent: &'a Parent,
     stopped: bool,
     started: Instant,
-    /// The last slice, over but still waiting for polls that it began.
-    open: Option<FinishedSlice<S>>,
+    /// Whose turn it was last, still waiting for polls that began in it.
+    last: Option<OpenSlice<S>>,
     slices: u32,
     planned: Duration,
     last_answer: Instant,
+}
+
+/// A slice that may have turns to come.
+struct OpenSlice<S: Source> {
+    /// Among the slices of its block.
+    index: usize,
+    block: u32,
+    turn: S::Turn,
+    turns_left: u32,
+    /// None before the first turn.
+    seen: Option<S::Seen>,
+    used: Clocks,
+    machine: Option<MachineUse>,
+}
+
+impl<S: Source> OpenSlice<S> {
+    fn new(index: usize, block: u32, turn: S::Turn, turns: u32) -> OpenSlice<S> {
+        OpenSlice {
+            index,
+            block,
+            turn,
+            turns_left: turns,
+            seen: None,
+            used: Clocks::nothing(),
+            machine: None,
+        }
+    }
 }
 
 impl<S: Source> Measuring<'_, S> {
@@ -147,12 +176,8 @@ impl<S: Source> Measuring<'_, S> {
     fn blocks(&mut self, rng: &mut StdRng) -> Result<(Stop, u32)> {
         let mut blocks = 0;
         loop {
-            let mut turns = self.source.block(blocks + 1);
-            turns.shuffle(rng);
-            for turn in turns {
-                if self.is_stopped() || !self.slice(blocks + 1, turn)? {
-                    return Ok((Stop::Interrupted, blocks));
-                }
+            if !self.block(blocks + 1, rng)? {
+                return Ok((Stop::Interrupted, blocks));
             }
             blocks += 1;
             if let Some(message) = self.source.report(blocks) {
@@ -164,24 +189,75 @@ impl<S: Source> Measuring<'_, S> {
             if !self.source.has_time_limit() {
                 continue;
             }
-            let next = self.plan.pass(self.source.block(blocks + 1).len());
             let end = self
                 .source
                 .fixed_end(self.started, blocks + 1)
-                .unwrap_or_else(|| Instant::now() + next);
-            if end > self.started + Duration::from_millis(self.plan.max_ms) {
+                .unwrap_or_else(|| Instant::now() + self.expected(blocks + 1));
+            if end > self.started + self.time_limit() {
                 return Ok((Stop::Cap, blocks));
             }
         }
     }
 
+    /// Disturbed blocks are measured again, in a quarter of the planned time at most.
+    fn time_limit(&self) -> Duration {
+        let planned = Duration::from_millis(self.plan.max_ms);
+        planned + self.source.disturbed().min(planned / 4)
+    }
+
+    /// How long a block is going to take.
+    fn expected(&self, block: u32) -> Duration {
+        let slices = self.source.block(block);
+        let turns: u32 = slices.iter().map(|turn| self.source.turns(*turn)).sum();
+        Duration::from_millis(self.plan.settle_ms + self.plan.turn_ms) * turns
+    }
+
     /// Returns whether it got through.
-    fn slice(&mut self, block: u32, turn: S::Turn) -> Result<bool> {
-        self.settle(Some(turn))?;
-        let before = self.sampler.sample();
-        let mut seen = self.source.open(turn);
-        let time = Duration::from_millis(self.plan.slice_ms);
-        let end = self.source.fixed_end(self.started, block);
+    fn block(&mut self, number: u32, rng: &mut StdRng) -> Result<bool> {
+        let planned = self.source.block(number).into_iter();
+        let mut slices: Vec<Option<OpenSlice<S>>> = planned
+            .enumerate()
+            .map(|(index, turn)| Some(OpenSlice::new(index, number, turn, self.source.turns(turn))))
+            .collect();
+        let turns: Vec<u32> = slices.iter().flatten().map(|it| it.turns_left).collect();
+        let before = (self.sampler.clocks(), self.sampler.machine());
+        for index in order(&turns, rng) {
+            if self.is_stopped() {
+                return Ok(false);
+            }
+            let next = slices[index].as_ref().map(|it| it.turn);
+            if let Some(unfinished) = self.settle(next)? {
+                let place = unfinished.index;
+                slices[place] = Some(unfinished);
+            }
+            if let Some(slice) = slices[index].take()
+                && !self.turn(slice)?
+            {
+                return Ok(false);
+            }
+        }
+        self.source.keep_block(&FinishedBlock {
+            number,
+            used: self.sampler.clocks().since(before.0),
+            machine: self.sampler.machine().since(&before.1),
+        })?;
+        Ok(true)
+    }
+
+    /// Returns whether it got through.
+    fn turn(&mut self, mut slice: OpenSlice<S>) -> Result<bool> {
+        let machine = S::READS_MACHINE_BY_SLICE.then(|| self.sampler.machine());
+        let before = self.sampler.clocks();
+        let (mut seen, answers_before) = match slice.seen.take() {
+            Some(mut seen) => {
+                self.source.reopen(&mut seen);
+                let answers = S::answers(&seen);
+                (seen, answers)
+            }
+            None => (self.source.open(slice.turn), Vec::new()),
+        };
+        let time = Duration::from_millis(self.plan.turn_ms);
+        let end = self.source.fixed_end(self.started, slice.block);
         self.planned += time;
         if !self.sleep_until(
             end.unwrap_or_else(|| Instant::now() + time),
@@ -189,51 +265,75 @@ impl<S: Source> Measuring<'_, S> {
         ) {
             return Ok(false);
         }
-        self.source.close(turn, &mut seen);
-        let used = self.sampler.sample().since(&before);
-        self.refuse_silence(&seen)?;
-        self.slices += 1;
-        self.open = Some(FinishedSlice {
-            number: self.slices,
-            block,
-            turn,
-            seen,
-            used,
-        });
+        self.source.close(slice.turn, &mut seen);
+        slice.used = slice.used.plus(self.sampler.clocks().since(before));
+        slice.machine = machine.map(|before| self.sampler.machine().since(&before));
+        self.refuse_silence(&answers_before, &S::answers(&seen))?;
+        slice.turns_left -= 1;
+        if slice.turns_left == 0 {
+            self.source.is_over(slice.turn, &seen, &slice.used);
+        }
+        slice.seen = Some(seen);
+        self.last = Some(slice);
         Ok(true)
     }
 
-    /// Waits until the work of the turn before is over. In the first half, the slice before collects its last
-    /// polls. Then it is written; what that leaves in caches is gone after the second half.
-    fn settle(&mut self, next: Option<S::Turn>) -> Result<()> {
-        const QUIET: Duration = Duration::from_millis(10);
+    /// Waits until the work of the turn before is over. In the first half, its slice collects its last polls. A slice
+    /// without a turn left is then written, and what that leaves in caches is gone after the second half; one with
+    /// turns left is returned.
+    fn settle(&mut self, next: Option<S::Turn>) -> Result<Option<OpenSlice<S>>> {
+        const LAST_POLLS: Duration = Duration::from_millis(1);
+        const AFTER_WRITING: Duration = Duration::from_millis(10);
         let settling = Duration::from_millis(self.plan.settle_ms);
         self.planned += settling;
         self.source.switch(next)?;
         let began = Instant::now();
-        let mut last = self.open.take();
-        let half = (began + settling / 2).max(began + QUIET / 2);
-        self.sleep_until(half, last.as_mut().map(|open| &mut open.seen));
-        if let Some(open) = last
-            && let Some(message) = self.source.keep(open)?
-        {
-            self.parent.report(&message);
-        }
+        let mut last = self.last.take();
+        let seen = last.as_mut().and_then(|slice| slice.seen.as_mut());
+        self.sleep_until(began + (settling / 2).max(LAST_POLLS), seen);
+        let mut end = began + settling;
+        let unfinished = match last {
+            Some(slice) if slice.turns_left == 0 => {
+                self.keep(slice)?;
+                end = end.max(Instant::now() + AFTER_WRITING);
+                None
+            }
+            unfinished => unfinished,
+        };
         if let Some(next) = next {
             self.source.prepare(next);
         }
-        self.sleep_until((began + settling).max(Instant::now() + QUIET), None);
+        self.sleep_until(end, None);
+        Ok(unfinished)
+    }
+
+    fn keep(&mut self, slice: OpenSlice<S>) -> Result<()> {
+        let Some(seen) = slice.seen else {
+            return Ok(());
+        };
+        self.slices += 1;
+        let slice = FinishedSlice {
+            number: self.slices,
+            block: slice.block,
+            turn: slice.turn,
+            seen,
+            used: slice.used,
+            machine: slice.machine,
+        };
+        if let Some(message) = self.source.keep(slice)? {
+            self.parent.report(&message);
+        }
         Ok(())
     }
 
-    /// Slices in which nothing happens measure nothing.
-    fn refuse_silence(&mut self, seen: &S::Seen) -> Result<()> {
-        if S::answers(seen).iter().any(|answers| *answers > 0) {
+    /// Turns in which nothing happens measure nothing.
+    fn refuse_silence(&mut self, before: &[u64], after: &[u64]) -> Result<()> {
+        if after.iter().sum::<u64>() > before.iter().sum() {
             self.last_answer = Instant::now();
         }
         let silence = self.last_answer.elapsed();
-        let slice = Duration::from_millis(self.plan.slice_ms);
-        if self.answers && silence > S::PATIENCE.max(4 * slice) {
+        let turn = Duration::from_millis(self.plan.turn_ms);
+        if self.answers && silence > S::PATIENCE.max(4 * turn) {
             let seconds = silence.as_secs_f64();
             bail!("no peer has answered anything for {seconds:.0} s");
         }

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use hdrhistogram::Histogram;
 use run_format::{
     files::{HISTOGRAMS, RR},
@@ -55,7 +55,7 @@ impl PathSlices {
             transactions,
             peers: config.cell.peers,
             roles: config.variants.iter().map(|variant| variant.role).collect(),
-            patience: Self::PATIENCE.max(4 * Duration::from_millis(config.plan.slice_ms)),
+            patience: Self::PATIENCE.max(4 * Duration::from_millis(config.plan.turn_ms)),
             rows: TableWriter::create(&dir.join(RR))?,
             histograms: HistogramLog::create(&dir.join(HISTOGRAMS))?,
             sums: vec![(0, 0.0); config.variants.len()],
@@ -77,6 +77,8 @@ impl Source for PathSlices {
     /// The variant.
     type Turn = usize;
     type Seen = PathSlice;
+
+    const READS_MACHINE_BY_SLICE: bool = true;
 
     fn warm_up(&self) -> Vec<usize> {
         let first = |path| (0..self.roles.len()).find(|&variant| self.path(variant) == path);
@@ -152,8 +154,10 @@ impl Source for PathSlices {
             turn: variant,
             seen,
             used,
+            machine,
             ..
         } = &slice;
+        let machine = machine.context("the slice has no sums of the kernel")?;
         let duration_ns = seen.end_ns - seen.start_ns;
         let sum = &mut self.sums[*variant];
         sum.0 += seen.latency_ns.len();
@@ -183,18 +187,18 @@ impl Source for PathSlices {
             lost_entries: seen.lost,
             central_cpu_ns: used.central.cpu_ns,
             central_runqueue_ns: used.central.runqueue_ns,
-            central_user_ms: used.central.user_ms,
-            central_system_ms: used.central.system_ms,
-            central_voluntary_switches: used.central.voluntary_switches,
-            central_involuntary_switches: used.central.involuntary_switches,
+            central_user_ms: machine.central.user_ms,
+            central_system_ms: machine.central.system_ms,
+            central_voluntary_switches: machine.central.voluntary_switches,
+            central_involuntary_switches: machine.central.involuntary_switches,
             helpers_cpu_ns: used.helpers.cpu_ns,
-            peers_user_ms: used.peers.user_ms,
-            peers_system_ms: used.peers.system_ms,
-            steal_ms: used.steal_ms,
-            central_tcp_retransmits: used.central_network.retransmits,
-            peers_tcp_retransmits: used.peers_network.retransmits,
-            central_received_bytes: used.received_bytes,
-            central_sent_bytes: used.sent_bytes,
+            peers_user_ms: machine.peers.user_ms,
+            peers_system_ms: machine.peers.system_ms,
+            steal_ms: machine.times.steal_ms,
+            central_tcp_retransmits: machine.central_network.retransmits,
+            peers_tcp_retransmits: machine.peers_network.retransmits,
+            central_received_bytes: machine.received_bytes,
+            central_sent_bytes: machine.sent_bytes,
             libp2p_polls: used.runtime.task_polls,
         })?;
         self.rows.flush()?;

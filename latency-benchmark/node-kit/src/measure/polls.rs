@@ -6,17 +6,21 @@ use anyhow::Result;
 use hdrhistogram::Histogram;
 use poll_probe::{Mode, Site, Variant, VariantId};
 use run_format::{
+    Budgets,
+    changes::{Changes, SliceSums},
     config::{ExplainPlan, Measurement, SLOW_NS},
     precision::Precision,
     protocol::{CentralTask, NodeMessage},
     run_row::Stop,
-    slow_ratios::SlowRatios,
-    tables::{Pass, SliceRow},
+    tables::{BlockRow, Pass, SliceRow},
     turns::{Turn, to_compare, to_explain},
     variant::{BASELINE, VariantConfig},
 };
 
-use super::source::{FinishedSlice, Source};
+use super::{
+    sample::Clocks,
+    source::{FinishedBlock, FinishedSlice, Source},
+};
 use crate::{
     connected::Connected,
     evidence::Evidence,
@@ -32,7 +36,13 @@ pub(super) struct Polls {
     writer: RunWriter,
     /// Latency by variant and peer.
     per_peer: BTreeMap<(usize, usize), Histogram<u64>>,
-    ratios: SlowRatios,
+    changes: Changes,
+    /// Complete slices of each variant, and those of its polls that a budget ended.
+    fired: Vec<Fired>,
+    /// When the variant in force was put in force.
+    switched_ns: u64,
+    disturbed: Duration,
+    turns: u32,
     precision: Precision,
     answers: bool,
     explained: Option<(ExplainPlan, Evidence)>,
@@ -55,7 +65,11 @@ impl Polls {
             installed: Variant::default().install(),
             writer: RunWriter::create(&task.dir, config.node.transport)?,
             per_peer: BTreeMap::new(),
-            ratios: SlowRatios::new(config.variants.len()),
+            changes: Changes::new(config.variants.len()),
+            fired: vec![Fired::default(); config.variants.len()],
+            switched_ns: 0,
+            disturbed: Duration::ZERO,
+            turns: config.plan.turns,
             precision: config.plan.precision,
             answers: config.node.workload.has_answers(),
             explained,
@@ -84,6 +98,25 @@ fn mode(pass: Pass) -> Mode {
     }
 }
 
+/// How often the budgets of a variant ended a poll.
+#[derive(Clone, Default)]
+struct Fired {
+    slices: u32,
+    yields: u64,
+}
+
+impl Polls {
+    /// Whether the variant has budgets that have never ended a poll. It can have changed nothing, so it has one turn
+    /// in a slice, by which it is seen if that changes.
+    fn is_idle(&self, variant: usize) -> bool {
+        const ENOUGH: u32 = 2;
+        let fired = &self.fired[variant];
+        self.variants[variant].budgets != Budgets::NONE
+            && fired.slices >= ENOUGH
+            && fired.yields == 0
+    }
+}
+
 impl Source for Polls {
     type Turn = Turn;
     type Seen = ObservedSlice;
@@ -102,11 +135,20 @@ impl Source for Polls {
         }
     }
 
+    fn turns(&self, turn: Turn) -> u32 {
+        match &self.explained {
+            Some(_) => 1,
+            None if self.is_idle(turn.variant) => 1,
+            None => self.turns,
+        }
+    }
+
     fn switch(&mut self, turn: Option<Turn>) -> Result<()> {
         if let Some(Turn { pass, variant }) = turn {
             let budgets = self.variants[variant].budgets;
             let mode = mode(pass);
             self.installed = Variant { budgets, mode }.install();
+            self.switched_ns = self.observers.recorder.now_ns();
         }
         Ok(())
     }
@@ -123,10 +165,15 @@ impl Source for Polls {
         }
         let now_ns = self.observers.recorder.now_ns();
         let slice = ObservedSlice::open(self.installed, now_ns, self.peers);
+        let slice = slice.switched_at(self.switched_ns);
         match &self.explained {
             Some(_) => slice.with_whole_polls(),
             None => slice,
         }
+    }
+
+    fn reopen(&mut self, seen: &mut ObservedSlice) {
+        seen.reopen(self.switched_ns, self.observers.recorder.now_ns());
     }
 
     fn collect(&mut self, into: Option<&mut ObservedSlice>) {
@@ -141,16 +188,25 @@ impl Source for Polls {
         if let Some((_, evidence)) = &mut self.explained {
             evidence.end(turn.pass);
         }
+    }
+
+    /// The few polls that are not over yet make no difference to when to stop.
+    fn is_over(&mut self, turn: Turn, seen: &ObservedSlice, used: &Clocks) {
         if matches!(turn.pass, Pass::Compare | Pass::Normal) {
-            // The few polls that are not over yet make no difference to when to stop.
             let site = seen.site(Site::Connection);
-            let requests = seen.requests().sum();
-            self.ratios.add(
+            self.changes.add(
                 turn.variant,
-                site.slower_than(SLOW_NS),
-                site.polls(),
-                requests,
+                SliceSums {
+                    slow: site.slower_than(SLOW_NS),
+                    polls: site.polls(),
+                    requests: seen.requests().sum(),
+                    seconds: seen.duration_ns as f64 / 1e9,
+                    cpu_ns: used.central.cpu_ns,
+                },
             );
+            let fired = &mut self.fired[turn.variant];
+            fired.slices += 1;
+            fired.yields += seen.sites.iter().map(|site| site.yielded).sum::<u64>();
         }
     }
 
@@ -175,8 +231,20 @@ impl Source for Polls {
         Ok(None)
     }
 
+    fn keep_block(&mut self, block: &FinishedBlock) -> Result<()> {
+        let row = block_row(block);
+        if row.is_disturbed() {
+            self.disturbed += Duration::from_secs_f64(row.duration_ms / 1e3);
+        }
+        self.writer.write_block(&row)
+    }
+
+    fn disturbed(&self) -> Duration {
+        self.disturbed
+    }
+
     fn report(&self, block: u32) -> Option<NodeMessage> {
-        Some(NodeMessage::Block(self.ratios.report(block)))
+        Some(NodeMessage::Block(self.changes.report(block)))
     }
 
     fn has_time_limit(&self) -> bool {
@@ -187,8 +255,8 @@ impl Source for Polls {
         match &self.explained {
             Some((plan, _)) => (blocks >= plan.blocks).then_some(Stop::Cap),
             None => self
-                .ratios
-                .are_within(self.precision, self.answers)
+                .changes
+                .are_within(self.precision, self.answers, |it| self.is_idle(it))
                 .then_some(Stop::Precise),
         }
     }
@@ -203,34 +271,18 @@ fn row(slice: &FinishedSlice<Polls>) -> SliceRow {
         pass: turn.pass,
         block: slice.block,
         variant: turn.variant,
-        start_ms: seen.window_ns.start as f64 / 1e6,
-        duration_ms: seen.duration_ns() as f64 / 1e6,
+        start_ms: seen.start_ns as f64 / 1e6,
+        duration_ms: seen.duration_ns as f64 / 1e6,
         sampled_ms: used.at_ms,
+        turns: seen.turns,
         requests: seen.requests().sum(),
         requests_begun_before: seen.begun_before,
         bytes: seen.bytes,
         lost_entries: seen.lost_entries,
         central_cpu_ns: used.central.cpu_ns,
         central_runqueue_ns: used.central.runqueue_ns,
-        central_user_ms: used.central.user_ms,
-        central_system_ms: used.central.system_ms,
-        central_voluntary_switches: used.central.voluntary_switches,
-        central_involuntary_switches: used.central.involuntary_switches,
         helpers_cpu_ns: used.helpers.cpu_ns,
         observers_cpu_ns: used.observers.cpu_ns,
-        peers_user_ms: used.peers.user_ms,
-        peers_system_ms: used.peers.system_ms,
-        peers_voluntary_switches: used.peers.voluntary_switches,
-        peers_involuntary_switches: used.peers.involuntary_switches,
-        delay_line_user_ms: used.delay_line.user_ms,
-        delay_line_system_ms: used.delay_line.system_ms,
-        steal_ms: used.steal_ms,
-        central_tcp_retransmits: used.central_network.retransmits,
-        peers_tcp_retransmits: used.peers_network.retransmits,
-        central_queue_drops: used.central_network.queue_drops,
-        peers_queue_drops: used.peers_network.queue_drops,
-        central_received_bytes: used.received_bytes,
-        central_sent_bytes: used.sent_bytes,
         monitor_task_polls: used.runtime.task_polls,
         monitor_task_ns: used.runtime.task_ns,
         monitor_slow_task_polls: used.runtime.slow_task_polls,
@@ -238,4 +290,43 @@ fn row(slice: &FinishedSlice<Polls>) -> SliceRow {
         runtime_busy_ns: used.runtime.busy_ns,
         runtime_parks: used.runtime.parks,
     }
+}
+
+fn block_row(block: &FinishedBlock) -> BlockRow {
+    let FinishedBlock { used, machine, .. } = block;
+    let (central, peers, delay_line) = (machine.central, machine.peers, machine.delay_line);
+    BlockRow {
+        block: block.number,
+        duration_ms: used.at_ms,
+        steal_ms: machine.times.steal_ms,
+        central_core_steal_ms: machine.times.central_core_steal_ms,
+        central_runqueue_ns: used.central.runqueue_ns,
+        central_voluntary_switches: central.voluntary_switches,
+        central_involuntary_switches: central.involuntary_switches,
+        central_user_ms: central.user_ms,
+        central_system_ms: central.system_ms,
+        peers_user_ms: peers.user_ms,
+        peers_system_ms: peers.system_ms,
+        delay_line_user_ms: delay_line.user_ms,
+        delay_line_system_ms: delay_line.system_ms,
+        other_cpu_ms: other_cpu_ms(block),
+        central_tcp_retransmits: machine.central_network.retransmits,
+        peers_tcp_retransmits: machine.peers_network.retransmits,
+        central_queue_drops: machine.central_network.queue_drops,
+        peers_queue_drops: machine.peers_network.queue_drops,
+    }
+}
+
+/// The time of processes that have nothing to do with the cell. Ticks can make it seem to be a little below zero.
+fn other_cpu_ms(block: &FinishedBlock) -> Option<f64> {
+    let FinishedBlock { used, machine, .. } = block;
+    let threads = [used.central, used.helpers, used.observers].map(|it| it.cpu_ns);
+    let threads_ns: u64 = threads.into_iter().sum::<Option<u64>>()?;
+    let processes = [&machine.peers, &machine.delay_line].map(|it| it.user_ms.zip(it.system_ms));
+    let processes_ms: f64 = processes
+        .into_iter()
+        .flatten()
+        .map(|(user, system)| user + system)
+        .sum();
+    Some((machine.times.process_ms? - threads_ns as f64 / 1e6 - processes_ms).max(0.0))
 }

@@ -9,13 +9,13 @@ use std::{
 };
 
 use anyhow::Result;
-use run_format::protocol::OtherProcesses;
+use run_format::protocol::CentralTask;
 use tokio_metrics::{RuntimeIntervals, RuntimeMonitor, TaskMonitor};
 
 use super::transactions::Transactions;
 use crate::{
     connected::Connected,
-    observe::process::{self, NetworkTrouble, Observee, Usage, both},
+    observe::process::{self, CpuTime, MachineTimes, NetworkTrouble, Observee, Usage, both},
 };
 
 /// Reads the sums.
@@ -30,6 +30,7 @@ pub(super) struct Sampler {
     observers: Vec<Observee>,
     peers: Vec<Observee>,
     delay_line: Option<Observee>,
+    central_core: usize,
 }
 
 /// Where polls of tasks are counted.
@@ -45,17 +46,25 @@ enum RuntimeSource {
     Counter(Arc<AtomicU64>),
 }
 
-/// The sums at one time, or the differences between two.
-pub(super) struct Sample {
-    /// When it was taken; the sums are a little older or younger.
+/// Sums at one time, or the differences between two, that take little time to read: it is done twice in every
+/// turn.
+#[derive(Clone, Copy)]
+pub(super) struct Clocks {
+    /// When they were read.
     pub(super) at_ms: f64,
     pub(super) runtime: RuntimeSums,
+    pub(super) central: CpuTime,
+    pub(super) helpers: CpuTime,
+    pub(super) observers: CpuTime,
+}
+
+/// The sums of the kernel that take long to read.
+#[derive(Clone, Copy)]
+pub(super) struct MachineUse {
+    pub(super) times: MachineTimes,
     pub(super) central: Usage,
-    pub(super) helpers: Usage,
-    pub(super) observers: Usage,
     pub(super) peers: Usage,
     pub(super) delay_line: Usage,
-    pub(super) steal_ms: Option<f64>,
     pub(super) central_network: NetworkTrouble,
     pub(super) peers_network: NetworkTrouble,
     pub(super) received_bytes: Option<u64>,
@@ -74,29 +83,26 @@ pub(super) struct RuntimeSums {
 }
 
 impl Sampler {
-    pub(super) fn of_polls(connected: &Connected, others: &OtherProcesses) -> Result<Sampler> {
+    pub(super) fn of_polls(connected: &Connected, task: &CentralTask) -> Result<Sampler> {
         let runtime = RuntimeSource::Monitors {
             tasks: connected.tasks.clone(),
             intervals: Box::new(RuntimeMonitor::new(&connected.runtime).intervals()),
             busy_ns: 0,
             parks: 0,
         };
-        Sampler::new(runtime, &connected.workers, others)
+        Sampler::new(runtime, &connected.workers, task)
     }
 
     pub(super) fn of_transactions(
         transactions: &Transactions,
-        others: &OtherProcesses,
+        task: &CentralTask,
     ) -> Result<Sampler> {
         let runtime = RuntimeSource::Counter(Arc::clone(&transactions.libp2p_polls));
-        Sampler::new(runtime, &transactions.workers, others)
+        Sampler::new(runtime, &transactions.workers, task)
     }
 
-    fn new(
-        runtime: RuntimeSource,
-        central: &[Observee],
-        others: &OtherProcesses,
-    ) -> Result<Sampler> {
+    fn new(runtime: RuntimeSource, central: &[Observee], task: &CentralTask) -> Result<Sampler> {
+        let others = &task.others;
         let (observers, helpers) = process::other_threads(central)?;
         Ok(Sampler {
             began: Instant::now(),
@@ -111,24 +117,31 @@ impl Sampler {
                 .map(Observee::Process)
                 .collect(),
             delay_line: others.delay_line.map(Observee::Process),
+            central_core: task.config.lab.placement.central,
         })
     }
 
-    pub(super) fn sample(&mut self) -> Sample {
-        let (received_bytes, sent_bytes) = process::link_bytes();
-        Sample {
+    pub(super) fn clocks(&mut self) -> Clocks {
+        Clocks {
             at_ms: self.began.elapsed().as_secs_f64() * 1e3,
             runtime: self.runtime.sums(),
+            central: process::cpu_time(&self.central),
+            helpers: process::cpu_time(&self.helpers),
+            observers: process::cpu_time(&self.observers),
+        }
+    }
+
+    pub(super) fn machine(&self) -> MachineUse {
+        let (received_bytes, sent_bytes) = process::link_bytes();
+        MachineUse {
+            times: process::machine_times(self.central_core),
             central: process::total(&self.central),
-            helpers: process::total(&self.helpers),
-            observers: process::total(&self.observers),
             peers: match self.peers.as_slice() {
                 // Peers on other machines, of which nothing is known here.
                 [] => Usage::default(),
                 peers => process::total(peers),
             },
             delay_line: self.delay_line.map_or(Usage::default(), Observee::usage),
-            steal_ms: process::steal_ms(),
             central_network: process::network_trouble(&self.central[..1]),
             peers_network: process::network_trouble(&self.peers),
             received_bytes,
@@ -168,26 +181,61 @@ impl RuntimeSource {
     }
 }
 
-impl Sample {
-    pub(super) fn since(&self, before: &Sample) -> Sample {
-        let (runtime, earlier) = (self.runtime, before.runtime);
-        let bytes = |now, then| both(now, then, u64::saturating_sub);
-        Sample {
+impl Clocks {
+    /// Of no turn yet.
+    pub(super) fn nothing() -> Clocks {
+        let none = process::cpu_time(&[]);
+        Clocks {
+            at_ms: 0.0,
+            runtime: RuntimeSums::default(),
+            central: none,
+            helpers: none,
+            observers: none,
+        }
+    }
+
+    pub(super) fn since(self, before: Clocks) -> Clocks {
+        Clocks {
             at_ms: self.at_ms - before.at_ms,
-            runtime: RuntimeSums {
-                task_polls: runtime.task_polls - earlier.task_polls,
-                task_ns: runtime.task_ns - earlier.task_ns,
-                slow_task_polls: runtime.slow_task_polls - earlier.slow_task_polls,
-                scheduled_ns: runtime.scheduled_ns - earlier.scheduled_ns,
-                busy_ns: runtime.busy_ns - earlier.busy_ns,
-                parks: runtime.parks - earlier.parks,
-            },
+            runtime: self.runtime.with(before.runtime, u64::saturating_sub),
             central: self.central.since(before.central),
             helpers: self.helpers.since(before.helpers),
             observers: self.observers.since(before.observers),
+        }
+    }
+
+    pub(super) fn plus(self, other: Clocks) -> Clocks {
+        Clocks {
+            at_ms: self.at_ms + other.at_ms,
+            runtime: self.runtime.with(other.runtime, u64::saturating_add),
+            central: self.central.plus(other.central),
+            helpers: self.helpers.plus(other.helpers),
+            observers: self.observers.plus(other.observers),
+        }
+    }
+}
+
+impl RuntimeSums {
+    fn with(self, other: RuntimeSums, of: fn(u64, u64) -> u64) -> RuntimeSums {
+        RuntimeSums {
+            task_polls: of(self.task_polls, other.task_polls),
+            task_ns: of(self.task_ns, other.task_ns),
+            slow_task_polls: of(self.slow_task_polls, other.slow_task_polls),
+            scheduled_ns: of(self.scheduled_ns, other.scheduled_ns),
+            busy_ns: of(self.busy_ns, other.busy_ns),
+            parks: of(self.parks, other.parks),
+        }
+    }
+}
+
+impl MachineUse {
+    pub(super) fn since(&self, before: &MachineUse) -> MachineUse {
+        let bytes = |now, then| both(now, then, u64::saturating_sub);
+        MachineUse {
+            times: self.times.since(before.times),
+            central: self.central.since(before.central),
             peers: self.peers.since(before.peers),
             delay_line: self.delay_line.since(before.delay_line),
-            steal_ms: both(self.steal_ms, before.steal_ms, |now, then| now - then),
             central_network: self.central_network.since(before.central_network),
             peers_network: self.peers_network.since(before.peers_network),
             received_bytes: bytes(self.received_bytes, before.received_bytes),

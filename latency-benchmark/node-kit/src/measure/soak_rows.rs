@@ -14,7 +14,7 @@ use run_format::{
 };
 
 use super::{
-    sample::Sample,
+    sample::Clocks,
     source::{FinishedSlice, Source},
 };
 use crate::{
@@ -129,7 +129,7 @@ impl Source for SoakRows {
     }
 }
 
-fn row(of: &RowSlice, counted: &Snapshot, used: &Sample) -> SoakRow {
+fn row(of: &RowSlice, counted: &Snapshot, used: &Clocks) -> SoakRow {
     let slice = &of.slice;
     let (connection, task) = (slice.site(Site::Connection), slice.site(Site::Task));
     let latency = |q| quantile(&slice.latency_ns, q);
@@ -137,7 +137,7 @@ fn row(of: &RowSlice, counted: &Snapshot, used: &Sample) -> SoakRow {
     let lost: u64 = slice.sites.iter().map(|site| site.lost).sum();
     SoakRow {
         at_s: to_ms(of.at_s),
-        interval_s: to_ms(slice.duration_ns() as f64 / 1e9),
+        interval_s: to_ms(slice.duration_ns as f64 / 1e9),
         connection_polls: connection.polls(),
         connection_slow_polls: connection.slower_than(SLOW_NS),
         task_polls: task.polls(),

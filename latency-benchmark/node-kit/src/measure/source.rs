@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use run_format::{protocol::NodeMessage, run_row::Stop};
 
-use super::sample::Sample;
+use super::sample::{Clocks, MachineUse};
 
 /// What is measured in turns.
 pub(super) trait Source {
@@ -14,14 +14,22 @@ pub(super) trait Source {
     /// Everything seen in a slice.
     type Seen;
 
-    /// How long all peers may be silent before that is an error. Slices four times as long extend it.
+    /// Whether the kernel's sums that take long to read are read for every slice, not only for every block.
+    const READS_MACHINE_BY_SLICE: bool = false;
+
+    /// How long all peers may be silent before that is an error. Turns four times as long extend it.
     const PATIENCE: Duration = Duration::from_secs(10);
 
     /// The turns that get everything going, each until every peer has answered.
     fn warm_up(&self) -> Vec<Self::Turn>;
 
-    /// The turns of a block, to be shuffled.
+    /// What has a slice in a block.
     fn block(&self, block: u32) -> Vec<Self::Turn>;
+
+    /// How many turns such a slice has.
+    fn turns(&self, _: Self::Turn) -> u32 {
+        1
+    }
 
     /// Ends the turn before and begins `turn`; after the last one there is none.
     fn switch(&mut self, turn: Option<Self::Turn>) -> Result<()>;
@@ -29,13 +37,18 @@ pub(super) trait Source {
     /// What the next slice needs from its start is arranged while the turn settles.
     fn prepare(&mut self, _: Self::Turn) {}
 
-    /// Begins a slice.
+    /// Begins the first turn of a slice.
     fn open(&mut self, turn: Self::Turn) -> Self::Seen;
+
+    /// Begins another turn of it.
+    fn reopen(&mut self, _: &mut Self::Seen) {
+        unreachable!("a slice of this source has one turn");
+    }
 
     /// Empties the buffers, into a slice if there is one.
     fn collect(&mut self, into: Option<&mut Self::Seen>);
 
-    /// Ends a slice. Polls that it began may still be collected.
+    /// Ends a turn. Polls that it began may still be collected.
     fn close(&mut self, turn: Self::Turn, seen: &mut Self::Seen);
 
     /// Answered requests of each peer.
@@ -45,6 +58,14 @@ pub(super) trait Source {
     fn keep(&mut self, slice: FinishedSlice<Self>) -> Result<Option<NodeMessage>>
     where
         Self: Sized;
+
+    /// Takes what a slice used, as soon as its last turn is over.
+    fn is_over(&mut self, _: Self::Turn, _: &Self::Seen, _: &Clocks) {}
+
+    /// Takes what the machine did in a block.
+    fn keep_block(&mut self, _: &FinishedBlock) -> Result<()> {
+        Ok(())
+    }
 
     /// What to report after a block.
     fn report(&self, _block: u32) -> Option<NodeMessage> {
@@ -59,6 +80,11 @@ pub(super) trait Source {
     /// Whether no block begins that would end after the planned time.
     fn has_time_limit(&self) -> bool {
         true
+    }
+
+    /// The time of blocks that the machine disturbed, to be measured again.
+    fn disturbed(&self) -> Duration {
+        Duration::ZERO
     }
 
     /// When the slice of that block ends, if that is not a slice's length after its beginning.
@@ -79,5 +105,15 @@ pub(super) struct FinishedSlice<S: Source> {
     pub(super) block: u32,
     pub(super) turn: S::Turn,
     pub(super) seen: S::Seen,
-    pub(super) used: Sample,
+    /// Over all its turns.
+    pub(super) used: Clocks,
+    pub(super) machine: Option<MachineUse>,
+}
+
+/// A block that is over, with everything from its first change of variant to its end.
+pub(super) struct FinishedBlock {
+    /// From 1.
+    pub(super) number: u32,
+    pub(super) used: Clocks,
+    pub(super) machine: MachineUse,
 }

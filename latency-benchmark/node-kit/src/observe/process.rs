@@ -82,9 +82,13 @@ pub(crate) struct Usage {
     pub(crate) system_ms: Option<f64>,
     pub(crate) voluntary_switches: Option<u64>,
     pub(crate) involuntary_switches: Option<u64>,
-    /// Of threads only, and exact where the times above come in ticks.
+}
+
+/// The time of threads, exact where that of [`Usage`] comes in ticks.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct CpuTime {
     pub(crate) cpu_ns: Option<u64>,
-    /// Ready to run, and waiting for the core. Of threads only.
+    /// Ready to run, and waiting for the core.
     pub(crate) runqueue_ns: Option<u64>,
 }
 
@@ -101,23 +105,49 @@ impl Observee {
         let stat = fs::read_to_string(format!("{folder}/stat")).unwrap_or_default();
         let status = fs::read_to_string(format!("{folder}/status")).unwrap_or_default();
         let (user_ms, system_ms) = cpu_ms(&stat);
-        // Of a process this file has the first thread alone.
-        let schedstat = match self {
-            Observee::Thread(_) => {
-                fs::read_to_string(format!("{folder}/schedstat")).unwrap_or_default()
-            }
-            Observee::Process(_) => String::new(),
-        };
-        let mut schedstat = schedstat
-            .split_whitespace()
-            .map(|number| number.parse().ok());
         Usage {
-            cpu_ns: schedstat.next().flatten(),
-            runqueue_ns: schedstat.next().flatten(),
             user_ms,
             system_ms,
             voluntary_switches: field(&status, "voluntary_ctxt_switches:"),
             involuntary_switches: field(&status, "nonvoluntary_ctxt_switches:"),
+        }
+    }
+
+    /// Of a process this is the time of its first thread alone.
+    fn cpu_time(self) -> CpuTime {
+        let schedstat =
+            fs::read_to_string(format!("{}/schedstat", self.folder())).unwrap_or_default();
+        let mut numbers = schedstat.split_whitespace().map(|it| it.parse().ok());
+        CpuTime {
+            cpu_ns: numbers.next().flatten(),
+            runqueue_ns: numbers.next().flatten(),
+        }
+    }
+}
+
+/// The sum over threads; absent if it is for one.
+pub(crate) fn cpu_time(threads: &[Observee]) -> CpuTime {
+    let none = CpuTime {
+        cpu_ns: Some(0),
+        runqueue_ns: Some(0),
+    };
+    let times = threads.iter().map(|thread| thread.cpu_time());
+    times.fold(none, CpuTime::plus)
+}
+
+impl CpuTime {
+    pub(crate) fn plus(self, other: CpuTime) -> CpuTime {
+        self.with(other, u64::saturating_add)
+    }
+
+    pub(crate) fn since(self, before: CpuTime) -> CpuTime {
+        self.with(before, u64::saturating_sub)
+    }
+
+    fn with(self, other: CpuTime, of: fn(u64, u64) -> u64) -> CpuTime {
+        CpuTime {
+            cpu_ns: both(self.cpu_ns, other.cpu_ns, of),
+            runqueue_ns: both(self.runqueue_ns, other.runqueue_ns, of),
         }
     }
 }
@@ -129,8 +159,6 @@ pub(crate) fn total(observees: &[Observee]) -> Usage {
         system_ms: Some(0.0),
         voluntary_switches: Some(0),
         involuntary_switches: Some(0),
-        cpu_ns: Some(0),
-        runqueue_ns: Some(0),
     };
     observees
         .iter()
@@ -146,8 +174,6 @@ pub(crate) fn total(observees: &[Observee]) -> Usage {
                 usage.involuntary_switches,
                 |a, b| a + b,
             ),
-            cpu_ns: both(sum.cpu_ns, usage.cpu_ns, |a, b| a + b),
-            runqueue_ns: both(sum.runqueue_ns, usage.runqueue_ns, |a, b| a + b),
         })
 }
 
@@ -166,8 +192,6 @@ impl Usage {
                 before.involuntary_switches,
                 u64::saturating_sub,
             ),
-            cpu_ns: both(self.cpu_ns, before.cpu_ns, u64::saturating_sub),
-            runqueue_ns: both(self.runqueue_ns, before.runqueue_ns, u64::saturating_sub),
         }
     }
 }
@@ -176,11 +200,42 @@ pub(crate) fn both<T>(left: Option<T>, right: Option<T>, f: impl FnOnce(T, T) ->
     Some(f(left?, right?))
 }
 
-/// The time that the hypervisor gave to others, over all cores.
-pub(crate) fn steal_ms() -> Option<f64> {
-    let stat = fs::read_to_string("/proc/stat").ok()?;
-    let steal = stat.lines().next()?.split_whitespace().nth(8)?;
-    Some(steal.parse::<f64>().ok()? * tick_ms()?)
+/// What all cores together did so far, and what was stolen from one.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct MachineTimes {
+    /// The time that the hypervisor gave to others.
+    pub(crate) steal_ms: Option<f64>,
+    /// The part of `steal_ms` that was central's.
+    pub(crate) central_core_steal_ms: Option<f64>,
+    /// The time of all processes.
+    pub(crate) process_ms: Option<f64>,
+}
+
+pub(crate) fn machine_times(central_core: usize) -> MachineTimes {
+    const USER_NICE_SYSTEM: [usize; 3] = [1, 2, 3];
+    const STEAL: usize = 8;
+    let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
+    let ms = |core: &str, column: usize| {
+        let mut lines = stat.lines().map(str::split_whitespace);
+        let mut line = lines.find(|line| line.clone().next() == Some(core))?;
+        Some(line.nth(column)?.parse::<f64>().ok()? * tick_ms()?)
+    };
+    MachineTimes {
+        steal_ms: ms("cpu", STEAL),
+        central_core_steal_ms: ms(&format!("cpu{central_core}"), STEAL),
+        process_ms: USER_NICE_SYSTEM.into_iter().map(|at| ms("cpu", at)).sum(),
+    }
+}
+
+impl MachineTimes {
+    pub(crate) fn since(self, before: MachineTimes) -> MachineTimes {
+        let since = |now, then| both(now, then, |now: f64, then| now - then);
+        MachineTimes {
+            steal_ms: since(self.steal_ms, before.steal_ms),
+            central_core_steal_ms: since(self.central_core_steal_ms, before.central_core_steal_ms),
+            process_ms: since(self.process_ms, before.process_ms),
+        }
+    }
 }
 
 /// What went wrong in network namespaces, summed over those that the observees are in. A sum is absent

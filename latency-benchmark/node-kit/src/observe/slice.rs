@@ -6,9 +6,10 @@ use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 use hdrhistogram::Histogram;
 use poll_probe::{Outcome, Record, Recorder, Site, VariantId};
+use run_format::config::SLOW_NS;
 
 use super::{
-    bands::band_of,
+    bands::{AFTER_SWITCH_FROM_MS, after_switch, band_of},
     cotenant::{Cotenants, Delay},
     idle_polls::IdlePolls,
     log::LogReader,
@@ -38,7 +39,15 @@ pub(crate) fn slower_than(histogram: &Histogram<u64>, threshold_ns: u64) -> u64 
 /// Everything seen in a slice.
 pub(crate) struct ObservedSlice {
     pub(crate) variant: VariantId,
-    pub(crate) window_ns: Range<u64>,
+    window_ns: Range<u64>,
+    /// When that turn's variant was put in force.
+    switched_ns: u64,
+    pub(crate) start_ns: u64,
+    /// Of the turns that are over.
+    pub(crate) duration_ns: u64,
+    pub(crate) turns: u32,
+    /// Polls of `Connection::poll` by when they began in their turn, like [`AFTER_SWITCH_FROM_MS`].
+    pub(crate) after_switch: [PollsAndSlow; AFTER_SWITCH_FROM_MS.len()],
     /// By `Site as usize`.
     pub(crate) sites: [ObservedSite; Site::ALL.len()],
     pub(crate) latency_ns: Histogram<u64>,
@@ -78,6 +87,13 @@ pub(crate) struct ObservedSite {
     pub(crate) longest_iteration_ns: Histogram<u64>,
     pub(crate) iterations_by_band: BTreeMap<(usize, Option<u32>), PollTime>,
     pub(crate) children_by_band: BTreeMap<(usize, &'static str), PollTime>,
+}
+
+/// Polls, and how many of them were slow for tokio.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PollsAndSlow {
+    pub(crate) polls: u64,
+    pub(crate) slow: u64,
 }
 
 /// Polls, and the time they took.
@@ -150,11 +166,16 @@ impl ObservedSite {
 }
 
 impl ObservedSlice {
-    /// A slice that goes on until it is [closed](ObservedSlice::close).
+    /// A slice whose first turn goes on until it is [closed](ObservedSlice::close).
     pub(crate) fn open(variant: VariantId, at_ns: u64, peers: usize) -> ObservedSlice {
         ObservedSlice {
             variant,
             window_ns: at_ns..u64::MAX,
+            switched_ns: at_ns,
+            start_ns: at_ns,
+            duration_ns: 0,
+            turns: 1,
+            after_switch: [PollsAndSlow::default(); _],
             sites: std::array::from_fn(|_| ObservedSite::new()),
             latency_ns: histogram(),
             peer_latency_ns: (0..peers).map(|_| coarse_histogram()).collect(),
@@ -175,13 +196,30 @@ impl ObservedSlice {
         }
     }
 
-    /// What began before `at_ns` and ends later can still be collected.
-    pub(crate) fn close(&mut self, at_ns: u64) {
-        self.window_ns.end = at_ns;
+    /// As it is, but the variant is in force for longer than the slice.
+    pub(crate) fn switched_at(self, switched_ns: u64) -> ObservedSlice {
+        ObservedSlice {
+            switched_ns,
+            ..self
+        }
     }
 
-    pub(crate) fn duration_ns(&self) -> u64 {
-        self.window_ns.end - self.window_ns.start
+    /// Another turn of the same slice.
+    pub(crate) fn reopen(&mut self, switched_ns: u64, at_ns: u64) {
+        self.switched_ns = switched_ns;
+        self.window_ns = at_ns..u64::MAX;
+        self.turns += 1;
+    }
+
+    /// Ends a turn. What began before `at_ns` and ends later can still be collected.
+    pub(crate) fn close(&mut self, at_ns: u64) {
+        self.window_ns.end = at_ns;
+        self.duration_ns += at_ns - self.window_ns.start;
+    }
+
+    /// Of the turn that is measured now, or was last.
+    pub(crate) fn window_ns(&self) -> Range<u64> {
+        self.window_ns.clone()
     }
 
     pub(crate) fn site(&self, site: Site) -> &ObservedSite {
@@ -197,6 +235,12 @@ impl ObservedSlice {
         let belongs = record.variant == self.variant && self.window_ns.contains(&record.start_ns);
         if belongs {
             self.sites[record.site as usize].add(record);
+            if record.site == Site::Connection {
+                let after_ns = record.start_ns.saturating_sub(self.switched_ns);
+                let polls = &mut self.after_switch[after_switch(after_ns)];
+                polls.polls += 1;
+                polls.slow += u64::from(record.duration_ns > SLOW_NS);
+            }
         }
         if let Some(whole) = &mut self.whole {
             whole.idle.note(record, belongs);

@@ -1,0 +1,268 @@
+//! How well the changes from the baseline are known while a cell is measured. This decides when to stop, and is
+//! shown as progress. The report has its own, better intervals. The repeated unit is a slice, or a launch where
+//! subjects are compared.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use crate::{precision::Precision, protocol::BlockReport, variant::BASELINE};
+
+/// With fewer blocks an interval says little about itself. It is looked at when their number has
+/// doubled, since who looks after every block stops too soon.
+pub const FEWEST_BLOCKS: usize = 4;
+
+/// A variant whose requests are rarer is not known, however alike its slices are.
+const FEWEST_REQUESTS: u64 = 30;
+
+/// The confidence of two-sided intervals, as the probability below their upper end.
+const UPPER_END: f64 = 0.975;
+
+/// What a slice adds to the figures that are watched. Polls are those of `Connection::poll`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SliceSums {
+    pub slow: u64,
+    pub polls: u64,
+    pub requests: u64,
+    pub seconds: f64,
+    /// Of central's worker.
+    pub cpu_ns: Option<u64>,
+}
+
+/// What was seen, by variant and then by slice.
+pub struct Changes {
+    variants: Vec<Vec<SliceSums>>,
+}
+
+impl Changes {
+    pub fn new(variants: usize) -> Changes {
+        Changes {
+            variants: vec![Vec::new(); variants],
+        }
+    }
+
+    pub fn add(&mut self, variant: usize, slice: SliceSums) {
+        self.variants[variant].push(slice);
+    }
+
+    /// Whether every change is known well enough: that of slow polls in percentage points or in percent of the
+    /// baseline, those of throughput and of CPU time per request in percent. Variants that are `idle` change
+    /// nothing. `answers` says whether there are requests.
+    pub fn are_within(
+        &self,
+        precision: Precision,
+        answers: bool,
+        idle: impl Fn(usize) -> bool,
+    ) -> bool {
+        let blocks = self.variants.iter().map(Vec::len).min().unwrap_or(0);
+        let asked = |of: &[SliceSums]| of.iter().map(|slice| slice.requests).sum::<u64>();
+        let is_time_to_look = blocks >= FEWEST_BLOCKS && blocks.is_power_of_two();
+        is_time_to_look
+            && (!answers || self.variants.iter().all(|of| asked(of) >= FEWEST_REQUESTS))
+            && (0..self.variants.len())
+                .filter(|variant| !idle(*variant))
+                .all(|variant| self.is_within(variant, precision, answers))
+    }
+
+    /// Of the baseline, this is about its level.
+    fn is_within(&self, variant: usize, precision: Precision, answers: bool) -> bool {
+        let percent = precision.percent_of_value / 100.0;
+        let half_width = |part: Part| -> Option<(f64, f64)> {
+            let baseline = RatioOfSums::of(&self.variants[BASELINE], part)?;
+            if variant == BASELINE {
+                return Some((baseline.half_width()?, baseline.value));
+            }
+            let other = RatioOfSums::of(&self.variants[variant], part)?;
+            Some((other.less(&baseline).half_width()?, baseline.value))
+        };
+        let slow = half_width(slow_share).is_some_and(|(width, baseline)| {
+            width <= (precision.percentage_points / 100.0).max(percent * baseline)
+        });
+        let is_known = |part| half_width(part).is_some_and(|(width, of)| width <= percent * of);
+        slow && (!answers
+            || variant == BASELINE
+            || [throughput, cpu_time].into_iter().all(is_known))
+    }
+
+    pub fn report(&self, block: u32) -> BlockReport {
+        let of_variants = self.variants.iter();
+        let ratios: Vec<Option<RatioOfSums>> = of_variants
+            .map(|of| RatioOfSums::of(of, slow_share))
+            .collect();
+        let percent = |of: fn(&RatioOfSums) -> Option<f64>| {
+            let ratios = ratios.iter();
+            ratios
+                .map(|ratio| Some(100.0 * of(ratio.as_ref()?)?))
+                .collect()
+        };
+        BlockReport {
+            block,
+            slow_percent: percent(|ratio| Some(ratio.value)),
+            margin_percent: percent(RatioOfSums::half_width),
+            requests_per_s: Vec::new(),
+        }
+    }
+}
+
+/// Numerator and denominator of a slice's part in a ratio. None if it was not measured.
+type Part = fn(&SliceSums) -> Option<(f64, f64)>;
+
+fn slow_share(slice: &SliceSums) -> Option<(f64, f64)> {
+    Some((slice.slow as f64, slice.polls as f64))
+}
+
+fn throughput(slice: &SliceSums) -> Option<(f64, f64)> {
+    Some((slice.requests as f64, slice.seconds))
+}
+
+fn cpu_time(slice: &SliceSums) -> Option<(f64, f64)> {
+    Some((slice.cpu_ns? as f64, slice.requests as f64))
+}
+
+/// A ratio of two sums, with what each slice adds to its error.
+struct RatioOfSums {
+    value: f64,
+    deviations: Vec<f64>,
+    /// The least variance: slices that agree by chance, as do those without a slow poll, are not certain.
+    least_variance: f64,
+}
+
+impl RatioOfSums {
+    fn of(slices: &[SliceSums], part: Part) -> Option<RatioOfSums> {
+        let parts: Vec<(f64, f64)> = slices.iter().map(part).collect::<Option<_>>()?;
+        let (num, den) = parts
+            .iter()
+            .fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+        let value = num / den;
+        let smoothed = (num + 1.0) / (den + 2.0);
+        (den > 0.0).then(|| RatioOfSums {
+            value,
+            deviations: parts
+                .iter()
+                .map(|part| (part.0 - value * part.1) / den)
+                .collect(),
+            // As if events were independent. They are not, so the truth is wider.
+            least_variance: (smoothed * (1.0 - smoothed) / den).max(0.0),
+        })
+    }
+
+    fn less(&self, baseline: &RatioOfSums) -> RatioOfSums {
+        let pairs = self.deviations.iter().zip(&baseline.deviations);
+        RatioOfSums {
+            value: self.value - baseline.value,
+            deviations: pairs.map(|(this, that)| this - that).collect(),
+            least_variance: self.least_variance + baseline.least_variance,
+        }
+    }
+
+    /// Half the width of the 95 % interval.
+    fn half_width(&self) -> Option<f64> {
+        let count = self.deviations.len() as f64;
+        let t = StudentsT::new(0.0, 1.0, count - 1.0).ok()?;
+        let squares: f64 = self
+            .deviations
+            .iter()
+            .map(|deviation| deviation.powi(2))
+            .sum();
+        let variance = (squares * count / (count - 1.0)).max(self.least_variance);
+        Some(t.inverse_cdf(UPPER_END) * variance.sqrt())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PRECISION: Precision = Precision {
+        percentage_points: 1.0,
+        percent_of_value: 10.0,
+    };
+
+    fn slice(slow: u64, polls: u64, requests: u64) -> SliceSums {
+        SliceSums {
+            slow,
+            polls,
+            requests,
+            seconds: 1.0,
+            cpu_ns: Some(1_000_000 * requests),
+        }
+    }
+
+    fn of(polls: u64, variants: &[&[u64]]) -> Changes {
+        let mut changes = Changes::new(variants.len());
+        for (variant, slow) in variants.iter().enumerate() {
+            for &slow in *slow {
+                changes.add(variant, slice(slow, polls, 100));
+            }
+        }
+        changes
+    }
+
+    fn are_within(changes: &Changes) -> bool {
+        changes.are_within(PRECISION, true, |_| false)
+    }
+
+    #[test]
+    fn the_margin_is_that_of_students_t() {
+        // 1, 2, 3, 4 %: mean 2.5, standard deviation 1.29, t with 3 degrees of freedom 3.182.
+        let report = of(10_000, &[&[100, 200, 300, 400], &[100], &[]]).report(4);
+        assert_eq!(report.slow_percent, [Some(2.5), Some(1.0), None]);
+        assert!((report.margin_percent[0].expect("more than one") - 2.054).abs() < 0.001);
+        assert_eq!(report.margin_percent[1..], [None, None]);
+    }
+
+    #[test]
+    fn few_polls_without_a_slow_one_prove_little() {
+        assert!(!are_within(&of(40, &[&[0, 0, 0, 0]])), "0 of 160");
+        assert!(are_within(&of(1_000, &[&[0, 0, 0, 0]])), "0 of 4000");
+    }
+
+    #[test]
+    fn every_change_has_to_be_known_unless_it_is_idle() {
+        let level: &[u64] = &[10_000, 20_000, 30_000, 20_000];
+        let noisy: &[u64] = &[40_000, 10_000, 15_000, 35_000];
+        let parallel: &[u64] = &[10_100, 20_100, 30_000, 20_100];
+        assert!(
+            !are_within(&of(100_000, &[level])),
+            "the level is not known"
+        );
+        let steady: &[u64] = &[20_000, 20_100, 19_900, 20_000];
+        assert!(are_within(&of(100_000, &[steady, steady])));
+        assert!(!are_within(&of(100_000, &[steady, noisy])));
+        assert!(!are_within(&of(100_000, &[steady, parallel])));
+        let changes = of(100_000, &[steady, noisy]);
+        assert!(changes.are_within(PRECISION, true, |variant| variant == 1));
+        assert!(
+            !are_within(&of(100_000, &[steady, &[]])),
+            "nothing seen of one"
+        );
+    }
+
+    #[test]
+    fn throughput_and_cpu_time_have_to_be_known_where_there_are_requests() {
+        let mut changes = of(100_000, &[&[1_000; 4]]);
+        changes.variants.push(Vec::new());
+        for requests in [50, 150, 60, 140] {
+            changes.add(1, slice(1_000, 100_000, requests));
+        }
+        assert!(!are_within(&changes));
+        assert!(changes.are_within(PRECISION, false, |_| false));
+    }
+
+    #[test]
+    fn it_is_looked_at_when_the_blocks_have_doubled() {
+        let slow = [1_000; 9];
+        let known: Vec<usize> = (1..=9)
+            .filter(|blocks| are_within(&of(100_000, &[&slow[..*blocks]])))
+            .collect();
+        assert_eq!(known, [4, 8]);
+    }
+
+    #[test]
+    fn silence_is_not_knowledge() {
+        let mut changes = Changes::new(1);
+        for _ in 0..4 {
+            changes.add(0, slice(10, 100_000, 0));
+        }
+        assert!(!are_within(&changes));
+        assert!(changes.are_within(PRECISION, false, |_| false));
+    }
+}

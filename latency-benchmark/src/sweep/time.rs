@@ -1,0 +1,177 @@
+//! Fits a sweep into a given time, and gives what one run does not need to the next ones.
+
+use std::time::Duration;
+
+use anyhow::anyhow;
+use program::{Failure, bad_input, in_words};
+use run_format::{
+    changes::FEWEST_BLOCKS,
+    config::{RunConfig, SweepConfig},
+};
+
+use super::schedule::{Launch, schedule};
+
+/// The sweep, with the time of its runs scaled so that all of them end within `time`.
+pub(super) fn within(config: SweepConfig, time: Duration) -> Result<SweepConfig, Failure> {
+    let launches = schedule(&config);
+    let (mut around, mut measuring, mut least) = (Duration::ZERO, Duration::ZERO, 0.0_f64);
+    for launch in &launches {
+        let run = launch.config(&config);
+        let planned = Duration::from_millis(run.plan.max_ms);
+        around += launch.around() + Duration::from_millis(run.plan.warm_up_ms);
+        measuring += planned;
+        let fewest = run.block() * FEWEST_BLOCKS as u32;
+        least = least.max(fewest.div_duration_f64(planned));
+    }
+    let scale = time.saturating_sub(around).div_duration_f64(measuring);
+    if scale < least {
+        return Err(bad_input(anyhow!(
+            "--time {}: too short for {FEWEST_BLOCKS} blocks in each of {} runs (accepted: at least {})",
+            in_words(time),
+            launches.len(),
+            in_words(around + measuring.mul_f64(least) + Duration::from_secs(1))
+        )));
+    }
+    Ok(SweepConfig {
+        time_scale: scale * config.time_scale,
+        ..config
+    })
+}
+
+/// The time that runs were given and did not need.
+pub(super) struct SavedTime {
+    saved_ms: f64,
+    /// What the runs to come are given anyway.
+    to_come_ms: f64,
+}
+
+impl SavedTime {
+    pub(super) fn of(launches: &[Launch], config: &SweepConfig) -> SavedTime {
+        let planned = launches
+            .iter()
+            .map(|launch| launch.config(config).plan.max_ms);
+        SavedTime {
+            saved_ms: 0.0,
+            to_come_ms: planned.sum::<u64>() as f64,
+        }
+    }
+
+    /// Gives a run its share, unless its time was set.
+    pub(super) fn spend(&mut self, run: &mut RunConfig, config: &SweepConfig) {
+        const MOST: f64 = 2.0;
+        let planned_ms = run.plan.max_ms as f64;
+        if config.max_cell_ms.is_none() && self.to_come_ms > 0.0 {
+            let factor = (1.0 + self.saved_ms / self.to_come_ms).min(MOST);
+            run.plan.max_ms = (factor * planned_ms) as u64;
+            self.saved_ms -= (factor - 1.0) * planned_ms;
+        }
+        self.to_come_ms -= planned_ms;
+    }
+
+    /// Takes back what a run did not need. One with disturbed blocks needs more than it was given.
+    pub(super) fn save(&mut self, given: &RunConfig, measured_ms: u64) {
+        self.saved_ms += given.plan.max_ms as f64 - measured_ms as f64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use run_format::{
+        config::{
+            LabConfig, Measurement, NodeConfig, Pace, RuntimeConfig, Security, Transport, Workload,
+        },
+        grid::Axes,
+        network::{Backend, Cores, Placement, Rtt, Sharing},
+        payload::Payload,
+        precision::Precision,
+    };
+
+    use super::*;
+    use crate::args::budgets::variants;
+
+    fn config() -> SweepConfig {
+        let rtts = [0.0, 100.0].map(|ms| Rtt::from_ms(ms).expect("a time"));
+        SweepConfig {
+            axes: Axes {
+                peers: vec![1, 5],
+                rtt_ms: rtts.to_vec(),
+                payload_bytes: vec![Payload::kib(4)],
+            },
+            variants: variants(&[], &["none".parse().expect("none")], true).expect("variants"),
+            subjects: Vec::new(),
+            node: NodeConfig {
+                workload: Workload::RequestResponse,
+                security: Security::Noise,
+                transport: Transport::Tcp,
+            },
+            pace: Pace::Outstanding(1),
+            runtime: RuntimeConfig::CURRENT_THREAD,
+            lab: LabConfig {
+                backend: Backend::Auto,
+                loss_percent: None,
+                jitter_ms: None,
+                congestion_control: String::new(),
+                placement: Placement {
+                    central: 0,
+                    peers: Cores::one(1),
+                    sharing: Sharing::Core,
+                },
+            },
+            repeat: 1,
+            turn_ms: None,
+            settle_ms: None,
+            max_cell_ms: None,
+            time_scale: 1.0,
+            precision: Precision {
+                percentage_points: 1.0,
+                percent_of_value: 5.0,
+            },
+            seed: 1,
+            measurement: Measurement::Compare,
+        }
+    }
+
+    fn longest(config: &SweepConfig) -> Duration {
+        let launches = schedule(config);
+        launches.iter().map(|launch| launch.longest(config)).sum()
+    }
+
+    #[test]
+    fn a_sweep_fits_into_its_time_or_is_refused() {
+        for seconds in [30, 60, 3600] {
+            let time = Duration::from_secs(seconds);
+            let all = longest(&within(config(), time).expect("it fits"));
+            assert!(
+                all <= time && all > time.mul_f64(0.98),
+                "{all:?} of {time:?}"
+            );
+        }
+        assert!(within(config(), Duration::from_secs(5)).is_err());
+    }
+
+    #[test]
+    fn what_a_run_saves_goes_to_the_next_ones() {
+        let config = config();
+        let launches = schedule(&config);
+        let mut saved = SavedTime::of(&launches, &config);
+        let mut given_ms = 0;
+        for (number, launch) in launches.iter().enumerate() {
+            let mut run = launch.config(&config);
+            let planned_ms = run.plan.max_ms;
+            saved.spend(&mut run, &config);
+            assert!(run.plan.max_ms >= planned_ms && run.plan.max_ms <= 2 * planned_ms);
+            // The first run ends early, the others take all they get.
+            let took_ms = if number == 0 { 1000 } else { run.plan.max_ms };
+            saved.save(&run, took_ms);
+            given_ms += took_ms;
+        }
+        let planned = launches
+            .iter()
+            .map(|launch| launch.config(&config).plan.max_ms);
+        let planned_ms: u64 = planned.sum();
+        assert!(
+            given_ms <= planned_ms && given_ms + 10 > planned_ms,
+            "{given_ms} of {planned_ms}"
+        );
+    }
+}
