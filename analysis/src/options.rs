@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use run_format::Site;
 use serde::{Deserialize, Serialize};
 
-use crate::{charts, measure::metric::Metric};
+use crate::{charts, measure::metric::Metric, verdict::Margin};
 
 /// A file format of pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -51,6 +51,11 @@ pub(crate) struct Options {
     /// Sites to show; the verdict is about the first [default: all, connection first]
     #[arg(long, value_name = "SITE")]
     pub(crate) site: Vec<Site>,
+    /// Change of a quantity that matters, such as throughput=1% or slow=1pp; may be repeated [default: slow=0.5pp,
+    /// slow-per-request=10%, late=0.5pp, wake-up=10%, throughput=2%, cpu=3%, latency=10%]
+    #[arg(long, value_name = "QUANTITY=VALUE")]
+    #[serde(default)]
+    pub(crate) margin: Vec<Margin>,
     /// Metrics to draw before and after [default: slow_percent, slow_ms_per_s,
     /// slow_per_request, poll_p99_us, cotenant_late_percent, cotenant_p99_us, requests_per_s]
     #[arg(long, value_name = "METRIC")]

@@ -65,6 +65,7 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Summary, Failure> {
             name,
             backends: Vec::new(),
             manifest: None,
+            took_ms: 0,
         },
         axes,
         variants: vec![ComparedVariant {
@@ -161,6 +162,7 @@ fn summary(cell: Cell, row: &PublishedRow) -> CellSummary {
         blocks: 0,
         at_cap: false,
         slow_polls: BTreeMap::new(),
+        estimates: BTreeMap::new(),
         figures: figures.into(),
         checks: Checks::default(),
         breakdown: None,

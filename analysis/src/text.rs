@@ -78,12 +78,7 @@ fn is_zero(text: &str) -> bool {
 /// A difference with its interval, with as many decimals as show two digits of half the interval's width:
 /// "−7.9 pp [−8.3, −7.5]". An end without a bound is a question mark.
 pub(crate) fn change(value: f64, unit: &str, (low, high): (f64, f64)) -> String {
-    let width = if (high - low).is_finite() {
-        high - low
-    } else {
-        value.abs()
-    };
-    let decimals = decimals_for(width / 2.0, 2);
+    let decimals = decimals_of_change(value, (low, high));
     let text = |value: f64| {
         if value.is_finite() {
             with_plus(value, fixed(value, decimals))
@@ -92,6 +87,16 @@ pub(crate) fn change(value: f64, unit: &str, (low, high): (f64, f64)) -> String 
         }
     };
     format!("{} {unit} [{}, {}]", text(value), text(low), text(high))
+}
+
+/// The decimals of a change, and so of its ends.
+pub(crate) fn decimals_of_change(value: f64, (low, high): (f64, f64)) -> usize {
+    let width = if (high - low).is_finite() {
+        high - low
+    } else {
+        value.abs()
+    };
+    decimals_for(width / 2.0, 2)
 }
 
 /// A share with its interval, without signs: "4.1 pp [3.0, 5.2]".

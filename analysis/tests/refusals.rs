@@ -182,6 +182,10 @@ fn wrong_options_are_refused_by_name() {
         ("--site", "moon", "connection"),
         ("--metric", "beauty", "slow_percent"),
         ("--format", "gif", "png"),
+        ("--margin", "throughput", "QUANTITY=VALUE"),
+        ("--margin", "beauty=1%", "slow-per-request"),
+        ("--margin", "throughput=1pp", "2%"),
+        ("--margin", "slow=-1pp", "0.5pp"),
     ] {
         let ended = copy.report(&[option, value]);
         assert_eq!(ended.code, 2, "{option}");

@@ -6,7 +6,7 @@ use crate::{
     site::UpstreamFunction,
     summary::{CellFigure, CellSummary, Summary},
     text::number,
-    verdict::{Class, InCell, Verdict, holders},
+    verdict::{InCell, Verdict, holders},
 };
 
 pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict, most: usize) {
@@ -61,9 +61,9 @@ fn row(cell: &CellSummary, verdict: &Verdict) -> Vec<String> {
         verdict
             .candidates
             .iter()
-            .map(|variant| match variant.class {
-                Class::NeverFires | Class::NoSite => "never fires".to_owned(),
-                _ => InCell::of(cell, verdict.site, variant.variant).words(),
+            .map(|candidate| match candidate.is_idle {
+                true => "never fires".to_owned(),
+                false => InCell::of(cell, verdict.site, candidate.variant).words(),
             }),
     );
     row

@@ -15,7 +15,7 @@ use crate::{
         identity::{Identity, of_machine, of_tool, of_upstream},
         sweeps::Side,
     },
-    text::number,
+    text::{count, number},
     verdict::Verdict,
     views::Entry,
 };
@@ -39,16 +39,14 @@ pub(crate) fn of_budget(entries: Vec<Entry>, budget: &str) -> Vec<Entry> {
 }
 
 pub(crate) fn sentence(compared: &[Compared]) -> String {
-    let parts = compared.iter().filter_map(|it| {
-        let variant = it.verdict.candidates.first()?;
-        let effect = variant.effect(Metric::SlowPercent)?;
-        Some(format!(
-            "with budget `{}`, slow polls of `{}`: {} (of {} cells)",
+    let parts = compared.iter().map(|it| {
+        let [lower, higher] = resolved(it, Metric::SlowPercent);
+        format!(
+            "with budget `{}`, slow polls of `{}` are resolved to be lower in {lower} and higher in {higher} of {}",
             it.budget,
             it.verdict.site.function(),
-            effect.tally(),
-            it.summary.measured().count(),
-        ))
+            count(it.summary.measured().count(), "cell"),
+        )
     });
     format!("After compared with before: {}.", joined(parts, "; "))
 }
@@ -141,17 +139,22 @@ fn field(compared: &Compared, metric: Metric) -> String {
         return "not measured".to_owned();
     }
     let mean = |values: &[f64]| number(values.iter().sum::<f64>() / values.len() as f64);
-    let count = |resolved| {
-        let changes = cells().filter_map(|cell| cell.change(what, 1));
-        changes.filter(|change| change.resolved == resolved).count()
-    };
+    let [lower, higher] = resolved(compared, metric);
     format!(
-        "{} → {}; {} lower, {} higher",
+        "{} → {}; {lower} lower, {higher} higher",
         mean(&was),
-        mean(&is),
-        count(Resolved::Lower),
-        count(Resolved::Higher)
+        mean(&is)
     )
+}
+
+/// The numbers of cells in which it is resolved to be lower and to be higher.
+fn resolved(compared: &Compared, metric: Metric) -> [usize; 2] {
+    let what = What::of(compared.verdict.site, metric);
+    [Resolved::Lower, Resolved::Higher].map(|resolved| {
+        let cells = compared.summary.measured();
+        let changes = cells.filter_map(|cell| cell.change(what, 1));
+        changes.filter(|change| change.resolved == resolved).count()
+    })
 }
 
 /// Differences between the manifests that may explain the results.

@@ -14,16 +14,16 @@ mod terms;
 mod trust;
 
 use self::{
-    markdown::{Document, or_dash, quoted},
+    markdown::{Document, quoted},
     terms::Term,
 };
 use crate::{
     explain::Explanation,
-    measure::metric::Metric,
     options::Options,
     site::UpstreamFunction,
-    summary::{Resolved, Summary},
-    verdict::{VariantVerdict, Verdict, words},
+    summary::Summary,
+    text::{count, number},
+    verdict::{Candidate, Outcome, Verdict, words},
     views::Entry,
 };
 
@@ -131,20 +131,22 @@ fn with(
 fn overview(document: &mut Document, summary: &Summary, verdict: &Verdict, options: &Options) {
     const MOST_ROWS: usize = 7;
     let candidates = verdict.candidates.iter().take(MOST_ROWS);
-    document.table(
-        &[
-            "variant",
-            "yields per 1,000 polls",
-            "slow polls: cells lower / higher / not resolved",
-            "slow polls",
-            "late wake-ups of the co-tenant",
-            "wake-up latency of the co-tenant, p99",
-            "throughput",
-            "CPU time per request",
-            "result",
-        ],
-        candidates.chain(&verdict.control).map(row),
-    );
+    let mut head = vec!["variant".to_owned(), "yields per 1,000 polls".to_owned()];
+    let quantities = verdict.quantities.iter();
+    head.extend(quantities.map(|(it, _)| it.words.to_owned()));
+    head.push("result".to_owned());
+    let control = verdict
+        .control
+        .iter()
+        .map(|it| row(it, verdict, "A/A control"));
+    let rows = candidates.map(|it| row(it, verdict, it.result()));
+    document.table(&head, rows.chain(control));
+    let fired = verdict.candidates.iter().filter(|it| !it.is_idle).count();
+    let margin = |(quantity, margin): &(_, f64)| {
+        let quantity: &crate::verdict::Quantity = quantity;
+        format!("{} {margin} {}", quantity.words, quantity.unit())
+    };
+    let margins: Vec<String> = verdict.quantities.iter().map(margin).collect();
     let mut notes = vec![
         format!(
             "Slow polls are those of `{}`. Slow and late mean over {}.",
@@ -152,11 +154,20 @@ fn overview(document: &mut Document, summary: &Summary, verdict: &Verdict, optio
             options.threshold_text()
         ),
         format!(
-            "Changes in pp are means over {} cells with equal weight; changes in % are the {}.",
-            verdict.cells,
-            verdict.middle()
+            "Changes in pp and in % are means over {}.",
+            count(verdict.cells, "cell")
         ),
-        "Square brackets are 95 % intervals. Bold changes are resolved.".to_owned(),
+        format!(
+            "Square brackets are intervals that hold all together with 95 %. So each of them has a confidence of {} %, \
+             for {} that fired and {}.",
+            number(100.0 * verdict.confidence),
+            count(fired, "candidate"),
+            count(verdict.quantities.len(), "quantity").replace("quantitys", "quantities"),
+        ),
+        format!(
+            "Only a change beyond its margin is called better or worse, and is bold. The margins are: {}.",
+            margins.join(", ")
+        ),
         "All rows are compared with the same baseline slices, so an unusual baseline shifts them all. The rows of the \
          A/A control and of budgets that never fire show how large this shift can be."
             .to_owned(),
@@ -175,24 +186,20 @@ fn overview(document: &mut Document, summary: &Summary, verdict: &Verdict, optio
     document.list(notes);
 }
 
-fn row(variant: &VariantVerdict) -> Vec<String> {
-    let effect = |metric: Metric| {
-        let text = words::effect(variant, metric);
-        match variant.effect(metric) {
-            Some(effect) if effect.resolved != Resolved::No => format!("**{text}**"),
-            _ => text,
-        }
-    };
-    let slow = variant.effect(Metric::SlowPercent);
-    vec![
-        quoted(&variant.label),
-        variant.firing(),
-        or_dash(slow.map(|it| format!("{} / {} / {}", it.lower, it.higher, it.unresolved))),
-        effect(Metric::SlowPercent),
-        effect(Metric::CotenantLatePercent),
-        effect(Metric::CotenantP99Us),
-        effect(Metric::RequestsPerS),
-        effect(Metric::CpuUsPerRequest),
-        variant.result().to_owned(),
-    ]
+pub(crate) fn row(candidate: &Candidate, verdict: &Verdict, result: &str) -> Vec<String> {
+    let mut row = vec![quoted(&candidate.label), candidate.firing()];
+    let quantities = verdict.quantities.iter();
+    row.extend(quantities.map(|(quantity, _)| {
+        let judged = candidate.of_metric(quantity.metric);
+        judged.map_or_else(words::absent, |it| {
+            let is_beyond = it.is(Outcome::Better) || it.is(Outcome::Worse);
+            if is_beyond && !candidate.is_idle {
+                format!("**{}**", it.change())
+            } else {
+                it.change()
+            }
+        })
+    }));
+    row.push(result.to_owned());
+    row
 }

@@ -6,76 +6,74 @@ use super::markdown::{Document, joined, quoted};
 use crate::{
     measure::{breakdown::OWN, metric::Metric},
     site::UpstreamFunction,
-    stats::Uncertain,
+    stats::{Interval, MeanChange, Uncertain},
     summary::{CONFIDENCE, Summary},
-    text::{self, count, number},
+    text::{self, number},
     verdict::{
-        AtRtt, Class, SiteYields, VariantVerdict, Verdict,
+        AtRtt, Candidate, SiteYields, Verdict,
         holders::{self, Holder},
-        words,
+        unit, words,
     },
 };
 
 pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict) {
-    for variant in &verdict.candidates {
-        document.paragraph(format!("**`{}`**", variant.label));
-        document.list(answers(variant));
+    for candidate in &verdict.candidates {
+        document.paragraph(format!("**`{}`**", candidate.label));
+        document.list(answers(candidate, verdict));
     }
-    if verdict.candidates.iter().any(|it| !it.yields.is_empty()) {
-        smallest(document, verdict);
+    if !verdict.pairs.is_empty() {
+        document.paragraph("**How do those that gain something compare with each other?**");
+        let label = |at: usize| quoted(&verdict.candidates[at].label);
+        let pairs = verdict.pairs.iter();
+        document.list(pairs.map(|it| {
+            let apart = words::apart(&it.judged);
+            format!(
+                "{} compared with {}: {apart}.",
+                label(it.to),
+                label(it.from)
+            )
+        }));
     }
     let time = time(summary, verdict.site);
     document.paragraph(format!("**Where does the time go?** {time}"));
 }
 
-fn answers(variant: &VariantVerdict) -> Vec<String> {
+fn answers(candidate: &Candidate, verdict: &Verdict) -> Vec<String> {
     let of_sites = |answer: fn(&SiteYields) -> Option<String>| {
-        joined(variant.yields.iter().filter_map(answer), " ")
+        joined(candidate.yields.iter().filter_map(answer), " ")
     };
     let mut answers = Vec::new();
-    if !variant.yields.is_empty() {
+    if !candidate.yields.is_empty() {
         answers.push(format!("Does it fire? {}", of_sites(fires)));
     }
-    if matches!(variant.class, Class::NeverFires | Class::NoSite) {
+    if candidate.is_idle {
         answers.push(
             "It cannot have changed anything. The differences below are noise, and show how large noise is.".to_owned(),
         );
     }
-    answers.push(format!(
-        "Does it lower the share of slow polls? {}. By round trip: {}.",
-        effects(variant, &[Metric::SlowPercent, Metric::SlowPerRequest]),
-        by_rtt(variant, |at| at.slow)
-    ));
-    let does = match variant.class {
-        Class::Helps | Class::CotenantOnly => "Yes",
-        Class::RatioOnly | Class::Harms | Class::Unresolved => "No improvement is resolved",
-        Class::NeverFires | Class::NoSite => "It cannot",
-        Class::Mixed => "Some values or some cells improve and others get worse",
+    let known = |is_benefit| {
+        let judged = candidate.judged.iter();
+        let judged = judged.filter(|it| it.quantity.is_benefit == is_benefit);
+        let known = judged.map(|it| {
+            if candidate.is_idle {
+                format!("{} {}", it.quantity.words, it.change())
+            } else {
+                it.phrase(verdict.measured_s)
+            }
+        });
+        joined(known, "; ")
     };
+    answers.push(format!("What does it improve? {}.", known(true)));
     answers.push(format!(
-        "Does it help a co-tenant? {does}: {}. Late wake-ups by round trip: {}.",
-        effects(
-            variant,
-            &[
-                Metric::CotenantLatePercent,
-                Metric::CotenantP90Us,
-                Metric::CotenantP99Us
-            ]
-        ),
-        by_rtt(variant, |at| at.late)
+        "By round trip, each interval 95 % by itself: slow polls {}; late wake-ups {}.",
+        by_rtt(candidate, |at| at.slow),
+        by_rtt(candidate, |at| at.late)
     ));
+    answers.push(format!("What does it cost? {}.", known(false)));
+    let details = candidate.details.iter().map(|it| detail(it, verdict));
     answers.push(format!(
-        "What does it cost? {}.",
-        effects(
-            variant,
-            &[
-                Metric::RequestsPerS,
-                Metric::CpuUsPerRequest,
-                Metric::LatencyP50Ms,
-                Metric::LatencyP99Ms,
-                Metric::PollsPerRequest,
-            ]
-        )
+        "Details that decide nothing, each interval 95 % by itself: {}.",
+        joined(details, "; ")
     ));
     let unfixable = of_sites(unfixable);
     if !unfixable.is_empty() {
@@ -84,6 +82,17 @@ fn answers(variant: &VariantVerdict) -> Vec<String> {
         ));
     }
     answers
+}
+
+fn detail((metric, change): (&Metric, &MeanChange), verdict: &Verdict) -> String {
+    let Interval { low, high } = change.interval(CONFIDENCE);
+    let spoilt = verdict.spoilt.get(metric);
+    format!(
+        "{} {}{}",
+        metric.words(),
+        text::change(change.value(), unit(*metric), (low, high)),
+        spoilt.map_or_else(String::new, |reason| format!(" (spoilt: {reason})"))
+    )
 }
 
 fn fires(yields: &SiteYields) -> Option<String> {
@@ -108,8 +117,8 @@ fn unfixable(yields: &SiteYields) -> Option<String> {
 }
 
 /// "0 ms −9.8 pp [−9.9, −9.7], 5 ms −4.5 pp [−4.6, −4.4]".
-fn by_rtt(variant: &VariantVerdict, mean: impl Fn(&AtRtt) -> Option<Uncertain>) -> String {
-    let at = variant.by_rtt.iter().map(|at| {
+fn by_rtt(candidate: &Candidate, mean: impl Fn(&AtRtt) -> Option<Uncertain>) -> String {
+    let at = candidate.by_rtt.iter().map(|at| {
         let Some(mean) = mean(at) else {
             return format!("{} ms not compared", at.rtt_ms);
         };
@@ -118,53 +127,6 @@ fn by_rtt(variant: &VariantVerdict, mean: impl Fn(&AtRtt) -> Option<Uncertain>) 
         format!("{} ms {change}", at.rtt_ms)
     });
     joined(at, ", ")
-}
-
-fn effects(variant: &VariantVerdict, metrics: &[Metric]) -> String {
-    let effect = |metric: &Metric| {
-        let tally = variant.effect(*metric).map(|it| it.tally());
-        format!(
-            "{} {} (cells: {})",
-            metric.words(),
-            words::effect(variant, *metric),
-            tally.unwrap_or_else(words::absent)
-        )
-    };
-    joined(metrics.iter().map(effect), "; ")
-}
-
-/// The budget that intervenes least without a resolved cost.
-fn smallest(document: &mut Document, verdict: &Verdict) {
-    const QUESTION: &str = "**Which budget intervenes least and helps without a resolved cost?**";
-    let Some(smallest) = verdict.smallest.map(|at| &verdict.candidates[at]) else {
-        document.paragraph(format!(
-            "{QUESTION} None of the budgets has a resolved gain without a resolved cost."
-        ));
-        return;
-    };
-    document.paragraph(format!(
-        "{QUESTION} `{}`. It was selected by these rules, in this order:",
-        smallest.label
-    ));
-    document.list([
-        "Keep the budgets for which no cost is resolved over all cells.",
-        "Of these, keep those that help most: best is to improve both the share of slow polls and the co-tenant, then \
-         the co-tenant only, then the share only.",
-        "Of these, take the one that yields least often.",
-    ]);
-    let gains = joined(smallest.gains().iter().map(|it| it.words()), "; ");
-    document.paragraph(format!("Its resolved gains: {gains}."));
-    let worse = smallest.effects.iter().filter_map(|(metric, effect)| {
-        let worse = effect.worse(*metric);
-        (worse > 0 && *metric != Metric::PollsPerRequest)
-            .then(|| format!("{} in {}", metric.words(), count(worse, "cell")))
-    });
-    let worse = joined(worse, ", ");
-    if !worse.is_empty() {
-        document.paragraph(format!(
-            "In single cells it is resolved to be worse: {worse}."
-        ));
-    }
 }
 
 fn time(summary: &Summary, site: Site) -> String {

@@ -1,6 +1,9 @@
-//! The mean over cells.
+//! The mean over cells, of differences and of ratios.
 
-use super::{uncertain::Uncertain, variance::Variance};
+use super::{
+    uncertain::{Interval, Uncertain},
+    variance::Variance,
+};
 
 /// The mean over these cells, each with the same weight. Their errors are independent. It describes the cells
 /// that were measured and no others. None without any.
@@ -12,6 +15,122 @@ pub(crate) fn mean_over_cells(cells: &[Uncertain]) -> Option<Uncertain> {
         .map(Variance::of_error)
         .reduce(Variance::plus)?;
     Some(of_sum.scaled(1.0 / count).of(sum / count))
+}
+
+/// A mean change over cells, in percentage points or in percent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum MeanChange {
+    Difference(Uncertain),
+    /// The logarithm of the mean ratio.
+    Ratio(Uncertain),
+}
+
+impl MeanChange {
+    /// Of differences, with equal weights.
+    pub(crate) fn of_differences(cells: &[Uncertain]) -> Option<MeanChange> {
+        mean_over_cells(cells).map(MeanChange::Difference)
+    }
+
+    /// Of relative changes in percent: the random-effects mean of their logarithms.
+    pub(crate) fn of_relatives(cells: &[Uncertain]) -> Option<MeanChange> {
+        let logs: Vec<Uncertain> = cells.iter().map(logarithm).collect();
+        random_effects(&logs).map(MeanChange::Ratio)
+    }
+
+    pub(crate) fn value(&self) -> f64 {
+        match self {
+            MeanChange::Difference(mean) => mean.value,
+            MeanChange::Ratio(mean) => percent(mean.value),
+        }
+    }
+
+    pub(crate) fn interval(&self, confidence: f64) -> Interval {
+        match self {
+            MeanChange::Difference(mean) => mean.interval(confidence),
+            MeanChange::Ratio(mean) => {
+                let Interval { low, high } = mean.interval(confidence);
+                Interval {
+                    low: percent(low),
+                    high: percent(high),
+                }
+            }
+        }
+    }
+
+    /// The change back.
+    pub(crate) fn reversed(self) -> MeanChange {
+        let negative = |of: Uncertain| Uncertain {
+            value: -of.value,
+            ..of
+        };
+        match self {
+            MeanChange::Difference(mean) => MeanChange::Difference(negative(mean)),
+            MeanChange::Ratio(mean) => MeanChange::Ratio(negative(mean)),
+        }
+    }
+}
+
+fn percent(logarithm: f64) -> f64 {
+    100.0 * logarithm.exp_m1()
+}
+
+/// Of the ratio that a relative change in percent is. A ratio below half its standard error counts as that: what was
+/// not seen at all may have happened half a time.
+fn logarithm(change: &Uncertain) -> Uncertain {
+    let error = change.standard_error / 100.0;
+    let ratio = (1.0 + change.value / 100.0).max(error / 2.0);
+    Uncertain {
+        value: ratio.ln(),
+        standard_error: error / ratio,
+        df: change.df,
+    }
+}
+
+/// The random-effects mean (DerSimonian and Laird's weights) over these cells. The error of a cell comes from a few
+/// blocks, so one below that of the median cell is raised to that: luck must not give a cell its weight. As for
+/// [`mean_over_cells`], the error of the mean is that of these cells. How far cells are apart is no part of it.
+fn random_effects(cells: &[Uncertain]) -> Option<Uncertain> {
+    let mut sorted: Vec<f64> = cells.iter().map(|cell| cell.standard_error).collect();
+    sorted.sort_by(f64::total_cmp);
+    let median = *sorted.get(sorted.len() / 2)?;
+    let errors = cells.iter().map(|cell| Variance {
+        value: cell.standard_error.max(median).powi(2),
+        df: cell.df,
+    });
+    let errors: Vec<Variance> = errors.collect();
+    let weights = |apart: f64| {
+        let weights: Vec<f64> = errors.iter().map(|it| 1.0 / (it.value + apart)).collect();
+        let sum: f64 = weights.iter().sum();
+        weights.into_iter().map(move |it| it / sum)
+    };
+    let mean = |apart: f64| {
+        let cells = cells.iter().zip(weights(apart));
+        cells.map(|(cell, weight)| weight * cell.value).sum::<f64>()
+    };
+    // How far the true values of cells are apart: the part of their spread that errors do not explain.
+    let middle = mean(0.0);
+    let squares = cells.iter().zip(&errors);
+    let squares = squares.map(|(cell, error)| (cell.value - middle).powi(2) / error.value);
+    let excess = squares.sum::<f64>() - (cells.len() as f64 - 1.0);
+    let precision: f64 = errors.iter().map(|it| 1.0 / it.value).sum();
+    let alike: f64 = weights(0.0).map(|it| it.powi(2)).sum();
+    let apart = match cells.len() {
+        1 => 0.0,
+        _ => (excess / (precision * (1.0 - alike))).max(0.0),
+    };
+    let each = errors.iter().zip(weights(apart));
+    let error = each.map(|(error, weight)| error.scaled(weight));
+    Some(error.reduce(Variance::plus)?.of(mean(apart)))
+}
+
+/// Of values in ascending order, of which there is at least one.
+pub(super) fn median_of_sorted(sorted: &[f64]) -> f64 {
+    let half = sorted.len() / 2;
+    if sorted.len() % 2 == 1 {
+        sorted[half]
+    } else {
+        (sorted[half - 1] + sorted[half]) / 2.0
+    }
 }
 
 #[cfg(test)]
@@ -44,5 +163,40 @@ mod tests {
         let mean = mean_over_cells(&[cell(0.0, 100.0), cell(0.0, 0.1)]).expect("two cells");
         assert!((mean.df - 5.0).abs() < 0.001);
         assert_eq!(mean_over_cells(&[]), None);
+    }
+
+    fn ratio(cells: &[Uncertain]) -> MeanChange {
+        MeanChange::of_relatives(cells).expect("there are cells")
+    }
+
+    #[test]
+    fn a_half_and_a_double_cancel_out_and_back_is_the_inverse() {
+        let mean = ratio(&[cell(-50.0, 1.0), cell(100.0, 4.0)]);
+        assert!(mean.value().abs() < 1e-9, "{mean:?}");
+        let there = ratio(&[cell(-50.0, 1.0)]);
+        assert!((there.reversed().value() - 100.0).abs() < 1e-9);
+        assert_eq!(MeanChange::of_relatives(&[]), None);
+    }
+
+    #[test]
+    fn a_wild_cell_moves_little_and_a_suspiciously_certain_one_rules_nothing() {
+        let mut cells = vec![cell(1.0, 1.0); 20];
+        cells.push(cell(80.0, 60.0));
+        assert!((ratio(&cells).value() - 1.0).abs() < 0.1);
+        cells[20] = cell(20.0, 0.0001);
+        assert!(ratio(&cells).value() < 2.5);
+    }
+
+    #[test]
+    fn cells_that_disagree_have_equal_weights() {
+        let mean = ratio(&[cell(-50.0, 0.1), cell(-50.0, 0.1), cell(100.0, 4.0)]).value();
+        let equal = 100.0 * ((0.5_f64 * 0.5 * 2.0).cbrt() - 1.0);
+        assert!((mean - equal).abs() < 1.0, "{mean} {equal}");
+    }
+
+    #[test]
+    fn what_was_never_seen_has_a_bound() {
+        let Interval { low, high } = ratio(&[cell(-100.0, 10.0)]).interval(0.95);
+        assert!(low > -100.0 && high > 0.0, "{low} {high}");
     }
 }

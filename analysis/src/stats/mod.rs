@@ -12,7 +12,6 @@ mod counts;
 mod estimate;
 mod histogram;
 mod mean;
-mod middle;
 mod multiple;
 mod quantile;
 mod ratio;
@@ -31,8 +30,7 @@ pub(crate) use self::{
     counts::{Counts, PLACES},
     estimate::CellEstimate,
     histogram::Histogram,
-    mean::mean_over_cells,
-    middle::{Middle, has_median, middle_of_cells},
+    mean::{MeanChange, mean_over_cells},
     multiple::{adjusted_p_values, is_resolved},
     quantile::{LaunchCounts, quantile},
     ratio::{RatioKind, RatioPart, ratio},

@@ -6,7 +6,7 @@
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use super::{middle::median_of_sorted, uncertain::Interval};
+use super::{mean::median_of_sorted, uncertain::Interval};
 
 /// Fewer values have no order that could be significant.
 const FEWEST: usize = 6;

@@ -8,7 +8,7 @@ use run_format::{Budgets, variant::Role};
 
 use super::{
     CONFIDENCE, CellFigure, CellSummary, ChangeFigure, FEWEST_BLOCKS, Resolved, Summary,
-    identity::Identity, scaled,
+    VariantEstimates, identity::Identity, scaled,
 };
 use crate::{
     load::{Sweep, compared::ComparedVariant},
@@ -21,15 +21,12 @@ use crate::{
     stats::{self, Calibration, CellEstimate, Change},
 };
 
-/// The estimates of a cell, by variant.
-pub(super) type VariantEstimates = BTreeMap<What, Vec<Option<CellEstimate>>>;
-
 impl Summary {
     /// Reads every run of a sweep.
     pub(crate) fn of(sweep: &Sweep, options: &Options) -> Result<Summary, Failure> {
         let variants = sweep.compared();
-        let (mut cells, estimates) = measure(sweep, options)?;
-        let calibrations = with_baseline(&mut cells, &estimates, &variants);
+        let mut cells = measure(sweep, options)?;
+        let calibrations = with_baseline(&mut cells, &variants);
         Ok(Summary {
             identity: Identity::of(sweep),
             axes: sweep.manifest.config.axes.clone().sorted(),
@@ -41,10 +38,7 @@ impl Summary {
 }
 
 /// The facts about each cell, and the estimates that are yet to be compared.
-pub(super) fn measure(
-    sweep: &Sweep,
-    options: &Options,
-) -> Result<(Vec<CellSummary>, Vec<VariantEstimates>), Failure> {
+pub(super) fn measure(sweep: &Sweep, options: &Options) -> Result<Vec<CellSummary>, Failure> {
     let question = Question {
         budgets: sweep.manifest.config.variants.len(),
         subjects: sweep.manifest.config.subjects.len().max(1),
@@ -66,38 +60,34 @@ pub(super) fn measure(
             sweep.dir.display()
         )));
     }
-    let split = |cell: CellMeasured| {
-        let summary = CellSummary {
-            cell: cell.cell,
-            state: cell.state,
-            flaws: cell.flaws,
-            runs: cell.runs,
-            blocks: cell.blocks,
-            at_cap: cell.at_cap,
-            slow_polls: cell.slow_polls,
-            figures: BTreeMap::new(),
-            checks: cell.checks,
-            breakdown: cell.breakdown,
-            curves: cell.curves,
-        };
-        (summary, cell.estimates)
+    let summary = |cell: CellMeasured| CellSummary {
+        cell: cell.cell,
+        state: cell.state,
+        flaws: cell.flaws,
+        runs: cell.runs,
+        blocks: cell.blocks,
+        at_cap: cell.at_cap,
+        slow_polls: cell.slow_polls,
+        estimates: cell.estimates,
+        figures: BTreeMap::new(),
+        checks: cell.checks,
+        breakdown: cell.breakdown,
+        curves: cell.curves,
     };
-    Ok(measured.into_iter().map(split).unzip())
+    Ok(measured.into_iter().map(summary).collect())
 }
 
 /// Fills in the figures of all cells.
-pub(super) fn with_baseline(
+pub(crate) fn with_baseline(
     cells: &mut [CellSummary],
-    estimates: &[VariantEstimates],
     variants: &[ComparedVariant],
 ) -> BTreeMap<What, Calibration> {
     let sweep = AllCells {
-        blocks: cells.iter().map(|cell| cell.blocks).collect(),
-        estimates,
-        idle: idle_variants(estimates, variants),
+        cells,
+        idle: idle_variants(cells, variants),
         variants: variants.len(),
     };
-    let whats = estimates.iter().flat_map(|of_cell| of_cell.keys().copied());
+    let whats = cells.iter().flat_map(|cell| cell.estimates.keys().copied());
     let whats: Vec<What> = BTreeSet::from_iter(whats).into_iter().collect();
     let of_whats = whats.par_iter().map(|what| sweep.figures(*what));
     let of_whats: Vec<_> = of_whats.collect();
@@ -115,10 +105,8 @@ pub(super) fn with_baseline(
 
 /// What the comparison needs from all cells.
 struct AllCells<'a> {
-    /// By cell, like `estimates` and `idle`.
-    blocks: Vec<usize>,
-    estimates: &'a [VariantEstimates],
-    /// Variants that differ from the baseline by noise only.
+    cells: &'a [CellSummary],
+    /// By cell, variants that differ from the baseline by noise only.
     idle: Vec<Vec<usize>>,
     variants: usize,
 }
@@ -127,9 +115,9 @@ impl AllCells<'_> {
     /// The figures of one metric, by cell and then by variant. A cell without the metric has no figures.
     fn figures(&self, what: What) -> (Vec<Vec<Option<CellFigure>>>, Calibration) {
         let of_cells: Vec<&[Option<CellEstimate>]> = self
-            .estimates
+            .cells
             .iter()
-            .map(|of_cell| of_cell.get(&what).map_or(&[][..], Vec::as_slice))
+            .map(|cell| cell.estimates.get(&what).map_or(&[][..], Vec::as_slice))
             .collect();
         let changes: Vec<Vec<Option<Change>>> = of_cells.iter().map(|cell| changes(cell)).collect();
         let pairs: Vec<Change> = changes
@@ -178,9 +166,9 @@ impl AllCells<'_> {
         };
         let p_values: Vec<Option<f64>> = changes.iter().map(p_value).collect();
         let adjusted = stats::adjusted_p_values(&p_values);
-        let cells = self.blocks.iter().zip(changes).zip(adjusted);
-        let figures = cells.map(|((blocks, change), p_value)| {
-            let enough = what.metric.has_error_floor() || *blocks >= FEWEST_BLOCKS;
+        let cells = self.cells.iter().zip(changes).zip(adjusted);
+        let figures = cells.map(|((cell, change), p_value)| {
+            let enough = what.metric.has_error_floor() || cell.blocks >= FEWEST_BLOCKS;
             let is_resolved = enough && p_value.is_some_and(stats::is_resolved);
             let (change, _) = change?;
             Some(change_figure(what, &change, is_resolved))
@@ -202,7 +190,7 @@ fn changes(estimates: &[Option<CellEstimate>]) -> Vec<Option<Change>> {
 
 /// For each cell, the variants that differ from the baseline by noise only: the A/A control, and budgets that never
 /// fired in the cell.
-fn idle_variants(estimates: &[VariantEstimates], variants: &[ComparedVariant]) -> Vec<Vec<usize>> {
+fn idle_variants(cells: &[CellSummary], variants: &[ComparedVariant]) -> Vec<Vec<usize>> {
     let is_idle = |of_cell: &VariantEstimates, variant: usize| match variants[variant].role {
         Role::Baseline => false,
         Role::Control => true,
@@ -218,13 +206,13 @@ fn idle_variants(estimates: &[VariantEstimates], variants: &[ComparedVariant]) -
                 })
         }
     };
-    let of_cell = |of_cell| {
+    let of_cell = |cell: &CellSummary| {
         let variants = 0..variants.len();
         variants
-            .filter(|variant| is_idle(of_cell, *variant))
+            .filter(|variant| is_idle(&cell.estimates, *variant))
             .collect()
     };
-    estimates.iter().map(of_cell).collect()
+    cells.iter().map(of_cell).collect()
 }
 
 /// Whether the data determine both ends of the interval. They do not for a percentile with too few values beyond it;

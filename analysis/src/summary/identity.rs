@@ -19,22 +19,25 @@ pub(crate) struct Identity {
     pub(crate) backends: Vec<DelayBackend>,
     /// Absent for a published table.
     pub(crate) manifest: Option<Manifest>,
+    /// All runs together.
+    pub(crate) took_ms: u64,
 }
 
 impl Identity {
     pub(crate) fn of(sweep: &Sweep) -> Identity {
-        let mut backends: Vec<DelayBackend> = sweep
-            .cells
-            .iter()
-            .flat_map(|cell| &cell.runs)
-            .filter_map(|run| run.row.as_ref()?.network.lab.as_ref()?.backend)
-            .collect();
+        let runs = sweep.cells.iter().flat_map(|cell| &cell.runs);
+        let rows = runs.filter_map(|run| run.row.as_ref());
+        let backends = rows
+            .clone()
+            .filter_map(|row| row.network.lab.as_ref()?.backend);
+        let mut backends: Vec<DelayBackend> = backends.collect();
         backends.sort_by_key(|backend| backend.name());
         backends.dedup();
         Identity {
             name: sweep.name(),
             backends,
             manifest: Some(sweep.manifest.clone()),
+            took_ms: rows.map(|row| row.took_ms).sum(),
         }
     }
 

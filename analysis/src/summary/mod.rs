@@ -23,8 +23,11 @@ use crate::{
         formula::scale,
         metric::{Better, Metric, What},
     },
-    stats::{Calibration, CellEstimate, Interval, Uncertain},
+    stats::{self, Calibration, CellEstimate, Interval, Uncertain},
 };
+
+/// The estimates of a cell, by variant. None if there is no data for it.
+pub(crate) type VariantEstimates = BTreeMap<What, Vec<Option<CellEstimate>>>;
 
 /// In fewer blocks, amounts with few distinct values, such as requests per slice, can agree by chance.
 pub(crate) const FEWEST_BLOCKS: usize = 4;
@@ -53,6 +56,8 @@ pub(crate) struct CellSummary {
     pub(crate) blocks: usize,
     pub(crate) at_cap: bool,
     pub(crate) slow_polls: BTreeMap<Site, SlowPollCounts>,
+    /// What figures are made of; empty for a published table.
+    pub(crate) estimates: VariantEstimates,
     /// By variant.
     pub(crate) figures: BTreeMap<What, Vec<Option<CellFigure>>>,
     pub(crate) checks: Checks,
@@ -157,6 +162,21 @@ impl Summary {
     /// Whether the baseline has this figure in any cell.
     pub(crate) fn has(&self, what: What) -> bool {
         self.measured().any(|cell| cell.figure(what, 0).is_some())
+    }
+
+    /// The change from one variant to another in each measured cell where both are known. Errors are calibrated.
+    pub(crate) fn changes(&self, what: What, [from, to]: [usize; 2]) -> Vec<ChangeFigure> {
+        let inflation = self
+            .calibrations
+            .get(&what)
+            .map_or(1.0, Calibration::inflation);
+        let changes = self.measured().filter_map(|cell| {
+            let estimates = cell.estimates.get(&what)?;
+            let [from, to] = [from, to].map(|variant| estimates.get(variant)?.as_ref());
+            let change = stats::change(from?, to?)?.inflated(inflation);
+            Some(compare::change_figure(what, &change, false))
+        });
+        changes.collect()
     }
 
     pub(crate) fn measured(&self) -> impl Iterator<Item = &CellSummary> {

@@ -6,8 +6,8 @@ use program::Failure;
 use run_format::{Budgets, grid::Axes, variant::Role};
 
 use super::{
-    CellFigure, CellSummary, ChangeFigure, Resolved, Summary,
-    compare::{VariantEstimates, change_figure, measure, with_baseline},
+    CellFigure, CellSummary, ChangeFigure, Resolved, Summary, VariantEstimates,
+    compare::{change_figure, measure, with_baseline},
     identity::Identity,
 };
 use crate::{
@@ -22,20 +22,17 @@ pub(crate) struct Side {
     pub(crate) identity: Identity,
     pub(crate) variants: Vec<ComparedVariant>,
     cells: Vec<CellSummary>,
-    /// By cell; empty for a published table.
-    estimates: Vec<VariantEstimates>,
 }
 
 impl Side {
     pub(crate) fn of(sweep: &Sweep, options: &Options) -> Result<Side, Failure> {
         let variants = sweep.compared();
-        let (mut cells, estimates) = measure(sweep, options)?;
-        with_baseline(&mut cells, &estimates, &variants);
+        let mut cells = measure(sweep, options)?;
+        with_baseline(&mut cells, &variants);
         Ok(Side {
             identity: Identity::of(sweep),
             variants,
             cells,
-            estimates,
         })
     }
 
@@ -43,11 +40,6 @@ impl Side {
         Side {
             identity: summary.identity,
             variants: summary.variants,
-            estimates: summary
-                .cells
-                .iter()
-                .map(|_| VariantEstimates::new())
-                .collect(),
             cells: summary.cells,
         }
     }
@@ -112,35 +104,32 @@ type PValues = BTreeMap<What, f64>;
 impl SweepPair<'_> {
     /// The cells that both sweeps have, with the p-values of their changes.
     fn cells(&self) -> Vec<(CellSummary, PValues)> {
-        let after = self.after.cells.iter().zip(&self.after.estimates);
-        let before = self.before.cells.iter().zip(&self.before.estimates);
-        let pairs = after.filter_map(|after| {
-            let mut same = before.clone();
-            let before = same.find(|(cell, _)| cell.cell == after.0.cell)?;
+        let pairs = self.after.cells.iter().filter_map(|after| {
+            let mut same = self.before.cells.iter();
+            let before = same.find(|cell| cell.cell == after.cell)?;
             Some(self.cell(before, after))
         });
         pairs.collect()
     }
 
-    fn cell(
-        &self,
-        (before, was): (&CellSummary, &VariantEstimates),
-        (after, is): (&CellSummary, &VariantEstimates),
-    ) -> (CellSummary, PValues) {
+    fn cell(&self, before: &CellSummary, after: &CellSummary) -> (CellSummary, PValues) {
         let mut figures = BTreeMap::new();
         let mut p_values = PValues::new();
         for &what in after.figures.keys() {
-            let side = |cell: &CellSummary, estimates: &VariantEstimates, side: usize| {
+            let side = |cell: &CellSummary, side: usize| {
                 let variant = self.variants[side];
                 // Without the change within its own sweep.
                 let figure = cell.figure(what, variant).map(|figure| CellFigure {
                     change: None,
                     ..figure.clone()
                 });
-                let estimate = estimates.get(&what).and_then(|of| of.get(variant)?.clone());
+                let estimate = cell
+                    .estimates
+                    .get(&what)
+                    .and_then(|of| of.get(variant)?.clone());
                 (figure, estimate)
             };
-            let (then, mut now) = (side(before, was, 0), side(after, is, 1));
+            let (then, mut now) = (side(before, 0), side(after, 1));
             let change = change(what, &then, &now);
             if let (Some(now), Some((change, p_value))) = (&mut now.0, change) {
                 now.change = Some(change);
@@ -159,6 +148,7 @@ impl SweepPair<'_> {
             blocks: before.blocks.min(after.blocks),
             at_cap: before.at_cap || after.at_cap,
             slow_polls: BTreeMap::new(),
+            estimates: VariantEstimates::new(),
             figures,
             checks: after.checks.clone(),
             breakdown: None,

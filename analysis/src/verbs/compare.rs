@@ -40,7 +40,7 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
         let Some(summary) = between(was, is, budget) else {
             continue;
         };
-        let verdict = Verdict::of(&summary, options.first_site());
+        let verdict = Verdict::of(&summary, options);
         // Variants of a comparison are before and after, whatever budgets were asked for.
         let all = Options {
             budget: Vec::new(),

@@ -18,7 +18,7 @@ use crate::{
 
 pub(crate) fn run(path: &Path, options: &Options) -> Result<(), Failure> {
     let summary = published::read(path, options)?;
-    let verdict = Verdict::of(&summary, options.first_site());
+    let verdict = Verdict::of(&summary, options);
     let pictures = Scene::new(&summary, &verdict, options).entries();
     let text = report::text(&summary, &verdict, &pictures, None, options);
     let out = options.out.clone().unwrap_or_else(|| {

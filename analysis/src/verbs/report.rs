@@ -33,7 +33,7 @@ fn of_a_sweep(run: &Path, options: &Options) -> Result<(), Failure> {
     check_budgets(&sweep, options)?;
     let summary = Summary::of(&sweep, options)?;
     check_sites(&summary, options)?;
-    let verdict = Verdict::of(&summary, options.first_site());
+    let verdict = Verdict::of(&summary, options);
     let explanation = Explanation::of(&sweep, options)?;
     let pictures = Scene::new(&summary, &verdict, options).entries();
     let text = report::text(&summary, &verdict, &pictures, explanation.as_ref(), options);

@@ -39,7 +39,7 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
     if let Some(name) = record.of.first() {
         summary.identity.name.clone_from(name);
     }
-    let verdict = Verdict::of(&summary, options.first_site());
+    let verdict = Verdict::of(&summary, options);
     let explanation = Explanation::of(&sweep, options)?;
     let entries = Scene::new(&summary, &verdict, options).entries();
 

@@ -1,16 +1,34 @@
-//! What the budgets did: the numbers are in [`variant`], the sentences in [`words`].
+//! What the candidates did, over all cells: [`outcome`] judges an interval, [`candidate`] a candidate, and [`words`]
+//! says it.
 
+mod candidate;
 pub(crate) mod holders;
-mod variant;
+mod in_cell;
+mod outcome;
+mod quantity;
+mod spoilt;
+#[cfg(test)]
+#[path = "../../tests/verdict/mod.rs"]
+mod wording;
 pub(crate) mod words;
+
+use std::collections::BTreeMap;
 
 use run_format::Site;
 
-pub(crate) use self::variant::{
-    AtRtt, Class, Effect, InCell, SiteYields, VariantVerdict, is_share,
+use self::candidate::{from_baseline, over_cells};
+pub(crate) use self::{
+    candidate::{AtRtt, Candidate, Class, SiteYields},
+    in_cell::InCell,
+    outcome::{Judged, Outcome},
+    quantity::{DECIDING, Margin, Quantity, is_share, unit},
 };
-
-use crate::{measure::metric::Metric, summary::Summary};
+use crate::{
+    measure::metric::{Metric, What},
+    options::Options,
+    stats::MeanChange,
+    summary::{CONFIDENCE, Summary},
+};
 
 /// The verdict on a sweep.
 pub(crate) struct Verdict {
@@ -18,71 +36,145 @@ pub(crate) struct Verdict {
     pub(crate) site: Site,
     /// The number of cells in which variants could be compared.
     pub(crate) cells: usize,
-    pub(crate) candidates: Vec<VariantVerdict>,
+    pub(crate) candidates: Vec<Candidate>,
     /// The A/A control, treated like a candidate.
-    pub(crate) control: Option<VariantVerdict>,
-    /// The candidate that helps most: an index into `candidates`.
-    pub(crate) leading: Option<usize>,
-    /// The candidate that intervenes least without a resolved cost: likewise.
-    pub(crate) smallest: Option<usize>,
+    pub(crate) control: Option<Candidate>,
+    /// Every two candidates that gain something.
+    pub(crate) pairs: Vec<Pair>,
+    /// What decides, with its margin.
+    pub(crate) quantities: Vec<(Quantity, f64)>,
+    /// Why a metric says nothing here.
+    pub(crate) spoilt: BTreeMap<Metric, String>,
+    /// The confidence of each interval, so that all of them hold together.
+    pub(crate) confidence: f64,
+    pub(crate) measured_s: f64,
+}
+
+/// Two candidates, by index, compared with each other.
+pub(crate) struct Pair {
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    /// Changes from the first to the second, and back.
+    pub(crate) judged: Vec<Judged>,
+    pub(crate) back: Vec<Judged>,
 }
 
 impl Verdict {
-    pub(crate) fn of(summary: &Summary, site: Site) -> Verdict {
-        let candidates = VariantVerdict::all(summary, site, summary.candidates());
-        let control = VariantVerdict::all(summary, site, summary.control().into_iter());
-        Verdict {
+    pub(crate) fn of(summary: &Summary, options: &Options) -> Verdict {
+        let site = options.first_site();
+        let of = |(variant, _)| Candidate::of(summary, site, variant);
+        let spoilt = spoilt::of(summary);
+        let is_measured = |metric: Metric| {
+            let mut variants = summary.candidates();
+            variants.any(|(it, _)| !from_baseline(summary, site, metric, it).is_empty())
+        };
+        let quantities = DECIDING
+            .into_iter()
+            .filter(|it| !spoilt.contains_key(&it.metric) && is_measured(it.metric));
+        let mut verdict = Verdict {
             site,
-            cells: compared(&candidates),
-            leading: leading(&candidates),
-            smallest: smallest(&candidates),
-            candidates,
-            control: control.into_iter().next(),
+            cells: 0,
+            candidates: summary.candidates().map(of).collect(),
+            control: summary.control().map(of),
+            pairs: Vec::new(),
+            quantities: quantities
+                .map(|it| (it, Margin::of(it, &options.margin)))
+                .collect(),
+            spoilt,
+            confidence: CONFIDENCE,
+            measured_s: summary.identity.took_ms as f64 / 1000.0,
+        };
+        verdict.judge(summary);
+        verdict.compare(summary);
+        verdict
+    }
+
+    fn judge(&mut self, summary: &Summary) {
+        let fired = self.candidates.iter().filter(|it| !it.is_idle).count();
+        self.confidence = together(fired * self.quantities.len());
+        let mut candidates = std::mem::take(&mut self.candidates);
+        for it in candidates.iter_mut().chain(&mut self.control) {
+            let changes = |metric| from_baseline(summary, self.site, metric, it.variant);
+            self.cells = self.cells.max(changes(Metric::SlowPercent).len());
+            it.judged = judged(&self.quantities, self.confidence, |metric| {
+                over_cells(metric, &changes(metric))
+            });
         }
+        self.candidates = candidates;
+    }
+
+    /// Of the candidates that fired, every two could have been compared.
+    fn compare(&mut self, summary: &Summary) {
+        let fired = self.candidates.iter().filter(|it| !it.is_idle).count();
+        let confidence = together(fired * fired.saturating_sub(1) / 2 * self.quantities.len());
+        let gaining = self.gaining();
+        for (place, &from) in gaining.iter().enumerate() {
+            for &to in &gaining[place + 1..] {
+                let variants = [from, to].map(|at| self.candidates[at].variant);
+                let change = |metric| {
+                    let what = What::of(self.site, metric);
+                    over_cells(metric, &summary.changes(what, variants))
+                };
+                let back = |metric| change(metric).map(MeanChange::reversed);
+                self.pairs.push(Pair {
+                    from,
+                    to,
+                    judged: judged(&self.quantities, confidence, change),
+                    back: judged(&self.quantities, confidence, back),
+                });
+            }
+        }
+    }
+
+    fn gaining(&self) -> Vec<usize> {
+        let all = self.candidates.iter().enumerate();
+        let gaining = all.filter(|(_, it)| it.gains());
+        gaining.map(|(at, _)| at).collect()
+    }
+
+    /// The candidates that gain something and are beaten by no other; all that gain something if each is beaten by one.
+    pub(crate) fn leaders(&self) -> Vec<usize> {
+        let gaining = self.gaining();
+        let (beaten, best): (Vec<usize>, Vec<usize>) = gaining
+            .into_iter()
+            .partition(|at| self.beating(*at).is_some());
+        if best.is_empty() { beaten } else { best }
+    }
+
+    /// The first candidate that is better than this one, and the changes to it.
+    pub(crate) fn beating(&self, beaten: usize) -> Option<(usize, &[Judged])> {
+        self.pairs.iter().find_map(|pair| {
+            let sides = [
+                (pair.from, pair.to, &pair.judged),
+                (pair.to, pair.from, &pair.back),
+            ];
+            let mut sides = sides.into_iter();
+            sides.find_map(|(from, to, judged)| {
+                (from == beaten && is_better(judged)).then_some((to, judged.as_slice()))
+            })
+        })
     }
 }
 
-/// The cells with enough blocks for a comparison.
-fn compared(candidates: &[VariantVerdict]) -> usize {
-    let effects = candidates
-        .iter()
-        .filter_map(|it| it.effect(Metric::SlowPercent));
-    effects.map(Effect::cells).max().unwrap_or(0)
+/// Better in something and worse in nothing.
+fn is_better(judged: &[Judged]) -> bool {
+    let any = |outcome| judged.iter().any(|it| it.is(outcome));
+    any(Outcome::Better) && !any(Outcome::Worse)
 }
 
-/// Within the best class: the fewest losses, then the largest decrease of the share of slow polls.
-fn leading(candidates: &[VariantVerdict]) -> Option<usize> {
-    let change = |variant: &VariantVerdict| {
-        let effect = variant.effect(Metric::SlowPercent);
-        effect.and_then(|it| it.mean).map_or(0.0, |mean| mean.value)
+/// The confidence of each of so many intervals, with which all hold together with 95 % (Bonferroni).
+fn together(intervals: usize) -> f64 {
+    1.0 - (1.0 - CONFIDENCE) / intervals.max(1) as f64
+}
+
+fn judged(
+    quantities: &[(Quantity, f64)],
+    confidence: f64,
+    change: impl Fn(Metric) -> Option<MeanChange>,
+) -> Vec<Judged> {
+    let judge = |&(quantity, margin): &(Quantity, f64)| {
+        let change = change(quantity.metric)?;
+        Some(Judged::of(quantity, margin, &change, confidence))
     };
-    of_best_class(candidates, |variant| {
-        Some((variant.losses().len(), change(variant)))
-    })
-}
-
-/// Within the best class that has a candidate without losses: the fewest yields.
-fn smallest(candidates: &[VariantVerdict]) -> Option<usize> {
-    of_best_class(candidates, |variant| {
-        let yields = variant.yields.iter().filter_map(|it| it.per_1000);
-        let yields: f64 = yields.map(|(mean, _)| mean).sum();
-        variant.losses().is_empty().then_some((0, yields))
-    })
-}
-
-/// The candidate with the smallest rank in the best class that has any with a rank.
-fn of_best_class(
-    candidates: &[VariantVerdict],
-    rank: impl Fn(&VariantVerdict) -> Option<(usize, f64)>,
-) -> Option<usize> {
-    const BEST_FIRST: [Class; 3] = [Class::Helps, Class::CotenantOnly, Class::RatioOnly];
-    BEST_FIRST.into_iter().find_map(|class| {
-        let of_class = candidates
-            .iter()
-            .enumerate()
-            .filter(|(_, it)| it.class == class);
-        let ranked = of_class.filter_map(|(at, it)| Some((at, rank(it)?)));
-        let first = ranked.min_by(|(_, a), (_, b)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        first.map(|(at, _)| at)
-    })
+    quantities.iter().filter_map(judge).collect()
 }

@@ -1,184 +1,252 @@
-//! The verdict in sentences. They say that something changed only where it is resolved.
+//! The verdict in sentences. Each says about an interval what [`super::outcome`] found, and nothing else.
 
-use super::{
-    Class, Effect, InCell, SiteYields, VariantVerdict, Verdict, is_share, variant::COTENANT,
-};
+use super::{Candidate, Class, Judged, Outcome, SiteYields, Verdict};
 use crate::{
-    measure::metric::Metric,
-    site::UpstreamFunction,
+    drift::words::lasting,
     stats::Interval,
-    summary::{CONFIDENCE, ChangeFigure},
-    text::{change, count, number, signed},
+    text::{self, count, decimals_of_change, fixed, number},
 };
-
-/// No amount can decrease by more than this.
-pub(crate) const LEAST_PERCENT: f64 = -100.0;
 
 /// With fewer yields than this, a budget is said to fire rarely.
 const RARE_YIELDS_PER_1000: f64 = 1.0;
 
+impl Judged {
+    /// "−7.9 pp [−8.3, −7.5]"
+    pub(crate) fn change(&self) -> String {
+        let Interval { low, high } = self.interval;
+        text::change(self.value, self.quantity.unit(), (low, high))
+    }
+
+    /// What is known about it. `measured_s` is the measuring time.
+    pub(crate) fn phrase(&self, measured_s: f64) -> String {
+        let words = self.quantity.words;
+        let change = self.change();
+        let margin = self.margin();
+        let Interval { low, high } = self.loss();
+        let open = self.times().map(|times| settled(times, measured_s));
+        let open = open.map_or_else(String::new, |settled| format!("; {settled}"));
+        match self.outcome() {
+            Outcome::Better => format!("{} ({change})", self.quantity.improved()),
+            Outcome::Worse => format!("{} ({change})", self.quantity.worsened()),
+            _ if high < 0.0 && self.excludes_gain() => {
+                format!("a gain in {words} below the margin of {margin} ({change})")
+            }
+            _ if high < 0.0 => {
+                format!(
+                    "a gain in {words} that may be below the margin of {margin} ({change}{open})"
+                )
+            }
+            Outcome::NotWorse if !self.quantity.is_benefit => {
+                format!("{words} {} ({change})", self.at_most())
+            }
+            _ if low > 0.0 && high > self.margin => {
+                format!(
+                    "a loss in {words} that may be below the margin of {margin} ({change}{open})"
+                )
+            }
+            _ if self.quantity.is_benefit && self.excludes_gain() => {
+                format!("no gain in {words} greater than {margin} ({change})")
+            }
+            _ => format!("{words} not known ({change}{open})"),
+        }
+    }
+
+    /// Of a picture.
+    pub(crate) fn title(&self, subject: &str, label: &str, cells: usize) -> String {
+        format!(
+            "{subject}, {label}: {} over {}",
+            self.change(),
+            count(cells, "cell")
+        )
+    }
+
+    /// "0.5 pp"
+    pub(crate) fn margin(&self) -> String {
+        format!("{} {}", self.margin, self.quantity.unit())
+    }
+
+    /// "at most 1.2 % lower", by the interval's end.
+    fn at_most(&self) -> String {
+        let Interval { low, high } = self.interval;
+        let (end, direction) = if self.quantity.is_lower_better() {
+            (high, "higher")
+        } else {
+            (-low, "lower")
+        };
+        let end = fixed(end, decimals_of_change(self.value, (low, high)));
+        format!("at most {end} {} {direction}", self.quantity.unit())
+    }
+}
+
+/// "measuring about 4.2 times as long (40 minutes) would settle it"
+fn settled(times: f64, measured_s: f64) -> String {
+    const MOST: f64 = 100.0;
+    if times > MOST {
+        return "settling it takes more than 100 times as long".to_owned();
+    }
+    let decimals = usize::from(times < 10.0);
+    let rounding = 10f64.powi(decimals as i32);
+    let times = (times * rounding).ceil() / rounding;
+    let lasting = lasting(times * measured_s);
+    format!(
+        "measuring about {} times as long ({lasting}) would settle it",
+        fixed(times, decimals)
+    )
+}
+
 impl Verdict {
-    /// First the candidate that helps most, then the others.
+    /// The candidates that gain most come first.
     pub(crate) fn sentences(&self) -> Vec<String> {
-        let mut sentences = vec![
-            match self.leading.map(|leading| &self.candidates[leading]) {
-                Some(leading) => self.of_leading(leading),
-                None if self.candidates.is_empty() => {
-                    "Only the baseline was measured, so there is nothing to compare.".to_owned()
-                }
-                None => "No variant has a resolved improvement over all cells.".to_owned(),
-            },
-        ];
-        let others = self.candidates.iter().enumerate();
-        let others: Vec<&VariantVerdict> = others
-            .filter(|(at, _)| Some(*at) != self.leading)
-            .map(|(_, variant)| variant)
-            .collect();
-        for class in [Class::NoSite, Class::NeverFires, Class::Unresolved] {
-            let of_class = others.iter().filter(|it| it.class == class);
-            let labels: Vec<String> = of_class.map(|it| format!("`{}`", it.label)).collect();
-            let does = match (class, labels.len()) {
-                (_, 0) => continue,
-                (Class::NoSite, _) => "had nothing to limit: no poll of the site was recorded",
-                (Class::NeverFires, 1) => "never fires in any cell, so it changes nothing",
-                (Class::NeverFires, _) => "never fire in any cell, so they change nothing",
-                (_, 1) => "has no resolved effect",
-                _ => "have no resolved effect",
-            };
-            sentences.push(format!("{} {does}.", labels.join(" and ")));
+        let leaders = self.leaders();
+        let mut sentences = Vec::new();
+        match leaders.as_slice() {
+            [] if self.candidates.is_empty() => {
+                return vec![
+                    "Only the baseline was measured, so there is nothing to compare.".to_owned(),
+                ];
+            }
+            [] => sentences.push(format!(
+                "For no variant is a gain greater than the margin shown, over {}.",
+                count(self.cells, "cell")
+            )),
+            [_] => {}
+            several => sentences.push(self.not_told_apart(several)),
         }
-        for class in [
-            Class::Helps,
-            Class::CotenantOnly,
-            Class::RatioOnly,
-            Class::Mixed,
-            Class::Harms,
-        ] {
-            let of_class = others.iter().filter(|it| it.class == class);
-            sentences.extend(of_class.map(|it| other(it)));
+        let mut others: Vec<usize> = (0..self.candidates.len()).collect();
+        others.retain(|at| !leaders.contains(at));
+        others.sort_by_key(|at| self.candidates[*at].class());
+        for at in leaders.into_iter().chain(others) {
+            let candidate = &self.candidates[at];
+            if !candidate.is_idle {
+                sentences.push(candidate.sentence(self.measured_s) + &self.beaten(at));
+            }
         }
+        for class in [Class::NeverFires, Class::NoSite] {
+            sentences.extend(self.idle(class));
+        }
+        let spoilt = self.spoilt.iter();
+        sentences.extend(spoilt.map(|(metric, reason)| {
+            format!(
+                "The machine spoilt the {}, so it decides nothing: {reason}.",
+                metric.words()
+            )
+        }));
         sentences
     }
 
-    /// The statistic that stands for the relative changes of all cells.
-    pub(crate) fn middle(&self) -> &'static str {
-        let effects = self.candidates.iter().flat_map(|it| it.effects.values());
-        let mut middles = effects.filter_map(|effect| effect.relative);
-        if middles.all(|middle| middle.is_median) {
-            "median over cells"
-        } else {
-            "median over cells (the mean if there are fewer than six)"
-        }
+    fn idle(&self, class: Class) -> Option<String> {
+        let of_class = self.candidates.iter().filter(|it| it.class() == class);
+        let labels: Vec<String> = of_class.map(|it| format!("`{}`", it.label)).collect();
+        let does = match (class, labels.len()) {
+            (_, 0) => return None,
+            (Class::NoSite, _) => "had nothing to limit: no poll of the site was recorded",
+            (_, 1) => "never fires in any cell, so it changes nothing",
+            _ => "never fire in any cell, so they change nothing",
+        };
+        Some(format!("{} {does}.", labels.join(" and ")))
     }
 
-    fn of_leading(&self, leading: &VariantVerdict) -> String {
-        let label = &leading.label;
-        let site = self.site.function();
-        let slow = effect(leading, Metric::SlowPercent);
-        let waits = cotenant(leading);
-        let cost = cost(leading);
-        if leading.class == Class::CotenantOnly {
-            return format!(
-                "`{label}` lowers the wake-up latency of a co-tenant ({waits}). It does not lower the share of slow \
-                 polls of `{site}` ({slow}). {cost}"
-            );
-        }
-        let place = match leading.effect(Metric::SlowPercent) {
-            Some(effect) if effect.lower > 0 => {
+    fn not_told_apart(&self, leaders: &[usize]) -> String {
+        let label = |at: &usize| format!("`{}`", self.candidates[*at].label);
+        let labels: Vec<String> = leaders.iter().map(label).collect();
+        let between = |it: &&super::Pair| leaders.contains(&it.from) && leaders.contains(&it.to);
+        let pairs = self.pairs.iter().filter(between);
+        let pairs: Vec<String> = pairs
+            .map(|it| {
                 format!(
-                    "in {} of {} cells (mean change {slow})",
-                    effect.lower, self.cells
+                    "{} compared with {}: {}",
+                    label(&it.to),
+                    label(&it.from),
+                    apart(&it.judged)
                 )
-            }
-            _ => format!(
-                "over all {} cells (mean change {slow}; resolved in no single cell)",
-                self.cells
-            ),
-        };
-        let cotenant = match leading.class {
-            Class::Helps => "It also lowers the wake-up latency of a co-tenant",
-            // An interval without zero next to "no decrease" would look like a mistake.
-            _ if leading.hints_at_less_waiting() => {
-                "A co-tenant's wake-up latency may be lower, but among this many comparisons that can be chance"
-            }
-            _ => "The data show no decrease of a co-tenant's wake-up latency",
-        };
+            })
+            .collect();
         format!(
-            "`{label}` lowers the share of slow polls of `{site}` {place}. {cotenant} ({waits}). {cost}"
+            "Of {}, none is shown to be the best. {}.",
+            labels.join(" and "),
+            pairs.join(". ")
         )
     }
-}
 
-/// A variant that does not help most.
-fn other(variant: &VariantVerdict) -> String {
-    let slow = effect(variant, Metric::SlowPercent);
-    let does = match variant.class {
-        Class::Helps => {
-            format!("lowers the share of slow polls ({slow}) and a co-tenant's wake-up latency")
-        }
-        Class::CotenantOnly => {
-            "lowers a co-tenant's wake-up latency, but not the share of slow polls".to_owned()
-        }
-        Class::RatioOnly => format!(
-            "lowers the share of slow polls ({slow}); no decrease of a co-tenant's wake-up latency is resolved"
-        ),
-        Class::Mixed => {
-            // A lower share can hide cells in which it is higher, and more slow polls for the same work.
-            let tally = |metric: Metric| {
-                let effect = variant.effect(metric);
-                effect.map_or_else(absent, |it| {
-                    format!("lower in {} cells and higher in {}", it.lower, it.higher)
-                })
-            };
-            format!(
-                "has mixed results: the share of slow polls is {} (mean change {slow}); slow polls per request are {}",
-                tally(Metric::SlowPercent),
-                tally(Metric::SlowPerRequest)
-            )
-        }
-        _ => "has no resolved improvement".to_owned(),
-    };
-    format!("`{}` {does}. {}", variant.label, cost(variant))
-}
-
-/// What is resolved to be worse over all cells. If nothing is, the intervals of the most likely costs.
-fn cost(variant: &VariantVerdict) -> String {
-    let losses = variant.losses();
-    if losses.is_empty() {
-        let bounds = effects(variant, &[Metric::RequestsPerS, Metric::CpuUsPerRequest]);
-        format!("No cost is resolved over all cells ({bounds}).")
-    } else {
-        format!("Its cost: {}.", effects(variant, &losses))
+    fn beaten(&self, at: usize) -> String {
+        self.beating(at)
+            .map_or_else(String::new, |(better, judged)| {
+                let label = &self.candidates[better].label;
+                format!(" Compared with it, `{label}` has {}.", apart(judged))
+            })
     }
 }
 
-/// The resolved changes of the co-tenant's latency, and where. If none is resolved, all of them.
-fn cotenant(variant: &VariantVerdict) -> String {
-    let mut shown = variant.gains();
-    shown.retain(|metric| COTENANT.contains(metric));
-    if shown.is_empty() {
-        shown = COTENANT.to_vec();
-    }
-    let cells: usize = variant.by_rtt.iter().map(|at| at.waits_less).sum();
-    let at = variant.by_rtt.iter().filter(|at| at.waits_less > 0);
-    let at: Vec<String> = at.map(|at| at.rtt_ms.to_string()).collect();
-    let place = match cells {
-        0 => "resolved in no single cell".to_owned(),
-        _ => format!(
-            "resolved in {}, at RTT {} ms",
-            count(cells, "cell"),
-            at.join(", ")
-        ),
+/// What differs between two candidates.
+pub(crate) fn apart(judged: &[Judged]) -> String {
+    let of = |outcome| {
+        let judged = judged.iter().filter(move |it| it.is(outcome));
+        judged.map(|it| it.phrase(0.0))
     };
-    format!("{}; {place}", effects(variant, &shown))
+    let (better, worse): (Vec<_>, Vec<_>) =
+        (of(Outcome::Better).collect(), of(Outcome::Worse).collect());
+    let same = judged
+        .iter()
+        .filter(|it| !it.is(Outcome::Better) && !it.is(Outcome::Worse));
+    let same: Vec<String> = same
+        .map(|it| format!("{} ({})", it.quantity.words, it.change()))
+        .collect();
+    let mut parts = Vec::new();
+    if !better.is_empty() {
+        parts.push(better.join(", "));
+    }
+    if !worse.is_empty() {
+        parts.push(format!("but {}", worse.join(", ")));
+    }
+    if !same.is_empty() {
+        parts.push(format!("not told apart in {}", same.join(", ")));
+    }
+    parts.join("; ")
 }
 
-fn effects(variant: &VariantVerdict, metrics: &[Metric]) -> String {
-    let effect = |metric: &Metric| format!("{} {}", short(*metric), effect(variant, *metric));
-    metrics.iter().map(effect).collect::<Vec<_>>().join(", ")
-}
+impl Candidate {
+    pub(crate) fn sentence(&self, measured_s: f64) -> String {
+        let label = &self.label;
+        let list = |wanted: &dyn Fn(&Judged) -> bool| {
+            let judged = self.judged.iter().filter(|it| wanted(it));
+            let phrases: Vec<String> = judged.map(|it| it.phrase(measured_s)).collect();
+            phrases.join(", ")
+        };
+        let is_extreme = |it: &Judged| it.is(Outcome::Better) || it.is(Outcome::Worse);
+        let better = list(&|it| it.is(Outcome::Better));
+        let worse = list(&|it| it.is(Outcome::Worse));
+        let does = match self.class() {
+            Class::Helps | Class::HelpsPriceUnknown => format!("helps: {better}"),
+            Class::TradeOff => format!("is a trade-off: {better}; but {worse}"),
+            Class::Harms => format!("harms: {worse}"),
+            Class::NoGain => "has no gain greater than the margins".to_owned(),
+            Class::Unknown if self.judged.is_empty() => "could not be compared".to_owned(),
+            Class::Unknown => "may help or not".to_owned(),
+            Class::NeverFires | Class::NoSite => self.result().to_owned(),
+        };
+        let price = if self.class() == Class::HelpsPriceUnknown {
+            "Its price is not fully known"
+        } else {
+            "Its price"
+        };
+        let mut sentence = format!("`{label}` {does}.");
+        for (name, part) in [
+            (
+                price,
+                list(&|it| !it.quantity.is_benefit && !is_extreme(it)),
+            ),
+            (
+                "Besides",
+                list(&|it| it.quantity.is_benefit && !is_extreme(it)),
+            ),
+        ] {
+            if !part.is_empty() {
+                sentence += &format!(" {name}: {part}.");
+            }
+        }
+        sentence
+    }
 
-impl VariantVerdict {
     /// How often it yields.
     pub(crate) fn firing(&self) -> String {
         match self.yields.as_slice() {
@@ -194,15 +262,15 @@ impl VariantVerdict {
     }
 
     pub(crate) fn result(&self) -> &'static str {
-        match self.class {
+        match self.class() {
             Class::NoSite => "its site was not polled",
             Class::NeverFires => "never fires",
             Class::Helps => "helps",
-            Class::CotenantOnly => "helps the co-tenant only",
-            Class::RatioOnly => "lowers the share of slow polls only",
-            Class::Mixed => "mixed",
-            Class::Harms => "costs without a gain",
-            Class::Unresolved => "no effect resolved",
+            Class::HelpsPriceUnknown => "helps, price not fully known",
+            Class::TradeOff => "trade-off",
+            Class::Harms => "harms",
+            Class::NoGain => "no gain greater than the margins",
+            Class::Unknown => "not known",
         }
     }
 }
@@ -222,77 +290,6 @@ impl SiteYields {
             }
         }
     }
-}
-
-impl Effect {
-    /// The cells in which it could be compared.
-    pub(crate) fn cells(&self) -> usize {
-        self.lower + self.higher + self.unresolved
-    }
-
-    /// "12 lower, 0 higher, 108 not resolved".
-    pub(crate) fn tally(&self) -> String {
-        format!(
-            "{} lower, {} higher, {} not resolved",
-            self.lower, self.higher, self.unresolved
-        )
-    }
-}
-
-impl InCell {
-    /// The resolved changes in a few words; a dash if there are none.
-    pub(crate) fn words(&self) -> String {
-        let part = |(metric, change): &(Metric, ChangeFigure)| {
-            let amount = if is_share(*metric) {
-                format!("{} pp", signed(change.value))
-            } else {
-                format!("{} %", signed(change.relative?.value))
-            };
-            Some(format!("{} {amount}", short(*metric)))
-        };
-        let list = |changes: &[(Metric, ChangeFigure)]| {
-            let parts: Vec<String> = changes.iter().filter_map(part).collect();
-            parts.join(", ")
-        };
-        match (self.gains.is_empty(), self.losses.is_empty()) {
-            (true, true) => "–".to_owned(),
-            (false, true) => list(&self.gains),
-            (true, false) => format!("worse: {}", list(&self.losses)),
-            (false, false) => format!("{}; worse: {}", list(&self.gains), list(&self.losses)),
-        }
-    }
-}
-
-fn short(metric: Metric) -> &'static str {
-    match metric {
-        Metric::SlowPercent => "slow polls",
-        Metric::CotenantLatePercent => "late wake-ups",
-        Metric::CotenantP90Us => "wake-up latency p90",
-        Metric::CotenantP99Us => "wake-up latency p99",
-        Metric::LatencyP50Ms => "request latency p50",
-        Metric::LatencyP99Ms => "request latency p99",
-        other => other.words(),
-    }
-}
-
-/// With its interval: "−7.9 pp [−8.3, −7.5]" for the mean of a share, "−1.2 % [−2.0, −0.4]" for the relative change of
-/// anything else.
-pub(crate) fn effect(variant: &VariantVerdict, metric: Metric) -> String {
-    let effect = variant.effect(metric);
-    let text = if is_share(metric) {
-        let mean = effect.and_then(|it| it.mean);
-        mean.map(|mean| {
-            let Interval { low, high } = mean.interval(CONFIDENCE);
-            change(mean.value, "pp", (low, high))
-        })
-    } else {
-        let middle = effect.and_then(|it| it.relative);
-        middle.map(|middle| {
-            let Interval { low, high } = middle.interval;
-            change(middle.value, "%", (low.max(LEAST_PERCENT), high))
-        })
-    };
-    text.unwrap_or_else(absent)
 }
 
 pub(crate) fn absent() -> String {

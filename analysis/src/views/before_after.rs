@@ -12,6 +12,7 @@ use crate::{
     measure::metric::{Better, Metric, What},
     summary::{CellSummary, Resolved},
     text::capitalised,
+    verdict::Judged,
 };
 
 pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
@@ -54,13 +55,11 @@ fn is_bounded(scene: &Scene, site: Site) -> bool {
 
 /// The leading candidate, else the first that is shown.
 fn opening(scene: &Scene) -> Option<usize> {
-    let leading = scene
-        .verdict
-        .leading
-        .map(|at| scene.verdict.candidates[at].variant);
+    let leading = scene.verdict.leaders().into_iter();
+    let mut leading = leading.map(|at| scene.verdict.candidates[at].variant);
     let mut candidates = scene.verdict.candidates.iter().map(|judged| judged.variant);
     leading
-        .filter(|variant| scene.shown.contains(variant))
+        .find(|variant| scene.shown.contains(variant))
         .or_else(|| candidates.find(|variant| scene.shown.contains(variant)))
         .or_else(|| scene.shown.get(1).copied())
 }
@@ -106,21 +105,28 @@ fn before_after(scene: &Scene, what: What, variant: usize) -> Entry {
     )
 }
 
-/// Says in how many cells the difference is resolved.
+/// What decides is named with its change over all cells; of all else, in how many cells it is resolved.
 fn title(scene: &Scene, what: What, variant: usize) -> String {
+    let verdict = scene.verdict;
+    let subject = capitalised(&scene.subject(what));
+    let label = scene.label(variant);
+    let mut judged = verdict.candidates.iter().chain(&verdict.control);
+    let judged = judged.find(|it| it.variant == variant);
+    let is_it = |it: &&Judged| What::of(verdict.site, it.quantity.metric) == what;
+    if let Some(judged) = judged.and_then(|it| it.judged.iter().find(is_it)) {
+        return judged.title(&subject, label, verdict.cells);
+    }
     let changes: Vec<Resolved> = scene
         .summary
         .measured()
         .filter_map(|cell| cell.change(what, variant))
         .map(|change| change.resolved)
         .collect();
-    let count = |resolved| changes.iter().filter(|it| **it == resolved).count();
+    let cells = |resolved| changes.iter().filter(|it| **it == resolved).count();
     format!(
-        "{}, {}: lower in {}, higher in {} of {} cells",
-        capitalised(&scene.subject(what)),
-        scene.label(variant),
-        count(Resolved::Lower),
-        count(Resolved::Higher),
+        "{subject}, {label}: resolved to be lower in {}, higher in {} of {} cells",
+        cells(Resolved::Lower),
+        cells(Resolved::Higher),
         changes.len()
     )
 }

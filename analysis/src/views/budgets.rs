@@ -12,9 +12,9 @@ use crate::{
     },
     measure::metric::{Metric, What},
     site::UpstreamFunction,
-    stats::{self, CONFIDENCE, Uncertain},
+    stats::{self, CONFIDENCE, MeanChange, Uncertain},
     summary::{CellFigure, CellSummary},
-    verdict::{is_share, words::LEAST_PERCENT},
+    verdict::is_share,
 };
 
 /// The panels of a curve: absolute values of shares, and changes in percent of all else.
@@ -124,7 +124,6 @@ fn curve(
             "the cell with the most time in slow polls: {}",
             cell_name(&cell.cell)
         ),
-        _ if is_median(cells) => "changes: median over cells, shares: mean over cells".to_owned(),
         _ => "each point: the mean over cells".to_owned(),
     };
     let picture = LineChart {
@@ -175,7 +174,7 @@ fn axis(metric: Metric) -> ValueAxis {
     }
 }
 
-/// The mean over cells for a share, the median relative change for all else.
+/// The mean over cells.
 fn value(
     scene: &Scene,
     cells: &[&CellSummary],
@@ -192,25 +191,13 @@ fn value(
     if variant == 0 {
         return Some(ChartValue::exact(0.0));
     }
-    middle(
-        cells
-            .iter()
-            .filter_map(|cell| cell.change(what, variant)?.relative),
-    )
-}
-
-/// Whether changes of so many cells have a median with bounds.
-fn is_median(cells: &[&CellSummary]) -> bool {
-    stats::has_median(cells.len(), CONFIDENCE)
-}
-
-/// The median of many cells, the mean of a few.
-fn middle(of: impl Iterator<Item = Uncertain>) -> Option<ChartValue> {
-    let of: Vec<Uncertain> = of.collect();
-    let middle = stats::middle_of_cells(&of, CONFIDENCE)?;
+    let changes = cells
+        .iter()
+        .map(|cell| cell.change(what, variant)?.relative);
+    let mean = MeanChange::of_relatives(&changes.flatten().collect::<Vec<_>>())?;
     Some(ChartValue {
-        value: middle.value,
-        interval: ends(Some(middle.interval)).map(|(low, high)| (low.max(LEAST_PERCENT), high)),
+        value: mean.value(),
+        interval: ends(Some(mean.interval(CONFIDENCE))),
     })
 }
 
@@ -242,8 +229,7 @@ fn trade_off(scene: &Scene, cells: &[&CellSummary]) -> Entry {
         caption: scene.caption(
             "Co-tenant wake-up latency and throughput under each budget".to_owned(),
             format!(
-                "{} change over all cells, compared with no budget; bars: 95 % intervals; {CO_TENANT}",
-                if is_median(cells) { "median" } else { "mean" }
+                "mean change over all cells, compared with no budget; bars: 95 % intervals; {CO_TENANT}"
             ),
         ),
         x: axis(Metric::RequestsPerS),

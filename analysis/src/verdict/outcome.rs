@@ -1,0 +1,99 @@
+//! What an interval says about one quantity.
+
+use super::quantity::Quantity;
+use crate::stats::{Interval, MeanChange};
+
+/// A change of a quantity over all cells.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Judged {
+    pub(crate) quantity: Quantity,
+    /// The least change that matters.
+    pub(crate) margin: f64,
+    /// In percentage points or in percent.
+    pub(crate) value: f64,
+    pub(crate) interval: Interval,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// A gain greater than the margin is shown.
+    Better,
+    /// A loss greater than the margin is shown.
+    Worse,
+    /// A loss greater than the margin is excluded.
+    NotWorse,
+    Unknown,
+}
+
+impl Judged {
+    pub(crate) fn of(
+        quantity: Quantity,
+        margin: f64,
+        change: &MeanChange,
+        confidence: f64,
+    ) -> Judged {
+        Judged {
+            quantity,
+            margin,
+            value: change.value(),
+            interval: change.interval(confidence),
+        }
+    }
+
+    pub(crate) fn outcome(&self) -> Outcome {
+        let Interval { low, high } = self.loss();
+        if high < -self.margin {
+            Outcome::Better
+        } else if low > self.margin {
+            Outcome::Worse
+        } else if high <= self.margin {
+            Outcome::NotWorse
+        } else {
+            Outcome::Unknown
+        }
+    }
+
+    pub(crate) fn is(&self, outcome: Outcome) -> bool {
+        self.outcome() == outcome
+    }
+
+    /// The interval, turned so that positive is worse.
+    pub(crate) fn loss(&self) -> Interval {
+        let Interval { low, high } = self.interval;
+        if self.quantity.is_lower_better() {
+            self.interval
+        } else {
+            Interval {
+                low: -high,
+                high: -low,
+            }
+        }
+    }
+
+    pub(crate) fn excludes_gain(&self) -> bool {
+        self.loss().low >= -self.margin
+    }
+
+    /// How many times the measuring time puts an end of the interval on the margin that is still inside: of a gain
+    /// for benefits, of a loss for costs. Widths shrink with the root of the time. None if nothing is left open.
+    pub(crate) fn times(&self) -> Option<f64> {
+        let margin = if self.quantity.is_benefit {
+            -self.margin
+        } else {
+            self.margin
+        };
+        let loss = self.loss();
+        let is_open = loss.low < margin && margin < loss.high;
+        let value = if self.quantity.is_lower_better() {
+            self.value
+        } else {
+            -self.value
+        };
+        let half = if value > margin {
+            value - loss.low
+        } else {
+            loss.high - value
+        };
+        is_open.then(|| (half / (value - margin)).powi(2))
+    }
+}

@@ -1,0 +1,127 @@
+//! Verdicts of intervals that were drawn: on all sides of zero and of the margins, and exactly on them.
+
+use std::collections::BTreeMap;
+
+use rand::{RngExt, rngs::StdRng};
+use run_format::Site;
+
+use crate::{
+    stats::Interval,
+    verdict::{Candidate, DECIDING, Judged, Pair, Quantity, SiteYields, Verdict},
+};
+
+pub(super) fn verdict(rng: &mut StdRng) -> Verdict {
+    let quantities = DECIDING.into_iter().filter(|_| rng.random_bool(0.9));
+    let quantities: Vec<(Quantity, f64)> = quantities.map(|it| (it, it.margin)).collect();
+    let count = rng.random_range(1..=4);
+    let candidates: Vec<Candidate> = (0..count)
+        .map(|at| candidate(at, &quantities, rng))
+        .collect();
+    let gaining = candidates.iter().enumerate().filter(|(_, it)| it.gains());
+    let gaining: Vec<usize> = gaining.map(|(at, _)| at).collect();
+    let mut pairs = Vec::new();
+    for (place, &from) in gaining.iter().enumerate() {
+        for &to in &gaining[place + 1..] {
+            let judged = all(&quantities, 0.3, rng);
+            let back = judged.iter().map(turned).collect();
+            pairs.push(Pair {
+                from,
+                to,
+                judged,
+                back,
+            });
+        }
+    }
+    Verdict {
+        site: Site::Connection,
+        cells: 8,
+        candidates,
+        control: None,
+        pairs,
+        quantities,
+        spoilt: BTreeMap::new(),
+        confidence: 0.99,
+        measured_s: 600.0,
+    }
+}
+
+pub(super) fn candidate_label(at: usize) -> String {
+    format!("muxer={at}")
+}
+
+fn candidate(at: usize, quantities: &[(Quantity, f64)], rng: &mut StdRng) -> Candidate {
+    let is_idle = rng.random_bool(0.1);
+    let per_1000 = match is_idle {
+        true => rng.random_bool(0.5).then_some((0.0, 0.0)),
+        false => Some((1.0, 2.0)),
+    };
+    // With few values beyond the margins all classes are as likely.
+    let beyond = [0.0, 0.1, 0.5][rng.random_range(0..3)];
+    Candidate {
+        variant: at + 1,
+        label: candidate_label(at),
+        yields: vec![SiteYields {
+            site: Site::Muxer,
+            per_1000,
+            single_iteration_percent: None,
+        }],
+        judged: all(quantities, beyond, rng),
+        details: BTreeMap::new(),
+        by_rtt: Vec::new(),
+        is_idle,
+    }
+}
+
+fn all(quantities: &[(Quantity, f64)], beyond: f64, rng: &mut StdRng) -> Vec<Judged> {
+    let known = quantities
+        .iter()
+        .filter(|_| rng.random_bool(0.9))
+        .collect::<Vec<_>>();
+    known
+        .into_iter()
+        .map(|it| judged(*it, beyond, rng))
+        .collect()
+}
+
+fn judged((quantity, margin): (Quantity, f64), beyond: f64, rng: &mut StdRng) -> Judged {
+    let mut ends = [end(margin, rng), end(margin, rng)];
+    if rng.random_bool(0.3) {
+        // Shown to be small.
+        ends = ends.map(|_| margin * rng.random_range(-0.95..0.95));
+    }
+    if rng.random_bool(beyond) {
+        let side = if rng.random_bool(0.6) { -1.0 } else { 1.0 };
+        ends = ends.map(|it| side * (margin * 1.01 + it.abs()));
+    }
+    let low = ends[0].min(ends[1]);
+    let high = ends[0].max(ends[1]) + 0.01 * margin;
+    Judged {
+        quantity,
+        margin,
+        value: low + (high - low) * rng.random_range(0.1..0.9),
+        interval: Interval { low, high },
+    }
+}
+
+fn end(margin: f64, rng: &mut StdRng) -> f64 {
+    const PLACES: [f64; 8] = [-3.0, -1.0, -0.7, 0.0, 0.7, 1.0, 3.0, 40.0];
+    let place = PLACES[rng.random_range(0..PLACES.len())];
+    let near = if rng.random_bool(0.2) {
+        0.0
+    } else {
+        rng.random_range(-0.3..0.3)
+    };
+    margin * (place + near)
+}
+
+fn turned(judged: &Judged) -> Judged {
+    let Interval { low, high } = judged.interval;
+    Judged {
+        value: -judged.value,
+        interval: Interval {
+            low: -high,
+            high: -low,
+        },
+        ..*judged
+    }
+}
