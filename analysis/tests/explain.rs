@@ -90,7 +90,50 @@ fn a_difference_between_flamegraph_and_recorded_times_is_reported() {
     let copy = Copy::explained();
     change(&copy, "stacks.csv", |text| text.replace(",18\n", ",90\n"));
     let text = report(&copy);
-    holds(&text, &["**do not agree**", "+37.3 pp, for `handler.poll`"]);
+    holds(
+        &text,
+        &["**do not agree**", "+37.3 pp [", "for `handler.poll`"],
+    );
+}
+
+#[test]
+fn a_difference_that_may_be_chance_is_not_resolved() {
+    let copy = Copy::explained();
+    // Where the clock says 15 %, 3 of 85 samples in every other slice of the baseline, and 90 of 172 in the rest.
+    let mut slice = 0;
+    change(&copy, "stacks.csv", |text| {
+        let line = |line: &str| match line.strip_suffix("::poll\",18") {
+            Some(start) => {
+                slice += 1;
+                format!("{start}::poll\",{}\n", if slice % 4 == 1 { 3 } else { 90 })
+            }
+            None => format!("{line}\n"),
+        };
+        text.lines().map(line).collect()
+    });
+    holds(&report(&copy), &["not resolved whether the flamegraph"]);
+}
+
+#[test]
+fn of_few_samples_nothing_is_claimed() {
+    let copy = Copy::explained();
+    // 49 of every 100 samples in slow polls are left.
+    change(&copy, "stacks.csv", |text| {
+        text.replace("__libc_sendto,40\n", "__libc_sendto,4\n")
+            .replace("encode,32\n", "encode,17\n")
+    });
+    let text = report(&copy);
+    holds(
+        &text,
+        &["294 samples in slow polls of `Connection::poll`: too few for a claim"],
+    );
+    for claim in ["agree", "are in the kernel", "innermost frame"] {
+        assert!(!text.contains(claim), "{claim}: {text}");
+    }
+    holds(
+        &copy.explain_file(&format!("{CELL}.slow.svg")),
+        &["294 samples (too few for a claim), one in 100 µs"],
+    );
 }
 
 /// Student's t at 97.5 % for five degrees of freedom.

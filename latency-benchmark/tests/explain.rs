@@ -40,7 +40,16 @@ fn the_worst_cell_is_explained_with_all_evidence_there_is() {
     swept(&bench);
     let run = bench.run_dir().display().to_string();
     let output = bench
-        .command(&["explain", &run, "--cells", "1", "--blocks", "2"])
+        .command(&[
+            "explain",
+            &run,
+            "--cells",
+            "1",
+            "--blocks",
+            "2",
+            "--max-cell-seconds",
+            "1",
+        ])
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -129,6 +138,8 @@ fn the_worst_cell_is_explained_with_all_evidence_there_is() {
             "pl004096_rtt000_n02",
             "--blocks",
             "1",
+            "--max-cell-seconds",
+            "1",
         ])
         .output()
         .unwrap();
@@ -144,7 +155,7 @@ fn the_worst_cell_is_explained_with_all_evidence_there_is() {
 }
 
 #[test]
-fn samples_and_the_time_of_children_agree_on_what_there_was_to_see() {
+fn stacks_are_sampled_until_there_are_enough_and_as_often_as_polls_last() {
     if !can_run(false) {
         return;
     }
@@ -158,7 +169,9 @@ fn samples_and_the_time_of_children_agree_on_what_there_was_to_see() {
             "--cell",
             "pl065536_rtt000_n02",
             "--blocks",
-            "2",
+            "1",
+            "--max-cell-seconds",
+            "20",
         ])
         .output()
         .unwrap();
@@ -172,6 +185,19 @@ fn samples_and_the_time_of_children_agree_on_what_there_was_to_see() {
         .filter(|slice| slice["pass"] == "stacks")
         .map(|slice| number(slice, "slice"))
         .collect();
+    // The first block has all evidence, further ones what is missing for flamegraphs.
+    let further = slices.iter().filter(|slice| number(slice, "block") > 1);
+    assert!(further.clone().all(|slice| slice["pass"] == "stacks"));
+    let slow: u64 = table(&cell.join("stacks.csv"))
+        .iter()
+        .filter(|row| row["site"] == "connection" && number(row, "from_ns") >= 50_000)
+        .map(|row| number(row, "samples"))
+        .sum();
+    let stop = json(&cell.join("run.json"))["stop"].clone();
+    assert!(
+        stop == "cap" || slow >= 300 || further.count() == 0,
+        "{stop}: {slow} samples"
+    );
     let bands = table(&cell.join("bands.csv"));
     let in_polls: u64 = bands
         .iter()

@@ -63,8 +63,11 @@ fn findings(fault: Option<&str>, blocks: &str) -> Option<Vec<String>> {
     let output = with_fault(&mut sweep);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let run_text = run.display().to_string();
-    let output =
-        with_fault(&mut bench.command(&["explain", &run_text, "--cells", "1", "--blocks", blocks]));
+    let output = with_fault(
+        bench
+            .command(&["explain", &run_text, "--cells", "1", "--blocks", blocks])
+            .args(["--max-cell-seconds", "1"]),
+    );
     assert!(output.status.success(), "{}", text(&output.stderr));
     let output = Command::new(analysis)
         .arg("report")

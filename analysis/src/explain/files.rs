@@ -1,6 +1,7 @@
 //! The files about explained cells: flamegraphs, traces and tables.
 
 use anyhow::Result;
+use run_format::config::ENOUGH_SLOW_SAMPLES;
 
 use super::{
     CellExplained, Explanation, findings,
@@ -117,7 +118,12 @@ impl CellFlamegraph<'_> {
             format!(", one in {} µs", number(ns as f64 / 1000.0))
         });
         let samples: u64 = self.samples.values().sum();
-        let samples = format!("{}{how_often}", count(samples as usize, "sample"));
+        let too_few = if samples < ENOUGH_SLOW_SAMPLES {
+            " (too few for a claim)"
+        } else {
+            ""
+        };
+        let samples = format!("{}{too_few}{how_often}", count(samples as usize, "sample"));
         let (title, subtitle) = match (&self.before, self.slow_from_ns) {
             (Some(_), _) => (
                 format!(

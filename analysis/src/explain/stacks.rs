@@ -1,15 +1,18 @@
 //! Where time goes according to sampled stacks: folded stacks for flamegraphs, the frames with the most time, and
 //! whether the samples agree with the times that the probe recorded.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use run_format::{Site, evidence::StackRow, tables::Pass};
+use run_format::{Site, config::ENOUGH_SLOW_SAMPLES, evidence::StackRow, tables::Pass};
 
 use super::{
     sums::{PassSums, apart, by, child_name, is_slow},
-    thresholds::AGREEMENT_PP,
+    thresholds::{AGREEMENT_PP, FEWEST_SLICES},
 };
-use crate::load::explain::cell::CellEvidence;
+use crate::{
+    load::explain::cell::CellEvidence,
+    stats::{CONFIDENCE, Interval, RatioKind, RatioPart, change, ratio},
+};
 
 /// Samples by folded stack: site, child, then frames from the poll function inwards.
 pub(crate) type Folded = BTreeMap<String, u64>;
@@ -27,6 +30,9 @@ pub(crate) struct ChildShares {
     pub(crate) child: String,
     pub(crate) stacks_percent: f64,
     pub(crate) table_percent: f64,
+    pub(crate) slices: usize,
+    /// Of the difference. None if slices are too few to show the noise.
+    pub(crate) interval_pp: Option<(f64, f64)>,
 }
 
 impl ChildShares {
@@ -34,8 +40,14 @@ impl ChildShares {
         self.stacks_percent - self.table_percent
     }
 
-    pub(crate) fn agree(&self) -> bool {
-        self.pp().abs() <= AGREEMENT_PP
+    /// None if the interval holds differences that are acceptable, and others.
+    pub(crate) fn agree(&self) -> Option<bool> {
+        let (low, high) = self.interval_pp?;
+        if low >= -AGREEMENT_PP && high <= AGREEMENT_PP {
+            Some(true)
+        } else {
+            (low > AGREEMENT_PP || high < -AGREEMENT_PP).then_some(false)
+        }
     }
 }
 
@@ -129,44 +141,60 @@ pub(crate) fn frames(
     (frames, all)
 }
 
-/// The share of the samples in slow polls of the baseline that were inside the kernel, in percent.
+/// The share of the samples in slow polls of the baseline that were inside the kernel, in percent. None if there are
+/// too few samples.
 pub(super) fn in_kernel_percent(evidence: &CellEvidence, site: Site, from_ns: u64) -> Option<f64> {
     let (mut inside, mut all) = (0, 0);
     for stack in slow(evidence, 0, site, from_ns) {
         all += stack.samples;
         inside += if stack.in_kernel { stack.samples } else { 0 };
     }
-    Some(100.0 * by(inside as f64, all as f64)?)
+    (all >= ENOUGH_SLOW_SAMPLES).then_some(100.0 * by(inside as f64, all as f64)?)
 }
 
-/// The shares of children in slow polls of the baseline, by samples and by the recorded times of children. The largest difference is
-/// first. Empty if either is missing.
+/// The shares of children in slow polls of the baseline, by samples and by the recorded times of children in the same
+/// slices. The largest difference is first. Empty if either is missing, or if there are too few samples.
 pub(crate) fn shares(evidence: &CellEvidence, site: Site, from_ns: u64) -> Vec<ChildShares> {
-    let mut by_stacks: BTreeMap<String, f64> = BTreeMap::new();
-    for stack in slow(evidence, 0, site, from_ns) {
-        let child = child_name(stack.child.as_deref()).to_owned();
-        *by_stacks.entry(child).or_default() += stack.samples as f64;
-    }
-    let recorded = [Pass::Stacks, Pass::Timeline];
-    let by_table = PassSums::of(evidence, &recorded, 0);
-    let by_table = by_table.map_or_else(BTreeMap::new, |sums| sums.child_ns(site, from_ns));
-    let samples: f64 = by_stacks.values().sum();
-    let ns: f64 = by_table.values().sum();
-    if samples <= 0.0 || ns <= 0.0 {
+    let Some(sums) = PassSums::of(evidence, &[Pass::Stacks], 0) else {
+        return Vec::new();
+    };
+    let slices: Vec<[BTreeMap<String, f64>; 2]> = sums
+        .by_slice()
+        .map(|sums| {
+            let mut samples = BTreeMap::new();
+            for stack in slow(evidence, 0, site, from_ns).filter(|it| sums.has(it.slice)) {
+                let child = child_name(stack.child.as_deref()).to_owned();
+                *samples.entry(child).or_default() += stack.samples as f64;
+            }
+            [sums.child_ns(site, from_ns), samples]
+        })
+        .collect();
+    let samples: f64 = slices.iter().flat_map(|[_, it]| it.values()).sum();
+    if samples < ENOUGH_SLOW_SAMPLES as f64 {
         return Vec::new();
     }
-    let mut children: Vec<&String> = by_stacks.keys().chain(by_table.keys()).collect();
-    children.sort();
-    children.dedup();
-    let share = |of: &BTreeMap<String, f64>, child: &String, all: f64| {
-        100.0 * of.get(child).copied().unwrap_or(0.0) / all
+    let children: BTreeSet<&String> = slices.iter().flatten().flat_map(BTreeMap::keys).collect();
+    let of_child = |child: &String| {
+        let part = |of: &BTreeMap<String, f64>| RatioPart {
+            num: of.get(child).copied().unwrap_or(0.0),
+            den: of.values().sum(),
+        };
+        let parts = |at: usize| vec![slices.iter().map(|it| part(&it[at])).collect()];
+        let table = ratio(&parts(0), RatioKind::Amount)?;
+        let stacks = ratio(&parts(1), RatioKind::Share)?;
+        let change = change(&table, &stacks).filter(|_| slices.len() >= FEWEST_SLICES);
+        Some(ChildShares {
+            child: child.clone(),
+            stacks_percent: 100.0 * stacks.value(),
+            table_percent: 100.0 * table.value(),
+            slices: slices.len(),
+            interval_pp: change.map(|it| {
+                let Interval { low, high } = it.difference.interval(CONFIDENCE);
+                (100.0 * low, 100.0 * high)
+            }),
+        })
     };
-    let of_child = |child: &String| ChildShares {
-        child: child.clone(),
-        stacks_percent: share(&by_stacks, child, samples),
-        table_percent: share(&by_table, child, ns),
-    };
-    let mut shares: Vec<ChildShares> = children.into_iter().map(of_child).collect();
+    let mut shares: Vec<ChildShares> = children.into_iter().filter_map(of_child).collect();
     shares.sort_by(|one, other| other.pp().abs().total_cmp(&one.pp().abs()));
     shares
 }

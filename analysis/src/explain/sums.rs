@@ -33,6 +33,15 @@ impl<'a> PassSums<'a> {
         })
     }
 
+    /// Of each slice by itself, in the order of time.
+    pub(crate) fn by_slice(&self) -> impl Iterator<Item = PassSums<'a>> {
+        self.slices.iter().map(|slice| PassSums {
+            evidence: self.evidence,
+            slices: vec![slice],
+            numbers: BTreeSet::from([slice.slice]),
+        })
+    }
+
     pub(crate) fn has(&self, slice: u32) -> bool {
         self.numbers.contains(&slice)
     }

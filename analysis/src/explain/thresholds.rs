@@ -62,5 +62,8 @@ pub(crate) const MEMORY_GROWTH_BYTES: f64 = 16.0 * 1024.0 * 1024.0;
 /// In percentage points: the largest acceptable difference between the flamegraph and the table of children.
 pub(crate) const AGREEMENT_PP: f64 = 10.0;
 
+/// Fewer slices do not show how much samples vary from slice to slice.
+pub(crate) const FEWEST_SLICES: usize = 4;
+
 /// In percent. If more is lost, the rest may not be representative.
 pub(crate) const LOST_PERCENT: f64 = 1.0;

@@ -97,7 +97,7 @@ impl Changes {
             block,
             slow_percent: percent(|ratio| Some(ratio.value)),
             margin_percent: percent(RatioOfSums::half_width),
-            requests_per_s: Vec::new(),
+            ..BlockReport::default()
         }
     }
 }

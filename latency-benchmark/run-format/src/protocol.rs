@@ -100,7 +100,7 @@ pub struct Measured {
 }
 
 /// What is known so far, by variant; null where nothing can be said yet.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct BlockReport {
     pub block: u32,
     /// Of `Connection::poll`.
@@ -110,4 +110,7 @@ pub struct BlockReport {
     /// In place of both where no poll is recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests_per_s: Vec<Option<f64>>,
+    /// Stack samples in slow polls; only where a cell is explained.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slow_samples: Vec<u64>,
 }

@@ -56,7 +56,7 @@ pub enum End {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stop {
-    /// Every slow ratio was known well enough.
+    /// Every slow ratio was known well enough; where a cell is explained, there were enough stack samples.
     Precise,
     /// The time was up.
     Cap,

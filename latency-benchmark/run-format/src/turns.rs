@@ -75,12 +75,12 @@ fn most_slices(measurement: &Measurement, variants: usize) -> usize {
 impl RunConfig {
     /// How long the run may measure at most, warm-up included.
     pub fn longest(&self) -> Duration {
-        let block = self.block();
-        let measuring = match &self.measurement {
-            Measurement::Explain(plan) => block * plan.blocks,
-            // At least one block runs, however short the time is.
-            _ => block.max(Duration::from_millis(self.plan.max_ms)),
+        // So many blocks run, however short the time is.
+        let least = match &self.measurement {
+            Measurement::Explain(plan) => plan.blocks,
+            _ => 1,
         };
+        let measuring = (self.block() * least).max(Duration::from_millis(self.plan.max_ms));
         Duration::from_millis(self.plan.warm_up_ms) + measuring
     }
 

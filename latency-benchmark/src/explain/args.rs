@@ -16,6 +16,10 @@ use run_format::{
 use super::worst::{self, Chosen};
 use crate::node_program::NodeProgramArgs;
 
+const BLOCKS: u32 = 6;
+/// Enough for 300 samples of two variants that spend 5 ms of every second in slow polls.
+const MAX_CELL_SECONDS: u64 = 120;
+
 #[derive(Args)]
 #[command(after_help = "Examples:
   latency-benchmark explain results/default
@@ -42,9 +46,13 @@ pub(crate) struct ExplainArgs {
     /// polls]
     #[arg(long, value_name = "BUDGET")]
     budget: Option<Budgets>,
-    /// Number of blocks of slices for each cell
-    #[arg(long, value_name = "COUNT", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    /// Least number of blocks of slices for each cell
+    #[arg(long, value_name = "COUNT", default_value_t = BLOCKS, value_parser = clap::value_parser!(u32).range(1..=1000))]
     blocks: u32,
+    /// After these blocks, stacks are sampled until each variant that has slow polls has 300 samples in
+    /// them, or until the cell has been measured for this number of seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = MAX_CELL_SECONDS, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    max_cell_seconds: u64,
     /// Print the cells and variants, and measure nothing
     #[arg(long)]
     list: bool,
@@ -70,7 +78,8 @@ impl ExplainArgs {
             cell: Vec::new(),
             cells: 3,
             budget: None,
-            blocks: 6,
+            blocks: BLOCKS,
+            max_cell_seconds: MAX_CELL_SECONDS,
             list: false,
             program,
         }
@@ -79,8 +88,9 @@ impl ExplainArgs {
     pub(super) fn asked(self) -> Result<AskedExplanation, Failure> {
         let manifest: Manifest = read_versioned(&self.run.join(MANIFEST))
             .map_err(|error| bad_input(error.context("RUN: not the folder of a sweep")))?;
-        let config = manifest.config;
+        let mut config = manifest.config;
         refuse(&config)?;
+        config.max_cell_ms = self.max_cell_seconds * 1000;
         let measured = worst::measured(&config, &self.run)?;
         let cells = if self.cell.is_empty() {
             worst::worst(&measured, self.cells.into())

@@ -15,7 +15,7 @@ use anyhow::{Context, Result};
 use lab::move_to;
 use program::{Failure, one_line};
 use run_format::{
-    config::{Measurement, Plan, RunConfig},
+    config::{ENOUGH_SLOW_SAMPLES, Measurement, Plan, RunConfig},
     evidence::ExplainFile,
     files::{EXPLAIN, RUN, SCHEMA, unix_s, write_json},
     run_row::{End, RunRow, Stop},
@@ -154,12 +154,28 @@ fn cell(
     };
     let partial = dir.with_file_name(format!("{}.partial", chosen.row.id));
     fs::create_dir(&partial).with_context(|| format!("cannot create {}", partial.display()))?;
+    let planned = u64::from(asked.plan.blocks);
     let mut done = 0;
     let row = measure_cell(config, program, &partial, interrupts, |event| {
         match event {
-            CellEvent::Block(_) => {
-                done += 1;
-                progress.advance(1);
+            CellEvent::Block(block) => {
+                if done < planned {
+                    done += 1;
+                    progress.advance(1);
+                }
+                let of = |&variant: &usize| block.slow_samples.get(variant);
+                let samples: Vec<String> = asked
+                    .plan
+                    .variants
+                    .iter()
+                    .filter_map(of)
+                    .map(u64::to_string)
+                    .collect();
+                progress.show(format!(
+                    "{}, {} of {ENOUGH_SLOW_SAMPLES} samples in slow polls",
+                    chosen.cell,
+                    samples.join(" and ")
+                ));
             }
             CellEvent::Interrupt => {
                 progress.warn("finishing the slice; Ctrl-C again stops at once")
@@ -169,7 +185,7 @@ fn cell(
         Ok(())
     });
     // The blocks of a cell that failed do not come any more.
-    progress.skip(u64::from(asked.plan.blocks) - done);
+    progress.skip(planned - done);
     row.map(|row| keep(&row, &partial, dir)).transpose()
 }
 

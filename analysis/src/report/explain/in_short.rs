@@ -1,6 +1,6 @@
 //! The main results about a cell, and the frames with most of the time of its slow polls.
 
-use run_format::evidence::ChosenBecause;
+use run_format::{config::ENOUGH_SLOW_SAMPLES, evidence::ChosenBecause};
 
 use super::section::{MOST_ROWS, Section};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
     site::UpstreamFunction,
     stats::Interval,
     summary::CONFIDENCE,
-    text::{self, number},
+    text::{self, capitalised, count, number},
 };
 
 impl Section<'_> {
@@ -118,20 +118,27 @@ impl Section<'_> {
         let Some((baseline, samples)) = found.first().filter(|(_, samples)| *samples > 0) else {
             return;
         };
+        let function = site.function();
+        if *samples < ENOUGH_SLOW_SAMPLES {
+            document.paragraph(format!(
+                "{} in slow polls of `{function}`: too few for a claim. At least {ENOUGH_SLOW_SAMPLES} are needed.",
+                count(*samples as usize, "sample")
+            ));
+            return;
+        }
         let row = |frame: &stacks::InnermostFrame| {
             let mut row = vec![quoted(&frame.name)];
             row.extend(found.iter().map(|(frames, samples)| {
                 let same = frames.iter().find(|it| it.name == frame.name);
                 let percent = same.map_or(0.0, |it| it.percent);
-                or_dash((*samples > 0).then(|| number(percent)))
+                or_dash((*samples >= ENOUGH_SLOW_SAMPLES).then(|| number(percent)))
             }));
             row
         };
         let head = self.head(&["innermost frame in slow polls"], &["% of samples"]);
         document.table(&head, baseline.iter().take(MOST_ROWS).map(row));
         document.paragraph(format!(
-            "Shares of {samples} samples in slow polls of `{}`, by the innermost frame. {}",
-            site.function(),
+            "Shares of {samples} samples in slow polls of `{function}`, by the innermost frame. {}",
             self.agreement(from_ns)
         ));
     }
@@ -143,16 +150,21 @@ impl Section<'_> {
         let Some(worst) = shares.first() else {
             return "There is no table of children to compare the flamegraph with.".to_owned();
         };
-        let agree = if worst.agree() {
-            "agree"
-        } else {
-            "**do not agree**"
+        const BOTH: &str = "the flamegraph and the table of children";
+        let agree = match worst.agree() {
+            Some(true) => format!("{} agree", capitalised(BOTH)),
+            Some(false) => format!("{} **do not agree**", capitalised(BOTH)),
+            None => format!("It is not resolved whether {BOTH} agree"),
+        };
+        let difference = match worst.interval_pp {
+            Some(interval) => text::change(worst.pp(), "pp", interval),
+            None => format!("{} pp", text::signed(worst.pp())),
         };
         format!(
-            "The flamegraph and the table of children {agree} on where the time goes: the largest difference is {} pp, \
-             for `{}` (limit: {AGREEMENT_PP} pp).",
-            text::signed(worst.pp()),
-            worst.child
+            "{agree} on where the time goes: the largest difference is {difference}, for `{}` (limit: {AGREEMENT_PP} pp; \
+             from {}).",
+            worst.child,
+            count(worst.slices, "slice")
         )
     }
 }

@@ -10,10 +10,15 @@ mod system_calls;
 mod timeline;
 mod watch;
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use anyhow::Result;
+use poll_probe::Site;
 use run_format::{
+    config::{ENOUGH_SLOW_SAMPLES, SLOW_NS},
     evidence::EvidenceFile,
     files::{EVIDENCE, write_json},
     tables::{Pass, SliceRow},
@@ -32,6 +37,8 @@ pub(crate) struct Evidence {
     watch: Watch,
     symbols: Symbols,
     stacks: StackEvidence,
+    /// By variant, of the slices that are written.
+    slow: BTreeMap<usize, SampledSlowPolls>,
     metered: Metered,
     system_calls: SystemCallEvidence,
     timeline: Timeline,
@@ -40,12 +47,20 @@ pub(crate) struct Evidence {
     dir: PathBuf,
 }
 
+/// Slow polls of the connection while stacks were sampled.
+#[derive(Default)]
+struct SampledSlowPolls {
+    polls: u64,
+    samples: u64,
+}
+
 impl Evidence {
     /// Begins the tables in `dir`.
     pub(crate) fn create(mut watch: Watch, activity: Activity, dir: &Path) -> Result<Evidence> {
         Ok(Evidence {
             symbols: Symbols::new(),
             stacks: StackEvidence::create(dir)?,
+            slow: BTreeMap::new(),
             metered: Metered::create(
                 dir,
                 watch.counter_names().to_vec(),
@@ -65,6 +80,17 @@ impl Evidence {
 
     pub(crate) fn is_available(&self, pass: Pass) -> bool {
         self.watch.is_available(pass)
+    }
+
+    /// Stack samples in slow polls so far.
+    pub(crate) fn slow_samples(&self, variant: usize) -> u64 {
+        self.slow.get(&variant).map_or(0, |it| it.samples)
+    }
+
+    /// Whether more samples would tell more about its slow polls. Without any slow poll they would not.
+    pub(crate) fn lacks_stacks(&self, variant: usize) -> bool {
+        let lacks = |it: &SampledSlowPolls| it.polls > 0 && it.samples < ENOUGH_SLOW_SAMPLES;
+        self.is_available(Pass::Stacks) && self.slow.get(&variant).is_none_or(lacks)
     }
 
     /// Some time before the slice, whatever has to be so from the beginning of its first poll, to the end
@@ -100,9 +126,13 @@ impl Evidence {
         let polls = &whole.polls;
         let (number, window) = (row.slice, slice.window_ns());
         match row.pass {
-            Pass::Stacks => self
-                .stacks
-                .write(number, &window, polls, &mut self.symbols)?,
+            Pass::Stacks => {
+                let slow = self.slow.entry(row.variant).or_default();
+                slow.polls += slice.site(Site::Connection).slower_than(SLOW_NS);
+                slow.samples += self
+                    .stacks
+                    .write(number, &window, polls, &mut self.symbols)?;
+            }
             Pass::Allocations => {
                 self.metered.write_allocations(number, polls)?;
                 self.stacks

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, ops::Range, path::Path};
 use anyhow::Result;
 use poll_probe::Site;
 use run_format::{
+    config::SLOW_NS,
     evidence::{AllocationStackRow, StackRow},
     files::{ALLOCATION_STACKS, STACKS},
     table::TableWriter,
@@ -70,13 +71,15 @@ impl StackEvidence {
         });
     }
 
+    /// Returns how many samples were in slow polls of the connection.
     pub(super) fn write(
         &mut self,
         slice: u32,
         window_ns: &Range<u64>,
         polls: &WholePolls,
         symbols: &mut Symbols,
-    ) -> Result<()> {
+    ) -> Result<u64> {
+        let mut slow = 0;
         let mut sums: BTreeMap<(PollPlace, bool, String), u64> = BTreeMap::new();
         let samples = self.samples.drain(..);
         for sample in samples.filter(|sample| window_ns.contains(&sample.at_ns)) {
@@ -86,6 +89,9 @@ impl StackEvidence {
             }
         }
         for ((place, in_kernel, stack), samples) in sums {
+            if place.site == Some(Site::Connection) && place.from_ns >= Some(SLOW_NS) {
+                slow += samples;
+            }
             self.stacks.row(&StackRow {
                 slice,
                 site: place.site,
@@ -96,7 +102,8 @@ impl StackEvidence {
                 samples,
             })?;
         }
-        self.stacks.flush()
+        self.stacks.flush()?;
+        Ok(slow)
     }
 
     pub(super) fn write_allocations(

@@ -186,7 +186,7 @@ impl<S: Source> Measuring<'_, S> {
             if let Some(stop) = self.source.is_enough(blocks) {
                 return Ok((stop, blocks));
             }
-            if !self.source.has_time_limit() {
+            if !self.source.has_time_limit(blocks) {
                 continue;
             }
             let end = self

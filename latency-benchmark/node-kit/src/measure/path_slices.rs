@@ -209,9 +209,8 @@ impl Source for PathSlices {
         let rate = |&(count, seconds): &(u64, f64)| (seconds > 0.0).then(|| count as f64 / seconds);
         Some(NodeMessage::Block(BlockReport {
             block,
-            slow_percent: Vec::new(),
-            margin_percent: Vec::new(),
             requests_per_s: self.sums.iter().map(rate).collect(),
+            ..BlockReport::default()
         }))
     }
 }

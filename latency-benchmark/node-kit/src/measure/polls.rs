@@ -130,6 +130,17 @@ impl Source for Polls {
 
     fn block(&self, block: u32) -> Vec<Turn> {
         match &self.explained {
+            Some((plan, evidence)) if block > plan.blocks => {
+                let lack = plan
+                    .variants
+                    .iter()
+                    .filter(|it| evidence.lacks_stacks(**it));
+                let stacks = lack.map(|&variant| Turn {
+                    pass: Pass::Stacks,
+                    variant,
+                });
+                stacks.collect()
+            }
             Some((plan, evidence)) => to_explain(plan, |pass| evidence.is_available(pass)),
             None => to_compare(block, self.variants.len()),
         }
@@ -244,16 +255,27 @@ impl Source for Polls {
     }
 
     fn report(&self, block: u32) -> Option<NodeMessage> {
-        Some(NodeMessage::Block(self.changes.report(block)))
+        let mut report = self.changes.report(block);
+        if let Some((_, evidence)) = &self.explained {
+            let variants = 0..self.variants.len();
+            report.slow_samples = variants.map(|it| evidence.slow_samples(it)).collect();
+        }
+        Some(NodeMessage::Block(report))
     }
 
-    fn has_time_limit(&self) -> bool {
-        self.explained.is_none()
+    fn has_time_limit(&self, blocks: u32) -> bool {
+        let least = self.explained.as_ref().map(|(plan, _)| plan.blocks);
+        least.is_none_or(|least| blocks >= least)
     }
 
     fn is_enough(&self, blocks: u32) -> Option<Stop> {
         match &self.explained {
-            Some((plan, _)) => (blocks >= plan.blocks).then_some(Stop::Cap),
+            Some((plan, evidence)) => {
+                let mut variants = plan.variants.iter();
+                let is_enough =
+                    blocks >= plan.blocks && !variants.any(|it| evidence.lacks_stacks(*it));
+                is_enough.then_some(Stop::Precise)
+            }
             None => self
                 .changes
                 .are_within(self.precision, self.answers, |it| self.is_idle(it))

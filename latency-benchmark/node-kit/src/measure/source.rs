@@ -77,8 +77,8 @@ pub(super) trait Source {
         None
     }
 
-    /// Whether no block begins that would end after the planned time.
-    fn has_time_limit(&self) -> bool {
+    /// Whether, after that number of blocks, none begins that would end after the planned time.
+    fn has_time_limit(&self, _blocks: u32) -> bool {
         true
     }
 
