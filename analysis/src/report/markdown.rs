@@ -38,7 +38,7 @@ pub(crate) struct Document {
 }
 
 impl Document {
-    /// Begins with the verdict, the first picture and the terms.
+    /// Begins with the verdict, the first pictures and the terms.
     pub(crate) fn new(
         title: &str,
         verdict: &[String],
@@ -54,11 +54,11 @@ impl Document {
             document.paragraph(format!("**Verdict.** {first}"));
             document.list(others);
         }
-        if let Some(first) = pictures.iter().find(|it| it.is_first)
-            && let Some(file) = first.files().first()
-        {
-            let link = document.links.chart(file);
-            document.paragraph(format!("![{}]({link})", first.title));
+        for first in pictures.iter().filter(|it| it.is_first) {
+            if let Some(file) = first.files().first() {
+                let link = document.links.chart(file);
+                document.paragraph(format!("![{}]({link})", first.title));
+            }
         }
         document.details("Terms", |document| {
             document.list(

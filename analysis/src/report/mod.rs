@@ -7,6 +7,7 @@ mod explain;
 pub(crate) mod folder;
 mod markdown;
 mod method;
+mod proportion;
 mod questions;
 pub(crate) mod rr;
 pub(crate) mod soak;
@@ -91,12 +92,14 @@ fn with(
     } else {
         "a budget"
     };
+    let mut sentences = verdict.sentences();
+    sentences.extend(proportion::sentence(summary, verdict.site));
     let mut document = Document::new(
         &format!(
             "Poll latency before and after {change}: {}",
             summary.identity.name
         ),
-        &verdict.sentences(),
+        &sentences,
         pictures,
         &TERMS,
         options,

@@ -39,7 +39,9 @@ pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
                 continue;
             }
             let mut entry = before_after(scene, what, variant);
-            entry.is_first = what == whats[0] && Some(variant) == opening;
+            // A high share of slow polls matters only if they also take much time.
+            let is_opening = what == whats[0] || what == What::of(first, Metric::SlowMsPerS);
+            entry.is_first = is_opening && Some(variant) == opening;
             entries.push(entry);
         }
     }

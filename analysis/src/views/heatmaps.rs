@@ -10,6 +10,9 @@ use crate::{
     text::capitalised,
 };
 
+/// Where there is only the baseline.
+const OPENING: [Metric; 2] = [Metric::SlowPercent, Metric::SlowMsPerS];
+
 pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
     let mut entries = Vec::new();
     for metric in metrics(scene) {
@@ -22,7 +25,12 @@ pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
         whats.dedup();
         for &what in &whats {
             for &variant in &scene.shown {
-                entries.push(heatmap(scene, &whats, what, variant));
+                let mut entry = heatmap(scene, &whats, what, variant);
+                entry.is_first = scene.shown.len() == 1
+                    && OPENING
+                        .map(|it| What::of(scene.verdict.site, it))
+                        .contains(&what);
+                entries.push(entry);
             }
         }
     }

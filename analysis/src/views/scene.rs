@@ -21,7 +21,7 @@ pub(crate) struct Entry {
     /// Its name in the group.
     pub(crate) label: String,
     pub(crate) title: String,
-    /// Whether the report opens with it.
+    /// Whether the report opens with it. There may be several.
     pub(crate) is_first: bool,
     pub(crate) formats: Vec<ChartFormat>,
     pub(crate) picture: Box<dyn Picture + Send>,
