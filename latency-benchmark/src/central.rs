@@ -18,7 +18,7 @@ use run_format::{
     BUDGET_FORMS, Budgets,
     config::{LabConfig, Measurement, Plan, RunConfig},
     grid::Cell,
-    network::{Backend, Placement, Rtt, Sharing},
+    network::{Backend, Placement, ReceiveOn, Rtt, Sharing},
     protocol::{BlockReport, CentralTask, NodeMessage, OtherProcesses},
     variant::VariantConfig,
 };
@@ -144,6 +144,7 @@ fn config(args: &CentralArgs) -> Result<RunConfig, Failure> {
             loss_percent: None,
             jitter_ms: None,
             congestion_control: String::new(),
+            receive_on: ReceiveOn::default(),
             placement: Placement {
                 central: 0,
                 peers: topology.available().clone(),

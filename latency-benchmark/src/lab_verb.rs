@@ -38,6 +38,7 @@ pub(crate) fn run(args: LabArgs) -> Result<ExitCode, Failure> {
         loss: config.loss_percent,
         jitter: config.jitter_ms,
         congestion_control: config.congestion_control,
+        receive_on: config.receive_on,
         ..LabSpec::new(args.peers, config.placement)
     };
     let mut words = args.command.iter();

@@ -3,6 +3,7 @@
 use run_format::{
     config::{Pace, Scheduler, Transport},
     manifest::Manifest,
+    network::ReceiveOn,
 };
 
 use super::markdown::{Document, joined, quoted};
@@ -102,12 +103,16 @@ fn network(summary: &Summary, manifest: &Manifest) -> String {
     let is_quic = manifest.config.node.transport == Transport::Quic;
     format!(
         "Network: the kernel's {}, with each peer in its own network namespace. {}{}{}; the round trip of every link \
-         was checked before use. Congestion control: {}.",
+         was checked before use. Congestion control: {}.{}",
         if is_quic { "UDP" } else { "TCP" },
         capitalised(&summary.identity.delay()),
         extra("loss", lab.loss_percent.map(|it| it.percent()), "%"),
         extra("jitter", lab.jitter_ms.map(|it| it.ms()), "ms"),
-        lab.congestion_control
+        lab.congestion_control,
+        match lab.receive_on {
+            ReceiveOn::Receiver => " Each side receives packets on its own cores.",
+            ReceiveOn::Sender => " Packets are received on the core that sends them.",
+        }
     )
 }
 

@@ -25,6 +25,11 @@ pub enum LabError {
         /// Those that the kernel offers.
         available: String,
     },
+    /// The kernel does not steer packets to the receiver's cores.
+    #[error(
+        "packets cannot be received on the receiver's cores: net.core.rps_default_mask could not be set"
+    )]
+    ReceiveOn(#[source] io::Error),
     /// The kernel refuses a packet queue.
     #[error(
         "the kernel provides no packet queue (NFQUEUE); the module nfnetlink_queue may be missing"

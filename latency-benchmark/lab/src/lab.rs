@@ -33,7 +33,7 @@ impl Lab {
     pub fn wire(inside: Inside, spec: LabSpec) -> Result<Lab, LabError> {
         spec.check()?;
         let start = Instant::now();
-        let wires = Wires::lay(inside, spec.peers, &spec.congestion_control)?;
+        let wires = Wires::lay(inside, &spec)?;
         wiring::set_tcp(&wires, spec.tcp_buffers).map_err(LabError::Namespaces)?;
         let (backend, delay_line) = delay(inside, &wires, &spec)?;
         let facts = LabFacts {
@@ -45,6 +45,7 @@ impl Lab {
             congestion_control: spec.congestion_control.clone(),
             tcp_buffers: wiring::read_tcp_buffers(&wires).map_err(LabError::Namespaces)?,
             placement: spec.placement.clone(),
+            receive_masks: wires.receive_masks.clone(),
             rootless: inside.is_rootless(),
             wiring_ms: start.elapsed().as_secs_f64() * 1e3,
         };

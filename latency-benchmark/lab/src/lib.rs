@@ -30,6 +30,7 @@ mod netns;
 mod nfqueue;
 mod placement;
 pub mod preflight;
+mod receive;
 pub mod run;
 mod signals;
 mod spec;
@@ -43,9 +44,10 @@ pub use error::LabError;
 pub use lab::{Lab, Where};
 pub use nfqueue::delay_line;
 pub use placement::{PlacementError, Topology, move_to};
+pub use receive::can_receive_on_receiver;
 pub use run_format::network::{
     Backend, Cores, Counters, DelayBackend, DelayLineReport, Jitter, LabFacts, Loss, Placement,
-    Rtt, RttReport, Sharing,
+    ReceiveOn, Rtt, RttReport, Sharing,
 };
 pub use spec::{LabSpec, LabSpecError, MAX_PEERS};
 pub use tool::ToolError;

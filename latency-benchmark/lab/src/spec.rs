@@ -1,6 +1,6 @@
 //! The specification of a lab.
 
-use run_format::network::{Backend, Jitter, Loss, Placement, Rtt, TcpBuffers};
+use run_format::network::{Backend, Jitter, Loss, Placement, ReceiveOn, Rtt, TcpBuffers};
 
 /// The largest number of peers in a lab. The peer's number is one byte of its address.
 pub const MAX_PEERS: usize = 250;
@@ -22,6 +22,8 @@ pub struct LabSpec {
     pub congestion_control: String,
     /// The TCP buffer sizes of every namespace.
     pub tcp_buffers: TcpBuffers,
+    /// The cores on which packets are received.
+    pub receive_on: ReceiveOn,
     /// The cores on which the processes run.
     pub placement: Placement,
 }
@@ -37,6 +39,7 @@ impl LabSpec {
             jitter: None,
             congestion_control: "cubic".to_owned(),
             tcp_buffers: TcpBuffers::default(),
+            receive_on: ReceiveOn::default(),
             placement,
         }
     }

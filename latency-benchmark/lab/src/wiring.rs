@@ -14,10 +14,12 @@ use std::{
 };
 
 use nix::{ifaddrs::getifaddrs, net::if_::InterfaceFlags};
+use run_format::network::ReceiveMasks;
 
 use crate::{
-    Inside, LabError, TcpBuffers,
+    Inside, LabError, LabSpec, ReceiveOn, TcpBuffers,
     netns::Netns,
+    receive,
     tool::{BATCH, RunningTool, SystemTool, ToolError},
 };
 
@@ -55,6 +57,8 @@ const PEER_END: u8 = 2;
 pub(crate) struct Wires {
     pub(crate) central: Netns,
     pub(crate) peers: Vec<Netns>,
+    /// None if packets are received where they are sent.
+    pub(crate) receive_masks: Option<ReceiveMasks>,
 }
 
 impl Wires {
@@ -63,17 +67,22 @@ impl Wires {
         std::iter::once(&self.central).chain(&self.peers)
     }
 
-    /// Creates `peers` links on which TCP uses `congestion_control`.
-    pub(crate) fn lay(
-        inside: Inside,
-        peers: usize,
-        congestion_control: &str,
-    ) -> Result<Wires, LabError> {
+    /// Creates the links and sets what has to be set before.
+    pub(crate) fn lay(inside: Inside, spec: &LabSpec) -> Result<Wires, LabError> {
+        let congestion_control = &*spec.congestion_control;
         check_congestion_control(congestion_control)?;
         let ip = SystemTool::find("ip")?;
-        let mut peers = Netns::create(inside, peers + 1).map_err(LabError::Namespaces)?;
+        let mut peers = Netns::create(inside, spec.peers + 1).map_err(LabError::Namespaces)?;
         let central = peers.remove(0);
-        let wires = Wires { central, peers };
+        let mut wires = Wires {
+            central,
+            peers,
+            receive_masks: None,
+        };
+        if spec.receive_on == ReceiveOn::Receiver {
+            let masks = receive::on_receiver(wires.namespaces(), &spec.placement);
+            wires.receive_masks = Some(masks.map_err(LabError::ReceiveOn)?);
+        }
         let script = wires.central_script(congestion_control);
         ip.run(&wires.central, &BATCH, &script)?;
         run_all(wires.peers.iter().enumerate(), |(peer, namespace)| {

@@ -10,7 +10,7 @@ use std::{
     process::{Command, ExitCode, Stdio},
 };
 
-use lab::{Backend, DelayBackend, Inside, Lab, LabSpec, Topology, Where};
+use lab::{Backend, DelayBackend, Inside, Lab, LabSpec, ReceiveOn, Sharing, Topology, Where};
 use run_format::network::{LinkRtt, SchedulingClass};
 use support::{Need, has, lab as lab_binary};
 
@@ -28,6 +28,7 @@ scenarios! {
     without_a_delay_fifteen_peers_are_near: Links,
     sixty_four_peers_are_wired: Delay,
     the_settings_are_in_force: Links,
+    packets_are_received_on_the_receivers_core: Links,
     a_dropped_child_is_dead: Links,
     the_delay_line_reports_what_it_did: Delay,
     counters_without_a_source_are_unknown: Links,
@@ -154,6 +155,38 @@ fn the_settings_are_in_force(inside: Inside) {
     let report = lab.measure_rtt().expect("links answer");
     assert_eq!(report.congestion_control_central.as_deref(), Some("reno"));
     assert_eq!(report.congestion_control_peers.as_deref(), Some("reno"));
+}
+
+fn packets_are_received_on_the_receivers_core(inside: Inside) {
+    let asked = LabSpec {
+        receive_on: ReceiveOn::Receiver,
+        ..spec(2, "0")
+    };
+    if asked.placement.sharing == Sharing::Core {
+        return println!("skipped: there is one core only");
+    }
+    if !lab::can_receive_on_receiver() {
+        return support::skip("net.core.rps_default_mask");
+    }
+    /// Packets that a core received because another one had handed them over.
+    fn steered() -> u64 {
+        const RECEIVED_RPS: usize = 9;
+        let text = std::fs::read_to_string("/proc/net/softnet_stat").expect("the kernel counts");
+        let of_core = |line: &str| {
+            let field = line.split_whitespace().nth(RECEIVED_RPS)?;
+            u64::from_str_radix(field, 16).ok()
+        };
+        text.lines().filter_map(of_core).sum()
+    }
+    assert_eq!(wired(inside, 2, "0").facts().receive_masks, None);
+    let lab = Lab::wire(inside, asked).expect("this machine can");
+    let masks = lab.facts().receive_masks.clone().expect("they were set");
+    assert_ne!(masks.central, masks.peers);
+    let before = steered();
+    assert_valid(&lab);
+    // On whatever core this runs, the request or the answer of a connect goes to the other one.
+    let links = 2;
+    assert!(steered() >= before + links, "{before} to {}", steered());
 }
 
 fn a_dropped_child_is_dead(inside: Inside) {

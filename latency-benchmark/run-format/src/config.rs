@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     churn::Churn,
     grid::{Axes, Cell},
-    network::{Backend, Jitter, Loss, Placement, Rtt},
+    network::{Backend, Jitter, Loss, Placement, ReceiveOn, Rtt},
     payload::Payload,
     precision::Precision,
     subject::SubjectConfig,
@@ -237,6 +237,9 @@ pub struct LabConfig {
     pub loss_percent: Option<Loss>,
     pub jitter_ms: Option<Jitter>,
     pub congestion_control: String,
+    /// Absent in older files.
+    #[serde(default)]
+    pub receive_on: ReceiveOn,
     pub placement: Placement,
 }
 

@@ -2,11 +2,11 @@
 
 use anyhow::anyhow;
 use clap::Args;
-use lab::{MAX_PEERS, Topology};
+use lab::{MAX_PEERS, Topology, can_receive_on_receiver};
 use program::{Failure, bad_input};
 use run_format::{
     config::LabConfig,
-    network::{Backend, Cores, Jitter, Loss, Rtt},
+    network::{Backend, Cores, Jitter, Loss, ReceiveOn, Rtt},
 };
 
 /// The round-trip time of links that all have the same.
@@ -37,6 +37,9 @@ pub(crate) struct NetworkArgs {
     /// TCP congestion control
     #[arg(long, value_name = "NAME", default_value = "cubic")]
     pub(crate) congestion_control: String,
+    /// Where the kernel does the work of receiving a packet, in both directions
+    #[arg(long, value_enum, value_name = "WHERE", default_value = "sender")]
+    pub(crate) receive_on: ReceiveOn,
     /// Central's core [default: the first]
     #[arg(long, value_name = "CORE")]
     pub(crate) central_core: Option<usize>,
@@ -47,6 +50,11 @@ pub(crate) struct NetworkArgs {
 
 impl NetworkArgs {
     pub(crate) fn config(&self) -> Result<LabConfig, Failure> {
+        if self.receive_on == ReceiveOn::Receiver && !can_receive_on_receiver() {
+            return Err(bad_input(anyhow!(
+                "--receive-on receiver: this kernel cannot steer packets; it needs Linux 6.3 or newer with CONFIG_RPS (accepted: --receive-on sender)"
+            )));
+        }
         let topology = Topology::of_this_process()?;
         let placement = topology.place(self.central_core, self.peer_cores.clone());
         Ok(LabConfig {
@@ -54,6 +62,7 @@ impl NetworkArgs {
             loss_percent: self.loss,
             jitter_ms: self.jitter,
             congestion_control: self.congestion_control.clone(),
+            receive_on: self.receive_on,
             placement: placement.map_err(bad_input)?,
         })
     }

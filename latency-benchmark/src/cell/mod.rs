@@ -233,6 +233,7 @@ fn spec(config: &RunConfig) -> LabSpec {
         loss: config.lab.loss_percent,
         jitter: config.lab.jitter_ms,
         congestion_control: config.lab.congestion_control.clone(),
+        receive_on: config.lab.receive_on,
         ..LabSpec::new(config.cell.peers, config.lab.placement.clone())
     }
 }

@@ -2,12 +2,14 @@
 
 mod cores;
 mod placement;
+mod receive;
 mod reports;
 mod rtt;
 
 pub use self::{
     cores::{Cores, ParseCoresError},
     placement::{Placement, Sharing},
+    receive::{ReceiveMasks, ReceiveOn},
     reports::{
         Counters, CpuTime, DelayBackend, DelayLineReport, InvalidLink, LabFacts, LinkRtt,
         NamespaceCounters, QueueReport, RttReport, SchedulingClass, TcpBuffers,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Jitter, Loss, Placement, Rtt};
+use super::{Jitter, Loss, Placement, ReceiveMasks, Rtt};
 
 /// What a lab turned out to be, for the record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,6 +25,9 @@ pub struct LabFacts {
     pub tcp_buffers: TcpBuffers,
     /// Which core runs what.
     pub placement: Placement,
+    /// As read from the namespaces. Null if packets are received where they are sent.
+    #[serde(default)]
+    pub receive_masks: Option<ReceiveMasks>,
     /// Whether a user namespace is around it all.
     pub rootless: bool,
     /// The time that the wiring took.
