@@ -90,7 +90,7 @@ impl ExplainArgs {
             .map_err(|error| bad_input(error.context("RUN: not the folder of a sweep")))?;
         let mut config = manifest.config;
         refuse(&config)?;
-        config.max_cell_ms = self.max_cell_seconds * 1000;
+        config.max_cell_ms = Some(self.max_cell_seconds * 1000);
         let measured = worst::measured(&config, &self.run)?;
         let cells = if self.cell.is_empty() {
             worst::worst(&measured, self.cells.into())

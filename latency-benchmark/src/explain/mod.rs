@@ -15,7 +15,7 @@ use anyhow::{Context, Result};
 use lab::move_to;
 use program::{Failure, one_line};
 use run_format::{
-    config::{ENOUGH_SLOW_SAMPLES, Measurement, Plan, RunConfig},
+    config::{ENOUGH_SLOW_SAMPLES, Measurement, SweepConfig},
     evidence::ExplainFile,
     files::{EXPLAIN, RUN, SCHEMA, unix_s, write_json},
     run_row::{End, RunRow, Stop},
@@ -147,11 +147,12 @@ fn cell(
     progress: &mut Progress,
 ) -> Result<Option<End>> {
     progress.show(chosen.cell.to_string());
-    let config = RunConfig {
+    let config = SweepConfig {
         measurement: Measurement::Explain(asked.plan.clone()),
-        plan: Plan::of_long_slices(chosen.cell.rtt_ms, None),
-        ..asked.config.run(chosen.cell, 1, None, asked.config.seed)
+        turn_ms: None,
+        ..asked.config.clone()
     };
+    let config = config.run(chosen.cell, 1, None, config.seed);
     let partial = dir.with_file_name(format!("{}.partial", chosen.row.id));
     fs::create_dir(&partial).with_context(|| format!("cannot create {}", partial.display()))?;
     let planned = u64::from(asked.plan.blocks);

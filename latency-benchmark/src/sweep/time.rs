@@ -76,59 +76,29 @@ impl SavedTime {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use run_format::{
-        config::{
-            LabConfig, Measurement, NodeConfig, Pace, RuntimeConfig, Security, Transport, Workload,
-        },
-        grid::Axes,
-        network::{Backend, Cores, Placement, Rtt, Sharing},
-        payload::Payload,
-        precision::Precision,
+        files::{MANIFEST, read_versioned},
+        manifest::Manifest,
+        network::Rtt,
     };
 
     use super::*;
-    use crate::args::budgets::variants;
 
+    /// Four cells of the committed sweep's kind.
     fn config() -> SweepConfig {
-        let rtts = [0.0, 100.0].map(|ms| Rtt::from_ms(ms).expect("a time"));
-        SweepConfig {
-            axes: Axes {
-                peers: vec![1, 5],
-                rtt_ms: rtts.to_vec(),
-                payload_bytes: vec![Payload::kib(4)],
-            },
-            variants: variants(&[], &["none".parse().expect("none")], true).expect("variants"),
-            subjects: Vec::new(),
-            node: NodeConfig {
-                workload: Workload::RequestResponse,
-                security: Security::Noise,
-                transport: Transport::Tcp,
-            },
-            pace: Pace::Outstanding(1),
-            runtime: RuntimeConfig::CURRENT_THREAD,
-            lab: LabConfig {
-                backend: Backend::Auto,
-                loss_percent: None,
-                jitter_ms: None,
-                congestion_control: String::new(),
-                placement: Placement {
-                    central: 0,
-                    peers: Cores::one(1),
-                    sharing: Sharing::Core,
-                },
-            },
-            repeat: 1,
-            turn_ms: None,
-            settle_ms: None,
+        let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixture");
+        let manifest: Manifest = read_versioned(&fixture.join(MANIFEST)).expect("the fixture");
+        let mut config = SweepConfig {
             max_cell_ms: None,
-            time_scale: 1.0,
-            precision: Precision {
-                percentage_points: 1.0,
-                percent_of_value: 5.0,
-            },
-            seed: 1,
-            measurement: Measurement::Compare,
-        }
+            ..manifest.config
+        };
+        config
+            .axes
+            .rtt_ms
+            .push(Rtt::from_ms(100.0).expect("a time"));
+        config
     }
 
     fn longest(config: &SweepConfig) -> Duration {
