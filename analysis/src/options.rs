@@ -56,6 +56,10 @@ pub(crate) struct Options {
     #[arg(long, value_name = "QUANTITY=VALUE")]
     #[serde(default)]
     pub(crate) margin: Vec<Margin>,
+    /// Use the blocks that the machine disturbed, too: those in which central's worker was kept waiting for more than
+    /// a tenth of the time, by the hypervisor or by another thread on its core
+    #[arg(long)]
+    pub(crate) keep_disturbed: bool,
     /// Metrics to draw before and after [default: slow_percent, slow_ms_per_s,
     /// slow_per_request, poll_p99_us, cotenant_late_percent, cotenant_p99_us, requests_per_s]
     #[arg(long, value_name = "METRIC")]

@@ -160,6 +160,8 @@ fn summary(cell: Cell, row: &PublishedRow) -> CellSummary {
         flaws: Vec::new(),
         runs: 1,
         blocks: 0,
+        set_aside: 0,
+        after_switch: BTreeMap::new(),
         at_cap: false,
         slow_polls: BTreeMap::new(),
         estimates: BTreeMap::new(),

@@ -3,7 +3,9 @@
 use std::{collections::BTreeMap, path::Path};
 
 use anyhow::{Result, bail};
-use run_format::run_row::RunRow;
+use run_format::{run_row::RunRow, tables::BlockRow};
+
+use super::slice::LoadedSlice;
 
 /// A slice's place.
 pub(super) struct SliceInBlock {
@@ -39,6 +41,38 @@ pub(super) fn complete_blocks(
         .into_values()
         .filter_map(|block| block.into_iter().collect())
         .collect())
+}
+
+/// What becomes of blocks that the machine disturbed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Disturbed {
+    Kept,
+    SetAside,
+}
+
+impl Disturbed {
+    /// Takes disturbed blocks out, unless they are more than half of all: then there is nothing else. Returns how many
+    /// it took.
+    pub(super) fn set_aside(
+        self,
+        machine: &[BlockRow],
+        blocks: &mut Vec<Vec<usize>>,
+        slices: &[LoadedSlice],
+    ) -> usize {
+        let is_quiet = |block: &Vec<usize>| {
+            let number = block.first().map(|slice| slices[*slice].row.block);
+            let mut machine = machine.iter();
+            let row = machine.find(|row| Some(row.block) == number);
+            !row.is_some_and(BlockRow::is_disturbed)
+        };
+        let quiet = blocks.iter().filter(|block| is_quiet(block)).count();
+        let disturbed = blocks.len() - quiet;
+        if self == Disturbed::Kept || disturbed > quiet {
+            return 0;
+        }
+        blocks.retain(is_quiet);
+        disturbed
+    }
 }
 
 /// Refuses a table with another number of complete blocks than the run reported.

@@ -1,7 +1,7 @@
 //! Reads what `latency-benchmark` wrote, and refuses what is not as `run-format/RESULTS.md` and `EXPLAIN.md`
 //! describe it.
 
-mod blocks;
+pub(crate) mod blocks;
 pub(crate) mod compared;
 pub(crate) mod explain;
 mod histograms;

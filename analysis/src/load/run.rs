@@ -17,7 +17,7 @@ use run_format::{
 use serde::de::DeserializeOwned;
 
 use super::{
-    blocks::{SliceInBlock, check_count, complete_blocks},
+    blocks::{Disturbed, SliceInBlock, check_count, complete_blocks},
     histograms::{self, HistogramsBySlice, start_key},
     slice::{LoadedSite, LoadedSlice},
 };
@@ -46,14 +46,15 @@ pub(crate) struct LoadedRun {
     pub(crate) blocks: Vec<Vec<usize>>,
     /// What the machine did in complete blocks.
     pub(crate) machine: Vec<BlockRow>,
-    /// Of the slices above, as are bands and children.
-    pub(crate) turns: Vec<TurnRow>,
+    /// The number of complete blocks that are not in `blocks`, because the machine was disturbed.
+    pub(crate) set_aside: usize,
+    /// Of the slices above, as are the children.
     pub(crate) bands: Vec<BandRow>,
     pub(crate) children: Vec<ChildRow>,
 }
 
 impl RunFiles {
-    pub(crate) fn read(&self, variants: usize) -> Result<LoadedRun> {
+    pub(crate) fn read(&self, variants: usize, disturbed: Disturbed) -> Result<LoadedRun> {
         let log = self.dir.join(files::HISTOGRAMS);
         let assembly = SliceAssembly {
             histograms: histograms::read(&log, self.row.is_none(), is_used)?,
@@ -63,7 +64,7 @@ impl RunFiles {
         let rows = self.table(files::SLICES)?;
         check(&rows).with_context(|| path.display().to_string())?;
         let slices = assembly
-            .slices(rows, self.table(files::SITES)?)
+            .slices(rows, self.table(files::SITES)?, self.table(files::TURNS)?)
             .with_context(|| self.dir.display().to_string())?;
         let compared = slices.iter().enumerate();
         let compared = compared.filter(|(_, slice)| slice.row.pass == Pass::Compare);
@@ -72,17 +73,19 @@ impl RunFiles {
             block: slice.row.block,
             variant: slice.row.variant,
         });
-        let blocks =
+        let mut blocks =
             complete_blocks(places, variants).with_context(|| path.display().to_string())?;
         check_count(blocks.len(), self.row.as_ref(), &path)?;
+        let machine: Vec<BlockRow> = self.table(files::BLOCKS)?;
+        let set_aside = disturbed.set_aside(&machine, &mut blocks, &slices);
         let mut run = LoadedRun {
             subject: self.subject,
             number: self.number,
             row: self.row.clone(),
             slices,
             blocks,
-            machine: self.table(files::BLOCKS)?,
-            turns: Vec::new(),
+            machine,
+            set_aside,
             bands: Vec::new(),
             children: Vec::new(),
         };
@@ -93,9 +96,7 @@ impl RunFiles {
         let mut children: Vec<ChildRow> = self.table(files::CHILDREN)?;
         children.retain(|child| run.slice(child.slice).is_some());
         children.shrink_to_fit();
-        let mut turns: Vec<TurnRow> = self.table(files::TURNS)?;
-        turns.retain(|turn| run.slice(turn.slice).is_some());
-        (run.turns, run.bands, run.children) = (turns, bands, children);
+        (run.bands, run.children) = (bands, children);
         Ok(run)
     }
 
@@ -143,7 +144,16 @@ struct SliceAssembly<'a> {
 }
 
 impl SliceAssembly<'_> {
-    fn slices(mut self, rows: Vec<SliceRow>, sites: Vec<SiteRow>) -> Result<Vec<LoadedSlice>> {
+    fn slices(
+        mut self,
+        rows: Vec<SliceRow>,
+        sites: Vec<SiteRow>,
+        turns: Vec<TurnRow>,
+    ) -> Result<Vec<LoadedSlice>> {
+        let mut after_switch: BTreeMap<u32, Vec<TurnRow>> = BTreeMap::new();
+        for row in turns {
+            after_switch.entry(row.slice).or_default().push(row);
+        }
         let mut by_slice: BTreeMap<u32, Vec<SiteRow>> = BTreeMap::new();
         for row in sites {
             by_slice.entry(row.slice).or_default().push(row);
@@ -161,6 +171,7 @@ impl SliceAssembly<'_> {
                 latency_ns: self.take(start, HistogramOf::Latency),
                 cotenant_wake_ns: self.take(start, HistogramOf::CotenantWake),
                 cotenant_timer_ns: self.take(start, HistogramOf::CotenantTimer),
+                after_switch: after_switch.remove(&row.slice).unwrap_or_default(),
                 row,
             });
         }

@@ -2,7 +2,7 @@
 
 use run_format::{
     Site,
-    tables::{SiteRow, SliceRow},
+    tables::{SiteRow, SliceRow, TurnRow},
 };
 
 use crate::stats::Counts;
@@ -15,6 +15,8 @@ pub(crate) struct LoadedSlice {
     pub(crate) latency_ns: Counts,
     pub(crate) cotenant_wake_ns: Counts,
     pub(crate) cotenant_timer_ns: Counts,
+    /// Polls of `Connection::poll` by when they began, counted from the change of variant.
+    pub(crate) after_switch: Vec<TurnRow>,
 }
 
 /// What was measured of a site in a slice.

@@ -1,7 +1,7 @@
 //! The blocks of a cell. In a block all variants take turns: budgets in slices of one launch, or programs in
 //! launches of their own.
 
-use crate::load::{run::LoadedRun, slice::LoadedSlice};
+use crate::load::{blocks::Disturbed, run::LoadedRun, slice::LoadedSlice};
 
 /// The complete blocks of a cell. With one program, a block is a slice of each budget. With several, it is a
 /// launch of each, and the slices of a budget in a launch are summed.
@@ -24,12 +24,18 @@ pub(crate) struct Question {
     /// The number of runs that a cell should have.
     pub(crate) repeat: u32,
     pub(crate) threshold_ns: u64,
+    pub(crate) disturbed: Disturbed,
+    /// The baseline, and its A/A control if there is one. Candidates are compared with both together: they are the same,
+    /// took their turns at random, and twice as much is known of them.
+    pub(crate) reference: Vec<usize>,
 }
 
 impl Question {
-    /// The number of variants.
-    pub(super) fn variants(&self) -> usize {
-        self.budgets * self.subjects
+    /// Every variant by itself, and last what candidates are compared with.
+    pub(super) fn estimated(&self) -> impl Iterator<Item = Vec<usize>> {
+        let variants = self.budgets * self.subjects;
+        let alone = (0..variants).map(|variant| vec![variant]);
+        alone.chain([self.reference.clone()])
     }
 }
 
@@ -72,9 +78,35 @@ impl<'a> CellBlocks<'a> {
         }
     }
 
-    /// A variant's part of every block, by run. None if any slice has none. Launches are blocks of a single
-    /// run, since the launches of a block share nothing else.
+    /// All slices, of all passes.
+    pub(super) fn slices(&self) -> impl Iterator<Item = &'a LoadedSlice> {
+        let runs: Vec<&'a LoadedRun> = match self {
+            CellBlocks::Slices(runs) => runs.iter().collect(),
+            CellBlocks::Launches { blocks, .. } => blocks.concat(),
+        };
+        runs.into_iter().flat_map(|run| &run.slices)
+    }
+
+    /// What some variants have in every block, summed up, by run. None if any slice has none. Launches are blocks of
+    /// a single run, since the launches of a block share nothing else.
     pub(super) fn of<T>(
+        &self,
+        variants: &[usize],
+        part: impl Fn(&'a LoadedSlice) -> Option<T>,
+        sum: impl Fn(Vec<T>) -> T,
+    ) -> Option<Vec<Vec<T>>> {
+        let each = variants.iter();
+        let each = each.map(|variant| self.of_variant(*variant, &part, &sum));
+        let add = |all: Vec<Vec<T>>, more: Vec<Vec<T>>| {
+            let runs = all.into_iter().zip(more);
+            let runs = runs.map(|(blocks, more)| blocks.into_iter().zip(more));
+            runs.map(|blocks| blocks.map(|(one, other)| sum(vec![one, other])).collect())
+                .collect()
+        };
+        each.collect::<Option<Vec<_>>>()?.into_iter().reduce(add)
+    }
+
+    fn of_variant<T>(
         &self,
         variant: usize,
         part: impl Fn(&'a LoadedSlice) -> Option<T>,

@@ -8,7 +8,10 @@ pub(crate) mod formula;
 pub(crate) mod metric;
 pub(crate) mod rr;
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use anyhow::Result;
 use run_format::{
@@ -30,8 +33,9 @@ use crate::{
     load::{
         CellRuns,
         run::{LoadedRun, RunFiles},
+        slice::LoadedSlice,
     },
-    stats::{self, CellEstimate, Counts, LaunchCounts, RatioPart},
+    stats::{self, CellEstimate, Counts, LaunchCounts, RatioKind, RatioPart},
 };
 
 /// The outcome of a cell.
@@ -54,12 +58,16 @@ pub(crate) struct CellMeasured {
     pub(crate) flaws: Vec<String>,
     pub(crate) runs: usize,
     pub(crate) blocks: usize,
+    /// Blocks that the machine disturbed, and that nothing is made of.
+    pub(crate) set_aside: usize,
     /// Whether the time limit came before the shares of slow polls were as precise as requested.
     pub(crate) at_cap: bool,
     /// Of the baseline, by site.
     pub(crate) slow_polls: BTreeMap<Site, SlowPollCounts>,
-    /// By variant. None if there is no data for it.
+    /// By variant, and last what candidates are compared with. None if there is no data for it.
     pub(crate) estimates: BTreeMap<What, Vec<Option<CellEstimate>>>,
+    /// The share of slow polls of `Connection::poll`, over 50 µs, by the time from the change of variant, in ms.
+    pub(crate) after_switch: AfterSwitch,
     pub(crate) checks: Checks,
     pub(crate) breakdown: Option<Breakdown>,
     pub(crate) curves: Vec<Curve>,
@@ -77,7 +85,7 @@ impl CellMeasured {
         let mut runs = Vec::new();
         for file in &files.runs {
             if is_readable(file) {
-                match file.read(question.budgets) {
+                match file.read(question.budgets, question.disturbed) {
                     Ok(run) => runs.push(run),
                     // A run that failed may have left anything.
                     Err(_) if has_failed(file) => {}
@@ -102,6 +110,7 @@ impl CellMeasured {
             flaws: flaws(files, question),
             runs: blocks.runs(),
             blocks: blocks.blocks(),
+            set_aside: runs.iter().map(|run| run.set_aside).sum(),
             // With several programs a launch need not be precise by itself.
             at_cap: question.subjects == 1
                 && rows
@@ -109,6 +118,7 @@ impl CellMeasured {
                     .any(|row| row.end == End::Ok { stop: Stop::Cap }),
             slow_polls: slow_polls(&of_first, question.threshold_ns),
             estimates: estimates(&blocks, &launches, question),
+            after_switch: after_switch(&blocks, question),
             checks: Checks::of(&rows, &runs),
             breakdown: measured.then(|| Breakdown::of(&of_first, question.threshold_ns)),
             curves: curves(&launches),
@@ -189,19 +199,20 @@ fn flaws(files: &CellRuns, question: &Question) -> Vec<String> {
         .collect()
 }
 
-/// The values that every variant counted. None if any slice did not count them.
+/// The values that every variant counted, and last what candidates are compared with. None if any slice did not
+/// count them.
 type LaunchesByVariant<'a> = BTreeMap<Distribution, Vec<Option<Vec<LaunchCounts<'a>>>>>;
 
 fn launches<'a>(blocks: &CellBlocks<'a>, question: &Question) -> LaunchesByVariant<'a> {
-    let of_variant = |what: Distribution, variant: usize| {
+    let of_variants = |what: Distribution, variants: Vec<usize>| {
         let counts = |slice| what.of(slice).map(Cow::Borrowed);
-        let counts = blocks.of(variant, counts, |launch| Cow::Owned(Counts::sum(&launch)))?;
+        let counts = blocks.of(&variants, counts, |launch| Cow::Owned(Counts::sum(&launch)))?;
         Some(counts.into_iter().map(LaunchCounts::of).collect())
     };
     Distribution::all()
         .map(|what| {
-            let by_variant = (0..question.variants()).map(|variant| of_variant(what, variant));
-            (what, by_variant.collect())
+            let estimated = question.estimated();
+            (what, estimated.map(|it| of_variants(what, it)).collect())
         })
         .collect()
 }
@@ -217,27 +228,48 @@ fn estimates(
     }
     for what in What::all(&Site::ALL) {
         let formula = MetricFormula::of(what, question.threshold_ns);
-        let by_variant =
-            (0..question.variants()).map(|variant| estimate(&formula, blocks, launches, variant));
-        estimates.insert(what, by_variant.collect());
+        let estimated = question.estimated().enumerate();
+        let estimated = estimated.map(|(at, variants)| match &formula {
+            MetricFormula::Ratio { parts, kind } => {
+                stats::ratio(&blocks.of(&variants, parts, RatioPart::sum)?, *kind)
+            }
+            MetricFormula::Quantile { of, at: quantile } => {
+                stats::quantile(launches.get(of)?.get(at)?.as_ref()?, *quantile)
+            }
+        });
+        estimates.insert(what, estimated.collect());
     }
     estimates
 }
 
-fn estimate(
-    formula: &MetricFormula,
-    blocks: &CellBlocks,
-    launches: &LaunchesByVariant,
-    variant: usize,
-) -> Option<CellEstimate> {
-    match formula {
-        MetricFormula::Ratio { parts, kind } => {
-            stats::ratio(&blocks.of(variant, parts, RatioPart::sum)?, *kind)
-        }
-        MetricFormula::Quantile { of, at } => {
-            stats::quantile(launches.get(of)?.get(variant)?.as_ref()?, *at)
-        }
-    }
+/// By the lower end of the range, and then as other estimates.
+pub(crate) type AfterSwitch = BTreeMap<u64, Vec<Option<CellEstimate>>>;
+
+fn after_switch(blocks: &CellBlocks, question: &Question) -> AfterSwitch {
+    let of_range = |from_ms: u64, variants: &[usize]| {
+        let part = |slice: &LoadedSlice| {
+            let mut ranges = slice.after_switch.iter();
+            let range = ranges.find(|it| it.from_ms == from_ms);
+            Some(RatioPart {
+                num: range.map_or(0.0, |it| it.slow_polls as f64),
+                den: range.map_or(0.0, |it| it.polls as f64),
+            })
+        };
+        stats::ratio(
+            &blocks.of(variants, part, RatioPart::sum)?,
+            RatioKind::Share,
+        )
+    };
+    let ranges = blocks.slices().flat_map(|slice| &slice.after_switch);
+    let ranges: BTreeSet<u64> = ranges.map(|it| it.from_ms).collect();
+    let estimates = ranges.into_iter().map(|from_ms| {
+        let estimated = question.estimated();
+        (
+            from_ms,
+            estimated.map(|it| of_range(from_ms, &it)).collect(),
+        )
+    });
+    estimates.collect()
 }
 
 fn curves(launches: &LaunchesByVariant) -> Vec<Curve> {
@@ -246,6 +278,7 @@ fn curves(launches: &LaunchesByVariant) -> Vec<Curve> {
         let Distribution::PollDuration(site) = what else {
             continue;
         };
+        let (_reference, by_variant) = by_variant.split_last().unwrap_or((&None, &[]));
         for (variant, launches) in by_variant.iter().enumerate() {
             let launches = launches.as_deref().unwrap_or_default();
             curves.extend(Curve::of(variant, site, launches));

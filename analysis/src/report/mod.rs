@@ -1,10 +1,12 @@
 //! `report.md`: short enough to paste, with the verdict first and the details folded away.
 
+mod carry_over;
 mod caveats;
 mod cells;
 pub(crate) mod comparison;
 mod explain;
 pub(crate) mod folder;
+mod grade;
 mod markdown;
 mod method;
 mod proportion;
@@ -93,6 +95,7 @@ fn with(
         "a budget"
     };
     let mut sentences = verdict.sentences();
+    sentences.extend(grade::sentence(summary, verdict));
     sentences.extend(proportion::sentence(summary, verdict.site));
     let mut document = Document::new(
         &format!(

@@ -3,7 +3,10 @@
 
 use run_format::network::Rtt;
 
-use super::markdown::{Document, or_dash};
+use super::{
+    carry_over,
+    markdown::{Document, or_dash},
+};
 use crate::{
     measure::{
         checks::Checks,
@@ -64,6 +67,7 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
     round_trips(document, summary);
     suspicious(document, summary);
     calibration(document, summary, verdict);
+    carry_over::write(document, summary, verdict);
 }
 
 fn row(summary: &Summary, limit: &CheckLimit) -> Vec<String> {

@@ -1,17 +1,23 @@
 //! Compares variants with the baseline of the same sweep: metric by metric, over all cells.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    iter,
+};
 
 use program::{Failure, bad_input};
 use rayon::prelude::*;
-use run_format::{Budgets, variant::Role};
+use run_format::{
+    Budgets,
+    variant::{BASELINE, Role},
+};
 
 use super::{
     CONFIDENCE, CellFigure, CellSummary, ChangeFigure, FEWEST_BLOCKS, Resolved, Summary,
     VariantEstimates, identity::Identity, scaled,
 };
 use crate::{
-    load::{Sweep, compared::ComparedVariant},
+    load::{Sweep, blocks::Disturbed, compared::ComparedVariant},
     measure::{
         CellMeasured, CellState, Question,
         formula::scale,
@@ -39,11 +45,19 @@ impl Summary {
 
 /// The facts about each cell, and the estimates that are yet to be compared.
 pub(super) fn measure(sweep: &Sweep, options: &Options) -> Result<Vec<CellSummary>, Failure> {
+    let roles = sweep.compared();
+    let control = roles.iter().position(|it| it.role == Role::Control);
     let question = Question {
         budgets: sweep.manifest.config.variants.len(),
         subjects: sweep.manifest.config.subjects.len().max(1),
         repeat: sweep.manifest.config.repeat,
         threshold_ns: options.threshold,
+        disturbed: if options.keep_disturbed {
+            Disturbed::Kept
+        } else {
+            Disturbed::SetAside
+        },
+        reference: iter::once(BASELINE).chain(control).collect(),
     };
     // One by one: a worker with several cells left would work alone at the end.
     let cells = sweep.cells.par_iter().with_max_len(1);
@@ -66,6 +80,8 @@ pub(super) fn measure(sweep: &Sweep, options: &Options) -> Result<Vec<CellSummar
         flaws: cell.flaws,
         runs: cell.runs,
         blocks: cell.blocks,
+        set_aside: cell.set_aside,
+        after_switch: cell.after_switch,
         at_cap: cell.at_cap,
         slow_polls: cell.slow_polls,
         estimates: cell.estimates,
@@ -86,6 +102,7 @@ pub(crate) fn with_baseline(
         cells,
         idle: idle_variants(cells, variants),
         variants: variants.len(),
+        control: variants.iter().position(|it| it.role == Role::Control),
     };
     let whats = cells.iter().flat_map(|cell| cell.estimates.keys().copied());
     let whats: Vec<What> = BTreeSet::from_iter(whats).into_iter().collect();
@@ -109,6 +126,7 @@ struct AllCells<'a> {
     /// By cell, variants that differ from the baseline by noise only.
     idle: Vec<Vec<usize>>,
     variants: usize,
+    control: Option<usize>,
 }
 
 impl AllCells<'_> {
@@ -119,7 +137,10 @@ impl AllCells<'_> {
             .iter()
             .map(|cell| cell.estimates.get(&what).map_or(&[][..], Vec::as_slice))
             .collect();
-        let changes: Vec<Vec<Option<Change>>> = of_cells.iter().map(|cell| changes(cell)).collect();
+        let changes: Vec<Vec<Option<Change>>> = of_cells
+            .iter()
+            .map(|cell| changes(cell, self.control))
+            .collect();
         let pairs: Vec<Change> = changes
             .iter()
             .zip(&self.idle)
@@ -133,7 +154,7 @@ impl AllCells<'_> {
         };
         let mut figures: Vec<Vec<Option<CellFigure>>> = of_cells
             .iter()
-            .map(|of_cell| of_cell.iter().map(figure).collect())
+            .map(|of_cell| of_cell.iter().take(self.variants).map(figure).collect())
             .collect();
         for variant in 1..self.variants {
             let known = changes.iter().zip(&of_cells).map(|(of_cell, estimates)| {
@@ -177,15 +198,20 @@ impl AllCells<'_> {
     }
 }
 
-/// The change of every variant from the first.
-fn changes(estimates: &[Option<CellEstimate>]) -> Vec<Option<Change>> {
-    let Some(Some(baseline)) = estimates.first() else {
-        return vec![None; estimates.len()];
+/// The change of every variant: of the A/A control from the baseline, of candidates from both together.
+fn changes(estimates: &[Option<CellEstimate>], control: Option<usize>) -> Vec<Option<Change>> {
+    let Some((reference, variants)) = estimates.split_last() else {
+        return Vec::new();
     };
-    estimates
-        .iter()
-        .map(|estimate| stats::change(baseline, estimate.as_ref()?))
-        .collect()
+    let change = |(variant, estimate): (usize, &Option<CellEstimate>)| {
+        let from = if Some(variant) == control {
+            &estimates[BASELINE]
+        } else {
+            reference
+        };
+        stats::change(from.as_ref()?, estimate.as_ref()?)
+    };
+    variants.iter().enumerate().map(change).collect()
 }
 
 /// For each cell, the variants that differ from the baseline by noise only: the A/A control, and budgets that never

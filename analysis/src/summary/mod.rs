@@ -17,7 +17,7 @@ use self::identity::Identity;
 use crate::{
     load::compared::ComparedVariant,
     measure::{
-        CellState, SlowPollCounts,
+        AfterSwitch, CellState, SlowPollCounts,
         breakdown::{Breakdown, Curve},
         checks::Checks,
         formula::scale,
@@ -26,7 +26,7 @@ use crate::{
     stats::{self, Calibration, CellEstimate, Interval, Uncertain},
 };
 
-/// The estimates of a cell, by variant. None if there is no data for it.
+/// The estimates of a cell, by variant, and last what candidates are compared with. None if there is no data for it.
 pub(crate) type VariantEstimates = BTreeMap<What, Vec<Option<CellEstimate>>>;
 
 /// In fewer blocks, amounts with few distinct values, such as requests per slice, can agree by chance.
@@ -54,6 +54,8 @@ pub(crate) struct CellSummary {
     pub(crate) flaws: Vec<String>,
     pub(crate) runs: usize,
     pub(crate) blocks: usize,
+    pub(crate) set_aside: usize,
+    pub(crate) after_switch: AfterSwitch,
     pub(crate) at_cap: bool,
     pub(crate) slow_polls: BTreeMap<Site, SlowPollCounts>,
     /// What figures are made of; empty for a published table.

@@ -301,7 +301,7 @@ impl Plan {
         const BYTES_PER_MS: u64 = 100 << 10;
         let rtt_ms = cell.rtt_ms.ms().ceil() as u64;
         // Over any link, what was in flight under the variant before takes a while to be gone.
-        let (least_turn_ms, least_settle_ms) = if rtt_ms == 0 { (20, 5) } else { (40, 20) };
+        let (least_turn_ms, least_settle_ms) = if rtt_ms == 0 { (20, 10) } else { (40, 20) };
         let in_hand_ms = cell.peers as u64 * cell.payload_bytes.bytes() as u64 / BYTES_PER_MS;
         let turn_ms = turn_ms.unwrap_or(least_turn_ms.max(2 * rtt_ms) + in_hand_ms);
         Plan {

@@ -1,0 +1,67 @@
+//! Whether what a variant leaves behind reaches into the next turn: its effect by the time since the change of variant.
+
+use std::collections::BTreeSet;
+
+use run_format::network::Rtt;
+
+use super::markdown::{Document, or_dash, quoted};
+use crate::{
+    stats::{self, Uncertain},
+    summary::{CONFIDENCE, CellSummary, Summary},
+    text,
+    verdict::Verdict,
+};
+
+pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict) {
+    let mut candidates = verdict.candidates.iter().filter(|it| !it.is_idle);
+    let leader = verdict.leaders().first().map(|at| &verdict.candidates[*at]);
+    let Some(candidate) = leader.or_else(|| candidates.next()) else {
+        return;
+    };
+    let ranges = summary.measured().flat_map(|cell| cell.after_switch.keys());
+    let ranges: BTreeSet<u64> = ranges.copied().collect();
+    if ranges.is_empty() {
+        return;
+    }
+    document.paragraph(format!(
+        "Does what a variant leaves behind reach into the next turn? If it does, an effect changes with the time since \
+         the change of variant. The table has the change of the share of slow polls of `Connection::poll` by {}, for \
+         polls that began so many ms after that. Each is a mean over the cells of a round trip, with its own 95 % \
+         interval. Polls before the first column of a row are not measured.",
+        quoted(&candidate.label)
+    ));
+    let mut head = vec!["RTT".to_owned()];
+    let ends = ranges.iter().skip(1).map(Some).chain([None]);
+    head.extend(ranges.iter().zip(ends).map(|(from, to)| match to {
+        Some(to) => format!("{from}–{to} ms"),
+        None => format!("from {from} ms"),
+    }));
+    let rows = summary.axes.rtt_ms.iter().map(|rtt_ms| {
+        let mut row = vec![format!("{rtt_ms} ms")];
+        row.extend(ranges.iter().map(|from_ms| {
+            let change = change(summary, *rtt_ms, *from_ms, candidate.variant);
+            or_dash(change.map(|change| {
+                let interval = change.interval(CONFIDENCE);
+                text::change(change.value, "pp", (interval.low, interval.high))
+            }))
+        }));
+        row
+    });
+    document.table(&head, rows);
+}
+
+/// In percentage points, over the cells of that round trip. None if no cell has polls there in several blocks.
+fn change(summary: &Summary, rtt_ms: Rtt, from_ms: u64, variant: usize) -> Option<Uncertain> {
+    const PERCENT: f64 = 100.0;
+    let of_cell = |cell: &CellSummary| {
+        let (reference, variants) = cell.after_switch.get(&from_ms)?.split_last()?;
+        let change = stats::change(reference.as_ref()?, variants.get(variant)?.as_ref()?)?;
+        Some(Uncertain {
+            value: PERCENT * change.difference.value,
+            standard_error: PERCENT * change.difference.standard_error,
+            ..change.difference
+        })
+    };
+    let cells = summary.measured().filter(|cell| cell.cell.rtt_ms == rtt_ms);
+    stats::mean_over_cells(&cells.filter_map(of_cell).collect::<Vec<_>>())
+}
