@@ -165,31 +165,6 @@ fn a_report_can_be_made_again_and_is_verified() {
 }
 
 #[test]
-fn the_verdict_is_by_the_margins_which_are_recorded() {
-    let copy = Copy::new();
-    copy.report(&["--format", "svg"]).succeeds();
-    holds(&copy.text("report.md"), &["` helps: fewer slow polls (−6"]);
-    let margins = ["slow=20pp", "slow-per-request=99.9%"];
-    let options = margins.map(|it| ["--margin", it]).concat();
-    copy.report(&[&["--format", "svg"], &options[..]].concat())
-        .succeeds();
-    let text = copy.text("report.md");
-    holds(
-        &text,
-        &["**Verdict.** For no variant is a gain", "slow polls 20 pp"],
-    );
-    holds(&copy.text("report.json"), &margins);
-    let dir = copy.dir();
-    analysis(["verify", path(&dir)]).succeeds();
-    edit(&copy.dir().join("report/report.json"), |text| {
-        text.replace("slow=20pp", "slow=1pp")
-    });
-    let ended = analysis(["verify", path(&dir)]);
-    assert_eq!(ended.code, 1);
-    holds(&ended.err, &["report.md: line 3"]);
-}
-
-#[test]
 fn figures_of_a_run_that_changed_afterwards_are_not_verified() {
     let copy = Copy::new();
     copy.report(&["--format", "svg"]).succeeds();

@@ -26,7 +26,7 @@ use crate::{
     site::UpstreamFunction,
     summary::Summary,
     text::{count, number},
-    verdict::{Candidate, Outcome, Verdict, words},
+    verdict::{Candidate, Outcome, Quantity, Verdict, words},
     views::Entry,
 };
 
@@ -148,8 +148,7 @@ fn overview(document: &mut Document, summary: &Summary, verdict: &Verdict, optio
     let rows = candidates.map(|it| row(it, verdict, it.result()));
     document.table(&head, rows.chain(control));
     let fired = verdict.candidates.iter().filter(|it| !it.is_idle).count();
-    let margin = |(quantity, margin): &(_, f64)| {
-        let quantity: &crate::verdict::Quantity = quantity;
+    let margin = |(quantity, margin): &(Quantity, f64)| {
         format!("{} {margin} {}", quantity.words, quantity.unit())
     };
     let margins: Vec<String> = verdict.quantities.iter().map(margin).collect();
@@ -160,15 +159,15 @@ fn overview(document: &mut Document, summary: &Summary, verdict: &Verdict, optio
             options.threshold_text()
         ),
         format!(
-            "Changes in pp and in % are means over {}.",
+            "Changes in pp and in % are means over {}. They describe these cells and launches, and no others.",
             count(verdict.cells, "cell")
         ),
         format!(
             "Square brackets are intervals that hold all together with 95 %. So each of them has a confidence of {} %, \
-             for {} that fired and {}.",
+             because {} fired and {} are judged.",
             number(100.0 * verdict.confidence),
             count(fired, "candidate"),
-            count(verdict.quantities.len(), "quantity").replace("quantitys", "quantities"),
+            count(verdict.quantities.len(), "column"),
         ),
         format!(
             "Only a change beyond its margin is called better or worse, and is bold. The margins are: {}.",

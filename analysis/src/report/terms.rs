@@ -54,7 +54,7 @@ pub(crate) const CO_TENANT: Term = (
 );
 pub(crate) const RESOLVED: Term = (
     "Resolved",
-    "significant after correcting for the number of comparisons (false discovery rate 5 %). A change that is not \
+    "of a change in a single cell: significant after correcting for the number of comparisons (false discovery rate 5 %). A change that is not \
      resolved may still exist, but the data do not show it.",
 );
 pub(crate) const INTERVAL: Term = (

@@ -13,6 +13,8 @@ use run_format::{
     variant::Role,
 };
 
+#[cfg(test)]
+pub(crate) use self::compare::with_baseline;
 use self::identity::Identity;
 use crate::{
     load::compared::ComparedVariant,

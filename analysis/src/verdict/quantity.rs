@@ -17,7 +17,7 @@ pub(crate) struct Quantity {
     /// Whether budgets are meant to improve it. Otherwise it is a cost.
     pub(crate) is_benefit: bool,
     /// Unless an option says otherwise.
-    pub(super) margin: f64,
+    pub(crate) margin: f64,
 }
 
 const fn quantity(

@@ -10,5 +10,6 @@ mod discoveries;
 mod draw;
 mod rivals;
 mod stopping;
+mod verdicts;
 mod world;
 mod worlds;

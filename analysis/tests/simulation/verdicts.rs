@@ -1,0 +1,384 @@
+//! The rate at which verdicts on whole sweeps are wrong, and at which they name the best candidate.
+
+use std::collections::BTreeMap;
+
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+use run_format::{
+    Budgets, Site,
+    grid::{Axes, Cell},
+    network::Rtt,
+    payload::Payload,
+    variant::Role,
+};
+
+use super::draw;
+use crate::{
+    load::compared::ComparedVariant,
+    measure::{CellState, checks::Checks, metric::What},
+    options::Options,
+    stats::{CellEstimate, MeanChange, RatioKind, RatioPart, change, ratio},
+    summary::{CellSummary, Summary, identity::Identity, with_baseline},
+    verdict::{DECIDING, Outcome, Quantity, Verdict, is_share},
+};
+
+const SEED: u64 = 20_254;
+const CANDIDATES: usize = 4;
+/// In every slice. A share has a baseline of 20 %.
+const POLLS: f64 = 3000.0;
+const SHARE: f64 = 0.2;
+
+/// Sweeps of one kind.
+#[derive(Clone, Copy)]
+struct Sweeps {
+    cells: usize,
+    blocks: usize,
+    /// Relative standard deviation of a slice, in a cell like most.
+    noise: f64,
+    /// By this factor it differs between cells, typically.
+    unlike: f64,
+    /// The standard deviation of a candidate's true changes from cell to cell, in margins.
+    apart: f64,
+}
+
+const USUAL: Sweeps = Sweeps {
+    cells: 12,
+    blocks: 8,
+    noise: 0.03,
+    unlike: 2.0,
+    apart: 1.0,
+};
+
+/// What a candidate truly changes by, in margins for every quantity; in a launch without shift.
+type Truth = [[f64; DECIDING.len()]; CANDIDATES];
+
+/// The factors of a quantity in one cell, under the baseline, the control and the candidates.
+struct SimulatedCell {
+    factors: [f64; CANDIDATES + 2],
+    shift: f64,
+    noise: f64,
+}
+
+impl Sweeps {
+    fn cell(
+        &self,
+        quantity: Quantity,
+        truth: &Truth,
+        at: usize,
+        rng: &mut StdRng,
+    ) -> SimulatedCell {
+        let mut factors = [1.0; CANDIDATES + 2];
+        for (factor, truth) in factors[2..].iter_mut().zip(truth) {
+            let margins = truth[at] + self.apart * draw::normal(rng);
+            *factor = if is_share(quantity.metric) {
+                (1.0 + quantity.margin * margins / 100.0 / SHARE).max(0.0)
+            } else {
+                // So that the mean of logarithms is that of the truth.
+                let signed = if margins < 0.0 { -1.0 } else { 1.0 };
+                (signed * (1.0 + quantity.margin / 100.0).ln() * margins.abs()).exp()
+            };
+        }
+        SimulatedCell {
+            factors,
+            shift: rng.random_range(0.7..1.3),
+            noise: self.noise * (self.unlike.ln() * draw::normal(rng)).exp(),
+        }
+    }
+
+    /// With its true changes: in percentage points, or the logarithms of ratios.
+    fn estimates(
+        &self,
+        quantity: Quantity,
+        cell: &SimulatedCell,
+        rng: &mut StdRng,
+    ) -> Vec<Option<CellEstimate>> {
+        let is_share = is_share(quantity.metric);
+        let kind = if is_share {
+            RatioKind::Share
+        } else {
+            RatioKind::Amount
+        };
+        let of_variant = |factor: &f64| {
+            let rate = SHARE * cell.shift * factor;
+            let part = |_| {
+                let rate = rate * draw::factor(cell.noise, rng);
+                let num = match is_share {
+                    true => draw::count(POLLS, rate.min(1.0), rng),
+                    false => POLLS * rate,
+                };
+                RatioPart { num, den: POLLS }
+            };
+            ratio(&[(0..self.blocks).map(part).collect()], kind)
+        };
+        let mut of_variant = of_variant;
+        cell.factors.iter().map(&mut of_variant).collect()
+    }
+
+    /// The verdict on a sweep, and the true changes over its cells, by candidate and quantity.
+    fn sweep(&self, truth: &Truth, rng: &mut StdRng) -> (Verdict, Truth) {
+        let mut cells: Vec<CellSummary> = (1..=self.cells)
+            .map(|peers| empty(peers, self.blocks))
+            .collect();
+        let mut changes: Truth = Default::default();
+        for (at, quantity) in DECIDING.into_iter().enumerate() {
+            for summary in &mut cells {
+                let cell = self.cell(quantity, truth, at, rng);
+                for (candidate, factor) in changes.iter_mut().zip(&cell.factors[2..]) {
+                    candidate[at] += if is_share(quantity.metric) {
+                        100.0 * SHARE * cell.shift * (factor - 1.0)
+                    } else {
+                        factor.ln()
+                    } / self.cells as f64;
+                }
+                let what = What::of(Site::Connection, quantity.metric);
+                summary
+                    .estimates
+                    .insert(what, self.estimates(quantity, &cell, rng));
+            }
+        }
+        for (at, quantity) in DECIDING.into_iter().enumerate() {
+            if !is_share(quantity.metric) {
+                changes
+                    .iter_mut()
+                    .for_each(|it| it[at] = 100.0 * it[at].exp_m1());
+            }
+        }
+        (Verdict::of(&summary(cells), &options()), changes)
+    }
+}
+
+fn empty(peers: usize, blocks: usize) -> CellSummary {
+    CellSummary {
+        cell: Cell {
+            peers,
+            rtt_ms: Rtt::from_ms(0.0).expect("a round trip"),
+            payload_bytes: Payload::of_bytes(1),
+        },
+        state: CellState::Measured,
+        flaws: Vec::new(),
+        runs: 1,
+        blocks,
+        at_cap: false,
+        slow_polls: BTreeMap::new(),
+        estimates: BTreeMap::new(),
+        figures: BTreeMap::new(),
+        checks: Checks::default(),
+        breakdown: None,
+        curves: Vec::new(),
+    }
+}
+
+fn summary(mut cells: Vec<CellSummary>) -> Summary {
+    let variant = |at: usize| ComparedVariant {
+        label: format!("variant {at}"),
+        role: match at {
+            0 => Role::Baseline,
+            1 => Role::Control,
+            _ => Role::Candidate,
+        },
+        budgets: Budgets::NONE,
+        subject: 0,
+    };
+    let variants: Vec<ComparedVariant> = (0..CANDIDATES + 2).map(variant).collect();
+    let calibrations = with_baseline(&mut cells, &variants);
+    Summary {
+        identity: Identity {
+            name: "simulated".to_owned(),
+            backends: Vec::new(),
+            manifest: None,
+            took_ms: 0,
+        },
+        axes: Axes::of(cells.iter().map(|cell| &cell.cell)),
+        variants,
+        cells,
+        calibrations,
+    }
+}
+
+fn options() -> Options {
+    let text = r#"{"threshold": 50000, "site": [], "metric": [], "budget": [], "picture": [], "format": [], "link_base": null}"#;
+    serde_json::from_str(text).expect("options")
+}
+
+/// How many sweeps say something wrong: better, worse, not worse.
+fn wrong(sweeps: Sweeps, truth: &Truth, times: u32) -> [u32; 3] {
+    let mut rng = StdRng::seed_from_u64(SEED);
+    let mut wrong = [0; 3];
+    for _ in 0..times {
+        let (verdict, changes) = sweeps.sweep(truth, &mut rng);
+        let mut is_wrong = [false; 3];
+        for (candidate, changes) in verdict.candidates.iter().zip(changes) {
+            for (judged, change) in candidate.judged.iter().zip(changes) {
+                let loss = if judged.quantity.is_lower_better() {
+                    change
+                } else {
+                    -change
+                };
+                match judged.outcome() {
+                    Outcome::Better => is_wrong[0] |= loss >= -judged.margin,
+                    Outcome::Worse => is_wrong[1] |= loss <= judged.margin,
+                    Outcome::NotWorse => is_wrong[2] |= loss > judged.margin,
+                    Outcome::Unknown => {}
+                }
+            }
+        }
+        wrong
+            .iter_mut()
+            .zip(is_wrong)
+            .for_each(|(count, is)| *count += u32::from(is));
+    }
+    wrong
+}
+
+/// How many sweeps name the best candidate alone, and name it among others.
+fn named(sweeps: Sweeps, margins: f64, times: u32) -> [u32; 2] {
+    let mut rng = StdRng::seed_from_u64(SEED);
+    let mut truth: Truth = Default::default();
+    truth.iter_mut().for_each(|it| it[0] = -10.0);
+    truth[2][0] -= margins;
+    let mut named = [0; 2];
+    for _ in 0..times {
+        let (verdict, _) = sweeps.sweep(&truth, &mut rng);
+        match verdict.leaders().as_slice() {
+            [2] => named[0] += 1,
+            several => named[1] += u32::from(several.contains(&2)),
+        }
+    }
+    named
+}
+
+/// All true changes are at the margins, where claims are wrong most easily; half of them are gains.
+fn at_the_margins() -> Truth {
+    let mut truth: Truth = Default::default();
+    for (at, candidate) in truth.iter_mut().enumerate() {
+        for (quantity, margins) in DECIDING.into_iter().zip(candidate) {
+            let is_gain = at % 2 == 0;
+            *margins = if is_gain == quantity.is_lower_better() {
+                -1.0
+            } else {
+                1.0
+            };
+        }
+    }
+    truth
+}
+
+fn kinds() -> [(&'static str, Sweeps); 5] {
+    [
+        ("12 cells", USUAL),
+        (
+            "12 cells, changes alike in all cells",
+            Sweeps {
+                apart: 0.0,
+                ..USUAL
+            },
+        ),
+        (
+            "12 cells, 5 blocks, errors unlike by a factor of 5",
+            Sweeps {
+                blocks: 5,
+                unlike: 5.0,
+                ..USUAL
+            },
+        ),
+        ("2 cells", Sweeps { cells: 2, ..USUAL }),
+        ("60 cells", Sweeps { cells: 60, ..USUAL }),
+    ]
+}
+
+fn print_wrong(times: u32) -> Vec<[u32; 3]> {
+    println!(
+        "\n| {times} simulated sweeps, all changes at the margins | any wrong \"better\" | any wrong \"worse\" | any wrong \"not worse\" |"
+    );
+    println!("|---|---|---|---|");
+    let row = |(name, sweeps): (&str, Sweeps)| {
+        let wrong = wrong(sweeps, &at_the_margins(), times);
+        let percent = wrong.map(|it| format!("{:.1}", 100.0 * f64::from(it) / f64::from(times)));
+        println!("| {name} | {} |", percent.join(" | "));
+        wrong
+    };
+    kinds().into_iter().map(row).collect()
+}
+
+fn print_named(times: u32) {
+    println!(
+        "\n| {times} simulated sweeps of 4 candidates that gain | the best is better by | named alone | named with others | not named |"
+    );
+    println!("|---|---|---|---|---|");
+    for (name, sweeps) in kinds() {
+        for margins in [0.5, 1.0, 2.0, 4.0] {
+            let [alone, among] = named(sweeps, margins, times);
+            let percent = [alone, among, times - alone - among]
+                .map(|it| format!("{:.1}", 100.0 * f64::from(it) / f64::from(times)));
+            println!("| {name} | {margins} margins | {} |", percent.join(" | "));
+        }
+    }
+}
+
+/// How often the interval of the mean ratio holds the truth, in percent, with these confidences.
+fn coverage(sweeps: Sweeps, times: u32) -> [f64; 2] {
+    let mut rng = StdRng::seed_from_u64(SEED);
+    let quantity = DECIDING[5];
+    let mut held = [0; 2];
+    for _ in 0..times {
+        let mut truth = 0.0;
+        let mut changes = Vec::new();
+        for _ in 0..sweeps.cells {
+            let cell = sweeps.cell(quantity, &Truth::default(), 5, &mut rng);
+            truth += cell.factors[2].ln() / sweeps.cells as f64;
+            let estimates = sweeps.estimates(quantity, &cell, &mut rng);
+            let [Some(baseline), Some(other)] = [0, 2].map(|at: usize| estimates[at].as_ref())
+            else {
+                unreachable!("everything is measured")
+            };
+            let relative = change(baseline, other)
+                .and_then(|it| it.relative)
+                .expect("a change");
+            changes.push(crate::stats::Uncertain {
+                value: 100.0 * relative.value,
+                standard_error: 100.0 * relative.standard_error,
+                ..relative
+            });
+        }
+        let mean = MeanChange::of_relatives(&changes).expect("cells");
+        for (held, confidence) in held.iter_mut().zip(CONFIDENCES) {
+            let interval = mean.interval(confidence);
+            *held += i32::from(interval.covers(100.0 * truth.exp_m1()));
+        }
+    }
+    held.map(|it| 100.0 * f64::from(it) / f64::from(times))
+}
+
+/// Of an interval by itself, and of one of 28 that hold together.
+const CONFIDENCES: [f64; 2] = [0.95, 1.0 - 0.05 / 28.0];
+
+fn print_coverage(times: u32) -> Vec<[f64; 2]> {
+    println!(
+        "\n| {times} simulated mean ratios | 95 % intervals that hold the truth | 99.82 % intervals |"
+    );
+    println!("|---|---|---|");
+    let row = |(name, sweeps): (&str, Sweeps)| {
+        let [usual, wide] = coverage(sweeps, times);
+        println!("| {name} | {usual:.1} | {wide:.2} |");
+        [usual, wide]
+    };
+    kinds().into_iter().map(row).collect()
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn verdicts_are_seldom_wrong() {
+    print_coverage(2000);
+    for wrong in print_wrong(500) {
+        assert!(wrong.into_iter().all(|it| it * 20 <= 500), "{wrong:?}");
+    }
+    print_named(200);
+}
+
+/// 5 % of 20 is one.
+#[test]
+fn a_few_verdicts_are_hardly_ever_wrong_and_name_what_is_much_better() {
+    let wrong = wrong(USUAL, &at_the_margins(), 20);
+    assert!(wrong.into_iter().all(|it| it <= 4), "{wrong:?}");
+    let [alone, among] = named(USUAL, 4.0, 10);
+    assert!(alone >= 5 && alone + among == 10, "{alone} {among}");
+}
