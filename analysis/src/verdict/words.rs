@@ -199,7 +199,10 @@ pub(crate) fn apart(judged: &[Judged]) -> String {
         parts.push(format!("but {}", worse.join(", ")));
     }
     if !same.is_empty() {
-        parts.push(format!("not told apart in {}", same.join(", ")));
+        parts.push(format!(
+            "a difference beyond the margin is not shown in {}",
+            same.join(", ")
+        ));
     }
     parts.join("; ")
 }
@@ -215,13 +218,16 @@ impl Candidate {
         let is_extreme = |it: &Judged| it.is(Outcome::Better) || it.is(Outcome::Worse);
         let better = list(&|it| it.is(Outcome::Better));
         let worse = list(&|it| it.is(Outcome::Worse));
+        let besides = list(&|it| it.quantity.is_benefit && !is_extreme(it));
+        let is_said = matches!(self.class(), Class::NoGain | Class::Unknown);
         let does = match self.class() {
             Class::Helps | Class::HelpsPriceUnknown => format!("helps: {better}"),
             Class::TradeOff => format!("is a trade-off: {better}; but {worse}"),
             Class::Harms => format!("harms: {worse}"),
-            Class::NoGain => "has no gain greater than the margins".to_owned(),
+            Class::NoGain => format!("has no gain greater than the margins: {besides}"),
             Class::Unknown if self.judged.is_empty() => "could not be compared".to_owned(),
-            Class::Unknown => "may help or not".to_owned(),
+            Class::Unknown if besides.is_empty() => "may help or not".to_owned(),
+            Class::Unknown => format!("may help or not: {besides}"),
             Class::NeverFires | Class::NoSite => self.result().to_owned(),
         };
         let price = if self.class() == Class::HelpsPriceUnknown {
@@ -235,10 +241,7 @@ impl Candidate {
                 price,
                 list(&|it| !it.quantity.is_benefit && !is_extreme(it)),
             ),
-            (
-                "Besides",
-                list(&|it| it.quantity.is_benefit && !is_extreme(it)),
-            ),
+            ("Besides", if is_said { String::new() } else { besides }),
         ] {
             if !part.is_empty() {
                 sentence += &format!(" {name}: {part}.");

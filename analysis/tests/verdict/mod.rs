@@ -115,7 +115,7 @@ fn check(clause: &Clause, judged: &Judged) -> &'static str {
             low <= margin && high >= 0.0 && (low < -margin || high > margin),
         ),
         (
-            format!("not told apart in {words}"),
+            format!("not shown in {words}"),
             "alike",
             low <= margin && high >= -margin,
         ),
@@ -261,7 +261,7 @@ fn check_verdict(verdict: &Verdict, kinds: &mut BTreeSet<&'static str>) {
                 let before = if is_extreme {
                     before.to_owned()
                 } else {
-                    format!("not told apart in {} ", named.quantity.words)
+                    format!("not shown in {} ", named.quantity.words)
                 };
                 kinds.insert(check(
                     &Clause {
