@@ -10,14 +10,17 @@ fn the_verdict_is_by_the_margins_which_are_recorded() {
     let copy = Copy::new();
     copy.report(&["--format", "svg"]).succeeds();
     holds(&copy.text("report.md"), &["` helps: fewer slow polls (−6"]);
-    let margins = ["slow=20pp", "slow-per-request=99.9%"];
+    let margins = ["slow=20pp", "slow-per-request=99.9%", "late=50pp"];
     let options = margins.map(|it| ["--margin", it]).concat();
     copy.report(&[&["--format", "svg"], &options[..]].concat())
         .succeeds();
     let text = copy.text("report.md");
     holds(
         &text,
-        &["**Verdict.** For no variant is a gain", "slow polls 20 pp"],
+        &[
+            "**Verdict.** No variant is shown to gain",
+            "slow polls 20 pp",
+        ],
     );
     holds(&copy.text("report.json"), &margins);
     let dir = copy.dir();

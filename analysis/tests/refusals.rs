@@ -41,7 +41,7 @@ fn a_foreign_folder_is_refused() {
 fn another_schema_is_refused() {
     let copy = Copy::new();
     edit(&copy.dir().join("manifest.json"), |text| {
-        text.replacen("\"schema\": 1", "\"schema\": 7", 1)
+        text.replacen("\"schema\": 2", "\"schema\": 7", 1)
     });
     copy.is_refused(&["manifest.json", "schema is 7"]);
 }
@@ -64,8 +64,8 @@ fn a_file_of_a_run_that_was_changed_is_refused() {
     let cases: [(&str, Spoil, &[&str]); 12] = [
         (
             "run.json",
-            |text| text.replacen("\"schema\": 1", "\"schema\": 2", 1),
-            &["run.json", "schema is 2"],
+            |text| text.replacen("\"schema\": 2", "\"schema\": 3", 1),
+            &["run.json", "schema is 3"],
         ),
         (
             "run.json",
@@ -93,9 +93,9 @@ fn a_file_of_a_run_that_was_changed_is_refused() {
             &["sites.csv", "line 2: slice: "],
         ),
         (
-            "slices.csv",
+            "blocks.csv",
             |text| text.replacen("steal_ms", "stolen_ms", 1),
-            &["slices.csv", "steal_ms"],
+            &["blocks.csv", "steal_ms"],
         ),
         (
             "slices.csv",
@@ -227,7 +227,7 @@ fn a_folder_that_is_no_explanation_is_refused() {
     copy.is_refused(&["explain", "no explain.json"]);
     explain(&copy);
     edit(&copy.dir().join("explain/explain.json"), |text| {
-        text.replacen("\"schema\": 1", "\"schema\": 9", 1)
+        text.replacen("\"schema\": 2", "\"schema\": 9", 1)
     });
     copy.is_refused(&["explain.json", "schema is 9"]);
 }

@@ -24,8 +24,8 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
             &["--budget", "none", "--budget", "none"],
             "--budget: none is given twice",
         ),
-        (&["--precision", "1"], "accepted: 1pp,10%"),
-        (&["--slice", "1"], "1 is not in 10..=600000"),
+        (&["--precision", "1"], "accepted: 1pp,5%"),
+        (&["--turn", "1"], "1 is not in 5..=600000"),
         (&["--rate", "0"], "--rate 0"),
         (
             &["--rate", "10", "--outstanding", "2"],

@@ -18,7 +18,7 @@ const LONG: [&str; 12] = [
     "4KiB,16KiB",
     "--max-cell-seconds",
     "3",
-    "--slice",
+    "--turn",
     "100",
     "--precision",
     "0.01pp,0.01%",
@@ -162,7 +162,7 @@ fn a_full_disk_is_a_row_or_a_clear_line() {
     fs::create_dir(&mount).unwrap();
     let script = format!(
         "mount -t tmpfs -o size=120k none {mount} && {program} sweep --out {mount} --name run --peers 2 --rtt 0 \
-         --payload 4KiB,16KiB --max-cell-seconds 2 --slice 100; code=$?; find {mount} -name run.json -exec cat {{}} +; exit $code",
+         --payload 4KiB,16KiB --max-cell-seconds 2 --turn 100; code=$?; find {mount} -name run.json -exec cat {{}} +; exit $code",
         mount = mount.display(),
         program = bench::PROGRAM
     );
@@ -204,7 +204,7 @@ fn without_iptables_delayed_cells_fail_with_the_remedy_and_others_run() {
         "4KiB",
         "--max-cell-seconds",
         "1",
-        "--slice",
+        "--turn",
         "100",
     ]);
     let output = command

@@ -23,7 +23,7 @@ fn swept(bench: &Bench) {
             "muxer=1/deferred",
             "--max-cell-seconds",
             "1",
-            "--slice",
+            "--turn",
             "100",
         ])
         .output()

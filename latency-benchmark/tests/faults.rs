@@ -20,7 +20,7 @@ fn children(fault: &str) -> Vec<Row> {
         "--no-aa",
         "--max-cell-seconds",
         "1",
-        "--slice",
+        "--turn",
         "200",
     ]);
     sweep

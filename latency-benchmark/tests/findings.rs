@@ -51,7 +51,7 @@ fn findings(fault: Option<&str>, blocks: &str) -> Option<Vec<String>> {
         "connection=8",
         "--max-cell-seconds",
         "1",
-        "--slice",
+        "--turn",
         "100",
     ]);
     let node = node_program("examples/faulty_node");

@@ -171,7 +171,7 @@ fn the_workload_rr_reports_latency_in_a_sweep() {
     let output = bench
         .sweep(&["--workload", "rr", "--peers", "2", "--rtt", "0", "--no-aa"])
         .args(["--payload", "64B,1KiB", "--budget", "none"])
-        .args(["--max-cell-seconds", "1", "--slice", "100"])
+        .args(["--max-cell-seconds", "1", "--turn", "100"])
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));

@@ -17,7 +17,7 @@ const SMALL: [&str; 14] = [
     "4KiB",
     "--max-cell-seconds",
     "1",
-    "--slice",
+    "--turn",
     "100",
     "--seed",
     "1",

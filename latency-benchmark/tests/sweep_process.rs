@@ -64,7 +64,7 @@ fn an_interrupt_keeps_what_is_there_and_the_rest_can_be_measured_later() {
         "0",
         "--payload",
         "4KiB",
-        "--slice",
+        "--turn",
         "200",
         "--max-cell-seconds",
         "3600",
@@ -122,7 +122,7 @@ fn a_second_interrupt_stops_at_once() {
         "0",
         "--payload",
         "4KiB",
-        "--slice",
+        "--turn",
         "600000",
     ]);
     let sweep = command.spawn().unwrap();
@@ -147,7 +147,7 @@ fn two_sweeps_at_once_keep_apart_and_the_second_warns() {
         "0",
         "--payload",
         "4KiB",
-        "--slice",
+        "--turn",
         "100",
         "--max-cell-seconds",
         "3",
@@ -182,7 +182,7 @@ fn a_folder_is_for_one_sweep_at_a_time() {
             "0",
             "--payload",
             "4KiB",
-            "--slice",
+            "--turn",
             "600000",
         ])
         .spawn()

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::Path};
 
 use anyhow::{Result, bail};
-use run_format::{run_row::RunRow, tables::BlockRow};
+use run_format::{config::RuntimeConfig, run_row::RunRow, tables::BlockRow};
 
 use super::slice::LoadedSlice;
 
@@ -55,7 +55,7 @@ impl Disturbed {
     /// it took.
     pub(super) fn set_aside(
         self,
-        machine: &[BlockRow],
+        (machine, runtime): (&[BlockRow], Option<&RuntimeConfig>),
         blocks: &mut Vec<Vec<usize>>,
         slices: &[LoadedSlice],
     ) -> usize {
@@ -63,7 +63,8 @@ impl Disturbed {
             let number = block.first().map(|slice| slices[*slice].row.block);
             let mut machine = machine.iter();
             let row = machine.find(|row| Some(row.block) == number);
-            !row.is_some_and(BlockRow::is_disturbed)
+            !row.zip(runtime)
+                .is_some_and(|(row, runtime)| row.is_disturbed(runtime))
         };
         let quiet = blocks.iter().filter(|block| is_quiet(block)).count();
         let disturbed = blocks.len() - quiet;

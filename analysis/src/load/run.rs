@@ -77,7 +77,8 @@ impl RunFiles {
             complete_blocks(places, variants).with_context(|| path.display().to_string())?;
         check_count(blocks.len(), self.row.as_ref(), &path)?;
         let machine: Vec<BlockRow> = self.table(files::BLOCKS)?;
-        let set_aside = disturbed.set_aside(&machine, &mut blocks, &slices);
+        let runtime = self.row.as_ref().map(|row| &row.config.runtime);
+        let set_aside = disturbed.set_aside((&machine, runtime), &mut blocks, &slices);
         let mut run = LoadedRun {
             subject: self.subject,
             number: self.number,

@@ -7,6 +7,7 @@ pub(crate) mod checks;
 pub(crate) mod formula;
 pub(crate) mod metric;
 pub(crate) mod rr;
+pub(crate) mod turns;
 
 use std::{
     borrow::Cow,
@@ -28,6 +29,7 @@ use self::{
     checks::Checks,
     formula::{Distribution, MetricFormula},
     metric::What,
+    turns::Turns,
 };
 use crate::{
     load::{
@@ -68,6 +70,7 @@ pub(crate) struct CellMeasured {
     pub(crate) estimates: BTreeMap<What, Vec<Option<CellEstimate>>>,
     /// The share of slow polls of `Connection::poll`, over 50 µs, by the time from the change of variant, in ms.
     pub(crate) after_switch: AfterSwitch,
+    pub(crate) turns: Turns,
     pub(crate) checks: Checks,
     pub(crate) breakdown: Option<Breakdown>,
     pub(crate) curves: Vec<Curve>,
@@ -119,6 +122,7 @@ impl CellMeasured {
             slow_polls: slow_polls(&of_first, question.threshold_ns),
             estimates: estimates(&blocks, &launches, question),
             after_switch: after_switch(&blocks, question),
+            turns: Turns::of(&runs, question.budgets),
             checks: Checks::of(&rows, &runs),
             breakdown: measured.then(|| Breakdown::of(&of_first, question.threshold_ns)),
             curves: curves(&launches),

@@ -24,10 +24,10 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
         return;
     }
     document.paragraph(format!(
-        "Does what a variant leaves behind reach into the next turn? If it does, an effect changes with the time since \
-         the change of variant. The table has the change of the share of slow polls of `Connection::poll` by {}, for \
-         polls that began so many ms after that. Each is a mean over the cells of a round trip, with its own 95 % \
-         interval. Polls before the first column of a row are not measured.",
+        "If effects carry over from one turn to the next, the columns of a row differ. They show the change of the share \
+         of slow polls of `Connection::poll` by {}, by the time from the change of variant to the start of the poll. Each \
+         is a mean over the cells of a round trip, with a 95 % interval of its own. Two turns of one variant can follow \
+         each other. Whether columns differ was not tested.",
         quoted(&candidate.label)
     ));
     let mut head = vec!["RTT".to_owned()];

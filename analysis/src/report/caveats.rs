@@ -77,7 +77,7 @@ fn name_of(level: SiteLevel) -> &'static str {
 fn launches(caveats: &mut Vec<String>, summary: &Summary) {
     if summary.measured().any(|cell| cell.runs < 2) {
         caveats.push(
-            "At least one cell was launched only once. Launches of one configuration differ by up to ±30 %, and the \
+            "Some or all cells were launched only once. Launches of one configuration differ by up to ±30 %, and the \
              intervals of such a cell's absolute values do not include that. Differences between variants are \
              measured inside a launch, where this cancels out. How much the differences themselves change from \
              launch to launch was not measured; `--repeat 3` measures it."

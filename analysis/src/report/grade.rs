@@ -21,39 +21,24 @@ pub(crate) fn sentence(summary: &Summary, verdict: &Verdict) -> Option<String> {
         values.sort_by(f64::total_cmp);
         Some((*values.get(values.len() / 2)?, *values.last()?))
     };
-    let parts = [
-        ("was stolen by the hypervisor", of(|it| it.steal_percent)),
-        (
-            "was spent waiting for another thread",
-            of(|it| it.waiting_percent),
-        ),
-    ];
-    let known: Vec<_> = parts
-        .into_iter()
-        .filter_map(|(what, it)| Some((what, it?)))
-        .collect();
-    if known.len() < parts.len() {
+    let (Some(stolen), Some(waiting)) = (of(|it| it.steal_percent), of(|it| it.waiting_percent))
+    else {
         return Some(
             "The machine has no grade, because its kernel does not say what central's core lost to others.".to_owned(),
         );
-    }
-    let lost: f64 = known.iter().map(|(_, (median, _))| median).sum();
-    let grade = match lost {
-        _ if lost < QUIET_PERCENT => "quiet",
-        _ if lost < NEARLY_QUIET_PERCENT => "nearly quiet",
+    };
+    let grade = match stolen.0 + waiting.0 {
+        lost if lost < QUIET_PERCENT => "quiet",
+        lost if lost < NEARLY_QUIET_PERCENT => "nearly quiet",
         _ => "disturbed",
     };
-    let parts = known.iter().map(|(what, (median, worst))| {
-        format!(
-            "{} % {what} (worst cell {} %)",
-            number(*median),
-            number(*worst)
-        )
-    });
-    let parts: Vec<String> = parts.collect();
+    let percent =
+        |(median, worst)| format!("{} % (worst cell {} %)", number(median), number(worst));
     let mut sentence = format!(
-        "The machine was {grade}: of the time of central's core in the median cell, {}.",
-        parts.join(", and ")
+        "In the median cell the machine was {grade}: of the time of central's core, the hypervisor stole {}, and \
+         central's worker waited for it {}.",
+        percent(stolen),
+        percent(waiting)
     );
     let set_aside: usize = summary.measured().map(|cell| cell.set_aside).sum();
     if set_aside > 0 {

@@ -72,12 +72,12 @@ fn nodes(manifest: &Manifest) -> String {
         ),
     };
     let code = if config.subjects.is_empty() {
-        format!("unmodified {}", of_upstream(&manifest.tool))
+        format!("{} as published", of_upstream(&manifest.tool))
     } else {
         "the subjects listed below".to_owned()
     };
     format!(
-        "Code under test: {code}, with probe lines inserted at build time. Workload: {}, {} over {}, {}. Central \
+        "Code under test: {code}, with lines for probe and budgets inserted at build time. Workload: {}, {} over {}, {}. Central \
          runs on {workers}, alone on core {}; the peers run on core {}.",
         name_in_files(node.workload),
         name_in_files(node.security),
@@ -111,7 +111,7 @@ fn network(summary: &Summary, manifest: &Manifest) -> String {
         lab.congestion_control,
         match lab.receive_on {
             ReceiveOn::Receiver => " Each side receives packets on its own cores.",
-            ReceiveOn::Sender => " Packets are received on the core that sends them.",
+            ReceiveOn::Sender => " The sender's core also does the receiver's kernel work.",
         }
     )
 }

@@ -4,6 +4,7 @@ mod carry_over;
 mod caveats;
 mod cells;
 pub(crate) mod comparison;
+pub(crate) mod disturbed;
 mod explain;
 pub(crate) mod folder;
 mod grade;
@@ -47,10 +48,11 @@ const TERMS: [Term; 11] = [
     terms::RESOLVED,
 ];
 
-/// The whole report, with as many details as its size permits.
+/// The whole report, with as many details as its size permits. The second verdict is that with disturbed blocks, if
+/// some were set aside.
 pub(crate) fn text(
     summary: &Summary,
-    verdict: &Verdict,
+    verdicts: (&Verdict, Option<&Verdict>),
     pictures: &[Entry],
     explanation: Option<&Explanation>,
     options: &Options,
@@ -60,7 +62,7 @@ pub(crate) fn text(
     loop {
         let text = with(
             summary,
-            verdict,
+            verdicts,
             pictures,
             explanation,
             options,
@@ -80,10 +82,18 @@ pub(crate) fn text(
     }
 }
 
+/// The verdict, and how much to rely on it.
+pub(crate) fn in_short(summary: &Summary, verdict: &Verdict) -> Vec<String> {
+    let mut sentences = verdict.sentences();
+    sentences.extend(grade::sentence(summary, verdict));
+    sentences.extend(proportion::sentence(summary, verdict.site));
+    sentences
+}
+
 /// With this many rows in the table of cells, and details of this many explained cells.
 fn with(
     summary: &Summary,
-    verdict: &Verdict,
+    (verdict, with_disturbed): (&Verdict, Option<&Verdict>),
     pictures: &[Entry],
     explanation: Option<&Explanation>,
     options: &Options,
@@ -94,9 +104,7 @@ fn with(
     } else {
         "a budget"
     };
-    let mut sentences = verdict.sentences();
-    sentences.extend(grade::sentence(summary, verdict));
-    sentences.extend(proportion::sentence(summary, verdict.site));
+    let sentences = in_short(summary, verdict);
     let mut document = Document::new(
         &format!(
             "Poll latency before and after {change}: {}",
@@ -125,12 +133,32 @@ fn with(
     if summary.identity.manifest.is_some() {
         document.details("Can the figures be trusted?", |document| {
             trust::write(document, summary, verdict);
+            if let Some(with_disturbed) = with_disturbed {
+                disturbed::write(document, verdict, with_disturbed);
+            }
         });
     }
     document.details("Verdict by cell", |document| {
         cells::write(document, summary, verdict, rows);
     });
     document.finish(pictures)
+}
+
+/// ", but request latency (p99) over 5", of quantities that not all cells have.
+fn fewer_cells(verdict: &Verdict) -> String {
+    let fewer = verdict
+        .cells_of
+        .iter()
+        .filter(|(_, cells)| **cells < verdict.cells);
+    let fewer = fewer.map(|(metric, cells)| {
+        let mut quantities = verdict.quantities.iter();
+        let words = quantities.find(|(it, _)| it.metric == *metric);
+        format!(
+            ", but {} over {cells}",
+            words.map_or(metric.words(), |(it, _)| it.words)
+        )
+    });
+    fewer.collect()
 }
 
 /// One row per variant, at most eight.
@@ -159,22 +187,24 @@ fn overview(document: &mut Document, summary: &Summary, verdict: &Verdict, optio
             options.threshold_text()
         ),
         format!(
-            "Changes in pp and in % are means over {}. They describe these cells and launches, and no others.",
-            count(verdict.cells, "cell")
+            "Changes in pp and in % are means over {}{}. They describe these cells and launches, and no others.",
+            count(verdict.cells, "cell"),
+            fewer_cells(verdict)
         ),
         format!(
-            "Square brackets are intervals that hold all together with 95 %. So each of them has a confidence of {} %, \
-             because {} fired and {} are judged.",
+            "The intervals, in square brackets, hold together with 95 % for all candidates that fired. So each of them \
+             has a confidence of {} %, because {} fired and {} are judged.",
             number(100.0 * verdict.confidence),
             count(fired, "candidate"),
             count(verdict.quantities.len(), "column"),
         ),
         format!(
-            "Only a change beyond its margin is called better or worse, and is bold. The margins are: {}.",
+            "A change is called better or worse, and is bold, only if its whole interval is beyond the margin. The \
+             margins are: {}.",
             margins.join(", ")
         ),
-        "All rows are compared with the same baseline slices, so an unusual baseline shifts them all. The rows of the \
-         A/A control and of budgets that never fire show how large this shift can be."
+        "Candidates are compared with baseline and A/A control together, the A/A control with the baseline alone. An \
+         unusual baseline shifts all rows. Those of the A/A control and of budgets that never fire show by how much."
             .to_owned(),
     ];
     let uncompared = summary.measured().count().saturating_sub(verdict.cells);

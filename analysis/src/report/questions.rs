@@ -58,7 +58,7 @@ fn answers(candidate: &Candidate, verdict: &Verdict) -> Vec<String> {
             if candidate.is_idle {
                 format!("{} {}", it.quantity.words, it.change())
             } else {
-                it.phrase(verdict.measured_s)
+                it.phrase()
             }
         });
         joined(known, "; ")

@@ -15,18 +15,19 @@ pub(crate) const SLOW_POLL: Term = (
 );
 pub(crate) const SINGLE_SLOW_ITERATION: Term = (
     "Single slow iteration",
-    "one iteration of a poll's loop that alone exceeds the threshold. No limit on the number of iterations prevents a \
-     slow poll that has one.",
+    "one iteration of a poll's loop that alone exceeds the threshold. No limit on the iterations of \
+     the same site prevents such a slow poll.",
 );
 pub(crate) const BUDGET: Term = (
     "Budget",
-    "a limit on what one poll of a site may do, such as `connection=8` (at most 8 iterations). A poll that reaches \
-     the limit yields: it returns and wakes its task, with `/deferred` only after tokio has looked at timers and I/O. A \
+    "a limit on what one poll of a site may do, such as `connection=8` (at most 8 iterations). At the limit a poll \
+     *yields*: it returns and wakes its task. With `/deferred` the wake comes after tokio has polled timers and I/O. A \
      budget *fires* when a poll yields because of it.",
 );
 pub(crate) const VARIANT: Term = (
     "Variant",
-    "one of the things compared: a budget, or a build of libp2p. The first variant is the *baseline*.",
+    "one of the things compared: a budget, or a build of libp2p. The first variant is the *baseline*; candidates are \
+     compared with it and its A/A control together.",
 );
 pub(crate) const CONTROL: Term = (
     "A/A control",
@@ -37,10 +38,10 @@ pub(crate) const CELL: Term = (
     "one combination of the number of peers (N), the round-trip time (RTT) and the payload.",
 );
 pub(crate) const SLICE: Term = (
-    "Launch, slice, block",
-    "a launch starts the measured processes once; a *run* is its recorded result. A slice is a short part of a \
-     launch in which one variant is active. A block has one slice of each variant, in random order; if programs are \
-     compared, it has one launch of each program.",
+    "Launch, turn, slice, block",
+    "a launch starts the measured processes once; a *run* is its recorded result. A turn is a short time in which one \
+     variant is active. A block has several turns of each variant, in random order, and a slice is all turns of a \
+     variant in a block. If programs are compared, a block has one launch of each.",
 );
 pub(crate) const CENTRAL: Term = (
     "Central",

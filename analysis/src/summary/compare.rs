@@ -52,7 +52,8 @@ pub(super) fn measure(sweep: &Sweep, options: &Options) -> Result<Vec<CellSummar
         subjects: sweep.manifest.config.subjects.len().max(1),
         repeat: sweep.manifest.config.repeat,
         threshold_ns: options.threshold,
-        disturbed: if options.keep_disturbed {
+        // Of programs, launches are compared, and each has its own blocks.
+        disturbed: if options.keep_disturbed || !sweep.manifest.config.subjects.is_empty() {
             Disturbed::Kept
         } else {
             Disturbed::SetAside
@@ -82,6 +83,7 @@ pub(super) fn measure(sweep: &Sweep, options: &Options) -> Result<Vec<CellSummar
         blocks: cell.blocks,
         set_aside: cell.set_aside,
         after_switch: cell.after_switch,
+        turns: cell.turns,
         at_cap: cell.at_cap,
         slow_polls: cell.slow_polls,
         estimates: cell.estimates,
@@ -139,7 +141,11 @@ impl AllCells<'_> {
             .collect();
         let changes: Vec<Vec<Option<Change>>> = of_cells
             .iter()
-            .map(|cell| changes(cell, self.control))
+            .zip(self.cells)
+            .map(|(estimates, cell)| match cell.turns.blur(what.metric) {
+                true => vec![None; estimates.len()],
+                false => changes(estimates, self.control),
+            })
             .collect();
         let pairs: Vec<Change> = changes
             .iter()
@@ -156,6 +162,12 @@ impl AllCells<'_> {
             .iter()
             .map(|of_cell| of_cell.iter().take(self.variants).map(figure).collect())
             .collect();
+        // Changes are from here, so this is the level that they start at.
+        for (of_cell, estimates) in figures.iter_mut().zip(&of_cells) {
+            if let (Some(level), Some(reference)) = (of_cell.first_mut(), estimates.last()) {
+                *level = figure(reference);
+            }
+        }
         for variant in 1..self.variants {
             let known = changes.iter().zip(&of_cells).map(|(of_cell, estimates)| {
                 let is_bounded = [0, variant]
@@ -235,6 +247,7 @@ fn idle_variants(cells: &[CellSummary], variants: &[ComparedVariant]) -> Vec<Vec
     let of_cell = |cell: &CellSummary| {
         let variants = 0..variants.len();
         variants
+            .filter(|variant| !cell.turns.are_fewer(*variant))
             .filter(|variant| is_idle(&cell.estimates, *variant))
             .collect()
     };

@@ -24,6 +24,7 @@ use crate::{
         checks::Checks,
         formula::scale,
         metric::{Better, Metric, What},
+        turns::Turns,
     },
     stats::{self, Calibration, CellEstimate, Interval, Uncertain},
 };
@@ -58,6 +59,7 @@ pub(crate) struct CellSummary {
     pub(crate) blocks: usize,
     pub(crate) set_aside: usize,
     pub(crate) after_switch: AfterSwitch,
+    pub(crate) turns: Turns,
     pub(crate) at_cap: bool,
     pub(crate) slow_polls: BTreeMap<Site, SlowPollCounts>,
     /// What figures are made of; empty for a published table.
@@ -174,7 +176,8 @@ impl Summary {
             .calibrations
             .get(&what)
             .map_or(1.0, Calibration::inflation);
-        let changes = self.measured().filter_map(|cell| {
+        let sharp = self.measured().filter(|cell| !cell.turns.blur(what.metric));
+        let changes = sharp.filter_map(|cell| {
             let estimates = cell.estimates.get(&what)?;
             let [from, to] = [from, to].map(|variant| estimates.get(variant)?.as_ref());
             let change = stats::change(from?, to?)?.inflated(inflation);

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     load::{Sweep, compared::ComparedVariant},
-    measure::{CellState, formula::scale, metric::What},
+    measure::{CellState, formula::scale, metric::What, turns::Turns},
     options::Options,
     stats::{self, BetweenSweeps, CellEstimate},
 };
@@ -148,6 +148,7 @@ impl SweepPair<'_> {
             blocks: before.blocks.min(after.blocks),
             set_aside: before.set_aside + after.set_aside,
             after_switch: BTreeMap::new(),
+            turns: Turns::default(),
             at_cap: before.at_cap || after.at_cap,
             slow_polls: BTreeMap::new(),
             estimates: VariantEstimates::new(),

@@ -20,7 +20,7 @@ pub(crate) fn run(path: &Path, options: &Options) -> Result<(), Failure> {
     let summary = published::read(path, options)?;
     let verdict = Verdict::of(&summary, options);
     let pictures = Scene::new(&summary, &verdict, options).entries();
-    let text = report::text(&summary, &verdict, &pictures, None, options);
+    let text = report::text(&summary, (&verdict, None), &pictures, None, options);
     let out = options.out.clone().unwrap_or_else(|| {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         path.with_file_name(format!("{stem}-report"))

@@ -12,7 +12,7 @@ use crate::{
     measure::metric::{Metric, What},
     options::Options,
     report::{
-        self,
+        self, disturbed,
         folder::{self, Content, ReportRecord},
     },
     summary::{Summary, table},
@@ -34,9 +34,16 @@ fn of_a_sweep(run: &Path, options: &Options) -> Result<(), Failure> {
     let summary = Summary::of(&sweep, options)?;
     check_sites(&summary, options)?;
     let verdict = Verdict::of(&summary, options);
+    let with_all = disturbed::verdict_with_all(&sweep, &summary, options)?;
     let explanation = Explanation::of(&sweep, options)?;
     let pictures = Scene::new(&summary, &verdict, options).entries();
-    let text = report::text(&summary, &verdict, &pictures, explanation.as_ref(), options);
+    let text = report::text(
+        &summary,
+        (&verdict, with_all.as_ref()),
+        &pictures,
+        explanation.as_ref(),
+        options,
+    );
     let explained = explanation.map(|it| files::of(&it, options)).transpose()?;
     let out = options.out.clone().unwrap_or_else(|| run.join("report"));
     let content = Content {
@@ -46,7 +53,7 @@ fn of_a_sweep(run: &Path, options: &Options) -> Result<(), Failure> {
         text,
         record: ReportRecord::new("report", vec![sweep.name()], options),
     };
-    folder::write(&out, content, &verdict.sentences())
+    folder::write(&out, content, &report::in_short(&summary, &verdict))
 }
 
 /// Refuses a budget that was not measured.

@@ -14,7 +14,7 @@ use crate::{
     },
     load::Sweep,
     report::{
-        self,
+        self, disturbed,
         folder::{CHARTS, ReportRecord, TEXT},
     },
     summary::{Summary, table},
@@ -40,6 +40,7 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
         summary.identity.name.clone_from(name);
     }
     let verdict = Verdict::of(&summary, options);
+    let with_all = disturbed::verdict_with_all(&sweep, &summary, options)?;
     let explanation = Explanation::of(&sweep, options)?;
     let entries = Scene::new(&summary, &verdict, options).entries();
 
@@ -47,7 +48,13 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
     same_table(&mut frame, &dir.join(table::FILE))?;
     same_parquet(&mut frame, &dir.join(table::PARQUET))?;
     let path = dir.join(TEXT);
-    let text = report::text(&summary, &verdict, &entries, explanation.as_ref(), options);
+    let text = report::text(
+        &summary,
+        (&verdict, with_all.as_ref()),
+        &entries,
+        explanation.as_ref(),
+        options,
+    );
     same_text(&String::from_utf8_lossy(&stored(&path)?), &text, &path)?;
     pictures_are_there(&entries, &dir)?;
     let explained = explanation.map(|it| files::of(&it, options)).transpose()?;

@@ -51,7 +51,7 @@ pub(crate) enum Class {
     /// Something is better, nothing is worse, and a greater loss than the margin is excluded for every cost.
     Helps,
     /// The same, but a cost is unknown.
-    HelpsPriceUnknown,
+    HelpsCostUnknown,
     /// Something is better and something is worse.
     TradeOff,
     Unknown,
@@ -105,7 +105,7 @@ impl Candidate {
             _ if self.is_idle => Class::NeverFires,
             (true, true) => Class::TradeOff,
             (true, false) if all(false, |it| !it.is(Outcome::Unknown)) => Class::Helps,
-            (true, false) => Class::HelpsPriceUnknown,
+            (true, false) => Class::HelpsCostUnknown,
             (false, true) => Class::Harms,
             (false, false) if has_benefits && all(true, Judged::excludes_gain) => Class::NoGain,
             (false, false) => Class::Unknown,

@@ -36,6 +36,8 @@ pub(crate) struct Verdict {
     pub(crate) site: Site,
     /// The number of cells in which variants could be compared.
     pub(crate) cells: usize,
+    /// The fewest in which any candidate could be compared in a quantity.
+    pub(crate) cells_of: BTreeMap<Metric, usize>,
     pub(crate) candidates: Vec<Candidate>,
     /// The A/A control, treated like a candidate.
     pub(crate) control: Option<Candidate>,
@@ -74,6 +76,7 @@ impl Verdict {
         let mut verdict = Verdict {
             site,
             cells: 0,
+            cells_of: BTreeMap::new(),
             candidates: summary.candidates().map(of).collect(),
             control: summary.control().map(of),
             pairs: Vec::new(),
@@ -95,7 +98,12 @@ impl Verdict {
         let mut candidates = std::mem::take(&mut self.candidates);
         for it in candidates.iter_mut().chain(&mut self.control) {
             let changes = |metric| from_baseline(summary, self.site, metric, it.variant);
-            self.cells = self.cells.max(changes(Metric::SlowPercent).len());
+            for (quantity, _) in &self.quantities {
+                let cells = changes(quantity.metric).len();
+                self.cells = self.cells.max(cells);
+                let fewest = self.cells_of.entry(quantity.metric).or_insert(cells);
+                *fewest = cells.min(*fewest);
+            }
             it.judged = judged(&self.quantities, self.confidence, |metric| {
                 over_cells(metric, &changes(metric))
             });

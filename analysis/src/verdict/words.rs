@@ -17,37 +17,27 @@ impl Judged {
         text::change(self.value, self.quantity.unit(), (low, high))
     }
 
-    /// What is known about it. `measured_s` is the measuring time.
-    pub(crate) fn phrase(&self, measured_s: f64) -> String {
-        let words = self.quantity.words;
-        let change = self.change();
-        let margin = self.margin();
+    /// What is known about it.
+    pub(crate) fn phrase(&self) -> String {
+        let (words, change, margin) = (self.quantity.words, self.change(), self.margin());
         let Interval { low, high } = self.loss();
-        let open = self.times().map(|times| settled(times, measured_s));
-        let open = open.map_or_else(String::new, |settled| format!("; {settled}"));
         match self.outcome() {
             Outcome::Better => format!("{} ({change})", self.quantity.improved()),
             Outcome::Worse => format!("{} ({change})", self.quantity.worsened()),
             _ if high < 0.0 && self.excludes_gain() => {
-                format!("a gain in {words} below the margin of {margin} ({change})")
+                format!("{words} better, by less than {margin} ({change})")
             }
-            _ if high < 0.0 => {
-                format!(
-                    "a gain in {words} that may be below the margin of {margin} ({change}{open})"
-                )
-            }
+            _ if high < 0.0 => format!("{words} better, perhaps by less than {margin} ({change})"),
             Outcome::NotWorse if !self.quantity.is_benefit => {
                 format!("{words} {} ({change})", self.at_most())
             }
             _ if low > 0.0 && high > self.margin => {
-                format!(
-                    "a loss in {words} that may be below the margin of {margin} ({change}{open})"
-                )
+                format!("{words} worse, perhaps by less than {margin} ({change})")
             }
             _ if self.quantity.is_benefit && self.excludes_gain() => {
                 format!("no gain in {words} greater than {margin} ({change})")
             }
-            _ => format!("{words} not known ({change}{open})"),
+            _ => format!("{words} undecided ({change})"),
         }
     }
 
@@ -78,19 +68,20 @@ impl Judged {
     }
 }
 
-/// "measuring about 4.2 times as long (40 minutes) would settle it"
-fn settled(times: f64, measured_s: f64) -> String {
+/// "measure about 4.2 times as long (40 minutes)"
+fn longer(times: f64, measured_s: f64) -> String {
     const MOST: f64 = 100.0;
     if times > MOST {
-        return "settling it takes more than 100 times as long".to_owned();
+        return "measure more than 100 times as long".to_owned();
     }
     let decimals = usize::from(times < 10.0);
     let rounding = 10f64.powi(decimals as i32);
     let times = (times * rounding).ceil() / rounding;
-    let lasting = lasting(times * measured_s);
     format!(
-        "measuring about {} times as long ({lasting}) would settle it",
-        fixed(times, decimals)
+        "measure about {} times as long ({} instead of {})",
+        fixed(times, decimals),
+        lasting(times * measured_s),
+        lasting(measured_s)
     )
 }
 
@@ -106,7 +97,7 @@ impl Verdict {
                 ];
             }
             [] => sentences.push(format!(
-                "For no variant is a gain greater than the margin shown, over {}.",
+                "No variant is shown to gain more than the margin, over {}.",
                 count(self.cells, "cell")
             )),
             [_] => {}
@@ -118,7 +109,9 @@ impl Verdict {
         for at in leaders.into_iter().chain(others) {
             let candidate = &self.candidates[at];
             if !candidate.is_idle {
-                sentences.push(candidate.sentence(self.measured_s) + &self.beaten(at));
+                let mut own = candidate.sentences(self.measured_s);
+                own[0] += &self.beaten(at);
+                sentences.extend(own);
             }
         }
         for class in [Class::NeverFires, Class::NoSite] {
@@ -127,7 +120,7 @@ impl Verdict {
         let spoilt = self.spoilt.iter();
         sentences.extend(spoilt.map(|(metric, reason)| {
             format!(
-                "The machine spoilt the {}, so it decides nothing: {reason}.",
+                "Not used for the verdict: {}, because {reason}.",
                 metric.words()
             )
         }));
@@ -181,7 +174,7 @@ impl Verdict {
 pub(crate) fn apart(judged: &[Judged]) -> String {
     let of = |outcome| {
         let judged = judged.iter().filter(move |it| it.is(outcome));
-        judged.map(|it| it.phrase(0.0))
+        judged.map(Judged::phrase)
     };
     let (better, worse): (Vec<_>, Vec<_>) =
         (of(Outcome::Better).collect(), of(Outcome::Worse).collect());
@@ -196,11 +189,12 @@ pub(crate) fn apart(judged: &[Judged]) -> String {
         parts.push(better.join(", "));
     }
     if !worse.is_empty() {
-        parts.push(format!("but {}", worse.join(", ")));
+        let but = if better.is_empty() { "" } else { "but " };
+        parts.push(format!("{but}{}", worse.join(", ")));
     }
     if !same.is_empty() {
         parts.push(format!(
-            "a difference beyond the margin is not shown in {}",
+            "no difference beyond the margin is shown in {}",
             same.join(", ")
         ));
     }
@@ -208,46 +202,50 @@ pub(crate) fn apart(judged: &[Judged]) -> String {
 }
 
 impl Candidate {
-    pub(crate) fn sentence(&self, measured_s: f64) -> String {
+    /// What is shown, then what is not, each with its numbers.
+    pub(crate) fn sentences(&self, measured_s: f64) -> Vec<String> {
         let label = &self.label;
         let list = |wanted: &dyn Fn(&Judged) -> bool| {
             let judged = self.judged.iter().filter(|it| wanted(it));
-            let phrases: Vec<String> = judged.map(|it| it.phrase(measured_s)).collect();
+            let phrases: Vec<String> = judged.map(Judged::phrase).collect();
             phrases.join(", ")
         };
         let is_extreme = |it: &Judged| it.is(Outcome::Better) || it.is(Outcome::Worse);
         let better = list(&|it| it.is(Outcome::Better));
         let worse = list(&|it| it.is(Outcome::Worse));
-        let besides = list(&|it| it.quantity.is_benefit && !is_extreme(it));
+        let others = list(&|it| it.quantity.is_benefit && !is_extreme(it));
+        let costs = list(&|it| !it.quantity.is_benefit && !is_extreme(it));
         let is_said = matches!(self.class(), Class::NoGain | Class::Unknown);
         let does = match self.class() {
-            Class::Helps | Class::HelpsPriceUnknown => format!("helps: {better}"),
+            Class::Helps | Class::HelpsCostUnknown => format!("helps: {better}"),
             Class::TradeOff => format!("is a trade-off: {better}; but {worse}"),
             Class::Harms => format!("harms: {worse}"),
-            Class::NoGain => format!("has no gain greater than the margins: {besides}"),
+            Class::NoGain => format!("has no gain greater than the margins: {others}"),
             Class::Unknown if self.judged.is_empty() => "could not be compared".to_owned(),
-            Class::Unknown if besides.is_empty() => "may help or not".to_owned(),
-            Class::Unknown => format!("may help or not: {besides}"),
+            Class::Unknown if others.is_empty() => "may help or not".to_owned(),
+            Class::Unknown => format!("may help or not: {others}"),
             Class::NeverFires | Class::NoSite => self.result().to_owned(),
         };
-        let price = if self.class() == Class::HelpsPriceUnknown {
-            "Its price is not fully known"
-        } else {
-            "Its price"
+        let cost = match self.class() {
+            Class::HelpsCostUnknown => "Its cost is not fully known",
+            Class::TradeOff | Class::Harms => "Other costs",
+            _ => "Its cost",
         };
-        let mut sentence = format!("`{label}` {does}.");
-        for (name, part) in [
-            (
-                price,
-                list(&|it| !it.quantity.is_benefit && !is_extreme(it)),
-            ),
-            ("Besides", if is_said { String::new() } else { besides }),
-        ] {
+        let mut sentences = vec![format!("`{label}` {does}.")];
+        let others = if is_said { "" } else { &others };
+        for (name, part) in [(cost, &*costs), ("Other benefits", others)] {
             if !part.is_empty() {
-                sentence += &format!(" {name}: {part}.");
+                sentences.push(format!("{name}: {part}."));
             }
         }
-        sentence
+        let times = self.judged.iter().filter_map(Judged::times);
+        if let Some(times) = times.reduce(f64::max) {
+            let longer = longer(times, measured_s);
+            sentences.push(format!(
+                "To decide all of this about `{label}`, {longer}, if the estimates stay the same."
+            ));
+        }
+        sentences
     }
 
     /// How often it yields.
@@ -269,7 +267,7 @@ impl Candidate {
             Class::NoSite => "its site was not polled",
             Class::NeverFires => "never fires",
             Class::Helps => "helps",
-            Class::HelpsPriceUnknown => "helps, price not fully known",
+            Class::HelpsCostUnknown => "helps, cost not fully known",
             Class::TradeOff => "trade-off",
             Class::Harms => "harms",
             Class::NoGain => "no gain greater than the margins",

@@ -14,7 +14,7 @@ use run_format::{
 use super::draw;
 use crate::{
     load::compared::ComparedVariant,
-    measure::{CellState, checks::Checks, metric::What},
+    measure::{CellState, checks::Checks, metric::What, turns::Turns},
     options::Options,
     stats::{CellEstimate, MeanChange, RatioKind, RatioPart, change, ratio},
     summary::{CellSummary, Summary, identity::Identity, with_baseline},
@@ -107,10 +107,19 @@ impl Sweeps {
                 };
                 RatioPart { num, den: POLLS }
             };
-            ratio(&[(0..self.blocks).map(part).collect()], kind)
+            (0..self.blocks).map(part).collect()
         };
-        let mut of_variant = of_variant;
-        cell.factors.iter().map(&mut of_variant).collect()
+        let mut variants: Vec<Vec<RatioPart>> = cell.factors.iter().map(of_variant).collect();
+        // Candidates are compared with the first two together.
+        let both = variants[0].iter().zip(&variants[1]);
+        let both = both
+            .map(|(one, other)| RatioPart::sum(vec![*one, *other]))
+            .collect();
+        variants.push(both);
+        variants
+            .into_iter()
+            .map(|blocks| ratio(&[blocks], kind))
+            .collect()
     }
 
     /// The verdict on a sweep, and the true changes over its cells, by candidate and quantity.
@@ -157,6 +166,9 @@ fn empty(peers: usize, blocks: usize) -> CellSummary {
         flaws: Vec::new(),
         runs: 1,
         blocks,
+        set_aside: 0,
+        after_switch: BTreeMap::new(),
+        turns: Turns::default(),
         at_cap: false,
         slow_polls: BTreeMap::new(),
         estimates: BTreeMap::new(),
@@ -195,7 +207,7 @@ fn summary(mut cells: Vec<CellSummary>) -> Summary {
 }
 
 fn options() -> Options {
-    let text = r#"{"threshold": 50000, "site": [], "metric": [], "budget": [], "picture": [], "format": [], "link_base": null}"#;
+    let text = r#"{"threshold": 50000, "site": [], "keep_disturbed": false, "metric": [], "budget": [], "picture": [], "format": [], "link_base": null}"#;
     serde_json::from_str(text).expect("options")
 }
 

@@ -35,6 +35,7 @@ pub(super) fn verdict(rng: &mut StdRng) -> Verdict {
     Verdict {
         site: Site::Connection,
         cells: 8,
+        cells_of: BTreeMap::new(),
         candidates,
         control: None,
         pairs,

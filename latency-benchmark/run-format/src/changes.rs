@@ -77,9 +77,10 @@ impl Changes {
             width <= (precision.percentage_points / 100.0).max(percent * baseline)
         });
         let is_known = |part| half_width(part).is_some_and(|(width, of)| width <= percent * of);
-        slow && (!answers
-            || variant == BASELINE
-            || [throughput, cpu_time].into_iter().all(is_known))
+        // Not every kernel says it.
+        let says_cpu_time = self.variants.iter().flatten().all(|it| it.cpu_ns.is_some());
+        let costs = || is_known(throughput) && (!says_cpu_time || is_known(cpu_time));
+        slow && (!answers || variant == BASELINE || costs())
     }
 
     pub fn report(&self, block: u32) -> BlockReport {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    changes::FEWEST_BLOCKS,
     churn::Churn,
     grid::{Axes, Cell},
     network::{Backend, Jitter, Loss, Placement, ReceiveOn, Rtt},
@@ -254,19 +255,21 @@ impl SweepConfig {
             _ => Plan::of_long_slices(cell.rtt_ms, self.turn_ms),
         };
         Plan {
-            max_ms: self.cell_ms(cell),
+            settle_ms: self.settle_ms.unwrap_or(plan.settle_ms),
+            max_ms: self.cell_ms(cell, &plan),
             precision: self.precision,
             ..plan
         }
     }
 
     /// How long a run of the cell may measure. Over long round trips there are fewer polls and turns in a second.
-    fn cell_ms(&self, cell: Cell) -> u64 {
+    fn cell_ms(&self, cell: Cell, plan: &Plan) -> u64 {
         const SHORTEST_MS: f64 = 7000.0;
         const MS_BY_RTT_MS: f64 = 50.0;
         let by_rtt = SHORTEST_MS + MS_BY_RTT_MS * cell.rtt_ms.ms();
-        self.max_cell_ms
-            .unwrap_or((self.time_scale * by_rtt) as u64)
+        let fewest_blocks = plan.pass(self.variants.len()) * FEWEST_BLOCKS as u32;
+        let by_rtt = ((self.time_scale * by_rtt) as u64).max(fewest_blocks.as_millis() as u64);
+        self.max_cell_ms.unwrap_or(by_rtt)
     }
 
     /// One launch of a cell.

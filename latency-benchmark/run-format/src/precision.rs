@@ -21,8 +21,7 @@ impl FromStr for Precision {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong =
-            || format!("precision {text:?} is not two positive numbers (accepted: 1pp,10%)");
+        let wrong = || format!("precision {text:?} is not two positive numbers (accepted: 1pp,5%)");
         let positive = |number: &str| {
             number
                 .trim()

@@ -5,7 +5,11 @@ use std::borrow::Cow;
 use poll_probe::Site;
 use serde::{Deserialize, Serialize};
 
-use crate::{table::amount, variant::Role};
+use crate::{
+    config::{RuntimeConfig, Scheduler},
+    table::amount,
+    variant::Role,
+};
 
 /// A name that the writer knows when it is compiled, and the reader when it has read it.
 pub type Text = Cow<'static, str>;
@@ -137,16 +141,18 @@ impl BlockRow {
     /// blocks, so that it cannot favour a variant.
     pub const DISTURBED_PERCENT: f64 = 10.0;
 
-    /// The share of the block's time in which central's worker could have run and did not, because the hypervisor or
-    /// another thread had its core.
-    pub fn kept_waiting_percent(&self) -> Option<f64> {
-        let waited_ms = self.central_core_steal_ms? + self.central_runqueue_ns? as f64 / 1e6;
-        Some(100.0 * waited_ms / self.duration_ms)
-    }
-
-    pub fn is_disturbed(&self) -> bool {
-        self.kept_waiting_percent()
-            .is_some_and(|percent| percent > Self::DISTURBED_PERCENT)
+    /// Whether for so long central's worker could have run and did not, because the hypervisor or another thread had its
+    /// core. Several workers wait for each other, which is no disturbance.
+    pub fn is_disturbed(&self, runtime: &RuntimeConfig) -> bool {
+        let waited_ns = match runtime.scheduler {
+            Scheduler::CurrentThread => self.central_runqueue_ns,
+            Scheduler::MultiThread => Some(0),
+        };
+        let waited = self.central_core_steal_ms.zip(waited_ns);
+        waited.is_some_and(|(stolen_ms, waited_ns)| {
+            let waited_ms = stolen_ms + waited_ns as f64 / 1e6;
+            100.0 * waited_ms > Self::DISTURBED_PERCENT * self.duration_ms
+        })
     }
 }
 

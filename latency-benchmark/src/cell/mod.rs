@@ -171,7 +171,9 @@ impl CellRun<'_> {
         /// Beyond what is planned: connecting, and a machine that is busy with something else.
         const PATIENCE: Duration = Duration::from_secs(120);
         let config = &self.task.config;
-        let planned = config.longest() + config.block();
+        // Disturbed blocks are measured again for a quarter of the time.
+        let again = Duration::from_millis(config.plan.max_ms / 4);
+        let planned = config.longest() + config.block() + again;
         let deadline = Instant::now() + planned + PATIENCE;
         let mut restarts: Option<Restarts> = None;
         let mut restarted = 0;

@@ -142,13 +142,16 @@ impl RunningSweep<'_> {
         if self.interrupts.seen() > 0 {
             return Ok(false);
         }
+        let planned_ms = launch.config(self.config).plan.max_ms as f64;
         if self.known.is_enough_without(launch) {
+            self.time.skip(planned_ms);
             self.progress.skip(1);
             return Ok(true);
         }
         let run_dir = RunDir::new(self.dir, &launch.cell.id(), launch.run, launch.subject);
         if run_dir.row().is_some_and(|row| row.is_measured()) {
             self.known.add(launch, &run_dir.done())?;
+            self.time.skip(planned_ms);
             self.progress.skip(1);
             return Ok(true);
         }
@@ -179,7 +182,6 @@ impl RunningSweep<'_> {
         let mut last: Option<BlockReport> = None;
         let mut config = launch.config(self.config);
         self.time.spend(&mut config, self.config);
-        let given = config.clone();
         let row = measure_cell(config, program, dir, self.interrupts, |event| {
             match event {
                 CellEvent::Block(block) => {
@@ -195,9 +197,7 @@ impl RunningSweep<'_> {
             }
             Ok(())
         })?;
-        let overhead_ms = row.overhead_ms.unwrap_or(row.took_ms);
-        self.time
-            .save(&given, row.took_ms.saturating_sub(overhead_ms));
+        self.time.save(&row);
         let (done, total) = progress.position();
         let line = format!(
             "[{:3}/{total}] {name}  {}, {:.1} s",

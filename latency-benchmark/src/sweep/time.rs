@@ -7,6 +7,7 @@ use program::{Failure, bad_input, in_words};
 use run_format::{
     changes::FEWEST_BLOCKS,
     config::{RunConfig, SweepConfig},
+    run_row::RunRow,
 };
 
 use super::schedule::{Launch, schedule};
@@ -58,19 +59,32 @@ impl SavedTime {
 
     /// Gives a run its share, unless its time was set.
     pub(super) fn spend(&mut self, run: &mut RunConfig, config: &SweepConfig) {
+        const LEAST: f64 = 0.8;
         const MOST: f64 = 2.0;
         let planned_ms = run.plan.max_ms as f64;
         if config.max_cell_ms.is_none() && self.to_come_ms > 0.0 {
-            let factor = (1.0 + self.saved_ms / self.to_come_ms).min(MOST);
-            run.plan.max_ms = (factor * planned_ms) as u64;
-            self.saved_ms -= (factor - 1.0) * planned_ms;
+            let factor = (1.0 + self.saved_ms / self.to_come_ms).clamp(LEAST, MOST);
+            let fewest_blocks = run.block().as_millis() as u64 * FEWEST_BLOCKS as u64;
+            run.plan.max_ms = ((factor * planned_ms) as u64).max(fewest_blocks);
+            self.saved_ms -= run.plan.max_ms as f64 - planned_ms;
         }
+        self.skip(planned_ms);
+    }
+
+    /// A run that is not going to be measured gives nothing to others.
+    pub(super) fn skip(&mut self, planned_ms: f64) {
         self.to_come_ms -= planned_ms;
     }
 
-    /// Takes back what a run did not need. One with disturbed blocks needs more than it was given.
-    pub(super) fn save(&mut self, given: &RunConfig, measured_ms: u64) {
-        self.saved_ms += given.plan.max_ms as f64 - measured_ms as f64;
+    /// Takes back what a run did not need. One with disturbed blocks needs more than it was given, and one that failed
+    /// gives nothing back.
+    pub(super) fn save(&mut self, row: &RunRow) {
+        let given_ms = row.config.plan.max_ms as f64;
+        let around_ms = row.overhead_ms.unwrap_or(0) + row.config.plan.warm_up_ms;
+        let measured_ms = row.took_ms.saturating_sub(around_ms) as f64;
+        if row.is_measured() {
+            self.saved_ms += given_ms - measured_ms;
+        }
     }
 }
 
@@ -132,7 +146,7 @@ mod tests {
             assert!(run.plan.max_ms >= planned_ms && run.plan.max_ms <= 2 * planned_ms);
             // The first run ends early, the others take all they get.
             let took_ms = if number == 0 { 1000 } else { run.plan.max_ms };
-            saved.save(&run, took_ms);
+            saved.saved_ms += (run.plan.max_ms - took_ms) as f64;
             given_ms += took_ms;
         }
         let planned = launches

@@ -23,7 +23,7 @@ pub(crate) const SMALL: [&str; 10] = [
     "4KiB",
     "--max-cell-seconds",
     "1",
-    "--slice",
+    "--turn",
     "100",
     "--seed",
     "1",

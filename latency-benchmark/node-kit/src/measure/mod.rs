@@ -82,13 +82,16 @@ fn run<S: Source>(
         stopped: false,
         started: Instant::now(),
         last: None,
+        open: Vec::new(),
         slices: 0,
         planned: Duration::ZERO,
         last_answer: Instant::now(),
     };
     measuring.warm_up()?;
     let (stop, blocks) = measuring.blocks(&mut StdRng::seed_from_u64(config.seed))?;
-    measuring.settle(None)?;
+    if let Some(last) = measuring.settle(None)? {
+        measuring.finish(last)?;
+    }
     let measured = Measured {
         stop,
         blocks,
@@ -108,6 +111,8 @@ struct Measuring<'a, S: Source> {
     started: Instant,
     /// Whose turn it was last, still waiting for polls that began in it.
     last: Option<OpenSlice<S>>,
+    /// The other slices of the block with turns to come.
+    open: Vec<Option<OpenSlice<S>>>,
     slices: u32,
     planned: Duration,
     last_answer: Instant,
@@ -154,7 +159,7 @@ impl<S: Source> Measuring<'_, S> {
             let began = Instant::now();
             let mut seen = self.source.open(turn);
             self.planned += time;
-            self.sleep_until(began + time, Some(&mut seen));
+            self.sleep_until(began + time, &mut [&mut seen]);
             while self.answers && !self.is_stopped() {
                 let answers = S::answers(&seen);
                 let Some(silent) = answers.iter().position(|answers| *answers == 0) else {
@@ -164,7 +169,7 @@ impl<S: Source> Measuring<'_, S> {
                     let seconds = PATIENCE.as_secs();
                     bail!("peer {} answered nothing within {seconds} s", silent + 1);
                 }
-                self.sleep_until(Instant::now() + LOOK, Some(&mut seen));
+                self.sleep_until(Instant::now() + LOOK, &mut [&mut seen]);
             }
         }
         self.started = Instant::now();
@@ -215,23 +220,25 @@ impl<S: Source> Measuring<'_, S> {
     /// Returns whether it got through.
     fn block(&mut self, number: u32, rng: &mut StdRng) -> Result<bool> {
         let planned = self.source.block(number).into_iter();
-        let mut slices: Vec<Option<OpenSlice<S>>> = planned
+        self.open = planned
             .enumerate()
             .map(|(index, turn)| Some(OpenSlice::new(index, number, turn, self.source.turns(turn))))
             .collect();
-        let turns: Vec<u32> = slices.iter().flatten().map(|it| it.turns_left).collect();
+        let turns: Vec<u32> = self.open.iter().flatten().map(|it| it.turns_left).collect();
+        let planned: Vec<S::Turn> = self.open.iter().flatten().map(|it| it.turn).collect();
         let before = (self.sampler.clocks(), self.sampler.machine());
         for index in order(&turns, rng) {
             if self.is_stopped() {
                 return Ok(false);
             }
-            let next = slices[index].as_ref().map(|it| it.turn);
-            if let Some(unfinished) = self.settle(next)? {
-                let place = unfinished.index;
-                slices[place] = Some(unfinished);
-            }
-            if let Some(slice) = slices[index].take()
-                && !self.turn(slice)?
+            let previous = self.settle(Some(planned[index]))?;
+            let is_same = |it: &OpenSlice<S>| (it.block, it.index) == (number, index);
+            let (slice, previous) = match previous {
+                Some(same) if is_same(&same) => (Some(same), None),
+                other => (self.open[index].take(), other),
+            };
+            if let Some(slice) = slice
+                && !self.turn(slice, previous)?
             {
                 return Ok(false);
             }
@@ -244,8 +251,12 @@ impl<S: Source> Measuring<'_, S> {
         Ok(true)
     }
 
-    /// Returns whether it got through.
-    fn turn(&mut self, mut slice: OpenSlice<S>) -> Result<bool> {
+    /// Meanwhile the slice of the turn before still gets polls that began in it. Returns whether it got through.
+    fn turn(
+        &mut self,
+        mut slice: OpenSlice<S>,
+        mut previous: Option<OpenSlice<S>>,
+    ) -> Result<bool> {
         let machine = S::READS_MACHINE_BY_SLICE.then(|| self.sampler.machine());
         let before = self.sampler.clocks();
         let (mut seen, answers_before) = match slice.seen.take() {
@@ -259,10 +270,9 @@ impl<S: Source> Measuring<'_, S> {
         let time = Duration::from_millis(self.plan.turn_ms);
         let end = self.source.fixed_end(self.started, slice.block);
         self.planned += time;
-        if !self.sleep_until(
-            end.unwrap_or_else(|| Instant::now() + time),
-            Some(&mut seen),
-        ) {
+        let late = previous.as_mut().and_then(|it| it.seen.as_mut());
+        let mut both: Vec<&mut S::Seen> = late.into_iter().chain([&mut seen]).collect();
+        if !self.sleep_until(end.unwrap_or_else(|| Instant::now() + time), &mut both) {
             return Ok(false);
         }
         self.source.close(slice.turn, &mut seen);
@@ -275,36 +285,46 @@ impl<S: Source> Measuring<'_, S> {
         }
         slice.seen = Some(seen);
         self.last = Some(slice);
+        previous.map_or(Ok(()), |previous| self.finish(previous))?;
         Ok(true)
     }
 
-    /// Waits until the work of the turn before is over. In the first half, its slice collects its last polls. A slice
-    /// without a turn left is then written, and what that leaves in caches is gone after the second half; one with
-    /// turns left is returned.
+    /// Waits until the work of the turn before is over. Returns its slice, if that still waits for polls. Else the slice
+    /// collects its last polls in the first half and is written, and what that leaves in caches is gone after the second
+    /// half.
     fn settle(&mut self, next: Option<S::Turn>) -> Result<Option<OpenSlice<S>>> {
-        const LAST_POLLS: Duration = Duration::from_millis(1);
-        const AFTER_WRITING: Duration = Duration::from_millis(10);
+        const LEAST: Duration = Duration::from_millis(10);
         let settling = Duration::from_millis(self.plan.settle_ms);
         self.planned += settling;
         self.source.switch(next)?;
         let began = Instant::now();
         let mut last = self.last.take();
-        let seen = last.as_mut().and_then(|slice| slice.seen.as_mut());
-        self.sleep_until(began + (settling / 2).max(LAST_POLLS), seen);
-        let mut end = began + settling;
-        let unfinished = match last {
-            Some(slice) if slice.turns_left == 0 => {
-                self.keep(slice)?;
-                end = end.max(Instant::now() + AFTER_WRITING);
-                None
-            }
-            unfinished => unfinished,
+        let waits = self.source.waits_for_late_polls();
+        let first = if waits {
+            settling
+        } else {
+            settling.max(LEAST) / 2
         };
-        if let Some(next) = next {
-            self.source.prepare(next);
+        let seen = last.as_mut().and_then(|slice| slice.seen.as_mut());
+        self.sleep_until(began + first, &mut seen.into_iter().collect::<Vec<_>>());
+        if !waits {
+            last.take().map_or(Ok(()), |last| self.finish(last))?;
+            if let Some(next) = next {
+                self.source.prepare(next);
+            }
+            self.sleep_until((began + settling).max(Instant::now() + LEAST), &mut []);
         }
-        self.sleep_until(end, None);
-        Ok(unfinished)
+        Ok(last)
+    }
+
+    /// Puts a slice back that has turns left, or writes it.
+    fn finish(&mut self, slice: OpenSlice<S>) -> Result<()> {
+        if slice.turns_left == 0 {
+            return self.keep(slice);
+        }
+        let place = slice.index;
+        self.open[place] = Some(slice);
+        Ok(())
     }
 
     fn keep(&mut self, slice: OpenSlice<S>) -> Result<()> {
@@ -332,7 +352,7 @@ impl<S: Source> Measuring<'_, S> {
             self.last_answer = Instant::now();
         }
         let silence = self.last_answer.elapsed();
-        let turn = Duration::from_millis(self.plan.turn_ms);
+        let turn = Duration::from_millis(self.plan.settle_ms + self.plan.turn_ms);
         if self.answers && silence > S::PATIENCE.max(4 * turn) {
             let seconds = silence.as_secs_f64();
             bail!("no peer has answered anything for {seconds:.0} s");
@@ -341,12 +361,12 @@ impl<S: Source> Measuring<'_, S> {
     }
 
     /// Empties the buffers before they are full. Returns whether it slept to the end.
-    fn sleep_until(&mut self, end: Instant, mut seen: Option<&mut S::Seen>) -> bool {
+    fn sleep_until(&mut self, end: Instant, seen: &mut [&mut S::Seen]) -> bool {
         const BUFFERS_LAST: Duration = Duration::from_millis(50);
         loop {
             let left = end.saturating_duration_since(Instant::now());
             std::thread::sleep(left.min(BUFFERS_LAST));
-            self.source.collect(seen.as_deref_mut());
+            self.source.collect(seen);
             if self.source.stops_within_slices() && self.is_stopped() {
                 return false;
             }

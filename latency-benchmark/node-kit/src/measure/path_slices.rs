@@ -122,8 +122,8 @@ impl Source for PathSlices {
         }
     }
 
-    fn collect(&mut self, into: Option<&mut PathSlice>) {
-        let Some(seen) = into else {
+    fn collect(&mut self, into: &mut [&mut PathSlice]) {
+        let Some(seen) = into.first_mut() else {
             self.transactions.over.drain(drop);
             return;
         };

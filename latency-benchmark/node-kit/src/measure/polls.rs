@@ -8,7 +8,7 @@ use poll_probe::{Mode, Site, Variant, VariantId};
 use run_format::{
     Budgets,
     changes::{Changes, SliceSums},
-    config::{ExplainPlan, Measurement, SLOW_NS},
+    config::{ExplainPlan, Measurement, RuntimeConfig, SLOW_NS},
     precision::Precision,
     protocol::{CentralTask, NodeMessage},
     run_row::Stop,
@@ -37,11 +37,16 @@ pub(super) struct Polls {
     /// Latency by variant and peer.
     per_peer: BTreeMap<(usize, usize), Histogram<u64>>,
     changes: Changes,
+    /// The slices of the block so far.
+    block: Vec<(usize, SliceSums)>,
     /// Complete slices of each variant, and those of its polls that a budget ended.
     fired: Vec<Fired>,
     /// When the variant in force was put in force.
     switched_ns: u64,
     disturbed: Duration,
+    runtime: RuntimeConfig,
+    /// Launches of subjects are compared with each other, so none ends by itself.
+    is_of_subject: bool,
     turns: u32,
     precision: Precision,
     answers: bool,
@@ -66,9 +71,12 @@ impl Polls {
             writer: RunWriter::create(&task.dir, config.node.transport)?,
             per_peer: BTreeMap::new(),
             changes: Changes::new(config.variants.len()),
+            block: Vec::new(),
             fired: vec![Fired::default(); config.variants.len()],
             switched_ns: 0,
             disturbed: Duration::ZERO,
+            runtime: config.runtime,
+            is_of_subject: config.subject.is_some(),
             turns: config.plan.turns,
             precision: config.plan.precision,
             answers: config.node.workload.has_answers(),
@@ -187,7 +195,12 @@ impl Source for Polls {
         seen.reopen(self.switched_ns, self.observers.recorder.now_ns());
     }
 
-    fn collect(&mut self, into: Option<&mut ObservedSlice>) {
+    /// Evidence is told apart by time alone.
+    fn waits_for_late_polls(&self) -> bool {
+        self.explained.is_none()
+    }
+
+    fn collect(&mut self, into: &mut [&mut ObservedSlice]) {
         self.observers.collect(into);
         if let Some((_, evidence)) = &mut self.explained {
             evidence.collect();
@@ -205,7 +218,7 @@ impl Source for Polls {
     fn is_over(&mut self, turn: Turn, seen: &ObservedSlice, used: &Clocks) {
         if matches!(turn.pass, Pass::Compare | Pass::Normal) {
             let site = seen.site(Site::Connection);
-            self.changes.add(
+            self.block.push((
                 turn.variant,
                 SliceSums {
                     slow: site.slower_than(SLOW_NS),
@@ -214,7 +227,7 @@ impl Source for Polls {
                     seconds: seen.duration_ns as f64 / 1e9,
                     cpu_ns: used.central.cpu_ns,
                 },
-            );
+            ));
             let fired = &mut self.fired[turn.variant];
             fired.slices += 1;
             fired.yields += seen.sites.iter().map(|site| site.yielded).sum::<u64>();
@@ -244,8 +257,13 @@ impl Source for Polls {
 
     fn keep_block(&mut self, block: &FinishedBlock) -> Result<()> {
         let row = block_row(block);
-        if row.is_disturbed() {
+        let slices = std::mem::take(&mut self.block);
+        if row.is_disturbed(&self.runtime) {
             self.disturbed += Duration::from_secs_f64(row.duration_ms / 1e3);
+        } else {
+            for (variant, slice) in slices {
+                self.changes.add(variant, slice);
+            }
         }
         self.writer.write_block(&row)
     }
@@ -276,6 +294,7 @@ impl Source for Polls {
                     blocks >= plan.blocks && !variants.any(|it| evidence.lacks_stacks(*it));
                 is_enough.then_some(Stop::Precise)
             }
+            None if self.is_of_subject => None,
             None => self
                 .changes
                 .are_within(self.precision, self.answers, |it| self.is_idle(it))

@@ -96,8 +96,9 @@ impl Source for SoakRows {
         }
     }
 
-    fn collect(&mut self, into: Option<&mut RowSlice>) {
-        self.observers.collect(into.map(|row| &mut row.slice));
+    fn collect(&mut self, into: &mut [&mut RowSlice]) {
+        let rows = into.iter_mut().map(|row| &mut row.slice);
+        self.observers.collect(&mut rows.collect::<Vec<_>>());
     }
 
     fn close(&mut self, (): (), row: &mut RowSlice) {

@@ -45,8 +45,14 @@ pub(super) trait Source {
         unreachable!("a slice of this source has one turn");
     }
 
-    /// Empties the buffers, into a slice if there is one.
-    fn collect(&mut self, into: Option<&mut Self::Seen>);
+    /// Empties the buffers into the slices that what is there belongs to.
+    fn collect(&mut self, into: &mut [&mut Self::Seen]);
+
+    /// Whether a slice gets polls that began in a turn until the next turn is over. Without that, long ones would be
+    /// missing more often than short ones.
+    fn waits_for_late_polls(&self) -> bool {
+        false
+    }
 
     /// Ends a turn. Polls that it began may still be collected.
     fn close(&mut self, turn: Self::Turn, seen: &mut Self::Seen);

@@ -39,9 +39,10 @@ pub(crate) fn slower_than(histogram: &Histogram<u64>, threshold_ns: u64) -> u64 
 /// Everything seen in a slice.
 pub(crate) struct ObservedSlice {
     pub(crate) variant: VariantId,
-    window_ns: Range<u64>,
-    /// When that turn's variant was put in force.
-    switched_ns: u64,
+    /// The turn that is measured now, or was last.
+    turn: TurnWindow,
+    /// The one before. What began in it may end during this one.
+    turn_before: TurnWindow,
     pub(crate) start_ns: u64,
     /// Of the turns that are over.
     pub(crate) duration_ns: u64,
@@ -62,6 +63,13 @@ pub(crate) struct ObservedSlice {
     pub(crate) lost_entries: u64,
     /// Where a cell is explained.
     pub(crate) whole: Option<KeptPolls>,
+}
+
+/// When a turn is measured, and when its variant was put in force.
+#[derive(Clone, Default)]
+struct TurnWindow {
+    ns: Range<u64>,
+    switched_ns: u64,
 }
 
 /// What is kept of every poll.
@@ -170,8 +178,11 @@ impl ObservedSlice {
     pub(crate) fn open(variant: VariantId, at_ns: u64, peers: usize) -> ObservedSlice {
         ObservedSlice {
             variant,
-            window_ns: at_ns..u64::MAX,
-            switched_ns: at_ns,
+            turn: TurnWindow {
+                ns: at_ns..u64::MAX,
+                switched_ns: at_ns,
+            },
+            turn_before: TurnWindow::default(),
             start_ns: at_ns,
             duration_ns: 0,
             turns: 1,
@@ -197,29 +208,30 @@ impl ObservedSlice {
     }
 
     /// As it is, but the variant is in force for longer than the slice.
-    pub(crate) fn switched_at(self, switched_ns: u64) -> ObservedSlice {
-        ObservedSlice {
-            switched_ns,
-            ..self
-        }
+    pub(crate) fn switched_at(mut self, switched_ns: u64) -> ObservedSlice {
+        self.turn.switched_ns = switched_ns;
+        self
     }
 
     /// Another turn of the same slice.
     pub(crate) fn reopen(&mut self, switched_ns: u64, at_ns: u64) {
-        self.switched_ns = switched_ns;
-        self.window_ns = at_ns..u64::MAX;
+        let turn = TurnWindow {
+            ns: at_ns..u64::MAX,
+            switched_ns,
+        };
+        self.turn_before = std::mem::replace(&mut self.turn, turn);
         self.turns += 1;
     }
 
     /// Ends a turn. What began before `at_ns` and ends later can still be collected.
     pub(crate) fn close(&mut self, at_ns: u64) {
-        self.window_ns.end = at_ns;
-        self.duration_ns += at_ns - self.window_ns.start;
+        self.turn.ns.end = at_ns;
+        self.duration_ns += at_ns - self.turn.ns.start;
     }
 
     /// Of the turn that is measured now, or was last.
     pub(crate) fn window_ns(&self) -> Range<u64> {
-        self.window_ns.clone()
+        self.turn.ns.clone()
     }
 
     pub(crate) fn site(&self, site: Site) -> &ObservedSite {
@@ -231,12 +243,20 @@ impl ObservedSlice {
         self.peer_latency_ns.iter().map(Histogram::len)
     }
 
+    /// The turn that this moment is in.
+    fn turn_of(&self, at_ns: u64) -> Option<&TurnWindow> {
+        let turns = [&self.turn, &self.turn_before];
+        turns.into_iter().find(|turn| turn.ns.contains(&at_ns))
+    }
+
     fn add_record(&mut self, record: &Record<'_>) {
-        let belongs = record.variant == self.variant && self.window_ns.contains(&record.start_ns);
-        if belongs {
+        let switched_ns = self.turn_of(record.start_ns).map(|turn| turn.switched_ns);
+        let switched_ns = switched_ns.filter(|_| record.variant == self.variant);
+        let belongs = switched_ns.is_some();
+        if let Some(switched_ns) = switched_ns {
             self.sites[record.site as usize].add(record);
             if record.site == Site::Connection {
-                let after_ns = record.start_ns.saturating_sub(self.switched_ns);
+                let after_ns = record.start_ns.saturating_sub(switched_ns);
                 let polls = &mut self.after_switch[after_switch(after_ns)];
                 polls.polls += 1;
                 polls.slow += u64::from(record.duration_ns > SLOW_NS);
@@ -251,13 +271,14 @@ impl ObservedSlice {
     }
 
     fn add_request(&mut self, answered: Answered) {
-        if self.window_ns.contains(&answered.at_ns) {
+        let turn = self.turn_of(answered.at_ns).map(|turn| turn.ns.start);
+        if let Some(start_ns) = turn {
             self.latency_ns.saturating_record(answered.latency_ns);
             // It grows to hold any value.
             let _ = self.peer_latency_ns[answered.peer].record(answered.latency_ns);
             self.bytes += answered.bytes;
             let sent_ns = answered.at_ns.saturating_sub(answered.latency_ns);
-            self.begun_before += u64::from(sent_ns < self.window_ns.start);
+            self.begun_before += u64::from(sent_ns < start_ns);
         }
     }
 }
@@ -270,34 +291,31 @@ pub(crate) struct Observers {
 }
 
 impl Observers {
-    /// Empties the buffers, into `slice` if there is one.
-    pub(crate) fn collect(&mut self, mut slice: Option<&mut ObservedSlice>) {
+    /// Empties the buffers into the slices that what is there belongs to. What is lost counts for the last one.
+    pub(crate) fn collect(&mut self, slices: &mut [&mut ObservedSlice]) {
         let drained = self.recorder.drain(|record| {
-            if let Some(slice) = &mut slice {
+            for slice in slices.iter_mut() {
                 slice.add_record(record);
             }
         });
         let mut lost_entries = self.requests.drain(|answered| {
-            if let Some(slice) = &mut slice {
+            for slice in slices.iter_mut() {
                 slice.add_request(answered);
             }
         });
-        let delays = [&mut self.cotenants.wake, &mut self.cotenants.timer];
-        for (kind, log) in delays.into_iter().enumerate() {
-            lost_entries += log.drain(|Delay { since_ns, delay_ns }| {
-                if let Some(slice) = &mut slice
-                    && slice.window_ns.contains(&since_ns)
-                {
-                    let delays = if kind == 0 {
-                        &mut slice.wake_delay_ns
-                    } else {
-                        &mut slice.timer_delay_ns
-                    };
-                    delays.saturating_record(delay_ns);
-                }
-            });
-        }
-        if let Some(slice) = slice {
+        lost_entries += self.cotenants.wake.drain(|Delay { since_ns, delay_ns }| {
+            let mut slices = slices.iter_mut();
+            if let Some(slice) = slices.find(|it| it.turn_of(since_ns).is_some()) {
+                slice.wake_delay_ns.saturating_record(delay_ns);
+            }
+        });
+        lost_entries += self.cotenants.timer.drain(|Delay { since_ns, delay_ns }| {
+            let mut slices = slices.iter_mut();
+            if let Some(slice) = slices.find(|it| it.turn_of(since_ns).is_some()) {
+                slice.timer_delay_ns.saturating_record(delay_ns);
+            }
+        });
+        if let Some(slice) = slices.last_mut() {
             slice.lost_entries += lost_entries;
             for site in Site::ALL {
                 slice.sites[site as usize].lost += drained.lost(site);
