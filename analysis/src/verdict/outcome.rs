@@ -70,6 +70,11 @@ impl Judged {
         }
     }
 
+    /// Whether there may be no change at all.
+    pub(crate) fn includes_none(&self) -> bool {
+        (self.interval.low..=self.interval.high).contains(&0.0)
+    }
+
     pub(crate) fn excludes_gain(&self) -> bool {
         self.loss().low >= -self.margin
     }

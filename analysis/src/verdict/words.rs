@@ -238,11 +238,12 @@ impl Candidate {
                 sentences.push(format!("{name}: {part}."));
             }
         }
-        let times = self.judged.iter().filter_map(Judged::times);
+        let undecided = self.judged.iter().filter(|it| it.includes_none());
+        let times = undecided.filter_map(Judged::times);
         if let Some(times) = times.reduce(f64::max) {
             let longer = longer(times, measured_s);
             sentences.push(format!(
-                "To decide all of this about `{label}`, {longer}, if the estimates stay the same."
+                "To decide what is undecided about `{label}`, {longer}, if the estimates stay the same."
             ));
         }
         sentences

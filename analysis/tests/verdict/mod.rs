@@ -204,7 +204,8 @@ fn check_candidate(candidate: &Candidate, verdict: &Verdict, kinds: &mut BTreeSe
         } else {
             it.margin
         };
-        loss(it).0 < limit && limit < loss(it).1
+        let (low, high) = loss(it);
+        low < limit && limit < high && low <= 0.0 && high >= 0.0
     };
     assert_eq!(
         text.contains("times as long"),
