@@ -38,7 +38,7 @@ fn a_slice_sums_up_its_turns_and_a_budget_that_never_fires_has_few() {
         panic!("one cell")
     };
     let row = json(&run.join("run.json"));
-    assert_eq!(row["config"]["plan"]["turns"], 5);
+    assert_eq!(row["config"]["plan"]["turns"], 3);
     let slices = table(&run.join("slices.csv"));
     let (sites, turns) = (table(&run.join("sites.csv")), table(&run.join("turns.csv")));
 
@@ -55,11 +55,11 @@ fn a_slice_sums_up_its_turns_and_a_budget_that_never_fires_has_few() {
         turns_of("none")
             .iter()
             .chain(&turns_of("muxer=1"))
-            .all(|turns| *turns == 5)
+            .all(|turns| *turns == 3)
     );
     let idle = turns_of("connection=1000");
     assert!(idle.len() > 2, "{idle:?}");
-    assert!(idle[..2].iter().all(|turns| *turns == 5) && idle[2..].iter().all(|turns| *turns == 1));
+    assert!(idle[..2].iter().all(|turns| *turns == 3) && idle[2..].iter().all(|turns| *turns == 1));
 
     for slice in &slices {
         let of_slice = |row: &&Row| row["slice"] == slice["slice"];

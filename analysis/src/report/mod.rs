@@ -146,17 +146,12 @@ fn with(
 
 /// ", but request latency (p99) over 5", of quantities that not all cells have.
 fn fewer_cells(verdict: &Verdict) -> String {
-    let fewer = verdict
-        .cells_of
-        .iter()
-        .filter(|(_, cells)| **cells < verdict.cells);
-    let fewer = fewer.map(|(metric, cells)| {
-        let mut quantities = verdict.quantities.iter();
-        let words = quantities.find(|(it, _)| it.metric == *metric);
-        format!(
-            ", but {} over {cells}",
-            words.map_or(metric.words(), |(it, _)| it.words)
-        )
+    let fewer = verdict.quantities.iter().filter_map(|(quantity, _)| {
+        let judged = verdict.candidates.iter();
+        let judged = judged.filter_map(|it| it.of_metric(quantity.metric));
+        let cells = judged.map(|it| it.cells).min()?;
+        let is_fewer = cells < verdict.cells;
+        is_fewer.then(|| format!(", but {} over {cells}", quantity.words))
     });
     fewer.collect()
 }

@@ -36,8 +36,6 @@ pub(crate) struct Verdict {
     pub(crate) site: Site,
     /// The number of cells in which variants could be compared.
     pub(crate) cells: usize,
-    /// The fewest in which any candidate could be compared in a quantity.
-    pub(crate) cells_of: BTreeMap<Metric, usize>,
     pub(crate) candidates: Vec<Candidate>,
     /// The A/A control, treated like a candidate.
     pub(crate) control: Option<Candidate>,
@@ -76,7 +74,6 @@ impl Verdict {
         let mut verdict = Verdict {
             site,
             cells: 0,
-            cells_of: BTreeMap::new(),
             candidates: summary.candidates().map(of).collect(),
             control: summary.control().map(of),
             pairs: Vec::new(),
@@ -98,15 +95,12 @@ impl Verdict {
         let mut candidates = std::mem::take(&mut self.candidates);
         for it in candidates.iter_mut().chain(&mut self.control) {
             let changes = |metric| from_baseline(summary, self.site, metric, it.variant);
-            for (quantity, _) in &self.quantities {
-                let cells = changes(quantity.metric).len();
-                self.cells = self.cells.max(cells);
-                let fewest = self.cells_of.entry(quantity.metric).or_insert(cells);
-                *fewest = cells.min(*fewest);
-            }
             it.judged = judged(&self.quantities, self.confidence, |metric| {
-                over_cells(metric, &changes(metric))
+                let changes = changes(metric);
+                Some((over_cells(metric, &changes)?, changes.len()))
             });
+            let cells = it.judged.iter().map(|it| it.cells);
+            self.cells = cells.chain([self.cells]).max().unwrap_or(0);
         }
         self.candidates = candidates;
     }
@@ -121,9 +115,13 @@ impl Verdict {
                 let variants = [from, to].map(|at| self.candidates[at].variant);
                 let change = |metric| {
                     let what = What::of(self.site, metric);
-                    over_cells(metric, &summary.changes(what, variants))
+                    let changes = summary.changes(what, variants);
+                    Some((over_cells(metric, &changes)?, changes.len()))
                 };
-                let back = |metric| change(metric).map(MeanChange::reversed);
+                let back = |metric| {
+                    let (change, cells) = change(metric)?;
+                    Some((change.reversed(), cells))
+                };
                 self.pairs.push(Pair {
                     from,
                     to,
@@ -178,11 +176,11 @@ fn together(intervals: usize) -> f64 {
 fn judged(
     quantities: &[(Quantity, f64)],
     confidence: f64,
-    change: impl Fn(Metric) -> Option<MeanChange>,
+    change: impl Fn(Metric) -> Option<(MeanChange, usize)>,
 ) -> Vec<Judged> {
     let judge = |&(quantity, margin): &(Quantity, f64)| {
         let change = change(quantity.metric)?;
-        Some(Judged::of(quantity, margin, &change, confidence))
+        Some(Judged::of(quantity, margin, change, confidence))
     };
     quantities.iter().filter_map(judge).collect()
 }

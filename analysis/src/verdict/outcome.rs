@@ -12,6 +12,8 @@ pub(crate) struct Judged {
     /// In percentage points or in percent.
     pub(crate) value: f64,
     pub(crate) interval: Interval,
+    /// That could be compared.
+    pub(crate) cells: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +31,7 @@ impl Judged {
     pub(crate) fn of(
         quantity: Quantity,
         margin: f64,
-        change: &MeanChange,
+        (change, cells): (MeanChange, usize),
         confidence: f64,
     ) -> Judged {
         Judged {
@@ -37,6 +39,7 @@ impl Judged {
             margin,
             value: change.value(),
             interval: change.interval(confidence),
+            cells,
         }
     }
 

@@ -42,11 +42,11 @@ impl Judged {
     }
 
     /// Of a picture.
-    pub(crate) fn title(&self, subject: &str, label: &str, cells: usize) -> String {
+    pub(crate) fn title(&self, subject: &str, label: &str) -> String {
         format!(
             "{subject}, {label}: {} over {}",
             self.change(),
-            count(cells, "cell")
+            count(self.cells, "cell")
         )
     }
 
@@ -205,10 +205,17 @@ impl Candidate {
     /// What is shown, then what is not, each with its numbers.
     pub(crate) fn sentences(&self, measured_s: f64) -> Vec<String> {
         let label = &self.label;
+        let cells = self.judged.iter().map(|it| it.cells);
+        let all_cells = cells.max().unwrap_or(0);
         let list = |wanted: &dyn Fn(&Judged) -> bool| {
             let judged = self.judged.iter().filter(|it| wanted(it));
-            let phrases: Vec<String> = judged.map(Judged::phrase).collect();
-            phrases.join(", ")
+            let phrases = judged.map(|it| match it.cells {
+                cells if cells < all_cells => {
+                    format!("{} in {}", it.phrase(), count(cells, "cell"))
+                }
+                _ => it.phrase(),
+            });
+            phrases.collect::<Vec<_>>().join(", ")
         };
         let is_extreme = |it: &Judged| it.is(Outcome::Better) || it.is(Outcome::Worse);
         let better = list(&|it| it.is(Outcome::Better));

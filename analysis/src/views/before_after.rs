@@ -116,7 +116,7 @@ fn title(scene: &Scene, what: What, variant: usize) -> String {
     let judged = judged.find(|it| it.variant == variant);
     let is_it = |it: &&Judged| What::of(verdict.site, it.quantity.metric) == what;
     if let Some(judged) = judged.and_then(|it| it.judged.iter().find(is_it)) {
-        return judged.title(&subject, label, verdict.cells);
+        return judged.title(&subject, label);
     }
     let changes: Vec<Resolved> = scene
         .summary

@@ -124,7 +124,7 @@ fn slice_row(slice: EvidenceSlice) -> String {
     } = slice;
     let start_ms = 500.0 + 300.0 * number as f64;
     let counts = ["0", "1000", "0"].join(",");
-    let of_os = vec![""; 4].join(",");
+    let of_os = [""; 4].join(",");
     format!(
         "{number},{pass},{block},{variant},{start_ms},250.0,250.0,1,200,{counts},{of_os},0,0,0,0,0,0\n"
     )

@@ -35,7 +35,6 @@ pub(super) fn verdict(rng: &mut StdRng) -> Verdict {
     Verdict {
         site: Site::Connection,
         cells: 8,
-        cells_of: BTreeMap::new(),
         candidates,
         control: None,
         pairs,
@@ -101,6 +100,7 @@ fn judged((quantity, margin): (Quantity, f64), beyond: f64, rng: &mut StdRng) ->
         margin,
         value: low + (high - low) * rng.random_range(0.1..0.9),
         interval: Interval { low, high },
+        cells: rng.random_range(7..=8),
     }
 }
 

@@ -230,7 +230,7 @@ fn check_candidate(candidate: &Candidate, verdict: &Verdict, kinds: &mut BTreeSe
         if !candidate.judged.iter().any(of_another) {
             assert_eq!(field.contains("**"), is_beyond, "{field}");
         }
-        let title = judged.title("Slow polls", &candidate.label, verdict.cells);
+        let title = judged.title("Slow polls", &candidate.label);
         assert!(
             title.contains(&change) && !title.contains("resolved"),
             "{title}"

@@ -264,8 +264,8 @@ impl SweepConfig {
 
     /// How long a run of the cell may measure. Over long round trips there are fewer polls and turns in a second.
     fn cell_ms(&self, cell: Cell, plan: &Plan) -> u64 {
-        const SHORTEST_MS: f64 = 7000.0;
-        const MS_BY_RTT_MS: f64 = 50.0;
+        const SHORTEST_MS: f64 = 8500.0;
+        const MS_BY_RTT_MS: f64 = 40.0;
         let by_rtt = SHORTEST_MS + MS_BY_RTT_MS * cell.rtt_ms.ms();
         let fewest_blocks = plan.pass(self.variants.len()) * FEWEST_BLOCKS as u32;
         let by_rtt = ((self.time_scale * by_rtt) as u64).max(fewest_blocks.as_millis() as u64);
@@ -298,8 +298,8 @@ impl Plan {
     /// METHODS.md has the measurements that the lengths follow from. A turn is never shorter than two round trips,
     /// since traffic comes in bursts of one, nor than what central has in hand when variants change.
     pub fn of_turns(cell: Cell, turn_ms: Option<u64>, settle_ms: Option<u64>) -> Plan {
-        /// So long that reading the tables does not take longer than measuring.
-        const SLICE_MS: u64 = 100;
+        /// Shorter slices make larger files, longer ones fewer blocks, of which intervals are made.
+        const SLICE_MS: u64 = 60;
         /// The payload that even a slow machine moves to and fro in a millisecond.
         const BYTES_PER_MS: u64 = 100 << 10;
         let rtt_ms = cell.rtt_ms.ms().ceil() as u64;

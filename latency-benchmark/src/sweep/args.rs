@@ -90,8 +90,8 @@ struct GridArgs {
     /// trip, and longer for many peers and large payloads]
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=600_000))]
     settle: Option<u64>,
-    /// How long the sweep may take, such as 15min. Time that a cell does not need goes to the others [default: 7 s
-    /// for each run, and 50 ms for each ms of its round trip; 0.6 of it with --quick]
+    /// How long the sweep may take, such as 15min. Time that a cell does not need goes to the others [default:
+    /// 8.5 s for each run, and 40 ms for each ms of its round trip; with --quick half of it]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, conflicts_with = "max_cell_seconds")]
     time: Option<Duration>,
     /// The longest time that a run of a cell is measured [default: as --time; with --subject: 4]
@@ -250,7 +250,7 @@ const DEFAULT_BUDGETS: &[&str] = &[
 const QUICK_BUDGETS: &[&str] = &["none", "connection=8", "muxer=1/deferred"];
 /// A subject may bring a budget of its own.
 const SUBJECT_BUDGETS: &[&str] = &["none"];
-const QUICK_SCALE: f64 = 0.6;
+const QUICK_SCALE: f64 = 0.5;
 /// Launches differ more than the slices of one launch, so many short launches tell more than a long one.
 const LAUNCH_MS: u64 = 4_000;
 const BLOCKS: u32 = 8;
