@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use run_format::{Site, network::Rtt};
 
 use super::{
-    outcome::{Judged, Outcome},
+    outcome::{self, Judged, Outcome},
     quantity::{DETAILS, is_share},
 };
 use crate::{
@@ -92,7 +92,7 @@ impl Candidate {
     }
 
     pub(crate) fn class(&self) -> Class {
-        let any = |outcome| self.judged.iter().any(|it| it.is(outcome));
+        let any = |outcome| outcome::any(&self.judged, outcome);
         let all = |is_benefit, holds: fn(&Judged) -> bool| {
             let mut of_kind = self.judged.iter();
             of_kind.all(|it| it.quantity.is_benefit != is_benefit || holds(it))

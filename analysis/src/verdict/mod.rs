@@ -164,8 +164,7 @@ impl Verdict {
 
 /// Better in something and worse in nothing.
 fn is_better(judged: &[Judged]) -> bool {
-    let any = |outcome| judged.iter().any(|it| it.is(outcome));
-    any(Outcome::Better) && !any(Outcome::Worse)
+    outcome::any(judged, Outcome::Better) && !outcome::any(judged, Outcome::Worse)
 }
 
 /// The confidence of each of so many intervals, with which all hold together with 95 % (Bonferroni).

@@ -1,7 +1,10 @@
 //! What an interval says about one quantity.
 
 use super::quantity::Quantity;
-use crate::stats::{Interval, MeanChange};
+use crate::{
+    measure::metric::Metric,
+    stats::{Interval, MeanChange},
+};
 
 /// A change of a quantity over all cells.
 #[derive(Clone, Copy, Debug)]
@@ -104,4 +107,23 @@ impl Judged {
         };
         is_open.then(|| (half / (value - margin)).powi(2))
     }
+}
+
+/// Whether a change of the share of slow polls is one of the number of polls only: slow polls per request did not change
+/// in this direction, and exclude that they did by more than their margin.
+pub(crate) fn is_of_polls_only(judged: &Judged, all: &[Judged]) -> bool {
+    let mut others = all.iter();
+    let per_request = others.find(|it| it.quantity.metric == Metric::SlowPerRequest);
+    judged.quantity.metric == Metric::SlowPercent
+        && per_request.is_some_and(|other| match judged.outcome() {
+            Outcome::Better => other.value >= 0.0 && other.excludes_gain(),
+            Outcome::Worse => other.value <= 0.0 && other.loss().high <= other.margin,
+            Outcome::NotWorse | Outcome::Unknown => false,
+        })
+}
+
+/// Whether anything has this outcome, by itself.
+pub(crate) fn any(all: &[Judged], outcome: Outcome) -> bool {
+    let mut of_outcome = all.iter().filter(|it| it.is(outcome));
+    of_outcome.any(|it| !is_of_polls_only(it, all))
 }

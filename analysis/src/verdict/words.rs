@@ -1,6 +1,6 @@
 //! The verdict in sentences. Each says about an interval what [`super::outcome`] found, and nothing else.
 
-use super::{Candidate, Class, Judged, Outcome, SiteYields, Verdict};
+use super::{Candidate, Class, Judged, Outcome, SiteYields, Verdict, outcome::is_of_polls_only};
 use crate::{
     drift::words::lasting,
     stats::Interval,
@@ -210,6 +210,9 @@ impl Candidate {
         let list = |wanted: &dyn Fn(&Judged) -> bool| {
             let judged = self.judged.iter().filter(|it| wanted(it));
             let phrases = judged.map(|it| match it.cells {
+                _ if is_of_polls_only(it, &self.judged) => {
+                    format!("{}, but not per request", it.phrase())
+                }
                 cells if cells < all_cells => {
                     format!("{} in {}", it.phrase(), count(cells, "cell"))
                 }
@@ -217,9 +220,10 @@ impl Candidate {
             });
             phrases.collect::<Vec<_>>().join(", ")
         };
-        let is_extreme = |it: &Judged| it.is(Outcome::Better) || it.is(Outcome::Worse);
-        let better = list(&|it| it.is(Outcome::Better));
-        let worse = list(&|it| it.is(Outcome::Worse));
+        let is = |it: &Judged, outcome| it.is(outcome) && !is_of_polls_only(it, &self.judged);
+        let is_extreme = |it: &Judged| is(it, Outcome::Better) || is(it, Outcome::Worse);
+        let better = list(&|it| is(it, Outcome::Better));
+        let worse = list(&|it| is(it, Outcome::Worse));
         let others = list(&|it| it.quantity.is_benefit && !is_extreme(it));
         let costs = list(&|it| !it.quantity.is_benefit && !is_extreme(it));
         let is_said = matches!(self.class(), Class::NoGain | Class::Unknown);

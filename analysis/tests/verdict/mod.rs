@@ -57,6 +57,21 @@ fn loss(judged: &Judged) -> (f64, f64) {
     }
 }
 
+/// Whether a gain or a loss counts. That of the share of slow polls does not if slow polls per request say otherwise.
+fn counts(judged: &Judged, all: &[Judged]) -> bool {
+    let mut others = all.iter();
+    let per_request = others.find(|it| it.quantity.metric == Metric::SlowPerRequest);
+    let Some(other) = per_request.filter(|_| judged.quantity.metric == Metric::SlowPercent) else {
+        return true;
+    };
+    let (low, high) = loss(other);
+    if loss(judged).1 < 0.0 {
+        other.value < 0.0 || low < -other.margin
+    } else {
+        other.value > 0.0 || high > other.margin
+    }
+}
+
 fn extremes(quantity: Quantity) -> [String; 2] {
     let words = quantity.words;
     match quantity.metric {
@@ -162,7 +177,7 @@ fn at_most(clause: &Clause, judged: &Judged) {
 fn check_class(candidate: &Candidate, text: &str) {
     let any = |is: fn(f64, f64, f64) -> bool| {
         let mut judged = candidate.judged.iter();
-        judged.any(|it| is(loss(it).0, loss(it).1, it.margin))
+        judged.any(|it| counts(it, &candidate.judged) && is(loss(it).0, loss(it).1, it.margin))
     };
     let better = any(|_, high, margin| high < -margin);
     let worse = any(|low, _, margin| low > margin);
@@ -245,7 +260,8 @@ fn check_verdict(verdict: &Verdict, kinds: &mut BTreeSet<&'static str>) {
         .iter()
         .filter(|it| {
             let mut judged = it.judged.iter();
-            !it.is_idle && judged.any(|it| loss(it).1 < -it.margin)
+            let all = &it.judged;
+            !it.is_idle && judged.any(|it| counts(it, all) && loss(it).1 < -it.margin)
         })
         .collect();
     let says_none = sentences[0].starts_with("No variant");
@@ -287,8 +303,8 @@ fn check_verdict(verdict: &Verdict, kinds: &mut BTreeSet<&'static str>) {
 /// The first candidate that is named is beaten by none, and "beaten" means better in something and worse in nothing.
 fn check_leaders(verdict: &Verdict, sentences: &[String]) {
     let beats = |judged: &[Judged]| {
-        let better = judged.iter().any(|it| loss(it).1 < -it.margin);
-        better && !judged.iter().any(|it| loss(it).0 > it.margin)
+        let any = |is: fn(&Judged) -> bool| judged.iter().any(|it| counts(it, judged) && is(it));
+        any(|it| loss(it).1 < -it.margin) && !any(|it| loss(it).0 > it.margin)
     };
     for (at, candidate) in verdict.candidates.iter().enumerate() {
         let is_beaten = verdict.pairs.iter().any(|pair| {
