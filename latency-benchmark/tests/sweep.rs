@@ -371,7 +371,7 @@ fn peer_and_central_work_without_a_lab() {
     ]);
     central
         .args([
-            "--budget", "none", "--budget", "muxer=1", "--turn", "100", "--out",
+            "--budget", "none", "--budget", "muxer=1", "--slice", "100", "--out",
         ])
         .arg(bench.out());
     let output = central.output().unwrap();
