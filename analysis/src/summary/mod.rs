@@ -32,8 +32,9 @@ use crate::{
 /// The estimates of a cell, by variant, and last what candidates are compared with. None if there is no data for it.
 pub(crate) type VariantEstimates = BTreeMap<What, Vec<Option<CellEstimate>>>;
 
-/// In fewer blocks, amounts with few distinct values, such as requests per slice, can agree by chance.
-pub(crate) const FEWEST_BLOCKS: usize = 4;
+/// In fewer blocks, amounts with few distinct values, such as requests per slice, can agree by chance. Runs that stop
+/// early have at least as many.
+pub(crate) use run_format::changes::FEWEST_BLOCKS;
 
 /// The confidence level of intervals.
 pub(crate) const CONFIDENCE: f64 = 0.95;

@@ -219,13 +219,12 @@ impl<S: Source> Measuring<'_, S> {
 
     /// Returns whether it got through.
     fn block(&mut self, number: u32, rng: &mut StdRng) -> Result<bool> {
-        let planned = self.source.block(number).into_iter();
-        self.open = planned
-            .enumerate()
-            .map(|(index, turn)| Some(OpenSlice::new(index, number, turn, self.source.turns(turn))))
+        let planned = self.source.block(number);
+        let turns: Vec<u32> = planned.iter().map(|it| self.source.turns(*it)).collect();
+        let slices = planned.iter().zip(&turns).enumerate();
+        self.open = slices
+            .map(|(index, (turn, turns))| Some(OpenSlice::new(index, number, *turn, *turns)))
             .collect();
-        let turns: Vec<u32> = self.open.iter().flatten().map(|it| it.turns_left).collect();
-        let planned: Vec<S::Turn> = self.open.iter().flatten().map(|it| it.turn).collect();
         let before = (self.sampler.clocks(), self.sampler.machine());
         for index in order(&turns, rng) {
             if self.is_stopped() {

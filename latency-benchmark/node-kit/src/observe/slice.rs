@@ -303,18 +303,10 @@ impl Observers {
                 slice.add_request(answered);
             }
         });
-        lost_entries += self.cotenants.wake.drain(|Delay { since_ns, delay_ns }| {
-            let mut slices = slices.iter_mut();
-            if let Some(slice) = slices.find(|it| it.turn_of(since_ns).is_some()) {
-                slice.wake_delay_ns.saturating_record(delay_ns);
-            }
-        });
-        lost_entries += self.cotenants.timer.drain(|Delay { since_ns, delay_ns }| {
-            let mut slices = slices.iter_mut();
-            if let Some(slice) = slices.find(|it| it.turn_of(since_ns).is_some()) {
-                slice.timer_delay_ns.saturating_record(delay_ns);
-            }
-        });
+        let wake = &mut self.cotenants.wake;
+        lost_entries += drain_delays(wake, slices, |it| &mut it.wake_delay_ns);
+        let timer = &mut self.cotenants.timer;
+        lost_entries += drain_delays(timer, slices, |it| &mut it.timer_delay_ns);
         if let Some(slice) = slices.last_mut() {
             slice.lost_entries += lost_entries;
             for site in Site::ALL {
@@ -322,6 +314,20 @@ impl Observers {
             }
         }
     }
+}
+
+/// Hands out a co-tenant's delays, and returns how many were lost.
+fn drain_delays(
+    log: &mut LogReader<Delay>,
+    slices: &mut [&mut ObservedSlice],
+    of: fn(&mut ObservedSlice) -> &mut Histogram<u64>,
+) -> u64 {
+    log.drain(|Delay { since_ns, delay_ns }| {
+        let mut slices = slices.iter_mut();
+        if let Some(slice) = slices.find(|it| it.turn_of(since_ns).is_some()) {
+            of(slice).saturating_record(delay_ns);
+        }
+    })
 }
 
 #[cfg(test)]
