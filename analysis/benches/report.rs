@@ -38,6 +38,7 @@ fn axes() -> Axes {
         peers: vec![1, 2, 5, 10, 15],
         rtt_ms: rtt_ms.map(|ms| Rtt::from_ms(ms).unwrap()).to_vec(),
         payload_bytes: [4, 16, 64, 256].map(Payload::kib).to_vec(),
+        only: Vec::new(),
     }
 }
 

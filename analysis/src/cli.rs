@@ -26,11 +26,18 @@ struct AnalysisArguments {
 
 #[derive(Subcommand)]
 enum AnalysisVerb {
-    /// Report on a sweep (heatmaps, budgets, a verdict), on `rr` (what libp2p adds to TCP) or on a soak (what
+    /// Report on a sweep (heatmaps, budgets, a verdict), on a search over budgets, on `rr` (what libp2p adds to TCP) or on a soak (what
     /// drifts)
     Report {
-        /// The folder of a sweep, of `latency-benchmark rr` or of a soak, results/NAME
+        /// The folder of a sweep, a search, `latency-benchmark rr` or a soak, results/NAME
         run: PathBuf,
+        #[command(flatten)]
+        options: Options,
+    },
+    /// Print what a round of a search over budgets is to measure, as JSON; the search asks this
+    NextRound {
+        /// The folder of a search, results/NAME
+        search: PathBuf,
         #[command(flatten)]
         options: Options,
     },
@@ -67,6 +74,9 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
     };
     match arguments.verb {
         AnalysisVerb::Report { run, options } => verbs::report::run(&run, &options)?,
+        AnalysisVerb::NextRound { search, options } => {
+            verbs::next_round::run(&search, &options)?;
+        }
         AnalysisVerb::Compare {
             before,
             after,

@@ -10,6 +10,7 @@ mod measure;
 mod options;
 mod published;
 mod report;
+mod search;
 mod site;
 mod stats;
 mod summary;

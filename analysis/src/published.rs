@@ -15,12 +15,7 @@ use run_format::{
 
 use crate::{
     load::compared::ComparedVariant,
-    measure::{
-        CellState,
-        checks::Checks,
-        metric::{Metric, What},
-        turns::Turns,
-    },
+    measure::metric::{Metric, What},
     options::Options,
     summary::{CellFigure, CellSummary, Summary, identity::Identity},
 };
@@ -156,20 +151,7 @@ fn summary(cell: Cell, row: &PublishedRow) -> CellSummary {
         (What::of(site, metric), vec![figure])
     });
     CellSummary {
-        cell,
-        state: CellState::Measured,
-        flaws: Vec::new(),
-        runs: 1,
-        blocks: 0,
-        set_aside: 0,
-        after_switch: BTreeMap::new(),
-        turns: Turns::default(),
-        at_cap: false,
-        slow_polls: BTreeMap::new(),
-        estimates: BTreeMap::new(),
         figures: figures.into(),
-        checks: Checks::default(),
-        breakdown: None,
-        curves: Vec::new(),
+        ..CellSummary::new(cell, 0)
     }
 }

@@ -80,7 +80,8 @@ fn is_zero(text: &str) -> bool {
 pub(crate) fn change(value: f64, unit: &str, (low, high): (f64, f64)) -> String {
     let decimals = decimals_of_change(value, (low, high));
     let text = |value: f64| {
-        if value.is_finite() {
+        // An end so far away says nothing.
+        if value.abs() < 1e6 {
             with_plus(value, fixed(value, decimals))
         } else {
             "?".to_owned()

@@ -19,6 +19,7 @@ mod pipeline;
 mod preflight;
 mod programs;
 mod progress;
+mod search;
 mod slow_polls;
 mod soak;
 mod sweep;

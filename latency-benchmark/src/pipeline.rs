@@ -2,7 +2,7 @@
 
 use std::{
     env,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, ExitCode, Stdio},
 };
 
@@ -10,13 +10,14 @@ use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use lab::{Topology, move_to};
 use program::Failure;
-use run_format::files::MANIFEST;
+use run_format::{config::SweepConfig, files::MANIFEST};
 
 use crate::{
     explain::{self, args::ExplainArgs},
     interrupts::Interrupts,
     manifest, node_program,
     progress::{MEASURED, SOME_FAILED},
+    search::{self, SearchArgs},
     sweep::{
         self,
         args::{AskedSweep, SweepArgs},
@@ -27,6 +28,8 @@ use crate::{
 pub(crate) struct PipelineArgs {
     #[command(flatten)]
     sweep: SweepArgs,
+    #[command(flatten)]
+    search: SearchArgs,
     /// Then run the worst cells again to find out why they are slow
     #[arg(long)]
     explain: bool,
@@ -34,6 +37,9 @@ pub(crate) struct PipelineArgs {
 
 pub(crate) fn run(args: PipelineArgs) -> Result<ExitCode, Failure> {
     let interrupts = Interrupts::count()?;
+    if args.search.search || args.sweep.resumed().is_some_and(search::is_in) {
+        return search(&args, &interrupts);
+    }
     let asked = args.sweep.asked()?;
     let config = match &asked {
         AskedSweep::Measure(config, _) => config.clone(),
@@ -46,11 +52,7 @@ pub(crate) fn run(args: PipelineArgs) -> Result<ExitCode, Failure> {
     if args.explain {
         explain::args::refuse(&config)?;
     }
-    install_packages();
-    check_machine()?;
-    if args.sweep.program.program.is_none() {
-        node_program::build_needed(&config.node, args.explain)?;
-    }
+    prepare(&args, &config)?;
     let cores = Topology::of_this_process()?.available().clone();
     let program = args.sweep.program;
     let (dir, mut code) = sweep::carry_out(asked, MANIFEST, &program, &interrupts)?;
@@ -66,6 +68,24 @@ pub(crate) fn run(args: PipelineArgs) -> Result<ExitCode, Failure> {
     // The sweep has left central's core; a report may use it.
     move_to(&cores)?;
     Ok(first_failure(code, report(&dir)?))
+}
+
+fn search(args: &PipelineArgs, interrupts: &Interrupts) -> Result<ExitCode, Failure> {
+    let dir = args.search.folder(&args.sweep)?;
+    prepare(args, &search::read(&dir)?.config)?;
+    let cores = Topology::of_this_process()?.available().clone();
+    let code = search::run(&dir, &args.sweep, &cores, interrupts)?;
+    move_to(&cores)?;
+    Ok(first_failure(code, report(&dir)?))
+}
+
+fn prepare(args: &PipelineArgs, config: &SweepConfig) -> Result<(), Failure> {
+    install_packages();
+    check_machine()?;
+    if args.sweep.program.program.is_none() {
+        node_program::build_needed(&config.node, args.explain)?;
+    }
+    Ok(())
 }
 
 fn first_failure(one: ExitCode, other: ExitCode) -> ExitCode {
@@ -126,16 +146,20 @@ fn check_machine() -> Result<()> {
 }
 
 fn report(dir: &Path) -> Result<ExitCode> {
-    let analysis: PathBuf = env::current_exe()
-        .context("cannot find this program's file")?
-        .with_file_name("analysis");
-    let status = Command::new(&analysis)
-        .arg("report")
-        .arg(dir)
-        .stdin(Stdio::null())
+    let status = analysis("report", dir)?
         .status()
-        .with_context(|| format!("cannot start {}", analysis.display()))?;
+        .context("cannot start analysis")?;
     Ok(ExitCode::from(
         u8::try_from(status.code().unwrap_or(1)).unwrap_or(1),
     ))
+}
+
+/// A verb of the program beside this one.
+pub(crate) fn analysis(verb: &str, dir: &Path) -> Result<Command> {
+    let program = env::current_exe()
+        .context("cannot find this program's file")?
+        .with_file_name("analysis");
+    let mut command = Command::new(program);
+    command.arg(verb).arg(dir).stdin(Stdio::null());
+    Ok(command)
 }

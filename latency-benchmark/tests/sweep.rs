@@ -375,6 +375,8 @@ fn peer_and_central_work_without_a_lab() {
         ])
         .arg(bench.out());
     let output = central.output().unwrap();
+    kill(pid(&peer));
+    peer.wait().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(
         text(&output.stdout).contains("slow polls: none "),
@@ -382,6 +384,4 @@ fn peer_and_central_work_without_a_lab() {
         text(&output.stdout)
     );
     assert!(!table(&bench.out().join("slices.csv")).is_empty());
-    kill(pid(&peer));
-    peer.wait().unwrap();
 }

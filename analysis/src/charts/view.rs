@@ -54,6 +54,8 @@ pub(crate) enum NoValue {
     Invalid,
     Missing,
     NotApplicable,
+    /// Of a budget.
+    NeverFires,
 }
 
 /// An axis of named places.

@@ -23,6 +23,7 @@ use run_format::{
     grid::Cell,
     manifest::Manifest,
     run_row::RunRow,
+    search::SEARCH,
     variant::{Role, VariantConfig},
 };
 use serde::Serialize;
@@ -68,6 +69,7 @@ impl Sweep {
 pub(crate) enum FolderOf {
     /// Also if no verb did, which shows when it is opened.
     Sweep,
+    Search,
     Rr,
     Soak,
 }
@@ -75,7 +77,9 @@ pub(crate) enum FolderOf {
 impl FolderOf {
     pub(crate) fn find(dir: &Path) -> FolderOf {
         let has = |name| dir.join(name).is_file();
-        if has(files::RR_MANIFEST) {
+        if has(SEARCH) {
+            FolderOf::Search
+        } else if has(files::RR_MANIFEST) {
             FolderOf::Rr
         } else if has(files::SOAK) {
             FolderOf::Soak
@@ -94,7 +98,7 @@ pub(crate) fn name_in_files(value: impl Serialize) -> String {
 }
 
 /// The name of the folder itself, whatever path leads to it.
-fn folder_name(dir: &Path) -> String {
+pub(crate) fn folder_name(dir: &Path) -> String {
     file_name(&fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned()))
 }
 
@@ -122,6 +126,7 @@ fn open(dir: &Path, names: RecognisedBy) -> Result<Sweep> {
         let verb = match FolderOf::find(dir) {
             FolderOf::Rr => "rr",
             FolderOf::Soak => "soak",
+            FolderOf::Search => "--search",
             FolderOf::Sweep => bail!(
                 "{}: not the folder of a sweep (it has no manifest.json); give one as results/NAME",
                 dir.display()

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     explain::files::{self, File},
     options::Options,
+    report::comment::COMMENT,
     summary::table,
     views::{self, Entry},
 };
@@ -60,6 +61,8 @@ pub(crate) struct Content {
     /// Files about the explained cells, if there are any.
     pub(crate) explained: Vec<File>,
     pub(crate) text: String,
+    /// For an issue, if the report has a verdict.
+    pub(crate) comment: Option<String>,
     pub(crate) record: ReportRecord,
 }
 
@@ -117,6 +120,9 @@ fn fill(dir: &Path, mut content: Content) -> Result<()> {
         write(&Path::new(files::FOLDER).join(&file.name), &file.content)?;
     }
     write(Path::new(TEXT), content.text.as_bytes())?;
+    if let Some(comment) = &content.comment {
+        write(Path::new(COMMENT), comment.as_bytes())?;
+    }
     let record = serde_json::to_string_pretty(&content.record)? + "\n";
     write(Path::new(RECORD), record.as_bytes())
 }

@@ -13,7 +13,7 @@ pub(crate) struct ReportLinks {
 }
 
 impl ReportLinks {
-    fn new(options: &Options) -> ReportLinks {
+    pub(super) fn new(options: &Options) -> ReportLinks {
         let base = options.link_base.as_deref();
         let with_slash = |base: &str| format!("{}/", base.trim_end_matches('/'));
         ReportLinks {
@@ -21,7 +21,7 @@ impl ReportLinks {
         }
     }
 
-    fn chart(&self, file: &str) -> String {
+    pub(super) fn chart(&self, file: &str) -> String {
         format!("{}{CHARTS}/{file}", self.base)
     }
 

@@ -3,22 +3,24 @@
 mod carry_over;
 mod caveats;
 mod cells;
+pub(crate) mod comment;
 pub(crate) mod comparison;
 pub(crate) mod disturbed;
 mod explain;
 pub(crate) mod folder;
 mod grade;
-mod markdown;
-mod method;
+pub(crate) mod markdown;
+pub(crate) mod method;
 mod proportion;
+mod prove;
 mod questions;
 pub(crate) mod rr;
 pub(crate) mod soak;
-mod terms;
+pub(crate) mod terms;
 mod trust;
 
 use self::{
-    markdown::{Document, quoted},
+    markdown::{Document, ReportLinks, quoted},
     terms::Term,
 };
 use crate::{
@@ -87,6 +89,7 @@ pub(crate) fn in_short(summary: &Summary, verdict: &Verdict) -> Vec<String> {
     let mut sentences = verdict.sentences();
     sentences.extend(grade::sentence(summary, verdict));
     sentences.extend(proportion::sentence(summary, verdict.site));
+    sentences.extend(prove::sentences(summary, verdict));
     sentences
 }
 
@@ -118,6 +121,7 @@ fn with(
     if !verdict.candidates.is_empty() {
         overview(&mut document, summary, verdict, options);
     }
+    prove::write(&mut document, summary, verdict);
     if let Some(explanation) = explanation {
         explain::write(&mut document, explanation, explained);
     }

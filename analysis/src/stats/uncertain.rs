@@ -56,8 +56,7 @@ impl Interval {
         }
     }
 
-    #[cfg(test)]
-    pub(super) fn covers(&self, truth: f64) -> bool {
+    pub(crate) fn covers(&self, truth: f64) -> bool {
         self.low <= truth && truth <= self.high
     }
 }

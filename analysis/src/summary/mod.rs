@@ -194,6 +194,27 @@ impl Summary {
 }
 
 impl CellSummary {
+    /// A measured cell without any figures.
+    pub(crate) fn new(cell: Cell, blocks: usize) -> CellSummary {
+        CellSummary {
+            cell,
+            state: CellState::Measured,
+            flaws: Vec::new(),
+            runs: 1,
+            blocks,
+            set_aside: 0,
+            after_switch: AfterSwitch::new(),
+            turns: Turns::default(),
+            at_cap: false,
+            slow_polls: BTreeMap::new(),
+            estimates: BTreeMap::new(),
+            figures: BTreeMap::new(),
+            checks: Checks::default(),
+            breakdown: None,
+            curves: Vec::new(),
+        }
+    }
+
     pub(crate) fn figure(&self, what: What, variant: usize) -> Option<&CellFigure> {
         self.figures.get(&what)?.get(variant)?.as_ref()
     }

@@ -70,6 +70,7 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
         table: table::under_each_other(frames)?,
         pictures: entries,
         explained: Vec::new(),
+        comment: None,
         text,
         record: ReportRecord::new("compare", names, options),
     };

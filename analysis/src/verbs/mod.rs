@@ -1,6 +1,7 @@
 //! One verb, one file.
 
 pub(crate) mod compare;
+pub(crate) mod next_round;
 pub(crate) mod published;
 pub(crate) mod report;
 mod rr;

@@ -29,6 +29,7 @@ pub(crate) fn run(path: &Path, options: &Options) -> Result<(), Failure> {
         table: table::table(&summary, &options.sites())?,
         pictures,
         explained: Vec::new(),
+        comment: None,
         text,
         record: ReportRecord::new("published", vec![summary.identity.name.clone()], options),
     };

@@ -8,30 +8,48 @@ use run_format::Site;
 
 use crate::{
     explain::{Explanation, files},
-    load::{FolderOf, Sweep},
+    load::{FolderOf, Sweep, folder_name},
     measure::metric::{Metric, What},
     options::Options,
     report::{
-        self, disturbed,
+        self, comment, disturbed,
         folder::{self, Content, ReportRecord},
     },
+    search::{self, Search},
     summary::{Summary, table},
     verdict::Verdict,
-    views::Scene,
+    views::{Scene, search_map},
 };
 
 pub(crate) fn run(run: &Path, options: &Options) -> Result<(), Failure> {
     match FolderOf::find(run) {
-        FolderOf::Sweep => of_a_sweep(run, options),
         FolderOf::Rr => super::rr::run(run, options),
         FolderOf::Soak => super::soak::run(run, options),
+        FolderOf::Sweep | FolderOf::Search => {
+            let made = make(run, None, options)?;
+            let out = options.out.clone().unwrap_or_else(|| run.join("report"));
+            folder::write(&out, made.content, &made.in_short)
+        }
     }
 }
 
-fn of_a_sweep(run: &Path, options: &Options) -> Result<(), Failure> {
+/// Everything that a report consists of.
+pub(crate) struct Made {
+    pub(crate) content: Content,
+    pub(crate) in_short: Vec<String>,
+}
+
+/// Makes the report of a sweep or a search, under another name if the folder has been moved since.
+pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<Made, Failure> {
+    if FolderOf::find(run) == FolderOf::Search {
+        return of_a_search(run, name, options);
+    }
     let sweep = Sweep::open(run)?;
     check_budgets(&sweep, options)?;
-    let summary = Summary::of(&sweep, options)?;
+    let mut summary = Summary::of(&sweep, options)?;
+    if let Some(name) = name {
+        name.clone_into(&mut summary.identity.name);
+    }
     check_sites(&summary, options)?;
     let verdict = Verdict::of(&summary, options);
     let with_all = disturbed::verdict_with_all(&sweep, &summary, options)?;
@@ -45,15 +63,44 @@ fn of_a_sweep(run: &Path, options: &Options) -> Result<(), Failure> {
         options,
     );
     let explained = explanation.map(|it| files::of(&it, options)).transpose()?;
-    let out = options.out.clone().unwrap_or_else(|| run.join("report"));
-    let content = Content {
-        table: table::table(&summary, &options.sites())?,
-        pictures,
-        explained: explained.unwrap_or_default(),
-        text,
-        record: ReportRecord::new("report", vec![sweep.name()], options),
-    };
-    folder::write(&out, content, &report::in_short(&summary, &verdict))
+    let in_short = report::in_short(&summary, &verdict);
+    Ok(Made {
+        content: Content {
+            table: table::table(&summary, &options.sites())?,
+            comment: Some(comment::text(&in_short, &summary, &pictures, options)),
+            pictures,
+            explained: explained.unwrap_or_default(),
+            text,
+            record: ReportRecord::new("report", vec![summary.identity.name.clone()], options),
+        },
+        in_short,
+    })
+}
+
+fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Made, Failure> {
+    let search = Search::open(dir, options)?;
+    let last = search.rounds.last().ok_or_else(|| {
+        let dir = dir.display();
+        bad_input(anyhow!(
+            "{dir}: no round of this search was measured; --resume {dir} goes on"
+        ))
+    })?;
+    let name = name.map_or_else(|| folder_name(dir), str::to_owned);
+    let scene = Scene::new(&last.summary, &last.verdict, options);
+    let mut pictures = search_map::entries(&scene, &search);
+    pictures.extend(scene.entries());
+    let in_short = search::report::in_short(&search);
+    Ok(Made {
+        content: Content {
+            table: table::table(&last.summary, &options.sites())?,
+            comment: Some(comment::text(&in_short, &last.summary, &pictures, options)),
+            text: search::report::text(&name, &search, &pictures, options),
+            pictures,
+            explained: Vec::new(),
+            record: ReportRecord::new("report", vec![name], options),
+        },
+        in_short,
+    })
 }
 
 /// Refuses a budget that was not measured.

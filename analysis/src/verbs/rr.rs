@@ -45,6 +45,7 @@ pub(crate) fn run(run: &Path, options: &Options) -> Result<(), Failure> {
         text: report.text(&picture, options),
         pictures: vec![picture],
         explained: Vec::new(),
+        comment: None,
         record: ReportRecord::new("rr", vec![sweep.name()], options),
     };
     let out = options.out.clone().unwrap_or_else(|| run.join("report"));

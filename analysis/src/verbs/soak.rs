@@ -26,6 +26,7 @@ pub(crate) fn run(dir: &Path, options: &Options) -> Result<(), Failure> {
         text: report::text(&soak, &drifts, &pictures, options),
         pictures,
         explained: Vec::new(),
+        comment: None,
         record: ReportRecord::new("soak", vec![soak.name()], options),
     };
     let out = options.out.clone().unwrap_or_else(|| dir.join("report"));

@@ -7,24 +7,19 @@ use csv::StringRecord;
 use polars_core::prelude::DataFrame;
 use program::{Failure, bad_input};
 
+use super::report::make;
 use crate::{
-    explain::{
-        Explanation,
-        files::{self, File},
-    },
-    load::Sweep,
+    explain::files::{self, File},
     report::{
-        self, disturbed,
-        folder::{CHARTS, ReportRecord, TEXT},
+        comment::COMMENT,
+        folder::{CHARTS, Content, ReportRecord, TEXT},
     },
-    summary::{Summary, table},
-    verdict::Verdict,
-    views::{Entry, Scene},
+    summary::table,
+    views::Entry,
 };
 
 pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
     let dir = report.map_or_else(|| run.join("report"), Path::to_path_buf);
-    let sweep = Sweep::open(run)?;
     let record = ReportRecord::read(&dir).map_err(bad_input)?;
     if record.verb != "report" {
         return Err(bad_input(anyhow!(
@@ -33,38 +28,29 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
             record.verb
         )));
     }
-    let options = &record.options;
-    let mut summary = Summary::of(&sweep, options)?;
-    // The folder may have been moved since.
-    if let Some(name) = record.of.first() {
-        summary.identity.name.clone_from(name);
+    let name = record.of.first().map(String::as_str);
+    let made = make(run, name, &record.options)?;
+    let Content {
+        mut table,
+        pictures,
+        explained,
+        text,
+        comment,
+        ..
+    } = made.content;
+    same_table(&mut table, &dir.join(table::FILE))?;
+    same_parquet(&mut table, &dir.join(table::PARQUET))?;
+    for (name, text) in [(TEXT, text), (COMMENT, comment.unwrap_or_default())] {
+        let path = dir.join(name);
+        same_text(&String::from_utf8_lossy(&stored(&path)?), &text, &path)?;
     }
-    let verdict = Verdict::of(&summary, options);
-    let with_all = disturbed::verdict_with_all(&sweep, &summary, options)?;
-    let explanation = Explanation::of(&sweep, options)?;
-    let entries = Scene::new(&summary, &verdict, options).entries();
-
-    let mut frame = table::table(&summary, &options.sites())?;
-    same_table(&mut frame, &dir.join(table::FILE))?;
-    same_parquet(&mut frame, &dir.join(table::PARQUET))?;
-    let path = dir.join(TEXT);
-    let text = report::text(
-        &summary,
-        (&verdict, with_all.as_ref()),
-        &entries,
-        explanation.as_ref(),
-        options,
-    );
-    same_text(&String::from_utf8_lossy(&stored(&path)?), &text, &path)?;
-    pictures_are_there(&entries, &dir)?;
-    let explained = explanation.map(|it| files::of(&it, options)).transpose()?;
-    let explained = explained.unwrap_or_default();
+    pictures_are_there(&pictures, &dir)?;
     same_files(&explained, &dir.join(files::FOLDER))?;
     println!(
         "{}: {} figures, the text and {} pictures{} agree with {}",
         dir.display(),
-        frame.height(),
-        entries.len(),
+        table.height(),
+        pictures.len(),
         if explained.is_empty() {
             String::new()
         } else {

@@ -6,6 +6,7 @@ pub(crate) mod holders;
 mod in_cell;
 mod outcome;
 mod quantity;
+mod recommend;
 mod spoilt;
 #[cfg(test)]
 #[path = "../../tests/verdict/mod.rs"]
@@ -113,23 +114,39 @@ impl Verdict {
         for (place, &from) in gaining.iter().enumerate() {
             for &to in &gaining[place + 1..] {
                 let variants = [from, to].map(|at| self.candidates[at].variant);
-                let change = |metric| {
-                    let what = What::of(self.site, metric);
-                    let changes = summary.changes(what, variants);
-                    Some((over_cells(metric, &changes)?, changes.len()))
-                };
-                let back = |metric| {
-                    let (change, cells) = change(metric)?;
-                    Some((change.reversed(), cells))
-                };
+                let [there, back] = [variants, [variants[1], variants[0]]]
+                    .map(|variants| self.changes(summary, variants, confidence));
                 self.pairs.push(Pair {
                     from,
                     to,
-                    judged: judged(&self.quantities, confidence, change),
-                    back: judged(&self.quantities, confidence, back),
+                    judged: there,
+                    back,
                 });
             }
         }
+    }
+
+    /// Of a candidate from the baseline, over all cells.
+    pub(crate) fn change(
+        &self,
+        summary: &Summary,
+        variant: usize,
+        metric: Metric,
+    ) -> Option<MeanChange> {
+        over_cells(metric, &from_baseline(summary, self.site, metric, variant))
+    }
+
+    /// From one variant to another, as far as both were measured.
+    pub(crate) fn changes(
+        &self,
+        summary: &Summary,
+        variants: [usize; 2],
+        confidence: f64,
+    ) -> Vec<Judged> {
+        judged(&self.quantities, confidence, |metric| {
+            let changes = summary.changes(What::of(self.site, metric), variants);
+            Some((over_cells(metric, &changes)?, changes.len()))
+        })
     }
 
     fn gaining(&self) -> Vec<usize> {

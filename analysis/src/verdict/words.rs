@@ -238,13 +238,14 @@ impl Candidate {
             Class::NeverFires | Class::NoSite => self.result().to_owned(),
         };
         let cost = match self.class() {
-            Class::HelpsCostUnknown => "Its cost is not fully known",
-            Class::TradeOff | Class::Harms => "Other costs",
-            _ => "Its cost",
+            Class::HelpsCostUnknown => format!("The cost of `{label}` is not fully known"),
+            Class::TradeOff | Class::Harms => format!("Other costs of `{label}`"),
+            _ => format!("Cost of `{label}`"),
         };
         let mut sentences = vec![format!("`{label}` {does}.")];
         let others = if is_said { "" } else { &others };
-        for (name, part) in [(cost, &*costs), ("Other benefits", others)] {
+        let benefits = format!("Other benefits of `{label}`");
+        for (name, part) in [(cost, &*costs), (benefits, others)] {
             if !part.is_empty() {
                 sentences.push(format!("{name}: {part}."));
             }

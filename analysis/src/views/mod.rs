@@ -9,6 +9,7 @@ mod heatmaps;
 mod percentiles;
 pub(crate) mod rr;
 mod scene;
+pub(crate) mod search_map;
 mod time;
 
 use std::path::Path;

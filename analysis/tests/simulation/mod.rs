@@ -8,6 +8,7 @@
 mod coverage;
 mod discoveries;
 mod draw;
+mod eliminations;
 mod rivals;
 mod stopping;
 mod verdicts;

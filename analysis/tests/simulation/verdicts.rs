@@ -1,7 +1,5 @@
 //! The rate at which verdicts on whole sweeps are wrong, and at which they name the best candidate.
 
-use std::collections::BTreeMap;
-
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use run_format::{
     Budgets, Site,
@@ -14,7 +12,7 @@ use run_format::{
 use super::draw;
 use crate::{
     load::compared::ComparedVariant,
-    measure::{CellState, checks::Checks, metric::What, turns::Turns},
+    measure::metric::What,
     options::Options,
     stats::{CellEstimate, MeanChange, RatioKind, RatioPart, change, ratio},
     summary::{CellSummary, Summary, identity::Identity, with_baseline},
@@ -29,18 +27,18 @@ const SHARE: f64 = 0.2;
 
 /// Sweeps of one kind.
 #[derive(Clone, Copy)]
-struct Sweeps {
-    cells: usize,
-    blocks: usize,
+pub(super) struct Sweeps {
+    pub(super) cells: usize,
+    pub(super) blocks: usize,
     /// Relative standard deviation of a slice, in a cell like most.
-    noise: f64,
+    pub(super) noise: f64,
     /// By this factor it differs between cells, typically.
-    unlike: f64,
+    pub(super) unlike: f64,
     /// The standard deviation of a candidate's true changes from cell to cell, in margins.
-    apart: f64,
+    pub(super) apart: f64,
 }
 
-const USUAL: Sweeps = Sweeps {
+pub(super) const USUAL: Sweeps = Sweeps {
     cells: 12,
     blocks: 8,
     noise: 0.03,
@@ -49,11 +47,11 @@ const USUAL: Sweeps = Sweeps {
 };
 
 /// What a candidate truly changes by, in margins for every quantity; in a launch without shift.
-type Truth = [[f64; DECIDING.len()]; CANDIDATES];
+pub(super) type Truth = Vec<[f64; DECIDING.len()]>;
 
 /// The factors of a quantity in one cell, under the baseline, the control and the candidates.
 struct SimulatedCell {
-    factors: [f64; CANDIDATES + 2],
+    factors: Vec<f64>,
     shift: f64,
     noise: f64,
 }
@@ -66,7 +64,7 @@ impl Sweeps {
         at: usize,
         rng: &mut StdRng,
     ) -> SimulatedCell {
-        let mut factors = [1.0; CANDIDATES + 2];
+        let mut factors = vec![1.0; truth.len() + 2];
         for (factor, truth) in factors[2..].iter_mut().zip(truth) {
             let margins = truth[at] + self.apart * draw::normal(rng);
             *factor = if is_share(quantity.metric) {
@@ -124,10 +122,15 @@ impl Sweeps {
 
     /// The verdict on a sweep, and the true changes over its cells, by candidate and quantity.
     fn sweep(&self, truth: &Truth, rng: &mut StdRng) -> (Verdict, Truth) {
+        let (summary, changes) = self.measured(truth, rng);
+        (Verdict::of(&summary, &options()), changes)
+    }
+
+    pub(super) fn measured(&self, truth: &Truth, rng: &mut StdRng) -> (Summary, Truth) {
         let mut cells: Vec<CellSummary> = (1..=self.cells)
             .map(|peers| empty(peers, self.blocks))
             .collect();
-        let mut changes: Truth = Default::default();
+        let mut changes: Truth = vec![Default::default(); truth.len()];
         for (at, quantity) in DECIDING.into_iter().enumerate() {
             for summary in &mut cells {
                 let cell = self.cell(quantity, truth, at, rng);
@@ -151,35 +154,20 @@ impl Sweeps {
                     .for_each(|it| it[at] = 100.0 * it[at].exp_m1());
             }
         }
-        (Verdict::of(&summary(cells), &options()), changes)
+        (summary(cells, truth.len()), changes)
     }
 }
 
 fn empty(peers: usize, blocks: usize) -> CellSummary {
-    CellSummary {
-        cell: Cell {
-            peers,
-            rtt_ms: Rtt::from_ms(0.0).expect("a round trip"),
-            payload_bytes: Payload::of_bytes(1),
-        },
-        state: CellState::Measured,
-        flaws: Vec::new(),
-        runs: 1,
-        blocks,
-        set_aside: 0,
-        after_switch: BTreeMap::new(),
-        turns: Turns::default(),
-        at_cap: false,
-        slow_polls: BTreeMap::new(),
-        estimates: BTreeMap::new(),
-        figures: BTreeMap::new(),
-        checks: Checks::default(),
-        breakdown: None,
-        curves: Vec::new(),
-    }
+    let cell = Cell {
+        peers,
+        rtt_ms: Rtt::from_ms(0.0).expect("a round trip"),
+        payload_bytes: Payload::of_bytes(1),
+    };
+    CellSummary::new(cell, blocks)
 }
 
-fn summary(mut cells: Vec<CellSummary>) -> Summary {
+fn summary(mut cells: Vec<CellSummary>, candidates: usize) -> Summary {
     let variant = |at: usize| ComparedVariant {
         label: format!("variant {at}"),
         role: match at {
@@ -190,7 +178,7 @@ fn summary(mut cells: Vec<CellSummary>) -> Summary {
         budgets: Budgets::NONE,
         subject: 0,
     };
-    let variants: Vec<ComparedVariant> = (0..CANDIDATES + 2).map(variant).collect();
+    let variants: Vec<ComparedVariant> = (0..candidates + 2).map(variant).collect();
     let calibrations = with_baseline(&mut cells, &variants);
     Summary {
         identity: Identity {
@@ -206,7 +194,7 @@ fn summary(mut cells: Vec<CellSummary>) -> Summary {
     }
 }
 
-fn options() -> Options {
+pub(super) fn options() -> Options {
     let text = r#"{"threshold": 50000, "site": [], "keep_disturbed": false, "metric": [], "budget": [], "picture": [], "format": [], "link_base": null}"#;
     serde_json::from_str(text).expect("options")
 }
@@ -244,7 +232,7 @@ fn wrong(sweeps: Sweeps, truth: &Truth, times: u32) -> [u32; 3] {
 /// How many sweeps name the best candidate alone, and name it among others.
 fn named(sweeps: Sweeps, margins: f64, times: u32) -> [u32; 2] {
     let mut rng = StdRng::seed_from_u64(SEED);
-    let mut truth: Truth = Default::default();
+    let mut truth: Truth = vec![Default::default(); CANDIDATES];
     let slow = |it: &mut [f64; _]| it[..2].copy_from_slice(&[-10.0, -5.0]);
     truth.iter_mut().for_each(slow);
     // Half a percentage point is a quarter of ten percent of a fifth.
@@ -263,7 +251,7 @@ fn named(sweeps: Sweeps, margins: f64, times: u32) -> [u32; 2] {
 
 /// All true changes are at the margins, where claims are wrong most easily; half of them are gains.
 fn at_the_margins() -> Truth {
-    let mut truth: Truth = Default::default();
+    let mut truth: Truth = vec![Default::default(); CANDIDATES];
     for (at, candidate) in truth.iter_mut().enumerate() {
         for (quantity, margins) in DECIDING.into_iter().zip(candidate) {
             let is_gain = at % 2 == 0;
@@ -338,7 +326,7 @@ fn coverage(sweeps: Sweeps, times: u32) -> [f64; 2] {
         let mut truth = 0.0;
         let mut changes = Vec::new();
         for _ in 0..sweeps.cells {
-            let cell = sweeps.cell(quantity, &Truth::default(), 5, &mut rng);
+            let cell = sweeps.cell(quantity, &vec![Default::default()], 5, &mut rng);
             truth += cell.factors[2].ln() / sweeps.cells as f64;
             let estimates = sweeps.estimates(quantity, &cell, &mut rng);
             let [Some(baseline), Some(other)] = [0, 2].map(|at: usize| estimates[at].as_ref())
@@ -403,7 +391,9 @@ fn stolen_time_spoils_wake_ups() {
     let spoilt = |steal_percent| {
         let mut cell = empty(1, 8);
         cell.checks.steal_percent = steal_percent;
-        Verdict::of(&summary(vec![cell]), &options()).spoilt.len()
+        Verdict::of(&summary(vec![cell], CANDIDATES), &options())
+            .spoilt
+            .len()
     };
     assert_eq!(
         [None, Some(0.9), Some(1.0), Some(10.0)].map(spoilt),

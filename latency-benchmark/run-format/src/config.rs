@@ -244,11 +244,18 @@ pub struct LabConfig {
     pub placement: Placement,
 }
 
+/// With more variants, blocks would be too few if slices had several turns.
+const MANY_VARIANTS: usize = 12;
+
 impl SweepConfig {
     /// The plan for a cell.
     pub fn plan(&self, cell: Cell) -> Plan {
         let plan = match self.measurement {
             // One variant has nothing to take turns with.
+            Measurement::Compare if self.variants.len() > MANY_VARIANTS => Plan {
+                turns: 1,
+                ..Plan::of_turns(cell, self.turn_ms, self.settle_ms)
+            },
             Measurement::Compare if self.variants.len() > 1 => {
                 Plan::of_turns(cell, self.turn_ms, self.settle_ms)
             }
@@ -262,11 +269,16 @@ impl SweepConfig {
         }
     }
 
-    /// How long a run of the cell may measure. Over long round trips there are fewer polls and turns in a second.
-    fn cell_ms(&self, cell: Cell, plan: &Plan) -> u64 {
-        const SHORTEST_MS: f64 = 8500.0;
+    /// How long a run is measured by default. Over long round trips there are fewer polls and turns in a second.
+    pub fn measuring_ms(rtt_ms: f64) -> f64 {
+        const SHORTEST_MS: f64 = 8400.0;
         const MS_BY_RTT_MS: f64 = 40.0;
-        let by_rtt = SHORTEST_MS + MS_BY_RTT_MS * cell.rtt_ms.ms();
+        SHORTEST_MS + MS_BY_RTT_MS * rtt_ms
+    }
+
+    /// How long a run of the cell may measure.
+    fn cell_ms(&self, cell: Cell, plan: &Plan) -> u64 {
+        let by_rtt = Self::measuring_ms(cell.rtt_ms.ms());
         let fewest_blocks = plan.pass(self.variants.len()) * FEWEST_BLOCKS as u32;
         let by_rtt = ((self.time_scale * by_rtt) as u64).max(fewest_blocks.as_millis() as u64);
         self.max_cell_ms.unwrap_or(by_rtt)

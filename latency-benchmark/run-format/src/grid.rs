@@ -56,10 +56,13 @@ pub struct Axes {
     pub peers: Vec<usize>,
     pub rtt_ms: Vec<Rtt>,
     pub payload_bytes: Vec<Payload>,
+    /// If there are any, only these of the combinations are cells.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<Cell>,
 }
 
 impl Axes {
-    /// Every combination.
+    /// Every combination, unless some are chosen.
     pub fn cells(&self) -> Vec<Cell> {
         let mut cells = Vec::new();
         for &payload_bytes in &self.payload_bytes {
@@ -73,7 +76,16 @@ impl Axes {
                 }
             }
         }
+        cells.retain(|cell| self.only.is_empty() || self.only.contains(cell));
         cells
+    }
+
+    /// These cells and no others.
+    pub fn only(cells: Vec<Cell>) -> Axes {
+        Axes {
+            only: cells.clone(),
+            ..Axes::of(cells.iter())
+        }
     }
 
     /// In ascending order, without repetition.
@@ -93,6 +105,7 @@ impl Axes {
             peers: cells.clone().map(|cell| cell.peers).collect(),
             rtt_ms: cells.clone().map(|cell| cell.rtt_ms).collect(),
             payload_bytes: cells.map(|cell| cell.payload_bytes).collect(),
+            only: Vec::new(),
         }
         .sorted()
     }
@@ -123,10 +136,17 @@ mod tests {
             peers: vec![1, 2],
             rtt_ms: vec!["0".parse().expect("a time"), "5".parse().expect("a time")],
             payload_bytes: vec![Payload::kib(4), Payload::kib(64), Payload::kib(256)],
+            only: Vec::new(),
         };
         let mut ids: Vec<String> = axes.cells().iter().map(Cell::id).collect();
         assert_eq!(ids.len(), 12);
         ids.dedup();
         assert_eq!(ids.len(), 12);
+    }
+
+    #[test]
+    fn chosen_cells_are_the_only_ones() {
+        let chosen = vec![cell(1, "0", "4KiB"), cell(5, "25", "64KiB")];
+        assert_eq!(Axes::only(chosen.clone()).cells(), chosen);
     }
 }

@@ -16,6 +16,7 @@ pub mod payload;
 pub mod precision;
 pub mod protocol;
 pub mod run_row;
+pub mod search;
 pub mod soak;
 pub mod subject;
 pub mod table;
@@ -23,4 +24,4 @@ pub mod tables;
 pub mod turns;
 pub mod variant;
 
-pub use poll_probe::{BUDGET_FORMS, Budgets, Site};
+pub use poll_probe::{BUDGET_FORMS, Budget, Budgets, Limit, Site, Wake};

@@ -11,6 +11,14 @@ pub struct Precision {
     pub percent_of_value: f64,
 }
 
+impl Precision {
+    /// Never reached, so that all of the time is used.
+    pub const EXACT: Precision = Precision {
+        percentage_points: 0.0,
+        percent_of_value: 0.0,
+    };
+}
+
 impl fmt::Display for Precision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}pp,{}%", self.percentage_points, self.percent_of_value)

@@ -3,7 +3,7 @@
 use anyhow::{Context, anyhow};
 use clap::Args;
 use program::{Failure, bad_input};
-use run_format::{subject::SubjectConfig, variant::Role};
+use run_format::{Budgets, subject::SubjectConfig, variant::Role};
 use swarm_patch::subject::{
     Subject,
     spec::{CheckoutSpec, SUBJECT_FORMS, Spec},
@@ -22,6 +22,16 @@ pub(crate) struct SubjectArgs {
 }
 
 impl SubjectArgs {
+    /// The release, and the same with the patch of a budget.
+    pub(crate) fn patched(budgets: Budgets) -> Result<SubjectArgs, Failure> {
+        let patched = format!("{}+{budgets}", Spec::Released).parse();
+        let patched = patched.context("--prove").map_err(bad_input)?;
+        Ok(SubjectArgs {
+            subject: vec![Spec::Released, patched],
+            yamux: Vec::new(),
+        })
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.subject.is_empty() && self.yamux.is_empty()
     }

@@ -1,6 +1,9 @@
 //! The sweep's arguments, and the sweep that they ask for.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use clap::Args;
 use program::Failure;
@@ -63,6 +66,10 @@ struct GridArgs {
     budget: Vec<Budgets>,
     #[command(flatten)]
     subjects: SubjectArgs,
+    /// Measure a budget twice, as it takes turns in the released libp2p and as a patch of it, and report whether the two
+    /// agree
+    #[arg(long, value_name = "BUDGET", conflicts_with_all = ["budget", "SubjectArgs"])]
+    prove: Option<Budgets>,
     /// Skip the A/A control (a second copy of the baseline)
     #[arg(long)]
     no_aa: bool,
@@ -91,7 +98,7 @@ struct GridArgs {
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=600_000))]
     settle: Option<u64>,
     /// How long the sweep may take, such as 15min. Time that a cell does not need goes to the others [default:
-    /// 8.5 s for each run, and 40 ms for each ms of its round trip; with --quick half of it]
+    /// 8.4 s for each run, and 40 ms for each ms of its round trip; with --quick half of it]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, conflicts_with = "max_cell_seconds")]
     time: Option<Duration>,
     /// The longest time that a run of a cell is measured [default: as --time; with --subject: 4]
@@ -122,6 +129,7 @@ const EXAMPLES: &str = "Examples:
   ./sweep.sh --time 15min                             the whole grid, in less time and with wider intervals
   ./sweep.sh --budget none --budget connection=8 --budget muxer=1/deferred
   ./sweep.sh --subject ../rust-libp2p@master --subject ../rust-libp2p@my-fix --peers 5 --rtt 0,50
+  ./sweep.sh --prove muxer=1/deferred --peers 5 --rtt 0,25 --payload 64KiB
   ./sweep.sh --resume results/2026-11-20T10-00-00Z    continue after an interruption
 
 Ctrl-C finishes the slice and keeps everything; a second Ctrl-C stops at once.
@@ -143,7 +151,11 @@ impl SweepArgs {
             return Ok(AskedSweep::Resume(dir.clone()));
         }
         let grid = &self.grid;
-        let config = grid.config()?;
+        let config = grid.config(grid.quick)?;
+        let config = match grid.time {
+            Some(time) => within(config, time)?,
+            None => config,
+        };
         if grid.list {
             return Ok(AskedSweep::List(config));
         }
@@ -152,14 +164,44 @@ impl SweepArgs {
         }
         Ok(AskedSweep::Measure(config, grid.new_run.dir()?))
     }
+
+    /// The folder of the sweep to continue.
+    pub(crate) fn resumed(&self) -> Option<&Path> {
+        self.resume.as_deref()
+    }
+
+    /// What the rounds of a search have in common. If no cells are asked for, the grid is that of a first look.
+    pub(crate) fn search(&self) -> Result<AskedSearch, Failure> {
+        let grid = &self.grid;
+        let chooses_cells = grid.peers.is_empty() && grid.rtt.is_empty() && grid.payload.is_empty();
+        Ok(AskedSearch {
+            config: grid.config(chooses_cells)?,
+            budgets: grid.budget.clone(),
+            chooses_cells,
+            time: grid.time,
+            dir: grid.new_run.dir()?,
+        })
+    }
+}
+
+pub(crate) struct AskedSearch {
+    pub(crate) config: SweepConfig,
+    pub(crate) budgets: Vec<Budgets>,
+    pub(crate) chooses_cells: bool,
+    pub(crate) time: Option<Duration>,
+    pub(crate) dir: PathBuf,
 }
 
 impl GridArgs {
-    fn config(&self) -> Result<SweepConfig, Failure> {
-        let axes = self.axes()?;
+    fn config(&self, quick: bool) -> Result<SweepConfig, Failure> {
+        let axes = self.axes(quick)?;
         let pace = self.node.pace(&axes.payload_bytes)?;
         let network = self.network.checked(&axes.rtt_ms)?;
-        let has_subjects = !self.subjects.is_empty();
+        let (budgets, subjects) = match self.prove {
+            Some(budget) => (vec![Budgets::NONE, budget], SubjectArgs::patched(budget)?),
+            None => (self.budget.clone(), self.subjects.clone()),
+        };
+        let has_subjects = !subjects.is_empty();
         let defaults = if has_subjects {
             SUBJECT_BUDGETS
         } else if self.quick {
@@ -171,15 +213,15 @@ impl GridArgs {
             .iter()
             .map(|text| text.parse().expect("the defaults are budgets"))
             .collect();
-        let config = SweepConfig {
+        Ok(SweepConfig {
             axes,
             // A single budget is compared with itself in another program, and needs no A/A control here.
             variants: variants(
-                &self.budget,
+                &budgets,
                 &defaults,
                 !self.no_aa && (!has_subjects || self.budget.len() > 1),
             )?,
-            subjects: self.subjects.subjects(!self.no_aa)?,
+            subjects: subjects.subjects(!self.no_aa)?,
             node: self.node.node(),
             pace,
             runtime: RuntimeConfig {
@@ -199,21 +241,17 @@ impl GridArgs {
             precision: self.precision,
             seed: self.new_run.seed(),
             measurement: Measurement::Compare,
-        };
-        match self.time {
-            Some(time) => within(config, time),
-            None => Ok(config),
-        }
+        })
     }
 
-    fn axes(&self) -> Result<Axes, Failure> {
+    fn axes(&self, quick: bool) -> Result<Axes, Failure> {
         let rtts = |values: &[f64]| {
             values
                 .iter()
                 .map(|ms| Rtt::from_ms(*ms).expect("the defaults are times"))
                 .collect()
         };
-        let (peers, rtt_ms, payload_bytes) = if self.quick {
+        let (peers, rtt_ms, payload_bytes) = if quick {
             (
                 vec![1, 5],
                 rtts(&[0.0, 25.0, 100.0]),
@@ -230,6 +268,7 @@ impl GridArgs {
             peers: or(&self.peers, peers),
             rtt_ms: or(&self.rtt, rtt_ms),
             payload_bytes: or(&self.payload, payload_bytes),
+            only: Vec::new(),
         };
         peers_in_range(&axes.peers)?;
         refuse_twice("--peers", &axes.peers)?;

@@ -8,7 +8,7 @@ use std::{
 
 use run_format::config::SweepConfig;
 
-use super::schedule::schedule;
+use super::{expected, schedule::schedule};
 
 /// The cells and the variants.
 pub(super) fn list(config: &SweepConfig) {
@@ -51,6 +51,10 @@ pub(super) fn dry_run(config: &SweepConfig) {
         longest.as_secs_f64() / 60.0,
         config.seed
     );
+    if let Some(precision) = expected::precision(config) {
+        text += &precision;
+        text.push('\n');
+    }
     print(text + &subjects(config));
 }
 

@@ -1,12 +1,13 @@
 //! Measures the cells of a grid, one after the other, each on disk before the next.
 
 pub(crate) mod args;
+mod expected;
 mod known;
 mod list;
 pub(crate) mod rr;
 pub(crate) mod run_dir;
 mod schedule;
-mod time;
+pub(crate) mod time;
 
 use std::{
     fs,
@@ -95,6 +96,9 @@ fn measure(
     // Nothing but central runs on central's core.
     move_to(&config.lab.placement.peers).context("cannot leave central's core")?;
     let lock = lock(dir)?;
+    if let Some(precision) = expected::precision(config) {
+        eprintln!("{precision}");
+    }
     let launches = schedule(config);
     let mut sweep = RunningSweep {
         config,

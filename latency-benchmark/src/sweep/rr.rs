@@ -117,6 +117,7 @@ impl RrArgs {
                 peers: vec![self.peers],
                 rtt_ms: vec![self.rtt.rtt],
                 payload_bytes: payloads,
+                only: Vec::new(),
             },
             variants: variants(),
             subjects: Vec::new(),

@@ -13,30 +13,57 @@ use run_format::{
 use super::schedule::{Launch, schedule};
 
 /// The sweep, with the time of its runs scaled so that all of them end within `time`.
-pub(super) fn within(config: SweepConfig, time: Duration) -> Result<SweepConfig, Failure> {
-    let launches = schedule(&config);
-    let (mut around, mut measuring, mut least) = (Duration::ZERO, Duration::ZERO, 0.0_f64);
-    for launch in &launches {
-        let run = launch.config(&config);
-        let planned = Duration::from_millis(run.plan.max_ms);
-        around += launch.around() + Duration::from_millis(run.plan.warm_up_ms);
-        measuring += planned;
-        let fewest = run.block() * FEWEST_BLOCKS as u32;
-        least = least.max(fewest.div_duration_f64(planned));
-    }
+pub(crate) fn within(config: SweepConfig, time: Duration) -> Result<SweepConfig, Failure> {
+    let Needs {
+        around,
+        measuring,
+        least,
+    } = needs(&config);
     let scale = time.saturating_sub(around).div_duration_f64(measuring);
     if scale < least {
         return Err(bad_input(anyhow!(
-            "--time {}: too short for {FEWEST_BLOCKS} blocks in each of {} runs (accepted: at least {})",
+            "--time {}: too short for {FEWEST_BLOCKS} blocks in each run (accepted: at least {})",
             in_words(time),
-            launches.len(),
-            in_words(around + measuring.mul_f64(least) + Duration::from_secs(1))
+            in_words(shortest(&config))
         )));
     }
     Ok(SweepConfig {
         time_scale: scale * config.time_scale,
         ..config
     })
+}
+
+/// The least time that the sweep fits into.
+pub(crate) fn shortest(config: &SweepConfig) -> Duration {
+    let needs = needs(config);
+    needs.around + needs.measuring.mul_f64(needs.least) + Duration::from_secs(1)
+}
+
+/// What all runs of a sweep need together.
+struct Needs {
+    /// Before and after measuring.
+    around: Duration,
+    /// As planned.
+    measuring: Duration,
+    /// The part of that without which a run would have too few blocks.
+    least: f64,
+}
+
+fn needs(config: &SweepConfig) -> Needs {
+    let mut needs = Needs {
+        around: Duration::ZERO,
+        measuring: Duration::ZERO,
+        least: 0.0,
+    };
+    for launch in schedule(config) {
+        let run = launch.config(config);
+        let planned = Duration::from_millis(run.plan.max_ms);
+        needs.around += launch.around() + Duration::from_millis(run.plan.warm_up_ms);
+        needs.measuring += planned;
+        let fewest = run.block() * FEWEST_BLOCKS as u32;
+        needs.least = needs.least.max(fewest.div_duration_f64(planned));
+    }
+    needs
 }
 
 /// The time that runs were given and did not need.

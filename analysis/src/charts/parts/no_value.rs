@@ -5,11 +5,12 @@ use crate::charts::{
     view::{CellValue, NoValue},
 };
 
-const ALL: [NoValue; 4] = [
+const ALL: [NoValue; 5] = [
     NoValue::Failed,
     NoValue::Invalid,
     NoValue::Missing,
     NoValue::NotApplicable,
+    NoValue::NeverFires,
 ];
 
 impl NoValue {
@@ -28,6 +29,7 @@ impl NoValue {
             NoValue::Invalid => "invalid: the network was not as configured",
             NoValue::Missing => "missing: not measured",
             NoValue::NotApplicable => "n/a: no such value in this cell",
+            NoValue::NeverFires => "idle: this budget never ended a poll",
         }
     }
 
@@ -39,7 +41,7 @@ impl NoValue {
     fn ground(self) -> u8 {
         match self {
             NoValue::Failed => 0xd8,
-            NoValue::Invalid | NoValue::NotApplicable => 0xee,
+            NoValue::Invalid | NoValue::NotApplicable | NoValue::NeverFires => 0xee,
             NoValue::Missing => 0xff,
         }
     }
@@ -64,7 +66,7 @@ impl NoValue {
             }
             NoValue::Invalid => hatch(canvas, area, Slope::Up, grey_pen(0x90)),
             NoValue::Missing => hatch(canvas, area, Slope::Down, grey_pen(0xd0)),
-            NoValue::NotApplicable => {}
+            NoValue::NotApplicable | NoValue::NeverFires => {}
         }
     }
 }

@@ -1,0 +1,102 @@
+//! Whether a patched program does what the budget does that takes turns in the unpatched one.
+
+use super::markdown::{Document, quoted};
+use crate::{
+    measure::metric::What,
+    summary::{CONFIDENCE, Summary},
+    text::{count, number},
+    verdict::{Judged, Verdict},
+};
+
+/// A budget measured in both ways, by variant.
+struct Proof {
+    budget: String,
+    graft: usize,
+    patch: usize,
+}
+
+/// A subject is a patch of the first one if its label says so: `released+muxer=1`.
+fn proofs(summary: &Summary) -> Vec<Proof> {
+    let Some(manifest) = &summary.identity.manifest else {
+        return Vec::new();
+    };
+    let subjects = &manifest.config.subjects;
+    let variant = |subject: usize, budgets: &str| {
+        let mut variants = summary.variants.iter();
+        variants.position(|it| it.subject == subject && it.budgets.to_string() == budgets)
+    };
+    let proof = |(at, subject): (usize, &run_format::subject::SubjectConfig)| {
+        let budget = subject
+            .label
+            .strip_prefix(&subjects[0].label)?
+            .strip_prefix('+')?;
+        Some(Proof {
+            budget: budget.to_owned(),
+            graft: variant(0, budget)?,
+            patch: variant(at, "none")?,
+        })
+    };
+    subjects.iter().enumerate().filter_map(proof).collect()
+}
+
+/// In how many cells the difference of the two may be none, and in how many it is known.
+fn agreement(summary: &Summary, what: What, proof: &Proof) -> (usize, usize) {
+    let changes = summary.changes(what, [proof.graft, proof.patch]);
+    let intervals = changes.iter().filter_map(|change| change.interval());
+    let agree: Vec<bool> = intervals.map(|it| it.covers(0.0)).collect();
+    (agree.iter().filter(|it| **it).count(), agree.len())
+}
+
+pub(super) fn sentences(summary: &Summary, verdict: &Verdict) -> Vec<String> {
+    let sentence = |proof: &Proof| {
+        let counts = verdict.quantities.iter().map(|(quantity, _)| {
+            agreement(summary, What::of(verdict.site, quantity.metric), proof)
+        });
+        let (agree, all) = counts.fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
+        format!(
+            "The patch and the graft of `{}` agree in {agree} of {} ({} %): the 95 % interval of their difference \
+             includes zero. 95 % are expected of two that do the same.",
+            proof.budget,
+            count(all, "comparison"),
+            number(100.0 * agree as f64 / all.max(1) as f64)
+        )
+    };
+    proofs(summary).iter().map(sentence).collect()
+}
+
+pub(super) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict) {
+    for proof in proofs(summary) {
+        let title = format!("Does the patch of {} do what the graft does?", proof.budget);
+        document.details(&title, |document| {
+            let changes = |from, to| verdict.changes(summary, [from, to], CONFIDENCE);
+            let graft = changes(0, proof.graft);
+            let (patch, between) = (changes(0, proof.patch), changes(proof.graft, proof.patch));
+            let find = |all: &[Judged], of: &Judged| {
+                let mut all = all.iter();
+                let found = all.find(|it| it.quantity.metric == of.quantity.metric);
+                super::markdown::or_dash(found.map(Judged::change))
+            };
+            let row = |of: &Judged| {
+                let what = What::of(verdict.site, of.quantity.metric);
+                let (agree, all) = agreement(summary, what, &proof);
+                vec![
+                    of.quantity.words.to_owned(),
+                    of.change(),
+                    find(&patch, of),
+                    find(&between, of),
+                    format!("{agree} of {all}"),
+                ]
+            };
+            let head = ["quantity", "graft", "patch", "patch compared with graft", "cells that agree"];
+            document.table(&head, graft.iter().map(row));
+            document.list([
+                format!(
+                    "Graft: {} takes turns in the unpatched program. Patch: a program with the diff that `swarm-patch \
+                     diff` prints. Both are compared with the unpatched program without a budget, launch by launch.",
+                    quoted(&proof.budget)
+                ),
+                "The intervals have a confidence of 95 % each.".to_owned(),
+            ]);
+        });
+    }
+}

@@ -1,0 +1,152 @@
+//! The report of a search: which budgets are left, what they do, and why the others left.
+
+use super::{Round, Search, Why};
+use crate::{
+    options::Options,
+    report::{
+        self,
+        markdown::{Document, quoted},
+        method, terms,
+    },
+    text::count,
+    verdict::Judged,
+    views::Entry,
+};
+
+const TERMS: [terms::Term; 6] = [
+    terms::BUDGET,
+    terms::SITE,
+    terms::CO_TENANT,
+    terms::CONTROL,
+    terms::CELL,
+    terms::SLOW_POLL,
+];
+
+/// The verdict of the last round, and what the search did.
+pub(crate) fn in_short(search: &Search) -> Vec<String> {
+    let Some(last) = search.rounds.last() else {
+        return Vec::new();
+    };
+    let mut sentences = last.verdict.recommendation();
+    let candidates = search.of.config.variants.len() - 2;
+    sentences.push(format!(
+        "The search began with {candidates} budgets. {} are left after {}: no other budget is shown to be at least as \
+         good as they are.",
+        last.staying().count(),
+        count(search.rounds.len(), "round")
+    ));
+    sentences
+}
+
+pub(crate) fn text(name: &str, search: &Search, pictures: &[Entry], options: &Options) -> String {
+    let title = format!("Search over budgets: {name}");
+    let mut document = Document::new(&title, &in_short(search), pictures, &TERMS, options);
+    let Some(last) = search.rounds.last() else {
+        return document.finish(pictures);
+    };
+    document.heading("The budgets that are left");
+    remaining(&mut document, last);
+    document.heading("Rounds");
+    rounds(&mut document, search);
+    document.details("Why the others left", |document| {
+        for (number, round) in (1..).zip(&search.rounds) {
+            document.paragraph(format!("**Round {number}**"));
+            document.table(&["budget", "reason"], departures(round));
+        }
+    });
+    method::write(&mut document, &last.summary);
+    document.finish(pictures)
+}
+
+/// The Pareto set: in no quantity that decides is another shown to be better without being worse in one.
+fn remaining(document: &mut Document, last: &Round) {
+    let verdict = &last.verdict;
+    let mut head = vec!["budget".to_owned(), "yields per 1,000 polls".to_owned()];
+    head.extend(verdict.quantities.iter().map(|(it, _)| it.words.to_owned()));
+    head.push("result".to_owned());
+    let stays: Vec<usize> = last.staying().map(|(variant, _)| variant).collect();
+    let candidates = verdict.candidates.iter();
+    let left = candidates.filter(|it| stays.contains(&it.variant));
+    let rows = left.map(|it| report::row(it, verdict, it.result()));
+    let control = verdict.control.iter();
+    let control = control.map(|it| report::row(it, verdict, "A/A control"));
+    document.table(&head, rows.chain(control));
+    document.list([format!(
+        "Changes from no budget: means over {}. The intervals hold together with 95 % for all budgets of the last \
+         round.",
+        count(verdict.cells, "cell")
+    )]);
+}
+
+fn rounds(document: &mut Document, search: &Search) {
+    let row = |(number, round): (usize, &Round)| {
+        let idle = round
+            .left
+            .iter()
+            .filter(|it| matches!(it.why, Why::NeverFires));
+        let idle = idle.count();
+        let dominated = round
+            .left
+            .iter()
+            .filter(|it| matches!(it.why, Why::Dominated { .. }));
+        let dominated = dominated.count();
+        let blocks: Vec<String> = round
+            .summary
+            .measured()
+            .map(|it| it.blocks.to_string())
+            .collect();
+        vec![
+            number.to_string(),
+            round.summary.candidates().count().to_string(),
+            format!("{:.0} s", round.summary.identity.took_ms as f64 / 1e3),
+            blocks.join(", "),
+            idle.to_string(),
+            dominated.to_string(),
+            (round.left.len() - idle - dominated).to_string(),
+            round.staying().count().to_string(),
+        ]
+    };
+    let head = [
+        "round",
+        "budgets",
+        "time",
+        "blocks by cell",
+        "never fired",
+        "dominated",
+        "outranked",
+        "left",
+    ];
+    document.table(&head, (1..).zip(&search.rounds).map(row));
+    document.list([
+        "A budget is dominated if another one, or no budget, is at least as good for the co-tenant, in CPU time per \
+         request and in throughput: gains greater than the margins are excluded with 95 %, and a loss is shown."
+            .to_owned(),
+        "If more budgets stay than the next round has time for, those leave that most others are ahead of: by the \
+         estimates, for the co-tenant, in CPU time per request and in throughput."
+            .to_owned(),
+        "A round judges by its own measurements alone. So the budgets that are left are judged by turns that did not \
+         choose them."
+            .to_owned(),
+    ]);
+}
+
+fn departures(round: &Round) -> Vec<Vec<String>> {
+    let label = |variant: usize| match round.summary.variants.get(variant) {
+        Some(variant) => quoted(&variant.label),
+        None => "no budget".to_owned(),
+    };
+    let row = |left: &super::Left| {
+        let reason = match &left.why {
+            Why::NeverFires => "it never ended a poll".to_owned(),
+            Why::Outranked(ahead) => {
+                format!("{ahead} others have better estimates of all that decides")
+            }
+            Why::Dominated { by, judged } => {
+                let changes: Vec<String> = judged.iter().map(Judged::phrase).collect();
+                format!("compared with {}: {}", label(*by), changes.join(", "))
+            }
+        };
+        vec![label(left.variant), reason]
+    };
+    round.left.iter().map(row).collect()
+}

@@ -1,0 +1,137 @@
+//! What every candidate of a search did: limit × wake, a panel for each site.
+
+use poll_probe::{Budget, Wake};
+use run_format::{Budgets, Site, variant::Role};
+
+use super::scene::{Entry, Scene, ends, stem};
+use crate::{
+    budget::{limit_in_words, room, wake_in_words},
+    charts::{
+        Categories, CellValue, ChartValue, ColourScale, Colours, Facet, Heatmap, HeatmapCell,
+        Mapping, NoValue,
+    },
+    measure::metric::{Better, Metric},
+    search::Search,
+    stats::CONFIDENCE,
+    verdict::unit,
+};
+
+const METRICS: [Metric; 4] = [
+    Metric::CotenantP90Us,
+    Metric::CotenantLatePercent,
+    Metric::CpuUsPerRequest,
+    Metric::RequestsPerS,
+];
+
+pub(crate) fn entries(scene: &Scene, search: &Search) -> Vec<Entry> {
+    METRICS
+        .into_iter()
+        .map(|metric| map(scene, search, metric))
+        .collect()
+}
+
+/// The sites that share a budget, and that budget.
+fn bound(budgets: &Budgets) -> Option<(Vec<Site>, Budget)> {
+    let at = |site: &Site| Some((*site, budgets.at(*site)?));
+    let bounds: Vec<(Site, Budget)> = Site::BUDGETED.iter().filter_map(at).collect();
+    let (_, first) = *bounds.first()?;
+    let is_one = bounds.iter().all(|(_, bound)| *bound == first);
+    is_one.then(|| (bounds.into_iter().map(|(site, _)| site).collect(), first))
+}
+
+fn map(scene: &Scene, search: &Search, metric: Metric) -> Entry {
+    let candidates = search.of.config.variants.iter();
+    let candidates = candidates.filter(|it| it.role == Role::Candidate);
+    let bounds: Vec<_> = candidates.filter_map(|it| bound(&it.budgets)).collect();
+    let mut limits: Vec<_> = bounds.iter().map(|(_, bound)| bound.limit).collect();
+    limits.sort_by_key(|limit| room(*limit));
+    limits.dedup();
+    let mut places: Vec<Vec<Site>> = bounds.iter().map(|(sites, _)| sites.clone()).collect();
+    places.sort();
+    places.dedup();
+    places.sort_by_key(Vec::len);
+    let wakes = [Wake::Immediate, Wake::Deferred];
+    let facet = |sites: &Vec<Site>| {
+        let cell = |limit, wake| {
+            let wanted = (sites.clone(), Budget { limit, wake });
+            let budgets = search.of.config.variants.iter().map(|it| it.budgets);
+            let mut budgets = budgets.filter(|it| bound(it).as_ref() == Some(&wanted));
+            value(search, budgets.next(), metric)
+        };
+        let names: Vec<&str> = sites.iter().map(|site| site.name()).collect();
+        Facet {
+            title: names.join(" and "),
+            is_difference: true,
+            cells: limits
+                .iter()
+                .map(|limit| wakes.map(|wake| cell(*limit, wake)).to_vec())
+                .collect(),
+        }
+    };
+    let facets: Vec<Facet> = places.iter().map(facet).collect();
+    let shown = facets.iter().flat_map(|facet| facet.cells.iter().flatten());
+    let resolved = shown.filter(|cell| cell.is_resolved);
+    let values = resolved.filter_map(|cell| cell.value.ok());
+    let scale = ColourScale {
+        name: format!("change of {}", metric.words()),
+        unit: unit(metric).to_owned(),
+        max: values.map(|value| value.value.abs()).fold(0.0, f64::max),
+        mapping: Mapping::SquareRoot,
+        colours: match metric.better() {
+            Better::Higher => Colours::HigherIsBetter,
+            Better::Lower | Better::Neither => Colours::LowerIsBetter,
+        },
+    };
+    let picture = Heatmap {
+        caption: scene.caption(
+            format!("Change of {} under each budget", metric.words()),
+            "mean change over the cells, compared with no budget, in the last round that measured the budget; below \
+             each value: its 95 % interval; grey: the interval includes no change",
+        ),
+        rows: Categories {
+            name: "limit".to_owned(),
+            labels: limits.iter().map(|limit| limit_in_words(*limit)).collect(),
+        },
+        columns: Categories {
+            name: "wake".to_owned(),
+            labels: wakes.map(|wake| wake_in_words(wake).replace(" wake", "")).to_vec(),
+        },
+        across: facets.len(),
+        facets,
+        scale: scale.clone(),
+        difference_scale: None,
+    };
+    scene.entry(
+        "All candidates",
+        stem(&["search", metric.name()]),
+        metric.words().to_owned(),
+        picture,
+    )
+}
+
+/// In the last round that measured it.
+fn value(search: &Search, budgets: Option<Budgets>, metric: Metric) -> HeatmapCell {
+    let last = search.rounds.iter().rev().find_map(|round| {
+        let candidates = &round.verdict.candidates;
+        let is_it = |variant: usize| Some(round.summary.variants[variant].budgets) == budgets;
+        let candidate = candidates.iter().find(|it| is_it(it.variant))?;
+        let change = round
+            .verdict
+            .change(&round.summary, candidate.variant, metric);
+        Some((candidate.is_idle, change))
+    });
+    let value: CellValue = match last {
+        None => Err(NoValue::Missing),
+        Some((true, _)) => Err(NoValue::NeverFires),
+        Some((false, None)) => Err(NoValue::NotApplicable),
+        Some((false, Some(change))) => Ok(ChartValue {
+            value: change.value(),
+            interval: ends(Some(change.interval(CONFIDENCE))),
+        }),
+    };
+    let interval = value.ok().and_then(|it| it.interval);
+    HeatmapCell {
+        is_resolved: value.is_err() || interval.is_some_and(|(low, high)| low > 0.0 || high < 0.0),
+        value,
+    }
+}

@@ -1,0 +1,40 @@
+//! A search over budgets: sweeps in a folder, one for each round, and `search.json`, which says what they are for.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Budgets, config::SweepConfig, grid::Cell};
+
+/// The file.
+pub const SEARCH: &str = "search.json";
+
+/// The content of [`SEARCH`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Search {
+    pub schema: u32,
+    /// Of all rounds, but for their cells, variants, time and seed. Its variants are all candidates.
+    pub config: SweepConfig,
+    /// Whether a sweep before the first round chooses cells of the grid.
+    pub chooses_cells: bool,
+    /// For all sweeps together.
+    pub time_ms: u64,
+}
+
+/// What a round measures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NextRound {
+    pub cells: Vec<Cell>,
+    /// Without the baseline.
+    pub candidates: Vec<Budgets>,
+}
+
+/// The sweep that chooses cells.
+pub fn first_look(dir: &Path) -> PathBuf {
+    dir.join("first-look")
+}
+
+/// The sweep of a round, from 1.
+pub fn round(dir: &Path, number: u32) -> PathBuf {
+    dir.join(format!("round-{number}"))
+}

@@ -1,0 +1,211 @@
+//! `--search`: many budgets, in rounds. Each round is a sweep of its own, so that what made a budget stay is not what
+//! it is judged by in the end. `analysis next-round` says which budgets stay.
+
+use std::{
+    num::NonZeroU32,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, anyhow};
+use clap::Args;
+use lab::move_to;
+use program::{Failure, bad_input};
+use run_format::{
+    Budget, Budgets, Limit, Wake,
+    config::SweepConfig,
+    files::{MANIFEST, SCHEMA, read_versioned, write_json},
+    grid::Axes,
+    network::Cores,
+    precision::Precision,
+    search::{NextRound, SEARCH, Search, first_look, round},
+};
+
+use crate::{
+    args::budgets::{refuse_twice, variants},
+    interrupts::Interrupts,
+    new_folder,
+    pipeline::analysis,
+    progress::{MEASURED, SOME_FAILED},
+    sweep::{
+        self,
+        args::{AskedSweep, SweepArgs},
+        time::{shortest, within},
+    },
+};
+
+/// What a round lets stay, the next one measures longer.
+const ROUNDS: u32 = 3;
+const DEFAULT_TIME: Duration = Duration::from_secs(570);
+
+#[derive(Args)]
+pub(crate) struct SearchArgs {
+    /// Search: compare about a hundred budgets, or those of --budget, in three rounds, and report those that no other is
+    /// better than. Without --peers, --rtt and --payload, a first look at twelve cells chooses three. The default of
+    /// --time is then 9min 30s
+    #[arg(long, conflicts_with_all = ["quick", "SubjectArgs", "no_aa", "repeat", "max_cell_seconds", "explain", "list", "dry_run"])]
+    pub(crate) search: bool,
+    /// With --search: one more candidate, repeatable
+    #[arg(long, value_name = "BUDGET", requires = "search")]
+    candidate: Vec<Budgets>,
+}
+
+impl SearchArgs {
+    /// No budget, then those asked for, or else all; then those given as candidates.
+    fn candidates(&self, asked: &[Budgets]) -> Result<Vec<Budgets>, Failure> {
+        let mut candidates = vec![Budgets::NONE];
+        let all = if asked.is_empty() {
+            every_budget()
+        } else {
+            asked.to_vec()
+        };
+        refuse_twice("--candidate", &self.candidate)?;
+        for it in all.iter().chain(&self.candidate) {
+            if !candidates.contains(it) {
+                candidates.push(*it);
+            }
+        }
+        Ok(candidates)
+    }
+    /// The folder of a new search, or of one to continue.
+    pub(crate) fn folder(&self, sweep: &SweepArgs) -> Result<PathBuf, Failure> {
+        if let Some(dir) = sweep.resumed() {
+            return Ok(dir.to_owned());
+        }
+        let asked = sweep.search()?;
+        let candidates = self.candidates(&asked.budgets)?;
+        let search = Search {
+            schema: SCHEMA,
+            config: SweepConfig {
+                variants: variants(&candidates, &[], true)?,
+                // All of the time is used.
+                precision: Precision::EXACT,
+                ..asked.config
+            },
+            chooses_cells: asked.chooses_cells,
+            time_ms: asked.time.unwrap_or(DEFAULT_TIME).as_millis() as u64,
+        };
+        new_folder::create(
+            &asked.dir,
+            &format!(" (to continue it: --resume {})", asked.dir.display()),
+        )?;
+        write_json(&asked.dir.join(SEARCH), &search)?;
+        Ok(asked.dir)
+    }
+}
+
+/// Counts and times at each site and at muxer and task together, with both wakes.
+fn every_budget() -> Vec<Budgets> {
+    let counts = [1, 2, 3, 4, 6, 8, 16, 32]
+        .into_iter()
+        .filter_map(NonZeroU32::new);
+    let times = [10, 25, 50, 100, 200].map(Duration::from_micros);
+    let limits = counts.map(Limit::Count).chain(times.map(Limit::Time));
+    let bounds = limits
+        .flat_map(|limit| [Wake::Immediate, Wake::Deferred].map(|wake| Budget { limit, wake }));
+    let coop = Budget {
+        limit: Limit::Coop,
+        wake: Wake::Deferred,
+    };
+    let at_sites = |bound| {
+        let (none, bound) = (Budgets::NONE, Some(bound));
+        [
+            Budgets {
+                connection: bound,
+                ..none
+            },
+            Budgets {
+                muxer: bound,
+                ..none
+            },
+            Budgets {
+                task: bound,
+                ..none
+            },
+            Budgets {
+                muxer: bound,
+                task: bound,
+                ..none
+            },
+        ]
+    };
+    bounds.chain([coop]).flat_map(at_sites).collect()
+}
+
+/// Whether a folder is that of a search.
+pub(crate) fn is_in(dir: &Path) -> bool {
+    dir.join(SEARCH).is_file()
+}
+
+pub(crate) fn read(dir: &Path) -> Result<Search, Failure> {
+    read_versioned(&dir.join(SEARCH)).map_err(bad_input)
+}
+
+/// Measures the rounds that are not done.
+pub(crate) fn run(
+    dir: &Path,
+    args: &SweepArgs,
+    cores: &Cores,
+    interrupts: &Interrupts,
+) -> Result<ExitCode, Failure> {
+    let search = read(dir)?;
+    let (time, began) = (Duration::from_millis(search.time_ms), Instant::now());
+    let mut code = ExitCode::from(MEASURED);
+    let mut measure = |folder: PathBuf, config: SweepConfig, share: Duration| {
+        let asked = if folder.join(MANIFEST).is_file() {
+            AskedSweep::Resume(folder)
+        } else {
+            let share = share.max(shortest(&config));
+            AskedSweep::Measure(within(config, share)?, folder)
+        };
+        let (_, this) = sweep::carry_out(asked, MANIFEST, &args.program, interrupts)?;
+        let goes_on = [MEASURED, SOME_FAILED].map(ExitCode::from).contains(&this);
+        // The sweep has left central's core.
+        move_to(cores)?;
+        code = this;
+        Ok::<bool, Failure>(goes_on)
+    };
+    if search.chooses_cells {
+        eprintln!("first look: which cells to search in");
+        let config = SweepConfig {
+            variants: search.config.variants[..2].to_vec(),
+            ..search.config.clone()
+        };
+        if !measure(first_look(dir), config, time / 12)? {
+            return Ok(code);
+        }
+    }
+    for number in 1..=ROUNDS {
+        let next = next_round(dir)?;
+        if next.candidates.is_empty() {
+            break;
+        }
+        eprintln!(
+            "round {number} of {ROUNDS}: {} budgets",
+            next.candidates.len()
+        );
+        let budgets: Vec<Budgets> = [Budgets::NONE].into_iter().chain(next.candidates).collect();
+        let config = SweepConfig {
+            axes: Axes::only(next.cells),
+            variants: variants(&budgets, &[], true)?,
+            ..search.config.clone()
+        };
+        let share = time.saturating_sub(began.elapsed()) / (ROUNDS + 1 - number);
+        if !measure(round(dir, number), config, share)? {
+            return Ok(code);
+        }
+    }
+    Ok(code)
+}
+
+fn next_round(dir: &Path) -> Result<NextRound, Failure> {
+    let output = analysis("next-round", dir)?
+        .output()
+        .context("cannot start analysis")?;
+    if !output.status.success() {
+        let words = String::from_utf8_lossy(&output.stderr);
+        return Err(anyhow!("analysis next-round: {}", words.trim()).into());
+    }
+    Ok(serde_json::from_slice(&output.stdout).context("what analysis next-round printed")?)
+}

@@ -1,0 +1,125 @@
+//! How precisely a sweep will know its changes, from how precisely the committed evidence does.
+
+use std::{collections::HashSet, fmt::Write as _};
+
+use run_format::config::{Measurement, SweepConfig};
+
+/// `analysis report` wrote it from a sweep with default options.
+const EVIDENCE: &str = include_str!("../../evidence/summary.csv");
+
+/// Metric and site in the evidence, what it is called here, and whether changes are in percent of the baseline.
+const QUANTITIES: [(&str, &str, &str, bool); 4] = [
+    ("slow_percent", "connection", "slow polls", false),
+    ("requests_per_s", "", "throughput", true),
+    ("cpu_us_per_request", "", "CPU time per request", true),
+    ("cotenant_p90_us", "", "co-tenant's p90", true),
+];
+
+/// A change in the evidence.
+struct Change<'a> {
+    rtt_ms: f64,
+    metric: &'a str,
+    site: &'a str,
+    half_width: f64,
+    percent: f64,
+}
+
+/// The half-width of a change's interval in the median cell, for each quantity; nothing for what the evidence does not
+/// have the like of.
+pub(super) fn precision(config: &SweepConfig) -> Option<String> {
+    let compares = matches!(config.measurement, Measurement::Compare) && config.variants.len() > 1;
+    if !compares || !config.subjects.is_empty() {
+        return None;
+    }
+    let (changes, variants) = evidence();
+    let mut text = String::from(
+        "Expected 95 % intervals of changes in the median cell, by the committed evidence (another machine differs):",
+    );
+    for (metric, site, name, relative) in QUANTITIES {
+        let of_metric: Vec<_> = changes
+            .iter()
+            .filter(|change| change.metric == metric && change.site == site)
+            .collect();
+        let of_cells = config.axes.cells().into_iter().filter_map(|cell| {
+            let distance = |change: &&&Change| (change.rtt_ms - cell.rtt_ms.ms()).abs();
+            let nearest_ms = of_metric
+                .iter()
+                .min_by(|a, b| distance(a).total_cmp(&distance(b)))?
+                .rtt_ms;
+            let at_rtt = of_metric
+                .iter()
+                .filter(|change| change.rtt_ms == nearest_ms);
+            let widths = at_rtt.map(|change| {
+                if relative {
+                    change.percent
+                } else {
+                    change.half_width
+                }
+            });
+            let time = config.plan(cell).max_ms as f64 / config.variants.len() as f64;
+            let evidence_time = SweepConfig::measuring_ms(nearest_ms) / variants as f64;
+            Some(median(widths.collect())? * (evidence_time / time).sqrt())
+        });
+        if let Some(width) = median(of_cells.collect()) {
+            let unit = if relative { "%" } else { "pp" };
+            let _ = write!(text, " {name} ±{width:.1} {unit},");
+        }
+    }
+    Some(text.trim_end_matches(',').to_owned())
+}
+
+/// The changes of the evidence's budgets, and how many variants took turns.
+fn evidence() -> (Vec<Change<'static>>, usize) {
+    let mut variants = HashSet::new();
+    let mut changes = Vec::new();
+    let mut baseline = None;
+    for line in EVIDENCE.lines().skip(1) {
+        let fields: Vec<_> = line.split(',').collect();
+        let &[
+            _,
+            rtt_ms,
+            _,
+            variant,
+            site,
+            metric,
+            value,
+            _,
+            _,
+            _,
+            low,
+            high,
+            _,
+        ] = &*fields
+        else {
+            continue;
+        };
+        variants.insert(variant);
+        // A quantity's baseline comes before its changes.
+        if variant == "none" {
+            baseline = value.parse::<f64>().ok();
+        }
+        let (Ok(rtt_ms), Ok(low), Ok(high), Some(baseline)) = (
+            rtt_ms.parse(),
+            low.parse::<f64>(),
+            high.parse::<f64>(),
+            baseline,
+        ) else {
+            continue;
+        };
+        let half_width = (high - low) / 2.0;
+        changes.push(Change {
+            rtt_ms,
+            metric,
+            site,
+            half_width,
+            percent: 100.0 * half_width / baseline,
+        });
+    }
+    (changes, variants.len())
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.retain(|value| value.is_finite());
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
