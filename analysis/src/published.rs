@@ -171,5 +171,6 @@ fn summary(cell: Cell, row: &PublishedRow) -> CellSummary {
         checks: Checks::default(),
         breakdown: None,
         curves: Vec::new(),
+        predicted: Vec::new(),
     }
 }

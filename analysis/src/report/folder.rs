@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     explain::files::{self, File},
     options::Options,
-    summary::table,
+    summary::{predicted, table},
     views::{self, Entry},
 };
 
@@ -56,6 +56,8 @@ impl ReportRecord {
 /// What a report is made of.
 pub(crate) struct Content {
     pub(crate) table: DataFrame,
+    /// What bounds would have done, if it may have been recorded.
+    pub(crate) predicted: Option<DataFrame>,
     pub(crate) pictures: Vec<Entry>,
     /// Files about the explained cells, if there are any.
     pub(crate) explained: Vec<File>,
@@ -109,6 +111,9 @@ fn fill(dir: &Path, mut content: Content) -> Result<()> {
     };
     folder(CHARTS)?;
     table::write(&mut content.table, dir)?;
+    if let Some(predicted) = &mut content.predicted {
+        write(Path::new(predicted::FILE), &table::text(predicted)?)?;
+    }
     views::write(&content.pictures, &dir.join(CHARTS))?;
     if !content.explained.is_empty() {
         folder(files::FOLDER)?;

@@ -15,7 +15,7 @@ use crate::{
         self, disturbed,
         folder::{self, Content, ReportRecord},
     },
-    summary::{Summary, table},
+    summary::{Summary, predicted, table},
     verdict::Verdict,
     views::Scene,
 };
@@ -49,6 +49,7 @@ fn of_a_sweep(run: &Path, options: &Options) -> Result<(), Failure> {
     let content = Content {
         table: table::table(&summary, &options.sites())?,
         pictures,
+        predicted: Some(predicted::table(&summary, &options.sites())?),
         explained: explained.unwrap_or_default(),
         text,
         record: ReportRecord::new("report", vec![sweep.name()], options),

@@ -17,7 +17,7 @@ use crate::{
         self, disturbed,
         folder::{CHARTS, ReportRecord, TEXT},
     },
-    summary::{Summary, table},
+    summary::{Summary, predicted, table},
     verdict::Verdict,
     views::{Entry, Scene},
 };
@@ -47,6 +47,8 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
     let mut frame = table::table(&summary, &options.sites())?;
     same_table(&mut frame, &dir.join(table::FILE))?;
     same_parquet(&mut frame, &dir.join(table::PARQUET))?;
+    let mut of_bounds = predicted::table(&summary, &options.sites())?;
+    same_table(&mut of_bounds, &dir.join(predicted::FILE))?;
     let path = dir.join(TEXT);
     let text = report::text(
         &summary,
@@ -63,7 +65,7 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
     println!(
         "{}: {} figures, the text and {} pictures{} agree with {}",
         dir.display(),
-        frame.height(),
+        frame.height() + of_bounds.height(),
         entries.len(),
         if explained.is_empty() {
             String::new()

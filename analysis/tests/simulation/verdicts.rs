@@ -176,6 +176,7 @@ fn empty(peers: usize, blocks: usize) -> CellSummary {
         checks: Checks::default(),
         breakdown: None,
         curves: Vec::new(),
+        predicted: Vec::new(),
     }
 }
 
