@@ -114,6 +114,18 @@ fn a_run_is_complete_documented_and_agrees_with_itself() {
             .filter(|child| child["site"] == site["site"]);
         assert!(of_site.map(|child| number(child, "ns")).sum::<u64>() <= number(site, "total_ns"));
     }
+    // Uncut, pieces are the polls; cut after each iteration, they are the iterations.
+    let bounds = table(&run.join("bounds.csv"));
+    assert!(bounds.iter().any(|it| it["budget"] == "muxer=1"));
+    for row in &bounds {
+        let mut of_slice = sites.iter().filter(|it| it["slice"] == row["slice"]);
+        let site = of_slice.find(|it| it["site"] == row["site"]).unwrap();
+        match row["budget"].as_str() {
+            "none" => assert_eq!(row["pieces"], site["polls"]),
+            "connection=1" | "muxer=1" => assert_eq!(row["pieces"], site["iterations"]),
+            _ => assert!(number(row, "pieces") >= number(site, "polls")),
+        }
+    }
     // A budget of one is one iteration, in the grafted crates too.
     for site in &sites {
         let slice = slices

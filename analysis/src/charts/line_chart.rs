@@ -17,9 +17,9 @@ pub(crate) struct LineChart {
     pub(crate) caption: Caption,
     pub(crate) layout: PanelLayout,
     pub(crate) series: Vec<ChartSeries>,
-    /// The names of the baseline and of its A/A control in the legend.
+    /// The names of the baseline and of the marks in the legend.
     pub(crate) baseline_name: String,
-    pub(crate) control_name: String,
+    pub(crate) marks_name: String,
     pub(crate) panels: Vec<LineChartPanel>,
 }
 
@@ -40,8 +40,8 @@ pub(crate) struct LineChartPanel {
     pub(crate) axis: ValueAxis,
     /// Drawn across all places.
     pub(crate) baseline: Option<ChartValue>,
-    /// Drawn at the first place.
-    pub(crate) control: Option<ChartValue>,
+    /// Single values, each at a place.
+    pub(crate) marks: Vec<(usize, ChartValue)>,
     /// By series and place.
     pub(crate) lines: Vec<Vec<Option<ChartValue>>>,
 }
@@ -133,8 +133,8 @@ impl LineChart {
             lines.draw_band(canvas, baseline, BASELINE);
         }
         lines.draw_series(canvas, &self.series, &panel.lines);
-        if let Some(control) = &panel.control {
-            lines.draw_mark(canvas, lines.x(0), control, (PointMark::Ring, INK));
+        for (place, value) in &panel.marks {
+            lines.draw_mark(canvas, lines.x(*place), value, (PointMark::Ring, INK));
         }
         lines
     }
@@ -144,8 +144,8 @@ impl LineChart {
         if self.panels.iter().any(|panel| panel.baseline.is_some()) {
             legend = legend.with(LegendKey::Band(BASELINE), &self.baseline_name);
         }
-        if self.panels.iter().any(|panel| panel.control.is_some()) {
-            legend = legend.with(LegendKey::Mark(PointMark::Ring, INK), &self.control_name);
+        if self.panels.iter().any(|panel| !panel.marks.is_empty()) {
+            legend = legend.with(LegendKey::Mark(PointMark::Ring, INK), &self.marks_name);
         }
         legend
     }
@@ -154,6 +154,7 @@ impl LineChart {
 impl LineChartPanel {
     fn values(&self) -> impl Iterator<Item = &ChartValue> {
         let lines = self.lines.iter().flatten().flatten();
-        lines.chain(&self.baseline).chain(&self.control)
+        let marks = self.marks.iter().map(|(_, value)| value);
+        lines.chain(&self.baseline).chain(marks)
     }
 }

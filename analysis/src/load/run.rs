@@ -1,17 +1,17 @@
 //! One run: its tables and histograms, put together slice by slice and checked against each other.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, Result, bail};
 use run_format::{
-    files,
+    Budgets, files,
     histogram_tag::{HistogramOf, HistogramTag},
     run_row::RunRow,
     table::read_table,
-    tables::{BandRow, BlockRow, ChildRow, Pass, SiteRow, SliceRow, TurnRow},
+    tables::{BandRow, BlockRow, BoundRow, ChildRow, Pass, SiteRow, SliceRow, TurnRow},
     variant::BASELINE,
 };
 use serde::de::DeserializeOwned;
@@ -51,6 +51,8 @@ pub(crate) struct LoadedRun {
     /// Of the slices above, as are the children.
     pub(crate) bands: Vec<BandRow>,
     pub(crate) children: Vec<ChildRow>,
+    /// Of slices in `blocks` and sites of which nothing was lost.
+    pub(crate) bounds: Vec<BoundRow>,
 }
 
 impl RunFiles {
@@ -89,6 +91,7 @@ impl RunFiles {
             set_aside,
             bands: Vec::new(),
             children: Vec::new(),
+            bounds: Vec::new(),
         };
         // The slice in which a run was interrupted has rows here, but none in slices.csv.
         let mut bands: Vec<BandRow> = self.table(files::BANDS)?;
@@ -98,7 +101,36 @@ impl RunFiles {
         children.retain(|child| run.slice(child.slice).is_some());
         children.shrink_to_fit();
         (run.bands, run.children) = (bands, children);
+        run.bounds = self.bounds(&run)?;
         Ok(run)
+    }
+
+    fn bounds(&self, run: &LoadedRun) -> Result<Vec<BoundRow>> {
+        let first_slices = run.blocks.iter().filter_map(|block| block.first());
+        let blocks: BTreeSet<u32> = first_slices.map(|at| run.slices[*at].row.block).collect();
+        let mut whole = Vec::new();
+        for row in self.table::<BoundRow>(files::BOUNDS)? {
+            let Some(slice) = run.slice(row.slice) else {
+                continue;
+            };
+            let Some(site) = slice.site(row.site) else {
+                continue;
+            };
+            if row.budget == Budgets::NONE && row.pieces != site.row.polls {
+                bail!(
+                    "{}: {} polls of {} in slice {}, but {} in sites.csv",
+                    self.dir.join(files::BOUNDS).display(),
+                    row.pieces,
+                    row.site,
+                    row.slice,
+                    site.row.polls
+                );
+            }
+            if blocks.contains(&slice.row.block) && site.lost() == 0 {
+                whole.push(row);
+            }
+        }
+        Ok(whole)
     }
 
     fn table<T: DeserializeOwned>(&self, name: &str) -> Result<Vec<T>> {

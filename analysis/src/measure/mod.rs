@@ -6,6 +6,7 @@ mod cell_blocks;
 pub(crate) mod checks;
 pub(crate) mod formula;
 pub(crate) mod metric;
+pub(crate) mod predicted;
 pub(crate) mod rr;
 pub(crate) mod turns;
 
@@ -29,6 +30,7 @@ use self::{
     checks::Checks,
     formula::{Distribution, MetricFormula},
     metric::What,
+    predicted::Predicted,
     turns::Turns,
 };
 use crate::{
@@ -74,6 +76,7 @@ pub(crate) struct CellMeasured {
     pub(crate) checks: Checks,
     pub(crate) breakdown: Option<Breakdown>,
     pub(crate) curves: Vec<Curve>,
+    pub(crate) predicted: Vec<Predicted>,
 }
 
 /// The number of slow polls, and of those with a single slow iteration.
@@ -126,6 +129,7 @@ impl CellMeasured {
             checks: Checks::of(&rows, &runs),
             breakdown: measured.then(|| Breakdown::of(&of_first, question.threshold_ns)),
             curves: curves(&launches),
+            predicted: predicted::of(&of_first, question),
         })
     }
 }

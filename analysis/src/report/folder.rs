@@ -11,7 +11,7 @@ use crate::{
     explain::files::{self, File},
     options::Options,
     report::comment::COMMENT,
-    summary::table,
+    summary::{predicted, table},
     views::{self, Entry},
 };
 
@@ -57,6 +57,8 @@ impl ReportRecord {
 /// What a report is made of.
 pub(crate) struct Content {
     pub(crate) table: DataFrame,
+    /// What bounds would have done, if it may have been recorded.
+    pub(crate) predicted: Option<DataFrame>,
     pub(crate) pictures: Vec<Entry>,
     /// Files about the explained cells, if there are any.
     pub(crate) explained: Vec<File>,
@@ -112,6 +114,9 @@ fn fill(dir: &Path, mut content: Content) -> Result<()> {
     };
     folder(CHARTS)?;
     table::write(&mut content.table, dir)?;
+    if let Some(predicted) = &mut content.predicted {
+        write(Path::new(predicted::FILE), &table::text(predicted)?)?;
+    }
     views::write(&content.pictures, &dir.join(CHARTS))?;
     if !content.explained.is_empty() {
         folder(files::FOLDER)?;

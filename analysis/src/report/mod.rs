@@ -1,5 +1,6 @@
 //! `report.md`: short enough to paste, with the verdict first and the details folded away.
 
+mod bounds;
 mod carry_over;
 mod caveats;
 mod cells;
@@ -131,6 +132,7 @@ fn with(
             questions::write(document, summary, verdict);
         });
     }
+    bounds::write(&mut document, summary, verdict.site);
     document.details("Caveats of this run", |document| {
         document.list(caveats::of_sweep(summary, options));
     });

@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::anyhow;
 use program::{Failure, bad_input};
 use run_format::{
-    Budgets,
+    Budgets, Site,
     files::read_versioned,
     grid::Cell,
     search::{self, NextRound, SEARCH},
@@ -29,6 +29,8 @@ pub(crate) const MOST_STAY: [usize; 3] = [24, 8, usize::MAX];
 /// The rounds that were measured.
 pub(crate) struct Search {
     pub(crate) of: search::Search,
+    /// The sweep that chose the cells, and those cells.
+    first_look: Option<(Summary, Vec<Cell>)>,
     pub(crate) rounds: Vec<Round>,
 }
 
@@ -48,32 +50,70 @@ impl Search {
             .zip(MOST_STAY)
             .map(|(folder, most)| Round::of(&folder, options, most))
             .collect::<Result<_, _>>()?;
-        Ok(Search { of, rounds })
+        let folder = search::first_look(dir);
+        let first_look = if folder.is_dir() {
+            let summary = Summary::of(&Sweep::open(&folder)?, options)?;
+            let cells = chosen(&summary, options);
+            Some((summary, cells))
+        } else {
+            None
+        };
+        Ok(Search {
+            of,
+            first_look,
+            rounds,
+        })
     }
 
     /// What the next round measures: what stayed in the last one, in the same cells.
-    pub(crate) fn next(&self, dir: &Path, options: &Options) -> Result<NextRound, Failure> {
+    pub(crate) fn next(&self) -> NextRound {
         if let Some(last) = self.rounds.last() {
             // Those that the last round recommends come first.
             let ranked = last.verdict.ranked();
             let rank = |at: usize| ranked.iter().position(|it| it.variant == at);
             let mut staying: Vec<(usize, Budgets)> = last.staying().collect();
             staying.sort_by_key(|(at, _)| rank(*at).unwrap_or(usize::MAX));
-            return Ok(NextRound {
+            return NextRound {
                 cells: last.summary.measured().map(|cell| cell.cell).collect(),
                 candidates: staying.into_iter().map(|(_, budgets)| budgets).collect(),
-            });
+            };
         }
-        let cells = if self.of.chooses_cells {
-            let sweep = Sweep::open(&search::first_look(dir))?;
-            chosen(&Summary::of(&sweep, options)?, options)
-        } else {
-            self.of.config.axes.cells()
-        };
+        let of_grid = || self.of.config.axes.cells();
+        let first_look = self.first_look.as_ref();
+        NextRound {
+            cells: first_look.map_or_else(of_grid, |(_, cells)| cells.clone()),
+            candidates: self
+                .candidates()
+                .filter(|it| !self.is_foreseen(*it))
+                .collect(),
+        }
+    }
+
+    fn candidates(&self) -> impl Iterator<Item = Budgets> {
         let variants = self.of.config.variants.iter().map(|it| it.budgets);
-        Ok(NextRound {
-            cells,
-            candidates: variants.filter(|it| *it != Budgets::NONE).collect(),
+        variants.filter(|it| *it != Budgets::NONE)
+    }
+
+    /// The candidates that never end a poll of those recorded at the first look, whatever the cell, and leave unmeasured.
+    pub(crate) fn foreseen(&self) -> Vec<Budgets> {
+        self.candidates()
+            .filter(|it| self.is_foreseen(*it))
+            .collect()
+    }
+
+    fn is_foreseen(&self, budgets: Budgets) -> bool {
+        let Some((summary, cells)) = &self.first_look else {
+            return false;
+        };
+        let mut chosen = summary.cells.iter().filter(|it| cells.contains(&it.cell));
+        chosen.all(|cell| {
+            let mut bounds = Site::BUDGETED
+                .into_iter()
+                .filter_map(|site| Some((site, budgets.at(site)?)));
+            bounds.all(|(site, bound)| {
+                cell.bounds_without_effect(site)
+                    .any(|limit| limit == bound.limit)
+            })
         })
     }
 }

@@ -5,7 +5,7 @@ use crate::{
     options::Options,
     report::{
         self,
-        markdown::{Document, quoted},
+        markdown::{Document, joined, quoted},
         method, terms,
     },
     text::count,
@@ -49,6 +49,13 @@ pub(crate) fn text(name: &str, search: &Search, pictures: &[Entry], options: &Op
     document.heading("Rounds");
     rounds(&mut document, search);
     document.details("Why the others left", |document| {
+        let foreseen = search.foreseen();
+        if !foreseen.is_empty() {
+            document.paragraph(format!(
+                "Not measured, because none of them would have ended a poll of those recorded at the first look: {}.",
+                joined(foreseen.iter().map(quoted), ", ")
+            ));
+        }
         for (number, round) in (1..).zip(&search.rounds) {
             document.paragraph(format!("**Round {number}**"));
             document.table(&["budget", "reason"], departures(round));

@@ -1,6 +1,6 @@
 //! A value with its standard error.
 
-use super::student;
+use super::{student, variance::Variance};
 
 /// A value, its standard error, and the degrees of freedom with which that error was estimated.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,6 +36,12 @@ impl Uncertain {
     /// The distance from zero in standard errors.
     pub(super) fn t(&self) -> f64 {
         self.value / self.standard_error
+    }
+
+    /// The difference from a value whose error is independent of this one's.
+    pub(crate) fn minus(&self, other: &Uncertain) -> Uncertain {
+        let [own, others] = [self, other].map(Variance::of_error);
+        own.plus(others).of(self.value - other.value)
     }
 
     /// With the standard error multiplied by the factor of a calibration.

@@ -91,6 +91,7 @@ pub(super) fn measure(sweep: &Sweep, options: &Options) -> Result<Vec<CellSummar
         checks: cell.checks,
         breakdown: cell.breakdown,
         curves: cell.curves,
+        predicted: cell.predicted,
     };
     Ok(measured.into_iter().map(summary).collect())
 }

@@ -2,6 +2,7 @@
 
 mod compare;
 pub(crate) mod identity;
+pub(crate) mod predicted;
 pub(crate) mod sweeps;
 pub(crate) mod table;
 
@@ -24,6 +25,7 @@ use crate::{
         checks::Checks,
         formula::scale,
         metric::{Better, Metric, What},
+        predicted::Predicted,
         turns::Turns,
     },
     stats::{self, Calibration, CellEstimate, Interval, Uncertain},
@@ -70,6 +72,8 @@ pub(crate) struct CellSummary {
     pub(crate) checks: Checks,
     pub(crate) breakdown: Option<Breakdown>,
     pub(crate) curves: Vec<Curve>,
+    /// What bounds would have done to the baseline's polls.
+    pub(crate) predicted: Vec<Predicted>,
 }
 
 /// A metric of a cell under a variant, in the metric's unit.
@@ -212,6 +216,7 @@ impl CellSummary {
             checks: Checks::default(),
             breakdown: None,
             curves: Vec::new(),
+            predicted: Vec::new(),
         }
     }
 

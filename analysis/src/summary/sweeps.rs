@@ -156,6 +156,7 @@ impl SweepPair<'_> {
             checks: after.checks.clone(),
             breakdown: None,
             curves: Vec::new(),
+            predicted: Vec::new(),
         };
         (summary, p_values)
     }

@@ -69,6 +69,7 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
     let content = Content {
         table: table::under_each_other(frames)?,
         pictures: entries,
+        predicted: None,
         explained: Vec::new(),
         comment: None,
         text,

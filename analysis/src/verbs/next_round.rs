@@ -10,7 +10,7 @@ use program::Failure;
 use crate::{options::Options, search::Search};
 
 pub(crate) fn run(dir: &Path, options: &Options) -> Result<(), Failure> {
-    let next = Search::open(dir, options)?.next(dir, options)?;
+    let next = Search::open(dir, options)?.next();
     writeln!(stdout(), "{}", serde_json::to_string(&next)?)?;
     Ok(())
 }

@@ -28,6 +28,7 @@ pub(crate) fn run(path: &Path, options: &Options) -> Result<(), Failure> {
     let content = Content {
         table: table::table(&summary, &options.sites())?,
         pictures,
+        predicted: None,
         explained: Vec::new(),
         comment: None,
         text,

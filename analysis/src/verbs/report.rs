@@ -16,7 +16,7 @@ use crate::{
         folder::{self, Content, ReportRecord},
     },
     search::{self, Search},
-    summary::{Summary, table},
+    summary::{Summary, predicted, table},
     verdict::Verdict,
     views::{Scene, search_map},
 };
@@ -67,6 +67,7 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
     Ok(Made {
         content: Content {
             table: table::table(&summary, &options.sites())?,
+            predicted: Some(predicted::table(&summary, &options.sites())?),
             comment: Some(comment::text(&in_short, &summary, &pictures, options)),
             pictures,
             explained: explained.unwrap_or_default(),
@@ -93,6 +94,7 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Made
     Ok(Made {
         content: Content {
             table: table::table(&last.summary, &options.sites())?,
+            predicted: Some(predicted::table(&last.summary, &options.sites())?),
             comment: Some(comment::text(&in_short, &last.summary, &pictures, options)),
             text: search::report::text(&name, &search, &pictures, options),
             pictures,

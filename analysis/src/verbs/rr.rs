@@ -44,6 +44,7 @@ pub(crate) fn run(run: &Path, options: &Options) -> Result<(), Failure> {
         table: report.table()?,
         text: report.text(&picture, options),
         pictures: vec![picture],
+        predicted: None,
         explained: Vec::new(),
         comment: None,
         record: ReportRecord::new("rr", vec![sweep.name()], options),

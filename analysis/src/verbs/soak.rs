@@ -25,6 +25,7 @@ pub(crate) fn run(dir: &Path, options: &Options) -> Result<(), Failure> {
         table: table::table(&drifts)?,
         text: report::text(&soak, &drifts, &pictures, options),
         pictures,
+        predicted: None,
         explained: Vec::new(),
         comment: None,
         record: ReportRecord::new("soak", vec![soak.name()], options),

@@ -14,7 +14,7 @@ use crate::{
         comment::COMMENT,
         folder::{CHARTS, Content, ReportRecord, TEXT},
     },
-    summary::table,
+    summary::{predicted, table},
     views::Entry,
 };
 
@@ -32,6 +32,7 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
     let made = make(run, name, &record.options)?;
     let Content {
         mut table,
+        predicted,
         pictures,
         explained,
         text,
@@ -40,6 +41,9 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
     } = made.content;
     same_table(&mut table, &dir.join(table::FILE))?;
     same_parquet(&mut table, &dir.join(table::PARQUET))?;
+    if let Some(mut predicted) = predicted {
+        same_table(&mut predicted, &dir.join(predicted::FILE))?;
+    }
     for (name, text) in [(TEXT, text), (COMMENT, comment.unwrap_or_default())] {
         let path = dir.join(name);
         same_text(&String::from_utf8_lossy(&stored(&path)?), &text, &path)?;

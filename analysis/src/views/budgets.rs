@@ -115,7 +115,10 @@ fn curve(
             places: places.clone(),
             axis: axis(metric),
             baseline: value(scene, cells, metric, 0),
-            control: control.and_then(|(control, _)| value(scene, cells, metric, control)),
+            marks: control
+                .and_then(|(control, _)| Some((0, value(scene, cells, metric, control)?)))
+                .into_iter()
+                .collect(),
             lines: lines.iter().map(of_line).collect(),
         }
     };
@@ -143,7 +146,7 @@ fn curve(
             .map(|(slot, line)| series(slot, *line))
             .collect(),
         baseline_name: "none (baseline)".to_owned(),
-        control_name: "A/A control: a second copy of the baseline".to_owned(),
+        marks_name: "A/A control: a second copy of the baseline".to_owned(),
         panels: PANELS.map(panel).into_iter().collect(),
     };
     scene.entry(

@@ -58,7 +58,7 @@ fn effects(scene: &Scene, what: What) -> Entry {
         layout: PanelLayout::SideBySide,
         series: scene.series(),
         baseline_name: String::new(),
-        control_name: String::new(),
+        marks_name: String::new(),
         panels: panels.into(),
     };
     scene.entry(
@@ -93,7 +93,7 @@ fn panel(
             from_zero: true,
         },
         baseline: None,
-        control: None,
+        marks: Vec::new(),
         lines: scene.shown.iter().map(line).collect(),
     }
 }

@@ -1,6 +1,7 @@
 //! From a summary to pictures: chooses what is drawn, and gives the charts their values.
 
 mod before_after;
+mod bounds;
 mod budgets;
 pub(crate) mod drift;
 mod effects;
@@ -24,9 +25,10 @@ impl Scene<'_> {
     /// All pictures that the options ask for.
     pub(crate) fn entries(&self) -> Vec<Entry> {
         type Make = fn(&Scene) -> Vec<Entry>;
-        const GROUPS: [(PictureGroup, Make); 6] = [
+        const GROUPS: [(PictureGroup, Make); 7] = [
             (PictureGroup::BeforeAfter, before_after::entries),
             (PictureGroup::Budgets, budgets::entries),
+            (PictureGroup::Budgets, bounds::entries),
             (PictureGroup::Heatmaps, heatmaps::entries),
             (PictureGroup::Effects, effects::entries),
             (PictureGroup::Percentiles, percentiles::entries),

@@ -45,7 +45,7 @@ pub(crate) fn entry(
         layout: PanelLayout::OneBelowTheOther,
         series: series.collect(),
         baseline_name: String::new(),
-        control_name: String::new(),
+        marks_name: String::new(),
         panels: PANELS
             .map(|quantity| panel(cells, &places, quantity, variants.len()))
             .into(),
@@ -86,7 +86,7 @@ fn panel(
         },
         // Both are lines here.
         baseline: None,
-        control: None,
+        marks: Vec::new(),
         lines: (0..variants).map(line).collect(),
     }
 }

@@ -19,7 +19,7 @@ pub(crate) fn budget_curve() -> LineChart {
             "muxer, deferred",
         ]),
         baseline_name: "none".to_owned(),
-        control_name: "none again (A/A)".to_owned(),
+        marks_name: "none again (A/A)".to_owned(),
         panels: vec![
             budget_panel(axis("slow polls", "%", true), 10.0, [0.98, 0.2, 0.15], 0.08),
             budget_panel(
@@ -66,7 +66,7 @@ fn budget_panel(axis: ValueAxis, base: f64, ends: [f64; 3], spread: f64) -> Line
         ),
         axis,
         baseline: Some(near(base)),
-        control: Some(near(base)),
+        marks: vec![(0, near(base))],
         lines,
     }
 }
@@ -77,7 +77,7 @@ pub(crate) fn effects() -> LineChart {
         places: categories(title, labels),
         axis: axis("slow polls of the task", "%", true),
         baseline: None,
-        control: None,
+        marks: Vec::new(),
         lines: effect_lines(labels.len(), slope),
     };
     LineChart {

@@ -19,10 +19,10 @@ use hdrhistogram::{
 use poll_probe::Site;
 use run_format::{
     config::Transport,
-    files::{BANDS, BLOCKS, CHILDREN, HISTOGRAMS, PEERS, SITES, SLICES, TURNS},
+    files::{BANDS, BLOCKS, BOUNDS, CHILDREN, HISTOGRAMS, PEERS, SITES, SLICES, TURNS},
     histogram_tag::{HistogramOf, HistogramTag},
     table::TableWriter,
-    tables::{BandRow, BlockRow, ChildRow, Pass, PeerRow, SiteRow, SliceRow, TurnRow},
+    tables::{BandRow, BlockRow, BoundRow, ChildRow, Pass, PeerRow, SiteRow, SliceRow, TurnRow},
 };
 
 use crate::observe::{
@@ -38,6 +38,7 @@ pub(crate) struct RunWriter {
     sites: TableWriter,
     bands: TableWriter,
     children: TableWriter,
+    bounds: TableWriter,
     peers: TableWriter,
     histograms: HistogramLog,
     /// Those of the transport.
@@ -55,6 +56,7 @@ impl RunWriter {
             sites: table(SITES)?,
             bands: table(BANDS)?,
             children: table(CHILDREN)?,
+            bounds: table(BOUNDS)?,
             peers: table(PEERS)?,
             histograms: HistogramLog::create(&dir.join(HISTOGRAMS))?,
             sites_there: match transport {
@@ -90,6 +92,18 @@ impl RunWriter {
         for &site in self.sites_there {
             self.write_site(number, site, slice)?;
         }
+        for &(site, budget, pieces) in slice.replay.iter().flat_map(|it| &it.0) {
+            if pieces.count > 0 {
+                self.bounds.row(&BoundRow {
+                    slice: number,
+                    site,
+                    budget,
+                    pieces: pieces.count,
+                    slow_pieces: pieces.slow,
+                    longest_ns: pieces.longest_ns,
+                })?;
+            }
+        }
         let span = Span::of(slice);
         let tag = |of| HistogramTag {
             of,
@@ -118,6 +132,7 @@ impl RunWriter {
             &mut self.sites,
             &mut self.bands,
             &mut self.children,
+            &mut self.bounds,
             &mut self.peers,
         ] {
             table.flush()?;
@@ -192,6 +207,7 @@ impl RunWriter {
             self.sites,
             self.bands,
             self.children,
+            self.bounds,
             self.peers,
         ] {
             table.finish()?;

@@ -30,6 +30,7 @@ pub const RR: &str = "rr.csv";
 pub const SITES: &str = "sites.csv";
 pub const BANDS: &str = "bands.csv";
 pub const CHILDREN: &str = "children.csv";
+pub const BOUNDS: &str = "bounds.csv";
 pub const PEERS: &str = "peers.csv";
 pub const HISTOGRAMS: &str = "histograms.hlog";
 pub const SOAK: &str = "soak.json";

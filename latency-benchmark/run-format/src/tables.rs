@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use poll_probe::Site;
+use poll_probe::{Budgets, Site};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -200,6 +200,18 @@ pub struct ChildRow {
     pub child: Text,
     pub polls: u64,
     pub ns: u64,
+}
+
+/// A row of `bounds.csv`: the recorded iterations of a slice, cut into pieces as a budget would cut them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BoundRow {
+    pub slice: u32,
+    pub site: Site,
+    /// Of this site alone; `none` leaves polls as they were.
+    pub budget: Budgets,
+    pub pieces: u64,
+    pub slow_pieces: u64,
+    pub longest_ns: u64,
 }
 
 /// A row of `peers.csv`.

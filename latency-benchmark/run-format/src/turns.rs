@@ -16,14 +16,15 @@ pub struct Turn {
 }
 
 /// Where variants are compared: every variant, and now and then the baseline with its children, as
-/// one more among them.
+/// one more among them. That is more often at first, so that also short runs have several such slices.
 pub fn to_compare(block: u32, variants: usize) -> Vec<Turn> {
-    const CHILDREN_EVERY: u32 = 4;
+    const FIRST: u32 = 8;
+    let every = if block < FIRST { 2 } else { 4 };
     let compared = (0..variants).map(|variant| Turn {
         pass: Pass::Compare,
         variant,
     });
-    let children = (block % CHILDREN_EVERY == 1).then_some(Turn {
+    let children = (block % every == 1).then_some(Turn {
         pass: Pass::Children,
         variant: BASELINE,
     });
@@ -97,7 +98,7 @@ mod tests {
 
     #[test]
     fn every_block_has_every_variant_once_and_some_have_the_children_of_the_baseline() {
-        for block in 1..=9 {
+        for block in 1..=13 {
             let turns = to_compare(block, 3);
             let compared: Vec<usize> = turns
                 .iter()
@@ -111,7 +112,7 @@ mod tests {
             };
             assert_eq!(
                 turns.contains(&children),
-                [1, 5, 9].contains(&block),
+                [1, 3, 5, 7, 9, 13].contains(&block),
                 "{block}"
             );
         }

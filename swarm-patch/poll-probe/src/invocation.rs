@@ -12,7 +12,7 @@ use crate::{
     Mode, Outcome, Site,
     active::{Active, active},
     meter::{FrameId, MeterMark},
-    record::{NO_CHILD, OWN_CODE, RawRecord, RawSpan, UNMARKED},
+    record::{NO_CHILD, OWN_CODE, RawRecord, RawSpan, UNMARKED, saturate},
     ring, wake,
 };
 
@@ -198,6 +198,9 @@ impl Invocation {
             ready!(wake::take_coop_unit(cx));
             self.outcome = Outcome::Ready;
         }
+        if self.active.mode == Mode::Children {
+            self.push_span(NO_CHILD, self.start + elapsed, 0);
+        }
         self.iterations += 1;
         Poll::Ready(())
     }
@@ -336,10 +339,14 @@ impl Invocation {
             self.longest_child = child;
             self.longest_child_ticks = ticks;
         }
+        self.push_span(child, self.child_start, ticks);
+    }
+
+    fn push_span(&mut self, child: u8, began: u64, ticks: u64) {
         let stored = self.spans < u16::MAX
             && ring::store_span(RawSpan {
                 invocation: self.start,
-                offset: self.child_start.saturating_sub(self.start),
+                offset: began.saturating_sub(self.start),
                 ticks: saturate(ticks),
                 iteration: self.iterations,
                 site: self.site,
@@ -390,9 +397,4 @@ impl Drop for Invocation {
             self.finish();
         }
     }
-}
-
-#[inline]
-fn saturate(ticks: u64) -> u32 {
-    u32::try_from(ticks).unwrap_or(u32::MAX)
 }

@@ -71,7 +71,9 @@ pub use {
     active::{Mode, Variant, VariantId},
     invocation::Invocation,
     meter::Meter,
-    record::{ChildPoll, LongestChild, METERS, MeterCounts, Outcome, Reading, Record},
+    record::{
+        ChildPoll, IterationEnd, LongestChild, METERS, MeterCounts, Outcome, Reading, Record,
+    },
     recorder::{Drained, Recorder, unattached},
     ring::Capacity,
     task::{

@@ -44,7 +44,9 @@ pub struct Record<'a> {
     pub longest_child: Option<LongestChild>,
     /// Every poll of a child in the order they began. Empty in other modes.
     pub children: &'a [ChildPoll],
-    /// Number of polls of children that are missing there. Either the buffer was full, or the thread was
+    /// Where a budget could have ended it, and none did, in [`Mode::Children`](crate::Mode::Children).
+    pub iteration_ends: &'a [IterationEnd],
+    /// Number of entries that are missing in these two. Either the buffer was full, or the thread was
     /// attached during the invocation, or the records of too many invocations inside it were lost.
     pub children_lost: u16,
     /// The readings of the meter, if there is one, in [`Mode::Metered`](crate::Mode::Metered): one for
@@ -86,8 +88,22 @@ pub struct ChildPoll {
     pub duration_ns: u64,
 }
 
+/// The end of an iteration after which the invocation went on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IterationEnd {
+    /// How many iterations were over.
+    pub iterations: u32,
+    /// When, counted from the start of the invocation.
+    pub offset_ns: u64,
+}
+
 /// Stands for no child where an index is expected.
 pub(crate) const NO_CHILD: u8 = u8::MAX;
+
+#[inline]
+pub(crate) fn saturate(ticks: u64) -> u32 {
+    u32::try_from(ticks).unwrap_or(u32::MAX)
+}
 
 /// Stands for the number of iterations where none is marked.
 pub(crate) const UNMARKED: u32 = u32::MAX;
@@ -113,7 +129,7 @@ pub(crate) struct RawRecord {
     pub(crate) outcome: Outcome,
 }
 
-/// One poll of a child as the hot path stores it. `invocation` is the start of its invocation, which
+/// One poll of a child as the hot path stores it, or with [`NO_CHILD`] an [`IterationEnd`]. `invocation` is the start of its invocation, which
 /// identifies it within a thread and a site.
 #[derive(Clone, Copy)]
 pub(crate) struct RawSpan {

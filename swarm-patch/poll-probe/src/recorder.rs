@@ -10,7 +10,7 @@ use quanta::Clock;
 use rtrb::Consumer;
 
 use crate::{
-    Capacity, ChildPoll, LongestChild, Meter, Mode, Reading, Record, Site,
+    Capacity, ChildPoll, IterationEnd, LongestChild, Meter, Mode, Reading, Record, Site,
     active::{clock, mode_of},
     parts::{Key, Parts},
     record::{NO_CHILD, RawReading, RawRecord, RawSpan, UNMARKED},
@@ -113,9 +113,9 @@ impl Recorder {
                 let Ok(raw) = thread.records.pop() else {
                     break;
                 };
-                let children = thread.children(&raw, &self.clock);
+                let spans = thread.spans(&raw, &self.clock);
                 let (readings, readings_lost) = thread.readings(&raw);
-                let record = self.record(thread.number, &raw, &children);
+                let record = self.record(thread.number, &raw, (&spans.0, &spans.1));
                 each(&Record {
                     readings: &readings,
                     readings_lost,
@@ -131,8 +131,14 @@ impl Recorder {
         drained
     }
 
-    fn record<'a>(&self, thread: usize, raw: &RawRecord, children: &'a [ChildPoll]) -> Record<'a> {
-        let missing = usize::from(raw.spans).saturating_sub(children.len());
+    fn record<'a>(
+        &self,
+        thread: usize,
+        raw: &RawRecord,
+        (children, iteration_ends): (&'a [ChildPoll], &'a [IterationEnd]),
+    ) -> Record<'a> {
+        let found = children.len() + iteration_ends.len();
+        let missing = usize::from(raw.spans).saturating_sub(found);
         let ns = |ticks| self.clock.delta_as_nanos(0, ticks);
         let is_marked = raw.iterations != UNMARKED;
         Record {
@@ -149,6 +155,7 @@ impl Recorder {
                 duration_ns: ns(raw.longest_child_ticks.into()),
             }),
             children,
+            iteration_ends,
             children_lost: u16::try_from(missing)
                 .unwrap_or(u16::MAX)
                 .saturating_add(raw.spans_lost),
@@ -200,9 +207,9 @@ impl Thread {
         }
     }
 
-    fn children(&mut self, raw: &RawRecord, clock: &Clock) -> Vec<ChildPoll> {
+    fn spans(&mut self, raw: &RawRecord, clock: &Clock) -> (Vec<ChildPoll>, Vec<IterationEnd>) {
         if raw.spans == 0 {
-            return Vec::new();
+            return (Vec::new(), Vec::new());
         }
         let (key, end) = (key(raw), raw.start + raw.ticks);
         let count = usize::from(raw.spans);
@@ -213,7 +220,16 @@ impl Thread {
             offset_ns: clock.delta_as_nanos(0, span.offset),
             duration_ns: clock.delta_as_nanos(0, span.ticks.into()),
         };
-        own.into_iter().map(poll).collect()
+        let end = |span: RawSpan| IterationEnd {
+            iterations: span.iteration,
+            offset_ns: clock.delta_as_nanos(0, span.offset),
+        };
+        let (ends, polls): (Vec<_>, Vec<_>) =
+            own.into_iter().partition(|span| span.child == NO_CHILD);
+        (
+            polls.into_iter().map(poll).collect(),
+            ends.into_iter().map(end).collect(),
+        )
     }
 
     /// The readings of an invocation, and how many are missing.

@@ -44,7 +44,8 @@ fn children_that_find_the_buffer_full_are_counted_in_their_record() {
     install("none", Mode::Children);
     assert!(poll_site(Site::Connection, 4, &mut context()).is_ready());
     let record = only(drain(&recorder));
-    assert_eq!((record.polls.len(), record.children_lost), (3, 5));
+    // The end of an iteration takes a place, too.
+    assert_eq!((record.polls.len(), record.children_lost), (2, 8));
     assert!(record.longest_child.is_some());
 }
 

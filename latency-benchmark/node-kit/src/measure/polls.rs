@@ -24,13 +24,18 @@ use super::{
 use crate::{
     connected::Connected,
     evidence::Evidence,
-    observe::slice::{ObservedSlice, Observers, coarse_histogram},
+    observe::{
+        replay::Replay,
+        slice::{ObservedSlice, Observers, coarse_histogram},
+    },
     run_writer::{RunWriter, Span},
 };
 
 pub(super) struct Polls {
     observers: Observers,
     variants: Vec<VariantConfig>,
+    /// Without any polls yet.
+    replay: Replay,
     peers: usize,
     installed: VariantId,
     writer: RunWriter,
@@ -66,6 +71,7 @@ impl Polls {
         Ok(Polls {
             observers: connected.observers,
             variants: config.variants.clone(),
+            replay: Replay::new(config.variants.iter().map(|it| it.budgets)),
             peers: config.cell.peers,
             installed: Variant::default().install(),
             writer: RunWriter::create(&task.dir, config.node.transport)?,
@@ -184,7 +190,8 @@ impl Source for Polls {
         }
         let now_ns = self.observers.recorder.now_ns();
         let slice = ObservedSlice::open(self.installed, now_ns, self.peers);
-        let slice = slice.switched_at(self.switched_ns);
+        let mut slice = slice.switched_at(self.switched_ns);
+        slice.replay = (turn.pass == Pass::Children).then(|| self.replay.clone());
         match &self.explained {
             Some(_) => slice.with_whole_polls(),
             None => slice,

@@ -9,6 +9,7 @@ pub(crate) mod idle_polls;
 pub(crate) mod log;
 pub(crate) mod probe_cost;
 pub(crate) mod process;
+pub(crate) mod replay;
 pub(crate) mod requests;
 pub(crate) mod self_wakes;
 pub(crate) mod slice;

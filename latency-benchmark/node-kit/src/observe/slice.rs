@@ -13,6 +13,7 @@ use super::{
     cotenant::{Cotenants, Delay},
     idle_polls::IdlePolls,
     log::LogReader,
+    replay::Replay,
     requests::Answered,
     whole_polls::WholePolls,
 };
@@ -61,6 +62,8 @@ pub(crate) struct ObservedSlice {
     pub(crate) timer_delay_ns: Histogram<u64>,
     /// Entries of requests and delays that found a buffer full.
     pub(crate) lost_entries: u64,
+    /// In the pass that shows what bounds would do.
+    pub(crate) replay: Option<Replay>,
     /// Where a cell is explained.
     pub(crate) whole: Option<KeptPolls>,
 }
@@ -195,6 +198,7 @@ impl ObservedSlice {
             wake_delay_ns: histogram(),
             timer_delay_ns: histogram(),
             lost_entries: 0,
+            replay: None,
             whole: None,
         }
     }
@@ -255,6 +259,9 @@ impl ObservedSlice {
         let belongs = switched_ns.is_some();
         if let Some(switched_ns) = switched_ns {
             self.sites[record.site as usize].add(record);
+            if let Some(replay) = &mut self.replay {
+                replay.add(record);
+            }
             if record.site == Site::Connection {
                 let after_ns = record.start_ns.saturating_sub(switched_ns);
                 let polls = &mut self.after_switch[after_switch(after_ns)];

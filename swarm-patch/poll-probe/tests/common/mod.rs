@@ -11,8 +11,8 @@ use std::{
 };
 
 use poll_probe::{
-    Capacity, ChildPoll, Invocation, LongestChild, Mode, Outcome, Reading, Record, Recorder, Site,
-    Variant, VariantId,
+    Capacity, ChildPoll, Invocation, IterationEnd, LongestChild, Mode, Outcome, Reading, Record,
+    Recorder, Site, Variant, VariantId,
 };
 
 /// The variant in force applies to the whole process, so these tests take turns.
@@ -53,6 +53,7 @@ pub(crate) struct Kept {
     pub(crate) thread: usize,
     pub(crate) longest_child: Option<LongestChild>,
     pub(crate) polls: Vec<ChildPoll>,
+    pub(crate) iteration_ends: Vec<IterationEnd>,
     pub(crate) children_lost: u16,
     pub(crate) readings: Vec<Reading>,
     pub(crate) readings_lost: u32,
@@ -86,6 +87,7 @@ pub(crate) fn drain(recorder: &Recorder) -> Vec<Kept> {
             thread: record.thread,
             longest_child: record.longest_child,
             polls: record.children.to_vec(),
+            iteration_ends: record.iteration_ends.to_vec(),
             children_lost: record.children_lost,
             readings: record.readings.to_vec(),
             readings_lost: record.readings_lost,

@@ -1,0 +1,70 @@
+//! What bounds would have done to the polls of the baseline: the recorded iterations of its polls, cut into pieces.
+
+use std::collections::BTreeMap;
+
+use poll_probe::Limit;
+use run_format::{Site, config::SLOW_NS};
+
+use super::Question;
+use crate::{
+    budget::room,
+    load::run::LoadedRun,
+    stats::{self, CellEstimate, RatioKind, RatioPart},
+};
+
+/// The polls of a site as a bound would have made them.
+#[derive(Clone, Debug)]
+pub(crate) struct Predicted {
+    pub(crate) site: Site,
+    /// None is no bound: the polls as they were.
+    pub(crate) limit: Option<Limit>,
+    pub(crate) slices: usize,
+    pub(crate) polls: u64,
+    pub(crate) slow_polls: u64,
+    pub(crate) longest_ns: u64,
+    /// The share of slow polls.
+    pub(crate) slow: CellEstimate,
+}
+
+/// Sorted by site, and by limit: none first, then counts, then times. The recordings know one threshold only, so at
+/// another one there is nothing.
+pub(super) fn of(runs: &[&LoadedRun], question: &Question) -> Vec<Predicted> {
+    type Parts = Vec<Vec<RatioPart>>;
+    let mut found: BTreeMap<_, (Site, Option<Limit>, u64, Parts)> = BTreeMap::new();
+    if question.threshold_ns != SLOW_NS {
+        return Vec::new();
+    }
+    for (at, run) in runs.iter().enumerate() {
+        for row in &run.bounds {
+            let limit = row.budget.at(row.site).map(|it| it.limit);
+            let (.., longest_ns, parts) = found
+                .entry((row.site, limit.map(room)))
+                .or_insert_with(|| (row.site, limit, 0, vec![Vec::new(); runs.len()]));
+            *longest_ns = row.longest_ns.max(*longest_ns);
+            parts[at].push(RatioPart {
+                num: row.slow_pieces as f64,
+                den: row.pieces as f64,
+            });
+        }
+    }
+    let predicted = found.into_values();
+    let predicted = predicted.filter_map(|(site, limit, longest_ns, mut parts)| {
+        parts.retain(|run| !run.is_empty());
+        let slices = parts.iter().map(Vec::len).sum();
+        // As elsewhere, launches of a program are blocks.
+        if question.subjects > 1 {
+            parts = vec![parts.into_iter().map(RatioPart::sum).collect()];
+        }
+        let sum = RatioPart::sum(parts.iter().flatten().copied());
+        Some(Predicted {
+            site,
+            limit,
+            slices,
+            polls: sum.den as u64,
+            slow_polls: sum.num as u64,
+            longest_ns,
+            slow: stats::ratio(&parts, RatioKind::Share)?,
+        })
+    });
+    predicted.collect()
+}
