@@ -10,6 +10,7 @@ use program::{Failure, bad_input};
 use super::report::make;
 use crate::{
     explain::files::{self, File},
+    load::{FolderOf, Sweep},
     report::{
         comment::COMMENT,
         folder::{CHARTS, Content, ReportRecord, TEXT},
@@ -20,6 +21,9 @@ use crate::{
 
 pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
     let dir = report.map_or_else(|| run.join("report"), Path::to_path_buf);
+    if FolderOf::find(run) != FolderOf::Search {
+        Sweep::open(run)?;
+    }
     let record = ReportRecord::read(&dir).map_err(bad_input)?;
     if record.verb != "report" {
         return Err(bad_input(anyhow!(
