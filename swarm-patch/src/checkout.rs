@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use fs_err as fs;
+use poll_probe::Budgets;
 use toml_edit::{DocumentMut, value};
 
 use crate::{
+    budget_patch::{self, MANIFEST},
     crate_source::CrateSource,
     graft::graft,
     sites::{PACKAGES, SiteLevels},
@@ -110,6 +112,28 @@ pub struct Edit {
     pub before: String,
     /// Its text after the change.
     pub after: String,
+}
+
+/// Gives crates the patch of a budget, in place.
+pub fn patch(sources: &[CrateSource], budgets: &Budgets) -> Result<Vec<Edit>> {
+    let mut edits = Vec::new();
+    for source in sources {
+        for file in budget_patch::files(source, budgets, MANIFEST)? {
+            let mut after = file.grafted();
+            if file.file == MANIFEST {
+                // No program that depends on libp2p alone can ask for this feature of yamux.
+                let feature = "tokio = [\"dep:tokio\"]";
+                after = after.replace(feature, &format!("default = [\"tokio\"]\n{feature}"));
+            }
+            edits.push(Edit {
+                path: source.dir.join(&file.file),
+                after,
+                before: file.original,
+            });
+        }
+    }
+    write(&edits)?;
+    Ok(edits)
 }
 
 /// The changes that graft crates, and make them depend on the `poll-probe` at `probe`; and what that records.

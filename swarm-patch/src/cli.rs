@@ -38,7 +38,7 @@ const EXAMPLES: &str = "Examples:
   swarm-patch sites --source ../rust-libp2p  the same for a checkout
   swarm-patch sites --subject ../rust-libp2p@my-fix  the same for a revision of it
   swarm-patch diff                           print the whole graft as a unified diff
-  swarm-patch diff --budget connection=8     print the budget alone, for `git apply` in upstream's repository
+  swarm-patch diff --budget muxer=1/deferred print the budget alone, for `git apply` in upstream's repositories
   swarm-patch apply ../copy-of-rust-libp2p   insert the lines into the files there
 
 Exit codes: 0 done; 1 a source is not as expected, nothing was written; 2 wrong arguments.";
@@ -77,22 +77,22 @@ enum PatchCommand {
 struct SubjectSpecs {
     #[arg(long, value_name = "SPEC", help = format!("The libp2p to use, as in `sweep --subject`: {SUBJECT_FORMS} [default: released]"))]
     subject: Option<Spec>,
-    /// The yamux to use instead of the subject's own, as in `sweep --yamux`: PATH or PATH@REV
+    /// The yamux to use instead of the subject's own, as in `sweep --yamux`: PATH or PATH@REV; then +FILE for a diff
     #[arg(long, value_name = "SPEC")]
     yamux: Option<CheckoutSpec>,
 }
 
 impl SubjectSpecs {
     fn resolve(&self) -> Result<Subject, PatchFailure> {
-        let libp2p = self.subject.as_ref().unwrap_or(&Spec::Released);
+        let libp2p = self.subject.as_ref().unwrap_or(&Spec::Released(None));
         Subject::resolve(libp2p, self.yamux.as_ref()).map_err(bad_input)
     }
 }
 
 #[derive(Args)]
 struct DiffArgs {
-    /// Print the budget alone, without the probe: a small patch for upstream
-    #[arg(long, value_name = "BUDGET", long_help = format!("Print the budget alone, without the probe: a small patch for upstream. Accepted: {BUDGET_FORMS}"))]
+    /// Print the budget alone, without the probe: a small patch for each of upstream's repositories
+    #[arg(long, value_name = "BUDGET", long_help = format!("Print the budget alone, without the probe: a small patch for each of upstream's repositories. Accepted: {BUDGET_FORMS}"))]
     budget: Option<String>,
     /// Print only the lines of this crate
     #[arg(long = "crate", value_name = "NAME", value_parser = PACKAGES)]
@@ -316,36 +316,54 @@ impl DiffArgs {
         Ok(text)
     }
 
+    /// The parts of a change, each after a line that says where it belongs. `git apply` skips that line.
     fn of_budget(&self, sources: &[CrateSource], budget: &str) -> Result<String, PatchFailure> {
         let budgets: Budgets = budget
             .parse()
             .map_err(|error| bad_input(anyhow!("--budget: {error}")))?;
         let touched = budget_patch::packages(&budgets);
-        let package = match (self.package.as_deref(), touched.as_slice()) {
-            (_, []) => {
+        let chosen = match &self.package {
+            Some(package) if touched.contains(&package.as_str()) => vec![package.as_str()],
+            Some(package) if !touched.is_empty() => {
                 return Err(bad_input(anyhow!(
-                    "--budget {budgets}: there is nothing to patch without a bound"
-                )));
-            }
-            (Some(package), touched) if !touched.contains(&package) => {
-                return Err(bad_input(anyhow!(
-                    "--crate {package}: the sites of {budgets} are in {}",
+                    "--crate {package}: {budgets} changes only {}",
                     touched.join(" and ")
                 )));
             }
-            (Some(package), _) => package,
-            (None, [one]) => one,
-            (None, several) => {
-                return Err(bad_input(anyhow!(
-                    "--budget {budgets}: the sites are in {}, which have repositories of their own; choose one with --crate",
-                    several.join(" and ")
-                )));
-            }
+            _ => touched,
         };
-        let source = named(sources, package)?;
-        budget_patch::refuse_what_is_no_constant(package, &budgets).map_err(bad_input)?;
-        let files = budget_patch::files(source, &budgets)?;
-        Ok(diff::below(&self.prefix(source)?, &files))
+        if chosen.is_empty() {
+            return Err(bad_input(anyhow!(
+                "--budget {budgets}: there is nothing to patch without a bound"
+            )));
+        }
+        let is_there = |package: &&str| sources.iter().any(|source| source.name == **package);
+        if !chosen.iter().any(|package| is_there(&package)) {
+            named(sources, chosen[0])?;
+        }
+        let mut text = String::new();
+        for package in chosen {
+            let repository = budget_patch::repository(package);
+            if !is_there(&package) {
+                text += &format!(
+                    "# {repository} needs a change too, but {package} is not in --source\n"
+                );
+                continue;
+            }
+            let source = named(sources, package)?;
+            let prefix = self.prefix(source)?;
+            // In a package of the registry, cargo's own manifest takes the place of the repository's.
+            let original = format!("{}.orig", budget_patch::MANIFEST);
+            let is_repository = prefix == Layout::Repository.prefix(source);
+            let manifest = match is_repository && source.dir.join(&original).is_file() {
+                true => &original,
+                false => budget_patch::MANIFEST,
+            };
+            let files = budget_patch::files(source, &budgets, manifest)?;
+            text += &format!("# {budgets}, for {repository} ({})\n", source.id());
+            text += &diff::below(&prefix, &files);
+        }
+        Ok(text)
     }
 }
 

@@ -34,20 +34,31 @@ pub fn unified(source: &CrateSource, files: &[GraftedFile], layout: Layout) -> S
 
 /// The changes to one crate, with `prefix` before each path.
 pub fn below(prefix: &str, files: &[GraftedFile]) -> String {
-    files
-        .iter()
-        .map(|file| {
-            let path = format!("{prefix}{}", file.file);
-            one(&path, &file.original, &file.grafted())
-        })
-        .collect()
+    let diff = |file: &GraftedFile| {
+        let path = match file.file.strip_prefix("../") {
+            // The crate's folder is the last one of the prefix; without it the file is out of reach.
+            Some(above) => {
+                let folders = prefix.strip_suffix('/')?.rsplit_once('/');
+                folders.map_or(above.to_owned(), |(folders, _)| {
+                    format!("{folders}/{above}")
+                })
+            }
+            None => format!("{prefix}{}", file.file),
+        };
+        Some(one(&path, &file.original, &file.grafted()))
+    };
+    files.iter().filter_map(diff).collect()
 }
 
 /// The change to one file.
 pub fn one(path: &str, before: &str, after: &str) -> String {
+    let old = match before {
+        "" => "/dev/null".to_owned(),
+        _ => format!("a/{path}"),
+    };
     TextDiff::from_lines(before, after)
         .unified_diff()
         .context_radius(3)
-        .header(&format!("a/{path}"), &format!("b/{path}"))
+        .header(&old, &format!("b/{path}"))
         .to_string()
 }

@@ -58,20 +58,30 @@ impl Graft {
 
     pub(crate) fn add(&mut self, spec: &SiteSpec, insertions: Vec<(&ParsedFile, Insertion)>) {
         for (file, insertion) in insertions {
-            let known = self.files.iter().position(|known| known.file == file.path);
-            let file = known.unwrap_or_else(|| {
-                self.files.push(GraftedFile {
-                    file: file.path.clone(),
-                    original: file.text.clone(),
-                    sites: Vec::new(),
-                });
-                self.files.len() - 1
+            self.add_to(spec, (&file.path, &file.text), insertion);
+        }
+    }
+
+    /// Code for a file, given by its path and text.
+    pub(crate) fn add_to(
+        &mut self,
+        spec: &SiteSpec,
+        (path, text): (&str, &str),
+        insertion: Insertion,
+    ) {
+        let known = self.files.iter().position(|known| known.file == path);
+        let file = known.unwrap_or_else(|| {
+            self.files.push(GraftedFile {
+                file: path.to_owned(),
+                original: text.to_owned(),
+                sites: Vec::new(),
             });
-            let sites = &mut self.files[file].sites;
-            match sites.last_mut() {
-                Some((last, insertions)) if last.site == spec.site => insertions.push(insertion),
-                _ => sites.push((*spec, vec![insertion])),
-            }
+            self.files.len() - 1
+        });
+        let sites = &mut self.files[file].sites;
+        match sites.last_mut() {
+            Some((last, insertions)) if last.site == spec.site => insertions.push(insertion),
+            _ => sites.push((*spec, vec![insertion])),
         }
     }
 }

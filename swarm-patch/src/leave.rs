@@ -3,7 +3,10 @@
 
 use syn::{Block, Expr, ExprLoop, FnArg, Local, Pat, Stmt, Type, visit::Visit};
 
-use crate::locate::{FoundFunction, bytes, is_type};
+use crate::{
+    calls::callee,
+    locate::{FoundFunction, bytes, is_type},
+};
 
 /// Whether nothing is lost if `the_loop`, a statement of `body`, is left.
 pub(crate) fn loses_nothing(body: &Block, the_loop: &ExprLoop) -> bool {
@@ -15,6 +18,18 @@ pub(crate) fn loses_nothing(body: &Block, the_loop: &ExprLoop) -> bool {
             _ => None,
         })
         .all(|local| !keeps_something(local))
+}
+
+/// Whether it is the counter or the clock of a budget of the function's own, which begins anew with every poll.
+fn counts_turns(local: &Local) -> bool {
+    const NAMES: [&str; 3] = ["iterations", "started", "has_iterated"];
+    let begins = |value: &Expr| match value {
+        Expr::Lit(_) => true,
+        Expr::Call(call) => callee(call).is_some_and(|(_, name)| name == "now"),
+        _ => false,
+    };
+    matches!(&local.pat, Pat::Ident(name) if NAMES.iter().any(|known| name.ident == known))
+        && local.init.as_ref().is_some_and(|init| begins(&init.expr))
 }
 
 /// Whether a function is given something that is lost when it returns.
@@ -30,6 +45,7 @@ pub(crate) fn is_given_something(function: &FoundFunction<'_>) -> bool {
 /// Whether a variable holds something of its own.
 pub(crate) fn keeps_something(local: &Local) -> bool {
     match &local.init {
+        _ if counts_turns(local) => false,
         // A copy that changes from turn to turn.
         Some(init) if is_changed(&local.pat) && is_value(&init.expr) => true,
         Some(init) => {

@@ -29,7 +29,7 @@ mod task_lines;
 mod text;
 mod whole_lines;
 
-#[cfg(feature = "cli")]
+#[cfg(feature = "subjects")]
 pub mod budget_patch;
 #[cfg(feature = "subjects")]
 pub mod checkout;

@@ -1,7 +1,7 @@
 //! The outer level of a site: durations and outcomes, whatever the body of the function does.
 
 use syn::{
-    Expr, ExprMethodCall, Ident,
+    ExprMethodCall, Ident,
     spanned::Spanned,
     visit::{self, Visit},
 };
@@ -81,7 +81,7 @@ fn probe(spec: &SiteSpec, marks: Option<&Marks<'_>>) -> String {
 /// The future that a connection becomes a task with, where it is handed to the executor.
 pub(crate) struct Spawned<'a> {
     function: FoundFunction<'a>,
-    future: &'a Expr,
+    call: &'a ExprMethodCall,
 }
 
 impl<'a> Spawned<'a> {
@@ -108,14 +108,14 @@ impl<'a> Spawned<'a> {
         )?;
         Ok(Spawned {
             function: function.clone(),
-            future: &call.args[0],
+            call,
         })
     }
 
     /// The function that makes the future, if it can be found.
     pub(crate) fn made_by(&self, parsed: &'a ParsedCrate) -> Option<FoundFunction<'a>> {
         let mut makers = Makers(Vec::new());
-        makers.visit_expr(self.future);
+        makers.visit_expr(&self.call.args[0]);
         let named = |name: &Ident| parsed.only_function(None, &name.to_string());
         makers.0.iter().filter_map(named).find(is_future)
     }
@@ -126,11 +126,34 @@ impl<'a> Spawned<'a> {
         spec: &SiteSpec,
         marks: Option<&Marks<'_>>,
     ) -> Vec<(&'a ParsedFile, Insertion)> {
-        let at = bytes(self.future);
+        let at = bytes(&self.call.args[0]);
         let begin = format!("{}.instrument(", probe(spec, marks));
         let begin = self.function.within(at.start, "enter", begin);
         let end = self.function.within(at.end, "leave", ")".to_owned());
         self.function.in_file(vec![begin, end])
+    }
+}
+
+#[cfg(feature = "subjects")]
+impl<'a> Spawned<'a> {
+    /// The file of the call that spawns it.
+    pub(crate) fn file(&self) -> &'a ParsedFile {
+        self.function.file
+    }
+
+    /// The line of a byte of that file.
+    pub(crate) fn line(&self, byte: usize) -> usize {
+        self.function.lines.number(byte)
+    }
+
+    /// Makes the future the argument of a call. The line breaks stay, as `rustfmt` has them.
+    pub(crate) fn within(&self, begin: &str) -> [Insertion; 2] {
+        let paren = self.call.paren_token.span;
+        let within = |byte, text: &str| self.function.within(byte, "budget", text.to_owned());
+        [
+            within(bytes(&paren.open()).end, begin),
+            within(bytes(&paren.close()).start, ")"),
+        ]
     }
 }
 

@@ -227,32 +227,39 @@ fn a_crate_that_a_checkout_lacks_is_refused() {
 }
 
 #[test]
-fn budgets_that_cannot_be_patched_are_refused_in_one_line() {
+fn budgets_without_a_patch_are_refused_in_one_line() {
     for (budget, part) in [
         ("", "--budget: "),
         ("connexion=8", "--budget: "),
         ("none", "nothing to patch"),
-        ("connection=8,muxer=2", "choose one with --crate"),
-        ("muxer=1/deferred", "the deferred wake is tokio's"),
-        ("connection=coop", "the budget is tokio's"),
-        ("task=50us", "an async loop cannot tell"),
     ] {
         let text = complaint(&["diff", "--budget", budget], 2);
         assert!(text.contains(part), "{budget}: {text}");
     }
-    let both = "connection=8,muxer=2/deferred";
-    let text = complaint(&["diff", "--budget", both, "--crate", "yamux"], 2);
+    let of_the_other = ["diff", "--budget", "muxer=2", "--crate", "libp2p-swarm"];
+    let text = complaint(&of_the_other, 2);
+    assert!(text.contains("muxer=2 changes only yamux"), "{text}");
+}
+
+#[test]
+fn a_budget_of_two_repositories_is_two_diffs_after_a_line_for_each() {
+    let heads = |arguments: &[&str]| -> Vec<String> {
+        let diff = printed(&[&["diff", "--budget", "muxer=2/deferred"], arguments].concat());
+        let heads = diff.lines().filter(|line| line.starts_with("# "));
+        heads.map(str::to_owned).collect()
+    };
+    let both = heads(&[]);
+    assert_eq!(both.len(), 2, "{both:?}");
+    assert!(both[0].contains("rust-libp2p") && both[1].contains("rust-yamux"));
+    assert_eq!(heads(&["--crate", "yamux"]), both[1..]);
+    let dir = folder();
+    copy(&pristine_source("libp2p-swarm"), dir.path());
+    let path = dir.path().to_str().expect("a plain path");
+    let one = heads(&["--source", path]);
     assert!(
-        text.starts_with("error: --budget: \"muxer=2/deferred\""),
-        "{text}"
+        one[0] == both[0] && one[1].ends_with("yamux is not in --source"),
+        "{one:?}"
     );
-    let of_the_other = ["diff", "--budget", both, "--crate", "libp2p-swarm"];
-    assert!(printed(&of_the_other).contains("MAX_ITERATIONS_PER_POLL: usize = 8"));
-    let text = complaint(
-        &["diff", "--budget", "muxer=2", "--crate", "libp2p-swarm"],
-        2,
-    );
-    assert!(text.contains("the sites of muxer=2 are in yamux"), "{text}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use std::{
 
 use futures::StreamExt;
 use libp2p::{PeerId, request_response as rr, swarm::SwarmEvent};
-use poll_probe::{Capacity, Mode, Outcome, Recorder, Site, Variant};
+use poll_probe::{Budgets, Capacity, Limit, Mode, Outcome, Recorder, Site, Variant};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use swarm::{EchoNode, listen, node};
 use tokio::{runtime, sync::oneshot, time::timeout};
@@ -168,9 +168,17 @@ async fn exchange(requests_each_way: u64) {
     right.unwrap();
 }
 
-/// Exchanges requests under the budgets, on both kinds of runtime. Returns for each site how many of the
-/// first recorded invocations spent their budget.
-fn yields(budgets: &str, requests_each_way: u64) -> Vec<HashMap<Site, u64>> {
+/// Of the first recorded invocations of each site.
+#[derive(Debug, Default)]
+struct Counts {
+    /// How many spent their budget.
+    yields: HashMap<Site, u64>,
+    /// The iterations of the longest.
+    iterations: HashMap<Site, u32>,
+}
+
+/// Exchanges requests under the budgets, on both kinds of runtime.
+fn counts(budgets: &str, requests_each_way: u64) -> Vec<Counts> {
     let budgets = budgets.parse().unwrap();
     let variant = Variant {
         budgets,
@@ -181,7 +189,7 @@ fn yields(budgets: &str, requests_each_way: u64) -> Vec<HashMap<Site, u64>> {
         runtime::Builder::new_current_thread(),
         runtime::Builder::new_multi_thread(),
     ];
-    let yields = kinds.map(|mut runtime| {
+    let counts = kinds.map(|mut runtime| {
         let recorder = Arc::new(Recorder::new(Capacity {
             records: 1 << 16,
             spans: 0,
@@ -192,17 +200,19 @@ fn yields(budgets: &str, requests_each_way: u64) -> Vec<HashMap<Site, u64>> {
         let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
         let started = Instant::now();
         runtime.block_on(exchange(requests_each_way));
-        let mut yields = HashMap::new();
+        let mut counts = Counts::default();
         recorder.drain(|record| {
             if record.outcome == Outcome::Yielded {
-                *yields.entry(record.site).or_default() += 1;
+                *counts.yields.entry(record.site).or_default() += 1;
             }
+            let longest = counts.iterations.entry(record.site).or_default();
+            *longest = record.iterations.unwrap_or(0).max(*longest);
         });
         let (flavor, elapsed) = (runtime.handle().runtime_flavor(), started.elapsed());
-        println!("{budgets} {flavor:?}: {elapsed:?}, {yields:?}");
-        yields
+        println!("{budgets} {flavor:?}: {elapsed:?}, {counts:?}");
+        counts
     });
-    yields.into()
+    counts.into()
 }
 
 /// This is one test, since the variant in force applies to the whole process.
@@ -212,14 +222,30 @@ fn every_request_is_answered_with_its_own_bytes_under_the_smallest_budgets() {
         for (limit, requests_each_way) in [("1", 1_000), ("1ns", 200)] {
             let at = |site: Site| format!("{site}={limit}/{wake}");
             let budgets = Site::BUDGETED.map(at).join(",");
-            for yields in yields(&budgets, requests_each_way) {
+            for Counts { yields, .. } in counts(&budgets, requests_each_way) {
                 for site in Site::BUDGETED {
                     assert!(yields.contains_key(&site), "{budgets}: {site}: {yields:?}");
                 }
             }
         }
     }
-    for yields in yields("connection=coop,muxer=coop,task=coop", 200) {
+    for Counts { yields, .. } in counts("connection=coop,muxer=coop,task=coop", 200) {
         assert!(!yields.is_empty(), "nobody spent tokio's budget");
+    }
+}
+
+#[test]
+fn every_request_is_answered_with_its_own_bytes_under_a_patch() {
+    let Ok(patch) = std::env::var("PATCH") else {
+        return println!("skipped: tests/patches.rs runs it, with patched crates");
+    };
+    let patch: Budgets = patch.parse().unwrap();
+    for Counts { iterations, .. } in counts("none", 1_000) {
+        for site in [Site::Connection, Site::Muxer] {
+            if let Some(Limit::Count(count)) = patch.at(site).map(|budget| budget.limit) {
+                // A turn that only yields is counted too.
+                assert_eq!(iterations[&site], count.get() + 1, "{iterations:?}");
+            }
+        }
     }
 }

@@ -5,7 +5,7 @@ mod scratch;
 use std::path::Path;
 
 use scratch::{cargo_check, copy, folder, pristine_sources, releases, versions_folder};
-use swarm_patch::{checkout, graft::graft, package::upstream_manifest, sites::sites_of};
+use swarm_patch::{checkout, graft::graft, sites::sites_of};
 
 #[test]
 fn every_release_has_the_same_sites_and_children() {
@@ -69,35 +69,8 @@ fn every_release_compiles_with_the_graft() {
         let crates = [copy(source, dir.path())];
         checkout::apply(&crates, &probe)
             .unwrap_or_else(|error| panic!("{}: {error:#}", source.id()));
-        let said = cargo_check(dir.path(), &lock, &crates, &dependency);
+        let said = cargo_check(dir.path(), &lock, &crates, true, &dependency);
         assert!(!said.contains("unused"), "{}: {said}", source.id());
-    }
-}
-
-#[test]
-fn the_budget_alone_compiles_in_both_crates() {
-    for budgets in ["connection=8,muxer=2,task=4", "connection=50us,muxer=1ms"] {
-        let dir = folder();
-        let budgets = budgets.parse().expect("these are budgets");
-        let copies: Vec<_> = pristine_sources()
-            .iter()
-            .map(|source| copy(source, dir.path()))
-            .collect();
-        for copy in &copies {
-            let files =
-                swarm_patch::budget_patch::files(copy, &budgets).expect("the sites are there");
-            assert!(!files.is_empty(), "{}", copy.id());
-            for file in files {
-                std::fs::write(copy.dir.join(&file.file), file.grafted())
-                    .expect("the copy can be written");
-            }
-        }
-        cargo_check(
-            dir.path(),
-            &upstream_manifest().with_file_name("Cargo.lock"),
-            &copies,
-            "",
-        );
     }
 }
 

@@ -8,7 +8,15 @@ use std::{fs, path::Path, process::Command};
 use repository::{contents, git, repository};
 use run_format::subject::{Commit, Difference, SourceRecord};
 use scratch::{folder, replace};
-use swarm_patch::{crate_source::CrateSource, subject::checkout::Checkout};
+use swarm_patch::{
+    crate_source::CrateSource,
+    subject::{
+        Subject,
+        builder::{Profile, SubjectBuilder},
+        checkout::Checkout,
+        crates,
+    },
+};
 
 /// The commit, the difference and the hash of the tree that identify the contents of a checkout.
 type CheckoutContent = (Option<Commit>, Option<Difference>, Option<String>);
@@ -63,6 +71,91 @@ fn exported(spec: &str) -> (Option<String>, Vec<String>) {
 
 fn noted(spec: &str) -> String {
     exported(spec).0.expect("there is a note")
+}
+
+#[test]
+fn a_diff_is_applied_to_the_copy_only() {
+    let dir = folder();
+    let root = repository(dir.path(), "tree");
+    let diff = dir.path().join("my+fix.diff");
+    let text = |from: &str| {
+        format!(
+            "--- a/note\n+++ b/note\n@@ -1 +1 @@\n-{from}\n+third\n--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+new\n"
+        )
+    };
+    fs::write(&diff, text("first")).expect("the folder is ours");
+    let spec = format!("{}@first+{}", root.display(), diff.display());
+    let (note, names) = exported(&spec);
+    assert_eq!(note.as_deref(), Some("third\n"));
+    assert!(names.contains(&"new".to_owned()));
+    assert_eq!(
+        fs::read_to_string(root.join("note")).expect("it is there"),
+        "second\n"
+    );
+    let subject = |spec: &str| {
+        let spec = spec.parse().expect("it is there");
+        Subject::resolve(&spec, None).map_err(|error| format!("{error:#}"))
+    };
+    let patches = subject(&spec).expect("it applies").patches();
+    assert!(patches[0].patch.ends_with("my+fix.diff") && patches[0].sha256.is_some());
+    let refusal = subject(&spec.replace("@first", "")).expect_err("it is another note");
+    assert!(
+        refusal.contains("my+fix.diff does not apply: git says: error: patch failed: note:1"),
+        "{refusal}"
+    );
+    assert_eq!(refusal.lines().count(), 1, "{refusal}");
+}
+
+#[test]
+fn a_subject_with_a_budget_has_its_patch_and_no_other_id_does() {
+    let dir = folder();
+    let root = repository(dir.path(), "tree");
+    let builder = SubjectBuilder::open(Profile::Debug).expect("the folder can be made");
+    let mut ids = std::collections::BTreeSet::new();
+    let base = root.display();
+    for spec in ["released", "released+muxer=1", "released+muxer=1/deferred"] {
+        let subject =
+            Subject::resolve(&spec.parse().expect("a release"), None).expect("it applies");
+        assert!(ids.insert(builder.id(&subject).expect("it can be named")));
+        let copies = folder();
+        let sources = crates::sources(&subject, copies.path()).expect("they are there");
+        for source in sources {
+            let is_patched = source
+                .read("src/connection.rs")
+                .expect("it is there")
+                .contains("MAX_ITERATIONS");
+            assert_eq!(
+                is_patched,
+                source.name == "yamux" && spec != "released",
+                "{spec}"
+            );
+            let defers = source
+                .dir
+                .join("src/connection/pool/self_wakes.rs")
+                .exists();
+            assert_eq!(
+                defers,
+                source.name == "libp2p-swarm" && spec.ends_with("deferred"),
+                "{spec}"
+            );
+        }
+    }
+    let spec = format!("{base}@first+connection=1");
+    let subject = Subject::resolve(&spec.parse().expect("it is there"), None).expect("it applies");
+    let copies = folder();
+    let sources = crates::sources(&subject, copies.path()).expect("they are there");
+    assert!(
+        sources[0]
+            .read("src/connection.rs")
+            .expect("it is there")
+            .contains("MAX_ITERATIONS")
+    );
+    let both = "released+connection=1".parse().expect("a release");
+    let yamux = format!("{base}+muxer=1").parse().expect("it is there");
+    let refusal = Subject::resolve(&both, Some(&yamux))
+        .expect_err("two budgets")
+        .to_string();
+    assert!(refusal.contains("only one may be given"), "{refusal}");
 }
 
 #[test]

@@ -120,12 +120,24 @@ pub struct BuildRecord {
     pub crates: Vec<CrateRecord>,
     /// What is recorded of its sites.
     pub levels: Vec<LevelRecord>,
+    /// The changes to its sources before the graft; results before that had none.
+    #[serde(default)]
+    pub patches: Vec<PatchRecord>,
     /// Of `edits.diff`.
     pub edits_sha256: String,
     /// Of `Cargo.lock`.
     pub lock_sha256: String,
     /// Of the program.
     pub program_sha256: String,
+}
+
+/// A change to the sources of a subject.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PatchRecord {
+    /// A budget, or the path of a diff.
+    pub patch: String,
+    /// Of the diff; null for a budget, whose change depends on our sources only.
+    pub sha256: Option<String>,
 }
 
 /// Whether a level of a site is recorded.

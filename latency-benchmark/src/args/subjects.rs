@@ -16,7 +16,7 @@ pub(crate) struct SubjectArgs {
     #[arg(long, value_name = "SPEC", help = format!("A libp2p to compare, repeatable, the first is the baseline: {SUBJECT_FORMS} [default: only libp2p-node of this workspace]"))]
     pub(crate) subject: Vec<Spec>,
     /// The libp2p of the first subject with another yamux, as one more subject; repeatable: PATH or
-    /// PATH@REV
+    /// PATH@REV; then +FILE for a diff
     #[arg(long, value_name = "SPEC")]
     pub(crate) yamux: Vec<CheckoutSpec>,
 }
@@ -43,7 +43,11 @@ impl SubjectArgs {
         }
         refuse_twice("--subject", &self.subject)?;
         refuse_twice("--yamux", &self.yamux)?;
-        let base = self.subject.first().cloned().unwrap_or(Spec::Released);
+        let base = self
+            .subject
+            .first()
+            .cloned()
+            .unwrap_or(Spec::Released(None));
         let plain = self.subject.iter().map(|spec| (spec, None));
         let with_yamux = self.yamux.iter().map(|yamux| (&base, Some(yamux)));
         let mut subjects = plain
@@ -108,7 +112,7 @@ fn tell_apart(subjects: &mut [SubjectConfig]) -> Result<(), Failure> {
 
 /// Whether it is the node program of this workspace.
 pub(crate) fn is_of_this_workspace(subject: &SubjectConfig) -> bool {
-    subject.spec == Spec::Released.to_string() && subject.yamux_spec.is_none()
+    subject.spec == Spec::Released(None).to_string() && subject.yamux_spec.is_none()
 }
 
 /// What a subject names now.

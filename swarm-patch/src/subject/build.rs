@@ -9,6 +9,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use cargo_metadata::{Metadata, MetadataCommand};
 use fs_err as fs;
+use poll_probe::Budgets;
 use run_format::subject::{BuildRecord, CrateOrigin, CrateRecord, LevelRecord};
 use tempfile::TempDir;
 use toml_edit::{DocumentMut, value};
@@ -42,10 +43,11 @@ impl SubjectBuilder {
         }
         self.remove_leftovers();
         let mut build = Build::new(self)?;
+        build.budgets = subject.budgets;
         build.lay_out(subject)?;
         build.graft_what_the_registry_has()?;
         build.compile()?;
-        build.keep(id)
+        build.keep(id, subject)
     }
 
     /// Removes the folders of interrupted builds. An error does no harm, so it is ignored.
@@ -68,6 +70,8 @@ struct Build<'a> {
     edits: Vec<Edit>,
     /// What they record.
     levels: Vec<LevelRecord>,
+    /// The budget whose patch the crates get.
+    budgets: Option<Budgets>,
     /// The folders of the crates that replace the registry's, by name.
     patches: BTreeMap<String, PathBuf>,
 }
@@ -81,6 +85,7 @@ impl Build<'_> {
                 .tempdir_in(&builder.dir)?,
             edits: Vec::new(),
             levels: Vec::new(),
+            budgets: None,
             patches: BTreeMap::new(),
         })
     }
@@ -138,7 +143,8 @@ impl Build<'_> {
         expected: &str,
     ) -> Result<Vec<CrateSource>> {
         let copy = self.stage.path().join(part);
-        checkout.export(&copy)?;
+        let edits = checkout.export(&copy)?;
+        self.edits.extend(edits);
         // Before the graft, which adds a dependency on a folder that does not exist yet.
         let packages = crates::packages(&copy)?;
         self.graft(&crates::with_sites(&copy, expected)?)?;
@@ -163,6 +169,9 @@ impl Build<'_> {
 
     fn graft(&mut self, sources: &[CrateSource]) -> Result<()> {
         let probe = self.builder.workspace().join("swarm-patch/poll-probe");
+        if let Some(budgets) = &self.budgets {
+            self.edits.extend(checkout::patch(sources, budgets)?);
+        }
         let (mut edits, levels) = checkout::edits(sources, &probe)?;
         self.levels.extend(records(&levels)?);
         for edit in &mut edits {
@@ -211,11 +220,7 @@ impl Build<'_> {
         for source in sources {
             let name = crate_folder(&source);
             let copy = self.stage.path().join(&name);
-            sync::folder(&source.dir, &copy)?;
-            // This file says that cargo unpacked the crate there, which is not so.
-            let _ = fs::remove_file(copy.join(".cargo-ok"));
-            let copy = CrateSource::new(&source.name, &source.version, copy, None)?;
-            self.graft(&[copy])?;
+            self.graft(&[crates::copy(&source, &copy)?])?;
             self.put(&name)?;
             let dir = self.builder.build_dir().join(name);
             self.patches.insert(source.name, dir);
@@ -298,7 +303,7 @@ impl Build<'_> {
     }
 
     /// Moves the program and its description to a folder of their own, which gets its name last.
-    fn keep(&self, id: &str) -> Result<Built> {
+    fn keep(&self, id: &str, subject: &Subject) -> Result<Built> {
         let partial = self.stage.path().join("done");
         fs::create_dir(&partial)?;
         let profile = match self.builder.profile {
@@ -317,6 +322,7 @@ impl Build<'_> {
             features: ours::features(&self.builder.ours)?,
             crates: self.crates()?,
             levels: self.levels.clone(),
+            patches: subject.patches(),
             edits_sha256: sha256(&partial.join(EDITS))?,
             lock_sha256: sha256(&partial.join(LOCK))?,
             program_sha256: sha256(&partial.join(PROGRAM))?,
@@ -341,7 +347,8 @@ impl Build<'_> {
             after,
         } in &self.edits
         {
-            let path = fs::canonicalize(path)?;
+            // A diff may have removed the file.
+            let path = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
             let below = path.strip_prefix(&stage)?.display().to_string();
             text += &diff::one(&below, before, after);
         }

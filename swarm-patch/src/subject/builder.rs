@@ -99,7 +99,7 @@ impl SubjectBuilder {
     /// The name of a subject: a hash of everything that its program is made of.
     pub fn id(&self, subject: &Subject) -> Result<String> {
         let yamux = subject.yamux.as_ref().map(|yamux| content(yamux.record()));
-        let sources = (content(subject.libp2p.record()), yamux);
+        let sources = (content(subject.libp2p.record()), yamux, subject.patches());
         let parts = [
             "2".to_owned(), // To be increased when programs are built differently from the same inputs.
             serde_json::to_string(&sources)?,

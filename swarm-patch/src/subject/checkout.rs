@@ -4,10 +4,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use fs_err as fs;
-use run_format::subject::{Commit, Difference, SourceRecord};
+use run_format::subject::{Commit, Difference, PatchRecord, SourceRecord};
 use sha2::{Digest, Sha256};
 
-use super::{git::Repository, spec::CheckoutSpec};
+use super::{
+    builder::sha256,
+    git::{self, Repository},
+    spec::{CheckoutSpec, PatchSpec},
+};
+use crate::checkout::Edit;
 
 /// A checkout and its state.
 #[derive(Clone, Debug)]
@@ -16,6 +21,8 @@ pub struct Checkout {
     dir: PathBuf,
     repository: Option<Repository>,
     state: CheckoutState,
+    /// What is applied to a copy.
+    diff: Option<PatchRecord>,
 }
 
 /// The contents of a checkout: a commit, the changes to it, or the hash of a folder without git.
@@ -52,11 +59,19 @@ impl Checkout {
                 ..CheckoutState::default()
             },
         };
+        let diff = match &spec.patch {
+            Some(PatchSpec::File(file)) => Some(PatchRecord {
+                patch: fs::canonicalize(file)?.display().to_string(),
+                sha256: Some(sha256(file)?),
+            }),
+            _ => None,
+        };
         Ok(Checkout {
             spec: spec.clone(),
             dir,
             repository,
             state,
+            diff,
         })
     }
 
@@ -81,8 +96,21 @@ impl Checkout {
         }
     }
 
-    /// Copies it, in that state, to the new folder `to`.
-    pub fn export(&self, to: &Path) -> Result<()> {
+    /// The diff that is applied to copies.
+    pub fn diff(&self) -> Option<PatchRecord> {
+        self.diff.clone()
+    }
+
+    /// Copies it, in that state, to the new folder `to`, and applies the diff to the copy. Returns what that changed.
+    pub fn export(&self, to: &Path) -> Result<Vec<Edit>> {
+        self.export_as_it_is(to)?;
+        match &self.diff {
+            Some(diff) => git::apply(to, Path::new(&diff.patch)),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn export_as_it_is(&self, to: &Path) -> Result<()> {
         fs::create_dir_all(to)?;
         match (&self.repository, &self.state) {
             (None, _) => self.copy(&files_below(&self.dir)?, to),

@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     checkout, crate_source::CrateSource, package::upstream_manifest, pristine, sites::PACKAGES,
+    sync,
 };
 
 /// The folder of a copy of libp2p.
@@ -91,17 +92,34 @@ pub fn sources(subject: &Subject, to: &Path) -> Result<Vec<CrateSource>> {
         Libp2p::Release(version) => of_release(version, to)?,
         Libp2p::Checkout(checkout) => {
             let copy = to.join(UPSTREAM);
-            checkout.export(&copy)?;
+            // The edits are those of the build.
+            let _ = checkout.export(&copy)?;
             with_sites(&copy, "libp2p-swarm").with_context(|| checkout.spec().to_string())?
         }
     };
     if let Some(yamux) = &subject.yamux {
         let copy = to.join(YAMUX);
-        yamux.export(&copy)?;
+        let _ = yamux.export(&copy)?;
         sources.retain(|source| source.name != "yamux");
         sources.extend(with_sites(&copy, "yamux").with_context(|| yamux.spec().to_string())?);
     }
+    if let Some(budgets) = &subject.budgets {
+        for source in &mut sources {
+            if source.checksum.is_some() {
+                *source = self::copy(source, &to.join(&source.name))?;
+            }
+        }
+        checkout::patch(&sources, budgets)?;
+    }
     Ok(sources)
+}
+
+/// Copies a crate of the registry to a new folder.
+pub(super) fn copy(source: &CrateSource, to: &Path) -> Result<CrateSource> {
+    sync::folder(&source.dir, to)?;
+    // This file says that cargo unpacked the crate there, which is not so.
+    let _ = fs::remove_file(to.join(".cargo-ok"));
+    CrateSource::new(&source.name, &source.version, to.to_owned(), None)
 }
 
 /// A manifest without the dependencies that are only for wasm. Some of those have exact versions, which

@@ -7,6 +7,8 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail};
 
+use crate::checkout::Edit;
+
 /// A repository, by its top folder or, if it is bare, by its own folder.
 #[derive(Clone, Debug)]
 pub(super) struct Repository {
@@ -148,6 +150,43 @@ impl Repository {
         }
         Ok(output.stdout)
     }
+}
+
+/// Applies a diff to the files in `dir`, which is no repository. Returns what it changed.
+pub(super) fn apply(dir: &Path, diff: &Path) -> Result<Vec<Edit>> {
+    let run = |options: &[&str]| {
+        let mut command = command(dir);
+        // Git takes no notice of a repository around `dir`.
+        let around = dir.parent().unwrap_or(dir);
+        let output = command.env("GIT_CEILING_DIRECTORIES", around).arg("apply");
+        let output = output.args(options).arg(diff).output();
+        let output = output.context("cannot run git")?;
+        match output.status.success() {
+            true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+            false => {
+                let said = complaint(&output);
+                bail!("{} does not apply: git says: {said}", diff.display())
+            }
+        }
+    };
+    let files = run(&["--numstat", "-z"])?;
+    // Each is preceded by the numbers of lines that are added and removed.
+    let names = files
+        .split('\0')
+        .filter_map(|file| file.splitn(3, '\t').nth(2));
+    let text = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
+    let mut edits: Vec<Edit> = names
+        .map(|name| Edit {
+            before: text(&dir.join(name)),
+            path: dir.join(name),
+            after: String::new(),
+        })
+        .collect();
+    run(&[])?;
+    for edit in &mut edits {
+        edit.after = text(&edit.path);
+    }
+    Ok(edits)
 }
 
 /// A git command on the repository in `dir` and no other. It takes no locks there.

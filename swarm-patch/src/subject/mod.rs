@@ -14,13 +14,13 @@ mod lock_file;
 mod ours;
 pub mod spec;
 
-use anyhow::{Context, Result};
-
-use run_format::subject::SourceRecord;
+use anyhow::{Context, Result, bail};
+use poll_probe::Budgets;
+use run_format::subject::{PatchRecord, SourceRecord};
 
 use self::{
     checkout::Checkout,
-    spec::{CheckoutSpec, Spec},
+    spec::{CheckoutSpec, PatchSpec, Spec},
 };
 
 /// A libp2p under test: the sources to build the benchmark against.
@@ -30,6 +30,8 @@ pub struct Subject {
     pub libp2p: Libp2p,
     /// Replaces the yamux that libp2p depends on.
     pub yamux: Option<Checkout>,
+    /// The budget whose patch its crates get before the graft.
+    pub budgets: Option<Budgets>,
 }
 
 /// The source of libp2p.
@@ -46,20 +48,65 @@ pub enum Libp2p {
 impl Subject {
     /// Finds the sources that the specs name.
     pub fn resolve(libp2p: &Spec, yamux: Option<&CheckoutSpec>) -> Result<Subject> {
-        Ok(Subject {
+        let of_yamux = yamux.and_then(CheckoutSpec::budgets);
+        if libp2p.budgets().is_some() && of_yamux.is_some() {
+            bail!(
+                "--subject {libp2p}, --yamux: a budget changes both crates, so only one may be given"
+            );
+        }
+        let subject = Subject {
             libp2p: Libp2p::resolve(libp2p)?,
             yamux: yamux
                 .map(|spec| Checkout::resolve(spec).with_context(|| format!("--yamux {spec}")))
                 .transpose()?,
-        })
+            budgets: libp2p.budgets().or(of_yamux),
+        };
+        if !subject.patches().is_empty() {
+            let copies = tempfile::tempdir().context("cannot make a temporary folder")?;
+            crates::sources(&subject, copies.path())
+                .with_context(|| format!("--subject {libp2p}"))?;
+        }
+        Ok(subject)
+    }
+
+    /// What changes its sources before the graft.
+    pub fn patches(&self) -> Vec<PatchRecord> {
+        let budget = self.budgets.map(|budgets| PatchRecord {
+            patch: budgets.to_string(),
+            sha256: None,
+        });
+        let libp2p = match &self.libp2p {
+            Libp2p::Checkout(checkout) => checkout.diff(),
+            _ => None,
+        };
+        let yamux = self.yamux.as_ref().and_then(Checkout::diff);
+        budget.into_iter().chain(libp2p).chain(yamux).collect()
+    }
+}
+
+impl Spec {
+    fn budgets(&self) -> Option<Budgets> {
+        match self {
+            Spec::Released(budgets) | Spec::Release(_, budgets) => *budgets,
+            Spec::Checkout(checkout) => checkout.budgets(),
+        }
+    }
+}
+
+impl CheckoutSpec {
+    fn budgets(&self) -> Option<Budgets> {
+        match self.patch {
+            Some(PatchSpec::Budget(budgets)) => Some(budgets),
+            _ => None,
+        }
     }
 }
 
 impl Libp2p {
     fn resolve(spec: &Spec) -> Result<Libp2p> {
         Ok(match spec {
-            Spec::Released => Libp2p::Released,
-            Spec::Release(version) => {
+            Spec::Released(_) => Libp2p::Released,
+            Spec::Release(version, _) => {
                 ours::stream_release(version).with_context(|| format!("--subject {spec}"))?;
                 Libp2p::Release(version.clone())
             }

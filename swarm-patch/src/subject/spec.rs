@@ -1,17 +1,23 @@
 //! Parses the arguments of `--subject` and `--yamux`.
 
-use std::{fmt, path::PathBuf, str::FromStr};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
+
+use poll_probe::{BUDGET_FORMS, Budgets};
 
 /// The accepted forms of a subject, for help texts and errors.
-pub const SUBJECT_FORMS: &str = "released, released@0.56, PATH or PATH@REV";
+pub const SUBJECT_FORMS: &str = "released, released@0.56, PATH or PATH@REV; then +BUDGET for the budget's patch, or after a PATH +FILE for a diff";
 
 /// A subject as named on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Spec {
-    /// The release in our lock file.
-    Released,
-    /// Another release from the registry, by its minor version.
-    Release(String),
+    /// The release in our lock file, and the budget whose patch it gets.
+    Released(Option<Budgets>),
+    /// Another release from the registry, by its minor version, and the same.
+    Release(String, Option<Budgets>),
     /// A checkout.
     Checkout(CheckoutSpec),
 }
@@ -23,7 +29,18 @@ pub struct CheckoutSpec {
     pub path: PathBuf,
     /// A branch, tag or commit; absent for the files as they are in the folder.
     pub revision: Option<String>,
+    /// A change to the copy.
+    pub patch: Option<PatchSpec>,
     text: String,
+}
+
+/// A change to the sources of a subject.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PatchSpec {
+    /// The patch of a budget.
+    Budget(Budgets),
+    /// A diff for `git apply`, which exists.
+    File(PathBuf),
 }
 
 /// The text names no subject.
@@ -42,7 +59,7 @@ impl Spec {
 }
 
 impl CheckoutSpec {
-    /// The last folder of the path, with the revision.
+    /// The last folder of the path, with the revision and the patch.
     pub fn label(&self) -> String {
         let whole = self
             .path
@@ -52,10 +69,17 @@ impl CheckoutSpec {
             || self.text.clone(),
             |name| name.to_string_lossy().into_owned(),
         );
-        match &self.revision {
-            Some(revision) => format!("{name}@{revision}"),
-            None => name,
-        }
+        let revision = self.revision.iter().map(|revision| format!("@{revision}"));
+        let patch = self.patch.iter().map(|patch| match patch {
+            PatchSpec::Budget(budgets) => format!("+{budgets}"),
+            PatchSpec::File(file) => {
+                format!(
+                    "+{}",
+                    file.file_name().unwrap_or_default().to_string_lossy()
+                )
+            }
+        });
+        std::iter::once(name).chain(revision).chain(patch).collect()
     }
 }
 
@@ -63,16 +87,55 @@ impl FromStr for Spec {
     type Err = SubjectSpecError;
 
     fn from_str(text: &str) -> Result<Self, SubjectSpecError> {
-        if text == "released" {
-            return Ok(Spec::Released);
+        let (name, patch) = match text.split_once('+') {
+            Some((name, patch)) if name == "released" || name.starts_with("released@") => {
+                (name, Some(budget(patch)?))
+            }
+            _ => (text, None),
+        };
+        if name == "released" {
+            return Ok(Spec::Released(patch));
         }
-        match text.strip_prefix("released@") {
-            Some(version) if is_version(version) => Ok(Spec::Release(version.to_owned())),
+        match name.strip_prefix("released@") {
+            Some(version) if is_version(version) => Ok(Spec::Release(version.to_owned(), patch)),
             Some(version) => Err(SubjectSpecError(format!(
                 "{version:?} is not a release of libp2p (accepted: a version such as released@0.56)"
             ))),
             None => text.parse().map(Spec::Checkout),
         }
+    }
+}
+
+fn budget(text: &str) -> Result<Budgets, SubjectSpecError> {
+    match text.parse() {
+        Ok(budgets) if budgets != Budgets::NONE => Ok(budgets),
+        _ => Err(SubjectSpecError(format!(
+            "{text:?} after the + is no budget that bounds something (accepted: {BUDGET_FORMS})"
+        ))),
+    }
+}
+
+/// Splits off a patch. Revisions and files may have a `+` in their names.
+fn split_patch(text: &str) -> Result<(&str, Option<PatchSpec>), SubjectSpecError> {
+    for (at, _) in text.match_indices('+') {
+        let name = &text[at + 1..];
+        if Path::new(name).is_file() {
+            return Ok((&text[..at], Some(PatchSpec::File(name.into()))));
+        }
+        if let Ok(budgets) = budget(name) {
+            return Ok((&text[..at], Some(PatchSpec::Budget(budgets))));
+        }
+    }
+    match text.rsplit_once('+') {
+        Some((_, name)) if name.contains('=') => budget(name).map(|_| (text, None)),
+        Some((rest, name))
+            if rest.is_empty() || name.ends_with(".diff") || name.ends_with(".patch") =>
+        {
+            Err(SubjectSpecError(format!(
+                "{name:?} after the + is neither a file nor a budget (accepted: {SUBJECT_FORMS})"
+            )))
+        }
+        _ => Ok((text, None)),
     }
 }
 
@@ -86,42 +149,60 @@ fn is_version(text: &str) -> bool {
 impl FromStr for CheckoutSpec {
     type Err = SubjectSpecError;
 
-    /// Both a folder and a revision may have an `@` in their names. If the whole text is a folder, there
-    /// is no revision. Otherwise the shortest existing folder is the path.
+    /// A folder, a revision and a file may have `@` and `+` in their names. If the whole text is a folder, there
+    /// is nothing else. Otherwise the shortest existing folder is the path whose rest can be meant.
     fn from_str(text: &str) -> Result<Self, SubjectSpecError> {
-        let spec = |path: &str, revision: Option<&str>| CheckoutSpec {
+        let spec = |path: &str, revision: Option<&str>, patch| CheckoutSpec {
             path: PathBuf::from(path),
             revision: revision.map(str::to_owned),
+            patch,
             text: text.to_owned(),
         };
-        let whole = spec(text, None);
-        if whole.path.is_dir() {
-            return Ok(whole);
+        if Path::new(text).is_dir() {
+            return Ok(spec(text, None, None));
         }
-        let splits = text
-            .match_indices('@')
-            .map(|(at, _)| (&text[..at], &text[at + 1..]));
-        match splits
-            .map(|(path, revision)| spec(path, Some(revision)))
-            .find(|spec| spec.path.is_dir())
-        {
-            Some(spec) if spec.revision.as_deref() == Some("") => Err(SubjectSpecError(
-                "there is no revision after the @ (accepted: PATH@REV)".to_owned(),
-            )),
-            Some(spec) => Ok(spec),
-            None => Err(SubjectSpecError(format!(
+        let mut refusal = None;
+        let splits = text.match_indices(['@', '+']);
+        for (path, rest) in splits.map(|(at, _)| text.split_at(at)) {
+            if !Path::new(path).is_dir() {
+                continue;
+            }
+            let parts = match rest.strip_prefix('@') {
+                Some(rest) => split_patch(rest).map(|(revision, patch)| (Some(revision), patch)),
+                None => split_patch(rest)
+                    .map(|(before, patch)| (None, patch.filter(|_| before.is_empty()))),
+            };
+            match parts {
+                Ok((Some(""), _)) => {
+                    let problem = "there is no revision after the @ (accepted: PATH@REV)";
+                    return Err(SubjectSpecError(problem.to_owned()));
+                }
+                // What follows a `+` that begins no patch.
+                Ok((None, None)) => {}
+                Ok((revision, patch)) => return Ok(spec(path, revision, patch)),
+                Err(error) => refusal = refusal.or(Some(error)),
+            }
+        }
+        Err(refusal.unwrap_or_else(|| {
+            SubjectSpecError(format!(
                 "there is no such folder (accepted: {SUBJECT_FORMS})"
-            ))),
-        }
+            ))
+        }))
     }
 }
 
 impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Spec::Released => f.write_str("released"),
-            Spec::Release(version) => write!(f, "released@{version}"),
-            Spec::Checkout(checkout) => checkout.fmt(f),
+            Spec::Released(_) => f.write_str("released")?,
+            Spec::Release(version, _) => write!(f, "released@{version}")?,
+            Spec::Checkout(checkout) => return checkout.fmt(f),
+        }
+        match self {
+            Spec::Released(Some(budgets)) | Spec::Release(_, Some(budgets)) => {
+                write!(f, "+{budgets}")
+            }
+            _ => Ok(()),
         }
     }
 }
@@ -149,10 +230,10 @@ mod tests {
 
     #[test]
     fn releases_are_named_by_version() {
-        assert_eq!("released".parse(), Ok(Spec::Released));
+        assert_eq!("released".parse(), Ok(Spec::Released(None)));
         assert_eq!(
             "released@0.56".parse(),
-            Ok(Spec::Release("0.56".to_owned()))
+            Ok(Spec::Release("0.56".to_owned(), None))
         );
         for wrong in [
             "released@",
@@ -176,6 +257,69 @@ mod tests {
         let odd = format!("{root}/a b@c");
         assert_eq!(checkout(&odd), (odd.clone(), None));
         assert_eq!(checkout(&format!("{odd}@v1")), (odd, Some("v1".to_owned())));
+    }
+
+    #[test]
+    fn a_patch_is_a_budget_or_a_file_that_is_there() {
+        let dir = tempfile::tempdir().expect("a temporary folder can be made");
+        let root = dir.path().join("a").display().to_string();
+        let diff = format!("{root}+x@y.diff");
+        std::fs::create_dir(&root).expect("the folder is ours");
+        std::fs::create_dir(format!("{root}+b")).expect("the folder is ours");
+        std::fs::write(&diff, "").expect("the folder is ours");
+        let parts = |text: String| match text.parse() {
+            Ok(Spec::Checkout(spec)) => (spec.revision.clone(), spec.patch.clone(), spec.label()),
+            other => panic!("{text}: {other:?}"),
+        };
+        let revision = |name: &str| Some(name.to_owned());
+        let file = Some(PatchSpec::File(diff.clone().into()));
+        let bound = "connection=2,muxer=1/deferred";
+        let budget = Some(PatchSpec::Budget(bound.parse().expect("a budget")));
+        assert_eq!(
+            parts(format!("{root}@r+s+{diff}")),
+            (revision("r+s"), file, "a@r+s+a+x@y.diff".to_owned())
+        );
+        assert_eq!(
+            parts(format!("{root}+b+{bound}")),
+            (None, budget.clone(), format!("a+b+{bound}"))
+        );
+        assert_eq!(
+            parts(format!("{root}@r+{bound}")),
+            (revision("r"), budget, format!("a@r+{bound}"))
+        );
+        assert_eq!(
+            parts(format!("{root}@r+s")),
+            (revision("r+s"), None, "a@r+s".to_owned())
+        );
+        for text in [
+            format!("released+{bound}"),
+            format!("released@0.56+{bound}"),
+        ] {
+            let spec: Spec = text.parse().expect("a release");
+            assert_eq!((spec.to_string(), spec.label()), (text.clone(), text));
+        }
+        for (wrong, part) in [
+            ("released+".to_owned(), "no budget that bounds something"),
+            (
+                "released+none".to_owned(),
+                "no budget that bounds something",
+            ),
+            (
+                format!("{root}@r+muxr=1"),
+                "\"muxr=1\" after the + is no budget",
+            ),
+            (
+                format!("{root}@r+gone.diff"),
+                "\"gone.diff\" after the + is neither a file",
+            ),
+            (
+                format!("{root}+gone"),
+                "\"gone\" after the + is neither a file",
+            ),
+        ] {
+            let complaint = complaint(&wrong);
+            assert!(complaint.contains(part), "{wrong}: {complaint}");
+        }
     }
 
     #[test]

@@ -69,18 +69,23 @@ pub(crate) fn replace(source: &CrateSource, file: &str, from: &str, to: &str) {
 }
 
 /// Runs `cargo check` on crates, with the versions in the lock file `lock`. Returns the warnings.
-pub(crate) fn cargo_check(dir: &Path, lock: &Path, crates: &[CrateSource], more: &str) -> String {
+pub(crate) fn cargo_check(
+    dir: &Path,
+    lock: &Path,
+    crates: &[CrateSource],
+    with_tokio: bool,
+    more: &str,
+) -> String {
     let dependencies: String = crates
         .iter()
         .enumerate()
         .map(|(number, source)| {
             let (name, path) = (&source.name, source.dir.display());
-            let macros = if name == "libp2p-swarm" {
-                r#", features = ["macros", "tokio"]"#
-            } else {
-                ""
+            let features = match (name.as_str(), with_tokio) {
+                ("libp2p-swarm", true) => r#", features = ["macros", "tokio"]"#,
+                _ => "",
             };
-            format!("crate-{number} = {{ package = {name:?}, path = \"{path}\"{macros} }}\n")
+            format!("crate-{number} = {{ package = {name:?}, path = \"{path}\"{features} }}\n")
         })
         .collect();
     let manifest = format!(

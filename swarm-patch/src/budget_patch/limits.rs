@@ -1,0 +1,238 @@
+//! The lines that end a poll: a constant, a counter or a clock, and an early return.
+
+use std::{num::NonZeroU32, time::Duration};
+
+use poll_probe::{Budget, Limit};
+
+use crate::{
+    error::Refused,
+    locate::FoundFunction,
+    sites::{LoopShape, SiteSpec},
+};
+
+/// The lines of a change, by where they go.
+#[derive(Default)]
+pub(super) struct LimitLines {
+    /// The names that the function must not use itself.
+    pub(super) variables: Vec<&'static str>,
+    pub(super) item: String,
+    pub(super) before_loop: String,
+    pub(super) in_loop: String,
+    /// When the function yields, for the changelog.
+    pub(super) when: String,
+    /// How much work the unit test may count in two polls, as a condition of `WORK`.
+    pub(super) two_polls: String,
+}
+
+pub(super) fn lines(
+    function: &FoundFunction<'_>,
+    spec: &SiteSpec,
+    budget: Budget,
+) -> Result<LimitLines, Refused> {
+    let path = spec.function_path();
+    Ok(match (budget.limit, spec.shape) {
+        (Limit::Count(count), LoopShape::Poll) => LimitLines {
+            two_polls: match spec.site {
+                // Its own first ping is an iteration too.
+                "Muxer" => "assert!(WORK <= 2 * MAX_ITERATIONS_PER_POLL)".to_owned(),
+                _ => "assert_eq!(WORK, 2 * MAX_ITERATIONS_PER_POLL)".to_owned(),
+            },
+            ..count_in_poll(count, &path, &yield_in_poll(function)?)
+        },
+        (Limit::Time(time), LoopShape::Poll) => {
+            time_in_poll(time, &path, function, &yield_in_poll(function)?)
+        }
+        (Limit::Coop, LoopShape::Poll) => coop_in_poll(spec, function)?,
+        (Limit::Count(count), LoopShape::Task) => count_in_task(count, &path, function),
+        (Limit::Time(time), LoopShape::Task) => time_in_task(time, &path, function),
+        (Limit::Coop, LoopShape::Task) => LimitLines {
+            in_loop: format!(
+                "{}\ntokio::task::coop::consume_budget().await;\n\n",
+                has_tokio(spec)
+            ),
+            ..coop()
+        },
+    })
+}
+
+/// Where the crate has tokio.
+pub(super) fn has_tokio(spec: &SiteSpec) -> &'static str {
+    match spec.package {
+        "yamux" => "#[cfg(feature = \"tokio\")]",
+        // As upstream has it before its own executor.
+        _ => {
+            "#[cfg(all(\n    feature = \"tokio\",\n    not(any(target_os = \"emscripten\", target_os = \"wasi\", target_os = \"unknown\"))\n))]"
+        }
+    }
+}
+
+fn yield_in_poll(function: &FoundFunction<'_>) -> Result<String, Refused> {
+    let cx = function.context_parameter()?;
+    Ok(format!(
+        "    {cx}.waker().wake_by_ref();\n    return Poll::Pending;"
+    ))
+}
+
+fn count_in_poll(count: NonZeroU32, path: &str, yields: &str) -> LimitLines {
+    LimitLines {
+        variables: vec!["iterations"],
+        item: format!(
+            "/// How often the loop in [`{path}`] may run before it yields to the executor.\n\
+             const MAX_ITERATIONS_PER_POLL: usize = {count};\n\n"
+        ),
+        before_loop: "let mut iterations = 0;".to_owned(),
+        in_loop: format!(
+            "// Let other tasks run once the budget is spent, and have us polled again.\n\
+             if iterations == MAX_ITERATIONS_PER_POLL {{\n{yields}\n}}\niterations += 1;\n\n"
+        ),
+        when: format!("after {count} iterations"),
+        ..LimitLines::default()
+    }
+}
+
+fn time_in_poll(
+    time: Duration,
+    path: &str,
+    function: &FoundFunction<'_>,
+    yields: &str,
+) -> LimitLines {
+    let instant = imported(function, "Instant", "web_time::Instant");
+    LimitLines {
+        variables: vec!["started", "has_iterated"],
+        before_loop: format!("let started = {instant}::now();\nlet mut has_iterated = false;"),
+        in_loop: format!(
+            "// Let other tasks run once the time is up, and have us polled again.\n\
+             if has_iterated && started.elapsed() >= MAX_TIME_PER_POLL {{\n{yields}\n}}\nhas_iterated = true;\n\n"
+        ),
+        ..max_time(time, path, function)
+    }
+}
+
+fn max_time(time: Duration, path: &str, function: &FoundFunction<'_>) -> LimitLines {
+    let duration = imported(function, "Duration", "std::time::Duration");
+    let (amount, constructor) = match time.as_nanos() {
+        ns if ns % 1_000_000 == 0 => (ns / 1_000_000, "from_millis"),
+        ns if ns % 1_000 == 0 => (ns / 1_000, "from_micros"),
+        ns => (ns, "from_nanos"),
+    };
+    LimitLines {
+        item: format!(
+            "/// After how long the loop in [`{path}`] yields to the executor.\n\
+             const MAX_TIME_PER_POLL: {duration} = {duration}::{constructor}({amount});\n\n"
+        ),
+        when: format!("after {time:?}"),
+        two_polls: "assert!(WORK > 0)".to_owned(),
+        ..LimitLines::default()
+    }
+}
+
+fn coop() -> LimitLines {
+    LimitLines {
+        when: "when tokio's cooperative budget is spent".to_owned(),
+        two_polls: "assert!(WORK > 0)".to_owned(),
+        ..LimitLines::default()
+    }
+}
+
+fn coop_in_poll(spec: &SiteSpec, function: &FoundFunction<'_>) -> Result<LimitLines, Refused> {
+    let (cx, has_tokio) = (function.context_parameter()?, has_tokio(spec));
+    Ok(LimitLines {
+        variables: vec!["has_iterated"],
+        before_loop: format!("{has_tokio}\nlet mut has_iterated = false;"),
+        in_loop: format!(
+            "\
+// Let other tasks run once tokio's budget is spent. Tokio has us polled again.
+{has_tokio}
+{{
+    // The first iteration takes nothing.
+    if tokio::task::coop::poll_proceed({cx})
+        .map(|unit| has_iterated.then(|| unit.made_progress()))
+        .is_pending()
+    {{
+        return Poll::Pending;
+    }}
+    has_iterated = true;
+}}
+
+"
+        ),
+        ..coop()
+    })
+}
+
+fn count_in_task(count: NonZeroU32, path: &str, function: &FoundFunction<'_>) -> LimitLines {
+    let yields = yield_in_task(function);
+    LimitLines {
+        variables: vec!["handled"],
+        item: format!(
+            "/// How many events [`{path}`] handles before it yields to the executor.\n\
+             const MAX_EVENTS_BEFORE_YIELD: usize = {count};\n\n"
+        ),
+        before_loop: "let mut handled = 0;".to_owned(),
+        in_loop: format!(
+            "// Let other tasks run once the budget is spent, and have us polled again.\n\
+             if handled == MAX_EVENTS_BEFORE_YIELD {{\n    handled = 0;\n{yields}\n}}\nhandled += 1;\n\n"
+        ),
+        when: format!("after {count} events"),
+        two_polls: "assert_eq!(WORK, 2 * MAX_EVENTS_BEFORE_YIELD)".to_owned(),
+        ..LimitLines::default()
+    }
+}
+
+fn time_in_task(time: Duration, path: &str, function: &FoundFunction<'_>) -> LimitLines {
+    let yields = yield_in_task(function);
+    let instant = imported(function, "Instant", "web_time::Instant");
+    let poll_fn = imported(function, "poll_fn", "std::future::poll_fn");
+    let mut lines = max_time(time, path, function);
+    lines.item += &format!(
+        "\
+std::thread_local! {{
+    /// When the current poll of a connection's task began.
+    static POLL_STARTED: std::cell::Cell<{instant}> = std::cell::Cell::new({instant}::now());
+}}
+
+/// Runs `task`, and notes when each of its polls begins.
+pub(crate) async fn timed<F: Future>(task: F) -> F::Output {{
+    let mut task = std::pin::pin!(task);
+    {poll_fn}(|cx| {{
+        POLL_STARTED.set({instant}::now());
+        task.as_mut().poll(cx)
+    }})
+    .await
+}}
+
+"
+    );
+    LimitLines {
+        in_loop: format!(
+            "// Let other tasks run once the time is up, and have us polled again.\n\
+             if POLL_STARTED.get().elapsed() >= MAX_TIME_PER_POLL {{\n{yields}\n}}\n\n"
+        ),
+        ..lines
+    }
+}
+
+fn yield_in_task(function: &FoundFunction<'_>) -> String {
+    let poll = imported(function, "Poll", "std::task::Poll");
+    let poll_fn = imported(function, "poll_fn", "std::future::poll_fn");
+    format!(
+        "    let mut yielded = false;
+    {poll_fn}(|cx| {{
+        if yielded {{
+            return {poll}::Ready(());
+        }}
+        yielded = true;
+        cx.waker().wake_by_ref();
+        {poll}::Pending
+    }})
+    .await;"
+    )
+}
+
+/// The bare name where the file imports it, else the whole path.
+fn imported<'n>(function: &FoundFunction<'_>, name: &'n str, whole: &'n str) -> &'n str {
+    let is_imported = function
+        .imports()
+        .any(|(_, names)| names.iter().any(|imported| imported == name));
+    if is_imported { name } else { whole }
+}

@@ -1,0 +1,127 @@
+//! The budget alone, as a change that a maintainer could take. It has no probe.
+
+mod limits;
+mod surroundings;
+mod unit_test;
+
+use anyhow::Result;
+use poll_probe::{Budget, Budgets, Limit, Site, Wake};
+
+use self::limits::LimitLines;
+use crate::{
+    crate_source::CrateSource,
+    error::Refused,
+    graft::{Graft, GraftedFile},
+    idents::refuse_taken_name,
+    insertion::Insertion,
+    locate::{FoundFunction, ParsedCrate, bytes},
+    sites::{LoopShape, PACKAGES, SITES, SiteSpec, sites_of},
+};
+
+/// The file that cargo builds a crate with.
+pub const MANIFEST: &str = "Cargo.toml";
+
+/// The change that gives `source` the budgets of its sites. `manifest` names the file with the text of its manifest,
+/// since a crate from the registry has two.
+pub fn files(source: &CrateSource, budgets: &Budgets, manifest: &str) -> Result<Vec<GraftedFile>> {
+    let parsed = ParsedCrate::read(source)?;
+    let mut patch = Graft::default();
+    let mut news = Vec::new();
+    if source.name == DEFERRING && is_deferred(budgets) {
+        surroundings::defer_self_wakes(&parsed, &mut patch)?;
+        news.push(
+            "Defer the wake-ups that a connection's task gives itself until after timers and I/O."
+                .to_owned(),
+        );
+    }
+    for spec in sites_of(&source.name) {
+        let Some(budget) = budget_at(spec, budgets) else {
+            continue;
+        };
+        let function = parsed.locate(spec)?;
+        let limit = limits::lines(&function, spec, budget)?;
+        news.push(format!(
+            "Let `{}` yield to the executor {}.",
+            spec.function_path(),
+            limit.when
+        ));
+        patch.add(spec, function.in_file(lines(&function, &limit)?));
+        patch.add(
+            spec,
+            function.in_file(unit_test::lines(&function, spec, budget, &limit)),
+        );
+        if spec.shape == LoopShape::Task && matches!(budget.limit, Limit::Time(_)) {
+            surroundings::time_polls(&parsed, &function, &mut patch)?;
+        }
+        if spec.package == "yamux" && budget.limit == Limit::Coop {
+            surroundings::depend_on_tokio(source, manifest, &mut patch)?;
+        }
+    }
+    surroundings::changelog(source, &news, &mut patch)?;
+    Ok(patch.files)
+}
+
+/// The package whose tasks defer wakes, on behalf of all that they poll.
+const DEFERRING: &str = "libp2p-swarm";
+
+/// The packages that a change for these budgets would touch.
+pub fn packages(budgets: &Budgets) -> Vec<&'static str> {
+    let mut packages = PACKAGES.to_vec();
+    packages.retain(|package| {
+        *package == DEFERRING && is_deferred(budgets)
+            || sites_of(package).any(|spec| budget_at(spec, budgets).is_some())
+    });
+    packages
+}
+
+/// Upstream's repository of a package.
+pub fn repository(package: &str) -> &'static str {
+    match package {
+        "yamux" => "https://github.com/libp2p/rust-yamux",
+        _ => "https://github.com/libp2p/rust-libp2p",
+    }
+}
+
+fn is_deferred(budgets: &Budgets) -> bool {
+    let mut all = SITES.iter().filter_map(|spec| budget_at(spec, budgets));
+    // The wake of `coop` is tokio's own.
+    all.any(|budget| budget.wake == Wake::Deferred && budget.limit != Limit::Coop)
+}
+
+fn budget_at(spec: &SiteSpec, budgets: &Budgets) -> Option<Budget> {
+    let site = spec.name().parse::<Site>().ok()?;
+    budgets.at(site)
+}
+
+/// The lines that end a poll, where they go.
+fn lines(function: &FoundFunction<'_>, limit: &LimitLines) -> Result<Vec<Insertion>, Refused> {
+    let the_loop = function.the_loop()?;
+    for variable in &limit.variables {
+        refuse_taken_name(function, variable)?;
+    }
+    let line = |offset: usize| function.lines.number(offset);
+    // The constant goes before the item at the top level that is the function or contains it.
+    let name = bytes(&function.signature.ident).start;
+    let mut items = function.file.tree.items.iter().map(bytes);
+    let item = items.find(|item| item.contains(&name));
+    let loop_brace = the_loop.body.brace_token.span.open();
+    let places = [
+        (line(item.map_or(name, |item| item.start)), &limit.item),
+        (line(bytes(the_loop).start), &limit.before_loop),
+        (line(bytes(&loop_brace).start) + 1, &limit.in_loop),
+    ];
+    let insertions = places
+        .iter()
+        .flat_map(|(before, text)| text_before(*before, *before, text));
+    Ok(insertions.collect())
+}
+
+/// The lines of a text before a line, with the indentation of the line `like`.
+fn text_before(before: usize, like: usize, text: &str) -> Vec<Insertion> {
+    let place = crate::insertion::Place::OwnLine { like };
+    let line = |line| Insertion {
+        place,
+        ..Insertion::new(before, "budget", line)
+    };
+    text.lines().map(line).collect()
+}

@@ -1,0 +1,128 @@
+//! What a change needs outside of the function that it bounds.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use syn::Item;
+
+use super::{MANIFEST, repository, text_before};
+use crate::{
+    crate_source::CrateSource,
+    graft::Graft,
+    insertion::Insertion,
+    locate::{FoundFunction, ParsedCrate, bytes},
+    outer::Spawned,
+    sites::{SITES, SiteSpec},
+};
+
+/// Makes the tasks of connections defer their own wakes.
+pub(super) fn defer_self_wakes(parsed: &ParsedCrate, patch: &mut Graft) -> Result<()> {
+    let spawned = Spawned::locate(parsed)?;
+    let pool = spawned.file();
+    let is_elsewhere = |item: &&Item| matches!(item, Item::Mod(module) if module.content.is_none());
+    let items = &pool.tree.items;
+    let neighbour = items.iter().rfind(is_elsewhere).or(items.first());
+    let line = neighbour.map_or(1, |item| spawned.line(bytes(item).start));
+    let module = Path::new(&pool.path)
+        .with_extension("")
+        .join("self_wakes.rs");
+    let wrap = spawned.within("self_wakes::SelfWakes::defer(");
+    let lines = text_before(line, line, "mod self_wakes;")
+        .into_iter()
+        .chain(wrap);
+    let spec = task();
+    patch.add(spec, lines.map(|line| (pool, line)).collect());
+    let module = module.display().to_string();
+    add(
+        patch,
+        spec,
+        (&module, ""),
+        text_before(1, 1, include_str!("inserted/self_wakes.rs")),
+    );
+    Ok(())
+}
+
+/// Makes the tasks of connections note when their polls begin.
+pub(super) fn time_polls(
+    parsed: &ParsedCrate,
+    function: &FoundFunction<'_>,
+    patch: &mut Graft,
+) -> Result<()> {
+    let spawned = Spawned::locate(parsed)?;
+    let module = Path::new(&function.file.path)
+        .file_stem()
+        .unwrap_or_default();
+    let wrap = spawned.within(&format!("{}::timed(", module.to_string_lossy()));
+    add(
+        patch,
+        task(),
+        (&spawned.file().path, &spawned.file().text),
+        wrap.into(),
+    );
+    Ok(())
+}
+
+fn task() -> &'static SiteSpec {
+    let of_tasks = SITES.iter().find(|spec| spec.site == "Task");
+    of_tasks.unwrap_or(&SITES[0])
+}
+
+/// Gives a crate without tokio an optional dependency on it.
+pub(super) fn depend_on_tokio(
+    source: &CrateSource,
+    manifest: &str,
+    patch: &mut Graft,
+) -> Result<()> {
+    const TOKIO: &str =
+        "version = \"1.44\", default-features = false, features = [\"rt\"], optional = true";
+    let text = source.read(manifest)?;
+    let line_of = |start: &str| text.lines().position(|line| line.starts_with(start));
+    let (Some(end), None) = (line_of("[dev-dependencies"), line_of("[features]")) else {
+        bail!(
+            "{}, {manifest}: looked for dependencies before dev-dependencies and no features",
+            source.id()
+        );
+    };
+    let feature = "[features]\n# A poll of a connection takes from tokio's cooperative budget.\ntokio = [\"dep:tokio\"]\n\n";
+    let (before, dependency) = match line_of("[dependencies]") {
+        // Before the empty line.
+        Some(_) => (end, format!("tokio = {{ {TOKIO} }}\n")),
+        None => (
+            end + 1,
+            format!("[dependencies.tokio]\n{}\n\n", TOKIO.replace(", ", "\n")),
+        ),
+    };
+    let mut lines = text_before(before, before, &dependency);
+    lines.extend(text_before(end + 1, end + 1, feature));
+    add(patch, &SITES[3], (MANIFEST, &text), lines);
+    Ok(())
+}
+
+/// The entries of the changelog, which a repository may have above the crate.
+pub(super) fn changelog(source: &CrateSource, news: &[String], patch: &mut Graft) -> Result<()> {
+    let has = |path: &&str| source.dir.join(path).is_file();
+    let above = source.checksum.is_none().then_some("../CHANGELOG.md");
+    let Some(path) = ["CHANGELOG.md"].into_iter().chain(above).find(has) else {
+        return Ok(());
+    };
+    let text = source.read(path)?;
+    let Some(first) = text.lines().position(|line| line.starts_with("- ")) else {
+        return Ok(());
+    };
+    // One repository separates entries by an empty line, the other does not.
+    let end = if source.name == "yamux" { "" } else { "\n" };
+    let repository = repository(&source.name);
+    let entry =
+        |news: &String| format!("- {news}\n  See [PR XXXX]({repository}/pull/XXXX).\n{end}");
+    let entries: String = news.iter().map(entry).collect();
+    let lines = text_before(first + 1, first + 1, &entries);
+    let spec = SITES.iter().find(|spec| spec.package == source.name);
+    add(patch, spec.unwrap_or(&SITES[0]), (path, &text), lines);
+    Ok(())
+}
+
+fn add(patch: &mut Graft, spec: &SiteSpec, file: (&str, &str), lines: Vec<Insertion>) {
+    for line in lines {
+        patch.add_to(spec, file, line);
+    }
+}
