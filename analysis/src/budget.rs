@@ -13,7 +13,7 @@ pub(crate) fn room(limit: Limit) -> (u8, u64) {
 
 pub(crate) fn limit_in_words(limit: Limit) -> String {
     match limit {
-        Limit::Time(time) => format!("{} µs", crate::text::number(time.as_nanos() as f64 / 1e3)),
+        Limit::Time(time) => format!("{} µs", time.as_nanos() as f64 / 1e3),
         limit => limit.to_string(),
     }
 }

@@ -15,12 +15,14 @@ use program::{Failure, bad_input};
 use run_format::{
     Budget, Budgets, Limit, Wake,
     config::SweepConfig,
-    files::{MANIFEST, SCHEMA, read_versioned, write_json},
+    files::{MANIFEST, SCHEMA, read_versioned, write_json, write_whole},
     grid::Axes,
     network::Cores,
     precision::Precision,
     search::{NextRound, SEARCH, Search, first_look, round},
 };
+
+use swarm_patch::{budget_patch, diff::Layout, package::upstream_manifest, pristine};
 
 use crate::{
     args::budgets::{refuse_twice, variants},
@@ -196,7 +198,19 @@ pub(crate) fn run(
             return Ok(code);
         }
     }
+    if let Some(best) = next_round(dir)?.candidates.first() {
+        write_patches(dir, best)?;
+    }
     Ok(code)
+}
+
+/// The recommended budget as a diff for each of upstream's repositories that it changes.
+fn write_patches(dir: &Path, budgets: &Budgets) -> Result<(), Failure> {
+    for source in pristine::find(&upstream_manifest(), &budget_patch::packages(budgets))? {
+        let diff = budget_patch::diff(&source, budgets, &Layout::Repository.prefix(&source))?;
+        write_whole(&dir.join(format!("{}.diff", source.name)), &diff)?;
+    }
+    Ok(())
 }
 
 fn next_round(dir: &Path) -> Result<NextRound, Failure> {

@@ -93,6 +93,8 @@ fn what_never_fires_leaves_after_the_first_round_and_the_report_says_so() {
         report.contains("| `connection=1000` | it never ended a poll |"),
         "{report}"
     );
+    let patch = fs::read_to_string(dir.join("yamux.diff")).unwrap();
+    assert!(patch.contains("+++ b/yamux/src/connection.rs"), "{patch}");
     let comment = fs::read_to_string(dir.join("report/comment.md")).unwrap();
     assert!(comment.split_whitespace().count() <= 350, "{comment}");
 

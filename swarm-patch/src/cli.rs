@@ -351,17 +351,7 @@ impl DiffArgs {
                 continue;
             }
             let source = named(sources, package)?;
-            let prefix = self.prefix(source)?;
-            // In a package of the registry, cargo's own manifest takes the place of the repository's.
-            let original = format!("{}.orig", budget_patch::MANIFEST);
-            let is_repository = prefix == Layout::Repository.prefix(source);
-            let manifest = match is_repository && source.dir.join(&original).is_file() {
-                true => &original,
-                false => budget_patch::MANIFEST,
-            };
-            let files = budget_patch::files(source, &budgets, manifest)?;
-            text += &format!("# {budgets}, for {repository} ({})\n", source.id());
-            text += &diff::below(&prefix, &files);
+            text += &budget_patch::diff(source, &budgets, &self.prefix(source)?)?;
         }
         Ok(text)
     }

@@ -44,9 +44,8 @@ impl Verdict {
             next.label, best.label
         ));
         sentences.push(format!(
-            "None of {} budgets is shown to be better than these two. They are ranked by the gain in {} that their \
-             intervals guarantee.",
-            others.len() + 1,
+            "No other budget is shown to be better than these two. They are ranked by the gain in {} that their intervals \
+             guarantee.",
             DELAY
                 .into_iter()
                 .find_map(|metric| best.of_metric(metric))

@@ -24,10 +24,12 @@ const METRICS: [Metric; 4] = [
 ];
 
 pub(crate) fn entries(scene: &Scene, search: &Search) -> Vec<Entry> {
-    METRICS
+    let mut entries: Vec<Entry> = METRICS
         .into_iter()
         .map(|metric| map(scene, search, metric))
-        .collect()
+        .collect();
+    entries[0].is_first = true;
+    entries
 }
 
 /// The sites that share a budget, and that budget.
@@ -86,7 +88,7 @@ fn map(scene: &Scene, search: &Search, metric: Metric) -> Entry {
         caption: scene.caption(
             format!("Change of {} under each budget", metric.words()),
             "mean change over the cells, compared with no budget, in the last round that measured the budget; below \
-             each value: its 95 % interval; grey: the interval includes no change",
+             each value: its 95 % interval",
         ),
         rows: Categories {
             name: "limit".to_owned(),
@@ -120,18 +122,20 @@ fn value(search: &Search, budgets: Option<Budgets>, metric: Metric) -> HeatmapCe
             .change(&round.summary, candidate.variant, metric);
         Some((candidate.is_idle, change))
     });
+    // Significant whatever the number of candidates (Bonferroni).
+    let together = 1.0 - (1.0 - CONFIDENCE) / search.of.config.variants.len() as f64;
+    let mut is_resolved = true;
     let value: CellValue = match last {
         None => Err(NoValue::Missing),
         Some((true, _)) => Err(NoValue::NeverFires),
         Some((false, None)) => Err(NoValue::NotApplicable),
-        Some((false, Some(change))) => Ok(ChartValue {
-            value: change.value(),
-            interval: ends(Some(change.interval(CONFIDENCE))),
-        }),
+        Some((false, Some(change))) => {
+            is_resolved = !change.interval(together).covers(0.0);
+            Ok(ChartValue {
+                value: change.value(),
+                interval: ends(Some(change.interval(CONFIDENCE))),
+            })
+        }
     };
-    let interval = value.ok().and_then(|it| it.interval);
-    HeatmapCell {
-        is_resolved: value.is_err() || interval.is_some_and(|(low, high)| low > 0.0 || high < 0.0),
-        value,
-    }
+    HeatmapCell { value, is_resolved }
 }

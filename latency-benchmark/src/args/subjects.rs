@@ -23,13 +23,11 @@ pub(crate) struct SubjectArgs {
 
 impl SubjectArgs {
     /// The release, and the same with the patch of a budget.
-    pub(crate) fn patched(budgets: Budgets) -> Result<SubjectArgs, Failure> {
-        let patched = format!("{}+{budgets}", Spec::Released).parse();
-        let patched = patched.context("--prove").map_err(bad_input)?;
-        Ok(SubjectArgs {
-            subject: vec![Spec::Released, patched],
+    pub(crate) fn patched(budgets: Budgets) -> SubjectArgs {
+        SubjectArgs {
+            subject: vec![Spec::Released(None), Spec::Released(Some(budgets))],
             yamux: Vec::new(),
-        })
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -174,8 +174,14 @@ impl SweepArgs {
     pub(crate) fn search(&self) -> Result<AskedSearch, Failure> {
         let grid = &self.grid;
         let chooses_cells = grid.peers.is_empty() && grid.rtt.is_empty() && grid.payload.is_empty();
+        let mut config = grid.config(chooses_cells)?;
+        if chooses_cells {
+            // Over longer round trips, a hundred budgets would need minutes for a few blocks.
+            const RTTS: [f64; 3] = [0.0, 5.0, 50.0];
+            config.axes.rtt_ms = rtts(&RTTS);
+        }
         Ok(AskedSearch {
-            config: grid.config(chooses_cells)?,
+            config,
             budgets: grid.budget.clone(),
             chooses_cells,
             time: grid.time,
@@ -198,7 +204,7 @@ impl GridArgs {
         let pace = self.node.pace(&axes.payload_bytes)?;
         let network = self.network.checked(&axes.rtt_ms)?;
         let (budgets, subjects) = match self.prove {
-            Some(budget) => (vec![Budgets::NONE, budget], SubjectArgs::patched(budget)?),
+            Some(budget) => (vec![Budgets::NONE, budget], SubjectArgs::patched(budget)),
             None => (self.budget.clone(), self.subjects.clone()),
         };
         let has_subjects = !subjects.is_empty();
@@ -245,12 +251,6 @@ impl GridArgs {
     }
 
     fn axes(&self, quick: bool) -> Result<Axes, Failure> {
-        let rtts = |values: &[f64]| {
-            values
-                .iter()
-                .map(|ms| Rtt::from_ms(*ms).expect("the defaults are times"))
-                .collect()
-        };
         let (peers, rtt_ms, payload_bytes) = if quick {
             (
                 vec![1, 5],
@@ -276,6 +276,12 @@ impl GridArgs {
         refuse_twice("--payload", &axes.payload_bytes)?;
         Ok(axes)
     }
+}
+
+fn rtts(ms: &[f64]) -> Vec<Rtt> {
+    let rtts = ms.iter().map(|ms| Rtt::from_ms(*ms));
+    rtts.map(|rtt| rtt.expect("the defaults are times"))
+        .collect()
 }
 
 /// The original proposal, the open pull request, and the budgets that help a co-tenant.

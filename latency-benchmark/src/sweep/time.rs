@@ -57,7 +57,9 @@ fn needs(config: &SweepConfig) -> Needs {
     };
     for launch in schedule(config) {
         let run = launch.config(config);
-        let planned = Duration::from_millis(run.plan.max_ms);
+        // Not as the run has it, which is never shorter than its fewest blocks.
+        let planned_ms = SweepConfig::measuring_ms(launch.cell.rtt_ms.ms());
+        let planned = Duration::from_secs_f64(config.time_scale * planned_ms / 1e3);
         needs.around += launch.around() + Duration::from_millis(run.plan.warm_up_ms);
         needs.measuring += planned;
         let fewest = run.block() * FEWEST_BLOCKS as u32;

@@ -61,6 +61,26 @@ pub fn files(source: &CrateSource, budgets: &Budgets, manifest: &str) -> Result<
     Ok(patch.files)
 }
 
+/// The change as a diff below `prefix`, after a line that says what it is for.
+#[cfg(feature = "diff")]
+pub fn diff(source: &CrateSource, budgets: &Budgets, prefix: &str) -> Result<String> {
+    use crate::diff::{Layout, below};
+
+    // In a package of the registry, cargo's own manifest takes the place of the repository's.
+    let original = format!("{MANIFEST}.orig");
+    let is_repository = prefix == Layout::Repository.prefix(source);
+    let manifest = match is_repository && source.dir.join(&original).is_file() {
+        true => &original,
+        false => MANIFEST,
+    };
+    let files = files(source, budgets, manifest)?;
+    let (repository, id) = (repository(&source.name), source.id());
+    Ok(format!(
+        "# {budgets}, for {repository} ({id})\n{}",
+        below(prefix, &files)
+    ))
+}
+
 /// The package whose tasks defer wakes, on behalf of all that they poll.
 const DEFERRING: &str = "libp2p-swarm";
 
