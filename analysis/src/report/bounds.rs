@@ -101,9 +101,20 @@ fn limits_of_bounds(cell: &CellSummary, site: Site) -> Vec<String> {
         count(whole.polls as usize, "poll"),
         whole.slow_polls,
     )];
+    let of_site = cell.predicted.iter().filter(|it| it.site == site);
+    if let Some(most) = of_site.max_by_key(|it| it.slow_polls)
+        && most.slow_polls as f64 > 1.1 * whole.slow_polls as f64
+    {
+        sentences.push(format!(
+            "A bound can add slow polls, by cutting one of them into several that are still slow: {} makes {} of the same \
+             work.",
+            quoted(format!("{site}={}", in_words(most.limit))),
+            most.slow_polls
+        ));
+    }
     if !idle.is_empty() {
         sentences.push(format!(
-            "{} would have ended none of these polls, and can change nothing in this cell.",
+            "{} would have ended none of these polls.",
             joined(idle, ", ")
         ));
     }

@@ -89,7 +89,7 @@ impl CellSummary {
         whole.map(|it| it.polls)
     }
 
-    /// The bounds that end no poll of a site in any recording of this cell, and so can change nothing here.
+    /// The bounds that would have ended none of the [recorded polls](Self::recorded_polls) of a site.
     pub(crate) fn bounds_without_effect(&self, site: Site) -> impl Iterator<Item = Limit> {
         let polls = self.recorded_polls(site);
         let of_site = self.predicted.iter().filter(move |it| it.site == site);

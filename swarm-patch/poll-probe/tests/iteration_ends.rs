@@ -1,5 +1,5 @@
 //! Where a budget could have ended an invocation.
-#![allow(missing_docs)]
+#![allow(clippy::unwrap_used, missing_docs)]
 
 mod common;
 

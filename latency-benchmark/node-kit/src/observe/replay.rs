@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, iter};
 
-use poll_probe::{Limit, Record, Site};
+use poll_probe::{IterationEnd, Limit, Record, Site};
 use run_format::{Budgets, config::SLOW_NS};
 
 /// The pieces of all polls of a slice, by site and budget.
@@ -45,16 +45,17 @@ impl Replay {
         }
         let of_site = self.0.iter_mut().filter(|it| it.0 == record.site);
         for (site, budgets, pieces) in of_site {
-            pieces.cut(record, budgets.at(*site).map(|it| it.limit));
+            let limit = budgets.at(*site).map(|it| it.limit);
+            pieces.cut(record.iteration_ends, record.duration_ns, limit);
         }
     }
 }
 
 impl Pieces {
     /// As [`Invocation`](poll_probe::Invocation) applies a budget.
-    fn cut(&mut self, record: &Record<'_>, limit: Option<Limit>) {
+    fn cut(&mut self, ends: &[IterationEnd], duration_ns: u64, limit: Option<Limit>) {
         let (mut start_ns, mut done) = (0, 0);
-        for end in record.iteration_ends {
+        for end in ends {
             let ns = end.offset_ns.saturating_sub(start_ns);
             let is_spent = match limit {
                 None | Some(Limit::Coop) => false,
@@ -66,7 +67,7 @@ impl Pieces {
                 (start_ns, done) = (end.offset_ns, end.iterations);
             }
         }
-        self.add(record.duration_ns.saturating_sub(start_ns));
+        self.add(duration_ns.saturating_sub(start_ns));
     }
 
     fn add(&mut self, ns: u64) {
@@ -78,79 +79,55 @@ impl Pieces {
 
 #[cfg(test)]
 mod tests {
-    use std::{task::Context, thread::sleep, time::Duration};
-
-    use poll_probe::{Capacity, Invocation, Mode, Recorder, Variant};
-
     use super::*;
 
-    /// A poll of `iterations`, the second of which takes a millisecond or more.
-    fn poll(iterations: u32) {
-        let cx = &mut Context::from_waker(std::task::Waker::noop());
-        let mut probe = Invocation::enter(Site::Muxer, &["child"]);
-        for iteration in 1..=iterations {
-            assert!(probe.iterate(cx).is_ready());
-            probe.child(0);
-            if iteration == 2 {
-                sleep(Duration::from_millis(1));
-            }
-            probe.own();
+    #[test]
+    fn a_poll_is_cut_where_the_budget_would_end_it() {
+        const MS: u64 = 1_000_000;
+        // Five iterations, the second of which takes a millisecond. The fourth ends where no budget can end a poll.
+        let ends = [(1, 10_000), (2, MS + 10_000), (3, MS + 20_000)];
+        let ends = ends.map(|(iterations, offset_ns)| IterationEnd {
+            iterations,
+            offset_ns,
+        });
+        for (budget, count, slow, longest_ns) in [
+            ("none", 1, 1, MS + 90_000),
+            ("muxer=1", 4, 2, MS),
+            ("muxer=2", 2, 2, MS + 10_000),
+            ("muxer=3", 2, 2, MS + 20_000),
+            ("muxer=4", 1, 1, MS + 90_000),
+            ("muxer=10us", 4, 2, MS),
+            ("muxer=11us", 2, 2, MS + 10_000),
+            ("muxer=2ms", 1, 1, MS + 90_000),
+        ] {
+            let budgets: Budgets = budget.parse().expect("a budget");
+            let mut pieces = Pieces::default();
+            let limit = budgets.muxer.map(|it| it.limit);
+            pieces.cut(&ends, MS + 90_000, limit);
+            let expected = Pieces {
+                count,
+                slow,
+                longest_ns,
+            };
+            assert_eq!(pieces, expected, "{budget}");
         }
     }
 
     #[test]
-    fn polls_are_cut_where_the_budget_would_end_them() {
-        let recorder = Recorder::new(Capacity::default());
-        recorder.attach();
-        Variant {
-            budgets: Budgets::NONE,
-            mode: Mode::Children,
-        }
-        .install();
-        poll(1);
-        poll(5);
-        let measured: [Budgets; 2] =
-            ["muxer=5", "muxer=1ms,task=coop"].map(|it| it.parse().unwrap());
-        let mut replay = Replay::new(measured.into_iter());
-        let mut longest_ns = 0;
-        recorder.drain(|record| {
-            replay.add(record);
-            longest_ns = longest_ns.max(record.duration_ns);
-        });
-        let of = |budgets: &str| {
-            let budgets: Budgets = budgets.parse().unwrap();
-            let mut found = replay
-                .0
-                .iter()
-                .filter(|it| (it.0, it.1) == (Site::Muxer, budgets));
-            let (one, None) = (found.next().unwrap().2, found.next()) else {
-                panic!("{budgets} is there twice");
-            };
-            one
-        };
-        let whole = of("none");
-        assert_eq!((whole.count, whole.longest_ns), (2, longest_ns));
-        for (budgets, pieces) in [
-            ("muxer=1", 6),
-            ("muxer=2", 4),
-            ("muxer=3", 3),
-            ("muxer=4", 3),
-            ("muxer=5", 2),
-            ("muxer=1ms", 3),
-        ] {
-            assert_eq!(of(budgets).count, pieces, "{budgets}");
-            // The iteration that is slow by itself is slow under every bound.
-            assert!(
-                of(budgets).slow >= 1 && of(budgets).longest_ns >= 1_000_000,
-                "{budgets}"
-            );
-        }
-        assert_eq!(of("muxer=16"), whole);
+    fn measured_limits_are_replayed_too_and_none_twice() {
+        let measured = ["muxer=5/deferred", "muxer=8", "muxer=1ms,task=coop"];
+        let measured = measured.map(|it| it.parse().expect("budgets"));
+        let Replay(bounds) = Replay::new(measured.into_iter());
+        let of_muxer = bounds.iter().filter(|it| it.0 == Site::Muxer);
+        let mut budgets: Vec<String> = of_muxer.map(|it| it.1.to_string()).collect();
+        assert_eq!(bounds.len(), 3 * 14 + 2);
         assert!(
-            replay
-                .0
+            ["none", "muxer=5", "muxer=1ms"]
                 .iter()
-                .all(|(site, _, pieces)| *site == Site::Muxer || pieces.count == 0)
+                .all(|it| budgets.contains(&(*it).to_owned()))
         );
+        budgets.sort();
+        budgets.dedup();
+        assert_eq!(budgets.len(), 14 + 2);
     }
 }
