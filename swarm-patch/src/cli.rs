@@ -338,7 +338,7 @@ impl DiffArgs {
             )));
         }
         let is_there = |package: &&str| sources.iter().any(|source| source.name == **package);
-        if !chosen.iter().any(|package| is_there(&package)) {
+        if !chosen.iter().any(is_there) {
             named(sources, chosen[0])?;
         }
         let mut text = String::new();

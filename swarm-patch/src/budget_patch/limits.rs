@@ -175,7 +175,6 @@ fn count_in_task(count: NonZeroU32, path: &str, function: &FoundFunction<'_>) ->
         ),
         when: format!("after {count} events"),
         two_polls: "assert_eq!(WORK, 2 * MAX_EVENTS_BEFORE_YIELD)".to_owned(),
-        ..LimitLines::default()
     }
 }
 
