@@ -11,8 +11,8 @@ const DELAY: [Metric; 3] = [
 ];
 
 impl Verdict {
-    /// The candidates that no other is better than, the best first: by class, then by the gain for the co-tenant that
-    /// the interval guarantees.
+    /// The candidates that no other is better than, the best first: by class, then those that bound fewer sites, then by
+    /// the gain for the co-tenant that the interval guarantees.
     pub(crate) fn ranked(&self) -> Vec<&Candidate> {
         let leaders = self.leaders().into_iter();
         let mut leaders: Vec<&Candidate> = leaders.map(|at| &self.candidates[at]).collect();
@@ -22,7 +22,8 @@ impl Verdict {
         };
         leaders.sort_by(|a, b| {
             let by_gain = guaranteed(a).total_cmp(&guaranteed(b));
-            a.class().cmp(&b.class()).then(by_gain)
+            let [a, b] = [a, b].map(|it| (it.class(), it.yields.len()));
+            a.cmp(&b).then(by_gain)
         });
         leaders
     }
@@ -44,8 +45,8 @@ impl Verdict {
             next.label, best.label
         ));
         sentences.push(format!(
-            "No other budget is shown to be better than these two. They are ranked by the gain in {} that their intervals \
-             guarantee.",
+            "No other budget is shown to be better than these two. Of several such budgets, the one that bounds fewer sites \
+             comes first, then the one whose interval guarantees the greater gain in {}.",
             DELAY
                 .into_iter()
                 .find_map(|metric| best.of_metric(metric))
