@@ -4,7 +4,8 @@ use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
 use anyhow::{Context, Result, anyhow};
 use polars_core::prelude::DataFrame;
-use program::{Failure, bad_input};
+use program::{Failure, bad_input, print};
+use run_format::files::read_json;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -92,9 +93,9 @@ pub(crate) fn write(out: &Path, content: Content, in_short: &[String]) -> Result
         .with_context(|| partial.display().to_string())?;
     fs::rename(&partial, out).with_context(|| format!("cannot write {}", out.display()))?;
     for sentence in in_short {
-        println!("{sentence}");
+        print(sentence);
     }
-    println!("{}", out.join(TEXT).display());
+    print(out.join(TEXT).display());
     Ok(())
 }
 

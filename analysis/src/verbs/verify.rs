@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use anyhow::{Context, anyhow};
 use csv::StringRecord;
 use polars_core::prelude::DataFrame;
-use program::{Failure, bad_input};
+use program::{Failure, bad_input, print};
 
 use crate::{
     explain::{
@@ -60,7 +60,7 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
     let explained = explanation.map(|it| files::of(&it, options)).transpose()?;
     let explained = explained.unwrap_or_default();
     same_files(&explained, &dir.join(files::FOLDER))?;
-    println!(
+    print(format!(
         "{}: {} figures, the text and {} pictures{} agree with {}",
         dir.display(),
         frame.height(),
@@ -71,7 +71,7 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
             format!(" and {} files of `explain`", explained.len())
         },
         run.display()
-    );
+    ));
     Ok(())
 }
 

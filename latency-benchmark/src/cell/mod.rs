@@ -40,7 +40,7 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
         serde_json::from_str(&line).context("standard input has no task in its first line")?;
     // From here on in a process of its own inside the lab's namespaces, still of one thread.
     let inside = lab::enter()?;
-    let stop = stop_or_end(STOP_LINE);
+    let stop = stop_or_end(STOP_LINE)?;
     run_cell(inside, &task, &stop, |message| {
         let mut line = serde_json::to_vec(message)?;
         line.push(b'\n');

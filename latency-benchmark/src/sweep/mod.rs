@@ -16,7 +16,7 @@ use std::{
 
 use anyhow::{Context, Result, anyhow};
 use lab::move_to;
-use program::{Failure, bad_input, one_line};
+use program::{Failure, bad_input, one_line, say};
 use run_format::{
     config::SweepConfig,
     files::{MANIFEST, RUN, write_json},
@@ -120,7 +120,7 @@ fn measure(
     } = sweep;
     progress.finish(&counts.summary(), dir);
     if counts.exit_code() != MEASURED {
-        eprintln!("to measure the rest: --resume {}", dir.display());
+        say(format!("to measure the rest: --resume {}", dir.display()));
     }
     Ok(counts.exit_code())
 }
