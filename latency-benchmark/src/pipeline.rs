@@ -87,7 +87,7 @@ fn install_packages() {
     if !nix::unistd::geteuid().is_root() {
         say(format!(
             "warning: packages are missing; install them by: sudo apt-get install {packages}"
-        );
+        ));
         return;
     }
     say(format!("installing {packages}"));
@@ -95,6 +95,7 @@ fn install_packages() {
         format!("apt-get update && apt-get install --yes --no-install-recommends {packages}");
     let status = Command::new("/bin/sh")
         .args(["-c", &script])
+        .env("PATH", SYSTEM_PATH)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -104,12 +105,8 @@ fn install_packages() {
     }
 }
 
-fn is_installed(tool: &str) -> bool {
-    const SYSTEM: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
-    let path = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&path)
-        .chain(env::split_paths(SYSTEM))
-        .any(|folder| folder.join(tool).is_file())
+fn is_installed(name: &str) -> bool {
+    program_in(tool_folders(), name).is_some()
 }
 
 /// Prints what is not as it should be. The check enters a lab, which only a process of its own can leave.

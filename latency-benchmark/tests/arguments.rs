@@ -232,6 +232,42 @@ fn help_shows_examples_and_exit_codes() {
             output.status.success() && text(&output.stdout).contains("Examples:"),
             "{verb}"
         );
+#[test]
+fn a_label_that_is_no_file_name_is_refused() {
+    let bench = Bench::new();
+    let folder = bench.dir.path().join("a".repeat(200));
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("Cargo.toml"), "text").unwrap();
+    let mut command = bench.command(&["sweep", "--list", "--subject"]);
+    let said = complaint(&command.arg(&folder).output().unwrap());
+    assert!(said.contains("too long for a file name"), "{said}");
+}
+
+/// A program in the working folder is somebody's data.
+#[test]
+fn no_program_of_the_working_folder_is_run() {
+    let bench = Bench::new();
+    for name in ["git", "ip", "tc", "iptables"] {
+        let path = bench.dir.path().join(name);
+        std::fs::write(&path, "#!/bin/sh\ntouch \"$0.was-run\"\nexit 1\n").unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(path, mode).unwrap();
+    }
+    let source = bench.dir.path().join("source");
+    std::fs::create_dir(&source).unwrap();
+    std::fs::write(source.join("Cargo.toml"), "text").unwrap();
+    for arguments in [
+        &["preflight"][..],
+        &["sweep", "--list", "--subject", "source"],
+    ] {
+        let mut command = bench.command(arguments);
+        let command = command.current_dir(bench.dir.path());
+        command.env("PATH", ".:").output().unwrap();
+    }
+    let entries = std::fs::read_dir(bench.dir.path()).unwrap();
+    assert_eq!(entries.count(), 5, "a program was run");
+}
+
     }
     let bare = bench.command(&[]).output().unwrap();
     assert!(

@@ -6,6 +6,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, bail};
+use program::tool;
 
 /// A repository, by its top folder or, if it is bare, by its own folder.
 #[derive(Clone, Debug)]
@@ -106,7 +107,7 @@ impl Repository {
             .stdout
             .take()
             .ok_or_else(|| anyhow!("git has no output"))?;
-        let unpacked = Command::new("tar")
+        let unpacked = Command::new(tool("tar"))
             .args(["-x", "-f", "-", "-C"])
             .arg(to)
             .stdin(tree)
@@ -152,7 +153,7 @@ impl Repository {
 
 /// A git command on the repository in `dir` and no other. It takes no locks there.
 fn command(dir: &Path) -> Command {
-    let mut command = Command::new("git");
+    let mut command = Command::new(tool("git"));
     for variable in [
         "GIT_DIR",
         "GIT_WORK_TREE",
