@@ -56,6 +56,15 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
             "--delay nfqueue: the delay line only delays",
         ),
         (&["--name", "a/b"], "--name \"a/b\""),
+        (&["--name", "a|b"], "letters, digits, -, _ and ."),
+        (&["--name", "\u{1b}[2J"], "--name \"\\u{1b}[2J\""),
+        (&["--rtt", "0.0000001"], "is shorter than 1 µs"),
+        (&["--payload", "4096"], "\"4096\": it has no unit"),
+        (
+            &["--congestion-control", "x; reboot"],
+            "the kernel has no congestion control \"x; reboot\"",
+        ),
+        (&["--subject", "/proc"], "/proc: it is no checkout"),
         (&["--quick", "--peers", "1"], "cannot be used with"),
         (
             &["--subject", "relesed"],
@@ -181,7 +190,7 @@ fn subjects_are_listed_and_launched_in_blocks() {
     let bench = Bench::new();
     let folder = bench.dir.path().join("my libp2p");
     std::fs::create_dir(&folder).unwrap();
-    std::fs::write(folder.join("file"), "text").unwrap();
+    std::fs::write(folder.join("Cargo.toml"), "text").unwrap();
     let run = |arguments: &[&str]| {
         let output = bench
             .command(&["sweep", "--subject", "released", "--subject"])
@@ -224,15 +233,6 @@ fn subjects_are_listed_and_launched_in_blocks() {
 }
 
 #[test]
-fn help_shows_examples_and_exit_codes() {
-    let bench = Bench::new();
-    for verb in ["sweep", "explain", "rr", "soak", "peer", "central", "lab"] {
-        let output = bench.command(&[verb, "--help"]).output().unwrap();
-        assert!(
-            output.status.success() && text(&output.stdout).contains("Examples:"),
-            "{verb}"
-        );
-#[test]
 fn a_label_that_is_no_file_name_is_refused() {
     let bench = Bench::new();
     let folder = bench.dir.path().join("a".repeat(200));
@@ -268,6 +268,15 @@ fn no_program_of_the_working_folder_is_run() {
     assert_eq!(entries.count(), 5, "a program was run");
 }
 
+#[test]
+fn help_shows_examples_and_exit_codes() {
+    let bench = Bench::new();
+    for verb in ["sweep", "explain", "rr", "soak", "peer", "central", "lab"] {
+        let output = bench.command(&[verb, "--help"]).output().unwrap();
+        assert!(
+            output.status.success() && text(&output.stdout).contains("Examples:"),
+            "{verb}"
+        );
     }
     let bare = bench.command(&[]).output().unwrap();
     assert!(
