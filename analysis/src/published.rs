@@ -14,7 +14,7 @@ use run_format::{
 };
 
 use crate::{
-    load::compared::ComparedVariant,
+    load::{compared::ComparedVariant, table_name},
     measure::{
         CellState,
         checks::Checks,
@@ -55,9 +55,7 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Summary, Failure> {
         .and_then(|rows| cells(&rows))
         .with_context(|| path.display().to_string())
         .map_err(bad_input)?;
-    let name = path
-        .file_stem()
-        .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let name = table_name(path);
     let axes = Axes::of(cells.iter().map(|cell| &cell.cell));
     let grid = axes.cells();
     cells.sort_by_key(|cell| grid.iter().position(|it| *it == cell.cell));
