@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, path::Path};
 use anyhow::{Context, Result, anyhow, bail};
 use program::{Failure, bad_input};
 use run_format::{
-    Budgets, Site,
+    Budgets, Site, files,
     grid::{Axes, Cell},
     network::Rtt,
     payload::Payload,
@@ -51,7 +51,8 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Summary, Failure> {
             "--threshold: a published table only counts polls over 50us"
         )));
     }
-    let mut cells = rows(path)
+    let text = files::read(path).map_err(bad_input)?;
+    let mut cells = rows(&text)
         .and_then(|rows| cells(&rows))
         .with_context(|| path.display().to_string())
         .map_err(bad_input)?;
@@ -81,8 +82,8 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Summary, Failure> {
 /// The values of a row, by column.
 type PublishedRow = BTreeMap<&'static str, f64>;
 
-fn rows(path: &Path) -> Result<Vec<PublishedRow>> {
-    let mut reader = csv::Reader::from_path(path)?;
+fn rows(text: &[u8]) -> Result<Vec<PublishedRow>> {
+    let mut reader = csv::Reader::from_reader(text);
     let header = reader.headers()?.clone();
     let mut places = Vec::new();
     for name in COLUMNS {
@@ -96,7 +97,7 @@ fn rows(path: &Path) -> Result<Vec<PublishedRow>> {
         let record = record?;
         let field = |&(name, place): &(&'static str, usize)| {
             let number = record.get(place).and_then(|field| field.parse().ok());
-            let number = number.filter(|number: &f64| *number >= 0.0);
+            let number = number.filter(|number: &f64| number.is_finite() && *number >= 0.0);
             number
                 .map(|number| (name, number))
                 .with_context(|| format!("line {}: {name} is not a number from zero up", at + 2))

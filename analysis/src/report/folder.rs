@@ -48,9 +48,7 @@ impl ReportRecord {
     }
 
     pub(crate) fn read(dir: &Path) -> Result<ReportRecord> {
-        let path = dir.join(RECORD);
-        let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-        serde_json::from_str(&text).with_context(|| path.display().to_string())
+        read_json(&dir.join(RECORD))
     }
 }
 

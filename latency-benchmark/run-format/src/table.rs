@@ -1,15 +1,12 @@
 //! Tables on disk: CSV files whose columns are the fields of a row type.
 
-use std::{
-    fs::{self, File},
-    path::Path,
-};
+use std::{fs::File, path::Path};
 
 use anyhow::{Context, Result, bail};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_aux::serde_introspection::serde_introspect;
 
-use crate::files::SCHEMA;
+use crate::files::{SCHEMA, read};
 
 /// A table that is being written. Rows are on disk after [`flush`](TableWriter::flush).
 pub struct TableWriter {
@@ -107,7 +104,7 @@ fn problem(error: &csv::Error, record: &csv::ByteRecord, columns: &[&str]) -> St
 
 /// All whole lines of a file. A torn last line is left out if it may be torn, else it is an error.
 pub fn whole_lines(path: &Path, may_be_torn: bool) -> Result<Vec<u8>> {
-    let mut text = fs::read(path).with_context(|| path.display().to_string())?;
+    let mut text = read(path)?;
     let last = text.iter().rposition(|byte| *byte == b'\n');
     let end = last.map_or(0, |at| at + 1);
     if end < text.len() && !may_be_torn {
