@@ -49,7 +49,7 @@ enum AnalysisVerb {
         #[command(flatten)]
         options: Options,
     },
-    /// Make the report of a sweep again and compare it with the stored one, number by number
+    /// Make the report of a sweep again and compare it with the stored one, number by number and picture by picture
     Verify {
         /// The folder of a sweep
         run: PathBuf,

@@ -66,6 +66,7 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Summary, Failure> {
             backends: Vec::new(),
             manifest: None,
             took_ms: 0,
+            unsealed: 0,
         },
         axes,
         variants: vec![ComparedVariant {

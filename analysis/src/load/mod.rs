@@ -6,6 +6,7 @@ pub(crate) mod compared;
 pub(crate) mod explain;
 mod histograms;
 mod outside;
+mod plausible;
 pub(crate) mod rr;
 pub(crate) mod run;
 pub(crate) mod slice;
@@ -19,6 +20,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use program::{Failure, bad_input};
+use rayon::prelude::*;
 use run_format::{
     config::SweepConfig,
     files,
@@ -95,7 +97,7 @@ pub(crate) fn name_in_files(value: impl Serialize) -> String {
     }
 }
 
-/// The name of the folder itself, whatever path leads to it.
+/// The name of the folder itself, whatever path leads to it, in the letters that names of runs have.
 fn folder_name(dir: &Path) -> String {
     plain_name(&fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned()))
 }
@@ -164,6 +166,10 @@ fn open(dir: &Path, names: RecognisedBy) -> Result<Sweep> {
         };
         cell.runs = runs(&cell_dir, &name, &manifest, names)?;
     }
+    cells
+        .par_iter()
+        .flat_map(|cell| &cell.runs)
+        .try_for_each(|run| run.check_files().map(drop))?;
     Ok(Sweep {
         dir: dir.to_owned(),
         manifest,
@@ -179,11 +185,6 @@ fn check_baseline(variants: &[VariantConfig]) -> Result<()> {
     Ok(())
 }
 
-/// Those that ended, and those that were cut short and not done again.
-fn runs(
-    cell_dir: &Path,
-    id: &str,
-    manifest: &Manifest,
 /// Labels are parts of file names, which have an end.
 fn check_labels(config: &SweepConfig) -> Result<()> {
     let variants = config.variants.iter().map(|it| &it.label);
@@ -194,6 +195,11 @@ fn check_labels(config: &SweepConfig) -> Result<()> {
     }
 }
 
+/// Those that ended, and those that were cut short and not done again.
+fn runs(
+    cell_dir: &Path,
+    id: &str,
+    manifest: &Manifest,
     names: RecognisedBy,
 ) -> Result<Vec<RunFiles>> {
     let config = &manifest.config;

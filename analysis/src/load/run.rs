@@ -19,6 +19,7 @@ use serde::de::DeserializeOwned;
 use super::{
     blocks::{Disturbed, SliceInBlock, check_count, complete_blocks},
     histograms::{self, HistogramsBySlice, start_key},
+    plausible,
     slice::{LoadedSite, LoadedSlice},
 };
 use crate::stats::Counts;
@@ -54,6 +55,12 @@ pub(crate) struct LoadedRun {
 }
 
 impl RunFiles {
+    /// Refuses files that are not those that the run wrote. Returns the names of others in its folder.
+    pub(crate) fn check_files(&self) -> Result<Vec<String>> {
+        let row = self.row.as_ref();
+        row.map_or(Ok(Vec::new()), |row| row.check_files(&self.dir))
+    }
+
     pub(crate) fn read(&self, variants: usize, disturbed: Disturbed) -> Result<LoadedRun> {
         let log = self.dir.join(files::HISTOGRAMS);
         let assembly = SliceAssembly {
@@ -98,6 +105,7 @@ impl RunFiles {
         children.retain(|child| run.slice(child.slice).is_some());
         children.shrink_to_fit();
         (run.bands, run.children) = (bands, children);
+        plausible::check(&run).with_context(|| self.dir.display().to_string())?;
         Ok(run)
     }
 

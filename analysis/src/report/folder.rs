@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use polars_core::prelude::DataFrame;
 use program::{Failure, bad_input, print};
 use run_format::files::read_json;
@@ -24,6 +24,9 @@ pub(crate) const TEXT: &str = "report.md";
 /// The folder of the pictures.
 pub(crate) const CHARTS: &str = "charts";
 
+/// The version of [`RECORD`].
+const SCHEMA: u32 = 1;
+
 /// The content of [`RECORD`].
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ReportRecord {
@@ -39,12 +42,28 @@ pub(crate) struct ReportRecord {
 impl ReportRecord {
     pub(crate) fn new(verb: &str, of: Vec<String>, options: &Options) -> ReportRecord {
         ReportRecord {
-            schema: 1,
+            schema: SCHEMA,
             verb: verb.to_owned(),
             of,
             analysis: env!("CARGO_PKG_VERSION").to_owned(),
             options: options.clone(),
         }
+    }
+
+    /// Refuses a report of another version, which may compute otherwise.
+    pub(crate) fn check_version(&self, dir: &Path) -> Result<()> {
+        let now = (SCHEMA, env!("CARGO_PKG_VERSION"));
+        if (self.schema, &*self.analysis) != now {
+            bail!(
+                "{}: analysis {} wrote it with schema {}, but this is {} with schema {}",
+                dir.join(RECORD).display(),
+                self.analysis,
+                self.schema,
+                now.1,
+                now.0
+            );
+        }
+        Ok(())
     }
 
     pub(crate) fn read(dir: &Path) -> Result<ReportRecord> {

@@ -1,11 +1,14 @@
 //! `verify`: makes the report again from what was measured, and compares.
 
-use std::{fs, path::Path};
+mod folder;
 
-use anyhow::{Context, anyhow};
+use std::path::Path;
+
+use anyhow::anyhow;
 use csv::StringRecord;
 use polars_core::prelude::DataFrame;
 use program::{Failure, bad_input, print};
+use run_format::files::read;
 
 use crate::{
     explain::{
@@ -19,7 +22,7 @@ use crate::{
     },
     summary::{Summary, table},
     verdict::Verdict,
-    views::{Entry, Scene},
+    views::Scene,
 };
 
 pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
@@ -33,6 +36,7 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
             record.verb
         )));
     }
+    record.check_version(&dir)?;
     let options = &record.options;
     let mut summary = Summary::of(&sweep, options)?;
     // The folder may have been moved since.
@@ -56,12 +60,14 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
         options,
     );
     same_text(&String::from_utf8_lossy(&stored(&path)?), &text, &path)?;
-    pictures_are_there(&entries, &dir)?;
+    folder::same_pictures(&entries, &dir.join(CHARTS))?;
     let explained = explanation.map(|it| files::of(&it, options)).transpose()?;
     let explained = explained.unwrap_or_default();
     same_files(&explained, &dir.join(files::FOLDER))?;
+    folder::nothing_else(&dir, &entries, &explained)?;
+    let unsealed = folder::only_its_files(run)?;
     print(format!(
-        "{}: {} figures, the text and {} pictures{} agree with {}",
+        "{}: {} figures, the text and {} pictures{} agree with {}{unsealed}",
         dir.display(),
         frame.height(),
         entries.len(),
@@ -77,9 +83,7 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
 
 /// The content of a file of the report.
 fn stored(path: &Path) -> Result<Vec<u8>, Failure> {
-    fs::read(path)
-        .with_context(|| path.display().to_string())
-        .map_err(bad_input)
+    read(path).map_err(bad_input)
 }
 
 /// Compares the figures one by one, to name the first that differs.
@@ -155,9 +159,7 @@ fn same_text(stored: &str, made: &str, path: &Path) -> Result<(), Failure> {
 fn same_files(made: &[File], dir: &Path) -> Result<(), Failure> {
     for file in made {
         let path = dir.join(&file.name);
-        let stored =
-            fs::read(&path).map_err(|_| differs(format!("{} is missing", path.display())))?;
-        if stored != file.content {
+        if present(&path)? != file.content {
             return Err(differs(format!(
                 "{}: it is not what the run gives",
                 path.display()
@@ -167,14 +169,10 @@ fn same_files(made: &[File], dir: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn pictures_are_there(entries: &[Entry], dir: &Path) -> Result<(), Failure> {
-    for entry in entries {
-        for name in entry.files() {
-            let path = dir.join(CHARTS).join(name);
-            if !path.is_file() {
-                return Err(differs(format!("{} is missing", path.display())));
-            }
-        }
+/// A file without which the report is not whole.
+fn present(path: &Path) -> Result<Vec<u8>, Failure> {
+    if !path.exists() {
+        return Err(differs(format!("{} is missing", path.display())));
     }
-    Ok(())
+    stored(path)
 }

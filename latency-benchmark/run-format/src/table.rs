@@ -71,13 +71,22 @@ fn rows<T: DeserializeOwned>(text: &[u8]) -> Result<Vec<T>> {
     let mut record = csv::ByteRecord::new();
     let headers = reader.byte_headers()?.clone();
     while reader.read_byte_record(&mut record)? {
+        let line = record.position().map_or(0, csv::Position::line);
+        if let Some(at) = record.iter().position(is_too_large) {
+            bail!("line {line}: {}: no run has so much", expected[at]);
+        }
         let row = record.deserialize(Some(&headers)).map_err(|error| {
-            let line = record.position().map_or(0, csv::Position::line);
             anyhow::anyhow!("line {line}: {}", problem(&error, &record, expected))
         })?;
         rows.push(row);
     }
     Ok(rows)
+}
+
+/// Sums of such whole numbers would overflow.
+fn is_too_large(field: &[u8]) -> bool {
+    const DIGITS: usize = 15;
+    field.len() > DIGITS && field.iter().all(u8::is_ascii_digit)
 }
 
 /// What is wrong with which column.
@@ -128,15 +137,19 @@ pub(crate) mod amount {
         Option::deserialize(deserializer)?.map(check).transpose()
     }
 
+    /// Sums of what is larger than a run can have would not be finite.
     pub(super) fn is_one(value: f64) -> bool {
-        value.is_finite() && value >= 0.0
+        const LARGEST: f64 = 1e15;
+        (0.0..=LARGEST).contains(&value)
     }
 
     fn check<E: Error>(value: f64) -> Result<f64, E> {
         if is_one(value) {
             return Ok(value);
         }
-        Err(E::custom(format!("{value} is negative or not a number")))
+        Err(E::custom(format!(
+            "{value} is negative or not a number that a run can have"
+        )))
     }
 }
 
@@ -201,6 +214,14 @@ mod tests {
                 "line 2: steal_ms: NaN is negative or not",
             ),
             ("slice,ms,steal_ms,child\n1,,,\n", "line 2: ms: "),
+            (
+                "slice,ms,steal_ms,child\n1,1e16,,\n",
+                "line 2: ms: 10000000000000000 is negative or not",
+            ),
+            (
+                "slice,ms,steal_ms,child\n1,1,2,1234567890123456\n",
+                "line 2: child: no run has so much",
+            ),
         ] {
             let error = rows::<Row>(text.as_bytes()).expect_err(text).to_string();
             assert!(error.contains(expected), "{error}");

@@ -16,7 +16,7 @@ use program::{Failure, one_line, print, say};
 use run_format::{
     config::{ENOUGH_SLOW_SAMPLES, Measurement, SweepConfig},
     evidence::ExplainFile,
-    files::{EXPLAIN, RUN, SCHEMA, unix_s, write_json},
+    files::{EXPLAIN, SCHEMA, unix_s, write_json},
     run_row::{End, RunRow, Stop},
 };
 
@@ -192,7 +192,7 @@ fn cell(
 
 /// Gives the launch its name, however it ended.
 fn keep(row: &RunRow, partial: &Path, dir: &Path) -> Result<End> {
-    write_json(&partial.join(RUN), row)?;
+    row.write(partial)?;
     fs::rename(partial, dir).with_context(|| format!("cannot rename {}", partial.display()))?;
     Ok(row.end.clone())
 }

@@ -19,7 +19,7 @@ use lab::move_to;
 use program::{Failure, bad_input, one_line, say};
 use run_format::{
     config::SweepConfig,
-    files::{MANIFEST, RUN, write_json},
+    files::MANIFEST,
     manifest::Manifest,
     protocol::BlockReport,
     run_row::{End, RunRow, Stop},
@@ -149,7 +149,13 @@ impl RunningSweep<'_> {
             return Ok(true);
         }
         let run_dir = RunDir::new(self.dir, &launch.cell.id(), launch.run, launch.subject);
-        if run_dir.row().is_some_and(|row| row.is_measured()) {
+        let row = run_dir.row().filter(RunRow::is_measured);
+        let held = row.map(|row| row.check_files(&run_dir.done()));
+        if let Some(Err(error)) = &held {
+            self.progress
+                .warn(&format!("{error:#}; the run is measured again"));
+        }
+        if let Some(Ok(_)) = held {
             self.known.add(launch, &run_dir.done())?;
             self.time.skip(planned_ms);
             self.progress.skip(1);
@@ -298,7 +304,7 @@ impl RunCounts {
 /// Writes the row, and gives the run its name, unless it was interrupted: then it has fewer blocks
 /// than asked for, and is measured again by `--resume`.
 fn keep(row: &RunRow, run_dir: &RunDir) -> Result<()> {
-    write_json(&run_dir.partial().join(RUN), row)?;
+    row.write(&run_dir.partial())?;
     match row.end {
         End::Ok {
             stop: Stop::Interrupted,

@@ -52,6 +52,7 @@ impl Explained {
             let path = folder.join(files::RUN);
             let row: RunRow = outside::read(&path)?;
             super::check_cell(&row, id, manifest).with_context(|| path.display().to_string())?;
+            row.check_files(&folder)?;
             match &row.end {
                 End::Ok { .. } => {
                     let evidence = CellEvidence::read(&folder, row, &file.variants)?;

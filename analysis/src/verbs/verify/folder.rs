@@ -1,0 +1,89 @@
+//! What lies in the folders of a report and of its run: all that belongs there, and nothing else.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::Context;
+use program::Failure;
+
+use super::{differs, present};
+use crate::{
+    explain::files::{self, File},
+    load::Sweep,
+    report::folder::{CHARTS, RECORD, TEXT},
+    summary::table,
+    text::count,
+    views::{self, Entry},
+};
+
+/// Draws the pictures again, which gives the same bytes.
+pub(super) fn same_pictures(pictures: &[Entry], dir: &Path) -> Result<(), Failure> {
+    let again = tempfile::tempdir().context("cannot make a temporary folder")?;
+    views::write(pictures, again.path())?;
+    for name in pictures.iter().flat_map(Entry::files) {
+        let path = dir.join(&name);
+        if present(&path)? != fs::read(again.path().join(&name))? {
+            let path = path.display();
+            return Err(differs(format!("{path}: it is not what the run gives")));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses files beside those of the report.
+pub(super) fn nothing_else(
+    dir: &Path,
+    pictures: &[Entry],
+    explained: &[File],
+) -> Result<(), Failure> {
+    let names = [TEXT, RECORD, table::FILE, table::PARQUET];
+    let mut known: BTreeSet<PathBuf> = names.iter().map(|name| dir.join(name)).collect();
+    for (folder, names) in [
+        (CHARTS, pictures.iter().flat_map(Entry::files).collect()),
+        (
+            files::FOLDER,
+            explained
+                .iter()
+                .map(|it| it.name.clone())
+                .collect::<Vec<_>>(),
+        ),
+    ] {
+        known.extend(names.iter().map(|name| dir.join(folder).join(name)));
+        known.insert(dir.join(folder));
+    }
+    for folder in [dir.to_owned(), dir.join(CHARTS), dir.join(files::FOLDER)] {
+        for entry in fs::read_dir(folder).into_iter().flatten() {
+            let path = entry?.path();
+            if !known.contains(&path) {
+                let path = path.display();
+                return Err(differs(format!("{path}: it does not belong to the report")));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Refuses files beside those that the runs wrote. Returns what is to be said of runs without checksums.
+pub(super) fn only_its_files(run: &Path) -> Result<String, Failure> {
+    let sweep = Sweep::open(run)?;
+    let mut unsealed = 0;
+    for run in sweep.cells.iter().flat_map(|cell| &cell.runs) {
+        if let Some(stray) = run.check_files()?.first() {
+            let path = run.dir.join(stray);
+            let path = path.display();
+            return Err(differs(format!("{path}: it does not belong to the run")));
+        }
+        let row = run.row.as_ref();
+        unsealed += usize::from(row.is_none_or(|row| row.files.is_none()));
+    }
+    Ok(match unsealed {
+        0 => String::new(),
+        runs => format!(
+            ", but {} without checksums, in which a change may go unnoticed",
+            count(runs, "run")
+        ),
+    })
+}
