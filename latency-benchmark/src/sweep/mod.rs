@@ -227,8 +227,9 @@ fn outcome(row: &RunRow, block: Option<&BlockReport>, config: &SweepConfig) -> S
                 Stop::Interrupted => "interrupted",
             };
             let blocks = row.blocks.unwrap_or(0);
-            let variants = block.map_or_else(String::new, |block| by_variant(block, config));
-            format!("{variants}; {blocks} blocks, {stop}")
+            let by_variant = |block| format!("{}; ", by_variant(block, config));
+            let variants = block.map_or_else(String::new, by_variant);
+            format!("{variants}{blocks} blocks, {stop}")
         }
     }
 }
@@ -263,6 +264,10 @@ struct RunCounts {
 impl RunCounts {
     fn add(&mut self, end: &End) {
         match end {
+            // It is measured again.
+            End::Ok {
+                stop: Stop::Interrupted,
+            } => {}
             End::Ok { .. } => self.measured += 1,
             End::Invalid { .. } => self.invalid += 1,
             End::Failed { .. } => self.failed += 1,
