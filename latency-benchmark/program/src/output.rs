@@ -15,6 +15,16 @@ pub fn print(text: impl Display) {
     note(writeln!(io::stdout(), "{}", printable(&text.to_string())));
 }
 
+/// Puts text for programs on standard output, as it is.
+pub fn put(text: &str) {
+    let mut stdout = io::stdout();
+    note(
+        stdout
+            .write_all(text.as_bytes())
+            .and_then(|()| stdout.flush()),
+    );
+}
+
 /// Prints to standard error, and ends the line. There is nowhere to say that it could not be written.
 pub fn say(text: impl Display) {
     let _ = writeln!(io::stderr(), "{}", printable(&text.to_string()));
