@@ -59,6 +59,7 @@ fn text_from_outside_is_no_markup_and_commands_no_terminal() {
         "\u{1b}",
         "\n# heading",
         "a<b>",
+        "git checkout ‹",
     ] {
         assert!(!text.contains(active), "{active:?}");
     }

@@ -162,7 +162,8 @@ pub(super) fn typed(command: &[String], tool: &Tool, seed: u64, program: &str) -
     }
     let commit = tool.commit.as_deref();
     let checkout = commit.map_or_else(String::new, |commit| {
-        format!("git checkout {}\n", commit.trim_end_matches("-dirty"))
+        let commit = for_shell(commit.trim_end_matches("-dirty"));
+        format!("git checkout {commit}\n")
     });
     format!("{checkout}{program} {}", words.join(" "))
 }

@@ -65,9 +65,9 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
     let explained = explained.unwrap_or_default();
     same_files(&explained, &dir.join(files::FOLDER))?;
     folder::nothing_else(&dir, &entries, &explained)?;
-    let unsealed = folder::only_its_files(run)?;
+    folder::only_its_files(run)?;
     print(format!(
-        "{}: {} figures, the text and {} pictures{} agree with {}{unsealed}",
+        "{}: {} figures, the text and {} pictures{} agree with {}",
         dir.display(),
         frame.height(),
         entries.len(),
