@@ -1,7 +1,13 @@
 //! The command line.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    path::PathBuf,
+    process::ExitCode,
+    sync::RwLock,
+    thread::{self, available_parallelism},
+};
 
+use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 use program::Failure;
 
@@ -50,7 +56,7 @@ enum AnalysisVerb {
         #[command(flatten)]
         options: Options,
     },
-    /// Make the report of a sweep again and compare it with the stored one, number by number
+    /// Make the report of a sweep again and compare it with the stored one, number by number and picture by picture
     Verify {
         /// The folder of a sweep
         run: PathBuf,
@@ -72,6 +78,7 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
         Ok(arguments) => arguments,
         Err(ended) => return ended,
     };
+    check_threads()?;
     match arguments.verb {
         AnalysisVerb::Report { run, options } => verbs::report::run(&run, &options)?,
         AnalysisVerb::NextRound { search, options } => {
@@ -86,4 +93,18 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
         AnalysisVerb::Published { table, options } => verbs::published::run(&table, &options)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// An error where there cannot be as many threads as reading and drawing take. The crates that start them would panic.
+fn check_threads() -> Result<()> {
+    let threads = 2 * available_parallelism()?.get();
+    let gate = RwLock::new(());
+    let closed = gate.write();
+    thread::scope(|scope| {
+        let start = |_| thread::Builder::new().spawn_scoped(scope, || drop(gate.read()));
+        let started: Result<Vec<_>, _> = (0..threads).map(start).collect();
+        drop(closed);
+        started.map(drop)
+    })
+    .with_context(|| format!("{threads} threads cannot be started (`ulimit -u` is the limit)"))
 }

@@ -79,7 +79,7 @@ pub(crate) struct Options {
     )]
     pub(crate) format: Vec<PictureFormat>,
     /// The URL of the report's folder, if readers of report.md do not have the pictures beside it
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = address)]
     pub(crate) link_base: Option<String>,
     /// Folder to write the report to [default: RUN/report]
     #[arg(long, value_name = "DIR")]
@@ -132,6 +132,18 @@ fn once<T: Copy + PartialEq>(named: &[T]) -> Vec<T> {
         }
     }
     once
+}
+
+/// An address that can stand in Markdown as it is.
+fn address(text: &str) -> Result<String, String> {
+    const LONGEST: usize = 1000;
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/?#@!$&*+,;=%".contains(&byte);
+    if text.len() <= LONGEST && text.bytes().all(is_plain) {
+        return Ok(text.to_owned());
+    }
+    Err(format!(
+        "{text:?} is no address (accepted: at most {LONGEST} characters such as those of https://example.org/report)"
+    ))
 }
 
 /// A duration in nanoseconds.

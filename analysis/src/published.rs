@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, path::Path};
 use anyhow::{Context, Result, anyhow, bail};
 use program::{Failure, bad_input};
 use run_format::{
-    Budgets, Site,
+    Budgets, Site, files,
     grid::{Axes, Cell},
     network::Rtt,
     payload::Payload,
@@ -14,7 +14,7 @@ use run_format::{
 };
 
 use crate::{
-    load::compared::ComparedVariant,
+    load::{compared::ComparedVariant, table_name},
     measure::metric::{Metric, What},
     options::Options,
     summary::{CellFigure, CellSummary, Summary, identity::Identity},
@@ -46,13 +46,12 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Summary, Failure> {
             "--threshold: a published table only counts polls over 50us"
         )));
     }
-    let mut cells = rows(path)
+    let text = files::read(path).map_err(bad_input)?;
+    let mut cells = rows(&text)
         .and_then(|rows| cells(&rows))
         .with_context(|| path.display().to_string())
         .map_err(bad_input)?;
-    let name = path
-        .file_stem()
-        .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let name = table_name(path);
     let axes = Axes::of(cells.iter().map(|cell| &cell.cell));
     let grid = axes.cells();
     cells.sort_by_key(|cell| grid.iter().position(|it| *it == cell.cell));
@@ -62,6 +61,7 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Summary, Failure> {
             backends: Vec::new(),
             manifest: None,
             took_ms: 0,
+            unsealed: 0,
         },
         axes,
         variants: vec![ComparedVariant {
@@ -78,8 +78,8 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Summary, Failure> {
 /// The values of a row, by column.
 type PublishedRow = BTreeMap<&'static str, f64>;
 
-fn rows(path: &Path) -> Result<Vec<PublishedRow>> {
-    let mut reader = csv::Reader::from_path(path)?;
+fn rows(text: &[u8]) -> Result<Vec<PublishedRow>> {
+    let mut reader = csv::Reader::from_reader(text);
     let header = reader.headers()?.clone();
     let mut places = Vec::new();
     for name in COLUMNS {
@@ -93,7 +93,7 @@ fn rows(path: &Path) -> Result<Vec<PublishedRow>> {
         let record = record?;
         let field = |&(name, place): &(&'static str, usize)| {
             let number = record.get(place).and_then(|field| field.parse().ok());
-            let number = number.filter(|number: &f64| *number >= 0.0);
+            let number = number.filter(|number: &f64| number.is_finite() && *number >= 0.0);
             number
                 .map(|number| (name, number))
                 .with_context(|| format!("line {}: {name} is not a number from zero up", at + 2))

@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, fs};
 use bench::{
     Copy, analysis, edit,
     evidence::{self, BLOCKS, CELL, NORMAL, WARM, change, report},
-    holds, links, path,
+    holds, links, path, seal,
 };
 use serde_json::Value;
 
@@ -367,6 +367,7 @@ fn a_report_of_what_was_explained_is_verified() {
     change(&copy, "allocations.csv", |text| {
         text.replacen(",4400,", ",9400,", 1)
     });
+    seal(&dir);
     assert_eq!(verify().code, 1);
 }
 

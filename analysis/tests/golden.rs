@@ -8,7 +8,7 @@ use std::{
     path::Path,
 };
 
-use bench::{Copy, RUN, analysis, edit, holds, links, path};
+use bench::{Copy, RUN, analysis, edit, holds, links, path, seal};
 use polars_parquet::read::read_metadata;
 
 /// The figures of the fixture. `BLESS=1` writes them anew.
@@ -175,6 +175,7 @@ fn figures_of_a_run_that_changed_afterwards_are_not_verified() {
         text.replace(&row, &fields.join(","))
     });
     let dir = copy.dir();
+    seal(&dir);
     let ended = analysis(["verify", path(&dir)]);
     assert_eq!(ended.code, 1);
     holds(&ended.err, &["summary.csv"]);

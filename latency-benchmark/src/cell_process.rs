@@ -92,6 +92,7 @@ fn died(config: RunConfig, error: &anyhow::Error) -> RunRow {
         stages: Vec::new(),
         probe_ns: None,
         blocks: None,
+        files: None,
     }
 }
 
@@ -114,11 +115,11 @@ impl CellProcess {
             .context("cannot start this program again")?;
         let conversation = Conversation::begin(&mut child, task)?;
         let mut errors = child.stderr.take().context("it has no standard error")?;
-        let last_words = thread::spawn(move || {
+        let last_words = thread::Builder::new().spawn(move || {
             let mut text = Vec::new();
             let _ = errors.read_to_end(&mut text);
             last_words(&String::from_utf8_lossy(&text))
-        });
+        })?;
         Ok(CellProcess {
             child,
             conversation,

@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    io::{Write, stdout},
     os::unix::process::CommandExt,
     path::PathBuf,
     process::{Command, ExitCode, Stdio},
@@ -13,7 +12,7 @@ use std::{
 use anyhow::{Context, anyhow};
 use clap::Args;
 use lab::{Reaped, Topology};
-use program::{Failure, bad_input};
+use program::{Failure, bad_input, print};
 use run_format::{
     BUDGET_FORMS, Budgets,
     config::{LabConfig, Measurement, Plan, RunConfig},
@@ -96,8 +95,8 @@ pub(crate) fn run(args: CentralArgs) -> Result<ExitCode, Failure> {
     loop {
         const LOOK_AROUND: Duration = Duration::from_millis(100);
         match conversation.messages.recv_timeout(LOOK_AROUND) {
-            Ok(NodeMessage::Block(block)) => print(&line(&block, &task.config.variants)),
-            Ok(NodeMessage::Measured(measured)) => print(&format!("{} blocks", measured.blocks)),
+            Ok(NodeMessage::Block(block)) => print(line(&block, &task.config.variants)),
+            Ok(NodeMessage::Measured(measured)) => print(format!("{} blocks", measured.blocks)),
             Ok(NodeMessage::Connected { .. } | NodeMessage::Row(_)) => {}
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
@@ -168,9 +167,4 @@ fn line(block: &BlockReport, variants: &[VariantConfig]) -> String {
         })
         .collect();
     format!("block {}: slow polls: {}", block.block, ratios.join(", "))
-}
-
-fn print(line: &str) {
-    // A reader that has closed the pipe is no reason to stop measuring.
-    let _ = writeln!(stdout(), "{line}");
 }

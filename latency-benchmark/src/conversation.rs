@@ -8,6 +8,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
+use program::say;
 use run_format::protocol::STOP_LINE;
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -28,14 +29,14 @@ impl<M: DeserializeOwned + Send + 'static> Conversation<M> {
         // A child that died already is followed like any other; its end says why.
         let _ = input.write_all(&line);
         let (sender, messages) = channel();
-        thread::spawn(move || {
+        thread::Builder::new().spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
                 match serde_json::from_str(&line) {
                     Ok(message) => drop(sender.send(message)),
-                    Err(_) => eprintln!("{line}"),
+                    Err(_) => say(line),
                 }
             }
-        });
+        })?;
         Ok(Conversation {
             messages,
             input,

@@ -1,5 +1,6 @@
 //! The tool: plans a sweep, and starts the nodes of each cell in a network of their own. It links no network
 //! stack: the nodes are programs of their own (see `run_format::protocol`).
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))] // They panic where nobody reads.
 
 mod args;
 mod cell;

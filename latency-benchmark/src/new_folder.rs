@@ -12,10 +12,15 @@ pub(crate) fn name(given: Option<String>) -> Result<String, Failure> {
         let now = humantime::format_rfc3339_seconds(SystemTime::now());
         return Ok(now.to_string().replace(':', "-"));
     };
-    let is_plain = !name.is_empty() && !name.starts_with('.') && !name.contains('/');
+    const LONGEST: usize = 100;
+    let is_plain = (1..=LONGEST).contains(&name.len())
+        && !name.starts_with(['.', '-'])
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
     if !is_plain {
         return Err(bad_input(anyhow!(
-            "--name {name:?}: it cannot name a folder (accepted: letters, digits, - and _)"
+            "--name {name:?}: it cannot name a folder (accepted: at most 100 letters, digits, -, _ and .)"
         )));
     }
     Ok(name)

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use program::{Failure, bad_input, ended, last_words};
+use program::{Failure, bad_input, ended, last_words, user_tool};
 use run_format::{config::NodeConfig, protocol::NodeDescription};
 use sha2::{Digest, Sha256};
 
@@ -61,7 +61,7 @@ fn build(node: &NodeConfig, programs: &[&str]) -> Result<()> {
         return Ok(());
     };
     let features: Vec<&str> = node.features().iter().map(|(name, _)| *name).collect();
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| user_tool("cargo").into());
     let status = Command::new(cargo)
         .args(["build", "--locked", "--quiet", "--release", "--target-dir"])
         .arg(target_dir()?)

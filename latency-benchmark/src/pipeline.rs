@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use lab::{Topology, move_to};
-use program::Failure;
+use program::{Failure, SYSTEM_PATH, program_in, say, tool_folders};
 use run_format::{config::SweepConfig, files::MANIFEST};
 
 use crate::{
@@ -105,41 +105,42 @@ fn install_packages() {
     }
     let packages = missing.join(" ");
     if !nix::unistd::geteuid().is_root() {
-        eprintln!(
+        say(format!(
             "warning: packages are missing; install them by: sudo apt-get install {packages}"
-        );
+        ));
         return;
     }
-    eprintln!("installing {packages}");
+    say(format!("installing {packages}"));
     let script =
         format!("apt-get update && apt-get install --yes --no-install-recommends {packages}");
-    let status = Command::new("sh")
+    let status = Command::new("/bin/sh")
         .args(["-c", &script])
+        .env("PATH", SYSTEM_PATH)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status();
     if !status.is_ok_and(|status| status.success()) {
-        eprintln!("warning: they could not be installed");
+        say("warning: they could not be installed");
     }
 }
 
-fn is_installed(tool: &str) -> bool {
-    const SYSTEM: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
-    let path = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&path)
-        .chain(env::split_paths(SYSTEM))
-        .any(|folder| folder.join(tool).is_file())
+fn is_installed(name: &str) -> bool {
+    program_in(tool_folders(), name).is_some()
 }
 
 /// Prints what is not as it should be. The check enters a lab, which only a process of its own can leave.
 fn check_machine() -> Result<()> {
-    let status = Command::new("/proc/self/exe")
+    let checked = Command::new("/proc/self/exe")
         .args(["preflight", "--brief"])
         .stdin(Stdio::null())
-        .stdout(std::io::stderr())
-        .status()?;
-    if !status.success() {
+        .output()?;
+    for said in [&checked.stdout, &checked.stderr] {
+        if !said.is_empty() {
+            say(String::from_utf8_lossy(said).trim_end());
+        }
+    }
+    if !checked.status.success() {
         return Err(anyhow!("no cell can run on this machine, see above"));
     }
     Ok(())

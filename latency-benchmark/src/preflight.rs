@@ -1,13 +1,10 @@
 //! `preflight`
 
-use std::{
-    io::{Write, stdout},
-    process::ExitCode,
-};
+use std::process::ExitCode;
 
 use clap::Args;
 use lab::preflight::PreflightStatus;
-use program::Failure;
+use program::{Failure, print};
 
 #[derive(Args)]
 pub(crate) struct PreflightArgs {
@@ -26,15 +23,10 @@ pub(crate) fn run(args: &PreflightArgs) -> Result<ExitCode, Failure> {
             .filter(|finding| finding.status != PreflightStatus::Ok)
         {
             let consequence = finding.consequence.as_deref().unwrap_or_default();
-            let _ = writeln!(
-                stdout(),
-                "{}: {}: {consequence}",
-                finding.name,
-                finding.seen
-            );
+            print(format!("{}: {}: {consequence}", finding.name, finding.seen));
         }
     } else {
-        let _ = writeln!(stdout(), "{preflight}");
+        print(&preflight);
     }
     Ok(ExitCode::from(u8::from(!preflight.can_run_any())))
 }

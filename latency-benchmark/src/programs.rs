@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, bail};
-use program::{Failure, bad_input};
+use program::{Failure, bad_input, say};
 use run_format::{
     config::SweepConfig,
     files::{SUBJECTS, write_whole},
@@ -134,7 +134,10 @@ fn prepare(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<Option<B
         return Ok(Some(built));
     }
     if subject.role != Role::Control {
-        eprintln!("building {}, which can take minutes", subject.label);
+        say(format!(
+            "building {}, which can take minutes",
+            subject.label
+        ));
     }
     builder.build(&found, &id).map(Some)
 }

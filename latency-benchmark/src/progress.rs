@@ -1,13 +1,13 @@
 //! What is shown while something is measured: a bar on a terminal, else lines.
 
 use std::{
-    io::{IsTerminal, Write, stderr, stdout},
+    io::{IsTerminal, stderr},
     path::Path,
     time::{Duration, Instant},
 };
 
 use indicatif::{ProgressBar, ProgressStyle};
-use program::in_words;
+use program::{in_words, print, printable, say};
 
 /// Exit codes of everything that measures.
 pub(crate) const MEASURED: u8 = 0;
@@ -57,7 +57,7 @@ impl Progress {
             bar.set_length(self.total);
             bar.set_position(self.done);
             let left = self.left();
-            bar.set_message(format!("{}{left}", self.current));
+            bar.set_message(format!("{}{left}", printable(&self.current)));
         }
     }
 
@@ -83,17 +83,16 @@ impl Progress {
     /// A line that stays.
     pub(crate) fn line(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.println(text),
-            // A closed standard error is no reason to stop measuring.
-            None => drop(writeln!(stderr(), "{text}{}", self.left())),
+            Some(bar) => bar.println(printable(text)),
+            None => say(format!("{text}{}", self.left())),
         }
     }
 
     pub(crate) fn warn(&self, text: &str) {
         let line = format!("warning: {text}");
         match &self.bar {
-            Some(bar) => bar.println(line),
-            None => drop(writeln!(stderr(), "{line}")),
+            Some(bar) => bar.println(printable(&line)),
+            None => say(line),
         }
     }
 
@@ -103,8 +102,8 @@ impl Progress {
             bar.finish_and_clear();
         }
         let took = in_words(self.began.elapsed());
-        let _ = writeln!(stderr(), "{summary} in {took}");
-        let _ = writeln!(stdout(), "{}", dir.display());
+        say(format!("{summary} in {took}"));
+        print(dir.display());
     }
 
     /// By the mean of the units so far.

@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, anyhow};
 use clap::Args;
 use lab::move_to;
-use program::{Failure, bad_input};
+use program::{Failure, bad_input, say};
 use run_format::{
     Budget, Budgets, Limit, Wake,
     config::SweepConfig,
@@ -169,7 +169,7 @@ pub(crate) fn run(
         Ok::<bool, Failure>(goes_on)
     };
     if search.chooses_cells {
-        eprintln!("first look: which cells to search in");
+        say("first look: which cells to search in");
         let config = SweepConfig {
             variants: search.config.variants[..2].to_vec(),
             ..search.config.clone()
@@ -183,10 +183,10 @@ pub(crate) fn run(
         if next.candidates.is_empty() {
             break;
         }
-        eprintln!(
+        say(format!(
             "round {number} of {ROUNDS}: {} budgets",
             next.candidates.len()
-        );
+        ));
         let budgets: Vec<Budgets> = [Budgets::NONE].into_iter().chain(next.candidates).collect();
         let config = SweepConfig {
             axes: Axes::only(next.cells),

@@ -56,6 +56,15 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
             "--delay nfqueue: the delay line only delays",
         ),
         (&["--name", "a/b"], "--name \"a/b\""),
+        (&["--name", "a|b"], "letters, digits, -, _ and ."),
+        (&["--name", "\u{1b}[2J"], "--name \"\\u{1b}[2J\""),
+        (&["--rtt", "0.0000001"], "is shorter than 1 µs"),
+        (&["--payload", "4096"], "\"4096\": it has no unit"),
+        (
+            &["--congestion-control", "x; reboot"],
+            "the kernel has no congestion control \"x; reboot\"",
+        ),
+        (&["--subject", "/proc"], "/proc: it is no checkout"),
         (&["--quick", "--peers", "1"], "cannot be used with"),
         (
             &["--subject", "relesed"],
@@ -181,7 +190,7 @@ fn subjects_are_listed_and_launched_in_blocks() {
     let bench = Bench::new();
     let folder = bench.dir.path().join("my libp2p");
     std::fs::create_dir(&folder).unwrap();
-    std::fs::write(folder.join("file"), "text").unwrap();
+    std::fs::write(folder.join("Cargo.toml"), "text").unwrap();
     let run = |arguments: &[&str]| {
         let output = bench
             .command(&["sweep", "--subject", "released", "--subject"])
@@ -221,6 +230,42 @@ fn subjects_are_listed_and_launched_in_blocks() {
         orders.insert(places);
     }
     assert!(orders.len() > 1, "{order}");
+}
+
+#[test]
+fn a_label_that_is_no_file_name_is_refused() {
+    let bench = Bench::new();
+    let folder = bench.dir.path().join("a".repeat(200));
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("Cargo.toml"), "text").unwrap();
+    let mut command = bench.command(&["sweep", "--list", "--subject"]);
+    let said = complaint(&command.arg(&folder).output().unwrap());
+    assert!(said.contains("too long for a file name"), "{said}");
+}
+
+/// A program in the working folder is somebody's data.
+#[test]
+fn no_program_of_the_working_folder_is_run() {
+    let bench = Bench::new();
+    for name in ["git", "ip", "tc", "iptables"] {
+        let path = bench.dir.path().join(name);
+        std::fs::write(&path, "#!/bin/sh\ntouch \"$0.was-run\"\nexit 1\n").unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(path, mode).unwrap();
+    }
+    let source = bench.dir.path().join("source");
+    std::fs::create_dir(&source).unwrap();
+    std::fs::write(source.join("Cargo.toml"), "text").unwrap();
+    for arguments in [
+        &["preflight"][..],
+        &["sweep", "--list", "--subject", "source"],
+    ] {
+        let mut command = bench.command(arguments);
+        let command = command.current_dir(bench.dir.path());
+        command.env("PATH", ".:").output().unwrap();
+    }
+    let entries = std::fs::read_dir(bench.dir.path()).unwrap();
+    assert_eq!(entries.count(), 5, "a program was run");
 }
 
 #[test]

@@ -48,7 +48,8 @@ fn a_node_or_the_delay_line_that_dies_is_a_row_with_its_reason_and_the_sweep_goe
         ("central", 0, true, "central was killed by signal 9"),
         ("peer", 0, false, ""),
         ("peer", 1, true, "peer 2 was killed by signal 9"),
-        ("delay-line", 0, true, "delay line"),
+        ("delay-line", 0, false, "the delay line "),
+        ("delay-line", 0, true, "the delay line died"),
     ] {
         let bench = Bench::new();
         let sweep = bench
@@ -78,6 +79,8 @@ fn a_node_or_the_delay_line_that_dies_is_a_row_with_its_reason_and_the_sweep_goe
         let reason = failed["reason"].as_str().unwrap();
         assert!(reason.contains(words), "{what}: {reason}");
         assert_eq!(reason.lines().count(), 1);
+        let deaths = reason.matches("was killed by signal 9").count();
+        assert!(deaths <= 1, "{what}: said {deaths} times: {reason}");
         if measuring {
             assert_eq!(failed["stage"], "measuring", "{what}: {reason}");
         }

@@ -82,7 +82,7 @@ fn an_interrupt_keeps_what_is_there_and_the_rest_can_be_measured_later() {
     let output = sweep.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
     assert!(
-        text(&output.stderr).contains("interrupted"),
+        text(&output.stderr).contains("\n0 runs measured, 0 invalid, 0 failed; interrupted in "),
         "{}",
         text(&output.stderr)
     );

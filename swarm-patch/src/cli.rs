@@ -1,14 +1,15 @@
 //! Parses the arguments and prints the result.
 
 use std::{
-    io::{self, Write},
     path::{Path, PathBuf},
+    process::ExitCode,
 };
 
-use anyhow::{Context, Error, Result, anyhow};
-use clap::{Args, CommandFactory, Parser, Subcommand, error::ErrorKind};
+use anyhow::{Context, Result, anyhow};
+use clap::{Args, Parser, Subcommand};
 use fs_err as fs;
 use poll_probe::{BUDGET_FORMS, Budgets};
+use program::{Failure as PatchFailure, bad_input, put};
 use swarm_patch::{
     budget_patch, checkout,
     crate_source::CrateSource,
@@ -105,32 +106,10 @@ struct DiffArgs {
     source: Option<PathBuf>,
 }
 
-/// An error and its exit code.
-pub(crate) struct PatchFailure {
-    pub(crate) error: Error,
-    pub(crate) code: u8,
-}
-
-impl<E: Into<Error>> From<E> for PatchFailure {
-    fn from(error: E) -> Self {
-        PatchFailure {
-            error: error.into(),
-            code: 1,
-        }
-    }
-}
-
-fn bad_input(error: impl Into<Error>) -> PatchFailure {
-    PatchFailure {
-        error: error.into(),
-        code: 2,
-    }
-}
-
-pub(crate) fn run() -> Result<(), PatchFailure> {
-    let args = match PatchArgs::try_parse() {
+pub(crate) fn run() -> Result<ExitCode, PatchFailure> {
+    let args: PatchArgs = match program::parse() {
         Ok(args) => args,
-        Err(error) => return help_or_one_line(&error),
+        Err(ended) => return ended,
     };
     let text = match args.command {
         PatchCommand::Sites {
@@ -160,44 +139,8 @@ pub(crate) fn run() -> Result<(), PatchFailure> {
             lines.collect()
         }
     };
-    print(&text)
-}
-
-/// Prints clap's help as it is, and turns its errors into one line.
-fn help_or_one_line(error: &clap::Error) -> Result<(), PatchFailure> {
-    match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => print(&error.render().to_string()),
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            let commands: Vec<String> = PatchArgs::command()
-                .get_subcommands()
-                .map(|command| command.get_name().to_owned())
-                .collect();
-            Err(bad_input(anyhow!(
-                "a command is missing: {} (see --help)",
-                commands.join(", ")
-            )))
-        }
-        _ => {
-            let text = error.render().to_string();
-            let paragraphs = text.split("\n\nUsage").next().unwrap_or(&text);
-            let words: Vec<&str> = paragraphs
-                .trim_start_matches("error: ")
-                .split("\n\nFor more")
-                .next()
-                .unwrap_or("")
-                .split_whitespace()
-                .collect();
-            Err(bad_input(anyhow!("{}", words.join(" "))))
-        }
-    }
-}
-
-/// A reader that closes the pipe early, as `head` does, is no failure.
-fn print(text: &str) -> Result<(), PatchFailure> {
-    match io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(()),
-    }
+    put(&text);
+    Ok(ExitCode::SUCCESS)
 }
 
 fn sources(dir: Option<&Path>) -> Result<Vec<CrateSource>, PatchFailure> {

@@ -1,15 +1,10 @@
 //! The command `swarm-patch` shows and applies the graft.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod cli;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match cli::run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("error: {:#}", failure.error);
-            ExitCode::from(failure.code)
-        }
-    }
+    program::end(cli::run())
 }

@@ -119,8 +119,10 @@ impl Drift {
         by_hours.flatten().collect()
     }
 
+    /// Whether its trend is resolved, and not perhaps none.
     pub(crate) fn is_drifting(&self) -> bool {
-        self.adjusted_p_value.is_some_and(is_resolved)
+        let is_some = |it: &Trend| it.interval.low > 0.0 || it.interval.high < 0.0;
+        self.adjusted_p_value.is_some_and(is_resolved) && self.trend.as_ref().is_some_and(is_some)
     }
 
     /// Whether it drifts, but has no resolved trend in the second half.
@@ -193,6 +195,27 @@ mod tests {
         let drifts = tasks((0..100).map(|row| if row < 10 { f64::from(row) } else { 9.0 }));
         assert_eq!((drifts.rows, drifts.tested_rows), (100, 90));
         assert_eq!(drifts.drifting().count(), 0);
+    }
+
+    #[test]
+    fn rare_events_have_a_mean_and_percentages_change_by_points() {
+        let rows = 40;
+        let dials = (0..rows).map(|row| Some(f64::from(u8::from(row % 10 == 0))));
+        let late = (0..rows).map(|row| Some(f64::from(row)));
+        let drifts = Drifts::of(&SoakColumns::of([
+            ("at_s", (1..=rows).map(|row| Some(f64::from(row))).collect()),
+            ("interval_s", vec![Some(1.0); rows as usize]),
+            ("dials", dials.collect()),
+            ("late_wakes", late.collect()),
+            ("wakes", vec![Some(100.0); rows as usize]),
+        ]));
+        let of = |name| drifts.all.iter().find(|it| it.series.name == name);
+        let dials = of("dials_per_minute").expect("a series");
+        assert_eq!(dials.median().as_deref(), Some("0 (mean 5.00)"));
+        assert!(!dials.is_drifting());
+        let sentences = drifts.sentences().join("\n");
+        assert!(sentences.contains(" pp per hour [+"), "{sentences}");
+        assert!(!sentences.contains("% from the start"), "{sentences}");
     }
 
     #[test]

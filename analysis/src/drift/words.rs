@@ -40,7 +40,12 @@ impl Drift {
         let facts = [
             self.slope(),
             self.median().map(|median| format!("median {median}")),
-            self.trend.as_ref().and_then(|it| it.growth()).map(growth),
+            // Percent of a percentage would be taken for points.
+            self.trend
+                .as_ref()
+                .filter(|_| !self.series.unit.starts_with('%'))
+                .and_then(|it| it.growth())
+                .map(growth),
             self.adjusted_p_value.map(p_text),
         ];
         let facts: Vec<String> = facts.into_iter().flatten().collect();
@@ -63,15 +68,21 @@ impl Drift {
         Some(change(trend.slope, &self.per_hour(), interval))
     }
 
-    /// "MiB per hour".
+    /// "MiB per hour". A change of a percentage is in percentage points.
     pub(crate) fn per_hour(&self) -> String {
-        let unit = format!("{} per hour", self.series.unit);
-        unit.trim_start().to_owned()
+        let unit = self.series.unit.replacen('%', "pp", 1);
+        format!("{unit} per hour").trim_start().to_owned()
     }
 
-    /// The median value with its unit.
+    /// The median value with its unit. Where most values are zero, also the mean, which is not.
     pub(crate) fn median(&self) -> Option<String> {
-        let text = format!("{} {}", number(self.median?), self.series.unit);
+        let values: Vec<f64> = self.tested().into_iter().map(|(_, value)| value).collect();
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let mean = match self.median? {
+            0.0 if mean > 0.0 => format!("(mean {}) ", number(mean)),
+            _ => String::new(),
+        };
+        let text = format!("{} {mean}{}", number(self.median?), self.series.unit);
         Some(text.trim_end().to_owned())
     }
 

@@ -5,6 +5,8 @@ pub(crate) mod blocks;
 pub(crate) mod compared;
 pub(crate) mod explain;
 mod histograms;
+mod outside;
+mod plausible;
 pub(crate) mod rr;
 pub(crate) mod run;
 pub(crate) mod slice;
@@ -18,13 +20,15 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use program::{Failure, bad_input};
+use rayon::prelude::*;
 use run_format::{
-    files::{self, read_versioned},
+    config::SweepConfig,
+    files,
     grid::Cell,
     manifest::Manifest,
     run_row::RunRow,
     search::SEARCH,
-    variant::{Role, VariantConfig},
+    variant::{LONGEST_LABEL, Role, VariantConfig},
 };
 use serde::Serialize;
 
@@ -97,9 +101,19 @@ pub(crate) fn name_in_files(value: impl Serialize) -> String {
     }
 }
 
-/// The name of the folder itself, whatever path leads to it.
+/// The name of the folder itself, whatever path leads to it, in the letters that names of runs have.
 pub(crate) fn folder_name(dir: &Path) -> String {
-    file_name(&fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned()))
+    plain_name(&fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned()))
+}
+
+/// The name of a file without its extension, in these letters.
+pub(crate) fn table_name(path: &Path) -> String {
+    plain_name(&path.with_extension(""))
+}
+
+fn plain_name(path: &Path) -> String {
+    let is_other = |letter: char| !letter.is_alphanumeric() && !"-_.".contains(letter);
+    file_name(path).replace(is_other, "_")
 }
 
 /// The files by which a folder of runs is recognised.
@@ -137,8 +151,10 @@ fn open(dir: &Path, names: RecognisedBy) -> Result<Sweep> {
             dir.display()
         );
     }
-    let manifest: Manifest = read_versioned(&path)?;
-    check_baseline(&manifest.config.variants).with_context(|| path.display().to_string())?;
+    let manifest: Manifest = outside::read(&path)?;
+    check_baseline(&manifest.config.variants)
+        .and_then(|()| check_labels(&manifest.config))
+        .with_context(|| path.display().to_string())?;
     let axes = manifest.config.axes.clone().sorted();
     let mut cells: Vec<CellRuns> = axes
         .cells()
@@ -155,6 +171,10 @@ fn open(dir: &Path, names: RecognisedBy) -> Result<Sweep> {
         };
         cell.runs = runs(&cell_dir, &name, &manifest, names)?;
     }
+    cells
+        .par_iter()
+        .flat_map(|cell| &cell.runs)
+        .try_for_each(|run| run.check_files().map(drop))?;
     Ok(Sweep {
         dir: dir.to_owned(),
         manifest,
@@ -168,6 +188,16 @@ fn check_baseline(variants: &[VariantConfig]) -> Result<()> {
         bail!("the first variant, and no other, is the baseline");
     }
     Ok(())
+}
+
+/// Labels are parts of file names, which have an end.
+fn check_labels(config: &SweepConfig) -> Result<()> {
+    let variants = config.variants.iter().map(|it| &it.label);
+    let mut labels = variants.chain(config.subjects.iter().map(|it| &it.label));
+    match labels.find(|label| label.chars().count() > LONGEST_LABEL) {
+        None => Ok(()),
+        Some(label) => bail!("a label is longer than {LONGEST_LABEL} characters: {label}"),
+    }
 }
 
 /// Those that ended, and those that were cut short and not done again.
@@ -214,7 +244,7 @@ impl ExpectedRun<'_> {
         };
         if dir.is_dir() {
             let path = dir.join(files::RUN);
-            let row = read_versioned(&path)?;
+            let row = outside::read(&path)?;
             self.check(&row, manifest)
                 .with_context(|| path.display().to_string())?;
             return Ok(Some(files(dir, Some(row))));

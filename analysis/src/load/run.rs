@@ -19,6 +19,7 @@ use serde::de::DeserializeOwned;
 use super::{
     blocks::{Disturbed, SliceInBlock, check_count, complete_blocks},
     histograms::{self, HistogramsBySlice, start_key},
+    plausible,
     slice::{LoadedSite, LoadedSlice},
 };
 use crate::stats::Counts;
@@ -56,6 +57,12 @@ pub(crate) struct LoadedRun {
 }
 
 impl RunFiles {
+    /// Refuses files that are not those that the run wrote. Returns the names of others in its folder.
+    pub(crate) fn check_files(&self) -> Result<Vec<String>> {
+        let row = self.row.as_ref();
+        row.map_or(Ok(Vec::new()), |row| row.check_files(&self.dir))
+    }
+
     pub(crate) fn read(&self, variants: usize, disturbed: Disturbed) -> Result<LoadedRun> {
         let log = self.dir.join(files::HISTOGRAMS);
         let assembly = SliceAssembly {
@@ -102,6 +109,7 @@ impl RunFiles {
         children.shrink_to_fit();
         (run.bands, run.children) = (bands, children);
         run.bounds = self.bounds(&run)?;
+        plausible::check(&run).with_context(|| self.dir.display().to_string())?;
         Ok(run)
     }
 

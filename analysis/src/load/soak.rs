@@ -8,11 +8,13 @@ use std::{
 use anyhow::{Context, Result, bail};
 use program::{Failure, bad_input};
 use run_format::{
-    files::{self, read_versioned},
+    files,
     run_row::End,
     soak::{SoakFile, SoakRow},
     table::read_table,
 };
+
+use super::outside;
 
 /// When a row ends, and how long it is.
 pub(crate) const AT: &str = "at_s";
@@ -77,7 +79,7 @@ impl Soak {
 }
 
 fn open(dir: &Path) -> Result<Soak> {
-    let file: SoakFile = read_versioned(&dir.join(files::SOAK))?;
+    let file: SoakFile = outside::read(&dir.join(files::SOAK))?;
     let path = dir.join(files::SOAK_ROWS);
     let rows: Vec<SoakRow> = if path.is_file() {
         read_table(&path, file.end.is_none())?

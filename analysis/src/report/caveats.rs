@@ -28,6 +28,12 @@ pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
         build(&mut caveats, &manifest.tool);
         caveats.extend(not_recorded(manifest));
     }
+    if let runs @ 1.. = summary.identity.unsealed {
+        caveats.push(format!(
+            "Without checksums: {}. Files of theirs that were changed or mixed up may go unnoticed.",
+            count(runs, "run")
+        ));
+    }
     few_blocks(
         &mut caveats,
         summary.measured().map(|cell| cell.blocks),

@@ -2,9 +2,10 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use polars_core::prelude::DataFrame;
-use program::{Failure, bad_input};
+use program::{Failure, bad_input, print};
+use run_format::files::read_json;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -24,6 +25,9 @@ pub(crate) const TEXT: &str = "report.md";
 /// The folder of the pictures.
 pub(crate) const CHARTS: &str = "charts";
 
+/// The version of [`RECORD`].
+const SCHEMA: u32 = 1;
+
 /// The content of [`RECORD`].
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ReportRecord {
@@ -39,7 +43,7 @@ pub(crate) struct ReportRecord {
 impl ReportRecord {
     pub(crate) fn new(verb: &str, of: Vec<String>, options: &Options) -> ReportRecord {
         ReportRecord {
-            schema: 1,
+            schema: SCHEMA,
             verb: verb.to_owned(),
             of,
             analysis: env!("CARGO_PKG_VERSION").to_owned(),
@@ -47,10 +51,24 @@ impl ReportRecord {
         }
     }
 
+    /// Refuses a report of another version, which may compute otherwise.
+    pub(crate) fn check_version(&self, dir: &Path) -> Result<()> {
+        let now = (SCHEMA, env!("CARGO_PKG_VERSION"));
+        if (self.schema, &*self.analysis) != now {
+            bail!(
+                "{}: analysis {} wrote it with schema {}, but this is {} with schema {}",
+                dir.join(RECORD).display(),
+                self.analysis,
+                self.schema,
+                now.1,
+                now.0
+            );
+        }
+        Ok(())
+    }
+
     pub(crate) fn read(dir: &Path) -> Result<ReportRecord> {
-        let path = dir.join(RECORD);
-        let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-        serde_json::from_str(&text).with_context(|| path.display().to_string())
+        read_json(&dir.join(RECORD))
     }
 }
 
@@ -97,9 +115,9 @@ pub(crate) fn write(out: &Path, content: Content, in_short: &[String]) -> Result
         .with_context(|| partial.display().to_string())?;
     fs::rename(&partial, out).with_context(|| format!("cannot write {}", out.display()))?;
     for sentence in in_short {
-        println!("{sentence}");
+        print(sentence);
     }
-    println!("{}", out.join(TEXT).display());
+    print(out.join(TEXT).display());
     Ok(())
 }
 

@@ -144,9 +144,10 @@ pub(crate) fn joined(items: impl IntoIterator<Item = impl Display>, separator: &
     items.join(separator)
 }
 
-/// As code.
+/// As code, which ends where it should.
 pub(crate) fn quoted(text: impl Display) -> String {
-    format!("`{text}`")
+    let text = text.to_string().replace(char::is_control, " ");
+    format!("`{}`", text.replace('`', "'"))
 }
 
 /// A dash stands for an absent value.

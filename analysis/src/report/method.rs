@@ -2,7 +2,7 @@
 
 use run_format::{
     config::{Pace, Scheduler, Transport},
-    manifest::Manifest,
+    manifest::{Manifest, Tool},
     network::ReceiveOn,
 };
 
@@ -146,19 +146,24 @@ pub(super) fn place(manifest: &Manifest) -> String {
 }
 
 pub(super) fn command(manifest: &Manifest) -> String {
-    typed(manifest, "./sweep.sh")
+    let seed = manifest.config.seed;
+    typed(&manifest.command, &manifest.tool, seed, "./sweep.sh")
 }
 
+/// What the verbs of the tool are typed after.
+pub(super) const BENCHMARK: &str = "cargo run --profile tools -p latency-benchmark -- ";
+
 /// The arguments after the program and its verb, with the commit that was checked out and the seed that was drawn.
-pub(super) fn typed(manifest: &Manifest, program: &str) -> String {
-    let words = manifest.command.iter().skip(2);
+pub(super) fn typed(command: &[String], tool: &Tool, seed: u64, program: &str) -> String {
+    let words = command.iter().skip(2);
     let mut words: Vec<String> = words.map(|word| for_shell(word)).collect();
     if !words.iter().any(|word| word.starts_with("--seed")) {
-        words.push(format!("--seed {}", manifest.config.seed));
+        words.push(format!("--seed {seed}"));
     }
-    let commit = manifest.tool.commit.as_deref();
+    let commit = tool.commit.as_deref();
     let checkout = commit.map_or_else(String::new, |commit| {
-        format!("git checkout {}\n", commit.trim_end_matches("-dirty"))
+        let commit = for_shell(commit.trim_end_matches("-dirty"));
+        format!("git checkout {commit}\n")
     });
     format!("{checkout}{program} {}", words.join(" "))
 }

@@ -81,8 +81,10 @@ impl Report<'_> {
         document.list(self.caveats());
         document.heading("How it was measured");
         document.list(self.method());
-        let program = "cargo run --profile tools -p latency-benchmark -- rr";
-        document.command(&method::typed(self.manifest, program));
+        let (command, tool) = (&self.manifest.command, &self.manifest.tool);
+        let program = format!("{}rr", method::BENCHMARK);
+        let seed = self.manifest.config.seed;
+        document.command(&method::typed(command, tool, seed, &program));
         document.finish(pictures)
     }
 

@@ -8,7 +8,7 @@ use run_format::{
 use super::{
     caveats,
     markdown::{Document, joined, or_dash},
-    terms,
+    method, terms,
 };
 use crate::{
     drift::{
@@ -162,7 +162,9 @@ fn method(document: &mut Document, soak: &Soak, drifts: &Drifts) {
             .to_owned(),
         identity(soak),
     ]);
-    document.command(&soak.file.command.join(" "));
+    let (command, tool) = (&soak.file.command, &soak.file.tool);
+    let program = format!("{}soak", method::BENCHMARK);
+    document.command(&method::typed(command, tool, config.seed, &program));
 }
 
 /// Only those that apply.

@@ -21,6 +21,8 @@ pub(crate) struct Identity {
     pub(crate) manifest: Option<Manifest>,
     /// All runs together.
     pub(crate) took_ms: u64,
+    /// The number of runs whose files have no checksums.
+    pub(crate) unsealed: usize,
 }
 
 impl Identity {
@@ -37,7 +39,8 @@ impl Identity {
             name: sweep.name(),
             backends,
             manifest: Some(sweep.manifest.clone()),
-            took_ms: rows.map(|row| row.took_ms).sum(),
+            took_ms: rows.clone().map(|row| row.took_ms).sum(),
+            unsealed: rows.filter(|row| row.files.is_none()).count(),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use program::{Failure, bad_input};
+use program::{Failure, bad_input, say};
 use run_format::Budgets;
 
 use crate::{
@@ -57,7 +57,7 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
     }
     let warnings = comparison::warnings(&was.identity, &is.identity);
     for warning in &warnings {
-        eprintln!("warning: {warning}");
+        say(format!("warning: {warning}"));
     }
     let text = comparison::text(was, is, &compared, &entries, &warnings, options);
 

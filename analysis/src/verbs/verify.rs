@@ -1,11 +1,14 @@
 //! `verify`: makes the report again from what was measured, and compares.
 
-use std::{fs, path::Path};
+mod folder;
 
-use anyhow::{Context, anyhow};
+use std::path::Path;
+
+use anyhow::anyhow;
 use csv::StringRecord;
 use polars_core::prelude::DataFrame;
-use program::{Failure, bad_input};
+use program::{Failure, bad_input, print};
+use run_format::files::read;
 
 use super::report::make;
 use crate::{
@@ -16,7 +19,6 @@ use crate::{
         folder::{CHARTS, Content, ReportRecord, TEXT},
     },
     summary::{predicted, table},
-    views::Entry,
 };
 
 pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
@@ -32,6 +34,7 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
             record.verb
         )));
     }
+    record.check_version(&dir)?;
     let name = record.of.first().map(String::as_str);
     let made = make(run, name, &record.options)?;
     let Content {
@@ -52,9 +55,11 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
         let path = dir.join(name);
         same_text(&String::from_utf8_lossy(&stored(&path)?), &text, &path)?;
     }
-    pictures_are_there(&pictures, &dir)?;
+    folder::same_pictures(&pictures, &dir.join(CHARTS))?;
     same_files(&explained, &dir.join(files::FOLDER))?;
-    println!(
+    folder::nothing_else(&dir, &pictures, &explained)?;
+    folder::only_its_files(run)?;
+    print(format!(
         "{}: {} figures, the text and {} pictures{} agree with {}",
         dir.display(),
         table.height(),
@@ -65,15 +70,13 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
             format!(" and {} files of `explain`", explained.len())
         },
         run.display()
-    );
+    ));
     Ok(())
 }
 
 /// The content of a file of the report.
 fn stored(path: &Path) -> Result<Vec<u8>, Failure> {
-    fs::read(path)
-        .with_context(|| path.display().to_string())
-        .map_err(bad_input)
+    read(path).map_err(bad_input)
 }
 
 /// Compares the figures one by one, to name the first that differs.
@@ -149,9 +152,7 @@ fn same_text(stored: &str, made: &str, path: &Path) -> Result<(), Failure> {
 fn same_files(made: &[File], dir: &Path) -> Result<(), Failure> {
     for file in made {
         let path = dir.join(&file.name);
-        let stored =
-            fs::read(&path).map_err(|_| differs(format!("{} is missing", path.display())))?;
-        if stored != file.content {
+        if present(&path)? != file.content {
             return Err(differs(format!(
                 "{}: it is not what the run gives",
                 path.display()
@@ -161,14 +162,10 @@ fn same_files(made: &[File], dir: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn pictures_are_there(entries: &[Entry], dir: &Path) -> Result<(), Failure> {
-    for entry in entries {
-        for name in entry.files() {
-            let path = dir.join(CHARTS).join(name);
-            if !path.is_file() {
-                return Err(differs(format!("{} is missing", path.display())));
-            }
-        }
+/// A file without which the report is not whole.
+fn present(path: &Path) -> Result<Vec<u8>, Failure> {
+    if !path.exists() {
+        return Err(differs(format!("{} is missing", path.display())));
     }
-    Ok(())
+    stored(path)
 }

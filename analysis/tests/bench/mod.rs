@@ -9,6 +9,7 @@ use std::{
     process::{Command, Output},
 };
 
+use run_format::{checksums::of_folder, files::RUN as RUN_JSON};
 use tempfile::TempDir;
 
 /// The sweep that the writer's tests hold to what is written today.
@@ -72,8 +73,10 @@ impl Copy {
         assert!(!self.dir().join("report").exists());
     }
 
+    /// A report of what a test changed, as if it had been measured so.
     pub(crate) fn report(&self, options: &[&str]) -> Ended {
         let dir = self.dir();
+        seal(&dir);
         analysis([&["report", path(&dir)], options].concat())
     }
 }
@@ -83,6 +86,24 @@ pub(crate) fn edit(file: &Path, change: impl FnOnce(String) -> String) {
     let changed = change(text.clone());
     assert!(text != changed, "the edit must change {}", file.display());
     fs::write(file, changed).expect("a copy can be written");
+}
+
+/// Writes the checksums of the files of every run into its `run.json`, unless that is spoilt.
+pub(crate) fn seal(dir: &Path) {
+    for entry in fs::read_dir(dir).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            seal(&path);
+        } else if path.ends_with(RUN_JSON) {
+            let text = fs::read(&path).expect("a file");
+            if let Ok(mut row) = serde_json::from_slice::<serde_json::Value>(&text) {
+                let files = of_folder(dir).expect("files that can be read");
+                row["files"] = serde_json::to_value(files).expect("names");
+                let text = serde_json::to_string_pretty(&row).expect("a value");
+                fs::write(&path, text + "\n").expect("a copy can be written");
+            }
+        }
+    }
 }
 
 pub(crate) fn path(path: &Path) -> &str {

@@ -186,6 +186,7 @@ fn summary(mut cells: Vec<CellSummary>, candidates: usize) -> Summary {
             backends: Vec::new(),
             manifest: None,
             took_ms: 0,
+            unsealed: 0,
         },
         axes: Axes::of(cells.iter().map(|cell| &cell.cell)),
         variants,

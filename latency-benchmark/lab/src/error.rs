@@ -17,7 +17,7 @@ pub enum LabError {
     /// The kernel does not offer this congestion control.
     #[error(
         "the kernel has no congestion control {asked:?} (available: {available}; \
-         as root, `modprobe tcp_{asked}` may load it)"
+         as root, `modprobe tcp_NAME` may load another)"
     )]
     CongestionControl {
         /// The requested congestion control.

@@ -51,6 +51,7 @@ pub use run_format::network::{
 };
 pub use spec::{LabSpec, LabSpecError, MAX_PEERS};
 pub use tool::ToolError;
+pub use wiring::check_congestion_control;
 
 use run_format::network::{
     CpuTime, LinkRtt, NamespaceCounters, QueueReport, SchedulingClass, TcpBuffers,

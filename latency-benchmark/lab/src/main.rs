@@ -1,10 +1,11 @@
 //! The command line of the lab, for people and for the tests of this crate.
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 use std::process::{Command, ExitCode};
 
 use clap::{Args, Parser, Subcommand};
 use lab::{Backend, Cores, Jitter, LabError, LabSpec, Loss, Rtt, Topology};
-use program::{Failure, bad_input};
+use program::{Failure, bad_input, print};
 
 /// A network between a central node and its peers on this machine
 #[derive(Parser)]
@@ -83,9 +84,9 @@ fn dispatch(verb: LabVerb) -> Result<ExitCode, Failure> {
 fn preflight(json: bool) -> Result<ExitCode, Failure> {
     let preflight = lab::preflight::preflight(&lab::enter());
     if json {
-        println!("{}", serde_json::to_string_pretty(&preflight)?);
+        print(serde_json::to_string_pretty(&preflight)?);
     } else {
-        println!("{preflight}");
+        print(&preflight);
     }
     Ok(ExitCode::from(u8::from(!preflight.can_run_any())))
 }

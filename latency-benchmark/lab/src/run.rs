@@ -1,13 +1,14 @@
 //! Runs any command inside a lab, so that users can try their own tools on its links.
 
 use std::{
-    io::{self, Write},
+    fmt::{self, Write},
     os::unix::process::ExitStatusExt,
     process::{Command, ExitStatus},
 };
 
 use anyhow::{Context, Result, bail};
 use nix::unistd::Pid;
+use program::say;
 
 use crate::{
     DelayBackend, DelayLineReport, Inside, Lab, LabSpec, Reaped, RttReport, Where,
@@ -28,7 +29,9 @@ pub fn run(
 ) -> Result<u8> {
     let signals = SupervisorSignals::block()?;
     let mut lab = Lab::wire(inside, spec)?;
-    let report = lab.measure_rtt()?;
+    let report = lab.measure_rtt();
+    lab.check()?;
+    let report = report?;
     show(&lab, &report)?;
     if let Some(invalid) = report.invalid() {
         bail!("the lab is invalid: {invalid}");
@@ -37,7 +40,7 @@ pub fn run(
     let child = start_central(&lab, command)?;
     let status = wait(&signals, &mut lab, child)?;
     if let Some(report) = lab.finish()? {
-        show_delay_line(&report)?;
+        show_delay_line(&report);
     }
     Ok(exit_code(status))
 }
@@ -47,7 +50,7 @@ fn start_peers(lab: &Lab, command: Option<&str>) -> Result<Vec<Reaped>> {
         return Ok(Vec::new());
     };
     let start = |peer: usize| {
-        let mut command = Command::new("sh");
+        let mut command = Command::new("/bin/sh");
         command.args(["-c", text]);
         command.env("LAB_PEER", (peer + 1).to_string());
         start(lab, Where::Peer(peer), command)
@@ -93,9 +96,9 @@ fn exit_code(status: ExitStatus) -> u8 {
     u8::try_from(code).unwrap_or(1)
 }
 
-fn show(lab: &Lab, report: &RttReport) -> io::Result<()> {
+fn show(lab: &Lab, report: &RttReport) -> fmt::Result {
     let facts = lab.facts();
-    let mut out = io::stderr().lock();
+    let mut out = String::new();
     writeln!(
         out,
         "wired {} peers in {:.0} ms, delay by {}, {}",
@@ -135,6 +138,7 @@ fn show(lab: &Lab, report: &RttReport) -> io::Result<()> {
             },
         )?;
     }
+    say(out.trim_end());
     Ok(())
 }
 
@@ -142,18 +146,17 @@ fn ms(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |ms| format!("{ms:.3}"))
 }
 
-fn show_delay_line(report: &DelayLineReport) -> io::Result<()> {
+fn show_delay_line(report: &DelayLineReport) {
     let packets: u64 = report.queues.iter().map(|queue| queue.packets).sum();
     let dropped: Option<u64> = report.queues.iter().map(|queue| queue.dropped).sum();
     let late_us = report.queues.iter().map(|queue| queue.max_late_us);
     let max_late_us = late_us.fold(0.0, f64::max);
-    writeln!(
-        io::stderr().lock(),
+    say(format!(
         "delay line: {packets} packets, {} dropped, at most {max_late_us:.0} us late, \
          {:.2} s of CPU time (user {:.2}, system {:.2})",
         dropped.map_or("an unknown number".to_owned(), |count| count.to_string()),
         report.user_cpu_s + report.system_cpu_s,
         report.user_cpu_s,
         report.system_cpu_s,
-    )
+    ));
 }

@@ -2,20 +2,17 @@
 
 use std::{
     env,
-    ffi::OsString,
     io::{self, Read, Write},
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
+use program::{program_in, tool_folders};
+
 use crate::{Reaped, netns::Netns};
 
-/// Environment variable with directories to search, in the form of `PATH`. It replaces `PATH`, `/usr/sbin`
-/// and `/sbin`.
+/// Environment variable with directories to search instead of those of the system and of `PATH`, in its form.
 const LAB_TOOLS: &str = "LAB_TOOLS";
-
-/// Directories of administration tools. An ordinary user's `PATH` often lacks them.
-const ADMINISTRATION: [&str; 2] = ["/usr/sbin", "/sbin"];
 
 /// The arguments of `ip` and `tc` to read commands from standard input.
 pub(crate) const BATCH: [&str; 2] = ["-batch", "-"];
@@ -70,8 +67,7 @@ pub(crate) fn install(name: &str) -> &'static str {
 impl SystemTool {
     pub(crate) fn find(name: &'static str) -> Result<SystemTool, ToolError> {
         let directories = directories();
-        let mut paths = directories.iter().map(|directory| directory.join(name));
-        match paths.find(|path| is_executable(path)) {
+        match program_in(directories.clone(), name) {
             Some(path) => Ok(SystemTool { name, path }),
             None => {
                 let searched = directories.iter().map(|path| path.display().to_string());
@@ -170,21 +166,10 @@ fn complaint(errors: &str) -> Option<&str> {
 }
 
 fn directories() -> Vec<PathBuf> {
-    if let Some(instead) = env::var_os(LAB_TOOLS) {
-        return env::split_paths(&instead).collect();
-    }
-    let path: OsString = env::var_os("PATH").unwrap_or_default();
-    let mut directories: Vec<PathBuf> = env::split_paths(&path).collect();
-    for directory in ADMINISTRATION.map(PathBuf::from) {
-        if !directories.contains(&directory) {
-            directories.push(directory);
-        }
-    }
-    directories
-}
-
-fn is_executable(path: &Path) -> bool {
-    path.is_file() && nix::unistd::access(path, nix::unistd::AccessFlags::X_OK).is_ok()
+    env::var_os(LAB_TOOLS).map_or_else(tool_folders, |instead| {
+        let folders = env::split_paths(&instead);
+        folders.filter(|folder| folder.is_absolute()).collect()
+    })
 }
 
 #[cfg(test)]

@@ -200,8 +200,8 @@ pub(crate) fn run_all<T>(
     Ok(outputs)
 }
 
-/// Without this check the error would be the kernel's "invalid argument".
-fn check_congestion_control(asked: &str) -> Result<(), LabError> {
+/// Refuses what the kernel does not offer, which would call it an "invalid argument".
+pub fn check_congestion_control(asked: &str) -> Result<(), LabError> {
     let path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
     let available = fs::read_to_string(path).map_err(LabError::Namespaces)?;
     if available.split_whitespace().any(|name| name == asked) {

@@ -57,7 +57,7 @@ fn run<P: NodeProgram>() -> Result<ExitCode, Failure> {
         Some("central") => {
             let task = task()?;
             let parent = Parent {
-                stop: stop_or_end(STOP_LINE),
+                stop: stop_or_end(STOP_LINE)?,
             };
             let measured = P::central(task, parent)?;
             print_line(&NodeMessage::Measured(measured));

@@ -5,7 +5,10 @@ use std::process::ExitCode;
 use anyhow::anyhow;
 use clap::{Parser, error::ErrorKind};
 
-use crate::failure::{Failure, bad_input};
+use crate::{
+    failure::{Failure, bad_input},
+    output::note,
+};
 
 /// The arguments. `Err(Ok(_))` where clap has printed its help or the version.
 pub fn parse<T: Parser>() -> Result<T, Result<ExitCode, Failure>> {
@@ -15,8 +18,7 @@ pub fn parse<T: Parser>() -> Result<T, Result<ExitCode, Failure>> {
 fn help_or_one_line<T: Parser>(error: &clap::Error) -> Result<ExitCode, Failure> {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            // A reader that has closed the pipe is no failure.
-            let _ = error.print();
+            note(error.print());
             Ok(ExitCode::SUCCESS)
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {

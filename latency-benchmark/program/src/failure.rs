@@ -5,7 +5,9 @@ use std::{
     process::{ExitCode, ExitStatus},
 };
 
-use anyhow::Error;
+use anyhow::{Error, anyhow};
+
+use crate::output::{lost, say};
 
 /// An error, and the exit code that it leads to.
 #[derive(Debug)]
@@ -33,10 +35,16 @@ pub fn bad_input(error: impl Into<Error>) -> Failure {
     }
 }
 
-/// Ends `main`: an error becomes one line on standard error.
+/// Ends `main`: an error becomes one line on standard error. Success without all of its output is none.
 pub fn end(result: Result<ExitCode, Failure>) -> ExitCode {
+    let result = match (result, lost()) {
+        (Ok(code), Some(error)) if code == ExitCode::SUCCESS => {
+            Err(anyhow!("standard output: {error}").into())
+        }
+        (result, _) => result,
+    };
     result.unwrap_or_else(|Failure { error, code }| {
-        eprintln!("error: {}", one_line(&format!("{error:#}")));
+        say(format!("error: {}", one_line(&format!("{error:#}"))));
         ExitCode::from(code)
     })
 }

@@ -1,14 +1,19 @@
 //! How the programs of this workspace read their arguments, print, and end: errors are one line, and the exit
 //! code is 2 where the input was wrong.
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 #[cfg(feature = "clap")]
 mod arguments;
 mod duration;
 mod failure;
+mod output;
 mod parent;
+mod tools;
 
 #[cfg(feature = "clap")]
 pub use arguments::parse;
 pub use duration::in_words;
 pub use failure::{Failure, bad_input, end, ended, last_words, one_line};
+pub use output::{print, printable, put, say};
 pub use parent::stop_or_end;
+pub use tools::{SYSTEM_PATH, program_in, tool, tool_folders, user_tool};

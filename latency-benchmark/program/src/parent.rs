@@ -9,15 +9,15 @@ use std::{
 
 /// Waits for the line that asks to stop. When standard input ends instead, the parent is gone, and this process
 /// ends at once.
-pub fn stop_or_end(stop_line: &'static str) -> Receiver<()> {
+pub fn stop_or_end(stop_line: &'static str) -> io::Result<Receiver<()>> {
     let (sender, receiver) = channel();
-    thread::spawn(move || {
+    thread::Builder::new().spawn(move || {
         for line in io::stdin().lock().lines().map_while(Result::ok) {
             if line == stop_line {
                 let _ = sender.send(());
             }
         }
         process::exit(1);
-    });
-    receiver
+    })?;
+    Ok(receiver)
 }

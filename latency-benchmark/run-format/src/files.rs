@@ -59,6 +59,21 @@ pub fn unix_s() -> u64 {
         .map_or(0, |since| since.as_secs())
 }
 
+/// The content of a file. Refuses what is no regular file, since reading it may never end, and what is longer than any
+/// file of a run.
+pub fn read(path: &Path) -> Result<Vec<u8>> {
+    const LONGEST: u64 = 256 << 20;
+    let read = || -> io::Result<Vec<u8>> {
+        let about = fs::metadata(path)?;
+        match about.len() {
+            _ if !about.is_file() => Err(io::Error::other("it is no regular file")),
+            length if length > LONGEST => Err(io::Error::other("it is longer than 256 MiB")),
+            _ => fs::read(path),
+        }
+    };
+    read().with_context(|| path.display().to_string())
+}
+
 /// Writes a file whole or not at all.
 pub fn write_whole(path: &Path, text: &str) -> Result<()> {
     let partial = path.with_extension("partial");
@@ -78,9 +93,7 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
 
 /// Reads a JSON file.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
-    let at = || path.display().to_string();
-    let text = fs::read_to_string(path).with_context(at)?;
-    serde_json::from_str(&text).with_context(at)
+    serde_json::from_slice(&read(path)?).with_context(|| path.display().to_string())
 }
 
 /// Reads a JSON file that says which schema it has.

@@ -4,6 +4,7 @@
 #![allow(missing_docs)] // Those two documents describe each field, and the names are theirs.
 
 pub mod changes;
+pub mod checksums;
 pub mod churn;
 pub mod config;
 pub mod evidence;

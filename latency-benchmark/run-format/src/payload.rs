@@ -78,7 +78,8 @@ impl FromStr for Payload {
             return Err(error("it is not a whole number"));
         }
         let unit_bytes = match unit.trim_start() {
-            "" | "B" => 1,
+            "B" => 1,
+            "" => return Err(error("it has no unit")),
             "KiB" => KIB,
             "MiB" => MIB,
             _ => return Err(error("the unit is unknown")),
@@ -119,7 +120,7 @@ mod tests {
             assert_eq!(text.parse::<Payload>().expect(text).to_string(), text);
         }
         assert_eq!(
-            "4096".parse::<Payload>().expect("bytes").to_string(),
+            "4096B".parse::<Payload>().expect("bytes").to_string(),
             "4KiB"
         );
     }
@@ -128,7 +129,8 @@ mod tests {
     fn wrong_sizes_are_one_line_with_the_accepted_forms() {
         for (text, problem) in [
             ("17MiB", "more than 16MiB"),
-            ("99999999999999999999", "more than 16MiB"),
+            ("99999999999999999999B", "more than 16MiB"),
+            ("4096", "no unit"),
             ("-1", "negative"),
             ("", "not a whole number"),
             ("big", "not a whole number"),

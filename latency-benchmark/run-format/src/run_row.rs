@@ -1,9 +1,14 @@
 //! `run.json`: how a run ended.
 
+use std::path::Path;
+
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    checksums::{Checksums, check, of_folder},
     config::RunConfig,
+    files::{RUN, write_json},
     network::{Counters, DelayLineReport, LabFacts, RttReport},
 };
 
@@ -25,11 +30,29 @@ pub struct RunRow {
     /// What the probe takes to record a poll that does nothing, on central's core.
     pub probe_ns: Option<f64>,
     pub blocks: Option<u32>,
+    /// Of the other files of the run. Absent in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<Checksums>,
 }
 
 impl RunRow {
     pub fn is_measured(&self) -> bool {
         matches!(self.end, End::Ok { .. })
+    }
+
+    /// Writes it into the folder of its run, with the checksums of all files there. Nothing is written after it.
+    pub fn write(&self, dir: &Path) -> Result<()> {
+        let row = RunRow {
+            files: Some(of_folder(dir)?),
+            ..self.clone()
+        };
+        write_json(&dir.join(RUN), &row)
+    }
+
+    /// Refuses files that are not those that it was written with. Returns the names of others in their folder.
+    pub fn check_files(&self, dir: &Path) -> Result<Vec<String>> {
+        let files = self.files.as_ref();
+        files.map_or(Ok(Vec::new()), |files| check(dir, files))
     }
 }
 

@@ -34,6 +34,13 @@ pub fn first_look(dir: &Path) -> PathBuf {
     dir.join("first-look")
 }
 
+/// The sweeps that there are.
+pub fn folders(dir: &Path) -> Vec<PathBuf> {
+    let rounds = (1..).map(|number| round(dir, number));
+    let all = [first_look(dir)].into_iter().filter(|it| it.is_dir());
+    all.chain(rounds.take_while(|it| it.is_dir())).collect()
+}
+
 /// The sweep of a round, from 1.
 pub fn round(dir: &Path, number: u32) -> PathBuf {
     dir.join(format!("round-{number}"))

@@ -1,15 +1,12 @@
 //! Tables on disk: CSV files whose columns are the fields of a row type.
 
-use std::{
-    fs::{self, File},
-    path::Path,
-};
+use std::{fs::File, path::Path};
 
 use anyhow::{Context, Result, bail};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_aux::serde_introspection::serde_introspect;
 
-use crate::files::SCHEMA;
+use crate::files::{SCHEMA, read};
 
 /// A table that is being written. Rows are on disk after [`flush`](TableWriter::flush).
 pub struct TableWriter {
@@ -74,13 +71,22 @@ fn rows<T: DeserializeOwned>(text: &[u8]) -> Result<Vec<T>> {
     let mut record = csv::ByteRecord::new();
     let headers = reader.byte_headers()?.clone();
     while reader.read_byte_record(&mut record)? {
+        let line = record.position().map_or(0, csv::Position::line);
+        if let Some(at) = record.iter().position(is_too_large) {
+            bail!("line {line}: {}: no run has so much", expected[at]);
+        }
         let row = record.deserialize(Some(&headers)).map_err(|error| {
-            let line = record.position().map_or(0, csv::Position::line);
             anyhow::anyhow!("line {line}: {}", problem(&error, &record, expected))
         })?;
         rows.push(row);
     }
     Ok(rows)
+}
+
+/// Sums of such whole numbers would overflow.
+fn is_too_large(field: &[u8]) -> bool {
+    const DIGITS: usize = 15;
+    field.len() > DIGITS && field.iter().all(u8::is_ascii_digit)
 }
 
 /// What is wrong with which column.
@@ -107,7 +113,7 @@ fn problem(error: &csv::Error, record: &csv::ByteRecord, columns: &[&str]) -> St
 
 /// All whole lines of a file. A torn last line is left out if it may be torn, else it is an error.
 pub fn whole_lines(path: &Path, may_be_torn: bool) -> Result<Vec<u8>> {
-    let mut text = fs::read(path).with_context(|| path.display().to_string())?;
+    let mut text = read(path)?;
     let last = text.iter().rposition(|byte| *byte == b'\n');
     let end = last.map_or(0, |at| at + 1);
     if end < text.len() && !may_be_torn {
@@ -131,15 +137,19 @@ pub(crate) mod amount {
         Option::deserialize(deserializer)?.map(check).transpose()
     }
 
+    /// Sums of what is larger than a run can have would not be finite.
     pub(super) fn is_one(value: f64) -> bool {
-        value.is_finite() && value >= 0.0
+        const LARGEST: f64 = 1e15;
+        (0.0..=LARGEST).contains(&value)
     }
 
     fn check<E: Error>(value: f64) -> Result<f64, E> {
         if is_one(value) {
             return Ok(value);
         }
-        Err(E::custom(format!("{value} is negative or not a number")))
+        Err(E::custom(format!(
+            "{value} is negative or not a number that a run can have"
+        )))
     }
 }
 
@@ -204,6 +214,14 @@ mod tests {
                 "line 2: steal_ms: NaN is negative or not",
             ),
             ("slice,ms,steal_ms,child\n1,,,\n", "line 2: ms: "),
+            (
+                "slice,ms,steal_ms,child\n1,1e16,,\n",
+                "line 2: ms: 10000000000000000 is negative or not",
+            ),
+            (
+                "slice,ms,steal_ms,child\n1,1,2,1234567890123456\n",
+                "line 2: child: no run has so much",
+            ),
         ] {
             let error = rows::<Row>(text.as_bytes()).expect_err(text).to_string();
             assert!(error.contains(expected), "{error}");

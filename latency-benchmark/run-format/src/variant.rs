@@ -24,5 +24,8 @@ pub struct VariantConfig {
     pub budgets: Budgets,
 }
 
+/// In characters. Labels of a subject and of a variant are parts of one file name.
+pub const LONGEST_LABEL: usize = 90;
+
 /// The variant that the others are compared with.
 pub const BASELINE: usize = 0;

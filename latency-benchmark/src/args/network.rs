@@ -1,8 +1,8 @@
 //! The network around the nodes.
 
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
 use clap::Args;
-use lab::{MAX_PEERS, Topology, can_receive_on_receiver};
+use lab::{MAX_PEERS, Topology, can_receive_on_receiver, check_congestion_control};
 use program::{Failure, bad_input};
 use run_format::{
     config::LabConfig,
@@ -55,6 +55,9 @@ impl NetworkArgs {
                 "--receive-on receiver: this kernel cannot steer packets; it needs Linux 6.3 or newer with CONFIG_RPS (accepted: --receive-on sender)"
             )));
         }
+        check_congestion_control(&self.congestion_control)
+            .context("--congestion-control")
+            .map_err(bad_input)?;
         let topology = Topology::of_this_process()?;
         let placement = topology.place(self.central_core, self.peer_cores.clone());
         Ok(LabConfig {

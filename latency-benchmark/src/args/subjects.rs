@@ -3,7 +3,11 @@
 use anyhow::{Context, anyhow};
 use clap::Args;
 use program::{Failure, bad_input};
-use run_format::{Budgets, subject::SubjectConfig, variant::Role};
+use run_format::{
+    Budgets,
+    subject::SubjectConfig,
+    variant::{LONGEST_LABEL, Role},
+};
 use swarm_patch::subject::{
     Subject,
     spec::{CheckoutSpec, SUBJECT_FORMS, Spec},
@@ -104,6 +108,14 @@ fn tell_apart(subjects: &mut [SubjectConfig]) -> Result<(), Failure> {
                 None => subject.spec.clone(),
             };
         }
+    }
+    let is_long = |it: &&SubjectConfig| control_of(it).label.chars().count() > LONGEST_LABEL;
+    if let Some(subject) = subjects.iter().find(is_long) {
+        return Err(bad_input(anyhow!(
+            "--subject {}: a report shows it by {}, which is too long for a file name (give the folder or the revision a shorter name)",
+            subject.spec,
+            subject.label
+        )));
     }
     Ok(())
 }

@@ -16,7 +16,7 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail};
 use lab::{Inside, Lab, LabSpec, move_to};
-use program::{Failure, one_line, stop_or_end};
+use program::{Failure, last_words, one_line, stop_or_end};
 use run_format::{
     config::{Measurement, RunConfig},
     files::{SCHEMA, unix_s},
@@ -40,7 +40,7 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
         serde_json::from_str(&line).context("standard input has no task in its first line")?;
     // From here on in a process of its own inside the lab's namespaces, still of one thread.
     let inside = lab::enter()?;
-    let stop = stop_or_end(STOP_LINE);
+    let stop = stop_or_end(STOP_LINE)?;
     run_cell(inside, &task, &stop, |message| {
         let mut line = serde_json::to_vec(message)?;
         line.push(b'\n');
@@ -91,6 +91,7 @@ fn run_cell(
         stages: cell_run.stages,
         probe_ns: cell_run.probe_ns,
         blocks: cell_run.measured.map(|measured| measured.blocks),
+        files: None,
     })))
 }
 
@@ -126,7 +127,10 @@ impl CellRun<'_> {
         self.network.lab = Some(lab.facts().clone());
 
         self.enter("measuring the round trip");
-        let rtt = lab.measure_rtt()?;
+        let rtt = lab.measure_rtt();
+        // Without its delay line, no link is as asked.
+        lab.check()?;
+        let rtt = rtt?;
         let invalid = rtt.invalid();
         self.network.rtt = Some(rtt);
         if let Some(invalid) = invalid {
@@ -240,7 +244,7 @@ fn spec(config: &RunConfig) -> LabSpec {
     }
 }
 
-/// Adds to an error the last words of central, and of each peer that is gone.
+/// Adds to an error the last words of central if it has any or is what died, and of each peer that is gone.
 fn who_died(
     error: anyhow::Error,
     central: CentralProcess,
@@ -248,13 +252,21 @@ fn who_died(
     dir: &Path,
 ) -> anyhow::Error {
     drop(central);
-    let gone = peers.gone();
+    let mut died = peers.gone();
     let words = last_words_of_central(dir);
-    let mut text = format!("{error:#}: {words}");
-    if !gone.is_empty() {
-        text = format!("{text}; {}", gone.join("; "));
+    let text = format!("{error:#}");
+    if text.starts_with("central ") {
+        died.insert(0, format!("{text}: {words}"));
+    } else {
+        // A peer that is gone is among them, with its last words.
+        if !died.iter().any(|peer| peer.starts_with(&text)) {
+            died.insert(0, text);
+        }
+        if words != last_words("") {
+            died.push(format!("central: {words}"));
+        }
     }
-    anyhow!("{text}")
+    anyhow!("{}", died.join("; "))
 }
 
 fn ms(duration: Duration) -> u64 {

@@ -158,7 +158,7 @@ fn start(
         // A peer that died already is found where its line is waited for.
         let _ = serde_json::to_writer(&mut input, &task);
     }
-    let line = first_line(&mut process);
+    let line = first_line(&mut process)?;
     Ok((process, line))
 }
 
@@ -168,17 +168,17 @@ fn identity(seed: u64, number: usize) -> [u8; 32] {
 }
 
 /// The first line that a child prints. Nothing comes if it ends without one.
-fn first_line(child: &mut Reaped) -> Receiver<String> {
+fn first_line(child: &mut Reaped) -> Result<Receiver<String>> {
     let (sender, receiver) = channel();
     if let Some(output) = child.stdout.take() {
-        thread::spawn(move || {
+        thread::Builder::new().spawn(move || {
             let mut lines = BufReader::new(output).lines();
             if let Some(Ok(line)) = lines.next() {
                 let _ = sender.send(line);
             }
             // Holds the pipe open: a peer prints nothing more, but must not find it broken.
             lines.for_each(drop);
-        });
+        })?;
     }
-    receiver
+    Ok(receiver)
 }

@@ -6,18 +6,17 @@ mod worst;
 
 use std::{
     fs,
-    io::{Write, stdout},
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
 use anyhow::{Context, Result};
 use lab::move_to;
-use program::{Failure, one_line};
+use program::{Failure, one_line, print, say};
 use run_format::{
     config::{ENOUGH_SLOW_SAMPLES, Measurement, SweepConfig},
     evidence::ExplainFile,
-    files::{EXPLAIN, RUN, SCHEMA, unix_s, write_json},
+    files::{EXPLAIN, SCHEMA, unix_s, write_json},
     run_row::{End, RunRow, Stop},
 };
 
@@ -76,9 +75,7 @@ fn list(asked: &AskedExplanation) {
     let labels: Vec<&str> = variants
         .map(|&variant| &*asked.config.variants[variant].label)
         .collect();
-    text += &format!("variants: {}\n", labels.join(", "));
-    // A reader that has closed the pipe has read enough.
-    let _ = stdout().write_all(text.as_bytes());
+    print(format!("{text}variants: {}", labels.join(", ")));
 }
 
 /// A new folder. An earlier explanation is kept under another name.
@@ -88,7 +85,10 @@ fn begin(run: &Path) -> Result<PathBuf> {
         let mut names = (1..).map(|number| run.join(format!("{EXPLAIN}.earlier-{number}")));
         let free = names.find(|path| !path.exists()).unwrap_or_default();
         fs::rename(&dir, &free).with_context(|| format!("cannot rename {}", dir.display()))?;
-        eprintln!("the earlier explanation is now in {}", free.display());
+        say(format!(
+            "the earlier explanation is now in {}",
+            free.display()
+        ));
     }
     fs::create_dir(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
     Ok(dir)
@@ -192,7 +192,7 @@ fn cell(
 
 /// Gives the launch its name, however it ended.
 fn keep(row: &RunRow, partial: &Path, dir: &Path) -> Result<End> {
-    write_json(&partial.join(RUN), row)?;
+    row.write(partial)?;
     fs::rename(partial, dir).with_context(|| format!("cannot rename {}", partial.display()))?;
     Ok(row.end.clone())
 }

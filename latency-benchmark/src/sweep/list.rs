@@ -1,11 +1,8 @@
 //! What `--list` and `--dry-run` print.
 
-use std::{
-    fmt::Write as _,
-    io::{Write as _, stdout},
-    time::Duration,
-};
+use std::{fmt::Write as _, time::Duration};
 
+use program::print;
 use run_format::config::SweepConfig;
 
 use super::{expected, schedule::schedule};
@@ -22,7 +19,7 @@ pub(super) fn list(config: &SweepConfig) {
     for variant in &config.variants {
         let _ = writeln!(text, "  {}", variant.label);
     }
-    print(text + &subjects(config));
+    print((text + &subjects(config)).trim_end());
 }
 
 /// The launches in their order, and how long they may take.
@@ -55,7 +52,7 @@ pub(super) fn dry_run(config: &SweepConfig) {
         text += &precision;
         text.push('\n');
     }
-    print(text + &subjects(config));
+    print((text + &subjects(config)).trim_end());
 }
 
 fn subjects(config: &SweepConfig) -> String {
@@ -70,9 +67,4 @@ fn subjects(config: &SweepConfig) -> String {
         let _ = writeln!(text, "  {}: {}{yamux}", subject.label, subject.libp2p);
     }
     text
-}
-
-fn print(text: String) {
-    // A reader that has closed the pipe has read enough.
-    let _ = stdout().write_all(text.as_bytes());
 }

@@ -17,10 +17,10 @@ use std::{
 
 use anyhow::{Context, Result, anyhow};
 use lab::move_to;
-use program::{Failure, bad_input, one_line};
+use program::{Failure, bad_input, one_line, say};
 use run_format::{
     config::SweepConfig,
-    files::{MANIFEST, RUN, write_json},
+    files::MANIFEST,
     manifest::Manifest,
     protocol::BlockReport,
     run_row::{End, RunRow, Stop},
@@ -97,7 +97,7 @@ fn measure(
     move_to(&config.lab.placement.peers).context("cannot leave central's core")?;
     let lock = lock(dir)?;
     if let Some(precision) = expected::precision(config) {
-        eprintln!("{precision}");
+        say(precision);
     }
     let launches = schedule(config);
     let mut sweep = RunningSweep {
@@ -124,7 +124,7 @@ fn measure(
     } = sweep;
     progress.finish(&counts.summary(), dir);
     if counts.exit_code() != MEASURED {
-        eprintln!("to measure the rest: --resume {}", dir.display());
+        say(format!("to measure the rest: --resume {}", dir.display()));
     }
     Ok(counts.exit_code())
 }
@@ -153,7 +153,13 @@ impl RunningSweep<'_> {
             return Ok(true);
         }
         let run_dir = RunDir::new(self.dir, &launch.cell.id(), launch.run, launch.subject);
-        if run_dir.row().is_some_and(|row| row.is_measured()) {
+        let row = run_dir.row().filter(RunRow::is_measured);
+        let held = row.map(|row| row.check_files(&run_dir.done()));
+        if let Some(Err(error)) = &held {
+            self.progress
+                .warn(&format!("{error:#}; the run is measured again"));
+        }
+        if let Some(Ok(_)) = held {
             self.known.add(launch, &run_dir.done())?;
             self.time.skip(planned_ms);
             self.progress.skip(1);
@@ -225,8 +231,9 @@ fn outcome(row: &RunRow, block: Option<&BlockReport>, config: &SweepConfig) -> S
                 Stop::Interrupted => "interrupted",
             };
             let blocks = row.blocks.unwrap_or(0);
-            let variants = block.map_or_else(String::new, |block| by_variant(block, config));
-            format!("{variants}; {blocks} blocks, {stop}")
+            let by_variant = |block| format!("{}; ", by_variant(block, config));
+            let variants = block.map_or_else(String::new, by_variant);
+            format!("{variants}{blocks} blocks, {stop}")
         }
     }
 }
@@ -261,6 +268,10 @@ struct RunCounts {
 impl RunCounts {
     fn add(&mut self, end: &End) {
         match end {
+            // It is measured again.
+            End::Ok {
+                stop: Stop::Interrupted,
+            } => {}
             End::Ok { .. } => self.measured += 1,
             End::Invalid { .. } => self.invalid += 1,
             End::Failed { .. } => self.failed += 1,
@@ -302,7 +313,7 @@ impl RunCounts {
 /// Writes the row, and gives the run its name, unless it was interrupted: then it has fewer blocks
 /// than asked for, and is measured again by `--resume`.
 fn keep(row: &RunRow, run_dir: &RunDir) -> Result<()> {
-    write_json(&run_dir.partial().join(RUN), row)?;
+    row.write(&run_dir.partial())?;
     match row.end {
         End::Ok {
             stop: Stop::Interrupted,

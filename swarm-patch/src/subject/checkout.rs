@@ -37,6 +37,12 @@ impl Checkout {
     /// Finds the checkout and determines its state.
     pub fn resolve(spec: &CheckoutSpec) -> Result<Checkout> {
         let dir = fs::canonicalize(&spec.path)?;
+        if spec.revision.is_none() && !dir.join("Cargo.toml").is_file() {
+            bail!(
+                "{}: it is no checkout, since there is no Cargo.toml in it",
+                dir.display()
+            );
+        }
         let repository = Repository::open(&dir)?;
         let state = match (&repository, &spec.revision) {
             (Some(repository), Some(revision)) => CheckoutState {

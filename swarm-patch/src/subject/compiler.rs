@@ -3,15 +3,16 @@
 use std::{env, ffi::OsString, path::Path, process::Command};
 
 use anyhow::{Context, Result, anyhow, bail};
+use program::user_tool;
 
 /// The cargo that runs this program, or the one on the path.
 pub(super) fn cargo_path() -> OsString {
-    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+    env::var_os("CARGO").unwrap_or_else(|| user_tool("cargo").into())
 }
 
 /// Version, commit and host of the compiler that cargo runs in `dir`.
 pub(super) fn rustc(dir: &Path) -> Result<String> {
-    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| user_tool("rustc").into());
     let output = Command::new(rustc)
         .arg("-vV")
         .current_dir(dir)

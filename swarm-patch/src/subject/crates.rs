@@ -2,7 +2,7 @@
 
 use std::{path::Path, process::Command};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use cargo_metadata::MetadataCommand;
 use fs_err as fs;
 use toml_edit::{DocumentMut, Item};
@@ -78,7 +78,13 @@ fn version(packages: &[CrateSource], name: &str) -> Result<String> {
 
 /// The crates with sites in the checkout in `dir`.
 pub(super) fn with_sites(dir: &Path, expected: &str) -> Result<Vec<CrateSource>> {
-    let sources = checkout::find(dir)?;
+    let sources = checkout::find(dir).map_err(|error| {
+        // Whoever named a checkout knows nothing of its copy.
+        anyhow!(
+            "{}",
+            format!("{error:#}").replace(&format!("{}: ", dir.display()), "")
+        )
+    })?;
     if !sources.iter().any(|source| source.name == expected) {
         bail!("there is no package {expected} in it");
     }

@@ -6,6 +6,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, bail};
+use program::tool;
 
 use crate::checkout::Edit;
 
@@ -108,7 +109,7 @@ impl Repository {
             .stdout
             .take()
             .ok_or_else(|| anyhow!("git has no output"))?;
-        let unpacked = Command::new("tar")
+        let unpacked = Command::new(tool("tar"))
             .args(["-x", "-f", "-", "-C"])
             .arg(to)
             .stdin(tree)
@@ -191,7 +192,7 @@ pub(super) fn apply(dir: &Path, diff: &Path) -> Result<Vec<Edit>> {
 
 /// A git command on the repository in `dir` and no other. It takes no locks there.
 fn command(dir: &Path) -> Command {
-    let mut command = Command::new("git");
+    let mut command = Command::new(tool("git"));
     for variable in [
         "GIT_DIR",
         "GIT_WORK_TREE",

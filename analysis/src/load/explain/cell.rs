@@ -8,7 +8,7 @@ use run_format::{
         ActivityRow, AllocationRow, AllocationStackRow, CounterRow, EvidenceFile, StackRow,
         SystemCallRow, TimelineRow,
     },
-    files::{self, read_json},
+    files,
     grid::Cell,
     run_row::RunRow,
     table::read_table,
@@ -16,6 +16,8 @@ use run_format::{
     variant::BASELINE,
 };
 use serde::de::DeserializeOwned;
+
+use crate::load::outside;
 
 /// One launch with all that was recorded in it.
 pub(crate) struct CellEvidence {
@@ -54,7 +56,7 @@ impl CellEvidence {
 
     /// Everything that the launch left. `variants` are those that it may be about.
     pub(super) fn read(dir: &Path, row: RunRow, variants: &[usize]) -> Result<CellEvidence> {
-        let seen: EvidenceFile = read_json(&dir.join(files::EVIDENCE))?;
+        let seen: EvidenceFile = outside::read_json(&dir.join(files::EVIDENCE))?;
         let path = dir.join(files::SLICES);
         let slices: Vec<SliceRow> = read_table(&path, false)?;
         check(&slices, variants).with_context(|| path.display().to_string())?;

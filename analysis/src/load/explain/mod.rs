@@ -7,12 +7,13 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use run_format::{
     evidence::{ChosenCell, ExplainFile},
-    files::{self, read_versioned},
+    files,
     manifest::Manifest,
     run_row::{End, RunRow},
 };
 
 use self::cell::CellEvidence;
+use super::outside;
 
 /// All that `explain` left.
 pub(crate) struct Explained {
@@ -37,7 +38,7 @@ impl Explained {
                 dir.display()
             );
         }
-        let mut file: ExplainFile = read_versioned(&path)?;
+        let mut file: ExplainFile = outside::read(&path)?;
         check(&file, manifest).with_context(|| path.display().to_string())?;
         file.cells.sort_by_key(|chosen| chosen.rank);
         let (mut cells, mut flaws) = (Vec::new(), Vec::new());
@@ -49,8 +50,9 @@ impl Explained {
                 continue;
             }
             let path = folder.join(files::RUN);
-            let row: RunRow = read_versioned(&path)?;
+            let row: RunRow = outside::read(&path)?;
             super::check_cell(&row, id, manifest).with_context(|| path.display().to_string())?;
+            row.check_files(&folder)?;
             match &row.end {
                 End::Ok { .. } => {
                     let evidence = CellEvidence::read(&folder, row, &file.variants)?;

@@ -19,6 +19,8 @@ impl Rtt {
     pub const ZERO: Rtt = Rtt(Duration::ZERO);
     /// The longest that is accepted.
     pub const LONGEST: Rtt = Rtt(Duration::from_secs(10));
+    /// Anything less would be rounded to no delay.
+    const SHORTEST_MS: f64 = 0.001;
 
     /// The round-trip time of so many milliseconds.
     pub fn from_ms(ms: f64) -> Result<Rtt, ParseLinkError> {
@@ -31,6 +33,9 @@ impl Rtt {
         }
         if ms > Rtt::LONGEST.ms() {
             return Err(problem("is longer than 10 s"));
+        }
+        if 0.0 < ms && ms < Rtt::SHORTEST_MS {
+            return Err(problem("is shorter than 1 µs"));
         }
         Ok(Rtt(Duration::from_nanos((ms * 1e6).round() as u64)))
     }

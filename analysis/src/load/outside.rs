@@ -1,0 +1,70 @@
+//! Text from outside, such as a commit's subject line or the name of a CPU, is data. In a report it cannot become
+//! markup, a link, another line, or a command to a terminal.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use run_format::files;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// Reads a JSON file that says which schema it has.
+pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    tamed(files::read_versioned(path)?, path)
+}
+
+/// Reads a JSON file.
+pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    tamed(files::read_json(path)?, path)
+}
+
+fn tamed<T: DeserializeOwned>(mut value: Value, path: &Path) -> Result<T> {
+    tame(&mut value);
+    serde_json::from_value(value).with_context(|| path.display().to_string())
+}
+
+fn tame(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = plain(text),
+        Value::Array(values) => values.iter_mut().for_each(tame),
+        Value::Object(fields) => fields.values_mut().for_each(tame),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// The same in one line, without what Markdown, HTML and terminals take for their own.
+fn plain(text: &str) -> String {
+    const LONGEST: usize = 500;
+    let letters = text.chars().map(|letter| match letter {
+        '`' => '\'',
+        '<' => '‹',
+        '>' => '›',
+        '|' => '¦',
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => ' ',
+        letter if letter.is_control() => ' ',
+        letter => letter,
+    });
+    let mut plain: String = letters.take(LONGEST).collect();
+    for (active, inactive) in [("](", "] ("), ("://", ": //"), ("www.", "www .")] {
+        plain = plain.replace(active, inactive);
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_be_markup_is_text() {
+        for (text, expected) in [
+            ("AMD EPYC 7B13, 2.45 GHz", "AMD EPYC 7B13, 2.45 GHz"),
+            ("<img src=x>|a`b`", "‹img src=x›¦a'b'"),
+            ("![x](https://a.b)", "![x] (https: //a.b)"),
+            ("one\n# two\u{1b}[2J", "one # two [2J"),
+        ] {
+            assert_eq!(plain(text), expected);
+        }
+        assert_eq!(plain(&"x".repeat(10_000)).len(), 500);
+    }
+}

@@ -1,0 +1,118 @@
+//! Figures that no run can have are refused, whatever wrote them: tables that say the same agree, and no thread has more
+//! time than there was.
+
+use std::{collections::HashMap, hash::Hash};
+
+use anyhow::{Result, bail, ensure};
+use run_format::{Site, config::Scheduler, files, run_row::RunRow};
+
+use super::run::LoadedRun;
+
+/// Readings are not taken at the same instant. The second is for each turn.
+const SLACK: f64 = 1.1;
+const SLACK_MS: f64 = 10.0;
+
+pub(super) fn check(run: &LoadedRun) -> Result<()> {
+    let bands = run.bands.iter();
+    let polls = sums(bands.clone().map(|it| ((it.slice, it.site), it.polls)));
+    let ns = sums(bands.clone().map(|it| ((it.slice, it.site), it.ns)));
+    for slice in &run.slices {
+        for site in slice.sites.iter().flatten().map(|site| &site.row) {
+            let key = (site.slice, site.site);
+            let ends = [site.ready, site.pending, site.yielded].map(u128::from);
+            if u128::from(site.polls) != ends.iter().sum::<u128>() {
+                let (slice, site) = key;
+                bail!(
+                    "{}: slice {slice}: polls of {site} are not ready, pending and yielded",
+                    files::SITES
+                );
+            }
+            same(key, site.polls, &polls, "polls")?;
+            same(key, site.total_ns, &ns, "ns")?;
+        }
+    }
+    children(run)?;
+    run.row.as_ref().map_or(Ok(()), |row| times(run, row))
+}
+
+fn sums<K: Hash + Eq>(rows: impl Iterator<Item = (K, u64)>) -> HashMap<K, u128> {
+    rows.fold(HashMap::new(), |mut sums, (key, value)| {
+        *sums.entry(key).or_default() += u128::from(value);
+        sums
+    })
+}
+
+fn same(
+    (slice, site): (u32, Site),
+    whole: u64,
+    bands: &HashMap<(u32, Site), u128>,
+    what: &str,
+) -> Result<()> {
+    let sum = bands.get(&(slice, site)).copied().unwrap_or_default();
+    ensure!(
+        sum == u128::from(whole),
+        "{}: slice {slice}: {what} of {site} add up to {sum}, but to {whole} in {}",
+        files::BANDS,
+        files::SITES
+    );
+    Ok(())
+}
+
+/// A child has no more time than the polls that it is part of.
+fn children(run: &LoadedRun) -> Result<()> {
+    let bands = run.bands.iter();
+    let polls = sums(bands.map(|it| ((it.slice, it.site, it.from_ns), it.ns)));
+    let children = run.children.iter();
+    let children = sums(children.map(|it| ((it.slice, it.site, it.from_ns), it.ns)));
+    for (key, ns) in children {
+        let (slice, site, from_ns) = key;
+        let lost = run
+            .slice(slice)
+            .and_then(|it| it.site(site))
+            .map(|it| it.lost());
+        let whole = polls.get(&key).copied().unwrap_or_default();
+        if lost == Some(0) && ns as f64 > SLACK * whole as f64 {
+            bail!(
+                "{}: slice {slice}: the children in polls of {site} from {from_ns} ns take {ns} ns, but the polls {whole} ns",
+                files::CHILDREN
+            );
+        }
+    }
+    Ok(())
+}
+
+/// A poll belongs to the turn in which it began, and may end later.
+fn times(run: &LoadedRun, row: &RunRow) -> Result<()> {
+    let runtime = row.config.runtime;
+    // The swarm of a multi-thread runtime has the main thread.
+    let threads = runtime.workers + usize::from(runtime.scheduler == Scheduler::MultiThread);
+    for slice in &run.slices {
+        let (number, row_ms) = (slice.row.slice, slice.row.duration_ms);
+        let turns = f64::from(slice.row.turns);
+        let within = |what: &str, ms: f64, most_ms: f64| {
+            ensure!(
+                ms <= SLACK * (most_ms + turns * SLACK_MS),
+                "{}: slice {number}: {what} is {ms} ms, of {most_ms} ms that there were",
+                files::SLICES
+            );
+            Ok(())
+        };
+        ensure!(
+            row_ms > 0.0,
+            "{}: slice {number} has no duration",
+            files::SLICES
+        );
+        within("its duration", row_ms, row.took_ms as f64)?;
+        let cpu_ms = slice.row.central_cpu_ns.unwrap_or_default() as f64 / 1e6;
+        within("CPU time", cpu_ms, threads as f64 * slice.row.sampled_ms)?;
+        for site in slice.sites.iter().flatten() {
+            let values = site.duration_ns.values().map(|(value, _)| value);
+            // Histograms of other passes are not read.
+            if let Some(longest_ns) = values.max() {
+                let most_ms = threads as f64 * (row_ms + turns * longest_ns as f64 / 1e6);
+                within("the time of polls", site.row.total_ns as f64 / 1e6, most_ms)?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,74 @@
+//! Everything that a program prints. Neither a reader that goes away nor a full device ends what the program does.
+
+use std::{
+    borrow::Cow,
+    fmt::Display,
+    io::{self, ErrorKind, Write},
+    sync::OnceLock,
+};
+
+/// The first error of standard output, unless its reader went away: that has read enough.
+static LOST: OnceLock<io::Error> = OnceLock::new();
+
+/// Prints to standard output, and ends the line. [`end`](crate::end) reports what could not be written.
+pub fn print(text: impl Display) {
+    note(writeln!(io::stdout(), "{}", printable(&text.to_string())));
+}
+
+/// Puts text for programs on standard output, as it is.
+pub fn put(text: &str) {
+    let mut stdout = io::stdout();
+    note(
+        stdout
+            .write_all(text.as_bytes())
+            .and_then(|()| stdout.flush()),
+    );
+}
+
+/// Prints to standard error, and ends the line. There is nowhere to say that it could not be written.
+pub fn say(text: impl Display) {
+    let _ = writeln!(io::stderr(), "{}", printable(&text.to_string()));
+}
+
+/// Text from outside cannot move the cursor, change colours, or show other letters than it has.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    let is_command = |letter: char| {
+        (letter.is_control() && !matches!(letter, '\n' | '\t'))
+            || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    if !text.contains(is_command) {
+        return text.into();
+    }
+    let escaped = text.chars().map(|letter| match is_command(letter) {
+        true => letter.escape_default().to_string(),
+        false => letter.to_string(),
+    });
+    escaped.collect::<String>().into()
+}
+
+pub(crate) fn note(written: io::Result<()>) {
+    if let Err(error) = written
+        && error.kind() != ErrorKind::BrokenPipe
+    {
+        let _ = LOST.set(error);
+    }
+}
+
+/// Why standard output does not have everything.
+pub(crate) fn lost() -> Option<&'static io::Error> {
+    LOST.get()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_from_outside_commands_no_terminal() {
+        assert_eq!(printable("µs, 2 %\tand\nmore"), "µs, 2 %\tand\nmore");
+        assert_eq!(
+            printable("\u{1b}[2Jgone\r\u{9b}1m\u{202e}x"),
+            "\\u{1b}[2Jgone\\r\\u{9b}1m\\u{202e}x"
+        );
+    }
+}

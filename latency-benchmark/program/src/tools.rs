@@ -1,0 +1,47 @@
+//! Where the programs are that this one runs. Folders are named by absolute paths only: what lies in the working folder
+//! is somebody's data.
+
+use std::{
+    env,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
+
+/// The folders of the system's programs, as `PATH` has them. An ordinary user's `PATH` often lacks some.
+pub const SYSTEM_PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// The folders of the system, then those of `PATH`.
+pub fn tool_folders() -> Vec<PathBuf> {
+    let mut folders: Vec<PathBuf> = env::split_paths(SYSTEM_PATH).collect();
+    let more = user_folders().filter(|folder| !folders.contains(folder));
+    let more: Vec<PathBuf> = more.collect();
+    folders.extend(more);
+    folders
+}
+
+/// The path of a program of the system, such as git. Where there is none, starting it says so.
+pub fn tool(name: &str) -> PathBuf {
+    let found = program_in(tool_folders(), name);
+    found.unwrap_or_else(|| Path::new("/usr/bin").join(name))
+}
+
+/// The path of a program of which users have their own, such as cargo: the first in `PATH`.
+pub fn user_tool(name: &str) -> PathBuf {
+    program_in(user_folders(), name).unwrap_or_else(|| tool(name))
+}
+
+/// The program with that name in the first of the folders that has one.
+pub fn program_in(folders: impl IntoIterator<Item = PathBuf>, name: &str) -> Option<PathBuf> {
+    let mut paths = folders.into_iter().map(|folder| folder.join(name));
+    let is_program = |path: &PathBuf| {
+        let about = path.metadata();
+        about.is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+    };
+    paths.find(is_program)
+}
+
+fn user_folders() -> impl Iterator<Item = PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<PathBuf> = env::split_paths(&path).collect();
+    folders.into_iter().filter(|folder| folder.is_absolute())
+}
