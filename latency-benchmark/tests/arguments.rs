@@ -149,7 +149,12 @@ fn a_dry_run_shows_the_order_which_the_seed_decides() {
         text(&output.stdout)
     };
     let first = order("7");
-    assert_eq!(first.lines().count(), 121);
+    assert_eq!(first.lines().count(), 122);
+    assert!(
+        first.contains("\nExpected 95 % intervals of changes in the median cell")
+            && first.contains("slow polls ±"),
+        "{first}"
+    );
     assert!(
         first.contains("120 runs × 6 variants, at most ") && first.contains("Seed 7"),
         "{first}"

@@ -24,7 +24,7 @@ pub(crate) fn text(
     }
     if let Some(manifest) = &summary.identity.manifest {
         end += &format!(
-            "\nMeasured in {}, {}. Intervals are in square brackets. To repeat it:\n\n```\n{}\n```\n",
+            "\nMeasured in {}: {} Intervals are in square brackets. To repeat it:\n\n```\n{}\n```\n",
             count(summary.measured().count(), "cell"),
             method::place(manifest),
             method::command(manifest)

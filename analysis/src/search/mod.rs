@@ -101,7 +101,7 @@ impl Search {
             .collect()
     }
 
-    fn is_foreseen(&self, budgets: Budgets) -> bool {
+    pub(crate) fn is_foreseen(&self, budgets: Budgets) -> bool {
         let Some((summary, cells)) = &self.first_look else {
             return false;
         };

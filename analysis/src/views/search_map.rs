@@ -125,9 +125,10 @@ fn value(search: &Search, budgets: Option<Budgets>, metric: Metric) -> HeatmapCe
     // Significant whatever the number of candidates (Bonferroni).
     let together = 1.0 - (1.0 - CONFIDENCE) / search.of.config.variants.len() as f64;
     let mut is_resolved = true;
+    let is_foreseen = budgets.is_some_and(|it| search.is_foreseen(it));
     let value: CellValue = match last {
-        None => Err(NoValue::Missing),
-        Some((true, _)) => Err(NoValue::NeverFires),
+        None if !is_foreseen => Err(NoValue::Missing),
+        None | Some((true, _)) => Err(NoValue::NeverFires),
         Some((false, None)) => Err(NoValue::NotApplicable),
         Some((false, Some(change))) => {
             is_resolved = !change.interval(together).covers(0.0);

@@ -29,7 +29,7 @@ impl NoValue {
             NoValue::Invalid => "invalid: the network was not as configured",
             NoValue::Missing => "missing: not measured",
             NoValue::NotApplicable => "n/a: no such value in this cell",
-            NoValue::NeverFires => "idle: this budget never ended a poll",
+            NoValue::NeverFires => "idle: this budget ended no poll, or would have ended none",
         }
     }
 
