@@ -80,6 +80,7 @@ fn a_slice_sums_up_its_turns_and_a_budget_that_never_fires_has_few() {
         let of_block = slices.iter().filter(|row| row["block"] == block["block"]);
         let measured: f64 = of_block.map(|row| ms(row, "sampled_ms")).sum();
         assert!(measured > 0.0 && measured <= ms(block, "duration_ms"));
-        assert!(ms(block, "central_core_steal_ms") <= ms(block, "steal_ms"));
+        // The kernel rounds the sum over cores and each core by itself, to ticks of 10 ms.
+        assert!(ms(block, "central_core_steal_ms") <= ms(block, "steal_ms") + 10.0);
     }
 }
