@@ -25,6 +25,15 @@ pub struct Checkout {
     diff: Option<PatchRecord>,
 }
 
+/// Whether it holds a package, or a folder with one.
+fn has_package(dir: &Path) -> Result<bool> {
+    let mut folders = vec![dir.to_owned()];
+    for entry in fs::read_dir(dir)? {
+        folders.push(entry?.path());
+    }
+    Ok(folders.iter().any(|it| it.join("Cargo.toml").is_file()))
+}
+
 /// The contents of a checkout: a commit, the changes to it, or the hash of a folder without git.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct CheckoutState {
@@ -37,13 +46,14 @@ impl Checkout {
     /// Finds the checkout and determines its state.
     pub fn resolve(spec: &CheckoutSpec) -> Result<Checkout> {
         let dir = fs::canonicalize(&spec.path)?;
-        if spec.revision.is_none() && !dir.join("Cargo.toml").is_file() {
+        let repository = Repository::open(&dir)?;
+        let is_bare = repository.as_ref().is_some_and(|it| !it.has_working_tree());
+        if spec.revision.is_none() && !is_bare && !has_package(&dir)? {
             bail!(
                 "{}: it is no checkout, since there is no Cargo.toml in it",
                 dir.display()
             );
         }
-        let repository = Repository::open(&dir)?;
         let state = match (&repository, &spec.revision) {
             (Some(repository), Some(revision)) => CheckoutState {
                 commit: Some(commit(repository, &repository.commit(revision)?)?),
