@@ -327,7 +327,7 @@ fn coverage(sweeps: Sweeps, times: u32) -> [f64; 2] {
         let mut truth = 0.0;
         let mut changes = Vec::new();
         for _ in 0..sweeps.cells {
-            let cell = sweeps.cell(quantity, &vec![Default::default()], 5, &mut rng);
+            let cell = sweeps.cell(quantity, &vec![Default::default(); CANDIDATES], 5, &mut rng);
             truth += cell.factors[2].ln() / sweeps.cells as f64;
             let estimates = sweeps.estimates(quantity, &cell, &mut rng);
             let [Some(baseline), Some(other)] = [0, 2].map(|at: usize| estimates[at].as_ref())
