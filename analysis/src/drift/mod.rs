@@ -121,7 +121,7 @@ impl Drift {
 
     /// Whether its trend is resolved, and not perhaps none.
     pub(crate) fn is_drifting(&self) -> bool {
-        let is_some = |it: &Trend| it.interval.low > 0.0 || it.interval.high < 0.0;
+        let is_some = |it: &Trend| !it.interval.covers(0.0);
         self.adjusted_p_value.is_some_and(is_resolved) && self.trend.as_ref().is_some_and(is_some)
     }
 

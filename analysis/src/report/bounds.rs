@@ -144,7 +144,7 @@ fn measured(document: &mut Document, summary: &Summary) {
         };
         let differences: Vec<Uncertain> = cells.iter().filter_map(SideBySide::difference).collect();
         let agree = differences.iter().map(|it| it.interval(CONFIDENCE));
-        let agree = agree.filter(|it| it.low <= 0.0 && it.high >= 0.0).count();
+        let agree = agree.filter(|it| it.covers(0.0)).count();
         let difference = stats::mean_over_cells(&differences).map(|it| {
             let Interval { low, high } = it.interval(CONFIDENCE);
             text::change(it.value, "pp", (low, high))

@@ -166,10 +166,7 @@ fn fewer_cells(verdict: &Verdict) -> String {
 fn overview(document: &mut Document, summary: &Summary, verdict: &Verdict, options: &Options) {
     const MOST_ROWS: usize = 7;
     let candidates = verdict.candidates.iter().take(MOST_ROWS);
-    let mut head = vec!["variant".to_owned(), "yields per 1,000 polls".to_owned()];
-    let quantities = verdict.quantities.iter();
-    head.extend(quantities.map(|(it, _)| it.words.to_owned()));
-    head.push("result".to_owned());
+    let head = head("variant", verdict);
     let control = verdict
         .control
         .iter()
@@ -220,6 +217,15 @@ fn overview(document: &mut Document, summary: &Summary, verdict: &Verdict, optio
         ));
     }
     document.list(notes);
+}
+
+/// The head of a table of rows.
+pub(crate) fn head(first: &str, verdict: &Verdict) -> Vec<String> {
+    let mut head = vec![first.to_owned(), "yields per 1,000 polls".to_owned()];
+    let quantities = verdict.quantities.iter();
+    head.extend(quantities.map(|(it, _)| it.words.to_owned()));
+    head.push("result".to_owned());
+    head
 }
 
 pub(crate) fn row(candidate: &Candidate, verdict: &Verdict, result: &str) -> Vec<String> {

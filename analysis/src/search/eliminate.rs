@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// How long a co-tenant waits, and what that costs.
-const DECIDING: [Metric; 4] = [
+pub(crate) const DECIDING: [Metric; 4] = [
     Metric::CotenantP90Us,
     Metric::CotenantLatePercent,
     Metric::CpuUsPerRequest,

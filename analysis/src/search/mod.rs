@@ -14,7 +14,7 @@ use run_format::{
     search::{self, NextRound, SEARCH},
 };
 
-pub(crate) use self::eliminate::{Left, Why, eliminate};
+pub(crate) use self::eliminate::{DECIDING, Left, Why, eliminate};
 use crate::{
     load::Sweep,
     measure::metric::{Metric, What},
@@ -44,9 +44,7 @@ pub(crate) struct Round {
 impl Search {
     pub(crate) fn open(dir: &Path, options: &Options) -> Result<Search, Failure> {
         let of = read_versioned(&dir.join(SEARCH)).map_err(bad_input)?;
-        let folders = (1..).map(|number| search::round(dir, number));
-        let rounds = folders
-            .take_while(|folder| folder.is_dir())
+        let rounds = search::rounds(dir)
             .zip(MOST_STAY)
             .map(|(folder, most)| Round::of(&folder, options, most))
             .collect::<Result<_, _>>()?;

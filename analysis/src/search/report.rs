@@ -68,9 +68,7 @@ pub(crate) fn text(name: &str, search: &Search, pictures: &[Entry], options: &Op
 /// The Pareto set: in no quantity that decides is another shown to be better without being worse in one.
 fn remaining(document: &mut Document, last: &Round) {
     let verdict = &last.verdict;
-    let mut head = vec!["budget".to_owned(), "yields per 1,000 polls".to_owned()];
-    head.extend(verdict.quantities.iter().map(|(it, _)| it.words.to_owned()));
-    head.push("result".to_owned());
+    let head = report::head("budget", verdict);
     let stays: Vec<usize> = last.staying().map(|(variant, _)| variant).collect();
     let candidates = verdict.candidates.iter();
     let left = candidates.filter(|it| stays.contains(&it.variant));

@@ -78,7 +78,7 @@ impl Judged {
 
     /// Whether there may be no change at all.
     pub(crate) fn includes_none(&self) -> bool {
-        (self.interval.low..=self.interval.high).contains(&0.0)
+        self.interval.covers(0.0)
     }
 
     pub(crate) fn excludes_gain(&self) -> bool {

@@ -11,20 +11,13 @@ use crate::{
         Mapping, NoValue,
     },
     measure::metric::{Better, Metric},
-    search::Search,
+    search::{DECIDING, Search},
     stats::CONFIDENCE,
     verdict::unit,
 };
 
-const METRICS: [Metric; 4] = [
-    Metric::CotenantP90Us,
-    Metric::CotenantLatePercent,
-    Metric::CpuUsPerRequest,
-    Metric::RequestsPerS,
-];
-
 pub(crate) fn entries(scene: &Scene, search: &Search) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = METRICS
+    let mut entries: Vec<Entry> = DECIDING
         .into_iter()
         .map(|metric| map(scene, search, metric))
         .collect();

@@ -36,9 +36,14 @@ pub fn first_look(dir: &Path) -> PathBuf {
 
 /// The sweeps that there are.
 pub fn folders(dir: &Path) -> Vec<PathBuf> {
-    let rounds = (1..).map(|number| round(dir, number));
     let all = [first_look(dir)].into_iter().filter(|it| it.is_dir());
-    all.chain(rounds.take_while(|it| it.is_dir())).collect()
+    all.chain(rounds(dir)).collect()
+}
+
+/// The sweeps of the rounds that there are, in their order.
+pub fn rounds(dir: &Path) -> impl Iterator<Item = PathBuf> {
+    let rounds = (1..).map(|number| round(dir, number));
+    rounds.take_while(|it| it.is_dir())
 }
 
 /// The sweep of a round, from 1.
