@@ -141,11 +141,6 @@ impl<'a> Spawned<'a> {
         self.function.file
     }
 
-    /// The line of a byte of that file.
-    pub(crate) fn line(&self, byte: usize) -> usize {
-        self.function.lines.number(byte)
-    }
-
     /// Makes the future the argument of a call. The line breaks stay, as `rustfmt` has them.
     pub(crate) fn within(&self, begin: &str) -> [Insertion; 2] {
         let paren = self.call.paren_token.span;

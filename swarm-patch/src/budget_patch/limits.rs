@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroU32, time::Duration};
 
-use poll_probe::{Budget, Limit};
+use poll_probe::{Budget, Limit, Wake};
 
 use crate::{
     error::Refused,
@@ -37,17 +37,27 @@ pub(super) fn lines(
                 "Muxer" => "assert!(WORK <= 2 * MAX_ITERATIONS_PER_POLL)".to_owned(),
                 _ => "assert_eq!(WORK, 2 * MAX_ITERATIONS_PER_POLL)".to_owned(),
             },
-            ..count_in_poll(count, &path, &yield_in_poll(function)?)
+            ..count_in_poll(count, &path, &yield_in_poll(function, spec, budget)?)
         },
-        (Limit::Time(time), LoopShape::Poll) => {
-            time_in_poll(time, &path, function, &yield_in_poll(function)?)
-        }
+        (Limit::Time(time), LoopShape::Poll) => time_in_poll(
+            time,
+            &path,
+            function,
+            &yield_in_poll(function, spec, budget)?,
+        ),
         (Limit::Coop, LoopShape::Poll) => coop_in_poll(spec, function)?,
-        (Limit::Count(count), LoopShape::Task) => count_in_task(count, &path, function),
-        (Limit::Time(time), LoopShape::Task) => time_in_task(time, &path, function),
+        (Limit::Count(count), LoopShape::Task) => {
+            count_in_task(count, &path, &yield_in_task(function, spec, budget))
+        }
+        (Limit::Time(time), LoopShape::Task) => time_in_task(
+            time,
+            &path,
+            function,
+            &yield_in_task(function, spec, budget),
+        ),
         (Limit::Coop, LoopShape::Task) => LimitLines {
             in_loop: format!(
-                "{}\ntokio::task::coop::consume_budget().await;\n\n",
+                "#[cfg({})]\ntokio::task::coop::consume_budget().await;\n\n",
                 has_tokio(spec)
             ),
             ..coop()
@@ -55,22 +65,46 @@ pub(super) fn lines(
     })
 }
 
-/// Where the crate has tokio.
+/// The condition under which the crate has tokio.
 pub(super) fn has_tokio(spec: &SiteSpec) -> &'static str {
     match spec.package {
-        "yamux" => "#[cfg(feature = \"tokio\")]",
+        "yamux" => "feature = \"tokio\"",
         // As upstream has it before its own executor.
         _ => {
-            "#[cfg(all(\n    feature = \"tokio\",\n    not(any(target_os = \"emscripten\", target_os = \"wasi\", target_os = \"unknown\"))\n))]"
+            "all(\n    feature = \"tokio\",\n    not(any(target_os = \"emscripten\", target_os = \"wasi\", target_os = \"unknown\"))\n)"
         }
     }
 }
 
-fn yield_in_poll(function: &FoundFunction<'_>) -> Result<String, Refused> {
+/// What wakes the task at once, or `deferred` if the wake is deferred and the crate has tokio.
+fn wake(spec: &SiteSpec, budget: Budget, deferred: &str, at_once: &str) -> String {
+    if budget.wake == Wake::Immediate {
+        return at_once.to_owned();
+    }
+    let has_tokio = has_tokio(spec);
+    format!(
+        "// Tokio wakes the task after timers and I/O.\n#[cfg({has_tokio})]\n{deferred}\n\
+         #[cfg(not({has_tokio}))]\n{at_once}"
+    )
+}
+
+fn yield_in_poll(
+    function: &FoundFunction<'_>,
+    spec: &SiteSpec,
+    budget: Budget,
+) -> Result<String, Refused> {
     let cx = function.context_parameter()?;
-    Ok(format!(
-        "    {cx}.waker().wake_by_ref();\n    return Poll::Pending;"
-    ))
+    let deferred = format!(
+        "let _ = std::future::Future::poll(std::pin::pin!(tokio::task::yield_now()), {cx});"
+    );
+    let at_once = format!("{cx}.waker().wake_by_ref();");
+    let wake = wake(spec, budget, &deferred, &at_once);
+    Ok(indented(&format!("{wake}\nreturn Poll::Pending;")))
+}
+
+fn indented(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(|line| format!("    {line}")).collect();
+    lines.join("\n")
 }
 
 fn count_in_poll(count: NonZeroU32, path: &str, yields: &str) -> LimitLines {
@@ -85,7 +119,7 @@ fn count_in_poll(count: NonZeroU32, path: &str, yields: &str) -> LimitLines {
             "// Let other tasks run once the budget is spent, and have us polled again.\n\
              if iterations == MAX_ITERATIONS_PER_POLL {{\n{yields}\n}}\niterations += 1;\n\n"
         ),
-        when: format!("after {count} iterations"),
+        when: format!("after {count} iteration{}", plural(count)),
         ..LimitLines::default()
     }
 }
@@ -138,11 +172,11 @@ fn coop_in_poll(spec: &SiteSpec, function: &FoundFunction<'_>) -> Result<LimitLi
     let (cx, has_tokio) = (function.context_parameter()?, has_tokio(spec));
     Ok(LimitLines {
         variables: vec!["has_iterated"],
-        before_loop: format!("{has_tokio}\nlet mut has_iterated = false;"),
+        before_loop: format!("#[cfg({has_tokio})]\nlet mut has_iterated = false;"),
         in_loop: format!(
             "\
 // Let other tasks run once tokio's budget is spent. Tokio has us polled again.
-{has_tokio}
+#[cfg({has_tokio})]
 {{
     // The first iteration takes nothing.
     if tokio::task::coop::poll_proceed({cx})
@@ -160,8 +194,7 @@ fn coop_in_poll(spec: &SiteSpec, function: &FoundFunction<'_>) -> Result<LimitLi
     })
 }
 
-fn count_in_task(count: NonZeroU32, path: &str, function: &FoundFunction<'_>) -> LimitLines {
-    let yields = yield_in_task(function);
+fn count_in_task(count: NonZeroU32, path: &str, yields: &str) -> LimitLines {
     LimitLines {
         variables: vec!["handled"],
         item: format!(
@@ -173,13 +206,17 @@ fn count_in_task(count: NonZeroU32, path: &str, function: &FoundFunction<'_>) ->
             "// Let other tasks run once the budget is spent, and have us polled again.\n\
              if handled == MAX_EVENTS_BEFORE_YIELD {{\n    handled = 0;\n{yields}\n}}\nhandled += 1;\n\n"
         ),
-        when: format!("after {count} events"),
+        when: format!("after {count} event{}", plural(count)),
         two_polls: "assert_eq!(WORK, 2 * MAX_EVENTS_BEFORE_YIELD)".to_owned(),
     }
 }
 
-fn time_in_task(time: Duration, path: &str, function: &FoundFunction<'_>) -> LimitLines {
-    let yields = yield_in_task(function);
+fn time_in_task(
+    time: Duration,
+    path: &str,
+    function: &FoundFunction<'_>,
+    yields: &str,
+) -> LimitLines {
     let instant = imported(function, "Instant", "web_time::Instant");
     let poll_fn = imported(function, "poll_fn", "std::future::poll_fn");
     let mut lines = max_time(time, path, function);
@@ -211,11 +248,13 @@ pub(crate) async fn timed<F: Future>(task: F) -> F::Output {{
     }
 }
 
-fn yield_in_task(function: &FoundFunction<'_>) -> String {
+fn yield_in_task(function: &FoundFunction<'_>, spec: &SiteSpec, budget: Budget) -> String {
     let poll = imported(function, "Poll", "std::task::Poll");
     let poll_fn = imported(function, "poll_fn", "std::future::poll_fn");
-    format!(
-        "    let mut yielded = false;
+    let at_once = format!(
+        "\
+{{
+    let mut yielded = false;
     {poll_fn}(|cx| {{
         if yielded {{
             return {poll}::Ready(());
@@ -224,8 +263,11 @@ fn yield_in_task(function: &FoundFunction<'_>) -> String {
         cx.waker().wake_by_ref();
         {poll}::Pending
     }})
-    .await;"
-    )
+    .await;
+}}"
+    );
+    let deferred = "tokio::task::yield_now().await;";
+    indented(&wake(spec, budget, deferred, &at_once))
 }
 
 /// The bare name where the file imports it, else the whole path.
@@ -234,4 +276,8 @@ fn imported<'n>(function: &FoundFunction<'_>, name: &'n str, whole: &'n str) -> 
         .imports()
         .any(|(_, names)| names.iter().any(|imported| imported == name));
     if is_imported { name } else { whole }
+}
+
+fn plural(count: NonZeroU32) -> &'static str {
+    if count.get() == 1 { "" } else { "s" }
 }

@@ -15,7 +15,7 @@ use crate::{
     idents::refuse_taken_name,
     insertion::Insertion,
     locate::{FoundFunction, ParsedCrate, bytes},
-    sites::{LoopShape, PACKAGES, SITES, SiteSpec, sites_of},
+    sites::{LoopShape, PACKAGES, SiteSpec, sites_of},
 };
 
 /// The file that cargo builds a crate with.
@@ -27,24 +27,18 @@ pub fn files(source: &CrateSource, budgets: &Budgets, manifest: &str) -> Result<
     let parsed = ParsedCrate::read(source)?;
     let mut patch = Graft::default();
     let mut news = Vec::new();
-    if source.name == DEFERRING && is_deferred(budgets) {
-        surroundings::defer_self_wakes(&parsed, &mut patch)?;
-        news.push(
-            "Defer the wake-ups that a connection's task gives itself until after timers and I/O."
-                .to_owned(),
-        );
-    }
     for spec in sites_of(&source.name) {
         let Some(budget) = budget_at(spec, budgets) else {
             continue;
         };
         let function = parsed.locate(spec)?;
         let limit = limits::lines(&function, spec, budget)?;
-        news.push(format!(
-            "Let `{}` yield to the executor {}.",
-            spec.function_path(),
-            limit.when
-        ));
+        let wake = match is_deferred(budget) {
+            true => " With tokio, timers and I/O come first.",
+            false => "",
+        };
+        let (path, when) = (spec.function_path(), &limit.when);
+        news.push(format!("Let `{path}` yield to the executor {when}.{wake}"));
         patch.add(spec, function.in_file(lines(&function, &limit)?));
         patch.add(
             spec,
@@ -53,7 +47,7 @@ pub fn files(source: &CrateSource, budgets: &Budgets, manifest: &str) -> Result<
         if spec.shape == LoopShape::Task && matches!(budget.limit, Limit::Time(_)) {
             surroundings::time_polls(&parsed, &function, &mut patch)?;
         }
-        if spec.package == "yamux" && budget.limit == Limit::Coop {
+        if spec.package == "yamux" && (budget.limit == Limit::Coop || is_deferred(budget)) {
             surroundings::depend_on_tokio(source, manifest, &mut patch)?;
         }
     }
@@ -81,16 +75,10 @@ pub fn diff(source: &CrateSource, budgets: &Budgets, prefix: &str) -> Result<Str
     ))
 }
 
-/// The package whose tasks defer wakes, on behalf of all that they poll.
-const DEFERRING: &str = "libp2p-swarm";
-
 /// The packages that a change for these budgets would touch.
 pub fn packages(budgets: &Budgets) -> Vec<&'static str> {
     let mut packages = PACKAGES.to_vec();
-    packages.retain(|package| {
-        *package == DEFERRING && is_deferred(budgets)
-            || sites_of(package).any(|spec| budget_at(spec, budgets).is_some())
-    });
+    packages.retain(|package| sites_of(package).any(|spec| budget_at(spec, budgets).is_some()));
     packages
 }
 
@@ -102,10 +90,9 @@ pub fn repository(package: &str) -> &'static str {
     }
 }
 
-fn is_deferred(budgets: &Budgets) -> bool {
-    let mut all = SITES.iter().filter_map(|spec| budget_at(spec, budgets));
+fn is_deferred(budget: Budget) -> bool {
     // The wake of `coop` is tokio's own.
-    all.any(|budget| budget.wake == Wake::Deferred && budget.limit != Limit::Coop)
+    budget.wake == Wake::Deferred && budget.limit != Limit::Coop
 }
 
 fn budget_at(spec: &SiteSpec, budgets: &Budgets) -> Option<Budget> {

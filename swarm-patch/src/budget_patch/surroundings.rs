@@ -3,44 +3,16 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use syn::Item;
 
 use super::{MANIFEST, repository, text_before};
 use crate::{
     crate_source::CrateSource,
     graft::Graft,
     insertion::Insertion,
-    locate::{FoundFunction, ParsedCrate, bytes},
+    locate::{FoundFunction, ParsedCrate},
     outer::Spawned,
     sites::{SITES, SiteSpec},
 };
-
-/// Makes the tasks of connections defer their own wakes.
-pub(super) fn defer_self_wakes(parsed: &ParsedCrate, patch: &mut Graft) -> Result<()> {
-    let spawned = Spawned::locate(parsed)?;
-    let pool = spawned.file();
-    let is_elsewhere = |item: &&Item| matches!(item, Item::Mod(module) if module.content.is_none());
-    let items = &pool.tree.items;
-    let neighbour = items.iter().rfind(is_elsewhere).or(items.first());
-    let line = neighbour.map_or(1, |item| spawned.line(bytes(item).start));
-    let module = Path::new(&pool.path)
-        .with_extension("")
-        .join("self_wakes.rs");
-    let wrap = spawned.within("self_wakes::SelfWakes::defer(");
-    let lines = text_before(line, line, "mod self_wakes;")
-        .into_iter()
-        .chain(wrap);
-    let spec = task();
-    patch.add(spec, lines.map(|line| (pool, line)).collect());
-    let module = module.display().to_string();
-    add(
-        patch,
-        spec,
-        (&module, ""),
-        text_before(1, 1, include_str!("inserted/self_wakes.rs")),
-    );
-    Ok(())
-}
 
 /// Makes the tasks of connections note when their polls begin.
 pub(super) fn time_polls(
@@ -83,7 +55,7 @@ pub(super) fn depend_on_tokio(
             source.id()
         );
     };
-    let feature = "[features]\n# A poll of a connection takes from tokio's cooperative budget.\ntokio = [\"dep:tokio\"]\n\n";
+    let feature = "[features]\n# A poll of a connection that stops early is woken by tokio.\ntokio = [\"dep:tokio\"]\n\n";
     let (before, dependency) = match line_of("[dependencies]") {
         // Before the empty line.
         Some(_) => (end, format!("tokio = {{ {TOKIO} }}\n")),

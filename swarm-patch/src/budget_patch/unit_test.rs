@@ -69,7 +69,7 @@ fn text(spec: &SiteSpec, budget: Budget, limit: &LimitLines) -> String {
         .replace("/*END*/", end)
         .replace("/*BLOCK_ON*/", block_on);
     if is_coop {
-        text = text.replace("#[t", &format!("{}\n#[t", has_tokio(spec)));
+        text = text.replace("#[t", &format!("#[cfg({})]\n#[t", has_tokio(spec)));
     }
     let (before, work) = text.split_once("//ASSERT ").unwrap_or((&text, ""));
     let (work, after) = work.split_once('\n').unwrap_or((work, ""));
