@@ -11,7 +11,6 @@ pub(crate) mod rr;
 pub(crate) mod run;
 pub(crate) mod slice;
 pub(crate) mod soak;
-mod sparse;
 
 use std::{
     fs,

@@ -27,7 +27,7 @@ mod variance;
 pub(crate) use self::{
     calibration::{Calibration, FEWEST_PAIRS, calibrate},
     change::{Change, change},
-    counts::{Counts, PLACES},
+    counts::Counts,
     estimate::CellEstimate,
     histogram::Histogram,
     mean::{MeanChange, mean_over_cells},
