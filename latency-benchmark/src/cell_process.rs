@@ -27,10 +27,28 @@ use crate::{conversation::Conversation, interrupts::Interrupts};
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct CellTask {
     pub(crate) config: RunConfig,
-    /// The node program.
-    pub(crate) node: PathBuf,
+    /// The program of central.
+    pub(crate) central: PathBuf,
+    /// The program of the peers.
+    pub(crate) peer: PathBuf,
     /// An empty folder, where central writes.
     pub(crate) dir: PathBuf,
+}
+
+/// The node programs of a run.
+#[derive(Clone, Copy)]
+pub(crate) struct NodePrograms<'a> {
+    pub(crate) central: &'a Path,
+    pub(crate) peer: &'a Path,
+}
+
+impl<'a> From<&'a Path> for NodePrograms<'a> {
+    fn from(all: &'a Path) -> Self {
+        NodePrograms {
+            central: all,
+            peer: all,
+        }
+    }
 }
 
 /// What a cell reports.
@@ -58,7 +76,7 @@ pub(crate) enum CellEvent {
 /// Runs a cell and passes on what happens. None after a second interrupt.
 pub(crate) fn measure_cell(
     config: RunConfig,
-    node: &Path,
+    programs: NodePrograms<'_>,
     dir: &Path,
     interrupts: &Interrupts,
     on: impl FnMut(CellEvent) -> Result<()>,
@@ -67,7 +85,8 @@ pub(crate) fn measure_cell(
         let task = CellTask {
             config: config.clone(),
             // The processes of a cell need not share this one's working folder.
-            node: node.canonicalize()?,
+            central: programs.central.canonicalize()?,
+            peer: programs.peer.canonicalize()?,
             dir: dir.canonicalize()?,
         };
         CellProcess::start(&task)?.follow(interrupts, on)

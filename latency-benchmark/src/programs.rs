@@ -18,6 +18,7 @@ use swarm_patch::subject::builder::{Built, EDITS, LOCK, Profile, SubjectBuilder}
 
 use crate::{
     args::subjects::{is_of_this_workspace, resolve},
+    cell_process::NodePrograms,
     node_program::{NodeProgramArgs, describe},
 };
 
@@ -25,8 +26,12 @@ use crate::{
 pub(crate) struct Programs(Vec<PathBuf>);
 
 impl Programs {
-    pub(crate) fn of(&self, subject: Option<usize>) -> &Path {
-        &self.0[subject.unwrap_or(0)]
+    /// The peers run that of the baseline, so that subjects differ in central alone.
+    pub(crate) fn of(&self, subject: Option<usize>) -> NodePrograms<'_> {
+        NodePrograms {
+            central: &self.0[subject.unwrap_or(0)],
+            peer: &self.0[0],
+        }
     }
 
     /// What the first of them says of itself.

@@ -212,7 +212,20 @@ fn patched(dir: &Path, text: &str) -> Vec<CrateSource> {
 
 #[test]
 fn samples_compile_without_a_warning_with_and_without_tokio() {
-    for text in SAMPLES {
+    compile_without_a_warning(&SAMPLES);
+}
+
+#[test]
+#[ignore = "takes half an hour"]
+fn all_candidates_compile_without_a_warning_with_and_without_tokio() {
+    let candidates = candidates();
+    let all: Vec<&str> = candidates.iter().map(String::as_str).collect();
+    compile_without_a_warning(&all);
+    println!("{} patches compile", all.len());
+}
+
+fn compile_without_a_warning(patches: &[&str]) {
+    for text in patches {
         for with_tokio in [true, false] {
             let dir = folder();
             let copies = patched(dir.path(), text);

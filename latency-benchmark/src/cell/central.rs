@@ -22,7 +22,7 @@ impl CentralProcess {
         peers: Vec<String>,
         others: OtherProcesses,
     ) -> Result<CentralProcess> {
-        let command = node(task, "central", &log(&task.dir))?;
+        let command = node(&task.central, "central", &log(&task.dir))?;
         let mut process = lab.spawn_placed(Where::Central, command)?;
         let task = CentralTask {
             config: task.config.clone(),

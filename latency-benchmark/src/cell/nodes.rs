@@ -11,11 +11,9 @@ use anyhow::{Context, Result};
 use lab::Reaped;
 use program::last_words;
 
-use crate::cell_process::CellTask;
-
-/// The node program, whose standard error goes to a log.
-pub(super) fn node(task: &CellTask, verb: &str, log: &Path) -> Result<Command> {
-    let mut command = Command::new(&task.node);
+/// A node program, whose standard error goes to a log.
+pub(super) fn node(program: &Path, verb: &str, log: &Path) -> Result<Command> {
+    let mut command = Command::new(program);
     // A peer that is started again continues its log.
     let open = File::options().create(true).append(true).open(log);
     let log = open.with_context(|| format!("cannot create {}", log.display()))?;

@@ -143,7 +143,7 @@ fn start(
     number: usize,
     listen: Listen,
 ) -> Result<(Reaped, Receiver<String>)> {
-    let command = node(task, "peer", &log(&task.dir, number))?;
+    let command = node(&task.peer, "peer", &log(&task.dir, number))?;
     let mut process = lab.spawn_placed(Where::Peer(number), command)?;
     if let Some(mut input) = process.stdin.take() {
         let config = &task.config;

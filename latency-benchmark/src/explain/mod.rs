@@ -157,7 +157,7 @@ fn cell(
     fs::create_dir(&partial).with_context(|| format!("cannot create {}", partial.display()))?;
     let planned = u64::from(asked.plan.blocks);
     let mut done = 0;
-    let row = measure_cell(config, program, &partial, interrupts, |event| {
+    let row = measure_cell(config, program.into(), &partial, interrupts, |event| {
         match event {
             CellEvent::Block(block) => {
                 if done < planned {

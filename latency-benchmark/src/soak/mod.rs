@@ -77,7 +77,7 @@ fn measure(
     progress.show("connecting".to_owned());
     let (mut rows, mut restarts) = (0, None);
     let mut lines = SparseLines::new(config.duration_ms);
-    let row = measure_cell(config.run(), program, dir, interrupts, |event| {
+    let row = measure_cell(config.run(), program.into(), dir, interrupts, |event| {
         match event {
             CellEvent::Row(row) => {
                 table.row(&row)?;

@@ -34,7 +34,7 @@ use self::{
     time::SavedTime,
 };
 use crate::{
-    cell_process::{CellEvent, measure_cell},
+    cell_process::{CellEvent, NodePrograms, measure_cell},
     interrupts::Interrupts,
     manifest, new_folder,
     node_program::NodeProgramArgs,
@@ -142,7 +142,7 @@ struct RunningSweep<'a> {
 
 impl RunningSweep<'_> {
     /// Measures a launch, unless that is done or not needed. Returns whether to go on.
-    fn launch(&mut self, launch: &Launch, program: &Path) -> Result<bool> {
+    fn launch(&mut self, launch: &Launch, programs: NodePrograms<'_>) -> Result<bool> {
         if self.interrupts.seen() > 0 {
             return Ok(false);
         }
@@ -166,7 +166,7 @@ impl RunningSweep<'_> {
             return Ok(true);
         }
         let partial = run_dir.begin()?;
-        let Some((row, line)) = self.measure(launch, program, &partial) else {
+        let Some((row, line)) = self.measure(launch, programs, &partial) else {
             return Ok(false);
         };
         self.counts.add(&row.end);
@@ -185,14 +185,19 @@ impl RunningSweep<'_> {
     }
 
     /// The row of the run, and a line about it. None after a second interrupt.
-    fn measure(&mut self, launch: &Launch, program: &Path, dir: &Path) -> Option<(RunRow, String)> {
+    fn measure(
+        &mut self,
+        launch: &Launch,
+        programs: NodePrograms<'_>,
+        dir: &Path,
+    ) -> Option<(RunRow, String)> {
         let name = format!("{} {}", launch.cell, launch.name(self.config));
         let progress = &mut self.progress;
         progress.show(name.clone());
         let mut last: Option<BlockReport> = None;
         let mut config = launch.config(self.config);
         self.time.spend(&mut config, self.config);
-        let row = measure_cell(config, program, dir, self.interrupts, |event| {
+        let row = measure_cell(config, programs, dir, self.interrupts, |event| {
             match event {
                 CellEvent::Block(block) => {
                     let slow = block.slow_percent.first().copied().flatten();
