@@ -72,6 +72,20 @@ fn text(folder: &Path, name: &str) -> String {
 }
 
 #[test]
+fn rows_that_are_not_those_of_the_soak_are_refused() {
+    let soak = soak(0);
+    edit(&soak.path().join("soak.csv"), |text| {
+        let rows: Vec<&str> = text.lines().take(360).collect();
+        rows.join("\n") + "\n"
+    });
+    report(soak.path(), &[]).refuses(&["soak.csv", "359 rows, but soak.json says 360"]);
+    edit(&soak.path().join("soak.json"), |text| {
+        text.replace("\"rows\": 360", "\"rows\": 359, \"sha256\": \"0\"")
+    });
+    report(soak.path(), &[]).refuses(&["soak.csv", "its checksum is not that in soak.json"]);
+}
+
+#[test]
 fn a_leak_is_the_verdict_and_has_the_first_picture() {
     let soak = soak(1);
     let ended = report(soak.path(), &[]);
@@ -137,6 +151,9 @@ fn a_few_rows_are_too_short_for_a_test() {
             .take(4)
             .map(|line| format!("{line}\n"))
             .collect()
+    });
+    edit(&soak.path().join("soak.json"), |text| {
+        text.replace("\"rows\": 360", "\"rows\": 3")
     });
     report(soak.path(), &["--format", "svg"]).succeeds();
     holds(

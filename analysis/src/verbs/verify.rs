@@ -16,7 +16,7 @@ use crate::{
     load::{FolderOf, Sweep},
     report::{
         comment::COMMENT,
-        folder::{CHARTS, Content, ReportRecord, TEXT},
+        folder::{CHARTS, Content, RECORD, ReportRecord, TEXT},
     },
     summary::{predicted, table},
 };
@@ -44,16 +44,23 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
         explained,
         text,
         comment,
-        ..
+        record,
     } = made.content;
     same_table(&mut table, &dir.join(table::FILE))?;
-    same_parquet(&mut table, &dir.join(table::PARQUET))?;
+    let parquet = dir.join(table::PARQUET);
+    same(&stored(&parquet)?, &table::parquet(&mut table)?, &parquet)?;
     if let Some(mut predicted) = predicted {
         same_table(&mut predicted, &dir.join(predicted::FILE))?;
     }
-    for (name, text) in [(TEXT, text), (COMMENT, comment.unwrap_or_default())] {
+    for (name, text) in [
+        (TEXT, text),
+        (COMMENT, comment.unwrap_or_default()),
+        (RECORD, record.text()?),
+    ] {
         let path = dir.join(name);
-        same_text(&String::from_utf8_lossy(&stored(&path)?), &text, &path)?;
+        let found = stored(&path)?;
+        same_text(&String::from_utf8_lossy(&found), &text, &path)?;
+        same(&found, text.as_bytes(), &path)?;
     }
     folder::same_pictures(&pictures, &dir.join(CHARTS))?;
     same_files(&explained, &dir.join(files::FOLDER))?;
@@ -81,7 +88,7 @@ fn stored(path: &Path) -> Result<Vec<u8>, Failure> {
 
 /// Compares the figures one by one, to name the first that differs.
 fn same_table(frame: &mut DataFrame, path: &Path) -> Result<(), Failure> {
-    let (stored, made) = (stored(path)?, table::text(frame)?);
+    let (found, text) = (stored(path)?, table::text(frame)?);
     let rows = |text: &[u8]| -> Result<Vec<StringRecord>, csv::Error> {
         let reader = csv::ReaderBuilder::new()
             .has_headers(false)
@@ -90,7 +97,7 @@ fn same_table(frame: &mut DataFrame, path: &Path) -> Result<(), Failure> {
             .into_records();
         reader.collect()
     };
-    let (stored, made) = (rows(&stored)?, rows(&made)?);
+    let (stored, made) = (rows(&found)?, rows(&text)?);
     for (at, (was, is)) in stored.iter().zip(&made).enumerate() {
         let mut fields = made[0].iter().zip(was.iter().zip(is));
         if let Some((name, (was, is))) = fields.find(|(_, (was, is))| was != is) {
@@ -109,15 +116,13 @@ fn same_table(frame: &mut DataFrame, path: &Path) -> Result<(), Failure> {
             made.len().saturating_sub(1)
         )));
     }
-    Ok(())
+    same(&found, &text, path)
 }
 
-fn same_parquet(made: &mut DataFrame, path: &Path) -> Result<(), Failure> {
-    if stored(path)? != table::parquet(made)? {
-        return Err(differs(format!(
-            "{}: it is not what the run gives",
-            path.display()
-        )));
+fn same(stored: &[u8], made: &[u8], path: &Path) -> Result<(), Failure> {
+    if stored != made {
+        let path = path.display();
+        return Err(differs(format!("{path}: it is not what the run gives")));
     }
     Ok(())
 }
@@ -152,12 +157,7 @@ fn same_text(stored: &str, made: &str, path: &Path) -> Result<(), Failure> {
 fn same_files(made: &[File], dir: &Path) -> Result<(), Failure> {
     for file in made {
         let path = dir.join(&file.name);
-        if present(&path)? != file.content {
-            return Err(differs(format!(
-                "{}: it is not what the run gives",
-                path.display()
-            )));
-        }
+        same(&present(&path)?, &file.content, &path)?;
     }
     Ok(())
 }
