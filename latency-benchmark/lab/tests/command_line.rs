@@ -120,7 +120,7 @@ fn an_ordinary_user_has_links_and_delay_as_root_has() {
     if !has(Need::Delay, as_nobody) {
         return;
     }
-    let command = ["run", "--peers", "3", "--rtt", "20", "--", "id", "-u"];
+    let command = ["run", "--peers", "3", "--rtt", "100", "--", "id", "-u"];
     let output = output(as_nobody(&command));
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(stdout(&output), "0\n");
@@ -168,7 +168,7 @@ fn each_variant_of_iptables_works() {
             skip(&format!("support of {variant} by the kernel"));
             continue;
         }
-        let delayed = ["run", "--delay", "nfqueue", "--rtt", "5", "--", "true"];
+        let delayed = ["run", "--delay", "nfqueue", "--rtt", "100", "--", "true"];
         let output = output(tools.used_by(lab(&delayed)));
         assert!(output.status.success(), "{}", stderr(&output));
     }
