@@ -14,10 +14,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bench::{Copy, copy, path, seal};
+use bench::{Copy, copy, edit, path, seal, soak::soak};
 use damage::{damage, files};
 use nix::sys::resource::{UsageWho, getrusage};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
+use run_format::checksums::of_file;
 use tempfile::TempDir;
 
 const FIRST_SEED: u64 = 6438;
@@ -117,7 +118,15 @@ fn a_damaged_run_is_refused_or_has_the_same_figures() {
         copy(&Copy::explained().dir(), to);
         seal(to);
     };
+    let soaked = |to: &Path| {
+        copy(soak(1).path(), to);
+        edit(&to.join("soak.json"), |text| {
+            let sum = of_file(&to.join("soak.csv")).expect("a table");
+            text.replace("\"rows\":", &format!("\"sha256\": \"{sum}\", \"rows\":"))
+        });
+    };
     let originals = [
+        (Original::of(soaked, &FAST[..2]), &FAST[..2]),
         (Original::of(committed("fixture"), &FAST), &FAST[..]),
         (Original::of(explained, &FAST), &FAST[..]),
         (

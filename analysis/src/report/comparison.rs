@@ -44,22 +44,13 @@ pub(crate) fn sentences(
     sides: [&Side; 2],
     options: &Options,
 ) -> Vec<String> {
-    if sides.iter().any(|side| side.identity.manifest.is_none()) {
-        let of_side = |it: &Compared, at: usize, side: &Side| {
-            let first = published::sentences(&it.summary, options.first_site(), at).into_iter();
-            first
-                .take(1)
-                .map(|words| format!("{}: {words}", side.identity.name))
-                .collect::<String>()
+    if is_published(sides) {
+        let summary = compared.first().map(|it| &it.summary);
+        let of_side = |(at, side): (usize, &Side)| {
+            let words = published::sentences(summary?, options.first_site(), at);
+            Some(format!("{}: {}", side.identity.name, words.first()?))
         };
-        let both = |it| {
-            let words = sides
-                .iter()
-                .enumerate()
-                .map(|(at, side)| of_side(it, at, side));
-            joined(words, " ")
-        };
-        return compared.iter().map(both).collect();
+        return sides.into_iter().enumerate().filter_map(of_side).collect();
     }
     let parts = compared.iter().map(|it| {
         let [lower, higher] = resolved(it, Metric::SlowPercent);
@@ -74,6 +65,10 @@ pub(crate) fn sentences(
         "After compared with before: {}.",
         joined(parts, "; ")
     )]
+}
+
+fn is_published(sides: [&Side; 2]) -> bool {
+    sides.iter().any(|it| it.identity.manifest.is_none())
 }
 
 pub(crate) fn text(

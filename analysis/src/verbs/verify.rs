@@ -5,8 +5,6 @@ mod folder;
 use std::path::Path;
 
 use anyhow::anyhow;
-use csv::StringRecord;
-use polars_core::prelude::DataFrame;
 use program::{Failure, bad_input, print};
 use run_format::files::read;
 
@@ -46,21 +44,18 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
         comment,
         record,
     } = made.content;
-    same_table(&mut table, &dir.join(table::FILE))?;
+    same_lines(&table::text(&mut table)?, &dir.join(table::FILE))?;
     let parquet = dir.join(table::PARQUET);
     same(&stored(&parquet)?, &table::parquet(&mut table)?, &parquet)?;
     if let Some(mut predicted) = predicted {
-        same_table(&mut predicted, &dir.join(predicted::FILE))?;
+        same_lines(&table::text(&mut predicted)?, &dir.join(predicted::FILE))?;
     }
     for (name, text) in [
         (TEXT, text),
         (COMMENT, comment.unwrap_or_default()),
         (RECORD, record.text()?),
     ] {
-        let path = dir.join(name);
-        let found = stored(&path)?;
-        same_text(&String::from_utf8_lossy(&found), &text, &path)?;
-        same(&found, text.as_bytes(), &path)?;
+        same_lines(text.as_bytes(), &dir.join(name))?;
     }
     folder::same_pictures(&pictures, &dir.join(CHARTS))?;
     same_files(&explained, &dir.join(files::FOLDER))?;
@@ -86,37 +81,18 @@ fn stored(path: &Path) -> Result<Vec<u8>, Failure> {
     read(path).map_err(bad_input)
 }
 
-/// Compares the figures one by one, to name the first that differs.
-fn same_table(frame: &mut DataFrame, path: &Path) -> Result<(), Failure> {
-    let (found, text) = (stored(path)?, table::text(frame)?);
-    let rows = |text: &[u8]| -> Result<Vec<StringRecord>, csv::Error> {
-        let reader = csv::ReaderBuilder::new()
-            .has_headers(false)
-            .flexible(true)
-            .from_reader(text)
-            .into_records();
-        reader.collect()
-    };
-    let (stored, made) = (rows(&found)?, rows(&text)?);
-    for (at, (was, is)) in stored.iter().zip(&made).enumerate() {
-        let mut fields = made[0].iter().zip(was.iter().zip(is));
-        if let Some((name, (was, is))) = fields.find(|(_, (was, is))| was != is) {
-            return Err(differs(format!(
-                "{}: line {}: {name} is {was}, but the run gives {is}",
-                path.display(),
-                at + 1
-            )));
-        }
-    }
-    if stored != made {
+/// Names the first line that differs.
+fn same_lines(made: &[u8], path: &Path) -> Result<(), Failure> {
+    let found = stored(path)?;
+    let [was, is] = [&found[..], made].map(String::from_utf8_lossy);
+    let mut lines = (1..).zip(was.lines().zip(is.lines()));
+    if let Some((line, (was, is))) = lines.find(|(_, (was, is))| was != is) {
+        let path = path.display();
         return Err(differs(format!(
-            "{}: {} rows, but the run gives {}",
-            path.display(),
-            stored.len().saturating_sub(1),
-            made.len().saturating_sub(1)
+            "{path}: line {line}: {was:?}, but the run gives {is:?}"
         )));
     }
-    same(&found, &text, path)
+    same(&found, made, path)
 }
 
 fn same(stored: &[u8], made: &[u8], path: &Path) -> Result<(), Failure> {
@@ -130,27 +106,6 @@ fn same(stored: &[u8], made: &[u8], path: &Path) -> Result<(), Failure> {
 /// A report that differs is no wrong input: the exit code is 1.
 fn differs(how: String) -> Failure {
     anyhow!(how).into()
-}
-
-fn same_text(stored: &str, made: &str, path: &Path) -> Result<(), Failure> {
-    for (at, (stored, made)) in stored.lines().zip(made.lines()).enumerate() {
-        if stored != made {
-            return Err(differs(format!(
-                "{}: line {}: {stored:?}, but the run gives {made:?}",
-                path.display(),
-                at + 1
-            )));
-        }
-    }
-    if stored.lines().count() != made.lines().count() {
-        return Err(differs(format!(
-            "{}: {} lines, but the run gives {}",
-            path.display(),
-            stored.lines().count(),
-            made.lines().count()
-        )));
-    }
-    Ok(())
 }
 
 /// The same evidence gives the same bytes on every machine.

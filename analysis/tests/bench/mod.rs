@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 pub(crate) mod evidence;
+pub(crate) mod soak;
 
 use std::{
     fs,

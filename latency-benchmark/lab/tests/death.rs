@@ -93,6 +93,8 @@ fn die(victim: Victim, command: impl Fn(&[&str]) -> Command) {
         "3",
         "--rtt",
         rtt,
+        "--delay",
+        "nfqueue",
         "--peer-command",
         "sleep 1000",
         "--",
