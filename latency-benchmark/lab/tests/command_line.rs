@@ -190,7 +190,7 @@ fn a_missing_delay_makes_the_lab_invalid() {
     let errors = stderr(&output);
     let error = errors.lines().last().unwrap_or_default();
     assert!(
-        error.contains("the lab is invalid: link to peer 1: asked for 50 ms, measured 0."),
+        error.contains("the lab is invalid: link to peer 1: asked for 50 ms, measured "),
         "{error}"
     );
 }

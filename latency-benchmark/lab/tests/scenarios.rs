@@ -121,14 +121,12 @@ fn assert_valid(lab: &Lab) {
             .fold(0.0, f64::max),
         report.took_ms,
     );
-    for least in report.links.iter().filter_map(LinkRtt::min_ms) {
-        assert!(
-            least >= f64::from(report.asked_ms),
-            "no answer is early: {least}"
-        );
-    }
-    // An emulated processor is too slow to say how late they are.
-    if let (Some(invalid), None) = (report.invalid(), env::var_os("LAB_TEST_EMULATED")) {
+    // An emulated processor is too slow to say how late answers are. None may be early, or missing.
+    let is_emulated = env::var_os("LAB_TEST_EMULATED").is_some();
+    let earliest_ms = report.asked_ms.ms() - report.tolerance_ms;
+    let mut least = report.links.iter().map(LinkRtt::min_ms);
+    let is_far = least.all(|least| least.is_some_and(|ms| ms >= earliest_ms));
+    if let (Some(invalid), false) = (report.invalid(), is_emulated && is_far) {
         panic!("{invalid}");
     }
 }
