@@ -97,9 +97,7 @@ pub(crate) fn text(
         ],
         options,
     );
-    let is_published = [before, after]
-        .iter()
-        .any(|it| it.identity.manifest.is_none());
+    let is_published = is_published([before, after]);
     match compared {
         [only] if is_published => {
             document.heading("Cell by cell");
