@@ -64,7 +64,7 @@ enum AnalysisVerb {
         #[arg(long, value_name = "DIR")]
         report: Option<PathBuf>,
     },
-    /// Draw heatmaps of a table in the format of the first published benchmark (a row per cell)
+    /// Say what a table in the format of the first published benchmark shows (a row per cell), and draw it
     Published {
         /// The table
         table: PathBuf,

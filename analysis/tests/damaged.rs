@@ -48,6 +48,12 @@ fn any_change_of_any_file_of_a_run_is_refused() {
         let ended = analysis(["report", path(&copy.dir())]);
         ended.refuses(&[name(&file), "its checksum is not that in run.json"]);
     }
+    let copy = Copy::new();
+    copy.edit("run.json", |text| {
+        text.replace("\"took_ms\": 5674", "\"took_ms\": 5675")
+    });
+    let ended = analysis(["report", path(&copy.dir())]);
+    ended.refuses(&["run.json", "its checksum is not that in run.json"]);
 }
 
 #[test]
@@ -89,7 +95,10 @@ fn set(text: &str, start: &str, field: usize, value: &str) -> String {
 #[test]
 fn figures_that_no_run_can_have_are_refused() {
     let cases = [
-        ("slices.csv", "1,", 5, "0", "slice 1 has no duration"),
+        ("slices.csv", "1,", 5, "0", "slice 1: its duration is 0 ms"),
+        ("slices.csv", "1,", 5, "200", "200 ms, of 250 ms planned"),
+        ("slices.csv", "1,", 7, "2", "2 turns, of 1 planned"),
+        ("slices.csv", "1,", 8, "677", "677 requests, but 676 in"),
         (
             "slices.csv",
             "1,",
@@ -208,6 +217,16 @@ fn verify_looks_at_everything() {
         text.replace("\"analysis\": \"", "\"analysis\": \"9")
     });
     verify("report.json: analysis 9");
+    edit(&report.join("report.json"), |text| {
+        text.replace("\"9", "\"")
+    });
+    for file in ["report.json", "report.md", "summary.csv", "predicted.csv"] {
+        let (file, name) = (report.join(file), file);
+        let kept = fs::read(&file).expect("a file of the report");
+        fs::write(&file, [&kept[..], b"\n"].concat()).expect("a file");
+        verify(name);
+        fs::write(&file, kept).expect("a file");
+    }
 }
 
 /// The checksums hold whatever order the fields have.

@@ -338,6 +338,12 @@ fn a_folder_that_is_not_an_rr_run_is_refused() {
         "polls",
         &["libp2p_polls is missing"],
     );
+    refuses(
+        "rr.csv",
+        ",250,250,",
+        ",200,250,",
+        &["line 2", "200 ms, of 250 ms planned"],
+    );
     refuses("run.json", "\"blocks\":16", "\"blocks\":17", &["says 17"]);
 
     let made = Made::new();

@@ -1,5 +1,5 @@
 //! Cells delayed by the kernel's own netem, and what becomes of them where the kernel has none. Any
-//! kernel skips one half of this; `.ci/netem-in-uml` sees to the other.
+//! kernel skips one half of this; `.ci/netem-in-qemu` runs both.
 #![allow(clippy::unwrap_used)]
 
 mod bench;
@@ -28,13 +28,17 @@ fn assert_measured(row: &Value, tolerance_ms: f64) {
     let links = row["network"]["rtt"]["links"].as_array().unwrap();
     assert_eq!(links.len(), 2);
     for (link, peer) in links.iter().zip(1..) {
-        let connects = link["connects_ms"].as_array().unwrap();
-        let connects = connects.iter().map(|connect| connect.as_f64().unwrap());
-        let least = connects.reduce(f64::min).unwrap();
+        let least = least_connect(link);
         println!("link to peer {peer}: asked for {asked} ms, measured {least:.3} ms");
         assert!((least - asked).abs() <= tolerance_ms);
     }
     assert!(row["blocks"].as_u64().unwrap() > 0);
+}
+
+fn least_connect(link: &Value) -> f64 {
+    let connects = link["connects_ms"].as_array().unwrap().iter();
+    let connects = connects.map(|connect| connect.as_f64().unwrap());
+    connects.reduce(f64::min).unwrap()
 }
 
 #[test]
@@ -42,8 +46,8 @@ fn a_cell_delayed_by_netem_is_as_far_away_as_asked() {
     if !has_netem() {
         return println!("skipped: missing netem in this kernel");
     }
-    let (row, code) = swept(&["--delay", "netem", "--rtt", "20"]);
-    assert_measured(&row, 0.6);
+    let (row, code) = swept(&["--delay", "netem", "--rtt", "100"]);
+    assert_measured(&row, 3.0);
     assert_eq!(code, Some(0));
     assert_eq!(dropped(&row), 0);
 }
@@ -53,10 +57,34 @@ fn a_cell_runs_over_links_with_loss_and_jitter() {
     if !has_netem() {
         return println!("skipped: missing netem in this kernel");
     }
-    let (row, code) = swept(&["--rtt", "20", "--loss", "1%", "--jitter", "1ms"]);
-    assert_measured(&row, 0.6 + 2.0);
+    let (row, code) = swept(&["--rtt", "100", "--loss", "1%", "--jitter", "1ms"]);
+    assert_measured(&row, 3.0 + 2.0);
     assert_eq!(code, Some(0));
     assert!(dropped(&row) > 0, "thousands of packets, one in a hundred");
+}
+
+/// The cell and `ping` measure the same distance, within the tolerance by which the tool itself judges links.
+#[test]
+fn a_cell_is_as_far_away_as_ping_says() {
+    if !has_netem() {
+        return println!("skipped: missing netem in this kernel");
+    }
+    let (row, _) = swept(&["--delay", "netem", "--rtt", "100"]);
+    assert_eq!(row["status"], "ok", "{}: {}", row["stage"], row["reason"]);
+    let bench = Bench::new();
+    let lab = ["lab", "--delay", "netem", "--rtt", "100", "--"];
+    let ping = ["ping", "-c", "20", "-i", "0.2", "10.53.1.2"];
+    let output = bench.command(&[&lab[..], &ping].concat()).output().unwrap();
+    let said = text(&output.stdout);
+    // "rtt min/avg/max/mdev = 20.1/20.4/20.9/0.2 ms"
+    let least = said
+        .rsplit_once(" = ")
+        .and_then(|(_, it)| it.split_once('/'));
+    let (pinged, _) = least.unwrap_or_else(|| panic!("{said}{}", text(&output.stderr)));
+    let pinged: f64 = pinged.parse().unwrap();
+    let least = least_connect(&row["network"]["rtt"]["links"][0]);
+    println!("link to peer 1: measured {least:.3} ms, by ping {pinged} ms");
+    assert!((least - pinged).abs() <= 0.03 * 100.0 + 0.3);
 }
 
 #[test]

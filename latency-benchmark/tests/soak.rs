@@ -104,6 +104,8 @@ fn peers_that_come_and_go_are_linked_again_and_worked_again() {
         assert_eq!(file["end"]["status"], "ok");
         assert_eq!(file["end"]["stop"], "cap");
         assert_eq!(file["end"]["rows"], length);
+        let sum = run_format::checksums::of_file(&bench.run_dir().join("soak.csv"));
+        assert_eq!(file["end"]["sha256"], sum.unwrap());
         assert_eq!(file["end"]["restarts"], restarts);
         assert_eq!(file["config"]["churn"], "12/min");
         every_column_is_documented(&rows[0]);

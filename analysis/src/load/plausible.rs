@@ -3,8 +3,8 @@
 
 use std::{collections::HashMap, hash::Hash};
 
-use anyhow::{Result, bail, ensure};
-use run_format::{Site, config::Scheduler, files, run_row::RunRow};
+use anyhow::{Context, Result, bail, ensure};
+use run_format::{Site, config::Scheduler, files, run_row::RunRow, tables::Pass};
 
 use super::run::LoadedRun;
 
@@ -31,8 +31,41 @@ pub(super) fn check(run: &LoadedRun) -> Result<()> {
             same(key, site.total_ns, &ns, "ns")?;
         }
     }
+    counts(run)?;
     children(run)?;
     run.row.as_ref().map_or(Ok(()), |row| times(run, row))
+}
+
+/// What several tables count is the same.
+fn counts(run: &LoadedRun) -> Result<()> {
+    for slice in &run.slices {
+        let (number, requests) = (slice.row.slice, slice.row.requests);
+        let timed = slice.latency_ns.total();
+        // Histograms of other passes are not read.
+        ensure!(
+            timed == requests || slice.row.pass != Pass::Compare,
+            "{}: slice {number}: {requests} requests, but {timed} in {}",
+            files::SLICES,
+            files::HISTOGRAMS
+        );
+        let turns = slice.after_switch.iter();
+        let site = slice.site(Site::Connection).map(|it| it.row.polls);
+        ensure!(
+            turns.clone().map(|it| it.polls).sum::<u64>() <= site.unwrap_or(u64::MAX)
+                && turns.clone().all(|it| it.slow_polls <= it.polls),
+            "{}: slice {number}: more polls of a turn than the slice has, or more slow ones than polls",
+            files::TURNS
+        );
+    }
+    let mut bounds = run.bounds.iter();
+    if let Some(row) = bounds.find(|it| it.slow_pieces > it.pieces) {
+        bail!(
+            "{}: slice {}: more slow pieces than pieces",
+            files::BOUNDS,
+            row.slice
+        );
+    }
+    Ok(())
 }
 
 fn sums<K: Hash + Eq>(rows: impl Iterator<Item = (K, u64)>) -> HashMap<K, u128> {
@@ -81,6 +114,26 @@ fn children(run: &LoadedRun) -> Result<()> {
     Ok(())
 }
 
+/// A slice is as long as planned, or longer if the machine was busy.
+pub(super) fn length(row: &RunRow, duration_ms: f64, turns: u32) -> Result<()> {
+    let plan = &row.config.plan;
+    ensure!(
+        (1..=plan.turns).contains(&turns),
+        "{turns} turns, of {} planned",
+        plan.turns
+    );
+    let (least_ms, most_ms) = (plan.turn_ms as f64 * f64::from(turns), row.took_ms as f64);
+    ensure!(
+        SLACK * duration_ms >= least_ms,
+        "its duration is {duration_ms} ms, of {least_ms} ms planned"
+    );
+    ensure!(
+        duration_ms <= SLACK * (most_ms + SLACK_MS),
+        "its duration is {duration_ms} ms, of {most_ms} ms that the run took"
+    );
+    Ok(())
+}
+
 /// A poll belongs to the turn in which it began, and may end later.
 fn times(run: &LoadedRun, row: &RunRow) -> Result<()> {
     let runtime = row.config.runtime;
@@ -97,12 +150,8 @@ fn times(run: &LoadedRun, row: &RunRow) -> Result<()> {
             );
             Ok(())
         };
-        ensure!(
-            row_ms > 0.0,
-            "{}: slice {number} has no duration",
-            files::SLICES
-        );
-        within("its duration", row_ms, row.took_ms as f64)?;
+        length(row, row_ms, slice.row.turns)
+            .with_context(|| format!("{}: slice {number}", files::SLICES))?;
         let cpu_ms = slice.row.central_cpu_ns.unwrap_or_default() as f64 / 1e6;
         within("CPU time", cpu_ms, threads as f64 * slice.row.sampled_ms)?;
         for site in slice.sites.iter().flatten() {

@@ -12,6 +12,7 @@ use run_format::{
 use super::{
     blocks::{SliceInBlock, check_count, complete_blocks},
     histograms::{self, start_key},
+    plausible,
     run::RunFiles,
 };
 use crate::stats::Counts;
@@ -49,6 +50,9 @@ pub(crate) fn read(files: &RunFiles, variants: &[VariantConfig]) -> Result<RrRun
     for (index, row) in rows.into_iter().enumerate() {
         let line = || format!("{}: line {}", path.display(), index + 2);
         check_path(row.path, variants.get(row.variant)).with_context(line)?;
+        if let Some(run) = &files.row {
+            plausible::length(run, row.duration_ms, run.config.plan.turns).with_context(line)?;
+        }
         let key = (start_key(row.start_ms), HistogramOf::Latency);
         let latency_ns = latencies.remove(&key).unwrap_or_default();
         if latency_ns.total() != row.transactions {

@@ -8,6 +8,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use program::{Failure, bad_input};
 use run_format::{
+    checksums::of_file,
     files,
     run_row::End,
     soak::{SoakFile, SoakRow},
@@ -81,8 +82,17 @@ impl Soak {
 fn open(dir: &Path) -> Result<Soak> {
     let file: SoakFile = outside::read(&dir.join(files::SOAK))?;
     let path = dir.join(files::SOAK_ROWS);
-    let rows: Vec<SoakRow> = if path.is_file() {
-        read_table(&path, file.end.is_none())?
+    let end = file.end.as_ref();
+    if let Some(expected) = end.and_then(|end| end.sha256.as_ref())
+        && of_file(&path)? != *expected
+    {
+        bail!(
+            "{}: its checksum is not that in soak.json, so it was changed, or is of another soak",
+            path.display()
+        );
+    }
+    let rows: Vec<SoakRow> = if path.exists() {
+        read_table(&path, end.is_none())?
     } else {
         Vec::new()
     };
@@ -95,6 +105,14 @@ fn open(dir: &Path) -> Result<Soak> {
         bail!("{}: not a row was measured ({why})", path.display());
     }
     check(&rows).with_context(|| path.display().to_string())?;
+    if let Some(end) = end.filter(|end| end.rows != rows.len() as u64) {
+        bail!(
+            "{}: {} rows, but soak.json says {}",
+            path.display(),
+            rows.len(),
+            end.rows
+        );
+    }
     Ok(Soak {
         dir: dir.to_owned(),
         file,

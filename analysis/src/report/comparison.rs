@@ -4,7 +4,7 @@ use run_format::manifest::Manifest;
 
 use super::{
     markdown::{Document, joined, quoted},
-    method, terms,
+    method, published, terms,
 };
 use crate::{
     measure::metric::{Metric, What},
@@ -38,7 +38,20 @@ pub(crate) fn of_budget(entries: Vec<Entry>, budget: &str) -> Vec<Entry> {
     named.collect()
 }
 
-pub(crate) fn sentence(compared: &[Compared]) -> String {
+/// The first says what is resolved, or without intervals on one side what each side has.
+pub(crate) fn sentences(
+    compared: &[Compared],
+    sides: [&Side; 2],
+    options: &Options,
+) -> Vec<String> {
+    if is_published(sides) {
+        let summary = compared.first().map(|it| &it.summary);
+        let of_side = |(at, side): (usize, &Side)| {
+            let words = published::sentences(summary?, options.first_site(), at);
+            Some(format!("{}: {}", side.identity.name, words.first()?))
+        };
+        return sides.into_iter().enumerate().filter_map(of_side).collect();
+    }
     let parts = compared.iter().map(|it| {
         let [lower, higher] = resolved(it, Metric::SlowPercent);
         format!(
@@ -48,7 +61,14 @@ pub(crate) fn sentence(compared: &[Compared]) -> String {
             count(it.summary.measured().count(), "cell"),
         )
     });
-    format!("After compared with before: {}.", joined(parts, "; "))
+    vec![format!(
+        "After compared with before: {}.",
+        joined(parts, "; ")
+    )]
+}
+
+fn is_published(sides: [&Side; 2]) -> bool {
+    sides.iter().any(|it| it.identity.manifest.is_none())
 }
 
 pub(crate) fn text(
@@ -64,7 +84,7 @@ pub(crate) fn text(
             "Poll latency: {} compared with {}",
             after.identity.name, before.identity.name
         ),
-        &[sentence(compared)],
+        &sentences(compared, [before, after], options),
         entries,
         &[
             terms::SITE,
@@ -77,14 +97,25 @@ pub(crate) fn text(
         ],
         options,
     );
-    table(&mut document, compared);
+    let is_published = is_published([before, after]);
+    match compared {
+        [only] if is_published => {
+            document.heading("Cell by cell");
+            published::cells(&mut document, &only.summary, options, &["before", "after"]);
+        }
+        _ => table(&mut document, compared),
+    }
     document.list([
         format!("Before: {}", before.identity.line()),
         format!("After: {}", after.identity.line()),
         format!("Cells in both: {}", before.shared_cells(after)),
     ]);
     let mut cells = compared.iter().flat_map(|it| it.summary.measured());
-    if cells.any(|cell| cell.runs < 2) {
+    if is_published {
+        document.paragraph(
+            "A published table has no intervals, so no difference between the two sides is resolved, however large it is.",
+        );
+    } else if cells.any(|cell| cell.runs < 2) {
         document.paragraph(
             "**Nothing can be resolved in cells that were launched only once on either side.** Launches of one \
              configuration differ by up to ±30 %, and a single launch does not show by how much. Differences in these \

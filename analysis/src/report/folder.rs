@@ -67,6 +67,10 @@ impl ReportRecord {
         Ok(())
     }
 
+    pub(crate) fn text(&self) -> Result<String> {
+        Ok(serde_json::to_string_pretty(self)? + "\n")
+    }
+
     pub(crate) fn read(dir: &Path) -> Result<ReportRecord> {
         read_json(&dir.join(RECORD))
     }
@@ -146,6 +150,5 @@ fn fill(dir: &Path, mut content: Content) -> Result<()> {
     if let Some(comment) = &content.comment {
         write(Path::new(COMMENT), comment.as_bytes())?;
     }
-    let record = serde_json::to_string_pretty(&content.record)? + "\n";
-    write(Path::new(RECORD), record.as_bytes())
+    write(Path::new(RECORD), content.record.text()?.as_bytes())
 }

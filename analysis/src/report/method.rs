@@ -18,7 +18,6 @@ use crate::{
 
 pub(crate) fn write(document: &mut Document, summary: &Summary) {
     let Some(manifest) = &summary.identity.manifest else {
-        document.paragraph(format!("Source: {}.", summary.identity.line()));
         return;
     };
     document.heading("How it was measured");

@@ -14,6 +14,7 @@ pub(crate) mod markdown;
 pub(crate) mod method;
 mod proportion;
 mod prove;
+pub(crate) mod published;
 mod questions;
 pub(crate) mod rr;
 pub(crate) mod soak;

@@ -115,7 +115,9 @@ impl SweepPair<'_> {
     fn cell(&self, before: &CellSummary, after: &CellSummary) -> (CellSummary, PValues) {
         let mut figures = BTreeMap::new();
         let mut p_values = PValues::new();
-        for &what in after.figures.keys() {
+        // What one side alone has cannot be compared.
+        let is_shared = |what: &&What| before.figures.contains_key(what);
+        for &what in after.figures.keys().filter(is_shared) {
             let side = |cell: &CellSummary, side: usize| {
                 let variant = self.variants[side];
                 // Without the change within its own sweep.

@@ -75,7 +75,8 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
         text,
         record: ReportRecord::new("compare", names, options),
     };
-    folder::write(&out, content, &[comparison::sentence(&compared)])
+    let in_short = comparison::sentences(&compared, [was, is], options);
+    folder::write(&out, content, &in_short)
 }
 
 /// A sweep's folder, or a published table.

@@ -8,8 +8,8 @@ use crate::{
     options::Options,
     published,
     report::{
-        self,
         folder::{self, Content, ReportRecord},
+        published as report,
     },
     summary::table,
     verdict::Verdict,
@@ -20,7 +20,8 @@ pub(crate) fn run(path: &Path, options: &Options) -> Result<(), Failure> {
     let summary = published::read(path, options)?;
     let verdict = Verdict::of(&summary, options);
     let pictures = Scene::new(&summary, &verdict, options).entries();
-    let text = report::text(&summary, (&verdict, None), &pictures, None, options);
+    let text = report::text(&summary, &pictures, options);
+    let in_short = report::sentences(&summary, options.first_site(), 0);
     let out = options.out.clone().unwrap_or_else(|| {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         path.with_file_name(format!("{stem}-report"))
@@ -34,5 +35,5 @@ pub(crate) fn run(path: &Path, options: &Options) -> Result<(), Failure> {
         text,
         record: ReportRecord::new("published", vec![summary.identity.name.clone()], options),
     };
-    folder::write(&out, content, &[])
+    folder::write(&out, content, &in_short)
 }

@@ -5,8 +5,6 @@ mod folder;
 use std::path::Path;
 
 use anyhow::anyhow;
-use csv::StringRecord;
-use polars_core::prelude::DataFrame;
 use program::{Failure, bad_input, print};
 use run_format::files::read;
 
@@ -16,7 +14,7 @@ use crate::{
     load::{FolderOf, Sweep},
     report::{
         comment::COMMENT,
-        folder::{CHARTS, Content, ReportRecord, TEXT},
+        folder::{CHARTS, Content, RECORD, ReportRecord, TEXT},
     },
     summary::{predicted, table},
 };
@@ -44,16 +42,20 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
         explained,
         text,
         comment,
-        ..
+        record,
     } = made.content;
-    same_table(&mut table, &dir.join(table::FILE))?;
-    same_parquet(&mut table, &dir.join(table::PARQUET))?;
+    same_lines(&table::text(&mut table)?, &dir.join(table::FILE))?;
+    let parquet = dir.join(table::PARQUET);
+    same(&stored(&parquet)?, &table::parquet(&mut table)?, &parquet)?;
     if let Some(mut predicted) = predicted {
-        same_table(&mut predicted, &dir.join(predicted::FILE))?;
+        same_lines(&table::text(&mut predicted)?, &dir.join(predicted::FILE))?;
     }
-    for (name, text) in [(TEXT, text), (COMMENT, comment.unwrap_or_default())] {
-        let path = dir.join(name);
-        same_text(&String::from_utf8_lossy(&stored(&path)?), &text, &path)?;
+    for (name, text) in [
+        (TEXT, text),
+        (COMMENT, comment.unwrap_or_default()),
+        (RECORD, record.text()?),
+    ] {
+        same_lines(text.as_bytes(), &dir.join(name))?;
     }
     folder::same_pictures(&pictures, &dir.join(CHARTS))?;
     same_files(&explained, &dir.join(files::FOLDER))?;
@@ -79,45 +81,24 @@ fn stored(path: &Path) -> Result<Vec<u8>, Failure> {
     read(path).map_err(bad_input)
 }
 
-/// Compares the figures one by one, to name the first that differs.
-fn same_table(frame: &mut DataFrame, path: &Path) -> Result<(), Failure> {
-    let (stored, made) = (stored(path)?, table::text(frame)?);
-    let rows = |text: &[u8]| -> Result<Vec<StringRecord>, csv::Error> {
-        let reader = csv::ReaderBuilder::new()
-            .has_headers(false)
-            .flexible(true)
-            .from_reader(text)
-            .into_records();
-        reader.collect()
-    };
-    let (stored, made) = (rows(&stored)?, rows(&made)?);
-    for (at, (was, is)) in stored.iter().zip(&made).enumerate() {
-        let mut fields = made[0].iter().zip(was.iter().zip(is));
-        if let Some((name, (was, is))) = fields.find(|(_, (was, is))| was != is) {
-            return Err(differs(format!(
-                "{}: line {}: {name} is {was}, but the run gives {is}",
-                path.display(),
-                at + 1
-            )));
-        }
-    }
-    if stored != made {
+/// Names the first line that differs.
+fn same_lines(made: &[u8], path: &Path) -> Result<(), Failure> {
+    let found = stored(path)?;
+    let [was, is] = [&found[..], made].map(String::from_utf8_lossy);
+    let mut lines = (1..).zip(was.lines().zip(is.lines()));
+    if let Some((line, (was, is))) = lines.find(|(_, (was, is))| was != is) {
+        let path = path.display();
         return Err(differs(format!(
-            "{}: {} rows, but the run gives {}",
-            path.display(),
-            stored.len().saturating_sub(1),
-            made.len().saturating_sub(1)
+            "{path}: line {line}: {was:?}, but the run gives {is:?}"
         )));
     }
-    Ok(())
+    same(&found, made, path)
 }
 
-fn same_parquet(made: &mut DataFrame, path: &Path) -> Result<(), Failure> {
-    if stored(path)? != table::parquet(made)? {
-        return Err(differs(format!(
-            "{}: it is not what the run gives",
-            path.display()
-        )));
+fn same(stored: &[u8], made: &[u8], path: &Path) -> Result<(), Failure> {
+    if stored != made {
+        let path = path.display();
+        return Err(differs(format!("{path}: it is not what the run gives")));
     }
     Ok(())
 }
@@ -127,37 +108,11 @@ fn differs(how: String) -> Failure {
     anyhow!(how).into()
 }
 
-fn same_text(stored: &str, made: &str, path: &Path) -> Result<(), Failure> {
-    for (at, (stored, made)) in stored.lines().zip(made.lines()).enumerate() {
-        if stored != made {
-            return Err(differs(format!(
-                "{}: line {}: {stored:?}, but the run gives {made:?}",
-                path.display(),
-                at + 1
-            )));
-        }
-    }
-    if stored.lines().count() != made.lines().count() {
-        return Err(differs(format!(
-            "{}: {} lines, but the run gives {}",
-            path.display(),
-            stored.lines().count(),
-            made.lines().count()
-        )));
-    }
-    Ok(())
-}
-
 /// The same evidence gives the same bytes on every machine.
 fn same_files(made: &[File], dir: &Path) -> Result<(), Failure> {
     for file in made {
         let path = dir.join(&file.name);
-        if present(&path)? != file.content {
-            return Err(differs(format!(
-                "{}: it is not what the run gives",
-                path.display()
-            )));
-        }
+        same(&present(&path)?, &file.content, &path)?;
     }
     Ok(())
 }

@@ -29,6 +29,7 @@ pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
         .filter(|site| **site != first && is_bounded(scene, **site));
     whats.extend(others.map(|site| What::of(*site, Metric::SlowPercent)));
     whats.dedup();
+    whats.retain(|what| scene.summary.has(*what));
     let opening = opening(scene);
     let control = scene.summary.control().map(|(variant, _)| variant);
     let mut entries = Vec::new();

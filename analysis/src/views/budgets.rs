@@ -28,7 +28,8 @@ const PANELS: [Metric; 4] = [
 pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
     let budgets = OneBudget::all(scene);
     let all: Vec<&CellSummary> = scene.summary.measured().collect();
-    if scene.verdict.candidates.is_empty() {
+    let has_costs = |metric| scene.summary.has(What::of(scene.verdict.site, metric));
+    if scene.verdict.candidates.is_empty() || !has_costs(Metric::CotenantP99Us) {
         return Vec::new();
     }
     if budgets.is_empty() {

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 pub(crate) mod evidence;
+pub(crate) mod soak;
 
 use std::{
     fs,
@@ -9,7 +10,11 @@ use std::{
     process::{Command, Output},
 };
 
-use run_format::{checksums::of_folder, files::RUN as RUN_JSON};
+use run_format::{
+    checksums::{of_folder, sealed},
+    files::{RUN as RUN_JSON, read_json},
+};
+use serde_json::{Value, to_value};
 use tempfile::TempDir;
 
 /// The sweep that the writer's tests hold to what is written today.
@@ -94,14 +99,12 @@ pub(crate) fn seal(dir: &Path) {
         let path = entry.expect("an entry").path();
         if path.is_dir() {
             seal(&path);
-        } else if path.ends_with(RUN_JSON) {
-            let text = fs::read(&path).expect("a file");
-            if let Ok(mut row) = serde_json::from_slice::<serde_json::Value>(&text) {
-                let files = of_folder(dir).expect("files that can be read");
-                row["files"] = serde_json::to_value(files).expect("names");
-                let text = serde_json::to_string_pretty(&row).expect("a value");
-                fs::write(&path, text + "\n").expect("a copy can be written");
-            }
+        } else if path.ends_with(RUN_JSON)
+            && let Ok(Value::Object(mut row)) = read_json(&path)
+            && let Ok(files) = of_folder(dir)
+        {
+            row.insert("files".to_owned(), to_value(files).expect("names"));
+            fs::write(&path, sealed(&row).expect("a value")).expect("a copy can be written");
         }
     }
 }

@@ -120,7 +120,7 @@ fn an_ordinary_user_has_links_and_delay_as_root_has() {
     if !has(Need::Delay, as_nobody) {
         return;
     }
-    let command = ["run", "--peers", "3", "--rtt", "20", "--", "id", "-u"];
+    let command = ["run", "--peers", "3", "--rtt", "100", "--", "id", "-u"];
     let output = output(as_nobody(&command));
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(stdout(&output), "0\n");
@@ -168,7 +168,7 @@ fn each_variant_of_iptables_works() {
             skip(&format!("support of {variant} by the kernel"));
             continue;
         }
-        let delayed = ["run", "--delay", "nfqueue", "--rtt", "5", "--", "true"];
+        let delayed = ["run", "--delay", "nfqueue", "--rtt", "100", "--", "true"];
         let output = output(tools.used_by(lab(&delayed)));
         assert!(output.status.success(), "{}", stderr(&output));
     }
@@ -190,7 +190,7 @@ fn a_missing_delay_makes_the_lab_invalid() {
     let errors = stderr(&output);
     let error = errors.lines().last().unwrap_or_default();
     assert!(
-        error.contains("the lab is invalid: link to peer 1: asked for 50 ms, measured 0."),
+        error.contains("the lab is invalid: link to peer 1: asked for 50 ms, measured "),
         "{error}"
     );
 }

@@ -81,7 +81,7 @@ fn nothing_is_left_after(victim: Victim) {
 
 fn die(victim: Victim, command: impl Fn(&[&str]) -> Command) {
     let (need, rtt) = match victim {
-        Victim::DelayLine => (Need::Delay, "20"),
+        Victim::DelayLine => (Need::Delay, "100"),
         _ => (Need::Links, "0"),
     };
     if !has(need, &command) {
@@ -93,6 +93,8 @@ fn die(victim: Victim, command: impl Fn(&[&str]) -> Command) {
         "3",
         "--rtt",
         rtt,
+        "--delay",
+        "nfqueue",
         "--peer-command",
         "sleep 1000",
         "--",

@@ -28,7 +28,7 @@ scenarios! {
     without_a_delay_fifteen_peers_are_near: Links,
     sixty_four_peers_are_wired: Delay,
     the_settings_are_in_force: Links,
-    packets_are_received_on_the_receivers_core: Links,
+    packets_are_received_on_the_receivers_core: Steering,
     a_dropped_child_is_dead: Links,
     the_delay_line_reports_what_it_did: Delay,
     counters_without_a_source_are_unknown: Links,
@@ -121,7 +121,12 @@ fn assert_valid(lab: &Lab) {
             .fold(0.0, f64::max),
         report.took_ms,
     );
-    if let Some(invalid) = report.invalid() {
+    // An emulated processor is too slow to say how late answers are. None may be early, or missing.
+    let is_emulated = env::var_os("LAB_TEST_EMULATED").is_some();
+    let earliest_ms = report.asked_ms.ms() - report.tolerance_ms;
+    let mut least = report.links.iter().map(LinkRtt::min_ms);
+    let is_far = least.all(|least| least.is_some_and(|ms| ms >= earliest_ms));
+    if let (Some(invalid), false) = (report.invalid(), is_emulated && is_far) {
         panic!("{invalid}");
     }
 }
@@ -164,9 +169,6 @@ fn packets_are_received_on_the_receivers_core(inside: Inside) {
     };
     if asked.placement.sharing == Sharing::Core {
         return println!("skipped: there is one core only");
-    }
-    if !lab::can_receive_on_receiver() {
-        return support::skip("net.core.rps_default_mask");
     }
     /// Packets that a core received because another one had handed them over.
     fn steered() -> u64 {

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use anyhow::{Context, Result, bail};
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::files::{RUN, read};
@@ -10,19 +11,32 @@ use crate::files::{RUN, read};
 /// SHA-256 by file name, in hexadecimal.
 pub type Checksums = BTreeMap<String, String>;
 
-/// Those of all files in the folder of a run but `run.json`, which is to hold them.
+/// Those of all files in the folder of a run. That of `run.json`, which is to hold them, is left empty for [`sealed`].
 pub fn of_folder(dir: &Path) -> Result<Checksums> {
     let names = names(dir)?.into_iter().filter(|name| name != RUN);
-    names
-        .map(|name| Ok((name.clone(), of_file(&dir.join(name))?)))
-        .collect()
+    let of_files = names.map(|name| Ok((name.clone(), of_file(&dir.join(name))?)));
+    let own = Ok((RUN.to_owned(), String::new()));
+    of_files.chain([own]).collect()
+}
+
+/// The text of `run.json` with its own checksum, which is that of the text without it.
+pub fn sealed(row: &impl Serialize) -> Result<String> {
+    let text = serde_json::to_string_pretty(row)? + "\n";
+    let own = |sum: &str| format!("\"{RUN}\": \"{sum}\"");
+    Ok(text.replacen(&own(""), &own(&of_bytes(text.as_bytes())), 1))
 }
 
 /// Refuses a folder whose files are not those. Returns the names of files that are there beside them.
 pub fn check(dir: &Path, checksums: &Checksums) -> Result<Vec<String>> {
     for (name, expected) in checksums {
         let path = dir.join(name);
-        if of_file(&path)? != *expected {
+        let is_same = if name == RUN {
+            let text = String::from_utf8(read(&path)?)?;
+            of_bytes(text.replacen(expected, "", 1).as_bytes()) == *expected
+        } else {
+            of_file(&path)? == *expected
+        };
+        if !is_same {
             bail!(
                 "{}: its checksum is not that in run.json, so it was changed, or is of another run",
                 path.display()
@@ -33,8 +47,13 @@ pub fn check(dir: &Path, checksums: &Checksums) -> Result<Vec<String>> {
     Ok(names(dir)?.into_iter().filter(is_stray).collect())
 }
 
-fn of_file(path: &Path) -> Result<String> {
-    Ok(format!("{:x}", Sha256::digest(read(path)?)))
+/// That of one file.
+pub fn of_file(path: &Path) -> Result<String> {
+    Ok(of_bytes(&read(path)?))
+}
+
+fn of_bytes(bytes: &[u8]) -> String {
+    format!("{:x}", Sha256::digest(bytes))
 }
 
 fn names(dir: &Path) -> Result<Vec<String>> {

@@ -6,9 +6,9 @@ use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    checksums::{Checksums, check, of_folder},
+    checksums::{Checksums, check, of_folder, sealed},
     config::RunConfig,
-    files::{RUN, write_json},
+    files::{RUN, write_whole},
     network::{Counters, DelayLineReport, LabFacts, RttReport},
 };
 
@@ -30,7 +30,7 @@ pub struct RunRow {
     /// What the probe takes to record a poll that does nothing, on central's core.
     pub probe_ns: Option<f64>,
     pub blocks: Option<u32>,
-    /// Of the other files of the run. Absent in older files.
+    /// Of all files of the run, this one included. Absent in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<Checksums>,
 }
@@ -46,7 +46,7 @@ impl RunRow {
             files: Some(of_folder(dir)?),
             ..self.clone()
         };
-        write_json(&dir.join(RUN), &row)
+        write_whole(&dir.join(RUN), &sealed(&row)?)
     }
 
     /// Refuses files that are not those that it was written with. Returns the names of others in their folder.

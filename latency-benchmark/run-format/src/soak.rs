@@ -85,6 +85,9 @@ pub struct SoakEnd {
     pub stages: Vec<StageTime>,
     pub probe_ns: Option<f64>,
     pub network: NetworkReport,
+    /// The checksum of `soak.csv`. Absent in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
 }
 
 /// A row of `soak.csv`. An empty field was not measured.

@@ -12,6 +12,7 @@ use anyhow::{Context, Result};
 use lab::move_to;
 use program::{Failure, in_words, one_line};
 use run_format::{
+    checksums::of_file,
     files::{EDITS, SCHEMA, SOAK, SOAK_ROWS, unix_s, write_json, write_whole},
     run_row::{End, NetworkReport, RunRow, Stop},
     soak::{SoakConfig, SoakEnd, SoakFile, SoakRow},
@@ -47,7 +48,8 @@ pub(crate) fn run(args: SoakArgs) -> Result<ExitCode, Failure> {
     };
     write_whole(&dir.join(EDITS), &description.edits)?;
     write_json(&dir.join(SOAK), &file)?;
-    let end = measure(&file.config, &program, &dir, &interrupts)?;
+    let mut end = measure(&file.config, &program, &dir, &interrupts)?;
+    end.sha256 = of_file(&dir.join(SOAK_ROWS)).ok();
     let code = match &end.end {
         End::Ok {
             stop: Stop::Interrupted,
@@ -142,6 +144,7 @@ fn end(row: Option<RunRow>, rows: u64, restarts: Option<u64>) -> SoakEnd {
             stages: Vec::new(),
             probe_ns: None,
             network: NetworkReport::default(),
+            sha256: None,
         };
     };
     SoakEnd {
@@ -152,6 +155,7 @@ fn end(row: Option<RunRow>, rows: u64, restarts: Option<u64>) -> SoakEnd {
         stages: row.stages,
         probe_ns: row.probe_ns,
         network: row.network,
+        sha256: None,
     }
 }
 

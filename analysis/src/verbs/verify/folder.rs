@@ -10,7 +10,7 @@ use anyhow::Context;
 use program::Failure;
 use run_format::search;
 
-use super::{differs, present};
+use super::{differs, present, same};
 use crate::{
     explain::files::{self, File},
     load::{FolderOf, Sweep},
@@ -28,10 +28,11 @@ pub(super) fn same_pictures(pictures: &[Entry], dir: &Path) -> Result<(), Failur
     views::write(pictures, again.path())?;
     for name in pictures.iter().flat_map(Entry::files) {
         let path = dir.join(&name);
-        if present(&path)? != fs::read(again.path().join(&name))? {
-            let path = path.display();
-            return Err(differs(format!("{path}: it is not what the run gives")));
-        }
+        same(
+            &present(&path)?,
+            &fs::read(again.path().join(&name))?,
+            &path,
+        )?;
     }
     Ok(())
 }

@@ -51,6 +51,8 @@ pub(crate) enum Need {
     Delay,
     /// Links, and netem. It depends on the kernel alone, so it may be missing in CI too.
     Netem,
+    /// Links, and packets received on the receiver's cores. It depends on the kernel alone too.
+    Steering,
 }
 
 /// Whether this machine has what the test needs. If not, the test prints this and passes; in CI it fails.
@@ -65,9 +67,15 @@ pub(crate) fn has(need: Need, command: impl Fn(&[&str]) -> Command) -> bool {
         Need::Links => preflight.can_run_rtt_zero,
         Need::Delay => preflight.can_run_delayed,
         Need::Netem => is_ok(&preflight, "netem"),
+        Need::Steering => lab::can_receive_on_receiver(),
     };
-    if !has && matches!(need, Need::Netem) {
-        println!("skipped: missing netem in this kernel");
+    let of_kernel = match need {
+        Need::Netem => Some("netem"),
+        Need::Steering => Some("net.core.rps_default_mask"),
+        Need::Links | Need::Delay => None,
+    };
+    if let (false, Some(missing)) = (has, of_kernel) {
+        println!("skipped: missing {missing} in this kernel");
     } else if !has {
         let missing: Vec<String> = preflight
             .findings

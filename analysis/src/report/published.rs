@@ -1,0 +1,99 @@
+//! The report of a published table. It has a figure per cell and no intervals, so nothing in it is judged.
+
+use std::cmp::Reverse;
+
+use run_format::Site;
+
+use super::{
+    markdown::{Document, or_dash},
+    terms,
+};
+use crate::{
+    measure::metric::{Metric, What},
+    options::Options,
+    site::UpstreamFunction,
+    summary::{CellSummary, Summary},
+    text::{count, number},
+    views::Entry,
+};
+
+/// How many cells have more than one slow poll in a hundred, and the worst of them: of all cells, then by payload.
+pub(crate) fn sentences(summary: &Summary, site: Site, variant: usize) -> Vec<String> {
+    let what = What::of(site, Metric::SlowPercent);
+    let share = |cell: &&CellSummary| cell.value(what, variant);
+    let of = |cells: Vec<&CellSummary>| {
+        let over = cells.iter().filter(|cell| share(cell) > Some(1.0)).count();
+        let values = cells.iter().filter_map(|cell| Some((cell, share(cell)?)));
+        let (worst, percent) = values.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let (cells, percent) = (count(cells.len(), "cell"), number(percent));
+        Some(format!(
+            "over 1 % in {over} of {cells}; the worst is {} with {percent} %.",
+            worst.cell
+        ))
+    };
+    let all = of(summary
+        .measured()
+        .filter(|it| share(it).is_some())
+        .collect());
+    let all = all.map(|words| format!("Slow polls of `{}` are {words}", site.function()));
+    let payloads = summary.axes.payload_bytes.iter().filter_map(|payload| {
+        let cells = summary.measured().filter(|it| share(it).is_some());
+        let cells = cells.filter(|it| it.cell.payload_bytes == *payload);
+        Some(format!("{}: {}", payload.in_words(), of(cells.collect())?))
+    });
+    all.into_iter().chain(payloads).collect()
+}
+
+pub(crate) fn text(summary: &Summary, pictures: &[Entry], options: &Options) -> String {
+    let mut document = Document::new(
+        &format!("Slow polls in a published table: {}", summary.identity.name),
+        &sentences(summary, options.first_site(), 0),
+        pictures,
+        &[terms::SITE, terms::SLOW_POLL, terms::CELL, terms::CENTRAL],
+        options,
+    );
+    document.paragraph(format!(
+        "Source: {}. It has no intervals, so it does not show which differences between cells are chance.",
+        summary.identity.line()
+    ));
+    document.details("All cells, the worst first", |document| {
+        cells(document, summary, options, &["value"]);
+    });
+    document.finish(pictures)
+}
+
+/// The figures of every cell under each variant, in these words. What no cell has is no column.
+pub(super) fn cells(
+    document: &mut Document,
+    summary: &Summary,
+    options: &Options,
+    variants: &[&str],
+) {
+    const MOST_ROWS: usize = 300;
+    const METRICS: [Metric; 3] = [Metric::SlowPercent, Metric::PollP99Us, Metric::RequestsPerS];
+    let wanted = What::all(&options.sites()).into_iter();
+    let wanted = wanted.filter(|it| METRICS.contains(&it.metric) && summary.has(*it));
+    let whats: Vec<What> = wanted.collect();
+    let mut head = vec!["cell".to_owned()];
+    head.extend(whats.iter().map(|what| {
+        let site = what.site.map_or_else(String::new, |it| format!(" ({it})"));
+        let (words, unit) = (what.metric.words(), what.metric.unit());
+        let sides = match variants {
+            [_] => String::new(),
+            _ => format!(", {}", variants.join(" / ")),
+        };
+        format!("{words}{site}, {unit}{sides}")
+    }));
+    let mut rows: Vec<&CellSummary> = summary.measured().collect();
+    let worst = What::of(options.first_site(), Metric::SlowPercent);
+    rows.sort_by_key(|cell| Reverse((1e6 * cell.value(worst, 0).unwrap_or(0.0)) as u64));
+    let row = |cell: &&CellSummary| {
+        let value = |what, variant| or_dash(cell.value(what, variant).map(number));
+        let values = whats.iter().map(|what| {
+            let sides = (0..variants.len()).map(|variant| value(*what, variant));
+            sides.collect::<Vec<_>>().join(" / ")
+        });
+        [cell.cell.to_string()].into_iter().chain(values).collect()
+    };
+    document.table(&head, rows.iter().take(MOST_ROWS).map(row));
+}
