@@ -92,6 +92,7 @@ fn died(config: RunConfig, error: &anyhow::Error) -> RunRow {
         stages: Vec::new(),
         probe_ns: None,
         blocks: None,
+        beside: None,
         files: None,
     }
 }

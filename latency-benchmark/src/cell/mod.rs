@@ -91,6 +91,7 @@ fn run_cell(
         stages: cell_run.stages,
         probe_ns: cell_run.probe_ns,
         blocks: cell_run.measured.map(|measured| measured.blocks),
+        beside: None,
         files: None,
     })))
 }

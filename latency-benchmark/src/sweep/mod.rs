@@ -192,7 +192,8 @@ impl RunningSweep<'_> {
         let mut last: Option<BlockReport> = None;
         let mut config = launch.config(self.config);
         self.time.spend(&mut config, self.config);
-        let row = measure_cell(config, program, dir, self.interrupts, |event| {
+        let before = other_load::another();
+        let mut row = measure_cell(config, program, dir, self.interrupts, |event| {
             match event {
                 CellEvent::Block(block) => {
                     let slow = block.slow_percent.first().copied().flatten();
@@ -207,6 +208,7 @@ impl RunningSweep<'_> {
             }
             Ok(())
         })?;
+        row.beside = before.or_else(other_load::another).map(str::to_owned);
         self.time.save(&row);
         let (done, total) = progress.position();
         let line = format!(
