@@ -56,8 +56,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "QUANTITY=VALUE")]
     #[serde(default)]
     pub(crate) margin: Vec<Margin>,
-    /// Use the blocks that the machine disturbed, too: those in which central's worker was kept waiting for more than
-    /// a tenth of the time, by the hypervisor or by another thread on its core
+    /// Use disturbed blocks, too: those in which central's worker was kept waiting for more than a tenth of the time, or
+    /// in which a process of the cell or the machine stood still
     #[arg(long)]
     pub(crate) keep_disturbed: bool,
     /// Metrics to draw before and after [default: slow_percent, slow_ms_per_s,

@@ -52,6 +52,41 @@ fn disturbed_blocks_are_set_aside_and_the_report_shows_what_that_changes() {
     assert_ne!(copy.text("summary.csv"), without);
 }
 
+/// Each in one block of one cell.
+#[test]
+fn what_disturbed_a_block_is_said() {
+    for (cells, words) in [
+        ("950.0,0,0.0,0.0", "In 1 of them central stood still."),
+        (
+            "0.1,3,0.0,0.0",
+            "In 1 of them a peer or the delay line was stopped.",
+        ),
+        (
+            "0.1,0,7000.0,7000.0",
+            "In 1 of them the machine was suspended.",
+        ),
+        (
+            "0.1,0,0.0,3600000.0",
+            "In 1 of them the machine's clock was set.",
+        ),
+    ] {
+        let copy = stolen_ms([0; 5]);
+        copy.edit("blocks.csv", |text| {
+            let mut lines = text.lines();
+            let header = lines.next().expect("a header");
+            let rows = lines.enumerate().map(|(at, row)| {
+                let cells = if at == 2 { cells } else { "0.1,0,0.0,0.0" };
+                format!("{row},{cells}\n")
+            });
+            let rows: String = rows.collect();
+            format!("{header},latest_ms,stops_found,suspended_ms,clock_set_ms\n{rows}")
+        });
+        copy.report(&["--format", "svg"]).succeeds();
+        let set_aside = "1 of 10 blocks were disturbed and set aside.";
+        holds(&copy.text("report.md"), &[&format!("{set_aside} {words}")]);
+    }
+}
+
 #[test]
 fn blocks_are_kept_if_most_are_disturbed_and_the_grade_says_so() {
     let copy = stolen_ms([200, 300, 200, 0, 0]);

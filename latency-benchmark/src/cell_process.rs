@@ -11,7 +11,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow};
-use program::{ended, last_words, one_line};
+use program::{ended_saying, one_line};
 use run_format::{
     config::RunConfig,
     files::{SCHEMA, unix_s},
@@ -111,6 +111,7 @@ fn died(config: RunConfig, error: &anyhow::Error) -> RunRow {
         stages: Vec::new(),
         probe_ns: None,
         blocks: None,
+        beside: None,
         files: None,
     }
 }
@@ -118,7 +119,7 @@ fn died(config: RunConfig, error: &anyhow::Error) -> RunRow {
 struct CellProcess {
     child: Child,
     conversation: Conversation<CellMessage>,
-    last_words: Option<JoinHandle<String>>,
+    errors: Option<JoinHandle<String>>,
 }
 
 impl CellProcess {
@@ -133,16 +134,16 @@ impl CellProcess {
             .spawn()
             .context("cannot start this program again")?;
         let conversation = Conversation::begin(&mut child, task)?;
-        let mut errors = child.stderr.take().context("it has no standard error")?;
-        let last_words = thread::Builder::new().spawn(move || {
+        let mut stderr = child.stderr.take().context("it has no standard error")?;
+        let errors = thread::Builder::new().spawn(move || {
             let mut text = Vec::new();
-            let _ = errors.read_to_end(&mut text);
-            last_words(&String::from_utf8_lossy(&text))
+            let _ = stderr.read_to_end(&mut text);
+            String::from_utf8_lossy(&text).into_owned()
         })?;
         Ok(CellProcess {
             child,
             conversation,
-            last_words: Some(last_words),
+            errors: Some(errors),
         })
     }
 
@@ -179,9 +180,13 @@ impl CellProcess {
     }
 
     fn died(&mut self) -> anyhow::Error {
-        let how = self.child.wait().map_or_else(|_| "ended".to_owned(), ended);
-        let words = self.last_words.take().and_then(|words| words.join().ok());
-        anyhow!("it {how}: {}", words.unwrap_or_default())
+        let errors = self.errors.take().and_then(|errors| errors.join().ok());
+        let errors = errors.unwrap_or_default();
+        let how = self
+            .child
+            .wait()
+            .map(|status| ended_saying(status, &errors));
+        anyhow!("it {}", how.unwrap_or_else(|_| "ended".to_owned()))
     }
 }
 

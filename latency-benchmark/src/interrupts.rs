@@ -1,7 +1,8 @@
-//! Ctrl-C and SIGTERM, counted.
+//! Ctrl-C and other signals that ask for an end, counted.
 
 use std::{
     cell::Cell,
+    fs,
     sync::mpsc::{Receiver, channel},
     thread,
 };
@@ -22,7 +23,10 @@ impl Interrupts {
     /// Counts from now on; the signals end only child processes any more. Must be called before other threads
     /// exist, through which the signals would still end this process.
     pub(crate) fn count() -> Result<Interrupts> {
-        let set = SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM]);
+        let mut set = SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGXFSZ]);
+        if !ignores_hang_up() {
+            set.add(Signal::SIGHUP);
+        }
         set.thread_block()?;
         let descriptor = SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC)?;
         let (sender, signals) = channel();
@@ -47,4 +51,12 @@ impl Interrupts {
             .set(self.seen.get() + self.signals.try_iter().count());
         self.seen.get()
     }
+}
+
+/// As nohup has it. A signal that is counted would come in spite of that.
+fn ignores_hang_up() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (Signal::SIGHUP as u32 - 1) & 1 == 1)
 }

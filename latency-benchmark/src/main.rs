@@ -24,6 +24,7 @@ mod search;
 mod slow_polls;
 mod soak;
 mod sweep;
+mod watched_folder;
 
 use std::process::ExitCode;
 

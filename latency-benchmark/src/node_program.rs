@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use program::{Failure, bad_input, ended, last_words, user_tool};
+use program::{Failure, bad_input, ended, ended_saying, user_tool};
 use run_format::{config::NodeConfig, protocol::NodeDescription};
 use sha2::{Digest, Sha256};
 
@@ -120,11 +120,10 @@ pub(crate) fn describe(path: &Path) -> Result<NodeDescription> {
         .output()
         .with_context(at)?;
     if !output.status.success() {
-        let words = last_words(&String::from_utf8_lossy(&output.stderr));
         bail!(
-            "{} does not answer the verb `describe`, so it is no node program: it {}: {words}",
+            "{} does not answer the verb `describe`, so it is no node program: it {}",
             path.display(),
-            ended(output.status)
+            ended_saying(output.status, &String::from_utf8_lossy(&output.stderr))
         );
     }
     let mut description: NodeDescription =

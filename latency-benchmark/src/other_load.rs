@@ -21,7 +21,7 @@ pub(crate) fn warnings() -> Vec<String> {
 }
 
 /// The verb of another process that measures.
-fn another() -> Option<&'static str> {
+pub(crate) fn another() -> Option<&'static str> {
     let own = std::process::id().to_string();
     let mut entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.find_map(|entry| {
@@ -37,7 +37,7 @@ fn another() -> Option<&'static str> {
         let mut words = command.split(|byte| *byte == 0);
         let is_this_program = words.next()?.ends_with(b"latency-benchmark");
         let verb = words.next().filter(|_| is_this_program)?;
-        ["sweep", "explain", "rr", "soak"]
+        ["pipeline", "sweep", "explain", "rr", "soak"]
             .into_iter()
             .find(|it| it.as_bytes() == verb)
     })

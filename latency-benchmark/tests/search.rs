@@ -5,21 +5,10 @@ mod bench;
 
 use std::{fs, path::Path, process::Command};
 
-use bench::{Bench, PROGRAM, can_run, json, node_program, text};
-
-/// The program that a search asks for its next round. `cargo test --workspace` has built it.
-fn build_analysis() {
-    let analysis = Path::new(PROGRAM).with_file_name("analysis");
-    if !analysis.is_file() {
-        let cargo = Command::new(env!("CARGO"))
-            .args(["build", "--package", "analysis"])
-            .status();
-        assert!(cargo.unwrap().success(), "analysis cannot be built");
-    }
-}
+use bench::{Bench, analysis, can_run, json, node_program, text};
 
 fn search(bench: &Bench, arguments: &[&str]) -> Command {
-    build_analysis();
+    analysis();
     let mut command = bench.command(&["pipeline"]);
     command
         .arg("--node")
@@ -105,7 +94,7 @@ fn what_never_fires_leaves_after_the_first_round_and_the_report_says_so() {
     assert!(resumed.status.success(), "{}", text(&resumed.stderr));
     assert_eq!(before, json(&dir.join("round-2/manifest.json")));
     assert!(dir.join("round-3/manifest.json").exists());
-    let verified = Command::new(Path::new(PROGRAM).with_file_name("analysis"))
+    let verified = Command::new(analysis())
         .arg("verify")
         .arg(&dir)
         .output()

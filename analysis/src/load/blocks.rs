@@ -3,7 +3,11 @@
 use std::{collections::BTreeMap, path::Path};
 
 use anyhow::{Result, bail};
-use run_format::{config::RuntimeConfig, run_row::RunRow, tables::BlockRow};
+use run_format::{
+    config::RuntimeConfig,
+    run_row::RunRow,
+    tables::{BlockRow, Disturbance},
+};
 
 use super::slice::LoadedSlice;
 
@@ -43,36 +47,48 @@ pub(super) fn complete_blocks(
         .collect())
 }
 
-/// What becomes of blocks that the machine disturbed.
+/// What becomes of disturbed blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Disturbed {
     Kept,
+    /// Launches are compared, and each waits for its core in its own blocks.
+    KeptIfWaiting,
     SetAside,
 }
 
+/// How many blocks were disturbed by what.
+pub(crate) type Disturbances = BTreeMap<Disturbance, usize>;
+
 impl Disturbed {
-    /// Takes disturbed blocks out, unless they are more than half of all: then there is nothing else. Returns how many
-    /// it took.
+    /// Takes disturbed blocks out, unless they are more than half of all: then there is nothing else. Returns those that
+    /// it took, and those that it did not.
     pub(super) fn set_aside(
         self,
         (machine, runtime): (&[BlockRow], Option<&RuntimeConfig>),
         blocks: &mut Vec<Vec<usize>>,
         slices: &[LoadedSlice],
-    ) -> usize {
-        let is_quiet = |block: &Vec<usize>| {
+    ) -> (Disturbances, Disturbances) {
+        if self == Disturbed::Kept {
+            return Default::default();
+        }
+        let disturbance = |block: &Vec<usize>| {
             let number = block.first().map(|slice| slices[*slice].row.block);
             let mut machine = machine.iter();
             let row = machine.find(|row| Some(row.block) == number);
-            !row.zip(runtime)
-                .is_some_and(|(row, runtime)| row.is_disturbed(runtime))
+            let (row, runtime) = row.zip(runtime)?;
+            let is_kept =
+                |it: &Disturbance| self == Disturbed::KeptIfWaiting && *it == Disturbance::Waiting;
+            row.disturbance(runtime).filter(|it| !is_kept(it))
         };
-        let quiet = blocks.iter().filter(|block| is_quiet(block)).count();
-        let disturbed = blocks.len() - quiet;
-        if self == Disturbed::Kept || disturbed > quiet {
-            return 0;
+        let mut found = Disturbances::new();
+        for it in blocks.iter().filter_map(disturbance) {
+            *found.entry(it).or_default() += 1;
         }
-        blocks.retain(is_quiet);
-        disturbed
+        if 2 * found.values().sum::<usize>() > blocks.len() {
+            return (Disturbances::new(), found);
+        }
+        blocks.retain(|block| disturbance(block).is_none());
+        (found, Disturbances::new())
     }
 }
 

@@ -17,7 +17,7 @@ use run_format::{
 use serde::de::DeserializeOwned;
 
 use super::{
-    blocks::{Disturbed, SliceInBlock, check_count, complete_blocks},
+    blocks::{Disturbances, Disturbed, SliceInBlock, check_count, complete_blocks},
     histograms::{self, HistogramsBySlice, start_key},
     plausible,
     slice::{LoadedSite, LoadedSlice},
@@ -47,8 +47,9 @@ pub(crate) struct LoadedRun {
     pub(crate) blocks: Vec<Vec<usize>>,
     /// What the machine did in complete blocks.
     pub(crate) machine: Vec<BlockRow>,
-    /// The number of complete blocks that are not in `blocks`, because the machine was disturbed.
-    pub(crate) set_aside: usize,
+    /// Complete blocks that are not in `blocks` because they were disturbed, and those that nevertheless are.
+    pub(crate) set_aside: Disturbances,
+    pub(crate) kept: Disturbances,
     /// Of the slices above, as are the children.
     pub(crate) bands: Vec<BandRow>,
     pub(crate) children: Vec<ChildRow>,
@@ -87,7 +88,7 @@ impl RunFiles {
         check_count(blocks.len(), self.row.as_ref(), &path)?;
         let machine: Vec<BlockRow> = self.table(files::BLOCKS)?;
         let runtime = self.row.as_ref().map(|row| &row.config.runtime);
-        let set_aside = disturbed.set_aside((&machine, runtime), &mut blocks, &slices);
+        let (set_aside, kept) = disturbed.set_aside((&machine, runtime), &mut blocks, &slices);
         let mut run = LoadedRun {
             subject: self.subject,
             number: self.number,
@@ -96,6 +97,7 @@ impl RunFiles {
             blocks,
             machine,
             set_aside,
+            kept,
             bands: Vec::new(),
             children: Vec::new(),
             bounds: Vec::new(),

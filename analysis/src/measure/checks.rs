@@ -7,7 +7,7 @@ use run_format::{
     tables::{BlockRow, Pass},
 };
 
-use crate::load::{run::LoadedRun, slice::LoadedSlice};
+use crate::load::{blocks::Disturbances, run::LoadedRun, slice::LoadedSlice};
 
 /// The threshold of `tokio_metrics` for slow polls.
 const MONITOR_SLOW_NS: u64 = 50_000;
@@ -19,6 +19,11 @@ pub(crate) struct Checks {
     pub(crate) rtt_ms: Option<(f64, f64, f64)>,
     /// Records that found a buffer full.
     pub(crate) lost: u64,
+    /// Disturbed blocks that nothing is made of, and others.
+    pub(crate) set_aside: Disturbances,
+    pub(crate) kept: Disturbances,
+    /// Runs during which something else measured on this machine.
+    pub(crate) beside: usize,
     /// The share of the time of central's core that the hypervisor gave to others.
     pub(crate) steal_percent: Option<f64>,
     /// Share of the measured time that central's worker was ready and waited for its core.
@@ -59,6 +64,9 @@ impl Checks {
         Checks {
             rtt_ms: rtt_ms(rows),
             lost: slices.iter().map(|slice| lost(slice)).sum(),
+            set_aside: sum(runs.iter().map(|run| &run.set_aside)),
+            kept: sum(runs.iter().map(|run| &run.kept)),
+            beside: rows.iter().filter(|row| row.beside.is_some()).count(),
             steal_percent: share(total(|block| block.central_core_steal_ms)),
             waiting_percent: share(total(|block| Some(block.central_runqueue_ns? as f64 / 1e6))),
             other_percent: share(total(|block| block.other_cpu_ms)),
@@ -93,6 +101,14 @@ impl Checks {
             delay_late_us: delay_late_us(rows),
         }
     }
+}
+
+pub(crate) fn sum<'a>(all: impl Iterator<Item = &'a Disturbances>) -> Disturbances {
+    all.flatten()
+        .fold(Disturbances::new(), |mut sum, (it, blocks)| {
+            *sum.entry(*it).or_default() += blocks;
+            sum
+        })
 }
 
 /// None if any block has no value.

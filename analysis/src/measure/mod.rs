@@ -62,8 +62,6 @@ pub(crate) struct CellMeasured {
     pub(crate) flaws: Vec<String>,
     pub(crate) runs: usize,
     pub(crate) blocks: usize,
-    /// Blocks that the machine disturbed, and that nothing is made of.
-    pub(crate) set_aside: usize,
     /// Whether the time limit came before the shares of slow polls were as precise as requested.
     pub(crate) at_cap: bool,
     /// Of the baseline, by site.
@@ -116,7 +114,6 @@ impl CellMeasured {
             flaws: flaws(files, question),
             runs: blocks.runs(),
             blocks: blocks.blocks(),
-            set_aside: runs.iter().map(|run| run.set_aside).sum(),
             // With several programs a launch need not be precise by itself.
             at_cap: question.subjects == 1
                 && rows

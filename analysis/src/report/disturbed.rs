@@ -15,7 +15,10 @@ pub(crate) fn verdict_with_all(
     summary: &Summary,
     options: &Options,
 ) -> Result<Option<Verdict>, Failure> {
-    if summary.measured().all(|cell| cell.set_aside == 0) {
+    if summary
+        .measured()
+        .all(|cell| cell.checks.set_aside.is_empty())
+    {
         return Ok(None);
     }
     let all = Options {
@@ -27,8 +30,7 @@ pub(crate) fn verdict_with_all(
 
 pub(crate) fn write(document: &mut Document, verdict: &Verdict, with_all: &Verdict) {
     document.paragraph(
-        "Blocks in which central's worker was kept waiting for more than a tenth of the time were set aside, unless they \
-         were more than half of a launch. The changes without and with them:",
+        "Disturbed blocks were set aside, unless they were more than half of a launch. The changes without and with them:",
     );
     let pairs = verdict.candidates.iter().zip(&with_all.candidates);
     let rows = pairs

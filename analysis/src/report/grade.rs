@@ -1,7 +1,10 @@
 //! How quiet the machine was, in one sentence.
 
+use run_format::tables::Disturbance;
+
 use crate::{
-    measure::checks::Checks,
+    load::blocks::Disturbances,
+    measure::checks::{Checks, sum},
     summary::Summary,
     text::{count, number},
     verdict::Verdict,
@@ -24,7 +27,8 @@ pub(crate) fn sentence(summary: &Summary, verdict: &Verdict) -> Option<String> {
     let (Some(stolen), Some(waiting)) = (of(|it| it.steal_percent), of(|it| it.waiting_percent))
     else {
         return Some(
-            "The machine has no grade, because its kernel does not say what central's core lost to others.".to_owned(),
+            "The machine has no grade, because its kernel does not say what central's core lost to others.".to_owned()
+                + &disturbed(summary),
         );
     };
     let grade = match stolen.0 + waiting.0 {
@@ -40,17 +44,49 @@ pub(crate) fn sentence(summary: &Summary, verdict: &Verdict) -> Option<String> {
         percent(stolen),
         percent(waiting)
     );
-    let set_aside: usize = summary.measured().map(|cell| cell.set_aside).sum();
-    if set_aside > 0 {
-        let all = set_aside + summary.measured().map(|cell| cell.blocks).sum::<usize>();
-        sentence += &format!(
-            " {set_aside} of {} were disturbed and set aside.",
-            count(all, "block")
-        );
-    }
+    sentence += &disturbed(summary);
     if !verdict.spoilt.is_empty() {
         let spoilt: Vec<&str> = verdict.spoilt.keys().map(|it| it.words()).collect();
         sentence += &format!(" This makes unusable: {}.", spoilt.join(", "));
     }
     Some(sentence)
+}
+
+/// Which blocks were disturbed, and by what unless that is in the grade.
+fn disturbed(summary: &Summary) -> String {
+    let of =
+        |of: fn(&Checks) -> &Disturbances| sum(summary.measured().map(|cell| of(&cell.checks)));
+    let (set_aside, kept) = (of(|it| &it.set_aside), of(|it| &it.kept));
+    let by_what = |of: &Disturbances| {
+        let of = of.iter().filter(|(it, _)| **it != Disturbance::Waiting);
+        let of = of.map(|(it, blocks)| format!(" In {blocks} of them {}.", it.words()));
+        of.collect::<String>()
+    };
+    let mut text = String::new();
+    let (left, kept_blocks) = (
+        set_aside.values().sum::<usize>(),
+        kept.values().sum::<usize>(),
+    );
+    if left > 0 {
+        let all = left + summary.measured().map(|cell| cell.blocks).sum::<usize>();
+        let all = count(all, "block");
+        text += &format!(
+            " {left} of {all} were disturbed and set aside.{}",
+            by_what(&set_aside)
+        );
+    }
+    if !by_what(&kept).is_empty() {
+        text += &format!(
+            " {} were disturbed and kept, because they are most of their launches.{}",
+            count(kept_blocks, "block"),
+            by_what(&kept)
+        );
+    }
+    let beside: usize = summary.measured().map(|cell| cell.checks.beside).sum();
+    if beside > 0 {
+        let runs = count(summary.measured().map(|cell| cell.runs).sum(), "run");
+        text +=
+            &format!(" During {beside} of {runs} something else measured on this machine, too.");
+    }
+    text
 }

@@ -52,11 +52,10 @@ pub(super) fn measure(sweep: &Sweep, options: &Options) -> Result<Vec<CellSummar
         subjects: sweep.manifest.config.subjects.len().max(1),
         repeat: sweep.manifest.config.repeat,
         threshold_ns: options.threshold,
-        // Of programs, launches are compared, and each has its own blocks.
-        disturbed: if options.keep_disturbed || !sweep.manifest.config.subjects.is_empty() {
-            Disturbed::Kept
-        } else {
-            Disturbed::SetAside
+        disturbed: match (options.keep_disturbed, sweep.manifest.config.subjects.len()) {
+            (true, _) => Disturbed::Kept,
+            (false, 0) => Disturbed::SetAside,
+            (false, _) => Disturbed::KeptIfWaiting,
         },
         reference: iter::once(BASELINE).chain(control).collect(),
     };
@@ -81,7 +80,6 @@ pub(super) fn measure(sweep: &Sweep, options: &Options) -> Result<Vec<CellSummar
         flaws: cell.flaws,
         runs: cell.runs,
         blocks: cell.blocks,
-        set_aside: cell.set_aside,
         after_switch: cell.after_switch,
         turns: cell.turns,
         at_cap: cell.at_cap,

@@ -148,7 +148,6 @@ impl SweepPair<'_> {
             flaws: [before.flaws.clone(), after.flaws.clone()].concat(),
             runs: before.runs.min(after.runs),
             blocks: before.blocks.min(after.blocks),
-            set_aside: before.set_aside + after.set_aside,
             after_switch: BTreeMap::new(),
             turns: Turns::default(),
             at_cap: before.at_cap || after.at_cap,

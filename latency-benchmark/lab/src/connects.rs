@@ -169,11 +169,12 @@ impl ConnectSchedule {
 }
 
 /// Connects over all links at the same time, and several times in a row over each link. A link whose
-/// shortest time is over `limit_ms` is tried more often.
+/// shortest time is over `limit_ms` is tried more often. Ends early once nothing `works`.
 pub(crate) fn connect_all(
     ports: &[u16],
     spec: &LabSpec,
     limit_ms: f64,
+    works: &mut dyn FnMut() -> bool,
 ) -> io::Result<Vec<TimedLink>> {
     let addressed = |(peer, port): (usize, &u16)| TimedLink::new(peer_address(peer), *port);
     let mut connects = Connects {
@@ -182,7 +183,7 @@ pub(crate) fn connect_all(
         epoll: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?,
         schedule: ConnectSchedule::new(spec, limit_ms),
     };
-    while connects.start_due()? {
+    while connects.start_due()? && works() {
         connects.wait()?;
     }
     Ok(connects.links)

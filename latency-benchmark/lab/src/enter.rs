@@ -83,6 +83,9 @@ pub enum EnterError {
         /// The kernel's error.
         errno: Errno,
     },
+    /// This user has as many processes as it may.
+    #[error("no more processes can be started (`ulimit -u` is the limit)")]
+    Processes,
     /// `/proc/self/status` could not be read.
     #[error("/proc/self/status could not be read")]
     Status(#[source] io::Error),
@@ -117,7 +120,10 @@ pub fn enter() -> Result<Inside, EnterError> {
 }
 
 fn refused(attempt: &'static str) -> impl Fn(Errno) -> EnterError {
-    move |errno| EnterError::Refused { attempt, errno }
+    move |errno| match errno {
+        Errno::EAGAIN => EnterError::Processes,
+        errno => EnterError::Refused { attempt, errno },
+    }
 }
 
 fn refuse_threads() -> Result<(), EnterError> {

@@ -52,7 +52,7 @@ pub enum LabError {
     #[error("the delay line failed: {0}")]
     DelayLine(String),
     /// The delay line has ended. Without it no packet gets through.
-    #[error("the delay line died ({0}); no packet gets through any more")]
+    #[error("the delay line {0}, so no packet gets through any more")]
     DelayLineDied(String),
     /// The round-trip times could not be measured.
     #[error("the links could not be measured")]

@@ -74,8 +74,13 @@ impl Lab {
     }
 
     /// Times TCP connects over every link. Takes about five round trips.
-    pub fn measure_rtt(&self) -> Result<RttReport, LabError> {
-        measure::measure(&self.wires, &self.spec).map_err(LabError::Measurement)
+    pub fn measure_rtt(&mut self) -> Result<RttReport, LabError> {
+        let line = &mut self.delay_line;
+        let mut works = || line.as_mut().is_none_or(|line| line.check().is_ok());
+        let report = measure::measure(&self.wires, &self.spec, &mut works);
+        // Without its delay line, no link is as asked.
+        self.check()?;
+        report.map_err(LabError::Measurement)
     }
 
     /// Starts `command` in a namespace, on the cores that the placement assigns to it. The caller sets up

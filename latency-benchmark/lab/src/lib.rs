@@ -7,7 +7,7 @@
 //! let inside = lab::enter()?; // before any thread exists
 //! let placement = Topology::of_this_process()?.place(None, None)?;
 //! let spec = LabSpec { rtt: "50".parse()?, ..LabSpec::new(15, placement) };
-//! let lab = Lab::wire(inside, spec)?;
+//! let mut lab = Lab::wire(inside, spec)?;
 //! if let Some(invalid) = lab.measure_rtt()?.invalid() {
 //!     return Err(invalid.to_string().into());
 //! }

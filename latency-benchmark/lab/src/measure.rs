@@ -19,7 +19,12 @@ fn tolerance_ms(spec: &LabSpec) -> f64 {
     f64::max(0.3, 0.03 * spec.rtt.ms()) + jitter_ms
 }
 
-pub(crate) fn measure(wires: &Wires, spec: &LabSpec) -> io::Result<RttReport> {
+/// Gives up when `works` says that the lab does not any more.
+pub(crate) fn measure(
+    wires: &Wires,
+    spec: &LabSpec,
+    works: &mut (dyn FnMut() -> bool + Send),
+) -> io::Result<RttReport> {
     let start = Instant::now();
     let listeners = Netns::for_each(wires.peers.iter(), |peer| {
         let listener = TcpListener::bind((peer_address(peer), 0))?;
@@ -34,7 +39,7 @@ pub(crate) fn measure(wires: &Wires, spec: &LabSpec) -> io::Result<RttReport> {
     let core = Cores::one(spec.placement.central);
     let links = wires.central.run(|| {
         move_to(&core)?;
-        connect_all(&ports, spec, spec.rtt.ms() + tolerance_ms)
+        connect_all(&ports, spec, spec.rtt.ms() + tolerance_ms, works)
     })?;
     let accepted = listeners[0].accept().ok();
     Ok(RttReport {

@@ -82,9 +82,8 @@ pub(crate) fn move_thread_into(path: &Path) -> io::Result<()> {
 /// The namespace belongs to the thread. So a thread that changes it is not used for anything else.
 fn on_another_thread<T: Send>(f: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     thread::scope(|scope| {
-        scope
-            .spawn(f)
-            .join()
-            .unwrap_or_else(|_| Err(io::Error::other("a thread inside a namespace panicked")))
+        let thread = thread::Builder::new().spawn_scoped(scope, f)?;
+        let ended = thread.join();
+        ended.unwrap_or_else(|_| Err(io::Error::other("a thread inside a namespace panicked")))
     })
 }

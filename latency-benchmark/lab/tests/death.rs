@@ -124,7 +124,12 @@ fn die(victim: Victim, command: impl Fn(&[&str]) -> Command) {
     assert_gone(&processes, &namespaces);
     if victim == Victim::DelayLine {
         let errors = errors(&mut outer);
-        assert!(errors.contains("the delay line died"), "{errors}");
+        assert!(
+            errors.contains(
+                "the delay line was killed by signal 9, so no packet gets through any more"
+            ),
+            "{errors}"
+        );
     }
 }
 

@@ -102,7 +102,7 @@ fn wired(inside: Inside, peers: usize, rtt: &str) -> Lab {
     Lab::wire(inside, spec(peers, rtt)).expect("this machine can")
 }
 
-fn assert_valid(lab: &Lab) {
+fn assert_valid(lab: &mut Lab) {
     let report = lab.measure_rtt().expect("links answer");
     println!(
         "{} peers: wired in {:.0} ms; asked for {} ms, measured {:.3} to {:.3} ms in {:.0} ms",
@@ -133,21 +133,21 @@ fn assert_valid(lab: &Lab) {
 
 fn fifteen_peers_have_every_rtt(inside: Inside) {
     for rtt in ["5", "25", "50", "100", "200"] {
-        assert_valid(&wired(inside, 15, rtt));
+        assert_valid(&mut wired(inside, 15, rtt));
     }
 }
 
 fn without_a_delay_fifteen_peers_are_near(inside: Inside) {
-    let lab = wired(inside, 15, "0");
+    let mut lab = wired(inside, 15, "0");
     assert_eq!(lab.facts().backend, None);
     assert_eq!(lab.delay_line_pid(), None);
-    assert_valid(&lab);
+    assert_valid(&mut lab);
     assert_eq!(lab.finish().expect("there is nothing to end"), None);
 }
 
 fn sixty_four_peers_are_wired(inside: Inside) {
-    assert_valid(&wired(inside, 64, "0"));
-    assert_valid(&wired(inside, 64, "50"));
+    assert_valid(&mut wired(inside, 64, "0"));
+    assert_valid(&mut wired(inside, 64, "50"));
 }
 
 fn the_settings_are_in_force(inside: Inside) {
@@ -155,7 +155,7 @@ fn the_settings_are_in_force(inside: Inside) {
     spec.congestion_control = "reno".to_owned();
     spec.tcp_buffers.receive_bytes[2] = 8 << 20;
     let asked = spec.tcp_buffers;
-    let lab = Lab::wire(inside, spec).expect("this machine can");
+    let mut lab = Lab::wire(inside, spec).expect("this machine can");
     assert_eq!(lab.facts().tcp_buffers, asked);
     let report = lab.measure_rtt().expect("links answer");
     assert_eq!(report.congestion_control_central.as_deref(), Some("reno"));
@@ -181,11 +181,11 @@ fn packets_are_received_on_the_receivers_core(inside: Inside) {
         text.lines().filter_map(of_core).sum()
     }
     assert_eq!(wired(inside, 2, "0").facts().receive_masks, None);
-    let lab = Lab::wire(inside, asked).expect("this machine can");
+    let mut lab = Lab::wire(inside, asked).expect("this machine can");
     let masks = lab.facts().receive_masks.clone().expect("they were set");
     assert_ne!(masks.central, masks.peers);
     let before = steered();
-    assert_valid(&lab);
+    assert_valid(&mut lab);
     // On whatever core this runs, the request or the answer of a connect goes to the other one.
     let links = 2;
     assert!(steered() >= before + links, "{before} to {}", steered());
@@ -211,10 +211,10 @@ fn the_delay_line_reports_what_it_did(inside: Inside) {
         backend: Backend::Nfqueue,
         ..spec(2, "10")
     };
-    let lab = Lab::wire(inside, asked).expect("this machine can");
+    let mut lab = Lab::wire(inside, asked).expect("this machine can");
     assert_eq!(lab.facts().backend, Some(DelayBackend::Nfqueue));
     let before = lab.counters().expect("the kernel counts");
-    assert_valid(&lab);
+    assert_valid(&mut lab);
     let counted = lab.counters().expect("the kernel counts").since(&before);
     assert_eq!(counted.total().queue_dropped, Some(0));
     assert_eq!(counted.total().qdisc_dropped, None, "there is no netem");
@@ -245,21 +245,21 @@ fn counters_without_a_source_are_unknown(inside: Inside) {
 }
 
 fn two_labs_live_side_by_side(inside: Inside) {
-    let near = wired(inside, 2, "0");
-    let far = wired(inside, 2, "25");
-    assert_valid(&far);
-    assert_valid(&near);
+    let mut near = wired(inside, 2, "0");
+    let mut far = wired(inside, 2, "25");
+    assert_valid(&mut far);
+    assert_valid(&mut near);
 }
 
 fn netem_delays_loses_and_counts(inside: Inside) {
     for rtt in ["5", "50", "200"] {
-        let lab = wired(inside, 3, rtt);
+        let mut lab = wired(inside, 3, rtt);
         assert_eq!(
             lab.facts().backend,
             Some(DelayBackend::Netem),
             "it is preferred"
         );
-        assert_valid(&lab);
+        assert_valid(&mut lab);
         let counters = lab.counters().expect("the kernel counts");
         assert_eq!(counters.total().qdisc_dropped, Some(0));
         assert_eq!(
@@ -273,8 +273,8 @@ fn netem_delays_loses_and_counts(inside: Inside) {
         jitter: "1ms".parse().ok(),
         ..spec(3, "20")
     };
-    let lab = Lab::wire(inside, impaired).expect("netem was there a moment ago");
-    assert_valid(&lab);
+    let mut lab = Lab::wire(inside, impaired).expect("netem was there a moment ago");
+    assert_valid(&mut lab);
     // Some hundred packets, one in five of which is lost.
     while lab
         .counters()

@@ -63,11 +63,40 @@ pub fn ended(status: ExitStatus) -> String {
     }
 }
 
-/// The last line that a process wrote to standard error.
-pub fn last_words(text: &str) -> String {
-    let last = text.lines().rev().find(|line| !line.trim().is_empty());
-    last.map_or_else(
-        || "it printed no error".to_owned(),
-        |line| one_line(line.trim_start_matches("error: ")),
-    )
+/// The same, with the last of its errors if it printed any.
+pub fn ended_saying(status: ExitStatus, errors: &str) -> String {
+    let words = last_words(errors).map_or_else(String::new, |words| format!(": {words}"));
+    ended(status) + &words
+}
+
+/// The last line of a process's errors. After a panic it is in the middle.
+pub fn last_words(errors: &str) -> Option<String> {
+    let mut lines = errors.lines().filter(|line| !line.trim().is_empty());
+    let mut from_panic = lines
+        .clone()
+        .skip_while(|line| !line.contains(" panicked at "));
+    let last = from_panic.nth(1).or_else(|| lines.next_back())?;
+    Some(one_line(last.trim_start_matches("error: ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_words_are_the_reason() {
+        let panic =
+            "thread 'main' (2) panicked at a.rs:1:2:\nno thread: Os { code: 11 }\nnote: run with\n";
+        for (errors, words) in [
+            ("\n \n", None),
+            ("warning: x\nerror: a  b\n\n", Some("a b")),
+            (panic, Some("no thread: Os { code: 11 }")),
+        ] {
+            assert_eq!(last_words(errors).as_deref(), words, "{errors}");
+        }
+        let killed = ended_saying(ExitStatus::from_raw(9), "");
+        assert_eq!(killed, "was killed by signal 9");
+        let failed = ended_saying(ExitStatus::from_raw(1 << 8), "error: x\n");
+        assert_eq!(failed, "ended with exit code 1: x");
+    }
 }

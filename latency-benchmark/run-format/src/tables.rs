@@ -134,25 +134,67 @@ pub struct BlockRow {
     pub peers_tcp_retransmits: Option<u64>,
     pub central_queue_drops: Option<u64>,
     pub peers_queue_drops: Option<u64>,
+    /// Absent in older files, as are those below.
+    #[serde(default, deserialize_with = "amount::optional")]
+    pub latest_ms: Option<f64>,
+    #[serde(default)]
+    pub stops_found: Option<u64>,
+    #[serde(default, deserialize_with = "amount::optional")]
+    pub suspended_ms: Option<f64>,
+    #[serde(default, deserialize_with = "amount::optional")]
+    pub clock_set_ms: Option<f64>,
+}
+
+/// Why a block is no ordinary one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Disturbance {
+    /// Central's worker could have run and did not, because the hypervisor or another thread had its core.
+    Waiting,
+    CentralStopped,
+    OtherStopped,
+    Suspended,
+    /// By somebody, or after the machine stood still without knowing.
+    ClockSet,
+}
+
+impl Disturbance {
+    /// To be put after "in".
+    pub fn words(self) -> &'static str {
+        match self {
+            Disturbance::Waiting => "central's worker waited for its core",
+            Disturbance::CentralStopped => "central stood still",
+            Disturbance::OtherStopped => "a peer or the delay line was stopped",
+            Disturbance::Suspended => "the machine was suspended",
+            Disturbance::ClockSet => "the machine's clock was set",
+        }
+    }
 }
 
 impl BlockRow {
-    /// A block with more than this share of its time is disturbed. The rule looks at the machine only, and at whole
-    /// blocks, so that it cannot favour a variant.
+    /// A block is disturbed by what lasts for more than this share of its time. The rule looks at the machine only, and
+    /// at whole blocks, so that it cannot favour a variant.
     pub const DISTURBED_PERCENT: f64 = 10.0;
 
-    /// Whether for so long central's worker could have run and did not, because the hypervisor or another thread had its
-    /// core. Several workers wait for each other, which is no disturbance.
-    pub fn is_disturbed(&self, runtime: &RuntimeConfig) -> bool {
+    /// Several workers wait for each other, which is no disturbance.
+    pub fn disturbance(&self, runtime: &RuntimeConfig) -> Option<Disturbance> {
         let waited_ns = match runtime.scheduler {
             Scheduler::CurrentThread => self.central_runqueue_ns,
             Scheduler::MultiThread => Some(0),
         };
         let waited = self.central_core_steal_ms.zip(waited_ns);
-        waited.is_some_and(|(stolen_ms, waited_ns)| {
-            let waited_ms = stolen_ms + waited_ns as f64 / 1e6;
-            100.0 * waited_ms > Self::DISTURBED_PERCENT * self.duration_ms
-        })
+        let waited_ms = waited.map(|(stolen_ms, waited_ns)| stolen_ms + waited_ns as f64 / 1e6);
+        let long = [
+            (self.suspended_ms, Disturbance::Suspended),
+            (self.clock_set_ms, Disturbance::ClockSet),
+            (self.latest_ms, Disturbance::CentralStopped),
+            (waited_ms, Disturbance::Waiting),
+        ];
+        let least_ms = Self::DISTURBED_PERCENT / 100.0 * self.duration_ms;
+        let mut long = long.into_iter().filter(|(ms, _)| *ms > Some(least_ms));
+        let stopped = self.stops_found > Some(0);
+        stopped
+            .then_some(Disturbance::OtherStopped)
+            .or_else(|| Some(long.next()?.1))
     }
 }
 

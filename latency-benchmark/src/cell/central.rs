@@ -1,17 +1,18 @@
 //! The process of central, seen from its cell.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use lab::{Lab, Reaped, Where};
-use program::ended;
+use program::{ended_saying, last_words};
 use run_format::protocol::{CentralTask, NodeMessage, OtherProcesses};
 
-use super::nodes::{last_words_in, node};
+use super::nodes::{errors_in, node};
 use crate::{cell_process::CellTask, conversation::Conversation};
 
 pub(super) struct CentralProcess {
     process: Reaped,
+    log: PathBuf,
     pub(super) conversation: Conversation<NodeMessage>,
 }
 
@@ -22,7 +23,8 @@ impl CentralProcess {
         peers: Vec<String>,
         others: OtherProcesses,
     ) -> Result<CentralProcess> {
-        let command = node(&task.central, "central", &log(&task.dir))?;
+        let log = task.dir.join("central.log");
+        let command = node(&task.central, "central", &log)?;
         let mut process = lab.spawn_placed(Where::Central, command)?;
         let task = CentralTask {
             config: task.config.clone(),
@@ -33,6 +35,7 @@ impl CentralProcess {
         let conversation = Conversation::begin(&mut process, &task)?;
         Ok(CentralProcess {
             process,
+            log,
             conversation,
         })
     }
@@ -41,17 +44,13 @@ impl CentralProcess {
     pub(super) fn end(&mut self) -> Result<()> {
         let status = self.process.wait()?;
         if !status.success() {
-            bail!("central {}", ended(status));
+            bail!("central {}", ended_saying(status, &errors_in(&self.log)));
         }
         Ok(())
     }
-}
 
-/// Why it ended, from its log.
-pub(super) fn last_words_of_central(dir: &Path) -> String {
-    last_words_in(&log(dir))
-}
-
-fn log(dir: &Path) -> PathBuf {
-    dir.join("central.log")
+    /// The last line of its log.
+    pub(super) fn last_words(&self) -> Option<String> {
+        last_words(&errors_in(&self.log))
+    }
 }

@@ -8,7 +8,6 @@ mod restarts;
 
 use std::{
     io::{self, BufRead, Write},
-    path::Path,
     process::ExitCode,
     sync::mpsc::{Receiver, RecvTimeoutError},
     time::{Duration, Instant},
@@ -16,7 +15,7 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail};
 use lab::{Inside, Lab, LabSpec, move_to};
-use program::{Failure, last_words, one_line, stop_or_end};
+use program::{Failure, one_line, stop_or_end};
 use run_format::{
     config::{Measurement, RunConfig},
     files::{SCHEMA, unix_s},
@@ -24,12 +23,7 @@ use run_format::{
     run_row::{End, NetworkReport, RunRow, StageTime},
 };
 
-use self::{
-    central::{CentralProcess, last_words_of_central},
-    nodes::remove_empty_logs,
-    peers::Peers,
-    restarts::Restarts,
-};
+use self::{central::CentralProcess, nodes::remove_empty_logs, peers::Peers, restarts::Restarts};
 use crate::cell_process::{CellMessage, CellTask};
 
 /// The verb `cell`: reads a task from standard input, and prints messages.
@@ -91,6 +85,7 @@ fn run_cell(
         stages: cell_run.stages,
         probe_ns: cell_run.probe_ns,
         blocks: cell_run.measured.map(|measured| measured.blocks),
+        beside: None,
         files: None,
     })))
 }
@@ -127,10 +122,7 @@ impl CellRun<'_> {
         self.network.lab = Some(lab.facts().clone());
 
         self.enter("measuring the round trip");
-        let rtt = lab.measure_rtt();
-        // Without its delay line, no link is as asked.
-        lab.check()?;
-        let rtt = rtt?;
+        let rtt = lab.measure_rtt()?;
         let invalid = rtt.invalid();
         self.network.rtt = Some(rtt);
         if let Some(invalid) = invalid {
@@ -151,7 +143,7 @@ impl CellRun<'_> {
         let mut central = CentralProcess::start(&lab, self.task, peers.addresses(), others)?;
         let outcome = self.follow(&mut central, &mut peers, &mut lab, stop, report);
         self.network.counters = lab.counters().ok().map(|after| after.since(&before));
-        outcome.map_err(|error| who_died(error, central, peers, &self.task.dir))?;
+        outcome.map_err(|error| who_died(error, central, peers))?;
         self.enter("taking down the lab");
         self.network.delay_line = lab.finish()?;
         let measured = self
@@ -244,28 +236,18 @@ fn spec(config: &RunConfig) -> LabSpec {
     }
 }
 
-/// Adds to an error the last words of central if it has any or is what died, and of each peer that is gone.
-fn who_died(
-    error: anyhow::Error,
-    central: CentralProcess,
-    mut peers: Peers<'_>,
-    dir: &Path,
-) -> anyhow::Error {
+/// Adds to an error what else died, and the last words of central.
+fn who_died(error: anyhow::Error, central: CentralProcess, mut peers: Peers<'_>) -> anyhow::Error {
+    let text = format!("{error:#}");
+    let words = central.last_words();
+    let words = words.filter(|_| !text.starts_with("central "));
     drop(central);
     let mut died = peers.gone();
-    let words = last_words_of_central(dir);
-    let text = format!("{error:#}");
-    if text.starts_with("central ") {
-        died.insert(0, format!("{text}: {words}"));
-    } else {
-        // A peer that is gone is among them, with its last words.
-        if !died.iter().any(|peer| peer.starts_with(&text)) {
-            died.insert(0, text);
-        }
-        if words != last_words("") {
-            died.push(format!("central: {words}"));
-        }
+    // A peer that is gone is among them, with its last words.
+    if !died.iter().any(|peer| peer.starts_with(&text)) {
+        died.insert(0, text);
     }
+    died.extend(words.map(|words| format!("central: {words}")));
     anyhow!("{}", died.join("; "))
 }
 

@@ -9,7 +9,6 @@ use std::{
 
 use anyhow::{Context, Result};
 use lab::Reaped;
-use program::last_words;
 
 /// A node program, whose standard error goes to a log.
 pub(super) fn node(program: &Path, verb: &str, log: &Path) -> Result<Command> {
@@ -25,9 +24,9 @@ pub(super) fn node(program: &Path, verb: &str, log: &Path) -> Result<Command> {
     Ok(command)
 }
 
-/// The last line of a node's log.
-pub(super) fn last_words_in(log: &Path) -> String {
-    last_words(&fs::read_to_string(log).unwrap_or_default())
+/// What a node wrote to its log.
+pub(super) fn errors_in(log: &Path) -> String {
+    fs::read_to_string(log).unwrap_or_default()
 }
 
 pub(super) fn remove_empty_logs(dir: &Path) {

@@ -10,14 +10,14 @@ use std::{
 
 use anyhow::{Result, anyhow, bail};
 use lab::{Lab, Reaped, Where};
-use program::ended;
+use program::{ended, ended_saying, last_words};
 use run_format::{
     config::Measurement,
     protocol::{Listen, PeerTask},
 };
 use sha2::{Digest, Sha256};
 
-use super::nodes::{last_words_in, node, pid};
+use super::nodes::{errors_in, node, pid};
 use crate::cell_process::CellTask;
 
 /// How long a peer may take until it listens.
@@ -116,8 +116,12 @@ impl<'a> Peers<'a> {
         let dir = &self.task.dir;
         let ended = |(number, peer): (usize, &mut PeerProcess)| {
             let status = peer.process.try_wait().ok().flatten()?;
-            let words = last_words_in(&log(dir, number));
-            Some(format!("peer {} {}: {words}", number + 1, ended(status)))
+            let errors = errors_in(&log(dir, number));
+            Some(format!(
+                "peer {} {}",
+                number + 1,
+                ended_saying(status, &errors)
+            ))
         };
         self.peers
             .iter_mut()
@@ -132,8 +136,9 @@ fn log(dir: &Path, number: usize) -> PathBuf {
 }
 
 fn does_not_listen(dir: &Path, number: usize) -> anyhow::Error {
-    let words = last_words_in(&log(dir, number));
-    anyhow!("peer {} does not listen: {words}", number + 1)
+    let words = last_words(&errors_in(&log(dir, number)));
+    let words = words.map_or_else(String::new, |words| format!(": {words}"));
+    anyhow!("peer {} does not listen{words}", number + 1)
 }
 
 /// With the process, the line that will name its address.

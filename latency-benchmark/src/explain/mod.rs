@@ -31,6 +31,7 @@ use crate::{
     node_program::describe,
     progress::{INTERRUPTED, MEASURED, Progress, SOME_FAILED},
     sweep,
+    watched_folder::WatchedFolder,
 };
 
 pub(crate) fn run(args: ExplainArgs) -> Result<ExitCode, Failure> {
@@ -63,7 +64,7 @@ pub(crate) fn explain(args: ExplainArgs, interrupts: &Interrupts) -> Result<Exit
     write_json(&dir.join(format!("{EXPLAIN}.json")), &file)?;
     let code = all(&asked, &dir, &program, interrupts);
     drop(lock);
-    Ok(ExitCode::from(code))
+    Ok(ExitCode::from(code?))
 }
 
 fn list(asked: &AskedExplanation) {
@@ -95,7 +96,13 @@ fn begin(run: &Path) -> Result<PathBuf> {
 }
 
 /// One cell after the other, each on disk before the next. Returns the exit code.
-fn all(asked: &AskedExplanation, dir: &Path, program: &Path, interrupts: &Interrupts) -> u8 {
+fn all(
+    asked: &AskedExplanation,
+    dir: &Path,
+    program: &Path,
+    interrupts: &Interrupts,
+) -> Result<u8> {
+    let folder = WatchedFolder::open(dir, &format!("{EXPLAIN}.json"))?;
     let blocks = asked.cells.len() as u64 * u64::from(asked.plan.blocks);
     let mut progress = Progress::new(blocks, true);
     let (mut explained, mut failed) = (0, 0);
@@ -105,6 +112,7 @@ fn all(asked: &AskedExplanation, dir: &Path, program: &Path, interrupts: &Interr
         if interrupted {
             break;
         }
+        folder.check()?;
         let dir = dir.join(&chosen.row.id);
         let why_not = match cell(asked, chosen, program, &dir, interrupts, &mut progress) {
             // After a second interrupt.
@@ -122,19 +130,21 @@ fn all(asked: &AskedExplanation, dir: &Path, program: &Path, interrupts: &Interr
             Ok(Some(End::Failed { stage, reason })) => format!("while {stage}: {reason}"),
             Err(error) => one_line(&format!("{error:#}")),
         };
+        folder.check()?;
         failed += 1;
         progress.line(&format!("FAILED: {}: {why_not}", chosen.cell));
+        folder.check_room()?;
     }
     let end = if interrupted { "; interrupted" } else { "" };
     progress.finish(
         &format!("{explained} cells explained, {failed} failed{end}"),
         dir,
     );
-    match (interrupted, failed) {
+    Ok(match (interrupted, failed) {
         (true, _) => INTERRUPTED,
         (false, 0) => MEASURED,
         (false, _) => SOME_FAILED,
-    }
+    })
 }
 
 /// Explains a cell into `dir`. None after a second interrupt.

@@ -28,6 +28,7 @@ use crate::{
     node_program::describe,
     other_load,
     progress::{INTERRUPTED, MEASURED, Progress, SOME_FAILED},
+    watched_folder::WatchedFolder,
 };
 
 pub(crate) fn run(args: SoakArgs) -> Result<ExitCode, Failure> {
@@ -76,12 +77,14 @@ fn measure(
     for warning in other_load::warnings() {
         progress.warn(&warning);
     }
+    let folder = WatchedFolder::open(dir, SOAK)?;
     progress.show("connecting".to_owned());
     let (mut rows, mut restarts) = (0, None);
     let mut lines = SparseLines::new(config.duration_ms);
     let row = measure_cell(config.run(), program.into(), dir, interrupts, |event| {
         match event {
             CellEvent::Row(row) => {
+                folder.check()?;
                 table.row(&row)?;
                 table.flush()?;
                 rows += 1;
@@ -99,6 +102,7 @@ fn measure(
         }
         Ok(())
     });
+    folder.check()?;
     if let Err(error) = table.finish() {
         progress.warn(&one_line(&format!("{error:#}")));
     }

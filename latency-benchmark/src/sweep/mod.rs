@@ -41,6 +41,7 @@ use crate::{
     other_load,
     programs::{self, Programs},
     progress::{INTERRUPTED, MEASURED, Progress, SOME_FAILED},
+    watched_folder::WatchedFolder,
 };
 
 pub(crate) fn run(args: SweepArgs) -> Result<ExitCode, Failure> {
@@ -82,16 +83,18 @@ pub(crate) fn carry_out(
             (manifest, programs, dir)
         }
     };
-    let code = measure(&manifest, &programs, &dir, interrupts)?;
+    let folder = WatchedFolder::open(&dir, name)?;
+    let code = measure(&manifest, &programs, &folder, interrupts)?;
     Ok((Some(dir), ExitCode::from(code)))
 }
 
 fn measure(
     manifest: &Manifest,
     programs: &Programs,
-    dir: &Path,
+    folder: &WatchedFolder,
     interrupts: &Interrupts,
 ) -> Result<u8, Failure> {
+    let dir = &*folder.path;
     let config = &manifest.config;
     // Nothing but central runs on central's core.
     move_to(&config.lab.placement.peers).context("cannot leave central's core")?;
@@ -102,7 +105,7 @@ fn measure(
     let launches = schedule(config);
     let mut sweep = RunningSweep {
         config,
-        dir,
+        folder,
         interrupts,
         progress: Progress::new(launches.len() as u64, true),
         known: Known::nothing(config),
@@ -132,7 +135,7 @@ fn measure(
 /// A sweep while it goes on.
 struct RunningSweep<'a> {
     config: &'a SweepConfig,
-    dir: &'a Path,
+    folder: &'a WatchedFolder,
     interrupts: &'a Interrupts,
     progress: Progress,
     known: Known<'a>,
@@ -152,7 +155,12 @@ impl RunningSweep<'_> {
             self.progress.skip(1);
             return Ok(true);
         }
-        let run_dir = RunDir::new(self.dir, &launch.cell.id(), launch.run, launch.subject);
+        let run_dir = RunDir::new(
+            &self.folder.path,
+            &launch.cell.id(),
+            launch.run,
+            launch.subject,
+        );
         let row = run_dir.row().filter(RunRow::is_measured);
         let held = row.map(|row| row.check_files(&run_dir.done()));
         if let Some(Err(error)) = &held {
@@ -165,15 +173,23 @@ impl RunningSweep<'_> {
             self.progress.skip(1);
             return Ok(true);
         }
+        self.folder.check()?;
         let partial = run_dir.begin()?;
         let Some((row, line)) = self.measure(launch, programs, &partial) else {
             return Ok(false);
         };
+        self.folder.check()?;
         self.counts.add(&row.end);
         self.progress.advance(1);
         self.progress.line(&line);
-        if let Err(error) = keep(&row, &run_dir) {
-            // Perhaps the disk is full, perhaps not for long.
+        let kept = keep(&row, &run_dir);
+        if kept.is_err() || !row.is_measured() {
+            let dir = self.folder.path.display();
+            self.folder.check_room().map_err(|full| {
+                anyhow!("{full:#}; what was measured is kept (with more room: --resume {dir})")
+            })?;
+        }
+        if let Err(error) = kept {
             let error = one_line(&format!("{error:#}"));
             self.progress
                 .warn(&format!("{} cannot be kept: {error}", launch.cell));
@@ -197,7 +213,8 @@ impl RunningSweep<'_> {
         let mut last: Option<BlockReport> = None;
         let mut config = launch.config(self.config);
         self.time.spend(&mut config, self.config);
-        let row = measure_cell(config, programs, dir, self.interrupts, |event| {
+        let before = other_load::another();
+        let mut row = measure_cell(config, programs, dir, self.interrupts, |event| {
             match event {
                 CellEvent::Block(block) => {
                     let slow = block.slow_percent.first().copied().flatten();
@@ -212,6 +229,10 @@ impl RunningSweep<'_> {
             }
             Ok(())
         })?;
+        if let (End::Failed { reason, .. }, Err(full)) = (&mut row.end, self.folder.check_room()) {
+            *reason = one_line(&format!("{full:#}"));
+        }
+        row.beside = before.or_else(other_load::another).map(str::to_owned);
         self.time.save(&row);
         let (done, total) = progress.position();
         let line = format!(

@@ -170,6 +170,17 @@ fn build_node() {
     });
 }
 
+/// The program `analysis`. `cargo test --workspace` has built it.
+pub(crate) fn analysis() -> PathBuf {
+    let analysis = Path::new(PROGRAM).with_file_name("analysis");
+    if !analysis.is_file() {
+        let mut cargo = Command::new(env!("CARGO"));
+        let status = cargo.args(["build", "--package", "analysis"]).status();
+        assert!(status.unwrap().success(), "analysis cannot be built");
+    }
+    analysis
+}
+
 /// Polls until there is a value, for at most a minute.
 pub(crate) fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + Duration::from_secs(60);

@@ -68,8 +68,8 @@ impl DelayLineProcess {
             let _ = stderr.read_to_string(&mut errors);
         }
         match self.child.wait() {
-            Ok(status) if errors.is_empty() => format!("it {}", program::ended(status)),
-            _ => program::last_words(&errors),
+            Ok(status) => format!("it {}", program::ended_saying(status, &errors)),
+            Err(error) => error.to_string(),
         }
     }
 

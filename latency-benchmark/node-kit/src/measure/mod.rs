@@ -26,7 +26,7 @@ use self::{
     polls::Polls,
     sample::{Clocks, MachineUse, Sampler},
     soak_rows::SoakRows,
-    source::{FinishedBlock, FinishedSlice, Source},
+    source::{FinishedBlock, FinishedSlice, Interruptions, Source},
     transactions::Transactions,
 };
 use crate::{connected::Connected, parent::Parent};
@@ -86,6 +86,7 @@ fn run<S: Source>(
         slices: 0,
         planned: Duration::ZERO,
         last_answer: Instant::now(),
+        interruptions: Interruptions::default(),
     };
     measuring.warm_up()?;
     let (stop, blocks) = measuring.blocks(&mut StdRng::seed_from_u64(config.seed))?;
@@ -116,6 +117,8 @@ struct Measuring<'a, S: Source> {
     slices: u32,
     planned: Duration,
     last_answer: Instant,
+    /// Of this block.
+    interruptions: Interruptions,
 }
 
 /// A slice that may have turns to come.
@@ -226,6 +229,7 @@ impl<S: Source> Measuring<'_, S> {
             .map(|(index, (turn, turns))| Some(OpenSlice::new(index, number, *turn, *turns)))
             .collect();
         let before = (self.sampler.clocks(), self.sampler.machine());
+        self.interruptions = Interruptions::default();
         for index in order(&turns, rng) {
             if self.is_stopped() {
                 return Ok(false);
@@ -246,6 +250,7 @@ impl<S: Source> Measuring<'_, S> {
             number,
             used: self.sampler.clocks().since(before.0),
             machine: self.sampler.machine().since(&before.1),
+            interruptions: self.interruptions,
         })?;
         Ok(true)
     }
@@ -363,9 +368,13 @@ impl<S: Source> Measuring<'_, S> {
     fn sleep_until(&mut self, end: Instant, seen: &mut [&mut S::Seen]) -> bool {
         const BUFFERS_LAST: Duration = Duration::from_millis(50);
         loop {
-            let left = end.saturating_duration_since(Instant::now());
-            std::thread::sleep(left.min(BUFFERS_LAST));
+            let began = Instant::now();
+            let planned = end.saturating_duration_since(began).min(BUFFERS_LAST);
+            std::thread::sleep(planned);
             self.source.collect(seen);
+            let Interruptions { late, stops } = &mut self.interruptions;
+            *late = (*late).max(began.elapsed().saturating_sub(planned));
+            *stops += u64::from(self.sampler.finds_stopped());
             if self.source.stops_within_slices() && self.is_stopped() {
                 return false;
             }

@@ -265,7 +265,7 @@ impl Source for Polls {
     fn keep_block(&mut self, block: &FinishedBlock) -> Result<()> {
         let row = block_row(block);
         let slices = std::mem::take(&mut self.block);
-        if row.is_disturbed(&self.runtime) {
+        if row.disturbance(&self.runtime).is_some() {
             self.disturbed += Duration::from_secs_f64(row.duration_ms / 1e3);
         } else {
             for (variant, slice) in slices {
@@ -341,7 +341,14 @@ fn row(slice: &FinishedSlice<Polls>) -> SliceRow {
 }
 
 fn block_row(block: &FinishedBlock) -> BlockRow {
-    let FinishedBlock { used, machine, .. } = block;
+    let FinishedBlock {
+        used,
+        machine,
+        interruptions,
+        ..
+    } = block;
+    // Two clocks cannot be read at once.
+    let whole = |ms: f64| ms.abs().round();
     let (central, peers, delay_line) = (machine.central, machine.peers, machine.delay_line);
     BlockRow {
         block: block.number,
@@ -362,6 +369,10 @@ fn block_row(block: &FinishedBlock) -> BlockRow {
         peers_tcp_retransmits: machine.peers_network.retransmits,
         central_queue_drops: machine.central_network.queue_drops,
         peers_queue_drops: machine.peers_network.queue_drops,
+        latest_ms: Some(interruptions.late.as_secs_f64() * 1e3),
+        stops_found: Some(interruptions.stops),
+        suspended_ms: machine.times.suspended_ms.map(whole),
+        clock_set_ms: machine.times.day_ms.map(whole),
     }
 }
 

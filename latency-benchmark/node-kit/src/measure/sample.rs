@@ -30,6 +30,9 @@ pub(super) struct Sampler {
     observers: Vec<Observee>,
     peers: Vec<Observee>,
     delay_line: Option<Observee>,
+    /// The processes that may be found stopped, of which the next one is looked at next.
+    watched: Vec<Observee>,
+    next_watched: usize,
     central_core: usize,
 }
 
@@ -104,7 +107,10 @@ impl Sampler {
     fn new(runtime: RuntimeSource, central: &[Observee], task: &CentralTask) -> Result<Sampler> {
         let others = &task.others;
         let (observers, helpers) = process::other_threads(central)?;
+        let watched = others.peers.iter().chain(&others.delay_line);
         Ok(Sampler {
+            watched: watched.copied().map(Observee::Process).collect(),
+            next_watched: 0,
             began: Instant::now(),
             runtime,
             central: central.to_vec(),
@@ -129,6 +135,15 @@ impl Sampler {
             helpers: process::cpu_time(&self.helpers),
             observers: process::cpu_time(&self.observers),
         }
+    }
+
+    /// Whether the peer, or the delay line, whose turn it is to be looked at has been stopped.
+    pub(super) fn finds_stopped(&mut self) -> bool {
+        self.next_watched += 1;
+        let watched = self
+            .watched
+            .get(self.next_watched % self.watched.len().max(1));
+        watched.is_some_and(|it| it.is_stopped())
     }
 
     pub(super) fn machine(&self) -> MachineUse {

@@ -122,4 +122,14 @@ pub(super) struct FinishedBlock {
     pub(super) number: u32,
     pub(super) used: Clocks,
     pub(super) machine: MachineUse,
+    pub(super) interruptions: Interruptions,
+}
+
+/// What keeps a block from being an ordinary one.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Interruptions {
+    /// By how much the measuring thread was late when it was so most.
+    pub(super) late: Duration,
+    /// How often another process of the cell was found stopped.
+    pub(super) stops: u64,
 }

@@ -4,6 +4,7 @@ use std::{fs, io};
 
 use nix::{
     sched::{CpuSet, sched_setaffinity},
+    time::{ClockId, clock_gettime},
     unistd::{Pid, SysconfVar, gettid, sysconf},
 };
 use run_format::network::Cores;
@@ -113,6 +114,12 @@ impl Observee {
         }
     }
 
+    /// Whether a signal or a debugger has stopped it.
+    pub(crate) fn is_stopped(self) -> bool {
+        let stat = fs::read_to_string(format!("{}/stat", self.folder())).unwrap_or_default();
+        matches!(fields(&stat).next(), Some("T" | "t"))
+    }
+
     /// Of a process this is the time of its first thread alone.
     fn cpu_time(self) -> CpuTime {
         let schedstat =
@@ -209,6 +216,10 @@ pub(crate) struct MachineTimes {
     pub(crate) central_core_steal_ms: Option<f64>,
     /// The time of all processes.
     pub(crate) process_ms: Option<f64>,
+    /// For how long it was suspended.
+    pub(crate) suspended_ms: Option<f64>,
+    /// The time of day, less the time since the machine started.
+    pub(crate) day_ms: Option<f64>,
 }
 
 pub(crate) fn machine_times(central_core: usize) -> MachineTimes {
@@ -224,7 +235,18 @@ pub(crate) fn machine_times(central_core: usize) -> MachineTimes {
         steal_ms: ms("cpu", STEAL),
         central_core_steal_ms: ms(&format!("cpu{central_core}"), STEAL),
         process_ms: USER_NICE_SYSTEM.into_iter().map(|at| ms("cpu", at)).sum(),
+        suspended_ms: between(ClockId::CLOCK_MONOTONIC, ClockId::CLOCK_BOOTTIME),
+        day_ms: between(ClockId::CLOCK_BOOTTIME, ClockId::CLOCK_REALTIME),
     }
+}
+
+fn between(before: ClockId, after: ClockId) -> Option<f64> {
+    let ms = |id| {
+        let now = clock_gettime(id).ok()?;
+        Some(now.tv_sec() as f64 * 1e3 + now.tv_nsec() as f64 / 1e6)
+    };
+    let earlier = ms(before)?;
+    Some(ms(after)? - earlier)
 }
 
 impl MachineTimes {
@@ -234,6 +256,8 @@ impl MachineTimes {
             steal_ms: since(self.steal_ms, before.steal_ms),
             central_core_steal_ms: since(self.central_core_steal_ms, before.central_core_steal_ms),
             process_ms: since(self.process_ms, before.process_ms),
+            suspended_ms: since(self.suspended_ms, before.suspended_ms),
+            day_ms: since(self.day_ms, before.day_ms),
         }
     }
 }
@@ -317,14 +341,15 @@ pub(crate) fn link_bytes() -> (Option<u64>, Option<u64>) {
     sums
 }
 
+/// From the third on. The name before, in brackets, may have spaces.
+fn fields(stat: &str) -> impl Iterator<Item = &str> {
+    let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    after_name.split_whitespace()
+}
+
+/// User and system time are fields 14 and 15.
 fn cpu_ms(stat: &str) -> (Option<f64>, Option<f64>) {
-    // The name before it, in brackets, may have spaces. User and system time are fields 14 and 15.
-    let fields: Vec<&str> = stat
-        .rsplit_once(')')
-        .map_or("", |(_, rest)| rest)
-        .split_whitespace()
-        .collect();
-    let time = |at: usize| Some(fields.get(at)?.parse::<f64>().ok()? * tick_ms()?);
+    let time = |at: usize| Some(fields(stat).nth(at)?.parse::<f64>().ok()? * tick_ms()?);
     (time(11), time(12))
 }
 
