@@ -53,6 +53,16 @@ impl CheckLimit {
     }
 }
 
+/// What is known of one cell: each check, its value, its limit, and whether the value is beyond that.
+pub(crate) fn of_cell(checks: &Checks) -> Vec<(&'static str, String, Option<String>, bool)> {
+    let known = LIMITS.iter().filter_map(|limit| {
+        let value = (limit.of)(checks)?;
+        let most = limit.most.is_finite().then(|| limit.show(limit.most));
+        Some((limit.what, limit.show(value), most, limit.is_beyond(value)))
+    });
+    known.collect()
+}
+
 pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict) {
     document.table(
         &[

@@ -72,6 +72,7 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
         predicted: None,
         explained: Vec::new(),
         comment: None,
+        page: None,
         text,
         record: ReportRecord::new("compare", names, options),
     };

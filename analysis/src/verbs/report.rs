@@ -11,6 +11,7 @@ use crate::{
     load::{FolderOf, Sweep, folder_name},
     measure::metric::{Metric, What},
     options::Options,
+    page::{self, Page, data},
     report::{
         self, comment, disturbed,
         folder::{self, Content, ReportRecord},
@@ -64,15 +65,26 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
     );
     let explained = explanation.map(|it| files::of(&it, options)).transpose()?;
     let in_short = report::in_short(&summary, &verdict);
+    let explained = explained.unwrap_or_default();
+    let name = &summary.identity.name;
+    let page = Page {
+        title: format!("Poll latency: {name}"),
+        in_short: in_short.clone(),
+        still: page::still(&summary, &verdict, &pictures)?,
+        caveats: page::caveats(&summary, options),
+        runs: vec![data::of(name, &summary, &verdict, &explained, options)],
+    };
     Ok(Made {
         content: Content {
+            page: Some(page.html()),
             table: table::table(&summary, &options.sites())?,
             predicted: Some(predicted::table(&summary, &options.sites())?),
             comment: Some(comment::text(&in_short, &summary, &pictures, options)),
             pictures,
-            explained: explained.unwrap_or_default(),
+            explained,
             text,
-            record: ReportRecord::new("report", vec![summary.identity.name.clone()], options),
+            record: ReportRecord::new("report", vec![summary.identity.name.clone()], options)
+                .with_page(),
         },
         in_short,
     })
@@ -91,15 +103,28 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Made
     let mut pictures = search_map::entries(&scene, &search);
     pictures.extend(scene.entries());
     let in_short = search::report::in_short(&search);
+    let rounds = search.rounds.iter().enumerate().rev();
+    let runs = rounds.map(|(at, round)| {
+        let name = format!("round {}", at + 1);
+        data::of(&name, &round.summary, &round.verdict, &[], options)
+    });
+    let page = Page {
+        title: format!("Search for a budget: {name}"),
+        in_short: in_short.clone(),
+        still: page::still(&last.summary, &last.verdict, &pictures)?,
+        caveats: page::caveats(&last.summary, options),
+        runs: runs.collect(),
+    };
     Ok(Made {
         content: Content {
+            page: Some(page.html()),
             table: table::table(&last.summary, &options.sites())?,
             predicted: Some(predicted::table(&last.summary, &options.sites())?),
             comment: Some(comment::text(&in_short, &last.summary, &pictures, options)),
             text: search::report::text(&name, &search, &pictures, options),
             pictures,
             explained: Vec::new(),
-            record: ReportRecord::new("report", vec![name], options),
+            record: ReportRecord::new("report", vec![name], options).with_page(),
         },
         in_short,
     })

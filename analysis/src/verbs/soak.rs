@@ -28,6 +28,7 @@ pub(crate) fn run(dir: &Path, options: &Options) -> Result<(), Failure> {
         predicted: None,
         explained: Vec::new(),
         comment: None,
+        page: None,
         record: ReportRecord::new("soak", vec![soak.name()], options),
     };
     let out = options.out.clone().unwrap_or_else(|| dir.join("report"));

@@ -14,6 +14,7 @@ use super::report::make;
 use crate::{
     explain::files::{self, File},
     load::{FolderOf, Sweep},
+    page,
     report::{
         comment::COMMENT,
         folder::{CHARTS, Content, ReportRecord, TEXT},
@@ -44,10 +45,11 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
         explained,
         text,
         comment,
+        page,
         ..
     } = made.content;
     same_table(&mut table, &dir.join(table::FILE))?;
-    same_parquet(&mut table, &dir.join(table::PARQUET))?;
+    same_bytes(&table::parquet(&mut table)?, &dir.join(table::PARQUET))?;
     if let Some(mut predicted) = predicted {
         same_table(&mut predicted, &dir.join(predicted::FILE))?;
     }
@@ -55,9 +57,14 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
         let path = dir.join(name);
         same_text(&String::from_utf8_lossy(&stored(&path)?), &text, &path)?;
     }
+    // Reports of older versions have none.
+    let page = page.filter(|_| record.page.is_some());
+    if let Some(page) = &page {
+        same_bytes(page.as_bytes(), &dir.join(page::FILE))?;
+    }
     folder::same_pictures(&pictures, &dir.join(CHARTS))?;
     same_files(&explained, &dir.join(files::FOLDER))?;
-    folder::nothing_else(&dir, &pictures, &explained)?;
+    folder::nothing_else(&dir, page.is_some(), &pictures, &explained)?;
     folder::only_its_files(run)?;
     print(format!(
         "{}: {} figures, the text and {} pictures{} agree with {}",
@@ -112,16 +119,6 @@ fn same_table(frame: &mut DataFrame, path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn same_parquet(made: &mut DataFrame, path: &Path) -> Result<(), Failure> {
-    if stored(path)? != table::parquet(made)? {
-        return Err(differs(format!(
-            "{}: it is not what the run gives",
-            path.display()
-        )));
-    }
-    Ok(())
-}
-
 /// A report that differs is no wrong input: the exit code is 1.
 fn differs(how: String) -> Failure {
     anyhow!(how).into()
@@ -150,16 +147,16 @@ fn same_text(stored: &str, made: &str, path: &Path) -> Result<(), Failure> {
 
 /// The same evidence gives the same bytes on every machine.
 fn same_files(made: &[File], dir: &Path) -> Result<(), Failure> {
-    for file in made {
-        let path = dir.join(&file.name);
-        if present(&path)? != file.content {
-            return Err(differs(format!(
-                "{}: it is not what the run gives",
-                path.display()
-            )));
-        }
+    made.iter()
+        .try_for_each(|file| same_bytes(&file.content, &dir.join(&file.name)))
+}
+
+fn same_bytes(made: &[u8], path: &Path) -> Result<(), Failure> {
+    if present(path)? == made {
+        return Ok(());
     }
-    Ok(())
+    let path = path.display();
+    Err(differs(format!("{path}: it is not what the run gives")))
 }
 
 /// A file without which the report is not whole.

@@ -10,10 +10,11 @@ use anyhow::Context;
 use program::Failure;
 use run_format::search;
 
-use super::{differs, present};
+use super::{differs, same_bytes};
 use crate::{
     explain::files::{self, File},
     load::{FolderOf, Sweep},
+    page,
     report::{
         comment::COMMENT,
         folder::{CHARTS, RECORD, TEXT},
@@ -27,11 +28,7 @@ pub(super) fn same_pictures(pictures: &[Entry], dir: &Path) -> Result<(), Failur
     let again = tempfile::tempdir().context("cannot make a temporary folder")?;
     views::write(pictures, again.path())?;
     for name in pictures.iter().flat_map(Entry::files) {
-        let path = dir.join(&name);
-        if present(&path)? != fs::read(again.path().join(&name))? {
-            let path = path.display();
-            return Err(differs(format!("{path}: it is not what the run gives")));
-        }
+        same_bytes(&fs::read(again.path().join(&name))?, &dir.join(&name))?;
     }
     Ok(())
 }
@@ -39,6 +36,7 @@ pub(super) fn same_pictures(pictures: &[Entry], dir: &Path) -> Result<(), Failur
 /// Refuses files beside those of the report.
 pub(super) fn nothing_else(
     dir: &Path,
+    has_page: bool,
     pictures: &[Entry],
     explained: &[File],
 ) -> Result<(), Failure> {
@@ -51,6 +49,7 @@ pub(super) fn nothing_else(
         predicted::FILE,
     ];
     let mut known: BTreeSet<PathBuf> = names.iter().map(|name| dir.join(name)).collect();
+    known.extend(has_page.then(|| dir.join(page::FILE)));
     for (folder, names) in [
         (CHARTS, pictures.iter().flat_map(Entry::files).collect()),
         (
