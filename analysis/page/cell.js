@@ -46,7 +46,7 @@ function histogram(at, site, title, what) {
   const edge = (place) => (place < 1 ? run.edges[known[0]] / 10 ** 0.2 : place > known.length ? run.edges[known.at(-1)] * 10 ** 0.2 : run.edges[known[place - 1]]);
   const [from, to] = [Math.log10(edge(low)), Math.log10(edge(high + 1))];
   const place = {
-    x: (ns) => PLOT.left + (PLOT.width - PLOT.left - 10) * (Math.min(to, Math.max(from, Math.log10(ns))) - from) / (to - from),
+    x: (ns) => PLOT.left + (PLOT.width - PLOT.left - 22) * (Math.min(to, Math.max(from, Math.log10(ns))) - from) / (to - from),
     y: (value) => 18 + (PLOT.height - PLOT.bottom - 18) * (Math.log10(Math.max(value, 10 ** least)) / least),
   };
   const path = (values) => {
@@ -65,7 +65,7 @@ function histogram(at, site, title, what) {
   for (let power = 0; power >= least; power -= 1) y.push([10 ** power, `${Number((100 * 10 ** power).toPrecision(1))} %`]);
   const limit = place.x(run.edges[state.stop]);
   const mark = element("line", { x1: limit, x2: limit, y1: 8, y2: PLOT.height - PLOT.bottom, class: "limit" });
-  const words = variants.map((variant, order) => `${run.variants[variant].label}: ${total(countsOf(run, site, first + variant)).toLocaleString("en")} ${what}, ${percentiles(countsOf(run, site, first + variant))}`);
+  const words = variants.map((variant, order) => `${run.variants[variant].label}: ${whole.format(total(countsOf(run, site, first + variant)))} ${what}, ${percentiles(countsOf(run, site, first + variant))}`);
   return withTitle(title, plot(PLOT, `${title}. ${words.join("; ")}`, { x: "duration", y: `share of ${what}` }, { x, y }, place, mark, ...lines),
     legend(run, variants), element("details", {}, element("summary", {}, "Percentiles, as ranges of the histogram"), ...words.map((it) => element("p", {}, it))));
 }
@@ -115,13 +115,14 @@ function overBlocks(at) {
   const lineEnds = run.cells[at].waited.length > 1 ? `; ${run.cells[at].waited.length} launches follow each other` : "";
   return withTitle(`${words}${metrics.get(metric).bySite ? ` of ${run.functions[state.site]}` : ""}, block by block${lineEnds}`,
     plot(size, `${words} in each of ${blocks} blocks`, { x: "block; bars: share of its time that central's worker was kept from its core", y: unit },
-      { x, y: roundTicks(low, high) }, place, ...bars, ...marks), legend(run, variants));
+      { x, y: roundTicks(low, high) }, place, text(size.left - 4, size.height - 44, `${short(most)} %`, { "text-anchor": "end", class: "axis" }), ...bars, ...marks), legend(run, variants));
 }
 
 function children(cell) {
   const rows = (cell.children[state.site] ?? []).map(([child, all, slow]) => [child, percentBar(all), slow === null ? "–" : percentBar(slow)]);
   if (rows.length === 0) return null;
-  return withTitle("Where the time of polls goes, without a budget", tableOf("", ["child", "of all polls", "of slow polls"], rows));
+  return withTitle("Where the time of polls goes, without a budget",
+    element("div", { class: "wide" }, tableOf("", ["child", "of all polls", "of slow polls"], rows)));
 }
 
 const percentBar = (percent) => element("span", { class: "bar", style: `--share: ${Math.max(0, percent)}%` }, `${full(percent)} %`);
@@ -143,7 +144,7 @@ function figuresTable(at) {
 }
 
 function checksTable(cell) {
-  const rows = cell.checks.map(([what, value, limit, isBeyond]) => [what, isBeyond ? element("b", {}, value) : value, limit ?? "–"]);
+  const rows = cell.checks.map(([check, value, isBeyond]) => [page.checks[check][0].replaceAll("`", ""), isBeyond ? element("b", {}, value) : value, page.checks[check][1] ?? "–"]);
   if (cell.connects) rows.unshift([`round trips of TCP connects before the measurement, of asked ${cell.rtt} ms`, `${full(cell.connects[0])} to ${full(cell.connects[2])} ms, median ${full(cell.connects[1])} ms`, "–"]);
   return rows.length === 0 ? null : element("div", { class: "wide" },
     tableOf("Checks of the network and the machine; bold: beyond the limit", ["check", "value", "limit"], rows));

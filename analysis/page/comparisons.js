@@ -56,7 +56,7 @@ function drawComparisons() {
       at === column ? `${name} ${isDown ? "▾" : "▴"}` : name) : name));
   const row = (it) => element("tr", {}, ...COLUMNS.map(([, , show], at) => element("td", {},
     at === 0 ? element("a", { href: linkTo({ cell: run.cells[it.cell].id, metric: it.metric, site: it.site === "worker" ? state.site : it.site, variant: it.variant, view: "difference" }) }, show(it)) : show(it))));
-  const caption = `${kept.length.toLocaleString("en")} comparisons. Certainty: the change divided by half the width of its interval; above 1 the interval excludes zero.`;
+  const caption = `${whole.format(kept.length)} comparisons. Certainty: the change divided by half the width of its interval; above 1 the interval excludes zero.`;
   const more = element("button", { type: "button", onclick: () => {
     rowsShown += 10 * STEP;
     drawComparisons();

@@ -15,6 +15,7 @@ function rounded(value) {
 
 // As tables have it, with a proper minus sign; "?" for an end that the data do not bound.
 const full = (value) => (value === null || value === undefined ? "?" : String(value).replace("-", "−"));
+const whole = new Intl.NumberFormat("en");
 const signed = (value) => (value > 0 ? "+" : "") + full(value);
 
 // Three digits, for the narrow space of a cell.
@@ -26,6 +27,9 @@ function short(value) {
   return (text + letter).replace("-", "−");
 }
 
+// The ends of an interval have a digit less where that is enough.
+const brief = (value) => (Math.abs(value) < 10 ? short(Number(value.toPrecision(2))) : short(value));
+
 function duration(ns) {
   const [divisor, unit] = ns >= 1e9 ? [1e9, "s"] : ns >= 1e6 ? [1e6, "ms"] : ns >= 1e3 ? [1e3, "µs"] : [1, "ns"];
   return `${Number((ns / divisor).toPrecision(4))} ${unit}`;
@@ -34,21 +38,20 @@ function duration(ns) {
 const cellName = (run, cell) =>
   `${cell.n} peer${cell.n === 1 ? "" : "s"}, RTT ${cell.rtt} ms, ${run.payload[cell.payload]}`;
 
-const siteOf = (metric, site) => (metrics.get(metric).bySite ? site : "worker");
+const siteOf = (metric, site) => (metrics.get(metric)?.bySite ? site : "worker");
 const figuresOf = (run, metric, site) => run.figures[`${siteOf(metric, site)} ${metric}`];
 const isRecounted = (run, metric) =>
   RECOUNTED.includes(metric) && Object.values(run.durations).some((it) => it !== null);
 
-// The counts of durations between edges, without empty ones at both ends.
+// The counts of durations between edges, after the number of empty ones before them.
 function countsOf(run, site, at) {
   const all = run.durations[site];
   return all ? all[at] : null;
 }
 
 function above(counts, stop) {
-  const [first, ...known] = counts;
   let sum = 0;
-  for (let at = Math.max(0, stop + 1 - first); at < known.length; at += 1) sum += known[at];
+  for (let at = Math.max(1, stop + 2 - counts[0]); at < counts.length; at += 1) sum += counts[at];
   return sum;
 }
 
@@ -109,7 +112,7 @@ function made(run, metric, site, cell, variant) {
   const counts = countsOf(run, siteOf(metric, site), cell * run.variants.length + variant);
   const of = metrics.get(metric).bySite ? "polls" : "wake-ups";
   const isCounted = counts && (metrics.get(metric).bySite || metric.startsWith("cotenant"));
-  const n = isCounted ? `n = ${total(counts).toLocaleString("en")} ${of}, ` : "";
+  const n = isCounted ? `n = ${whole.format(total(counts))} ${of}, ` : "";
   return `${n}${blocks} block${blocks === 1 ? "" : "s"} of ${runs} launch${runs === 1 ? "" : "es"}`;
 }
 

@@ -1,5 +1,5 @@
 // The grid: a small table of cells for each payload and variant.
-const CELL = { width: 62, height: 38, left: 34, top: 40 };
+const CELL = { width: 66, height: 38, left: 26, top: 22 };
 
 // The cells that the filters leave, by payload, with the round trips and numbers of peers that they have.
 function shownCells() {
@@ -65,8 +65,8 @@ function gridCell(at, facet, place, most, isFirst) {
   const ink = isGrey || !value ? "var(--faint)" : inkOn(colour);
   const words = value ? (facet.isChange && value.value > 0 ? "+" : "") + short(value.value) : cell.why ? cell.why.split(":")[0] : "–";
   const ends = value && value.low !== undefined && value.low !== null
-    ? `${short(value.low)}…${value.high === null ? "?" : short(value.high)}` : "";
-  const middle = { x: place.x + CELL.width / 2, "text-anchor": "middle", fill: ink };
+    ? `${brief(value.low)}…${value.high === null ? "?" : brief(value.high)}` : "";
+  const middle = { x: place.x + CELL.width / 2, "text-anchor": "middle", style: `fill: ${ink}` };
   const lines = () => describe(at, facet);
   return element("g", {
     role: "button", tabindex: isFirst ? 0 : -1, class: state.cell === cell.id ? "cell chosen" : "cell", "data-cell": cell.id,
@@ -83,8 +83,8 @@ function facetPicture(facet, payload, cells, most) {
   const rtts = [...new Set(cells.map((at) => run.cells[at].rtt))].sort((a, b) => a - b);
   const [width, height] = [CELL.left + rtts.length * CELL.width + 4, CELL.top + peers.length * CELL.height + 4];
   const name = `${run.payload[payload]}: ${run.variants[facet.variant].label}${facet.isChange ? ", difference" : ""}`;
-  const parts = [text(2, 12, name, { class: "name" }, ), text(2, 34, "N", { class: "axis" })];
-  rtts.forEach((rtt, at) => parts.push(text(CELL.left + (at + 0.5) * CELL.width, 34, at === 0 ? `RTT ${rtt} ms` : `${rtt}`,
+  const parts = [text(2, 14, "N", { class: "axis" })];
+  rtts.forEach((rtt, at) => parts.push(text(CELL.left + (at + 0.5) * CELL.width, 14, at === 0 ? `RTT ${rtt} ms` : `${rtt}`,
     { "text-anchor": "middle", class: "axis" })));
   peers.forEach((n, at) => parts.push(text(CELL.left - 6, CELL.top + at * CELL.height + 23, n, { "text-anchor": "end", class: "axis" })));
   let isFirst = true;
@@ -94,7 +94,7 @@ function facetPicture(facet, payload, cells, most) {
     parts.push(gridCell(at, facet, place, most, isFirst));
     isFirst = false;
   }
-  return svg(width, height, name, ...parts);
+  return element("figure", { style: `--width: ${width}px` }, element("figcaption", {}, name), svg(width, height, name, ...parts));
 }
 
 // Arrows move among the cells of a picture; Enter and the space bar open one.

@@ -26,18 +26,28 @@ function drawTradeOff() {
   const words = (it) => [it.label, `${across.words}: ${signed(it.x[0])}${interval({ low: it.x[1], high: it.x[2] }, signed)} ${across.unit}`,
     `${up.words}: ${signed(it.y[0])}${interval({ low: it.y[1], high: it.y[2] }, signed)} ${up.unit}`];
   const isCrowded = points.length > 12;
+  // Where the letters of a label may stand without others below them.
+  const taken = [];
+  const free = (x, y, width) => {
+    const isFree = (at) => taken.every((it) => Math.abs(it.y - at) >= 13 || it.x + it.width < x || x + width < it.x);
+    const found = [-7, 18, -21, 32, -35, 46].map((by) => y + by).find(isFree) ?? y - 7;
+    taken.push({ x, y: found, width });
+    return found;
+  };
   const mark = (it) => {
     const [x, y] = [place.x(it.x[0]), place.y(it.y[0])];
     const isBest = it.role === "candidate" && !rivals.some((other) => beats(other, it));
     const line = (x1, x2, y1, y2) => element("line", { x1, x2, y1, y2, class: "error" });
     const isLeft = x > size.width / 2;
+    const width = 7 * it.label.length;
+    const above = isCrowded && !isBest ? 0 : free(isLeft ? x - 12 - width : x + 12, y, width);
     return element("g", { class: `point ${lineClass(it.variant)}`, role: "button", tabindex: 0, "aria-label": words(it).join("; "), ...hovering(() => words(it)),
       onclick: () => setState({ variant: it.variant, view: "difference", metric: up.metric }),
       onkeydown: (event) => event.key === "Enter" && setState({ variant: it.variant, view: "difference", metric: up.metric }) },
       isCrowded ? null : line(place.x(it.x[1] ?? xs[0]), place.x(it.x[2] ?? xs[1]), y, y),
       isCrowded ? null : line(x, x, place.y(it.y[1] ?? ys[0]), place.y(it.y[2] ?? ys[1])),
       element("circle", { cx: x, cy: y, r: 5, class: "dot" }), isBest ? element("circle", { cx: x, cy: y, r: 9, class: "ring" }) : null,
-      isCrowded && !isBest ? null : text(x + (isLeft ? -12 : 12), y - 7, it.label, { "text-anchor": isLeft ? "end" : "start" }));
+      isCrowded && !isBest ? null : text(x + (isLeft ? -12 : 12), above, it.label, { "text-anchor": isLeft ? "end" : "start" }));
   };
   const zero = [element("line", { x1: place.x(0), x2: place.x(0), y1: 8, y2: size.height - size.bottom, class: "zero" }),
     element("line", { x1: size.left, x2: size.width - 8, y1: place.y(0), y2: place.y(0), class: "zero" })];

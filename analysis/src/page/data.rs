@@ -276,7 +276,7 @@ fn of_verdict(verdict: &Verdict) -> Value {
         })
     });
     json!({
-        "cells": verdict.cells,
+        "leading": verdict.leaders().first().map(|at| verdict.candidates[*at].variant),
         "candidates": candidate.collect::<Value>(),
         "quantities": quantity.collect::<Value>(),
     })

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::{
     charts,
     options::Options,
-    report::{self, caveats, cells},
+    report::{self, caveats, cells, trust},
     summary::Summary,
     verdict::Verdict,
     views::Entry,
@@ -38,11 +38,46 @@ pub(crate) struct Page {
     pub(crate) still: String,
     /// What limits the conclusions, in Markdown.
     pub(crate) caveats: Vec<String>,
-    /// Each from [`data::of`].
+    /// Each from [`data::of`]; a page without any has pictures only.
     pub(crate) runs: Vec<Value>,
 }
 
 impl Page {
+    /// Several pages as one, in which readers choose a run. It lies elsewhere, so files beside the reports are not linked.
+    pub(crate) fn of_several(pages: Vec<Page>) -> Page {
+        let names: Vec<String> = pages.iter().map(|page| page.title.clone()).collect();
+        let mut all = Page {
+            title: names.join("; "),
+            in_short: Vec::new(),
+            still: String::new(),
+            caveats: Vec::new(),
+            runs: Vec::new(),
+        };
+        for (page, name) in pages.into_iter().zip(names) {
+            let named =
+                |lines: Vec<String>| lines.into_iter().map(move |it| format!("**{name}**: {it}"));
+            all.in_short.extend(named.clone()(page.in_short));
+            all.caveats.extend(named(page.caveats));
+            all.still += &page
+                .still
+                .replace("href=\"#", &format!("href=\"#r={}&amp;", all.runs.len()));
+            all.runs.extend(page.runs);
+        }
+        for cells in all
+            .runs
+            .iter_mut()
+            .filter_map(|run| run["cells"].as_array_mut())
+        {
+            cells.iter_mut().for_each(|cell| cell["files"] = json!([]));
+        }
+        all
+    }
+
+    /// Whether a page was made so.
+    pub(crate) fn is_one(html: &str) -> bool {
+        html.contains("<meta name=\"generator\" content=\"analysis\">")
+    }
+
     pub(crate) fn html(&self) -> String {
         let list = |items: &[String]| {
             let items = items
@@ -50,7 +85,8 @@ impl Page {
                 .map(|item| format!("<li>{}</li>\n", marked(item)));
             items.collect::<String>()
         };
-        let data = json!({"metrics": data::metrics(), "runs": self.runs});
+        let data =
+            json!({"metrics": data::metrics(), "checks": trust::limits(), "runs": self.runs});
         // `<` could end the element that the data are in.
         let data = data.to_string().replace('<', "\\u003c");
         let parts = [
@@ -85,18 +121,32 @@ pub(crate) fn still(
     verdict: &Verdict,
     pictures: &[Entry],
 ) -> anyhow::Result<String> {
-    let mut html = over_all_cells(verdict);
-    html += "<div class=\"still\">\n";
-    if let Some(main) = pictures.iter().find(|it| it.is_first).or(pictures.first()) {
-        let svg = charts::svg(main.picture.as_ref())?;
-        html += &format!(
-            "<figure role=\"img\" aria-label=\"{}\">{svg}</figure>\n",
-            escaped(&main.title)
-        );
-    }
+    let main = pictures.iter().find(|it| it.is_first);
     let (head, rows) = cells::table(&summary.by_slow_time(verdict.site), verdict);
-    html += &table("Resolved changes by cell", &head, &rows);
-    Ok(html + "</div>\n")
+    Ok(format!(
+        "{}<div class=\"still\">\n{}{}</div>\n",
+        over_all_cells(verdict),
+        figures(main.or(pictures.first()))?,
+        table("Resolved changes by cell", &head, &rows)
+    ))
+}
+
+/// Pictures, without what the style sheet says.
+pub(crate) fn figures<'a>(pictures: impl IntoIterator<Item = &'a Entry>) -> anyhow::Result<String> {
+    const SAID: [&str; 3] = [
+        " opacity=\"1\"",
+        " stroke=\"none\"",
+        " font-family=\"DejaVu Sans, Verdana, sans-serif\"",
+    ];
+    let figure = |entry: &Entry| {
+        let svg = charts::svg(entry.picture.as_ref())?;
+        let svg = SAID.iter().fold(svg, |svg, said| svg.replace(said, ""));
+        let title = escaped(&entry.title);
+        Ok(format!(
+            "<figure role=\"img\" aria-label=\"{title}\">{svg}</figure>\n"
+        ))
+    };
+    pictures.into_iter().map(figure).collect()
 }
 
 /// The verdict's changes, each with a link to the grid of its cells.

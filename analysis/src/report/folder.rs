@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     explain::files::{self, File},
     options::Options,
-    page,
+    page::{self, Page},
     report::comment::COMMENT,
     summary::{predicted, table},
     views::{self, Entry},
@@ -97,7 +97,7 @@ pub(crate) struct Content {
     /// For an issue, if the report has a verdict.
     pub(crate) comment: Option<String>,
     /// To explore, if the record has one.
-    pub(crate) page: Option<String>,
+    pub(crate) page: Option<Page>,
     pub(crate) record: ReportRecord,
 }
 
@@ -162,7 +162,7 @@ fn fill(dir: &Path, mut content: Content) -> Result<()> {
         write(Path::new(COMMENT), comment.as_bytes())?;
     }
     if let Some(page) = &content.page {
-        write(Path::new(page::FILE), page.as_bytes())?;
+        write(Path::new(page::FILE), page.html().as_bytes())?;
     }
     let record = serde_json::to_string_pretty(&content.record)? + "\n";
     write(Path::new(RECORD), record.as_bytes())

@@ -53,12 +53,17 @@ impl CheckLimit {
     }
 }
 
-/// What is known of one cell: each check, its value, its limit, and whether the value is beyond that.
-pub(crate) fn of_cell(checks: &Checks) -> Vec<(&'static str, String, Option<String>, bool)> {
-    let known = LIMITS.iter().filter_map(|limit| {
+/// The checks and their limits.
+pub(crate) fn limits() -> Vec<(&'static str, Option<String>)> {
+    let most = |it: &CheckLimit| it.most.is_finite().then(|| it.show(it.most));
+    LIMITS.iter().map(|it| (it.what, most(it))).collect()
+}
+
+/// What is known of one cell: the number of each check, its value, and whether that is beyond the limit.
+pub(crate) fn of_cell(checks: &Checks) -> Vec<(usize, String, bool)> {
+    let known = LIMITS.iter().enumerate().filter_map(|(at, limit)| {
         let value = (limit.of)(checks)?;
-        let most = limit.most.is_finite().then(|| limit.show(limit.most));
-        Some((limit.what, limit.show(value), most, limit.is_beyond(value)))
+        Some((at, limit.show(value), limit.is_beyond(value)))
     });
     known.collect()
 }

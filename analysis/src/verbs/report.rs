@@ -1,9 +1,9 @@
 //! `report`
 
-use std::path::Path;
+use std::{path::Path, process::Command};
 
 use anyhow::anyhow;
-use program::{Failure, bad_input};
+use program::{Failure, bad_input, say};
 use run_format::Site;
 
 use crate::{
@@ -22,16 +22,35 @@ use crate::{
     views::{Scene, search_map},
 };
 
-pub(crate) fn run(run: &Path, options: &Options) -> Result<(), Failure> {
+pub(crate) fn run(run: &Path, options: &Options, is_opened: bool) -> Result<(), Failure> {
+    let out = options.out.clone().unwrap_or_else(|| run.join("report"));
     match FolderOf::find(run) {
-        FolderOf::Rr => super::rr::run(run, options),
-        FolderOf::Soak => super::soak::run(run, options),
+        FolderOf::Rr => super::rr::run(run, options)?,
+        FolderOf::Soak => super::soak::run(run, options)?,
         FolderOf::Sweep | FolderOf::Search => {
             let made = make(run, None, options)?;
-            let out = options.out.clone().unwrap_or_else(|| run.join("report"));
-            folder::write(&out, made.content, &made.in_short)
+            folder::write(&out, made.content, &made.in_short)?;
         }
     }
+    if is_opened {
+        open(&out)?;
+    }
+    Ok(())
+}
+
+/// Shows a report in the reader's browser.
+fn open(out: &Path) -> Result<(), Failure> {
+    let files = [page::FILE, folder::TEXT].map(|name| out.join(name));
+    let file = files.iter().find(|file| file.is_file());
+    let file = file.unwrap_or(&files[1]).canonicalize()?;
+    let opened = Command::new(program::tool("xdg-open")).arg(&file).status();
+    if !opened.is_ok_and(|status| status.success()) {
+        let file = file.display();
+        say(format!(
+            "--open: xdg-open is missing or failed; open {file} in a browser"
+        ));
+    }
+    Ok(())
 }
 
 /// Everything that a report consists of.
@@ -76,7 +95,7 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
     };
     Ok(Made {
         content: Content {
-            page: Some(page.html()),
+            page: Some(page),
             table: table::table(&summary, &options.sites())?,
             predicted: Some(predicted::table(&summary, &options.sites())?),
             comment: Some(comment::text(&in_short, &summary, &pictures, options)),
@@ -117,7 +136,7 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Made
     };
     Ok(Made {
         content: Content {
-            page: Some(page.html()),
+            page: Some(page),
             table: table::table(&last.summary, &options.sites())?,
             predicted: Some(predicted::table(&last.summary, &options.sites())?),
             comment: Some(comment::text(&in_short, &last.summary, &pictures, options)),

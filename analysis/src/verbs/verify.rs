@@ -60,7 +60,7 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
     // Reports of older versions have none.
     let page = page.filter(|_| record.page.is_some());
     if let Some(page) = &page {
-        same_bytes(page.as_bytes(), &dir.join(page::FILE))?;
+        same_bytes(page.html().as_bytes(), &dir.join(page::FILE))?;
     }
     folder::same_pictures(&pictures, &dir.join(CHARTS))?;
     same_files(&explained, &dir.join(files::FOLDER))?;
