@@ -56,9 +56,15 @@ fn main() {
             times.push(browser.eval(expression).as_f64().expect("milliseconds"));
         }
     }
-    for (name, mut times) in ["first paint", "all of it", "slider move"].into_iter().zip(times) {
+    for (name, mut times) in ["first paint", "all of it", "slider move"]
+        .into_iter()
+        .zip(times)
+    {
         times.sort_by(f64::total_cmp);
         let (least, most) = (times[0], times[times.len() - 1]);
-        println!("{name}: {:.0} ms [{least:.0} to {most:.0}]", times[times.len() / 2]);
+        println!(
+            "{name}: {:.0} ms [{least:.0} to {most:.0}]",
+            times[times.len() / 2]
+        );
     }
 }

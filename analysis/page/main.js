@@ -28,8 +28,8 @@ function defaults() {
   };
 }
 
-function readState() {
-  const given = new URLSearchParams(location.hash.slice(1));
+function readState(link) {
+  const given = new URLSearchParams(link.slice(1));
   run = page.runs[Number(given.get("r") ?? 0)] ?? page.runs[0];
   const read = defaults();
   for (const [key, [name, as]] of Object.entries(KEYS)) {
@@ -53,14 +53,15 @@ function linkTo(changes) {
   return `#${fields.map(([key, [name, as]]) => `${key}=${encodeURIComponent(as.write(wanted[name]))}`).join("&")}`;
 }
 
-function setState(changes) {
+function setState(changes, redraw = draw) {
   const link = linkTo(changes);
+  readState(link);
+  redraw();
   try {
     history.replaceState(null, "", link);
   } catch {
-    location.replace(link);
+    // Browsers refuse an address that changes too often. The next change will be there.
   }
-  draw();
 }
 
 const options = (select, pairs, chosen) => {
@@ -109,7 +110,6 @@ function drawFilters() {
 }
 
 function draw() {
-  readState();
   document.documentElement.dataset.theme = state.theme;
   readColours();
   byId("identity").textContent = run.identity;
@@ -122,13 +122,6 @@ function draw() {
 
 // A threshold changes neither the map nor the table.
 function slide() {
-  setThreshold(run.stops[Number(byId("threshold").value)]);
-}
-
-function setThreshold(stop) {
-  const link = linkTo({ stop });
-  history.replaceState(null, "", link);
-  readState();
   drawControls();
   drawGrid();
   drawCell();
@@ -141,7 +134,7 @@ function listen() {
   on("variant", (it) => ({ variant: Number(it.value) }));
   for (const id of ["grey", "resolved", "deciding"]) on(id, (it) => ({ [id]: it.checked }));
   byId("views").addEventListener("change", (event) => setState({ view: event.target.value }));
-  byId("threshold").addEventListener("input", slide);
+  byId("threshold").addEventListener("input", (event) => setState({ stop: run.stops[Number(event.target.value)] }, slide));
   byId("words").addEventListener("input", (event) => setState({ words: event.target.value }));
   byId("theme").addEventListener("click", () => {
     const isDark = state.theme ? state.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
@@ -149,6 +142,7 @@ function listen() {
   });
   for (const form of document.forms) form.addEventListener("submit", (event) => event.preventDefault());
   window.addEventListener("hashchange", () => {
+    readState(location.hash);
     draw();
     byId(state.cell ? "cell" : "explore").scrollIntoView();
   });
@@ -176,6 +170,7 @@ if (page.runs.length > 0) {
   document.documentElement.classList.add("moving");
   byId("explore").hidden = false;
   byId("theme").hidden = false;
+  readState(location.hash);
   draw();
   listen();
 }

@@ -12,7 +12,7 @@ use super::{
     metric::{Metric, What},
 };
 use crate::{
-    load::run::LoadedRun,
+    load::{run::LoadedRun, slice::LoadedSlice},
     stats::{Counts, RatioPart},
     summary::identity,
 };
@@ -89,7 +89,7 @@ impl Closer {
             (*of, reference_first(bucketed.collect()))
         });
         let requests = question.estimated().map(|variants| {
-            let requests = |slice: &_| Some(requests(slice));
+            let requests = |slice: &LoadedSlice| Some(slice.row.requests as f64);
             let requests = blocks.of(&variants, requests, |all| all.iter().sum())?;
             Some(requests.iter().flatten().sum())
         });
@@ -105,10 +105,6 @@ impl Closer {
             launches: rows.iter().map(|row| launch(row)).collect(),
         }
     }
-}
-
-fn requests(slice: &crate::load::slice::LoadedSlice) -> f64 {
-    slice.row.requests as f64
 }
 
 /// What candidates are compared with comes last, and takes the place of the baseline.

@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     charts,
-    options::Options,
-    report::{self, caveats, cells, trust},
+    report::{self, cells, trust},
     summary::Summary,
     verdict::Verdict,
     views::Entry,
@@ -80,10 +79,22 @@ impl Page {
 
     pub(crate) fn html(&self) -> String {
         let list = |items: &[String]| {
-            let items = items
-                .iter()
-                .map(|item| format!("<li>{}</li>\n", marked(item)));
-            items.collect::<String>()
+            let items = items.iter();
+            let items = items.map(|item| format!("<li>{}</li>\n", marked(item)));
+            format!("<ul>\n{}</ul>\n", items.collect::<String>())
+        };
+        let caveats = match self.caveats.as_slice() {
+            [] => String::new(),
+            some => format!(
+                "<details id=\"caveats\"><summary>Caveats, and what is missing</summary>\n{}</details>\n",
+                list(some)
+            ),
+        };
+        let without_scripts = match self.runs.as_slice() {
+            [] => "",
+            _ => {
+                "<noscript><p>With JavaScript this page also shows every figure of every cell.</p></noscript>\n"
+            }
         };
         let data =
             json!({"metrics": data::metrics(), "checks": trust::limits(), "runs": self.runs});
@@ -93,8 +104,8 @@ impl Page {
             ("title", escaped(&self.title)),
             ("style", STYLE.to_owned()),
             ("verdict", list(&self.in_short)),
-            ("still", self.still.clone()),
-            ("caveats", list(&self.caveats)),
+            ("still", self.still.clone() + without_scripts),
+            ("caveats", caveats),
             ("data", data),
             ("script", SCRIPTS.concat()),
         ];
@@ -200,11 +211,6 @@ fn html_table(caption: &str, head: &[String], rows: &[Vec<String>]) -> String {
     )
 }
 
-/// What limits the conclusions from a sweep.
-pub(crate) fn caveats(summary: &Summary, options: &Options) -> Vec<String> {
-    caveats::of_sweep(summary, options)
-}
-
 fn escaped(text: &str) -> String {
     let text = text
         .replace('&', "&amp;")
@@ -243,6 +249,21 @@ mod tests {
             marked("**`<script>` helps** & `a**b`"),
             "<b><code>&lt;script&gt;</code> helps</b> &amp; <code>a**b</code>"
         );
+    }
+
+    #[test]
+    fn no_name_ends_the_data_or_begins_a_script() {
+        const NAME: &str = "</script><script>alert(1)</script>";
+        let page = Page {
+            title: NAME.to_owned(),
+            in_short: vec![NAME.to_owned()],
+            still: html_table("", &[], &[vec![marked(NAME)]]),
+            caveats: vec![NAME.to_owned()],
+            runs: vec![json!({ "name": NAME })],
+        };
+        let html = page.html();
+        assert_eq!(html.matches("<script").count(), 2, "the data and our own");
+        assert_eq!(html.matches("</script").count(), 2);
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! `report`
 
-use std::{path::Path, process::Command};
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+};
 
 use anyhow::anyhow;
 use program::{Failure, bad_input, say};
@@ -13,7 +16,7 @@ use crate::{
     options::Options,
     page::{self, Page, data},
     report::{
-        self, comment, disturbed,
+        self, caveats, comment, disturbed,
         folder::{self, Content, ReportRecord},
     },
     search::{self, Search},
@@ -43,7 +46,8 @@ fn open(out: &Path) -> Result<(), Failure> {
     let files = [page::FILE, folder::TEXT].map(|name| out.join(name));
     let file = files.iter().find(|file| file.is_file());
     let file = file.unwrap_or(&files[1]).canonicalize()?;
-    let opened = Command::new(program::tool("xdg-open")).arg(&file).status();
+    let mut program = Command::new(program::tool("xdg-open"));
+    let opened = program.arg(&file).stderr(Stdio::null()).status();
     if !opened.is_ok_and(|status| status.success()) {
         let file = file.display();
         say(format!(
@@ -90,7 +94,7 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
         title: format!("Poll latency: {name}"),
         in_short: in_short.clone(),
         still: page::still(&summary, &verdict, &pictures)?,
-        caveats: page::caveats(&summary, options),
+        caveats: caveats::of_sweep(&summary, options),
         runs: vec![data::of(name, &summary, &verdict, &explained, options)],
     };
     Ok(Made {
@@ -131,7 +135,7 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Made
         title: format!("Search for a budget: {name}"),
         in_short: in_short.clone(),
         still: page::still(&last.summary, &last.verdict, &pictures)?,
-        caveats: page::caveats(&last.summary, options),
+        caveats: caveats::of_sweep(&last.summary, options),
         runs: runs.collect(),
     };
     Ok(Made {
