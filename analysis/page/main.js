@@ -88,7 +88,7 @@ function drawControls() {
   const at = `${Number((own / 1000).toPrecision(6))}us`;
   byId("note").textContent = !recounted ? "" : own === run.threshold
     ? `The report's threshold is ${duration(own)}. Another one recounts the ratios at once, without intervals.`
-    : `At ${duration(own)} ratios have no intervals, and nothing is called resolved. \`analysis report --threshold ${at}\` makes them.`;
+    : `At ${duration(own)} ratios have no intervals, and nothing is called resolved. To make them: analysis report RUN --threshold ${at}`;
   if (byId("words").value !== state.words) byId("words").value = state.words;
   const pairs = run.verdict.quantities.map((it) => [it.metric, it.words]);
   options(byId("across"), pairs, state.across);
