@@ -21,6 +21,7 @@ use crate::{options::Options, verbs};
   analysis report results/2026-11-20T10-00-00Z
   analysis report results/default --threshold 100us --site muxer --budget muxer=2
   analysis compare results/before results/after --out compared
+  analysis page results/monday results/tuesday --out pages
   analysis verify results/default
 
 Exit codes: 0 success; 1 an error, or a report that `verify` finds to differ; 2 wrong input."
@@ -37,6 +38,17 @@ enum AnalysisVerb {
     Report {
         /// The folder of a sweep, a search, `latency-benchmark rr` or a soak, results/NAME
         run: PathBuf,
+        /// Open the page that explores the report in a browser
+        #[arg(long)]
+        open: bool,
+        #[command(flatten)]
+        options: Options,
+    },
+    /// Make one page of several sweeps or searches, among which its reader chooses
+    Page {
+        /// The folders of sweeps and searches, results/NAME
+        #[arg(required = true)]
+        runs: Vec<PathBuf>,
         #[command(flatten)]
         options: Options,
     },
@@ -80,7 +92,8 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
     };
     check_threads()?;
     match arguments.verb {
-        AnalysisVerb::Report { run, options } => verbs::report::run(&run, &options)?,
+        AnalysisVerb::Report { run, open, options } => verbs::report::run(&run, &options, open)?,
+        AnalysisVerb::Page { runs, options } => verbs::page::run(&runs, &options)?,
         AnalysisVerb::NextRound { search, options } => {
             verbs::next_round::run(&search, &options)?;
         }

@@ -9,6 +9,7 @@ mod explain;
 mod load;
 mod measure;
 mod options;
+mod page;
 mod published;
 mod report;
 mod search;

@@ -18,7 +18,7 @@ mod view;
 
 pub(crate) use heatmap::{Facet, Heatmap, HeatmapCell};
 pub(crate) use line_chart::{LineChart, LineChartPanel, PanelLayout};
-pub(crate) use output::{ChartFormat, write};
+pub(crate) use output::{ChartFormat, svg, write};
 pub(crate) use parts::cell_grid::across_for;
 pub(crate) use percentile_curves::{CurvePanel, PercentileCurves, SlowLine};
 pub(crate) use stacks::{Bar, BarGroup, Palette, Stacks};

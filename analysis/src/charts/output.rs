@@ -78,7 +78,8 @@ thread_local! {
     static LAST_PIXELS: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-pub(super) fn svg(picture: &dyn Picture) -> Result<String> {
+/// As SVG.
+pub(crate) fn svg(picture: &dyn Picture) -> Result<String> {
     let (width, height) = frame::size(picture);
     let fine = (width * SUBPIXELS, height * SUBPIXELS);
     let mut text = String::new();

@@ -4,6 +4,7 @@
 pub(crate) mod breakdown;
 mod cell_blocks;
 pub(crate) mod checks;
+pub(crate) mod closer;
 pub(crate) mod formula;
 pub(crate) mod metric;
 pub(crate) mod predicted;
@@ -28,6 +29,7 @@ use self::{
     breakdown::{Breakdown, Curve},
     cell_blocks::CellBlocks,
     checks::Checks,
+    closer::Closer,
     formula::{Distribution, MetricFormula},
     metric::What,
     predicted::Predicted,
@@ -66,7 +68,8 @@ pub(crate) struct CellMeasured {
     pub(crate) at_cap: bool,
     /// Of the baseline, by site.
     pub(crate) slow_polls: BTreeMap<Site, SlowPollCounts>,
-    /// By variant, and last what candidates are compared with. None if there is no data for it.
+    /// What figures are made of, by variant, and last what candidates are compared with. None if there is no data for
+    /// it. Empty for a published table.
     pub(crate) estimates: BTreeMap<What, Vec<Option<CellEstimate>>>,
     /// The share of slow polls of `Connection::poll`, over 50 µs, by the time from the change of variant, in ms.
     pub(crate) after_switch: AfterSwitch,
@@ -74,7 +77,9 @@ pub(crate) struct CellMeasured {
     pub(crate) checks: Checks,
     pub(crate) breakdown: Option<Breakdown>,
     pub(crate) curves: Vec<Curve>,
+    /// What bounds would have done to the baseline's polls.
     pub(crate) predicted: Vec<Predicted>,
+    pub(crate) closer: Closer,
 }
 
 /// The number of slow polls, and of those with a single slow iteration.
@@ -127,7 +132,29 @@ impl CellMeasured {
             breakdown: measured.then(|| Breakdown::of(&of_first, question.threshold_ns)),
             curves: curves(&launches),
             predicted: predicted::of(&of_first, question),
+            closer: Closer::of(&blocks, &launches, (&rows, &runs), question),
         })
+    }
+
+    /// A measured cell of which nothing is known.
+    pub(crate) fn empty(cell: Cell, blocks: usize) -> CellMeasured {
+        CellMeasured {
+            cell,
+            state: CellState::Measured,
+            flaws: Vec::new(),
+            runs: 1,
+            blocks,
+            at_cap: false,
+            slow_polls: BTreeMap::new(),
+            estimates: BTreeMap::new(),
+            after_switch: AfterSwitch::new(),
+            turns: Turns::default(),
+            checks: Checks::default(),
+            breakdown: None,
+            curves: Vec::new(),
+            predicted: Vec::new(),
+            closer: Closer::default(),
+        }
     }
 }
 

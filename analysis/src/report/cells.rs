@@ -20,6 +20,23 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
         ),
         "Columns of budgets: the resolved changes. A dash means that no change is resolved, or that the cell has too few blocks for a comparison.".to_owned(),
     ]);
+    let left_out = cells.len().saturating_sub(most);
+    let unmeasured = summary.cells.len() - cells.len();
+    let (head, rows) = table(&cells[..cells.len() - left_out], verdict);
+    document.table(&head, rows);
+    let notes = [
+        (
+            left_out,
+            "Cells with less slow time that only `summary.csv` has",
+        ),
+        (unmeasured, "Cells without figures (see the caveats)"),
+    ];
+    let notes = notes.iter().filter(|(cells, _)| *cells > 0);
+    document.list(notes.map(|(cells, note)| format!("{note}: {cells}.")));
+}
+
+/// A row for each cell.
+pub(crate) fn table(cells: &[&CellSummary], verdict: &Verdict) -> (Vec<String>, Vec<Vec<String>>) {
     let mut head = [
         "cell",
         "slow polls, %",
@@ -30,21 +47,8 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
     .map(str::to_owned)
     .to_vec();
     head.extend(verdict.candidates.iter().map(|it| quoted(&it.label)));
-    document.table(
-        &head,
-        cells.iter().take(most).map(|cell| row(cell, verdict)),
-    );
-    let left_out = cells.len().saturating_sub(most);
-    let unmeasured = summary.cells.len() - cells.len();
-    let notes = [
-        (
-            left_out,
-            "Cells with less slow time that only `summary.csv` has",
-        ),
-        (unmeasured, "Cells without figures (see the caveats)"),
-    ];
-    let notes = notes.iter().filter(|(cells, _)| *cells > 0);
-    document.list(notes.map(|(cells, note)| format!("{note}: {cells}.")));
+    let rows = cells.iter().map(|cell| row(cell, verdict));
+    (head, rows.collect())
 }
 
 fn row(cell: &CellSummary, verdict: &Verdict) -> Vec<String> {

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     explain::files::{self, File},
     options::Options,
+    page::{self, Page},
     report::comment::COMMENT,
     summary::{predicted, table},
     views::{self, Entry},
@@ -38,6 +39,9 @@ pub(crate) struct ReportRecord {
     pub(crate) of: Vec<String>,
     pub(crate) analysis: String,
     pub(crate) options: Options,
+    /// The name of the page to explore, if there is one.
+    #[serde(default)]
+    pub(crate) page: Option<String>,
 }
 
 impl ReportRecord {
@@ -48,6 +52,15 @@ impl ReportRecord {
             of,
             analysis: env!("CARGO_PKG_VERSION").to_owned(),
             options: options.clone(),
+            page: None,
+        }
+    }
+
+    /// Of a report with a page.
+    pub(crate) fn with_page(self) -> ReportRecord {
+        ReportRecord {
+            page: Some(page::FILE.to_owned()),
+            ..self
         }
     }
 
@@ -87,6 +100,8 @@ pub(crate) struct Content {
     pub(crate) text: String,
     /// For an issue, if the report has a verdict.
     pub(crate) comment: Option<String>,
+    /// To explore, if the record has one.
+    pub(crate) page: Option<Page>,
     pub(crate) record: ReportRecord,
 }
 
@@ -149,6 +164,9 @@ fn fill(dir: &Path, mut content: Content) -> Result<()> {
     write(Path::new(TEXT), content.text.as_bytes())?;
     if let Some(comment) = &content.comment {
         write(Path::new(COMMENT), comment.as_bytes())?;
+    }
+    if let Some(page) = &content.page {
+        write(Path::new(page::FILE), page.html().as_bytes())?;
     }
     write(Path::new(RECORD), content.record.text()?.as_bytes())
 }

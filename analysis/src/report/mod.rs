@@ -2,8 +2,8 @@
 
 mod bounds;
 mod carry_over;
-mod caveats;
-mod cells;
+pub(crate) mod caveats;
+pub(crate) mod cells;
 pub(crate) mod comment;
 pub(crate) mod comparison;
 pub(crate) mod disturbed;
@@ -19,7 +19,7 @@ mod questions;
 pub(crate) mod rr;
 pub(crate) mod soak;
 pub(crate) mod terms;
-mod trust;
+pub(crate) mod trust;
 
 use self::{
     markdown::{Document, ReportLinks, quoted},
@@ -166,14 +166,8 @@ fn fewer_cells(verdict: &Verdict) -> String {
 /// One row per variant, at most eight.
 fn overview(document: &mut Document, summary: &Summary, verdict: &Verdict, options: &Options) {
     const MOST_ROWS: usize = 7;
-    let candidates = verdict.candidates.iter().take(MOST_ROWS);
-    let head = head("variant", verdict);
-    let control = verdict
-        .control
-        .iter()
-        .map(|it| row(it, verdict, "A/A control"));
-    let rows = candidates.map(|it| row(it, verdict, it.result()));
-    document.table(&head, rows.chain(control));
+    let (head, rows) = table(verdict, MOST_ROWS);
+    document.table(&head, rows);
     let fired = verdict.candidates.iter().filter(|it| !it.is_idle).count();
     let margin = |(quantity, margin): &(Quantity, f64)| {
         format!("{} {margin} {}", quantity.words, quantity.unit())
@@ -227,6 +221,15 @@ pub(crate) fn head(first: &str, verdict: &Verdict) -> Vec<String> {
     head.extend(quantities.map(|(it, _)| it.words.to_owned()));
     head.push("result".to_owned());
     head
+}
+
+/// The changes over all cells: so many candidates, and last the A/A control.
+pub(crate) fn table(verdict: &Verdict, most: usize) -> (Vec<String>, Vec<Vec<String>>) {
+    let control = verdict.control.iter();
+    let control = control.map(|it| row(it, verdict, "A/A control"));
+    let candidates = verdict.candidates.iter().take(most);
+    let rows = candidates.map(|it| row(it, verdict, it.result()));
+    (head("variant", verdict), rows.chain(control).collect())
 }
 
 pub(crate) fn row(candidate: &Candidate, verdict: &Verdict, result: &str) -> Vec<String> {

@@ -53,6 +53,21 @@ impl CheckLimit {
     }
 }
 
+/// The checks and their limits.
+pub(crate) fn limits() -> Vec<(&'static str, Option<String>)> {
+    let most = |it: &CheckLimit| it.most.is_finite().then(|| it.show(it.most));
+    LIMITS.iter().map(|it| (it.what, most(it))).collect()
+}
+
+/// What is known of one cell: the number of each check, its value, and whether that is beyond the limit.
+pub(crate) fn of_cell(checks: &Checks) -> Vec<(usize, String, bool)> {
+    let known = LIMITS.iter().enumerate().filter_map(|(at, limit)| {
+        let value = (limit.of)(checks)?;
+        Some((at, limit.show(value), limit.is_beyond(value)))
+    });
+    known.collect()
+}
+
 pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict) {
     document.table(
         &[

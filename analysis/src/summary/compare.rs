@@ -74,24 +74,7 @@ pub(super) fn measure(sweep: &Sweep, options: &Options) -> Result<Vec<CellSummar
             sweep.dir.display()
         )));
     }
-    let summary = |cell: CellMeasured| CellSummary {
-        cell: cell.cell,
-        state: cell.state,
-        flaws: cell.flaws,
-        runs: cell.runs,
-        blocks: cell.blocks,
-        after_switch: cell.after_switch,
-        turns: cell.turns,
-        at_cap: cell.at_cap,
-        slow_polls: cell.slow_polls,
-        estimates: cell.estimates,
-        figures: BTreeMap::new(),
-        checks: cell.checks,
-        breakdown: cell.breakdown,
-        curves: cell.curves,
-        predicted: cell.predicted,
-    };
-    Ok(measured.into_iter().map(summary).collect())
+    Ok(measured.into_iter().map(CellSummary::from).collect())
 }
 
 /// Fills in the figures of all cells.

@@ -6,7 +6,7 @@ pub(crate) mod predicted;
 pub(crate) mod sweeps;
 pub(crate) mod table;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Deref};
 
 use run_format::{
     Site,
@@ -20,13 +20,9 @@ use self::identity::Identity;
 use crate::{
     load::compared::ComparedVariant,
     measure::{
-        AfterSwitch, CellState, SlowPollCounts,
-        breakdown::{Breakdown, Curve},
-        checks::Checks,
+        CellMeasured, CellState, SlowPollCounts,
         formula::scale,
         metric::{Better, Metric, What},
-        predicted::Predicted,
-        turns::Turns,
     },
     stats::{self, Calibration, CellEstimate, Interval, Uncertain},
 };
@@ -53,26 +49,19 @@ pub(crate) struct Summary {
     pub(crate) calibrations: BTreeMap<What, Calibration>,
 }
 
-/// The figures of a cell.
+/// A cell and its figures.
 pub(crate) struct CellSummary {
-    pub(crate) cell: Cell,
-    pub(crate) state: CellState,
-    pub(crate) flaws: Vec<String>,
-    pub(crate) runs: usize,
-    pub(crate) blocks: usize,
-    pub(crate) after_switch: AfterSwitch,
-    pub(crate) turns: Turns,
-    pub(crate) at_cap: bool,
-    pub(crate) slow_polls: BTreeMap<Site, SlowPollCounts>,
-    /// What figures are made of; empty for a published table.
-    pub(crate) estimates: VariantEstimates,
+    pub(crate) measured: CellMeasured,
     /// By variant.
     pub(crate) figures: BTreeMap<What, Vec<Option<CellFigure>>>,
-    pub(crate) checks: Checks,
-    pub(crate) breakdown: Option<Breakdown>,
-    pub(crate) curves: Vec<Curve>,
-    /// What bounds would have done to the baseline's polls.
-    pub(crate) predicted: Vec<Predicted>,
+}
+
+impl Deref for CellSummary {
+    type Target = CellMeasured;
+
+    fn deref(&self) -> &CellMeasured {
+        &self.measured
+    }
 }
 
 /// A metric of a cell under a variant, in the metric's unit.
@@ -196,26 +185,19 @@ impl Summary {
     }
 }
 
+impl From<CellMeasured> for CellSummary {
+    fn from(measured: CellMeasured) -> CellSummary {
+        CellSummary {
+            measured,
+            figures: BTreeMap::new(),
+        }
+    }
+}
+
 impl CellSummary {
     /// A measured cell without any figures.
     pub(crate) fn new(cell: Cell, blocks: usize) -> CellSummary {
-        CellSummary {
-            cell,
-            state: CellState::Measured,
-            flaws: Vec::new(),
-            runs: 1,
-            blocks,
-            after_switch: AfterSwitch::new(),
-            turns: Turns::default(),
-            at_cap: false,
-            slow_polls: BTreeMap::new(),
-            estimates: BTreeMap::new(),
-            figures: BTreeMap::new(),
-            checks: Checks::default(),
-            breakdown: None,
-            curves: Vec::new(),
-            predicted: Vec::new(),
-        }
+        CellMeasured::empty(cell, blocks).into()
     }
 
     pub(crate) fn figure(&self, what: What, variant: usize) -> Option<&CellFigure> {

@@ -6,13 +6,13 @@ use program::Failure;
 use run_format::{Budgets, grid::Axes, variant::Role};
 
 use super::{
-    CellFigure, CellSummary, ChangeFigure, Resolved, Summary, VariantEstimates,
+    CellFigure, CellSummary, ChangeFigure, Resolved, Summary,
     compare::{change_figure, measure, with_baseline},
     identity::Identity,
 };
 use crate::{
     load::{Sweep, compared::ComparedVariant},
-    measure::{CellState, formula::scale, metric::What, turns::Turns},
+    measure::{CellMeasured, CellState, formula::scale, metric::What},
     options::Options,
     stats::{self, BetweenSweeps, CellEstimate},
 };
@@ -139,27 +139,18 @@ impl SweepPair<'_> {
             }
             figures.insert(what, vec![then.0, now.0]);
         }
-        let summary = CellSummary {
-            cell: after.cell,
+        let measured = CellMeasured {
             state: match &before.state {
                 CellState::Measured => after.state.clone(),
                 other => other.clone(),
             },
             flaws: [before.flaws.clone(), after.flaws.clone()].concat(),
             runs: before.runs.min(after.runs),
-            blocks: before.blocks.min(after.blocks),
-            after_switch: BTreeMap::new(),
-            turns: Turns::default(),
             at_cap: before.at_cap || after.at_cap,
-            slow_polls: BTreeMap::new(),
-            estimates: VariantEstimates::new(),
-            figures,
             checks: after.checks.clone(),
-            breakdown: None,
-            curves: Vec::new(),
-            predicted: Vec::new(),
+            ..CellMeasured::empty(after.cell, before.blocks.min(after.blocks))
         };
-        (summary, p_values)
+        (CellSummary { measured, figures }, p_values)
     }
 }
 

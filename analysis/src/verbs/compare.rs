@@ -9,6 +9,7 @@ use run_format::Budgets;
 use crate::{
     load::Sweep,
     options::Options,
+    page::{self, Page, data},
     published,
     report::{
         comparison::{self, Compared},
@@ -59,6 +60,17 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
     for warning in &warnings {
         say(format!("warning: {warning}"));
     }
+    let in_short = comparison::sentences(&compared, [was, is], options);
+    let runs = compared
+        .iter()
+        .map(|it| data::of(&it.budget, &it.summary, &it.verdict, &[], options));
+    let page = Page {
+        title: format!("{} compared with {}", is.identity.name, was.identity.name),
+        in_short: in_short.clone(),
+        still: page::still(&compared[0].summary, &compared[0].verdict, &entries)?,
+        caveats: warnings.clone(),
+        runs: runs.collect(),
+    };
     let text = comparison::text(was, is, &compared, &entries, &warnings, options);
 
     let out = options
@@ -72,10 +84,10 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
         predicted: None,
         explained: Vec::new(),
         comment: None,
+        page: Some(page),
         text,
-        record: ReportRecord::new("compare", names, options),
+        record: ReportRecord::new("compare", names, options).with_page(),
     };
-    let in_short = comparison::sentences(&compared, [was, is], options);
     folder::write(&out, content, &in_short)
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod compare;
 pub(crate) mod next_round;
+pub(crate) mod page;
 pub(crate) mod published;
 pub(crate) mod report;
 mod rr;

@@ -32,6 +32,7 @@ pub(crate) fn run(path: &Path, options: &Options) -> Result<(), Failure> {
         predicted: None,
         explained: Vec::new(),
         comment: None,
+        page: None,
         text,
         record: ReportRecord::new("published", vec![summary.identity.name.clone()], options),
     };

@@ -1,9 +1,12 @@
 //! `report`
 
-use std::path::Path;
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+};
 
 use anyhow::anyhow;
-use program::{Failure, bad_input};
+use program::{Failure, bad_input, say};
 use run_format::Site;
 
 use crate::{
@@ -11,8 +14,9 @@ use crate::{
     load::{FolderOf, Sweep, folder_name},
     measure::metric::{Metric, What},
     options::Options,
+    page::{self, Page, data},
     report::{
-        self, comment, disturbed,
+        self, caveats, comment, disturbed,
         folder::{self, Content, ReportRecord},
     },
     search::{self, Search},
@@ -21,16 +25,36 @@ use crate::{
     views::{Scene, search_map},
 };
 
-pub(crate) fn run(run: &Path, options: &Options) -> Result<(), Failure> {
+pub(crate) fn run(run: &Path, options: &Options, is_opened: bool) -> Result<(), Failure> {
+    let out = options.out.clone().unwrap_or_else(|| run.join("report"));
     match FolderOf::find(run) {
-        FolderOf::Rr => super::rr::run(run, options),
-        FolderOf::Soak => super::soak::run(run, options),
+        FolderOf::Rr => super::rr::run(run, options)?,
+        FolderOf::Soak => super::soak::run(run, options)?,
         FolderOf::Sweep | FolderOf::Search => {
             let made = make(run, None, options)?;
-            let out = options.out.clone().unwrap_or_else(|| run.join("report"));
-            folder::write(&out, made.content, &made.in_short)
+            folder::write(&out, made.content, &made.in_short)?;
         }
     }
+    if is_opened {
+        open(&out)?;
+    }
+    Ok(())
+}
+
+/// Shows a report in the reader's browser.
+fn open(out: &Path) -> Result<(), Failure> {
+    let files = [page::FILE, folder::TEXT].map(|name| out.join(name));
+    let file = files.iter().find(|file| file.is_file());
+    let file = file.unwrap_or(&files[1]).canonicalize()?;
+    let mut program = Command::new(program::tool("xdg-open"));
+    let opened = program.arg(&file).stderr(Stdio::null()).status();
+    if !opened.is_ok_and(|status| status.success()) {
+        let file = file.display();
+        say(format!(
+            "--open: xdg-open is missing or failed; open {file} in a browser"
+        ));
+    }
+    Ok(())
 }
 
 /// Everything that a report consists of.
@@ -64,15 +88,26 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
     );
     let explained = explanation.map(|it| files::of(&it, options)).transpose()?;
     let in_short = report::in_short(&summary, &verdict);
+    let explained = explained.unwrap_or_default();
+    let name = &summary.identity.name;
+    let page = Page {
+        title: format!("Poll latency: {name}"),
+        in_short: in_short.clone(),
+        still: page::still(&summary, &verdict, &pictures)?,
+        caveats: caveats::of_sweep(&summary, options),
+        runs: vec![data::of(name, &summary, &verdict, &explained, options)],
+    };
     Ok(Made {
         content: Content {
+            page: Some(page),
             table: table::table(&summary, &options.sites())?,
             predicted: Some(predicted::table(&summary, &options.sites())?),
             comment: Some(comment::text(&in_short, &summary, &pictures, options)),
             pictures,
-            explained: explained.unwrap_or_default(),
+            explained,
             text,
-            record: ReportRecord::new("report", vec![summary.identity.name.clone()], options),
+            record: ReportRecord::new("report", vec![summary.identity.name.clone()], options)
+                .with_page(),
         },
         in_short,
     })
@@ -91,15 +126,28 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Made
     let mut pictures = search_map::entries(&scene, &search);
     pictures.extend(scene.entries());
     let in_short = search::report::in_short(&search);
+    let rounds = search.rounds.iter().enumerate().rev();
+    let runs = rounds.map(|(at, round)| {
+        let name = format!("round {}", at + 1);
+        data::of(&name, &round.summary, &round.verdict, &[], options)
+    });
+    let page = Page {
+        title: format!("Search for a budget: {name}"),
+        in_short: in_short.clone(),
+        still: page::still(&last.summary, &last.verdict, &pictures)?,
+        caveats: caveats::of_sweep(&last.summary, options),
+        runs: runs.collect(),
+    };
     Ok(Made {
         content: Content {
+            page: Some(page),
             table: table::table(&last.summary, &options.sites())?,
             predicted: Some(predicted::table(&last.summary, &options.sites())?),
             comment: Some(comment::text(&in_short, &last.summary, &pictures, options)),
             text: search::report::text(&name, &search, &pictures, options),
             pictures,
             explained: Vec::new(),
-            record: ReportRecord::new("report", vec![name], options),
+            record: ReportRecord::new("report", vec![name], options).with_page(),
         },
         in_short,
     })

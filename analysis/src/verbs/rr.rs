@@ -47,6 +47,7 @@ pub(crate) fn run(run: &Path, options: &Options) -> Result<(), Failure> {
         predicted: None,
         explained: Vec::new(),
         comment: None,
+        page: None,
         record: ReportRecord::new("rr", vec![sweep.name()], options),
     };
     let out = options.out.clone().unwrap_or_else(|| run.join("report"));

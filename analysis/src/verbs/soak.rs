@@ -9,6 +9,7 @@ use crate::{
     drift::{Drifts, table},
     load::soak::Soak,
     options::Options,
+    page::{self, Page},
     report::{
         folder::{self, Content, ReportRecord},
         soak as report,
@@ -21,6 +22,13 @@ pub(crate) fn run(dir: &Path, options: &Options) -> Result<(), Failure> {
     let soak = Soak::open(dir)?;
     let drifts = Drifts::of(&soak.rows);
     let pictures = drift::entries(&drifts, &report::identity(&soak), options);
+    let page = Page {
+        title: format!("What drifts in a soak: {}", soak.name()),
+        in_short: drifts.sentences(),
+        still: format!("<div class=\"still\">{}</div>\n", page::figures(&pictures)?),
+        caveats: Vec::new(),
+        runs: Vec::new(),
+    };
     let content = Content {
         table: table::table(&drifts)?,
         text: report::text(&soak, &drifts, &pictures, options),
@@ -28,7 +36,8 @@ pub(crate) fn run(dir: &Path, options: &Options) -> Result<(), Failure> {
         predicted: None,
         explained: Vec::new(),
         comment: None,
-        record: ReportRecord::new("soak", vec![soak.name()], options),
+        page: Some(page),
+        record: ReportRecord::new("soak", vec![soak.name()], options).with_page(),
     };
     let out = options.out.clone().unwrap_or_else(|| dir.join("report"));
     let plain: Vec<String> = drifts

@@ -12,6 +12,7 @@ use super::report::make;
 use crate::{
     explain::files::{self, File},
     load::{FolderOf, Sweep},
+    page,
     report::{
         comment::COMMENT,
         folder::{CHARTS, Content, RECORD, ReportRecord, TEXT},
@@ -42,24 +43,27 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
         explained,
         text,
         comment,
-        record,
+        page,
+        record: made_record,
     } = made.content;
     same_lines(&table::text(&mut table)?, &dir.join(table::FILE))?;
-    let parquet = dir.join(table::PARQUET);
-    same(&stored(&parquet)?, &table::parquet(&mut table)?, &parquet)?;
+    same_bytes(&table::parquet(&mut table)?, &dir.join(table::PARQUET))?;
     if let Some(mut predicted) = predicted {
         same_lines(&table::text(&mut predicted)?, &dir.join(predicted::FILE))?;
     }
     for (name, text) in [
         (TEXT, text),
         (COMMENT, comment.unwrap_or_default()),
-        (RECORD, record.text()?),
+        (RECORD, made_record.text()?),
     ] {
         same_lines(text.as_bytes(), &dir.join(name))?;
     }
+    if let Some(page) = &page {
+        same_bytes(page.html().as_bytes(), &dir.join(page::FILE))?;
+    }
     folder::same_pictures(&pictures, &dir.join(CHARTS))?;
     same_files(&explained, &dir.join(files::FOLDER))?;
-    folder::nothing_else(&dir, &pictures, &explained)?;
+    folder::nothing_else(&dir, page.is_some(), &pictures, &explained)?;
     folder::only_its_files(run)?;
     print(format!(
         "{}: {} figures, the text and {} pictures{} agree with {}",
@@ -92,15 +96,7 @@ fn same_lines(made: &[u8], path: &Path) -> Result<(), Failure> {
             "{path}: line {line}: {was:?}, but the run gives {is:?}"
         )));
     }
-    same(&found, made, path)
-}
-
-fn same(stored: &[u8], made: &[u8], path: &Path) -> Result<(), Failure> {
-    if stored != made {
-        let path = path.display();
-        return Err(differs(format!("{path}: it is not what the run gives")));
-    }
-    Ok(())
+    same_bytes(made, path)
 }
 
 /// A report that differs is no wrong input: the exit code is 1.
@@ -110,11 +106,16 @@ fn differs(how: String) -> Failure {
 
 /// The same evidence gives the same bytes on every machine.
 fn same_files(made: &[File], dir: &Path) -> Result<(), Failure> {
-    for file in made {
-        let path = dir.join(&file.name);
-        same(&present(&path)?, &file.content, &path)?;
+    made.iter()
+        .try_for_each(|file| same_bytes(&file.content, &dir.join(&file.name)))
+}
+
+fn same_bytes(made: &[u8], path: &Path) -> Result<(), Failure> {
+    if present(path)? == made {
+        return Ok(());
     }
-    Ok(())
+    let path = path.display();
+    Err(differs(format!("{path}: it is not what the run gives")))
 }
 
 /// A file without which the report is not whole.

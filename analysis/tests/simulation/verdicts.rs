@@ -143,6 +143,7 @@ impl Sweeps {
                 }
                 let what = What::of(Site::Connection, quantity.metric);
                 summary
+                    .measured
                     .estimates
                     .insert(what, self.estimates(quantity, &cell, rng));
             }
@@ -391,7 +392,7 @@ fn a_few_verdicts_are_hardly_ever_wrong_and_name_what_is_much_better() {
 fn stolen_time_spoils_wake_ups() {
     let spoilt = |steal_percent| {
         let mut cell = empty(1, 8);
-        cell.checks.steal_percent = steal_percent;
+        cell.measured.checks.steal_percent = steal_percent;
         Verdict::of(&summary(vec![cell], CANDIDATES), &options())
             .spoilt
             .len()

@@ -10,10 +10,11 @@ use anyhow::Context;
 use program::Failure;
 use run_format::search;
 
-use super::{differs, present, same};
+use super::{differs, same_bytes};
 use crate::{
     explain::files::{self, File},
     load::{FolderOf, Sweep},
+    page,
     report::{
         comment::COMMENT,
         folder::{CHARTS, RECORD, TEXT},
@@ -27,12 +28,7 @@ pub(super) fn same_pictures(pictures: &[Entry], dir: &Path) -> Result<(), Failur
     let again = tempfile::tempdir().context("cannot make a temporary folder")?;
     views::write(pictures, again.path())?;
     for name in pictures.iter().flat_map(Entry::files) {
-        let path = dir.join(&name);
-        same(
-            &present(&path)?,
-            &fs::read(again.path().join(&name))?,
-            &path,
-        )?;
+        same_bytes(&fs::read(again.path().join(&name))?, &dir.join(&name))?;
     }
     Ok(())
 }
@@ -40,6 +36,7 @@ pub(super) fn same_pictures(pictures: &[Entry], dir: &Path) -> Result<(), Failur
 /// Refuses files beside those of the report.
 pub(super) fn nothing_else(
     dir: &Path,
+    has_page: bool,
     pictures: &[Entry],
     explained: &[File],
 ) -> Result<(), Failure> {
@@ -52,6 +49,7 @@ pub(super) fn nothing_else(
         predicted::FILE,
     ];
     let mut known: BTreeSet<PathBuf> = names.iter().map(|name| dir.join(name)).collect();
+    known.extend(has_page.then(|| dir.join(page::FILE)));
     for (folder, names) in [
         (CHARTS, pictures.iter().flat_map(Entry::files).collect()),
         (

@@ -1,0 +1,165 @@
+// The panel of one cell.
+const PLOT = { width: 620, height: 260, left: 62, bottom: 34 };
+
+function openCell(id) {
+  hideHover();
+  setState({ cell: state.cell === id ? "" : id });
+  if (state.cell) byId("cell").focus();
+}
+
+function drawCell() {
+  const panel = byId("cell");
+  const at = run.cells.findIndex((it) => it.id === state.cell);
+  panel.hidden = at < 0;
+  if (at < 0) return;
+  const cell = run.cells[at];
+  const close = element("button", { type: "button", id: "close", onclick: () => setState({ cell: "" }) }, "Close");
+  const parts = [element("h3", { id: "cell-title" }, cellName(run, cell)), close];
+  if (cell.why) parts.push(element("p", {}, `Without figures: ${cell.why}.`));
+  parts.push(...cell.flaws.map((it) => element("p", { class: "flaw" }, it)));
+  parts.push(element("div", { class: "pictures" },
+    histogram(at, state.site, `Durations of polls of ${run.functions[state.site] ?? state.site}`, "polls"),
+    histogram(at, "worker", "Wake-up latency of the co-tenant", "wake-ups"), overBlocks(at), children(cell)));
+  parts.push(figuresTable(at), checksTable(cell), launches(cell));
+  panel.replaceChildren(...parts.filter((it) => it !== null));
+}
+
+const withTitle = (title, ...parts) => element("figure", {}, element("figcaption", {}, title), ...parts);
+
+// Shares of durations between edges that are a fifth of a decade apart, on logarithmic axes.
+function histogram(at, site, title, what) {
+  const first = at * run.variants.length;
+  const variants = run.variants.map((_, variant) => variant).filter((it) => countsOf(run, site, first + it));
+  if (variants.length === 0) return null;
+  const bins = [...new Set(run.edges.map((it) => Math.round(5 * Math.log10(it))))];
+  const stopOf = (bin) => run.edges.findIndex((it) => Math.abs(5 * Math.log10(it) - bin) < 0.1);
+  const known = bins.map(stopOf).filter((it) => it >= 0);
+  const shares = variants.map((variant) => {
+    const counts = countsOf(run, site, first + variant);
+    const all = total(counts);
+    const of = (stop, next) => above(counts, stop) - (next === undefined ? 0 : above(counts, next));
+    return [1 - above(counts, known[0]) / all, ...known.map((stop, place) => of(stop, known[place + 1]) / all)];
+  });
+  const used = shares.flatMap((it) => it.map((value, place) => (value > 0 ? place : -1)).filter((place) => place >= 0));
+  const [low, high] = [Math.max(0, Math.min(...used) - 1), Math.min(known.length, Math.max(...used) + 1)];
+  const least = Math.floor(Math.log10(Math.min(...shares.flat().filter((it) => it > 0))));
+  const edge = (place) => (place < 1 ? run.edges[known[0]] / 10 ** 0.2 : place > known.length ? run.edges[known.at(-1)] * 10 ** 0.2 : run.edges[known[place - 1]]);
+  const [from, to] = [Math.log10(edge(low)), Math.log10(edge(high + 1))];
+  const place = {
+    x: (ns) => PLOT.left + (PLOT.width - PLOT.left - 22) * (Math.min(to, Math.max(from, Math.log10(ns))) - from) / (to - from),
+    y: (value) => 18 + (PLOT.height - PLOT.bottom - 18) * (Math.log10(Math.max(value, 10 ** least)) / least),
+  };
+  const path = (values) => {
+    const steps = [];
+    for (let bin = low; bin <= high; bin += 1) {
+      const y = place.y(values[bin] || 0).toFixed(1);
+      steps.push(`${place.x(edge(bin)).toFixed(1)} ${y} L${place.x(edge(bin + 1)).toFixed(1)} ${y}`);
+    }
+    return `M${steps.join(" L")}`;
+  };
+  const lines = variants.map((variant, order) => element("path", { d: path(shares[order]), class: lineClass(variant) },
+    element("title", {}, run.variants[variant].label)));
+  const x = [];
+  for (let power = Math.ceil(from); power <= to; power += 1) x.push([10 ** power, duration(10 ** power)]);
+  const y = [];
+  for (let power = 0; power >= least; power -= 1) y.push([10 ** power, `${Number((100 * 10 ** power).toPrecision(1))} %`]);
+  const limit = place.x(run.edges[state.stop]);
+  const mark = element("line", { x1: limit, x2: limit, y1: 8, y2: PLOT.height - PLOT.bottom, class: "limit" });
+  const words = variants.map((variant, order) => `${run.variants[variant].label}: ${whole.format(total(countsOf(run, site, first + variant)))} ${what}, ${percentiles(countsOf(run, site, first + variant))}`);
+  return withTitle(title, plot(PLOT, `${title}. ${words.join("; ")}`, { x: "duration", y: `share of ${what}` }, { x, y }, place, mark, ...lines),
+    legend(run, variants), element("details", {}, element("summary", {}, "Percentiles, as ranges of the histogram"), ...words.map((it) => element("p", {}, it))));
+}
+
+// Between which edges percentiles are.
+function percentiles(counts) {
+  const all = total(counts);
+  const range = (percent) => {
+    const stop = run.edges.findIndex((_, at) => above(counts, at) <= all * (1 - percent / 100));
+    const high = stop < 0 ? null : run.edges[stop];
+    return `p${percent} ${stop === 0 ? "" : duration(run.edges[stop < 0 ? run.edges.length - 1 : stop - 1])}–${high ? duration(high) : ""}`;
+  };
+  return [50, 90, 99, 99.9].filter((it) => all * (1 - it / 100) >= 1).map(range).join(", ");
+}
+
+// A dot for each block and variant; below, how much of the block central's worker was kept from its core.
+function overBlocks(at) {
+  const key = (metric) => `${siteOf(metric, state.site)} ${metric}`;
+  const metric = run.byBlock[key(state.metric)] ? state.metric : "slow_percent";
+  const all = run.byBlock[key(metric)];
+  const first = at * run.variants.length;
+  const variants = run.variants.map((_, variant) => variant).filter((it) => all?.[first + it]);
+  if (variants.length === 0) return null;
+  const { words, unit } = metrics.get(metric);
+  const dots = variants.map((variant) => all[first + variant].flat());
+  const waited = run.cells[at].waited.flat();
+  const blocks = dots[0].length;
+  const size = { ...PLOT, height: 300, bottom: 84 };
+  const values = dots.flat().filter((it) => it !== null);
+  const [low, high] = [Math.min(0, ...values), Math.max(...values) || 1];
+  const place = {
+    x: (block) => size.left + (size.width - size.left - 16) * ((block + 0.5) / blocks),
+    y: (value) => size.height - size.bottom - (size.height - size.bottom - 20) * ((value - low) / (high - low)),
+  };
+  const lines = (variant, block, value) => [run.variants[variant].label, `block ${block + 1}: ${full(value)} ${unit}`];
+  const marks = dots.flatMap((of, order) => of.map((value, block) => value === null ? null : element("circle", {
+    cx: place.x(block) + 5 * (order - (variants.length - 1) / 2), cy: place.y(value), r: 3.5, class: lineClass(variants[order]),
+    ...hovering(() => lines(variants[order], block, value)),
+  })));
+  const most = Math.max(10, ...waited.map((it) => it ?? 0));
+  const bars = waited.map((value, block) => value === null ? null : element("rect", {
+    x: place.x(block) - 6, width: 12, y: size.height - 24 - 30 * (value / most), height: Math.max(1, 30 * (value / most)), class: "waited",
+    ...hovering(() => [`block ${block + 1}`, `kept from its core for ${full(value)} % of the time`]),
+  }));
+  const step = Math.ceil(blocks / 12);
+  const x = Array.from({ length: Math.ceil(blocks / step) }, (_, at) => [at * step, String(at * step + 1)]);
+  const lineEnds = run.cells[at].waited.length > 1 ? `; ${run.cells[at].waited.length} launches follow each other` : "";
+  return withTitle(`${words}${metrics.get(metric).bySite ? ` of ${run.functions[state.site]}` : ""}, block by block${lineEnds}`,
+    plot(size, `${words} in each of ${blocks} blocks`, { x: "block; bars: share of its time that central's worker was kept from its core", y: unit },
+      { x, y: roundTicks(low, high) }, place, text(size.left - 4, size.height - 44, `${short(most)} %`, { "text-anchor": "end", class: "axis" }), ...bars, ...marks), legend(run, variants));
+}
+
+function children(cell) {
+  const rows = (cell.children[state.site] ?? []).map(([child, all, slow]) => [child, percentBar(all), slow === null ? "–" : percentBar(slow)]);
+  if (rows.length === 0) return null;
+  return withTitle("Where the time of polls goes, without a budget",
+    element("div", { class: "wide" }, tableOf("", ["child", "of all polls", "of slow polls"], rows)));
+}
+
+const percentBar = (percent) => element("span", { class: "bar", style: `--share: ${Math.max(0, percent)}%` }, `${full(percent)} %`);
+
+// Every figure of the chosen site and of the worker, as the report has them.
+function figuresTable(at) {
+  const known = page.metrics.filter((it) => figuresOf(run, it.name, state.site)?.value);
+  if (known.length === 0) return null;
+  const report = run.edges.indexOf(run.threshold);
+  const rows = known.map((it) => [`${it.words}, ${it.unit}`, ...run.variants.map((_, variant) => {
+    const value = level(run, it.name, state.site, at, variant, report);
+    const changed = variant > 0 && change(run, it.name, state.site, at, variant, report);
+    if (!value) return "–";
+    const known = changed && element("div", { class: changed.resolved === "n" ? "faint" : "resolved" }, `${signed(changed.value)}${interval(changed, signed)}`);
+    return element("div", {}, `${full(value.value)}${interval(value)}`, known || null);
+  })]);
+  const caption = `Figures at ${duration(run.threshold)}; second line: the change, bold if resolved`;
+  return element("div", { class: "wide" }, tableOf(caption, ["", ...run.variants.map((it) => it.label)], rows));
+}
+
+function checksTable(cell) {
+  const rows = cell.checks.map(([check, value, isBeyond]) => [page.checks[check][0].replaceAll("`", ""), isBeyond ? element("b", {}, value) : value, page.checks[check][1] ?? "–"]);
+  if (cell.connects) rows.unshift([`round trips of TCP connects before the measurement, of asked ${cell.rtt} ms`, `${full(cell.connects[0])} to ${full(cell.connects[2])} ms, median ${full(cell.connects[1])} ms`, "–"]);
+  return rows.length === 0 ? null : element("div", { class: "wide" },
+    tableOf("Checks of the network and the machine; bold: beyond the limit", ["check", "value", "limit"], rows));
+}
+
+// How the cell was launched, and the files that explain it.
+function launches(cell) {
+  const aside = cell.aside > 0 ? `, ${cell.aside} more set aside because the machine disturbed them` : "";
+  const lines = [`${cell.blocks} complete blocks${aside}. The files are in cells/${cell.id}/.`, ...cell.launches];
+  const frame = element("iframe", { title: "Flame graph", hidden: true });
+  const link = (name) => element("li", {}, element("a", { href: `explain/${encodeURIComponent(name)}`, target: "_blank", rel: "noopener" }, name.slice(cell.id.length + 1)),
+    name.endsWith(".svg") ? element("button", { type: "button", onclick: () => {
+      frame.src = `explain/${encodeURIComponent(name)}`;
+      frame.hidden = false;
+    } }, "Show here") : null);
+  const files = cell.files.length === 0 ? [] : [element("h4", {}, "Why it is slow"), element("ul", {}, ...cell.files.map(link)), frame];
+  return element("div", {}, element("h4", {}, "Launches"), ...lines.map((it) => element("p", {}, it)), ...files);
+}

@@ -1,0 +1,120 @@
+// The data of the page, and what follows from them.
+const page = JSON.parse(document.getElementById("data").textContent);
+const metrics = new Map(page.metrics.map((it) => [it.name, it]));
+
+// Metrics that are counts above the threshold, and so can be made from the counts of durations.
+const RECOUNTED = ["slow_percent", "slow_per_request", "cotenant_late_percent"];
+
+// The four digits of the tables.
+function rounded(value) {
+  if (value === 0 || !Number.isFinite(value)) return value;
+  const magnitude = Math.floor(Math.log10(Math.abs(value)));
+  const shift = 10 ** Math.abs(3 - magnitude);
+  return magnitude < 4 ? Math.round(value * shift) / shift : Math.round(value / shift) * shift;
+}
+
+// As tables have it, with a proper minus sign; "?" for an end that the data do not bound.
+const full = (value) => (value === null || value === undefined ? "?" : String(value).replace("-", "−"));
+const whole = new Intl.NumberFormat("en");
+const signed = (value) => (value > 0 ? "+" : "") + full(value);
+
+// Three digits, for the narrow space of a cell.
+function short(value) {
+  const size = Math.abs(value);
+  const [divisor, letter] = size >= 999500 ? [1e6, "M"] : size >= 9995 ? [1e3, "k"] : [1, ""];
+  const scaled = value / divisor;
+  const text = size === 0 ? "0" : size < 0.0005 ? scaled.toExponential(0) : Number(scaled.toPrecision(3)).toString();
+  return (text + letter).replace("-", "−");
+}
+
+// The ends of an interval have a digit less where that is enough.
+const brief = (value) => (Math.abs(value) < 10 ? short(Number(value.toPrecision(2))) : short(value));
+
+function duration(ns) {
+  const [divisor, unit] = ns >= 1e9 ? [1e9, "s"] : ns >= 1e6 ? [1e6, "ms"] : ns >= 1e3 ? [1e3, "µs"] : [1, "ns"];
+  return `${Number((ns / divisor).toPrecision(4))} ${unit}`;
+}
+
+const cellName = (run, cell) =>
+  `${cell.n} peer${cell.n === 1 ? "" : "s"}, RTT ${cell.rtt} ms, ${run.payload[cell.payload]}`;
+
+const siteOf = (metric, site) => (metrics.get(metric)?.bySite ? site : "worker");
+const figuresOf = (run, metric, site) => run.figures[`${siteOf(metric, site)} ${metric}`];
+const isRecounted = (run, metric) =>
+  RECOUNTED.includes(metric) && Object.values(run.durations).some((it) => it !== null);
+
+// The counts of durations between edges, after the number of empty ones before them.
+function countsOf(run, site, at) {
+  const all = run.durations[site];
+  return all ? all[at] : null;
+}
+
+function above(counts, stop) {
+  let sum = 0;
+  for (let at = Math.max(1, stop + 2 - counts[0]); at < counts.length; at += 1) sum += counts[at];
+  return sum;
+}
+
+const total = (counts) => above(counts, -1);
+
+// Slow events and all events, or all requests. The counts of the baseline include those of its A/A control; `less` is
+// the control where the baseline alone is wanted.
+function events(run, metric, site, at, stop, less) {
+  const counts = countsOf(run, siteOf(metric, site), at);
+  const perRequest = metric === "slow_per_request";
+  if (!counts || (perRequest && !run.requests)) return null;
+  const of = perRequest ? run.requests[at] : total(counts);
+  const own = [above(counts, stop), of];
+  if (less === undefined) return own;
+  const other = events(run, metric, site, less, stop);
+  return other && [own[0] - other[0], own[1] - other[1]];
+}
+
+function ratio(metric, parts) {
+  if (!parts || !parts[1]) return null;
+  return rounded((metric.endsWith("percent") ? 100 : 1) * (parts[0] / parts[1]));
+}
+
+// The value of a variant in a cell at a stop of the threshold, with its interval where the report made one.
+function level(run, metric, site, cell, variant, stop) {
+  const figures = figuresOf(run, metric, site);
+  const at = cell * run.variants.length + variant;
+  const isOwn = run.edges[stop] === run.threshold;
+  if (isRecounted(run, metric)) {
+    const value = ratio(metric, events(run, metric, site, at, stop));
+    if (value === null) return null;
+    return isOwn && figures ? { value, low: figures.low?.[at] ?? null, high: figures.high?.[at] ?? null } : { value };
+  }
+  const value = figures?.value[at] ?? null;
+  return value === null ? null : { value, low: figures.low?.[at] ?? null, high: figures.high?.[at] ?? null };
+}
+
+// The difference from the baseline; `resolved` is null where no interval was made.
+function change(run, metric, site, cell, variant, stop) {
+  const first = cell * run.variants.length;
+  const at = first + variant;
+  if (isRecounted(run, metric) && run.edges[stop] !== run.threshold) {
+    const isControl = run.variants[variant].role === "control";
+    const from = ratio(metric, events(run, metric, site, first, stop, isControl ? at : undefined));
+    const to = ratio(metric, events(run, metric, site, at, stop));
+    return from === null || to === null ? null : { value: rounded(to - from), resolved: null };
+  }
+  const figures = figuresOf(run, metric, site);
+  const value = figures?.change?.[at] ?? null;
+  if (value === null) return null;
+  const [low, high] = [figures.changeLow?.[at] ?? null, figures.changeHigh?.[at] ?? null];
+  return { value, low, high, resolved: figures.resolved[at] };
+}
+
+// What a value or a change is made of, in words.
+function made(run, metric, site, cell, variant) {
+  const { blocks, runs } = run.cells[cell];
+  const counts = countsOf(run, siteOf(metric, site), cell * run.variants.length + variant);
+  const of = metrics.get(metric).bySite ? "polls" : "wake-ups";
+  const isCounted = counts && (metrics.get(metric).bySite || metric.startsWith("cotenant"));
+  const n = isCounted ? `n = ${whole.format(total(counts))} ${of}, ` : "";
+  return `${n}${blocks} block${blocks === 1 ? "" : "s"} of ${runs} launch${runs === 1 ? "" : "es"}`;
+}
+
+const interval = (of, text = full) =>
+  of.low === undefined || of.low === null ? "" : ` [${text(of.low)}, ${of.high === null ? "?" : text(of.high)}]`;

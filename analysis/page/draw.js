@@ -1,0 +1,121 @@
+// Elements, colours and axes.
+const byId = (id) => document.getElementById(id);
+
+// Text from the data becomes text, never markup.
+function element(name, attributes = {}, ...children) {
+  const isSvg = ["svg", "g", "rect", "text", "line", "path", "circle", "title"].includes(name);
+  const made = isSvg ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+    else if (value !== undefined && value !== null && value !== false) made.setAttribute(key, value);
+  }
+  made.append(...children.filter((it) => it !== null && it !== undefined));
+  return made;
+}
+
+const svg = (width, height, label, ...children) =>
+  element("svg", { viewBox: `0 0 ${width} ${height}`, style: `--width: ${width}px`, role: "group", "aria-label": label }, ...children);
+
+const text = (x, y, words, attributes = {}) => element("text", { x, y, ...attributes }, words);
+
+function tableOf(caption, head, rows) {
+  const row = (tag, fields) => element("tr", {}, ...fields.map((it) => element(tag, {}, it)));
+  return element("table", {}, element("caption", {}, caption), element("thead", {}, row("th", head)),
+    element("tbody", {}, ...rows.map((it) => row("td", it))));
+}
+
+const colours = {};
+
+// The colours of the style sheet, which differ between dark and light.
+function readColours() {
+  const style = getComputedStyle(document.documentElement);
+  const hex = (name) => [1, 3, 5].map((at) => parseInt(style.getPropertyValue(`--${name}`).trim().slice(at, at + 2), 16));
+  for (const name of ["least", "middle", "most", "better", "worse", "none", "grey"]) colours[name] = hex(name);
+}
+
+const between = (from, to, share) => from.map((it, at) => Math.round(it + share * (to[at] - it)));
+const css = (colour) => `rgb(${colour.join(" ")})`;
+
+// Black or white, whichever can be read better.
+function inkOn(colour) {
+  const [r, g, b] = colour.map((it) => (it / 255) ** 2.2);
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18 ? "#111" : "#fff";
+}
+
+// Small values would look alike beside a few large ones, so shares are taken by their roots.
+const share = (value, most) => (most > 0 ? Math.sqrt(Math.min(1, Math.abs(value) / most)) : 0);
+
+function levelColour(value, most) {
+  const of = share(value, most);
+  return of < 0.5 ? between(colours.least, colours.middle, 2 * of) : between(colours.middle, colours.most, 2 * of - 1);
+}
+
+function changeColour(value, most, better) {
+  const isBetter = value * (better || -1) > 0;
+  return between(colours.none, isBetter ? colours.better : colours.worse, share(value, most));
+}
+
+const LINES = 8;
+const lineClass = (variant) => `line line-${variant % LINES}`;
+
+// A legend of variants, whose lines and dots have the same colours.
+function legend(run, variants) {
+  const item = (variant) => element("span", { class: "key" },
+    element("span", { class: `swatch ${lineClass(variant)}` }), run.variants[variant].label);
+  return element("p", { class: "legend" }, ...variants.map(item));
+}
+
+// A picture with axes. `x` and `y` place values; ticks are pairs of a value and its words.
+function plot(size, label, names, ticks, place, ...children) {
+  const { width, height, left, bottom } = size;
+  const parts = [];
+  for (const [value, words] of ticks.x) {
+    const x = place.x(value);
+    parts.push(element("line", { x1: x, x2: x, y1: 8, y2: height - bottom, class: "rule" }),
+      text(x, height - bottom + 14, words, { "text-anchor": "middle" }));
+  }
+  for (const [value, words] of ticks.y) {
+    const y = place.y(value);
+    parts.push(element("line", { x1: left, x2: width - 8, y1: y, y2: y, class: "rule" }),
+      text(left - 4, y + 4, words, { "text-anchor": "end" }));
+  }
+  parts.push(text(width - 8, height - 4, names.x, { "text-anchor": "end", class: "axis" }), text(4, 10, names.y, { class: "axis" }));
+  return svg(width, height, label, ...parts, ...children);
+}
+
+// About five round values from `low` to `high`.
+function roundTicks(low, high) {
+  const raw = (high - low) / 5 || 1;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = power * [1, 2, 5, 10].find((it) => it * power >= raw);
+  const ticks = [];
+  for (let at = Math.ceil(low / step); at * step <= high + step / 1e6; at += 1) {
+    const value = rounded(at * step);
+    ticks.push([value, short(value)]);
+  }
+  return ticks;
+}
+
+function showHover(lines, near) {
+  const hover = byId("hover");
+  hover.replaceChildren(...lines.map((it, at) => element(at === 0 ? "b" : "span", {}, it)));
+  hover.hidden = false;
+  const of = near.getBoundingClientRect();
+  const { width, height } = hover.getBoundingClientRect();
+  const left = Math.max(4, Math.min(of.left, document.documentElement.clientWidth - width - 4));
+  const top = of.bottom + 6 + height > window.innerHeight ? of.top - height - 6 : of.bottom + 6;
+  hover.style.left = `${left}px`;
+  hover.style.top = `${Math.max(4, top)}px`;
+}
+
+const hideHover = () => {
+  byId("hover").hidden = true;
+};
+
+// Shows these lines while the pointer or the keyboard is there.
+const hovering = (lines) => ({
+  onmouseenter: (event) => showHover(lines(), event.currentTarget),
+  onfocus: (event) => showHover(lines(), event.currentTarget),
+  onmouseleave: hideHover,
+  onblur: hideHover,
+});

@@ -1,0 +1,147 @@
+// The grid: a small table of cells for each payload and variant.
+const CELL = { width: 66, height: 38, left: 26, top: 22 };
+
+// The cells that the filters leave, by payload, with the round trips and numbers of peers that they have.
+function shownCells() {
+  const keep = (name, value) => !state.hidden[name].includes(String(value));
+  return run.cells.map((cell, at) => at).filter((at) => {
+    const cell = run.cells[at];
+    return keep("n", cell.n) && keep("rtt", cell.rtt) && keep("payload", cell.payload);
+  });
+}
+
+// What a facet shows: a level, or a difference from the baseline.
+function facets() {
+  const candidates = run.variants.map((_, at) => at);
+  const chosen = state.variant === -1 ? candidates : [state.variant];
+  const changed = chosen.filter((it) => it !== 0);
+  if (state.view === "level") return chosen.map((variant) => ({ variant, isChange: false }));
+  if (state.view === "difference") return changed.map((variant) => ({ variant, isChange: true }));
+  return [{ variant: 0, isChange: false },
+    ...changed.flatMap((variant) => [{ variant, isChange: false }, { variant, isChange: true }])];
+}
+
+const valueIn = (facet, at) =>
+  (facet.isChange ? change : level)(run, state.metric, state.site, at, facet.variant, state.stop);
+
+// One scale for all variants, so that their pictures can be laid side by side.
+function scales(cells) {
+  const of = { level: 0, change: 0 };
+  for (const at of cells) {
+    run.variants.forEach((_, variant) => {
+      const value = level(run, state.metric, state.site, at, variant, state.stop);
+      if (value) of.level = Math.max(of.level, value.value);
+      const changed = variant > 0 && change(run, state.metric, state.site, at, variant, state.stop);
+      if (changed && (!state.grey || changed.resolved !== "n")) of.change = Math.max(of.change, Math.abs(changed.value));
+    });
+  }
+  return of;
+}
+
+function describe(at, facet) {
+  const cell = run.cells[at];
+  const metric = metrics.get(state.metric);
+  const lines = [cellName(run, cell)];
+  if (cell.why) return [...lines, cell.why];
+  const value = level(run, state.metric, state.site, at, facet.variant, state.stop);
+  const { label } = run.variants[facet.variant];
+  if (!value) return [...lines, `${label}: no value of ${metric.words}`];
+  lines.push(`${label}: ${full(value.value)}${interval(value)} ${metric.unit}`);
+  const changed = facet.variant > 0 && change(run, state.metric, state.site, at, facet.variant, state.stop);
+  if (changed) {
+    const known = { n: "not resolved", l: "resolved, lower", h: "resolved, higher" }[changed.resolved];
+    lines.push(`change: ${signed(changed.value)}${interval(changed, signed)} ${metric.changeUnit}, ${known ?? "no interval at this threshold"}`);
+  }
+  return [...lines, made(run, state.metric, state.site, at, facet.variant)];
+}
+
+function gridCell(at, facet, place, most, isFirst) {
+  const cell = run.cells[at];
+  const value = cell.why ? null : valueIn(facet, at);
+  const isGrey = value && facet.isChange && state.grey && value.resolved === "n";
+  const better = metrics.get(state.metric).better;
+  const colour = !value || isGrey ? colours.grey
+    : facet.isChange ? changeColour(value.value, most.change, better) : levelColour(value.value, most.level);
+  const ink = isGrey || !value ? "var(--faint)" : inkOn(colour);
+  const words = value ? (facet.isChange && value.value > 0 ? "+" : "") + short(value.value) : cell.why ? cell.why.split(":")[0] : "–";
+  const ends = value && value.low !== undefined && value.low !== null
+    ? `${brief(value.low)}…${value.high === null ? "?" : brief(value.high)}` : "";
+  const middle = { x: place.x + CELL.width / 2, "text-anchor": "middle", style: `fill: ${ink}` };
+  const lines = () => describe(at, facet);
+  return element("g", {
+    role: "button", tabindex: isFirst ? 0 : -1, class: state.cell === cell.id ? "cell chosen" : "cell", "data-cell": cell.id,
+    "data-variant": facet.variant, "data-row": place.row, "data-column": place.column, "aria-label": lines().join("; "),
+    onclick: () => openCell(cell.id), onkeydown: moveInGrid, ...hovering(lines),
+  },
+    element("rect", { x: place.x, y: place.y, width: CELL.width - 1, height: CELL.height - 1, fill: css(colour) }),
+    element("text", { ...middle, y: place.y + (ends ? 16 : 23), class: value ? "value" : "why" }, words),
+    ends ? element("text", { ...middle, y: place.y + 30, class: "ends" }, ends) : null);
+}
+
+function facetPicture(facet, payload, cells, most) {
+  const peers = [...new Set(cells.map((at) => run.cells[at].n))];
+  const rtts = [...new Set(cells.map((at) => run.cells[at].rtt))].sort((a, b) => a - b);
+  const [width, height] = [CELL.left + rtts.length * CELL.width + 4, CELL.top + peers.length * CELL.height + 4];
+  const name = `${run.payload[payload]}: ${run.variants[facet.variant].label}${facet.isChange ? ", difference" : ""}`;
+  const parts = [text(2, 14, "N", { class: "axis" })];
+  rtts.forEach((rtt, at) => parts.push(text(CELL.left + (at + 0.5) * CELL.width, 14, at === 0 ? `RTT ${rtt} ms` : `${rtt}`,
+    { "text-anchor": "middle", class: "axis" })));
+  peers.forEach((n, at) => parts.push(text(CELL.left - 6, CELL.top + at * CELL.height + 23, n, { "text-anchor": "end", class: "axis" })));
+  let isFirst = true;
+  for (const at of cells) {
+    const [row, column] = [peers.indexOf(run.cells[at].n), rtts.indexOf(run.cells[at].rtt)];
+    const place = { x: CELL.left + column * CELL.width, y: CELL.top + row * CELL.height, row, column };
+    parts.push(gridCell(at, facet, place, most, isFirst));
+    isFirst = false;
+  }
+  return element("figure", { style: `--width: ${width}px` }, element("figcaption", {}, name), svg(width, height, name, ...parts));
+}
+
+// Arrows move among the cells of a picture; Enter and the space bar open one.
+function moveInGrid(event) {
+  const here = event.currentTarget;
+  const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+  if (event.key === "Enter" || event.key === " ") here.dispatchEvent(new MouseEvent("click"));
+  else if (step) {
+    const [row, column] = [Number(here.dataset.row) + step[0], Number(here.dataset.column) + step[1]];
+    const next = here.parentNode.querySelector(`[data-row="${row}"][data-column="${column}"]`);
+    if (next) {
+      here.setAttribute("tabindex", -1);
+      next.setAttribute("tabindex", 0);
+      next.focus();
+    }
+  } else return;
+  event.preventDefault();
+}
+
+function drawGrid() {
+  const cells = shownCells();
+  const most = scales(cells);
+  const shown = facets();
+  const payloads = [...new Set(cells.map((at) => run.cells[at].payload))];
+  const rows = payloads.map((payload) => {
+    const own = cells.filter((at) => run.cells[at].payload === payload);
+    return element("div", { class: "facets" }, ...shown.map((facet) => facetPicture(facet, payload, own, most)));
+  });
+  if (cells.length === 0) rows.push(element("p", {}, "The filters leave no cell."));
+  if (cells.length > 0 && shown.length === 0) rows.push(element("p", {}, "The baseline has no difference from itself. Choose another variant."));
+  byId("grid").replaceChildren(...rows);
+  drawScales(most, shown);
+}
+
+function drawScales(most, shown) {
+  const metric = metrics.get(state.metric);
+  const bar = (name, colour, from, to, unit) => element("p", { class: "scale" }, `${name}: ${from} `,
+    ...Array.from({ length: 24 }, (_, at) => element("span", { style: `background: ${css(colour(at / 23))}` })), ` ${to} ${unit}`);
+  const bars = [];
+  if (shown.some((it) => !it.isChange)) {
+    bars.push(bar(metric.words, (at) => levelColour(at * most.level, most.level), "0", short(most.level), metric.unit));
+  }
+  if (shown.some((it) => it.isChange)) {
+    const colour = (at) => changeColour((2 * at - 1) * most.change, most.change, metric.better);
+    bars.push(bar("difference", colour, `−${short(most.change)}`, `+${short(most.change)}`, metric.changeUnit));
+    const meaning = metric.better === 0 ? "Blue is less, red is more." : "Blue is better, red is worse.";
+    bars.push(element("p", {}, state.grey ? `${meaning} Grey is not resolved: not significant after correction for the number of comparisons.` : meaning));
+  }
+  byId("scales").replaceChildren(...bars);
+}

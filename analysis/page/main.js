@@ -1,0 +1,176 @@
+// What is shown. It is kept in the fragment of the address, so that a link shows the same.
+let run = page.runs[0];
+let state = {};
+
+// Names in the fragment, with how each is read and written.
+const asText = { read: (it) => it, write: (it) => it };
+const asNumber = { read: Number, write: String };
+const asFlag = { read: (it) => it === "1", write: (it) => (it ? "1" : "0") };
+const asList = { read: (it) => it.split(",").filter((of) => of !== ""), write: (it) => it.join(",") };
+const KEYS = {
+  r: ["run", asNumber], m: ["metric", asText], s: ["site", asText], v: ["variant", asNumber], w: ["view", asText],
+  t: ["stop", { read: (it) => run.stops.find((stop) => run.edges[stop] === Number(it)), write: (it) => String(run.edges[it]) }],
+  g: ["grey", asFlag], hn: ["hiddenN", asList], hr: ["hiddenRtt", asList], hp: ["hiddenPayload", asList], c: ["cell", asText],
+  o: ["sort", asNumber], d: ["resolved", asFlag], k: ["deciding", asFlag], q: ["words", asText], x: ["across", asText], y: ["up", asText], l: ["theme", asText],
+};
+
+// What is shown where the fragment says nothing.
+function defaults() {
+  const { quantities, candidates, leading } = run.verdict;
+  const has = (name) => quantities.some((it) => it.metric === name);
+  const known = page.metrics.map((it) => it.name).filter((it) => run.site && figuresOf(run, it, run.site));
+  const gain = ["cotenant_p90_us", "cotenant_late_percent", "slow_percent"].find(has) ?? quantities[0]?.metric ?? "";
+  const firing = candidates.find((it) => !it.idle)?.variant;
+  return {
+    run: page.runs.indexOf(run), metric: known[0] ?? "slow_percent", site: run.site, variant: leading ?? firing ?? Math.min(1, run.variants.length - 1),
+    view: run.variants.length > 1 ? "before-after" : "level", stop: run.edges.indexOf(run.threshold), grey: true, hiddenN: [], hiddenRtt: [], hiddenPayload: [],
+    cell: "", sort: 7, resolved: comparisons().some((it) => it.resolved !== "n"), deciding: true, words: "", across: has("requests_per_s") ? "requests_per_s" : gain, up: gain, theme: "",
+  };
+}
+
+function readState(link) {
+  const given = new URLSearchParams(link.slice(1));
+  run = page.runs[Number(given.get("r") ?? 0)] ?? page.runs[0];
+  const read = defaults();
+  for (const [key, [name, as]] of Object.entries(KEYS)) {
+    const value = given.has(key) ? as.read(given.get(key)) : undefined;
+    if (value !== undefined && !Number.isNaN(value)) read[name] = value;
+  }
+  // An address may ask for what is not there.
+  const usual = defaults();
+  if (!figuresOf(run, metrics.has(read.metric) ? read.metric : "", read.site)) Object.assign(read, { metric: usual.metric, site: usual.site });
+  if (read.variant !== -1 && !run.variants[read.variant]) read.variant = usual.variant;
+  if (!["level", "before-after", "difference"].includes(read.view)) read.view = usual.view;
+  if (!COLUMNS[Math.abs(read.sort) - 1]?.[1]) read.sort = usual.sort;
+  read.hidden = { n: read.hiddenN, rtt: read.hiddenRtt, payload: read.hiddenPayload };
+  state = read;
+}
+
+function linkTo(changes) {
+  const usual = defaults();
+  const wanted = { ...state, ...changes };
+  const fields = Object.entries(KEYS).filter(([, [name]]) => String(wanted[name]) !== String(usual[name]) || (name === "run" && wanted.run > 0));
+  return `#${fields.map(([key, [name, as]]) => `${key}=${encodeURIComponent(as.write(wanted[name]))}`).join("&")}`;
+}
+
+function setState(changes, redraw = draw) {
+  const link = linkTo(changes);
+  readState(link);
+  redraw();
+  try {
+    history.replaceState(null, "", link);
+  } catch {
+    // Browsers refuse an address that changes too often. The next change will be there.
+  }
+}
+
+const options = (select, pairs, chosen) => {
+  select.replaceChildren(...pairs.map(([value, words]) => element("option", { value, selected: String(value) === String(chosen) }, words)));
+  select.closest("label").hidden = pairs.length < 2;
+};
+
+function drawControls() {
+  const known = (metric, site) => Boolean(figuresOf(run, metric, site));
+  options(byId("run"), page.runs.map((it, at) => [at, it.name]), state.run);
+  options(byId("metric"), page.metrics.filter((it) => Object.keys(run.functions).some((site) => known(it.name, site))).map((it) => [it.name, it.words]), state.metric);
+  const sites = Object.keys(run.functions).filter((site) => known(state.metric, site));
+  options(byId("site"), metrics.get(state.metric).bySite ? sites.map((it) => [it, run.functions[it]]) : [], state.site);
+  options(byId("variant"), [...run.variants.map((it, at) => [at, it.label]), [-1, "all side by side"]], state.variant);
+  for (const radio of document.querySelectorAll("[name=view]")) radio.checked = radio.value === state.view;
+  for (const flag of ["grey", "resolved", "deciding"]) byId(flag).checked = state[flag];
+  const recounted = isRecounted(run, state.metric);
+  byId("slider").hidden = !recounted;
+  byId("threshold").max = run.stops.length - 1;
+  byId("threshold").value = run.stops.indexOf(state.stop);
+  const own = run.edges[state.stop];
+  byId("threshold").setAttribute("aria-valuetext", duration(own));
+  byId("threshold-text").textContent = duration(own);
+  const at = `${Number((own / 1000).toPrecision(6))}us`;
+  byId("note").textContent = !recounted ? "" : own === run.threshold
+    ? `The report's threshold is ${duration(own)}. Another one recounts the ratios at once, without intervals.`
+    : `At ${duration(own)} ratios have no intervals, and nothing is called resolved. To make them: analysis report RUN --threshold ${at}`;
+  if (byId("words").value !== state.words) byId("words").value = state.words;
+  const pairs = run.verdict.quantities.map((it) => [it.metric, it.words]);
+  options(byId("across"), pairs, state.across);
+  options(byId("up"), pairs, state.up);
+  drawFilters();
+}
+
+function drawFilters() {
+  const group = (name, key, words, values) => values.length < 2 ? [] : [element("span", { class: "filter", role: "group", "aria-label": name }, `${name} `,
+    ...values.map((value) => element("label", {}, element("input", { type: "checkbox", checked: !state[key].includes(String(value)), "data-filter": key,
+      value, onchange: (event) => setState({ [key]: event.target.checked ? state[key].filter((it) => it !== String(value)) : [...state[key], String(value)] }) }), words(value))))];
+  const focused = document.activeElement?.dataset?.filter && [document.activeElement.dataset.filter, document.activeElement.value];
+  const box = byId("filters");
+  const parts = [...group("N", "hiddenN", String, run.peers), ...group("RTT, ms", "hiddenRtt", String, run.rtt),
+    ...group("payload", "hiddenPayload", (at) => run.payload[at], run.payload.map((_, at) => at))];
+  box.hidden = parts.length === 0;
+  box.replaceChildren(element("legend", {}, "Cells"), ...parts);
+  if (focused) box.querySelector(`[data-filter="${focused[0]}"][value="${focused[1]}"]`)?.focus();
+}
+
+function draw() {
+  document.documentElement.dataset.theme = state.theme;
+  readColours();
+  byId("identity").textContent = run.identity;
+  drawControls();
+  drawGrid();
+  drawCell();
+  drawTradeOff();
+  drawComparisons();
+}
+
+// A threshold changes neither the map nor the table.
+function slide() {
+  drawControls();
+  drawGrid();
+  drawCell();
+}
+
+function listen() {
+  const on = (id, changes) => byId(id).addEventListener("change", (event) => setState(changes(event.target)));
+  on("run", (it) => ({ run: Number(it.value) }));
+  for (const id of ["metric", "site", "across", "up"]) on(id, (it) => ({ [id]: it.value }));
+  on("variant", (it) => ({ variant: Number(it.value) }));
+  for (const id of ["grey", "resolved", "deciding"]) on(id, (it) => ({ [id]: it.checked }));
+  byId("views").addEventListener("change", (event) => setState({ view: event.target.value }));
+  byId("threshold").addEventListener("input", (event) => setState({ stop: run.stops[Number(event.target.value)] }, slide));
+  byId("words").addEventListener("input", (event) => setState({ words: event.target.value }));
+  byId("theme").addEventListener("click", () => {
+    const isDark = state.theme ? state.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    setState({ theme: isDark ? "light" : "dark" });
+  });
+  for (const form of document.forms) form.addEventListener("submit", (event) => event.preventDefault());
+  window.addEventListener("hashchange", () => {
+    readState(location.hash);
+    draw();
+    byId(state.cell ? "cell" : "explore").scrollIntoView();
+  });
+  window.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    hideHover();
+    if (state.cell) {
+      const id = state.cell;
+      setState({ cell: "" });
+      document.querySelector(`[data-cell="${id}"]`)?.focus();
+    }
+  });
+  // Paper is light.
+  const redraw = (theme) => {
+    document.documentElement.dataset.theme = theme;
+    readColours();
+    drawGrid();
+  };
+  window.addEventListener("beforeprint", () => redraw("light"));
+  window.addEventListener("afterprint", () => redraw(state.theme));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+}
+
+if (page.runs.length > 0) {
+  document.documentElement.classList.add("moving");
+  byId("explore").hidden = false;
+  byId("theme").hidden = false;
+  readState(location.hash);
+  draw();
+  listen();
+}

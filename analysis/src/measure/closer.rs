@@ -1,0 +1,191 @@
+//! What a page shows of a cell beside its figures: how long polls took, how figures went from block to block, and how
+//! the cell was launched.
+
+use std::collections::BTreeMap;
+
+use run_format::{Site, run_row::RunRow, tables::BlockRow};
+
+use super::{
+    LaunchesByVariant, Question,
+    cell_blocks::CellBlocks,
+    formula::{Distribution, MetricFormula, scale},
+    metric::{Metric, What},
+};
+use crate::{
+    load::{run::LoadedRun, slice::LoadedSlice},
+    stats::{Counts, RatioPart},
+    summary::identity,
+};
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Closer {
+    /// By variant, the counts between [`edges`], below the first and above the last. Of the baseline they include the A/A
+    /// control, since candidates are compared with both.
+    pub(crate) durations: BTreeMap<Distribution, Vec<Option<Vec<u64>>>>,
+    /// By variant likewise.
+    pub(crate) requests: Vec<Option<f64>>,
+    /// By variant, run and block.
+    pub(crate) by_block: BTreeMap<What, Vec<Option<Vec<Vec<f64>>>>>,
+    /// By run and block, the percentage of its time that central's worker was kept from its core.
+    pub(crate) waited: Vec<Vec<Option<f64>>>,
+    /// A line for each launch.
+    pub(crate) launches: Vec<String>,
+}
+
+/// The metrics that are known of every block.
+const BY_BLOCK: [Metric; 4] = [
+    Metric::SlowPercent,
+    Metric::CotenantLatePercent,
+    Metric::RequestsPerS,
+    Metric::CpuUsPerRequest,
+];
+
+/// The durations among which a reader of a page chooses a threshold: ten a decade, and that of the report.
+pub(crate) fn stops(threshold_ns: u64) -> Vec<u64> {
+    const TENTHS: [u64; 10] = [100, 125, 160, 200, 250, 315, 400, 500, 630, 800];
+    let decades = [10_000, 100_000].into_iter();
+    let stops = decades.flat_map(|decade| TENTHS.map(|tenth| decade * tenth / 100));
+    sorted(stops.chain([1_000_000, threshold_ns]).collect())
+}
+
+/// The stops, and five a decade below and above, in nanoseconds.
+pub(crate) fn edges(threshold_ns: u64) -> Vec<u64> {
+    const FIFTHS: [u64; 5] = [100, 160, 250, 400, 630];
+    let decades = [100, 1_000, 1_000_000, 10_000_000, 100_000_000];
+    let others = decades
+        .into_iter()
+        .flat_map(|decade| FIFTHS.map(|fifth| decade / 100 * fifth));
+    sorted(others.chain(stops(threshold_ns)).collect())
+}
+
+fn sorted(mut edges: Vec<u64>) -> Vec<u64> {
+    edges.sort_unstable();
+    edges.dedup();
+    edges
+}
+
+impl Closer {
+    pub(super) fn of(
+        blocks: &CellBlocks,
+        launches: &LaunchesByVariant,
+        (rows, runs): (&[&RunRow], &[LoadedRun]),
+        question: &Question,
+    ) -> Closer {
+        if blocks.is_empty() {
+            return Closer::default();
+        }
+        let edges = edges(question.threshold_ns);
+        let shown = launches.iter().filter(|(of, _)| {
+            matches!(
+                of,
+                Distribution::PollDuration(_) | Distribution::CotenantWake
+            )
+        });
+        let durations = shown.map(|(of, by_variant)| {
+            let bucketed = by_variant.iter().map(|launches| {
+                let sums: Vec<&Counts> = launches.as_ref()?.iter().map(|it| it.sum()).collect();
+                Some(bucketed(&Counts::sum(&sums), &edges))
+            });
+            (*of, reference_first(bucketed.collect()))
+        });
+        let requests = question.estimated().map(|variants| {
+            let requests = |slice: &LoadedSlice| Some(slice.row.requests as f64);
+            let requests = blocks.of(&variants, requests, |all| all.iter().sum())?;
+            Some(requests.iter().flatten().sum())
+        });
+        let whats = What::all(&Site::ALL).into_iter();
+        let whats = whats.filter(|what| BY_BLOCK.contains(&what.metric));
+        Closer {
+            durations: durations.collect(),
+            requests: reference_first(requests.collect()),
+            by_block: whats
+                .map(|what| (what, by_block(blocks, what, question)))
+                .collect(),
+            waited: runs.iter().map(waited).collect(),
+            launches: rows.iter().map(|row| launch(row)).collect(),
+        }
+    }
+}
+
+/// What candidates are compared with comes last, and takes the place of the baseline.
+fn reference_first<T>(mut estimated: Vec<T>) -> Vec<T> {
+    let last = estimated.len() - 1;
+    estimated.swap(0, last);
+    estimated.truncate(last);
+    estimated
+}
+
+fn bucketed(counts: &Counts, edges: &[u64]) -> Vec<u64> {
+    let above = edges.iter().map(|edge| counts.above(*edge));
+    let above: Vec<u64> = [counts.total()]
+        .into_iter()
+        .chain(above)
+        .chain([0])
+        .collect();
+    above.windows(2).map(|pair| pair[0] - pair[1]).collect()
+}
+
+fn by_block(blocks: &CellBlocks, what: What, question: &Question) -> Vec<Option<Vec<Vec<f64>>>> {
+    let MetricFormula::Ratio { parts, .. } = MetricFormula::of(what, question.threshold_ns) else {
+        return Vec::new();
+    };
+    let variants = 0..question.budgets * question.subjects;
+    let of_variant = |variant: usize| {
+        let runs = blocks.of(&[variant], &parts, RatioPart::sum)?;
+        let value = |part: &RatioPart| scale(what.metric) * part.num / part.den;
+        Some(
+            runs.iter()
+                .map(|run| run.iter().map(value).collect())
+                .collect(),
+        )
+    };
+    variants.map(of_variant).collect()
+}
+
+fn waited(run: &LoadedRun) -> Vec<Option<f64>> {
+    let of_block = |block: &Vec<usize>| {
+        let number = run.slices[*block.first()?].row.block;
+        let row: &BlockRow = run.machine.iter().find(|row| row.block == number)?;
+        let waited_ms = row.central_core_steal_ms? + row.central_runqueue_ns? as f64 / 1e6;
+        Some(100.0 * waited_ms / row.duration_ms)
+    };
+    run.blocks.iter().map(of_block).collect()
+}
+
+/// "run 1: began on 2026-11-22, took 12 s, seed 6438; the probe takes 21 ns"
+fn launch(row: &RunRow) -> String {
+    let subject = row.config.subject;
+    let subject = subject.map_or_else(String::new, |at| format!(" of subject {}", at + 1));
+    let probe = row.probe_ns;
+    let probe = probe.map_or_else(String::new, |ns| {
+        format!("; recording a poll takes {ns:.0} ns")
+    });
+    format!(
+        "run {}{subject}: {}, {:.1} s, seed {}{probe}",
+        row.config.run,
+        identity::date(row.started_unix_s),
+        row.took_ms as f64 / 1000.0,
+        row.config.seed
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_above_a_stop_are_the_values_above_it() {
+        let edges = edges(70_000);
+        let counts = Counts::of((1..3_000_u64).map(|at| (at * 997, at % 5)));
+        let bucketed = bucketed(&counts, &edges);
+        assert_eq!(bucketed.len(), edges.len() + 1);
+        for stop in stops(70_000) {
+            let at = edges
+                .iter()
+                .position(|edge| *edge == stop)
+                .expect("an edge");
+            let above: u64 = bucketed[at + 1..].iter().sum();
+            assert_eq!(above, counts.above(stop), "{stop}");
+        }
+    }
+}

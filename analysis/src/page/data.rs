@@ -1,0 +1,283 @@
+//! The data of a page, as compact JSON: each figure once, by cell and then by variant.
+
+use run_format::{Site, variant::Role};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    explain::files::File,
+    load::name_in_files,
+    measure::{
+        CellState,
+        closer::{edges, stops},
+        formula::Distribution,
+        metric::{Better, Metric, What},
+    },
+    options::Options,
+    report::trust,
+    site::UpstreamFunction,
+    summary::{CellFigure, CellSummary, Resolved, Summary},
+    text::rounded,
+    verdict::{Judged, Verdict, holders},
+};
+
+/// The names, units and better directions of all metrics.
+pub(super) fn metrics() -> Value {
+    let metric = |metric: Metric| {
+        let better = match metric.better() {
+            Better::Lower => -1,
+            Better::Higher => 1,
+            Better::Neither => 0,
+        };
+        json!({
+            "name": metric.name(), "words": metric.words(), "unit": metric.unit(), "changeUnit": metric.change_unit(),
+            "better": better, "bySite": metric.by_site(),
+        })
+    };
+    Metric::ALL.map(metric).into_iter().collect()
+}
+
+/// One sweep, or one round of a search, or one budget in two sweeps. `name` is what a reader chooses it by.
+pub(crate) fn of(
+    name: &str,
+    summary: &Summary,
+    verdict: &Verdict,
+    explained: &[File],
+    options: &Options,
+) -> Value {
+    let sites = options.sites();
+    let axes = &summary.axes;
+    let variants = summary.variants.iter().map(|it| {
+        let role = match it.role {
+            Role::Baseline => "baseline",
+            Role::Control => "control",
+            Role::Candidate => "candidate",
+        };
+        json!({"label": it.label, "role": role})
+    });
+    let functions = sites
+        .iter()
+        .map(|site| (site.name().to_owned(), site.function().into()));
+    let manifest = summary.identity.manifest.as_ref();
+    let payloads = axes.payload_bytes.iter().map(|it| it.in_words());
+    let edges = edges(options.threshold);
+    let stops = stops(options.threshold);
+    let stops = stops
+        .iter()
+        .map(|stop| edges.iter().position(|edge| edge == stop));
+    let cells = summary.cells.iter();
+    json!({
+        "name": name,
+        "identity": summary.identity.line(),
+        "workload": manifest.map(|it| name_in_files(it.config.node.workload)),
+        "threshold": options.threshold,
+        "site": verdict.site.name(),
+        "functions": functions.collect::<Map<_, _>>(),
+        "variants": variants.collect::<Value>(),
+        "peers": axes.peers,
+        "rtt": axes.rtt_ms.iter().map(|it| it.ms()).collect::<Vec<_>>(),
+        "payload": payloads.collect::<Vec<_>>(),
+        "cells": cells.map(|it| of_cell(it, summary, &sites, explained)).collect::<Value>(),
+        "figures": figures(summary, &sites),
+        "stops": stops.collect::<Vec<_>>(),
+        "durations": durations(summary, &sites),
+        "requests": by_variant(summary, |cell, at| {
+            cell.closer.requests.get(at).copied().flatten().map_or(Value::Null, number)
+        }),
+        "byBlock": by_block(summary, &sites),
+        "edges": edges,
+        "verdict": of_verdict(verdict),
+    })
+}
+
+/// With the four digits of `summary.csv`, or fewer; what is not finite is null there, too.
+fn number(value: f64) -> Value {
+    let value = rounded(value);
+    if value.fract() == 0.0 && value.abs() < 1e15 {
+        (value as i64).into()
+    } else {
+        value.into()
+    }
+}
+
+fn optional(value: Option<f64>) -> Value {
+    value.map_or(Value::Null, number)
+}
+
+/// Values of every cell and variant, one after the other; nothing if none has a value.
+fn by_variant(summary: &Summary, of: impl Fn(&CellSummary, usize) -> Value) -> Value {
+    let cells = summary.cells.iter();
+    let all = cells.flat_map(|cell| (0..summary.variants.len()).map(move |at| (cell, at)));
+    let all: Vec<Value> = all.map(|(cell, at)| of(cell, at)).collect();
+    if all.iter().all(Value::is_null) {
+        Value::Null
+    } else {
+        all.into()
+    }
+}
+
+fn of_cell(cell: &CellSummary, summary: &Summary, sites: &[Site], explained: &[File]) -> Value {
+    let id = cell.cell.id();
+    let why = match &cell.state {
+        CellState::Measured => None,
+        CellState::Missing => Some("not measured".to_owned()),
+        CellState::Invalid(reason) => Some(format!("invalid: {reason}")),
+        CellState::Failed(reason) => Some(format!("failed: {reason}")),
+    };
+    let is_of_cell = |name: &&str| {
+        name.strip_prefix(&*id)
+            .is_some_and(|it| it.starts_with('.'))
+    };
+    let files = explained
+        .iter()
+        .map(|file| file.name.as_str())
+        .filter(is_of_cell);
+    let children = sites
+        .iter()
+        .map(|site| (site.name().to_owned(), children(cell, *site)));
+    let payloads = &summary.axes.payload_bytes;
+    let waited = cell.closer.waited.iter();
+    let waited = waited.map(|run| run.iter().map(|it| optional(*it)).collect::<Value>());
+    json!({
+        "n": cell.cell.peers,
+        "rtt": cell.cell.rtt_ms.ms(),
+        "payload": payloads.iter().position(|it| *it == cell.cell.payload_bytes),
+        "why": why,
+        "flaws": cell.flaws,
+        "runs": cell.runs,
+        "blocks": cell.blocks,
+        "aside": cell.checks.set_aside.values().sum::<usize>(),
+        "checks": trust::of_cell(&cell.checks),
+        "connects": cell.checks.rtt_ms.map(|(least, median, most)| [least, median, most].map(number)),
+        "children": children.collect::<Map<_, _>>(),
+        "waited": waited.collect::<Value>(),
+        "launches": cell.closer.launches,
+        "files": files.collect::<Vec<_>>(),
+        "id": id,
+    })
+}
+
+/// Of the baseline: each child with its share of the time of all polls, and of that of slow polls.
+fn children(cell: &CellSummary, site: Site) -> Value {
+    let holders = holders::among([cell].into_iter(), site);
+    let (slow, all): (Vec<_>, Vec<_>) = holders.into_iter().partition(|it| it.slow);
+    let row = |it: holders::Holder| {
+        let of_slow = slow.iter().find(|slow| slow.child == it.child);
+        json!([
+            it.child,
+            number(it.percent),
+            optional(of_slow.map(|it| it.percent))
+        ])
+    };
+    all.into_iter().map(row).collect()
+}
+
+fn key(what: What) -> String {
+    let site = what.site.map_or("worker", Site::name);
+    format!("{site} {}", what.metric.name())
+}
+
+/// Values, ends of intervals, changes and their ends, and as letters whether changes are resolved.
+fn figures(summary: &Summary, sites: &[Site]) -> Value {
+    let whats = What::all(sites).into_iter();
+    let of_what = |what: What| {
+        let column = |of: fn(&CellFigure) -> Option<f64>| {
+            by_variant(summary, |cell, at| {
+                optional(cell.figure(what, at).and_then(of))
+            })
+        };
+        let value = column(|it| Some(it.value));
+        let resolved = |(cell, at): (&CellSummary, usize)| match cell.change(what, at) {
+            None => '-',
+            Some(change) => match change.resolved {
+                Resolved::Lower => 'l',
+                Resolved::Higher => 'h',
+                Resolved::No => 'n',
+            },
+        };
+        let cells = summary.cells.iter();
+        let all = cells.flat_map(|cell| (0..summary.variants.len()).map(move |at| (cell, at)));
+        let figures = json!({
+            "low": column(|it| Some(it.interval?.low)),
+            "high": column(|it| Some(it.interval?.high)),
+            "change": column(|it| Some(it.change?.value)),
+            "changeLow": column(|it| Some(it.change?.interval()?.low)),
+            "changeHigh": column(|it| Some(it.change?.interval()?.high)),
+            "resolved": all.map(resolved).collect::<String>(),
+            "value": value,
+        });
+        (!figures["value"].is_null()).then(|| (key(what), figures))
+    };
+    Value::Object(whats.filter_map(of_what).collect())
+}
+
+/// Counts between edges, each after the number of empty buckets before them.
+fn durations(summary: &Summary, sites: &[Site]) -> Value {
+    let sites = sites
+        .iter()
+        .map(|site| (site.name(), Distribution::PollDuration(*site)));
+    let all = sites.chain([("worker", Distribution::CotenantWake)]);
+    let of_one = |(name, of): (&str, Distribution)| {
+        let counts = |cell: &CellSummary, at: usize| {
+            let counts = cell.closer.durations.get(&of)?.get(at)?.as_ref()?;
+            let first = counts.iter().position(|count| *count > 0)?;
+            let last = counts.iter().rposition(|count| *count > 0)?;
+            let shown = [first as u64]
+                .into_iter()
+                .chain(counts[first..=last].iter().copied());
+            Some(shown.collect::<Value>())
+        };
+        (
+            name.to_owned(),
+            by_variant(summary, |cell, at| counts(cell, at).unwrap_or_default()),
+        )
+    };
+    Value::Object(all.map(of_one).collect())
+}
+
+fn by_block(summary: &Summary, sites: &[Site]) -> Value {
+    let whats = What::all(sites).into_iter();
+    let of_what = |what: What| {
+        let values = by_variant(summary, |cell, at| {
+            let of_cell = cell.closer.by_block.get(&what);
+            let Some(Some(runs)) = of_cell.and_then(|it| it.get(at)) else {
+                return Value::Null;
+            };
+            let run = |run: &Vec<f64>| run.iter().map(|it| three_digits(*it)).collect::<Value>();
+            runs.iter().map(run).collect()
+        });
+        (!values.is_null()).then(|| (key(what), values))
+    };
+    Value::Object(whats.filter_map(of_what).collect())
+}
+
+/// Enough for a dot.
+fn three_digits(value: f64) -> Value {
+    format!("{value:.2e}").parse().map_or(Value::Null, number)
+}
+
+fn of_verdict(verdict: &Verdict) -> Value {
+    let judged = |judged: &Judged| {
+        let ends = [judged.value, judged.interval.low, judged.interval.high];
+        (
+            judged.quantity.metric.name().to_owned(),
+            json!(ends.map(number)),
+        )
+    };
+    let candidates = verdict.candidates.iter().chain(&verdict.control);
+    let candidate = candidates.map(|it| {
+        let judged = it.judged.iter().map(judged);
+        json!({"variant": it.variant, "idle": it.is_idle, "changes": judged.collect::<Map<_, _>>()})
+    });
+    let quantities = verdict.quantities.iter();
+    let quantity = quantities.map(|(it, margin)| {
+        json!({
+            "metric": it.metric.name(), "words": it.words, "unit": it.unit(), "margin": margin,
+            "lowerIsBetter": it.is_lower_better(),
+        })
+    });
+    json!({
+        "leading": verdict.leaders().first().map(|at| verdict.candidates[*at].variant),
+        "candidates": candidate.collect::<Value>(),
+        "quantities": quantity.collect::<Value>(),
+    })
+}

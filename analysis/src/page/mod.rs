@@ -1,0 +1,274 @@
+//! `index.html`: the report to explore. One file that asks no network for anything. A reader without JavaScript sees
+//! the verdict, the main picture and a table.
+
+pub(crate) mod data;
+
+use serde_json::{Value, json};
+
+use crate::{
+    charts,
+    report::{self, cells, trust},
+    summary::Summary,
+    verdict::Verdict,
+    views::Entry,
+};
+
+pub(crate) const FILE: &str = "index.html";
+
+const PAGE: &str = include_str!("../../page/page.html");
+const STYLE: &str = include_str!("../../page/page.css");
+/// One after the other they are one script.
+const SCRIPTS: [&str; 7] = [
+    include_str!("../../page/data.js"),
+    include_str!("../../page/draw.js"),
+    include_str!("../../page/grid.js"),
+    include_str!("../../page/cell.js"),
+    include_str!("../../page/comparisons.js"),
+    include_str!("../../page/trade_off.js"),
+    include_str!("../../page/main.js"),
+];
+
+/// What a page consists of.
+pub(crate) struct Page {
+    pub(crate) title: String,
+    /// The verdict, in Markdown.
+    pub(crate) in_short: Vec<String>,
+    /// What a reader without JavaScript sees, as HTML.
+    pub(crate) still: String,
+    /// What limits the conclusions, in Markdown.
+    pub(crate) caveats: Vec<String>,
+    /// Each from [`data::of`]; a page without any has pictures only.
+    pub(crate) runs: Vec<Value>,
+}
+
+impl Page {
+    /// Several pages as one, in which readers choose a run. It lies elsewhere, so files beside the reports are not linked.
+    pub(crate) fn of_several(pages: Vec<Page>) -> Page {
+        let names: Vec<String> = pages.iter().map(|page| page.title.clone()).collect();
+        let mut all = Page {
+            title: names.join("; "),
+            in_short: Vec::new(),
+            still: String::new(),
+            caveats: Vec::new(),
+            runs: Vec::new(),
+        };
+        for (page, name) in pages.into_iter().zip(names) {
+            let named =
+                |lines: Vec<String>| lines.into_iter().map(move |it| format!("**{name}**: {it}"));
+            all.in_short.extend(named.clone()(page.in_short));
+            all.caveats.extend(named(page.caveats));
+            all.still += &page
+                .still
+                .replace("href=\"#", &format!("href=\"#r={}&amp;", all.runs.len()));
+            all.runs.extend(page.runs);
+        }
+        for cells in all
+            .runs
+            .iter_mut()
+            .filter_map(|run| run["cells"].as_array_mut())
+        {
+            cells.iter_mut().for_each(|cell| cell["files"] = json!([]));
+        }
+        all
+    }
+
+    /// Whether a page was made so.
+    pub(crate) fn is_one(html: &str) -> bool {
+        html.contains("<meta name=\"generator\" content=\"analysis\">")
+    }
+
+    pub(crate) fn html(&self) -> String {
+        let list = |items: &[String]| {
+            let items = items.iter();
+            let items = items.map(|item| format!("<li>{}</li>\n", marked(item)));
+            format!("<ul>\n{}</ul>\n", items.collect::<String>())
+        };
+        let caveats = match self.caveats.as_slice() {
+            [] => String::new(),
+            some => format!(
+                "<details id=\"caveats\"><summary>Caveats, and what is missing</summary>\n{}</details>\n",
+                list(some)
+            ),
+        };
+        let without_scripts = match self.runs.as_slice() {
+            [] => "",
+            _ => {
+                "<noscript><p>With JavaScript this page also shows every figure of every cell.</p></noscript>\n"
+            }
+        };
+        let data =
+            json!({"metrics": data::metrics(), "checks": trust::limits(), "runs": self.runs});
+        // `<` could end the element that the data are in.
+        let data = data.to_string().replace('<', "\\u003c");
+        let parts = [
+            ("title", escaped(&self.title)),
+            ("style", STYLE.to_owned()),
+            ("verdict", list(&self.in_short)),
+            ("still", self.still.clone() + without_scripts),
+            ("caveats", caveats),
+            ("data", data),
+            ("script", SCRIPTS.concat()),
+        ];
+        filled(PAGE, &parts)
+    }
+}
+
+/// Puts each part in its place, without looking for places in what was put there.
+fn filled(template: &str, parts: &[(&str, String)]) -> String {
+    let mut pieces = template.split("{{");
+    let mut html = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let (name, rest) = piece.split_once("}}").unwrap_or((piece, ""));
+        let part = parts.iter().find(|(it, _)| *it == name);
+        html += part.map_or("", |(_, text)| text);
+        html += rest;
+    }
+    html
+}
+
+/// The main picture, and two tables: over all cells, and by cell.
+pub(crate) fn still(
+    summary: &Summary,
+    verdict: &Verdict,
+    pictures: &[Entry],
+) -> anyhow::Result<String> {
+    let main = pictures.iter().find(|it| it.is_first);
+    let (head, rows) = cells::table(&summary.by_slow_time(verdict.site), verdict);
+    Ok(format!(
+        "{}<div class=\"still\">\n{}{}</div>\n",
+        over_all_cells(verdict),
+        figures(main.or(pictures.first()))?,
+        table("Resolved changes by cell", &head, &rows)
+    ))
+}
+
+/// Pictures, without what the style sheet says.
+pub(crate) fn figures<'a>(pictures: impl IntoIterator<Item = &'a Entry>) -> anyhow::Result<String> {
+    const SAID: [&str; 3] = [
+        " opacity=\"1\"",
+        " stroke=\"none\"",
+        " font-family=\"DejaVu Sans, Verdana, sans-serif\"",
+    ];
+    let figure = |entry: &Entry| {
+        let svg = charts::svg(entry.picture.as_ref())?;
+        let svg = SAID.iter().fold(svg, |svg, said| svg.replace(said, ""));
+        let title = escaped(&entry.title);
+        Ok(format!(
+            "<figure role=\"img\" aria-label=\"{title}\">{svg}</figure>\n"
+        ))
+    };
+    pictures.into_iter().map(figure).collect()
+}
+
+/// The verdict's changes, each with a link to the grid of its cells.
+fn over_all_cells(verdict: &Verdict) -> String {
+    const MOST_ROWS: usize = 40;
+    if verdict.candidates.is_empty() {
+        return String::new();
+    }
+    let (head, rows) = report::table(verdict, MOST_ROWS);
+    let variants = verdict
+        .candidates
+        .iter()
+        .take(MOST_ROWS)
+        .chain(&verdict.control);
+    let rows = rows.into_iter().zip(variants).map(|(row, candidate)| {
+        let fields = row.iter().enumerate().map(|(at, field)| {
+            let quantity = at.checked_sub(2).and_then(|at| verdict.quantities.get(at));
+            quantity.map_or(marked(field), |(quantity, _)| {
+                let (site, metric) = (verdict.site.name(), quantity.metric.name());
+                let link = format!(
+                    "#s={site}&amp;m={metric}&amp;v={}&amp;w=difference",
+                    candidate.variant
+                );
+                format!("<a href=\"{link}\">{}</a>", marked(field))
+            })
+        });
+        fields.collect()
+    });
+    let head: Vec<String> = head.iter().map(|it| marked(it)).collect();
+    let rows: Vec<Vec<String>> = rows.collect();
+    html_table("Changes over all cells", &head, &rows)
+}
+
+/// Of Markdown.
+fn table(caption: &str, head: &[String], rows: &[Vec<String>]) -> String {
+    let html = |row: &Vec<String>| row.iter().map(|field| marked(field)).collect();
+    let rows: Vec<Vec<String>> = rows.iter().map(html).collect();
+    html_table(caption, &html(&head.to_vec()), &rows)
+}
+
+fn html_table(caption: &str, head: &[String], rows: &[Vec<String>]) -> String {
+    let row = |tag: &str, row: &[String]| {
+        let fields = row.iter().map(|field| format!("<{tag}>{field}</{tag}>"));
+        format!("<tr>{}</tr>\n", fields.collect::<String>())
+    };
+    let body: String = rows.iter().map(|it| row("td", it)).collect();
+    format!(
+        "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"{caption}\"><table><caption>{caption}</caption>\n\
+         <thead>{}</thead>\n<tbody>{body}</tbody></table></div>\n",
+        row("th", head)
+    )
+}
+
+fn escaped(text: &str) -> String {
+    let text = text
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
+    text.replace('"', "&quot;")
+}
+
+/// Markdown's bold and code, and all else as it is.
+fn marked(text: &str) -> String {
+    let mut html = String::new();
+    for (at, part) in text.split('`').enumerate() {
+        if at % 2 == 1 {
+            html += &format!("<code>{}</code>", escaped(part));
+            continue;
+        }
+        for (at, part) in part.split("**").enumerate() {
+            html += match at {
+                0 => "",
+                _ if html.matches("<b>").count() > html.matches("</b>").count() => "</b>",
+                _ => "<b>",
+            };
+            html += &escaped(part);
+        }
+    }
+    html
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_from_outside_is_text() {
+        assert_eq!(
+            marked("**`<script>` helps** & `a**b`"),
+            "<b><code>&lt;script&gt;</code> helps</b> &amp; <code>a**b</code>"
+        );
+    }
+
+    #[test]
+    fn no_name_ends_the_data_or_begins_a_script() {
+        const NAME: &str = "</script><script>alert(1)</script>";
+        let page = Page {
+            title: NAME.to_owned(),
+            in_short: vec![NAME.to_owned()],
+            still: html_table("", &[], &[vec![marked(NAME)]]),
+            caveats: vec![NAME.to_owned()],
+            runs: vec![json!({ "name": NAME })],
+        };
+        let html = page.html();
+        assert_eq!(html.matches("<script").count(), 2, "the data and our own");
+        assert_eq!(html.matches("</script").count(), 2);
+    }
+
+    #[test]
+    fn what_is_put_in_a_place_is_no_place() {
+        let parts = [("a", "{{b}}".to_owned()), ("b", "B".to_owned())];
+        assert_eq!(filled("x{{a}}y{{b}}", &parts), "x{{b}}yB");
+    }
+}

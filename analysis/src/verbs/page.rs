@@ -1,0 +1,35 @@
+//! `page`
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, anyhow};
+use program::{Failure, bad_input, print};
+
+use super::report::make;
+use crate::{
+    options::Options,
+    page::{self, Page},
+};
+
+pub(crate) fn run(runs: &[PathBuf], options: &Options) -> Result<(), Failure> {
+    let out = options.out.as_deref().unwrap_or(Path::new("page"));
+    let file = out.join(page::FILE);
+    if file.exists() && !fs::read_to_string(&file).is_ok_and(|html| Page::is_one(&html)) {
+        let file = file.display();
+        return Err(bad_input(anyhow!(
+            "{file}: this file exists and is not a page; choose another --out"
+        )));
+    }
+    let pages = runs
+        .iter()
+        .map(|run| Ok(make(run, None, options)?.content.page));
+    let pages: Vec<Option<Page>> = pages.collect::<Result<_, Failure>>()?;
+    let page = Page::of_several(pages.into_iter().flatten().collect());
+    fs::create_dir_all(out).with_context(|| out.display().to_string())?;
+    fs::write(&file, page.html()).with_context(|| file.display().to_string())?;
+    print(file.display());
+    Ok(())
+}
