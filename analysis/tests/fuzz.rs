@@ -23,7 +23,7 @@ use tempfile::TempDir;
 
 const FIRST_SEED: u64 = 6438;
 
-/// Damages of runs that were once taken for measurements, or ended the program.
+/// Damages of runs that were once taken for measurements, or ended the program, and why. None so far.
 const ONCE_MISSED: [(u64, &str); 0] = [];
 
 /// The least that is drawn, since a debug build draws slowly.

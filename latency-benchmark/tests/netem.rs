@@ -69,6 +69,9 @@ fn a_cell_is_as_far_away_as_ping_says() {
     if !has_netem() {
         return println!("skipped: missing netem in this kernel");
     }
+    if !program::tool("ping").exists() {
+        return println!("skipped: missing ping (apt-get install -y iputils-ping)");
+    }
     let (row, _) = swept(&["--delay", "netem", "--rtt", "100"]);
     assert_eq!(row["status"], "ok", "{}: {}", row["stage"], row["reason"]);
     let bench = Bench::new();
