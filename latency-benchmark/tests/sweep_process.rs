@@ -8,6 +8,28 @@ use std::{fs, process::Command};
 use bench::{Bench, SMALL, can_run, json, kill, pid, signal, table, text};
 use nix::sys::signal::Signal;
 
+/// A sweep by an ordinary user, who may have so many processes.
+fn sweep_as_user(bench: &Bench, user: u32, processes: &str) -> Command {
+    fs::create_dir(bench.out()).unwrap();
+    for path in [bench.dir.path().to_owned(), bench.out()] {
+        std::os::unix::fs::chown(&path, Some(user), Some(user)).unwrap();
+    }
+    // Where the program was built is not for everybody to see.
+    let program = bench.dir.path().join("latency-benchmark");
+    fs::copy(bench::PROGRAM, &program).unwrap();
+    let node = "libp2p-node";
+    fs::copy(bench::node_program(node), program.with_file_name(node)).unwrap();
+    let mut command = Command::new("setpriv");
+    let user = [format!("--reuid={user}"), format!("--regid={user}")];
+    command.args(user).args(["--clear-groups", "prlimit"]);
+    command.arg(format!("--nproc={processes}")).arg(program);
+    command.arg("sweep").arg("--out").arg(bench.out());
+    command.args(["--name", "run"]).args(SMALL);
+    command.args(["--rtt", "0", "--no-aa", "--budget", "none"]);
+    bench.prepare(&mut command);
+    command
+}
+
 #[test]
 fn an_ordinary_user_can_sweep() {
     if !nix::unistd::geteuid().is_root() {
@@ -17,28 +39,7 @@ fn an_ordinary_user_can_sweep() {
         return;
     }
     let bench = Bench::new();
-    let nobody = 65_534;
-    fs::create_dir(bench.out()).unwrap();
-    for path in [bench.dir.path().to_owned(), bench.out()] {
-        std::os::unix::fs::chown(&path, Some(nobody), Some(nobody)).unwrap();
-    }
-    // Where the program was built is not for everybody to see.
-    let program = bench.dir.path().join("latency-benchmark");
-    fs::copy(bench::PROGRAM, &program).unwrap();
-    let node = "libp2p-node";
-    fs::copy(bench::node_program(node), program.with_file_name(node)).unwrap();
-    let mut command = Command::new("setpriv");
-    command
-        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
-        .arg(program);
-    command
-        .arg("sweep")
-        .arg("--out")
-        .arg(bench.out())
-        .args(["--name", "run"])
-        .args(SMALL)
-        .args(["--rtt", "0", "--no-aa", "--budget", "none"]);
-    bench.prepare(&mut command);
+    let mut command = sweep_as_user(&bench, 65_534, "unlimited");
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
     let [run] = &bench.runs("run-1")[..] else {
@@ -49,6 +50,31 @@ fn an_ordinary_user_can_sweep() {
         true
     );
     bench.assert_nothing_left();
+}
+
+#[test]
+fn too_few_processes_are_a_line_and_no_panic() {
+    if !nix::unistd::geteuid().is_root() || !can_run(false) {
+        return;
+    }
+    for processes in 1..15 {
+        let bench = Bench::new();
+        // Nobody else has processes of this user.
+        let mut command = sweep_as_user(&bench, 64_321, &processes.to_string());
+        let output = command.output().unwrap();
+        let said = text(&output.stderr);
+        let code = output.status.code();
+        println!(
+            "{processes} processes: {}",
+            said.lines().last().unwrap_or_default()
+        );
+        assert!(matches!(code, Some(0..=2)), "{processes}: {code:?}: {said}");
+        assert!(
+            !said.contains("panicked") && !said.contains("RUST_BACKTRACE"),
+            "{processes}: {said}"
+        );
+        bench.assert_nothing_left();
+    }
 }
 
 #[test]

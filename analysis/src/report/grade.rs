@@ -82,11 +82,10 @@ fn disturbed(summary: &Summary) -> String {
             by_what(&kept)
         );
     }
-    let beside: usize = summary.measured().map(|cell| cell.checks.beside).sum();
+    let beside = summary.measured().map(|cell| cell.checks.beside).sum();
     if beside > 0 {
-        let runs = count(summary.measured().map(|cell| cell.runs).sum(), "run");
-        text +=
-            &format!(" During {beside} of {runs} something else measured on this machine, too.");
+        let runs = count(beside, "run");
+        text += &format!(" During {runs} something else measured on this machine, too.");
     }
     text
 }

@@ -22,6 +22,9 @@ pub struct RunRow {
     pub end: End,
     /// What was known when it ended; null for a stage that was not reached.
     pub network: NetworkReport,
+    /// The verb of another process that measured on this machine at the beginning or at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<String>,
     pub started_unix_s: u64,
     pub took_ms: u64,
     /// The part of `took_ms` that was not warm-up, settling or a slice.
@@ -30,9 +33,6 @@ pub struct RunRow {
     /// What the probe takes to record a poll that does nothing, on central's core.
     pub probe_ns: Option<f64>,
     pub blocks: Option<u32>,
-    /// The verb of another process that measured on this machine at the beginning or at the end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub beside: Option<String>,
     /// Of all files of the run, this one included. Absent in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<Checksums>,

@@ -132,7 +132,7 @@ const EXAMPLES: &str = "Examples:
   ./sweep.sh --prove muxer=1/deferred --peers 5 --rtt 0,25 --payload 64KiB
   ./sweep.sh --resume results/2026-11-20T10-00-00Z    continue after an interruption
 
-Ctrl-C finishes the slice and keeps everything; a second Ctrl-C stops at once.
+Ctrl-C finishes the slice and keeps everything; a second Ctrl-C stops at once. SIGTERM and SIGHUP do the same.
 Exit codes: 0 every cell was measured; 1 some were not, or a subject cannot be built; 2 wrong arguments;
 130 interrupted.";
 

@@ -374,7 +374,8 @@ impl<S: Source> Measuring<'_, S> {
             self.source.collect(seen);
             let Interruptions { late, stops } = &mut self.interruptions;
             *late = (*late).max(began.elapsed().saturating_sub(planned));
-            *stops += u64::from(self.sampler.finds_stopped());
+            let found = self.sampler.finds_stopped();
+            *stops = found.map(|found| stops.unwrap_or(0) + u64::from(found));
             if self.source.stops_within_slices() && self.is_stopped() {
                 return false;
             }

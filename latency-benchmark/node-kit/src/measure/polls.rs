@@ -370,7 +370,7 @@ fn block_row(block: &FinishedBlock) -> BlockRow {
         central_queue_drops: machine.central_network.queue_drops,
         peers_queue_drops: machine.peers_network.queue_drops,
         latest_ms: Some(interruptions.late.as_secs_f64() * 1e3),
-        stops_found: Some(interruptions.stops),
+        stops_found: interruptions.stops,
         suspended_ms: machine.times.suspended_ms.map(whole),
         clock_set_ms: machine.times.day_ms.map(whole),
     }

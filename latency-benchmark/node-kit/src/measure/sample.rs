@@ -137,13 +137,11 @@ impl Sampler {
         }
     }
 
-    /// Whether the peer, or the delay line, whose turn it is to be looked at has been stopped.
-    pub(super) fn finds_stopped(&mut self) -> bool {
+    /// Whether the peer, or the delay line, whose turn it is to be looked at has been stopped. None if they are elsewhere.
+    pub(super) fn finds_stopped(&mut self) -> Option<bool> {
         self.next_watched += 1;
-        let watched = self
-            .watched
-            .get(self.next_watched % self.watched.len().max(1));
-        watched.is_some_and(|it| it.is_stopped())
+        let next = self.next_watched.checked_rem(self.watched.len())?;
+        Some(self.watched[next].is_stopped())
     }
 
     pub(super) fn machine(&self) -> MachineUse {

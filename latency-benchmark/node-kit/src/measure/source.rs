@@ -131,5 +131,5 @@ pub(super) struct Interruptions {
     /// By how much the measuring thread was late when it was so most.
     pub(super) late: Duration,
     /// How often another process of the cell was found stopped.
-    pub(super) stops: u64,
+    pub(super) stops: Option<u64>,
 }
