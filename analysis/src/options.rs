@@ -37,8 +37,6 @@ pub(crate) enum PictureGroup {
     Heatmaps,
     /// A metric by round-trip time, payload and number of peers
     Effects,
-    /// Percentiles of poll durations in the worst cells
-    Percentiles,
     /// Where the time goes
     Time,
 }

@@ -52,7 +52,6 @@ fn a_report_is_whole_and_short_enough_to_paste() {
         "budget-curve.",
         "trade-off.",
         "effects.",
-        "percentiles.",
         "time.",
         "iterations.",
     ] {

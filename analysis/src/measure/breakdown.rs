@@ -4,10 +4,7 @@ use std::collections::BTreeMap;
 
 use run_format::{Site, tables::Pass};
 
-use crate::{
-    load::run::LoadedRun,
-    stats::{Counts, Histogram, LaunchCounts},
-};
+use crate::load::run::LoadedRun;
 
 /// The lower ends of the bands of `bands.csv` and `children.csv`.
 const BANDS_FROM_NS: [u64; 10] = [
@@ -83,33 +80,4 @@ impl Breakdown {
 /// Signed, since clock errors can make children longer than their poll.
 fn signed(ns: u64) -> i64 {
     i64::try_from(ns).unwrap_or(i64::MAX)
-}
-
-/// Percentiles of the duration of polls.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Curve {
-    pub(crate) variant: usize,
-    pub(crate) site: Site,
-    /// The share of polls that are not longer, and the duration in µs.
-    pub(crate) points: Vec<(f64, f64)>,
-}
-
-impl Curve {
-    /// From 0 to the share above which two polls remain.
-    pub(crate) fn of(variant: usize, site: Site, launches: &[LaunchCounts<'_>]) -> Option<Curve> {
-        const POINTS_PER_HALVING: f64 = 4.0;
-        let durations: Vec<&Counts> = launches.iter().map(LaunchCounts::sum).collect();
-        let histogram = Histogram::merged(&durations)?;
-        let halvings = (histogram.total() / 2.0).log2().max(0.0);
-        let steps = (halvings * POINTS_PER_HALVING).floor() as u32;
-        let points = (0..=steps).map(|step| {
-            let share = 1.0 - 0.5f64.powf(f64::from(step) / POINTS_PER_HALVING);
-            (share, histogram.quantile(share) / 1000.0)
-        });
-        Some(Curve {
-            variant,
-            site,
-            points: points.collect(),
-        })
-    }
 }

@@ -26,7 +26,7 @@ use run_format::{
 
 pub(crate) use self::cell_blocks::Question;
 use self::{
-    breakdown::{Breakdown, Curve},
+    breakdown::Breakdown,
     cell_blocks::CellBlocks,
     checks::Checks,
     closer::Closer,
@@ -76,7 +76,6 @@ pub(crate) struct CellMeasured {
     pub(crate) turns: Turns,
     pub(crate) checks: Checks,
     pub(crate) breakdown: Option<Breakdown>,
-    pub(crate) curves: Vec<Curve>,
     /// What bounds would have done to the baseline's polls.
     pub(crate) predicted: Vec<Predicted>,
     pub(crate) closer: Closer,
@@ -130,7 +129,6 @@ impl CellMeasured {
             turns: Turns::of(&runs, question.budgets),
             checks: Checks::of(&rows, &runs),
             breakdown: measured.then(|| Breakdown::of(&of_first, question.threshold_ns)),
-            curves: curves(&launches),
             predicted: predicted::of(&of_first, question),
             closer: Closer::of(&blocks, &launches, (&rows, &runs), question),
         })
@@ -151,7 +149,6 @@ impl CellMeasured {
             turns: Turns::default(),
             checks: Checks::default(),
             breakdown: None,
-            curves: Vec::new(),
             predicted: Vec::new(),
             closer: Closer::default(),
         }
@@ -302,19 +299,4 @@ fn after_switch(blocks: &CellBlocks, question: &Question) -> AfterSwitch {
         )
     });
     estimates.collect()
-}
-
-fn curves(launches: &LaunchesByVariant) -> Vec<Curve> {
-    let mut curves = Vec::new();
-    for (&what, by_variant) in launches {
-        let Distribution::PollDuration(site) = what else {
-            continue;
-        };
-        let (_reference, by_variant) = by_variant.split_last().unwrap_or((&None, &[]));
-        for (variant, launches) in by_variant.iter().enumerate() {
-            let launches = launches.as_deref().unwrap_or_default();
-            curves.extend(Curve::of(variant, site, launches));
-        }
-    }
-    curves
 }

@@ -1,7 +1,5 @@
 //! Quantiles of counted values, interpolated between neighbouring values.
 
-use std::borrow::Borrow;
-
 use super::{counts::Counts, uncertain::Interval};
 
 /// At each value the share of all that lies below it, including half of those at the value itself (the
@@ -22,11 +20,6 @@ pub(super) struct Position {
 }
 
 impl Histogram {
-    /// Of the sum of several. None if nothing was counted.
-    pub(crate) fn merged(slices: &[impl Borrow<Counts>]) -> Option<Histogram> {
-        Histogram::of(&Counts::sum(slices))
-    }
-
     /// None if nothing was counted.
     pub(super) fn of(counts: &Counts) -> Option<Histogram> {
         let total = counts.total();
@@ -138,12 +131,12 @@ mod tests {
     #[test]
     fn slices_are_merged_and_empty_ones_are_nothing() {
         let slices = [vec![(1, 2), (5, 1)], vec![], vec![(5, 1), (7, 0)]].map(Counts::of);
-        let merged = Histogram::merged(&slices).expect("something was counted");
+        let merged = Histogram::of(&Counts::sum(&slices)).expect("something was counted");
         assert_eq!(
             (merged.values.as_slice(), merged.total),
             ([1, 5].as_slice(), 4)
         );
-        assert!(Histogram::merged(&[vec![], vec![(3, 0)]].map(Counts::of)).is_none());
+        assert!(Histogram::of(&Counts::of([(3, 0)])).is_none());
     }
 
     #[test]

@@ -29,7 +29,6 @@ pub(crate) use self::{
     change::{Change, change},
     counts::Counts,
     estimate::CellEstimate,
-    histogram::Histogram,
     mean::{MeanChange, mean_over_cells},
     multiple::{adjusted_p_values, is_resolved},
     quantile::{LaunchCounts, quantile},

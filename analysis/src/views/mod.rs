@@ -7,7 +7,6 @@ pub(crate) mod drift;
 mod effects;
 mod grid;
 mod heatmaps;
-mod percentiles;
 pub(crate) mod rr;
 mod scene;
 pub(crate) mod search_map;
@@ -25,13 +24,12 @@ impl Scene<'_> {
     /// All pictures that the options ask for.
     pub(crate) fn entries(&self) -> Vec<Entry> {
         type Make = fn(&Scene) -> Vec<Entry>;
-        const GROUPS: [(PictureGroup, Make); 7] = [
+        const GROUPS: [(PictureGroup, Make); 6] = [
             (PictureGroup::BeforeAfter, before_after::entries),
             (PictureGroup::Budgets, budgets::entries),
             (PictureGroup::Budgets, bounds::entries),
             (PictureGroup::Heatmaps, heatmaps::entries),
             (PictureGroup::Effects, effects::entries),
-            (PictureGroup::Percentiles, percentiles::entries),
             (PictureGroup::Time, time::entries),
         ];
         let wanted = &self.options.picture;

@@ -132,12 +132,6 @@ fn stacks() {
 }
 
 #[test]
-fn percentile_curves() {
-    check("percentile-curves", &plots::percentile_curves(4));
-    check_layout("percentile-curves-1", &plots::percentile_curves(1));
-}
-
-#[test]
 fn time_series() {
     check("time-series", &plots::time_series(2_880));
     check_layout("time-series-few", &plots::time_series(12));
@@ -182,7 +176,6 @@ fn a_picture_of_nothing_can_be_drawn() {
     assert_laid_out("heatmap", &areas::heatmap(2, 2, 0));
     assert_laid_out("before-after", &areas::before_after(0, 0, 1));
     assert_laid_out("before-after", &areas::before_after(2, 2, 0));
-    assert_laid_out("percentile-curves", &plots::percentile_curves(0));
     let mut stacks: Stacks = areas::time_stacks();
     stacks.groups.clear();
     assert_laid_out("stacks", &stacks);

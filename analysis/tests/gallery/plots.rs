@@ -2,8 +2,8 @@
 
 use super::invented::{Noise, PAYLOADS, PEERS, RTTS, around, axis, caption, categories, series};
 use crate::charts::{
-    ChartValue, CurvePanel, LineChart, LineChartPanel, PanelLayout, PercentileCurves, SlowLine,
-    TimeSeries, TradeOff, TradePoint, TrendLine, ValueAxis,
+    ChartValue, LineChart, LineChartPanel, PanelLayout, TimeSeries, TradeOff, TradePoint,
+    TrendLine, ValueAxis,
 };
 
 pub(crate) fn budget_curve() -> LineChart {
@@ -144,42 +144,6 @@ pub(crate) fn trade_off() -> TradeOff {
         good_corner: "better: more throughput, lower latency".to_owned(),
         points: points.into_iter().enumerate().map(point).collect(),
     }
-}
-
-pub(crate) fn percentile_curves(count: usize) -> PercentileCurves {
-    let panel = |cell: usize| CurvePanel {
-        title: format!(
-            "15 peers, RTT {} ms, {}",
-            RTTS[cell],
-            PAYLOADS[1 + cell % 2]
-        ),
-        curves: [1.0, 0.97, 0.4, 0.28]
-            .map(|reach| curve(reach * (1.0 + 0.4 * cell as f64)))
-            .to_vec(),
-    };
-    PercentileCurves {
-        caption: caption(
-            "How long a poll of the connection task takes",
-            "each further nine is as far as the one before",
-        ),
-        axis: axis("poll", "µs", false),
-        series: series(&["none", "connection=8", "muxer=2", "muxer=1, deferred"]),
-        panels: (0..count).map(panel).collect(),
-        threshold: SlowLine {
-            value: 50.0,
-            label: "slow: 50 µs".to_owned(),
-        },
-    }
-}
-
-fn curve(reach: f64) -> Vec<(f64, f64)> {
-    let point = |step: u32| {
-        let nines = f64::from(step) / 50.0;
-        let steps = (nines * 1.7 + 0.4 * (nines * 3.0).sin()).max(0.0);
-        let share = 1.0 - 10_f64.powf(-nines);
-        (share, 2.5 + 6.0 * reach * (steps.exp2() - 1.0) * 1.8)
-    };
-    (0..220).map(point).chain([(1.0, 9000.0)]).collect()
 }
 
 /// A night of memory that grows, with a gap.

@@ -2,7 +2,7 @@
 
 use super::{
     text::{widest, width_of},
-    ticks::{self, label_of_power, label_of_tick},
+    ticks::{self, label_of_tick},
 };
 
 /// A named place on an axis.
@@ -18,7 +18,6 @@ pub(crate) struct Axis {
     low: f64,
     high: f64,
     pixels: (f64, f64),
-    logarithmic: bool,
     pub(crate) ticks: Vec<Tick>,
 }
 
@@ -28,20 +27,12 @@ impl Axis {
         let at_most = ((pixels.1 - pixels.0).abs() / spacing) as usize;
         let values = ticks::linear(room(range), at_most.max(2));
         let step = values[1] - values[0];
-        let label = |value| label_of_tick(value, step);
-        Self::over(values, label, pixels, false)
-    }
-
-    /// The same for a range above zero whose parts differ by powers of ten.
-    pub(crate) fn logarithmic(range: (f64, f64), pixels: (f64, f64), spacing: f64) -> Self {
-        let (low, high) = range;
-        let decades = (high / low).log10().max(0.5);
-        let fine = (pixels.1 - pixels.0).abs() / decades >= 3.5 * spacing;
-        let mut values = ticks::logarithmic(range, fine);
-        if values.len() < 2 {
-            values.push(values[0] * 10.0);
-        }
-        Self::over(values, label_of_power, pixels, true)
+        let range = (values[0], values[values.len() - 1]);
+        let tick = |value| Tick {
+            value,
+            label: label_of_tick(value, step),
+        };
+        Self::with_ticks(values.into_iter().map(tick).collect(), range, pixels)
     }
 
     /// With the caller's own ticks.
@@ -54,35 +45,12 @@ impl Axis {
             low,
             high,
             pixels,
-            logarithmic: false,
             ticks,
         }
     }
 
-    fn over(
-        values: Vec<f64>,
-        label: impl Fn(f64) -> String,
-        pixels: (f64, f64),
-        logarithmic: bool,
-    ) -> Self {
-        let range = (values[0], values[values.len() - 1]);
-        let tick = |value| Tick {
-            value,
-            label: label(value),
-        };
-        let ticks = values.into_iter().map(tick).collect();
-        Self {
-            logarithmic,
-            ..Self::with_ticks(ticks, range, pixels)
-        }
-    }
-
     pub(crate) fn position(&self, value: f64) -> f64 {
-        let part = if self.logarithmic {
-            (value.max(self.low) / self.low).log10() / (self.high / self.low).log10()
-        } else {
-            (value - self.low) / (self.high - self.low)
-        };
+        let part = (value - self.low) / (self.high - self.low);
         self.pixels.0 + part * (self.pixels.1 - self.pixels.0)
     }
 
@@ -136,13 +104,6 @@ mod tests {
         let axis = Axis::linear((0.3, 13.6), (200.0, 0.0), 40.0);
         let (least, greatest) = (axis.position(0.3), axis.position(13.6));
         assert!(0.0 <= greatest && greatest < least && least <= 200.0);
-    }
-
-    #[test]
-    fn a_decade_is_as_long_as_any_other() {
-        let axis = Axis::logarithmic((1.0, 1000.0), (0.0, 300.0), 40.0);
-        assert!((axis.position(10.0) - 100.0).abs() < 1e-9);
-        assert!((axis.position(100.0) - 200.0).abs() < 1e-9);
     }
 
     #[test]
