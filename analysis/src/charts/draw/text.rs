@@ -56,13 +56,16 @@ pub(crate) fn wrap(text: &str, width: f64, size: f64, bold: bool) -> Vec<String>
 
 fn pieces_of(word: &str, width: f64, size: f64, bold: bool) -> Vec<String> {
     let mut pieces = vec![String::new()];
+    let mut used = 0.0;
     for character in word.chars() {
+        let needed = width_of(character.encode_utf8(&mut [0; 4]), size, bold);
+        if used > 0.0 && used + needed > width {
+            pieces.push(String::new());
+            used = 0.0;
+        }
+        used += needed;
         let piece = pieces.last_mut().expect("there is one from the start");
         piece.push(character);
-        if width_of(piece, size, bold) > width && piece.chars().count() > 1 {
-            piece.pop();
-            pieces.push(character.to_string());
-        }
     }
     pieces
 }
