@@ -151,16 +151,20 @@ fn with(
     document.finish(pictures)
 }
 
-/// ", but request latency (p99) over 5", of quantities that not all cells have.
+/// ", but throughput over 2, request latency (p99) over 5", of quantities that not all cells have.
 fn fewer_cells(verdict: &Verdict) -> String {
     let fewer = verdict.quantities.iter().filter_map(|(quantity, _)| {
         let judged = verdict.candidates.iter();
         let judged = judged.filter_map(|it| it.of_metric(quantity.metric));
         let cells = judged.map(|it| it.cells).min()?;
         let is_fewer = cells < verdict.cells;
-        is_fewer.then(|| format!(", but {} over {cells}", quantity.words))
+        is_fewer.then(|| format!("{} over {cells}", quantity.words))
     });
-    fewer.collect()
+    let fewer: Vec<String> = fewer.collect();
+    match fewer.is_empty() {
+        true => String::new(),
+        false => format!(", but {}", fewer.join(", ")),
+    }
 }
 
 /// One row per variant, at most eight.
