@@ -148,7 +148,6 @@ impl MeasuredSource {
         row.config.cell = cell;
         row.config.load.payload = cell.payload_bytes;
         row.config.run = run;
-        write_json(&to.join(files::RUN), &row).unwrap();
         let mut bytes = 0;
         for entry in fs::read_dir(&self.run).unwrap() {
             let file = entry.unwrap();
@@ -156,6 +155,7 @@ impl MeasuredSource {
                 bytes += fs::copy(file.path(), to.join(file.file_name())).unwrap();
             }
         }
+        row.write(to).unwrap();
         bytes
     }
 }
