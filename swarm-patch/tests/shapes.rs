@@ -41,8 +41,8 @@ impl Levels {
             .find(|levels| levels.spec.site == site)
             .expect("it is a site");
         println!("{site}: {levels:?}");
-        assert_eq!(levels.outer.reason(), None);
-        match (levels.inner.reason(), levels.budget.reason()) {
+        assert_eq!(levels.outer.as_deref(), None);
+        match (levels.inner.as_deref(), levels.budget.as_deref()) {
             (None, None) => Levels::All,
             (None, Some(_)) => Levels::Unbounded,
             (Some(_), _) => Levels::Outer,
