@@ -18,6 +18,8 @@ use super::meter::{self, MeterKind};
 /// Does not beat with timers, which are due at whole milliseconds.
 const STACK_INTERVAL: Duration = Duration::from_micros(487);
 const OBJECTS_PER_STACK: u64 = 199;
+/// Room for the system calls between two looks into the buffers, in 10 MiB.
+const SYSTEM_CALLS: usize = 1 << 18;
 
 /// A recorder that reads what [`Watch`] counts.
 pub(crate) fn recorder() -> Recorder {
@@ -60,7 +62,7 @@ impl Watch {
                      (to build the one with it: cargo build --release -p libp2p-node --bins)",
                 ))
             },
-            system_calls: SystemCallRecorder::arm_this_thread(clock()),
+            system_calls: SystemCallRecorder::arm_this_thread(SYSTEM_CALLS, clock()),
             spinner: Spinner::start(core),
             counter_names,
             counters_missing,
