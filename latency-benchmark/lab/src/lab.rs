@@ -106,9 +106,9 @@ impl Lab {
         .map_err(LabError::Spawn)
     }
 
-    /// Packets dropped and TCP segments sent again since the lab was wired. Takes a few milliseconds.
+    /// Packets dropped since the lab was wired. Takes a few milliseconds.
     pub fn counters(&self) -> Result<Counters, LabError> {
-        counters::read(&self.wires, self.facts.backend, self.delay_line_pid())
+        counters::read(&self.wires, self.facts.backend)
     }
 
     /// An error if the lab no longer works because its delay line has ended. Cheap.

@@ -54,5 +54,5 @@ pub use tool::ToolError;
 pub use wiring::check_congestion_control;
 
 use run_format::network::{
-    CpuTime, LinkRtt, NamespaceCounters, QueueReport, SchedulingClass, TcpBuffers,
+    LinkRtt, NamespaceCounters, QueueReport, SchedulingClass, TcpBuffers,
 };

@@ -11,7 +11,7 @@ pub use self::{
     placement::{Placement, Sharing},
     receive::{ReceiveMasks, ReceiveOn},
     reports::{
-        Counters, CpuTime, DelayBackend, DelayLineReport, InvalidLink, LabFacts, LinkRtt,
+        Counters, DelayBackend, DelayLineReport, InvalidLink, LabFacts, LinkRtt,
         NamespaceCounters, QueueReport, RttReport, SchedulingClass, TcpBuffers,
     },
     rtt::{Backend, Jitter, Loss, ParseLinkError, RTT_FORMS, Rtt},
