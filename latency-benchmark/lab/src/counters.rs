@@ -2,19 +2,19 @@
 
 use std::fs;
 
+use anyhow::{Context, Result};
 use serde::Deserialize;
 
 use crate::{
-    Counters, DelayBackend, LabError, NamespaceCounters,
-    netns::Netns,
+    Counters, DelayBackend, NamespaceCounters,
+    netns::{Netns, SET_UP},
     nfqueue::user_dropped,
     tool::SystemTool,
     wiring::{Wires, run_all},
 };
 
-pub(crate) fn read(wires: &Wires, backend: Option<DelayBackend>) -> Result<Counters, LabError> {
-    let mut all =
-        Netns::for_each(wires.namespaces(), |_| Ok(read_here())).map_err(LabError::Namespaces)?;
+pub(crate) fn read(wires: &Wires, backend: Option<DelayBackend>) -> Result<Counters> {
+    let mut all = Netns::for_each(wires.namespaces(), |_| Ok(read_here())).context(SET_UP)?;
     if backend == Some(DelayBackend::Netem) {
         let tc = SystemTool::find("tc")?;
         let show = ["-s", "-j", "qdisc", "show"];
