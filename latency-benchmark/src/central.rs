@@ -146,6 +146,7 @@ fn config(args: &CentralArgs) -> Result<RunConfig, Failure> {
             receive_on: ReceiveOn::default(),
             placement: Placement {
                 central: 0,
+                workers: None,
                 peers: topology.available().clone(),
                 sharing: Sharing::Core,
             },

@@ -10,6 +10,7 @@ pub(crate) mod metric;
 pub(crate) mod predicted;
 pub(crate) mod rr;
 pub(crate) mod turns;
+pub(crate) mod workers;
 
 use std::{
     borrow::Cow,
@@ -34,6 +35,7 @@ use self::{
     metric::What,
     predicted::Predicted,
     turns::Turns,
+    workers::Workers,
 };
 use crate::{
     load::{
@@ -79,6 +81,8 @@ pub(crate) struct CellMeasured {
     /// What bounds would have done to the baseline's polls.
     pub(crate) predicted: Vec<Predicted>,
     pub(crate) closer: Closer,
+    /// By variant, if central has several workers.
+    pub(crate) workers: Vec<Workers>,
 }
 
 /// The number of slow polls, and of those with a single slow iteration.
@@ -130,6 +134,7 @@ impl CellMeasured {
             checks: Checks::of(&rows, &runs),
             breakdown: measured.then(|| Breakdown::of(&of_first, question.threshold_ns)),
             predicted: predicted::of(&of_first, question),
+            workers: workers::of(&runs, question.budgets, question.subjects),
             closer: Closer::of(&blocks, &launches, (&rows, &runs), question),
         })
     }
@@ -151,6 +156,7 @@ impl CellMeasured {
             breakdown: None,
             predicted: Vec::new(),
             closer: Closer::default(),
+            workers: Vec::new(),
         }
     }
 }

@@ -77,13 +77,13 @@ fn nodes(manifest: &Manifest) -> String {
     };
     format!(
         "Code under test: {code}, with lines for probe and budgets inserted at build time. Workload: {}, {} over {}, {}. Central \
-         runs on {workers}, alone on core {}; the peers run on core {}.",
+         runs on {workers}, alone on {}; the peers run on {}.",
         name_in_files(node.workload),
         name_in_files(node.security),
         name_in_files(node.transport),
         pace(config.pace),
-        config.lab.placement.central,
-        config.lab.placement.peers,
+        config.lab.placement.central_cores().in_words(),
+        config.lab.placement.peers.in_words(),
     )
 }
 

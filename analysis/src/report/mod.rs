@@ -20,6 +20,7 @@ pub(crate) mod rr;
 pub(crate) mod soak;
 pub(crate) mod terms;
 pub(crate) mod trust;
+mod workers;
 
 use self::{
     markdown::{Document, ReportLinks, quoted},
@@ -134,6 +135,7 @@ fn with(
         });
     }
     bounds::write(&mut document, summary, verdict.site);
+    workers::write(&mut document, summary, options);
     document.details("Caveats of this run", |document| {
         document.list(caveats::of_sweep(summary, options));
     });

@@ -32,6 +32,8 @@ pub const BANDS: &str = "bands.csv";
 pub const CHILDREN: &str = "children.csv";
 pub const BOUNDS: &str = "bounds.csv";
 pub const PEERS: &str = "peers.csv";
+/// Only where central has several workers.
+pub const WORKERS: &str = "workers.csv";
 pub const HISTOGRAMS: &str = "histograms.hlog";
 pub const SOAK: &str = "soak.json";
 pub const SOAK_ROWS: &str = "soak.csv";

@@ -10,7 +10,7 @@ pub(crate) struct RuntimeArgs {
     /// Central's tokio scheduler [default: current-thread; with several workers: multi-thread]
     #[arg(long, value_enum, value_name = "SCHEDULER")]
     runtime: Option<Scheduler>,
-    /// Worker threads of central's runtime, all on central's core
+    /// Worker threads of central's runtime, each on a core of its own as far as there are enough
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     workers: u16,
 }

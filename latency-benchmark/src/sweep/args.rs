@@ -202,7 +202,12 @@ impl GridArgs {
     fn config(&self, quick: bool) -> Result<SweepConfig, Failure> {
         let axes = self.axes(quick)?;
         let pace = self.node.pace(&axes.payload_bytes)?;
-        let network = self.network.checked(&axes.rtt_ms)?;
+        let runtime = RuntimeConfig {
+            event_interval: self.event_interval,
+            global_queue_interval: self.global_queue_interval,
+            ..self.runtime.runtime()?
+        };
+        let network = self.network.checked(&axes.rtt_ms, runtime.workers)?;
         let (budgets, subjects) = match self.prove {
             Some(budget) => (vec![Budgets::NONE, budget], SubjectArgs::patched(budget)),
             None => (self.budget.clone(), self.subjects.clone()),
@@ -230,11 +235,7 @@ impl GridArgs {
             subjects: subjects.subjects(!self.no_aa)?,
             node: self.node.node(),
             pace,
-            runtime: RuntimeConfig {
-                event_interval: self.event_interval,
-                global_queue_interval: self.global_queue_interval,
-                ..self.runtime.runtime()?
-            },
+            runtime,
             lab: network,
             repeat: self.repeat.unwrap_or(if has_subjects { BLOCKS } else { 1 }),
             turn_ms: self.turn,

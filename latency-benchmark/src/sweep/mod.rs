@@ -102,6 +102,9 @@ fn measure(
     if let Some(precision) = expected::precision(config) {
         say(precision);
     }
+    if let Some(amiss) = config.lab.placement.too_few_cores(config.runtime.workers) {
+        say(format!("warning: {amiss}"));
+    }
     let launches = schedule(config);
     let mut sweep = RunningSweep {
         config,
