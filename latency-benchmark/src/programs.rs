@@ -46,7 +46,7 @@ impl Programs {
         node: &NodeProgramArgs,
     ) -> Result<Programs, Failure> {
         if config.subjects.iter().all(is_of_this_workspace) {
-            let program = node.plain(&config.node)?;
+            let program = node.of_sweep(config)?;
             return Ok(Programs(vec![program; config.subjects.len().max(1)]));
         }
         let builder = builder()?;
@@ -59,7 +59,7 @@ impl Programs {
             let built = prepare(subject, &builder).with_context(|| subject.label.clone())?;
             programs.push(match &built {
                 Some(built) => built.program(),
-                None => node.plain(&config.node)?,
+                None => node.of_sweep(config)?,
             });
             subject.build = built.map(|built| built.record);
         }
@@ -69,7 +69,7 @@ impl Programs {
     /// The programs that the sweep began with.
     pub(crate) fn find(config: &SweepConfig, node: &NodeProgramArgs) -> Result<Programs, Failure> {
         if config.subjects.is_empty() {
-            return Ok(Programs(vec![node.plain(&config.node)?]));
+            return Ok(Programs(vec![node.of_sweep(config)?]));
         }
         let mut programs = Vec::new();
         for subject in &config.subjects {
@@ -78,7 +78,7 @@ impl Programs {
                 .map_err(bad_input)?;
             programs.push(match built {
                 Some(built) => built.program(),
-                None => node.plain(&config.node)?,
+                None => node.of_sweep(config)?,
             });
         }
         Ok(Programs(programs))

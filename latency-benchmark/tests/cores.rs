@@ -17,7 +17,14 @@ fn has_cores(wanted: usize) -> bool {
     there >= wanted
 }
 
-const CELL: [&str; 6] = ["--rtt", "0", "--budget", "none", "--budget", "muxer=1/deferred"];
+const CELL: [&str; 6] = [
+    "--rtt",
+    "0",
+    "--budget",
+    "none",
+    "--budget",
+    "muxer=1/deferred",
+];
 
 fn report(bench: &Bench) -> String {
     let output = Command::new(analysis())
@@ -53,7 +60,11 @@ fn every_worker_has_a_core_of_its_own() {
         .map(|worker| cores(worker).parse().expect("one core"))
         .into();
     assert_eq!(single.len(), 4, "no two workers share a core");
-    assert_eq!(placement["workers"], cores("0"), "the main thread may use all of them");
+    assert_eq!(
+        placement["workers"],
+        cores("0"),
+        "the main thread may use all of them"
+    );
     let all: lab::Cores = cores("0").parse().unwrap();
     assert_eq!(all.iter().collect::<BTreeSet<_>>(), single);
     assert_eq!(placement["sharing"], "nothing");
@@ -74,10 +85,18 @@ fn with_too_few_cores_workers_share_them_and_the_report_says_so() {
     let workers = lab::Topology::of_this_process().unwrap();
     let workers = (workers.available().count() + 1).to_string();
     let mut sweep = bench.sweep(&bench::SMALL);
-    let output = sweep.args(CELL).args(["--workers", &workers]).output().unwrap();
+    let output = sweep
+        .args(CELL)
+        .args(["--workers", &workers])
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
     let amiss = format!("here are too few cores: central's {workers} workers share core");
-    assert!(text(&output.stderr).contains(&amiss), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).contains(&amiss),
+        "{}",
+        text(&output.stderr)
+    );
     let [run] = &bench.runs("run-1")[..] else {
         panic!("one cell")
     };
@@ -85,7 +104,13 @@ fn with_too_few_cores_workers_share_them_and_the_report_says_so() {
         .iter()
         .map(|row| row["worker"].clone())
         .collect();
-    assert_eq!(threads.len().to_string(), (workers.parse::<usize>().unwrap() + 1).to_string());
+    assert_eq!(
+        threads.len().to_string(),
+        (workers.parse::<usize>().unwrap() + 1).to_string()
+    );
     let report = report(&bench);
-    assert!(report.contains(&amiss) && report.contains("same worker: late"), "{report}");
+    assert!(
+        report.contains(&amiss) && report.contains("same worker: late"),
+        "{report}"
+    );
 }

@@ -199,6 +199,20 @@ pub fn build_runtime(
     if let Some(interval) = config.global_queue_interval {
         builder.global_queue_interval(interval);
     }
+    #[cfg(tokio_unstable)]
+    {
+        if config.lifo_slot_off {
+            builder.disable_lifo_slot();
+        }
+        if config.eager_driver_handoff {
+            builder.enable_eager_driver_handoff();
+        }
+    }
+    #[cfg(not(tokio_unstable))]
+    anyhow::ensure!(
+        !config.needs_unstable_tokio(),
+        "this program was built without tokio's unstable options"
+    );
     attach();
     Ok(builder.on_thread_start(attach).enable_all().build()?)
 }

@@ -188,15 +188,32 @@ pub struct RuntimeConfig {
     pub workers: usize,
     pub event_interval: Option<u32>,
     pub global_queue_interval: Option<u32>,
+    /// Without the place for the task that was woken last, from which no other worker takes it. It needs tokio's
+    /// unstable options, as does the next.
+    #[serde(default, skip_serializing_if = "is_off")]
+    pub lifo_slot_off: bool,
+    /// A worker that has tasks to poll hands the timers and I/O to another.
+    #[serde(default, skip_serializing_if = "is_off")]
+    pub eager_driver_handoff: bool,
+}
+
+fn is_off(option: &bool) -> bool {
+    !option
 }
 
 impl RuntimeConfig {
+    pub fn needs_unstable_tokio(&self) -> bool {
+        self.lifo_slot_off || self.eager_driver_handoff
+    }
+
     /// A current-thread runtime with tokio's defaults.
     pub const CURRENT_THREAD: RuntimeConfig = RuntimeConfig {
         scheduler: Scheduler::CurrentThread,
         workers: 1,
         event_interval: None,
         global_queue_interval: None,
+        lifo_slot_off: false,
+        eager_driver_handoff: false,
     };
 }
 
@@ -284,8 +301,15 @@ impl SweepConfig {
         self.max_cell_ms.unwrap_or(by_rtt)
     }
 
+    /// Whether a runtime of the sweep needs a node program with tokio's unstable options.
+    pub fn needs_unstable_tokio(&self) -> bool {
+        let mut runtimes = self.subjects.iter().filter_map(|it| it.runtime);
+        runtimes.any(|it| it.needs_unstable_tokio())
+    }
+
     /// One launch of a cell.
     pub fn run(&self, cell: Cell, run: u32, subject: Option<usize>, seed: u64) -> RunConfig {
+        let of_subject = subject.and_then(|at| self.subjects.get(at));
         RunConfig {
             cell,
             run,
@@ -296,7 +320,7 @@ impl SweepConfig {
                 payload: cell.payload_bytes,
                 pace: self.pace,
             },
-            runtime: self.runtime,
+            runtime: of_subject.and_then(|it| it.runtime).unwrap_or(self.runtime),
             variants: self.variants.clone(),
             plan: self.plan(cell),
             lab: self.lab.clone(),

@@ -61,7 +61,7 @@ impl NetworkArgs {
             .map_err(bad_input)?;
         if let Some(cores) = self.central_core.as_ref().filter(|it| it.count() > workers) {
             return Err(bad_input(anyhow!(
-                "--central-core {cores}: central has {workers} workers, each on one core (accepted: --workers {})",
+                "--central-core {cores}: there is one core for each worker (accepted: --workers {})",
                 cores.count()
             )));
         }

@@ -232,7 +232,7 @@ impl GridArgs {
                 &defaults,
                 !self.no_aa && (!has_subjects || self.budget.len() > 1),
             )?,
-            subjects: subjects.subjects(!self.no_aa)?,
+            subjects: subjects.subjects(!self.no_aa, runtime)?,
             node: self.node.node(),
             pace,
             runtime,
