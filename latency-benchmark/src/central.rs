@@ -152,6 +152,7 @@ fn config(args: &CentralArgs) -> Result<RunConfig, Failure> {
             },
         },
         measurement: Measurement::Compare,
+        jobs: None,
     })
 }
 

@@ -9,43 +9,12 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use program::{Failure, bad_input, ended, ended_saying, user_tool};
-use run_format::{
-    config::{NodeConfig, SweepConfig},
-    protocol::NodeDescription,
-};
+use run_format::{config::NodeConfig, protocol::NodeDescription};
 use sha2::{Digest, Sha256};
 
 /// The package and its programs: one has the allocator of any program, the other an allocator that counts.
 const PACKAGE: &str = "libp2p-node";
 const COUNTING: &str = "libp2p-node-counting";
-
-/// The compiler's switch for tokio's unstable options.
-const UNSTABLE: &str = "tokio_unstable";
-
-/// Whether a node program is built with tokio's unstable options, which only some settings of its runtime need.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Tokio {
-    Stable,
-    Unstable,
-}
-
-impl Tokio {
-    fn of(config: &SweepConfig) -> Tokio {
-        if config.needs_unstable_tokio() {
-            Tokio::Unstable
-        } else {
-            Tokio::Stable
-        }
-    }
-
-    /// Below the target folder. Each has its own, since the switch is for all crates.
-    fn folder(self) -> &'static str {
-        match self {
-            Tokio::Stable => "",
-            Tokio::Unstable => UNSTABLE,
-        }
-    }
-}
 
 /// Which node program is measured.
 #[derive(Args, Clone, Debug)]
@@ -58,55 +27,44 @@ pub(crate) struct NodeProgramArgs {
 impl NodeProgramArgs {
     /// The program for a run that only measures.
     pub(crate) fn plain(&self, node: &NodeConfig) -> Result<PathBuf, Failure> {
-        self.find(node, PACKAGE, Tokio::Stable)
-    }
-
-    /// The program for all runs of a sweep that are not of another libp2p.
-    pub(crate) fn of_sweep(&self, config: &SweepConfig) -> Result<PathBuf, Failure> {
-        self.find(&config.node, PACKAGE, Tokio::of(config))
+        self.find(node, PACKAGE)
     }
 
     /// The program for a run that explains.
     pub(crate) fn counting(&self, node: &NodeConfig) -> Result<PathBuf, Failure> {
-        self.find(node, COUNTING, Tokio::Stable)
+        self.find(node, COUNTING)
     }
 
-    fn find(&self, node: &NodeConfig, name: &str, tokio: Tokio) -> Result<PathBuf, Failure> {
+    fn find(&self, node: &NodeConfig, name: &str) -> Result<PathBuf, Failure> {
         let path = match &self.program {
             Some(given) => given.clone(),
             None => {
-                build(node, &["--bin", name], tokio)?;
-                program_path(name, tokio)?
+                build(node, &["--bin", name])?;
+                program_path(name)?
             }
         };
-        check(&path, node, tokio)?;
+        check(&path, node)?;
         Ok(path)
     }
 }
 
 /// Has cargo build the node programs that are needed to measure, and to explain if that is asked.
-pub(crate) fn build_needed(config: &SweepConfig, explain: bool) -> Result<()> {
+pub(crate) fn build_needed(node: &NodeConfig, explain: bool) -> Result<()> {
     let plain = ["--bin", PACKAGE];
-    let programs: &[&str] = if explain { &["--bins"] } else { &plain };
-    build(&config.node, programs, Tokio::of(config))
+    build(node, if explain { &["--bins"] } else { &plain })
 }
 
 /// Has cargo build node programs as a release. It does nothing where that is not this program's business: in a
 /// debug build, whose node program lies beside it, or away from the workspace.
-fn build(node: &NodeConfig, programs: &[&str], tokio: Tokio) -> Result<()> {
+fn build(node: &NodeConfig, programs: &[&str]) -> Result<()> {
     let Some(workspace) = workspace().filter(|_| !cfg!(debug_assertions)) else {
         return Ok(());
     };
     let features: Vec<&str> = node.features().iter().map(|(name, _)| *name).collect();
     let cargo = env::var_os("CARGO").unwrap_or_else(|| user_tool("cargo").into());
-    let mut command = Command::new(cargo);
-    if tokio == Tokio::Unstable {
-        let flags = env::var("RUSTFLAGS").unwrap_or_default();
-        command.env("RUSTFLAGS", format!("{flags} --cfg {UNSTABLE}").trim());
-    }
-    let status = command
+    let status = Command::new(cargo)
         .args(["build", "--locked", "--quiet", "--release", "--target-dir"])
-        .arg(target_dir()?.join(tokio.folder()))
+        .arg(target_dir()?)
         .args(["--package", PACKAGE, "--features", &features.join(",")])
         .args(programs)
         .current_dir(workspace)
@@ -133,14 +91,11 @@ fn target_dir() -> Result<PathBuf> {
     target.ok_or_else(|| anyhow!("cannot find the target folder of {}", this.display()))
 }
 
-fn program_path(name: &str, tokio: Tokio) -> Result<PathBuf, Failure> {
+fn program_path(name: &str) -> Result<PathBuf, Failure> {
     let beside = env::current_exe()
         .context("cannot find this program's file")?
         .with_file_name(name);
-    let built = target_dir()?
-        .join(tokio.folder())
-        .join("release")
-        .join(name);
+    let built = target_dir()?.join("release").join(name);
     let candidates = if cfg!(debug_assertions) {
         vec![beside]
     } else {
@@ -179,14 +134,8 @@ pub(crate) fn describe(path: &Path) -> Result<NodeDescription> {
 }
 
 /// Refuses a program that cannot do what it is asked for.
-fn check(path: &Path, node: &NodeConfig, tokio: Tokio) -> Result<(), Failure> {
+fn check(path: &Path, node: &NodeConfig) -> Result<(), Failure> {
     let description = describe(path).context("--node").map_err(bad_input)?;
-    if tokio == Tokio::Unstable && !description.program.rustflags.contains(UNSTABLE) {
-        return Err(bad_input(anyhow!(
-            "--runtime-setting: the node program {} was built without tokio's unstable options (build it with RUSTFLAGS='--cfg {UNSTABLE}')",
-            path.display()
-        )));
-    }
     let features = description.program.features;
     for (feature, option) in node.features() {
         if !features.iter().any(|it| it == feature) {

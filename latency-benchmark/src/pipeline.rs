@@ -83,7 +83,7 @@ fn prepare(args: &PipelineArgs, config: &SweepConfig) -> Result<(), Failure> {
     install_packages();
     check_machine()?;
     if args.sweep.program.program.is_none() {
-        node_program::build_needed(config, args.explain)?;
+        node_program::build_needed(&config.node, args.explain)?;
     }
     Ok(())
 }

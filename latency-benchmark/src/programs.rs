@@ -46,7 +46,8 @@ impl Programs {
         node: &NodeProgramArgs,
     ) -> Result<Programs, Failure> {
         if config.subjects.iter().all(is_of_this_workspace) {
-            let program = node.of_sweep(config)?;
+            let program = node.plain(&config.node)?;
+            refuse_stable_tokio(config, &program)?;
             return Ok(Programs(vec![program; config.subjects.len().max(1)]));
         }
         let builder = builder()?;
@@ -59,7 +60,7 @@ impl Programs {
             let built = prepare(subject, &builder).with_context(|| subject.label.clone())?;
             programs.push(match &built {
                 Some(built) => built.program(),
-                None => node.of_sweep(config)?,
+                None => node.plain(&config.node)?,
             });
             subject.build = built.map(|built| built.record);
         }
@@ -69,7 +70,7 @@ impl Programs {
     /// The programs that the sweep began with.
     pub(crate) fn find(config: &SweepConfig, node: &NodeProgramArgs) -> Result<Programs, Failure> {
         if config.subjects.is_empty() {
-            return Ok(Programs(vec![node.of_sweep(config)?]));
+            return Ok(Programs(vec![node.plain(&config.node)?]));
         }
         let mut programs = Vec::new();
         for subject in &config.subjects {
@@ -78,11 +79,25 @@ impl Programs {
                 .map_err(bad_input)?;
             programs.push(match built {
                 Some(built) => built.program(),
-                None => node.of_sweep(config)?,
+                None => node.plain(&config.node)?,
             });
         }
         Ok(Programs(programs))
     }
+}
+
+/// Refuses a program whose runtime lacks the settings of a sweep.
+fn refuse_stable_tokio(config: &SweepConfig, program: &Path) -> Result<(), Failure> {
+    const UNSTABLE: &str = "--cfg tokio_unstable";
+    let mut runtimes = config.subjects.iter().filter_map(|it| it.runtime);
+    let needs_it = runtimes.any(|it| it.lifo_slot_off || it.eager_driver_handoff);
+    if needs_it && !describe(program)?.program.rustflags.contains(UNSTABLE) {
+        return Err(bad_input(anyhow!(
+            "--runtime-setting: the node program {} was built without tokio's unstable options (start the sweep with RUSTFLAGS='{UNSTABLE}')",
+            program.display()
+        )));
+    }
+    Ok(())
 }
 
 /// What is recorded of a subject. Everything is where nothing is said.

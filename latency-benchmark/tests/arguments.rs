@@ -78,6 +78,14 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
             ],
             "cannot be used with",
         ),
+        (
+            &["--jobs", "many"],
+            "accepted: auto, or a number from 1 to 1024",
+        ),
+        (
+            &["--jobs", "auto", "--central-core", "0"],
+            "cannot be used with",
+        ),
         (&["--delay", "magic"], "accepted: auto, netem, nfqueue"),
         (&["--rtt", "10", "--jitter", "6ms"], "--jitter 6ms"),
         (&["--central-core", "4096"], "4096"),

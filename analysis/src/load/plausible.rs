@@ -51,13 +51,6 @@ fn workers(run: &LoadedRun) -> Result<()> {
             files::WORKERS
         );
     }
-    if let Some(row) = run.workers.iter().find(|it| it.slow_polls > it.polls) {
-        bail!(
-            "{}: slice {}: more slow polls than polls",
-            files::WORKERS,
-            row.slice
-        );
-    }
     Ok(())
 }
 

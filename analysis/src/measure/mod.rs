@@ -6,6 +6,7 @@ mod cell_blocks;
 pub(crate) mod checks;
 pub(crate) mod closer;
 pub(crate) mod formula;
+pub(crate) mod jobs;
 pub(crate) mod metric;
 pub(crate) mod predicted;
 pub(crate) mod rr;
@@ -32,6 +33,7 @@ use self::{
     checks::Checks,
     closer::Closer,
     formula::{Distribution, MetricFormula},
+    jobs::JobsOfCell,
     metric::What,
     predicted::Predicted,
     turns::Turns,
@@ -83,6 +85,7 @@ pub(crate) struct CellMeasured {
     pub(crate) closer: Closer,
     /// By variant, if central has several workers.
     pub(crate) workers: Vec<Workers>,
+    pub(crate) jobs: JobsOfCell,
 }
 
 /// The number of slow polls, and of those with a single slow iteration.
@@ -134,6 +137,7 @@ impl CellMeasured {
             checks: Checks::of(&rows, &runs),
             breakdown: measured.then(|| Breakdown::of(&of_first, question.threshold_ns)),
             predicted: predicted::of(&of_first, question),
+            jobs: jobs::of(files, question.budgets)?,
             workers: workers::of(&runs, question.budgets, question.subjects),
             closer: Closer::of(&blocks, &launches, (&rows, &runs), question),
         })
@@ -157,6 +161,7 @@ impl CellMeasured {
             predicted: Vec::new(),
             closer: Closer::default(),
             workers: Vec::new(),
+            jobs: JobsOfCell::default(),
         }
     }
 }

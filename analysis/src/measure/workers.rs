@@ -32,7 +32,7 @@ pub(super) fn of(runs: &[LoadedRun], budgets: usize, subjects: usize) -> Vec<Wor
             let number = slice.row.slice;
             let first = run.workers.partition_point(|row| row.slice < number);
             let rows = run.workers[first..].iter();
-            let of_slice = Workers {
+            all[run.subject * budgets + slice.row.variant].add(&Workers {
                 threads: rows
                     .take_while(|row| row.slice == number)
                     .cloned()
@@ -40,29 +40,23 @@ pub(super) fn of(runs: &[LoadedRun], budgets: usize, subjects: usize) -> Vec<Wor
                 sampled_ms: slice.row.sampled_ms,
                 any_worker_ns: slice.cotenant_wake_ns.clone(),
                 same_worker_ns: slice.cotenant_same_worker_ns.clone(),
-            };
-            let of_variant = &mut all[run.subject * budgets + slice.row.variant];
-            *of_variant = of_variant.plus(&of_slice);
+            });
         }
     }
     all
 }
 
 impl Workers {
-    pub(crate) fn plus(&self, other: &Workers) -> Workers {
-        let mut threads = self.threads.clone();
-        let known = threads.len().min(other.threads.len());
-        let (both, more) = other.threads.split_at(known);
-        for (sum, other) in threads.iter_mut().zip(both) {
-            add(sum, other);
+    pub(crate) fn add(&mut self, other: &Workers) {
+        for (at, row) in other.threads.iter().enumerate() {
+            match self.threads.get_mut(at) {
+                Some(sum) => add(sum, row),
+                None => self.threads.push(row.clone()),
+            }
         }
-        threads.extend_from_slice(more);
-        Workers {
-            threads,
-            sampled_ms: self.sampled_ms + other.sampled_ms,
-            any_worker_ns: Counts::sum(&[&self.any_worker_ns, &other.any_worker_ns]),
-            same_worker_ns: Counts::sum(&[&self.same_worker_ns, &other.same_worker_ns]),
-        }
+        self.sampled_ms += other.sampled_ms;
+        self.any_worker_ns = Counts::sum(&[&self.any_worker_ns, &other.any_worker_ns]);
+        self.same_worker_ns = Counts::sum(&[&self.same_worker_ns, &other.same_worker_ns]);
     }
 
     /// Of a co-tenant's delays. None of too few.

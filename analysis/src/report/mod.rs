@@ -10,6 +10,7 @@ pub(crate) mod disturbed;
 mod explain;
 pub(crate) mod folder;
 mod grade;
+mod jobs;
 pub(crate) mod markdown;
 pub(crate) mod method;
 mod proportion;
@@ -136,6 +137,7 @@ fn with(
     }
     bounds::write(&mut document, summary, verdict.site);
     workers::write(&mut document, summary, options);
+    jobs::write(&mut document, summary);
     document.details("Caveats of this run", |document| {
         document.list(caveats::of_sweep(summary, options));
     });

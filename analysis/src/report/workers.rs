@@ -9,8 +9,10 @@ pub(super) fn write(document: &mut Document, summary: &Summary, options: &Option
     let cells: Vec<&Vec<Workers>> = summary.measured().map(|cell| &cell.workers).collect();
     let variants = cells.iter().map(|cell| cell.len()).max().unwrap_or(0);
     let sum = |variant: usize| {
+        let mut sum = Workers::default();
         let of_cells = cells.iter().filter_map(|cell| cell.get(variant));
-        of_cells.fold(Workers::default(), |sum, more| sum.plus(more))
+        of_cells.for_each(|of_cell| sum.add(of_cell));
+        sum
     };
     let sums: Vec<Workers> = (0..variants).map(sum).collect();
     let Some(baseline) = sums.first() else {

@@ -1,5 +1,7 @@
 //! Assigns processes to cores. A core here is what the kernel calls a CPU: one hardware thread.
 
+mod jobs;
+
 use std::{
     fs, io, iter,
     path::{Path, PathBuf},
@@ -34,6 +36,8 @@ pub enum PlacementError {
 pub struct Topology {
     available: Cores,
     siblings: Vec<Cores>,
+    /// Those that share the last cache with each.
+    caches: Vec<Cores>,
 }
 
 impl Topology {
@@ -51,18 +55,22 @@ impl Topology {
         ))
     }
 
-    /// Reads `sysfs`. A core without an entry there counts as a physical core of its own; most virtual
-    /// machines have no entries.
+    /// Reads `sysfs`. A core without an entry there counts as a physical core of its own, and shares its cache with all;
+    /// most virtual machines have no entries.
     fn read(sysfs: &Path, available: Cores) -> Topology {
+        let list = |path: PathBuf| -> Option<Cores> { fs::read_to_string(path).ok()?.parse().ok() };
         let siblings = available.iter().map(|core| {
-            let path: PathBuf = sysfs.join(format!("cpu{core}/topology/thread_siblings_list"));
-            fs::read_to_string(path)
-                .ok()
-                .and_then(|list| list.parse().ok())
-                .unwrap_or_else(|| Cores::one(core))
+            let siblings = sysfs.join(format!("cpu{core}/topology/thread_siblings_list"));
+            list(siblings).unwrap_or_else(|| Cores::one(core))
+        });
+        let caches = available.iter().map(|core| {
+            let cache = |index| sysfs.join(format!("cpu{core}/cache/index{index}/shared_cpu_list"));
+            let by_level = (0..).map_while(|index: usize| list(cache(index)));
+            by_level.last().unwrap_or_else(|| available.clone())
         });
         Topology {
             siblings: siblings.collect(),
+            caches: caches.collect(),
             available,
         }
     }
@@ -213,6 +221,7 @@ mod tests {
         });
         Topology {
             siblings: siblings.collect(),
+            caches: vec![available.clone(); available.count()],
             available,
         }
     }

@@ -74,8 +74,7 @@ impl Central {
         };
         let runtime = build_runtime(task.config.runtime, attach)?;
         pin_workers(&workers, &task.config)?;
-        let same_worker =
-            (task.config.runtime.workers > 1).then(|| SameWorker::new(&recorder, task.config.seed));
+        let same_worker = (task.config.runtime.workers > 1).then(|| SameWorker::new(&recorder));
         let probe_ns = probe_cost::measure(&recorder);
         // This thread is the worker of a runtime that has but one.
         let watch = explains.then(|| Watch::arm(&recorder, task.config.lab.placement.central));
@@ -208,11 +207,6 @@ pub fn build_runtime(
             builder.enable_eager_driver_handoff();
         }
     }
-    #[cfg(not(tokio_unstable))]
-    anyhow::ensure!(
-        !config.needs_unstable_tokio(),
-        "this program was built without tokio's unstable options"
-    );
     attach();
     Ok(builder.on_thread_start(attach).enable_all().build()?)
 }

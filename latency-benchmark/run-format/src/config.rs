@@ -9,6 +9,7 @@ use crate::{
     changes::FEWEST_BLOCKS,
     churn::Churn,
     grid::{Axes, Cell},
+    jobs::JobsConfig,
     network::{Backend, Jitter, Loss, Placement, ReceiveOn, Rtt},
     payload::Payload,
     precision::Precision,
@@ -39,6 +40,9 @@ pub struct SweepConfig {
     pub precision: Precision,
     pub seed: u64,
     pub measurement: Measurement,
+    /// Absent where cells are measured one after the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jobs: Option<JobsConfig>,
 }
 
 /// One launch of the processes of a cell.
@@ -58,6 +62,9 @@ pub struct RunConfig {
     pub plan: Plan,
     pub lab: LabConfig,
     pub measurement: Measurement,
+    /// How many cells at most are measured at the same time, this one included. Absent without jobs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jobs: Option<usize>,
 }
 
 /// What a run does with the time that it has.
@@ -202,10 +209,6 @@ fn is_off(option: &bool) -> bool {
 }
 
 impl RuntimeConfig {
-    pub fn needs_unstable_tokio(&self) -> bool {
-        self.lifo_slot_off || self.eager_driver_handoff
-    }
-
     /// A current-thread runtime with tokio's defaults.
     pub const CURRENT_THREAD: RuntimeConfig = RuntimeConfig {
         scheduler: Scheduler::CurrentThread,
@@ -301,12 +304,6 @@ impl SweepConfig {
         self.max_cell_ms.unwrap_or(by_rtt)
     }
 
-    /// Whether a runtime of the sweep needs a node program with tokio's unstable options.
-    pub fn needs_unstable_tokio(&self) -> bool {
-        let mut runtimes = self.subjects.iter().filter_map(|it| it.runtime);
-        runtimes.any(|it| it.needs_unstable_tokio())
-    }
-
     /// One launch of a cell.
     pub fn run(&self, cell: Cell, run: u32, subject: Option<usize>, seed: u64) -> RunConfig {
         let of_subject = subject.and_then(|at| self.subjects.get(at));
@@ -325,7 +322,19 @@ impl SweepConfig {
             plan: self.plan(cell),
             lab: self.lab.clone(),
             measurement: self.measurement.clone(),
+            jobs: None,
         }
+    }
+
+    /// The most launches that there can be.
+    pub fn launches(&self) -> usize {
+        self.axes.cells().len() * self.repeat as usize * self.subjects.len().max(1)
+    }
+
+    /// How many times sooner all of them are done than one after the other.
+    pub fn speed(&self) -> f64 {
+        let jobs = self.jobs.as_ref();
+        jobs.map_or(1.0, |jobs| jobs.speed(self.launches()))
     }
 }
 

@@ -54,6 +54,11 @@ pub fn run_folder(run: u32, subject: Option<usize>) -> String {
     }
 }
 
+/// The same run, measured while no other cell was.
+pub fn alone(run_folder: &str) -> String {
+    format!("{run_folder}.alone")
+}
+
 /// Now, in seconds since 1970.
 pub fn unix_s() -> u64 {
     SystemTime::UNIX_EPOCH

@@ -67,6 +67,7 @@ impl SoakConfig {
             },
             lab: self.lab.clone(),
             measurement: Measurement::Soak(SoakPlan {
+                jobs: None,
                 interval_ms: self.interval_ms,
                 churn: self.churn,
             }),

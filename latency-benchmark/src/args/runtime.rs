@@ -12,29 +12,25 @@ pub(crate) fn with_settings(
     runtime: RuntimeConfig,
     settings: &str,
 ) -> Result<RuntimeConfig, Failure> {
-    let wrong = |why: &str| bad_input(anyhow!("--runtime-setting {settings}: {why}"));
-    let of_workers = runtime.scheduler == Scheduler::MultiThread;
+    let wrong = |why: String| bad_input(anyhow!("--runtime-setting {settings}: {why}"));
     let mut changed = runtime;
     for setting in settings.split(',') {
-        let ticks = |text: &str| text.parse().ok().filter(|ticks| *ticks > 0);
-        match setting.split_once('=') {
-            Some(("event_interval", text)) if ticks(text).is_some() => {
-                changed.event_interval = ticks(text);
+        let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
+        let ticks = value.parse().ok().filter(|ticks| *ticks > 0);
+        match (name, value) {
+            ("event_interval", _) if ticks.is_some() => changed.event_interval = ticks,
+            ("global_queue_interval", _) if ticks.is_some() => {
+                changed.global_queue_interval = ticks
             }
-            Some(("global_queue_interval", text)) if ticks(text).is_some() => {
-                changed.global_queue_interval = ticks(text);
-            }
-            Some(("lifo_slot", "off")) if of_workers => changed.lifo_slot_off = true,
-            Some(("eager_driver_handoff", "on")) if of_workers => {
-                changed.eager_driver_handoff = true;
-            }
-            Some(("lifo_slot", "off") | ("eager_driver_handoff", "on")) => {
-                return Err(wrong(
-                    "only a multi-thread runtime has it (accepted: --runtime multi-thread)",
-                ));
-            }
-            _ => return Err(wrong(&format!("unknown (accepted: {SETTING_FORMS})"))),
+            ("lifo_slot", "off") => changed.lifo_slot_off = true,
+            ("eager_driver_handoff", "on") => changed.eager_driver_handoff = true,
+            _ => return Err(wrong(format!("unknown (accepted: {SETTING_FORMS})"))),
         }
+    }
+    let is_of_workers = changed.lifo_slot_off || changed.eager_driver_handoff;
+    if is_of_workers && runtime.scheduler == Scheduler::CurrentThread {
+        let why = "only a multi-thread runtime has it (accepted: --runtime multi-thread)";
+        return Err(wrong(why.to_owned()));
     }
     Ok(changed)
 }

@@ -59,6 +59,7 @@ impl SubjectArgs {
         } else {
             self.runtimes(runtime)?
         };
+        tell_apart(&mut subjects)?;
         subjects[0].role = Role::Baseline;
         if control {
             subjects.insert(1, control_of(&subjects[0]));
@@ -82,12 +83,7 @@ impl SubjectArgs {
             })
         };
         let changed = self.runtime_setting.iter().map(with);
-        let subjects: Vec<SubjectConfig> = [Ok(unchanged)]
-            .into_iter()
-            .chain(changed)
-            .collect::<Result<_, _>>()?;
-        refuse_long(&subjects)?;
-        Ok(subjects)
+        [Ok(unchanged)].into_iter().chain(changed).collect()
     }
 
     fn versions(&self) -> Result<Vec<SubjectConfig>, Failure> {
@@ -100,12 +96,10 @@ impl SubjectArgs {
             .unwrap_or(Spec::Released(None));
         let plain = self.subject.iter().map(|spec| (spec, None));
         let with_yamux = self.yamux.iter().map(|yamux| (&base, Some(yamux)));
-        let mut subjects = plain
-            .chain(with_yamux)
+        let subjects = plain.chain(with_yamux);
+        subjects
             .map(|(libp2p, yamux)| look_up(libp2p, yamux))
-            .collect::<Result<Vec<_>, _>>()?;
-        tell_apart(&mut subjects)?;
-        Ok(subjects)
+            .collect()
     }
 }
 
@@ -154,10 +148,6 @@ fn tell_apart(subjects: &mut [SubjectConfig]) -> Result<(), Failure> {
             };
         }
     }
-    refuse_long(subjects)
-}
-
-fn refuse_long(subjects: &[SubjectConfig]) -> Result<(), Failure> {
     let is_long = |it: &&SubjectConfig| control_of(it).label.chars().count() > LONGEST_LABEL;
     if let Some(subject) = subjects.iter().find(is_long) {
         return Err(bad_input(anyhow!(

@@ -19,6 +19,7 @@ use run_format::{
 use crate::{
     args::{
         budgets::{or, refuse_twice, variants},
+        jobs,
         network::{NetworkArgs, peers_in_range},
         new_run::NewRunArgs,
         node::NodeArgs,
@@ -85,6 +86,10 @@ struct GridArgs {
     global_queue_interval: Option<u32>,
     #[command(flatten)]
     network: NetworkArgs,
+    /// How many cells are measured at the same time, each on cores of its own: a number, or auto for as many as there
+    /// are cores for [default: 1]
+    #[arg(long, value_name = "COUNT", value_parser = jobs::parse, conflicts_with_all = ["central_core", "peer_cores"])]
+    jobs: Option<usize>,
     /// Runs of each cell, each in new processes [default: 1]; with --subject: at most this many blocks,
     /// each with one launch of every subject [default: 8]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -224,7 +229,7 @@ impl GridArgs {
             .iter()
             .map(|text| text.parse().expect("the defaults are budgets"))
             .collect();
-        Ok(SweepConfig {
+        let mut config = SweepConfig {
             axes,
             // A single budget is compared with itself in another program, and needs no A/A control here.
             variants: variants(
@@ -248,7 +253,12 @@ impl GridArgs {
             precision: self.precision,
             seed: self.new_run.seed(),
             measurement: Measurement::Compare,
-        })
+            jobs: None,
+        };
+        if let Some(jobs) = self.jobs {
+            jobs::place(jobs, &mut config)?;
+        }
+        Ok(config)
     }
 
     fn axes(&self, quick: bool) -> Result<Axes, Failure> {

@@ -35,6 +35,8 @@ pub(super) struct Sampler {
     watched: Vec<Observee>,
     next_watched: usize,
     central_cores: Cores,
+    /// Lines of `/proc/stat`: of all cores, or of the cell's where others are measured at the same time.
+    own_cores: Vec<String>,
 }
 
 /// Where polls of tasks are counted.
@@ -109,6 +111,8 @@ impl Sampler {
 
     fn new(runtime: RuntimeSource, central: &[Observee], task: &CentralTask) -> Result<Sampler> {
         let others = &task.others;
+        let placement = &task.config.lab.placement;
+        let central_cores = placement.central_cores();
         let (observers, helpers) = process::other_threads(central)?;
         let watched = others.peers.iter().chain(&others.delay_line);
         Ok(Sampler {
@@ -126,7 +130,14 @@ impl Sampler {
                 .map(Observee::Process)
                 .collect(),
             delay_line: others.delay_line.map(Observee::Process),
-            central_cores: task.config.lab.placement.central_cores(),
+            own_cores: match task.config.jobs {
+                None => vec!["cpu".to_owned()],
+                Some(_) => {
+                    let cores = central_cores.iter().chain(placement.peers.iter());
+                    cores.map(|core| format!("cpu{core}")).collect()
+                }
+            },
+            central_cores,
         })
     }
 
@@ -155,7 +166,7 @@ impl Sampler {
     pub(super) fn machine(&self) -> MachineUse {
         let (received_bytes, sent_bytes) = process::link_bytes();
         MachineUse {
-            times: process::machine_times(&self.central_cores),
+            times: process::machine_times(&self.central_cores, &self.own_cores),
             central: process::total(&self.central),
             peers: match self.peers.as_slice() {
                 // Peers on other machines, of which nothing is known here.

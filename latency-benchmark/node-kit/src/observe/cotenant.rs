@@ -65,7 +65,7 @@ pub(crate) fn start(
     let bell = Arc::new(Notify::new());
     tokio::spawn(answer(Arc::clone(&bell), rung, Arc::clone(clock), wakes));
     tokio::spawn(wait(Arc::clone(clock), timers, seed));
-    let same_worker = same_worker.map(|Rung { bell, since_ns }| {
+    let same_worker = same_worker.map(|(bell, since_ns)| {
         let (wakes, wake) = log(CAPACITY, blank);
         tokio::spawn(answer(bell, since_ns, Arc::clone(clock), wakes));
         wake

@@ -214,7 +214,7 @@ pub(crate) struct MachineTimes {
     pub(crate) steal_ms: Option<f64>,
     /// The part of `steal_ms` that central's cores lost.
     pub(crate) central_core_steal_ms: Option<f64>,
-    /// The time of all processes.
+    /// The time of all processes, on the cores of the cell.
     pub(crate) process_ms: Option<f64>,
     /// For how long it was suspended.
     pub(crate) suspended_ms: Option<f64>,
@@ -222,8 +222,8 @@ pub(crate) struct MachineTimes {
     pub(crate) day_ms: Option<f64>,
 }
 
-/// `central` are central's cores.
-pub(crate) fn machine_times(central: &Cores) -> MachineTimes {
+/// `central` are central's cores, and `own` the lines of `/proc/stat` about all cores of the cell.
+pub(crate) fn machine_times(central: &Cores, own: &[String]) -> MachineTimes {
     const USER_NICE_SYSTEM: [usize; 3] = [1, 2, 3];
     const STEAL: usize = 8;
     let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
@@ -236,7 +236,10 @@ pub(crate) fn machine_times(central: &Cores) -> MachineTimes {
     MachineTimes {
         steal_ms: ms("cpu", STEAL),
         central_core_steal_ms: of_central.sum(),
-        process_ms: USER_NICE_SYSTEM.into_iter().map(|at| ms("cpu", at)).sum(),
+        process_ms: own
+            .iter()
+            .flat_map(|core| USER_NICE_SYSTEM.map(|at| ms(core, at)))
+            .sum(),
         suspended_ms: between(ClockId::CLOCK_MONOTONIC, ClockId::CLOCK_BOOTTIME),
         day_ms: between(ClockId::CLOCK_BOOTTIME, ClockId::CLOCK_REALTIME),
     }

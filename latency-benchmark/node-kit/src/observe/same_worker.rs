@@ -5,47 +5,39 @@ use std::{
     future::poll_fn,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
 
 use poll_probe::Recorder;
-use rand::{RngExt, SeedableRng, rngs::StdRng};
 use rtrb::{Consumer, Producer, RingBuffer};
 use tokio::sync::Notify;
 
 use super::cotenant::{CAPACITY, PAUSE_NS};
-use crate::central::StackTask;
+use crate::{central::StackTask, measure::transactions::locked};
 
 /// Wakes it.
 pub(crate) struct SameWorker {
     clock: Arc<Recorder>,
     due_ns: AtomicU64,
     bell: Arc<Notify>,
-    ringing: Mutex<(Producer<u64>, StdRng)>,
+    ringing: Mutex<Producer<u64>>,
 }
 
 /// How it learns that it was woken, and when.
-pub(crate) struct Rung {
-    pub(super) bell: Arc<Notify>,
-    pub(super) since_ns: Consumer<u64>,
-}
+pub(crate) type Rung = (Arc<Notify>, Consumer<u64>);
 
 impl SameWorker {
-    pub(crate) fn new(clock: &Arc<Recorder>, seed: u64) -> (Arc<SameWorker>, Rung) {
-        let (ringing, since_ns) = RingBuffer::new(CAPACITY);
+    pub(crate) fn new(clock: &Arc<Recorder>) -> (Arc<SameWorker>, Rung) {
+        let (ringing, rung) = RingBuffer::new(CAPACITY);
         let bell = Arc::new(Notify::new());
-        let rung = Rung {
-            bell: Arc::clone(&bell),
-            since_ns,
-        };
         let same_worker = SameWorker {
             clock: Arc::clone(clock),
             due_ns: AtomicU64::new(0),
-            bell,
-            ringing: Mutex::new((ringing, StdRng::seed_from_u64(seed ^ 2))),
+            bell: Arc::clone(&bell),
+            ringing: Mutex::new(ringing),
         };
-        (Arc::new(same_worker), rung)
+        (Arc::new(same_worker), (bell, rung))
     }
 
     /// The task of a connection, before some of whose polls the co-tenant is woken.
@@ -57,22 +49,15 @@ impl SameWorker {
         }))
     }
 
-    /// At random times, whether or not it was answered.
+    /// Whether or not it was answered. The last digits of the time are as good as random.
     fn ring(&self) {
-        let now_ns = self.clock.now_ns();
-        let is_due = || now_ns >= self.due_ns.load(Ordering::Relaxed);
-        if !is_due() {
-            return;
-        }
-        // If another worker rings at this moment, that is enough.
-        let Ok(mut ringing) = self.ringing.try_lock() else {
-            return;
+        let (now_ns, due_ns) = (self.clock.now_ns(), self.due_ns.load(Relaxed));
+        let next_ns = now_ns + PAUSE_NS.start + now_ns % (PAUSE_NS.end - PAUSE_NS.start);
+        let set = |next_ns| {
+            self.due_ns
+                .compare_exchange(due_ns, next_ns, Relaxed, Relaxed)
         };
-        let (since_ns, rng) = &mut *ringing;
-        if is_due() && since_ns.push(now_ns).is_ok() {
-            let next_ns = now_ns + rng.random_range(PAUSE_NS);
-            self.due_ns.store(next_ns, Ordering::Relaxed);
-            drop(ringing);
+        if now_ns >= due_ns && set(next_ns).is_ok() && locked(&self.ringing).push(now_ns).is_ok() {
             self.bell.notify_one();
         }
     }
