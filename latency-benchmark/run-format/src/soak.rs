@@ -67,10 +67,10 @@ impl SoakConfig {
             },
             lab: self.lab.clone(),
             measurement: Measurement::Soak(SoakPlan {
-                jobs: None,
-                interval_ms: self.interval_ms,
+                    interval_ms: self.interval_ms,
                 churn: self.churn,
             }),
+            jobs: None,
         }
     }
 }
