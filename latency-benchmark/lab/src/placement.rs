@@ -94,7 +94,8 @@ impl Topology {
     }
 
     fn check(&self, option: &'static str, cores: Cores) -> Result<Cores, PlacementError> {
-        match cores.iter().find(|core| !self.available.contains(*core)) {
+        let missing = cores.iter().find(|core| !self.available.contains(*core));
+        match missing {
             None => Ok(cores),
             Some(core) => Err(PlacementError::Unavailable {
                 option,

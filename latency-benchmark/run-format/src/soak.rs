@@ -67,7 +67,7 @@ impl SoakConfig {
             },
             lab: self.lab.clone(),
             measurement: Measurement::Soak(SoakPlan {
-                    interval_ms: self.interval_ms,
+                interval_ms: self.interval_ms,
                 churn: self.churn,
             }),
             jobs: None,
