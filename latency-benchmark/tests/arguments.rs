@@ -86,7 +86,10 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
             &["--jobs", "auto", "--central-core", "0"],
             "cannot be used with",
         ),
-        (&["--delay", "magic"], "accepted: auto, netem, nfqueue"),
+        (
+            &["--delay", "magic"],
+            "possible values: auto, netem, nfqueue",
+        ),
         (&["--rtt", "10", "--jitter", "6ms"], "--jitter 6ms"),
         (&["--central-core", "4096"], "4096"),
         (
