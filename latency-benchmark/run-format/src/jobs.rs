@@ -48,8 +48,11 @@ pub const FEWEST_PAIRS: usize = 4;
 /// A change of more than so many percent disturbs.
 pub const LIMIT_PERCENT: f64 = 5.0;
 
+/// None if it was not measured.
+type Quantity = fn(&SliceSums) -> Option<f64>;
+
 /// What is compared.
-const QUANTITIES: [(&str, fn(&SliceSums) -> Option<f64>); 3] = [
+const QUANTITIES: [(&str, Quantity); 3] = [
     ("throughput", |it| Some(it.requests as f64 / it.seconds)),
     ("CPU time per request", |it| {
         Some(it.cpu_ns? as f64 / it.requests as f64)
@@ -71,7 +74,7 @@ pub struct BesideOthers {
 impl BesideOthers {
     /// Of every quantity that is known of enough pairs. Launches differ by factors, so the mean is that of logarithms.
     pub fn of(pairs: &[AlonePair]) -> Vec<BesideOthers> {
-        let of_quantity = |(quantity, value): (&'static str, fn(&SliceSums) -> Option<f64>)| {
+        let of_quantity = |(quantity, value): (&'static str, Quantity)| {
             let ratio = |[beside, alone]: &AlonePair| {
                 let log = (value(beside)? / value(alone)?).ln();
                 log.is_finite().then_some(log)
