@@ -11,7 +11,7 @@ use run_format::{
     histogram_tag::{HistogramOf, HistogramTag},
     run_row::RunRow,
     table::read_table,
-    tables::{BandRow, BlockRow, BoundRow, ChildRow, Pass, SiteRow, SliceRow, TurnRow},
+    tables::{BandRow, BlockRow, BoundRow, ChildRow, Pass, SiteRow, SliceRow, TurnRow, WorkerRow},
     variant::BASELINE,
 };
 use serde::de::DeserializeOwned;
@@ -55,6 +55,8 @@ pub(crate) struct LoadedRun {
     pub(crate) children: Vec<ChildRow>,
     /// Of slices in `blocks` and sites of which nothing was lost.
     pub(crate) bounds: Vec<BoundRow>,
+    /// Where central has several.
+    pub(crate) workers: Vec<WorkerRow>,
 }
 
 impl RunFiles {
@@ -101,6 +103,11 @@ impl RunFiles {
             bands: Vec::new(),
             children: Vec::new(),
             bounds: Vec::new(),
+            workers: if self.dir.join(files::WORKERS).is_file() {
+                self.table(files::WORKERS)?
+            } else {
+                Vec::new()
+            },
         };
         // The slice in which a run was interrupted has rows here, but none in slices.csv.
         let mut bands: Vec<BandRow> = self.table(files::BANDS)?;
@@ -214,6 +221,7 @@ impl SliceAssembly<'_> {
                 latency_ns: self.take(start, HistogramOf::Latency),
                 cotenant_wake_ns: self.take(start, HistogramOf::CotenantWake),
                 cotenant_timer_ns: self.take(start, HistogramOf::CotenantTimer),
+                cotenant_same_worker_ns: self.take(start, HistogramOf::CotenantSameWorker),
                 after_switch: after_switch.remove(&row.slice).unwrap_or_default(),
                 row,
             });

@@ -6,10 +6,12 @@ mod cell_blocks;
 pub(crate) mod checks;
 pub(crate) mod closer;
 pub(crate) mod formula;
+pub(crate) mod jobs;
 pub(crate) mod metric;
 pub(crate) mod predicted;
 pub(crate) mod rr;
 pub(crate) mod turns;
+pub(crate) mod workers;
 
 use std::{
     borrow::Cow,
@@ -31,9 +33,11 @@ use self::{
     checks::Checks,
     closer::Closer,
     formula::{Distribution, MetricFormula},
+    jobs::JobsOfCell,
     metric::What,
     predicted::Predicted,
     turns::Turns,
+    workers::Workers,
 };
 use crate::{
     load::{
@@ -79,6 +83,9 @@ pub(crate) struct CellMeasured {
     /// What bounds would have done to the baseline's polls.
     pub(crate) predicted: Vec<Predicted>,
     pub(crate) closer: Closer,
+    /// By variant, if central has several workers.
+    pub(crate) workers: Vec<Workers>,
+    pub(crate) jobs: JobsOfCell,
 }
 
 /// The number of slow polls, and of those with a single slow iteration.
@@ -130,6 +137,8 @@ impl CellMeasured {
             checks: Checks::of(&rows, &runs),
             breakdown: measured.then(|| Breakdown::of(&of_first, question.threshold_ns)),
             predicted: predicted::of(&of_first, question),
+            jobs: jobs::of(files, question.budgets)?,
+            workers: workers::of(&runs, question.budgets, question.subjects),
             closer: Closer::of(&blocks, &launches, (&rows, &runs), question),
         })
     }
@@ -151,6 +160,8 @@ impl CellMeasured {
             breakdown: None,
             predicted: Vec::new(),
             closer: Closer::default(),
+            workers: Vec::new(),
+            jobs: JobsOfCell::default(),
         }
     }
 }

@@ -10,6 +10,7 @@ pub(crate) mod disturbed;
 mod explain;
 pub(crate) mod folder;
 mod grade;
+mod jobs;
 pub(crate) mod markdown;
 pub(crate) mod method;
 mod proportion;
@@ -20,6 +21,7 @@ pub(crate) mod rr;
 pub(crate) mod soak;
 pub(crate) mod terms;
 pub(crate) mod trust;
+mod workers;
 
 use self::{
     markdown::{Document, ReportLinks, quoted},
@@ -134,6 +136,8 @@ fn with(
         });
     }
     bounds::write(&mut document, summary, verdict.site);
+    workers::write(&mut document, summary, options);
+    jobs::write(&mut document, summary);
     document.details("Caveats of this run", |document| {
         document.list(caveats::of_sweep(summary, options));
     });

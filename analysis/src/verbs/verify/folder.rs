@@ -89,7 +89,11 @@ pub(super) fn only_its_files(run: &Path) -> Result<(), Failure> {
 }
 
 fn runs_have_only_theirs(sweep: &Sweep) -> Result<(), Failure> {
-    for run in sweep.cells.iter().flat_map(|cell| &cell.runs) {
+    for run in sweep
+        .cells
+        .iter()
+        .flat_map(|cell| cell.runs.iter().chain(&cell.alone))
+    {
         if let Some(stray) = run.check_files()?.first() {
             let path = run.dir.join(stray);
             let path = path.display();
