@@ -47,6 +47,8 @@ pub(crate) struct LoadedRun {
     pub(crate) blocks: Vec<Vec<usize>>,
     /// What the machine did in complete blocks.
     pub(crate) machine: Vec<BlockRow>,
+    /// With those that were disturbed, if that is more.
+    pub(crate) all_blocks: Option<Vec<Vec<usize>>>,
     /// Complete blocks that are not in `blocks` because they were disturbed, and those that nevertheless are.
     pub(crate) set_aside: Disturbances,
     pub(crate) kept: Disturbances,
@@ -89,6 +91,7 @@ impl RunFiles {
             complete_blocks(places, variants).with_context(|| path.display().to_string())?;
         check_count(blocks.len(), self.row.as_ref(), &path)?;
         let machine: Vec<BlockRow> = self.table(files::BLOCKS)?;
+        let all_blocks = blocks.clone();
         let runtime = self.row.as_ref().map(|row| &row.config.runtime);
         let (set_aside, kept) = disturbed.set_aside((&machine, runtime), &mut blocks, &slices);
         let mut run = LoadedRun {
@@ -96,6 +99,7 @@ impl RunFiles {
             number: self.number,
             row: self.row.clone(),
             slices,
+            all_blocks: (all_blocks != blocks).then_some(all_blocks),
             blocks,
             machine,
             set_aside,
