@@ -11,13 +11,15 @@ use run_format::{
 
 use super::{
     caveats,
+    disturbed::in_words,
     markdown::{Document, or_dash},
     method, terms,
 };
 use crate::{
-    load::name_in_files,
+    load::{blocks::Disturbances, name_in_files},
     measure::{
         CellState,
+        checks::sum,
         rr::{Quantity, RrCell, RrFigure},
     },
     options::Options,
@@ -146,6 +148,11 @@ impl Report<'_> {
         let cells = self.cells.iter();
         let cells = cells.map(|cell| (cell.cell, &cell.state, &cell.flaws[..]));
         caveats::problems(&mut caveats, cells, "");
+        let of = |of: fn(&RrCell) -> &Disturbances| sum(self.measured().map(of));
+        let (set_aside, kept) = (of(|it| &it.set_aside), of(|it| &it.kept));
+        let blocks = self.measured().map(|cell| cell.blocks).sum();
+        let disturbed = in_words((&set_aside, &kept), (blocks, "block"), |_| true);
+        caveats.extend((!disturbed.is_empty()).then(|| disturbed.trim().to_owned()));
         caveats
     }
 

@@ -7,6 +7,7 @@ use run_format::{
 
 use super::{
     caveats,
+    disturbed::in_words,
     markdown::{Document, joined, or_dash},
     method, terms,
 };
@@ -178,6 +179,9 @@ fn caveats(soak: &Soak, drifts: &Drifts) -> Vec<String> {
             "{lost} polls, requests or wake-ups are not counted, because a buffer was full."
         ));
     }
+    let disturbed = (&soak.set_aside, &soak.kept);
+    let disturbed = in_words(disturbed, (drifts.rows, "row"), |_| true);
+    caveats.extend((!disturbed.is_empty()).then(|| disturbed.trim().to_owned()));
     let config = &soak.file.config;
     let connected = soak.rows.column("peers_connected").iter().flatten();
     let peers = config.cell.peers as f64;

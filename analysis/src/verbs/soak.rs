@@ -7,7 +7,7 @@ use program::{Failure, bad_input};
 
 use crate::{
     drift::{Drifts, table},
-    load::soak::Soak,
+    load::{blocks::Disturbed, soak::Soak},
     options::Options,
     page::{self, Page},
     report::{
@@ -19,7 +19,7 @@ use crate::{
 
 pub(crate) fn run(dir: &Path, options: &Options) -> Result<(), Failure> {
     check(options)?;
-    let soak = Soak::open(dir)?;
+    let soak = Soak::open(dir, Disturbed::unless(options.keep_disturbed))?;
     let drifts = Drifts::of(&soak.rows);
     let pictures = drift::entries(&drifts, &report::identity(&soak), options);
     let page = Page {
@@ -61,7 +61,7 @@ fn check(options: &Options) -> Result<(), Failure> {
     match unfit.into_iter().find(|(_, is_given)| *is_given) {
         None => Ok(()),
         Some((name, _)) => Err(bad_input(anyhow!(
-            "{name}: a soak has one budget and counts what is over 50 µs (accepted for it: --format, --link-base, --out)"
+            "{name}: a soak has one budget and counts what is over 50 µs (accepted for it: --format, --keep-disturbed, --link-base, --out)"
         ))),
     }
 }

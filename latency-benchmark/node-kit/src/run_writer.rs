@@ -19,10 +19,10 @@ use hdrhistogram::{
 use poll_probe::Site;
 use run_format::{
     config::Transport,
-    files::{BANDS, BLOCKS, BOUNDS, CHILDREN, HISTOGRAMS, PEERS, SITES, SLICES, TURNS},
+    files::{BANDS, BOUNDS, CHILDREN, HISTOGRAMS, PEERS, SITES, SLICES, TURNS},
     histogram_tag::{HistogramOf, HistogramTag},
     table::TableWriter,
-    tables::{BandRow, BlockRow, BoundRow, ChildRow, Pass, PeerRow, SiteRow, SliceRow, TurnRow},
+    tables::{BandRow, BoundRow, ChildRow, Pass, PeerRow, SiteRow, SliceRow, TurnRow},
 };
 
 use crate::observe::{
@@ -32,7 +32,6 @@ use crate::observe::{
 
 /// The tables and histograms of a run, while it goes on.
 pub(crate) struct RunWriter {
-    blocks: TableWriter,
     slices: TableWriter,
     turns: TableWriter,
     sites: TableWriter,
@@ -50,7 +49,6 @@ impl RunWriter {
     pub(crate) fn create(dir: &Path, transport: Transport) -> Result<RunWriter> {
         let table = |name: &str| TableWriter::create(&dir.join(name));
         Ok(RunWriter {
-            blocks: table(BLOCKS)?,
             slices: table(SLICES)?,
             turns: table(TURNS)?,
             sites: table(SITES)?,
@@ -143,11 +141,6 @@ impl RunWriter {
         self.slices.flush()
     }
 
-    pub(crate) fn write_block(&mut self, row: &BlockRow) -> Result<()> {
-        self.blocks.row(row)?;
-        self.blocks.flush()
-    }
-
     fn write_site(&mut self, slice: u32, site: Site, of: &ObservedSlice) -> Result<()> {
         let of = of.site(site);
         self.sites.row(&SiteRow {
@@ -201,7 +194,6 @@ impl RunWriter {
         }
         self.histograms.flush()?;
         for table in [
-            self.blocks,
             self.slices,
             self.turns,
             self.sites,

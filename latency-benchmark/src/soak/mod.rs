@@ -13,7 +13,7 @@ use lab::move_to;
 use program::{Failure, in_words, one_line};
 use run_format::{
     checksums::of_file,
-    files::{EDITS, SCHEMA, SOAK, SOAK_ROWS, unix_s, write_json, write_whole},
+    files::{BLOCKS, EDITS, SCHEMA, SOAK, SOAK_ROWS, unix_s, write_json, write_whole},
     run_row::{End, NetworkReport, RunRow, Stop},
     soak::{SoakConfig, SoakEnd, SoakFile, SoakRow},
     table::TableWriter,
@@ -55,6 +55,7 @@ pub(crate) fn run(args: SoakArgs) -> Result<ExitCode, Failure> {
         End::Ok {
             stop: Stop::Interrupted,
         } => INTERRUPTED,
+    end.blocks_sha256 = of_file(&dir.join(BLOCKS)).ok();
         End::Ok { .. } => MEASURED,
         End::Invalid { .. } | End::Failed { .. } => SOME_FAILED,
     };
@@ -153,6 +154,7 @@ fn end(row: Option<RunRow>, rows: u64, restarts: Option<u64>) -> SoakEnd {
     };
     SoakEnd {
         end: row.end,
+            blocks_sha256: None,
         rows,
         restarts,
         took_ms: Some(row.took_ms),
@@ -164,6 +166,7 @@ fn end(row: Option<RunRow>, rows: u64, restarts: Option<u64>) -> SoakEnd {
 }
 
 fn in_short(row: &SoakRow, peers: usize) -> String {
+        blocks_sha256: None,
     const MIB: f64 = (1 << 20) as f64;
     let slow = match row.connection_polls {
         0 => "-".to_owned(),
