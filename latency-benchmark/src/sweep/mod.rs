@@ -175,7 +175,7 @@ impl RunningSweep<'_> {
         }
         self.folder.check()?;
         let partial = run_dir.begin()?;
-        let Some((row, line)) = self.measure(launch, programs, &partial) else {
+        let Some((row, line, room)) = self.measure(launch, programs, &partial) else {
             return Ok(false);
         };
         self.folder.check()?;
@@ -183,12 +183,14 @@ impl RunningSweep<'_> {
         self.progress.advance(1);
         self.progress.line(&line);
         let kept = keep(&row, &run_dir);
-        if kept.is_err() || !row.is_measured() {
-            let dir = self.folder.path.display();
-            self.folder.check_room().map_err(|full| {
-                anyhow!("{full:#}; what was measured is kept (with more room: --resume {dir})")
-            })?;
-        }
+        let room = match kept {
+            Ok(()) => room,
+            Err(_) => self.folder.check_room(),
+        };
+        let dir = self.folder.path.display();
+        room.map_err(|full| {
+            anyhow!("{full:#}; what was measured is kept (with more room: --resume {dir})")
+        })?;
         if let Err(error) = kept {
             let error = one_line(&format!("{error:#}"));
             self.progress
@@ -200,13 +202,13 @@ impl RunningSweep<'_> {
         Ok(true)
     }
 
-    /// The row of the run, and a line about it. None after a second interrupt.
+    /// The row of the run, a line about it, and an error if there was no room for it. None after a second interrupt.
     fn measure(
         &mut self,
         launch: &Launch,
         programs: NodePrograms<'_>,
         dir: &Path,
-    ) -> Option<(RunRow, String)> {
+    ) -> Option<(RunRow, String, Result<()>)> {
         let name = format!("{} {}", launch.cell, launch.name(self.config));
         let progress = &mut self.progress;
         progress.show(name.clone());
@@ -229,9 +231,13 @@ impl RunningSweep<'_> {
             }
             Ok(())
         })?;
-        if let (End::Failed { reason, .. }, Err(full)) = (&mut row.end, self.folder.check_room()) {
-            *reason = one_line(&format!("{full:#}"));
-        }
+        let room = match &mut row.end {
+            End::Failed { reason, .. } => {
+                let room = self.folder.check_room();
+                room.inspect_err(|full| *reason = one_line(&format!("{full:#}")))
+            }
+            _ => Ok(()),
+        };
         row.beside = before.or_else(other_load::another).map(str::to_owned);
         self.time.save(&row);
         let (done, total) = progress.position();
@@ -241,7 +247,7 @@ impl RunningSweep<'_> {
             outcome(&row, last.as_ref(), self.config),
             row.took_ms as f64 / 1e3
         );
-        Some((row, line))
+        Some((row, line, room))
     }
 }
 
