@@ -77,12 +77,16 @@ fn nodes(manifest: &Manifest) -> String {
     };
     format!(
         "Code under test: {code}, with lines for probe and budgets inserted at build time. Workload: {}, {} over {}, {}. Central \
-         runs on {workers}, alone on core {}; the peers run on core {}.",
+         runs on {workers}, alone on core {}; {} on core {}.",
         name_in_files(node.workload),
         name_in_files(node.security),
         name_in_files(node.transport),
         pace(config.pace),
         config.lab.placement.central,
+        match config.lab.peer_hosts {
+            None => "the peers run",
+            Some(_) => "the threads that measure run",
+        },
         config.lab.placement.peers,
     )
 }
@@ -95,6 +99,9 @@ pub(super) fn pace(pace: Pace) -> String {
 }
 
 fn network(summary: &Summary, manifest: &Manifest) -> String {
+    if let Some(real) = &summary.identity.real_network {
+        return real.clone();
+    }
     let lab = &manifest.config.lab;
     let extra = |name: &str, value: Option<f64>, unit: &str| {
         value.map_or_else(String::new, |it| format!(", {name} {} {unit}", number(it)))

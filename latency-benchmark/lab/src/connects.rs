@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    net::Ipv4Addr,
+    net::SocketAddr,
     os::fd::{AsRawFd, OwnedFd},
     time::{Duration, Instant},
 };
@@ -12,13 +12,13 @@ use nix::{
     sys::{
         epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags},
         socket::{
-            AddressFamily, SockFlag, SockType, SockaddrIn, connect, getsockopt, setsockopt, socket,
-            sockopt,
+            AddressFamily, SockFlag, SockType, SockaddrStorage, connect, getsockopt, setsockopt,
+            socket, sockopt,
         },
     },
 };
 
-use crate::{Jitter, LabSpec, LinkRtt, sys, wiring::peer_address};
+use crate::{Jitter, LabSpec, LinkRtt, sys};
 
 /// Connects per link, one after the other.
 const CONNECTS: usize = 4;
@@ -46,7 +46,7 @@ const LOSSY_ALLOWANCE: Duration = Duration::from_millis(25);
 
 /// One link: its current connect, and the results of the earlier ones.
 pub(crate) struct TimedLink {
-    address: SockaddrIn,
+    address: SocketAddr,
     pending: Option<(OwnedFd, Instant)>,
     pub(crate) rtt: LinkRtt,
     /// The first connection, kept to read its congestion control. The others are closed before the next
@@ -55,10 +55,9 @@ pub(crate) struct TimedLink {
 }
 
 impl TimedLink {
-    fn new(address: Ipv4Addr, port: u16) -> TimedLink {
-        let [a, b, c, d] = address.octets();
+    fn new(address: SocketAddr) -> TimedLink {
         TimedLink {
-            address: SockaddrIn::new(a, b, c, d, port),
+            address,
             pending: None,
             rtt: LinkRtt {
                 connects_ms: Vec::with_capacity(CONNECTS),
@@ -70,8 +69,12 @@ impl TimedLink {
 
     /// Starts a connect. `epoll` reports its end as event `index`.
     fn connect(&mut self, epoll: &Epoll, index: usize) -> io::Result<()> {
+        let family = match self.address {
+            SocketAddr::V4(_) => AddressFamily::Inet,
+            SocketAddr::V6(_) => AddressFamily::Inet6,
+        };
         let socket = socket(
-            AddressFamily::Inet,
+            family,
             SockType::Stream,
             SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK,
             None,
@@ -83,7 +86,7 @@ impl TimedLink {
         };
         setsockopt(&socket, sockopt::Linger, &reset)?;
         let start = Instant::now();
-        match connect(socket.as_raw_fd(), &self.address) {
+        match connect(socket.as_raw_fd(), &SockaddrStorage::from(self.address)) {
             Ok(()) | Err(Errno::EINPROGRESS) => {}
             Err(errno) => return Err(errno.into()),
         }
@@ -171,14 +174,13 @@ impl ConnectSchedule {
 /// Connects over all links at the same time, and several times in a row over each link. A link whose
 /// shortest time is over `limit_ms` is tried more often. Ends early once nothing `works`.
 pub(crate) fn connect_all(
-    ports: &[u16],
+    addresses: impl Iterator<Item = SocketAddr>,
     spec: &LabSpec,
     limit_ms: f64,
     works: &mut dyn FnMut() -> bool,
 ) -> io::Result<Vec<TimedLink>> {
-    let addressed = |(peer, port): (usize, &u16)| TimedLink::new(peer_address(peer), *port);
     let mut connects = Connects {
-        links: ports.iter().enumerate().map(addressed).collect(),
+        links: addresses.map(TimedLink::new).collect(),
         started: 0,
         epoll: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?,
         schedule: ConnectSchedule::new(spec, limit_ms),
@@ -264,7 +266,7 @@ mod tests {
     #[test]
     fn one_answer_is_sufficient_only_if_it_is_not_too_long() {
         let schedule = ConnectSchedule::new(&LabSpec::of_tests(), 20.6);
-        let mut link = TimedLink::new(Ipv4Addr::LOCALHOST, 1);
+        let mut link = TimedLink::new(([127, 0, 0, 1], 1).into());
         for (connects_ms, known) in [
             (&[][..], false),
             (&[20.1], true),

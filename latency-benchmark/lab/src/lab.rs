@@ -4,7 +4,8 @@ use std::{net::Ipv4Addr, process::Command, time::Instant};
 
 use crate::{
     Backend, Cores, Counters, DelayBackend, DelayLineReport, Inside, LabError, LabFacts, LabSpec,
-    Reaped, RttReport, child, counters, measure, netem,
+    Placement, Reaped, RttReport, child, counters, measure, netem,
+    netns::Netns,
     nfqueue::{self, DelayLineProcess},
     wiring::{self, Wires},
 };
@@ -91,19 +92,12 @@ impl Lab {
     ///
     /// The kernel kills the child when the calling *thread* ends. So do not call this on a short-lived
     /// thread, such as one of a pool for blocking calls.
-    pub fn spawn_placed(&self, place: Where, mut command: Command) -> Result<Reaped, LabError> {
-        let placement = &self.spec.placement;
-        child::die_with_thread(&mut command);
-        match place {
-            Where::Central => {
-                child::spawn(&self.wires.central, &Cores::one(placement.central), command)
-            }
-            Where::Peer(peer) => {
-                child::be_nice(&mut command);
-                child::spawn(&self.wires.peers[peer], &placement.peers, command)
-            }
-        }
-        .map_err(LabError::Spawn)
+    pub fn spawn_placed(&self, place: Where, command: Command) -> Result<Reaped, LabError> {
+        let namespace = match place {
+            Where::Central => &self.wires.central,
+            Where::Peer(peer) => &self.wires.peers[peer],
+        };
+        spawn(Some(namespace), place, &self.spec.placement, command)
     }
 
     /// Packets dropped and TCP segments sent again since the lab was wired. Takes a few milliseconds.
@@ -127,6 +121,32 @@ impl Lab {
     pub fn finish(self) -> Result<Option<DelayLineReport>, LabError> {
         self.delay_line.map(DelayLineProcess::finish).transpose()
     }
+}
+
+/// Starts `command` as [`Lab::spawn_placed`] does, but in the network that this process is in.
+pub fn spawn_here(
+    place: Where,
+    placement: &Placement,
+    command: Command,
+) -> Result<Reaped, LabError> {
+    spawn(None, place, placement, command)
+}
+
+fn spawn(
+    namespace: Option<&Netns>,
+    place: Where,
+    placement: &Placement,
+    mut command: Command,
+) -> Result<Reaped, LabError> {
+    child::die_with_thread(&mut command);
+    match place {
+        Where::Central => child::spawn(namespace, &Cores::one(placement.central), command),
+        Where::Peer(_) => {
+            child::be_nice(&mut command);
+            child::spawn(namespace, &placement.peers, command)
+        }
+    }
+    .map_err(LabError::Spawn)
 }
 
 /// Sets up the delay with the requested backend, or else with the first one that works.

@@ -21,6 +21,7 @@ use run_format::{
 
 use self::args::SoakArgs;
 use crate::{
+    cell::hosts::round_trip,
     cell_process::{CellEvent, measure_cell},
     interrupts::Interrupts,
     manifest::{command, machine, tool},
@@ -32,11 +33,14 @@ use crate::{
 };
 
 pub(crate) fn run(args: SoakArgs) -> Result<ExitCode, Failure> {
-    let (config, program, dir) = args.asked()?;
+    let (mut config, program, dir) = args.asked()?;
     new_folder::refuse(&dir, "")?;
     let program = program.plain(&config.node)?;
     let description = describe(&program)?;
     let interrupts = Interrupts::count()?;
+    if config.lab.peer_hosts.is_some() {
+        config.cell.rtt_ms = round_trip(&config.run(), &program)?;
+    }
     new_folder::create(&dir, "")?;
     let mut file = SoakFile {
         schema: SCHEMA,
@@ -51,11 +55,11 @@ pub(crate) fn run(args: SoakArgs) -> Result<ExitCode, Failure> {
     write_json(&dir.join(SOAK), &file)?;
     let mut end = measure(&file.config, &program, &dir, &interrupts)?;
     end.sha256 = of_file(&dir.join(SOAK_ROWS)).ok();
+    end.blocks_sha256 = of_file(&dir.join(BLOCKS)).ok();
     let code = match &end.end {
         End::Ok {
             stop: Stop::Interrupted,
         } => INTERRUPTED,
-    end.blocks_sha256 = of_file(&dir.join(BLOCKS)).ok();
         End::Ok { .. } => MEASURED,
         End::Invalid { .. } | End::Failed { .. } => SOME_FAILED,
     };
@@ -150,11 +154,11 @@ fn end(row: Option<RunRow>, rows: u64, restarts: Option<u64>) -> SoakEnd {
             probe_ns: None,
             network: NetworkReport::default(),
             sha256: None,
+            blocks_sha256: None,
         };
     };
     SoakEnd {
         end: row.end,
-            blocks_sha256: None,
         rows,
         restarts,
         took_ms: Some(row.took_ms),
@@ -162,11 +166,11 @@ fn end(row: Option<RunRow>, rows: u64, restarts: Option<u64>) -> SoakEnd {
         probe_ns: row.probe_ns,
         network: row.network,
         sha256: None,
+        blocks_sha256: None,
     }
 }
 
 fn in_short(row: &SoakRow, peers: usize) -> String {
-        blocks_sha256: None,
     const MIB: f64 = (1 << 20) as f64;
     let slow = match row.connection_polls {
         0 => "-".to_owned(),

@@ -34,6 +34,7 @@ use self::{
     time::SavedTime,
 };
 use crate::{
+    cell::hosts::round_trip,
     cell_process::{CellEvent, NodePrograms, measure_cell},
     interrupts::Interrupts,
     manifest, new_folder,
@@ -70,6 +71,7 @@ pub(crate) fn carry_out(
             let hint = format!(" (to continue it: --resume {})", dir.display());
             new_folder::refuse(&dir, &hint)?;
             let programs = Programs::prepare(&mut config, node)?;
+            time_hosts(&mut config, &programs)?;
             let description = programs.describe()?;
             new_folder::create(&dir, &hint)?;
             programs::document(&config, &dir)?;
@@ -86,6 +88,16 @@ pub(crate) fn carry_out(
     let folder = WatchedFolder::open(&dir, name)?;
     let code = measure(&manifest, &programs, &folder, interrupts)?;
     Ok((Some(dir), ExitCode::from(code)))
+}
+
+/// The round trip of cells whose peers run on other hosts.
+fn time_hosts(config: &mut SweepConfig, programs: &Programs) -> Result<(), Failure> {
+    let largest = config.axes.cells().into_iter().max_by_key(|it| it.peers);
+    if let Some(cell) = largest.filter(|_| config.lab.peer_hosts.is_some()) {
+        let run = config.run(cell, 1, None, config.seed);
+        config.axes.rtt_ms = vec![round_trip(&run, programs.of(None).peer)?];
+    }
+    Ok(())
 }
 
 fn measure(
