@@ -11,18 +11,16 @@ use std::{
     time::Duration,
 };
 
-use bench::{Bench, Row, analysis, can_run, eventually, json, signal, table, text};
+use bench::{Bench, Row, analysis, can_run, eventually, json, signal, table, text, words};
 use nix::sys::signal::Signal::{SIGCONT, SIGSTOP};
 
 /// Stops the process of that verb for a while in the middle of a cell. Returns the blocks, and the report.
 fn stop(verb: &str, bench: &Bench) -> (Vec<Row>, String) {
-    let mut sweep = bench.sweep(&["--peers", "2", "--rtt", "0", "--payload", "4KiB"]);
+    let mut sweep = bench.sweep(&words("--peers 2 --rtt 0 --payload 4KiB"));
     sweep.args(["--budget", "none", "--max-cell-seconds", "6"]);
     sweep.args(["--precision", "0.0001pp,0.0001%"]);
     stop_in(sweep.spawn().unwrap(), verb, bench);
-    let [run] = &bench.runs("run-1")[..] else {
-        panic!("one cell")
-    };
+    let run = bench.only("run-1");
     (table(&run.join("blocks.csv")), report(&bench.run_dir()))
 }
 
@@ -147,16 +145,14 @@ fn a_run_beside_another_sweep_says_so_and_the_report_too() {
         return;
     }
     let (first, second) = (Bench::new(), Bench::new());
-    let mut command = first.sweep(&["--peers", "1", "--rtt", "0", "--payload", "4KiB"]);
+    let mut command = first.sweep(&words("--peers 1 --rtt 0 --payload 4KiB"));
     let running = command.args(["--turn", "600000"]).spawn().unwrap();
     first.wait_for("central", 0);
     let output = second.sweep(&bench::SMALL).arg("--rtt=0").output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
     bench::kill(bench::pid(&running));
     running.wait_with_output().unwrap();
-    let [run] = &second.runs("run-1")[..] else {
-        panic!("one cell")
-    };
+    let run = second.only("run-1");
     assert_eq!(json(&run.join("run.json"))["beside"], "sweep");
     let report = report(&second.run_dir());
     let said = "During 1 run something else measured on this machine, too.";

@@ -16,6 +16,7 @@ use serde_json::Value;
 /// Two hosts, 10.77.1.2 and 10.77.2.2. In a process namespace of its own, so that servers end with the script.
 const HOSTS: &str = r#"
 set -e
+mount -t sysfs sysfs /sys
 mount -t tmpfs tmpfs /run
 mkdir /run/sshd /run/netns
 ip link set lo up

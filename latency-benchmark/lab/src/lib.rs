@@ -23,7 +23,6 @@ mod child;
 mod connects;
 mod counters;
 mod enter;
-mod error;
 mod lab;
 mod measure;
 mod netem;
@@ -42,7 +41,6 @@ mod wiring;
 pub use cards::cards_to;
 pub use child::Reaped;
 pub use enter::{EnterError, Inside, enter};
-pub use error::LabError;
 pub use lab::{Lab, Where, spawn_here};
 pub use measure::time_links;
 pub use nfqueue::delay_line;
@@ -53,9 +51,6 @@ pub use run_format::network::{
     ReceiveOn, Rtt, RttReport, Sharing,
 };
 pub use spec::{LabSpec, LabSpecError, MAX_PEERS};
-pub use tool::ToolError;
 pub use wiring::check_congestion_control;
 
-use run_format::network::{
-    CpuTime, LinkRtt, NamespaceCounters, QueueReport, SchedulingClass, TcpBuffers,
-};
+use run_format::network::{LinkRtt, NamespaceCounters, QueueReport, SchedulingClass, TcpBuffers};

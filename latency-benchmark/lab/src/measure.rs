@@ -11,7 +11,7 @@ use std::{
 use nix::sys::socket::{getsockopt, sockopt};
 
 use crate::{
-    Cores, LabError, LabSpec, Placement, Rtt, RttReport,
+    Cores, LabSpec, Placement, Rtt, RttReport,
     connects::{TimedLink, connect_all},
     netns::{Netns, on_another_thread},
     placement::move_to,
@@ -62,7 +62,7 @@ pub fn time_links(
     addresses: &[SocketAddr],
     rtt: Rtt,
     placement: &Placement,
-) -> Result<RttReport, LabError> {
+) -> io::Result<RttReport> {
     let start = Instant::now();
     let spec = LabSpec::new(addresses.len(), placement.clone());
     let connects = || {
@@ -70,13 +70,13 @@ pub fn time_links(
         let addresses = addresses.iter().copied();
         connect_all(addresses, &spec, f64::INFINITY, &mut || true)
     };
-    let links = on_another_thread(connects).map_err(LabError::Measurement)?;
+    let links = on_another_thread(connects)?;
     let silent = |link: &TimedLink| link.rtt.connects_ms.is_empty();
     match links.iter().position(silent) {
-        Some(at) => Err(LabError::Measurement(io::Error::other(format!(
+        Some(at) => Err(io::Error::other(format!(
             "no TCP connect to {} was answered (a firewall may drop its packets)",
             addresses[at]
-        )))),
+        ))),
         None => Ok(report(rtt, links, start)),
     }
 }

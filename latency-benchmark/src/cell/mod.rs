@@ -262,9 +262,9 @@ fn who_died(error: anyhow::Error, central: CentralProcess, mut peers: Peers<'_>)
     let words = words.filter(|_| !text.starts_with("central "));
     drop(central);
     let mut died = peers.gone();
-    // A peer that is gone is among them, with its last words.
+    // A peer that is gone is among them, with its last words. Central misses it later.
     if !died.iter().any(|peer| peer.starts_with(&text)) {
-        died.insert(0, text);
+        died.push(text);
     }
     died.extend(words.map(|words| format!("central: {words}")));
     anyhow!("{}", died.join("; "))

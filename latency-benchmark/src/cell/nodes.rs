@@ -27,10 +27,10 @@ pub(super) fn start(
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(log);
-    Ok(match lab {
-        Some(lab) => lab.spawn_placed(place, program)?,
-        None => spawn_here(place, placement, program)?,
-    })
+    match lab {
+        Some(lab) => lab.spawn_placed(place, program),
+        None => spawn_here(place, placement, program),
+    }
 }
 
 /// What a node wrote to its log.

@@ -89,7 +89,8 @@ impl<'a> Peers<'a> {
     pub(super) fn time_links(&self) -> Result<RttReport> {
         let config = &self.task.config;
         let rtt = config.cell.rtt_ms;
-        Ok(time_links(&self.connects, rtt, &config.lab.placement)?)
+        let report = time_links(&self.connects, rtt, &config.lab.placement);
+        report.context("the links could not be measured")
     }
 
     pub(super) fn addresses(&self) -> Vec<String> {
