@@ -112,7 +112,11 @@ fn budgets(was: &Side, is: &Side, options: &Options) -> Result<Vec<Budgets>, Fai
         return Ok(shared);
     }
     let chosen = options.budget.iter().map(|text| {
-        let budgets: Budgets = text.parse().context("--budget").map_err(bad_input)?;
+        let budgets: Budgets = text
+            .parse()
+            .map_err(anyhow::Error::msg)
+            .context("--budget")
+            .map_err(bad_input)?;
         if shared.contains(&budgets) {
             return Ok(budgets);
         }
