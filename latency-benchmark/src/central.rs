@@ -146,12 +146,14 @@ fn config(args: &CentralArgs) -> Result<RunConfig, Failure> {
             receive_on: ReceiveOn::default(),
             placement: Placement {
                 central: 0,
+                workers: None,
                 peers: topology.available().clone(),
                 sharing: Sharing::Core,
             },
             peer_hosts: None,
         },
         measurement: Measurement::Compare,
+        jobs: None,
     })
 }
 

@@ -2,13 +2,12 @@
 
 use super::markdown::{Document, or_dash, quoted};
 use crate::{
-    load::{Sweep, blocks::Disturbances},
+    load::blocks::Disturbances,
     options::Options,
     summary::Summary,
     text::count,
     verdict::{Candidate, Judged, Verdict},
 };
-use program::Failure;
 use run_format::tables::Disturbance;
 
 /// Which blocks were disturbed, and by what if that is to be named. Beside those that were set aside there are `left`.
@@ -46,22 +45,8 @@ pub(super) fn in_words(
 }
 
 /// The verdict with all blocks. None if no block was set aside.
-pub(crate) fn verdict_with_all(
-    sweep: &Sweep,
-    summary: &Summary,
-    options: &Options,
-) -> Result<Option<Verdict>, Failure> {
-    if summary
-        .measured()
-        .all(|cell| cell.checks.set_aside.is_empty())
-    {
-        return Ok(None);
-    }
-    let all = Options {
-        keep_disturbed: true,
-        ..options.clone()
-    };
-    Ok(Some(Verdict::of(&Summary::of(sweep, &all)?, &all)))
+pub(crate) fn verdict_with_all(summary: &Summary, options: &Options) -> Option<Verdict> {
+    Some(Verdict::of(&summary.with_disturbed()?, options))
 }
 
 pub(crate) fn write(document: &mut Document, verdict: &Verdict, with_all: &Verdict) {

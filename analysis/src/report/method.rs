@@ -30,7 +30,11 @@ pub(crate) fn write(document: &mut Document, summary: &Summary) {
     ]);
     let subjects = &manifest.config.subjects;
     if !subjects.is_empty() {
-        document.paragraph("The programs were built against these subjects (versions of libp2p):");
+        document.paragraph(if subjects.iter().any(|it| it.runtime.is_some()) {
+            "One program was launched with these settings of central's tokio runtime:"
+        } else {
+            "The programs were built against these subjects (versions of libp2p):"
+        });
         document.list(subjects.iter().map(sources));
     }
     document.command(&command(manifest));
@@ -77,17 +81,17 @@ fn nodes(manifest: &Manifest) -> String {
     };
     format!(
         "Code under test: {code}, with lines for probe and budgets inserted at build time. Workload: {}, {} over {}, {}. Central \
-         runs on {workers}, alone on core {}; {} on core {}.",
+         runs on {workers}, alone on {}; {} on {}.",
         name_in_files(node.workload),
         name_in_files(node.security),
         name_in_files(node.transport),
         pace(config.pace),
-        config.lab.placement.central,
+        config.lab.placement.central_cores().in_words(),
         match config.lab.peer_hosts {
             None => "the peers run",
             Some(_) => "the threads that measure run",
         },
-        config.lab.placement.peers,
+        config.lab.placement.peers.in_words(),
     )
 }
 

@@ -5,8 +5,8 @@ use std::{net::Ipv4Addr, process::Command, time::Instant};
 use anyhow::{Context, Result, bail};
 
 use crate::{
-    Backend, Cores, Counters, DelayBackend, DelayLineReport, Inside, LabFacts, LabSpec, Placement,
-    Reaped, RttReport, child, counters, measure, netem,
+    Backend, Counters, DelayBackend, DelayLineReport, Inside, LabFacts, LabSpec, Placement, Reaped,
+    RttReport, child, counters, measure, netem,
     netns::{Netns, SET_UP},
     nfqueue::{self, DelayLineProcess},
     tool::MissingTool,
@@ -139,7 +139,7 @@ fn spawn(
 ) -> Result<Reaped> {
     child::die_with_thread(&mut command);
     match place {
-        Where::Central => child::spawn(namespace, &Cores::one(placement.central), command),
+        Where::Central => child::spawn(namespace, &placement.central_cores(), command),
         Where::Peer(_) => {
             child::be_nice(&mut command);
             child::spawn(namespace, &placement.peers, command)

@@ -41,9 +41,10 @@ impl HostArgs {
         args: &NetworkArgs,
         peers: &[usize],
         rtts: &[Rtt],
+        workers: usize,
     ) -> Result<LabConfig, Failure> {
         peers_in_range(peers)?;
-        let lab = args.checked(rtts)?;
+        let lab = args.checked(rtts, workers)?;
         let hosts = self.count();
         if hosts == 0 {
             return Ok(lab);

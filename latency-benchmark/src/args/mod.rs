@@ -2,6 +2,7 @@
 
 pub(crate) mod budgets;
 pub(crate) mod hosts;
+pub(crate) mod jobs;
 pub(crate) mod network;
 pub(crate) mod new_run;
 pub(crate) mod node;

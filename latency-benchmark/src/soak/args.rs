@@ -107,7 +107,7 @@ impl SoakArgs {
             runtime: RuntimeConfig::CURRENT_THREAD,
             lab: self
                 .hosts
-                .network(&self.network, &[self.peers], &[self.rtt.rtt])?,
+                .network(&self.network, &[self.peers], &[self.rtt.rtt], 1)?,
             seed: self.new_run.seed(),
         })
     }

@@ -45,11 +45,22 @@ pub(super) fn dry_run(config: &SweepConfig) {
         "{} runs × {} variants, at most {:.0} min; less if the ratios are known sooner. Seed {}",
         launches.len(),
         config.variants.len(),
-        longest.as_secs_f64() / 60.0,
+        longest.as_secs_f64() / 60.0 / config.speed(),
         config.seed
     );
     if config.lab.peer_hosts.is_some() {
         text += "Round trips to the hosts are timed when the sweep begins; over long ones turns are longer.\n";
+    }
+    if let Some(jobs) = &config.jobs {
+        let _ = writeln!(
+            text,
+            "{} runs at a time, {} are also measured alone:",
+            jobs.places.len(),
+            jobs.alone
+        );
+        for place in &jobs.places {
+            let _ = writeln!(text, "  {place}");
+        }
     }
     if let Some(precision) = expected::precision(config) {
         text += &precision;

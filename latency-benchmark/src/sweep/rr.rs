@@ -132,7 +132,7 @@ impl RrArgs {
             runtime: RuntimeConfig::CURRENT_THREAD,
             lab: self
                 .hosts
-                .network(&self.network, &[self.peers], &[self.rtt.rtt])?,
+                .network(&self.network, &[self.peers], &[self.rtt.rtt], 1)?,
             repeat: 1,
             turn_ms: self.slice,
             settle_ms: None,
@@ -142,6 +142,7 @@ impl RrArgs {
             precision: Plan::of_long_slices(self.rtt.rtt, self.slice).precision,
             seed: self.new_run.seed(),
             measurement: Measurement::BesideTcp,
+            jobs: None,
         })
     }
 }
