@@ -113,7 +113,7 @@ fn cells(rows: &[PublishedRow]) -> Result<Vec<CellSummary>> {
         let line = || format!("line {}", at + 2);
         let cell = Cell {
             peers: row["n_peers"] as usize,
-            rtt_ms: Rtt::from_ms(row["rtt_ms"]).map_err(|error| anyhow!("{}: {error}", line()))?,
+            rtt_ms: Rtt::from_ms(row["rtt_ms"]).map_err(|it| anyhow!("{}: {it}", line()))?,
             payload_bytes: Payload::of_bytes(row["payload"] as u32),
         };
         if cells.iter().any(|other| other.cell == cell) {

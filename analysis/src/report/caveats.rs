@@ -150,12 +150,6 @@ fn network(caveats: &mut Vec<String>, summary: &Summary, manifest: &Manifest) {
     }
 }
 
-fn too_few_cores(config: &SweepConfig) -> Option<String> {
-    let placement = &config.lab.placement;
-    let amiss = placement.too_few_cores(config.runtime.workers)?;
-    Some(format!("{}.", capitalised(&amiss)))
-}
-
 pub(super) fn real_network(caveats: &mut Vec<String>, lab: &LabConfig) {
     if lab.peer_hosts.is_some() {
         caveats.push(
@@ -164,6 +158,12 @@ pub(super) fn real_network(caveats: &mut Vec<String>, lab: &LabConfig) {
                 .to_owned(),
         );
     }
+}
+
+fn too_few_cores(config: &SweepConfig) -> Option<String> {
+    let placement = &config.lab.placement;
+    let amiss = placement.too_few_cores(config.runtime.workers)?;
+    Some(format!("{}.", capitalised(&amiss)))
 }
 
 pub(super) fn machine(caveats: &mut Vec<String>, lab: &LabConfig, machine: &Machine) {

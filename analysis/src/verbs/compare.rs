@@ -112,8 +112,8 @@ fn budgets(was: &Side, is: &Side, options: &Options) -> Result<Vec<Budgets>, Fai
         return Ok(shared);
     }
     let chosen = options.budget.iter().map(|text| {
-        let budgets =
-            (text.parse::<Budgets>()).map_err(|error| bad_input(anyhow!("--budget: {error}")))?;
+        let wrong = |problem: String| bad_input(anyhow!("--budget: {problem}"));
+        let budgets: Budgets = text.parse().map_err(wrong)?;
         if shared.contains(&budgets) {
             return Ok(budgets);
         }

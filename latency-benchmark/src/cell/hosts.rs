@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result};
 use program::{Failure, bad_input};
 use run_format::{
     config::RunConfig,
@@ -28,7 +28,7 @@ pub(crate) fn round_trip(config: &RunConfig, peer: &Path) -> Result<Rtt, Failure
         let least = report.links.iter().filter_map(LinkRtt::min_ms);
         // To a whole µs, and never as if there were no link.
         let longest_us = (1e3 * least.fold(1e-3, f64::max)).round();
-        Ok(Rtt::from_ms(longest_us / 1e3)?)
+        Rtt::from_ms(longest_us / 1e3).map_err(Error::msg)
     };
     time().context("--peer-hosts").map_err(bad_input)
 }

@@ -87,12 +87,12 @@ struct GridArgs {
     global_queue_interval: Option<u32>,
     #[command(flatten)]
     network: NetworkArgs,
-    /// How many cells are measured at the same time, each on cores of its own: a number, or auto for as many as there
-    /// are cores for [default: 1]
-    #[arg(long, value_name = "COUNT", value_parser = jobs::parse, conflicts_with_all = ["central_core", "peer_cores"])]
-    jobs: Option<usize>,
     #[command(flatten)]
     hosts: HostArgs,
+    /// How many cells are measured at the same time, each on cores of its own: a number, or auto for as many as there
+    /// are cores for [default: 1]
+    #[arg(long, value_name = "COUNT", value_parser = jobs::parse, conflicts_with_all = ["central_core", "peer_cores", "peer_hosts"])]
+    jobs: Option<usize>,
     /// Runs of each cell, each in new processes [default: 1]; with --subject: at most this many blocks,
     /// each with one launch of every subject [default: 8]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -216,9 +216,8 @@ impl GridArgs {
             global_queue_interval: self.global_queue_interval,
             ..self.runtime.runtime()?
         };
-        let network =
-            self.hosts
-                .network(&self.network, &axes.peers, &axes.rtt_ms, runtime.workers)?;
+        let (hosts, workers) = (&self.hosts, runtime.workers);
+        let network = hosts.network(&self.network, &axes.peers, &axes.rtt_ms, workers)?;
         let (budgets, subjects) = match self.prove {
             Some(budget) => (vec![Budgets::NONE, budget], SubjectArgs::patched(budget)),
             None => (self.budget.clone(), self.subjects.clone()),

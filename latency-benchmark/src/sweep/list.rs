@@ -48,6 +48,9 @@ pub(super) fn dry_run(config: &SweepConfig) {
         longest.as_secs_f64() / 60.0 / config.speed(),
         config.seed
     );
+    if config.lab.peer_hosts.is_some() {
+        text += "Round trips to the hosts are timed when the sweep begins; over long ones turns are longer.\n";
+    }
     if let Some(jobs) = &config.jobs {
         let _ = writeln!(
             text,
@@ -58,9 +61,6 @@ pub(super) fn dry_run(config: &SweepConfig) {
         for place in &jobs.places {
             let _ = writeln!(text, "  {place}");
         }
-    }
-    if config.lab.peer_hosts.is_some() {
-        text += "Round trips to the hosts are timed when the sweep begins; over long ones turns are longer.\n";
     }
     if let Some(precision) = expected::precision(config) {
         text += &precision;
