@@ -12,6 +12,7 @@ use crate::{
     network::{Backend, Jitter, Loss, Placement, ReceiveOn, Rtt},
     payload::Payload,
     precision::Precision,
+    shard::Shard,
     subject::SubjectConfig,
     variant::VariantConfig,
 };
@@ -39,6 +40,9 @@ pub struct SweepConfig {
     pub precision: Precision,
     pub seed: u64,
     pub measurement: Measurement,
+    /// The part of the cells that is measured. Absent if all are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
 }
 
 /// One launch of the processes of a cell.

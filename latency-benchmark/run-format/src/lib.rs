@@ -18,6 +18,7 @@ pub mod precision;
 pub mod protocol;
 pub mod run_row;
 pub mod search;
+pub mod shard;
 pub mod soak;
 pub mod subject;
 pub mod table;

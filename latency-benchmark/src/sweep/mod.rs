@@ -21,7 +21,7 @@ use program::{Failure, bad_input, one_line, say};
 use run_format::{
     config::SweepConfig,
     files::MANIFEST,
-    manifest::Manifest,
+    manifest::{Machine, Manifest},
     protocol::BlockReport,
     run_row::{End, RunRow, Stop},
 };
@@ -68,10 +68,16 @@ pub(crate) fn carry_out(
         }
         AskedSweep::Measure(mut config, dir) => {
             let hint = format!(" (to continue it: --resume {})", dir.display());
-            new_folder::refuse(&dir, &hint)?;
+            // A killed task may have left a shard's folder without a manifest, in which nothing was measured.
+            let is_left = config.shard.is_some() && dir.is_dir();
+            if !is_left {
+                new_folder::refuse(&dir, &hint)?;
+            }
             let programs = Programs::prepare(&mut config, node)?;
             let description = programs.describe()?;
-            new_folder::create(&dir, &hint)?;
+            if !is_left {
+                new_folder::create(&dir, &hint)?;
+            }
             programs::document(&config, &dir)?;
             let manifest = manifest::begin(&dir, name, config, &description)?;
             (manifest, programs, dir)
@@ -98,11 +104,12 @@ fn measure(
     let config = &manifest.config;
     // Nothing but central runs on central's core.
     move_to(&config.lab.placement.peers).context("cannot leave central's core")?;
-    let lock = lock(dir)?;
+    let lock = lock(dir, config.shard.is_some())?;
     if let Some(precision) = expected::precision(config) {
         say(precision);
     }
     let launches = schedule(config);
+    let machine = manifest::machine();
     let mut sweep = RunningSweep {
         config,
         folder,
@@ -111,6 +118,7 @@ fn measure(
         known: Known::nothing(config),
         time: SavedTime::of(&launches, config),
         counts: RunCounts::default(),
+        machine: (machine.host != manifest.machine.host).then_some(machine),
     };
     for warning in other_load::warnings() {
         sweep.progress.warn(&warning);
@@ -141,6 +149,8 @@ struct RunningSweep<'a> {
     known: Known<'a>,
     time: SavedTime,
     counts: RunCounts,
+    /// If it is not that of the manifest.
+    machine: Option<Machine>,
 }
 
 impl RunningSweep<'_> {
@@ -232,6 +242,7 @@ impl RunningSweep<'_> {
         if let (End::Failed { reason, .. }, Err(full)) = (&mut row.end, self.folder.check_room()) {
             *reason = one_line(&format!("{full:#}"));
         }
+        row.machine = self.machine.clone();
         row.beside = before.or_else(other_load::another).map(str::to_owned);
         self.time.save(&row);
         let (done, total) = progress.position();
@@ -348,13 +359,22 @@ fn keep(row: &RunRow, run_dir: &RunDir) -> Result<()> {
     }
 }
 
-/// Two sweeps must not write into the same folder.
-pub(crate) fn lock(dir: &Path) -> Result<fs::File, Failure> {
+/// Two sweeps must not write into the same folder. A shard waits for the task that had it before and has not ended yet.
+pub(crate) fn lock(dir: &Path, waits: bool) -> Result<fs::File, Failure> {
     let path = dir.join(".lock");
     let file =
         fs::File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
+        Err(_) if waits => {
+            say(format!(
+                "waiting for another sweep that is writing to {}",
+                dir.display()
+            ));
+            file.lock()
+                .with_context(|| format!("cannot lock {}", path.display()))?;
+            Ok(file)
+        }
         Err(_) => Err(bad_input(anyhow!(
             "{}: another sweep is writing there",
             dir.display()
