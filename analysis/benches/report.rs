@@ -1,10 +1,11 @@
-//! How long a report of the largest sweep takes: 120 cells, three runs each.
+//! How long a report of a large sweep takes: 120 cells, three runs each, or any number of cells.
 //!
 //! Such a sweep takes most of a day, so the benchmark puts one together: every cell gets the runs of the most
 //! similar measured cell. The work is that of a real report; its content means nothing.
 //!
 //!     cargo bench --profile tools -p analysis --bench report -- results/NAME
 //!     cargo bench --profile tools -p analysis --bench report -- results/LOW results/HIGH --against PROGRAM
+//!     cargo bench --profile tools -p analysis --bench report -- results/NAME --cells 1000 --verb export --rounds 1
 //!
 //! With `--against`, an `analysis` built from other sources takes turns with this one in random order, because
 //! the time of a report varies by more than most changes gain where a machine has other load.
@@ -31,11 +32,14 @@ use run_format::{
 
 const REPEAT: u32 = 3;
 
-/// The axes of the largest sweep.
-fn axes() -> Axes {
+/// Those of the default sweep, or with as many numbers of peers as so many cells need.
+fn axes(cells: Option<usize>) -> Axes {
     let rtt_ms = [0.0, 5.0, 25.0, 50.0, 100.0, 200.0];
     Axes {
-        peers: vec![1, 2, 5, 10, 15],
+        peers: match cells {
+            None => vec![1, 2, 5, 10, 15],
+            Some(cells) => (1..=cells.div_ceil(6 * 4)).collect(),
+        },
         rtt_ms: rtt_ms.map(|ms| Rtt::from_ms(ms).unwrap()).to_vec(),
         payload_bytes: [4, 16, 64, 256].map(Payload::kib).to_vec(),
         only: Vec::new(),
@@ -52,6 +56,12 @@ struct BenchArguments {
     against: Option<PathBuf>,
     #[arg(long, default_value_t = 7)]
     rounds: usize,
+    /// About so many cells.
+    #[arg(long)]
+    cells: Option<usize>,
+    /// `report` or `export`.
+    #[arg(long, default_value = "report")]
+    verb: String,
     /// Given by cargo.
     #[arg(long, hide = true)]
     bench: bool,
@@ -66,21 +76,27 @@ fn main() {
     );
     let temporary = tempfile::tempdir().unwrap();
     let sweep = temporary.path().join("sweep");
-    let bytes = put_together(&args.sweeps[0], &sources, &sweep);
+    let axes = axes(args.cells);
+    let cells = axes.cells().len();
+    let bytes = put_together(&args.sweeps[0], &sources, axes, &sweep);
     println!(
         "{} MB, {} cells with {REPEAT} runs each, of {} that were measured",
         bytes / 1_000_000,
-        axes().cells().len(),
+        cells,
         sources.len()
     );
 
     let mut programs = vec![ReportProgram::new(env!("CARGO_BIN_EXE_analysis").into())];
     programs.extend(args.against.map(ReportProgram::new));
     let mut order: Vec<usize> = (0..programs.len()).collect();
-    for _ in 0..args.rounds {
+    for round in 0..args.rounds {
         order.shuffle(&mut rng());
         for &program in &order {
-            programs[program].report(&sweep, &temporary.path().join("report"));
+            let out = temporary
+                .path()
+                .join(format!("{}-{round}-{program}", args.verb));
+            programs[program].report(&args.verb, &sweep, &out);
+            fs::remove_dir_all(out).unwrap();
         }
     }
     for program in &programs {
@@ -89,6 +105,10 @@ fn main() {
             "    {:5.2} s {}",
             middle(&program.wall_s),
             ends(&program.wall_s)
+        );
+        println!(
+            "    {:5.2} s per 1,000 cells",
+            1000.0 * middle(&program.wall_s) / cells as f64
         );
         println!(
             "    {:5.2} s of CPU {}",
@@ -152,23 +172,26 @@ impl MeasuredSource {
         for entry in fs::read_dir(&self.run).unwrap() {
             let file = entry.unwrap();
             if file.file_type().unwrap().is_file() && file.file_name() != files::RUN {
-                bytes += fs::copy(file.path(), to.join(file.file_name())).unwrap();
+                let (from, to) = (file.path(), to.join(file.file_name()));
+                let linked = fs::hard_link(&from, &to);
+                linked.or_else(|_| fs::copy(&from, &to).map(drop)).unwrap();
+                bytes += file.metadata().unwrap().len();
             }
         }
-        row.write(to).unwrap();
+        row.rewrite(to).unwrap();
         bytes
     }
 }
 
 /// Returns the number of bytes that a report has to read.
-fn put_together(first: &Path, sources: &[MeasuredSource], sweep: &Path) -> u64 {
+fn put_together(first: &Path, sources: &[MeasuredSource], axes: Axes, sweep: &Path) -> u64 {
     let mut manifest: Manifest = read_json(&first.join(files::MANIFEST)).unwrap();
-    manifest.config.axes = axes();
+    manifest.config.axes = axes.clone();
     manifest.config.repeat = REPEAT;
     fs::create_dir(sweep).unwrap();
     write_json(&sweep.join(files::MANIFEST), &manifest).unwrap();
     let mut bytes = 0;
-    for cell in axes().cells() {
+    for cell in axes.cells() {
         let distance = |source: &&MeasuredSource| source.distance(&cell);
         let nearest = sources
             .iter()
@@ -197,10 +220,10 @@ impl ReportProgram {
         }
     }
 
-    fn report(&mut self, sweep: &Path, out: &Path) {
+    fn report(&mut self, verb: &str, sweep: &Path, out: &Path) {
         let (began, cpu_before) = (Instant::now(), children_cpu_s());
         let mut command = Command::new(&self.path);
-        command.arg("report").arg(sweep).arg("--out").arg(out);
+        command.arg(verb).arg(sweep).arg("--out").arg(out);
         let ended = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
         assert!(ended.unwrap().success(), "{command:?}");
         self.wall_s.push(began.elapsed().as_secs_f64());

@@ -131,7 +131,7 @@ fn by_block(blocks: &CellBlocks, what: What, question: &Question) -> Vec<Option<
     };
     let variants = 0..question.budgets * question.subjects;
     let of_variant = |variant: usize| {
-        let runs = blocks.of(&[variant], &parts, RatioPart::sum)?;
+        let runs = blocks.by_run(&[variant], &parts, RatioPart::sum)?;
         let value = |part: &RatioPart| scale(what.metric) * part.num / part.den;
         Some(
             runs.iter()
@@ -160,8 +160,10 @@ fn launch(row: &RunRow) -> String {
     let probe = probe.map_or_else(String::new, |ns| {
         format!("; recording a poll takes {ns:.0} ns")
     });
+    let host = row.machine.as_ref();
+    let host = host.map_or_else(String::new, |it| format!(" on {}", identity::host(it)));
     format!(
-        "run {}{subject}: {}, {:.1} s, seed {}{probe}",
+        "run {}{subject}{host}: {}, {:.1} s, seed {}{probe}",
         row.config.run,
         identity::date(row.started_unix_s),
         row.took_ms as f64 / 1000.0,

@@ -12,7 +12,10 @@ use polars_parquet::write::{
 use run_format::{Site, grid::Cell};
 
 use super::{CellFigure, Summary};
-use crate::{measure::metric::What, text::rounded};
+use crate::{
+    measure::metric::{Metric, What},
+    text::rounded,
+};
 
 /// The names of the files in a report.
 pub(crate) const FILE: &str = "summary.csv";
@@ -29,9 +32,21 @@ struct FigureRow<'a> {
 
 /// The figures of some sites and of the worker.
 pub(crate) fn table(summary: &Summary, sites: &[Site]) -> Result<DataFrame> {
+    of(summary, sites, |_| true)
+}
+
+/// Those of one metric, without its name.
+pub(crate) fn of_metric(summary: &Summary, sites: &[Site], metric: Metric) -> Result<DataFrame> {
+    let all = of(summary, sites, |it| it == metric)?;
+    Ok(all.drop("metric")?)
+}
+
+fn of(summary: &Summary, sites: &[Site], is_wanted: impl Fn(Metric) -> bool) -> Result<DataFrame> {
     let mut rows = Vec::new();
     for cell in &summary.cells {
-        let is_shown = |what: &What| what.site.is_none_or(|site| sites.contains(&site));
+        let is_shown = |what: &What| {
+            is_wanted(what.metric) && what.site.is_none_or(|site| sites.contains(&site))
+        };
         for (&what, figures) in cell.figures.iter().filter(|(what, _)| is_shown(what)) {
             let figures = figures.iter().zip(&summary.variants);
             rows.extend(figures.filter_map(|(figure, variant)| {
