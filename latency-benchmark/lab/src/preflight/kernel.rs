@@ -76,7 +76,9 @@ fn namespaces(entered: &Result<Inside, EnterError>) -> PreflightFinding {
                 EnterError::UserNamespacesOff { sysctl, remedy, .. } => {
                     format!("as root: `sysctl -w {sysctl}={remedy}`; or run with `sudo`")
                 }
-                _ => "run with `sudo`, outside of a container".to_owned(),
+                _ => "run with `sudo`, outside of a container; a pod of Kubernetes needs `seccompProfile: Unconfined`, \
+                      `procMount: Unmasked` and `hostUsers: false`"
+                    .to_owned(),
             };
             PreflightFinding::missing(NAME, error.to_string(), NO_CELL, &remedy)
         }
