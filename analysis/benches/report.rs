@@ -1,11 +1,10 @@
-//! How long a report of a large sweep takes: 120 cells, three runs each, or any number of cells.
+//! How long a report of the largest sweep takes: 120 cells, three runs each.
 //!
-//! Such a sweep takes most of a day, so the benchmark puts one together: every cell gets the runs of the most
-//! similar measured cell. The work is that of a real report; its content means nothing.
+//! Such a sweep takes most of a day, so the benchmark puts one together: every cell gets the runs of a similar measured
+//! cell. The work is that of a real report; its content means nothing.
 //!
 //!     cargo bench --profile tools -p analysis --bench report -- results/NAME
-//!     cargo bench --profile tools -p analysis --bench report -- results/LOW results/HIGH --against PROGRAM
-//!     cargo bench --profile tools -p analysis --bench report -- results/NAME --cells 1000 --verb export --rounds 1
+//!     cargo bench --profile tools -p analysis --bench report -- results/NAME --against PROGRAM
 //!
 //! With `--against`, an `analysis` built from other sources takes turns with this one in random order, because
 //! the time of a report varies by more than most changes gain where a machine has other load.
@@ -32,14 +31,11 @@ use run_format::{
 
 const REPEAT: u32 = 3;
 
-/// Those of the default sweep, or with as many numbers of peers as so many cells need.
-fn axes(cells: Option<usize>) -> Axes {
+/// The axes of the largest sweep.
+fn axes() -> Axes {
     let rtt_ms = [0.0, 5.0, 25.0, 50.0, 100.0, 200.0];
     Axes {
-        peers: match cells {
-            None => vec![1, 2, 5, 10, 15],
-            Some(cells) => (1..=cells.div_ceil(6 * 4)).collect(),
-        },
+        peers: vec![1, 2, 5, 10, 15],
         rtt_ms: rtt_ms.map(|ms| Rtt::from_ms(ms).unwrap()).to_vec(),
         payload_bytes: [4, 16, 64, 256].map(Payload::kib).to_vec(),
         only: Vec::new(),
@@ -48,20 +44,13 @@ fn axes(cells: Option<usize>) -> Axes {
 
 #[derive(Parser)]
 struct BenchArguments {
-    /// Folders of sweeps with the same variants, whose runs are used.
-    #[arg(required = true)]
-    sweeps: Vec<PathBuf>,
+    /// The folder of a sweep, whose runs are used.
+    sweep: PathBuf,
     /// Another program to take turns with.
     #[arg(long, value_name = "PROGRAM")]
     against: Option<PathBuf>,
     #[arg(long, default_value_t = 7)]
     rounds: usize,
-    /// About so many cells.
-    #[arg(long)]
-    cells: Option<usize>,
-    /// `report` or `export`.
-    #[arg(long, default_value = "report")]
-    verb: String,
     /// Given by cargo.
     #[arg(long, hide = true)]
     bench: bool,
@@ -69,34 +58,22 @@ struct BenchArguments {
 
 fn main() {
     let args = BenchArguments::parse();
-    let sources: Vec<MeasuredSource> = args.sweeps.iter().flat_map(|dir| sources(dir)).collect();
-    assert!(
-        !sources.is_empty(),
-        "no run of these sweeps has a complete block"
-    );
     let temporary = tempfile::tempdir().unwrap();
     let sweep = temporary.path().join("sweep");
-    let axes = axes(args.cells);
-    let cells = axes.cells().len();
-    let bytes = put_together(&args.sweeps[0], &sources, axes, &sweep);
+    let bytes = put_together(&args.sweep, &sweep);
     println!(
-        "{} MB, {} cells with {REPEAT} runs each, of {} that were measured",
+        "{} MB, {} cells with {REPEAT} runs each",
         bytes / 1_000_000,
-        cells,
-        sources.len()
+        axes().cells().len()
     );
 
     let mut programs = vec![ReportProgram::new(env!("CARGO_BIN_EXE_analysis").into())];
     programs.extend(args.against.map(ReportProgram::new));
     let mut order: Vec<usize> = (0..programs.len()).collect();
-    for round in 0..args.rounds {
+    for _ in 0..args.rounds {
         order.shuffle(&mut rng());
         for &program in &order {
-            let out = temporary
-                .path()
-                .join(format!("{}-{round}-{program}", args.verb));
-            programs[program].report(&args.verb, &sweep, &out);
-            fs::remove_dir_all(out).unwrap();
+            programs[program].report(&sweep, &temporary.path().join("report"));
         }
     }
     for program in &programs {
@@ -105,10 +82,6 @@ fn main() {
             "    {:5.2} s {}",
             middle(&program.wall_s),
             ends(&program.wall_s)
-        );
-        println!(
-            "    {:5.2} s per 1,000 cells",
-            1000.0 * middle(&program.wall_s) / cells as f64
         );
         println!(
             "    {:5.2} s of CPU {}",
@@ -129,77 +102,60 @@ fn main() {
     println!("memory at most {} MiB", most_kib / 1024);
 }
 
-/// A measured cell.
-struct MeasuredSource {
-    run: PathBuf,
-    row: RunRow,
-}
-
-fn sources(sweep: &Path) -> Vec<MeasuredSource> {
+/// The first runs of measured cells, sorted as the grid is: what a run contains depends most on its round-trip time.
+fn sources(sweep: &Path) -> Vec<(PathBuf, RunRow)> {
     let cells = fs::read_dir(sweep.join(files::CELLS)).unwrap();
     let source = |cell: PathBuf| {
         let run = cell.join(files::run_folder(1, None));
         let row: RunRow = read_json(&run.join(files::RUN)).ok()?;
-        (row.blocks > Some(0)).then_some(MeasuredSource { run, row })
+        (row.blocks > Some(0)).then_some((run, row))
     };
-    let paths = cells.map(|cell| cell.unwrap().path());
-    let mut sources: Vec<MeasuredSource> = paths.filter_map(source).collect();
-    sources.sort_by(|a, b| a.run.cmp(&b.run));
+    let mut sources: Vec<_> = cells
+        .filter_map(|cell| source(cell.unwrap().path()))
+        .collect();
+    sources.sort_by_key(|(_, row)| key(&row.config.cell));
     sources
 }
 
-impl MeasuredSource {
-    /// The distance from a cell. The round-trip time has the most weight, because it decides how much a run
-    /// contains.
-    fn distance(&self, to: &Cell) -> f64 {
-        let from = &self.row.config.cell;
-        let doublings = |one: f64, other: f64| ((1.0 + one) / (1.0 + other)).log2().abs();
-        let bytes = |cell: &Cell| f64::from(cell.payload_bytes.bytes());
-        3.0 * doublings(from.rtt_ms.ms(), to.rtt_ms.ms())
-            + doublings(from.peers as f64, to.peers as f64)
-            + doublings(bytes(from), bytes(to))
-    }
+fn key(cell: &Cell) -> (Rtt, usize, Payload) {
+    (cell.rtt_ms, cell.peers, cell.payload_bytes)
+}
 
-    /// Copies the run as run `run` of `cell`. Returns the number of bytes.
-    fn copy(&self, cell: Cell, run: u32, to: &Path) -> u64 {
-        fs::create_dir_all(to).unwrap();
-        let mut row = self.row.clone();
-        row.cell = cell.id();
-        row.config.cell = cell;
-        row.config.load.payload = cell.payload_bytes;
-        row.config.run = run;
-        let mut bytes = 0;
-        for entry in fs::read_dir(&self.run).unwrap() {
-            let file = entry.unwrap();
-            if file.file_type().unwrap().is_file() && file.file_name() != files::RUN {
-                let (from, to) = (file.path(), to.join(file.file_name()));
-                let linked = fs::hard_link(&from, &to);
-                linked.or_else(|_| fs::copy(&from, &to).map(drop)).unwrap();
-                bytes += file.metadata().unwrap().len();
-            }
+/// Copies a run as another run of another cell. Returns the number of bytes.
+fn copy((from, row): &(PathBuf, RunRow), cell: Cell, run: u32, to: &Path) -> u64 {
+    fs::create_dir_all(to).unwrap();
+    let mut row = row.clone();
+    row.cell = cell.id();
+    row.config.cell = cell;
+    row.config.load.payload = cell.payload_bytes;
+    row.config.run = run;
+    let mut bytes = 0;
+    for entry in fs::read_dir(from).unwrap() {
+        let file = entry.unwrap();
+        if file.file_type().unwrap().is_file() && file.file_name() != files::RUN {
+            bytes += fs::copy(file.path(), to.join(file.file_name())).unwrap();
         }
-        row.rewrite(to).unwrap();
-        bytes
     }
+    row.write(to).unwrap();
+    bytes
 }
 
 /// Returns the number of bytes that a report has to read.
-fn put_together(first: &Path, sources: &[MeasuredSource], axes: Axes, sweep: &Path) -> u64 {
-    let mut manifest: Manifest = read_json(&first.join(files::MANIFEST)).unwrap();
-    manifest.config.axes = axes.clone();
+fn put_together(from: &Path, sweep: &Path) -> u64 {
+    let mut manifest: Manifest = read_json(&from.join(files::MANIFEST)).unwrap();
+    manifest.config.axes = axes();
     manifest.config.repeat = REPEAT;
     fs::create_dir(sweep).unwrap();
     write_json(&sweep.join(files::MANIFEST), &manifest).unwrap();
+    let sources = sources(from);
+    let mut cells = axes().cells();
+    cells.sort_by_key(key);
     let mut bytes = 0;
-    for cell in axes.cells() {
-        let distance = |source: &&MeasuredSource| source.distance(&cell);
-        let nearest = sources
-            .iter()
-            .min_by(|a, b| distance(a).total_cmp(&distance(b)));
+    for (at, cell) in cells.iter().enumerate() {
+        let source = &sources[at * sources.len() / cells.len()];
         for run in 1..=REPEAT {
             let dir = sweep.join(files::CELLS).join(cell.id());
-            let to = dir.join(files::run_folder(run, None));
-            bytes += nearest.unwrap().copy(cell, run, &to);
+            bytes += copy(source, *cell, run, &dir.join(files::run_folder(run, None)));
         }
     }
     bytes
@@ -220,10 +176,10 @@ impl ReportProgram {
         }
     }
 
-    fn report(&mut self, verb: &str, sweep: &Path, out: &Path) {
+    fn report(&mut self, sweep: &Path, out: &Path) {
         let (began, cpu_before) = (Instant::now(), children_cpu_s());
         let mut command = Command::new(&self.path);
-        command.arg(verb).arg(sweep).arg("--out").arg(out);
+        command.arg("report").arg(sweep).arg("--out").arg(out);
         let ended = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
         assert!(ended.unwrap().success(), "{command:?}");
         self.wall_s.push(began.elapsed().as_secs_f64());

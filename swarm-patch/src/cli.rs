@@ -53,9 +53,6 @@ enum PatchCommand {
         source: Option<PathBuf>,
         #[command(flatten)]
         subject: SubjectSpecs,
-        /// List only the lines that mark children
-        #[arg(long)]
-        children: bool,
     },
     /// Print the inserted lines as a unified diff
     Diff(DiffArgs),
@@ -112,16 +109,12 @@ pub(crate) fn run() -> Result<ExitCode, PatchFailure> {
         Err(ended) => return ended,
     };
     let text = match args.command {
-        PatchCommand::Sites {
-            source,
-            subject,
-            children,
-        } => match (&subject.subject, &subject.yamux) {
-            (None, None) => sites_table(&sources(source.as_deref())?, children)?,
+        PatchCommand::Sites { source, subject } => match (&subject.subject, &subject.yamux) {
+            (None, None) => sites_table(&sources(source.as_deref())?)?,
             _ => {
                 let copies = tempfile::tempdir().context("cannot make a temporary folder")?;
                 let sources = crates::sources(&subject.resolve()?, copies.path())?;
-                sites_table(&sources, children)?
+                sites_table(&sources)?
             }
         },
         PatchCommand::Diff(args) => {
@@ -176,7 +169,7 @@ fn build(subject: &Subject, debug: bool) -> Result<String, PatchFailure> {
 }
 
 /// What is recorded of every site, and everything that is inserted for it.
-fn sites_table(sources: &[CrateSource], only_children: bool) -> Result<String> {
+fn sites_table(sources: &[CrateSource]) -> Result<String> {
     let mut levels: Vec<[String; 4]> =
         vec![["CRATE", "SITE", "LEVEL", "RECORDED"].map(str::to_owned)];
     let mut rows: Vec<[String; 6]> =
@@ -185,8 +178,8 @@ fn sites_table(sources: &[CrateSource], only_children: bool) -> Result<String> {
         let graft = graft(source)?;
         for site in &graft.sites {
             let (id, name) = (source.id(), site.spec.name());
-            levels.extend(site.levels().map(|(level, recorded)| {
-                let recorded = match recorded.reason() {
+            levels.extend(site.levels().map(|(level, missing)| {
+                let recorded = match missing {
                     None => "measured".to_owned(),
                     Some(reason) => format!("not there: {reason}"),
                 };
@@ -198,9 +191,6 @@ fn sites_table(sources: &[CrateSource], only_children: bool) -> Result<String> {
                 let mut insertions: Vec<_> = insertions.iter().collect();
                 insertions.sort_by_key(|insertion| insertion.before);
                 for insertion in insertions {
-                    if only_children && insertion.child.is_none() {
-                        continue;
-                    }
                     rows.push([
                         source.id(),
                         file.file.clone(),

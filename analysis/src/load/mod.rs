@@ -46,6 +46,8 @@ pub(crate) struct Sweep {
 pub(crate) struct CellRuns {
     pub(crate) cell: Cell,
     pub(crate) runs: Vec<RunFiles>,
+    /// Some of these runs once more, while no other cell was measured.
+    pub(crate) alone: Vec<RunFiles>,
 }
 
 impl Sweep {
@@ -156,25 +158,26 @@ fn open(dir: &Path, names: RecognisedBy) -> Result<Sweep> {
         .and_then(|()| check_labels(&manifest.config))
         .with_context(|| path.display().to_string())?;
     let axes = manifest.config.axes.clone().sorted();
-    let mut runs_by_cell: HashMap<String, Vec<RunFiles>> = HashMap::new();
+    let mut runs_by_cell: HashMap<String, [Vec<RunFiles>; 2]> = HashMap::new();
     for cell in manifest.config.cells() {
-        runs_by_cell.insert(cell.id(), Vec::new());
+        runs_by_cell.insert(cell.id(), Default::default());
     }
     for cell_dir in folders(&dir.join(files::CELLS))? {
         let name = file_name(&cell_dir);
         let Some(of_cell) = runs_by_cell.get_mut(&name) else {
             bail!("{}: no cell of this sweep's manifest", cell_dir.display());
         };
-        *of_cell = runs(&cell_dir, &name, &manifest, names)?;
+        let runs = |is_alone| runs(&cell_dir, (&name, is_alone), &manifest, names);
+        *of_cell = [runs(false)?, runs(true)?];
     }
     let cells = axes.cells().into_iter().filter_map(|cell| {
-        let runs = runs_by_cell.remove(&cell.id())?;
-        Some(CellRuns { cell, runs })
+        let [runs, alone] = runs_by_cell.remove(&cell.id())?;
+        Some(CellRuns { cell, runs, alone })
     });
     let cells: Vec<CellRuns> = cells.collect();
     cells
         .par_iter()
-        .flat_map(|cell| &cell.runs)
+        .flat_map(|cell| cell.runs.par_iter().chain(&cell.alone))
         .try_for_each(|run| run.check_files().map(drop))?;
     Ok(Sweep {
         dir: dir.to_owned(),
@@ -204,7 +207,7 @@ fn check_labels(config: &SweepConfig) -> Result<()> {
 /// Those that ended, and those that were cut short and not done again.
 fn runs(
     cell_dir: &Path,
-    id: &str,
+    (id, is_alone): (&str, bool),
     manifest: &Manifest,
     names: RecognisedBy,
 ) -> Result<Vec<RunFiles>> {
@@ -217,6 +220,7 @@ fn runs(
                 number,
                 table: names.table,
                 subject: (!config.subjects.is_empty()).then_some(subject),
+                is_alone,
             };
             runs.extend(expected.find(cell_dir, manifest)?);
         }
@@ -230,11 +234,15 @@ struct ExpectedRun<'a> {
     number: u32,
     table: &'static str,
     subject: Option<usize>,
+    is_alone: bool,
 }
 
 impl ExpectedRun<'_> {
     fn find(&self, cell_dir: &Path, manifest: &Manifest) -> Result<Option<RunFiles>> {
-        let name = files::run_folder(self.number, self.subject);
+        let mut name = files::run_folder(self.number, self.subject);
+        if self.is_alone {
+            name = files::alone(&name);
+        }
         let dir = cell_dir.join(&name);
         let partial = cell_dir.join(format!("{name}.partial"));
         let files = |dir: PathBuf, row: Option<RunRow>| RunFiles {

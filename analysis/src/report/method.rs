@@ -30,7 +30,11 @@ pub(crate) fn write(document: &mut Document, summary: &Summary) {
     ]);
     let subjects = &manifest.config.subjects;
     if !subjects.is_empty() {
-        document.paragraph("The programs were built against these subjects (versions of libp2p):");
+        document.paragraph(if subjects.iter().any(|it| it.runtime.is_some()) {
+            "One program was launched with these settings of central's tokio runtime:"
+        } else {
+            "The programs were built against these subjects (versions of libp2p):"
+        });
         document.list(subjects.iter().map(sources));
     }
     document.command(&command(manifest));
@@ -73,8 +77,9 @@ fn nodes(summary: &Summary, manifest: &Manifest) -> String {
     let placement = &config.lab.placement;
     let cores = match summary.identity.hosts.len() {
         1 => format!(
-            "core {}; the peers run on core {}",
-            placement.central, placement.peers
+            "{}; the peers run on {}",
+            placement.central_cores().in_words(),
+            placement.peers.in_words()
         ),
         _ => "a core; the peers run on others, which `run.json` names".to_owned(),
     };

@@ -14,6 +14,7 @@ use run_format::{Site, grid::Cell};
 use super::{CellFigure, Summary};
 use crate::{
     measure::metric::{Metric, What},
+    options::Options,
     text::rounded,
 };
 
@@ -30,23 +31,24 @@ struct FigureRow<'a> {
     figure: &'a CellFigure,
 }
 
-/// The figures of some sites and of the worker.
-pub(crate) fn table(summary: &Summary, sites: &[Site]) -> Result<DataFrame> {
-    of(summary, sites, |_| true)
+/// The figures of one metric, without its name.
+pub(crate) fn of_metric(summary: &Summary, options: &Options, metric: Metric) -> Result<DataFrame> {
+    let options = Options {
+        metric: vec![metric],
+        ..options.clone()
+    };
+    Ok(table(summary, &options)?.drop("metric")?)
 }
 
-/// Those of one metric, without its name.
-pub(crate) fn of_metric(summary: &Summary, sites: &[Site], metric: Metric) -> Result<DataFrame> {
-    let all = of(summary, sites, |it| it == metric)?;
-    Ok(all.drop("metric")?)
-}
-
-fn of(summary: &Summary, sites: &[Site], is_wanted: impl Fn(Metric) -> bool) -> Result<DataFrame> {
+/// The figures that the options ask for.
+pub(crate) fn table(summary: &Summary, options: &Options) -> Result<DataFrame> {
+    let sites = options.sites();
+    let is_shown = |what: &What| {
+        let is_named = options.metric.is_empty() || options.metric.contains(&what.metric);
+        is_named && what.site.is_none_or(|site| sites.contains(&site))
+    };
     let mut rows = Vec::new();
     for cell in &summary.cells {
-        let is_shown = |what: &What| {
-            is_wanted(what.metric) && what.site.is_none_or(|site| sites.contains(&site))
-        };
         for (&what, figures) in cell.figures.iter().filter(|(what, _)| is_shown(what)) {
             let figures = figures.iter().zip(&summary.variants);
             rows.extend(figures.filter_map(|(figure, variant)| {

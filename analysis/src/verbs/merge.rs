@@ -91,6 +91,7 @@ impl Part {
         let alike = SweepConfig {
             seed: theirs.config.seed,
             shard: theirs.config.shard,
+            jobs: theirs.config.jobs.clone(),
             lab: LabConfig {
                 placement: theirs.config.lab.placement.clone(),
                 ..ours.config.lab.clone()
@@ -197,9 +198,14 @@ impl Part {
         for cell in &self.sweep.cells {
             let ended = cell.runs.iter().filter(|run| run.row.is_some());
             unmeasured += usize::from(ended.clone().next().is_none());
-            for run in ended {
+            let ended = ended.map(|run| (run, false));
+            let alone = cell.alone.iter().filter(|run| run.row.is_some());
+            for (run, is_alone) in ended.chain(alone.map(|run| (run, true))) {
                 let number = before + run.number;
-                let name = run_folder(number, has_subjects.then_some(run.subject));
+                let mut name = run_folder(number, has_subjects.then_some(run.subject));
+                if is_alone {
+                    name = files::alone(&name);
+                }
                 let to = to.join(CELLS).join(cell.cell.id()).join(name);
                 copy_launch(run, number, &self.manifest.machine, &to)?;
                 launches += 1;

@@ -70,7 +70,7 @@ impl LabSpec {
     }
 }
 
-/// Why no machine can provide the requested lab.
+/// Why no machine, or not this one, can provide the requested lab.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub enum LabSpecError {
     /// The number of peers is out of range.
@@ -87,6 +87,17 @@ pub enum LabSpecError {
         /// The largest possible jitter.
         one_way_ms: f64,
     },
+    /// The kernel does not offer this congestion control.
+    #[error(
+        "the kernel has no congestion control {asked:?} (available: {available}; \
+         as root, `modprobe tcp_NAME` may load another)"
+    )]
+    CongestionControl {
+        /// The requested congestion control.
+        asked: String,
+        /// Those that the kernel offers.
+        available: String,
+    },
 }
 
 #[cfg(test)]
@@ -99,6 +110,7 @@ mod tests {
         pub(crate) fn of_tests() -> LabSpec {
             let placement = Placement {
                 central: 0,
+                workers: None,
                 peers: Cores::one(0),
                 sharing: Sharing::Core,
             };

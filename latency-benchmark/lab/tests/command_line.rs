@@ -62,7 +62,7 @@ fn central_and_peers_run_on_the_cores_of_the_placement() {
         return;
     }
     let topology = lab::Topology::of_this_process().expect("a machine with cores");
-    let placement = topology.place(None, None).expect("at least one core");
+    let placement = topology.place(1, None, None).expect("at least one core");
     // The peer's command ends central's command by its process id: all processes share a process table.
     let where_am_i = "grep Cpus_allowed_list /proc/self/status";
     let central = output(lab(&["run", "--", "sh", "-c", where_am_i]));
@@ -201,7 +201,10 @@ fn wrong_input_is_refused_in_one_line() {
         (["--rtt", "-1"], "is negative"),
         (["--rtt", "NaN"], "is not a number"),
         (["--loss", "2"], "has no percent sign"),
-        (["--delay", "magic"], "\"magic\" is unknown"),
+        (
+            ["--delay", "magic"],
+            "possible values: auto, netem, nfqueue",
+        ),
         (["--central-core", "1000"], "--central-core 1000: "),
     ] {
         let error = error_of(lab(&["run", arguments[0], arguments[1], "--", "true"]), 2);

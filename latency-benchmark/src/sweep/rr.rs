@@ -128,7 +128,7 @@ impl RrArgs {
             },
             pace: Pace::Outstanding(1),
             runtime: RuntimeConfig::CURRENT_THREAD,
-            lab: self.network.checked(&[self.rtt.rtt])?,
+            lab: self.network.checked(&[self.rtt.rtt], 1)?,
             repeat: 1,
             turn_ms: self.slice,
             settle_ms: None,
@@ -139,6 +139,7 @@ impl RrArgs {
             seed: self.new_run.seed(),
             measurement: Measurement::BesideTcp,
             shard: None,
+            jobs: None,
         })
     }
 }

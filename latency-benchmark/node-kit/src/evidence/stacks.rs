@@ -10,7 +10,7 @@ use run_format::{
     files::{ALLOCATION_STACKS, STACKS},
     table::TableWriter,
 };
-use thread_scope::{Begin, Symbols, fold};
+use thread_scope::Symbols;
 
 use super::watch::Watch;
 use crate::observe::whole_polls::{PollPlace, WholePolls};
@@ -54,21 +54,25 @@ impl StackEvidence {
     }
 
     pub(super) fn collect(&mut self, watch: &mut Watch) {
-        watch.drain_stacks(|sample| {
-            self.samples.push(StackMoment {
-                at_ns: sample.at,
-                in_kernel: sample.in_kernel,
-                frames: sample.frames.to_vec(),
+        if let Ok(stacks) = &mut watch.stacks {
+            stacks.drain(|sample| {
+                self.samples.push(StackMoment {
+                    at_ns: sample.at,
+                    in_kernel: sample.in_kernel,
+                    frames: sample.frames.to_vec(),
+                });
             });
-        });
-        watch.drain_allocation_stacks(|stack| {
-            self.allocations.push(AllocationMoment {
-                at_ns: stack.at,
-                bytes: stack.size * stack.stands_for,
-                objects: stack.stands_for,
-                frames: stack.frames.to_vec(),
+        }
+        if let Ok(stacks) = &mut watch.allocations {
+            stacks.drain(|stack| {
+                self.allocations.push(AllocationMoment {
+                    at_ns: stack.at,
+                    bytes: stack.size * stack.stands_for,
+                    objects: stack.stands_for,
+                    frames: stack.frames.to_vec(),
+                });
             });
-        });
+        }
     }
 
     /// Returns how many samples were in slow polls of the connection.
@@ -158,12 +162,8 @@ fn line(
     site: Option<Site>,
 ) -> String {
     let stack = without_graft(symbols.stack(frames, first_is_return_address));
-    let from_the_site = site.and_then(|site| {
-        fold(&stack, Begin::Innermost, |name| {
-            name.ends_with(poll_function(site))
-        })
-    });
-    from_the_site.unwrap_or_else(|| stack.join(";"))
+    let is_site = |name: &String| site.is_some_and(|it| name.ends_with(poll_function(it)));
+    stack[stack.iter().rposition(is_site).unwrap_or(0)..].join(";")
 }
 
 /// The graft makes a closure of the body of a poll function. Here both are the function.

@@ -1,10 +1,10 @@
-//! The command line of the lab, for people and for the tests of this crate.
+//! The command line of the lab, for the tests of this crate.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 use std::process::{Command, ExitCode};
 
 use clap::{Args, Parser, Subcommand};
-use lab::{Backend, Cores, Jitter, LabError, LabSpec, Loss, Rtt, Topology};
+use lab::{Backend, Cores, Jitter, LabSpec, LabSpecError, Loss, Rtt, Topology};
 use program::{Failure, bad_input, print};
 
 /// A network between a central node and its peers on this machine
@@ -37,8 +37,8 @@ struct LabRunArguments {
     /// Round-trip time of every link in milliseconds, with decimals
     #[arg(long, default_value = "0", allow_hyphen_values = true)]
     rtt: Rtt,
-    /// Delay backend: auto, netem or nfqueue
-    #[arg(long, default_value_t = Backend::Auto)]
+    /// Delay backend
+    #[arg(long, value_enum, default_value_t)]
     delay: Backend,
     /// Packet loss in each direction, such as 0.1% (netem only)
     #[arg(long)]
@@ -49,9 +49,9 @@ struct LabRunArguments {
     /// TCP congestion control
     #[arg(long, default_value = "cubic")]
     congestion_control: String,
-    /// Core of the central node [default: the first]
+    /// Cores of the central node, such as 2 or 2-5 [default: the first]
     #[arg(long)]
-    central_core: Option<usize>,
+    central_core: Option<Cores>,
     /// Cores of the peers and of the delay line, such as 1,4-7 [default: all others]
     #[arg(long)]
     peer_cores: Option<Cores>,
@@ -95,7 +95,7 @@ impl LabRunArguments {
     fn run(self) -> Result<ExitCode, Failure> {
         let topology = Topology::of_this_process()?;
         let placement = topology
-            .place(self.central_core, self.peer_cores)
+            .place(1, self.central_core, self.peer_cores)
             .map_err(bad_input)?;
         let spec = LabSpec {
             rtt: self.rtt,
@@ -111,9 +111,9 @@ impl LabRunArguments {
         let code = lab::run::run(lab::enter()?, spec, command, self.peer_command.as_deref());
         match code {
             Ok(code) => Ok(ExitCode::from(code)),
-            Err(error) => Err(match error.downcast_ref() {
-                Some(LabError::Spec(_) | LabError::CongestionControl { .. }) => bad_input(error),
-                _ => error.into(),
+            Err(error) => Err(match error.downcast_ref::<LabSpecError>() {
+                Some(_) => bad_input(error),
+                None => error.into(),
             }),
         }
     }
