@@ -81,8 +81,10 @@ fn search(args: &PipelineArgs, interrupts: &Interrupts) -> Result<ExitCode, Fail
 }
 
 fn prepare(args: &PipelineArgs, config: &SweepConfig) -> Result<(), Failure> {
-    install_packages();
-    check_machine()?;
+    if config.lab.peer_hosts.is_none() {
+        install_packages();
+        check_machine()?;
+    }
     if args.sweep.program.program.is_none() {
         node_program::build_needed(&config.node, args.explain)?;
     }

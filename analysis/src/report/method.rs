@@ -77,8 +77,12 @@ fn nodes(summary: &Summary, manifest: &Manifest) -> String {
     let placement = &config.lab.placement;
     let cores = match summary.identity.hosts.len() {
         1 => format!(
-            "{}; the peers run on {}",
+            "{}; {} on {}",
             placement.central_cores().in_words(),
+            match config.lab.peer_hosts {
+                None => "the peers run",
+                Some(_) => "the threads that measure run",
+            },
             placement.peers.in_words()
         ),
         _ => "a core; the peers run on others, which `run.json` names".to_owned(),
@@ -106,6 +110,9 @@ pub(super) fn pace(pace: Pace) -> String {
 }
 
 fn network(summary: &Summary, manifest: &Manifest) -> String {
+    if let Some(real) = &summary.identity.real_network {
+        return real.clone();
+    }
     let lab = &manifest.config.lab;
     let extra = |name: &str, value: Option<f64>, unit: &str| {
         value.map_or_else(String::new, |it| format!(", {name} {} {unit}", number(it)))

@@ -11,6 +11,7 @@ use run_format::{
     variant::Role,
 };
 
+use super::real_network;
 use crate::{
     load::{Sweep, name_in_files},
     text::count,
@@ -25,6 +26,8 @@ pub(crate) struct Identity {
     pub(crate) backends: Vec<DelayBackend>,
     /// The machines, by name. Those of launches that did not end are not among them.
     pub(crate) hosts: Vec<Machine>,
+    /// What there is to say if the network was no lab's.
+    pub(crate) real_network: Option<String>,
     /// Absent for a published table.
     pub(crate) manifest: Option<Manifest>,
     /// All runs together.
@@ -55,6 +58,10 @@ impl Identity {
             name: sweep.name(),
             backends,
             hosts: hosts.into_values().collect(),
+            real_network: real_network::sentence(
+                &sweep.manifest.config.lab,
+                rows.clone().map(|row| &row.network),
+            ),
             manifest: Some(sweep.manifest.clone()),
             took_ms: rows.clone().map(|row| row.took_ms).sum(),
             unsealed: rows.filter(|row| row.files.is_none()).count(),
@@ -99,6 +106,7 @@ impl Identity {
 
     pub(crate) fn delay(&self) -> String {
         match self.backends.as_slice() {
+            _ if self.real_network.is_some() => "a real network".to_owned(),
             [] => "no delay".to_owned(),
             backends => {
                 let names: Vec<&str> = backends.iter().map(|backend| backend.name()).collect();

@@ -37,7 +37,7 @@ pub(crate) fn run(runs: &[PathBuf], options: &Options) -> Result<(), Failure> {
     for sweep in sweeps {
         let summary = Summary::of(&sweep, options)?;
         let is_asked = |it: &Metric| options.metric.is_empty() || options.metric.contains(it);
-        for metric in Metric::ALL.into_iter().filter(is_asked) {
+        for metric in Metric::all().filter(is_asked) {
             let mut frame = table::of_metric(&summary, options, metric)?;
             if frame.height() == 0 {
                 continue;

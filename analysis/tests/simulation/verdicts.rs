@@ -186,6 +186,7 @@ fn summary(mut cells: Vec<CellSummary>, candidates: usize) -> Summary {
             name: "simulated".to_owned(),
             backends: Vec::new(),
             hosts: Vec::new(),
+            real_network: None,
             manifest: None,
             took_ms: 0,
             unsealed: 0,

@@ -10,7 +10,7 @@ use crate::{
     config::RunConfig,
     files::{RUN, write_whole},
     manifest::Machine,
-    network::{Counters, DelayLineReport, LabFacts, RttReport},
+    network::{Counters, DelayLineReport, LabFacts, NetworkCard, RttReport},
 };
 
 /// The whole file.
@@ -110,4 +110,7 @@ pub struct NetworkReport {
     /// From the start of the nodes to their end.
     pub counters: Option<Counters>,
     pub delay_line: Option<DelayLineReport>,
+    /// Those by which central reaches peers on other hosts. Absent where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cards: Vec<NetworkCard>,
 }

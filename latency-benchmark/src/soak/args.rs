@@ -15,7 +15,8 @@ use run_format::{
 
 use crate::{
     args::{
-        network::{NetworkArgs, RttArg, peers_in_range},
+        hosts::HostArgs,
+        network::{NetworkArgs, RttArg},
         new_run::NewRunArgs,
         node::{NodeArgs, PayloadArg},
     },
@@ -46,6 +47,8 @@ pub(crate) struct SoakArgs {
     interval: u64,
     #[command(flatten)]
     network: NetworkArgs,
+    #[command(flatten)]
+    hosts: HostArgs,
     #[command(flatten)]
     program: NodeProgramArgs,
     #[command(flatten)]
@@ -89,7 +92,6 @@ impl SoakArgs {
                 duration_ms as f64 / 1e3
             ));
         }
-        peers_in_range(&[self.peers])?;
         Ok(SoakConfig {
             cell: Cell {
                 peers: self.peers,
@@ -103,7 +105,9 @@ impl SoakArgs {
             node: self.node.node(),
             load: self.node.load(self.payload.payload)?,
             runtime: RuntimeConfig::CURRENT_THREAD,
-            lab: self.network.checked(&[self.rtt.rtt], 1)?,
+            lab: self
+                .hosts
+                .network(&self.network, &[self.peers], &[self.rtt.rtt], 1)?,
             seed: self.new_run.seed(),
         })
     }

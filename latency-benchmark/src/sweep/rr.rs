@@ -21,7 +21,8 @@ use super::{args::AskedSweep, carry_out};
 use crate::{
     args::{
         budgets::{or, refuse_twice},
-        network::{NetworkArgs, RttArg, peers_in_range},
+        hosts::HostArgs,
+        network::{NetworkArgs, RttArg},
         new_run::NewRunArgs,
     },
     interrupts::Interrupts,
@@ -63,6 +64,8 @@ pub(crate) struct RrArgs {
     security: Security,
     #[command(flatten)]
     network: NetworkArgs,
+    #[command(flatten)]
+    hosts: HostArgs,
     #[command(flatten)]
     program: NodeProgramArgs,
     /// Time that each payload is measured
@@ -106,7 +109,6 @@ impl RrArgs {
             [64, 256, 1024].map(Payload::of_bytes).to_vec(),
         );
         refuse_twice("--payload", &payloads)?;
-        peers_in_range(&[self.peers])?;
         if payloads.iter().any(|size| size.bytes() == 0) {
             return Err(bad_input(anyhow!(
                 "--payload 0B: a request has at least 1 byte"
@@ -128,7 +130,9 @@ impl RrArgs {
             },
             pace: Pace::Outstanding(1),
             runtime: RuntimeConfig::CURRENT_THREAD,
-            lab: self.network.checked(&[self.rtt.rtt], 1)?,
+            lab: self
+                .hosts
+                .network(&self.network, &[self.peers], &[self.rtt.rtt], 1)?,
             repeat: 1,
             turn_ms: self.slice,
             settle_ms: None,
