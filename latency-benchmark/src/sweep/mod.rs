@@ -5,6 +5,7 @@ mod expected;
 mod jobs;
 mod known;
 mod list;
+mod lock;
 mod outcome;
 pub(crate) mod rr;
 pub(crate) mod run_dir;
@@ -12,7 +13,6 @@ mod schedule;
 pub(crate) mod time;
 
 use std::{
-    fs,
     path::{Path, PathBuf},
     process::ExitCode,
     sync::{Mutex, MutexGuard, PoisonError},
@@ -20,7 +20,7 @@ use std::{
 
 use anyhow::{Context, Result, anyhow};
 use lab::move_to;
-use program::{Failure, bad_input, one_line, say};
+use program::{Failure, one_line, say};
 use run_format::{
     config::SweepConfig,
     files::MANIFEST,
@@ -29,6 +29,7 @@ use run_format::{
     run_row::{End, RunRow, Stop},
 };
 
+pub(crate) use self::lock::lock;
 use self::{
     args::{AskedSweep, SweepArgs},
     jobs::Place,
@@ -391,28 +392,5 @@ fn keep(row: &RunRow, run_dir: &RunDir) -> Result<()> {
             stop: Stop::Interrupted,
         } => Ok(()),
         _ => run_dir.finish(),
-    }
-}
-
-/// Two sweeps must not write into the same folder. A shard waits for the task that had it before and has not ended yet.
-pub(crate) fn lock(dir: &Path, waits: bool) -> Result<fs::File, Failure> {
-    let path = dir.join(".lock");
-    let file =
-        fs::File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(_) if waits => {
-            say(format!(
-                "waiting for another sweep that is writing to {}",
-                dir.display()
-            ));
-            file.lock()
-                .with_context(|| format!("cannot lock {}", path.display()))?;
-            Ok(file)
-        }
-        Err(_) => Err(bad_input(anyhow!(
-            "{}: another sweep is writing there",
-            dir.display()
-        ))),
     }
 }
