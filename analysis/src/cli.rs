@@ -22,6 +22,7 @@ use crate::{options::Options, verbs};
   analysis report results/default --threshold 100us --site muxer --budget muxer=2
   analysis compare results/before results/after --out compared
   analysis page results/monday results/tuesday --out pages
+  analysis merge results/default-shard-* --out results/default
   analysis verify results/default
 
 Exit codes: 0 success; 1 an error, or a report that `verify` finds to differ; 2 wrong input."
@@ -68,6 +69,24 @@ enum AnalysisVerb {
         #[command(flatten)]
         options: Options,
     },
+    /// Write the figures of sweeps as Parquet, a folder for each sweep and metric, for DuckDB, Spark or polars
+    Export {
+        /// The folders of sweeps, results/NAME
+        #[arg(required = true)]
+        runs: Vec<PathBuf>,
+        #[command(flatten)]
+        options: Options,
+    },
+    /// Put the parts of a sweep (`--shard`) together, or the same sweep of several hosts, whose launches become launches
+    /// of one sweep. Refuses runs of different programs, grids or options
+    Merge {
+        /// The folders of sweeps or of their parts, results/NAME
+        #[arg(required = true)]
+        runs: Vec<PathBuf>,
+        /// The folder to write, a new one
+        #[arg(long, value_name = "RUN")]
+        out: PathBuf,
+    },
     /// Make the report of a sweep again and compare it with the stored one, number by number and picture by picture
     Verify {
         /// The folder of a sweep
@@ -102,6 +121,8 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
             after,
             options,
         } => verbs::compare::run(&before, &after, &options)?,
+        AnalysisVerb::Export { runs, options } => verbs::export::run(&runs, &options)?,
+        AnalysisVerb::Merge { runs, out } => verbs::merge::run(&runs, &out)?,
         AnalysisVerb::Verify { run, report } => verbs::verify::run(&run, report.as_deref())?,
         AnalysisVerb::Published { table, options } => verbs::published::run(&table, &options)?,
     }

@@ -60,7 +60,7 @@ pub(crate) struct Options {
     /// The URL of the report's folder, if readers of report.md do not have the pictures beside it
     #[arg(long, value_name = "URL", value_parser = address)]
     pub(crate) link_base: Option<String>,
-    /// Folder to write the report to [default: RUN/report; of `compare`: compared; of `page`: page]
+    /// Folder to write the report to [default: RUN/report; of `compare`: compared; of `export`: dataset; of `page`: page]
     #[arg(long, value_name = "DIR")]
     #[serde(skip)]
     pub(crate) out: Option<PathBuf>,

@@ -59,6 +59,7 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Summary, Failure> {
         identity: Identity {
             name,
             backends: Vec::new(),
+            hosts: Vec::new(),
             real_network: None,
             manifest: None,
             took_ms: 0,

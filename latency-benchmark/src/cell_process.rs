@@ -112,6 +112,7 @@ fn died(config: RunConfig, error: &anyhow::Error) -> RunRow {
         probe_ns: None,
         blocks: None,
         beside: None,
+        machine: None,
         files: None,
     }
 }

@@ -46,7 +46,11 @@ pub(crate) fn machine() -> Machine {
         let line = text.lines().find(|line| line.starts_with(name))?;
         Some(line.split_once(':')?.1.trim().to_owned())
     };
+    // Nodes of a cluster can share a machine, and the name of a pod is not that of its node.
+    let node = ["SLURMD_NODENAME", "NODE_NAME"];
+    let node = node.into_iter().find_map(|name| env::var(name).ok());
     Machine {
+        host: node.or_else(|| line("/proc/sys/kernel/hostname")),
         kernel: line("/proc/sys/kernel/osrelease"),
         cpu: field("/proc/cpuinfo", "model name"),
         cores: std::thread::available_parallelism().ok().map(usize::from),

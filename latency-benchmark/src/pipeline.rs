@@ -31,7 +31,7 @@ pub(crate) struct PipelineArgs {
     #[command(flatten)]
     search: SearchArgs,
     /// Then run the worst cells again to find out why they are slow
-    #[arg(long)]
+    #[arg(long, conflicts_with = "shard")]
     explain: bool,
 }
 
@@ -56,7 +56,8 @@ pub(crate) fn run(args: PipelineArgs) -> Result<ExitCode, Failure> {
     let cores = Topology::of_this_process()?.available().clone();
     let program = args.sweep.program;
     let (dir, mut code) = sweep::carry_out(asked, MANIFEST, &program, &interrupts)?;
-    let Some(dir) = dir else {
+    // All shards have one report.
+    let Some(dir) = dir.filter(|_| config.shard.is_none()) else {
         return Ok(code);
     };
     let goes_on = [MEASURED, SOME_FAILED].map(ExitCode::from).contains(&code);

@@ -108,6 +108,21 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
         (&["--subject", "/proc"], "/proc: it is no checkout"),
         (&["--quick", "--peers", "1"], "cannot be used with"),
         (
+            &["--shard", "1/2", "--name", "run"],
+            "required arguments were not provided: --seed",
+        ),
+        (&["--shard", "3/2"], "part 3 of 2: there is none"),
+        (&["--shard", "0/2"], "part 0 of 2: there is none"),
+        (&["--shard", "2"], "accepted: 2/8, slurm"),
+        (
+            &["--shard", "kubernetes/2"],
+            "JOB_COMPLETION_INDEX is not set",
+        ),
+        (
+            &["--shard", "1/13", "--seed", "1", "--name", "run", "--quick"],
+            "13 parts, but the grid has 12 cells",
+        ),
+        (
             &["--subject", "relesed"],
             "accepted: released, released@0.56, PATH or PATH@REV",
         ),
@@ -329,4 +344,27 @@ fn help_shows_examples_and_exit_codes() {
         complaint(&bare)
             .contains("pipeline, sweep, explain, rr, soak, peer, central, lab, preflight")
     );
+}
+
+#[test]
+fn schedulers_number_the_shards() {
+    let bench = Bench::new();
+    let plan = |shard: &str, variables: &[(&str, &str)]| {
+        let mut command = bench.command(&["sweep", "--list", "--quick", "--seed", "7"]);
+        command.args(["--name", "run", "--shard", shard]);
+        let output = command.envs(variables.iter().copied()).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let second = plan("2/4", &[]);
+    assert!(second.starts_with("3 cells:"), "{second}");
+    let of_slurm = [
+        ("SLURM_ARRAY_TASK_ID", "2"),
+        ("SLURM_ARRAY_TASK_COUNT", "4"),
+    ];
+    assert_eq!(plan("slurm", &of_slurm), second);
+    assert_eq!(plan("slurm/4", &of_slurm[..1]), second);
+    let of_kubernetes = [("JOB_COMPLETION_INDEX", "1")];
+    assert_eq!(plan("kubernetes/4", &of_kubernetes), second);
+    assert_ne!(plan("3/4", &[]), second);
 }

@@ -13,6 +13,7 @@ pub(crate) mod slice;
 pub(crate) mod soak;
 
 use std::{
+    collections::HashMap,
     fs,
     path::{Path, PathBuf},
 };
@@ -157,23 +158,23 @@ fn open(dir: &Path, names: RecognisedBy) -> Result<Sweep> {
         .and_then(|()| check_labels(&manifest.config))
         .with_context(|| path.display().to_string())?;
     let axes = manifest.config.axes.clone().sorted();
-    let mut cells: Vec<CellRuns> = axes
-        .cells()
-        .into_iter()
-        .map(|cell| CellRuns {
-            cell,
-            runs: Vec::new(),
-            alone: Vec::new(),
-        })
-        .collect();
+    let mut runs_by_cell: HashMap<String, [Vec<RunFiles>; 2]> = HashMap::new();
+    for cell in manifest.config.cells() {
+        runs_by_cell.insert(cell.id(), Default::default());
+    }
     for cell_dir in folders(&dir.join(files::CELLS))? {
         let name = file_name(&cell_dir);
-        let Some(cell) = cells.iter_mut().find(|known| known.cell.id() == name) else {
+        let Some(of_cell) = runs_by_cell.get_mut(&name) else {
             bail!("{}: no cell of this sweep's manifest", cell_dir.display());
         };
         let runs = |is_alone| runs(&cell_dir, (&name, is_alone), &manifest, names);
-        (cell.runs, cell.alone) = (runs(false)?, runs(true)?);
+        *of_cell = [runs(false)?, runs(true)?];
     }
+    let cells = axes.cells().into_iter().filter_map(|cell| {
+        let [runs, alone] = runs_by_cell.remove(&cell.id())?;
+        Some(CellRuns { cell, runs, alone })
+    });
+    let cells: Vec<CellRuns> = cells.collect();
     cells
         .par_iter()
         .flat_map(|cell| cell.runs.par_iter().chain(&cell.alone))

@@ -22,7 +22,7 @@ use super::{
     plausible,
     slice::{LoadedSite, LoadedSlice},
 };
-use crate::stats::Counts;
+use crate::{stats::Counts, summary::identity::host};
 
 /// Where a run is.
 #[derive(Clone, Debug)]
@@ -161,6 +161,11 @@ impl RunFiles {
 }
 
 impl LoadedRun {
+    /// The machine, if it is not said for the whole sweep.
+    pub(crate) fn host(&self) -> Option<String> {
+        self.row.as_ref()?.machine.as_ref().map(host)
+    }
+
     /// The slice with this number.
     pub(crate) fn slice(&self, number: u32) -> Option<&LoadedSlice> {
         let found = self.slices.binary_search_by_key(&number, |it| it.row.slice);

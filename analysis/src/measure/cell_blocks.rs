@@ -1,6 +1,8 @@
 //! The blocks of a cell. In a block all variants take turns: budgets in slices of one launch, or programs in
 //! launches of their own.
 
+use std::collections::BTreeMap;
+
 use crate::load::{blocks::Disturbed, run::LoadedRun, slice::LoadedSlice};
 
 /// The complete blocks of a cell. With one program, a block is a slice of each budget. With several, it is a
@@ -37,6 +39,15 @@ impl Question {
         let alone = (0..variants).map(|variant| vec![variant]);
         alone.chain([self.reference.clone()])
     }
+}
+
+/// Blocks of the same host, together.
+fn by_host<T>(blocks: impl Iterator<Item = (Option<String>, Vec<T>)>) -> Vec<Vec<T>> {
+    let mut by_host: BTreeMap<Option<String>, Vec<T>> = BTreeMap::new();
+    for (host, blocks) in blocks {
+        by_host.entry(host).or_default().extend(blocks);
+    }
+    by_host.into_values().collect()
 }
 
 impl<'a> CellBlocks<'a> {
@@ -87,9 +98,36 @@ impl<'a> CellBlocks<'a> {
         runs.into_iter().flat_map(|run| &run.slices)
     }
 
-    /// What some variants have in every block, summed up, by run. None if any slice has none. Launches are blocks of
-    /// a single run, since the launches of a block share nothing else.
+    /// What some variants have in every block, summed up, by run, or by host if several measured the cell: the launches of
+    /// a host have more in common than others. None if any slice has none.
     pub(super) fn of<T>(
+        &self,
+        variants: &[usize],
+        part: impl Fn(&'a LoadedSlice) -> Option<T>,
+        sum: impl Fn(Vec<T>) -> T,
+    ) -> Option<Vec<Vec<T>>> {
+        let by_run = self.by_run(variants, part, sum)?;
+        Some(match self {
+            CellBlocks::Slices(runs) => {
+                let hosts: Vec<_> = runs.iter().map(LoadedRun::host).collect();
+                let is_one = hosts.windows(2).all(|pair| pair[0] == pair[1]);
+                if is_one {
+                    by_run
+                } else {
+                    by_host(hosts.into_iter().zip(by_run))
+                }
+            }
+            CellBlocks::Launches { blocks, .. } => {
+                let hosts = blocks.iter().map(|block| block[0].host());
+                let launches = by_run.into_iter().flatten().map(|launch| vec![launch]);
+                by_host(hosts.zip(launches))
+            }
+        })
+    }
+
+    /// The same by run, whatever the host. Launches are blocks of a single run, since the launches of a block share
+    /// nothing else.
+    pub(super) fn by_run<T>(
         &self,
         variants: &[usize],
         part: impl Fn(&'a LoadedSlice) -> Option<T>,
@@ -128,5 +166,18 @@ impl<'a> CellBlocks<'a> {
                 Some(vec![launches.collect::<Option<_>>()?])
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn launches_of_a_host_are_one_run() {
+        let launches = [("b", vec![1]), ("a", vec![2, 3]), ("b", vec![4])];
+        let launches = launches.into_iter();
+        let launches = launches.map(|(host, blocks)| (Some(host.to_owned()), blocks));
+        assert_eq!(by_host(launches), [vec![2, 3], vec![1, 4]]);
     }
 }

@@ -155,8 +155,10 @@ fn launch(row: &RunRow) -> String {
     let probe = probe.map_or_else(String::new, |ns| {
         format!("; recording a poll takes {ns:.0} ns")
     });
+    let host = row.machine.as_ref();
+    let host = host.map_or_else(String::new, |it| format!(" on {}", identity::host(it)));
     format!(
-        "run {}{subject}: {}, {:.1} s, seed {}{probe}",
+        "run {}{subject}{host}: {}, {:.1} s, seed {}{probe}",
         row.config.run,
         identity::date(row.started_unix_s),
         row.took_ms as f64 / 1000.0,

@@ -67,6 +67,8 @@ pub(crate) struct CellMeasured {
     /// Problems of its runs.
     pub(crate) flaws: Vec<String>,
     pub(crate) runs: usize,
+    /// The number of machines.
+    pub(crate) hosts: usize,
     pub(crate) blocks: usize,
     /// Whether the time limit came before the shares of slow polls were as precise as requested.
     pub(crate) at_cap: bool,
@@ -127,6 +129,11 @@ impl CellMeasured {
             state: state(&rows, measured),
             flaws: flaws(files, question),
             runs: blocks.runs(),
+            hosts: runs
+                .iter()
+                .map(LoadedRun::host)
+                .collect::<BTreeSet<_>>()
+                .len(),
             blocks: blocks.blocks(),
             // With several programs a launch need not be precise by itself.
             at_cap: question.subjects == 1
@@ -166,6 +173,7 @@ impl CellMeasured {
             state: CellState::Measured,
             flaws: Vec::new(),
             runs: 1,
+            hosts: 1,
             blocks,
             at_cap: false,
             slow_polls: BTreeMap::new(),

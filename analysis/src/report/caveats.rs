@@ -22,11 +22,17 @@ use crate::{
 pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
     let mut caveats = Vec::new();
     if let Some(manifest) = &summary.identity.manifest {
+        if let Some(shard) = manifest.config.shard {
+            let parts = shard.of;
+            caveats.push(format!(
+                "This is one of {parts} parts of a sweep. `analysis merge` puts them together."
+            ));
+        }
         launches(&mut caveats, summary);
         network(&mut caveats, summary, manifest);
         let config = &manifest.config;
         caveats.extend(too_few_cores(config));
-        machine(&mut caveats, &config.lab, &manifest.machine);
+        machines(&mut caveats, summary, &config.lab);
         build(&mut caveats, &manifest.tool);
         caveats.extend(not_recorded(manifest));
     }
@@ -147,6 +153,30 @@ fn network(caveats: &mut Vec<String>, summary: &Summary, manifest: &Manifest) {
              latencies between variants, but not polls and throughput."
                 .to_owned(),
         );
+    }
+}
+
+/// What is true of any machine, once.
+fn machines(caveats: &mut Vec<String>, summary: &Summary, lab: &LabConfig) {
+    let hosts = &summary.identity.hosts;
+    if hosts.len() > 1 {
+        let of_several = summary.measured().filter(|cell| cell.hosts > 1).count();
+        caveats.push(format!(
+            "{} measured. Measured by several of them: {} of {}, whose intervals are over hosts. Any other cell tells of \
+             one host only, and absolute values of two cells may differ because their hosts do.",
+            count(hosts.len(), "host"),
+            of_several,
+            count(summary.measured().count(), "cell")
+        ));
+    }
+    let mut of_hosts = Vec::new();
+    for host in hosts {
+        machine(&mut of_hosts, lab, host);
+    }
+    for caveat in of_hosts {
+        if !caveats.contains(&caveat) {
+            caveats.push(caveat);
+        }
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) fn text(
         end += &format!(
             "\nMeasured in {}: {} Intervals are in square brackets. To repeat it:\n\n```\n{}\n```\n",
             count(summary.measured().count(), "cell"),
-            method::place(manifest),
+            method::place(manifest, &summary.identity.machines()),
             method::command(manifest)
         );
     }

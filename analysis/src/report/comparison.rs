@@ -12,7 +12,7 @@ use crate::{
     site::UpstreamFunction,
     summary::{
         Resolved, Summary,
-        identity::{Identity, of_machine, of_tool, of_upstream},
+        identity::{Identity, of_hosts, of_tool, of_upstream},
         sweeps::Side,
     },
     text::{count, number},
@@ -197,14 +197,9 @@ pub(crate) fn warnings(before: &Identity, after: &Identity) -> Vec<String> {
     };
     let facts = |identity: &Identity, manifest: &Manifest| {
         let text = |value: &dyn std::fmt::Debug| format!("{value:?}").replace('"', "");
-        let Manifest {
-            config,
-            tool,
-            machine,
-            ..
-        } = manifest;
+        let Manifest { config, tool, .. } = manifest;
         [
-            ("machine", of_machine(machine)),
+            ("machine", of_hosts(&identity.hosts)),
             ("upstream", of_upstream(tool)),
             ("tool", of_tool(tool)),
             ("compiler", tool.rustc.clone()),

@@ -11,7 +11,7 @@ use crate::{
     load::{compared::sources, name_in_files},
     summary::{
         Summary,
-        identity::{date, of_machine, of_tool, of_upstream},
+        identity::{date, of_hosts, of_tool, of_upstream},
     },
     text::{capitalised, count, number},
 };
@@ -23,10 +23,10 @@ pub(crate) fn write(document: &mut Document, summary: &Summary) {
     document.heading("How it was measured");
     document.list([
         grid(summary),
-        nodes(manifest),
+        nodes(summary, manifest),
         network(summary, manifest),
         variants(summary),
-        place(manifest),
+        place(manifest, &of_hosts(&summary.identity.hosts)),
     ]);
     let subjects = &manifest.config.subjects;
     if !subjects.is_empty() {
@@ -64,7 +64,7 @@ fn grid(summary: &Summary) -> String {
     )
 }
 
-fn nodes(manifest: &Manifest) -> String {
+fn nodes(summary: &Summary, manifest: &Manifest) -> String {
     let config = &manifest.config;
     let node = &config.node;
     let workers = match config.runtime.scheduler {
@@ -74,6 +74,19 @@ fn nodes(manifest: &Manifest) -> String {
             config.runtime.workers
         ),
     };
+    let placement = &config.lab.placement;
+    let cores = match summary.identity.hosts.len() {
+        1 => format!(
+            "{}; {} on {}",
+            placement.central_cores().in_words(),
+            match config.lab.peer_hosts {
+                None => "the peers run",
+                Some(_) => "the threads that measure run",
+            },
+            placement.peers.in_words()
+        ),
+        _ => "a core; the peers run on others, which `run.json` names".to_owned(),
+    };
     let code = if config.subjects.is_empty() {
         format!("{} as published", of_upstream(&manifest.tool))
     } else {
@@ -81,17 +94,11 @@ fn nodes(manifest: &Manifest) -> String {
     };
     format!(
         "Code under test: {code}, with lines for probe and budgets inserted at build time. Workload: {}, {} over {}, {}. Central \
-         runs on {workers}, alone on {}; {} on {}.",
+         runs on {workers}, alone on {cores}.",
         name_in_files(node.workload),
         name_in_files(node.security),
         name_in_files(node.transport),
         pace(config.pace),
-        config.lab.placement.central_cores().in_words(),
-        match config.lab.peer_hosts {
-            None => "the peers run",
-            Some(_) => "the threads that measure run",
-        },
-        config.lab.placement.peers.in_words(),
     )
 }
 
@@ -145,11 +152,10 @@ fn variants(summary: &Summary) -> String {
     )
 }
 
-pub(super) fn place(manifest: &Manifest) -> String {
+pub(super) fn place(manifest: &Manifest, machines: &str) -> String {
     format!(
-        "{}, on {}; {}, {}.",
+        "{}, on {machines}; {}, {}.",
         date(manifest.created_unix_s),
-        of_machine(&manifest.machine),
         of_tool(&manifest.tool),
         manifest.tool.rustc
     )

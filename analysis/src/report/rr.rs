@@ -25,7 +25,7 @@ use crate::{
     options::Options,
     stats::Interval,
     summary::{
-        identity::Identity,
+        identity::{Identity, of_machine},
         table::{cells, numbers, texts},
     },
     text::{self, count, number},
@@ -205,7 +205,7 @@ impl Report<'_> {
                 "No polls are recorded, and nothing else runs on central's thread. Congestion control: {}.",
                 config.lab.congestion_control
             ),
-            method::place(self.manifest),
+            method::place(self.manifest, &of_machine(&self.manifest.machine)),
         ];
         method.extend(self.identity.real_network.clone());
         method

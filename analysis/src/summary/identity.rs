@@ -1,6 +1,9 @@
 //! Where figures come from: the small print of a picture and a line of a report.
 
-use std::time::{Duration, UNIX_EPOCH};
+use std::{
+    collections::BTreeMap,
+    time::{Duration, UNIX_EPOCH},
+};
 
 use run_format::{
     manifest::{Machine, Manifest, Tool},
@@ -9,7 +12,10 @@ use run_format::{
 };
 
 use super::real_network;
-use crate::load::{Sweep, name_in_files};
+use crate::{
+    load::{Sweep, name_in_files},
+    text::count,
+};
 
 /// Where figures come from.
 #[derive(Clone, Debug)]
@@ -18,6 +24,8 @@ pub(crate) struct Identity {
     pub(crate) name: String,
     /// What made the delay, in the cells that have a delay.
     pub(crate) backends: Vec<DelayBackend>,
+    /// The machines, by name. Those of launches that did not end are not among them.
+    pub(crate) hosts: Vec<Machine>,
     /// What there is to say if the network was no lab's.
     pub(crate) real_network: Option<String>,
     /// Absent for a published table.
@@ -38,9 +46,18 @@ impl Identity {
         let mut backends: Vec<DelayBackend> = backends.collect();
         backends.sort_by_key(|backend| backend.name());
         backends.dedup();
+        let of_sweep = &sweep.manifest.machine;
+        let machines = rows.clone();
+        let machines = machines.map(|row| row.machine.as_ref().unwrap_or(of_sweep));
+        let mut hosts: BTreeMap<String, Machine> =
+            machines.map(|it| (host(it), it.clone())).collect();
+        if hosts.is_empty() {
+            hosts.insert(String::new(), of_sweep.clone());
+        }
         Identity {
             name: sweep.name(),
             backends,
+            hosts: hosts.into_values().collect(),
             real_network: real_network::sentence(
                 &sweep.manifest.config.lab,
                 rows.clone().map(|row| &row.network),
@@ -72,11 +89,19 @@ impl Identity {
                 name_in_files(node.transport),
                 name_in_files(node.security)
             ),
-            of_machine(&manifest.machine),
+            self.machines(),
             self.delay(),
             of_tool(&manifest.tool),
         ];
         parts.join(" · ")
+    }
+
+    /// What the only machine is like, or how many there are.
+    pub(crate) fn machines(&self) -> String {
+        match &self.hosts[..] {
+            [machine] => of_machine(machine),
+            hosts => count(hosts.len(), "host"),
+        }
     }
 
     pub(crate) fn delay(&self) -> String {
@@ -127,6 +152,29 @@ pub(crate) fn of_machine(machine: &Machine) -> String {
     let kernel = machine.kernel.as_deref();
     let kernel = kernel.map_or_else(String::new, |kernel| format!(", Linux {kernel}"));
     format!("{cores}{cpu}{kernel}")
+}
+
+/// The name of a machine, or what it is like if that is not recorded.
+pub(crate) fn host(machine: &Machine) -> String {
+    let name = machine.host.clone();
+    name.unwrap_or_else(|| of_machine(machine))
+}
+
+/// "2 hosts: d1, d2 (2 cores of …)", or what the only one is like.
+pub(crate) fn of_hosts(hosts: &[Machine]) -> String {
+    if let [machine] = hosts {
+        return of_machine(machine);
+    }
+    let mut alike: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for machine in hosts {
+        let name = machine.host.as_deref().unwrap_or("one without a name");
+        alike.entry(of_machine(machine)).or_default().push(name);
+    }
+    let alike = alike.iter();
+    let alike: Vec<String> = alike
+        .map(|(machine, names)| format!("{} ({machine})", names.join(", ")))
+        .collect();
+    format!("{}: {}", count(hosts.len(), "host"), alike.join("; "))
 }
 
 pub(crate) fn of_tool(tool: &Tool) -> String {

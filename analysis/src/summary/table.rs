@@ -12,7 +12,11 @@ use polars_parquet::write::{
 use run_format::{Site, grid::Cell};
 
 use super::{CellFigure, Summary};
-use crate::{measure::metric::What, options::Options, text::rounded};
+use crate::{
+    measure::metric::{Metric, What},
+    options::Options,
+    text::rounded,
+};
 
 /// The names of the files in a report.
 pub(crate) const FILE: &str = "summary.csv";
@@ -25,6 +29,15 @@ struct FigureRow<'a> {
     what: What,
     variant: &'a str,
     figure: &'a CellFigure,
+}
+
+/// The figures of one metric, without its name.
+pub(crate) fn of_metric(summary: &Summary, options: &Options, metric: Metric) -> Result<DataFrame> {
+    let options = Options {
+        metric: vec![metric],
+        ..options.clone()
+    };
+    Ok(table(summary, &options)?.drop("metric")?)
 }
 
 /// The figures that the options ask for.

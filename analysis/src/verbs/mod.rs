@@ -1,6 +1,8 @@
 //! One verb, one file.
 
 pub(crate) mod compare;
+pub(crate) mod export;
+pub(crate) mod merge;
 pub(crate) mod next_round;
 pub(crate) mod page;
 pub(crate) mod published;

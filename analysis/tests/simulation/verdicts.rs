@@ -185,6 +185,7 @@ fn summary(mut cells: Vec<CellSummary>, candidates: usize) -> Summary {
         identity: Identity {
             name: "simulated".to_owned(),
             backends: Vec::new(),
+            hosts: Vec::new(),
             real_network: None,
             manifest: None,
             took_ms: 0,

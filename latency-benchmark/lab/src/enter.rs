@@ -100,7 +100,8 @@ fn refused(attempt: &'static str) -> impl Fn(Errno) -> EnterError {
         },
         errno => EnterError {
             why: format!("the kernel refused {attempt}: {errno}"),
-            remedy: "common in containers and under seccomp filters; run with `sudo`, outside of a container"
+            remedy: "common in containers and under seccomp filters; run with `sudo`, outside of a container; a pod of \
+                     Kubernetes needs `seccompProfile: Unconfined`, `procMount: Unmasked` and `hostUsers: false`"
                 .to_owned(),
         },
     }

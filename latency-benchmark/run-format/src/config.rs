@@ -13,6 +13,7 @@ use crate::{
     network::{Backend, Jitter, Loss, PeerHosts, Placement, ReceiveOn, Rtt},
     payload::Payload,
     precision::Precision,
+    shard::Shard,
     subject::SubjectConfig,
     variant::VariantConfig,
 };
@@ -40,6 +41,9 @@ pub struct SweepConfig {
     pub precision: Precision,
     pub seed: u64,
     pub measurement: Measurement,
+    /// The part of the cells that is measured. Absent if all are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
     /// Absent where cells are measured one after the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jobs: Option<JobsConfig>,

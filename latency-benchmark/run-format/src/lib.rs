@@ -19,6 +19,7 @@ pub mod precision;
 pub mod protocol;
 pub mod run_row;
 pub mod search;
+pub mod shard;
 pub mod slow_polls;
 pub mod soak;
 pub mod subject;

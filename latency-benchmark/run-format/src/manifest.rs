@@ -61,6 +61,9 @@ pub struct Upstream {
 /// The machine. Null is what could not be found out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
+    /// Its name, or that of the cluster's node. Absent in older files.
+    #[serde(default)]
+    pub host: Option<String>,
     pub kernel: Option<String>,
     pub cpu: Option<String>,
     pub cores: Option<usize>,

@@ -9,6 +9,7 @@ use crate::{
     checksums::{Checksums, check, of_folder, sealed},
     config::RunConfig,
     files::{RUN, write_whole},
+    manifest::Machine,
     network::{Counters, DelayLineReport, LabFacts, NetworkCard, RttReport},
 };
 
@@ -25,6 +26,9 @@ pub struct RunRow {
     /// The verb of another process that measured on this machine at the beginning or at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<String>,
+    /// The machine, if it is not that of the manifest, or if several machines measured the sweep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<Machine>,
     pub started_unix_s: u64,
     pub took_ms: u64,
     /// The part of `took_ms` that was not warm-up, settling or a slice.
@@ -50,6 +54,14 @@ impl RunRow {
             ..self.clone()
         };
         write_whole(&dir.join(RUN), &sealed(&row)?)
+    }
+
+    /// Writes it again beside the same files, whose checksums it keeps.
+    pub fn rewrite(mut self, dir: &Path) -> Result<()> {
+        if let Some(own) = self.files.as_mut().and_then(|files| files.get_mut(RUN)) {
+            own.clear();
+        }
+        write_whole(&dir.join(RUN), &sealed(&self)?)
     }
 
     /// Refuses files that are not those that it was written with. Returns the names of others in their folder.

@@ -7,4 +7,5 @@ pub(crate) mod network;
 pub(crate) mod new_run;
 pub(crate) mod node;
 pub(crate) mod runtime;
+pub(crate) mod shard;
 pub(crate) mod subjects;

@@ -90,6 +90,7 @@ fn run_cell(
         probe_ns: cell_run.probe_ns,
         blocks: cell_run.measured.map(|measured| measured.blocks),
         beside: None,
+        machine: None,
         files: None,
     })))
 }

@@ -47,7 +47,7 @@ pub(crate) fn explain(args: ExplainArgs, interrupts: &Interrupts) -> Result<Exit
     }
     let program = program.counting(&asked.config.node)?;
     move_to(&asked.config.lab.placement.peers).context("cannot leave central's core")?;
-    let lock = sweep::lock(&asked.run)?;
+    let lock = sweep::lock(&asked.run, false)?;
     let dir = begin(&asked.run)?;
     let file = ExplainFile {
         schema: SCHEMA,

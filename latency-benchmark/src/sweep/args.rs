@@ -5,15 +5,18 @@ use std::{
     time::Duration,
 };
 
+use anyhow::anyhow;
 use clap::Args;
-use program::Failure;
+use program::{Failure, bad_input};
 use run_format::{
     BUDGET_FORMS, Budgets,
-    config::{Measurement, RuntimeConfig, SweepConfig},
+    config::{LabConfig, Measurement, RuntimeConfig, SweepConfig},
+    files::MANIFEST,
     grid::Axes,
     network::Rtt,
     payload::{PAYLOAD_FORMS, Payload},
     precision::Precision,
+    shard::Shard,
 };
 
 use crate::{
@@ -25,8 +28,10 @@ use crate::{
         new_run::NewRunArgs,
         node::NodeArgs,
         runtime::RuntimeArgs,
+        shard::{SHARD_FORMS, shard},
         subjects::SubjectArgs,
     },
+    manifest,
     node_program::NodeProgramArgs,
     sweep::time::within,
 };
@@ -119,6 +124,8 @@ struct GridArgs {
     precision: Precision,
     #[command(flatten)]
     new_run: NewRunArgs,
+    #[arg(long, value_name = "I/N", value_parser = shard, requires_all = ["seed", "name"], conflicts_with = "peer_hosts", help = format!("Measure one of N parts of the cells, which take about as long, into the folder NAME-shard-I-of-N; go on if that was begun. `analysis merge` puts all parts together. Forms: {SHARD_FORMS}"))]
+    shard: Option<Shard>,
     /// Twelve cells, a few seconds each
     #[arg(long, conflicts_with_all = ["peers", "rtt", "payload"])]
     quick: bool,
@@ -171,7 +178,16 @@ impl SweepArgs {
         if grid.dry_run {
             return Ok(AskedSweep::DryRun(config));
         }
-        Ok(AskedSweep::Measure(config, grid.new_run.dir()?))
+        let dir = grid.new_run.dir()?;
+        let Some(shard) = grid.shard else {
+            return Ok(AskedSweep::Measure(config, dir));
+        };
+        let dir = shard.folder(&dir);
+        if dir.join(MANIFEST).is_file() {
+            check_options(config, &dir)?;
+            return Ok(AskedSweep::Resume(dir));
+        }
+        Ok(AskedSweep::Measure(config, dir))
     }
 
     /// The folder of the sweep to continue.
@@ -218,6 +234,13 @@ impl GridArgs {
         };
         let (hosts, workers) = (&self.hosts, runtime.workers);
         let network = hosts.network(&self.network, &axes.peers, &axes.rtt_ms, workers)?;
+        let cells = axes.cells().len();
+        if let Some(shard) = self.shard.filter(|shard| shard.of as usize > cells) {
+            return Err(bad_input(anyhow!(
+                "--shard: {} parts, but the grid has {cells} cells (accepted: at most as many parts)",
+                shard.of
+            )));
+        }
         let (budgets, subjects) = match self.prove {
             Some(budget) => (vec![Budgets::NONE, budget], SubjectArgs::patched(budget)),
             None => (self.budget.clone(), self.subjects.clone()),
@@ -258,6 +281,7 @@ impl GridArgs {
             precision: self.precision,
             seed: self.new_run.seed(),
             measurement: Measurement::Compare,
+            shard: self.shard,
             jobs: None,
         };
         if let Some(jobs) = self.jobs {
@@ -296,6 +320,32 @@ impl GridArgs {
         refuse_twice("--payload", &axes.payload_bytes)?;
         Ok(axes)
     }
+}
+
+/// Refuses to go on with a shard that was begun with other options.
+fn check_options(config: SweepConfig, dir: &Path) -> Result<(), Failure> {
+    let mut begun = manifest::read(dir, MANIFEST)?.config;
+    for subject in &mut begun.subjects {
+        subject.build = None;
+    }
+    let asked = SweepConfig {
+        // The cores that it began with.
+        lab: LabConfig {
+            placement: begun.lab.placement.clone(),
+            ..config.lab
+        },
+        jobs: begun.jobs.clone(),
+        ..config
+    };
+    // As a manifest has it: its fractions are rounded.
+    let asked: SweepConfig = serde_json::from_str(&serde_json::to_string(&asked)?)?;
+    if asked != begun {
+        return Err(bad_input(anyhow!(
+            "--shard: {} was begun with other options (choose another --name)",
+            dir.display()
+        )));
+    }
+    Ok(())
 }
 
 fn rtts(ms: &[f64]) -> Vec<Rtt> {

@@ -40,7 +40,7 @@ pub(super) fn precision(config: &SweepConfig) -> Option<String> {
             .iter()
             .filter(|change| change.metric == metric && change.site == site)
             .collect();
-        let of_cells = config.axes.cells().into_iter().filter_map(|cell| {
+        let of_cells = config.cells().into_iter().filter_map(|cell| {
             let distance = |change: &&&Change| (change.rtt_ms - cell.rtt_ms.ms()).abs();
             let nearest_ms = of_metric
                 .iter()

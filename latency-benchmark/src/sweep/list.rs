@@ -9,7 +9,7 @@ use super::{expected, schedule::schedule};
 
 /// The cells and the variants.
 pub(super) fn list(config: &SweepConfig) {
-    let cells = config.axes.cells();
+    let cells = config.cells();
     let mut text = format!("{} cells:\n", cells.len());
     for cell in cells {
         let _ = writeln!(text, "  {}  {cell}", cell.id());

@@ -5,6 +5,7 @@ mod expected;
 mod jobs;
 mod known;
 mod list;
+mod lock;
 mod outcome;
 pub(crate) mod rr;
 pub(crate) mod run_dir;
@@ -12,7 +13,6 @@ mod schedule;
 pub(crate) mod time;
 
 use std::{
-    fs,
     path::{Path, PathBuf},
     process::ExitCode,
     sync::{Mutex, MutexGuard, PoisonError},
@@ -20,15 +20,16 @@ use std::{
 
 use anyhow::{Context, Result, anyhow};
 use lab::move_to;
-use program::{Failure, bad_input, one_line, say};
+use program::{Failure, one_line, say};
 use run_format::{
     config::SweepConfig,
     files::MANIFEST,
-    manifest::Manifest,
+    manifest::{Machine, Manifest},
     protocol::BlockReport,
     run_row::{End, RunRow, Stop},
 };
 
+pub(crate) use self::lock::lock;
 use self::{
     args::{AskedSweep, SweepArgs},
     jobs::Place,
@@ -74,11 +75,17 @@ pub(crate) fn carry_out(
         }
         AskedSweep::Measure(mut config, dir) => {
             let hint = format!(" (to continue it: --resume {})", dir.display());
-            new_folder::refuse(&dir, &hint)?;
+            // A killed task may have left a shard's folder without a manifest, in which nothing was measured.
+            let is_left = config.shard.is_some() && dir.is_dir();
+            if !is_left {
+                new_folder::refuse(&dir, &hint)?;
+            }
             let programs = Programs::prepare(&mut config, node)?;
             time_hosts(&mut config, &programs)?;
             let description = programs.describe()?;
-            new_folder::create(&dir, &hint)?;
+            if !is_left {
+                new_folder::create(&dir, &hint)?;
+            }
             programs::document(&config, &dir)?;
             let manifest = manifest::begin(&dir, name, config, &description)?;
             (manifest, programs, dir)
@@ -117,7 +124,7 @@ fn measure(
     let jobs = config.jobs.as_ref();
     let peers = jobs.map_or_else(|| config.lab.placement.peers.clone(), |jobs| jobs.peers());
     move_to(&peers).context("cannot leave central's core")?;
-    let lock = lock(dir)?;
+    let lock = lock(dir, config.shard.is_some())?;
     if let Some(precision) = expected::precision(config) {
         say(precision);
     }
@@ -125,6 +132,7 @@ fn measure(
         say(format!("warning: {amiss}"));
     }
     let launches = schedule(config);
+    let machine = manifest::machine();
     let alone = jobs.map_or(0, |jobs| jobs.alone.min(launches.len()));
     let progress = Progress::new((launches.len() + alone) as u64, true);
     for warning in other_load::warnings() {
@@ -135,6 +143,7 @@ fn measure(
         folder,
         interrupts,
         programs,
+        machine: (machine.host != manifest.machine.host).then_some(machine),
         state: Mutex::new(SweepState {
             progress,
             time: SavedTime::of(&launches, config),
@@ -164,6 +173,8 @@ struct RunningSweep<'a> {
     folder: &'a WatchedFolder,
     interrupts: &'a Interrupts,
     programs: &'a Programs,
+    /// If it is not that of the manifest.
+    machine: Option<Machine>,
     state: Mutex<SweepState>,
 }
 
@@ -308,6 +319,7 @@ impl RunningSweep<'_> {
             }
             _ => Ok(()),
         };
+        row.machine = self.machine.clone();
         row.beside = before.or_else(other_load::another).map(str::to_owned);
         if !place.is_alone {
             self.state().time.save(&row);
@@ -380,19 +392,5 @@ fn keep(row: &RunRow, run_dir: &RunDir) -> Result<()> {
             stop: Stop::Interrupted,
         } => Ok(()),
         _ => run_dir.finish(),
-    }
-}
-
-/// Two sweeps must not write into the same folder.
-pub(crate) fn lock(dir: &Path) -> Result<fs::File, Failure> {
-    let path = dir.join(".lock");
-    let file =
-        fs::File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(_) => Err(bad_input(anyhow!(
-            "{}: another sweep is writing there",
-            dir.display()
-        ))),
     }
 }

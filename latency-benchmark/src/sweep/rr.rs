@@ -142,6 +142,7 @@ impl RrArgs {
             precision: Plan::of_long_slices(self.rtt.rtt, self.slice).precision,
             seed: self.new_run.seed(),
             measurement: Measurement::BesideTcp,
+            shard: None,
             jobs: None,
         })
     }

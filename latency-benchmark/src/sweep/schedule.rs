@@ -2,7 +2,7 @@
 //! subjects are compared, each cell goes through its repetitions instead, which are blocks: a launch of
 //! every subject, in random order.
 
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 use rand::{RngExt, SeedableRng, rngs::StdRng, seq::SliceRandom};
 use run_format::{
@@ -24,11 +24,17 @@ pub(crate) struct Launch {
 /// The same for the same configuration, whenever it is asked for.
 pub(super) fn schedule(config: &SweepConfig) -> Vec<Launch> {
     let mut rng = StdRng::seed_from_u64(config.seed);
-    if config.subjects.is_empty() {
+    let mut launches = if config.subjects.is_empty() {
         by_repetition(config, &mut rng)
     } else {
         by_cell(config, &mut rng)
+    };
+    if config.shard.is_some() {
+        // With the seeds that they have in the whole sweep.
+        let ours: HashSet<String> = config.cells().iter().map(Cell::id).collect();
+        launches.retain(|launch| ours.contains(&launch.cell.id()));
     }
+    launches
 }
 
 fn by_repetition(config: &SweepConfig, rng: &mut StdRng) -> Vec<Launch> {

@@ -8,6 +8,7 @@ use run_format::{
     changes::FEWEST_BLOCKS,
     config::{RunConfig, SweepConfig},
     run_row::RunRow,
+    shard::Shard,
 };
 
 use super::schedule::{Launch, schedule};
@@ -41,7 +42,7 @@ pub(crate) fn shortest(config: &SweepConfig) -> Duration {
     all.div_f64(config.speed()) + Duration::from_secs(1)
 }
 
-/// What all runs of a sweep need together.
+/// What all runs of a sweep need together; of shards, the most that one needs.
 struct Needs {
     /// Before and after measuring.
     around: Duration,
@@ -52,6 +53,23 @@ struct Needs {
 }
 
 fn needs(config: &SweepConfig) -> Needs {
+    let shards = config.shard.into_iter().flat_map(Shard::all);
+    let shards = shards.map(|shard| {
+        needs_of_one(&SweepConfig {
+            shard: Some(shard),
+            ..config.clone()
+        })
+    });
+    // All shards have the same plan.
+    let most = shards.reduce(|one, other| Needs {
+        around: one.around.max(other.around),
+        measuring: one.measuring.max(other.measuring),
+        least: one.least.max(other.least),
+    });
+    most.unwrap_or_else(|| needs_of_one(config))
+}
+
+fn needs_of_one(config: &SweepConfig) -> Needs {
     let mut needs = Needs {
         around: Duration::ZERO,
         measuring: Duration::ZERO,

@@ -1,0 +1,55 @@
+//! `export`: the figures of sweeps as Parquet files, a folder for each sweep and metric.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, anyhow};
+use program::{Failure, bad_input, print};
+
+use super::report::check_budgets;
+use crate::{
+    load::Sweep,
+    measure::metric::Metric,
+    options::Options,
+    summary::{Summary, table},
+};
+
+pub(crate) fn run(runs: &[PathBuf], options: &Options) -> Result<(), Failure> {
+    let out = options.out.as_deref().unwrap_or(Path::new("dataset"));
+    let folder = |name: &str| out.join(format!("sweep={name}"));
+    let mut sweeps: Vec<Sweep> = Vec::new();
+    for run in runs {
+        let sweep = Sweep::open(run)?;
+        let name = sweep.name();
+        let is_known = sweeps.iter().any(|other| other.name() == name);
+        if is_known || folder(&name).exists() {
+            let folder = folder(&name);
+            return Err(bad_input(anyhow!(
+                "--out: {} is there already (remove it, or choose another folder)",
+                folder.display()
+            )));
+        }
+        check_budgets(&sweep, options)?;
+        sweeps.push(sweep);
+    }
+    for sweep in sweeps {
+        let summary = Summary::of(&sweep, options)?;
+        let is_asked = |it: &Metric| options.metric.is_empty() || options.metric.contains(it);
+        for metric in Metric::all().filter(is_asked) {
+            let mut frame = table::of_metric(&summary, options, metric)?;
+            if frame.height() == 0 {
+                continue;
+            }
+            let dir = folder(&sweep.name()).join(format!("metric={}", metric.name()));
+            let file = dir.join("figures.parquet");
+            let content = table::parquet(&mut frame)?;
+            fs::create_dir_all(&dir)
+                .and_then(|()| fs::write(&file, content))
+                .with_context(|| file.display().to_string())?;
+        }
+        print(folder(&sweep.name()).display());
+    }
+    Ok(())
+}

@@ -1,0 +1,246 @@
+//! `merge`: one run of the shards of a sweep, of the same sweep on several hosts, or of both.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, anyhow};
+use program::{Failure, bad_input, print, say};
+use run_format::{
+    config::{LabConfig, SweepConfig},
+    files::{self, CELLS, EDITS, MANIFEST, SUBJECTS, read_versioned, run_folder, write_json},
+    manifest::{Machine, Manifest},
+    run_row::RunRow,
+    shard::Shard,
+};
+
+use crate::{
+    load::{Sweep, run::RunFiles},
+    summary::identity::of_tool,
+    text::count,
+};
+
+/// A folder to merge. Its manifest and its rows are taken as they were written.
+struct Part {
+    sweep: Sweep,
+    manifest: Manifest,
+}
+
+pub(crate) fn run(runs: &[PathBuf], out: &Path) -> Result<(), Failure> {
+    if out.exists() {
+        let out = out.display();
+        return Err(bad_input(anyhow!(
+            "--out {out}: it exists already, and results are never overwritten"
+        )));
+    }
+    let mut sweeps: Vec<Vec<Part>> = Vec::new();
+    for dir in runs {
+        let part = Part {
+            sweep: Sweep::open(dir)?,
+            manifest: read_versioned(&dir.join(MANIFEST)).map_err(bad_input)?,
+        };
+        if let Some(first) = sweeps.first().and_then(|parts| parts.first()) {
+            part.check_like(first)?;
+        }
+        let same = sweeps.iter_mut().find(|parts| part.is_of(&parts[0]));
+        match same {
+            Some(parts) => parts.push(part),
+            None => sweeps.push(vec![part]),
+        }
+    }
+    for parts in &sweeps {
+        check_whole(parts)?;
+    }
+    let merged = merge(&sweeps, out)?;
+    print(format!(
+        "{}: {} from {}",
+        out.display(),
+        count(merged, "run"),
+        count(runs.len(), "folder")
+    ));
+    Ok(())
+}
+
+impl Part {
+    fn name(&self) -> String {
+        self.sweep.dir.display().to_string()
+    }
+
+    /// Refuses a run that measured something else.
+    fn check_like(&self, first: &Part) -> Result<(), Failure> {
+        let differs = |what: &str| {
+            let (this, first) = (self.name(), first.name());
+            Err(bad_input(anyhow!(
+                "{this} and {first} cannot be merged: {what}"
+            )))
+        };
+        let [ours, theirs] = [self, first].map(|part| &part.manifest);
+        if ours.tool != theirs.tool {
+            return differs(&format!(
+                "they are of different programs ({} and {}, or another build)",
+                of_tool(&ours.tool),
+                of_tool(&theirs.tool)
+            ));
+        }
+        if ours.config.axes != theirs.config.axes {
+            return differs("their grids differ");
+        }
+        // Order and cores are a matter of each machine.
+        let alike = SweepConfig {
+            seed: theirs.config.seed,
+            shard: theirs.config.shard,
+            jobs: theirs.config.jobs.clone(),
+            lab: LabConfig {
+                placement: theirs.config.lab.placement.clone(),
+                ..ours.config.lab.clone()
+            },
+            ..ours.config.clone()
+        };
+        if alike != theirs.config {
+            return differs("they have other options than each other");
+        }
+        Ok(())
+    }
+
+    /// Whether they are shards of the same sweep. The same run twice counts as that.
+    fn is_of(&self, other: &Part) -> bool {
+        let sweep = |part: &Part| {
+            let of = part.manifest.config.shard.map(|shard| shard.of);
+            Some((part.manifest.config.seed, of?))
+        };
+        self.manifest == other.manifest || (sweep(self).is_some() && sweep(self) == sweep(other))
+    }
+
+    fn shard(&self) -> Shard {
+        let whole = Shard { index: 1, of: 1 };
+        self.manifest.config.shard.unwrap_or(whole)
+    }
+}
+
+/// Refuses a sweep without all of its shards, or with one of them twice.
+fn check_whole(parts: &[Part]) -> Result<(), Failure> {
+    for Shard { index, of } in parts[0].shard().all() {
+        let of_index = parts.iter().filter(|part| part.shard().index == index);
+        let found: Vec<String> = of_index.map(Part::name).collect();
+        if let [one, other, ..] = &found[..] {
+            let what = match of {
+                1 => "a run".to_owned(),
+                of => format!("shard {index} of {of}"),
+            };
+            return Err(bad_input(anyhow!(
+                "{what} is there twice: {one} and {other}"
+            )));
+        }
+        if found.is_empty() {
+            let like = parts[0].name();
+            return Err(bad_input(anyhow!(
+                "shard {index} of {of} is missing, of the sweep of {like}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Writes the folder, which appears as a whole. Returns the number of launches.
+fn merge(sweeps: &[Vec<Part>], out: &Path) -> Result<usize, Failure> {
+    let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new("."));
+    fs::create_dir_all(parent)
+        .with_context(|| format!("--out {}", parent.display()))
+        .map_err(bad_input)?;
+    let partial = tempfile::Builder::new()
+        .prefix(".merge-")
+        .tempdir_in(parent)
+        .with_context(|| format!("cannot write in {}", parent.display()))?;
+    let mut launches = 0;
+    for (parts, before) in sweeps.iter().zip(0..) {
+        for part in parts {
+            launches += part.copy(before * part.manifest.config.repeat, partial.path())?;
+        }
+    }
+    let first = &sweeps[0][0];
+    copy(&first.sweep.dir.join(EDITS), &partial.path().join(EDITS))?;
+    copy(
+        &first.sweep.dir.join(SUBJECTS),
+        &partial.path().join(SUBJECTS),
+    )?;
+    write_json(&partial.path().join(MANIFEST), &manifest(sweeps))?;
+    // Only its owner can read a temporary folder.
+    fs::set_permissions(partial.path(), fs::Permissions::from_mode(0o755))?;
+    fs::rename(partial.keep(), out).with_context(|| format!("cannot write {}", out.display()))?;
+    Ok(launches)
+}
+
+/// That of the first run, without its shard.
+fn manifest(sweeps: &[Vec<Part>]) -> Manifest {
+    let mut manifest = sweeps[0][0].manifest.clone();
+    manifest.config.shard = None;
+    manifest.config.repeat *= u32::try_from(sweeps.len()).unwrap_or(u32::MAX);
+    let parts = sweeps.iter().flatten();
+    let begun = parts.map(|part| part.manifest.created_unix_s).min();
+    manifest.created_unix_s = begun.unwrap_or_default();
+    let words = &mut manifest.command;
+    words.retain(|word| !word.starts_with("--shard="));
+    if let Some(at) = words.iter().position(|word| word == "--shard") {
+        words.drain(at..(at + 2).min(words.len()));
+    }
+    manifest
+}
+
+impl Part {
+    /// Copies all launches that ended. Their numbers follow those of the sweeps before.
+    fn copy(&self, before: u32, to: &Path) -> Result<usize> {
+        let has_subjects = !self.manifest.config.subjects.is_empty();
+        let mut launches = 0;
+        let mut unmeasured = 0;
+        for cell in &self.sweep.cells {
+            let ended = cell.runs.iter().filter(|run| run.row.is_some());
+            unmeasured += usize::from(ended.clone().next().is_none());
+            let ended = ended.map(|run| (run, false));
+            let alone = cell.alone.iter().filter(|run| run.row.is_some());
+            for (run, is_alone) in ended.chain(alone.map(|run| (run, true))) {
+                let number = before + run.number;
+                let mut name = run_folder(number, has_subjects.then_some(run.subject));
+                if is_alone {
+                    name = files::alone(&name);
+                }
+                let to = to.join(CELLS).join(cell.cell.id()).join(name);
+                copy_launch(run, number, &self.manifest.machine, &to)?;
+                launches += 1;
+            }
+        }
+        if unmeasured > 0 {
+            let dir = self.name();
+            say(format!(
+                "warning: {dir}: not measured: {}",
+                count(unmeasured, "cell")
+            ));
+        }
+        Ok(launches)
+    }
+}
+
+fn copy_launch(run: &RunFiles, number: u32, machine: &Machine, to: &Path) -> Result<()> {
+    let mut row: RunRow = read_versioned(&run.dir.join(files::RUN))?;
+    copy(&run.dir, to)?;
+    row.config.run = number;
+    row.machine.get_or_insert_with(|| machine.clone());
+    row.rewrite(to)
+}
+
+/// A file or a folder, if it is there.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    let at = || format!("cannot copy {} to {}", from.display(), to.display());
+    if from.is_dir() {
+        fs::create_dir_all(to).with_context(at)?;
+        for entry in fs::read_dir(from).with_context(at)? {
+            let name = entry.with_context(at)?.file_name();
+            copy(&from.join(&name), &to.join(&name))?;
+        }
+    } else if from.exists() {
+        fs::copy(from, to).with_context(at)?;
+    }
+    Ok(())
+}
