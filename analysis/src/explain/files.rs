@@ -41,7 +41,9 @@ pub(crate) fn of(explanation: &Explanation, options: &Options) -> Result<Vec<Fil
             );
         }
         let worst = worst::of(&cell.evidence);
-        if let Some(content) = trace::of(cell.id(), &worst, &explanation.variants)? {
+        if let Some(content) =
+            trace::of(cell.id(), &worst, &explanation.variants, &explanation.sites)?
+        {
             add("trace.json", content);
             let table = worst::csv(&worst, &explanation.variants);
             add("worst.csv", table.into_bytes());

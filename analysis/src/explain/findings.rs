@@ -17,7 +17,7 @@ use super::{
 use crate::{
     load::explain::cell::CellEvidence,
     measure::breakdown::OWN,
-    site::UpstreamFunction,
+    site::SiteNames,
     text::{number, rounded},
 };
 
@@ -70,9 +70,14 @@ pub(crate) struct WorkFinding {
 }
 
 /// The findings about the baseline of a cell.
-pub(crate) fn of(evidence: &CellEvidence, slow_from_ns: Option<u64>) -> Vec<WorkFinding> {
+pub(crate) fn of(
+    evidence: &CellEvidence,
+    sites: &SiteNames,
+    slow_from_ns: Option<u64>,
+) -> Vec<WorkFinding> {
     let mut search = FindingSearch {
         evidence,
+        sites,
         found: Vec::new(),
     };
     if let Some(from_ns) = slow_from_ns {
@@ -121,6 +126,7 @@ pub(crate) fn csv(findings: &[WorkFinding]) -> String {
 
 struct FindingSearch<'a> {
     evidence: &'a CellEvidence,
+    sites: &'a SiteNames,
     found: Vec<WorkFinding>,
 }
 
@@ -159,7 +165,7 @@ impl FindingSearch<'_> {
                 "{} of `{}` waits in the kernel: {} % of the time in slow polls, most of it in `{}` ({} µs per call). A \
                  poll should return instead of waiting, because its worker runs nothing else meanwhile.",
                 part(&it.child),
-                site.function(),
+                self.sites.function(site),
                 number(it.percent),
                 it.call,
                 number(it.us_per_call)
@@ -178,7 +184,7 @@ impl FindingSearch<'_> {
                 "{} of `{}` allocates {} objects ({} bytes) per poll on average. Memory that is allocated and freed at \
                  this rate costs more than the work it is used for.",
                 part(&child),
-                site.function(),
+                self.sites.function(site),
                 number(of.objects_per_poll),
                 number(of.bytes_per_poll)
             );
@@ -274,7 +280,7 @@ impl FindingSearch<'_> {
                 "{} % of the polls of `{}` find nothing ready, which is {} polls per second. The code that wakes the task \
                  wakes it without need.",
                 number(percent),
-                site.function(),
+                self.sites.function(site),
                 number(per_s)
             );
             self.add(

@@ -14,7 +14,6 @@ use crate::{
     },
     options::Options,
     report::trust,
-    site::UpstreamFunction,
     summary::{CellFigure, CellSummary, Resolved, Summary},
     text::rounded,
     verdict::{Judged, Verdict, holders},
@@ -44,7 +43,8 @@ pub(crate) fn of(
     explained: &[File],
     options: &Options,
 ) -> Value {
-    let sites = options.sites();
+    let mut sites = options.sites();
+    sites.retain(|site| summary.identity.sites.has(*site));
     let axes = &summary.axes;
     let variants = summary.variants.iter().map(|it| {
         let role = match it.role {
@@ -56,7 +56,7 @@ pub(crate) fn of(
     });
     let functions = sites
         .iter()
-        .map(|site| (site.name().to_owned(), site.function().into()));
+        .map(|site| (site.name().to_owned(), summary.function(*site).into()));
     let manifest = summary.identity.manifest.as_ref();
     let payloads = axes.payload_bytes.iter().map(|it| it.in_words());
     let edges = edges(options.threshold);

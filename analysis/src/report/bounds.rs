@@ -8,7 +8,6 @@ use run_format::Site;
 
 use super::markdown::{Document, joined, or_dash, quoted};
 use crate::{
-    site::UpstreamFunction,
     stats::{self, Interval, Uncertain},
     summary::{
         CONFIDENCE, CellFigure, CellSummary, Summary,
@@ -28,7 +27,7 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, site: Site) {
              same pieces. It is about the cell {}, which has the most time in slow polls of `{}`. `{FILE}` has all cells. \
              Slow means over 50 µs.",
             cell.cell,
-            site.function()
+            summary.function(site)
         ));
         of_cell(document, summary, cell);
         document.list(Site::BUDGETED.into_iter().flat_map(|it| limits_of_bounds(cell, it)));

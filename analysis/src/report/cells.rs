@@ -3,7 +3,6 @@
 use super::markdown::{Document, joined, or_dash, quoted};
 use crate::{
     measure::metric::{Metric, What},
-    site::UpstreamFunction,
     summary::{CellFigure, CellSummary, Summary},
     text::number,
     verdict::{InCell, Verdict, holders},
@@ -16,7 +15,7 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
         format!(
             "Columns of the baseline: the share of slow polls of `{}`, their time, the share of them that have a \
              single slow iteration, and the child that takes most of their time.",
-            site.function()
+            summary.function(site)
         ),
         "Columns of budgets: the resolved changes. A dash means that no change is resolved, or that the cell has too few blocks for a comparison.".to_owned(),
     ]);

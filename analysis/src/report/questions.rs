@@ -5,7 +5,6 @@ use run_format::Site;
 use super::markdown::{Document, joined, quoted};
 use crate::{
     measure::{breakdown::OWN, metric::Metric},
-    site::UpstreamFunction,
     stats::{Interval, MeanChange, Uncertain},
     summary::{CONFIDENCE, Summary},
     text::{self, number},
@@ -19,7 +18,7 @@ use crate::{
 pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict) {
     for candidate in &verdict.candidates {
         document.paragraph(format!("**`{}`**", candidate.label));
-        document.list(answers(candidate, verdict));
+        document.list(answers(candidate, summary, verdict));
     }
     if !verdict.pairs.is_empty() {
         document.paragraph("**How do those that gain something compare with each other?**");
@@ -38,8 +37,9 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
     document.paragraph(format!("**Where does the time go?** {time}"));
 }
 
-fn answers(candidate: &Candidate, verdict: &Verdict) -> Vec<String> {
-    let of_sites = |answer: fn(&SiteYields) -> Option<String>| {
+fn answers(candidate: &Candidate, summary: &Summary, verdict: &Verdict) -> Vec<String> {
+    let of_sites = |answer: fn(&SiteYields, &str) -> Option<String>| {
+        let answer = |it: &SiteYields| answer(it, summary.function(it.site));
         joined(candidate.yields.iter().filter_map(answer), " ")
     };
     let mut answers = Vec::new();
@@ -95,8 +95,7 @@ fn detail((metric, change): (&Metric, &MeanChange), verdict: &Verdict) -> String
     )
 }
 
-fn fires(yields: &SiteYields) -> Option<String> {
-    let function = yields.site.function();
+fn fires(yields: &SiteYields, function: &str) -> Option<String> {
     Some(match yields.per_1000 {
         None => format!("No: no poll of `{function}` was recorded."),
         Some((_, 0.0)) => format!("No: no poll of `{function}` yielded in any cell."),
@@ -108,11 +107,10 @@ fn fires(yields: &SiteYields) -> Option<String> {
     })
 }
 
-fn unfixable(yields: &SiteYields) -> Option<String> {
+fn unfixable(yields: &SiteYields, function: &str) -> Option<String> {
     Some(format!(
-        "Without a budget, {} % of the slow polls of `{}` have a single slow iteration.",
+        "Without a budget, {} % of the slow polls of `{function}` have a single slow iteration.",
         number(yields.single_iteration_percent?),
-        yields.site.function(),
     ))
 }
 
@@ -145,7 +143,7 @@ fn time(summary: &Summary, site: Site) -> String {
     let large = holders.iter().filter(|it| it.slow && it.percent >= 1.0);
     format!(
         "Of the time in slow polls of `{}`, over all cells of the baseline: {}.",
-        site.function(),
+        summary.function(site),
         joined(large.map(part), ", ")
     )
 }

@@ -21,6 +21,7 @@ use crate::{
         rr::{Quantity, RrCell, RrFigure},
     },
     options::Options,
+    site::SiteNames,
     stats::Interval,
     summary::{
         identity::Identity,
@@ -74,6 +75,7 @@ impl Report<'_> {
                 terms::SLICE,
                 terms::INTERVAL,
             ],
+            &SiteNames::of(Some(&self.manifest.tool)),
             options,
         );
         self.figures(&mut document);

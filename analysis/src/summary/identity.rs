@@ -8,7 +8,10 @@ use run_format::{
     variant::Role,
 };
 
-use crate::load::{Sweep, name_in_files};
+use crate::{
+    load::{Sweep, name_in_files},
+    site::SiteNames,
+};
 
 /// Where figures come from.
 #[derive(Clone, Debug)]
@@ -19,6 +22,7 @@ pub(crate) struct Identity {
     pub(crate) backends: Vec<DelayBackend>,
     /// Absent for a published table.
     pub(crate) manifest: Option<Manifest>,
+    pub(crate) sites: SiteNames,
     /// All runs together.
     pub(crate) took_ms: u64,
     /// The number of runs whose files have no checksums.
@@ -39,6 +43,7 @@ impl Identity {
             name: sweep.name(),
             backends,
             manifest: Some(sweep.manifest.clone()),
+            sites: SiteNames::of(Some(&sweep.manifest.tool)),
             took_ms: rows.clone().map(|row| row.took_ms).sum(),
             unsealed: rows.filter(|row| row.files.is_none()).count(),
         }

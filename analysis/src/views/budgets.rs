@@ -11,7 +11,6 @@ use crate::{
         TradePoint, ValueAxis,
     },
     measure::metric::{Metric, What},
-    site::UpstreamFunction,
     stats::{self, CONFIDENCE, MeanChange, Uncertain},
     summary::{CellFigure, CellSummary},
     verdict::is_share,
@@ -136,7 +135,7 @@ fn curve(
             format!(
                 "{over}; change: compared with no budget; slow polls of {}; slow and late: more than {}; {CO_TENANT}; \
                  bars and bands: 95 % intervals",
-                scene.verdict.site.function(),
+                scene.summary.function(scene.verdict.site),
                 scene.options.threshold_text(),
             ),
         ),

@@ -5,7 +5,6 @@ use run_format::{Site, payload::Payload};
 use super::scene::{Entry, Scene, stem};
 use crate::{
     charts::{Bar, BarGroup, Palette, Stacks},
-    site::UpstreamFunction,
     summary::CellSummary,
     text::grouped,
     verdict::holders::{self, Holder},
@@ -45,7 +44,7 @@ fn by_child(scene: &Scene, site: Site) -> Option<Entry> {
     });
     let picture = Stacks {
         caption: scene.caption(
-            format!("Time of {} by child", site.function()),
+            format!("Time of {} by child", scene.summary.function(site)),
             format!(
                 "child: a function that a poll calls; slow: longer than {}; baseline, in slices that record children",
                 scene.options.threshold_text()
@@ -127,7 +126,10 @@ fn by_iterations(scene: &Scene, site: Site) -> Option<Entry> {
     bars.any(|bar| bar.shares.is_some()).then(|| {
         let picture = Stacks {
             caption: scene.caption(
-                format!("Iterations of the loop in one {}", site.function()),
+                format!(
+                    "Iterations of the loop in one {}",
+                    scene.summary.function(site)
+                ),
                 format!(
                     "slow: longer than {}; n: number of polls; baseline",
                     scene.options.threshold_text()

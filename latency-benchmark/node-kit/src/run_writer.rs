@@ -18,9 +18,9 @@ use hdrhistogram::{
 };
 use poll_probe::Site;
 use run_format::{
-    config::Transport,
     files::{BANDS, BLOCKS, BOUNDS, CHILDREN, HISTOGRAMS, PEERS, SITES, SLICES, TURNS},
     histogram_tag::{HistogramOf, HistogramTag},
+    manifest::NamedSite,
     table::TableWriter,
     tables::{BandRow, BlockRow, BoundRow, ChildRow, Pass, PeerRow, SiteRow, SliceRow, TurnRow},
 };
@@ -41,13 +41,13 @@ pub(crate) struct RunWriter {
     bounds: TableWriter,
     peers: TableWriter,
     histograms: HistogramLog,
-    /// Those of the transport.
-    sites_there: &'static [Site],
+    /// Those of the stack. The others are absent.
+    sites_there: Vec<Site>,
 }
 
 impl RunWriter {
     /// Begins the files of a run in the folder `dir`.
-    pub(crate) fn create(dir: &Path, transport: Transport) -> Result<RunWriter> {
+    pub(crate) fn create(dir: &Path, sites: &[NamedSite]) -> Result<RunWriter> {
         let table = |name: &str| TableWriter::create(&dir.join(name));
         Ok(RunWriter {
             blocks: table(BLOCKS)?,
@@ -59,10 +59,7 @@ impl RunWriter {
             bounds: table(BOUNDS)?,
             peers: table(PEERS)?,
             histograms: HistogramLog::create(&dir.join(HISTOGRAMS))?,
-            sites_there: match transport {
-                Transport::Tcp => &Site::ALL,
-                Transport::Quic => &[Site::Connection, Site::Swarm, Site::Task],
-            },
+            sites_there: sites.iter().map(|it| it.site).collect(),
         })
     }
 
@@ -89,7 +86,7 @@ impl RunWriter {
                 })?;
             }
         }
-        for &site in self.sites_there {
+        for site in self.sites_there.clone() {
             self.write_site(number, site, slice)?;
         }
         for &(site, budget, pieces) in slice.replay.iter().flat_map(|it| &it.0) {

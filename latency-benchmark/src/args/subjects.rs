@@ -17,11 +17,11 @@ use super::budgets::refuse_twice;
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SubjectArgs {
-    #[arg(long, value_name = "SPEC", help = format!("A libp2p to compare, repeatable, the first is the baseline: {SUBJECT_FORMS} [default: only libp2p-node of this workspace]"))]
+    #[arg(long, value_name = "SPEC", conflicts_with = "stack", help = format!("A libp2p to compare, repeatable, the first is the baseline: {SUBJECT_FORMS} [default: only libp2p-node of this workspace]"))]
     pub(crate) subject: Vec<Spec>,
     /// The libp2p of the first subject with another yamux, as one more subject; repeatable: PATH or
     /// PATH@REV; then +FILE for a diff
-    #[arg(long, value_name = "SPEC")]
+    #[arg(long, value_name = "SPEC", conflicts_with = "stack")]
     pub(crate) yamux: Vec<CheckoutSpec>,
 }
 

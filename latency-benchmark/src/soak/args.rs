@@ -15,6 +15,7 @@ use run_format::{
 
 use crate::{
     args::{
+        budgets::refuse_unknown_sites,
         network::{NetworkArgs, RttArg, peers_in_range},
         new_run::NewRunArgs,
         node::{NodeArgs, PayloadArg},
@@ -90,6 +91,7 @@ impl SoakArgs {
             ));
         }
         peers_in_range(&[self.peers])?;
+        refuse_unknown_sites(self.program.stack, &self.budget)?;
         Ok(SoakConfig {
             cell: Cell {
                 peers: self.peers,
@@ -100,7 +102,7 @@ impl SoakArgs {
             interval_ms,
             churn: self.churn,
             budgets: self.budget,
-            node: self.node.node(),
+            node: self.node.node(self.program.stack)?,
             load: self.node.load(self.payload.payload)?,
             runtime: RuntimeConfig::CURRENT_THREAD,
             lab: self.network.checked(&[self.rtt.rtt])?,

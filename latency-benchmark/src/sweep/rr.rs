@@ -23,6 +23,7 @@ use crate::{
         budgets::{or, refuse_twice},
         network::{NetworkArgs, RttArg, peers_in_range},
         new_run::NewRunArgs,
+        node::refuse_others,
     },
     interrupts::Interrupts,
     node_program::NodeProgramArgs,
@@ -112,6 +113,12 @@ impl RrArgs {
                 "--payload 0B: a request has at least 1 byte"
             )));
         }
+        let node = NodeConfig {
+            workload: Workload::Rr,
+            security: self.security,
+            transport: Transport::Tcp,
+        };
+        refuse_others(self.program.stack, node)?;
         Ok(SweepConfig {
             axes: Axes {
                 peers: vec![self.peers],
@@ -121,11 +128,7 @@ impl RrArgs {
             },
             variants: variants(),
             subjects: Vec::new(),
-            node: NodeConfig {
-                workload: Workload::Rr,
-                security: self.security,
-                transport: Transport::Tcp,
-            },
+            node,
             pace: Pace::Outstanding(1),
             runtime: RuntimeConfig::CURRENT_THREAD,
             lab: self.network.checked(&[self.rtt.rtt])?,
