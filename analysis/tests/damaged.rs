@@ -119,7 +119,7 @@ fn figures_that_no_run_can_have_are_refused() {
             "1,",
             8,
             "18446744073709551615",
-            "no run has so much",
+            "line 2: requests: 18446744073709551615 is negative or not",
         ),
         (
             "sites.csv",

@@ -3,7 +3,7 @@
 use std::process::{Command, ExitCode};
 
 use clap::Args;
-use lab::{LabError, LabSpec};
+use lab::{LabSpec, LabSpecError};
 use program::{Failure, bad_input};
 
 use crate::args::network::{NetworkArgs, RttArg};
@@ -46,9 +46,9 @@ pub(crate) fn run(args: LabArgs) -> Result<ExitCode, Failure> {
     command.args(words);
     match lab::run::run(lab::enter()?, spec, command, args.peer_command.as_deref()) {
         Ok(code) => Ok(ExitCode::from(code)),
-        Err(error) => Err(match error.downcast_ref() {
-            Some(LabError::Spec(_) | LabError::CongestionControl { .. }) => bad_input(error),
-            _ => error.into(),
+        Err(error) => Err(match error.downcast_ref::<LabSpecError>() {
+            Some(_) => bad_input(error),
+            None => error.into(),
         }),
     }
 }

@@ -61,7 +61,10 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
             &["--runtime", "current-thread", "--workers", "2"],
             "--workers 2: a current-thread runtime has one worker",
         ),
-        (&["--delay", "magic"], "accepted: auto, netem, nfqueue"),
+        (
+            &["--delay", "magic"],
+            "possible values: auto, netem, nfqueue",
+        ),
         (&["--rtt", "10", "--jitter", "6ms"], "--jitter 6ms"),
         (&["--central-core", "4096"], "4096"),
         (

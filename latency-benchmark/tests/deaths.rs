@@ -6,34 +6,18 @@ mod bench;
 
 use std::{fs, process::Command};
 
-use bench::{Bench, can_run, eventually, json, kill, pid, text};
+use bench::{Bench, can_run, json, kill, pid, text, words};
 
 /// Two cells of a few seconds each.
-const LONG: [&str; 12] = [
-    "--peers",
-    "2",
-    "--rtt",
-    "5",
-    "--payload",
-    "4KiB,16KiB",
-    "--max-cell-seconds",
-    "3",
-    "--turn",
-    "100",
-    "--precision",
-    "0.01pp,0.01%",
-];
+const LONG: &str = "--peers 2 --rtt 5 --payload 4KiB,16KiB --max-cell-seconds 3 --turn 100 \
+    --precision 0.01pp,0.01% --budget none --no-aa";
 
 /// Kills the process of that verb (`nth` of its kind) as soon as it is there, or, with `measuring`,
 /// once slices are being cut.
 fn kill_one(bench: &Bench, verb: &str, nth: usize, measuring: bool) {
     let victim = bench.wait_for(verb, nth);
     if measuring {
-        eventually("a slice", || {
-            let partial = bench.runs("run-1.partial");
-            let slices = fs::read_to_string(partial.first()?.join("slices.csv")).ok()?;
-            (slices.lines().count() > 2).then_some(())
-        });
+        bench.wait_for_rows("slices.csv");
     }
     kill(victim);
 }
@@ -57,11 +41,7 @@ fn a_node_or_the_delay_line_that_dies_is_a_row_with_its_reason_and_the_sweep_goe
         ),
     ] {
         let bench = Bench::new();
-        let sweep = bench
-            .sweep(&LONG)
-            .args(["--budget", "none", "--no-aa"])
-            .spawn()
-            .unwrap();
+        let sweep = bench.sweep(&words(LONG)).spawn().unwrap();
         kill_one(&bench, verb, nth, measuring);
         let output = sweep.wait_with_output().unwrap();
         let (errors, what) = (
@@ -107,11 +87,7 @@ fn a_sweep_or_a_cell_that_dies_leaves_nothing_running_and_can_be_finished() {
         ("cell", 2, true),
     ] {
         let bench = Bench::new();
-        let sweep = bench
-            .sweep(&LONG)
-            .args(["--budget", "none", "--no-aa"])
-            .spawn()
-            .unwrap();
+        let sweep = bench.sweep(&words(LONG)).spawn().unwrap();
         let what = format!("{verb} {nth}, measuring: {measuring}");
         if verb == "sweep" {
             bench.wait_for("cell", 0);
@@ -135,9 +111,7 @@ fn a_sweep_or_a_cell_that_dies_leaves_nothing_running_and_can_be_finished() {
             assert_eq!(bench.runs("run-1").len(), 2, "{what}");
             continue;
         }
-        let [partial] = &bench.runs("run-1.partial")[..] else {
-            panic!("{what}: one cell was begun")
-        };
+        let partial = bench.only("run-1.partial");
         if measuring {
             let slices = csv::Reader::from_path(partial.join("slices.csv"))
                 .unwrap()
@@ -174,20 +148,11 @@ fn without_iptables_delayed_cells_fail_with_the_remedy_and_others_run() {
         let found = found.iter().find(|path| path.exists()).unwrap();
         std::os::unix::fs::symlink(found, tools.join(tool)).unwrap();
     }
-    let mut command = bench.sweep(&[
-        "--peers",
-        "1",
-        "--rtt",
-        "0,5",
-        "--payload",
-        "4KiB",
-        "--max-cell-seconds",
-        "1",
-        "--turn",
-        "100",
-    ]);
+    let mut command = bench.sweep(&words(
+        "--peers 1 --rtt 0,5 --payload 4KiB --max-cell-seconds 1 --turn 100",
+    ));
     let output = command
-        .args(["--delay", "nfqueue", "--no-aa", "--budget", "none"])
+        .args(words("--delay nfqueue --no-aa --budget none"))
         .env("LAB_TOOLS", &tools)
         .output()
         .unwrap();
@@ -230,9 +195,7 @@ fn without_user_namespaces_every_cell_says_which_setting_forbids_them() {
     let output = command.output().unwrap();
     let errors = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{errors}");
-    let [run] = &bench.runs("run-1")[..] else {
-        panic!("one cell: {errors}")
-    };
+    let run = bench.only("run-1");
     let row = json(&run.join("run.json"));
     let reason = row["reason"].as_str().unwrap();
     assert!(

@@ -5,29 +5,23 @@ mod bench;
 
 use std::{fs, process::Command, thread::sleep, time::Duration};
 
-use bench::{Bench, Row, analysis, can_run, eventually, json, signal, table, text};
+use bench::{Bench, Row, analysis, can_run, json, signal, table, text, words};
 use nix::sys::signal::Signal::{SIGCONT, SIGSTOP};
 
 /// Stops the process of that verb for a while in the middle of a cell. Returns the blocks, and the report.
 fn stop(verb: &str, bench: &Bench) -> (Vec<Row>, String) {
-    let mut sweep = bench.sweep(&["--peers", "2", "--rtt", "0", "--payload", "4KiB"]);
+    let mut sweep = bench.sweep(&words("--peers 2 --rtt 0 --payload 4KiB"));
     sweep.args(["--budget", "none", "--max-cell-seconds", "6"]);
     sweep.args(["--precision", "0.0001pp,0.0001%"]);
     let sweep = sweep.spawn().unwrap();
     let process = bench.wait_for(verb, 0);
-    eventually("two blocks", || {
-        let partial = bench.runs("run-1.partial");
-        let blocks = fs::read_to_string(partial.first()?.join("blocks.csv")).ok()?;
-        (blocks.lines().count() > 2).then_some(())
-    });
+    bench.wait_for_rows("blocks.csv");
     signal(process, SIGSTOP);
     sleep(Duration::from_secs(1));
     signal(process, SIGCONT);
     let output = sweep.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let [run] = &bench.runs("run-1")[..] else {
-        panic!("one cell")
-    };
+    let run = bench.only("run-1");
     let mut report = Command::new(analysis());
     report.arg("report").arg(bench.run_dir());
     let output = report.args(["--format", "svg"]).output().unwrap();
@@ -77,16 +71,14 @@ fn a_run_beside_another_sweep_says_so_and_the_report_too() {
         return;
     }
     let (first, second) = (Bench::new(), Bench::new());
-    let mut command = first.sweep(&["--peers", "1", "--rtt", "0", "--payload", "4KiB"]);
+    let mut command = first.sweep(&words("--peers 1 --rtt 0 --payload 4KiB"));
     let running = command.args(["--turn", "600000"]).spawn().unwrap();
     first.wait_for("central", 0);
     let output = second.sweep(&bench::SMALL).arg("--rtt=0").output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
     bench::kill(bench::pid(&running));
     running.wait_with_output().unwrap();
-    let [run] = &second.runs("run-1")[..] else {
-        panic!("one cell")
-    };
+    let run = second.only("run-1");
     assert_eq!(json(&run.join("run.json"))["beside"], "sweep");
     let mut report = Command::new(analysis());
     report.arg("report").arg(second.run_dir());

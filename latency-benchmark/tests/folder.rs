@@ -9,25 +9,17 @@ use std::{
     process::{Child, Command},
 };
 
-use bench::{Bench, can_run, eventually, pid, signal, text};
+use bench::{Bench, can_run, pid, signal, text, words};
 use nix::sys::signal::Signal::{self, SIGHUP, SIGTERM, SIGXFSZ};
 
 /// A sweep of two cells whose first is being measured.
 fn begun(bench: &Bench, seconds: &str) -> Child {
-    let mut sweep = bench.sweep(&["--peers", "1", "--rtt", "0", "--payload", "4KiB,8KiB"]);
-    sweep.args(["--budget", "none", "--no-aa", "--turn", "100"]);
-    sweep.args([
-        "--max-cell-seconds",
-        seconds,
-        "--precision",
-        "0.0001pp,0.0001%",
-    ]);
+    let mut sweep = bench.sweep(&words("--peers 1 --rtt 0 --payload 4KiB,8KiB"));
+    sweep.args(words("--budget none --no-aa --turn 100"));
+    sweep.args(words("--precision 0.0001pp,0.0001% --max-cell-seconds"));
+    sweep.arg(seconds);
     let sweep = sweep.spawn().unwrap();
-    eventually("a slice", || {
-        let partial = bench.runs("run-1.partial");
-        let slices = fs::read_to_string(partial.first()?.join("slices.csv")).ok()?;
-        (slices.lines().count() > 2).then_some(())
-    });
+    bench.wait_for_rows("slices.csv");
     sweep
 }
 
@@ -107,17 +99,9 @@ fn a_limit_on_files_ends_the_sweep() {
     let mut command = Command::new("prlimit");
     command.arg("--fsize=20000").arg(bench::PROGRAM);
     command
-        .args(["sweep", "--name", "run", "--out"])
+        .args(words("sweep --name run --out"))
         .arg(bench.out());
-    command.args([
-        "--peers",
-        "1",
-        "--rtt",
-        "0",
-        "--payload",
-        "4KiB,8KiB",
-        "--no-aa",
-    ]);
+    command.args(words("--peers 1 --rtt 0 --payload 4KiB,8KiB --no-aa"));
     bench.prepare(&mut command);
     let (error, said) = error(&command.output().unwrap());
     assert!(
@@ -137,9 +121,7 @@ fn end_by(signal_sent: Signal, bench: &Bench) {
     assert_eq!(output.status.code(), Some(130), "{signal_sent}: {said}");
     let summary = "0 runs measured, 0 invalid, 0 failed; interrupted in ";
     assert!(said.contains(summary), "{signal_sent}: {said}");
-    let [partial] = &bench.runs("run-1.partial")[..] else {
-        panic!("{signal_sent}: one cell was begun")
-    };
+    let partial = bench.only("run-1.partial");
     assert_eq!(
         bench::json(&partial.join("run.json"))["stop"],
         "interrupted"
@@ -166,11 +148,11 @@ fn a_sweep_under_nohup_does_not_end_with_its_terminal() {
     let mut command = Command::new("nohup");
     command
         .arg(bench::PROGRAM)
-        .args(["sweep", "--name", "run", "--out"]);
+        .args(words("sweep --name run --out"));
     command
         .arg(bench.out())
         .args(bench::SMALL)
-        .args(["--rtt", "0"]);
+        .args(words("--rtt 0"));
     bench.prepare(&mut command);
     let sweep = command.process_group(0).spawn().unwrap();
     bench.wait_for("central", 0);

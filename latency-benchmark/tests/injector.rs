@@ -180,6 +180,63 @@ fn no_slice_is_too_long(bench: &Bench, what: &str) {
     }
 }
 
+/// Throughput and polls of a finished cell without a budget are those of its tables, without disturbed blocks. This
+/// computes them again, with no line of the program's.
+fn figures_are_those_of_the_tables(bench: &Bench, what: &str) {
+    let value = |row: &bench::Row, column: &str| row[column].parse::<f64>().unwrap();
+    let summary = table(&bench.run_dir().join("report/summary.csv"));
+    for run in finished(bench).keys() {
+        let is_disturbed = |block: &bench::Row| {
+            let waited_ns = value(block, "central_runqueue_ns");
+            let long_ms = [
+                value(block, "latest_ms"),
+                value(block, "suspended_ms"),
+                value(block, "clock_set_ms"),
+                value(block, "central_core_steal_ms") + waited_ns / 1e6,
+            ];
+            let tenth_ms = value(block, "duration_ms") / 10.0;
+            value(block, "stops_found") > 0.0 || long_ms.iter().any(|ms| *ms > tenth_ms)
+        };
+        let blocks = table(&run.join("blocks.csv")).into_iter();
+        let (disturbed, quiet): (Vec<_>, Vec<_>) = blocks.partition(is_disturbed);
+        let used = if disturbed.len() > quiet.len() {
+            [disturbed, quiet].concat()
+        } else {
+            quiet
+        };
+        let slices = table(&run.join("slices.csv")).into_iter();
+        let slices: Vec<bench::Row> = slices
+            .filter(|it| it["pass"] == "compare")
+            .filter(|it| used.iter().any(|block| block["block"] == it["block"]))
+            .collect();
+        let sum = |column: &str| slices.iter().map(|it| value(it, column)).sum::<f64>();
+        let polls: f64 = table(&run.join("sites.csv"))
+            .iter()
+            .filter(|it| it["site"] == "connection")
+            .filter(|it| slices.iter().any(|slice| slice["slice"] == it["slice"]))
+            .map(|it| value(it, "polls"))
+            .sum();
+        let cell = json(&run.join("run.json"))["config"]["cell"].clone();
+        for (metric, expected) in [
+            ("requests_per_s", sum("requests") / sum("duration_ms") * 1e3),
+            ("polls_per_request", polls / sum("requests")),
+        ] {
+            let found = summary.iter().find(|it| {
+                value(it, "payload_bytes") == cell["payload_bytes"].as_f64().unwrap()
+                    && it["variant"] == "none"
+                    && it["metric"] == metric
+                    && ["", "connection"].contains(&it["site"].as_str())
+            });
+            let found = value(
+                found.unwrap_or_else(|| panic!("{what}: no {metric}")),
+                "value",
+            );
+            let is_right = (found / expected - 1.0).abs() < 1e-3;
+            assert!(is_right, "{what}: {metric} {found}, not {expected}");
+        }
+    }
+}
+
 /// A report, or one line, never a crash. What is said of a damaged cell is said to be so.
 fn report(bench: &Bench, what: &str) -> &'static str {
     let mut command = Command::new(analysis());
@@ -204,6 +261,7 @@ fn report(bench: &Bench, what: &str) -> &'static str {
             ];
             let names_it = words.iter().any(|it| report.contains(it));
             assert!(is_whole || names_it, "{what}: {report}");
+            figures_are_those_of_the_tables(bench, what);
             "report"
         }
         Some(2) => {

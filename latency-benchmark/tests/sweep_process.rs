@@ -5,7 +5,7 @@ mod bench;
 
 use std::{fs, process::Command};
 
-use bench::{Bench, SMALL, can_run, json, kill, pid, signal, table, text};
+use bench::{Bench, SMALL, can_run, json, kill, pid, signal, table, text, words};
 use nix::sys::signal::Signal;
 
 /// A sweep by an ordinary user, who may have so many processes.
@@ -27,8 +27,8 @@ fn sweep_as_user(bench: &Bench, user: u32, processes: Option<u32>) -> Command {
     let user = [format!("--reuid={user}"), format!("--regid={user}")];
     command.args(user).arg("--clear-groups").arg(program);
     command.arg("sweep").arg("--out").arg(bench.out());
-    command.args(["--name", "run"]).args(SMALL);
-    command.args(["--rtt", "0", "--no-aa", "--budget", "none"]);
+    command.args(words("--name run")).args(SMALL);
+    command.args(words("--rtt 0 --no-aa --budget none"));
     bench.prepare(&mut command);
     command
 }
@@ -45,9 +45,7 @@ fn an_ordinary_user_can_sweep() {
     let mut command = sweep_as_user(&bench, 65_534, None);
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let [run] = &bench.runs("run-1")[..] else {
-        panic!("one cell")
-    };
+    let run = bench.only("run-1");
     assert_eq!(
         json(&run.join("run.json"))["network"]["lab"]["rootless"],
         true
@@ -86,27 +84,13 @@ fn an_interrupt_keeps_what_is_there_and_the_rest_can_be_measured_later() {
         return;
     }
     let bench = Bench::new();
-    let mut command = bench.sweep(&[
-        "--peers",
-        "1,2",
-        "--rtt",
-        "0",
-        "--payload",
-        "4KiB",
-        "--turn",
-        "200",
-        "--max-cell-seconds",
-        "3600",
-        "--precision",
-        "0.0001pp,0.0001%",
-    ]);
+    let mut command = bench.sweep(&words(
+        "--peers 1,2 --rtt 0 --payload 4KiB --turn 200 --max-cell-seconds 3600 \
+         --precision 0.0001pp,0.0001%",
+    ));
     let sweep = command.spawn().unwrap();
     bench.wait_for("central", 0);
-    let slices = bench::eventually("a slice", || {
-        let partial = bench.runs("run-1.partial");
-        let text = fs::read_to_string(partial.first()?.join("slices.csv")).ok()?;
-        (text.lines().count() > 2).then_some(text)
-    });
+    let slices = bench.wait_for_rows("slices.csv");
     signal(pid(&sweep), Signal::SIGINT);
     let output = sweep.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
@@ -116,9 +100,7 @@ fn an_interrupt_keeps_what_is_there_and_the_rest_can_be_measured_later() {
         text(&output.stderr)
     );
     bench.assert_nothing_left();
-    let [partial] = &bench.runs("run-1.partial")[..] else {
-        panic!("one cell was begun")
-    };
+    let partial = bench.only("run-1.partial");
     assert_eq!(json(&partial.join("run.json"))["stop"], "interrupted");
     assert!(table(&partial.join("slices.csv")).len() >= slices.lines().count() - 1);
 
@@ -144,16 +126,7 @@ fn a_second_interrupt_stops_at_once() {
         return;
     }
     let bench = Bench::new();
-    let mut command = bench.sweep(&[
-        "--peers",
-        "1",
-        "--rtt",
-        "0",
-        "--payload",
-        "4KiB",
-        "--turn",
-        "600000",
-    ]);
+    let mut command = bench.sweep(&words("--peers 1 --rtt 0 --payload 4KiB --turn 600000"));
     let sweep = command.spawn().unwrap();
     bench.wait_for("central", 0);
     signal(pid(&sweep), Signal::SIGINT);
@@ -169,18 +142,7 @@ fn two_sweeps_at_once_keep_apart_and_the_second_warns() {
         return;
     }
     let (first, second) = (Bench::new(), Bench::new());
-    let arguments = [
-        "--peers",
-        "1",
-        "--rtt",
-        "0",
-        "--payload",
-        "4KiB",
-        "--turn",
-        "100",
-        "--max-cell-seconds",
-        "3",
-    ];
+    let arguments = words("--peers 1 --rtt 0 --payload 4KiB --turn 100 --max-cell-seconds 3");
     let running = first.sweep(&arguments).spawn().unwrap();
     first.wait_for("central", 0);
     let output = second.sweep(&arguments).output().unwrap();
@@ -204,16 +166,7 @@ fn a_folder_is_for_one_sweep_at_a_time() {
     }
     let bench = Bench::new();
     let running = bench
-        .sweep(&[
-            "--peers",
-            "1",
-            "--rtt",
-            "0",
-            "--payload",
-            "4KiB",
-            "--turn",
-            "600000",
-        ])
+        .sweep(&words("--peers 1 --rtt 0 --payload 4KiB --turn 600000"))
         .spawn()
         .unwrap();
     let sweep = pid(&running);
@@ -235,15 +188,13 @@ fn one_core_is_enough_and_said() {
     command
         .args(["-c", "0", bench::PROGRAM, "sweep", "--out"])
         .arg(bench.out())
-        .args(["--name", "run"])
+        .args(words("--name run"))
         .args(SMALL);
-    command.args(["--rtt", "0", "--no-aa", "--budget", "none"]);
+    command.args(words("--rtt 0 --no-aa --budget none"));
     bench.prepare(&mut command);
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let [run] = &bench.runs("run-1")[..] else {
-        panic!("one cell")
-    };
+    let run = bench.only("run-1");
     assert_eq!(
         json(&run.join("run.json"))["network"]["lab"]["placement"]["sharing"],
         "core"

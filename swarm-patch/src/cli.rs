@@ -54,9 +54,6 @@ enum PatchCommand {
         source: Option<PathBuf>,
         #[command(flatten)]
         subject: SubjectSpecs,
-        /// List only the lines that mark children
-        #[arg(long)]
-        children: bool,
         /// The network stack of the pristine sources
         #[arg(long, value_name = "NAME", default_value = LIBP2P.name, value_parser = Stack::named, conflicts_with_all = ["source", "subject", "yamux"])]
         stack: &'static Stack,
@@ -122,14 +119,13 @@ pub(crate) fn run() -> Result<ExitCode, PatchFailure> {
         PatchCommand::Sites {
             source,
             subject,
-            children,
             stack,
         } => match (&subject.subject, &subject.yamux) {
-            (None, None) => sites_table(&sources(source.as_deref(), stack)?, children)?,
+            (None, None) => sites_table(&sources(source.as_deref(), stack)?)?,
             _ => {
                 let copies = tempfile::tempdir().context("cannot make a temporary folder")?;
                 let sources = crates::sources(&subject.resolve()?, copies.path())?;
-                sites_table(&sources, children)?
+                sites_table(&sources)?
             }
         },
         PatchCommand::Diff(args) => {
@@ -184,7 +180,7 @@ fn build(subject: &Subject, debug: bool) -> Result<String, PatchFailure> {
 }
 
 /// What is recorded of every site, and everything that is inserted for it.
-fn sites_table(sources: &[CrateSource], only_children: bool) -> Result<String> {
+fn sites_table(sources: &[CrateSource]) -> Result<String> {
     let mut levels: Vec<[String; 4]> =
         vec![["CRATE", "SITE", "LEVEL", "RECORDED"].map(str::to_owned)];
     let mut rows: Vec<[String; 6]> =
@@ -193,8 +189,8 @@ fn sites_table(sources: &[CrateSource], only_children: bool) -> Result<String> {
         let graft = graft(source)?;
         for site in &graft.sites {
             let (id, name) = (source.id(), site.spec.name());
-            levels.extend(site.levels().map(|(level, recorded)| {
-                let recorded = match recorded.reason() {
+            levels.extend(site.levels().map(|(level, missing)| {
+                let recorded = match missing {
                     None => "measured".to_owned(),
                     Some(reason) => format!("not there: {reason}"),
                 };
@@ -206,9 +202,6 @@ fn sites_table(sources: &[CrateSource], only_children: bool) -> Result<String> {
                 let mut insertions: Vec<_> = insertions.iter().collect();
                 insertions.sort_by_key(|insertion| insertion.before);
                 for insertion in insertions {
-                    if only_children && insertion.child.is_none() {
-                        continue;
-                    }
                     rows.push([
                         source.id(),
                         file.file.clone(),

@@ -11,7 +11,7 @@ use crate::{
     insertion::{Insertion, insert},
     locate::{ParsedCrate, ParsedFile},
     outer::{self, Spawned},
-    sites::{Level, LoopShape, SiteLevels, SiteSpec, sites_of},
+    sites::{LoopShape, SiteLevels, SiteSpec, sites_of},
     task_lines, whole_lines,
 };
 
@@ -48,7 +48,7 @@ impl Graft {
     pub fn require_all(&self) -> Result<()> {
         for site in &self.sites {
             for (_, level) in site.levels() {
-                if let Some(reason) = level.reason() {
+                if let Some(reason) = level {
                     bail!("{reason}");
                 }
             }
@@ -96,7 +96,7 @@ pub fn graft(source: &CrateSource) -> Result<Graft> {
             LoopShape::Poll => poll_site(&parsed, spec),
             LoopShape::Task { spawned_in } => task_site(&parsed, spec, spawned_in),
         };
-        if let (Some(reason), "Connection") = (levels.outer.reason(), spec.site) {
+        if let (Some(reason), "Connection") = (levels.outer.as_deref(), spec.site) {
             bail!("{reason}");
         }
         graft.add(spec, insertions);
@@ -160,20 +160,16 @@ fn together<'a>(
         Ok(marks) => {
             // Lines at one place keep their order: the invocation begins before its first mark.
             insertions.extend(marks.insertions);
-            let budget = match marks.cannot_be_left {
-                None => Level::Measured,
-                Some(refused) => Level::NotThere(refused.to_string()),
-            };
-            (Level::Measured, budget)
+            (
+                None,
+                marks.cannot_be_left.map(|refused| refused.to_string()),
+            )
         }
-        Err(refused) => {
-            let reason = Level::NotThere(refused.to_string());
-            (reason.clone(), reason)
-        }
+        Err(refused) => (Some(refused.to_string()), Some(refused.to_string())),
     };
     let levels = SiteLevels {
         spec: *spec,
-        outer: Level::Measured,
+        outer: None,
         inner,
         budget,
     };
@@ -181,7 +177,7 @@ fn together<'a>(
 }
 
 fn absent<'a>(spec: &SiteSpec, refused: &Refused) -> Site<'a> {
-    let reason = Level::NotThere(refused.to_string());
+    let reason = Some(refused.to_string());
     let levels = SiteLevels {
         spec: *spec,
         outer: reason.clone(),

@@ -64,44 +64,26 @@ impl SiteSpec {
     }
 }
 
-/// What is recorded of a site.
+/// What is recorded of a site. Of what is not, there is the reason.
 #[derive(Clone, Debug)]
 pub struct SiteLevels {
     /// The site.
     pub spec: SiteSpec,
     /// Durations and outcomes of its polls.
-    pub outer: Level,
+    pub outer: Option<String>,
     /// Iterations and children.
-    pub inner: Level,
+    pub inner: Option<String>,
     /// Whether a budget can end a poll.
-    pub budget: Level,
+    pub budget: Option<String>,
 }
 
 impl SiteLevels {
-    /// The levels with their names.
-    pub fn levels(&self) -> impl Iterator<Item = (&'static str, &Level)> {
+    /// The levels with their names, and why they are not there.
+    pub fn levels(&self) -> impl Iterator<Item = (&'static str, Option<&str>)> {
         let budget = self.spec.takes_budget.then_some(("budget", &self.budget));
         let recorded = [("outer", &self.outer), ("inner", &self.inner)];
-        recorded.into_iter().chain(budget)
-    }
-}
-
-/// Whether something is recorded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Level {
-    /// It is.
-    Measured,
-    /// It is not, for this reason.
-    NotThere(String),
-}
-
-impl Level {
-    /// The reason why it is not there.
-    pub fn reason(&self) -> Option<&str> {
-        match self {
-            Level::Measured => None,
-            Level::NotThere(reason) => Some(reason),
-        }
+        let all = recorded.into_iter().chain(budget);
+        all.map(|(level, missing)| (level, missing.as_deref()))
     }
 }
 

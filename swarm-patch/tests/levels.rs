@@ -39,13 +39,13 @@ fn muxer(from: &str, to: &str) -> (SiteLevels, String) {
 /// Why the inner level is not there, where the outer is.
 fn missing_inside(from: &str, to: &str) -> String {
     let (levels, text) = muxer(from, to);
-    assert_eq!(levels.outer.reason(), None, "{to}");
+    assert_eq!(levels.outer.as_deref(), None, "{to}");
     assert!(
         text.contains("enter_unmarked(::poll_probe::Site::Muxer)"),
         "{text}"
     );
     assert_eq!(levels.budget, levels.inner);
-    let reason = levels.inner.reason().expect("it is not there").to_owned();
+    let reason = levels.inner.as_deref().expect("it is not there").to_owned();
     assert_eq!(reason.lines().count(), 1, "{reason}");
     reason
 }
@@ -80,13 +80,13 @@ fn a_function_that_is_not_there_leaves_the_other_sites() {
     );
     let swarm = levels(&graft, "Swarm");
     assert_eq!(
-        swarm.outer.reason(),
+        swarm.outer.as_deref(),
         Some(
             "libp2p-swarm 0.48.0, src/lib.rs, Swarm::poll_next_event: looked for one function Swarm::poll_next_event, found none"
         )
     );
     assert_eq!(swarm.inner, swarm.outer);
-    assert_eq!(levels(&graft, "Connection").inner.reason(), None);
+    assert_eq!(levels(&graft, "Connection").inner.as_deref(), None);
     assert!(
         graft.require_all().is_err(),
         "the build of this workspace stops"
@@ -100,7 +100,7 @@ fn two_functions_of_the_name_and_kind() {
         "impl<T> Active<T> {\n    fn poll(&mut self) {}\n",
     );
     assert_eq!(
-        levels.inner.reason(),
+        levels.inner.as_deref(),
         None,
         "another signature is another function"
     );
@@ -108,7 +108,7 @@ fn two_functions_of_the_name_and_kind() {
         "impl<T> Active<T> {",
         "impl<T> Active<T> {\n    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {\n        Poll::Pending\n    }\n",
     );
-    let reason = levels.outer.reason().expect("which of them is it?");
+    let reason = levels.outer.as_deref().expect("which of them is it?");
     assert!(
         reason.contains("looked for one function Active::poll, found 2: line "),
         "{reason}"
@@ -125,8 +125,8 @@ fn a_task_that_is_no_async_function_is_wrapped_where_it_is_spawned() {
         "pub(crate) fn new_for_established_connection",
     );
     let task = levels(&graft, "Task");
-    assert_eq!(task.outer.reason(), None);
-    assert_eq!(task.inner.reason(), None);
+    assert_eq!(task.outer.as_deref(), None);
+    assert_eq!(task.inner.as_deref(), None);
     let pool = graft
         .files
         .iter()
@@ -191,8 +191,8 @@ fn a_function_without_a_loop_has_no_iterations() {
     let body = body.replacen("continue;", "{}", 6);
     std::fs::write(source.dir.join(CONNECTION), [head, &body].concat()).expect("the copy is ours");
     let levels = levels(&graft(&source).expect("the function is there"), "Muxer");
-    assert_eq!(levels.outer.reason(), None);
-    let reason = levels.inner.reason().expect("there is no loop");
+    assert_eq!(levels.outer.as_deref(), None);
+    let reason = levels.inner.as_deref().expect("there is no loop");
     assert!(
         reason.contains("looked for a loop that polls, found none in the function in line 401"),
         "{reason}"
@@ -206,8 +206,8 @@ fn a_loop_that_has_something_in_hand_is_counted_and_not_left() {
         "        let frame = self.pending_read_frame.take();\n",
     ] {
         let (levels, text) = muxer(LOOP, &format!("{before}{LOOP}"));
-        assert_eq!(levels.inner.reason(), None);
-        let reason = levels.budget.reason().expect("leaving would lose it");
+        assert_eq!(levels.inner.as_deref(), None);
+        let reason = levels.budget.as_deref().expect("leaving would lose it");
         assert!(
             reason.contains("a loop that can be left without losing what it has in hand"),
             "{reason}"
@@ -222,7 +222,7 @@ fn a_loop_that_has_something_in_hand_is_counted_and_not_left() {
         "        let limit = 16;\n",
     ] {
         let (levels, text) = muxer(LOOP, &format!("{before}{LOOP}"));
-        assert_eq!(levels.budget.reason(), None, "{before}");
+        assert_eq!(levels.budget.as_deref(), None, "{before}");
         assert!(text.contains("probe.iterate(cx)"), "{text}");
     }
 }
@@ -268,8 +268,8 @@ fn what_whole_lines_cannot_mark_is_marked_within_them() {
         ),
     ] {
         let (levels, text) = muxer(FLUSH, replacement);
-        assert_eq!(levels.inner.reason(), None, "{replacement}");
-        assert_eq!(levels.budget.reason(), None, "{replacement}");
+        assert_eq!(levels.inner.as_deref(), None, "{replacement}");
+        assert_eq!(levels.budget.as_deref(), None, "{replacement}");
         assert!(text.contains(marked), "{replacement}: {text}");
     }
 }
@@ -316,7 +316,7 @@ fn work_after_a_poll_is_not_timed_with_it() {
         "            if self.socket.poll_flush_unpin(cx)?.is_ready() {\n            } else if self.expensive() {\n            }",
     ] {
         let (levels, text) = muxer(FLUSH, replacement);
-        assert_eq!(levels.inner.reason(), None);
+        assert_eq!(levels.inner.as_deref(), None);
         let marked = "(probe.child(1), self.socket.poll_flush_unpin(cx), probe.own()).1?";
         assert!(text.contains(marked), "{replacement}: {text}");
     }

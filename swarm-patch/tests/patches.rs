@@ -250,6 +250,9 @@ fn cargo_test(arguments: &[&str], in_folder: &Path, changed: &Path, patch: &str)
         .current_dir(in_folder)
         .env(CHANGED, changed)
         .env("PATCH", patch)
+        // As in the test of shapes, which builds in the same folder.
+        .env("CARGO_PROFILE_DEV_DEBUG", "false")
+        .env("CARGO_INCREMENTAL", "0")
         .env("CARGO_TARGET_DIR", target)
         .output()
         .expect("cargo runs, since it runs this");

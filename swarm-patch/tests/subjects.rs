@@ -22,7 +22,7 @@ use swarm_patch::{
 type CheckoutContent = (Option<Commit>, Option<Difference>, Option<String>);
 
 fn resolve(spec: &str) -> Result<Checkout, String> {
-    let spec = spec.parse().map_err(|error| format!("{error}"))?;
+    let spec = spec.parse()?;
     Checkout::resolve(&spec).map_err(|error| format!("{error:#}"))
 }
 

@@ -2,23 +2,15 @@
 
 use std::{
     io,
-    net::Ipv4Addr,
-    os::fd::{AsRawFd, OwnedFd},
+    net::{SocketAddr, TcpStream},
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
     time::{Duration, Instant},
 };
 
-use nix::{
-    errno::Errno,
-    sys::{
-        epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags},
-        socket::{
-            AddressFamily, SockFlag, SockType, SockaddrIn, connect, getsockopt, setsockopt, socket,
-            sockopt,
-        },
-    },
-};
+use nix::sys::socket::{setsockopt, sockopt};
 
-use crate::{Jitter, LabSpec, LinkRtt, sys, wiring::peer_address};
+use crate::{Jitter, LabSpec, LinkRtt};
 
 /// Connects per link, one after the other.
 const CONNECTS: usize = 4;
@@ -44,68 +36,14 @@ const ALLOWANCE: Duration = Duration::from_millis(500);
 /// The same if packets are lost on purpose, since then many connects are given up.
 const LOSSY_ALLOWANCE: Duration = Duration::from_millis(25);
 
-/// One link: its current connect, and the results of the earlier ones.
+/// How often to look whether the lab still works.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// The results of the connects over one link.
 pub(crate) struct TimedLink {
-    address: SockaddrIn,
-    pending: Option<(OwnedFd, Instant)>,
     pub(crate) rtt: LinkRtt,
-    /// The first connection, kept to read its congestion control. The others are closed before the next
-    /// connect, since hundreds of links would otherwise exhaust the file descriptors.
-    pub(crate) first: Option<OwnedFd>,
-}
-
-impl TimedLink {
-    fn new(address: Ipv4Addr, port: u16) -> TimedLink {
-        let [a, b, c, d] = address.octets();
-        TimedLink {
-            address: SockaddrIn::new(a, b, c, d, port),
-            pending: None,
-            rtt: LinkRtt {
-                connects_ms: Vec::with_capacity(CONNECTS),
-                lost: 0,
-            },
-            first: None,
-        }
-    }
-
-    /// Starts a connect. `epoll` reports its end as event `index`.
-    fn connect(&mut self, epoll: &Epoll, index: usize) -> io::Result<()> {
-        let socket = socket(
-            AddressFamily::Inet,
-            SockType::Stream,
-            SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK,
-            None,
-        )?;
-        // Closes with a reset: an orderly close would take another round trip.
-        let reset = libc::linger {
-            l_onoff: 1,
-            l_linger: 0,
-        };
-        setsockopt(&socket, sockopt::Linger, &reset)?;
-        let start = Instant::now();
-        match connect(socket.as_raw_fd(), &self.address) {
-            Ok(()) | Err(Errno::EINPROGRESS) => {}
-            Err(errno) => return Err(errno.into()),
-        }
-        let events = EpollFlags::EPOLLOUT | EpollFlags::EPOLLONESHOT;
-        epoll.add(&socket, EpollEvent::new(events, index as u64))?;
-        self.pending = Some((socket, start));
-        Ok(())
-    }
-
-    /// Records the connect that ended at `now`.
-    fn finish(&mut self, now: Instant) -> io::Result<()> {
-        let Some((socket, start)) = self.pending.take() else {
-            return Ok(());
-        };
-        match getsockopt(&socket, sockopt::SocketError)? {
-            0 => {}
-            error => return Err(io::Error::from_raw_os_error(error)),
-        }
-        self.rtt.connects_ms.push((now - start).as_secs_f64() * 1e3);
-        self.first.get_or_insert(socket);
-        Ok(())
-    }
+    /// The first connection, kept to read its congestion control.
+    pub(crate) first: Option<TcpStream>,
 }
 
 /// When connects start and end.
@@ -139,122 +77,70 @@ impl ConnectSchedule {
         }
     }
 
-    /// When the first connect of a link starts.
-    fn start_of(&self, index: usize) -> Instant {
-        self.start + STAGGER * u32::try_from(index).expect("peers are few")
-    }
-
-    /// When the current connect counts as lost.
-    fn lost_at(&self, link: &TimedLink) -> Option<Instant> {
-        let (_, start) = link.pending.as_ref()?;
-        Some(*start + self.give_up)
-    }
-
     /// Whether a link needs no more connects.
-    fn is_done(&self, link: &TimedLink, now: Instant) -> bool {
-        let tries = link.rtt.connects_ms.len();
-        let has_chance = || tries < MOST_CONNECTS && now < self.last_chance;
-        tries >= CONNECTS && !(self.seems_long(link) && has_chance())
+    fn is_done(&self, connects_ms: &[f64], now: Instant) -> bool {
+        let has_all = connects_ms.len() >= CONNECTS;
+        // Also true for a link without any answer.
+        let seems_long = connects_ms.iter().all(|ms| *ms > self.limit_ms);
+        if now < self.last_chance {
+            has_all && (!seems_long || connects_ms.len() >= MOST_CONNECTS)
+        } else {
+            has_all || !seems_long || now >= self.deadline
+        }
     }
 
-    /// Whether the results of a link are sufficient when the time is up.
-    fn is_known(&self, link: &TimedLink) -> bool {
-        link.rtt.connects_ms.len() >= CONNECTS || !self.seems_long(link)
-    }
-
-    /// Also true for a link without any answer.
-    fn seems_long(&self, link: &TimedLink) -> bool {
-        link.rtt.connects_ms.iter().all(|ms| *ms > self.limit_ms)
+    fn time(&self, link: u32, address: SocketAddr, stop: &AtomicBool) -> io::Result<TimedLink> {
+        let stagger = STAGGER * link;
+        thread::sleep((self.start + stagger).saturating_duration_since(Instant::now()));
+        let (mut connects_ms, mut lost, mut first) = (Vec::new(), 0, None);
+        while !self.is_done(&connects_ms, Instant::now()) && !stop.load(Ordering::Relaxed) {
+            let start = Instant::now();
+            match TcpStream::connect_timeout(&address, self.give_up) {
+                Ok(stream) => {
+                    connects_ms.push(start.elapsed().as_secs_f64() * 1e3);
+                    let reset = libc::linger {
+                        l_onoff: 1,
+                        l_linger: 0,
+                    };
+                    // Closes with a reset: an orderly close would take another round trip.
+                    setsockopt(&stream, sockopt::Linger, &reset)?;
+                    first.get_or_insert(stream);
+                }
+                Err(error) if error.kind() == io::ErrorKind::TimedOut => lost += 1,
+                Err(error) => return Err(error),
+            }
+        }
+        let rtt = LinkRtt { connects_ms, lost };
+        Ok(TimedLink { rtt, first })
     }
 }
 
 /// Connects over all links at the same time, and several times in a row over each link. A link whose
 /// shortest time is over `limit_ms` is tried more often. Ends early once nothing `works`.
 pub(crate) fn connect_all(
-    ports: &[u16],
+    addresses: impl Iterator<Item = SocketAddr>,
     spec: &LabSpec,
     limit_ms: f64,
     works: &mut dyn FnMut() -> bool,
 ) -> io::Result<Vec<TimedLink>> {
-    let addressed = |(peer, port): (usize, &u16)| TimedLink::new(peer_address(peer), *port);
-    let mut connects = Connects {
-        links: ports.iter().enumerate().map(addressed).collect(),
-        started: 0,
-        epoll: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?,
-        schedule: ConnectSchedule::new(spec, limit_ms),
-    };
-    while connects.start_due()? && works() {
-        connects.wait()?;
-    }
-    Ok(connects.links)
-}
-
-struct Connects {
-    links: Vec<TimedLink>,
-    /// Number of links with at least one connect.
-    started: usize,
-    epoll: Epoll,
-    schedule: ConnectSchedule,
-}
-
-impl Connects {
-    /// Starts the connects that are due, and repeats those that were lost. Returns whether there is anything
-    /// to wait for.
-    fn start_due(&mut self) -> io::Result<bool> {
-        let now = Instant::now();
-        for (index, link) in self.links.iter_mut().enumerate() {
-            if self.schedule.lost_at(link).is_some_and(|lost| lost <= now) {
-                link.rtt.lost += 1;
-                link.connect(&self.epoll, index)?;
-            }
+    let (schedule, stop) = (
+        &ConnectSchedule::new(spec, limit_ms),
+        &AtomicBool::new(false),
+    );
+    thread::scope(|scope| {
+        let timing = std::iter::zip(0.., addresses).map(|(link, address)| {
+            thread::Builder::new().spawn_scoped(scope, move || schedule.time(link, address, stop))
+        });
+        let timing = timing.collect::<io::Result<Vec<_>>>()?;
+        while !timing.iter().all(|link| link.is_finished()) {
+            thread::sleep(LOOK);
+            stop.fetch_or(!works(), Ordering::Relaxed);
         }
-        while self.started < self.links.len()
-            && Instant::now() >= self.schedule.start_of(self.started)
-        {
-            self.links[self.started].connect(&self.epoll, self.started)?;
-            self.started += 1;
-        }
-        Ok(!self.is_over(now))
-    }
-
-    fn is_over(&self, now: Instant) -> bool {
-        let all_started = self.started == self.links.len();
-        let none_pending = || self.links.iter().all(|link| link.pending.is_none());
-        let all_known = || self.links.iter().all(|link| self.schedule.is_known(link));
-        (all_started && none_pending())
-            || (now >= self.schedule.last_chance && all_known())
-            || now >= self.schedule.deadline
-    }
-
-    /// Waits for answers until the next connect is due.
-    fn wait(&mut self) -> io::Result<()> {
-        let mut events = [EpollEvent::empty(); 64];
-        let until = self.next_moment();
-        let ready = sys::epoll_wait(&self.epoll, &mut events, until - Instant::now())?;
-        let now = Instant::now();
-        for event in ready {
-            let index = usize::try_from(event.data()).expect("an index was given");
-            let link = &mut self.links[index];
-            link.finish(now)?;
-            if !self.schedule.is_done(link, now) {
-                link.connect(&self.epoll, index)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn next_moment(&self) -> Instant {
-        let start = (self.started < self.links.len()).then(|| self.schedule.start_of(self.started));
-        let end = Some(self.schedule.last_chance).filter(|chance| *chance > Instant::now());
-        let lost = self
-            .links
-            .iter()
-            .filter_map(|link| self.schedule.lost_at(link));
-        lost.chain(start)
-            .chain(end)
-            .min()
-            .unwrap_or(self.schedule.deadline)
-    }
+        let links = timing.into_iter().map(|link| link.join());
+        links
+            .map(|link| link.unwrap_or_else(|_| Err(io::Error::other("a thread panicked"))))
+            .collect()
+    })
 }
 
 #[cfg(test)]
@@ -262,18 +148,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_answer_is_sufficient_only_if_it_is_not_too_long() {
+    fn at_the_last_chance_one_answer_is_sufficient_only_if_it_is_not_too_long() {
         let schedule = ConnectSchedule::new(&LabSpec::of_tests(), 20.6);
-        let mut link = TimedLink::new(Ipv4Addr::LOCALHOST, 1);
-        for (connects_ms, known) in [
+        for (connects_ms, is_done) in [
             (&[][..], false),
             (&[20.1], true),
             (&[23.6], false),
             (&[23.6, 20.1], true),
             (&[23.6, 23.6, 23.6, 23.6], true),
         ] {
-            link.rtt.connects_ms = connects_ms.to_vec();
-            assert_eq!(schedule.is_known(&link), known, "{connects_ms:?}");
+            let found = schedule.is_done(connects_ms, schedule.last_chance);
+            assert_eq!(found, is_done, "{connects_ms:?}");
         }
+        assert!(!schedule.is_done(&[20.1], schedule.start));
+        assert!(!schedule.is_done(&[23.6; 4], schedule.start));
+        assert!(schedule.is_done(&[20.1; 4], schedule.start));
     }
 }

@@ -1,24 +1,20 @@
-//! The kernel's counts of dropped packets and repeated TCP segments.
+//! The kernel's counts of dropped packets.
 
-use std::{fs, io};
+use std::fs;
 
+use anyhow::{Context, Result};
 use serde::Deserialize;
 
 use crate::{
-    Counters, CpuTime, DelayBackend, LabError, NamespaceCounters,
-    netns::Netns,
+    Counters, DelayBackend, NamespaceCounters,
+    netns::{Netns, SET_UP},
     nfqueue::user_dropped,
     tool::SystemTool,
     wiring::{Wires, run_all},
 };
 
-pub(crate) fn read(
-    wires: &Wires,
-    backend: Option<DelayBackend>,
-    delay_line: Option<u32>,
-) -> Result<Counters, LabError> {
-    let mut all =
-        Netns::for_each(wires.namespaces(), |_| Ok(read_here())).map_err(LabError::Namespaces)?;
+pub(crate) fn read(wires: &Wires, backend: Option<DelayBackend>) -> Result<Counters> {
+    let mut all = Netns::for_each(wires.namespaces(), |_| Ok(read_here())).context(SET_UP)?;
     if backend == Some(DelayBackend::Netem) {
         let tc = SystemTool::find("tc")?;
         let show = ["-s", "-j", "qdisc", "show"];
@@ -33,34 +29,17 @@ pub(crate) fn read(
     Ok(Counters {
         central: all[0],
         peers,
-        delay_line_cpu: delay_line.and_then(|pid| cpu_time(pid).ok()),
     })
 }
 
 /// The counters of the calling thread's namespace.
 fn read_here() -> NamespaceCounters {
-    let read = |name: &str| fs::read_to_string(format!("/proc/thread-self/net/{name}")).ok();
-    let (snmp, netstat) = (read("snmp"), read("netstat"));
-    let snmp = |name| column(snmp.as_deref()?, "Tcp:", name);
+    let links = fs::read_to_string("/proc/thread-self/net/dev").ok();
     NamespaceCounters {
         qdisc_dropped: None,
         queue_dropped: user_dropped(),
-        link_dropped: read("dev").as_deref().and_then(link_dropped),
-        tcp_segments_sent: snmp("OutSegs"),
-        tcp_segments_retransmitted: snmp("RetransSegs"),
-        tcp_timeouts: netstat
-            .as_deref()
-            .and_then(|netstat| column(netstat, "TcpExt:", "TCPTimeouts")),
+        link_dropped: links.as_deref().and_then(link_dropped),
     }
-}
-
-/// A value from a table that has a line of names followed by a line of values.
-fn column(table: &str, prefix: &str, name: &str) -> Option<u64> {
-    let mut lines = table.lines().filter_map(|line| line.strip_prefix(prefix));
-    let names = lines.next()?.split_whitespace();
-    let values = lines.next()?.split_whitespace();
-    std::iter::zip(names, values)
-        .find_map(|(known, value)| (known == name).then(|| value.parse().ok()))?
 }
 
 /// Packets dropped in both directions by all interfaces except `lo`.
@@ -92,36 +71,9 @@ fn netem_dropped(json: &str) -> Option<u64> {
     netem.map(|qdisc| qdisc.drops).sum()
 }
 
-fn cpu_time(pid: u32) -> io::Result<CpuTime> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    let per_second = nix::unistd::sysconf(nix::unistd::SysconfVar::CLK_TCK)?
-        .ok_or_else(|| io::Error::other("the length of a tick is unknown"))?;
-    cpu_ticks(&stat)
-        .map(|[user, system]| CpuTime {
-            user_s: user as f64 / per_second as f64,
-            system_s: system as f64 / per_second as f64,
-        })
-        .ok_or_else(|| io::Error::other(format!("/proc/{pid}/stat has an unknown form")))
-}
-
-/// The 14th and the 15th field. The second field is a name in brackets, which may contain spaces.
-fn cpu_ticks(stat: &str) -> Option<[u64; 2]> {
-    let (_, after_name) = stat.rsplit_once(')')?;
-    let mut fields = after_name.split_whitespace().skip(14 - 3);
-    Some([fields.next()?.parse().ok()?, fields.next()?.parse().ok()?])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_value_is_found_by_its_name() {
-        let snmp = "Ip: Forwarding\nIp: 1\nTcp: A RetransSegs B\nTcp: -1 7 9\n";
-        assert_eq!(column(snmp, "Tcp:", "RetransSegs"), Some(7));
-        assert_eq!(column(snmp, "Tcp:", "Absent"), None);
-        assert_eq!(column(snmp, "Udp:", "RetransSegs"), None);
-    }
 
     #[test]
     fn dropped_packets_of_lo_do_not_count() {
@@ -137,11 +89,5 @@ mod tests {
         assert_eq!(netem_dropped(json), Some(3));
         assert_eq!(netem_dropped(r#"[{"kind":"netem"}]"#), None);
         assert_eq!(netem_dropped("no json"), None);
-    }
-
-    #[test]
-    fn cpu_time_is_read_past_a_name_with_spaces_and_brackets() {
-        let stat = "12 (a (b) c) S 1 2 3 4 5 6 7 8 9 10 250 125 0 0";
-        assert_eq!(cpu_ticks(stat), Some([250, 125]));
     }
 }

@@ -14,7 +14,7 @@
 //! *any* child, and would take the exit statuses that the program itself waits for.
 
 use std::{
-    fs, io,
+    fs,
     os::fd::{AsFd, OwnedFd},
     process,
 };
@@ -55,40 +55,12 @@ impl Inside {
 
 /// Why this process could not enter new namespaces.
 #[derive(Debug, thiserror::Error)]
-pub enum EnterError {
-    /// The process has several threads, and only the calling thread would enter.
-    #[error("the process has {0} threads; it can enter namespaces only while it has one")]
-    Threads(usize),
-    /// A setting of this machine does not allow ordinary users to create user namespaces.
-    #[error(
-        "ordinary users may not create user namespaces: {sysctl} = {value} \
-         (as root: `sysctl -w {sysctl}={remedy}`; or run with `sudo`)"
-    )]
-    UserNamespacesOff {
-        /// The setting's name.
-        sysctl: &'static str,
-        /// The current value.
-        value: String,
-        /// A value that allows it.
-        remedy: &'static str,
-    },
-    /// The kernel refused, and no setting explains why.
-    #[error(
-        "the kernel refused {attempt} ({errno}), which is common in containers and under seccomp \
-         filters; running with `sudo` or outside of the container may work"
-    )]
-    Refused {
-        /// The refused operation.
-        attempt: &'static str,
-        /// The kernel's error.
-        errno: Errno,
-    },
-    /// This user has as many processes as it may.
-    #[error("no more processes can be started (`ulimit -u` is the limit)")]
-    Processes,
-    /// `/proc/self/status` could not be read.
-    #[error("/proc/self/status could not be read")]
-    Status(#[source] io::Error),
+#[error("{why} ({remedy})")]
+pub struct EnterError {
+    /// What was refused.
+    pub why: String,
+    /// What may help.
+    pub remedy: String,
 }
 
 /// Enters new network, mount and pid namespaces. As an ordinary user it also enters a user namespace, in
@@ -120,20 +92,31 @@ pub fn enter() -> Result<Inside, EnterError> {
 }
 
 fn refused(attempt: &'static str) -> impl Fn(Errno) -> EnterError {
-    move |errno| match errno {
-        Errno::EAGAIN => EnterError::Processes,
-        errno => EnterError::Refused { attempt, errno },
+    move |errno| {
+        match errno {
+        Errno::EAGAIN => EnterError {
+            why: "no more processes can be started".to_owned(),
+            remedy: "`ulimit -u` is the limit".to_owned(),
+        },
+        errno => EnterError {
+            why: format!("the kernel refused {attempt}: {errno}"),
+            remedy: "common in containers and under seccomp filters; run with `sudo`, outside of a container"
+                .to_owned(),
+        },
+    }
     }
 }
 
 fn refuse_threads() -> Result<(), EnterError> {
-    let status = fs::read_to_string("/proc/self/status").map_err(EnterError::Status)?;
-    let threads = status
-        .lines()
-        .find_map(|line| line.strip_prefix("Threads:")?.trim().parse().ok());
+    let threads = fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
     match threads {
-        None | Some(1) => Ok(()),
-        Some(threads) => Err(EnterError::Threads(threads)),
+        1 => Ok(()),
+        _ => Err(EnterError {
+            why: format!(
+                "the process has {threads} threads, of which only one would enter namespaces"
+            ),
+            remedy: "enter while there is one".to_owned(),
+        }),
     }
 }
 
@@ -174,10 +157,9 @@ fn explain(errno: Errno, sysctl: impl Fn(&str) -> Option<String>) -> EnterError 
     ];
     for (name, off, remedy) in SWITCHES {
         if let Some(value) = sysctl(name).filter(|value| value == off) {
-            return EnterError::UserNamespacesOff {
-                sysctl: name,
-                value,
-                remedy,
+            return EnterError {
+                why: format!("ordinary users may not create user namespaces: {name} = {value}"),
+                remedy: format!("as root: `sysctl -w {name}={remedy}`; or run with `sudo`"),
             };
         }
     }

@@ -2,10 +2,14 @@
 
 use std::{net::Ipv4Addr, process::Command, time::Instant};
 
+use anyhow::{Context, Result, bail};
+
 use crate::{
-    Backend, Cores, Counters, DelayBackend, DelayLineReport, Inside, LabError, LabFacts, LabSpec,
-    Reaped, RttReport, child, counters, measure, netem,
+    Backend, Cores, Counters, DelayBackend, DelayLineReport, Inside, LabFacts, LabSpec, Reaped,
+    RttReport, child, counters, measure, netem,
+    netns::SET_UP,
     nfqueue::{self, DelayLineProcess},
+    tool::MissingTool,
     wiring::{self, Wires},
 };
 
@@ -30,11 +34,11 @@ pub struct Lab {
 impl Lab {
     /// Creates the namespaces, the links and the delay. The caller has to [measure](Lab::measure_rtt) the
     /// delay before relying on it.
-    pub fn wire(inside: Inside, spec: LabSpec) -> Result<Lab, LabError> {
+    pub fn wire(inside: Inside, spec: LabSpec) -> Result<Lab> {
         spec.check()?;
         let start = Instant::now();
         let wires = Wires::lay(inside, &spec)?;
-        wiring::set_tcp(&wires, spec.tcp_buffers).map_err(LabError::Namespaces)?;
+        wiring::set_tcp(&wires, spec.tcp_buffers).context(SET_UP)?;
         let (backend, delay_line) = delay(inside, &wires, &spec)?;
         let facts = LabFacts {
             peers: spec.peers,
@@ -43,7 +47,7 @@ impl Lab {
             loss_percent: spec.loss,
             jitter_ms: spec.jitter,
             congestion_control: spec.congestion_control.clone(),
-            tcp_buffers: wiring::read_tcp_buffers(&wires).map_err(LabError::Namespaces)?,
+            tcp_buffers: wiring::read_tcp_buffers(&wires).context(SET_UP)?,
             placement: spec.placement.clone(),
             receive_masks: wires.receive_masks.clone(),
             rootless: inside.is_rootless(),
@@ -74,13 +78,13 @@ impl Lab {
     }
 
     /// Times TCP connects over every link. Takes about five round trips.
-    pub fn measure_rtt(&mut self) -> Result<RttReport, LabError> {
+    pub fn measure_rtt(&mut self) -> Result<RttReport> {
         let line = &mut self.delay_line;
         let mut works = || line.as_mut().is_none_or(|line| line.check().is_ok());
         let report = measure::measure(&self.wires, &self.spec, &mut works);
         // Without its delay line, no link is as asked.
         self.check()?;
-        report.map_err(LabError::Measurement)
+        report.context("the links could not be measured")
     }
 
     /// Starts `command` in a namespace, on the cores that the placement assigns to it. The caller sets up
@@ -91,7 +95,7 @@ impl Lab {
     ///
     /// The kernel kills the child when the calling *thread* ends. So do not call this on a short-lived
     /// thread, such as one of a pool for blocking calls.
-    pub fn spawn_placed(&self, place: Where, mut command: Command) -> Result<Reaped, LabError> {
+    pub fn spawn_placed(&self, place: Where, mut command: Command) -> Result<Reaped> {
         let placement = &self.spec.placement;
         child::die_with_thread(&mut command);
         match place {
@@ -103,16 +107,16 @@ impl Lab {
                 child::spawn(&self.wires.peers[peer], &placement.peers, command)
             }
         }
-        .map_err(LabError::Spawn)
+        .context("the system could not start the process")
     }
 
-    /// Packets dropped and TCP segments sent again since the lab was wired. Takes a few milliseconds.
-    pub fn counters(&self) -> Result<Counters, LabError> {
-        counters::read(&self.wires, self.facts.backend, self.delay_line_pid())
+    /// Packets dropped since the lab was wired. Takes a few milliseconds.
+    pub fn counters(&self) -> Result<Counters> {
+        counters::read(&self.wires, self.facts.backend)
     }
 
     /// An error if the lab no longer works because its delay line has ended. Cheap.
-    pub fn check(&mut self) -> Result<(), LabError> {
+    pub fn check(&mut self) -> Result<()> {
         self.delay_line
             .as_mut()
             .map_or(Ok(()), DelayLineProcess::check)
@@ -124,7 +128,7 @@ impl Lab {
     }
 
     /// Ends the delay line, if there is one, and returns its report.
-    pub fn finish(self) -> Result<Option<DelayLineReport>, LabError> {
+    pub fn finish(self) -> Result<Option<DelayLineReport>> {
         self.delay_line.map(DelayLineProcess::finish).transpose()
     }
 }
@@ -134,7 +138,7 @@ fn delay(
     inside: Inside,
     wires: &Wires,
     spec: &LabSpec,
-) -> Result<(Option<DelayBackend>, Option<DelayLineProcess>), LabError> {
+) -> Result<(Option<DelayBackend>, Option<DelayLineProcess>)> {
     if spec.rtt.is_zero() && !spec.is_impaired() {
         return Ok((None, None));
     }
@@ -151,14 +155,20 @@ fn delay(
         return Ok((Some(DelayBackend::Netem), None));
     };
     if spec.backend == Backend::Netem || spec.is_impaired() {
-        return Err(LabError::NoNetem(Box::new(netem)));
+        const NFQUEUE: &str =
+            "the nfqueue backend works without netem, but supports neither loss nor jitter";
+        // The error of a missing program has a remedy already.
+        let remedy = match netem.is::<MissingTool>() {
+            true => NFQUEUE.to_owned(),
+            false => format!("remedy: {}; {NFQUEUE}", netem::REMEDY),
+        };
+        bail!("this machine has no working netem: {netem:#}; {remedy}");
     }
     match nfqueue::probe(inside) {
         Ok(iptables) => by_nfqueue(iptables),
-        Err(nfqueue) => Err(LabError::NoDelay {
-            rtt: spec.rtt,
-            netem: Box::new(netem),
-            nfqueue: Box::new(nfqueue),
-        }),
+        Err(nfqueue) => bail!(
+            "packets cannot be delayed by {} ms: netem: {netem:#}; NFQUEUE: {nfqueue:#}",
+            spec.rtt
+        ),
     }
 }

@@ -22,7 +22,6 @@ mod child;
 mod connects;
 mod counters;
 mod enter;
-mod error;
 mod lab;
 mod measure;
 mod netem;
@@ -40,7 +39,6 @@ mod wiring;
 
 pub use child::Reaped;
 pub use enter::{EnterError, Inside, enter};
-pub use error::LabError;
 pub use lab::{Lab, Where};
 pub use nfqueue::delay_line;
 pub use placement::{PlacementError, Topology, move_to};
@@ -50,9 +48,6 @@ pub use run_format::network::{
     ReceiveOn, Rtt, RttReport, Sharing,
 };
 pub use spec::{LabSpec, LabSpecError, MAX_PEERS};
-pub use tool::ToolError;
 pub use wiring::check_congestion_control;
 
-use run_format::network::{
-    CpuTime, LinkRtt, NamespaceCounters, QueueReport, SchedulingClass, TcpBuffers,
-};
+use run_format::network::{LinkRtt, NamespaceCounters, QueueReport, SchedulingClass, TcpBuffers};

@@ -1,7 +1,12 @@
 //! Measures the round-trip time of every link by timing TCP connects. A connect returns when the answer to
 //! its first packet arrives, after one round trip. Congestion control does not affect it.
 
-use std::{io, net::TcpListener, os::fd::AsFd, time::Instant};
+use std::{
+    io,
+    net::{SocketAddr, TcpListener},
+    os::fd::AsFd,
+    time::Instant,
+};
 
 use nix::sys::socket::{getsockopt, sockopt};
 
@@ -31,15 +36,16 @@ pub(crate) fn measure(
         listener.set_nonblocking(true)?;
         Ok(listener)
     })?;
-    let ports: Vec<u16> = listeners
+    let addresses: Vec<SocketAddr> = listeners
         .iter()
-        .map(|listener| Ok(listener.local_addr()?.port()))
+        .map(TcpListener::local_addr)
         .collect::<io::Result<_>>()?;
     let tolerance_ms = tolerance_ms(spec);
     let core = Cores::one(spec.placement.central);
     let links = wires.central.run(|| {
         move_to(&core)?;
-        connect_all(&ports, spec, spec.rtt.ms() + tolerance_ms, works)
+        let addresses = addresses.into_iter();
+        connect_all(addresses, spec, spec.rtt.ms() + tolerance_ms, works)
     })?;
     let accepted = listeners[0].accept().ok();
     Ok(RttReport {

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use anyhow::{Context, Result};
+
 use crate::{
-    Inside, LabError, LabSpec,
-    netns::Netns,
+    Inside, LabSpec,
+    netns::{Netns, SET_UP},
     tool::{BATCH, SystemTool},
     wiring::{PEER_INTERFACE, Wires, central_interface, run_all},
 };
@@ -13,9 +15,13 @@ use crate::{
 /// bandwidth and count the rest as loss: about 120 Mbit/s of full frames at 100 ms.
 const LIMIT_PACKETS: u32 = 1_000_000;
 
+/// How to make netem work.
+pub(crate) const REMEDY: &str = "use a kernel with CONFIG_NET_SCH_NETEM; on Ubuntu: \
+    `apt-get install -y linux-modules-extra-$(uname -r)`; as root, `modprobe sch_netem`";
+
 /// Tries netem on a temporary link in a temporary namespace.
-pub(crate) fn probe(inside: Inside) -> Result<(), LabError> {
-    let scratch = Netns::scratch(inside).map_err(LabError::Namespaces)?;
+pub(crate) fn probe(inside: Inside) -> Result<()> {
+    let scratch = Netns::scratch(inside).context(SET_UP)?;
     let link = "link add probe0 type veth peer name probe1\n";
     SystemTool::find("ip")?.run(&scratch, &BATCH, link)?;
     let qdisc = format!("qdisc add dev probe0 root netem limit {LIMIT_PACKETS} delay 1ms\n");
@@ -24,7 +30,7 @@ pub(crate) fn probe(inside: Inside) -> Result<(), LabError> {
 }
 
 /// Delays the packets at both ends of every link, by half of the round-trip time each.
-pub(crate) fn delay(wires: &Wires, spec: &LabSpec) -> Result<(), LabError> {
+pub(crate) fn delay(wires: &Wires, spec: &LabSpec) -> Result<()> {
     let tc = SystemTool::find("tc")?;
     let central: String = (0..wires.peers.len())
         .map(|peer| qdisc(&central_interface(peer), spec))

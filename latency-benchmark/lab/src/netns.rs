@@ -14,6 +14,9 @@ use nix::sched::{CloneFlags, setns, unshare};
 
 use crate::{Inside, sys};
 
+/// What failed, where namespaces are made or looked into.
+pub(crate) const SET_UP: &str = "the network namespaces could not be set up";
+
 /// A network namespace.
 #[derive(Clone, Debug)]
 pub(crate) struct Netns {

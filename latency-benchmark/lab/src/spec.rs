@@ -70,7 +70,7 @@ impl LabSpec {
     }
 }
 
-/// Why no machine can provide the requested lab.
+/// Why no machine, or not this one, can provide the requested lab.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub enum LabSpecError {
     /// The number of peers is out of range.
@@ -86,6 +86,17 @@ pub enum LabSpecError {
         jitter: Jitter,
         /// The largest possible jitter.
         one_way_ms: f64,
+    },
+    /// The kernel does not offer this congestion control.
+    #[error(
+        "the kernel has no congestion control {asked:?} (available: {available}; \
+         as root, `modprobe tcp_NAME` may load another)"
+    )]
+    CongestionControl {
+        /// The requested congestion control.
+        asked: String,
+        /// Those that the kernel offers.
+        available: String,
     },
 }
 

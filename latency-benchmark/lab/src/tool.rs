@@ -2,14 +2,15 @@
 
 use std::{
     env,
-    io::{self, Read, Write},
+    io::{self, Write},
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
 };
 
+use anyhow::{Context, Result, bail};
 use program::{program_in, tool_folders};
 
-use crate::{Reaped, netns::Netns};
+use crate::netns::Netns;
 
 /// Environment variable with directories to search instead of those of the system and of `PATH`, in its form.
 const LAB_TOOLS: &str = "LAB_TOOLS";
@@ -24,36 +25,15 @@ pub(crate) struct SystemTool {
     path: PathBuf,
 }
 
-/// Why a program is missing or failed.
+/// A program is not installed.
 #[derive(Debug, thiserror::Error)]
-pub enum ToolError {
-    /// The program is not installed.
-    #[error(
-        "`{name}` was not found in {searched} (install it: `{}`)",
-        install(name)
-    )]
-    Missing {
-        /// The program.
-        name: &'static str,
-        /// The searched directories.
-        searched: String,
-    },
-    /// The program could not be started, or did not take its input.
-    #[error("`{name}` could not be run")]
-    Run {
-        /// The program.
-        name: &'static str,
-        /// The error of the system.
-        source: io::Error,
-    },
-    /// The program ended with an error.
-    #[error("`{name}`: {said}")]
-    Failed {
-        /// The program.
-        name: &'static str,
-        /// The first line of its errors, or its exit status.
-        said: String,
-    },
+#[error(
+    "`{name}` was not found in {searched} (install it: `{}`)",
+    install(name)
+)]
+pub(crate) struct MissingTool {
+    pub(crate) name: &'static str,
+    searched: String,
 }
 
 /// The Debian command that installs a program.
@@ -65,14 +45,14 @@ pub(crate) fn install(name: &str) -> &'static str {
 }
 
 impl SystemTool {
-    pub(crate) fn find(name: &'static str) -> Result<SystemTool, ToolError> {
+    pub(crate) fn find(name: &'static str) -> Result<SystemTool, MissingTool> {
         let directories = directories();
         match program_in(directories.clone(), name) {
             Some(path) => Ok(SystemTool { name, path }),
             None => {
                 let searched = directories.iter().map(|path| path.display().to_string());
                 let searched = searched.collect::<Vec<_>>().join(":");
-                Err(ToolError::Missing { name, searched })
+                Err(MissingTool { name, searched })
             }
         }
     }
@@ -87,7 +67,7 @@ impl SystemTool {
         namespace: &Netns,
         arguments: &[&str],
         input: &str,
-    ) -> Result<RunningTool, ToolError> {
+    ) -> Result<RunningTool> {
         let mut command = Command::new(&self.path);
         command
             .args(arguments)
@@ -100,8 +80,8 @@ impl SystemTool {
             .stderr(Stdio::piped());
         namespace.hold_command(&mut command);
         let name = self.name;
-        let mut start = || {
-            let mut child = Reaped::new(command.spawn()?);
+        let mut start = || -> io::Result<RunningTool> {
+            let mut child = command.spawn()?;
             let mut stdin = child.stdin.take().expect("stdin is piped");
             match stdin.write_all(input.as_bytes()) {
                 // The program stopped reading. Its exit status says why.
@@ -110,16 +90,11 @@ impl SystemTool {
             }
             Ok(RunningTool { name, child })
         };
-        start().map_err(|source| ToolError::Run { name, source })
+        start().with_context(|| could_not_run(name))
     }
 
     /// Runs the program to its end, as [`start`](SystemTool::start) does, and returns its output.
-    pub(crate) fn run(
-        &self,
-        namespace: &Netns,
-        arguments: &[&str],
-        input: &str,
-    ) -> Result<String, ToolError> {
+    pub(crate) fn run(&self, namespace: &Netns, arguments: &[&str], input: &str) -> Result<String> {
         self.start(namespace, arguments, input)?.finish()
     }
 }
@@ -127,29 +102,26 @@ impl SystemTool {
 /// A program that was started.
 pub(crate) struct RunningTool {
     name: &'static str,
-    child: Reaped,
+    child: Child,
+}
+
+fn could_not_run(name: &str) -> String {
+    format!("`{name}` could not be run")
 }
 
 impl RunningTool {
     /// Waits for the end of the program and returns its output.
-    pub(crate) fn finish(mut self) -> Result<String, ToolError> {
-        let name = self.name;
-        let run = |source| ToolError::Run { name, source };
-        // A failing program prints a few lines, which fit into the pipe. So the pipes can be read one
-        // after the other.
-        let (mut output, mut errors) = (String::new(), String::new());
-        if let Some(mut stdout) = self.child.stdout.take() {
-            stdout.read_to_string(&mut output).map_err(run)?;
+    pub(crate) fn finish(self) -> Result<String> {
+        let RunningTool { name, child } = self;
+        let output = child.wait_with_output();
+        let output = output.with_context(|| could_not_run(name))?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
-        if let Some(mut stderr) = self.child.stderr.take() {
-            stderr.read_to_string(&mut errors).map_err(run)?;
+        match complaint(&String::from_utf8_lossy(&output.stderr)) {
+            Some(said) => bail!("`{name}`: {said}"),
+            None => bail!("`{name}`: {}", output.status),
         }
-        let status = self.child.wait().map_err(run)?;
-        if status.success() {
-            return Ok(output);
-        }
-        let said = complaint(&errors).map_or_else(|| status.to_string(), str::to_owned);
-        Err(ToolError::Failed { name, said })
     }
 }
 
@@ -185,7 +157,7 @@ mod tests {
 
     #[test]
     fn the_error_of_a_missing_program_contains_the_command_that_installs_it() {
-        let missing = ToolError::Missing {
+        let missing = MissingTool {
             name: "iptables",
             searched: "/nowhere".to_owned(),
         };

@@ -13,14 +13,15 @@ use std::{
     time::{Duration, Instant},
 };
 
+use anyhow::{Context, Result, bail};
 use nix::{ifaddrs::getifaddrs, net::if_::InterfaceFlags};
 use run_format::network::ReceiveMasks;
 
 use crate::{
-    Inside, LabError, LabSpec, ReceiveOn, TcpBuffers,
-    netns::Netns,
+    Inside, LabSpec, LabSpecError, ReceiveOn, TcpBuffers,
+    netns::{Netns, SET_UP},
     receive,
-    tool::{BATCH, RunningTool, SystemTool, ToolError},
+    tool::{BATCH, RunningTool, SystemTool},
 };
 
 /// The name of a peer's end of its link.
@@ -68,11 +69,11 @@ impl Wires {
     }
 
     /// Creates the links and sets what has to be set before.
-    pub(crate) fn lay(inside: Inside, spec: &LabSpec) -> Result<Wires, LabError> {
+    pub(crate) fn lay(inside: Inside, spec: &LabSpec) -> Result<Wires> {
         let congestion_control = &*spec.congestion_control;
         check_congestion_control(congestion_control)?;
         let ip = SystemTool::find("ip")?;
-        let mut peers = Netns::create(inside, spec.peers + 1).map_err(LabError::Namespaces)?;
+        let mut peers = Netns::create(inside, spec.peers + 1).context(SET_UP)?;
         let central = peers.remove(0);
         let mut wires = Wires {
             central,
@@ -80,15 +81,17 @@ impl Wires {
             receive_masks: None,
         };
         if spec.receive_on == ReceiveOn::Receiver {
+            const RECEIVE_ON: &str = "packets cannot be received on the receiver's cores: \
+                net.core.rps_default_mask could not be set";
             let masks = receive::on_receiver(wires.namespaces(), &spec.placement);
-            wires.receive_masks = Some(masks.map_err(LabError::ReceiveOn)?);
+            wires.receive_masks = Some(masks.context(RECEIVE_ON)?);
         }
         let script = wires.central_script(congestion_control);
         ip.run(&wires.central, &BATCH, &script)?;
         run_all(wires.peers.iter().enumerate(), |(peer, namespace)| {
             ip.start(namespace, &BATCH, &peer_script(peer, congestion_control))
         })?;
-        wires.await_links().map_err(LabError::Namespaces)?;
+        wires.await_links().context(SET_UP)?;
         Ok(wires)
     }
 
@@ -184,8 +187,8 @@ const AT_A_TIME: usize = 16;
 /// Runs one program per item, several at the same time, and returns their outputs in order.
 pub(crate) fn run_all<T>(
     items: impl Iterator<Item = T>,
-    mut start: impl FnMut(T) -> Result<RunningTool, ToolError>,
-) -> Result<Vec<String>, ToolError> {
+    mut start: impl FnMut(T) -> Result<RunningTool>,
+) -> Result<Vec<String>> {
     let mut running = VecDeque::with_capacity(AT_A_TIME);
     let mut outputs = Vec::new();
     for item in items {
@@ -201,13 +204,13 @@ pub(crate) fn run_all<T>(
 }
 
 /// Refuses what the kernel does not offer, which would call it an "invalid argument".
-pub fn check_congestion_control(asked: &str) -> Result<(), LabError> {
+pub fn check_congestion_control(asked: &str) -> Result<()> {
     let path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
-    let available = fs::read_to_string(path).map_err(LabError::Namespaces)?;
+    let available = fs::read_to_string(path).context(SET_UP)?;
     if available.split_whitespace().any(|name| name == asked) {
         return Ok(());
     }
-    Err(LabError::CongestionControl {
+    bail!(LabSpecError::CongestionControl {
         asked: asked.to_owned(),
         available: available.trim().to_owned(),
     })

@@ -201,7 +201,10 @@ fn wrong_input_is_refused_in_one_line() {
         (["--rtt", "-1"], "is negative"),
         (["--rtt", "NaN"], "is not a number"),
         (["--loss", "2"], "has no percent sign"),
-        (["--delay", "magic"], "\"magic\" is unknown"),
+        (
+            ["--delay", "magic"],
+            "possible values: auto, netem, nfqueue",
+        ),
         (["--central-core", "1000"], "--central-core 1000: "),
     ] {
         let error = error_of(lab(&["run", arguments[0], arguments[1], "--", "true"]), 2);

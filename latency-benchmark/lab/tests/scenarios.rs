@@ -218,8 +218,6 @@ fn the_delay_line_reports_what_it_did(inside: Inside) {
     let counted = lab.counters().expect("the kernel counts").since(&before);
     assert_eq!(counted.total().queue_dropped, Some(0));
     assert_eq!(counted.total().qdisc_dropped, None, "there is no netem");
-    assert!(counted.central.tcp_segments_sent > Some(8), "{counted:?}");
-    assert!(counted.delay_line_cpu.is_some());
     let report = lab.finish().expect("it reports").expect("there is one");
     assert_eq!(report.queues.len(), 3);
     assert_eq!(report.queues[0].namespace, "central");
@@ -238,8 +236,6 @@ fn counters_without_a_source_are_unknown(inside: Inside) {
     let counters = lab.counters().expect("the kernel counts");
     assert_eq!(counters.total().qdisc_dropped, None);
     assert_eq!(counters.total().queue_dropped, None);
-    assert_eq!(counters.delay_line_cpu, None);
-    assert_eq!(counters.total().tcp_segments_retransmitted, Some(0));
     let json = serde_json::to_value(&counters).expect("plain data");
     assert!(json["central"]["qdisc_dropped"].is_null(), "{json}");
 }

@@ -51,21 +51,11 @@ impl Payload {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("payload {text:?}: {problem} (accepted: {PAYLOAD_FORMS})")]
-pub struct ParsePayloadError {
-    text: String,
-    problem: &'static str,
-}
-
 impl FromStr for Payload {
-    type Err = ParsePayloadError;
+    type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let error = |problem| ParsePayloadError {
-            text: text.to_owned(),
-            problem,
-        };
+        let error = |problem| format!("payload {text:?}: {problem} (accepted: {PAYLOAD_FORMS})");
         let text = text.trim();
         let digits = text
             .find(|c: char| !c.is_ascii_digit())
@@ -137,7 +127,7 @@ mod tests {
             ("4KB", "unit is unknown"),
             ("1.5MiB", "unit is unknown"),
         ] {
-            let error = text.parse::<Payload>().expect_err(text).to_string();
+            let error = text.parse::<Payload>().expect_err(text);
             assert!(
                 error.contains(problem) && error.contains("accepted"),
                 "{error}"

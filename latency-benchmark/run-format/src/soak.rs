@@ -9,7 +9,6 @@ use crate::{
     grid::Cell,
     manifest::{Machine, Tool},
     run_row::{End, NetworkReport, StageTime},
-    table::amount,
     variant::{Role, VariantConfig},
 };
 
@@ -93,9 +92,7 @@ pub struct SoakEnd {
 /// A row of `soak.csv`. An empty field was not measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SoakRow {
-    #[serde(deserialize_with = "amount::required")]
     pub at_s: f64,
-    #[serde(deserialize_with = "amount::required")]
     pub interval_s: f64,
     pub connection_polls: u64,
     pub connection_slow_polls: u64,

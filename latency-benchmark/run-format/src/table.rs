@@ -75,40 +75,37 @@ fn rows<T: DeserializeOwned>(text: &[u8]) -> Result<Vec<T>> {
     let headers = reader.byte_headers()?.clone();
     while reader.read_byte_record(&mut record)? {
         let line = record.position().map_or(0, csv::Position::line);
-        if let Some(at) = record.iter().position(is_too_large) {
-            bail!("line {line}: {}: no run has so much", expected[at]);
+        if let Some(at) = record.iter().position(is_odd) {
+            let (column, text) = (expected[at], String::from_utf8_lossy(&record[at]));
+            bail!("line {line}: {column}: {text} is negative or not a number that a run can have");
         }
-        let row = record.deserialize(Some(&headers)).map_err(|error| {
-            anyhow::anyhow!("line {line}: {}", problem(&error, &record, expected))
-        })?;
+        let row = record
+            .deserialize(Some(&headers))
+            .map_err(|error| anyhow::anyhow!("line {line}: {}", problem(&error, expected)))?;
         rows.push(row);
     }
     Ok(rows)
 }
 
-/// Sums of such whole numbers would overflow.
-fn is_too_large(field: &[u8]) -> bool {
+/// Whether it is a number, and negative, not finite, or so large that sums would be wrong.
+fn is_odd(field: &[u8]) -> bool {
+    const LARGEST: f64 = 1e15;
     const DIGITS: usize = 15;
-    field.len() > DIGITS && field.iter().all(u8::is_ascii_digit)
+    if field.len() <= DIGITS && field.iter().all(u8::is_ascii_digit) {
+        return false;
+    }
+    let text = std::str::from_utf8(field).unwrap_or_default();
+    let number = text.parse::<f64>();
+    number.is_ok_and(|number| !(0.0..=LARGEST).contains(&number))
 }
 
 /// What is wrong with which column.
-fn problem(error: &csv::Error, record: &csv::ByteRecord, columns: &[&str]) -> String {
+fn problem(error: &csv::Error, columns: &[&str]) -> String {
     let csv::ErrorKind::Deserialize { err, .. } = error.kind() else {
         return error.to_string();
     };
-    // The crate forgets the column where it is this module that refuses the value.
-    let is_refused = |field: &[u8]| {
-        let number = std::str::from_utf8(field).ok()?.parse().ok()?;
-        Some(!amount::is_one(number))
-    };
-    let refused = || {
-        record
-            .iter()
-            .position(|field| is_refused(field) == Some(true))
-    };
-    let column = err.field().map(|at| at as usize).or_else(refused);
-    match column.and_then(|at| columns.get(at)) {
+    let column = err.field().and_then(|at| columns.get(at as usize));
+    match column {
         Some(column) => format!("{column}: {}", err.kind()),
         None => err.kind().to_string(),
     }
@@ -126,36 +123,6 @@ pub fn whole_lines(path: &Path, may_be_torn: bool) -> Result<Vec<u8>> {
     Ok(text)
 }
 
-/// Numbers that are finite and not negative.
-pub(crate) mod amount {
-    use serde::{Deserialize, Deserializer, de::Error};
-
-    pub(crate) fn required<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-        check(f64::deserialize(deserializer)?)
-    }
-
-    pub(crate) fn optional<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<f64>, D::Error> {
-        Option::deserialize(deserializer)?.map(check).transpose()
-    }
-
-    /// Sums of what is larger than a run can have would not be finite.
-    pub(super) fn is_one(value: f64) -> bool {
-        const LARGEST: f64 = 1e15;
-        (0.0..=LARGEST).contains(&value)
-    }
-
-    fn check<E: Error>(value: f64) -> Result<f64, E> {
-        if is_one(value) {
-            return Ok(value);
-        }
-        Err(E::custom(format!(
-            "{value} is negative or not a number that a run can have"
-        )))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde::Deserialize;
@@ -165,9 +132,7 @@ mod tests {
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
     struct Row {
         slice: u32,
-        #[serde(deserialize_with = "amount::required")]
         ms: f64,
-        #[serde(deserialize_with = "amount::optional")]
         steal_ms: Option<f64>,
         child: Option<String>,
     }
@@ -219,11 +184,11 @@ mod tests {
             ("slice,ms,steal_ms,child\n1,,,\n", "line 2: ms: "),
             (
                 "slice,ms,steal_ms,child\n1,1e16,,\n",
-                "line 2: ms: 10000000000000000 is negative or not",
+                "line 2: ms: 1e16 is negative or not",
             ),
             (
                 "slice,ms,steal_ms,child\n1,1,2,1234567890123456\n",
-                "line 2: child: no run has so much",
+                "line 2: child: 1234567890123456 is negative or not",
             ),
         ] {
             let error = rows::<Row>(text.as_bytes()).expect_err(text).to_string();

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     config::{RuntimeConfig, Scheduler},
-    table::amount,
     variant::Role,
 };
 
@@ -79,11 +78,8 @@ pub struct SliceRow {
     pub pass: Pass,
     pub block: u32,
     pub variant: usize,
-    #[serde(deserialize_with = "amount::required")]
     pub start_ms: f64,
-    #[serde(deserialize_with = "amount::required")]
     pub duration_ms: f64,
-    #[serde(deserialize_with = "amount::required")]
     pub sampled_ms: f64,
     pub turns: u32,
     pub requests: u64,
@@ -107,41 +103,31 @@ pub struct SliceRow {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BlockRow {
     pub block: u32,
-    #[serde(deserialize_with = "amount::required")]
     pub duration_ms: f64,
-    #[serde(deserialize_with = "amount::optional")]
     pub steal_ms: Option<f64>,
-    #[serde(deserialize_with = "amount::optional")]
     pub central_core_steal_ms: Option<f64>,
     pub central_runqueue_ns: Option<u64>,
     pub central_voluntary_switches: Option<u64>,
     pub central_involuntary_switches: Option<u64>,
-    #[serde(deserialize_with = "amount::optional")]
     pub central_user_ms: Option<f64>,
-    #[serde(deserialize_with = "amount::optional")]
     pub central_system_ms: Option<f64>,
-    #[serde(deserialize_with = "amount::optional")]
     pub peers_user_ms: Option<f64>,
-    #[serde(deserialize_with = "amount::optional")]
     pub peers_system_ms: Option<f64>,
-    #[serde(deserialize_with = "amount::optional")]
     pub delay_line_user_ms: Option<f64>,
-    #[serde(deserialize_with = "amount::optional")]
     pub delay_line_system_ms: Option<f64>,
-    #[serde(deserialize_with = "amount::optional")]
     pub other_cpu_ms: Option<f64>,
     pub central_tcp_retransmits: Option<u64>,
     pub peers_tcp_retransmits: Option<u64>,
     pub central_queue_drops: Option<u64>,
     pub peers_queue_drops: Option<u64>,
     /// Absent in older files, as are those below.
-    #[serde(default, deserialize_with = "amount::optional")]
+    #[serde(default)]
     pub latest_ms: Option<f64>,
     #[serde(default)]
     pub stops_found: Option<u64>,
-    #[serde(default, deserialize_with = "amount::optional")]
+    #[serde(default)]
     pub suspended_ms: Option<f64>,
-    #[serde(default, deserialize_with = "amount::optional")]
+    #[serde(default)]
     pub clock_set_ms: Option<f64>,
 }
 
@@ -275,29 +261,21 @@ pub struct PathRow {
     pub block: u32,
     pub variant: usize,
     pub path: TrafficPath,
-    #[serde(deserialize_with = "amount::required")]
     pub start_ms: f64,
-    #[serde(deserialize_with = "amount::required")]
     pub duration_ms: f64,
-    #[serde(deserialize_with = "amount::required")]
     pub sampled_ms: f64,
     pub transactions: u64,
     pub other_path_transactions: u64,
     pub lost_entries: u64,
     pub central_cpu_ns: Option<u64>,
     pub central_runqueue_ns: Option<u64>,
-    #[serde(deserialize_with = "amount::optional")]
     pub central_user_ms: Option<f64>,
-    #[serde(deserialize_with = "amount::optional")]
     pub central_system_ms: Option<f64>,
     pub central_voluntary_switches: Option<u64>,
     pub central_involuntary_switches: Option<u64>,
     pub helpers_cpu_ns: Option<u64>,
-    #[serde(deserialize_with = "amount::optional")]
     pub peers_user_ms: Option<f64>,
-    #[serde(deserialize_with = "amount::optional")]
     pub peers_system_ms: Option<f64>,
-    #[serde(deserialize_with = "amount::optional")]
     pub steal_ms: Option<f64>,
     pub central_tcp_retransmits: Option<u64>,
     pub peers_tcp_retransmits: Option<u64>,

@@ -25,8 +25,8 @@ pub(crate) struct RttArg {
 /// The network around the nodes, but for its round-trip time.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct NetworkArgs {
-    /// What delays the packets: auto, netem or nfqueue
-    #[arg(long, value_name = "BACKEND", default_value_t = Backend::Auto)]
+    /// What delays the packets
+    #[arg(long, value_enum, value_name = "BACKEND", default_value_t)]
     pub(crate) delay: Backend,
     /// Packets lost in each direction, such as 0.1% (netem only)
     #[arg(long, value_name = "PERCENT")]

@@ -128,6 +128,22 @@ impl Bench {
         assert_eq!(self.processes(), []);
     }
 
+    /// Waits until the first cell that is being measured has several rows in a table. Returns the table.
+    pub(crate) fn wait_for_rows(&self, table: &str) -> String {
+        eventually(table, || {
+            let partial = self.runs("run-1.partial");
+            let text = fs::read_to_string(partial.first()?.join(table)).ok()?;
+            (text.lines().count() > 2).then_some(text)
+        })
+    }
+
+    /// The only folder `cells/*/NAME`.
+    pub(crate) fn only(&self, name: &str) -> PathBuf {
+        let runs = self.runs(name);
+        assert_eq!(runs.len(), 1, "{runs:?}");
+        runs[0].clone()
+    }
+
     /// The folders `cells/*/NAME`.
     pub(crate) fn runs(&self, name: &str) -> Vec<PathBuf> {
         let cells = fs::read_dir(self.run_dir().join("cells"))
@@ -179,6 +195,11 @@ pub(crate) fn analysis() -> PathBuf {
         assert!(status.unwrap().success(), "analysis cannot be built");
     }
     analysis
+}
+
+/// Arguments without spaces.
+pub(crate) fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
 }
 
 /// Polls until there is a value, for at most a minute.

@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use std::{hint, time::{Duration, Instant}};
-//! use thread_scope::{Begin, StackSampler, Symbols, fold};
+//! use thread_scope::{StackSampler, Symbols};
 //!
 //! let start = Instant::now();
 //! let clock = move || start.elapsed().as_nanos() as u64;
@@ -22,10 +22,7 @@
 //!
 //! let mut symbols = Symbols::new();
 //! sampler.drain(|sample| {
-//!     let stack = symbols.stack(sample.frames, false);
-//!     if let Some(line) = fold(&stack, Begin::Innermost, |name| name.ends_with("::main")) {
-//!         println!("{} {line}", sample.at);
-//!     }
+//!     println!("{} {}", sample.at, symbols.stack(sample.frames, false).join(";"));
 //! });
 //! # Ok::<(), thread_scope::Unobservable>(())
 //! ```
@@ -47,6 +44,6 @@ pub use allocations::CountingAllocator;
 pub use counters::{ProcessCounters, ThreadCounters};
 pub use sampler::{StackSample, StackSampler};
 pub use spinner::Spinner;
-pub use symbols::{Begin, Symbols, fold};
+pub use symbols::Symbols;
 pub use system_calls::{SystemCall, SystemCallRecorder};
 pub use unobservable::Unobservable;

@@ -13,7 +13,7 @@ const ALWAYS: [&str; 4] = [
     "page_faults_major",
 ];
 
-const ALL: [&str; 10] = [
+const ALL: [&str; 9] = [
     "cycles",
     "instructions",
     "cache_misses",
@@ -23,15 +23,7 @@ const ALL: [&str; 10] = [
     "context_switches",
     "page_faults_minor",
     "page_faults_major",
-    "migrations",
 ];
-
-fn both() -> [ThreadCounters; 2] {
-    [
-        ThreadCounters::open_for_this_thread(),
-        ThreadCounters::open_for_this_thread_without_perf(),
-    ]
-}
 
 fn read(counters: &ThreadCounters) -> Vec<u64> {
     let mut counts = vec![0; counters.names().len()];
@@ -70,33 +62,31 @@ fn touch(pages: usize) {
 
 #[test]
 fn each_event_is_counted_or_reported_with_a_reason() {
-    for counters in both() {
-        let base = |name: &str| name.trim_end_matches(":u").to_owned();
-        let mut names: Vec<String> = counters.names().iter().map(|name| base(name)).collect();
-        for missing in counters.unavailable() {
-            assert!(!missing.why.is_empty());
-            println!("{missing}");
-            names.push(base(&missing.what));
-        }
-        names.sort();
-        let mut all = ALL.map(str::to_owned);
-        all.sort();
-        assert_eq!(names, all);
-        for name in ALWAYS {
-            assert!(counters.names().iter().any(|known| known == name), "{name}");
-        }
+    let counters = ThreadCounters::open_for_this_thread();
+    let base = |name: &str| name.trim_end_matches(":u").to_owned();
+    let mut names: Vec<String> = counters.names().iter().map(|name| base(name)).collect();
+    for missing in counters.unavailable() {
+        assert!(!missing.why.is_empty());
+        println!("{missing}");
+        names.push(base(&missing.what));
+    }
+    names.sort();
+    let mut all = ALL.map(str::to_owned);
+    all.sort();
+    assert_eq!(names, all);
+    for name in ALWAYS {
+        assert!(counters.names().iter().any(|known| known == name), "{name}");
     }
 }
 
 #[test]
 fn page_faults_are_at_least_the_pages_written_to() {
     const PAGES: usize = 2000;
-    for counters in both() {
-        let before = count_of(&counters, "page_faults_minor");
-        touch(PAGES);
-        let faults = count_of(&counters, "page_faults_minor") - before;
-        assert!(faults >= PAGES as u64, "{faults} of {PAGES}");
-    }
+    let counters = ThreadCounters::open_for_this_thread();
+    let before = count_of(&counters, "page_faults_minor");
+    touch(PAGES);
+    let faults = count_of(&counters, "page_faults_minor") - before;
+    assert!(faults >= PAGES as u64, "{faults} of {PAGES}");
 }
 
 /// The same count from another source of the kernel.
@@ -111,64 +101,60 @@ fn context_switches() -> u64 {
 
 #[test]
 fn context_switches_agree_with_the_status_file() {
-    for counters in both() {
-        let outer = context_switches();
-        let before = count_of(&counters, "context_switches");
-        let inner = context_switches();
-        while context_switches() - inner < 20 {
-            thread::sleep(Duration::from_millis(1));
-        }
-        let inner = context_switches() - inner;
-        let switches = count_of(&counters, "context_switches") - before;
-        let outer = context_switches() - outer;
-        assert!(
-            (inner..=outer).contains(&switches),
-            "{inner}, {switches}, {outer}"
-        );
+    let counters = ThreadCounters::open_for_this_thread();
+    let outer = context_switches();
+    let before = count_of(&counters, "context_switches");
+    let inner = context_switches();
+    while context_switches() - inner < 20 {
+        thread::sleep(Duration::from_millis(1));
     }
+    let inner = context_switches() - inner;
+    let switches = count_of(&counters, "context_switches") - before;
+    let outer = context_switches() - outer;
+    assert!(
+        (inner..=outer).contains(&switches),
+        "{inner}, {switches}, {outer}"
+    );
 }
 
 #[test]
 fn counts_never_fall_and_cpu_time_passes() {
-    for counters in both() {
-        let first = read(&counters);
-        let mut before = first.clone();
-        let time = counters
-            .names()
-            .iter()
-            .position(|name| name == "task_clock_ns");
-        let time = time.unwrap();
-        while before[time] - first[time] < 1_000_000 {
-            let now = read(&counters);
-            assert!(now.iter().zip(&before).all(|(now, before)| now >= before));
-            before = now;
-        }
+    let counters = ThreadCounters::open_for_this_thread();
+    let first = read(&counters);
+    let mut before = first.clone();
+    let time = counters
+        .names()
+        .iter()
+        .position(|name| name == "task_clock_ns");
+    let time = time.unwrap();
+    while before[time] - first[time] < 1_000_000 {
+        let now = read(&counters);
+        assert!(now.iter().zip(&before).all(|(now, before)| now >= before));
+        before = now;
     }
 }
 
 #[test]
 fn counts_are_those_of_one_thread() {
     const PAGES: usize = 2000;
-    for counters in both() {
-        let before = count_of(&counters, "page_faults_minor");
-        thread::spawn(|| touch(PAGES)).join().unwrap();
-        let faults = count_of(&counters, "page_faults_minor") - before;
-        assert!(faults < PAGES as u64, "{faults}");
-    }
+    let counters = ThreadCounters::open_for_this_thread();
+    let before = count_of(&counters, "page_faults_minor");
+    thread::spawn(|| touch(PAGES)).join().unwrap();
+    let faults = count_of(&counters, "page_faults_minor") - before;
+    assert!(faults < PAGES as u64, "{faults}");
 }
 
 #[test]
 fn reading_stops_where_the_room_ends() {
-    for counters in both() {
-        let all = read(&counters);
-        let mut few = [u64::MAX; 2];
-        assert!(counters.read(&mut few));
-        assert!(few[0] >= all[0] && few[1] >= all[1] && few[1] < u64::MAX);
-        let mut many = vec![u64::MAX; all.len() + 3];
-        assert!(counters.read(&mut many));
-        assert_eq!(many[all.len()..], [u64::MAX; 3]);
-        assert!(counters.read(&mut []));
-    }
+    let counters = ThreadCounters::open_for_this_thread();
+    let all = read(&counters);
+    let mut few = [u64::MAX; 2];
+    assert!(counters.read(&mut few));
+    assert!(few[0] >= all[0] && few[1] >= all[1] && few[1] < u64::MAX);
+    let mut many = vec![u64::MAX; all.len() + 3];
+    assert!(counters.read(&mut many));
+    assert_eq!(many[all.len()..], [u64::MAX; 3]);
+    assert!(counters.read(&mut []));
 }
 
 #[test]

@@ -285,7 +285,7 @@ fn each_sampler_samples_only_its_thread() {
 #[test]
 fn samplers_come_and_go_while_their_threads_run_and_after() {
     let worker = Worker::until(inner);
-    for _ in 0..200 {
+    for _ in 0..20 {
         let interval = Duration::from_micros(20);
         let sampler = StackSampler::start(worker.thread_id, interval, clock()).unwrap();
         sampler.set_recording(true);

@@ -179,11 +179,7 @@ fn files_threads_and_processes_work() {
         assert_eq!(output.stdout, b"hello\n");
     });
     let calls = watched.drain();
-    let names = names(&calls);
-    let count = |name| names.iter().filter(|seen| **seen == name).count();
-    // Threads, and a process.
-    assert!(count("clone3") + count("clone") >= 21, "{names:?}");
-    assert_eq!(count("unlink"), 1, "{names:?}");
+    assert!(names(&calls).contains(&"unlink"), "{calls:?}");
     let written: i64 = calls
         .iter()
         .filter(|call| call.name() == "write" && call.result > 0)
@@ -194,7 +190,7 @@ fn files_threads_and_processes_work() {
 
 #[test]
 fn a_child_by_fork_or_vfork_runs_from_where_it_was_made() {
-    let Some(mut watched) = WatchedWorker::start() else {
+    let Some(watched) = WatchedWorker::start() else {
         return;
     };
     watched.recorded(|| {
@@ -203,10 +199,26 @@ fn a_child_by_fork_or_vfork_runs_from_where_it_was_made() {
             assert_eq!(status, 7, "{call}");
         }
     });
-    let calls = watched.drain();
-    assert_eq!(names(&calls), ["fork", "wait4", "vfork", "wait4"]);
-    assert_eq!(calls[0].result, calls[1].result);
-    assert_eq!(calls[2].result, calls[3].result);
+}
+
+#[test]
+fn a_recording_that_paused_is_resumed_by_a_drain() {
+    const PATIENCE: usize = 100_000;
+    let Some(mut watched) = WatchedWorker::start() else {
+        return;
+    };
+    watched.set_recording(true);
+    watched.unrecorded(|| {
+        assert_eq!(watched::exit_code_of_child(libc::SYS_fork, 7), 7);
+        some_calls();
+    });
+    assert_eq!(watched.drain(), []);
+    let resumed = (0..PATIENCE).find_map(|_| {
+        watched.unrecorded(some_calls);
+        Some(watched.drain()).filter(|calls| !calls.is_empty())
+    });
+    let calls = resumed.expect("it is resumed");
+    assert!(names(&calls).iter().all(|name| *name == "getppid"));
 }
 
 #[test]
@@ -224,11 +236,9 @@ fn calls_without_room_are_counted_as_lost() {
 
 #[test]
 fn a_thread_has_one_recorder_at_a_time() {
-    let first = support::available(SystemCallRecorder::arm_this_thread_with(8, || 0));
+    let first = support::available(SystemCallRecorder::arm_this_thread(8, || 0));
     let Some(mut first) = first else { return };
-    let second = SystemCallRecorder::arm_this_thread_with(8, || 0)
-        .err()
-        .unwrap();
+    let second = SystemCallRecorder::arm_this_thread(8, || 0).err().unwrap();
     assert!(second.to_string().contains("already"), "{second}");
     // It also works if the recorder is on the same thread.
     first.set_recording(true);
@@ -238,7 +248,7 @@ fn a_thread_has_one_recorder_at_a_time() {
     first.drain(|call: &SystemCall| seen.push(*call));
     assert!(names(&seen).starts_with(&["getppid"; 2]), "{seen:?}");
     drop(first);
-    let mut again = SystemCallRecorder::arm_this_thread_with(8, || 0).unwrap();
+    let mut again = SystemCallRecorder::arm_this_thread(8, || 0).unwrap();
     again.set_recording(true);
     some_calls();
     again.set_recording(false);
@@ -250,7 +260,7 @@ fn a_thread_has_one_recorder_at_a_time() {
 #[test]
 fn a_thread_may_end_while_it_is_recorded() {
     let watched = thread::spawn(|| {
-        let calls = support::available(SystemCallRecorder::arm_this_thread_with(4096, || 0))?;
+        let calls = support::available(SystemCallRecorder::arm_this_thread(4096, || 0))?;
         calls.set_recording(true);
         Some(calls)
     });
@@ -267,7 +277,7 @@ fn a_thread_may_end_while_it_is_recorded() {
 
 #[test]
 fn the_overhead_is_measured() {
-    let Some(calls) = support::available(SystemCallRecorder::arm_this_thread_with(8, || 0)) else {
+    let Some(calls) = support::available(SystemCallRecorder::arm_this_thread(8, || 0)) else {
         return;
     };
     assert!(calls.overhead_ns() > 0);

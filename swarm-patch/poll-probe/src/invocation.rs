@@ -75,9 +75,7 @@ pub struct Invocation {
     /// While a meter is read, this is [`OWN_CODE`] instead of [`NO_CHILD`], so that every mark calls
     /// [`store_child`](Self::store_child).
     open_child: u8,
-    longest_child: u8,
     child_start: u64,
-    longest_child_ticks: u64,
     spans: u16,
     spans_lost: u16,
     frame: FrameId,
@@ -139,9 +137,7 @@ impl Invocation {
             outcome: Outcome::Ready,
             enters_loop: false,
             open_child,
-            longest_child: NO_CHILD,
             child_start: 0,
-            longest_child_ticks: 0,
             spans: 0,
             spans_lost: 0,
             frame,
@@ -335,10 +331,6 @@ impl Invocation {
     #[inline(always)]
     fn store_span(&mut self, child: u8, now: u64) {
         let ticks = now.saturating_sub(self.child_start);
-        if self.longest_child == NO_CHILD || ticks > self.longest_child_ticks {
-            self.longest_child = child;
-            self.longest_child_ticks = ticks;
-        }
         self.push_span(child, self.child_start, ticks);
     }
 
@@ -372,11 +364,9 @@ impl Invocation {
             longest_iteration: self.longest_iteration,
             children: self.children,
             iterations: self.iterations,
-            longest_child_ticks: saturate(self.longest_child_ticks),
             variant: self.active.id,
             spans: self.spans,
             spans_lost: self.spans_lost,
-            longest_child: self.longest_child,
             site: self.site,
             outcome: self.outcome,
         });

@@ -64,17 +64,15 @@ mod text;
 mod wake;
 
 pub use budget::{Budget, Budgets, Limit, Wake};
-pub use site::{ParseSiteError, Site};
-pub use text::{BUDGET_FORMS, ParseBudgetsError};
+pub use site::Site;
+pub use text::BUDGET_FORMS;
 #[cfg(feature = "recorder")]
 pub use {
     active::{Mode, Variant, VariantId},
     invocation::Invocation,
     meter::Meter,
-    record::{
-        ChildPoll, IterationEnd, LongestChild, METERS, MeterCounts, Outcome, Reading, Record,
-    },
-    recorder::{Drained, Recorder, unattached},
+    record::{ChildPoll, IterationEnd, METERS, MeterCounts, Outcome, Reading, Record},
+    recorder::{Drained, Recorder},
     ring::Capacity,
     task::{
         Instrumented, PollFnChild, Probe, child, count, enter_loop, iterate, own, poll_fn_child,

@@ -39,9 +39,6 @@ pub struct Record<'a> {
     pub longest_iteration_ns: Option<u64>,
     /// How it ended.
     pub outcome: Outcome,
-    /// The child whose poll took longest, in [`Mode::Children`](crate::Mode::Children) and if any
-    /// child was polled.
-    pub longest_child: Option<LongestChild>,
     /// Every poll of a child in the order they began. Empty in other modes.
     pub children: &'a [ChildPoll],
     /// Where a budget could have ended it, and none did, in [`Mode::Children`](crate::Mode::Children).
@@ -64,15 +61,6 @@ pub struct Reading {
     pub child: Option<&'static str>,
     /// The growth, in the meter's order. If the child is a site itself, its work is included.
     pub counts: MeterCounts,
-}
-
-/// The longest poll of a child within an invocation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LongestChild {
-    /// The child's name.
-    pub child: &'static str,
-    /// How long the poll took.
-    pub duration_ns: u64,
 }
 
 /// One poll of a child within an invocation.
@@ -119,12 +107,9 @@ pub(crate) struct RawRecord {
     pub(crate) longest_iteration: u64,
     pub(crate) children: &'static [&'static str],
     pub(crate) iterations: u32,
-    /// Saturates after more than a second.
-    pub(crate) longest_child_ticks: u32,
     pub(crate) variant: VariantId,
     pub(crate) spans: u16,
     pub(crate) spans_lost: u16,
-    pub(crate) longest_child: u8,
     pub(crate) site: Site,
     pub(crate) outcome: Outcome,
 }

@@ -10,11 +10,11 @@ use quanta::Clock;
 use rtrb::Consumer;
 
 use crate::{
-    Capacity, ChildPoll, IterationEnd, LongestChild, Meter, Mode, Reading, Record, Site,
+    Capacity, ChildPoll, IterationEnd, Meter, Mode, Reading, Record, Site,
     active::{clock, mode_of},
     parts::{Key, Parts},
     record::{NO_CHILD, RawReading, RawRecord, RawSpan, UNMARKED},
-    ring::{self, Arrivals, Emptying, PerSite, Seat, UNATTACHED},
+    ring::{self, Arrivals, Emptying, PerSite, Seat},
 };
 
 /// Owns the buffers of the threads attached to it, and empties them.
@@ -73,8 +73,7 @@ impl Recorder {
         }
     }
 
-    /// Attaches the current thread: this recorder records it from now on, and no other does. Without a
-    /// recorder, the thread's invocations are only counted, by [`unattached`].
+    /// Attaches the current thread: this recorder records it from now on, and no other does.
     ///
     /// This costs almost nothing, so it may be called on every thread of a runtime, including those for
     /// blocking work. The first invocation on the thread while recording is on makes the buffers and
@@ -150,10 +149,6 @@ impl Recorder {
             iterations: is_marked.then_some(raw.iterations),
             longest_iteration_ns: is_marked.then(|| ns(raw.longest_iteration)),
             outcome: raw.outcome,
-            longest_child: (raw.longest_child != NO_CHILD).then(|| LongestChild {
-                child: child_name(raw, raw.longest_child),
-                duration_ns: ns(raw.longest_child_ticks.into()),
-            }),
             children,
             iteration_ends,
             children_lost: u16::try_from(missing)
@@ -163,11 +158,6 @@ impl Recorder {
             readings_lost: 0,
         }
     }
-}
-
-/// Invocations of `site` since the last call, while recording was on, on threads without a recorder.
-pub fn unattached(site: Site) -> u64 {
-    UNATTACHED[site as usize].swap(0, Ordering::Relaxed)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -80,9 +80,6 @@ thread_local! {
     static IS_SEATED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Invocations on threads that no recorder is attached to.
-pub(crate) static UNATTACHED: PerSite = no_counts();
-
 /// Lets the current thread make buffers when it first needs them, in place of any that it has.
 pub(crate) fn attach(seat: Seat) {
     FILLING.with(|slot| slot.take());
@@ -116,7 +113,7 @@ fn make_buffers() {
     let seat = SEAT.try_with(|slot| slot.take()).ok().flatten();
     let Some(seat) = seat else { return };
     let Some(arrivals) = seat.arrivals.upgrade() else {
-        return; // The recorder was dropped, so the thread counts as unattached.
+        return; // The recorder was dropped.
     };
     let (records, emptying_records) = resident(seat.capacity.records, BLANK_RECORD);
     let (spans, emptying_spans) = resident(seat.capacity.spans, BLANK_SPAN);
@@ -160,11 +157,9 @@ const BLANK_RECORD: RawRecord = RawRecord {
     longest_iteration: 0,
     children: &[],
     iterations: 0,
-    longest_child_ticks: 0,
     variant: VariantId(0),
     spans: 0,
     spans_lost: 0,
-    longest_child: NO_CHILD,
     site: Site::Connection,
     outcome: Outcome::Ready,
 };
@@ -186,26 +181,21 @@ const BLANK_READING: RawReading = RawReading {
     child: NO_CHILD,
 };
 
-/// Stores a record, or counts it as lost.
+/// Stores a record, or counts it as lost. On a thread without a recorder it does nothing.
 #[inline]
 pub(crate) fn store(record: RawRecord) {
-    let attached = with_filling(|filling| {
+    with_filling(|filling| {
         if filling.records.push(record).is_err() {
             count(&filling.lost, record.site);
         }
     });
-    if attached.is_none() {
-        count(&UNATTACHED, record.site);
-    }
 }
 
 /// Counts an invocation of `site` as lost, even if the buffer has room.
 #[cold]
 pub(crate) fn lose(site: Site, frame: FrameId) {
     with_meter(|meter| meter.close(frame));
-    if with_filling(|filling| count(&filling.lost, site)).is_none() {
-        count(&UNATTACHED, site);
-    }
+    with_filling(|filling| count(&filling.lost, site));
 }
 
 /// Stores a child's poll, or returns false.

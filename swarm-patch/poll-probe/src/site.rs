@@ -32,19 +32,17 @@ impl Site {
     }
 }
 
-/// The text is not the name of a site.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown site {0:?} (accepted: {names})", names = Site::ALL.map(Site::name).join(", "))]
-pub struct ParseSiteError(String);
-
 impl FromStr for Site {
-    type Err = ParseSiteError;
+    type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Site::ALL
             .into_iter()
             .find(|site| site.name() == text)
-            .ok_or_else(|| ParseSiteError(text.to_owned()))
+            .ok_or_else(|| {
+                let names = Site::ALL.map(Site::name).join(", ");
+                format!("unknown site {text:?} (accepted: {names})")
+            })
     }
 }
 

@@ -8,30 +8,17 @@ use crate::{Budget, Budgets, Limit, Site, Wake};
 pub const BUDGET_FORMS: &str = "none, or SITE=LIMIT[/WAKE] joined by commas; SITE: connection, muxer, task; \
      LIMIT: a count (8), a time (50us; units ns, us, ms, s), coop; WAKE: immediate, deferred";
 
-/// Why a text names no budgets.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("budget {part:?}: {problem} (accepted: {BUDGET_FORMS})")]
-pub struct ParseBudgetsError {
-    part: String,
-    problem: String,
-}
-
-impl ParseBudgetsError {
-    fn new(part: &str, problem: impl Into<String>) -> Self {
-        ParseBudgetsError {
-            part: part.to_owned(),
-            problem: problem.into(),
-        }
-    }
+fn refusal(part: &str, problem: impl fmt::Display) -> String {
+    format!("budget {part:?}: {problem} (accepted: {BUDGET_FORMS})")
 }
 
 impl FromStr for Budgets {
-    type Err = ParseBudgetsError;
+    type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let text = text.trim();
         if text.is_empty() {
-            return Err(ParseBudgetsError::new(text, "the text is empty"));
+            return Err(refusal(text, "the text is empty"));
         }
         if text == "none" {
             return Ok(Budgets::NONE);
@@ -40,8 +27,7 @@ impl FromStr for Budgets {
         for part in text.split(',') {
             let part = part.trim();
             let (site, budget) = parse_part(part)?;
-            let wrong =
-                |problem: &str| ParseBudgetsError::new(part, format!("site {site} is {problem}"));
+            let wrong = |problem: &str| refusal(part, format!("site {site} is {problem}"));
             if !Site::BUDGETED.contains(&site) {
                 return Err(wrong("recorded but takes no budget"));
             }
@@ -54,8 +40,8 @@ impl FromStr for Budgets {
     }
 }
 
-fn parse_part(part: &str) -> Result<(Site, Budget), ParseBudgetsError> {
-    let problem = |problem: String| ParseBudgetsError::new(part, problem);
+fn parse_part(part: &str) -> Result<(Site, Budget), String> {
+    let problem = |problem: String| refusal(part, problem);
     if part == "none" {
         return Err(problem("`none` stands alone".into()));
     }

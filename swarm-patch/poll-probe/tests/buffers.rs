@@ -46,7 +46,6 @@ fn children_that_find_the_buffer_full_are_counted_in_their_record() {
     let record = only(drain(&recorder));
     // The end of an iteration takes a place, too.
     assert_eq!((record.polls.len(), record.children_lost), (2, 8));
-    assert!(record.longest_child.is_some());
 }
 
 #[test]
@@ -67,22 +66,6 @@ fn spans_of_lost_records_are_not_taken_for_those_of_others() {
             assert_eq!(record.polls.len(), 2 * iterations as usize);
         }
     }
-}
-
-#[test]
-fn threads_without_a_recorder_are_counted() {
-    let _alone = alone();
-    install("none", Mode::Minimal);
-    poll_probe::unattached(Site::Muxer);
-    let polling = thread::spawn(|| poll_site(Site::Muxer, 1, &mut context()).is_ready());
-    assert!(polling.join().unwrap());
-    assert_eq!(
-        (
-            poll_probe::unattached(Site::Muxer),
-            poll_probe::unattached(Site::Muxer)
-        ),
-        (1, 0)
-    );
 }
 
 #[test]
@@ -264,13 +247,11 @@ fn what_a_thread_recorded_before_it_ended_is_drained() {
 }
 
 #[test]
-fn a_thread_whose_recorder_is_gone_counts_as_unattached() {
+fn a_thread_whose_recorder_is_gone_goes_on() {
     let _alone = alone();
     install("none", Mode::Minimal);
-    poll_probe::unattached(Site::Muxer);
     drop(attached(SMALL));
     assert!(poll_site(Site::Muxer, 1, &mut context()).is_ready());
-    assert_eq!(poll_probe::unattached(Site::Muxer), 1);
 }
 
 #[test]

@@ -155,15 +155,15 @@ impl SubjectBuilder {
 pub(super) fn records(sites: &[SiteLevels]) -> Result<Vec<LevelRecord>> {
     let mut records = Vec::new();
     for site in sites {
-        for (level, recorded) in site.levels() {
+        for (level, missing) in site.levels() {
             records.push(LevelRecord {
-                site: site.spec.name().parse()?,
+                site: site.spec.name().parse().map_err(anyhow::Error::msg)?,
                 level: match level {
                     "outer" => SiteLevel::Outer,
                     "inner" => SiteLevel::Inner,
                     _ => SiteLevel::Budget,
                 },
-                not_there: recorded.reason().map(str::to_owned),
+                not_there: missing.map(str::to_owned),
             });
         }
     }

@@ -1,11 +1,10 @@
 //! Determines the state of a checkout of the user's, and copies it. The checkout itself is only read.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Result, bail};
 use fs_err as fs;
-use run_format::subject::{Commit, Difference, PatchRecord, SourceRecord};
-use sha2::{Digest, Sha256};
+use run_format::subject::{PatchRecord, SourceRecord};
 
 use super::{
     builder::sha256,
@@ -18,9 +17,10 @@ use crate::checkout::Edit;
 #[derive(Clone, Debug)]
 pub struct Checkout {
     spec: CheckoutSpec,
-    dir: PathBuf,
-    repository: Option<Repository>,
-    state: CheckoutState,
+    record: SourceRecord,
+    repository: Repository,
+    /// The commit or the tree that has its files.
+    files: String,
     /// What is applied to a copy.
     diff: Option<PatchRecord>,
 }
@@ -34,46 +34,41 @@ fn has_package(dir: &Path) -> Result<bool> {
     Ok(folders.iter().any(|it| it.join("Cargo.toml").is_file()))
 }
 
-/// The contents of a checkout: a commit, the changes to it, or the hash of a folder without git.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct CheckoutState {
-    commit: Option<Commit>,
-    difference: Option<Difference>,
-    tree_sha256: Option<String>,
-}
-
 impl Checkout {
     /// Finds the checkout and determines its state.
     pub fn resolve(spec: &CheckoutSpec) -> Result<Checkout> {
         let dir = fs::canonicalize(&spec.path)?;
-        let repository = Repository::open(&dir)?;
-        let is_bare = repository.as_ref().is_some_and(|it| !it.has_working_tree());
+        let shown = dir.display();
+        let known = Repository::open(&dir)?;
+        let is_bare = known.as_ref().is_some_and(|it| !it.has_working_tree);
         if spec.revision.is_none() && !is_bare && !has_package(&dir)? {
-            bail!(
-                "{}: it is no checkout, since there is no Cargo.toml in it",
-                dir.display()
-            );
+            bail!("{shown}: it is no checkout, since there is no Cargo.toml in it");
         }
-        let state = match (&repository, &spec.revision) {
-            (Some(repository), Some(revision)) => CheckoutState {
-                commit: Some(commit(repository, &repository.commit(revision)?)?),
-                ..CheckoutState::default()
-            },
-            (Some(repository), None) if repository.has_working_tree() => {
-                working_tree(repository, &dir)?
+        let (mut commit, mut difference, mut tree_sha256) = (None, None, None);
+        let (repository, files) = match (known, &spec.revision) {
+            (Some(repository), Some(revision)) => {
+                let id = repository.commit(revision)?;
+                commit = Some(repository.describe(&id)?);
+                (repository, id)
             }
-            (Some(_), None) => bail!(
-                "{}: a bare repository has no files of its own (accepted: PATH@REV)",
-                dir.display()
-            ),
+            (Some(_), None) if is_bare => {
+                bail!("{shown}: a bare repository has no files of its own (accepted: PATH@REV)")
+            }
+            (Some(repository), None) => {
+                let (head, tree) = (repository.commit("HEAD").ok(), repository.snapshot()?);
+                commit = head.map(|id| repository.describe(&id)).transpose()?;
+                difference = repository.difference(commit.as_ref(), &tree)?;
+                (repository, tree)
+            }
             (None, Some(revision)) => bail!(
-                "{}: it is not the top folder of a git repository, so there is no revision {revision:?} of it",
-                dir.display()
+                "{shown}: it is not the top folder of a git repository, so there is no revision {revision:?} of it"
             ),
-            (None, None) => CheckoutState {
-                tree_sha256: Some(digest(&dir, &files_below(&dir)?)?),
-                ..CheckoutState::default()
-            },
+            (None, None) => {
+                let repository = Repository::around(&dir)?;
+                let tree = repository.snapshot_of_all()?;
+                tree_sha256 = Some(repository.tree_sha256(&tree)?);
+                (repository, tree)
+            }
         };
         let diff = match &spec.patch {
             Some(PatchSpec::File(file)) => Some(PatchRecord {
@@ -84,9 +79,15 @@ impl Checkout {
         };
         Ok(Checkout {
             spec: spec.clone(),
-            dir,
+            record: SourceRecord::Checkout {
+                path: dir.display().to_string(),
+                revision: spec.revision.clone(),
+                commit,
+                difference,
+                tree_sha256,
+            },
             repository,
-            state,
+            files,
             diff,
         })
     }
@@ -98,18 +99,7 @@ impl Checkout {
 
     /// Its description for files.
     pub fn record(&self) -> SourceRecord {
-        let CheckoutState {
-            commit,
-            difference,
-            tree_sha256,
-        } = self.state.clone();
-        SourceRecord::Checkout {
-            path: self.dir.display().to_string(),
-            revision: self.spec.revision.clone(),
-            commit,
-            difference,
-            tree_sha256,
-        }
+        self.record.clone()
     }
 
     /// The diff that is applied to copies.
@@ -119,127 +109,11 @@ impl Checkout {
 
     /// Copies it, in that state, to the new folder `to`, and applies the diff to the copy. Returns what that changed.
     pub fn export(&self, to: &Path) -> Result<Vec<Edit>> {
-        self.export_as_it_is(to)?;
+        fs::create_dir_all(to)?;
+        self.repository.export(&self.files, to)?;
         match &self.diff {
             Some(diff) => git::apply(to, Path::new(&diff.patch)),
             None => Ok(Vec::new()),
         }
     }
-
-    fn export_as_it_is(&self, to: &Path) -> Result<()> {
-        fs::create_dir_all(to)?;
-        match (&self.repository, &self.state) {
-            (None, _) => self.copy(&files_below(&self.dir)?, to),
-            (
-                Some(repository),
-                CheckoutState {
-                    commit: Some(commit),
-                    difference: None,
-                    ..
-                },
-            ) => repository.export(&commit.id, to),
-            (Some(repository), _) => self.copy(&repository.files()?, to),
-        }
-    }
-
-    /// Copies files. Fails if somebody edits them meanwhile.
-    fn copy(&self, files: &[PathBuf], to: &Path) -> Result<()> {
-        for file in files {
-            copy_file(&self.dir.join(file), &to.join(file))?;
-        }
-        if Checkout::resolve(&self.spec)?.state != self.state {
-            bail!("{}: it was changed while it was copied", self.dir.display());
-        }
-        Ok(())
-    }
-}
-
-fn commit(repository: &Repository, id: &str) -> Result<Commit> {
-    let (subject_line, committed_unix_s) = repository.describe(id)?;
-    Ok(Commit {
-        id: id.to_owned(),
-        subject_line,
-        committed_unix_s,
-    })
-}
-
-fn working_tree(repository: &Repository, dir: &Path) -> Result<CheckoutState> {
-    let head = repository.head();
-    let commit = head.map(|id| commit(repository, &id)).transpose()?;
-    let changed = match &commit {
-        Some(head) => repository.changed(&head.id)?,
-        None => repository.files()?,
-    };
-    let is_changed = commit.is_none() || !changed.is_empty();
-    Ok(CheckoutState {
-        difference: is_changed.then(|| difference(dir, &changed)).transpose()?,
-        commit,
-        tree_sha256: None,
-    })
-}
-
-fn difference(dir: &Path, files: &[PathBuf]) -> Result<Difference> {
-    Ok(Difference {
-        files: files.len(),
-        sha256: digest(dir, files)?,
-    })
-}
-
-/// The hash of names and contents, in order. It includes the names of deleted files.
-fn digest(dir: &Path, files: &[PathBuf]) -> Result<String> {
-    use std::os::unix::ffi::OsStrExt;
-    let mut hash = Sha256::new();
-    let mut part = |bytes: &[u8]| {
-        hash.update((bytes.len() as u64).to_le_bytes());
-        hash.update(bytes);
-    };
-    for file in files {
-        part(file.as_os_str().as_bytes());
-        let path = dir.join(file);
-        match fs::symlink_metadata(&path) {
-            Ok(about) if about.is_symlink() => part(fs::read_link(&path)?.as_os_str().as_bytes()),
-            Ok(about) if about.is_file() => part(&fs::read(&path)?),
-            Ok(_) => part(b"a folder of another repository"),
-            Err(_) => part(b"gone"),
-        }
-    }
-    Ok(format!("{:x}", hash.finalize()))
-}
-
-/// The files below a folder, in order, without the folders of cargo and git.
-fn files_below(dir: &Path) -> Result<Vec<PathBuf>> {
-    let (mut files, mut folders) = (Vec::new(), vec![PathBuf::new()]);
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(dir.join(&folder))? {
-            let entry = entry?;
-            let name = entry.file_name();
-            if name == ".git" || name == "target" && folder == Path::new("") {
-                continue;
-            }
-            let kind = if entry.file_type()?.is_dir() {
-                &mut folders
-            } else {
-                &mut files
-            };
-            kind.push(folder.join(name));
-        }
-    }
-    files.sort();
-    Ok(files)
-}
-
-/// Copies a file or a link. Does nothing for a deleted file or a folder of another repository.
-fn copy_file(from: &Path, to: &Path) -> Result<()> {
-    let Ok(about) = fs::symlink_metadata(from) else {
-        return Ok(());
-    };
-    if let Some(folder) = to.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    if about.is_symlink() {
-        fs::os::unix::fs::symlink(fs::read_link(from)?, to)?;
-    } else if about.is_file() {
-        fs::copy(from, to)?;
-    }
-    Ok(())
 }

@@ -3,18 +3,27 @@
 use std::{
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
+    sync::Arc,
 };
 
 use anyhow::{Context, Result, anyhow, bail};
+use fs_err as fs;
 use program::tool;
+use run_format::subject::{Commit, Difference};
+use sha2::{Digest, Sha256};
+use tempfile::TempDir;
 
 use crate::checkout::Edit;
 
-/// A repository, by its top folder or, if it is bare, by its own folder.
+/// A repository, by its top folder or, if it is bare, by its own folder. It is only read: what git writes goes to a
+/// temporary folder.
 #[derive(Clone, Debug)]
 pub(super) struct Repository {
     dir: PathBuf,
-    has_working_tree: bool,
+    pub(super) has_working_tree: bool,
+    scratch: Arc<TempDir>,
+    /// The variables that make git write there.
+    variables: Vec<(&'static str, PathBuf)>,
 }
 
 impl Repository {
@@ -29,26 +38,58 @@ impl Repository {
             Err(error) => return Err(error).context("cannot run git"),
         };
         let said = String::from_utf8_lossy(&output.stdout);
-        let repository = |has_working_tree| Repository {
-            dir: dir.to_owned(),
-            has_working_tree,
-        };
-        match said.split_whitespace().collect::<Vec<_>>()[..] {
-            ["true", _] => {
-                let repository = repository(true);
-                let below = repository.text(&["rev-parse", "--show-prefix"])?;
-                Ok(below.is_empty().then_some(repository))
-            }
-            ["false", "true"] => Ok(Some(repository(false))),
+        let has_working_tree = match said.split_whitespace().collect::<Vec<_>>()[..] {
+            ["true", _] => true,
+            ["false", "true"] => false,
             _ if is_marked || !complaint(&output).contains("not a git repository") => {
                 bail!("{}: git says: {}", dir.display(), complaint(&output))
             }
-            _ => Ok(None),
+            _ => return Ok(None),
+        };
+        let mut repository = Repository::new(dir, has_working_tree)?;
+        if has_working_tree && !repository.text(&["rev-parse", "--show-prefix"])?.is_empty() {
+            return Ok(None);
         }
+        let scratch = repository.scratch.path().to_owned();
+        let [index, objects] = ["index", "objects"].map(|name| {
+            let path = repository.text(&["rev-parse", "--git-path", name]);
+            path.map(|path| dir.join(path))
+        });
+        if let Ok(index) = fs::read(index?) {
+            fs::write(scratch.join("index"), index)?;
+        }
+        fs::create_dir(scratch.join("objects"))?;
+        repository.variables = vec![
+            ("GIT_INDEX_FILE", scratch.join("index")),
+            ("GIT_OBJECT_DIRECTORY", scratch.join("objects")),
+            ("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects?),
+        ];
+        Ok(Some(repository))
     }
 
-    pub(super) fn has_working_tree(&self) -> bool {
-        self.has_working_tree
+    /// A new repository, elsewhere, of the files in a folder.
+    pub(super) fn around(dir: &Path) -> Result<Repository> {
+        let mut repository = Repository::new(dir, true)?;
+        repository.run(&[
+            "init",
+            "--quiet",
+            "--bare",
+            &repository.scratch.path().to_string_lossy(),
+        ])?;
+        repository.variables = vec![
+            ("GIT_DIR", repository.scratch.path().to_owned()),
+            ("GIT_WORK_TREE", dir.to_owned()),
+        ];
+        Ok(repository)
+    }
+
+    fn new(dir: &Path, has_working_tree: bool) -> Result<Repository> {
+        Ok(Repository {
+            dir: dir.to_owned(),
+            has_working_tree,
+            scratch: Arc::new(tempfile::tempdir().context("cannot make a temporary folder")?),
+            variables: Vec::new(),
+        })
     }
 
     /// The id of the commit that `revision` names.
@@ -71,37 +112,56 @@ impl Repository {
             })
     }
 
-    /// The first line of its message, and when it was made, in seconds since 1970.
-    pub(super) fn describe(&self, commit: &str) -> Result<(String, u64)> {
+    /// The first line of its message, and when it was made.
+    pub(super) fn describe(&self, commit: &str) -> Result<Commit> {
         let text = self.text(&["show", "--no-patch", "--format=%ct%n%s", commit])?;
         let (time, subject_line) = text.split_once('\n').unwrap_or((&text, ""));
-        Ok((subject_line.to_owned(), time.parse().unwrap_or(0)))
+        Ok(Commit {
+            id: commit.to_owned(),
+            subject_line: subject_line.to_owned(),
+            committed_unix_s: time.parse().unwrap_or(0),
+        })
     }
 
-    /// The commit that is checked out; none before the first commit.
-    pub(super) fn head(&self) -> Option<String> {
-        self.commit("HEAD").ok()
+    /// The tree of the files as they are now. Of a repository, new ones that are ignored are no part of it.
+    pub(super) fn snapshot(&self) -> Result<String> {
+        self.run(&["add", "--all"])?;
+        self.text(&["write-tree"])
     }
 
-    /// The files that differ from the commit, and the new ones that are not ignored.
-    pub(super) fn changed(&self, commit: &str) -> Result<Vec<PathBuf>> {
-        let tracked = ["diff", "--name-only", "--no-renames", "--no-ext-diff", "-z"];
-        let mut files = self.paths(&[&tracked[..], &[commit, "--"]].concat())?;
-        files.extend(self.paths(&["ls-files", "--others", "--exclude-standard", "-z"])?);
-        files.sort();
-        Ok(files)
+    /// The same for a folder without git, where nothing is ignored but what cargo built.
+    pub(super) fn snapshot_of_all(&self) -> Result<String> {
+        self.run(&["add", "--all", "--force", "--", ".", ":(exclude,top)target"])?;
+        self.text(&["write-tree"])
     }
 
-    /// Every file that is not ignored.
-    pub(super) fn files(&self) -> Result<Vec<PathBuf>> {
-        let which = ["--cached", "--others", "--exclude-standard", "-z"];
-        self.paths(&[&["ls-files"], &which[..]].concat())
+    /// What differs from the commit; before the first commit, everything does.
+    pub(super) fn difference(
+        &self,
+        commit: Option<&Commit>,
+        tree: &str,
+    ) -> Result<Option<Difference>> {
+        let nothing = self.text(&["mktree"])?;
+        let before = commit.map_or(&nothing, |commit| &commit.id);
+        let changes = self.run(&["diff-tree", "-r", "--no-renames", before, tree])?;
+        let files = changes.split(|byte| *byte == b'\n').count() - 1;
+        Ok((files > 0 || commit.is_none()).then(|| Difference {
+            files,
+            sha256: format!("{:x}", Sha256::digest(&changes)),
+        }))
     }
 
-    /// Unpacks the tree of a commit into the folder `to`. Submodules stay empty.
-    pub(super) fn export(&self, commit: &str, to: &Path) -> Result<()> {
-        let mut archive = command(&self.dir)
-            .args(["archive", "--format=tar", commit])
+    /// The hash of names and contents.
+    pub(super) fn tree_sha256(&self, tree: &str) -> Result<String> {
+        let files = self.run(&["ls-tree", "-r", tree])?;
+        Ok(format!("{:x}", Sha256::digest(files)))
+    }
+
+    /// Unpacks a commit or a tree into the folder `to`. Submodules stay empty.
+    pub(super) fn export(&self, files: &str, to: &Path) -> Result<()> {
+        let mut archive = self
+            .command()
+            .args(["archive", "--format=tar", files])
             .stdout(Stdio::piped())
             .spawn()
             .context("cannot run git")?;
@@ -117,7 +177,7 @@ impl Repository {
             .context("cannot run tar")?;
         let archived = archive.wait_with_output()?;
         if !archived.status.success() {
-            bail!("git archive {commit}: {}", complaint(&archived));
+            bail!("git archive {files}: {}", complaint(&archived));
         }
         if !unpacked.status.success() {
             bail!("tar: {}", complaint(&unpacked));
@@ -131,20 +191,14 @@ impl Repository {
         Ok(text.trim_end().to_owned())
     }
 
-    fn paths(&self, arguments: &[&str]) -> Result<Vec<PathBuf>> {
-        use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
-        let bytes = self.run(arguments)?;
-        let names = bytes
-            .split(|byte| *byte == 0)
-            .filter(|name| !name.is_empty());
-        let mut paths: Vec<PathBuf> = names.map(|name| OsStr::from_bytes(name).into()).collect();
-        paths.sort();
-        paths.dedup(); // A file with a merge conflict is listed more than once.
-        Ok(paths)
+    fn command(&self) -> Command {
+        let mut command = command(&self.dir);
+        command.envs(self.variables.iter().map(|(name, path)| (name, path)));
+        command
     }
 
     fn run(&self, arguments: &[&str]) -> Result<Vec<u8>> {
-        let output = command(&self.dir).args(arguments).output();
+        let output = self.command().args(arguments).output();
         let output = output.context("cannot run git")?;
         if !output.status.success() {
             bail!("{}: git says: {}", self.dir.display(), complaint(&output));

@@ -43,11 +43,6 @@ pub enum PatchSpec {
     File(PathBuf),
 }
 
-/// The text names no subject.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct SubjectSpecError(String);
-
 impl Spec {
     /// A short name: the last folder of a path, with the revision.
     pub fn label(&self) -> String {
@@ -84,9 +79,9 @@ impl CheckoutSpec {
 }
 
 impl FromStr for Spec {
-    type Err = SubjectSpecError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, SubjectSpecError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let (name, patch) = match text.split_once('+') {
             Some((name, patch)) if name == "released" || name.starts_with("released@") => {
                 (name, Some(budget(patch)?))
@@ -98,25 +93,25 @@ impl FromStr for Spec {
         }
         match name.strip_prefix("released@") {
             Some(version) if is_version(version) => Ok(Spec::Release(version.to_owned(), patch)),
-            Some(version) => Err(SubjectSpecError(format!(
+            Some(version) => Err(format!(
                 "{version:?} is not a release of libp2p (accepted: a version such as released@0.56)"
-            ))),
+            )),
             None => text.parse().map(Spec::Checkout),
         }
     }
 }
 
-fn budget(text: &str) -> Result<Budgets, SubjectSpecError> {
+fn budget(text: &str) -> Result<Budgets, String> {
     match text.parse() {
         Ok(budgets) if budgets != Budgets::NONE => Ok(budgets),
-        _ => Err(SubjectSpecError(format!(
+        _ => Err(format!(
             "{text:?} after the + is no budget that bounds something (accepted: {BUDGET_FORMS})"
-        ))),
+        )),
     }
 }
 
 /// Splits off a patch. Revisions and files may have a `+` in their names.
-fn split_patch(text: &str) -> Result<(&str, Option<PatchSpec>), SubjectSpecError> {
+fn split_patch(text: &str) -> Result<(&str, Option<PatchSpec>), String> {
     for (at, _) in text.match_indices('+') {
         let name = &text[at + 1..];
         if Path::new(name).is_file() {
@@ -131,9 +126,9 @@ fn split_patch(text: &str) -> Result<(&str, Option<PatchSpec>), SubjectSpecError
         Some((rest, name))
             if rest.is_empty() || name.ends_with(".diff") || name.ends_with(".patch") =>
         {
-            Err(SubjectSpecError(format!(
+            Err(format!(
                 "{name:?} after the + is neither a file nor a budget (accepted: {SUBJECT_FORMS})"
-            )))
+            ))
         }
         _ => Ok((text, None)),
     }
@@ -147,11 +142,11 @@ fn is_version(text: &str) -> bool {
 }
 
 impl FromStr for CheckoutSpec {
-    type Err = SubjectSpecError;
+    type Err = String;
 
     /// A folder, a revision and a file may have `@` and `+` in their names. If the whole text is a folder, there
     /// is nothing else. Otherwise the shortest existing folder is the path whose rest can be meant.
-    fn from_str(text: &str) -> Result<Self, SubjectSpecError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let spec = |path: &str, revision: Option<&str>, patch| CheckoutSpec {
             path: PathBuf::from(path),
             revision: revision.map(str::to_owned),
@@ -175,7 +170,7 @@ impl FromStr for CheckoutSpec {
             match parts {
                 Ok((Some(""), _)) => {
                     let problem = "there is no revision after the @ (accepted: PATH@REV)";
-                    return Err(SubjectSpecError(problem.to_owned()));
+                    return Err(problem.to_owned());
                 }
                 // What follows a `+` that begins no patch.
                 Ok((None, None)) => {}
@@ -183,11 +178,8 @@ impl FromStr for CheckoutSpec {
                 Err(error) => refusal = refusal.or(Some(error)),
             }
         }
-        Err(refusal.unwrap_or_else(|| {
-            SubjectSpecError(format!(
-                "there is no such folder (accepted: {SUBJECT_FORMS})"
-            ))
-        }))
+        Err(refusal
+            .unwrap_or_else(|| format!("there is no such folder (accepted: {SUBJECT_FORMS})")))
     }
 }
 

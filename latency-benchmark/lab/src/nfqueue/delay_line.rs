@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, BufRead, Write},
-    os::fd::{AsFd, BorrowedFd},
+    os::fd::AsFd,
     path::PathBuf,
     time::Duration,
 };
@@ -15,7 +15,6 @@ use nix::{
         prctl,
         resource::{UsageWho, getrusage},
         signal::{SigSet, Signal},
-        signalfd::{SfdFlags, SignalFd},
         socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt},
         time::TimeVal,
     },
@@ -49,7 +48,7 @@ pub(crate) struct NamedNamespace {
     pub(crate) path: PathBuf,
 }
 
-/// Delays packets until standard input ends or SIGTERM arrives, then prints a report.
+/// Delays packets until standard input ends, then prints a report.
 ///
 /// Reads its configuration from standard input. Call it before any other thread exists.
 pub fn run() -> Result<()> {
@@ -57,10 +56,11 @@ pub fn run() -> Result<()> {
     move_to(&config.cores)?;
     let scheduling = raise_priority()?;
     let held = bind_all(&config)?;
-    let end = EndRequest::new()?;
+    // Ctrl-C sends SIGINT to the whole process group, but the owner decides when the delay line ends.
+    SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM]).thread_block()?;
     let _stamping = stamp_packets()?;
     print(READY)?;
-    let held = delay_until(&end, held)?;
+    let held = delay_until_end(held)?;
     let report = report(&config, held, scheduling)?;
     print(&serde_json::to_string(&report)?)?;
     Ok(())
@@ -115,34 +115,12 @@ fn stamp_packets() -> nix::Result<impl AsFd> {
     Ok(socket)
 }
 
-/// The events that end the delay line: the end of standard input, and SIGTERM.
-struct EndRequest {
-    stdin: io::Stdin,
-    terminate: SignalFd,
-}
-
-impl EndRequest {
-    fn new() -> nix::Result<EndRequest> {
-        let terminate = SigSet::from(Signal::SIGTERM);
-        terminate.thread_block()?;
-        // Ctrl-C sends SIGINT to the whole process group, but the owner decides when the delay line ends.
-        SigSet::from(Signal::SIGINT).thread_block()?;
-        Ok(EndRequest {
-            stdin: io::stdin(),
-            terminate: SignalFd::with_flags(&terminate, SfdFlags::SFD_CLOEXEC)?,
-        })
-    }
-
-    fn fds(&self) -> [BorrowedFd<'_>; 2] {
-        [self.stdin.as_fd(), self.terminate.as_fd()]
-    }
-}
-
-fn delay_until(end: &EndRequest, mut held: Vec<HeldPackets>) -> nix::Result<Vec<HeldPackets>> {
+fn delay_until_end(mut held: Vec<HeldPackets>) -> nix::Result<Vec<HeldPackets>> {
     let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+    let stdin = io::stdin();
     let queues = held.iter().map(|held| held.queue().as_fd());
     // An event has the index of its queue. A higher index means the end.
-    for (index, fd) in queues.chain(end.fds()).enumerate() {
+    for (index, fd) in queues.chain([stdin.as_fd()]).enumerate() {
         epoll.add(fd, EpollEvent::new(EpollFlags::EPOLLIN, index as u64))?;
     }
     let mut events = [EpollEvent::empty(); 64];

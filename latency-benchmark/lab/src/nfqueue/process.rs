@@ -1,15 +1,18 @@
 //! Starts and ends the delay line.
 
 use std::{
+    fmt::Display,
     io::{self, BufRead, BufReader, Read, Write},
     process::{ChildStdout, Command, Stdio},
 };
+
+use anyhow::{Result, anyhow};
 
 use super::{
     delay_line::{DelayLineConfig, NamedNamespace, READY},
     packets::ns,
 };
-use crate::{DelayLineReport, LabError, LabSpec, Reaped, child, wiring::Wires};
+use crate::{DelayLineReport, LabSpec, Reaped, child, wiring::Wires};
 
 /// A running delay line.
 #[derive(Debug)]
@@ -21,7 +24,7 @@ pub(crate) struct DelayLineProcess {
 impl DelayLineProcess {
     /// Starts a delay line for all links and waits until it is ready. It is this program again, with the
     /// argument `delay-line`.
-    pub(crate) fn start(wires: &Wires, spec: &LabSpec) -> Result<DelayLineProcess, LabError> {
+    pub(crate) fn start(wires: &Wires, spec: &LabSpec) -> Result<DelayLineProcess> {
         let mut command = Command::new("/proc/self/exe");
         command
             .arg("delay-line")
@@ -35,10 +38,10 @@ impl DelayLineProcess {
             line.configure(&config(wires, spec))?;
             Ok(line)
         };
-        let mut line = started().map_err(|error| LabError::DelayLine(error.to_string()))?;
+        let mut line = started().map_err(failed)?;
         match line.read_line() {
             Ok(said) if said == READY => Ok(line),
-            _ => Err(LabError::DelayLine(line.last_words())),
+            _ => Err(failed(line.last_words())),
         }
     }
 
@@ -78,16 +81,19 @@ impl DelayLineProcess {
     }
 
     /// An error if it has ended.
-    pub(crate) fn check(&mut self) -> Result<(), LabError> {
+    pub(crate) fn check(&mut self) -> Result<()> {
         match self.child.try_wait() {
             Ok(None) => Ok(()),
-            Ok(Some(status)) => Err(LabError::DelayLineDied(program::ended(status))),
-            Err(error) => Err(LabError::DelayLineDied(error.to_string())),
+            Ok(Some(status)) => Err(anyhow!(
+                "the delay line {}, so no packet gets through any more",
+                program::ended(status)
+            )),
+            Err(error) => Err(failed(error)),
         }
     }
 
     /// Ends the delay line and returns its report.
-    pub(crate) fn finish(mut self) -> Result<DelayLineReport, LabError> {
+    pub(crate) fn finish(mut self) -> Result<DelayLineReport> {
         self.check()?;
         drop(self.child.stdin.take());
         let report = self
@@ -95,9 +101,13 @@ impl DelayLineProcess {
             .map(|line| serde_json::from_str(&line).ok());
         match report {
             Ok(Some(report)) => Ok(report),
-            _ => Err(LabError::DelayLine(self.last_words())),
+            _ => Err(failed(self.last_words())),
         }
     }
+}
+
+fn failed(why: impl Display) -> anyhow::Error {
+    anyhow!("the delay line failed: {why}")
 }
 
 fn config(wires: &Wires, spec: &LabSpec) -> DelayLineConfig {

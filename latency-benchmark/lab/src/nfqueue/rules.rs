@@ -2,11 +2,13 @@
 
 use std::sync::OnceLock;
 
+use anyhow::{Context, Result};
+
 use super::queue::PacketQueue;
 use crate::{
-    Inside, LabError,
-    netns::Netns,
-    tool::{SystemTool, ToolError},
+    Inside,
+    netns::{Netns, SET_UP},
+    tool::{MissingTool, SystemTool},
     wiring::{Wires, run_all},
 };
 
@@ -29,7 +31,7 @@ pub(crate) struct Iptables(SystemTool);
 
 impl Iptables {
     /// Holds the packets that arrive in any of the namespaces.
-    pub(crate) fn hold_packets(&self, wires: &Wires) -> Result<(), ToolError> {
+    pub(crate) fn hold_packets(&self, wires: &Wires) -> Result<()> {
         run_all(wires.namespaces(), |namespace| {
             self.0.start(namespace, &ARGUMENTS, "")
         })
@@ -39,34 +41,35 @@ impl Iptables {
 
 /// Tries the variants of the tool, and the queue, in a temporary namespace. The result is kept for the rest
 /// of the process.
-pub(crate) fn probe(inside: Inside) -> Result<Iptables, LabError> {
+pub(crate) fn probe(inside: Inside) -> Result<Iptables> {
     static WORKS: OnceLock<Iptables> = OnceLock::new();
     if let Some(iptables) = WORKS.get() {
         return Ok(iptables.clone());
     }
-    let scratch = Netns::scratch(inside).map_err(LabError::Namespaces)?;
+    let scratch = Netns::scratch(inside).context(SET_UP)?;
     let iptables = first_that_works(&scratch)?;
-    scratch.run(PacketQueue::bind).map_err(LabError::Queue)?;
+    scratch.run(PacketQueue::bind).context(
+        "the kernel provides no packet queue (NFQUEUE); the module nfnetlink_queue may be missing",
+    )?;
     Ok(WORKS.get_or_init(|| iptables).clone())
 }
 
 /// The error is that of the first installed variant.
-fn first_that_works(scratch: &Netns) -> Result<Iptables, ToolError> {
-    let mut complaint = None;
+fn first_that_works(scratch: &Netns) -> Result<Iptables> {
+    let mut complaint: Option<anyhow::Error> = None;
     for name in VARIANTS {
-        let tried = SystemTool::find(name).and_then(|tool| {
+        let tried = || -> Result<Iptables> {
+            let tool = SystemTool::find(name)?;
             tool.run(scratch, &ARGUMENTS, "")?;
             Ok(Iptables(tool))
-        });
-        match tried {
+        };
+        match tried() {
             Ok(iptables) => return Ok(iptables),
-            Err(error) if complaint.is_none() => complaint = Some(error),
-            Err(error @ ToolError::Failed { .. })
-                if matches!(complaint, Some(ToolError::Missing { .. })) =>
-            {
-                complaint = Some(error);
+            Err(error) => {
+                if complaint.as_ref().is_none_or(|it| it.is::<MissingTool>()) {
+                    complaint = Some(error);
+                }
             }
-            Err(_) => {}
         }
     }
     Err(complaint.expect("at least one variant was tried"))

@@ -2,14 +2,12 @@
 
 use std::fs;
 
-use anyhow::{Error, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 
 use super::finding::PreflightFinding;
 use crate::{
-    EnterError, Inside, Lab, LabError, LabSpec, Topology,
-    error::NETEM_REMEDY,
-    netem, nfqueue,
-    tool::{SystemTool, ToolError, install},
+    EnterError, Inside, Lab, LabSpec, Topology, netem, nfqueue,
+    tool::{MissingTool, SystemTool, install},
 };
 
 pub(super) struct KernelFindings {
@@ -71,15 +69,7 @@ fn namespaces(entered: &Result<Inside, EnterError>) -> PreflightFinding {
             PreflightFinding::ok(NAME, "entered as an ordinary user, with a user namespace")
         }
         Ok(_) => PreflightFinding::ok(NAME, "entered as root, without a user namespace"),
-        Err(error) => {
-            let remedy = match error {
-                EnterError::UserNamespacesOff { sysctl, remedy, .. } => {
-                    format!("as root: `sysctl -w {sysctl}={remedy}`; or run with `sudo`")
-                }
-                _ => "run with `sudo`, outside of a container".to_owned(),
-            };
-            PreflightFinding::missing(NAME, error.to_string(), NO_CELL, &remedy)
-        }
+        Err(EnterError { why, remedy }) => PreflightFinding::missing(NAME, why, NO_CELL, remedy),
     }
 }
 
@@ -104,30 +94,30 @@ fn try_link(inside: Inside) -> Result<String> {
     Ok(format!("a link without delay has an RTT of {min_ms:.3} ms"))
 }
 
-fn netem_finding(probed: Result<(), LabError>, nfqueue_works: bool) -> PreflightFinding {
+fn netem_finding(probed: Result<()>, nfqueue_works: bool) -> PreflightFinding {
     const NAME: &str = "netem";
     match probed {
         Ok(()) => PreflightFinding::ok(NAME, "works in a temporary namespace"),
         Err(error) if nfqueue_works => PreflightFinding::degraded(
             NAME,
-            describe(error),
+            format!("{error:#}"),
             "the delay line delays packets instead; there is no loss and no jitter",
-            NETEM_REMEDY,
+            netem::REMEDY,
         ),
         Err(error) => {
-            PreflightFinding::missing(NAME, describe(error), NO_DELAYED_CELL, NETEM_REMEDY)
+            PreflightFinding::missing(NAME, format!("{error:#}"), NO_DELAYED_CELL, netem::REMEDY)
         }
     }
 }
 
-fn nfqueue_finding(probed: Result<(), LabError>, can_delay: bool) -> PreflightFinding {
+fn nfqueue_finding(probed: Result<()>, can_delay: bool) -> PreflightFinding {
     const NAME: &str = "iptables, NFQUEUE";
     let error = match probed {
         Ok(()) => return PreflightFinding::ok(NAME, "work in a temporary namespace"),
         Err(error) => error,
     };
-    let remedy = match error {
-        LabError::Tool(ToolError::Missing { name, .. }) => install(name),
+    let remedy = match error.downcast_ref() {
+        Some(MissingTool { name, .. }) => install(name),
         _ => {
             "use a kernel with CONFIG_NETFILTER_XT_TARGET_NFQUEUE and CONFIG_IP_NF_MANGLE; \
              as root, `modprobe -a xt_NFQUEUE nfnetlink_queue iptable_mangle`"
@@ -135,9 +125,9 @@ fn nfqueue_finding(probed: Result<(), LabError>, can_delay: bool) -> PreflightFi
     };
     if can_delay {
         let consequence = "only netem can delay packets";
-        PreflightFinding::degraded(NAME, describe(error), consequence, remedy)
+        PreflightFinding::degraded(NAME, format!("{error:#}"), consequence, remedy)
     } else {
-        PreflightFinding::missing(NAME, describe(error), NO_DELAYED_CELL, remedy)
+        PreflightFinding::missing(NAME, format!("{error:#}"), NO_DELAYED_CELL, remedy)
     }
 }
 
@@ -155,8 +145,4 @@ fn congestion_controls() -> PreflightFinding {
         "the default, cubic, does not work; specify another one",
         "as root, `modprobe tcp_cubic`",
     )
-}
-
-fn describe(error: LabError) -> String {
-    format!("{:#}", Error::from(error))
 }

@@ -11,7 +11,7 @@ use run_format::{
     manifest::NamedSite,
     table::TableWriter,
 };
-use thread_scope::{Begin, Symbols, fold};
+use thread_scope::Symbols;
 
 use super::watch::Watch;
 use crate::observe::whole_polls::{PollPlace, WholePolls};
@@ -57,21 +57,25 @@ impl StackEvidence {
     }
 
     pub(super) fn collect(&mut self, watch: &mut Watch) {
-        watch.drain_stacks(|sample| {
-            self.samples.push(StackMoment {
-                at_ns: sample.at,
-                in_kernel: sample.in_kernel,
-                frames: sample.frames.to_vec(),
+        if let Ok(stacks) = &mut watch.stacks {
+            stacks.drain(|sample| {
+                self.samples.push(StackMoment {
+                    at_ns: sample.at,
+                    in_kernel: sample.in_kernel,
+                    frames: sample.frames.to_vec(),
+                });
             });
-        });
-        watch.drain_allocation_stacks(|stack| {
-            self.allocations.push(AllocationMoment {
-                at_ns: stack.at,
-                bytes: stack.size * stack.stands_for,
-                objects: stack.stands_for,
-                frames: stack.frames.to_vec(),
+        }
+        if let Ok(stacks) = &mut watch.allocations {
+            stacks.drain(|stack| {
+                self.allocations.push(AllocationMoment {
+                    at_ns: stack.at,
+                    bytes: stack.size * stack.stands_for,
+                    objects: stack.stands_for,
+                    frames: stack.frames.to_vec(),
+                });
             });
-        });
+        }
     }
 
     /// Returns how many samples were in slow polls of the connection.
@@ -159,12 +163,8 @@ impl StackEvidence {
 fn line(sites: &[NamedSite], stack: Vec<String>, site: Option<Site>) -> String {
     let stack = without_graft(sites, stack);
     let named = sites.iter().find(|it| Some(it.site) == site);
-    let from_the_site = named.and_then(|named| {
-        fold(&stack, Begin::Innermost, |name| {
-            name.ends_with(&named.symbol)
-        })
-    });
-    from_the_site.unwrap_or_else(|| stack.join(";"))
+    let is_site = |name: &String| named.is_some_and(|it| name.ends_with(&it.symbol));
+    stack[stack.iter().rposition(is_site).unwrap_or(0)..].join(";")
 }
 
 /// The graft makes a closure of the body of a poll function. Here both are the function.

@@ -35,7 +35,10 @@ impl SystemCallEvidence {
     }
 
     pub(super) fn collect(&mut self, watch: &mut Watch) {
-        watch.drain_system_calls(|call| {
+        let Ok(calls) = &mut watch.system_calls else {
+            return;
+        };
+        calls.drain(|call| {
             self.seen.push(CallMoment {
                 at_ns: call.at,
                 ns: call.ns,

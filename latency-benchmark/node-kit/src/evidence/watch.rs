@@ -9,9 +9,8 @@ use run_format::{
     tables::Pass,
 };
 use thread_scope::{
-    ProcessCounters, Spinner, StackSample, StackSampler, SystemCall, SystemCallRecorder,
-    ThreadCounters, Unobservable,
-    allocations::{self, AllocationSample, AllocationSampler},
+    ProcessCounters, Spinner, StackSampler, SystemCallRecorder, ThreadCounters, Unobservable,
+    allocations::{self, AllocationSampler},
 };
 
 use super::meter::{self, MeterKind};
@@ -19,6 +18,8 @@ use super::meter::{self, MeterKind};
 /// Does not beat with timers, which are due at whole milliseconds.
 const STACK_INTERVAL: Duration = Duration::from_micros(487);
 const OBJECTS_PER_STACK: u64 = 199;
+/// Room for the system calls between two looks into the buffers, in 10 MiB.
+const SYSTEM_CALLS: usize = 1 << 18;
 
 /// A recorder that reads what [`Watch`] counts.
 pub(crate) fn recorder() -> Recorder {
@@ -29,9 +30,9 @@ pub(crate) fn recorder() -> Recorder {
 
 /// Everything that is there to look at the worker, all of it switched off at first.
 pub(crate) struct Watch {
-    stacks: Result<StackSampler, Unobservable>,
-    allocations: Result<AllocationSampler, Unobservable>,
-    system_calls: Result<SystemCallRecorder, Unobservable>,
+    pub(super) stacks: Result<StackSampler, Unobservable>,
+    pub(super) allocations: Result<AllocationSampler, Unobservable>,
+    pub(super) system_calls: Result<SystemCallRecorder, Unobservable>,
     spinner: Result<Spinner, Unobservable>,
     counter_names: Vec<String>,
     counters_missing: Vec<Unobservable>,
@@ -61,7 +62,7 @@ impl Watch {
                      (to build the one with it: cargo build --release -p libp2p-node --bins)",
                 ))
             },
-            system_calls: SystemCallRecorder::arm_this_thread(clock()),
+            system_calls: SystemCallRecorder::arm_this_thread(SYSTEM_CALLS, clock()),
             spinner: Spinner::start(core),
             counter_names,
             counters_missing,
@@ -131,42 +132,9 @@ impl Watch {
     /// What sees moments is on from the first one of the slice to its last.
     pub(super) fn switch(&self, pass: Pass, is_on: bool) {
         match pass {
-            Pass::Stacks => {
-                if let Ok(stacks) = &self.stacks {
-                    stacks.set_recording(is_on);
-                }
-            }
-            Pass::SystemCalls => {
-                if let Ok(calls) = &self.system_calls {
-                    calls.set_recording(is_on);
-                }
-            }
-            Pass::Compare
-            | Pass::Children
-            | Pass::Allocations
-            | Pass::Counters
-            | Pass::Timeline
-            | Pass::Activity
-            | Pass::Normal
-            | Pass::Warm => {}
-        }
-    }
-
-    pub(super) fn drain_stacks(&mut self, each: impl FnMut(&StackSample<'_>)) {
-        if let Ok(stacks) = &mut self.stacks {
-            stacks.drain(each);
-        }
-    }
-
-    pub(super) fn drain_allocation_stacks(&mut self, each: impl FnMut(&AllocationSample<'_>)) {
-        if let Ok(stacks) = &mut self.allocations {
-            stacks.drain(each);
-        }
-    }
-
-    pub(super) fn drain_system_calls(&mut self, each: impl FnMut(&SystemCall)) {
-        if let Ok(calls) = &mut self.system_calls {
-            calls.drain(each);
+            Pass::Stacks => (self.stacks.iter()).for_each(|it| it.set_recording(is_on)),
+            Pass::SystemCalls => (self.system_calls.iter()).for_each(|it| it.set_recording(is_on)),
+            _ => {}
         }
     }
 

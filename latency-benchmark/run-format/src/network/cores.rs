@@ -32,10 +32,11 @@ impl Cores {
 }
 
 impl FromStr for Cores {
-    type Err = ParseCoresError;
+    type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        parse(text).ok_or_else(|| ParseCoresError(text.to_owned()))
+        let accepted = "accepted: 1 or 0,2 or 4-7";
+        parse(text).ok_or_else(|| format!("{text:?} lists no cores ({accepted})"))
     }
 }
 
@@ -81,17 +82,12 @@ impl From<Cores> for String {
 }
 
 impl TryFrom<String> for Cores {
-    type Error = ParseCoresError;
+    type Error = String;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
         text.parse()
     }
 }
-
-/// Why a text lists no cores.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} lists no cores (accepted: 1 or 0,2 or 4-7)")]
-pub struct ParseCoresError(String);
 
 #[cfg(test)]
 mod tests {

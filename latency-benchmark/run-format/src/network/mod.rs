@@ -7,12 +7,12 @@ mod reports;
 mod rtt;
 
 pub use self::{
-    cores::{Cores, ParseCoresError},
+    cores::Cores,
     placement::{Placement, Sharing},
     receive::{ReceiveMasks, ReceiveOn},
     reports::{
-        Counters, CpuTime, DelayBackend, DelayLineReport, InvalidLink, LabFacts, LinkRtt,
-        NamespaceCounters, QueueReport, RttReport, SchedulingClass, TcpBuffers,
+        Counters, DelayBackend, DelayLineReport, InvalidLink, LabFacts, LinkRtt, NamespaceCounters,
+        QueueReport, RttReport, SchedulingClass, TcpBuffers,
     },
-    rtt::{Backend, Jitter, Loss, ParseLinkError, RTT_FORMS, Rtt},
+    rtt::{Backend, Jitter, Loss, RTT_FORMS, Rtt},
 };

@@ -81,8 +81,6 @@ pub struct Counters {
     pub central: NamespaceCounters,
     /// Of each peer's.
     pub peers: Vec<NamespaceCounters>,
-    /// CPU time of the delay line. Null also where there is none.
-    pub delay_line_cpu: Option<CpuTime>,
 }
 
 /// The counters of one namespace. Null is unknown, or that there is no such thing.
@@ -94,21 +92,6 @@ pub struct NamespaceCounters {
     pub queue_dropped: Option<u64>,
     /// Packets dropped by the links' own ends.
     pub link_dropped: Option<u64>,
-    /// TCP segments sent, without those sent again.
-    pub tcp_segments_sent: Option<u64>,
-    /// TCP segments sent again.
-    pub tcp_segments_retransmitted: Option<u64>,
-    /// Retransmission timers that ran out.
-    pub tcp_timeouts: Option<u64>,
-}
-
-/// CPU time of a process, in the kernel's ticks of usually 10 ms.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CpuTime {
-    /// In user mode.
-    pub user_s: f64,
-    /// In the kernel.
-    pub system_s: f64,
 }
 
 impl Counters {
@@ -118,12 +101,6 @@ impl Counters {
         Counters {
             central: self.central.since(&before.central),
             peers: peers.map(|(after, before)| after.since(before)).collect(),
-            delay_line_cpu: self.delay_line_cpu.zip(before.delay_line_cpu).map(
-                |(after, before)| CpuTime {
-                    user_s: after.user_s - before.user_s,
-                    system_s: after.system_s - before.system_s,
-                },
-            ),
         }
     }
 
@@ -151,9 +128,6 @@ impl NamespaceCounters {
             qdisc_dropped: each(|counters| counters.qdisc_dropped),
             queue_dropped: each(|counters| counters.queue_dropped),
             link_dropped: each(|counters| counters.link_dropped),
-            tcp_segments_sent: each(|counters| counters.tcp_segments_sent),
-            tcp_segments_retransmitted: each(|counters| counters.tcp_segments_retransmitted),
-            tcp_timeouts: each(|counters| counters.tcp_timeouts),
         }
     }
 }
@@ -306,17 +280,17 @@ mod tests {
     fn what_is_unknown_on_either_side_stays_unknown() {
         let before = NamespaceCounters {
             queue_dropped: None,
-            tcp_timeouts: Some(2),
+            link_dropped: Some(2),
             ..NamespaceCounters::default()
         };
         let after = NamespaceCounters {
             queue_dropped: Some(1),
-            tcp_timeouts: Some(5),
+            link_dropped: Some(5),
             ..NamespaceCounters::default()
         };
         let between = after.since(&before);
         assert_eq!(
-            (between.queue_dropped, between.tcp_timeouts),
+            (between.queue_dropped, between.link_dropped),
             (None, Some(3))
         );
     }

@@ -1,12 +1,9 @@
-//! The events that can be counted, and how their counters are opened and read.
+//! The events that the processor counts, and how their counters are opened and read.
 #![allow(unsafe_code, reason = "reads into an array")]
 
 use std::{io, os::fd::AsRawFd};
 
-use perf_event::{
-    Builder, Counter,
-    events::{Event, Hardware, Software},
-};
+use perf_event::{Builder, Counter, events::Hardware};
 
 use crate::Unobservable;
 
@@ -19,46 +16,18 @@ pub(super) const HARDWARE: [(&str, Hardware); 5] = [
     ("branch_misses", Hardware::BRANCH_MISSES),
 ];
 
-/// Events that the kernel counts.
-pub(super) const SOFTWARE: [(&str, Software); 5] = [
-    ("task_clock_ns", Software::TASK_CLOCK),
-    ("context_switches", Software::CONTEXT_SWITCHES),
-    ("page_faults_minor", Software::PAGE_FAULTS_MIN),
-    ("page_faults_major", Software::PAGE_FAULTS_MAJ),
-    MIGRATIONS,
-];
-
-pub(super) const MIGRATIONS: (&str, Software) = ("migrations", Software::CPU_MIGRATIONS);
-
-/// Whether events in the kernel are counted in addition to those in user space.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CountedModes {
-    UserAndKernel,
-    User,
-}
-
-impl CountedModes {
-    /// The name of a counter with these modes, in the notation of `perf`.
-    pub(super) fn name(self, event: &str) -> String {
-        match self {
-            CountedModes::UserAndKernel => event.to_owned(),
-            CountedModes::User => format!("{event}:u"),
-        }
-    }
-}
-
-/// Opens a counter that includes events in the kernel. If that is not permitted, opens one without them.
-pub(super) fn open<E: Event>(
-    event: E,
+/// Opens a counter that includes events in the kernel. If that is not permitted, opens one without them, whose name
+/// ends in `:u`, as in the notation of `perf`.
+pub(super) fn open(
+    (name, event): (&str, Hardware),
     mut with: impl FnMut(&mut Builder) -> io::Result<Counter>,
-) -> io::Result<(Counter, CountedModes)> {
+) -> io::Result<(Counter, String)> {
     let mut builder = Builder::new(event);
     match with(builder.include_kernel()) {
-        Ok(counter) => Ok((counter, CountedModes::UserAndKernel)),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            Ok((with(builder.exclude_kernel(true))?, CountedModes::User))
+            Ok((with(builder.exclude_kernel(true))?, format!("{name}:u")))
         }
-        Err(error) => Err(error),
+        counter => Ok((counter?, name.to_owned())),
     }
 }
 

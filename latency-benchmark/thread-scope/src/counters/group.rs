@@ -1,17 +1,14 @@
-//! Counters of one thread that are read together.
+//! The processor's counters of one thread, which are read together.
 
 use std::io;
 
-use perf_event::{Builder, Counter, ReadFormat, events::Event};
+use perf_event::{Builder, Counter, ReadFormat};
 
-use super::events::{self, CountedModes, fill, read_words};
+use super::events::{self, HARDWARE, fill, read_words};
 use crate::Unobservable;
 
-/// The maximum number of counters in a group.
-const MOST: usize = 5;
-
 /// What the kernel writes: the number of counters, both times, and the value and id of each counter.
-const WORDS: usize = 3 + 2 * MOST;
+const WORDS: usize = 3 + 2 * HARDWARE.len();
 
 pub(super) struct CounterGroup {
     leader: Counter,
@@ -23,12 +20,9 @@ pub(super) struct CounterGroup {
 impl CounterGroup {
     /// Opens the events that can be counted on this thread, and starts counting. Adds the others to `missing`.
     /// `None` if no event can be counted.
-    pub(super) fn open<E: Event + Copy>(
-        events: [(&str, E); MOST],
-        missing: &mut Vec<Unobservable>,
-    ) -> Option<CounterGroup> {
+    pub(super) fn open(missing: &mut Vec<Unobservable>) -> Option<CounterGroup> {
         let mut group: Option<CounterGroup> = None;
-        for (name, event) in events {
+        for event in HARDWARE {
             let opened = events::open(event, |builder| {
                 let builder = builder.read_format(
                     ReadFormat::GROUP
@@ -38,18 +32,18 @@ impl CounterGroup {
                 join(builder, &mut group)
             });
             match (opened, &mut group) {
-                (Ok((member, modes)), Some(group)) => {
+                (Ok((member, name)), Some(group)) => {
                     group.members.push(member);
-                    group.names.push(modes.name(name));
+                    group.names.push(name);
                 }
-                (Ok((leader, modes)), None) => {
+                (Ok((leader, name)), None) => {
                     group = Some(CounterGroup {
                         leader,
                         members: Vec::new(),
-                        names: vec![modes.name(name)],
+                        names: vec![name],
                     });
                 }
-                (Err(error), _) => missing.push(events::unavailable(name, &error)),
+                (Err(error), _) => missing.push(events::unavailable(event.0, &error)),
             }
         }
         let mut group = group?;
@@ -68,12 +62,6 @@ impl CounterGroup {
 
     pub(super) fn names(&self) -> &[String] {
         &self.names
-    }
-
-    /// Whether every counter includes events in the kernel.
-    pub(super) fn counts_kernel(&self) -> bool {
-        let suffix = CountedModes::User.name("");
-        !self.names.iter().any(|name| name.ends_with(&suffix))
     }
 
     /// An enabled counter gets the processor at once, or only when another counter gives it up.

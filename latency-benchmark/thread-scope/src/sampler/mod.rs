@@ -6,17 +6,18 @@ mod timer;
 
 use std::time::Duration;
 
-use self::{signal::Registered, target::SampledThread, timer::Timer};
+use self::target::SampledThread;
 use crate::{Unobservable, record::Reader};
 
 /// Samples a thread's stack at random intervals, including while the thread sleeps or is in the kernel.
 ///
 /// A timer sends `SIGPROF` to the thread, and the signal handler stores the stack. As with any signal, an
-/// interrupted system call is restarted or returns `EINTR`. The handler stays installed when no thread is
-/// sampled any more. If the process already has a handler for `SIGPROF`, sampling is not possible.
+/// interrupted system call is restarted or returns `EINTR`. The handler stays installed, and the memory of a
+/// sampler is kept until the process ends, since a signal may arrive late. If the process already has a handler
+/// for `SIGPROF`, sampling is not possible.
 pub struct StackSampler {
     samples: Reader<2>,
-    thread: Registered,
+    thread: &'static SampledThread,
 }
 
 /// A thread's stack at one moment.
@@ -47,17 +48,15 @@ impl StackSampler {
                 "the requested interval is zero",
             ));
         }
-        let (target, samples) = SampledThread::new(thread_id, interval, Box::new(clock))?;
-        let thread = Registered::new(target)?;
-        let timer = Timer::new(thread_id, thread.number())?;
-        thread.target().has(timer);
+        signal::install_once()?;
+        let (thread, samples) = SampledThread::start(thread_id, interval, Box::new(clock))?;
         Ok(StackSampler { samples, thread })
     }
 
     /// Switches recording on or off. While it is off, no timer runs. A sample that is being taken at this
     /// moment may still be recorded.
     pub fn set_recording(&self, recording: bool) {
-        self.thread.target().set_recording(recording);
+        self.thread.set_recording(recording);
     }
 
     /// Passes the samples since the last call to `each`, in their order.

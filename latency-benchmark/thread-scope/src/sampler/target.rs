@@ -3,6 +3,7 @@
 
 use std::{
     cell::UnsafeCell,
+    ptr,
     sync::{
         OnceLock,
         atomic::{AtomicBool, Ordering},
@@ -32,9 +33,7 @@ pub(super) struct SampledThread {
     handler: UnsafeCell<HandlerData>,
 }
 
-// SAFETY: every field except `handler` is `Send` and `Sync`. The field's comment is the reason for it.
-unsafe impl Send for SampledThread {}
-// SAFETY: as above.
+// SAFETY: every field except `handler` is `Sync`. The field's comment is the reason for it.
 unsafe impl Sync for SampledThread {}
 
 struct HandlerData {
@@ -43,27 +42,25 @@ struct HandlerData {
 }
 
 impl SampledThread {
-    pub(super) fn new(
+    /// Prepares a timer that sends signals to the thread. They may arrive late, so this is never freed.
+    pub(super) fn start(
         thread_id: i32,
         interval: Duration,
         clock: Clock,
-    ) -> Result<(SampledThread, Reader<2>), Unobservable> {
+    ) -> Result<(&'static SampledThread, Reader<2>), Unobservable> {
         let (stacks, samples) = StackWriter::new("stacks", clock() ^ thread_id as u64)?;
         let stack = vec![0; STACK];
-        let target = SampledThread {
+        let thread: &'static SampledThread = Box::leak(Box::new(SampledThread {
             thread_id,
             interval,
             is_recording: AtomicBool::new(false),
             timer: OnceLock::new(),
             clock,
             handler: UnsafeCell::new(HandlerData { stacks, stack }),
-        };
-        Ok((target, samples))
-    }
-
-    /// Sets the timer that sends signals to the thread.
-    pub(super) fn has(&self, timer: Timer) {
-        let _ = self.timer.set(timer);
+        }));
+        let timer = Timer::new(thread_id, ptr::from_ref(thread).cast())?;
+        let _ = thread.timer.set(timer);
+        Ok((thread, samples))
     }
 
     pub(super) fn set_recording(&self, recording: bool) {

@@ -1,7 +1,7 @@
 //! A kernel timer that sends a signal to one thread.
 #![allow(unsafe_code, reason = "calls the kernel's timers")]
 
-use std::{io, mem, ptr, time::Duration};
+use std::{ffi::c_void, io, mem, ptr, time::Duration};
 
 use crate::Unobservable;
 
@@ -17,14 +17,14 @@ unsafe impl Sync for Timer {}
 
 impl Timer {
     /// Creates a timer that is not running. Every signal carries `carried`.
-    pub(super) fn new(thread_id: i32, carried: usize) -> Result<Timer, Unobservable> {
+    pub(super) fn new(thread_id: i32, carried: *const c_void) -> Result<Timer, Unobservable> {
         let mut timer: libc::timer_t = ptr::null_mut();
         // SAFETY: all zeros are a valid value of this struct.
         let mut event: libc::sigevent = unsafe { mem::zeroed() };
         event.sigev_notify = libc::SIGEV_THREAD_ID;
         event.sigev_notify_thread_id = thread_id;
         event.sigev_signo = SIGNAL;
-        event.sigev_value.sival_ptr = ptr::without_provenance_mut(carried);
+        event.sigev_value.sival_ptr = carried.cast_mut();
         // SAFETY: both pointers are valid for the call.
         let result =
             unsafe { libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer) };
@@ -48,12 +48,5 @@ impl Timer {
         // This cannot fail: the timer exists and the time is valid.
         // SAFETY: the timer lives as long as this value.
         unsafe { libc::timer_settime(self.0, 0, &raw const time, ptr::null_mut()) };
-    }
-}
-
-impl Drop for Timer {
-    fn drop(&mut self) {
-        // SAFETY: nothing else has the timer.
-        unsafe { libc::timer_delete(self.0) };
     }
 }

@@ -1,12 +1,9 @@
 //! Names for addresses.
 
-mod fold;
 mod loaded;
 mod short_name;
 
 use std::{collections::HashMap, ptr};
-
-pub use self::fold::{Begin, fold};
 
 /// The names of this process's functions, including inlined ones. Every address is looked up only once.
 ///

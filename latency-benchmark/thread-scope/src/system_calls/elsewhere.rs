@@ -11,13 +11,6 @@ pub struct SystemCallRecorder(Infallible);
 impl SystemCallRecorder {
     /// Always fails on this processor.
     pub fn arm_this_thread(
-        clock: impl Fn() -> u64 + Send + Sync + 'static,
-    ) -> Result<SystemCallRecorder, Unobservable> {
-        Self::arm_this_thread_with(0, clock)
-    }
-
-    /// Always fails on this processor.
-    pub fn arm_this_thread_with(
         _capacity: usize,
         _clock: impl Fn() -> u64 + Send + Sync + 'static,
     ) -> Result<SystemCallRecorder, Unobservable> {
@@ -37,11 +30,6 @@ impl SystemCallRecorder {
 
     /// Never called.
     pub fn lost(&self) -> u64 {
-        match self.0 {}
-    }
-
-    /// Never called.
-    pub fn unrecorded(&self) -> u64 {
         match self.0 {}
     }
 

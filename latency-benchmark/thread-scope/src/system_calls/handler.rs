@@ -7,16 +7,15 @@
 
 use std::{
     cell::{Cell, RefCell},
-    ptr,
-    sync::{Arc, OnceLock, atomic::Ordering},
+    io, mem, ptr,
+    sync::{Arc, OnceLock},
 };
 
 use libc::{c_int, c_void, siginfo_t, ucontext_t};
 
 use super::{
     call::{SystemCall, WHAT},
-    perform,
-    raw::{self, Action},
+    raw,
     slot::Slot,
 };
 use crate::Unobservable;
@@ -63,24 +62,65 @@ pub(super) fn is_taken() -> bool {
 /// Installs the handler once per process.
 pub(super) fn install() -> Result<(), Unobservable> {
     static INSTALLED: OnceLock<Result<(), Unobservable>> = OnceLock::new();
-    let install = || match Action::of(libc::SIGSYS) {
-        Some(action) if action.handler == libc::SIG_DFL || action.handler == libc::SIG_IGN => {
-            // SAFETY: the handler can be called at any moment.
-            if unsafe { Action::handled_by(on_signal).install(libc::SIGSYS) } {
-                Ok(())
-            } else {
-                Err(Unobservable::new(
-                    WHAT,
-                    "the kernel accepts no handler for SIGSYS",
-                ))
+    let install = || match action_of(libc::SIGSYS) {
+        Some(action) if !has_handler(&action) => {
+            // SAFETY: all zeros are a valid value of this struct. The handler can be called at any moment.
+            let result = unsafe {
+                let mut action: libc::sigaction = mem::zeroed();
+                let handler: unsafe extern "C" fn(c_int, *const siginfo_t, *mut c_void) = on_signal;
+                action.sa_sigaction = handler as usize;
+                action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER | libc::SA_RESTART;
+                libc::sigaction(libc::SIGSYS, &action, ptr::null_mut())
+            };
+            match result {
+                0 => Ok(()),
+                _ => Err("the kernel accepts no handler for SIGSYS"),
             }
         }
-        _ => Err(Unobservable::new(
-            WHAT,
-            "the process already has a handler for SIGSYS",
-        )),
+        _ => Err("the process already has a handler for SIGSYS"),
     };
-    INSTALLED.get_or_init(install).clone()
+    let installed = || install().map_err(|why| Unobservable::new(WHAT, why));
+    INSTALLED.get_or_init(installed).clone()
+}
+
+fn action_of(signal: c_int) -> Option<libc::sigaction> {
+    // SAFETY: all zeros are a valid value of this struct, and the call only writes it.
+    unsafe {
+        let mut action = mem::zeroed();
+        (libc::sigaction(signal, ptr::null(), &mut action) == 0).then_some(action)
+    }
+}
+
+fn has_handler(action: &libc::sigaction) -> bool {
+    ![libc::SIG_DFL, libc::SIG_IGN].contains(&action.sa_sigaction)
+}
+
+/// Unblocks SIGSYS on this thread.
+pub(super) fn take_out_of_mask() {
+    // SAFETY: the set is initialised before it is used.
+    unsafe {
+        let mut set = mem::zeroed();
+        libc::sigemptyset(&mut set);
+        libc::sigaddset(&mut set, libc::SIGSYS);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &set, ptr::null_mut());
+    }
+}
+
+/// Unblocks SIGSYS in every signal handler: if a handler blocked it, the kernel could not return the handler's
+/// calls and would end the process.
+pub(super) fn take_out_of_actions() {
+    for signal in 1..=libc::SIGRTMAX() {
+        let Some(mut action) = action_of(signal) else {
+            continue;
+        };
+        // SAFETY: the mask is initialised, and the handler was installed before.
+        unsafe {
+            if has_handler(&action) && libc::sigismember(&action.sa_mask, libc::SIGSYS) == 1 {
+                libc::sigdelset(&mut action.sa_mask, libc::SIGSYS);
+                libc::sigaction(signal, &action, ptr::null_mut());
+            }
+        }
+    }
 }
 
 /// From now on the kernel reads the slot at each of this thread's system calls.
@@ -99,7 +139,7 @@ pub(super) fn arm(slot: Arc<Slot>) -> Result<(), Unobservable> {
         )
     };
     if result != 0 {
-        let error = std::io::Error::last_os_error();
+        let error = io::Error::last_os_error();
         SLOT.set(before);
         return Err(Unobservable::new(
             WHAT,
@@ -112,63 +152,88 @@ pub(super) fn arm(slot: Arc<Slot>) -> Result<(), Unobservable> {
 }
 
 unsafe extern "C" fn on_signal(_: c_int, info: *const siginfo_t, context: *mut c_void) {
-    // SAFETY: the slot belongs to this thread, which keeps it as long as the pointer is set.
-    let slot = unsafe { SLOT.get().as_ref() };
-    // SAFETY: the kernel passes valid pointers.
+    // SAFETY: the slot belongs to this thread, which keeps it as long as the pointer is set. The kernel passes valid
+    // pointers. The context begins above the handler's return address, and nothing here needs a drop.
     unsafe {
+        let slot = SLOT.get().as_ref();
         match (*info).si_code {
-            SYS_USER_DISPATCH => on_call(slot, context.cast()),
-            libc::SI_TKILL => {
-                if let Some(slot) = slot {
-                    slot.follow();
-                }
-            }
+            SYS_USER_DISPATCH => on_call(slot, &mut *context.cast()),
+            libc::SI_TKILL => slot.into_iter().for_each(Slot::follow),
             _ => die(),
         }
+        // The C library's way back is a system call, which the kernel would return.
+        raw::end_handler(context.addr())
     }
 }
 
 /// # Safety
 ///
 /// `context` is that of the running handler.
-unsafe fn on_call(slot: Option<&Slot>, context: *mut ucontext_t) {
-    // SAFETY: the caller guarantees it.
-    let register = |index: i32| unsafe { &raw mut (*context).uc_mcontext.gregs[index as usize] };
-    // SAFETY: the registers are valid, and the thread made this call.
-    unsafe {
-        let number = *register(libc::REG_RAX);
-        let second = (*register(libc::REG_RSI)).cast_unsigned();
-        if number == libc::SYS_rt_sigreturn {
-            if let Some(slot) = slot {
-                slot.unrecorded.fetch_add(1, Ordering::Relaxed);
-            }
-            raw::end_handler(*register(libc::REG_RSP));
-        }
-        let result = match slot {
-            Some(slot) if slot.enter() => {
-                let at = (slot.clock)();
-                let result = perform::perform(context);
-                let ns = (slot.clock)().saturating_sub(at);
+unsafe fn on_call(slot: Option<&Slot>, context: &mut ucontext_t) {
+    /// The length of the instruction `syscall`.
+    const INSTRUCTION: i64 = 2;
+    let registers = &mut context.uc_mcontext.gregs;
+    let [number, second] = [libc::REG_RAX, libc::REG_RSI].map(|at| registers[at as usize]);
+    if number == libc::SYS_rt_sigreturn {
+        // SAFETY: another handler is at its end, and the stack pointer is where it was when that began.
+        unsafe { raw::end_handler(registers[libc::REG_RSP as usize] as usize) }
+    }
+    if let Some(slot) = slot
+        && needs_the_thread(registers)
+    {
+        slot.pause();
+        registers[libc::REG_RIP as usize] -= INSTRUCTION;
+        return;
+    }
+    let arguments = [
+        libc::REG_RAX,
+        libc::REG_RDI,
+        libc::REG_RSI,
+        libc::REG_RDX,
+        libc::REG_R10,
+        libc::REG_R8,
+        libc::REG_R9,
+    ];
+    let call = arguments.map(|at| registers[at as usize]);
+    // SAFETY: the thread made this call with these arguments. If they point to invalid memory, the kernel says so.
+    let perform = || unsafe { raw::call(&call) };
+    let result = match slot {
+        Some(slot) if slot.enter() => {
+            let at = (slot.clock)();
+            let result = perform();
+            let ns = (slot.clock)().saturating_sub(at);
+            // SAFETY: `enter` was true.
+            unsafe {
                 slot.leave(SystemCall {
                     at,
                     ns,
                     number,
-                    second,
+                    second: second.cast_unsigned(),
                     result,
                 });
-                result
             }
-            Some(slot) => {
-                if slot.is_recording() {
-                    slot.unrecorded.fetch_add(1, Ordering::Relaxed);
-                } else {
-                    slot.follow();
-                }
-                perform::perform(context)
-            }
-            None => perform::perform(context),
-        };
-        *register(libc::REG_RAX) = result;
+            result
+        }
+        _ => perform(),
+    };
+    slot.into_iter().for_each(Slot::follow);
+    registers[libc::REG_RAX as usize] = result;
+}
+
+/// Whether only the thread itself can make the call: it creates a thread or a process, which would begin in the
+/// handler, or it changes the signals that the end of the handler restores, or that the kernel could not return calls
+/// by. The thread then makes it, and what follows, without being recorded.
+fn needs_the_thread(registers: &[i64; 23]) -> bool {
+    let has = |argument: c_int| registers[argument as usize] != 0;
+    match registers[libc::REG_RAX as usize] {
+        libc::SYS_clone | libc::SYS_clone3 | libc::SYS_fork | libc::SYS_vfork => true,
+        libc::SYS_rt_sigaction | libc::SYS_rt_sigprocmask => true,
+        libc::SYS_rt_sigsuspend | libc::SYS_sigaltstack => true,
+        // With a mask for the time of the wait.
+        libc::SYS_ppoll => has(libc::REG_R10),
+        libc::SYS_epoll_pwait | libc::SYS_epoll_pwait2 => has(libc::REG_R8),
+        libc::SYS_pselect6 => has(libc::REG_R9),
+        _ => false,
     }
 }
 
@@ -176,7 +241,7 @@ unsafe fn on_call(slot: Option<&Slot>, context: *mut ucontext_t) {
 fn die() {
     // SAFETY: the calls have no preconditions.
     unsafe {
-        Action::DEFAULT.install(libc::SIGSYS);
+        libc::signal(libc::SIGSYS, libc::SIG_DFL);
         libc::raise(libc::SIGSYS);
     }
 }

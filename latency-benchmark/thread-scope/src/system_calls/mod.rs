@@ -8,17 +8,15 @@
 //! * calls that do not reach the kernel, such as `clock_gettime` through the vDSO;
 //! * calls of other threads and of other processes;
 //! * calls that do not return (`exit`, a successful `execve`);
-//! * the calls that [`SystemCallRecorder::unrecorded`] counts.
+//! * calls of signal handlers that interrupt another call;
+//! * calls that only the thread itself can make, which create a thread or a process or change how signals are handled,
+//!   and those between such a call and the next [`SystemCallRecorder::drain`].
 
 mod call;
 #[cfg(not(target_arch = "x86_64"))]
 mod elsewhere;
 #[cfg(target_arch = "x86_64")]
 mod handler;
-#[cfg(target_arch = "x86_64")]
-mod overhead;
-#[cfg(target_arch = "x86_64")]
-mod perform;
 #[cfg(target_arch = "x86_64")]
 mod raw;
 #[cfg(target_arch = "x86_64")]

@@ -31,7 +31,6 @@ pub(super) struct Slot {
     ring: UnsafeCell<Producer<SystemCall>>,
     pub(super) clock: Clock,
     pub(super) lost: AtomicU64,
-    pub(super) unrecorded: AtomicU64,
     /// The kernel's id of the thread. `None` after its end.
     thread: Mutex<Option<libc::pid_t>>,
 }
@@ -50,7 +49,6 @@ impl Slot {
             ring: UnsafeCell::new(ring),
             clock,
             lost: AtomicU64::new(0),
-            unrecorded: AtomicU64::new(0),
             // SAFETY: the call has no preconditions.
             thread: Mutex::new(Some(unsafe { libc::gettid() })),
         };
@@ -73,11 +71,16 @@ impl Slot {
         self.selector.load(Ordering::SeqCst) == BLOCK
     }
 
+    /// Lets the thread make its calls itself until the next [`Slot::follow`].
+    pub(super) fn pause(&self) {
+        self.selector.store(ALLOW, Ordering::SeqCst);
+    }
+
     /// Requests a state. Recording stops at once. It starts when the thread calls [`Slot::follow`].
     pub(super) fn want(&self, recording: bool) {
         self.recording.store(recording, Ordering::SeqCst);
         if !recording {
-            self.selector.store(ALLOW, Ordering::SeqCst);
+            self.pause();
         }
     }
 

@@ -1,8 +1,5 @@
 //! The recorder of a thread's system calls.
-#![allow(
-    unsafe_code,
-    reason = "sends a signal to a thread, and changes masks of signals"
-)]
+#![allow(unsafe_code, reason = "sends a signal to a thread")]
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -14,9 +11,7 @@ use rtrb::Consumer;
 
 use super::{
     call::{SystemCall, WHAT},
-    handler, overhead,
-    perform::SIGNAL,
-    raw::Action,
+    handler,
     slot::Slot,
 };
 use crate::Unobservable;
@@ -35,21 +30,12 @@ pub struct SystemCallRecorder {
 }
 
 impl SystemCallRecorder {
-    /// Room for this number of calls between two drains, in 10 MiB.
-    const CAPACITY: usize = 1 << 18;
-
-    /// Prepares recording the system calls of the current thread.
+    /// Prepares recording the system calls of the current thread, with room for `capacity` calls between two drains,
+    /// 40 bytes each.
     ///
     /// A signal handler calls `clock`, so `clock` must neither lock nor allocate. Its unit should be
     /// nanoseconds.
     pub fn arm_this_thread(
-        clock: impl Fn() -> u64 + Send + Sync + 'static,
-    ) -> Result<SystemCallRecorder, Unobservable> {
-        Self::arm_this_thread_with(Self::CAPACITY, clock)
-    }
-
-    /// The same, with room for `capacity` calls between two drains, 40 bytes each.
-    pub fn arm_this_thread_with(
         capacity: usize,
         clock: impl Fn() -> u64 + Send + Sync + 'static,
     ) -> Result<SystemCallRecorder, Unobservable> {
@@ -58,15 +44,15 @@ impl SystemCallRecorder {
             return Err(Unobservable::new(WHAT, why));
         }
         handler::install()?;
-        take_out_of_mask();
-        take_out_of_actions();
+        handler::take_out_of_mask();
+        handler::take_out_of_actions();
         let (slot, emptying) = Slot::new(capacity, Box::new(clock));
         let slot = Arc::new(slot);
-        let free_ns = overhead::cheap_call_ns();
+        let free_ns = cheap_call_ns();
         handler::arm(Arc::clone(&slot))?;
         slot.want(true);
         slot.follow();
-        let recorded_ns = overhead::cheap_call_ns();
+        let recorded_ns = cheap_call_ns();
         slot.want(false);
         slot.lost.store(0, Ordering::Relaxed);
         let mut calls = SystemCallRecorder {
@@ -86,44 +72,41 @@ impl SystemCallRecorder {
     /// not for long.
     pub fn set_recording(&self, recording: bool) {
         const PATIENCE: Duration = Duration::from_millis(20);
-        if recording {
-            take_out_of_actions();
-        }
         self.slot.want(recording);
-        if !recording {
-            return;
+        if recording {
+            self.ask_to_follow();
+            let asked = Instant::now();
+            while !self.slot.is_blocking() && asked.elapsed() < PATIENCE {
+                thread::yield_now();
+            }
         }
-        {
-            let thread = self.slot.thread();
-            let Some(id) = *thread else { return };
+    }
+
+    fn ask_to_follow(&self) {
+        handler::take_out_of_actions();
+        if let Some(id) = *self.slot.thread() {
             // SAFETY: the thread lives and has a handler for this signal.
             unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), id, libc::SIGSYS) };
-        }
-        let sent = Instant::now();
-        while !self.slot.is_blocking() && sent.elapsed() < PATIENCE {
-            thread::yield_now();
         }
     }
 
     /// Passes the calls that have returned since the last call to `each`, in the order of their return. A call
-    /// that had not returned when recording ended appears in a later drain.
+    /// that had not returned when recording ended appears in a later drain. Resumes a recording that paused for
+    /// a call that only the thread itself can make.
     pub fn drain(&mut self, mut each: impl FnMut(&SystemCall)) {
         // Limited to the calls that are there now, so that a busy thread cannot keep this loop running.
         for _ in 0..self.emptying.slots() {
             let Ok(call) = self.emptying.pop() else { break };
             each(&call);
         }
+        if self.slot.is_recording() && !self.slot.is_blocking() {
+            self.ask_to_follow();
+        }
     }
 
     /// The number of calls that were lost because the buffer was full.
     pub fn lost(&self) -> u64 {
         self.slot.lost.load(Ordering::Relaxed)
-    }
-
-    /// The number of calls that were made while recording was on but could not be recorded: the returns of
-    /// signal handlers, and the calls of handlers that interrupted another call.
-    pub fn unrecorded(&self) -> u64 {
-        self.slot.unrecorded.load(Ordering::Relaxed)
     }
 
     /// The time that recording adds to a call: the difference between the median times of `getppid` with and
@@ -139,29 +122,20 @@ impl Drop for SystemCallRecorder {
     }
 }
 
-/// Unblocks SIGSYS on this thread.
-fn take_out_of_mask() {
-    // SAFETY: the set is initialised before it is used.
-    unsafe {
-        let mut set = std::mem::zeroed();
-        libc::sigemptyset(&mut set);
-        libc::sigaddset(&mut set, libc::SIGSYS);
-        libc::pthread_sigmask(libc::SIG_UNBLOCK, &set, std::ptr::null_mut());
-    }
-}
-
-/// Unblocks SIGSYS in every signal handler: if a handler blocked it, the kernel could not return the handler's
-/// calls and would end the process.
-fn take_out_of_actions() {
-    for signal in 1..=libc::SIGRTMAX() {
-        let Some(mut action) = Action::of(signal) else {
-            continue;
-        };
-        let has_handler = action.handler != libc::SIG_DFL && action.handler != libc::SIG_IGN;
-        if has_handler && action.mask & SIGNAL != 0 {
-            action.mask &= !SIGNAL;
-            // SAFETY: the handler was installed before.
-            unsafe { action.install(signal) };
-        }
-    }
+/// The time of one call of `getppid`, a cheap system call: the median of many batches of a few calls.
+fn cheap_call_ns() -> u64 {
+    const BATCHES: usize = 101;
+    const CALLS: u32 = 10;
+    let mut batches_ns: Vec<u64> = (0..BATCHES)
+        .map(|_| {
+            let start = Instant::now();
+            for _ in 0..CALLS {
+                // SAFETY: the call has no preconditions.
+                unsafe { libc::getppid() };
+            }
+            (start.elapsed() / CALLS).as_nanos() as u64
+        })
+        .collect();
+    batches_ns.sort_unstable();
+    batches_ns[BATCHES / 2]
 }

@@ -41,7 +41,7 @@ pub(crate) fn watched(capacity: usize) -> Option<WatchedWorker> {
     let thread = thread::spawn({
         let state = Arc::clone(&state);
         move || {
-            let calls = SystemCallRecorder::arm_this_thread_with(capacity, move || {
+            let calls = SystemCallRecorder::arm_this_thread(capacity, move || {
                 start.elapsed().as_nanos() as u64
             });
             // SAFETY: the call has no preconditions.
@@ -136,10 +136,6 @@ impl WatchedWorker {
 
     pub(crate) fn lost(&self) -> u64 {
         self.calls.lost()
-    }
-
-    pub(crate) fn unrecorded_calls(&self) -> u64 {
-        self.calls.unrecorded()
     }
 }
 

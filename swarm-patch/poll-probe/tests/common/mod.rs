@@ -11,8 +11,8 @@ use std::{
 };
 
 use poll_probe::{
-    Capacity, ChildPoll, Invocation, IterationEnd, LongestChild, Mode, Outcome, Reading, Record,
-    Recorder, Site, Variant, VariantId,
+    Capacity, ChildPoll, Invocation, IterationEnd, Mode, Outcome, Reading, Record, Recorder, Site,
+    Variant, VariantId,
 };
 
 /// The variant in force applies to the whole process, so these tests take turns.
@@ -51,7 +51,6 @@ pub(crate) struct Kept {
     pub(crate) longest_iteration_ns: u64,
     pub(crate) outcome: Outcome,
     pub(crate) thread: usize,
-    pub(crate) longest_child: Option<LongestChild>,
     pub(crate) polls: Vec<ChildPoll>,
     pub(crate) iteration_ends: Vec<IterationEnd>,
     pub(crate) children_lost: u16,
@@ -85,7 +84,6 @@ pub(crate) fn drain(recorder: &Recorder) -> Vec<Kept> {
             longest_iteration_ns: record.longest_iteration_ns.expect("the loops are marked"),
             outcome: record.outcome,
             thread: record.thread,
-            longest_child: record.longest_child,
             polls: record.children.to_vec(),
             iteration_ends: record.iteration_ends.to_vec(),
             children_lost: record.children_lost,

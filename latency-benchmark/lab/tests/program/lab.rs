@@ -1,10 +1,10 @@
-//! The command line of the lab, for people and for the tests of this crate.
+//! The command line of the lab, for the tests of this crate.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 use std::process::{Command, ExitCode};
 
 use clap::{Args, Parser, Subcommand};
-use lab::{Backend, Cores, Jitter, LabError, LabSpec, Loss, Rtt, Topology};
+use lab::{Backend, Cores, Jitter, LabSpec, LabSpecError, Loss, Rtt, Topology};
 use program::{Failure, bad_input, print};
 
 /// A network between a central node and its peers on this machine
@@ -37,8 +37,8 @@ struct LabRunArguments {
     /// Round-trip time of every link in milliseconds, with decimals
     #[arg(long, default_value = "0", allow_hyphen_values = true)]
     rtt: Rtt,
-    /// Delay backend: auto, netem or nfqueue
-    #[arg(long, default_value_t = Backend::Auto)]
+    /// Delay backend
+    #[arg(long, value_enum, default_value_t)]
     delay: Backend,
     /// Packet loss in each direction, such as 0.1% (netem only)
     #[arg(long)]
@@ -111,9 +111,9 @@ impl LabRunArguments {
         let code = lab::run::run(lab::enter()?, spec, command, self.peer_command.as_deref());
         match code {
             Ok(code) => Ok(ExitCode::from(code)),
-            Err(error) => Err(match error.downcast_ref() {
-                Some(LabError::Spec(_) | LabError::CongestionControl { .. }) => bad_input(error),
-                _ => error.into(),
+            Err(error) => Err(match error.downcast_ref::<LabSpecError>() {
+                Some(_) => bad_input(error),
+                None => error.into(),
             }),
         }
     }
