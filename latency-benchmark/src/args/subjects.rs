@@ -1,6 +1,6 @@
 //! What to build against.
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use clap::Args;
 use program::{Failure, bad_input};
 use run_format::{
@@ -133,6 +133,8 @@ pub(crate) fn resolve(subject: &SubjectConfig) -> anyhow::Result<Subject> {
         .yamux_spec
         .as_deref()
         .map(str::parse::<CheckoutSpec>);
-    let yamux = yamux.transpose().context("--yamux")?;
+    let yamux = yamux
+        .transpose()
+        .map_err(|error| anyhow!("--yamux: {error}"))?;
     Subject::resolve(&libp2p, yamux.as_ref())
 }
