@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Error, Result, anyhow, bail};
 use program::{Failure, bad_input};
 use run_format::{
     Budgets, Site, files,
@@ -114,7 +114,9 @@ fn cells(rows: &[PublishedRow]) -> Result<Vec<CellSummary>> {
         let line = || format!("line {}", at + 2);
         let cell = Cell {
             peers: row["n_peers"] as usize,
-            rtt_ms: Rtt::from_ms(row["rtt_ms"]).with_context(line)?,
+            rtt_ms: Rtt::from_ms(row["rtt_ms"])
+                .map_err(Error::msg)
+                .with_context(line)?,
             payload_bytes: Payload::of_bytes(row["payload"] as u32),
         };
         if cells.iter().any(|other| other.cell == cell) {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use program::{Failure, bad_input, say};
 use run_format::Budgets;
 
@@ -113,7 +113,9 @@ fn budgets(was: &Side, is: &Side, options: &Options) -> Result<Vec<Budgets>, Fai
         return Ok(shared);
     }
     let chosen = options.budget.iter().map(|text| {
-        let budgets: Budgets = text.parse().context("--budget").map_err(bad_input)?;
+        let budgets = text
+            .parse::<Budgets>()
+            .map_err(|error| bad_input(anyhow!("--budget: {error}")))?;
         if shared.contains(&budgets) {
             return Ok(budgets);
         }

@@ -14,7 +14,10 @@ fn it_names_its_stack_its_site_and_what_is_inserted() {
     assert_eq!(said.program.stack, "h2");
     let sites: Vec<Site> = said.program.sites.iter().map(|it| it.site).collect();
     assert_eq!(sites, [Site::Connection]);
-    assert_eq!(said.program.sites[0].symbol, "proto::connection::Connection::poll");
+    assert_eq!(
+        said.program.sites[0].symbol,
+        "proto::connection::Connection::poll"
+    );
     assert_eq!((said.upstream.len(), &*said.upstream[0].name), (1, "h2"));
     assert_eq!(said.upstream[0].sha256.len(), 64);
     assert!(said.edits.contains("probe.iterate(cx)"));
