@@ -1,10 +1,10 @@
 //! How long a report of the largest sweep takes: 120 cells, three runs each.
 //!
-//! Such a sweep takes most of a day, so the benchmark puts one together: every cell gets the runs of the most
-//! similar measured cell. The work is that of a real report; its content means nothing.
+//! Such a sweep takes most of a day, so the benchmark puts one together: every cell gets the runs of a similar measured
+//! cell. The work is that of a real report; its content means nothing.
 //!
 //!     cargo bench --profile tools -p analysis --bench report -- results/NAME
-//!     cargo bench --profile tools -p analysis --bench report -- results/LOW results/HIGH --against PROGRAM
+//!     cargo bench --profile tools -p analysis --bench report -- results/NAME --against PROGRAM
 //!
 //! With `--against`, an `analysis` built from other sources takes turns with this one in random order, because
 //! the time of a report varies by more than most changes gain where a machine has other load.
@@ -44,9 +44,8 @@ fn axes() -> Axes {
 
 #[derive(Parser)]
 struct BenchArguments {
-    /// Folders of sweeps with the same variants, whose runs are used.
-    #[arg(required = true)]
-    sweeps: Vec<PathBuf>,
+    /// The folder of a sweep, whose runs are used.
+    sweep: PathBuf,
     /// Another program to take turns with.
     #[arg(long, value_name = "PROGRAM")]
     against: Option<PathBuf>,
@@ -59,19 +58,13 @@ struct BenchArguments {
 
 fn main() {
     let args = BenchArguments::parse();
-    let sources: Vec<MeasuredSource> = args.sweeps.iter().flat_map(|dir| sources(dir)).collect();
-    assert!(
-        !sources.is_empty(),
-        "no run of these sweeps has a complete block"
-    );
     let temporary = tempfile::tempdir().unwrap();
     let sweep = temporary.path().join("sweep");
-    let bytes = put_together(&args.sweeps[0], &sources, &sweep);
+    let bytes = put_together(&args.sweep, &sweep);
     println!(
-        "{} MB, {} cells with {REPEAT} runs each, of {} that were measured",
+        "{} MB, {} cells with {REPEAT} runs each",
         bytes / 1_000_000,
-        axes().cells().len(),
-        sources.len()
+        axes().cells().len()
     );
 
     let mut programs = vec![ReportProgram::new(env!("CARGO_BIN_EXE_analysis").into())];
@@ -109,74 +102,60 @@ fn main() {
     println!("memory at most {} MiB", most_kib / 1024);
 }
 
-/// A measured cell.
-struct MeasuredSource {
-    run: PathBuf,
-    row: RunRow,
-}
-
-fn sources(sweep: &Path) -> Vec<MeasuredSource> {
+/// The first runs of measured cells, sorted as the grid is: what a run contains depends most on its round-trip time.
+fn sources(sweep: &Path) -> Vec<(PathBuf, RunRow)> {
     let cells = fs::read_dir(sweep.join(files::CELLS)).unwrap();
     let source = |cell: PathBuf| {
         let run = cell.join(files::run_folder(1, None));
         let row: RunRow = read_json(&run.join(files::RUN)).ok()?;
-        (row.blocks > Some(0)).then_some(MeasuredSource { run, row })
+        (row.blocks > Some(0)).then_some((run, row))
     };
-    let paths = cells.map(|cell| cell.unwrap().path());
-    let mut sources: Vec<MeasuredSource> = paths.filter_map(source).collect();
-    sources.sort_by(|a, b| a.run.cmp(&b.run));
+    let mut sources: Vec<_> = cells
+        .filter_map(|cell| source(cell.unwrap().path()))
+        .collect();
+    sources.sort_by_key(|(_, row)| key(&row.config.cell));
     sources
 }
 
-impl MeasuredSource {
-    /// The distance from a cell. The round-trip time has the most weight, because it decides how much a run
-    /// contains.
-    fn distance(&self, to: &Cell) -> f64 {
-        let from = &self.row.config.cell;
-        let doublings = |one: f64, other: f64| ((1.0 + one) / (1.0 + other)).log2().abs();
-        let bytes = |cell: &Cell| f64::from(cell.payload_bytes.bytes());
-        3.0 * doublings(from.rtt_ms.ms(), to.rtt_ms.ms())
-            + doublings(from.peers as f64, to.peers as f64)
-            + doublings(bytes(from), bytes(to))
-    }
+fn key(cell: &Cell) -> (Rtt, usize, Payload) {
+    (cell.rtt_ms, cell.peers, cell.payload_bytes)
+}
 
-    /// Copies the run as run `run` of `cell`. Returns the number of bytes.
-    fn copy(&self, cell: Cell, run: u32, to: &Path) -> u64 {
-        fs::create_dir_all(to).unwrap();
-        let mut row = self.row.clone();
-        row.cell = cell.id();
-        row.config.cell = cell;
-        row.config.load.payload = cell.payload_bytes;
-        row.config.run = run;
-        let mut bytes = 0;
-        for entry in fs::read_dir(&self.run).unwrap() {
-            let file = entry.unwrap();
-            if file.file_type().unwrap().is_file() && file.file_name() != files::RUN {
-                bytes += fs::copy(file.path(), to.join(file.file_name())).unwrap();
-            }
+/// Copies a run as another run of another cell. Returns the number of bytes.
+fn copy((from, row): &(PathBuf, RunRow), cell: Cell, run: u32, to: &Path) -> u64 {
+    fs::create_dir_all(to).unwrap();
+    let mut row = row.clone();
+    row.cell = cell.id();
+    row.config.cell = cell;
+    row.config.load.payload = cell.payload_bytes;
+    row.config.run = run;
+    let mut bytes = 0;
+    for entry in fs::read_dir(from).unwrap() {
+        let file = entry.unwrap();
+        if file.file_type().unwrap().is_file() && file.file_name() != files::RUN {
+            bytes += fs::copy(file.path(), to.join(file.file_name())).unwrap();
         }
-        row.write(to).unwrap();
-        bytes
     }
+    row.write(to).unwrap();
+    bytes
 }
 
 /// Returns the number of bytes that a report has to read.
-fn put_together(first: &Path, sources: &[MeasuredSource], sweep: &Path) -> u64 {
-    let mut manifest: Manifest = read_json(&first.join(files::MANIFEST)).unwrap();
+fn put_together(from: &Path, sweep: &Path) -> u64 {
+    let mut manifest: Manifest = read_json(&from.join(files::MANIFEST)).unwrap();
     manifest.config.axes = axes();
     manifest.config.repeat = REPEAT;
     fs::create_dir(sweep).unwrap();
     write_json(&sweep.join(files::MANIFEST), &manifest).unwrap();
+    let sources = sources(from);
+    let mut cells = axes().cells();
+    cells.sort_by_key(key);
     let mut bytes = 0;
-    for cell in axes().cells() {
-        let distance = |source: &&MeasuredSource| source.distance(&cell);
-        let nearest = sources
-            .iter()
-            .min_by(|a, b| distance(a).total_cmp(&distance(b)));
+    for (at, cell) in cells.iter().enumerate() {
+        let source = &sources[at * sources.len() / cells.len()];
         for run in 1..=REPEAT {
             let dir = sweep.join(files::CELLS).join(cell.id());
-            let to = dir.join(files::run_folder(run, None));
-            bytes += nearest.unwrap().copy(cell, run, &to);
+            bytes += copy(source, *cell, run, &dir.join(files::run_folder(run, None)));
         }
     }
     bytes

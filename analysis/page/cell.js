@@ -17,12 +17,13 @@ function drawCell() {
   const parts = [element("h3", { id: "cell-title" }, cellName(run, cell)), close];
   if (cell.why) parts.push(element("p", {}, `Without figures: ${cell.why}.`));
   parts.push(...cell.flaws.map((it) => element("p", { class: "flaw" }, it)));
-  parts.push(element("div", { class: "pictures" },
-    histogram(at, state.site, `Durations of polls of ${run.functions[state.site] ?? state.site}`, "polls"),
-    histogram(at, "worker", "Wake-up latency of the co-tenant", "wake-ups"), overBlocks(at), children(cell)));
+  parts.push(element("div", { class: "pictures" }, ...cellPictures(at)));
   parts.push(figuresTable(at), checksTable(cell), launches(cell));
   panel.replaceChildren(...parts.filter((it) => it !== null));
 }
+
+const cellPictures = (at) => [histogram(at, state.site, `Durations of polls of ${run.functions[state.site] ?? state.site}`, "polls"),
+  histogram(at, "worker", "Wake-up latency of the co-tenant", "wake-ups"), overBlocks(at), children(run.cells[at])].filter((it) => it !== null);
 
 const withTitle = (title, ...parts) => element("figure", {}, element("figcaption", {}, title), ...parts);
 

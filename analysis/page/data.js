@@ -49,10 +49,17 @@ function countsOf(run, site, at) {
   return all ? all[at] : null;
 }
 
+// Sums of counts from each one to the last, which are made once.
+const tails = new WeakMap();
+
 function above(counts, stop) {
-  let sum = 0;
-  for (let at = Math.max(1, stop + 2 - counts[0]); at < counts.length; at += 1) sum += counts[at];
-  return sum;
+  let tail = tails.get(counts);
+  if (!tail) {
+    tail = new Float64Array(counts.length + 1);
+    for (let at = counts.length - 1; at > 0; at -= 1) tail[at] = tail[at + 1] + counts[at];
+    tails.set(counts, tail);
+  }
+  return tail[Math.min(counts.length, Math.max(1, stop + 2 - counts[0]))];
 }
 
 const total = (counts) => above(counts, -1);

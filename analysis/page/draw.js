@@ -91,7 +91,8 @@ function roundTicks(low, high) {
   const ticks = [];
   for (let at = Math.ceil(low / step); at * step <= high + step / 1e6; at += 1) {
     const value = rounded(at * step);
-    ticks.push([value, short(value)]);
+    const decimals = Math.max(0, -Math.floor(Math.log10(step)));
+    ticks.push([value, Math.abs(value) < 9995 ? value.toFixed(decimals).replace("-", "−") : short(value)]);
   }
   return ticks;
 }

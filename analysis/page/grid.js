@@ -1,5 +1,5 @@
 // The grid: a small table of cells for each payload and variant.
-const CELL = { width: 66, height: 38, left: 26, top: 22 };
+const CELL = { width: 74, height: 38, left: 26, top: 22 };
 
 // The cells that the filters leave, by payload, with the round trips and numbers of peers that they have.
 function shownCells() {
@@ -55,30 +55,49 @@ function describe(at, facet) {
   return [...lines, made(run, state.metric, state.site, at, facet.variant)];
 }
 
-function gridCell(at, facet, place, most, isFirst) {
+// The pictures that are drawn, with their cells. A move of the slider paints them anew.
+let drawn = [];
+
+function gridCell(at, facet, place, isFirst) {
+  const { id } = run.cells[at];
+  const middle = { x: CELL.width / 2, "text-anchor": "middle" };
+  const group = element("g", {
+    role: "button", tabindex: isFirst ? 0 : -1, class: state.cell === id ? "cell chosen" : "cell", "data-cell": id,
+    "data-variant": facet.variant, "data-row": place.row, "data-column": place.column, transform: `translate(${place.x} ${place.y})`,
+    onclick: () => openCell(id), onkeydown: moveInGrid, ...hovering(() => describe(at, facet)),
+  },
+    element("rect", { width: CELL.width - 1, height: CELL.height - 1 }),
+    element("text", middle), element("text", { ...middle, y: 30, class: "ends" }));
+  return { group, at };
+}
+
+function paintCell({ group, at }, facet, most) {
   const cell = run.cells[at];
   const value = cell.why ? null : valueIn(facet, at);
   const isGrey = value && facet.isChange && state.grey && value.resolved === "n";
-  const better = metrics.get(state.metric).better;
+  const { better, unit, changeUnit } = metrics.get(state.metric);
   const colour = !value || isGrey ? colours.grey
     : facet.isChange ? changeColour(value.value, most.change, better) : levelColour(value.value, most.level);
-  const ink = isGrey || !value ? "var(--faint)" : inkOn(colour);
   const words = value ? (facet.isChange && value.value > 0 ? "+" : "") + short(value.value) : cell.why ? cell.why.split(":")[0] : "–";
   const ends = value && value.low !== undefined && value.low !== null
     ? `${brief(value.low)}…${value.high === null ? "?" : brief(value.high)}` : "";
-  const middle = { x: place.x + CELL.width / 2, "text-anchor": "middle", style: `fill: ${ink}` };
-  const lines = () => describe(at, facet);
-  return element("g", {
-    role: "button", tabindex: isFirst ? 0 : -1, class: state.cell === cell.id ? "cell chosen" : "cell", "data-cell": cell.id,
-    "data-variant": facet.variant, "data-row": place.row, "data-column": place.column, "aria-label": lines().join("; "),
-    onclick: () => openCell(cell.id), onkeydown: moveInGrid, ...hovering(lines),
-  },
-    element("rect", { x: place.x, y: place.y, width: CELL.width - 1, height: CELL.height - 1, fill: css(colour) }),
-    element("text", { ...middle, y: place.y + (ends ? 16 : 23), class: value ? "value" : "why" }, words),
-    ends ? element("text", { ...middle, y: place.y + 30, class: "ends" }, ends) : null);
+  const [rect, upper, lower] = group.children;
+  rect.setAttribute("fill", css(colour));
+  upper.setAttribute("class", value ? "value" : "why");
+  upper.setAttribute("y", ends ? 16 : 23);
+  upper.textContent = words;
+  lower.textContent = ends;
+  group.style.setProperty("--own-ink", isGrey || !value ? "var(--faint)" : inkOn(colour));
+  group.setAttribute("aria-label", `${cellName(run, cell)}, ${run.variants[facet.variant].label}: ${words} ${value ? (facet.isChange ? changeUnit : unit) : ""} ${ends}`);
 }
 
-function facetPicture(facet, payload, cells, most) {
+function paintGrid(isPainted = () => true) {
+  const most = scales(shownCells());
+  for (const { facet, cells } of drawn.filter(isPainted)) cells.forEach((it) => paintCell(it, facet, most));
+  drawScales(most, facets());
+}
+
+function facetPicture(facet, payload, cells) {
   const peers = [...new Set(cells.map((at) => run.cells[at].n))];
   const rtts = [...new Set(cells.map((at) => run.cells[at].rtt))].sort((a, b) => a - b);
   const [width, height] = [CELL.left + rtts.length * CELL.width + 4, CELL.top + peers.length * CELL.height + 4];
@@ -87,14 +106,14 @@ function facetPicture(facet, payload, cells, most) {
   rtts.forEach((rtt, at) => parts.push(text(CELL.left + (at + 0.5) * CELL.width, 14, at === 0 ? `RTT ${rtt} ms` : `${rtt}`,
     { "text-anchor": "middle", class: "axis" })));
   peers.forEach((n, at) => parts.push(text(CELL.left - 6, CELL.top + at * CELL.height + 23, n, { "text-anchor": "end", class: "axis" })));
-  let isFirst = true;
-  for (const at of cells) {
+  const own = cells.map((at, order) => {
     const [row, column] = [peers.indexOf(run.cells[at].n), rtts.indexOf(run.cells[at].rtt)];
-    const place = { x: CELL.left + column * CELL.width, y: CELL.top + row * CELL.height, row, column };
-    parts.push(gridCell(at, facet, place, most, isFirst));
-    isFirst = false;
-  }
-  return element("figure", { style: `--width: ${width}px` }, element("figcaption", {}, name), svg(width, height, name, ...parts));
+    return gridCell(at, facet, { x: CELL.left + column * CELL.width, y: CELL.top + row * CELL.height, row, column }, order === 0);
+  });
+  const picture = svg(width, height, name, ...parts, ...own.map((it) => it.group));
+  const figure = element("figure", { style: `--width: ${width}px` }, element("figcaption", {}, name), picture);
+  drawn.push({ figure, facet, cells: own });
+  return figure;
 }
 
 // Arrows move among the cells of a picture; Enter and the space bar open one.
@@ -116,17 +135,17 @@ function moveInGrid(event) {
 
 function drawGrid() {
   const cells = shownCells();
-  const most = scales(cells);
   const shown = facets();
+  drawn = [];
   const payloads = [...new Set(cells.map((at) => run.cells[at].payload))];
   const rows = payloads.map((payload) => {
     const own = cells.filter((at) => run.cells[at].payload === payload);
-    return element("div", { class: "facets" }, ...shown.map((facet) => facetPicture(facet, payload, own, most)));
+    return element("div", { class: "facets" }, ...shown.map((facet) => facetPicture(facet, payload, own)));
   });
   if (cells.length === 0) rows.push(element("p", {}, "The filters leave no cell."));
   if (cells.length > 0 && shown.length === 0) rows.push(element("p", {}, "The baseline has no difference from itself. Choose another variant."));
+  paintGrid();
   byId("grid").replaceChildren(...rows);
-  drawScales(most, shown);
 }
 
 function drawScales(most, shown) {

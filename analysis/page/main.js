@@ -53,12 +53,15 @@ function linkTo(changes) {
   return `#${fields.map(([key, [name, as]]) => `${key}=${encodeURIComponent(as.write(wanted[name]))}`).join("&")}`;
 }
 
-function setState(changes, redraw = draw) {
-  const link = linkTo(changes);
-  readState(link);
-  redraw();
+function setState(changes) {
+  readState(linkTo(changes));
+  draw();
+  remember();
+}
+
+function remember() {
   try {
-    history.replaceState(null, "", link);
+    history.replaceState(null, "", linkTo({}));
   } catch {
     // Browsers refuse an address that changes too often. The next change will be there.
   }
@@ -78,22 +81,25 @@ function drawControls() {
   options(byId("variant"), [...run.variants.map((it, at) => [at, it.label]), [-1, "all side by side"]], state.variant);
   for (const radio of document.querySelectorAll("[name=view]")) radio.checked = radio.value === state.view;
   for (const flag of ["grey", "resolved", "deciding"]) byId(flag).checked = state[flag];
-  const recounted = isRecounted(run, state.metric);
-  byId("slider").hidden = !recounted;
+  byId("slider").hidden = !isRecounted(run, state.metric);
   byId("threshold").max = run.stops.length - 1;
   byId("threshold").value = run.stops.indexOf(state.stop);
-  const own = run.edges[state.stop];
-  byId("threshold").setAttribute("aria-valuetext", duration(own));
-  byId("threshold-text").textContent = duration(own);
-  const at = `${Number((own / 1000).toPrecision(6))}us`;
-  byId("note").textContent = !recounted ? "" : own === run.threshold
-    ? `The report's threshold is ${duration(own)}. Another one recounts the ratios at once, without intervals.`
-    : `At ${duration(own)} ratios have no intervals, and nothing is called resolved. To make them: analysis report RUN --threshold ${at}`;
+  drawThreshold();
   if (byId("words").value !== state.words) byId("words").value = state.words;
   const pairs = run.verdict.quantities.map((it) => [it.metric, it.words]);
   options(byId("across"), pairs, state.across);
   options(byId("up"), pairs, state.up);
   drawFilters();
+}
+
+function drawThreshold() {
+  const own = run.edges[state.stop];
+  byId("threshold").setAttribute("aria-valuetext", duration(own));
+  byId("threshold-text").textContent = duration(own);
+  const at = `${Number((own / 1000).toPrecision(6))}us`;
+  byId("note").textContent = !isRecounted(run, state.metric) ? "" : own === run.threshold
+    ? `The report's threshold is ${duration(own)}. Another one recounts the ratios at once, without intervals.`
+    : `At ${duration(own)} ratios have no intervals, and nothing is called resolved. To make them: analysis report RUN --threshold ${at}`;
 }
 
 function drawFilters() {
@@ -120,11 +126,26 @@ function draw() {
   drawComparisons();
 }
 
-// A threshold changes neither the map nor the table.
-function slide() {
-  drawControls();
-  drawGrid();
-  drawCell();
+// A threshold changes neither the map nor the tables. What is in the window is made anew at once, the rest when the
+// slider rests.
+let resting;
+
+function slide(stop) {
+  state.stop = stop;
+  drawThreshold();
+  const isSeen = ({ figure }) => {
+    const { top, bottom } = figure.getBoundingClientRect();
+    return bottom > 0 && top < window.innerHeight;
+  };
+  const seen = new Set(drawn.filter(isSeen));
+  paintGrid((it) => seen.has(it));
+  const at = run.cells.findIndex((it) => it.id === state.cell);
+  if (at >= 0) document.querySelector("#cell .pictures").replaceChildren(...cellPictures(at));
+  clearTimeout(resting);
+  resting = setTimeout(() => {
+    paintGrid((it) => !seen.has(it));
+    remember();
+  }, 200);
 }
 
 function listen() {
@@ -134,7 +155,7 @@ function listen() {
   on("variant", (it) => ({ variant: Number(it.value) }));
   for (const id of ["grey", "resolved", "deciding"]) on(id, (it) => ({ [id]: it.checked }));
   byId("views").addEventListener("change", (event) => setState({ view: event.target.value }));
-  byId("threshold").addEventListener("input", (event) => setState({ stop: run.stops[Number(event.target.value)] }, slide));
+  byId("threshold").addEventListener("input", (event) => slide(run.stops[Number(event.target.value)]));
   byId("words").addEventListener("input", (event) => setState({ words: event.target.value }));
   byId("theme").addEventListener("click", () => {
     const isDark = state.theme ? state.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
@@ -166,6 +187,10 @@ function listen() {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 }
 
+if (page.soak.length > 0) {
+  document.documentElement.classList.add("moving");
+  byId("soak").replaceChildren(...page.soak.map(seriesPicture));
+}
 if (page.runs.length > 0) {
   document.documentElement.classList.add("moving");
   byId("explore").hidden = false;

@@ -1,7 +1,6 @@
 //! Turns the runs of a sweep into heatmaps, comparisons, a verdict and a report.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))] // They panic where nobody reads.
 
-mod budget;
 mod charts;
 mod cli;
 mod drift;

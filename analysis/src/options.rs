@@ -2,28 +2,13 @@
 
 use std::path::PathBuf;
 
+use anyhow::anyhow;
 use clap::{Args, ValueEnum};
+use program::{Failure, bad_input};
 use run_format::Site;
 use serde::{Deserialize, Serialize};
 
-use crate::{charts, measure::metric::Metric, verdict::Margin};
-
-/// A file format of pictures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum PictureFormat {
-    Png,
-    Svg,
-}
-
-impl From<PictureFormat> for charts::ChartFormat {
-    fn from(format: PictureFormat) -> charts::ChartFormat {
-        match format {
-            PictureFormat::Png => charts::ChartFormat::Png,
-            PictureFormat::Svg => charts::ChartFormat::Svg,
-        }
-    }
-}
+use crate::{charts::ChartFormat, measure::metric::Metric, verdict::Margin};
 
 /// A kind of pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -31,12 +16,8 @@ impl From<PictureFormat> for charts::ChartFormat {
 pub(crate) enum PictureGroup {
     /// The baseline, a budget, and their difference
     BeforeAfter,
-    /// All budgets in one picture, and the gain of each beside its cost
+    /// All budgets in one picture
     Budgets,
-    /// A metric over the grid, under one budget
-    Heatmaps,
-    /// A metric by round-trip time, payload and number of peers
-    Effects,
     /// Where the time goes
     Time,
 }
@@ -58,11 +39,11 @@ pub(crate) struct Options {
     /// in which a process of the cell or the machine stood still
     #[arg(long)]
     pub(crate) keep_disturbed: bool,
-    /// Metrics to draw before and after [default: slow_percent, slow_ms_per_s,
-    /// slow_per_request, poll_p99_us, cotenant_late_percent, cotenant_p99_us, requests_per_s]
+    /// Metrics to draw before and after, and to write to summary.csv; the page has all [default: slow_percent and
+    /// slow_ms_per_s are drawn, all are written]
     #[arg(long, value_name = "METRIC")]
     pub(crate) metric: Vec<Metric>,
-    /// Budgets to show beside the baseline, except in pictures that show all budgets [default: all]
+    /// Budgets to draw before and after; the page shows all [default: the one that the verdict names first]
     #[arg(long, value_name = "BUDGET")]
     pub(crate) budget: Vec<String>,
     /// Kinds of pictures to draw [default: all]
@@ -75,7 +56,7 @@ pub(crate) struct Options {
         value_delimiter = ',',
         default_value = "png,svg"
     )]
-    pub(crate) format: Vec<PictureFormat>,
+    pub(crate) format: Vec<ChartFormat>,
     /// The URL of the report's folder, if readers of report.md do not have the pictures beside it
     #[arg(long, value_name = "URL", value_parser = address)]
     pub(crate) link_base: Option<String>,
@@ -95,20 +76,30 @@ impl Options {
         }
     }
 
+    /// Refuses what means nothing for a measurement that `why` describes.
+    pub(crate) fn refuse_what_is_of_sweeps(&self, why: &str) -> Result<(), Failure> {
+        const USUAL_NS: u64 = 50_000;
+        let given = [
+            ("--threshold", self.threshold != USUAL_NS),
+            ("--site", !self.site.is_empty()),
+            ("--metric", !self.metric.is_empty()),
+            ("--budget", !self.budget.is_empty()),
+            ("--picture", !self.picture.is_empty()),
+        ];
+        match given.into_iter().find(|(_, is_given)| *is_given) {
+            None => Ok(()),
+            Some((option, _)) => Err(bad_input(anyhow!(
+                "{option}: {why} (accepted: --format, --link-base, --out)"
+            ))),
+        }
+    }
+
     /// The site that the verdict is about.
     pub(crate) fn first_site(&self) -> Site {
         self.sites()[0]
     }
 
-    pub(crate) fn metrics(&self) -> Vec<Metric> {
-        if self.metric.is_empty() {
-            Metric::PICTURED.to_vec()
-        } else {
-            once(&self.metric)
-        }
-    }
-
-    pub(crate) fn formats(&self) -> Vec<PictureFormat> {
+    pub(crate) fn formats(&self) -> Vec<ChartFormat> {
         once(&self.format)
     }
 

@@ -1,5 +1,7 @@
 //! Numbers and words as people read them, in reports and in pictures.
 
+use crate::stats::Interval;
+
 /// Three significant digits, a proper minus sign, and no exponent.
 pub(crate) fn number(value: f64) -> String {
     fixed(value, decimals_for(value, 3))
@@ -32,24 +34,6 @@ pub(crate) fn compact(value: f64, decimals: usize) -> String {
     format!("{}{letter}", number(value / divisor))
 }
 
-/// The same, but large numbers in full, with their digits in groups of three.
-pub(crate) fn grouped(value: f64, decimals: usize) -> String {
-    const THIN_SPACE: char = '\u{2009}';
-    if value.abs() < 10_000.0 {
-        return compact(value, decimals);
-    }
-    let digits = fixed(value, 0);
-    let count = digits.chars().count();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (count - index).is_multiple_of(3) && !text.ends_with('−') {
-            text.push(THIN_SPACE);
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// With a plus sign before what is positive.
 pub(crate) fn with_plus(value: f64, text: String) -> String {
     if value > 0.0 && !is_zero(&text) {
@@ -77,8 +61,9 @@ fn is_zero(text: &str) -> bool {
 
 /// A difference with its interval, with as many decimals as show two digits of half the interval's width:
 /// "−7.9 pp [−8.3, −7.5]". An end without a bound is a question mark.
-pub(crate) fn change(value: f64, unit: &str, (low, high): (f64, f64)) -> String {
-    let decimals = decimals_of_change(value, (low, high));
+pub(crate) fn change(value: f64, unit: &str, interval: Interval) -> String {
+    let Interval { low, high } = interval;
+    let decimals = decimals_of_change(value, interval);
     let text = |value: f64| {
         // An end so far away says nothing.
         if value.abs() < 1e6 {
@@ -91,18 +76,13 @@ pub(crate) fn change(value: f64, unit: &str, (low, high): (f64, f64)) -> String 
 }
 
 /// The decimals of a change, and so of its ends.
-pub(crate) fn decimals_of_change(value: f64, (low, high): (f64, f64)) -> usize {
+pub(crate) fn decimals_of_change(value: f64, Interval { low, high }: Interval) -> usize {
     let width = if (high - low).is_finite() {
         high - low
     } else {
         value.abs()
     };
     decimals_for(width / 2.0, 2)
-}
-
-/// A share with its interval, without signs: "4.1 pp [3.0, 5.2]".
-pub(crate) fn part(value: f64, (low, high): (f64, f64)) -> String {
-    change(value, "pp", (low, high)).replace('+', "")
 }
 
 /// The four significant digits that tables on disk have.
@@ -118,6 +98,28 @@ pub(crate) fn rounded(value: f64) -> f64 {
     } else {
         (value / shift).round() * shift
     }
+}
+
+/// A table on disk.
+pub(crate) fn csv<const N: usize>(
+    head: [&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+) -> anyhow::Result<Vec<u8>> {
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    csv.write_record(head)?;
+    for row in rows {
+        csv.write_record(row)?;
+    }
+    Ok(csv.into_inner()?)
+}
+
+/// As text of HTML or SVG.
+pub(crate) fn escaped(text: &str) -> String {
+    let text = text
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
+    text.replace('"', "&quot;")
 }
 
 /// With a capital first letter.
@@ -170,32 +172,28 @@ mod tests {
     }
 
     #[test]
-    fn large_numbers_are_shortened_or_grouped() {
+    fn large_numbers_are_shortened() {
         assert_eq!(
             [9999.0, 12_345.0, 2_500_000.0, -999_600.0].map(|value| compact(value, 0)),
             ["9999", "12.3k", "2.50M", "−1.00M"]
-        );
-        assert_eq!(
-            [5000.0, -125_000.0, 1_250_000.0].map(|value| grouped(value, 0)),
-            ["5000", "−125\u{2009}000", "1\u{2009}250\u{2009}000"]
         );
     }
 
     #[test]
     fn a_change_is_no_finer_than_its_interval_is_wide() {
+        let within = |low, high| Interval { low, high };
         assert_eq!(
-            change(-7.9123, "pp", (-8.31, -7.52)),
+            change(-7.9123, "pp", within(-8.31, -7.52)),
             "−7.91 pp [−8.31, −7.52]"
         );
         assert_eq!(
-            change(-0.00487, "%", (-0.697, 0.328)),
+            change(-0.00487, "%", within(-0.697, 0.328)),
             "0.00 % [−0.70, +0.33]"
         );
         assert_eq!(
-            change(20.0, "%", (f64::NEG_INFINITY, 300.0)),
+            change(20.0, "%", within(f64::NEG_INFINITY, 300.0)),
             "+20 % [?, +300]"
         );
-        assert_eq!(part(4.12, (3.04, 5.21)), "4.1 pp [3.0, 5.2]");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::{fs, path::PathBuf};
 
 use bench::{Copy, RUN, analysis, edit, path};
 use browser::Browser;
+use fantoccini::key::Key;
 use serde_json::Value;
 
 const CELL: &str = "pl065536_rtt000_n02";
@@ -19,7 +20,7 @@ fn made(copy: &Copy) -> PathBuf {
 
 /// A page in a browser, whose window is large.
 fn opened(fragment: &str) -> Option<(Copy, Browser)> {
-    let mut browser = Browser::start()?;
+    let browser = Browser::start()?;
     let copy = Copy::new();
     browser.resize(1280, 900);
     browser.open(&made(&copy), fragment);
@@ -38,7 +39,7 @@ fn row(copy: &Copy, variant: &str, metric: &str) -> Vec<String> {
 }
 
 /// What hovering over a cell of the grid shows.
-fn hovered(browser: &mut Browser, variant: usize) -> String {
+fn hovered(browser: &Browser, variant: usize) -> String {
     browser.hover(&format!(
         ".cell[data-cell={CELL}][data-variant='{variant}']"
     ));
@@ -47,23 +48,21 @@ fn hovered(browser: &mut Browser, variant: usize) -> String {
 
 #[test]
 fn it_loads_without_a_complaint_and_asks_nobody_for_anything() {
-    let Some((copy, mut browser)) = opened("") else {
+    let Some((copy, browser)) = opened("") else {
         return;
     };
     assert_eq!(browser.eval("document.querySelectorAll('.cell').length"), 6);
     browser.click(&format!(".cell[data-cell={CELL}]"));
-    assert_eq!(browser.complaints, Vec::<String>::new());
+    assert_eq!(browser.complaints(), Vec::<String>::new());
     let own = format!("file://{}/report/index.html", copy.dir().display());
-    let others = browser
-        .requests
-        .iter()
-        .filter(|url| !url.starts_with("data:") && **url != "about:blank");
-    assert_eq!(others.collect::<Vec<_>>(), [&own]);
+    let mut others = browser.requests();
+    others.retain(|url| !url.starts_with("data:") && url != "about:blank");
+    assert_eq!(others, [own]);
 }
 
 #[test]
 fn numbers_are_those_of_the_table_and_the_threshold_recounts_them() {
-    let Some((copy, mut browser)) = opened("#w=level&v=-1") else {
+    let Some((copy, browser)) = opened("#w=level&v=-1") else {
         return;
     };
     // At the report's threshold the page counts, too, and comes to the same.
@@ -81,7 +80,7 @@ fn numbers_are_those_of_the_table_and_the_threshold_recounts_them() {
                 "location.hash = '#w=level&v=-1&m={name}'; new Promise((it) => setTimeout(it, 50))"
             ));
             let fields = row(&copy, variant, metric);
-            let shown = hovered(&mut browser, at);
+            let shown = hovered(&browser, at);
             let expected = format!("{variant}: {} [{}, {}]", fields[0], fields[1], fields[2]);
             assert!(shown.contains(&expected), "{shown:?} has not {expected:?}");
             if at > 0 {
@@ -94,20 +93,20 @@ fn numbers_are_those_of_the_table_and_the_threshold_recounts_them() {
         }
     }
     browser.eval("location.hash = '#w=level&v=-1'; new Promise((it) => setTimeout(it, 50))");
-    let at_50 = hovered(&mut browser, 0);
-    let slide = |browser: &mut Browser, key: &str| {
+    let at_50 = hovered(&browser, 0);
+    let slide = |browser: &Browser, key: Key| {
         browser.eval("document.getElementById('threshold').focus()");
         browser.press(key);
     };
-    slide(&mut browser, "ArrowLeft");
+    slide(&browser, Key::Left);
     assert_eq!(browser.text("#threshold-text"), "40 µs");
-    let at_40 = hovered(&mut browser, 0);
+    let at_40 = hovered(&browser, 0);
     assert!(
         at_40.contains("none: ") && !at_40.contains('['),
         "an interval was not made: {at_40}"
     );
-    slide(&mut browser, "ArrowRight");
-    assert_eq!(hovered(&mut browser, 0), at_50);
+    slide(&browser, Key::Right);
+    assert_eq!(hovered(&browser, 0), at_50);
 
     copy.report(&["--format", "svg", "--threshold", "40us"])
         .succeeds();
@@ -120,7 +119,7 @@ fn numbers_are_those_of_the_table_and_the_threshold_recounts_them() {
 
 #[test]
 fn the_address_keeps_what_is_shown_and_the_filters_leave_cells_out() {
-    let Some((copy, mut browser)) = opened("#m=requests_per_s&w=difference") else {
+    let Some((copy, browser)) = opened("#m=requests_per_s&w=difference") else {
         return;
     };
     assert_eq!(
@@ -153,12 +152,12 @@ fn the_address_keeps_what_is_shown_and_the_filters_leave_cells_out() {
     // An address that asks for what is not there shows the usual.
     browser.open(&file, "#m=nothing&v=99&w=x&t=1&o=77&c=y&s=z");
     assert_eq!(browser.eval("document.querySelectorAll('.cell').length"), 6);
-    assert_eq!(browser.complaints, Vec::<String>::new());
+    assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
 #[test]
 fn the_keyboard_moves_opens_and_closes() {
-    let Some((_copy, mut browser)) = opened("#w=level&v=0") else {
+    let Some((_copy, browser)) = opened("#w=level&v=0") else {
         return;
     };
     browser.eval(&format!(
@@ -168,7 +167,7 @@ fn the_keyboard_moves_opens_and_closes() {
         browser.eval("document.getElementById('hover').hidden"),
         false
     );
-    browser.press("Enter");
+    browser.press(Key::Enter);
     assert_eq!(browser.eval("document.activeElement.id"), "cell");
     assert!(
         browser
@@ -176,7 +175,7 @@ fn the_keyboard_moves_opens_and_closes() {
             .as_u64()
             >= Some(3)
     );
-    browser.press("Escape");
+    browser.press(Key::Escape);
     assert_eq!(browser.eval("document.getElementById('cell').hidden"), true);
     assert_eq!(browser.eval("document.activeElement.dataset.cell"), CELL);
     let unnamed = "[...document.querySelectorAll('button, select, input, [role=button], svg')]
@@ -187,10 +186,10 @@ fn the_keyboard_moves_opens_and_closes() {
 
 #[test]
 fn the_table_sorts_and_filters() {
-    let Some((copy, mut browser)) = opened("#d=0&k=0") else {
+    let Some((copy, browser)) = opened("#d=0&k=0") else {
         return;
     };
-    let count = |browser: &mut Browser| {
+    let count = |browser: &Browser| {
         let caption = browser.text("#comparisons caption");
         caption
             .split(' ')
@@ -201,27 +200,18 @@ fn the_table_sorts_and_filters() {
     let table = copy.text("summary.csv");
     let resolved = |line: &&str| !line.ends_with(',');
     assert_eq!(
-        count(&mut browser),
+        count(&browser),
         table.lines().skip(1).filter(resolved).count()
     );
     browser.click("#resolved");
     let is_resolved = |line: &&str| line.ends_with(",lower") || line.ends_with(",higher");
-    assert_eq!(
-        count(&mut browser),
-        table.lines().filter(is_resolved).count()
-    );
+    assert_eq!(count(&browser), table.lines().filter(is_resolved).count());
     browser.eval("document.getElementById('words').focus()");
-    browser.call(
-        "Input.insertText",
-        serde_json::json!({"text": "64 throughput"}),
-    );
+    browser.type_text("64 throughput");
     let with_words = |line: &&str| {
         is_resolved(line) && line.contains(",65536,") && line.contains("requests_per_s")
     };
-    assert_eq!(
-        count(&mut browser),
-        table.lines().filter(with_words).count()
-    );
+    assert_eq!(count(&browser), table.lines().filter(with_words).count());
     browser.open(&copy.dir().join("report/index.html"), "#d=0&k=0&o=-6");
     let sizes = "[...document.querySelectorAll('#comparisons tbody td:nth-child(6)')].map((it) => parseFloat(it.textContent))
         .filter((it) => !Number.isNaN(it))";
@@ -234,7 +224,7 @@ fn the_table_sorts_and_filters() {
 
 #[test]
 fn it_is_dark_where_readers_want_that_and_fits_a_narrow_window() {
-    let Some((copy, mut browser)) = opened("") else {
+    let Some((copy, browser)) = opened("") else {
         return;
     };
     let paper = "getComputedStyle(document.body).backgroundColor";
@@ -251,16 +241,16 @@ fn it_is_dark_where_readers_want_that_and_fits_a_narrow_window() {
 
 #[test]
 fn without_scripts_the_verdict_the_picture_and_the_tables_are_there() {
-    let Some(mut browser) = Browser::start() else {
+    let Some(browser) = Browser::start() else {
         return;
     };
     let copy = Copy::new();
-    browser.without_scripts(true);
+    browser.without_scripts();
     browser.open(&made(&copy), "");
     // The driver's own expressions are still evaluated.
     assert!(browser.text(".verdict").contains("muxer=1/deferred helps"));
     let shown = "[...document.querySelectorAll('.still svg, table')].map((it) => it.getBoundingClientRect().height > 30)";
-    assert_eq!(browser.eval(shown), serde_json::json!([true, true, true]));
+    assert_eq!(browser.eval(shown), serde_json::json!([true, true]));
     assert_eq!(
         browser.eval("document.getElementById('explore').hidden"),
         true
@@ -286,7 +276,7 @@ fn names_from_outside_are_text() {
     // What reads manifests has made other letters of these. As the page writes them, they are text, too.
     let html = html.replace('‹', "\\u003c").replace('›', ">");
     fs::write(&file, html).expect("a page");
-    let Some(mut browser) = Browser::start() else {
+    let Some(browser) = Browser::start() else {
         return;
     };
     browser.open(&file, &format!("#v=-1&c={CELL}"));
@@ -295,7 +285,7 @@ fn names_from_outside_are_text() {
         NAME
     );
     assert!(browser.text("#cell").contains(NAME));
-    assert_eq!(browser.complaints, Vec::<String>::new());
+    assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
 #[test]
@@ -307,7 +297,7 @@ fn a_damaged_run_has_a_page_that_says_what_is_missing() {
     fs::remove_file(partial.join("run.json")).expect("it is there");
     fs::remove_dir_all(copy.dir().join("cells/pl004096_rtt000_n02")).expect("it is there");
     let file = made(&copy);
-    let Some(mut browser) = Browser::start() else {
+    let Some(browser) = Browser::start() else {
         return;
     };
     browser.open(&file, &format!("#c={CELL}"));
@@ -323,7 +313,7 @@ fn a_damaged_run_has_a_page_that_says_what_is_missing() {
     );
     browser.hover(".cell[data-cell=pl004096_rtt000_n02]");
     assert!(browser.text("#hover").contains("not measured"));
-    assert_eq!(browser.complaints, Vec::<String>::new());
+    assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
 #[test]
@@ -331,7 +321,7 @@ fn files_that_explain_a_cell_are_linked_and_shown() {
     let copy = Copy::explained();
     let file = made(&copy);
     let explained = copy.dir().join("report/explain");
-    let Some(mut browser) = Browser::start() else {
+    let Some(browser) = Browser::start() else {
         return;
     };
     let cell = fs::read_dir(&explained).expect("a folder").flatten();
@@ -355,7 +345,7 @@ fn files_that_explain_a_cell_are_linked_and_shown() {
         browser.eval("document.querySelector('iframe').hidden"),
         false
     );
-    assert_eq!(browser.complaints, Vec::<String>::new());
+    assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
 #[test]
@@ -373,7 +363,7 @@ fn pages_of_several_runs_and_of_comparisons_have_a_chooser_and_are_replaced_only
     let compared = copy.beside("compared");
     let options = ["--format", "svg", "--out", path(&compared)];
     analysis([&["compare", path(&one), path(&two)], &options[..]].concat()).succeeds();
-    let Some(mut browser) = Browser::start() else {
+    let Some(browser) = Browser::start() else {
         return;
     };
     for (file, runs) in [(out, 2), (compared, 2)] {
@@ -390,5 +380,37 @@ fn pages_of_several_runs_and_of_comparisons_have_a_chooser_and_are_replaced_only
                 > Some(0)
         );
     }
-    assert_eq!(browser.complaints, Vec::<String>::new());
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn a_soak_shows_every_series_and_the_row_under_the_pointer() {
+    let soak = bench::soak::soak(1);
+    analysis(["report", path(soak.path()), "--format", "svg"]).succeeds();
+    let Some(browser) = Browser::start() else {
+        return;
+    };
+    browser.resize(1280, 900);
+    browser.open(&soak.path().join("report/index.html"), "");
+    assert_eq!(
+        browser.eval("document.querySelectorAll('#soak svg').length"),
+        14
+    );
+    assert!(browser.text("#soak figcaption").contains("tasks alive"));
+    browser.hover("#soak svg");
+    let shown = browser.text("#hover");
+    let table = fs::read_to_string(soak.path().join("soak.csv")).expect("a table");
+    let head: Vec<&str> = table.lines().next().expect("a head").split(',').collect();
+    let at = head.iter().position(|it| *it == "tasks").expect("a column");
+    let mut tasks = table.lines().filter_map(|line| line.split(',').nth(at));
+    assert!(
+        tasks.any(|it| shown.ends_with(&format!("{it} "))),
+        "{shown:?} is no row"
+    );
+    browser.eval("document.querySelector('#soak svg').focus()");
+    browser.press(Key::Right);
+    assert_ne!(browser.text("#hover"), shown);
+    browser.resize(390, 844);
+    assert_eq!(browser.eval("document.documentElement.scrollWidth"), 390);
+    assert_eq!(browser.complaints(), Vec::<String>::new());
 }

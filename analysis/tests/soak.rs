@@ -41,7 +41,7 @@ fn a_leak_is_the_verdict_and_has_the_first_picture() {
         &[
             "**Verdict.** **Drift of tasks alive**: +60",
             "other 13 series",
-            "(charts/series.tasks.png)",
+            "(charts/drift.png)",
             "restarts: 60",
         ],
     );
@@ -162,6 +162,6 @@ fn options_of_sweeps_are_refused() {
         ["--site", "muxer"],
         ["--budget", "none"],
     ] {
-        report(soak.path(), &options).refuses(&[options[0], "accepted for it: --format"]);
+        report(soak.path(), &options).refuses(&[options[0], "accepted: --format"]);
     }
 }

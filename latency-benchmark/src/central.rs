@@ -146,11 +146,13 @@ fn config(args: &CentralArgs) -> Result<RunConfig, Failure> {
             receive_on: ReceiveOn::default(),
             placement: Placement {
                 central: 0,
+                workers: None,
                 peers: topology.available().clone(),
                 sharing: Sharing::Core,
             },
         },
         measurement: Measurement::Compare,
+        jobs: None,
     })
 }
 

@@ -1,9 +1,11 @@
 //! Ctrl-C and other signals that ask for an end, counted.
 
 use std::{
-    cell::Cell,
     fs,
-    sync::mpsc::{Receiver, channel},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
     thread,
 };
 
@@ -14,10 +16,7 @@ use nix::sys::{
 };
 
 /// How often the user asked for an end so far.
-pub(crate) struct Interrupts {
-    signals: Receiver<()>,
-    seen: Cell<usize>,
-}
+pub(crate) struct Interrupts(Arc<AtomicUsize>);
 
 impl Interrupts {
     /// Counts from now on; the signals end only child processes any more. Must be called before other threads
@@ -29,27 +28,21 @@ impl Interrupts {
         }
         set.thread_block()?;
         let descriptor = SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC)?;
-        let (sender, signals) = channel();
+        let seen = Arc::new(AtomicUsize::new(0));
+        let interrupts = Interrupts(Arc::clone(&seen));
         let count = move || {
             while let Ok(read) = descriptor.read_signal() {
-                if read.is_some() && sender.send(()).is_err() {
-                    return;
-                }
+                seen.fetch_add(usize::from(read.is_some()), Relaxed);
             }
         };
         thread::Builder::new()
             .name("signals".to_owned())
             .spawn(count)?;
-        Ok(Interrupts {
-            signals,
-            seen: Cell::new(0),
-        })
+        Ok(interrupts)
     }
 
     pub(crate) fn seen(&self) -> usize {
-        self.seen
-            .set(self.seen.get() + self.signals.try_iter().count());
-        self.seen.get()
+        self.0.load(Relaxed)
     }
 }
 

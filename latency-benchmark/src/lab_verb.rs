@@ -31,7 +31,7 @@ pub(crate) struct LabArgs {
 }
 
 pub(crate) fn run(args: LabArgs) -> Result<ExitCode, Failure> {
-    let config = args.network.config()?;
+    let config = args.network.config(1)?;
     let spec = LabSpec {
         rtt: args.rtt.rtt,
         backend: config.backend,

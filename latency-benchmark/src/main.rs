@@ -21,7 +21,6 @@ mod preflight;
 mod programs;
 mod progress;
 mod search;
-mod slow_polls;
 mod soak;
 mod sweep;
 mod watched_folder;

@@ -47,6 +47,7 @@ impl Programs {
     ) -> Result<Programs, Failure> {
         if config.subjects.iter().all(is_of_this_workspace) {
             let program = node.plain(&config.node)?;
+            refuse_stable_tokio(config, &program)?;
             return Ok(Programs(vec![program; config.subjects.len().max(1)]));
         }
         let builder = builder()?;
@@ -83,6 +84,20 @@ impl Programs {
         }
         Ok(Programs(programs))
     }
+}
+
+/// Refuses a program whose runtime lacks the settings of a sweep.
+fn refuse_stable_tokio(config: &SweepConfig, program: &Path) -> Result<(), Failure> {
+    const UNSTABLE: &str = "--cfg tokio_unstable";
+    let mut runtimes = config.subjects.iter().filter_map(|it| it.runtime);
+    let needs_it = runtimes.any(|it| it.lifo_slot_off || it.eager_driver_handoff);
+    if needs_it && !describe(program)?.program.rustflags.contains(UNSTABLE) {
+        return Err(bad_input(anyhow!(
+            "--runtime-setting: the node program {} was built without tokio's unstable options (start the sweep with RUSTFLAGS='{UNSTABLE}')",
+            program.display()
+        )));
+    }
+    Ok(())
 }
 
 /// What is recorded of a subject. Everything is where nothing is said.

@@ -62,6 +62,44 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
             "--workers 2: a current-thread runtime has one worker",
         ),
         (
+            &["--central-core", "0-1"],
+            "--central-core 0-1: there is one core for each worker (accepted: --workers 2)",
+        ),
+        (
+            &["--runtime-setting", "event_interval=0"],
+            "--runtime-setting event_interval=0: unknown (accepted: event_interval=N,",
+        ),
+        (
+            &["--runtime-setting", "lifo_slot=off"],
+            "only a multi-thread runtime has it (accepted: --runtime multi-thread)",
+        ),
+        (
+            &[
+                "--runtime",
+                "multi-thread",
+                "--runtime-setting",
+                "lifo_slot=off",
+            ],
+            "was built without tokio's unstable options",
+        ),
+        (
+            &[
+                "--runtime-setting",
+                "event_interval=9",
+                "--subject",
+                "released",
+            ],
+            "cannot be used with",
+        ),
+        (
+            &["--jobs", "many"],
+            "accepted: auto, or a number from 1 to 1024",
+        ),
+        (
+            &["--jobs", "auto", "--central-core", "0"],
+            "cannot be used with",
+        ),
+        (
             &["--delay", "magic"],
             "possible values: auto, netem, nfqueue",
         ),

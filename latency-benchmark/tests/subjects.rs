@@ -159,3 +159,30 @@ fn a_subject_that_is_not_as_expected_fails_before_anything_is_written() {
         assert!(!bench.out().exists());
     }
 }
+
+#[test]
+fn settings_of_the_runtime_are_launched_in_turns() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let cell = SMALL.split_last_chunk::<2>().unwrap().0;
+    let setting = "event_interval=7,global_queue_interval=3";
+    let mut sweep = bench.sweep(cell);
+    let settings = ["--runtime-setting", setting, "--repeat", "1"];
+    let output = sweep.args(settings).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    for (name, interval) in [
+        ("s0-run-1", None),
+        ("s1-run-1", None),
+        ("s2-run-1", Some(7)),
+    ] {
+        let [run] = &bench.runs(name)[..] else {
+            panic!("{name}: one cell")
+        };
+        let runtime = &json(&run.join("run.json"))["config"]["runtime"];
+        assert_eq!(runtime["event_interval"].as_u64(), interval, "{name}");
+    }
+    let manifest = json(&bench.run_dir().join("manifest.json"));
+    assert_eq!(manifest["config"]["subjects"][2]["label"], setting);
+}

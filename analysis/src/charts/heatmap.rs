@@ -56,7 +56,7 @@ impl Picture for Heatmap {
         self.layout().height() + BEFORE_LEGEND + colour_scale::HEIGHT + legend
     }
 
-    fn draw_body(&self, canvas: &mut Canvas<'_>, body: Rect) {
+    fn draw_body(&self, canvas: &mut Canvas, body: Rect) {
         let layout = self.layout();
         let grids = layout.grids(body);
         if let Some(cell) = grids.first().and_then(CellGrid::first) {
@@ -96,7 +96,7 @@ impl Heatmap {
 
     fn draw_cell(
         &self,
-        canvas: &mut Canvas<'_>,
+        canvas: &mut Canvas,
         place: Rect,
         (facet, cell): (&Facet, &HeatmapCell),
         sizes: TextSizes,
@@ -131,7 +131,7 @@ impl Heatmap {
         }
         let reasons = NoValue::among(self.cells().map(|(_, cell)| &cell.value));
         reasons.into_iter().fold(legend, |legend, reason| {
-            legend.with(LegendKey::NoValue(reason), reason.meaning())
+            legend.with(LegendKey::Patch(reason.colour()), reason.meaning())
         })
     }
 

@@ -3,7 +3,7 @@
 use super::{
     draw::{
         Canvas, Colour, FAINT_INK, Lettering, Pen, Point, Rect, contrasting, grey, okabe_ito,
-        sequential, widest, width_of,
+        widest, width_of,
     },
     parts::{
         frame::{BODY_WIDTH, LABEL, TICK},
@@ -19,31 +19,14 @@ pub(crate) struct Stacks {
     /// The meaning of a segment's length, with its unit: "share of poll time, %".
     pub(crate) axis: String,
     pub(crate) segments: Vec<String>,
-    pub(crate) palette: Palette,
     pub(crate) groups: Vec<BarGroup>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct BarGroup {
     pub(crate) name: String,
-    pub(crate) bars: Vec<Bar>,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct Bar {
-    pub(crate) name: String,
-    /// In percent, one per segment; none for a bar without data.
-    pub(crate) shares: Option<Vec<f64>>,
-    /// Beside the bar: "n = 12 345". In its place, if there is no bar: the reason.
-    pub(crate) note: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Palette {
-    /// For segments of different kinds.
-    Kinds,
-    /// For segments from little to much.
-    Ordered,
+    /// From top to bottom: their names and, in percent, their segments. None for a bar without data.
+    pub(crate) bars: Vec<(&'static str, Option<Vec<f64>>)>,
 }
 
 const BAR_HEIGHT: f64 = 32.0;
@@ -61,16 +44,13 @@ impl Picture for Stacks {
         self.bars_height() + AXIS_HEIGHT + self.legend().height(BODY_WIDTH)
     }
 
-    fn draw_body(&self, canvas: &mut Canvas<'_>, body: Rect) {
+    fn draw_body(&self, canvas: &mut Canvas, body: Rect) {
         let bars = || self.groups.iter().flat_map(|group| &group.bars);
         let groups_width = widest(self.groups.iter().map(|it| it.name.as_str()), LABEL, true);
-        let bars_width = widest(bars().map(|bar| bar.name.as_str()), TICK, false);
-        // Where there is no bar, the note takes its place.
-        let beside = bars().filter(|bar| bar.shares.is_some());
-        let notes_width = widest(beside.map(|bar| bar.note.as_str()), TICK, false);
+        let bars_width = widest(bars().map(|(name, _)| *name), TICK, false);
         let left = groups_width + GAP + bars_width + GAP;
         let plot = body.with_height(self.bars_height()).right_of(left);
-        let plot = plot.with_width(plot.width - notes_width - GAP);
+        let plot = plot.with_width(plot.width - GAP);
         self.draw_axis(canvas, plot);
         let mut y = plot.y;
         for group in &self.groups {
@@ -79,8 +59,10 @@ impl Picture for Stacks {
             canvas.text_across(middle, &group.name, &Lettering::new(LABEL).bold());
             let rows =
                 Rect::new(plot.x, y, plot.width, height).rows(group.bars.len(), BETWEEN_BARS);
-            for (bar, place) in group.bars.iter().zip(rows) {
-                self.draw_bar(canvas, bar, place);
+            for ((name, shares), place) in group.bars.iter().zip(rows) {
+                let before = Point::new(place.x - GAP, place.centre().y);
+                canvas.text_across(before, name, &Lettering::new(TICK).right());
+                draw_bar(canvas, shares.as_deref(), place);
             }
             y += height + BETWEEN_GROUPS;
         }
@@ -90,71 +72,26 @@ impl Picture for Stacks {
 }
 
 impl Stacks {
-    fn draw_bar(&self, canvas: &mut Canvas<'_>, bar: &Bar, place: Rect) {
-        let middle = place.centre().y;
-        canvas.text_across(
-            Point::new(place.x - GAP, middle),
-            &bar.name,
-            &Lettering::new(TICK).right(),
-        );
-        let Some(shares) = &bar.shares else {
-            canvas.outline(place, Pen::new(grey(0x90), 1.0).dashed(&[4.0, 4.0]));
-            let style = Lettering::new(TICK).colour(FAINT_INK);
-            canvas.text_across(Point::new(place.x + 10.0, middle), &bar.note, &style);
-            return;
-        };
-        let mut x = place.x;
-        for (index, share) in shares.iter().enumerate() {
-            let segment = Rect {
-                x,
-                width: place.width * share / 100.0,
-                ..place
-            };
-            draw_segment(canvas, segment, *share, self.colour(index));
-            x = segment.right();
-        }
-        let beside = Point::new(place.right() + GAP, middle);
-        canvas.text_across(beside, &bar.note, &Lettering::new(TICK).colour(FAINT_INK));
-    }
-
-    fn draw_axis(&self, canvas: &mut Canvas<'_>, plot: Rect) {
+    fn draw_axis(&self, canvas: &mut Canvas, plot: Rect) {
         for part in 0..=5 {
             let x = plot.x + plot.width * f64::from(part) / 5.0;
             let foot = plot.bottom() + 8.0;
-            canvas.line(
-                Point::new(x, plot.y),
-                Point::new(x, foot),
-                Pen::new(grey(0xd8), 1.0),
-            );
+            let ends = [plot.y, foot].map(|y| Point::new(x, y));
+            canvas.line(ends[0], ends[1], Pen::new(grey(0xd8), 1.0));
+            let below = Point::new(x, foot + 18.0);
             let label = format!("{}", part * 20);
-            canvas.text(
-                Point::new(x, foot + 18.0),
-                &label,
-                &Lettering::new(TICK).centred(),
-            );
+            canvas.text(below, &label, &Lettering::new(TICK).centred());
         }
         let at = Point::new(plot.centre().x, plot.bottom() + 48.0);
         canvas.text(at, &self.axis, &Lettering::new(TICK).centred());
     }
 
-    fn colour(&self, segment: usize) -> Colour {
-        match self.palette {
-            Palette::Kinds => okabe_ito(segment),
-            Palette::Ordered => {
-                let last = self.segments.len().saturating_sub(1).max(1);
-                sequential(0.12 + 0.78 * segment as f64 / last as f64)
-            }
-        }
-    }
-
     fn legend(&self) -> Legend {
         let with = |legend: Legend, (index, name): (usize, &String)| {
-            legend.with(LegendKey::Patch(self.colour(index)), name)
+            legend.with(LegendKey::Patch(okabe_ito(index)), name)
         };
-        self.segments
-            .iter()
-            .enumerate()
-            .fold(Legend::default(), with)
+        let segments = self.segments.iter().enumerate();
+        segments.fold(Legend::default(), with)
     }
 
     fn bars_height(&self) -> f64 {
@@ -168,16 +105,27 @@ fn group_height(group: &BarGroup) -> f64 {
     count * BAR_HEIGHT + (count - 1.0).max(0.0) * BETWEEN_BARS
 }
 
+fn draw_bar(canvas: &mut Canvas, shares: Option<&[f64]>, place: Rect) {
+    let Some(shares) = shares else {
+        canvas.outline(place, Pen::new(grey(0x90), 1.0).dashed(&[4.0, 4.0]));
+        let at = Point::new(place.x + 10.0, place.centre().y);
+        let style = Lettering::new(TICK).colour(FAINT_INK);
+        return canvas.text_across(at, "no such polls", &style);
+    };
+    let mut left = 0.0;
+    for (index, share) in shares.iter().enumerate() {
+        let width = place.width * share / 100.0;
+        let segment = place.right_of(left).with_width(width);
+        draw_segment(canvas, segment, *share, okabe_ito(index));
+        left += width;
+    }
+}
+
 /// With its share inside, if that fits.
-fn draw_segment(canvas: &mut Canvas<'_>, segment: Rect, share: f64, colour: Colour) {
+fn draw_segment(canvas: &mut Canvas, segment: Rect, share: f64, colour: Colour) {
     canvas.fill(segment, colour);
     if segment.width > 3.0 {
-        let edge = Rect {
-            x: segment.right() - 1.0,
-            width: 1.0,
-            ..segment
-        };
-        canvas.fill(edge, grey(255));
+        canvas.fill(segment.right_of(segment.width - 1.0), grey(255));
     }
     let number = compact(share, usize::from(share < 9.95));
     let with_sign = format!("{number} %");

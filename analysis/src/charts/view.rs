@@ -9,7 +9,7 @@ pub(crate) trait Picture: Sync {
     /// The height of the part between the headings and the small print, in pixels.
     fn body_height(&self) -> f64;
 
-    fn draw_body(&self, canvas: &mut Canvas<'_>, body: Rect);
+    fn draw_body(&self, canvas: &mut Canvas, body: Rect);
 }
 
 /// The words around a picture.
@@ -81,14 +81,6 @@ impl ValueAxis {
     }
 }
 
-/// A line in one picture or in many.
-#[derive(Clone, Debug)]
-pub(crate) struct ChartSeries {
-    pub(crate) name: String,
-    /// Selects colour, dashes and marker, so that a variant looks the same in every picture.
-    pub(crate) slot: usize,
-}
-
 /// The colours of numbers. All pictures of a metric share one scale.
 #[derive(Clone, Debug)]
 pub(crate) struct ColourScale {
@@ -96,7 +88,6 @@ pub(crate) struct ColourScale {
     pub(crate) unit: String,
     /// The greatest number, or the greatest difference in either direction. Nothing is clipped.
     pub(crate) max: f64,
-    pub(crate) mapping: Mapping,
     pub(crate) colours: Colours,
 }
 
@@ -108,13 +99,6 @@ pub(crate) enum Colours {
     /// For differences of which a negative one is better: blue for better, red for worse.
     LowerIsBetter,
     HigherIsBetter,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mapping {
-    Linear,
-    /// Separates small values where a few are large.
-    SquareRoot,
 }
 
 /// "slow polls, %", or the name alone.

@@ -64,8 +64,7 @@ impl Drift {
     /// "+60.0 per hour [+59.1, +60.8]".
     pub(crate) fn slope(&self) -> Option<String> {
         let trend = self.trend.as_ref()?;
-        let interval = (trend.interval.low, trend.interval.high);
-        Some(change(trend.slope, &self.per_hour(), interval))
+        Some(change(trend.slope, &self.per_hour(), trend.interval))
     }
 
     /// "MiB per hour". A change of a percentage is in percentage points.

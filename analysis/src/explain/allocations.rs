@@ -4,20 +4,8 @@ use std::collections::BTreeMap;
 
 use run_format::{Site, tables::Pass};
 
-use super::sums::{PassSums, apart, by, child_name};
+use super::sums::{EventRates, PassSums, apart, both_by, child_name};
 use crate::load::explain::cell::CellEvidence;
-
-/// The allocations in polls of a child, for one variant.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct AllocationRates {
-    pub(crate) polls: u64,
-    /// Per poll of the child; for the site's own code, per poll of the site.
-    pub(crate) objects_per_poll: f64,
-    pub(crate) bytes_per_poll: f64,
-    /// Absent if no request was answered.
-    pub(crate) objects_per_request: Option<f64>,
-    pub(crate) bytes_per_request: Option<f64>,
-}
 
 /// A function and its share of all objects that are allocated in polls.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,11 +16,11 @@ pub(crate) struct AllocatingFunction {
     pub(crate) bytes: u64,
 }
 
-/// By site and child.
+/// By site and child: the polls of the child (for the site's own code, of the site), and the objects with their bytes.
 pub(crate) fn by_child(
     evidence: &CellEvidence,
     variant: usize,
-) -> BTreeMap<(Site, String), AllocationRates> {
+) -> BTreeMap<(Site, String), (u64, EventRates)> {
     let Some(sums) = PassSums::of(evidence, &[Pass::Allocations], variant) else {
         return BTreeMap::new();
     };
@@ -45,16 +33,13 @@ pub(crate) fn by_child(
         total[1] += row.objects;
         total[2] += row.bytes;
     }
-    let requests = sums.requests() as f64;
     let averages = |(key, [polls, objects, bytes]): (_, [u64; 3])| {
-        let of = AllocationRates {
-            polls,
-            objects_per_poll: by(objects as f64, polls as f64)?,
-            bytes_per_poll: by(bytes as f64, polls as f64)?,
-            objects_per_request: by(objects as f64, requests),
-            bytes_per_request: by(bytes as f64, requests),
+        let all = (objects as f64, bytes as f64);
+        let rates = EventRates {
+            per_poll: Some(both_by(all, polls as f64)?),
+            per_request: both_by(all, sums.requests() as f64),
         };
-        Some((key, of))
+        Some((key, (polls, rates)))
     };
     totals.into_iter().filter_map(averages).collect()
 }

@@ -1,10 +1,11 @@
 //! Findings of needless work. A launch without defects has none.
 
+use anyhow::Result;
 use run_format::{Site, tables::Pass};
 
 use super::{
     allocations,
-    growth::{self, Gauge},
+    growth::{self, GAUGES, Gauge},
     sums::{PassSums, by},
     system_calls,
     thresholds::{
@@ -12,13 +13,12 @@ use super::{
         FEWEST_WAITS, IDLE_CONNECTION_PERCENT, IDLE_PER_S, IDLE_SWARM_PERCENT, OBJECTS_PER_POLL,
         SELF_WAKING_IDLE_PERCENT, SELF_WAKING_PERCENT, SLEEPING_PERCENT,
     },
-    worst::quoted,
 };
 use crate::{
     load::explain::cell::CellEvidence,
     measure::breakdown::OWN,
     site::SiteNames,
-    text::{number, rounded},
+    text::{self, number, rounded},
 };
 
 /// Together they contain all children except those of nested sites, each of them once.
@@ -105,23 +105,30 @@ pub(crate) fn sorted(mut findings: Vec<WorkFinding>) -> Vec<WorkFinding> {
 }
 
 /// One line for each.
-pub(crate) fn csv(findings: &[WorkFinding]) -> String {
-    let mut text = "cell,kind,site,child,value,threshold,sentence\n".to_owned();
-    for it in findings {
+pub(crate) fn csv(findings: &[WorkFinding]) -> Result<Vec<u8>> {
+    const HEAD: [&str; 7] = [
+        "cell",
+        "kind",
+        "site",
+        "child",
+        "value",
+        "threshold",
+        "sentence",
+    ];
+    let row = |it: &WorkFinding| {
         // Growth from nothing has no percentage.
         let value = it.value.is_finite().then(|| rounded(it.value).to_string());
-        let fields = [
+        [
             it.cell.clone(),
             it.kind.name().to_owned(),
             it.site.map_or("", Site::name).to_owned(),
-            quoted(&it.child),
+            it.child.clone(),
             value.unwrap_or_default(),
             it.threshold.to_string(),
-            quoted(&it.sentence),
-        ];
-        text += &(fields.join(",") + "\n");
-    }
-    text
+            it.sentence.clone(),
+        ]
+    };
+    text::csv(HEAD, findings.iter().map(row))
 }
 
 struct FindingSearch<'a> {
@@ -176,8 +183,9 @@ impl FindingSearch<'_> {
     }
 
     fn allocating(&mut self) {
-        for ((site, child), of) in allocations::by_child(self.evidence, 0) {
-            if !SITES.contains(&site) || of.polls < FEWEST_POLLS {
+        for ((site, child), (polls, of)) in allocations::by_child(self.evidence, 0) {
+            let (objects, bytes) = of.per_poll.unwrap_or_default();
+            if !SITES.contains(&site) || polls < FEWEST_POLLS {
                 continue;
             }
             let sentence = format!(
@@ -185,10 +193,10 @@ impl FindingSearch<'_> {
                  this rate costs more than the work it is used for.",
                 part(&child),
                 self.sites.function(site),
-                number(of.objects_per_poll),
-                number(of.bytes_per_poll)
+                number(objects),
+                number(bytes)
             );
-            let excess = (of.objects_per_poll, OBJECTS_PER_POLL);
+            let excess = (objects, OBJECTS_PER_POLL);
             self.add(FindingKind::AllocatingPoll, site, &child, excess, sentence);
         }
     }
@@ -207,11 +215,12 @@ impl FindingSearch<'_> {
              peers that are connected.",
             number(per_s)
         );
+        let excess = (per_s, DIALS_PER_S);
         self.add(
             FindingKind::RedundantDials,
             Site::Swarm,
             "",
-            (per_s, DIALS_PER_S),
+            excess,
             sentence,
         );
     }
@@ -226,21 +235,11 @@ impl FindingSearch<'_> {
         // Central's task polls the swarm until it is pending, so this is how often the task was polled.
         let central_polls = sums.ends(Site::Swarm).1;
         let task_polls = sums.ends(Site::Task).0;
-        for (site, inside, whose, wakes, polls) in [
-            (
-                Site::Swarm,
-                Site::Swarm,
-                "Central's own task",
-                of_central,
-                central_polls,
-            ),
-            (
-                Site::Task,
-                Site::Connection,
-                "A connection's task",
-                of_task,
-                task_polls,
-            ),
+        let central = (Site::Swarm, Site::Swarm, "Central's own task");
+        let task = (Site::Task, Site::Connection, "A connection's task");
+        for ((site, inside, whose), wakes, polls) in [
+            (central, of_central, central_polls),
+            (task, of_task, task_polls),
         ] {
             let share = wakes.and_then(|wakes| by(wakes, polls as f64));
             let idle = idle_polls(sums, inside).and_then(|(idle, polls)| by(idle, polls));
@@ -283,13 +282,8 @@ impl FindingSearch<'_> {
                 self.sites.function(site),
                 number(per_s)
             );
-            self.add(
-                FindingKind::IdlePolls,
-                site,
-                "",
-                (percent, threshold),
-                sentence,
-            );
+            let excess = (percent, threshold);
+            self.add(FindingKind::IdlePolls, site, "", excess, sentence);
         }
     }
 
@@ -316,19 +310,15 @@ impl FindingSearch<'_> {
     }
 
     fn growing(&mut self) {
-        for gauge in Gauge::ALL {
+        for gauge in &GAUGES {
             let Some(trend) = growth::growing(self.evidence, gauge) else {
                 continue;
             };
-            let (kind, unit, scale) = match gauge {
-                Gauge::Connections => (FindingKind::GrowingConnections, "", 1.0),
-                Gauge::Tasks => (FindingKind::GrowingTasks, "", 1.0),
-                Gauge::Memory => (FindingKind::GrowingMemory, " MiB", 1.0 / (1024.0 * 1024.0)),
-            };
+            let Gauge { unit, scale, .. } = gauge;
             let sentence = format!(
                 "{} grows from {} to {}{unit} during the launch, by {} [{}, {}]{unit} per second (Mann–Kendall p {}). What \
                  is created is not removed.",
-                gauge.name(),
+                gauge.name,
                 number((trend.from * scale).max(0.0)),
                 number(trend.to * scale),
                 number(trend.slope * scale),
@@ -336,10 +326,9 @@ impl FindingSearch<'_> {
                 number(trend.interval.high * scale),
                 p(trend.p_value)
             );
-            let percent = trend
-                .growth()
-                .map_or(f64::INFINITY, |growth| 100.0 * growth);
-            self.add(kind, None, "", (percent, gauge.threshold()), sentence);
+            let growth = trend.growth();
+            let percent = growth.map_or(f64::INFINITY, |growth| 100.0 * growth);
+            self.add(gauge.kind, None, "", (percent, gauge.threshold), sentence);
         }
     }
 }

@@ -1,6 +1,9 @@
 //! Values that grow from slice to slice.
 
-use super::thresholds::{GROWTH_PERCENT, MEMORY_GROWTH_BYTES, MEMORY_GROWTH_PERCENT, TREND_P};
+use super::{
+    findings::FindingKind,
+    thresholds::{GROWTH_PERCENT, MEMORY_GROWTH_BYTES, MEMORY_GROWTH_PERCENT, TREND_P},
+};
 use crate::{
     load::explain::cell::CellEvidence,
     stats::{Trend, trend},
@@ -8,48 +11,25 @@ use crate::{
 };
 
 /// A value that slices of every pass record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Gauge {
-    Connections,
-    Tasks,
-    Memory,
-}
-
-impl Gauge {
-    pub(crate) const ALL: [Gauge; 3] = [Gauge::Connections, Gauge::Tasks, Gauge::Memory];
-
-    fn counter(self) -> &'static str {
-        match self {
-            Gauge::Connections => "connections",
-            Gauge::Tasks => "tasks",
-            Gauge::Memory => "resident_bytes",
-        }
-    }
-
+pub(crate) struct Gauge {
+    counter: &'static str,
+    pub(crate) kind: FindingKind,
     /// At the start of a sentence.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Gauge::Connections => "The number of connections",
-            Gauge::Tasks => "The number of tasks on central's runtime",
-            Gauge::Memory => "Resident memory",
-        }
-    }
-
-    /// In percent.
-    pub(crate) fn threshold(self) -> f64 {
-        match self {
-            Gauge::Memory => MEMORY_GROWTH_PERCENT,
-            Gauge::Connections | Gauge::Tasks => GROWTH_PERCENT,
-        }
-    }
-
-    fn least(self) -> f64 {
-        match self {
-            Gauge::Memory => MEMORY_GROWTH_BYTES,
-            Gauge::Connections | Gauge::Tasks => 1.0,
-        }
-    }
+    pub(crate) name: &'static str,
+    pub(crate) unit: &'static str,
+    /// What converts the counter to the unit.
+    pub(crate) scale: f64,
+    /// In percent, and of the counter.
+    pub(crate) threshold: f64,
+    least: f64,
 }
+
+#[rustfmt::skip]
+pub(crate) const GAUGES: [Gauge; 3] = [
+    Gauge { counter: "connections", kind: FindingKind::GrowingConnections, name: "The number of connections", unit: "", scale: 1.0, threshold: GROWTH_PERCENT, least: 1.0 },
+    Gauge { counter: "tasks", kind: FindingKind::GrowingTasks, name: "The number of tasks on central's runtime", unit: "", scale: 1.0, threshold: GROWTH_PERCENT, least: 1.0 },
+    Gauge { counter: "resident_bytes", kind: FindingKind::GrowingMemory, name: "Resident memory", unit: " MiB", scale: 1.0 / 1_048_576.0, threshold: MEMORY_GROWTH_PERCENT, least: MEMORY_GROWTH_BYTES },
+];
 
 /// The end of every slice in seconds, and the value there.
 pub(crate) fn series(evidence: &CellEvidence, counter: &str) -> Vec<(f64, f64)> {
@@ -58,26 +38,21 @@ pub(crate) fn series(evidence: &CellEvidence, counter: &str) -> Vec<(f64, f64)> 
         rows.find(|it| it.slice == number && it.counter == counter)?
             .value
     };
-    let mut series: Vec<(f64, f64)> = evidence
-        .slices
-        .iter()
-        .filter_map(|slice| {
-            let end_s = (slice.start_ms + slice.duration_ms) / 1000.0;
-            Some((end_s, value(slice.slice)? as f64))
-        })
-        .collect();
+    let slices = evidence.slices.iter().filter_map(|slice| {
+        let end_s = (slice.start_ms + slice.duration_ms) / 1000.0;
+        Some((end_s, value(slice.slice)? as f64))
+    });
+    let mut series: Vec<(f64, f64)> = slices.collect();
     series.sort_by(|one, other| one.0.total_cmp(&other.0));
     series
 }
 
 /// The trend of a gauge that grows beyond noise and beyond its threshold.
-pub(crate) fn growing(evidence: &CellEvidence, gauge: Gauge) -> Option<Trend> {
-    let trend = trend(&series(evidence, gauge.counter()), CONFIDENCE)?;
-    let is_much = match trend.growth() {
-        Some(growth) => 100.0 * growth > gauge.threshold(),
-        // Growth from nothing has no percentage.
-        None => true,
-    };
+pub(crate) fn growing(evidence: &CellEvidence, gauge: &Gauge) -> Option<Trend> {
+    let trend = trend(&series(evidence, gauge.counter), CONFIDENCE)?;
+    // Growth from nothing has no percentage.
+    let growth = trend.growth();
+    let is_much = growth.is_none_or(|growth| 100.0 * growth > gauge.threshold);
     let grows = trend.slope > 0.0 && trend.p_value < TREND_P;
-    (grows && is_much && trend.to - trend.from > gauge.least()).then_some(trend)
+    (grows && is_much && trend.to - trend.from > gauge.least).then_some(trend)
 }

@@ -8,7 +8,7 @@ mod flamegraph;
 mod growth;
 pub(crate) mod lost;
 pub(crate) mod stacks;
-mod sums;
+pub(crate) mod sums;
 pub(crate) mod system_calls;
 pub(crate) mod thresholds;
 mod trace;
@@ -16,13 +16,13 @@ pub(crate) mod warm;
 pub(crate) mod worst;
 
 use program::{Failure, bad_input};
-use run_format::{Site, evidence::ChosenCell, tables::Pass};
+use run_format::{Site, tables::Pass};
 
 use self::findings::WorkFinding;
 use crate::{
     load::{
         Sweep,
-        explain::{Explained, cell::CellEvidence},
+        explain::{CellExplained, Explained},
     },
     measure::breakdown::slow_from_ns,
     options::Options,
@@ -44,12 +44,6 @@ pub(crate) struct Explanation {
     pub(crate) flaws: Vec<String>,
 }
 
-/// A cell with its evidence.
-pub(crate) struct CellExplained {
-    pub(crate) chosen: ChosenCell,
-    pub(crate) evidence: CellEvidence,
-}
-
 impl Explanation {
     /// None if nothing was explained.
     pub(crate) fn of(sweep: &Sweep, options: &Options) -> Result<Option<Explanation>, Failure> {
@@ -62,10 +56,7 @@ impl Explanation {
         let site = options.first_site();
         let slow_from_ns = slow_from_ns(options.threshold);
         let sites = SiteNames::of(Some(&sweep.manifest.tool));
-        let cells = explained.cells.into_iter();
-        let cells: Vec<CellExplained> = cells
-            .map(|(chosen, evidence)| CellExplained { chosen, evidence })
-            .collect();
+        let cells = explained.cells;
         let findings = cells
             .iter()
             .flat_map(|cell| findings::of(&cell.evidence, &sites, slow_from_ns))

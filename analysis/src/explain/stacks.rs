@@ -32,7 +32,7 @@ pub(crate) struct ChildShares {
     pub(crate) table_percent: f64,
     pub(crate) slices: usize,
     /// Of the difference. None if slices are too few to show the noise.
-    pub(crate) interval_pp: Option<(f64, f64)>,
+    pub(crate) interval_pp: Option<Interval>,
 }
 
 impl ChildShares {
@@ -42,7 +42,7 @@ impl ChildShares {
 
     /// None if the interval holds differences that are acceptable, and others.
     pub(crate) fn agree(&self) -> Option<bool> {
-        let (low, high) = self.interval_pp?;
+        let Interval { low, high } = self.interval_pp?;
         if low >= -AGREEMENT_PP && high <= AGREEMENT_PP {
             Some(true)
         } else {
@@ -188,10 +188,7 @@ pub(crate) fn shares(evidence: &CellEvidence, site: Site, from_ns: u64) -> Vec<C
             stacks_percent: 100.0 * stacks.value(),
             table_percent: 100.0 * table.value(),
             slices: slices.len(),
-            interval_pp: change.map(|it| {
-                let Interval { low, high } = it.difference.interval(CONFIDENCE);
-                (100.0 * low, 100.0 * high)
-            }),
+            interval_pp: change.map(|it| it.difference.interval(CONFIDENCE).times(100.0)),
         })
     };
     let mut shares: Vec<ChildShares> = children.into_iter().filter_map(of_child).collect();

@@ -99,10 +99,20 @@ impl<'a> PassSums<'a> {
     }
 }
 
+/// How often something happens, and how much that is: bytes of objects, or microseconds of calls. None if there was no
+/// poll, or no request.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct EventRates {
+    pub(crate) per_poll: Option<(f64, f64)>,
+    /// In polls and outside them.
+    pub(crate) per_request: Option<(f64, f64)>,
+}
+
 /// The name of a child in tables.
 pub(crate) fn child_name(child: Option<&str>) -> &str {
     child.unwrap_or(OWN)
 }
+
 /// Whether a row is of a poll from this band on.
 pub(crate) fn is_slow(row_from_ns: Option<u64>, from_ns: u64) -> bool {
     row_from_ns.is_some_and(|it| it >= from_ns)
@@ -141,6 +151,11 @@ impl OutermostSite {
             Some(site) => site == self.outermost,
         }
     }
+}
+
+/// Both by the same divisor.
+pub(crate) fn both_by((count, amount): (f64, f64), of: f64) -> Option<(f64, f64)> {
+    Some((by(count, of)?, by(amount, of)?))
 }
 
 /// A quotient; none if the divisor is zero.

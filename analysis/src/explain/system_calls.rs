@@ -6,7 +6,7 @@ use run_format::{Site, evidence::SystemCallRow, tables::Pass};
 
 use super::{
     stacks,
-    sums::{OutermostSite, PassSums, by, child_name, is_slow},
+    sums::{EventRates, OutermostSite, PassSums, both_by, by, child_name, is_slow},
 };
 use crate::load::explain::cell::CellEvidence;
 
@@ -26,17 +26,6 @@ const WAITING: [&str; 13] = [
     "select",
     "wait4",
 ];
-
-/// One system call for one variant.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct SystemCallRates {
-    /// Per poll of the site: calls and their time.
-    pub(crate) per_poll: Option<f64>,
-    pub(crate) us_per_poll: Option<f64>,
-    /// Per request, in polls and outside them.
-    pub(crate) per_request: Option<f64>,
-    pub(crate) us_per_request: Option<f64>,
-}
 
 /// The kernel's share of the time of slow polls, in percent.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,12 +50,12 @@ pub(crate) struct WaitingChild {
     pub(crate) calls: u64,
 }
 
-/// The call with the most time first.
+/// How often each is called, with its microseconds. The call with the most time comes first.
 pub(crate) fn by_name(
     evidence: &CellEvidence,
     variant: usize,
     site: Site,
-) -> Vec<(String, SystemCallRates)> {
+) -> Vec<(String, EventRates)> {
     let Some(sums) = PassSums::of(evidence, &[Pass::SystemCalls], variant) else {
         return Vec::new();
     };
@@ -89,11 +78,10 @@ pub(crate) fn by_name(
     let mut sorted: Vec<(&str, [u64; 4])> = totals.into_iter().collect();
     sorted.sort_by_key(|(_, total)| std::cmp::Reverse(total[1].max(total[3])));
     let called = |(name, [calls, ns, of_all, ns_of_all]): (&str, [u64; 4])| {
-        let called = SystemCallRates {
-            per_poll: by(calls as f64, polls),
-            us_per_poll: by(ns as f64 / 1000.0, polls),
-            per_request: by(of_all as f64, requests),
-            us_per_request: by(ns_of_all as f64 / 1000.0, requests),
+        let rates = |calls: u64, ns: u64, of| both_by((calls as f64, ns as f64 / 1000.0), of);
+        let called = EventRates {
+            per_poll: rates(calls, ns, polls),
+            per_request: rates(of_all, ns_of_all, requests),
         };
         (name.to_owned(), called)
     };

@@ -2,9 +2,10 @@
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
+use anyhow::Result;
 use run_format::evidence::TimelineRow;
 
-use crate::load::explain::cell::CellEvidence;
+use crate::{load::explain::cell::CellEvidence, text};
 
 /// One of the slowest polls of a variant.
 #[derive(Clone, Debug)]
@@ -108,37 +109,36 @@ fn us(ns: u64) -> f64 {
 }
 
 /// All of them as a table.
-pub(crate) fn csv(worst: &[WorstPoll], labels: &[(usize, String)]) -> String {
-    let mut text =
-        "variant,rank,slice,start_ms,duration_us,outcome,iterations,timeline\n".to_owned();
-    for poll in worst {
-        let iterations = poll
-            .poll
-            .iterations
-            .map_or_else(String::new, |it| it.to_string());
-        let fields = [
-            quoted(label(labels, poll.variant)),
-            poll.rank.to_string(),
-            poll.slice.to_string(),
-            format!("{:.3}", poll.poll.start_ns as f64 / 1e6),
-            format!("{:.3}", poll.us()),
-            poll.poll.outcome.clone().unwrap_or_default().into_owned(),
-            iterations,
-            quoted(&poll.words()),
-        ];
-        text += &(fields.join(",") + "\n");
-    }
-    text
+pub(crate) fn csv(worst: &[WorstPoll], labels: &[(usize, String)]) -> Result<Vec<u8>> {
+    const HEAD: [&str; 8] = [
+        "variant",
+        "rank",
+        "slice",
+        "start_ms",
+        "duration_us",
+        "outcome",
+        "iterations",
+        "timeline",
+    ];
+    let row = |it: &WorstPoll| {
+        let iterations = it.poll.iterations.map(|it| it.to_string());
+        [
+            label(labels, it.variant).to_owned(),
+            it.rank.to_string(),
+            it.slice.to_string(),
+            format!("{:.3}", it.poll.start_ns as f64 / 1e6),
+            format!("{:.3}", it.us()),
+            it.poll.outcome.clone().unwrap_or_default().into_owned(),
+            iterations.unwrap_or_default(),
+            it.words(),
+        ]
+    };
+    text::csv(HEAD, worst.iter().map(row))
 }
 
 pub(crate) fn label(labels: &[(usize, String)], variant: usize) -> &str {
     let found = labels.iter().find(|(of, _)| *of == variant);
     found.map_or("", |(_, label)| label)
-}
-
-/// A text as a CSV field.
-pub(crate) fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('"', "\"\""))
 }
 
 #[cfg(test)]

@@ -45,6 +45,8 @@ pub(crate) struct Sweep {
 pub(crate) struct CellRuns {
     pub(crate) cell: Cell,
     pub(crate) runs: Vec<RunFiles>,
+    /// Some of these runs once more, while no other cell was measured.
+    pub(crate) alone: Vec<RunFiles>,
 }
 
 impl Sweep {
@@ -161,6 +163,7 @@ fn open(dir: &Path, names: RecognisedBy) -> Result<Sweep> {
         .map(|cell| CellRuns {
             cell,
             runs: Vec::new(),
+            alone: Vec::new(),
         })
         .collect();
     for cell_dir in folders(&dir.join(files::CELLS))? {
@@ -168,11 +171,12 @@ fn open(dir: &Path, names: RecognisedBy) -> Result<Sweep> {
         let Some(cell) = cells.iter_mut().find(|known| known.cell.id() == name) else {
             bail!("{}: no cell of this sweep's manifest", cell_dir.display());
         };
-        cell.runs = runs(&cell_dir, &name, &manifest, names)?;
+        let runs = |is_alone| runs(&cell_dir, (&name, is_alone), &manifest, names);
+        (cell.runs, cell.alone) = (runs(false)?, runs(true)?);
     }
     cells
         .par_iter()
-        .flat_map(|cell| &cell.runs)
+        .flat_map(|cell| cell.runs.par_iter().chain(&cell.alone))
         .try_for_each(|run| run.check_files().map(drop))?;
     Ok(Sweep {
         dir: dir.to_owned(),
@@ -202,7 +206,7 @@ fn check_labels(config: &SweepConfig) -> Result<()> {
 /// Those that ended, and those that were cut short and not done again.
 fn runs(
     cell_dir: &Path,
-    id: &str,
+    (id, is_alone): (&str, bool),
     manifest: &Manifest,
     names: RecognisedBy,
 ) -> Result<Vec<RunFiles>> {
@@ -215,6 +219,7 @@ fn runs(
                 number,
                 table: names.table,
                 subject: (!config.subjects.is_empty()).then_some(subject),
+                is_alone,
             };
             runs.extend(expected.find(cell_dir, manifest)?);
         }
@@ -228,11 +233,15 @@ struct ExpectedRun<'a> {
     number: u32,
     table: &'static str,
     subject: Option<usize>,
+    is_alone: bool,
 }
 
 impl ExpectedRun<'_> {
     fn find(&self, cell_dir: &Path, manifest: &Manifest) -> Result<Option<RunFiles>> {
-        let name = files::run_folder(self.number, self.subject);
+        let mut name = files::run_folder(self.number, self.subject);
+        if self.is_alone {
+            name = files::alone(&name);
+        }
         let dir = cell_dir.join(&name);
         let partial = cell_dir.join(format!("{name}.partial"));
         let files = |dir: PathBuf, row: Option<RunRow>| RunFiles {

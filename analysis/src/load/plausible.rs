@@ -32,8 +32,26 @@ pub(super) fn check(run: &LoadedRun) -> Result<()> {
         }
     }
     counts(run)?;
+    workers(run)?;
     children(run)?;
     run.row.as_ref().map_or(Ok(()), |row| times(run, row))
+}
+
+/// Every poll of a connection ran on a worker.
+fn workers(run: &LoadedRun) -> Result<()> {
+    let polls = sums(run.workers.iter().map(|it| (it.slice, it.polls)));
+    for slice in &run.slices {
+        let number = slice.row.slice;
+        let site = slice
+            .site(Site::Connection)
+            .map(|it| u128::from(it.row.polls));
+        ensure!(
+            run.workers.is_empty() || polls.get(&number).copied() == site,
+            "{}: slice {number}: the polls of all workers are not those of its connections",
+            files::WORKERS
+        );
+    }
+    Ok(())
 }
 
 /// What several tables count is the same.

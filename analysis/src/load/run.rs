@@ -11,7 +11,7 @@ use run_format::{
     histogram_tag::{HistogramOf, HistogramTag},
     run_row::RunRow,
     table::read_table,
-    tables::{BandRow, BlockRow, BoundRow, ChildRow, Pass, SiteRow, SliceRow, TurnRow},
+    tables::{BandRow, BlockRow, BoundRow, ChildRow, Pass, SiteRow, SliceRow, TurnRow, WorkerRow},
     variant::BASELINE,
 };
 use serde::de::DeserializeOwned;
@@ -47,6 +47,8 @@ pub(crate) struct LoadedRun {
     pub(crate) blocks: Vec<Vec<usize>>,
     /// What the machine did in complete blocks.
     pub(crate) machine: Vec<BlockRow>,
+    /// With those that were disturbed, if that is more.
+    pub(crate) all_blocks: Option<Vec<Vec<usize>>>,
     /// Complete blocks that are not in `blocks` because they were disturbed, and those that nevertheless are.
     pub(crate) set_aside: Disturbances,
     pub(crate) kept: Disturbances,
@@ -55,6 +57,8 @@ pub(crate) struct LoadedRun {
     pub(crate) children: Vec<ChildRow>,
     /// Of slices in `blocks` and sites of which nothing was lost.
     pub(crate) bounds: Vec<BoundRow>,
+    /// Where central has several.
+    pub(crate) workers: Vec<WorkerRow>,
 }
 
 impl RunFiles {
@@ -87,6 +91,7 @@ impl RunFiles {
             complete_blocks(places, variants).with_context(|| path.display().to_string())?;
         check_count(blocks.len(), self.row.as_ref(), &path)?;
         let machine: Vec<BlockRow> = self.table(files::BLOCKS)?;
+        let all_blocks = blocks.clone();
         let runtime = self.row.as_ref().map(|row| &row.config.runtime);
         let (set_aside, kept) = disturbed.set_aside((&machine, runtime), &mut blocks, &slices);
         let mut run = LoadedRun {
@@ -94,6 +99,7 @@ impl RunFiles {
             number: self.number,
             row: self.row.clone(),
             slices,
+            all_blocks: (all_blocks != blocks).then_some(all_blocks),
             blocks,
             machine,
             set_aside,
@@ -101,6 +107,11 @@ impl RunFiles {
             bands: Vec::new(),
             children: Vec::new(),
             bounds: Vec::new(),
+            workers: if self.dir.join(files::WORKERS).is_file() {
+                self.table(files::WORKERS)?
+            } else {
+                Vec::new()
+            },
         };
         // The slice in which a run was interrupted has rows here, but none in slices.csv.
         let mut bands: Vec<BandRow> = self.table(files::BANDS)?;
@@ -214,6 +225,7 @@ impl SliceAssembly<'_> {
                 latency_ns: self.take(start, HistogramOf::Latency),
                 cotenant_wake_ns: self.take(start, HistogramOf::CotenantWake),
                 cotenant_timer_ns: self.take(start, HistogramOf::CotenantTimer),
+                cotenant_same_worker_ns: self.take(start, HistogramOf::CotenantSameWorker),
                 after_switch: after_switch.remove(&row.slice).unwrap_or_default(),
                 row,
             });

@@ -15,6 +15,8 @@ pub(crate) struct LoadedSlice {
     pub(crate) latency_ns: Counts,
     pub(crate) cotenant_wake_ns: Counts,
     pub(crate) cotenant_timer_ns: Counts,
+    /// Where central has several workers.
+    pub(crate) cotenant_same_worker_ns: Counts,
     /// Polls of `Connection::poll` by when they began, counted from the change of variant.
     pub(crate) after_switch: Vec<TurnRow>,
 }

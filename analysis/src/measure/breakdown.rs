@@ -1,4 +1,4 @@
-//! The time of polls by child, by iterations, and by percentile.
+//! The time of polls by child.
 
 use std::collections::BTreeMap;
 
@@ -26,8 +26,6 @@ pub(crate) fn slow_from_ns(threshold_ns: u64) -> Option<u64> {
 pub(crate) struct Breakdown {
     /// The time of polls by child, in nanoseconds.
     pub(crate) children: BTreeMap<(Site, bool, String), i64>,
-    /// The number of polls by their iterations.
-    pub(crate) iterations: BTreeMap<(Site, bool, u32), u64>,
 }
 
 impl Breakdown {
@@ -47,19 +45,10 @@ impl Breakdown {
                 continue;
             };
             // Null where the loops of the site are not marked. Then its children are not known either.
-            let Some(iterations) = it.iterations else {
-                continue;
-            };
-            let slow = is_slow(it.from_ns);
-            match slice.row.pass {
-                Pass::Compare if slice.row.variant == 0 => {
-                    let key = (it.site, slow, iterations);
-                    *self.iterations.entry(key).or_default() += it.polls;
-                }
-                // Without children all time would count as the site's own code.
-                Pass::Children if run.children.is_empty() => {}
-                Pass::Children => *self.own(it.site, slow) += signed(it.ns),
-                _ => {}
+            let is_known = it.iterations.is_some();
+            // Without children all time would count as the site's own code.
+            if is_known && slice.row.pass == Pass::Children && !run.children.is_empty() {
+                *self.own(it.site, is_slow(it.from_ns)) += signed(it.ns);
             }
         }
         // The time of a poll without its children is the site's own code.

@@ -10,7 +10,7 @@ use crate::{
 
 type OfSlice<T> = Box<dyn Fn(&LoadedSlice) -> Option<T> + Sync>;
 
-/// The formula of a metric, in events, seconds and nanoseconds. [`scale`] converts it to its unit.
+/// The formula of a metric, in events, seconds and nanoseconds. [`Metric::scale`] converts it to its unit.
 pub(crate) enum MetricFormula {
     /// The sum of the numerators over the sum of the denominators.
     Ratio {
@@ -62,29 +62,6 @@ impl MetricFormula {
             Some(site) => of_site(site, what.metric, threshold_ns),
             None => of_worker(what.metric, threshold_ns),
         }
-    }
-}
-
-/// Converts what is counted to the metric's unit.
-pub(crate) fn scale(metric: Metric) -> f64 {
-    const PERCENT: f64 = 100.0;
-    const US_BY_NS: f64 = 1e-3;
-    const MS_BY_NS: f64 = 1e-6;
-    match metric {
-        Metric::SlowPercent | Metric::SingleIterationPercent | Metric::CotenantLatePercent => {
-            PERCENT
-        }
-        Metric::YieldsPer1000 => 1000.0,
-        Metric::PollP99Us
-        | Metric::CotenantP90Us
-        | Metric::CotenantP99Us
-        | Metric::TimerP99Us
-        | Metric::CpuUsPerRequest => US_BY_NS,
-        Metric::LatencyP50Ms | Metric::LatencyP99Ms | Metric::SlowMsPerS => MS_BY_NS,
-        Metric::SlowPerRequest
-        | Metric::PollsPerRequest
-        | Metric::IterationsPerPoll
-        | Metric::RequestsPerS => 1.0,
     }
 }
 

@@ -36,137 +36,110 @@ pub(crate) enum Better {
     Neither,
 }
 
-impl Metric {
-    pub(crate) const ALL: [Metric; 16] = [
-        Metric::SlowPercent,
-        Metric::SlowMsPerS,
-        Metric::SlowPerRequest,
-        Metric::PollP99Us,
-        Metric::PollsPerRequest,
-        Metric::IterationsPerPoll,
-        Metric::YieldsPer1000,
-        Metric::SingleIterationPercent,
-        Metric::CotenantLatePercent,
-        Metric::CotenantP90Us,
-        Metric::CotenantP99Us,
-        Metric::TimerP99Us,
-        Metric::RequestsPerS,
-        Metric::LatencyP50Ms,
-        Metric::LatencyP99Ms,
-        Metric::CpuUsPerRequest,
-    ];
+/// What is known of a metric.
+struct Facts {
+    metric: Metric,
+    /// Its name in tables and options.
+    name: &'static str,
+    /// Its name in text.
+    words: &'static str,
+    unit: &'static str,
+    better: Better,
+    /// Whether chance alone gives its error a lower bound, as for counts and percentiles but not for amounts.
+    has_error_floor: bool,
+    /// What converts events, seconds and nanoseconds to its unit.
+    scale: f64,
+}
 
-    /// The metrics that have before/after pictures.
-    pub(crate) const PICTURED: [Metric; 7] = [
-        Metric::SlowPercent,
-        Metric::SlowMsPerS,
-        Metric::SlowPerRequest,
-        Metric::PollP99Us,
-        Metric::CotenantLatePercent,
-        Metric::CotenantP99Us,
-        Metric::RequestsPerS,
-    ];
+const fn facts(
+    (metric, name): (Metric, &'static str),
+    (words, unit): (&'static str, &'static str),
+    (better, has_error_floor, scale): (Better, bool, f64),
+) -> Facts {
+    Facts {
+        metric,
+        name,
+        words,
+        unit,
+        better,
+        has_error_floor,
+        scale,
+    }
+}
+
+use Better::{Higher, Lower, Neither};
+
+const PERCENT: f64 = 100.0;
+const US: f64 = 1e-3;
+const MS: f64 = 1e-6;
+
+/// In the order of the enumeration.
+#[rustfmt::skip]
+const FACTS: [Facts; 16] = [
+    facts((Metric::SlowPercent, "slow_percent"), ("slow polls", "% of polls"), (Lower, true, PERCENT)),
+    facts((Metric::SlowMsPerS, "slow_ms_per_s"), ("time in slow polls", "ms per s"), (Lower, false, MS)),
+    facts((Metric::SlowPerRequest, "slow_per_request"), ("slow polls per request", "per request"), (Lower, true, 1.0)),
+    facts((Metric::PollP99Us, "poll_p99_us"), ("p99 of poll duration", "µs"), (Lower, true, US)),
+    facts((Metric::PollsPerRequest, "polls_per_request"), ("polls per request", "per request"), (Lower, false, 1.0)),
+    facts((Metric::IterationsPerPoll, "iterations_per_poll"), ("iterations per poll", "per poll"), (Neither, false, 1.0)),
+    facts((Metric::YieldsPer1000, "yields_per_1000"), ("budget yields per 1,000 polls", "per 1,000 polls"), (Neither, true, 1000.0)),
+    facts((Metric::SingleIterationPercent, "single_iteration_percent"), ("slow polls with a single slow iteration", "% of slow polls"), (Neither, true, PERCENT)),
+    facts((Metric::CotenantLatePercent, "cotenant_late_percent"), ("late wake-ups of a co-tenant", "% of wake-ups"), (Lower, true, PERCENT)),
+    facts((Metric::CotenantP90Us, "cotenant_p90_us"), ("co-tenant wake-up latency, p90", "µs"), (Lower, true, US)),
+    facts((Metric::CotenantP99Us, "cotenant_p99_us"), ("co-tenant wake-up latency, p99", "µs"), (Lower, true, US)),
+    facts((Metric::TimerP99Us, "timer_p99_us"), ("timer lateness, p99", "µs"), (Lower, true, US)),
+    facts((Metric::RequestsPerS, "requests_per_s"), ("throughput", "requests/s"), (Higher, false, 1.0)),
+    facts((Metric::LatencyP50Ms, "latency_p50_ms"), ("request latency, p50", "ms"), (Lower, true, MS)),
+    facts((Metric::LatencyP99Ms, "latency_p99_ms"), ("request latency, p99", "ms"), (Lower, true, MS)),
+    facts((Metric::CpuUsPerRequest, "cpu_us_per_request"), ("CPU time per request", "µs per request"), (Lower, false, US)),
+];
+
+impl Metric {
+    pub(crate) fn all() -> impl Iterator<Item = Metric> {
+        FACTS.iter().map(|it| it.metric)
+    }
+
+    fn facts(self) -> &'static Facts {
+        &FACTS[self as usize]
+    }
 
     /// Its name in tables and options.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Metric::SlowPercent => "slow_percent",
-            Metric::SlowMsPerS => "slow_ms_per_s",
-            Metric::SlowPerRequest => "slow_per_request",
-            Metric::PollP99Us => "poll_p99_us",
-            Metric::PollsPerRequest => "polls_per_request",
-            Metric::IterationsPerPoll => "iterations_per_poll",
-            Metric::YieldsPer1000 => "yields_per_1000",
-            Metric::SingleIterationPercent => "single_iteration_percent",
-            Metric::CotenantLatePercent => "cotenant_late_percent",
-            Metric::CotenantP90Us => "cotenant_p90_us",
-            Metric::CotenantP99Us => "cotenant_p99_us",
-            Metric::TimerP99Us => "timer_p99_us",
-            Metric::RequestsPerS => "requests_per_s",
-            Metric::LatencyP50Ms => "latency_p50_ms",
-            Metric::LatencyP99Ms => "latency_p99_ms",
-            Metric::CpuUsPerRequest => "cpu_us_per_request",
-        }
+        self.facts().name
     }
 
     /// Its name in text.
     pub(crate) fn words(self) -> &'static str {
-        self.text().0
+        self.facts().words
     }
 
     pub(crate) fn unit(self) -> &'static str {
-        self.text().1
-    }
-
-    /// Its name in text, and its unit.
-    fn text(self) -> (&'static str, &'static str) {
-        match self {
-            Metric::SlowPercent => ("slow polls", "% of polls"),
-            Metric::SlowMsPerS => ("time in slow polls", "ms per s"),
-            Metric::SlowPerRequest => ("slow polls per request", "per request"),
-            Metric::PollP99Us => ("p99 of poll duration", "µs"),
-            Metric::PollsPerRequest => ("polls per request", "per request"),
-            Metric::IterationsPerPoll => ("iterations per poll", "per poll"),
-            Metric::YieldsPer1000 => ("budget yields per 1,000 polls", "per 1,000 polls"),
-            Metric::SingleIterationPercent => {
-                ("slow polls with a single slow iteration", "% of slow polls")
-            }
-            Metric::CotenantLatePercent => ("late wake-ups of a co-tenant", "% of wake-ups"),
-            Metric::CotenantP90Us => ("co-tenant wake-up latency, p90", "µs"),
-            Metric::CotenantP99Us => ("co-tenant wake-up latency, p99", "µs"),
-            Metric::TimerP99Us => ("timer lateness, p99", "µs"),
-            Metric::RequestsPerS => ("throughput", "requests/s"),
-            Metric::LatencyP50Ms => ("request latency, p50", "ms"),
-            Metric::LatencyP99Ms => ("request latency, p99", "ms"),
-            Metric::CpuUsPerRequest => ("CPU time per request", "µs per request"),
-        }
+        self.facts().unit
     }
 
     /// The unit of a difference.
     pub(crate) fn change_unit(self) -> &'static str {
-        match self {
-            Metric::SlowPercent | Metric::SingleIterationPercent | Metric::CotenantLatePercent => {
-                "pp"
-            }
-            other => other.unit(),
+        match self.unit() {
+            share if share.starts_with('%') => "pp",
+            other => other,
         }
     }
 
     pub(crate) fn better(self) -> Better {
-        match self {
-            Metric::RequestsPerS => Better::Higher,
-            Metric::IterationsPerPoll | Metric::YieldsPer1000 | Metric::SingleIterationPercent => {
-                Better::Neither
-            }
-            _ => Better::Lower,
-        }
+        self.facts().better
     }
 
-    /// Whether chance alone gives its error a lower bound, as for counts and percentiles but not for amounts.
     pub(crate) fn has_error_floor(self) -> bool {
-        !matches!(
-            self,
-            Metric::SlowMsPerS
-                | Metric::PollsPerRequest
-                | Metric::IterationsPerPoll
-                | Metric::RequestsPerS
-                | Metric::CpuUsPerRequest
-        )
+        self.facts().has_error_floor
     }
 
-    /// Whether it is a metric of a site's polls.
+    pub(crate) fn scale(self) -> f64 {
+        self.facts().scale
+    }
+
+    /// Whether it is a metric of a site's polls, and not of the worker.
     pub(crate) fn by_site(self) -> bool {
-        matches!(
-            self,
-            Metric::SlowPercent
-                | Metric::SlowMsPerS
-                | Metric::SlowPerRequest
-                | Metric::PollP99Us
-                | Metric::PollsPerRequest
-                | Metric::IterationsPerPoll
-                | Metric::YieldsPer1000
-                | Metric::SingleIterationPercent
-        )
+        self < Metric::CotenantLatePercent
     }
 }
 
@@ -174,12 +147,11 @@ impl FromStr for Metric {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Metric::ALL
-            .into_iter()
+        Metric::all()
             .find(|metric| metric.name() == text)
             .ok_or_else(|| {
-                let names = Metric::ALL.map(Metric::name).join(", ");
-                format!("unknown metric {text:?} (accepted: {names})")
+                let names: Vec<&str> = Metric::all().map(Metric::name).collect();
+                format!("unknown metric {text:?} (accepted: {})", names.join(", "))
             })
     }
 }
@@ -202,15 +174,24 @@ impl What {
 
     /// All figures of these sites and of the worker.
     pub(crate) fn all(sites: &[Site]) -> Vec<What> {
-        let (by_site, of_worker): (Vec<_>, Vec<_>) =
-            Metric::ALL.into_iter().partition(|metric| metric.by_site());
-        let of_sites = sites.iter().flat_map(|&site| {
-            by_site
-                .iter()
-                .map(move |&metric| What::of(site, metric))
-                .collect::<Vec<_>>()
-        });
-        let of_worker = of_worker.iter().map(|&metric| What { site: None, metric });
+        let by_site = || Metric::all().filter(|metric| metric.by_site());
+        let of_sites = sites.iter();
+        let of_sites = of_sites.flat_map(|site| by_site().map(|metric| What::of(*site, metric)));
+        let of_worker = Metric::all().filter(|metric| !metric.by_site());
+        let of_worker = of_worker.map(|metric| What { site: None, metric });
         of_sites.chain(of_worker).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_are_in_the_order_of_metrics() {
+        for (at, metric) in Metric::all().enumerate() {
+            assert_eq!(metric as usize, at);
+            assert_eq!(metric.name().parse(), Ok(metric));
+        }
     }
 }

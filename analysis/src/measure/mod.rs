@@ -4,12 +4,14 @@
 pub(crate) mod breakdown;
 mod cell_blocks;
 pub(crate) mod checks;
-pub(crate) mod closer;
+pub(crate) mod details;
 pub(crate) mod formula;
+pub(crate) mod jobs;
 pub(crate) mod metric;
 pub(crate) mod predicted;
 pub(crate) mod rr;
 pub(crate) mod turns;
+pub(crate) mod workers;
 
 use std::{
     borrow::Cow,
@@ -29,11 +31,13 @@ use self::{
     breakdown::Breakdown,
     cell_blocks::CellBlocks,
     checks::Checks,
-    closer::Closer,
+    details::Details,
     formula::{Distribution, MetricFormula},
+    jobs::JobsOfCell,
     metric::What,
     predicted::Predicted,
     turns::Turns,
+    workers::Workers,
 };
 use crate::{
     load::{
@@ -71,6 +75,8 @@ pub(crate) struct CellMeasured {
     /// What figures are made of, by variant, and last what candidates are compared with. None if there is no data for
     /// it. Empty for a published table.
     pub(crate) estimates: BTreeMap<What, Vec<Option<CellEstimate>>>,
+    /// The same with disturbed blocks, if any were set aside.
+    pub(crate) with_disturbed: Option<BTreeMap<What, Vec<Option<CellEstimate>>>>,
     /// The share of slow polls of `Connection::poll`, over 50 µs, by the time from the change of variant, in ms.
     pub(crate) after_switch: AfterSwitch,
     pub(crate) turns: Turns,
@@ -78,7 +84,10 @@ pub(crate) struct CellMeasured {
     pub(crate) breakdown: Option<Breakdown>,
     /// What bounds would have done to the baseline's polls.
     pub(crate) predicted: Vec<Predicted>,
-    pub(crate) closer: Closer,
+    pub(crate) details: Details,
+    /// By variant, if central has several workers.
+    pub(crate) workers: Vec<Workers>,
+    pub(crate) jobs: JobsOfCell,
 }
 
 /// The number of slow polls, and of those with a single slow iteration.
@@ -112,7 +121,8 @@ impl CellMeasured {
             .collect();
         let measured = !blocks.is_empty();
         let launches = launches(&blocks, question);
-        Ok(CellMeasured {
+        let sums = ratio_sums(&blocks, question);
+        let mut cell = CellMeasured {
             cell: files.cell,
             state: state(&rows, measured),
             flaws: flaws(files, question),
@@ -124,14 +134,29 @@ impl CellMeasured {
                     .iter()
                     .any(|row| row.end == End::Ok { stop: Stop::Cap }),
             slow_polls: slow_polls(&of_first, question.threshold_ns),
-            estimates: estimates(&blocks, &launches, question),
+            estimates: estimates(&sums, &launches, question),
             after_switch: after_switch(&blocks, question),
             turns: Turns::of(&runs, question.budgets),
             checks: Checks::of(&rows, &runs),
             breakdown: measured.then(|| Breakdown::of(&of_first, question.threshold_ns)),
             predicted: predicted::of(&of_first, question),
-            closer: Closer::of(&blocks, &launches, (&rows, &runs), question),
-        })
+            details: Details::of(&sums, &launches, (&rows, &runs), question.threshold_ns),
+            jobs: jobs::of(files, question.budgets)?,
+            workers: workers::of(&runs, question.budgets, question.subjects),
+            with_disturbed: None,
+        };
+        if runs.iter().any(|run| run.all_blocks.is_some()) {
+            for run in &mut runs {
+                if let Some(all) = run.all_blocks.take() {
+                    run.blocks = all;
+                }
+            }
+            let blocks = CellBlocks::of_runs(&runs, question);
+            let launches = self::launches(&blocks, question);
+            let sums = ratio_sums(&blocks, question);
+            cell.with_disturbed = Some(estimates(&sums, &launches, question));
+        }
+        Ok(cell)
     }
 
     /// A measured cell of which nothing is known.
@@ -145,12 +170,15 @@ impl CellMeasured {
             at_cap: false,
             slow_polls: BTreeMap::new(),
             estimates: BTreeMap::new(),
+            with_disturbed: None,
             after_switch: AfterSwitch::new(),
             turns: Turns::default(),
             checks: Checks::default(),
             breakdown: None,
             predicted: Vec::new(),
-            closer: Closer::default(),
+            details: Details::default(),
+            workers: Vec::new(),
+            jobs: JobsOfCell::default(),
         }
     }
 }
@@ -233,6 +261,9 @@ fn flaws(files: &CellRuns, question: &Question) -> Vec<String> {
 type LaunchesByVariant<'a> = BTreeMap<Distribution, Vec<Option<Vec<LaunchCounts<'a>>>>>;
 
 fn launches<'a>(blocks: &CellBlocks<'a>, question: &Question) -> LaunchesByVariant<'a> {
+    if blocks.is_empty() {
+        return LaunchesByVariant::new();
+    }
     let of_variants = |what: Distribution, variants: Vec<usize>| {
         let counts = |slice| what.of(slice).map(Cow::Borrowed);
         let counts = blocks.of(&variants, counts, |launch| Cow::Owned(Counts::sum(&launch)))?;
@@ -246,29 +277,43 @@ fn launches<'a>(blocks: &CellBlocks<'a>, question: &Question) -> LaunchesByVaria
         .collect()
 }
 
+/// The sums that ratios are made of: by variant, and last of what candidates are compared with; then by run and block.
+type RatioSums = BTreeMap<What, (RatioKind, Vec<Option<Vec<Vec<RatioPart>>>>)>;
+
+fn ratio_sums(blocks: &CellBlocks, question: &Question) -> RatioSums {
+    if blocks.is_empty() {
+        return RatioSums::new();
+    }
+    let of_what = |what| match MetricFormula::of(what, question.threshold_ns) {
+        MetricFormula::Ratio { parts, kind } => {
+            let estimated = question.estimated();
+            let sums = estimated.map(|it| blocks.of(&it, &parts, RatioPart::sum));
+            Some((what, (kind, sums.collect())))
+        }
+        MetricFormula::Quantile { .. } => None,
+    };
+    let whats = What::all(&Site::ALL).into_iter();
+    whats.filter_map(of_what).collect()
+}
+
 fn estimates(
-    blocks: &CellBlocks,
+    sums: &RatioSums,
     launches: &LaunchesByVariant,
     question: &Question,
 ) -> BTreeMap<What, Vec<Option<CellEstimate>>> {
-    let mut estimates = BTreeMap::new();
-    if blocks.is_empty() {
-        return estimates;
-    }
-    for what in What::all(&Site::ALL) {
-        let formula = MetricFormula::of(what, question.threshold_ns);
-        let estimated = question.estimated().enumerate();
-        let estimated = estimated.map(|(at, variants)| match &formula {
-            MetricFormula::Ratio { parts, kind } => {
-                stats::ratio(&blocks.of(&variants, parts, RatioPart::sum)?, *kind)
-            }
-            MetricFormula::Quantile { of, at: quantile } => {
-                stats::quantile(launches.get(of)?.get(at)?.as_ref()?, *quantile)
-            }
-        });
-        estimates.insert(what, estimated.collect());
-    }
-    estimates
+    let ratios = sums.iter().map(|(what, (kind, sums))| {
+        let ratio = |runs: &Option<Vec<_>>| stats::ratio(runs.as_ref()?, *kind);
+        (*what, sums.iter().map(ratio).collect())
+    });
+    let quantiles = What::all(&Site::ALL).into_iter().filter_map(|what| {
+        let MetricFormula::Quantile { of, at } = MetricFormula::of(what, question.threshold_ns)
+        else {
+            return None;
+        };
+        let quantile = |launches: &Option<Vec<_>>| stats::quantile(launches.as_ref()?, at);
+        Some((what, launches.get(&of)?.iter().map(quantile).collect()))
+    });
+    ratios.chain(quantiles).collect()
 }
 
 /// By the lower end of the range, and then as other estimates.

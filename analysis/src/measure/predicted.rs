@@ -7,7 +7,6 @@ use run_format::{Site, config::SLOW_NS};
 
 use super::Question;
 use crate::{
-    budget::room,
     load::run::LoadedRun,
     stats::{self, CellEstimate, RatioKind, RatioPart},
 };
@@ -67,4 +66,13 @@ pub(super) fn of(runs: &[&LoadedRun], question: &Question) -> Vec<Predicted> {
         })
     });
     predicted.collect()
+}
+
+/// Sorts limits: among limits of one kind, a larger number is more room.
+pub(crate) fn room(limit: Limit) -> (u8, u128) {
+    match limit {
+        Limit::Count(count) => (0, u128::from(count.get())),
+        Limit::Time(time) => (1, time.as_nanos()),
+        Limit::Coop => (2, 0),
+    }
 }

@@ -17,60 +17,44 @@ use crate::{
         CellRuns,
         rr::{self, RrRun, RrSlice},
     },
-    stats::{
-        self, CONFIDENCE, CellEstimate, Change, Interval, LaunchCounts, RatioKind, RatioPart,
-        Uncertain,
-    },
+    stats::{self, CONFIDENCE, CellEstimate, Change, Interval, LaunchCounts, RatioKind, RatioPart},
 };
 
 /// A quantity of transactions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Quantity {
-    TransactionsPerS,
-    LatencyP50Us,
-    LatencyP99Us,
-    CpuUs,
-    UserUs,
-    SystemUs,
-    LinkBytes,
+#[derive(Clone, Copy)]
+pub(crate) struct Quantity {
+    /// Its name in tables on disk.
+    pub(crate) name: &'static str,
+    /// Its name in text.
+    pub(crate) words: &'static str,
+    pub(crate) unit: &'static str,
+    from: QuantitySource,
 }
 
+/// How a quantity is made from slices.
+#[derive(Clone, Copy)]
+enum QuantitySource {
+    PerS,
+    /// A percentile, of nanoseconds.
+    Latency(f64),
+    /// An amount by transaction; the slice has no such counter if it is none.
+    Each(fn(&RrSlice) -> Option<f64>),
+}
+use QuantitySource::{Each, Latency, PerS};
+
+#[rustfmt::skip]
 impl Quantity {
+    pub(crate) const PER_S: Quantity = Quantity { name: "transactions_per_s", words: "transactions", unit: "per s", from: PerS };
+    pub(crate) const LATENCY_P50: Quantity = Quantity { name: "latency_p50_us", words: "latency p50", unit: "µs", from: Latency(0.5) };
+    pub(crate) const LATENCY_P99: Quantity = Quantity { name: "latency_p99_us", words: "latency p99", unit: "µs", from: Latency(0.99) };
+    pub(crate) const CPU: Quantity = Quantity { name: "cpu_us_per_transaction", words: "CPU time", unit: "µs per transaction", from: Each(|it| Some(1e-3 * it.row.central_cpu_ns? as f64)) };
+    const USER: Quantity = Quantity { name: "user_us_per_transaction", words: "in user space", unit: "µs per transaction", from: Each(|it| Some(1e3 * it.row.central_user_ms?)) };
+    const SYSTEM: Quantity = Quantity { name: "system_us_per_transaction", words: "in the kernel", unit: "µs per transaction", from: Each(|it| Some(1e3 * it.row.central_system_ms?)) };
+    const LINK_BYTES: Quantity = Quantity { name: "link_bytes_per_transaction", words: "bytes over the link", unit: "per transaction", from: Each(|it| Some(it.link_bytes()? as f64)) };
+
     pub(crate) const ALL: [Quantity; 7] = [
-        Quantity::TransactionsPerS,
-        Quantity::LatencyP50Us,
-        Quantity::LatencyP99Us,
-        Quantity::CpuUs,
-        Quantity::UserUs,
-        Quantity::SystemUs,
-        Quantity::LinkBytes,
+        Self::PER_S, Self::LATENCY_P50, Self::LATENCY_P99, Self::CPU, Self::USER, Self::SYSTEM, Self::LINK_BYTES,
     ];
-
-    /// Its name in tables on disk.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Quantity::TransactionsPerS => "transactions_per_s",
-            Quantity::LatencyP50Us => "latency_p50_us",
-            Quantity::LatencyP99Us => "latency_p99_us",
-            Quantity::CpuUs => "cpu_us_per_transaction",
-            Quantity::UserUs => "user_us_per_transaction",
-            Quantity::SystemUs => "system_us_per_transaction",
-            Quantity::LinkBytes => "link_bytes_per_transaction",
-        }
-    }
-
-    /// Its name in text, and its unit.
-    pub(crate) fn words(self) -> (&'static str, &'static str) {
-        match self {
-            Quantity::TransactionsPerS => ("transactions", "per s"),
-            Quantity::LatencyP50Us => ("latency p50", "µs"),
-            Quantity::LatencyP99Us => ("latency p99", "µs"),
-            Quantity::CpuUs => ("CPU time", "µs per transaction"),
-            Quantity::UserUs => ("in user space", "µs per transaction"),
-            Quantity::SystemUs => ("in the kernel", "µs per transaction"),
-            Quantity::LinkBytes => ("bytes over the link", "per transaction"),
-        }
-    }
 }
 
 /// A cell, measured.
@@ -155,7 +139,10 @@ impl RrCell {
     }
 
     pub(crate) fn figure(&self, quantity: Quantity, variant: usize) -> Option<RrFigure> {
-        *self.figures.get(quantity as usize)?.get(variant)?
+        let at = Quantity::ALL
+            .iter()
+            .position(|it| it.name == quantity.name)?;
+        *self.figures.get(at)?.get(variant)?
     }
 }
 
@@ -204,13 +191,24 @@ fn figures(runs: &[RrRun], quantity: Quantity, variants: usize) -> Vec<Option<Rr
         let change = (variant > 0)
             .then(|| stats::change(baseline?, estimate))
             .flatten();
-        Some(scaled(estimate, change, scale(quantity)))
+        let scale = match quantity.from {
+            Latency(_) => 1e-3,
+            PerS | Each(_) => 1.0,
+        };
+        Some(RrFigure {
+            value: scale * estimate.value(),
+            interval: estimate.interval(CONFIDENCE).map(|it| it.times(scale)),
+            change: change.map(|it| Change {
+                difference: it.difference.times(scale),
+                ..it
+            }),
+        })
     };
     estimates.iter().enumerate().map(figure).collect()
 }
 
-fn estimate(runs: &[RrRun], quantity: Quantity, variant: usize) -> Option<CellEstimate> {
-    let by_ratio = |part: fn(&RrSlice) -> Option<RatioPart>| {
+fn estimate<'a>(runs: &'a [RrRun], quantity: Quantity, variant: usize) -> Option<CellEstimate> {
+    let by_ratio = |part: &dyn Fn(&RrSlice) -> Option<RatioPart>| {
         let of_block = |run: &RrRun, block: &Vec<usize>| part(&run.slices[block[variant]]);
         let of_run = |run: &RrRun| {
             let blocks = run.blocks.iter();
@@ -220,72 +218,29 @@ fn estimate(runs: &[RrRun], quantity: Quantity, variant: usize) -> Option<CellEs
         stats::ratio(&parts?, RatioKind::Amount)
     };
     let by_quantile = |at: f64| {
-        let launches: Vec<LaunchCounts<'_>> = runs
-            .iter()
-            .map(|run| {
-                let blocks = run.blocks.iter();
-                let of_block =
-                    |block: &Vec<usize>| Cow::Borrowed(&run.slices[block[variant]].latency_ns);
-                LaunchCounts::of(blocks.map(of_block).collect())
-            })
-            .collect();
-        stats::quantile(&launches, at)
+        let of_run = |run: &'a RrRun| {
+            let blocks = run.blocks.iter();
+            let latency =
+                |block: &Vec<usize>| Cow::Borrowed(&run.slices[block[variant]].latency_ns);
+            LaunchCounts::of(blocks.map(latency).collect())
+        };
+        stats::quantile(&runs.iter().map(of_run).collect::<Vec<_>>(), at)
     };
-    match quantity {
-        Quantity::TransactionsPerS => by_ratio(|slice| {
+    match quantity.from {
+        PerS => by_ratio(&|slice| {
             Some(RatioPart {
                 num: slice.row.transactions as f64,
                 den: slice.row.duration_ms / 1000.0,
             })
         }),
-        Quantity::LatencyP50Us => by_quantile(0.5),
-        Quantity::LatencyP99Us => by_quantile(0.99),
-        Quantity::CpuUs => {
-            by_ratio(|slice| by_transaction(slice, slice.row.central_cpu_ns? as f64))
-        }
-        Quantity::UserUs => {
-            by_ratio(|slice| by_transaction(slice, 1e6 * slice.row.central_user_ms?))
-        }
-        Quantity::SystemUs => {
-            by_ratio(|slice| by_transaction(slice, 1e6 * slice.row.central_system_ms?))
-        }
-        Quantity::LinkBytes => by_ratio(|slice| by_transaction(slice, slice.link_bytes()? as f64)),
-    }
-}
-
-/// For counters that span a little more than the slice.
-fn by_transaction(slice: &RrSlice, amount: f64) -> Option<RatioPart> {
-    Some(RatioPart {
-        num: amount,
-        den: slice.row.transactions as f64 * slice.row.sampled_ms / slice.row.duration_ms,
-    })
-}
-
-/// Converts what is counted, as nanoseconds, to the quantity's unit.
-fn scale(quantity: Quantity) -> f64 {
-    match quantity {
-        Quantity::TransactionsPerS | Quantity::LinkBytes => 1.0,
-        _ => 1e-3,
-    }
-}
-
-fn scaled(estimate: &CellEstimate, change: Option<Change>, by: f64) -> RrFigure {
-    let interval = estimate.interval(CONFIDENCE).map(|of| Interval {
-        low: of.low * by,
-        high: of.high * by,
-    });
-    let change = change.map(|of| Change {
-        difference: Uncertain {
-            value: of.difference.value * by,
-            standard_error: of.difference.standard_error * by,
-            ..of.difference
-        },
-        ..of
-    });
-    RrFigure {
-        value: estimate.value() * by,
-        interval,
-        change,
+        Latency(at) => by_quantile(at),
+        // Counters span a little more than the slice.
+        Each(amount) => by_ratio(&|slice| {
+            Some(RatioPart {
+                num: amount(slice)?,
+                den: slice.row.transactions as f64 * slice.row.sampled_ms / slice.row.duration_ms,
+            })
+        }),
     }
 }
 
@@ -330,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_known_ratio_is_found_however_the_launch_drifts() {
-        let figures = figures(&[run(3.0)], Quantity::CpuUs, 3);
+        let figures = figures(&[run(3.0)], Quantity::CPU, 3);
         let [raw, control, libp2p] = [0, 1, 2].map(|at| figures[at].expect("it was measured"));
         let (times, interval) = libp2p.times().expect("twelve blocks");
         assert!(
@@ -345,7 +300,7 @@ mod tests {
 
     #[test]
     fn latencies_are_in_microseconds() {
-        let figures = figures(&[run(2.0)], Quantity::LatencyP50Us, 3);
+        let figures = figures(&[run(2.0)], Quantity::LATENCY_P50, 3);
         let raw = figures[0].expect("it was measured");
         assert!((40.0..130.0).contains(&raw.value), "{raw:?}");
         let (times, interval) = figures[2].and_then(|of| of.times()).expect("twelve blocks");
@@ -357,7 +312,7 @@ mod tests {
 
     #[test]
     fn a_counter_that_the_kernel_does_not_have_gives_no_figure() {
-        assert_eq!(figures(&[run(2.0)], Quantity::UserUs, 3), [None; 3]);
+        assert_eq!(figures(&[run(2.0)], Quantity::USER, 3), [None; 3]);
     }
 
     #[test]

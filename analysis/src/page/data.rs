@@ -1,22 +1,23 @@
 //! The data of a page, as compact JSON: each figure once, by cell and then by variant.
 
-use run_format::{Site, variant::Role};
+use run_format::Site;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    explain::files::File,
+    drift::{Drift, Drifts},
     load::name_in_files,
     measure::{
         CellState,
-        closer::{edges, stops},
+        details::{edges, stops},
         formula::Distribution,
         metric::{Better, Metric, What},
     },
     options::Options,
-    report::trust,
-    summary::{CellFigure, CellSummary, Resolved, Summary},
+    report::{folder::File, trust},
+    summary::{CellFigure, CellSummary, Summary},
     text::rounded,
     verdict::{Judged, Verdict, holders},
+    views::drift,
 };
 
 /// The names, units and better directions of all metrics.
@@ -32,7 +33,7 @@ pub(super) fn metrics() -> Value {
             "better": better, "bySite": metric.by_site(),
         })
     };
-    Metric::ALL.map(metric).into_iter().collect()
+    Metric::all().map(metric).collect()
 }
 
 /// One sweep, or one round of a search, or one budget in two sweeps. `name` is what a reader chooses it by.
@@ -46,14 +47,8 @@ pub(crate) fn of(
     let mut sites = options.sites();
     sites.retain(|site| summary.identity.sites.has(*site));
     let axes = &summary.axes;
-    let variants = summary.variants.iter().map(|it| {
-        let role = match it.role {
-            Role::Baseline => "baseline",
-            Role::Control => "control",
-            Role::Candidate => "candidate",
-        };
-        json!({"label": it.label, "role": role})
-    });
+    let variants = summary.variants.iter();
+    let variants = variants.map(|it| json!({"label": it.label, "role": name_in_files(it.role)}));
     let functions = sites
         .iter()
         .map(|site| (site.name().to_owned(), summary.function(*site).into()));
@@ -81,12 +76,34 @@ pub(crate) fn of(
         "stops": stops.collect::<Vec<_>>(),
         "durations": durations(summary, &sites),
         "requests": by_variant(summary, |cell, at| {
-            cell.closer.requests.get(at).copied().flatten().map_or(Value::Null, number)
+            cell.details.requests.get(at).copied().flatten().map_or(Value::Null, number)
         }),
         "byBlock": by_block(summary, &sites),
         "edges": edges,
         "verdict": of_verdict(verdict),
     })
+}
+
+/// The series of a soak. Those that drift come first.
+pub(crate) fn of_soak(drifts: &Drifts) -> Vec<Value> {
+    let (seconds, unit) = drift::time_unit(drifts.last_s);
+    let quiet = drifts.all.iter().filter(|it| !it.is_drifting());
+    let of_one = |it: &Drift| {
+        let end = |(at_s, value): (f64, f64)| [number(at_s / seconds), number(value)];
+        let times = it.values.iter().map(|(at_s, _)| number(at_s / seconds));
+        let values = it.values.iter().map(|(_, value)| optional(*value));
+        json!({
+            "words": it.series.words,
+            "inShort": drift::in_short(it, drifts),
+            "unit": it.series.unit,
+            "timeUnit": unit,
+            "warmUp": number(drifts.warm_up_s / seconds),
+            "times": times.collect::<Value>(),
+            "values": values.collect::<Value>(),
+            "trend": drift::trend(it).map(|ends| ends.map(end)),
+        })
+    };
+    drifts.drifting().chain(quiet).map(of_one).collect()
 }
 
 /// With the four digits of `summary.csv`, or fewer; what is not finite is null there, too.
@@ -127,15 +144,15 @@ fn of_cell(cell: &CellSummary, summary: &Summary, sites: &[Site], explained: &[F
         name.strip_prefix(&*id)
             .is_some_and(|it| it.starts_with('.'))
     };
-    let files = explained
+    let names = explained
         .iter()
-        .map(|file| file.name.as_str())
-        .filter(is_of_cell);
+        .filter_map(|file| file.name.split_once('/'));
+    let files = names.map(|(_, name)| name).filter(is_of_cell);
     let children = sites
         .iter()
         .map(|site| (site.name().to_owned(), children(cell, *site)));
     let payloads = &summary.axes.payload_bytes;
-    let waited = cell.closer.waited.iter();
+    let waited = cell.details.waited.iter();
     let waited = waited.map(|run| run.iter().map(|it| optional(*it)).collect::<Value>());
     json!({
         "n": cell.cell.peers,
@@ -150,7 +167,7 @@ fn of_cell(cell: &CellSummary, summary: &Summary, sites: &[Site], explained: &[F
         "connects": cell.checks.rtt_ms.map(|(least, median, most)| [least, median, most].map(number)),
         "children": children.collect::<Map<_, _>>(),
         "waited": waited.collect::<Value>(),
-        "launches": cell.closer.launches,
+        "launches": cell.details.launches,
         "files": files.collect::<Vec<_>>(),
         "id": id,
     })
@@ -186,13 +203,10 @@ fn figures(summary: &Summary, sites: &[Site]) -> Value {
             })
         };
         let value = column(|it| Some(it.value));
-        let resolved = |(cell, at): (&CellSummary, usize)| match cell.change(what, at) {
-            None => '-',
-            Some(change) => match change.resolved {
-                Resolved::Lower => 'l',
-                Resolved::Higher => 'h',
-                Resolved::No => 'n',
-            },
+        // The first letter: lower, higher, no.
+        let resolved = |(cell, at): (&CellSummary, usize)| {
+            let change = cell.change(what, at);
+            change.map_or("-", |change| &change.resolved.name()[..1])
         };
         let cells = summary.cells.iter();
         let all = cells.flat_map(|cell| (0..summary.variants.len()).map(move |at| (cell, at)));
@@ -218,7 +232,7 @@ fn durations(summary: &Summary, sites: &[Site]) -> Value {
     let all = sites.chain([("worker", Distribution::CotenantWake)]);
     let of_one = |(name, of): (&str, Distribution)| {
         let counts = |cell: &CellSummary, at: usize| {
-            let counts = cell.closer.durations.get(&of)?.get(at)?.as_ref()?;
+            let counts = cell.details.durations.get(&of)?.get(at)?.as_ref()?;
             let first = counts.iter().position(|count| *count > 0)?;
             let last = counts.iter().rposition(|count| *count > 0)?;
             let shown = [first as u64]
@@ -238,7 +252,7 @@ fn by_block(summary: &Summary, sites: &[Site]) -> Value {
     let whats = What::all(sites).into_iter();
     let of_what = |what: What| {
         let values = by_variant(summary, |cell, at| {
-            let of_cell = cell.closer.by_block.get(&what);
+            let of_cell = cell.details.by_block.get(&what);
             let Some(Some(runs)) = of_cell.and_then(|it| it.get(at)) else {
                 return Value::Null;
             };

@@ -7,8 +7,12 @@ use serde_json::{Value, json};
 
 use crate::{
     charts,
-    report::{self, cells, trust},
-    summary::Summary,
+    report::{
+        self,
+        markdown::{MOST_SENTENCES, more_sentences},
+        trust,
+    },
+    text::escaped,
     verdict::Verdict,
     views::Entry,
 };
@@ -18,13 +22,14 @@ pub(crate) const FILE: &str = "index.html";
 const PAGE: &str = include_str!("../../page/page.html");
 const STYLE: &str = include_str!("../../page/page.css");
 /// One after the other they are one script.
-const SCRIPTS: [&str; 7] = [
+const SCRIPTS: [&str; 8] = [
     include_str!("../../page/data.js"),
     include_str!("../../page/draw.js"),
     include_str!("../../page/grid.js"),
     include_str!("../../page/cell.js"),
     include_str!("../../page/comparisons.js"),
     include_str!("../../page/trade_off.js"),
+    include_str!("../../page/soak.js"),
     include_str!("../../page/main.js"),
 ];
 
@@ -37,8 +42,10 @@ pub(crate) struct Page {
     pub(crate) still: String,
     /// What limits the conclusions, in Markdown.
     pub(crate) caveats: Vec<String>,
-    /// Each from [`data::of`]; a page without any has pictures only.
+    /// Each from [`data::of`].
     pub(crate) runs: Vec<Value>,
+    /// From [`data::of_soak`].
+    pub(crate) soak: Vec<Value>,
 }
 
 impl Page {
@@ -51,6 +58,7 @@ impl Page {
             still: String::new(),
             caveats: Vec::new(),
             runs: Vec::new(),
+            soak: Vec::new(),
         };
         for (page, name) in pages.into_iter().zip(names) {
             let named =
@@ -83,28 +91,28 @@ impl Page {
             let items = items.map(|item| format!("<li>{}</li>\n", marked(item)));
             format!("<ul>\n{}</ul>\n", items.collect::<String>())
         };
-        let caveats = match self.caveats.as_slice() {
+        let details = |id: &str, summary: &str, items: &[String]| match items {
             [] => String::new(),
             some => format!(
-                "<details id=\"caveats\"><summary>Caveats, and what is missing</summary>\n{}</details>\n",
+                "<details id=\"{id}\"><summary>{summary}</summary>\n{}</details>\n",
                 list(some)
             ),
         };
-        let without_scripts = match self.runs.as_slice() {
-            [] => "",
-            _ => {
-                "<noscript><p>With JavaScript this page also shows every figure of every cell.</p></noscript>\n"
-            }
-        };
-        let data =
-            json!({"metrics": data::metrics(), "checks": trust::limits(), "runs": self.runs});
+        let (first, more) = self
+            .in_short
+            .split_at(self.in_short.len().min(MOST_SENTENCES));
+        let verdict = list(first) + &details("more", &more_sentences(more), more);
+        let caveats = details("caveats", "Caveats, and what is missing", &self.caveats);
+        let data = json!({
+            "metrics": data::metrics(), "checks": trust::limits(), "runs": self.runs, "soak": self.soak,
+        });
         // `<` could end the element that the data are in.
         let data = data.to_string().replace('<', "\\u003c");
         let parts = [
             ("title", escaped(&self.title)),
             ("style", STYLE.to_owned()),
-            ("verdict", list(&self.in_short)),
-            ("still", self.still.clone() + without_scripts),
+            ("verdict", verdict),
+            ("still", self.still.clone()),
             ("caveats", caveats),
             ("data", data),
             ("script", SCRIPTS.concat()),
@@ -126,38 +134,25 @@ fn filled(template: &str, parts: &[(&str, String)]) -> String {
     html
 }
 
-/// The main picture, and two tables: over all cells, and by cell.
-pub(crate) fn still(
-    summary: &Summary,
-    verdict: &Verdict,
-    pictures: &[Entry],
-) -> anyhow::Result<String> {
-    let main = pictures.iter().find(|it| it.is_first);
-    let (head, rows) = cells::table(&summary.by_slow_time(verdict.site), verdict);
-    Ok(format!(
-        "{}<div class=\"still\">\n{}{}</div>\n",
-        over_all_cells(verdict),
-        figures(main.or(pictures.first()))?,
-        table("Resolved changes by cell", &head, &rows)
-    ))
+/// The changes over all cells, and the main picture.
+pub(crate) fn still(verdict: &Verdict, pictures: &[Entry]) -> String {
+    let main = pictures.iter().find(|it| it.is_first).or(pictures.first());
+    over_all_cells(verdict) + &still_pictures(main)
 }
 
-/// Pictures, without what the style sheet says.
-pub(crate) fn figures<'a>(pictures: impl IntoIterator<Item = &'a Entry>) -> anyhow::Result<String> {
-    const SAID: [&str; 3] = [
-        " opacity=\"1\"",
-        " stroke=\"none\"",
-        " font-family=\"DejaVu Sans, Verdana, sans-serif\"",
-    ];
+/// What readers without JavaScript see in place of all that can be explored.
+pub(crate) fn still_pictures<'a>(pictures: impl IntoIterator<Item = &'a Entry>) -> String {
     let figure = |entry: &Entry| {
-        let svg = charts::svg(entry.picture.as_ref())?;
-        let svg = SAID.iter().fold(svg, |svg, said| svg.replace(said, ""));
-        let title = escaped(&entry.title);
-        Ok(format!(
-            "<figure role=\"img\" aria-label=\"{title}\">{svg}</figure>\n"
-        ))
+        format!(
+            "<figure role=\"img\" aria-label=\"{}\">{}</figure>\n",
+            escaped(entry.title()),
+            charts::svg(entry.picture.as_ref())
+        )
     };
-    pictures.into_iter().map(figure).collect()
+    format!(
+        "<div class=\"still\">\n{}<p>With JavaScript this page shows every figure.</p>\n</div>\n",
+        pictures.into_iter().map(figure).collect::<String>()
+    )
 }
 
 /// The verdict's changes, each with a link to the grid of its cells.
@@ -191,13 +186,6 @@ fn over_all_cells(verdict: &Verdict) -> String {
     html_table("Changes over all cells", &head, &rows)
 }
 
-/// Of Markdown.
-fn table(caption: &str, head: &[String], rows: &[Vec<String>]) -> String {
-    let html = |row: &Vec<String>| row.iter().map(|field| marked(field)).collect();
-    let rows: Vec<Vec<String>> = rows.iter().map(html).collect();
-    html_table(caption, &html(&head.to_vec()), &rows)
-}
-
 fn html_table(caption: &str, head: &[String], rows: &[Vec<String>]) -> String {
     let row = |tag: &str, row: &[String]| {
         let fields = row.iter().map(|field| format!("<{tag}>{field}</{tag}>"));
@@ -209,14 +197,6 @@ fn html_table(caption: &str, head: &[String], rows: &[Vec<String>]) -> String {
          <thead>{}</thead>\n<tbody>{body}</tbody></table></div>\n",
         row("th", head)
     )
-}
-
-fn escaped(text: &str) -> String {
-    let text = text
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;");
-    text.replace('"', "&quot;")
 }
 
 /// Markdown's bold and code, and all else as it is.
@@ -260,6 +240,7 @@ mod tests {
             still: html_table("", &[], &[vec![marked(NAME)]]),
             caveats: vec![NAME.to_owned()],
             runs: vec![json!({ "name": NAME })],
+            soak: Vec::new(),
         };
         let html = page.html();
         assert_eq!(html.matches("<script").count(), 2, "the data and our own");

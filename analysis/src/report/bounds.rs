@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use poll_probe::Limit;
 use run_format::Site;
 
 use super::markdown::{Document, joined, or_dash, quoted};
@@ -13,7 +12,7 @@ use crate::{
         CONFIDENCE, CellFigure, CellSummary, Summary,
         predicted::{FILE, SideBySide, in_words},
     },
-    text::{self, count, number},
+    text::{self, number},
 };
 
 pub(crate) fn write(document: &mut Document, summary: &Summary, site: Site) {
@@ -23,14 +22,14 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, site: Site) {
     document.details("What a bound would do", |document| {
         document.paragraph(format!(
             "In some slices of the baseline the time of every iteration was recorded. Each recorded poll was cut where a \
-             bound would have ended it. So this table says what bounds would have done, had the same work come in the \
-             same pieces. It is about the cell {}, which has the most time in slow polls of `{}`. `{FILE}` has all cells. \
-             Slow means over 50 µs.",
+             bound would have ended it. So this table says what bounds would have done, had the same work come in the same \
+             pieces. The bound 1 shows how many single iterations are slow, which no bound on the site changes. The table is \
+             about the cell {}, which has the most time in slow polls of `{}`. `{FILE}` has all cells. Slow means over 50 µs.",
             cell.cell,
             summary.function(site)
         ));
         of_cell(document, summary, cell);
-        document.list(Site::BUDGETED.into_iter().flat_map(|it| limits_of_bounds(cell, it)));
+        document.list(Site::BUDGETED.into_iter().filter_map(|it| without_effect(cell, it)));
         measured(document, summary);
     });
 }
@@ -73,51 +72,10 @@ fn of_cell(document: &mut Document, summary: &Summary, cell: &CellSummary) {
     );
 }
 
-/// What bounds on a site cannot do.
-fn limits_of_bounds(cell: &CellSummary, site: Site) -> Vec<String> {
-    let of = |limit: Option<u32>| {
-        let is_wanted = |it: &Option<Limit>| match it {
-            Some(Limit::Count(count)) => Some(count.get()) == limit,
-            other => other.is_none() && limit.is_none(),
-        };
-        cell.predicted
-            .iter()
-            .find(|it| it.site == site && is_wanted(&it.limit))
-    };
-    let (Some(whole), Some(single)) = (of(None), of(Some(1))) else {
-        return Vec::new();
-    };
-    let idle: Vec<String> = cell
-        .bounds_without_effect(site)
-        .map(|limit| quoted(format!("{site}={limit}")))
-        .collect();
-    let mut sentences = vec![format!(
-        "No bound on `{site}` makes a single iteration faster. {} of the {} recorded here are slow by themselves, the \
-         longest with {} µs. Of the {}, {} are slow.",
-        single.slow_polls,
-        count(single.polls as usize, "iteration"),
-        number(single.longest_ns as f64 / 1e3),
-        count(whole.polls as usize, "poll"),
-        whole.slow_polls,
-    )];
-    let of_site = cell.predicted.iter().filter(|it| it.site == site);
-    if let Some(most) = of_site.max_by_key(|it| it.slow_polls)
-        && most.slow_polls as f64 > 1.1 * whole.slow_polls as f64
-    {
-        sentences.push(format!(
-            "A bound can add slow polls, by cutting one of them into several that are still slow: {} makes {} of the same \
-             work.",
-            quoted(format!("{site}={}", in_words(most.limit))),
-            most.slow_polls
-        ));
-    }
-    if !idle.is_empty() {
-        sentences.push(format!(
-            "{} would have ended none of these polls.",
-            joined(idle, ", ")
-        ));
-    }
-    sentences
+fn without_effect(cell: &CellSummary, site: Site) -> Option<String> {
+    let idle = cell.bounds_without_effect(site);
+    let idle = joined(idle.map(|limit| quoted(format!("{site}={limit}"))), ", ");
+    (!idle.is_empty()).then(|| format!("{idle} would have ended none of these polls."))
 }
 
 /// The predictions of a budget that was measured, over all cells.
@@ -144,10 +102,8 @@ fn measured(document: &mut Document, summary: &Summary) {
         let differences: Vec<Uncertain> = cells.iter().filter_map(SideBySide::difference).collect();
         let agree = differences.iter().map(|it| it.interval(CONFIDENCE));
         let agree = agree.filter(|it| it.covers(0.0)).count();
-        let difference = stats::mean_over_cells(&differences).map(|it| {
-            let Interval { low, high } = it.interval(CONFIDENCE);
-            text::change(it.value, "pp", (low, high))
-        });
+        let difference = stats::mean_over_cells(&differences);
+        let difference = difference.map(|it| text::change(it.value, "pp", it.interval(CONFIDENCE)));
         vec![
             quoted(&summary.variants[*variant].label),
             site.to_string(),

@@ -41,10 +41,9 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
         let mut row = vec![format!("{rtt_ms} ms")];
         row.extend(ranges.iter().map(|from_ms| {
             let change = change(summary, *rtt_ms, *from_ms, candidate.variant);
-            or_dash(change.map(|change| {
-                let interval = change.interval(CONFIDENCE);
-                text::change(change.value, "pp", (interval.low, interval.high))
-            }))
+            or_dash(
+                change.map(|change| text::change(change.value, "pp", change.interval(CONFIDENCE))),
+            )
         }));
         row
     });
@@ -57,11 +56,7 @@ fn change(summary: &Summary, rtt_ms: Rtt, from_ms: u64, variant: usize) -> Optio
     let of_cell = |cell: &CellSummary| {
         let (reference, variants) = cell.after_switch.get(&from_ms)?.split_last()?;
         let change = stats::change(reference.as_ref()?, variants.get(variant)?.as_ref()?)?;
-        Some(Uncertain {
-            value: PERCENT * change.difference.value,
-            standard_error: PERCENT * change.difference.standard_error,
-            ..change.difference
-        })
+        Some(change.difference.times(PERCENT))
     };
     let cells = summary.measured().filter(|cell| cell.cell.rtt_ms == rtt_ms);
     stats::mean_over_cells(&cells.filter_map(of_cell).collect::<Vec<_>>())

@@ -2,7 +2,7 @@
 
 use run_format::{
     Site,
-    config::LabConfig,
+    config::{LabConfig, SweepConfig},
     grid::Cell,
     manifest::{Machine, Manifest, Tool},
     network::{DelayBackend, Sharing},
@@ -16,7 +16,7 @@ use crate::{
     options::Options,
     stats::FEWEST_PAIRS,
     summary::{FEWEST_BLOCKS, Summary},
-    text::{count, number},
+    text::{capitalised, count, number},
 };
 
 pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
@@ -24,7 +24,9 @@ pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
     if let Some(manifest) = &summary.identity.manifest {
         launches(&mut caveats, summary);
         network(&mut caveats, summary, manifest);
-        machine(&mut caveats, &manifest.config.lab, &manifest.machine);
+        let config = &manifest.config;
+        caveats.extend(too_few_cores(config));
+        machine(&mut caveats, &config.lab, &manifest.machine);
         build(&mut caveats, &manifest.tool);
         caveats.extend(not_recorded(manifest));
     }
@@ -133,8 +135,8 @@ fn network(caveats: &mut Vec<String>, summary: &Summary, manifest: &Manifest) {
     let peers = config.axes.peers.iter().max().copied().unwrap_or(0);
     if manifest.machine.cores.is_some_and(|cores| peers >= cores) {
         caveats.push(format!(
-            "Up to {peers} peers share core {}. With many peers, the peers rather than central limit the load.",
-            config.lab.placement.peers
+            "Up to {peers} peers share {}. With many peers, the peers rather than central limit the load.",
+            config.lab.placement.peers.in_words()
         ));
     }
     if config.axes.rtt_ms.iter().any(|rtt_ms| !rtt_ms.is_zero()) {
@@ -144,6 +146,12 @@ fn network(caveats: &mut Vec<String>, summary: &Summary, manifest: &Manifest) {
                 .to_owned(),
         );
     }
+}
+
+fn too_few_cores(config: &SweepConfig) -> Option<String> {
+    let placement = &config.lab.placement;
+    let amiss = placement.too_few_cores(config.runtime.workers)?;
+    Some(format!("{}.", capitalised(&amiss)))
 }
 
 pub(super) fn machine(caveats: &mut Vec<String>, lab: &LabConfig, machine: &Machine) {

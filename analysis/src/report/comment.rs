@@ -20,7 +20,7 @@ pub(crate) fn text(
         .iter()
         .find_map(|it| Some((it, it.files().into_iter().next()?)))
     {
-        end += &format!("\n![{}]({})\n", entry.title, links.chart(&file));
+        end += &format!("\n![{}]({})\n", entry.title(), links.chart(&file));
     }
     if let Some(manifest) = &summary.identity.manifest {
         end += &format!(

@@ -2,30 +2,14 @@
 
 use super::markdown::{Document, or_dash, quoted};
 use crate::{
-    load::Sweep,
     options::Options,
     summary::Summary,
     verdict::{Candidate, Judged, Verdict},
 };
-use program::Failure;
 
 /// The verdict with all blocks. None if no block was set aside.
-pub(crate) fn verdict_with_all(
-    sweep: &Sweep,
-    summary: &Summary,
-    options: &Options,
-) -> Result<Option<Verdict>, Failure> {
-    if summary
-        .measured()
-        .all(|cell| cell.checks.set_aside.is_empty())
-    {
-        return Ok(None);
-    }
-    let all = Options {
-        keep_disturbed: true,
-        ..options.clone()
-    };
-    Ok(Some(Verdict::of(&Summary::of(sweep, &all)?, &all)))
+pub(crate) fn verdict_with_all(summary: &Summary, options: &Options) -> Option<Verdict> {
+    Some(Verdict::of(&summary.with_disturbed()?, options))
 }
 
 pub(crate) fn write(document: &mut Document, verdict: &Verdict, with_all: &Verdict) {

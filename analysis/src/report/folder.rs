@@ -9,11 +9,10 @@ use run_format::files::read_json;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    explain::files::{self, File},
     options::Options,
     page::{self, Page},
-    report::comment::COMMENT,
-    summary::{predicted, table},
+    report::markdown::MOST_SENTENCES,
+    summary::table,
     views::{self, Entry},
 };
 
@@ -27,7 +26,7 @@ pub(crate) const TEXT: &str = "report.md";
 pub(crate) const CHARTS: &str = "charts";
 
 /// The version of [`RECORD`].
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
 /// The content of [`RECORD`].
 #[derive(Debug, Serialize, Deserialize)]
@@ -39,9 +38,6 @@ pub(crate) struct ReportRecord {
     pub(crate) of: Vec<String>,
     pub(crate) analysis: String,
     pub(crate) options: Options,
-    /// The name of the page to explore, if there is one.
-    #[serde(default)]
-    pub(crate) page: Option<String>,
 }
 
 impl ReportRecord {
@@ -52,15 +48,6 @@ impl ReportRecord {
             of,
             analysis: env!("CARGO_PKG_VERSION").to_owned(),
             options: options.clone(),
-            page: None,
-        }
-    }
-
-    /// Of a report with a page.
-    pub(crate) fn with_page(self) -> ReportRecord {
-        ReportRecord {
-            page: Some(page::FILE.to_owned()),
-            ..self
         }
     }
 
@@ -92,17 +79,19 @@ impl ReportRecord {
 /// What a report is made of.
 pub(crate) struct Content {
     pub(crate) table: DataFrame,
-    /// What bounds would have done, if it may have been recorded.
-    pub(crate) predicted: Option<DataFrame>,
     pub(crate) pictures: Vec<Entry>,
-    /// Files about the explained cells, if there are any.
-    pub(crate) explained: Vec<File>,
     pub(crate) text: String,
-    /// For an issue, if the report has a verdict.
-    pub(crate) comment: Option<String>,
-    /// To explore, if the record has one.
+    /// To explore, if there is one.
     pub(crate) page: Option<Page>,
+    /// All else.
+    pub(crate) files: Vec<File>,
     pub(crate) record: ReportRecord,
+}
+
+/// A file with its name below the folder of a report.
+pub(crate) struct File {
+    pub(crate) name: String,
+    pub(crate) content: Vec<u8>,
 }
 
 /// Writes a report into its own folder, then prints its verdict and its path. The report is complete before it
@@ -133,40 +122,28 @@ pub(crate) fn write(out: &Path, content: Content, in_short: &[String]) -> Result
     fs::set_permissions(&partial, fs::Permissions::from_mode(0o755))
         .with_context(|| partial.display().to_string())?;
     fs::rename(&partial, out).with_context(|| format!("cannot write {}", out.display()))?;
-    for sentence in in_short {
-        print(sentence);
-    }
+    in_short.iter().take(MOST_SENTENCES).for_each(print);
     print(out.join(TEXT).display());
     Ok(())
 }
 
-fn fill(dir: &Path, mut content: Content) -> Result<()> {
-    let folder = |name: &str| {
+/// Writes all files of a report.
+pub(crate) fn fill(dir: &Path, mut content: Content) -> Result<()> {
+    let write = |name: &str, content: &[u8]| {
         let path = dir.join(name);
-        fs::create_dir(&path).with_context(|| format!("cannot create {}", path.display()))
+        let folder = path.parent().unwrap_or(dir);
+        let written = fs::create_dir_all(folder).and_then(|()| fs::write(&path, content));
+        written.with_context(|| format!("cannot write {}", path.display()))
     };
-    let write = |name: &Path, content: &[u8]| {
-        let path = dir.join(name);
-        fs::write(&path, content).with_context(|| path.display().to_string())
-    };
-    folder(CHARTS)?;
     table::write(&mut content.table, dir)?;
-    if let Some(predicted) = &mut content.predicted {
-        write(Path::new(predicted::FILE), &table::text(predicted)?)?;
-    }
+    fs::create_dir(dir.join(CHARTS)).with_context(|| dir.display().to_string())?;
     views::write(&content.pictures, &dir.join(CHARTS))?;
-    if !content.explained.is_empty() {
-        folder(files::FOLDER)?;
+    for file in &content.files {
+        write(&file.name, &file.content)?;
     }
-    for file in &content.explained {
-        write(&Path::new(files::FOLDER).join(&file.name), &file.content)?;
-    }
-    write(Path::new(TEXT), content.text.as_bytes())?;
-    if let Some(comment) = &content.comment {
-        write(Path::new(COMMENT), comment.as_bytes())?;
-    }
+    write(TEXT, content.text.as_bytes())?;
     if let Some(page) = &content.page {
-        write(Path::new(page::FILE), page.html().as_bytes())?;
+        write(page::FILE, page.html().as_bytes())?;
     }
-    write(Path::new(RECORD), content.record.text()?.as_bytes())
+    write(RECORD, content.record.text()?.as_bytes())
 }

@@ -6,7 +6,7 @@ use super::{
     folder::CHARTS,
     terms::{SITES, Term},
 };
-use crate::{explain::files, options::Options, site::SiteNames, views::Entry};
+use crate::{explain::files, options::Options, site::SiteNames, text::count, views::Entry};
 
 /// The addresses that a report links to.
 #[derive(Clone)]
@@ -34,6 +34,13 @@ impl ReportLinks {
     }
 }
 
+/// Of the verdict. The others are folded away.
+pub(crate) const MOST_SENTENCES: usize = 15;
+
+pub(crate) fn more_sentences(more: &[String]) -> String {
+    format!("{} of the verdict", count(more.len(), "more sentence"))
+}
+
 /// A report while it is written.
 pub(crate) struct Document {
     text: String,
@@ -56,12 +63,16 @@ impl Document {
         };
         if let Some((first, others)) = verdict.split_first() {
             document.paragraph(format!("**Verdict.** {first}"));
-            document.list(others);
+            let (shown, more) = others.split_at(others.len().min(MOST_SENTENCES));
+            document.list(shown);
+            if !more.is_empty() {
+                document.details(&more_sentences(more), |document| document.list(more));
+            }
         }
         for first in pictures.iter().filter(|it| it.is_first) {
             if let Some(file) = first.files().first() {
                 let link = document.links.chart(file);
-                document.paragraph(format!("![{}]({link})", first.title));
+                document.paragraph(format!("![{}]({link})", first.title()));
             }
         }
         document.details("Terms", |document| {
@@ -115,7 +126,7 @@ impl Document {
         self.text += "\n</details>\n";
     }
 
-    /// Ends with links to all pictures, by group.
+    /// Ends with links to all pictures.
     pub(crate) fn finish(mut self, pictures: &[Entry]) -> String {
         let links = self.links.clone();
         let line = |entry: &Entry| {
@@ -123,19 +134,10 @@ impl Document {
                 let extension = file.rsplit('.').next().unwrap_or_default();
                 format!("[{extension}]({})", links.chart(&file))
             });
-            format!("{}: {}", entry.label, joined(files, ", "))
+            format!("{} ({})", entry.title(), joined(files, ", "))
         };
         self.details("All pictures", |document| {
-            let mut groups: Vec<&str> = Vec::new();
-            for entry in pictures {
-                if !groups.contains(&entry.group) {
-                    groups.push(entry.group);
-                }
-            }
-            for group in groups {
-                document.paragraph(format!("**{group}**"));
-                document.list(pictures.iter().filter(|it| it.group == group).map(line));
-            }
+            document.list(pictures.iter().map(line));
         });
         self.text
     }

@@ -30,7 +30,11 @@ pub(crate) fn write(document: &mut Document, summary: &Summary) {
     ]);
     let subjects = &manifest.config.subjects;
     if !subjects.is_empty() {
-        document.paragraph("The programs were built against these subjects (versions of libp2p):");
+        document.paragraph(if subjects.iter().any(|it| it.runtime.is_some()) {
+            "One program was launched with these settings of central's tokio runtime:"
+        } else {
+            "The programs were built against these subjects (versions of libp2p):"
+        });
         document.list(subjects.iter().map(sources));
     }
     document.command(&command(manifest));
@@ -77,13 +81,13 @@ fn nodes(manifest: &Manifest) -> String {
     };
     format!(
         "Code under test: {code}, with lines for probe and budgets inserted at build time. Workload: {}, {} over {}, {}. Central \
-         runs on {workers}, alone on core {}; the peers run on core {}.",
+         runs on {workers}, alone on {}; the peers run on {}.",
         name_in_files(node.workload),
         name_in_files(node.security),
         name_in_files(node.transport),
         pace(config.pace),
-        config.lab.placement.central,
-        config.lab.placement.peers,
+        config.lab.placement.central_cores().in_words(),
+        config.lab.placement.peers.in_words(),
     )
 }
 

@@ -3,13 +3,13 @@
 mod bounds;
 mod carry_over;
 pub(crate) mod caveats;
-pub(crate) mod cells;
 pub(crate) mod comment;
 pub(crate) mod comparison;
 pub(crate) mod disturbed;
 mod explain;
 pub(crate) mod folder;
 mod grade;
+mod jobs;
 pub(crate) mod markdown;
 pub(crate) mod method;
 mod proportion;
@@ -20,6 +20,7 @@ pub(crate) mod rr;
 pub(crate) mod soak;
 pub(crate) mod terms;
 pub(crate) mod trust;
+mod workers;
 
 use self::{
     markdown::{Document, ReportLinks, quoted},
@@ -60,28 +61,19 @@ pub(crate) fn text(
     explanation: Option<&Explanation>,
     options: &Options,
 ) -> String {
-    let mut rows = summary.cells.len();
     let mut explained = explanation.map_or(0, |it| it.cells.len());
     loop {
         let text = with(
             summary,
             verdicts,
             pictures,
-            explanation,
+            explanation.map(|it| (it, explained)),
             options,
-            (rows, explained),
         );
-        if text.len() < MOST_BYTES || (rows, explained) == (0, 0) {
+        if text.len() < MOST_BYTES || explained == 0 {
             return text;
         }
-        // The details of a few explained cells are worth more than the table of all cells, since
-        // `summary.csv` has that in full.
-        const FEW: usize = 3;
-        if explained > FEW || rows == 0 {
-            explained -= 1;
-        } else {
-            rows /= 2;
-        }
+        explained -= 1;
     }
 }
 
@@ -94,14 +86,13 @@ pub(crate) fn in_short(summary: &Summary, verdict: &Verdict) -> Vec<String> {
     sentences
 }
 
-/// With this many rows in the table of cells, and details of this many explained cells.
+/// With details of so many explained cells.
 fn with(
     summary: &Summary,
     (verdict, with_disturbed): (&Verdict, Option<&Verdict>),
     pictures: &[Entry],
-    explanation: Option<&Explanation>,
+    explanation: Option<(&Explanation, usize)>,
     options: &Options,
-    (rows, explained): (usize, usize),
 ) -> String {
     let change = if summary.identity.has_subjects() {
         "a change"
@@ -124,16 +115,18 @@ fn with(
         overview(&mut document, summary, verdict, options);
     }
     prove::write(&mut document, summary, verdict);
-    if let Some(explanation) = explanation {
+    if let Some((explanation, explained)) = explanation {
         explain::write(&mut document, explanation, explained);
     }
     method::write(&mut document, summary);
     if !verdict.candidates.is_empty() {
-        document.details("Results, question by question", |document| {
+        document.details("More about each variant", |document| {
             questions::write(document, summary, verdict);
         });
     }
     bounds::write(&mut document, summary, verdict.site);
+    workers::write(&mut document, summary, options);
+    jobs::write(&mut document, summary);
     document.details("Caveats of this run", |document| {
         document.list(caveats::of_sweep(summary, options));
     });
@@ -145,9 +138,6 @@ fn with(
             }
         });
     }
-    document.details("Verdict by cell", |document| {
-        cells::write(document, summary, verdict, rows);
-    });
     document.finish(pictures)
 }
 
@@ -212,7 +202,7 @@ fn overview(document: &mut Document, summary: &Summary, verdict: &Verdict, optio
     }
     if let left_out @ 1.. = verdict.candidates.len().saturating_sub(MOST_ROWS) {
         notes.push(format!(
-            "The results below include {left_out} more budgets."
+            "`index.html` has {left_out} more budgets in this table."
         ));
     }
     document.list(notes);

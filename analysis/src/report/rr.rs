@@ -92,10 +92,7 @@ impl Report<'_> {
 
     fn figures(&self, document: &mut Document) {
         let mut head = vec!["payload".to_owned(), "variant".to_owned()];
-        head.extend(Quantity::ALL.map(|quantity| {
-            let (name, unit) = quantity.words();
-            format!("{name}, {unit}")
-        }));
+        head.extend(Quantity::ALL.map(|it| format!("{}, {}", it.words, it.unit)));
         let mut rows = Vec::new();
         for cell in self.measured() {
             let mut add = |name: String, at: usize, field: fn(RrFigure) -> Option<String>| {
@@ -156,7 +153,7 @@ impl Report<'_> {
         let mut noisy = Vec::new();
         let control = self.variant(Role::Control);
         for cell in self.measured() {
-            for quantity in [Quantity::CpuUs, Quantity::LatencyP50Us] {
+            for quantity in [Quantity::CPU, Quantity::LATENCY_P50] {
                 let figure = control.and_then(|control| cell.figure(quantity, control));
                 let times = figure.and_then(|figure| figure.times());
                 let differs =
@@ -165,7 +162,7 @@ impl Report<'_> {
                     format!(
                         "{}: noise is large: the {} of raw TCP is {} times that of its second copy.",
                         cell.cell,
-                        quantity.words().0,
+                        quantity.words,
                         ratio(times)
                     )
                 }));
@@ -220,7 +217,7 @@ impl Report<'_> {
         let mut columns = cells(&rows.iter().map(|row| row.0).collect::<Vec<_>>());
         columns.extend([
             texts("variant", rows.iter().map(|row| Some(row.1))),
-            texts("metric", rows.iter().map(|row| Some(row.2.name()))),
+            texts("metric", rows.iter().map(|row| Some(row.2.name))),
             number("value", |it| Some(it.value)),
             number("low", |it| Some(it.interval?.low)),
             number("high", |it| Some(it.interval?.high)),
@@ -237,17 +234,17 @@ impl Report<'_> {
 
 /// "libp2p adds …". None where the two cannot be compared.
 fn sentence(cell: &RrCell, libp2p: usize) -> Option<String> {
-    let latency = cell.figure(Quantity::LatencyP50Us, libp2p)?.added()?;
+    let latency = cell.figure(Quantity::LATENCY_P50, libp2p)?.added()?;
     let latency = amount(latency);
     let size = cell.cell.payload_bytes.in_words();
     let raw = |quantity| Some(number(cell.figure(quantity, RAW)?.value));
-    let cpu = cell.figure(Quantity::CpuUs, libp2p);
-    let cpu = cpu.and_then(|cpu| Some((cpu.added()?, cpu.times()?, raw(Quantity::CpuUs)?)));
+    let cpu = cell.figure(Quantity::CPU, libp2p);
+    let cpu = cpu.and_then(|cpu| Some((cpu.added()?, cpu.times()?, raw(Quantity::CPU)?)));
     Some(match cpu {
         None => format!(
             "libp2p adds {latency} of latency (p50) to a transaction of {size}. Over the kernel's TCP alone, the \
              transaction takes {} µs.",
-            raw(Quantity::LatencyP50Us)?,
+            raw(Quantity::LATENCY_P50)?,
         ),
         Some((added, times, raw_cpu)) => format!(
             "libp2p adds {} of CPU time and {latency} of latency (p50) to a transaction of {size}. Over the kernel's TCP \
@@ -259,12 +256,12 @@ fn sentence(cell: &RrCell, libp2p: usize) -> Option<String> {
 }
 
 /// "25.1 µs [24.8, 25.4]".
-fn amount((value, Interval { low, high }): (f64, Interval)) -> String {
-    text::change(value, "µs", (low, high)).replace('+', "")
+fn amount((value, interval): (f64, Interval)) -> String {
+    text::change(value, "µs", interval).replace('+', "")
 }
 
 /// "2.18 [2.15, 2.21]".
-fn ratio((value, Interval { low, high }): (f64, Interval)) -> String {
-    let text = text::change(value, "", (low, high));
+fn ratio((value, interval): (f64, Interval)) -> String {
+    let text = text::change(value, "", interval);
     text.replace('+', "").replace("  [", " [")
 }

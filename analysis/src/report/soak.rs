@@ -96,8 +96,7 @@ pub(crate) fn text(soak: &Soak, drifts: &Drifts, pictures: &[Entry], options: &O
 fn table(document: &mut Document, drifts: &Drifts) {
     let late = |drift: &Drift| {
         let trend = drift.late_trend.as_ref()?;
-        let interval = (trend.interval.low, trend.interval.high);
-        Some(change(trend.slope, &drift.per_hour(), interval))
+        Some(change(trend.slope, &drift.per_hour(), trend.interval))
     };
     let row = |drift: &Drift| {
         let drifting = match (drift.trend.is_some(), drift.is_drifting()) {
@@ -170,7 +169,7 @@ fn method(document: &mut Document, soak: &Soak, drifts: &Drifts) {
 }
 
 /// Only those that apply.
-fn caveats(soak: &Soak, drifts: &Drifts) -> Vec<String> {
+pub(crate) fn caveats(soak: &Soak, drifts: &Drifts) -> Vec<String> {
     let mut caveats = Vec::new();
     caveats.extend(ended(soak.file.end.as_ref()));
     caveats.extend(too_short(drifts));
@@ -199,7 +198,7 @@ fn caveats(soak: &Soak, drifts: &Drifts) -> Vec<String> {
              the soak appears as drift, too. Resident memory includes the measuring code, and freed memory may stay \
              resident.",
             "The test finds overall trends. A value that grows and is released again, or that grows in the last minutes \
-             only, may show in the pictures and not in the test.",
+             only, may show in the page's pictures and not in the test.",
         ]
         .map(str::to_owned),
     );

@@ -80,7 +80,6 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
         LIMITS.iter().map(|limit| row(summary, limit)),
     );
     round_trips(document, summary);
-    suspicious(document, summary);
     calibration(document, summary, verdict);
     carry_over::write(document, summary, verdict);
 }
@@ -126,31 +125,6 @@ fn round_trips(document: &mut Document, summary: &Summary) {
             parts.join("; ")
         ));
     }
-}
-
-fn suspicious(document: &mut Document, summary: &Summary) {
-    const MOST: usize = 20;
-    let mut named: Vec<String> = Vec::new();
-    for cell in summary.measured() {
-        let reason = |limit: &CheckLimit| {
-            let value = (limit.of)(&cell.checks).filter(|value| limit.is_beyond(*value))?;
-            Some(format!("{} {}", limit.what, limit.show(value)))
-        };
-        let reasons: Vec<String> = LIMITS.iter().filter_map(reason).collect();
-        if !reasons.is_empty() {
-            named.push(format!("{}: {}", cell.cell, reasons.join(", ")));
-        }
-    }
-    if named.is_empty() {
-        document.paragraph("No cell is beyond a limit.");
-        return;
-    }
-    document.paragraph("Cells beyond a limit, whose figures are less certain:");
-    if let more @ 1.. = named.len().saturating_sub(MOST) {
-        named.truncate(MOST);
-        named.push(format!("and {more} more"));
-    }
-    document.list(named);
 }
 
 /// How well the intervals of each metric cover the noise.

@@ -44,6 +44,14 @@ impl Uncertain {
         own.plus(others).of(self.value - other.value)
     }
 
+    /// In another unit.
+    pub(crate) fn times(self, factor: f64) -> Uncertain {
+        Uncertain {
+            value: factor * self.value,
+            ..self.inflated(factor)
+        }
+    }
+
     /// With the standard error multiplied by the factor of a calibration.
     pub(crate) fn inflated(self, factor: f64) -> Uncertain {
         Uncertain {
@@ -54,6 +62,15 @@ impl Uncertain {
 }
 
 impl Interval {
+    /// In another unit.
+    pub(crate) fn times(self, factor: f64) -> Interval {
+        let ends = [factor * self.low, factor * self.high];
+        Interval {
+            low: ends[0].min(ends[1]),
+            high: ends[0].max(ends[1]),
+        }
+    }
+
     /// Without impossible values.
     pub(super) fn clipped(self, lowest: f64, highest: f64) -> Interval {
         Interval {

@@ -14,13 +14,12 @@ use run_format::{
 
 use super::{
     CONFIDENCE, CellFigure, CellSummary, ChangeFigure, FEWEST_BLOCKS, Resolved, Summary,
-    VariantEstimates, identity::Identity, scaled,
+    VariantEstimates, identity::Identity,
 };
 use crate::{
     load::{Sweep, blocks::Disturbed, compared::ComparedVariant},
     measure::{
         CellMeasured, CellState, Question,
-        formula::scale,
         metric::{Metric, What},
     },
     options::Options,
@@ -37,6 +36,34 @@ impl Summary {
             identity: Identity::of(sweep),
             axes: sweep.manifest.config.axes.clone().sorted(),
             variants,
+            cells,
+            calibrations,
+        })
+    }
+}
+
+impl Summary {
+    /// With disturbed blocks, as far as a verdict needs it. None if no block was set aside.
+    pub(crate) fn with_disturbed(&self) -> Option<Summary> {
+        let mut cells = self.cells.iter();
+        cells.find(|cell| cell.with_disturbed.is_some())?;
+        let cells = self.cells.iter().map(|cell| {
+            let estimates = cell.with_disturbed.as_ref().unwrap_or(&cell.estimates);
+            CellSummary::from(CellMeasured {
+                state: cell.state.clone(),
+                slow_polls: cell.slow_polls.clone(),
+                estimates: estimates.clone(),
+                turns: cell.turns.clone(),
+                checks: cell.checks.clone(),
+                ..CellMeasured::empty(cell.cell, cell.blocks)
+            })
+        });
+        let mut cells: Vec<CellSummary> = cells.collect();
+        let calibrations = with_baseline(&mut cells, &self.variants);
+        Some(Summary {
+            identity: self.identity.clone(),
+            axes: self.axes.clone(),
+            variants: self.variants.clone(),
             cells,
             calibrations,
         })
@@ -246,11 +273,11 @@ fn is_bounded(estimate: Option<&CellEstimate>) -> bool {
 /// In the metric's unit, and in percent.
 pub(super) fn change_figure(what: What, change: &Change, is_resolved: bool) -> ChangeFigure {
     const PERCENT: f64 = 100.0;
-    let difference = scaled(change.difference, scale(what.metric));
+    let difference = change.difference.times(what.metric.scale());
     ChangeFigure {
         value: difference.value,
         difference: Some(difference),
-        relative: change.relative.map(|relative| scaled(relative, PERCENT)),
+        relative: change.relative.map(|relative| relative.times(PERCENT)),
         resolved: Resolved::new(is_resolved, difference.value),
     }
 }

@@ -21,8 +21,7 @@ use crate::{
     load::compared::ComparedVariant,
     measure::{
         CellMeasured, CellState, SlowPollCounts,
-        formula::scale,
-        metric::{Better, Metric, What},
+        metric::{Metric, What},
     },
     stats::{self, Calibration, CellEstimate, Interval, Uncertain},
 };
@@ -34,8 +33,7 @@ pub(crate) type VariantEstimates = BTreeMap<What, Vec<Option<CellEstimate>>>;
 /// early have at least as many.
 pub(crate) use run_format::changes::FEWEST_BLOCKS;
 
-/// The confidence level of intervals.
-pub(crate) const CONFIDENCE: f64 = 0.95;
+pub(crate) use crate::stats::CONFIDENCE;
 
 /// The figures of a sweep.
 pub(crate) struct Summary {
@@ -110,20 +108,6 @@ impl Resolved {
             Resolved::Higher => "higher",
             Resolved::No => "no",
         }
-    }
-
-    pub(crate) fn is_good(self, better: Better) -> bool {
-        matches!(
-            (self, better),
-            (Resolved::Lower, Better::Lower) | (Resolved::Higher, Better::Higher)
-        )
-    }
-
-    pub(crate) fn is_bad(self, better: Better) -> bool {
-        matches!(
-            (self, better),
-            (Resolved::Lower, Better::Higher) | (Resolved::Higher, Better::Lower)
-        )
     }
 }
 
@@ -226,25 +210,14 @@ impl CellSummary {
 impl CellFigure {
     /// From an estimate whose standard errors are too small by the factor `inflation`.
     fn of(what: What, estimate: &CellEstimate, inflation: f64) -> CellFigure {
-        let scale = scale(what.metric);
+        let scale = what.metric.scale();
         let estimate = estimate.clone().inflated(inflation);
         let interval = estimate.interval(CONFIDENCE);
         CellFigure {
             value: estimate.value() * scale,
-            interval: interval.map(|of| Interval {
-                low: of.low * scale,
-                high: of.high * scale,
-            }),
-            level: estimate.level().map(|level| scaled(level, scale)),
+            interval: interval.map(|of| of.times(scale)),
+            level: estimate.level().map(|level| level.times(scale)),
             change: None,
         }
-    }
-}
-
-fn scaled(of: Uncertain, scale: f64) -> Uncertain {
-    Uncertain {
-        value: of.value * scale,
-        standard_error: of.standard_error * scale,
-        ..of
     }
 }

@@ -1,20 +1,17 @@
 //! What bounds would have done, beside what budgets did: `predicted.csv`.
 
 use anyhow::Result;
-use polars_core::prelude::{Column, DataFrame};
 use poll_probe::Limit;
 use run_format::Site;
 
-use super::{
-    CONFIDENCE, CellFigure, CellSummary, Summary,
-    table::{cells, numbers, texts},
-};
+use super::{CONFIDENCE, CellFigure, CellSummary, Summary};
 use crate::{
     measure::{
         metric::{Metric, What},
         predicted::Predicted,
     },
     stats::{Calibration, Interval, Uncertain},
+    text::{self, rounded},
 };
 
 /// The name of the file in a report.
@@ -100,60 +97,54 @@ impl CellSummary {
 }
 
 /// A row for each cell, site and bound.
-pub(crate) fn table(summary: &Summary, sites: &[Site]) -> Result<DataFrame> {
-    let all = summary.measured();
-    let all = all.flat_map(|cell| summary.predicted(cell).map(move |it| (cell.cell, it)));
-    let (of_rows, rows): (Vec<_>, Vec<_>) = all.filter(|it| sites.contains(&it.1.of.site)).unzip();
-    let number =
-        |name: &str, of: fn(&SideBySide) -> Option<f64>| numbers(name, rows.iter().map(of));
-    let count = |name: &str, of: fn(&Predicted) -> u64| {
-        Column::new(
-            name.into(),
-            rows.iter().map(|it| of(it.of)).collect::<Vec<_>>(),
-        )
+#[rustfmt::skip]
+const HEAD: [&str; 19] = [
+    "peers", "rtt_ms", "payload_bytes", "site", "bound", "slices", "polls", "slow_polls", "longest_ns", "predicted_percent",
+    "predicted_low", "predicted_high", "variant", "measured_percent", "measured_low", "measured_high", "difference",
+    "difference_low", "difference_high",
+];
+
+pub(crate) fn csv(summary: &Summary, sites: &[Site]) -> Result<Vec<u8>> {
+    let of_cell = |cell| summary.predicted(cell).map(move |it| (cell, it));
+    let all = summary.measured().flat_map(of_cell);
+    let all = all.filter(|(_, it)| sites.contains(&it.of.site));
+    text::csv(HEAD, all.map(|(cell, it)| row(summary, cell, &it)))
+}
+
+fn row(summary: &Summary, cell: &CellSummary, it: &SideBySide) -> [String; HEAD.len()] {
+    let number = |value: Option<f64>| {
+        let value = value.filter(|it| it.is_finite()).map(rounded);
+        value.map_or_else(String::new, |value| format!("{value:?}"))
     };
-    let limits: Vec<String> = rows.iter().map(|it| in_words(it.of.limit)).collect();
-    let label = |it: &SideBySide| Some(summary.variants[it.measured?.0].label.as_str());
-    let low = |of: Option<Interval>| of.map(|it| it.low);
-    let high = |of: Option<Interval>| of.map(|it| it.high);
-    let mut columns = cells(&of_rows);
-    columns.extend([
-        texts("site", rows.iter().map(|it| Some(it.of.site.name()))),
-        texts("bound", limits.iter().map(|it| Some(it.as_str()))),
-        count("slices", |it| it.slices as u64),
-        count("polls", |it| it.polls),
-        count("slow_polls", |it| it.slow_polls),
-        count("longest_ns", |it| it.longest_ns),
-        number("predicted_percent", |it| Some(it.predicted.value)),
-        numbers(
-            "predicted_low",
-            rows.iter().map(|it| low(it.predicted.interval)),
-        ),
-        numbers(
-            "predicted_high",
-            rows.iter().map(|it| high(it.predicted.interval)),
-        ),
-        texts("variant", rows.iter().map(label)),
-        number("measured_percent", |it| Some(it.measured?.1.value)),
-        numbers(
-            "measured_low",
-            rows.iter().map(|it| low(it.measured?.1.interval)),
-        ),
-        numbers(
-            "measured_high",
-            rows.iter().map(|it| high(it.measured?.1.interval)),
-        ),
-        number("difference", |it| {
-            Some(it.measured?.1.value - it.predicted.value)
-        }),
-        number("difference_low", |it| {
-            Some(it.difference()?.interval(CONFIDENCE).low)
-        }),
-        number("difference_high", |it| {
-            Some(it.difference()?.interval(CONFIDENCE).high)
-        }),
-    ]);
-    Ok(DataFrame::new_infer_height(columns)?)
+    let ends = |of: Option<Interval>| [of.map(|it| it.low), of.map(|it| it.high)].map(number);
+    let [low, high] = ends(it.predicted.interval);
+    let measured = it.measured.map(|(_, figure)| figure);
+    let [measured_low, measured_high] = ends(measured.and_then(|figure| figure.interval));
+    let difference = it.difference().map(|it| it.interval(CONFIDENCE));
+    let [difference_low, difference_high] = ends(difference);
+    [
+        cell.cell.peers.to_string(),
+        number(Some(cell.cell.rtt_ms.ms())),
+        cell.cell.payload_bytes.bytes().to_string(),
+        it.of.site.to_string(),
+        in_words(it.of.limit),
+        it.of.slices.to_string(),
+        it.of.polls.to_string(),
+        it.of.slow_polls.to_string(),
+        it.of.longest_ns.to_string(),
+        number(Some(it.predicted.value)),
+        low,
+        high,
+        it.measured
+            .map_or("", |(at, _)| &summary.variants[at].label)
+            .to_owned(),
+        number(measured.map(|figure| figure.value)),
+        measured_low,
+        measured_high,
+        number(measured.map(|figure| figure.value - it.predicted.value)),
+        difference_low,
+        difference_high,
+    ]
 }
 
 pub(crate) fn in_words(limit: Option<Limit>) -> String {

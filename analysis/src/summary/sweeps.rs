@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     load::{Sweep, compared::ComparedVariant},
-    measure::{CellMeasured, CellState, formula::scale, metric::What},
+    measure::{CellMeasured, CellState, metric::What},
     options::Options,
     stats::{self, BetweenSweeps, CellEstimate},
 };
@@ -166,7 +166,7 @@ fn change(
             BetweenSweeps::Compared(change) => {
                 return Some((change_figure(what, &change, false), Some(change.p_value())));
             }
-            BetweenSweeps::LaunchesUnknown { difference } => difference * scale(what.metric),
+            BetweenSweeps::LaunchesUnknown { difference } => difference * what.metric.scale(),
         },
         None => now.as_ref()?.value - then.as_ref()?.value,
     };

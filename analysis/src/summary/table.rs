@@ -12,7 +12,7 @@ use polars_parquet::write::{
 use run_format::{Site, grid::Cell};
 
 use super::{CellFigure, Summary};
-use crate::{measure::metric::What, text::rounded};
+use crate::{measure::metric::What, options::Options, text::rounded};
 
 /// The names of the files in a report.
 pub(crate) const FILE: &str = "summary.csv";
@@ -27,11 +27,15 @@ struct FigureRow<'a> {
     figure: &'a CellFigure,
 }
 
-/// The figures of some sites and of the worker.
-pub(crate) fn table(summary: &Summary, sites: &[Site]) -> Result<DataFrame> {
+/// The figures that the options ask for.
+pub(crate) fn table(summary: &Summary, options: &Options) -> Result<DataFrame> {
+    let sites = options.sites();
+    let is_shown = |what: &What| {
+        let is_named = options.metric.is_empty() || options.metric.contains(&what.metric);
+        is_named && what.site.is_none_or(|site| sites.contains(&site))
+    };
     let mut rows = Vec::new();
     for cell in &summary.cells {
-        let is_shown = |what: &What| what.site.is_none_or(|site| sites.contains(&site));
         for (&what, figures) in cell.figures.iter().filter(|(what, _)| is_shown(what)) {
             let figures = figures.iter().zip(&summary.variants);
             rows.extend(figures.filter_map(|(figure, variant)| {

@@ -48,7 +48,7 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
             ..options.clone()
         };
         let drawn = Scene::new(&summary, &verdict, &all).entries();
-        frames.push(table::table(&summary, &options.sites())?);
+        frames.push(table::table(&summary, options)?);
         entries.extend(comparison::of_budget(drawn, &budget.to_string()));
         compared.push(Compared {
             budget: budget.to_string(),
@@ -67,9 +67,10 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
     let page = Page {
         title: format!("{} compared with {}", is.identity.name, was.identity.name),
         in_short: in_short.clone(),
-        still: page::still(&compared[0].summary, &compared[0].verdict, &entries)?,
+        still: page::still(&compared[0].verdict, &entries),
         caveats: warnings.clone(),
         runs: runs.collect(),
+        soak: Vec::new(),
     };
     let text = comparison::text(was, is, &compared, &entries, &warnings, options);
 
@@ -81,12 +82,10 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
     let content = Content {
         table: table::under_each_other(frames)?,
         pictures: entries,
-        predicted: None,
-        explained: Vec::new(),
-        comment: None,
+        files: Vec::new(),
         page: Some(page),
         text,
-        record: ReportRecord::new("compare", names, options).with_page(),
+        record: ReportRecord::new("compare", names, options),
     };
     folder::write(&out, content, &in_short)
 }

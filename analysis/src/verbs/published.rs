@@ -27,11 +27,9 @@ pub(crate) fn run(path: &Path, options: &Options) -> Result<(), Failure> {
         path.with_file_name(format!("{stem}-report"))
     });
     let content = Content {
-        table: table::table(&summary, &options.sites())?,
+        table: table::table(&summary, options)?,
         pictures,
-        predicted: None,
-        explained: Vec::new(),
-        comment: None,
+        files: Vec::new(),
         page: None,
         text,
         record: ReportRecord::new("published", vec![summary.identity.name.clone()], options),

@@ -10,19 +10,19 @@ use program::{Failure, bad_input, say};
 use run_format::Site;
 
 use crate::{
-    explain::{Explanation, files},
+    explain::{self, Explanation},
     load::{FolderOf, Sweep, folder_name},
     measure::metric::{Metric, What},
     options::Options,
     page::{self, Page, data},
     report::{
         self, caveats, comment, disturbed,
-        folder::{self, Content, ReportRecord},
+        folder::{self, Content, File, ReportRecord},
     },
     search::{self, Search},
     summary::{Summary, predicted, table},
     verdict::Verdict,
-    views::{Scene, search_map},
+    views::{Entry, Scene, search_map},
 };
 
 pub(crate) fn run(run: &Path, options: &Options, is_opened: bool) -> Result<(), Failure> {
@@ -76,7 +76,7 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
     }
     check_sites(&summary, options)?;
     let verdict = Verdict::of(&summary, options);
-    let with_all = disturbed::verdict_with_all(&sweep, &summary, options)?;
+    let with_all = disturbed::verdict_with_all(&summary, options);
     let explanation = Explanation::of(&sweep, options)?;
     let pictures = Scene::new(&summary, &verdict, options).entries();
     let text = report::text(
@@ -86,28 +86,26 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
         explanation.as_ref(),
         options,
     );
-    let explained = explanation.map(|it| files::of(&it, options)).transpose()?;
+    let explained = explanation.map(|it| explain::files::of(&it)).transpose()?;
     let in_short = report::in_short(&summary, &verdict);
     let explained = explained.unwrap_or_default();
     let name = &summary.identity.name;
     let page = Page {
         title: format!("Poll latency: {name}"),
         in_short: in_short.clone(),
-        still: page::still(&summary, &verdict, &pictures)?,
+        still: page::still(&verdict, &pictures),
         caveats: caveats::of_sweep(&summary, options),
         runs: vec![data::of(name, &summary, &verdict, &explained, options)],
+        soak: Vec::new(),
     };
     Ok(Made {
         content: Content {
             page: Some(page),
-            table: table::table(&summary, &options.sites())?,
-            predicted: Some(predicted::table(&summary, &options.sites())?),
-            comment: Some(comment::text(&in_short, &summary, &pictures, options)),
+            table: table::table(&summary, options)?,
+            files: files(&summary, &in_short, &pictures, explained, options)?,
             pictures,
-            explained,
             text,
-            record: ReportRecord::new("report", vec![summary.identity.name.clone()], options)
-                .with_page(),
+            record: ReportRecord::new("report", vec![summary.identity.name.clone()], options),
         },
         in_short,
     })
@@ -127,30 +125,57 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Made
     pictures.extend(scene.entries());
     let in_short = search::report::in_short(&search);
     let rounds = search.rounds.iter().enumerate().rev();
+    // Of many variants, all sites would be too much for a page.
+    let brief = Options {
+        site: vec![options.first_site()],
+        ..options.clone()
+    };
     let runs = rounds.map(|(at, round)| {
         let name = format!("round {}", at + 1);
+        let is_last = at + 1 == search.rounds.len();
+        let options = if is_last { options } else { &brief };
         data::of(&name, &round.summary, &round.verdict, &[], options)
     });
     let page = Page {
         title: format!("Search for a budget: {name}"),
         in_short: in_short.clone(),
-        still: page::still(&last.summary, &last.verdict, &pictures)?,
+        still: page::still(&last.verdict, &pictures),
         caveats: caveats::of_sweep(&last.summary, options),
         runs: runs.collect(),
+        soak: Vec::new(),
     };
     Ok(Made {
         content: Content {
             page: Some(page),
-            table: table::table(&last.summary, &options.sites())?,
-            predicted: Some(predicted::table(&last.summary, &options.sites())?),
-            comment: Some(comment::text(&in_short, &last.summary, &pictures, options)),
+            table: table::table(&last.summary, options)?,
+            files: files(&last.summary, &in_short, &pictures, Vec::new(), options)?,
             text: search::report::text(&name, &search, &pictures, options),
             pictures,
-            explained: Vec::new(),
-            record: ReportRecord::new("report", vec![name], options).with_page(),
+            record: ReportRecord::new("report", vec![name], options),
         },
         in_short,
     })
+}
+
+/// Those about bounds, for an issue, and about explained cells.
+fn files(
+    summary: &Summary,
+    in_short: &[String],
+    pictures: &[Entry],
+    mut explained: Vec<File>,
+    options: &Options,
+) -> Result<Vec<File>, Failure> {
+    let comment = comment::text(in_short, summary, pictures, options);
+    for (name, content) in [
+        (predicted::FILE, predicted::csv(summary, &options.sites())?),
+        (comment::COMMENT, comment.into_bytes()),
+    ] {
+        explained.push(File {
+            name: name.to_owned(),
+            content,
+        });
+    }
+    Ok(explained)
 }
 
 /// Refuses a budget that was not measured.

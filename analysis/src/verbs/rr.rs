@@ -18,7 +18,7 @@ use crate::{
 };
 
 pub(crate) fn run(run: &Path, options: &Options) -> Result<(), Failure> {
-    refuse_what_is_of_polls(options)?;
+    options.refuse_what_is_of_sweeps("a run of `rr` records no polls")?;
     let sweep = Sweep::open_rr(run)?;
     let variants = &sweep.manifest.config.variants;
     let cells: Vec<RrCell> = sweep
@@ -44,27 +44,10 @@ pub(crate) fn run(run: &Path, options: &Options) -> Result<(), Failure> {
         table: report.table()?,
         text: report.text(&picture, options),
         pictures: vec![picture],
-        predicted: None,
-        explained: Vec::new(),
-        comment: None,
+        files: Vec::new(),
         page: None,
         record: ReportRecord::new("rr", vec![sweep.name()], options),
     };
     let out = options.out.clone().unwrap_or_else(|| run.join("report"));
     folder::write(&out, content, &report.sentences())
-}
-
-fn refuse_what_is_of_polls(options: &Options) -> Result<(), Failure> {
-    let given = [
-        ("--site", options.site.is_empty()),
-        ("--metric", options.metric.is_empty()),
-        ("--budget", options.budget.is_empty()),
-        ("--picture", options.picture.is_empty()),
-    ];
-    match given.into_iter().find(|(_, is_empty)| !is_empty) {
-        None => Ok(()),
-        Some((option, _)) => Err(bad_input(anyhow!(
-            "{option}: a run of `rr` records no polls (accepted: --format, --link-base, --out)"
-        ))),
-    }
 }

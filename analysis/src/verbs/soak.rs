@@ -2,14 +2,13 @@
 
 use std::path::Path;
 
-use anyhow::anyhow;
-use program::{Failure, bad_input};
+use program::Failure;
 
 use crate::{
     drift::{Drifts, table},
     load::soak::Soak,
     options::Options,
-    page::{self, Page},
+    page::{self, Page, data},
     report::{
         folder::{self, Content, ReportRecord},
         soak as report,
@@ -18,26 +17,26 @@ use crate::{
 };
 
 pub(crate) fn run(dir: &Path, options: &Options) -> Result<(), Failure> {
-    check(options)?;
+    options.refuse_what_is_of_sweeps("a soak has one budget and counts what is over 50 µs")?;
     let soak = Soak::open(dir)?;
     let drifts = Drifts::of(&soak.rows);
-    let pictures = drift::entries(&drifts, &report::identity(&soak), options);
+    let picture = drift::entry(&drifts, report::identity(&soak), options);
+    let pictures: Vec<_> = picture.into_iter().collect();
     let page = Page {
         title: format!("What drifts in a soak: {}", soak.name()),
         in_short: drifts.sentences(),
-        still: format!("<div class=\"still\">{}</div>\n", page::figures(&pictures)?),
-        caveats: Vec::new(),
+        still: page::still_pictures(&pictures),
+        caveats: report::caveats(&soak, &drifts),
         runs: Vec::new(),
+        soak: data::of_soak(&drifts),
     };
     let content = Content {
         table: table::table(&drifts)?,
         text: report::text(&soak, &drifts, &pictures, options),
         pictures,
-        predicted: None,
-        explained: Vec::new(),
-        comment: None,
+        files: Vec::new(),
         page: Some(page),
-        record: ReportRecord::new("soak", vec![soak.name()], options).with_page(),
+        record: ReportRecord::new("soak", vec![soak.name()], options),
     };
     let out = options.out.clone().unwrap_or_else(|| dir.join("report"));
     let plain: Vec<String> = drifts
@@ -46,22 +45,4 @@ pub(crate) fn run(dir: &Path, options: &Options) -> Result<(), Failure> {
         .map(|sentence| sentence.replace("**", ""))
         .collect();
     folder::write(&out, content, &plain)
-}
-
-/// Refuses options that do not apply to soaks.
-fn check(options: &Options) -> Result<(), Failure> {
-    const COUNTED_OVER_NS: u64 = 50_000;
-    let unfit = [
-        ("--threshold", options.threshold != COUNTED_OVER_NS),
-        ("--site", !options.site.is_empty()),
-        ("--metric", !options.metric.is_empty()),
-        ("--budget", !options.budget.is_empty()),
-        ("--picture", !options.picture.is_empty()),
-    ];
-    match unfit.into_iter().find(|(_, is_given)| *is_given) {
-        None => Ok(()),
-        Some((name, _)) => Err(bad_input(anyhow!(
-            "{name}: a soak has one budget and counts what is over 50 µs (accepted for it: --format, --link-base, --out)"
-        ))),
-    }
 }

@@ -1,30 +1,28 @@
 //! `verify`: makes the report again from what was measured, and compares.
 
-mod folder;
+use std::{collections::BTreeSet, ffi::OsString, fs, io, path::Path};
 
-use std::path::Path;
-
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
 use program::{Failure, bad_input, print};
-use run_format::files::read;
+use run_format::{files::read, search};
 
 use super::report::make;
 use crate::{
-    explain::files::{self, File},
     load::{FolderOf, Sweep},
-    page,
-    report::{
-        comment::COMMENT,
-        folder::{CHARTS, Content, RECORD, ReportRecord, TEXT},
-    },
-    summary::{predicted, table},
+    report::folder::{self, ReportRecord, TEXT},
+    summary::table,
 };
 
 pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
     let dir = report.map_or_else(|| run.join("report"), Path::to_path_buf);
-    if FolderOf::find(run) != FolderOf::Search {
-        Sweep::open(run)?;
-    }
+    let sweeps = match FolderOf::find(run) {
+        FolderOf::Search => search::folders(run),
+        _ => vec![run.to_path_buf()],
+    };
+    let sweeps: Vec<Sweep> = sweeps
+        .iter()
+        .map(|dir| Sweep::open(dir))
+        .collect::<Result<_, _>>()?;
     let record = ReportRecord::read(&dir).map_err(bad_input)?;
     if record.verb != "report" {
         return Err(bad_input(anyhow!(
@@ -35,93 +33,80 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
     }
     record.check_version(&dir)?;
     let name = record.of.first().map(String::as_str);
-    let made = make(run, name, &record.options)?;
-    let Content {
-        mut table,
-        predicted,
-        pictures,
-        explained,
-        text,
-        comment,
-        page,
-        record: made_record,
-    } = made.content;
-    same_lines(&table::text(&mut table)?, &dir.join(table::FILE))?;
-    same_bytes(&table::parquet(&mut table)?, &dir.join(table::PARQUET))?;
-    if let Some(mut predicted) = predicted {
-        same_lines(&table::text(&mut predicted)?, &dir.join(predicted::FILE))?;
-    }
-    for (name, text) in [
-        (TEXT, text),
-        (COMMENT, comment.unwrap_or_default()),
-        (RECORD, made_record.text()?),
-    ] {
-        same_lines(text.as_bytes(), &dir.join(name))?;
-    }
-    if let Some(page) = &page {
-        same_bytes(page.html().as_bytes(), &dir.join(page::FILE))?;
-    }
-    folder::same_pictures(&pictures, &dir.join(CHARTS))?;
-    same_files(&explained, &dir.join(files::FOLDER))?;
-    folder::nothing_else(&dir, page.is_some(), &pictures, &explained)?;
-    folder::only_its_files(run)?;
-    print(format!(
-        "{}: {} figures, the text and {} pictures{} agree with {}",
-        dir.display(),
-        table.height(),
-        pictures.len(),
-        if explained.is_empty() {
-            String::new()
-        } else {
-            format!(" and {} files of `explain`", explained.len())
-        },
-        run.display()
-    ));
+    let content = make(run, name, &record.options)?.content;
+    let made = format!(
+        "{} figures, the text, {} pictures and {} other files",
+        content.table.height(),
+        content.pictures.len(),
+        content.files.len()
+    );
+    let again = tempfile::tempdir().context("cannot make a temporary folder")?;
+    folder::fill(again.path(), content)?;
+    same_folder(again.path(), &dir)?;
+    sweeps.iter().try_for_each(only_its_files)?;
+    let (dir, run) = (dir.display(), run.display());
+    print(format!("{dir}: {made} agree with {run}"));
     Ok(())
 }
 
-/// The content of a file of the report.
-fn stored(path: &Path) -> Result<Vec<u8>, Failure> {
-    read(path).map_err(bad_input)
-}
-
-/// Names the first line that differs.
-fn same_lines(made: &[u8], path: &Path) -> Result<(), Failure> {
-    let found = stored(path)?;
-    let [was, is] = [&found[..], made].map(String::from_utf8_lossy);
-    let mut lines = (1..).zip(was.lines().zip(is.lines()));
-    if let Some((line, (was, is))) = lines.find(|(_, (was, is))| was != is) {
-        let path = path.display();
-        return Err(differs(format!(
-            "{path}: line {line}: {was:?}, but the run gives {is:?}"
-        )));
-    }
-    same_bytes(made, path)
-}
-
 /// A report that differs is no wrong input: the exit code is 1.
-fn differs(how: String) -> Failure {
-    anyhow!(how).into()
+fn differs(path: &Path, how: &str) -> Failure {
+    anyhow!("{}: {how}", path.display()).into()
 }
 
-/// The same evidence gives the same bytes on every machine.
-fn same_files(made: &[File], dir: &Path) -> Result<(), Failure> {
-    made.iter()
-        .try_for_each(|file| same_bytes(&file.content, &dir.join(&file.name)))
-}
-
-fn same_bytes(made: &[u8], path: &Path) -> Result<(), Failure> {
-    if present(path)? == made {
-        return Ok(());
+/// Names a file that does not belong there, or the first one that is missing or differs: the figures come first, then
+/// the text. The same evidence gives the same bytes on every machine.
+fn same_folder(made: &Path, found: &Path) -> Result<(), Failure> {
+    let names = |dir: &Path| -> io::Result<BTreeSet<OsString>> {
+        let entries = fs::read_dir(dir)?;
+        entries.map(|entry| Ok(entry?.file_name())).collect()
+    };
+    let known = names(made)?;
+    if let Some(stray) = names(found)?.difference(&known).next() {
+        let how = "it does not belong to the report";
+        return Err(differs(&found.join(stray), how));
     }
-    let path = path.display();
-    Err(differs(format!("{path}: it is not what the run gives")))
+    let mut known: Vec<OsString> = known.into_iter().collect();
+    known.sort_by_key(|name| (name != table::FILE, name != TEXT));
+    for name in known {
+        let (made, found) = (made.join(&name), found.join(&name));
+        if !found.exists() {
+            return Err(differs(&found, "it is missing"));
+        }
+        if made.is_dir() {
+            same_folder(&made, &found)?;
+            continue;
+        }
+        let (is, was) = (fs::read(&made)?, read(&found).map_err(bad_input)?);
+        if is != was {
+            let how = how_different(&found, &was, &is);
+            return Err(differs(&found, &how));
+        }
+    }
+    Ok(())
 }
 
-/// A file without which the report is not whole.
-fn present(path: &Path) -> Result<Vec<u8>, Failure> {
-    if !path.exists() {
-        return Err(differs(format!("{} is missing", path.display())));
+/// Names the first line of a table or a text that differs.
+fn how_different(path: &Path, was: &[u8], is: &[u8]) -> String {
+    let has_lines = path.extension().is_some_and(|it| it == "csv" || it == "md");
+    let [was, is] = [was, is].map(String::from_utf8_lossy);
+    let mut lines = (1..).zip(was.lines().zip(is.lines()));
+    match lines.find(|(_, (was, is))| was != is) {
+        Some((line, (was, is))) if has_lines => {
+            format!("line {line}: {was:?}, but the run gives {is:?}")
+        }
+        _ => "it is not what the run gives".to_owned(),
     }
-    stored(path)
+}
+
+/// Refuses files beside those that the runs wrote.
+fn only_its_files(sweep: &Sweep) -> Result<(), Failure> {
+    let runs = sweep.cells.iter();
+    for run in runs.flat_map(|cell| cell.runs.iter().chain(&cell.alone)) {
+        if let Some(stray) = run.check_files()?.first() {
+            let how = "it does not belong to the run";
+            return Err(differs(&run.dir.join(stray), how));
+        }
+    }
+    Ok(())
 }

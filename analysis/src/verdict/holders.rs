@@ -47,22 +47,3 @@ pub(crate) fn among<'a>(cells: impl Iterator<Item = &'a CellSummary>, site: Site
     holders.sort_by(|a, b| a.slow.cmp(&b.slow).then(b.percent.total_cmp(&a.percent)));
     holders
 }
-
-/// The number of polls of the baseline with this many iterations.
-pub(crate) struct Iterations {
-    pub(crate) slow: bool,
-    pub(crate) iterations: u32,
-    pub(crate) polls: f64,
-}
-
-/// Of one site of a cell.
-pub(crate) fn iterations(cell: &CellSummary, site: Site) -> Vec<Iterations> {
-    let rows = cell.breakdown.iter().flat_map(|it| &it.iterations);
-    rows.filter(|((of, ..), _)| *of == site)
-        .map(|(&(_, slow, iterations), &polls)| Iterations {
-            slow,
-            iterations,
-            polls: polls as f64,
-        })
-        .collect()
-}

@@ -3,7 +3,6 @@
 
 mod candidate;
 pub(crate) mod holders;
-mod in_cell;
 mod outcome;
 mod quantity;
 mod recommend;
@@ -20,7 +19,6 @@ use run_format::Site;
 use self::candidate::{from_baseline, over_cells};
 pub(crate) use self::{
     candidate::{AtRtt, Candidate, Class, SiteYields},
-    in_cell::InCell,
     outcome::{Judged, Outcome},
     quantity::{DECIDING, Margin, Quantity, is_share, unit},
 };

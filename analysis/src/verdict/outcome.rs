@@ -65,14 +65,10 @@ impl Judged {
 
     /// The interval, turned so that positive is worse.
     pub(crate) fn loss(&self) -> Interval {
-        let Interval { low, high } = self.interval;
         if self.quantity.is_lower_better() {
             self.interval
         } else {
-            Interval {
-                low: -high,
-                high: -low,
-            }
+            self.interval.times(-1.0)
         }
     }
 

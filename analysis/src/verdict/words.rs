@@ -13,8 +13,7 @@ const RARE_YIELDS_PER_1000: f64 = 1.0;
 impl Judged {
     /// "−7.9 pp [−8.3, −7.5]"
     pub(crate) fn change(&self) -> String {
-        let Interval { low, high } = self.interval;
-        text::change(self.value, self.quantity.unit(), (low, high))
+        text::change(self.value, self.quantity.unit(), self.interval)
     }
 
     /// What is known about it.
@@ -63,7 +62,7 @@ impl Judged {
         } else {
             (-low, "lower")
         };
-        let end = fixed(end, decimals_of_change(self.value, (low, high)));
+        let end = fixed(end, decimals_of_change(self.value, self.interval));
         format!("at most {end} {} {direction}", self.quantity.unit())
     }
 }

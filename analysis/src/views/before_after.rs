@@ -1,4 +1,4 @@
-//! The baseline, a variant, and the difference between them, in every cell.
+//! The baseline, a variant, and the difference between them, in every cell. Without a variant, the baseline alone.
 
 use run_format::Site;
 
@@ -7,42 +7,48 @@ use super::{
     scene::{Entry, Scene, of_uncertain, stem},
 };
 use crate::{
-    charts::{ChartValue, ColourScale, Colours, Facet, Heatmap, HeatmapCell, Mapping},
+    charts::{ChartValue, ColourScale, Facet, Heatmap, HeatmapCell, across_for},
     load::compared::ComparedVariant,
-    measure::metric::{Better, Metric, What},
+    measure::metric::{Metric, What},
     summary::{CellSummary, Resolved},
     text::capitalised,
     verdict::Judged,
 };
 
+/// The metrics that a report opens with. A high share of slow polls matters only if they also take much time.
+const OPENING: [Metric; 2] = [Metric::SlowPercent, Metric::SlowMsPerS];
+
+/// The page has all metrics under all variants. Drawn is what the options name, or what a report opens with.
 pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
     let first = scene.verdict.site;
-    let mut whats: Vec<What> = scene
-        .options
-        .metrics()
-        .into_iter()
-        .map(|metric| What::of(first, metric))
-        .collect();
-    let others = scene
-        .sites
-        .iter()
-        .filter(|site| **site != first && is_bounded(scene, **site));
+    let asked = &scene.options.metric;
+    let metrics = if asked.is_empty() {
+        &OPENING[..]
+    } else {
+        asked
+    };
+    let mut whats: Vec<What> = Vec::new();
+    whats.extend(metrics.iter().map(|metric| What::of(first, *metric)));
+    let others = scene.sites.iter();
+    let others = others.filter(|site| **site != first && is_bounded(scene, **site));
     whats.extend(others.map(|site| What::of(*site, Metric::SlowPercent)));
     whats.dedup();
     whats.retain(|what| scene.summary.has(*what));
     let opening = opening(scene);
-    let control = scene.summary.control().map(|(variant, _)| variant);
+    let named = match scene.options.budget.is_empty() {
+        true => opening.as_slice(),
+        false => &scene.shown[1..],
+    };
+    let variants: Vec<Option<usize>> = match named {
+        [] => vec![None],
+        some => some.iter().copied().map(Some).collect(),
+    };
     let mut entries = Vec::new();
     for &what in &whats {
-        for &variant in &scene.shown[1..] {
-            // One picture shows the noise of the A/A control.
-            if Some(variant) == control && what != whats[0] {
-                continue;
-            }
-            let mut entry = before_after(scene, what, variant);
-            // A high share of slow polls matters only if they also take much time.
-            let is_opening = what == whats[0] || what == What::of(first, Metric::SlowMsPerS);
-            entry.is_first = is_opening && Some(variant) == opening;
+        for &variant in &variants {
+            let mut entry = picture(scene, what, variant);
+            let is_opening = what == whats[0] || what == What::of(first, OPENING[1]);
+            entry.is_first = is_opening && variant == opening;
             entries.push(entry);
         }
     }
@@ -67,45 +73,60 @@ fn opening(scene: &Scene) -> Option<usize> {
         .or_else(|| scene.shown.get(1).copied())
 }
 
-fn before_after(scene: &Scene, what: What, variant: usize) -> Entry {
+fn picture(scene: &Scene, what: What, variant: Option<usize>) -> Entry {
     let summary = scene.summary;
-    let label = scene.label(variant);
-    let before = grid::payloads(summary, |cell| grid::level(cell, what, 0));
-    let after = grid::payloads(summary, |cell| grid::level(cell, what, variant));
-    let between = grid::payloads(summary, |cell| difference(cell, what, variant));
-    let payloads = before.into_iter().zip(after).zip(between);
-    let facets = payloads.flat_map(|(((payload, before), (_, after)), (_, between))| {
-        let facet = |name: &str, is_difference, cells| Facet {
-            title: format!("{payload}: {name}"),
-            is_difference,
-            cells,
-        };
-        [
-            facet(scene.label(0), false, before),
-            facet(label, false, after),
-            facet("difference", true, between),
-        ]
-    });
-    let subtitle = scene.explained(
-        what.metric,
-        "one row of panels per payload; below each value: its 95 % interval",
-    );
+    let level = |variant| grid::payloads(summary, |cell| grid::level(cell, what, variant));
+    let facet = |title: String, is_difference, cells| Facet {
+        title,
+        is_difference,
+        cells,
+    };
+    let facets: Vec<Facet> = match variant {
+        None => level(0)
+            .into_iter()
+            .map(|(payload, cells)| facet(format!("payload {payload}"), false, cells))
+            .collect(),
+        Some(variant) => {
+            let between = grid::payloads(summary, |cell| difference(cell, what, variant));
+            let payloads = level(0).into_iter().zip(level(variant)).zip(between);
+            payloads
+                .flat_map(|(((payload, before), (_, after)), (_, between))| {
+                    [
+                        (scene.label(0), false, before),
+                        (scene.label(variant), false, after),
+                        ("difference", true, between),
+                    ]
+                    .map(|(name, is_difference, cells)| {
+                        facet(format!("{payload}: {name}"), is_difference, cells)
+                    })
+                })
+                .collect()
+        }
+    };
+    let rows = match variant {
+        Some(_) => "one row of panels per payload; ",
+        None => "",
+    };
+    let notes = format!("{rows}below each value: {}", scene.intervals());
+    let label = scene.label(variant.unwrap_or(0));
+    let site = what.site.map_or("worker", |site| site.name());
+    let (kind, title) = match variant {
+        Some(variant) => ("before-after", title(scene, what, variant)),
+        None => (
+            "heatmap",
+            format!("{}, {label}", capitalised(&scene.subject(what))),
+        ),
+    };
     let picture = Heatmap {
-        caption: scene.caption(title(scene, what, variant), subtitle),
+        caption: scene.caption(title, scene.explained(what.metric, &notes)),
         rows: grid::rows(summary),
         columns: grid::columns(summary),
-        facets: facets.collect(),
-        across: 3,
-        scale: grid::scale(summary, &[what], &scene.shown),
-        difference_scale: Some(difference_scale(scene, what)),
+        across: variant.map_or(across_for(facets.len()), |_| 3),
+        facets,
+        scale: grid::scale(summary, what, &scene.shown),
+        difference_scale: variant.map(|_| difference_scale(scene, what)),
     };
-    let site = what.site.map_or("worker", |site| site.name());
-    scene.entry(
-        "Before and after",
-        stem(&["before-after", what.metric.name(), site, label]),
-        format!("{} ({site}), `{label}`", what.metric.words()),
-        picture,
-    )
+    scene.entry(stem(&[kind, what.metric.name(), site, label]), picture)
 }
 
 /// What decides is named with its change over all cells; of all else, in how many cells it is resolved.
@@ -156,20 +177,14 @@ fn difference_scale(scene: &Scene, what: What) -> ColourScale {
         let variants = scene.shown[1..].iter();
         variants.filter_map(|variant| cell.change(what, *variant))
     });
-    let max = changes
-        .filter(|change| change.resolved != Resolved::No)
-        .map(|change| change.value.abs())
-        .fold(0.0, f64::max);
-    ColourScale {
-        name: "difference".to_owned(),
-        unit: what.metric.change_unit().to_owned(),
-        max,
-        mapping: Mapping::SquareRoot,
-        colours: match what.metric.better() {
-            Better::Higher => Colours::HigherIsBetter,
-            Better::Lower | Better::Neither => Colours::LowerIsBetter,
-        },
-    }
+    let resolved = changes.filter(|change| change.resolved != Resolved::No);
+    let metric = what.metric;
+    grid::difference_scale(
+        "difference".to_owned(),
+        metric.change_unit(),
+        metric.better(),
+        resolved.map(|change| change.value),
+    )
 }
 
 #[cfg(test)]

@@ -1,69 +1,96 @@
-//! Pictures of a soak: one for each series.
+//! The picture of a soak: what drifts. The page has every row of every series.
 
-use super::scene::{Entry, formats, stem};
+use super::scene::Entry;
 use crate::{
-    charts::{Caption, Picture, TimeSeries, TrendLine, ValueAxis},
+    charts::{Caption, Categories, ChartValue, LineChart, LineChartPanel, ValueAxis},
     drift::{
         Drift, Drifts,
         words::{lasting, p_text},
     },
     options::Options,
-    text::capitalised,
+    text::number,
 };
 
-/// The series that drift come first. The report opens with the first picture.
-pub(crate) fn entries(drifts: &Drifts, small_print: &str, options: &Options) -> Vec<Entry> {
-    let quiet = drifts.all.iter().filter(|drift| !drift.is_drifting());
-    let all = drifts.drifting().chain(quiet).enumerate();
-    all.map(|(at, drift)| {
-        let picture = picture(drift, drifts, small_print);
-        Entry {
-            stem: stem(&["series", drift.series.name]),
-            group: if drift.is_drifting() {
-                "With a drift"
-            } else {
-                "Without a drift"
-            },
-            label: drift.series.words.to_owned(),
-            title: picture.caption().title.clone(),
-            is_first: at == 0,
-            formats: formats(options),
-            picture: Box::new(picture),
-        }
-    })
-    .collect()
-}
+/// Rows are averaged to so many points.
+const POINTS: usize = 40;
+/// Every so many points the time stands below.
+const LABELLED: usize = 5;
+const MOST_PANELS: usize = 5;
 
-fn picture(drift: &Drift, drifts: &Drifts, small_print: &str) -> TimeSeries {
+/// The series that drift, else the first one.
+pub(crate) fn entry(drifts: &Drifts, small_print: String, options: &Options) -> Option<Entry> {
+    let mut shown: Vec<&Drift> = drifts.drifting().take(MOST_PANELS).collect();
+    if shown.is_empty() {
+        shown.extend(drifts.all.first());
+    }
     let (seconds, unit) = time_unit(drifts.last_s);
-    let words = drift.series.words;
-    let title = if drift.is_drifting() {
-        format!("Drift of {words}")
-    } else {
-        capitalised(words)
+    let label = |at: usize| match at % LABELLED {
+        0 => number(at as f64 * drifts.last_s / seconds / POINTS as f64),
+        _ => String::new(),
     };
-    let points = drift.values.iter();
-    TimeSeries {
+    let names: Vec<&str> = shown.iter().map(|drift| drift.series.words).collect();
+    let title = match drifts.drifting().count() {
+        0 => "Nothing drifts".to_owned(),
+        _ => format!("Drift of {}", names.join(", ")),
+    };
+    let words: Vec<String> = shown.iter().map(|drift| in_short(drift, drifts)).collect();
+    let picture = LineChart {
         caption: Caption {
             title,
-            subtitle: subtitle(drift, drifts),
-            small_print: small_print.to_owned(),
+            subtitle: format!("{}; each point: a mean over rows", words.join("; ")),
+            small_print,
         },
+        series: vec!["measured".to_owned(), "trend (Sen's slope)".to_owned()],
+        places: Categories {
+            name: format!("time since all peers were connected, {unit}"),
+            labels: (0..POINTS).map(label).collect(),
+        },
+        panels: shown
+            .iter()
+            .map(|drift| panel(drift, drifts.last_s))
+            .collect(),
+    };
+    (!shown.is_empty()).then(|| Entry {
+        stem: "drift".to_owned(),
+        is_first: true,
+        formats: options.formats(),
+        picture: Box::new(picture),
+    })
+}
+
+fn panel(drift: &Drift, last_s: f64) -> LineChartPanel {
+    let at = |place: usize| last_s * (place as f64 + 0.5) / POINTS as f64;
+    let mean = |place: usize| {
+        let is_here = |at_s: f64| (at_s / last_s * POINTS as f64).ceil() as usize == place + 1;
+        let rows = drift.values.iter().filter(|(at_s, _)| is_here(*at_s));
+        let values: Vec<f64> = rows.filter_map(|(_, value)| *value).collect();
+        let sum: f64 = values.iter().sum();
+        (!values.is_empty()).then(|| ChartValue::exact(sum / values.len() as f64))
+    };
+    let trend = trend(drift);
+    let on_trend = |place: usize| {
+        let [from, to] = trend?;
+        let part = (at(place) - from.0) / (to.0 - from.0);
+        (0.0..=1.0)
+            .contains(&part)
+            .then(|| ChartValue::exact(from.1 + part * (to.1 - from.1)))
+    };
+    LineChartPanel {
         axis: ValueAxis {
-            name: words.to_owned(),
+            name: drift.series.words.to_owned(),
             unit: drift.series.unit.to_owned(),
             from_zero: false,
         },
-        time_unit: unit.to_owned(),
-        points: points
-            .map(|(at_s, value)| (at_s / seconds, *value))
-            .collect(),
-        warm_up: drifts.warm_up_s / seconds,
-        trend: trend_line(drift, seconds),
+        marks: Vec::new(),
+        lines: vec![
+            (0..POINTS).map(mean).collect(),
+            (0..POINTS).map(on_trend).collect(),
+        ],
     }
 }
 
-fn subtitle(drift: &Drift, drifts: &Drifts) -> String {
+/// "+60.0 per hour [+59.1, +60.8], p < 0.001; 2.0 hours in all"
+pub(crate) fn in_short(drift: &Drift, drifts: &Drifts) -> String {
     let how = match (drift.slope(), drift.adjusted_p_value) {
         (Some(slope), Some(p)) if drift.is_drifting() => format!("{slope}, {}", p_text(p)),
         (Some(slope), Some(p)) => format!("no significant drift: {slope}, {}", p_text(p)),
@@ -72,23 +99,19 @@ fn subtitle(drift: &Drift, drifts: &Drifts) -> String {
     format!("{how}; {} in all", lasting(drifts.last_s))
 }
 
-/// Only if the drift is significant: a line through noise would look like a trend.
-fn trend_line(drift: &Drift, seconds: f64) -> Option<TrendLine> {
+/// Its ends, in seconds. Only if the drift is significant: a line through noise would look like a trend.
+pub(crate) fn trend(drift: &Drift) -> Option<[(f64, f64); 2]> {
     let trend = drift.trend.as_ref().filter(|_| drift.is_drifting())?;
     let tested = || {
         let values = drift.values.iter();
         values.filter(|(at_s, value)| value.is_some() && *at_s > drift.warm_up_s)
     };
     let (first, last) = (tested().next()?.0, tested().next_back()?.0);
-    Some(TrendLine {
-        from: (first / seconds, trend.from),
-        to: (last / seconds, trend.to),
-        name: "trend (Sen's slope)".to_owned(),
-    })
+    Some([(first, trend.from), (last, trend.to)])
 }
 
 /// The unit in seconds, and its name.
-fn time_unit(last_s: f64) -> (f64, &'static str) {
+pub(crate) fn time_unit(last_s: f64) -> (f64, &'static str) {
     const ENOUGH: f64 = 2.0;
     let units = [(3600.0, "h"), (60.0, "min")].into_iter();
     let mut long_enough = units.filter(|(seconds, _)| last_s >= ENOUGH * seconds);

@@ -4,11 +4,12 @@ use run_format::{grid::Cell, network::Rtt, payload::Payload};
 
 use super::scene::of_figure;
 use crate::{
-    charts::{
-        Categories, CellValue, ChartValue, ColourScale, Colours, HeatmapCell, Mapping, NoValue,
+    charts::{Categories, CellValue, ChartValue, ColourScale, Colours, HeatmapCell, NoValue},
+    measure::{
+        CellState,
+        metric::{Better, What},
     },
-    measure::{CellState, metric::What},
-    summary::{CellFigure, CellSummary, Summary},
+    summary::{CellSummary, Summary},
 };
 
 /// From top to bottom.
@@ -72,28 +73,34 @@ pub(super) fn value_of(
     }
 }
 
-/// One scale for all values of these figures under these variants.
-pub(super) fn scale(summary: &Summary, whats: &[What], variants: &[usize]) -> ColourScale {
-    let metric = whats[0].metric;
-    let figures = summary.cells.iter().flat_map(|cell| {
-        let pairs = whats
-            .iter()
-            .flat_map(|what| variants.iter().map(move |at| (*what, *at)));
-        pairs.filter_map(|(what, variant)| cell.figure(what, variant))
+/// One scale for all values of a figure under these variants.
+pub(super) fn scale(summary: &Summary, what: What, variants: &[usize]) -> ColourScale {
+    let values = summary.cells.iter().flat_map(|cell| {
+        let variants = variants.iter();
+        variants.filter_map(|variant| cell.value(what, *variant))
     });
-    let values: Vec<f64> = figures.map(|figure: &CellFigure| figure.value).collect();
-    let max = values.iter().copied().fold(0.0, f64::max);
-    let min = values.iter().copied().fold(max, f64::min);
     ColourScale {
-        name: metric.words().to_owned(),
-        unit: metric.unit().to_owned(),
-        max,
-        // On a linear scale, values that are a small part of the largest would all look alike.
+        name: what.metric.words().to_owned(),
+        unit: what.metric.unit().to_owned(),
+        max: values.fold(0.0, f64::max),
         colours: Colours::Sequential,
-        mapping: if min < max / 4.0 {
-            Mapping::SquareRoot
-        } else {
-            Mapping::Linear
+    }
+}
+
+/// Of the differences that are not grey.
+pub(super) fn difference_scale(
+    name: String,
+    unit: &str,
+    better: Better,
+    resolved: impl Iterator<Item = f64>,
+) -> ColourScale {
+    ColourScale {
+        name,
+        unit: unit.to_owned(),
+        max: resolved.map(f64::abs).fold(0.0, f64::max),
+        colours: match better {
+            Better::Higher => Colours::HigherIsBetter,
+            Better::Lower | Better::Neither => Colours::LowerIsBetter,
         },
     }
 }

@@ -1,12 +1,9 @@
 //! From a summary to pictures: chooses what is drawn, and gives the charts their values.
 
 mod before_after;
-mod bounds;
 mod budgets;
 pub(crate) mod drift;
-mod effects;
 mod grid;
-mod heatmaps;
 pub(crate) mod rr;
 mod scene;
 pub(crate) mod search_map;
@@ -23,21 +20,19 @@ use crate::{charts, options::PictureGroup};
 impl Scene<'_> {
     /// All pictures that the options ask for.
     pub(crate) fn entries(&self) -> Vec<Entry> {
-        type Make = fn(&Scene) -> Vec<Entry>;
-        const GROUPS: [(PictureGroup, Make); 6] = [
-            (PictureGroup::BeforeAfter, before_after::entries),
-            (PictureGroup::Budgets, budgets::entries),
-            (PictureGroup::Budgets, bounds::entries),
-            (PictureGroup::Heatmaps, heatmaps::entries),
-            (PictureGroup::Effects, effects::entries),
-            (PictureGroup::Time, time::entries),
-        ];
         let wanted = &self.options.picture;
-        let groups = GROUPS.iter();
-        groups
-            .filter(|(group, _)| wanted.is_empty() || wanted.contains(group))
-            .flat_map(|(_, entries)| entries(self))
-            .collect()
+        let is_wanted = |group| wanted.is_empty() || wanted.contains(&group);
+        let mut entries = Vec::new();
+        if is_wanted(PictureGroup::BeforeAfter) {
+            entries.extend(before_after::entries(self));
+        }
+        if is_wanted(PictureGroup::Budgets) {
+            entries.extend(budgets::entry(self));
+        }
+        if is_wanted(PictureGroup::Time) {
+            entries.extend(time::entries(self));
+        }
+        entries
     }
 }
 

@@ -1,22 +1,20 @@
 //! A transaction by raw TCP and by libp2p, by payload.
 
-use run_format::variant::VariantConfig;
+use run_format::variant::{Role, VariantConfig};
 
-use super::scene::{Entry, ends, formats, line_of};
+use super::scene::{Entry, ends};
 use crate::{
-    charts::{
-        Caption, Categories, ChartValue, LineChart, LineChartPanel, PanelLayout, Picture, ValueAxis,
-    },
+    charts::{Caption, Categories, ChartValue, LineChart, LineChartPanel, ValueAxis},
     measure::rr::{self, RrCell},
     options::Options,
 };
 
 /// From top to bottom.
 const PANELS: [rr::Quantity; 4] = [
-    rr::Quantity::TransactionsPerS,
-    rr::Quantity::CpuUs,
-    rr::Quantity::LatencyP50Us,
-    rr::Quantity::LatencyP99Us,
+    rr::Quantity::PER_S,
+    rr::Quantity::CPU,
+    rr::Quantity::LATENCY_P50,
+    rr::Quantity::LATENCY_P99,
 ];
 
 /// The picture of a report. `small_print` identifies the run.
@@ -26,8 +24,10 @@ pub(crate) fn entry(
     options: &Options,
     small_print: String,
 ) -> Entry {
-    let series = variants.iter().enumerate();
-    let series = series.map(|(slot, variant)| line_of(&variant.label, variant.role, slot));
+    let name = |it: &VariantConfig| match it.role {
+        Role::Control => format!("{}: a second copy of the baseline", it.label),
+        _ => it.label.clone(),
+    };
     let places = Categories {
         name: "payload of the request and of the response".to_owned(),
         labels: cells
@@ -42,32 +42,21 @@ pub(crate) fn entry(
                 .to_owned(),
             small_print,
         },
-        layout: PanelLayout::OneBelowTheOther,
-        series: series.collect(),
-        baseline_name: String::new(),
-        marks_name: String::new(),
+        series: variants.iter().map(name).collect(),
         panels: PANELS
-            .map(|quantity| panel(cells, &places, quantity, variants.len()))
+            .map(|quantity| panel(cells, quantity, variants.len()))
             .into(),
+        places,
     };
     Entry {
         stem: "rr".to_owned(),
-        group: "Transactions",
-        label: "by payload".to_owned(),
-        title: picture.caption().title.clone(),
         is_first: true,
-        formats: formats(options),
+        formats: options.formats(),
         picture: Box::new(picture),
     }
 }
 
-fn panel(
-    cells: &[RrCell],
-    places: &Categories,
-    quantity: rr::Quantity,
-    variants: usize,
-) -> LineChartPanel {
-    let (name, unit) = quantity.words();
+fn panel(cells: &[RrCell], quantity: rr::Quantity, variants: usize) -> LineChartPanel {
     let point = |cell: &RrCell, variant| {
         let figure = cell.figure(quantity, variant)?;
         Some(ChartValue {
@@ -77,15 +66,11 @@ fn panel(
     };
     let line = |variant| cells.iter().map(|cell| point(cell, variant)).collect();
     LineChartPanel {
-        title: String::new(),
-        places: places.clone(),
         axis: ValueAxis {
-            name: name.to_owned(),
-            unit: unit.to_owned(),
+            name: quantity.words.to_owned(),
+            unit: quantity.unit.to_owned(),
             from_zero: true,
         },
-        // Both are lines here.
-        baseline: None,
         marks: Vec::new(),
         lines: (0..variants).map(line).collect(),
     }

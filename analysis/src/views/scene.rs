@@ -1,14 +1,13 @@
 //! The data of all pictures of a report, and the entry that each picture becomes in it.
 
-use run_format::{Site, grid::Cell, variant::Role};
+use run_format::Site;
 
 use crate::{
-    charts::{Caption, ChartFormat, ChartSeries, ChartValue, Picture},
+    charts::{Caption, ChartFormat, ChartValue, Picture},
     measure::metric::{Metric, What},
     options::Options,
     stats::{CONFIDENCE, Interval, Uncertain},
     summary::{CellFigure, Summary},
-    text::count,
     verdict::Verdict,
 };
 
@@ -16,10 +15,6 @@ use crate::{
 pub(crate) struct Entry {
     /// The file's name without its extension.
     pub(crate) stem: String,
-    pub(crate) group: &'static str,
-    /// Its name in the group.
-    pub(crate) label: String,
-    pub(crate) title: String,
     /// Whether the report opens with it. There may be several.
     pub(crate) is_first: bool,
     pub(crate) formats: Vec<ChartFormat>,
@@ -27,6 +22,10 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
+    pub(crate) fn title(&self) -> &str {
+        &self.picture.caption().title
+    }
+
     /// The names of its files.
     pub(crate) fn files(&self) -> Vec<String> {
         let name = |format: &ChartFormat| format!("{}.{}", self.stem, format.extension());
@@ -67,11 +66,6 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// All variants, shown or not.
-    pub(super) fn all(&self) -> std::ops::Range<usize> {
-        0..self.summary.variants.len()
-    }
-
     pub(super) fn label(&self, variant: usize) -> &str {
         &self.summary.variants[variant].label
     }
@@ -84,33 +78,13 @@ impl<'a> Scene<'a> {
         }
     }
 
-    pub(super) fn entry(
-        &self,
-        group: &'static str,
-        stem: String,
-        label: String,
-        picture: impl Picture + Send + 'static,
-    ) -> Entry {
+    pub(super) fn entry(&self, stem: String, picture: impl Picture + Send + 'static) -> Entry {
         Entry {
             stem,
-            group,
-            label,
-            title: picture.caption().title.clone(),
             is_first: false,
-            formats: formats(self.options),
+            formats: self.options.formats(),
             picture: Box::new(picture),
         }
-    }
-
-    /// One line for each shown variant. A variant looks the same in every picture.
-    pub(super) fn series(&self) -> Vec<ChartSeries> {
-        let variants = self.shown.iter();
-        variants
-            .map(|&slot| {
-                let variant = &self.summary.variants[slot];
-                line_of(&variant.label, variant.role, slot)
-            })
-            .collect()
     }
 
     /// "slow polls of Connection::poll"; the metric alone if it is one of the worker.
@@ -121,16 +95,16 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// The note about intervals. Published figures have none.
+    /// What stands below a value. Published figures have no interval.
     pub(super) fn intervals(&self) -> &'static str {
         let mut figures = self
             .summary
             .measured()
             .flat_map(|cell| cell.figures.values().flatten());
         if figures.any(|figure| figure.as_ref().is_some_and(|it| it.interval.is_some())) {
-            "95 % intervals"
+            "its 95 % interval"
         } else {
-            "without intervals, since none were published"
+            "no interval, since none was published"
         }
     }
 
@@ -151,32 +125,8 @@ impl<'a> Scene<'a> {
     }
 }
 
-pub(super) fn line_of(label: &str, role: Role, slot: usize) -> ChartSeries {
-    ChartSeries {
-        name: match role {
-            Role::Control => format!("{label}: a second copy of the baseline"),
-            _ => label.to_owned(),
-        },
-        slot,
-    }
-}
-
-/// "2 peers, RTT 25 ms, payload 64 KiB"
-pub(super) fn cell_name(cell: &Cell) -> String {
-    format!(
-        "{}, RTT {} ms, payload {}",
-        count(cell.peers, "peer"),
-        cell.rtt_ms,
-        cell.payload_bytes.in_words()
-    )
-}
-
 pub(super) const CO_TENANT: &str = "co-tenant: a small task on the same worker thread";
 const OPEN_END: &str = "no interval where too few values are greater to bound it";
-
-pub(super) fn formats(options: &Options) -> Vec<ChartFormat> {
-    options.formats().into_iter().map(Into::into).collect()
-}
 
 /// None if an end has no bound, since such an interval cannot be drawn.
 pub(super) fn ends(interval: Option<Interval>) -> Option<(f64, f64)> {

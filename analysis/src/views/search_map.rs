@@ -1,16 +1,15 @@
 //! What every candidate of a search did: limit × wake, a panel for each site.
 
-use poll_probe::{Budget, Wake};
+use poll_probe::{Budget, Limit, Wake};
 use run_format::{Budgets, Site, variant::Role};
 
-use super::scene::{Entry, Scene, ends, stem};
+use super::{
+    grid,
+    scene::{Entry, Scene, ends, stem},
+};
 use crate::{
-    budget::{limit_in_words, room, wake_in_words},
-    charts::{
-        Categories, CellValue, ChartValue, ColourScale, Colours, Facet, Heatmap, HeatmapCell,
-        Mapping, NoValue,
-    },
-    measure::metric::{Better, Metric},
+    charts::{Categories, CellValue, ChartValue, Facet, Heatmap, HeatmapCell, NoValue},
+    measure::{metric::Metric, predicted::room},
     search::{DECIDING, Search},
     stats::CONFIDENCE,
     verdict::unit,
@@ -32,6 +31,13 @@ fn bound(budgets: &Budgets) -> Option<(Vec<Site>, Budget)> {
     let (_, first) = *bounds.first()?;
     let is_one = bounds.iter().all(|(_, bound)| *bound == first);
     is_one.then(|| (bounds.into_iter().map(|(site, _)| site).collect(), first))
+}
+
+fn in_words(limit: Limit) -> String {
+    match limit {
+        Limit::Time(time) => format!("{} µs", time.as_nanos() as f64 / 1e3),
+        limit => limit.to_string(),
+    }
 }
 
 fn map(scene: &Scene, search: &Search, metric: Metric) -> Entry {
@@ -67,16 +73,12 @@ fn map(scene: &Scene, search: &Search, metric: Metric) -> Entry {
     let shown = facets.iter().flat_map(|facet| facet.cells.iter().flatten());
     let resolved = shown.filter(|cell| cell.is_resolved);
     let values = resolved.filter_map(|cell| cell.value.ok());
-    let scale = ColourScale {
-        name: format!("change of {}", metric.words()),
-        unit: unit(metric).to_owned(),
-        max: values.map(|value| value.value.abs()).fold(0.0, f64::max),
-        mapping: Mapping::SquareRoot,
-        colours: match metric.better() {
-            Better::Higher => Colours::HigherIsBetter,
-            Better::Lower | Better::Neither => Colours::LowerIsBetter,
-        },
-    };
+    let scale = grid::difference_scale(
+        format!("change of {}", metric.words()),
+        unit(metric),
+        metric.better(),
+        values.map(|value| value.value),
+    );
     let picture = Heatmap {
         caption: scene.caption(
             format!("Change of {} under each budget", metric.words()),
@@ -85,23 +87,18 @@ fn map(scene: &Scene, search: &Search, metric: Metric) -> Entry {
         ),
         rows: Categories {
             name: "limit".to_owned(),
-            labels: limits.iter().map(|limit| limit_in_words(*limit)).collect(),
+            labels: limits.iter().map(|limit| in_words(*limit)).collect(),
         },
         columns: Categories {
             name: "wake".to_owned(),
-            labels: wakes.map(|wake| wake_in_words(wake).replace(" wake", "")).to_vec(),
+            labels: ["immediate", "deferred"].map(str::to_owned).to_vec(),
         },
         across: facets.len(),
         facets,
-        scale: scale.clone(),
+        scale,
         difference_scale: None,
     };
-    scene.entry(
-        "All candidates",
-        stem(&["search", metric.name()]),
-        metric.words().to_owned(),
-        picture,
-    )
+    scene.entry(stem(&["search", metric.name()]), picture)
 }
 
 /// In the last round that measured it.

@@ -1,208 +1,251 @@
-//! A headless Chromium, driven over the pipe of its DevTools protocol. Crates that drive browsers compile all of that
-//! protocol, which takes longer than this package does.
+//! A headless Chromium, driven through Debian's chromedriver.
 #![allow(dead_code, reason = "each user needs a part")]
 
 use std::{
     env,
-    io::{BufRead, BufReader, Write},
+    io::{BufRead, BufReader},
     path::Path,
-    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    process::{Child, Command, Stdio},
+    time::Duration,
 };
 
-use serde_json::{Value, json};
-use tempfile::TempDir;
+use fantoccini::{
+    Client, ClientBuilder, Locator,
+    actions::{InputSource, KeyAction, KeyActions, MouseActions, PointerAction},
+    key::Key,
+    wd::WebDriverCompatibleCommand,
+};
+use http::Method;
+use hyper_util::client::legacy::connect::HttpConnector;
+use serde_json::{Value, from_value, json};
+use tokio::runtime::{Builder, Runtime};
+use url::{ParseError, Url};
 
 pub(crate) struct Browser {
-    process: Child,
-    commands: ChildStdin,
-    messages: BufReader<ChildStdout>,
-    last_id: u64,
-    session: Option<String>,
-    /// What the page complained about, and what it asked the network or the disk for.
-    pub(crate) complaints: Vec<String>,
-    pub(crate) requests: Vec<String>,
-    _profile: TempDir,
+    driver: Child,
+    runtime: Runtime,
+    client: Client,
+}
+
+/// A command of chromedriver that is not in the standard.
+#[derive(Debug)]
+struct OfChromium(&'static str, Value);
+
+impl WebDriverCompatibleCommand for OfChromium {
+    fn endpoint(&self, base: &Url, session: Option<&str>) -> Result<Url, ParseError> {
+        let session = session.unwrap_or_default();
+        base.join(&format!("session/{session}/{}", self.0))
+    }
+
+    fn method_and_body(&self, _: &Url) -> (Method, Option<String>) {
+        (Method::POST, Some(self.1.to_string()))
+    }
 }
 
 impl Browser {
-    /// None if this machine has no Chromium; in CI that is a failure.
+    /// None if this machine has no Chromium or no driver of it; in CI that is a failure.
     pub(crate) fn start() -> Option<Browser> {
-        let Some(program) = program::program_in(program::tool_folders(), "chromium") else {
-            assert_ne!(env::var("CI").as_deref(), Ok("true"), "chromium is missing");
-            println!("skipped, missing: chromium");
-            return None;
-        };
-        let profile = TempDir::new().expect("a temporary folder");
-        // Chromium reads commands from descriptor 3 and writes to 4. Root has no sandbox.
-        let script = r#"exec "$0" --headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run \
-            --hide-scrollbars --remote-debugging-pipe "--user-data-dir=$1" about:blank 3<&0 4>&1 </dev/null >/dev/null 2>&1"#;
-        let mut process = Command::new("/bin/sh")
-            .args(["-c", script])
-            .args([&program, profile.path()])
-            .stdin(Stdio::piped())
+        let [chromium, driver] = ["chromium", "chromedriver"].map(|name| {
+            let program = program::program_in(program::tool_folders(), name);
+            if program.is_none() {
+                assert_ne!(env::var("CI").as_deref(), Ok("true"), "{name} is missing");
+                println!("skipped, missing: {name}");
+            }
+            program
+        });
+        let (chromium, driver) = (chromium?, driver?);
+        let mut driver = Command::new(driver)
+            .arg("--port=0")
             .stdout(Stdio::piped())
+            .stderr(Stdio::null())
             .spawn()
-            .expect("a shell");
-        let commands = process.stdin.take().expect("a pipe");
-        let messages = BufReader::new(process.stdout.take().expect("a pipe"));
-        let mut browser = Browser {
-            process,
-            commands,
-            messages,
-            last_id: 0,
-            session: None,
-            complaints: Vec::new(),
-            requests: Vec::new(),
-            _profile: profile,
+            .expect("chromedriver starts");
+        let said = BufReader::new(driver.stdout.take().expect("a pipe"));
+        let mut lines = said.lines().map_while(Result::ok);
+        let port = lines.find_map(|line| {
+            let (_, port) = line.split_once("successfully on port ")?;
+            port.trim_end_matches('.').parse::<u16>().ok()
+        });
+        let address = format!("http://127.0.0.1:{}/", port.expect("it says its port"));
+        // Root has no sandbox.
+        let args = [
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--hide-scrollbars",
+        ];
+        let capabilities = json!({
+            "goog:chromeOptions": {"binary": chromium, "args": args},
+            "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
+        });
+        let runtime = Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.expect("a runtime");
+        let client = runtime.block_on(
+            ClientBuilder::new(HttpConnector::new())
+                .capabilities(from_value(capabilities).expect("an object"))
+                .connect(&address),
+        );
+        Some(Browser {
+            driver,
+            runtime,
+            client: client.expect("a session"),
+        })
+    }
+
+    fn of_chromium(&self, path: &'static str, parameters: Value) -> Value {
+        let command = OfChromium(path, parameters);
+        let answer = self.runtime.block_on(self.client.issue_cmd(command));
+        answer.unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    /// A command of the DevTools protocol, where the standard has none.
+    fn devtools(&self, command: &str, parameters: Value) -> Value {
+        let wanted = json!({"cmd": command, "params": parameters});
+        self.of_chromium("goog/cdp/execute", wanted)
+    }
+
+    fn log(&self, kind: &str) -> Vec<String> {
+        let Value::Array(entries) = self.of_chromium("se/log", json!({"type": kind})) else {
+            panic!("a list")
         };
-        let target = browser.call("Target.createTarget", json!({"url": "about:blank"}));
-        let wanted = json!({"targetId": target["targetId"], "flatten": true});
-        let session = browser.call("Target.attachToTarget", wanted);
-        browser.session = session["sessionId"].as_str().map(str::to_owned);
-        for domain in ["Page", "Network", "Log", "Runtime"] {
-            browser.call(&format!("{domain}.enable"), json!({}));
-        }
-        Some(browser)
+        let entries = entries.into_iter();
+        entries
+            .filter_map(|it| it["message"].as_str().map(str::to_owned))
+            .collect()
     }
 
-    /// Sends a command, and returns its result.
-    #[track_caller]
-    pub(crate) fn call(&mut self, method: &str, parameters: Value) -> Value {
-        self.last_id += 1;
-        let mut command = json!({"id": self.last_id, "method": method, "params": parameters});
-        if let Some(session) = &self.session {
-            command["sessionId"] = session.as_str().into();
-        }
-        let mut bytes = command.to_string().into_bytes();
-        bytes.push(0);
-        self.commands.write_all(&bytes).expect("the browser reads");
-        loop {
-            let mut message = self.next();
-            if message["id"] == self.last_id {
-                assert!(message["error"].is_null(), "{method}: {}", message["error"]);
-                return message["result"].take();
-            }
-        }
+    /// What the page complained about since the last question.
+    pub(crate) fn complaints(&self) -> Vec<String> {
+        self.log("browser")
     }
 
-    fn next(&mut self) -> Value {
-        let mut bytes = Vec::new();
-        self.messages
-            .read_until(0, &mut bytes)
-            .expect("the browser writes");
-        assert_eq!(bytes.pop(), Some(0), "the browser ended");
-        let message: Value = serde_json::from_slice(&bytes).expect("JSON");
-        let parameters = &message["params"];
-        match message["method"].as_str().unwrap_or_default() {
-            "Log.entryAdded" | "Runtime.exceptionThrown" | "Runtime.consoleAPICalled" => {
-                self.complaints.push(parameters.to_string());
-            }
-            "Network.requestWillBeSent" => {
-                let url = parameters["request"]["url"].as_str().unwrap_or_default();
-                self.requests.push(url.to_owned());
-            }
-            _ => {}
-        }
-        message
+    /// What the page asked the network or the disk for since the last question.
+    pub(crate) fn requests(&self) -> Vec<String> {
+        let url = |message: String| {
+            let message: Value = serde_json::from_str(&message).expect("JSON");
+            let event = &message["message"];
+            let is_request = event["method"] == "Network.requestWillBeSent";
+            let url = event["params"]["request"]["url"].as_str();
+            url.filter(|_| is_request).map(str::to_owned)
+        };
+        self.log("performance")
+            .into_iter()
+            .filter_map(url)
+            .collect()
     }
 
     /// Opens a file, with a fragment such as `#m=slow_percent`.
-    pub(crate) fn open(&mut self, file: &Path, fragment: &str) {
+    #[track_caller]
+    pub(crate) fn open(&self, file: &Path, fragment: &str) {
+        let page = format!("file://{}{fragment}", file.display());
         // Only another document is loaded.
-        self.call("Page.navigate", json!({"url": "about:blank"}));
-        self.load(&format!("file://{}{fragment}", file.display()));
-    }
-
-    fn load(&mut self, url: &str) {
-        self.call("Page.navigate", json!({"url": url}));
-        while self.eval("document.readyState + location.protocol") != "completefile:" {}
+        for url in ["about:blank", &page] {
+            let opened = self.runtime.block_on(self.client.goto(url));
+            opened.expect("it can be opened");
+        }
     }
 
     /// The value of an expression.
     #[track_caller]
-    pub(crate) fn eval(&mut self, expression: &str) -> Value {
+    pub(crate) fn eval(&self, expression: &str) -> Value {
         let wanted = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
-        let mut made = self.call("Runtime.evaluate", wanted);
+        let mut made = self.devtools("Runtime.evaluate", wanted);
         assert!(made["exceptionDetails"].is_null(), "{expression}: {made}");
         made["result"]["value"].take()
     }
 
     /// The text of the first element that matches.
     #[track_caller]
-    pub(crate) fn text(&mut self, selector: &str) -> String {
+    pub(crate) fn text(&self, selector: &str) -> String {
         let text = self.eval(&format!("document.querySelector({selector:?}).textContent"));
         text.as_str().expect("text").to_owned()
     }
 
-    /// Where the middle of the element is, after scrolling there.
+    fn perform(&self, actions: impl Into<fantoccini::actions::Actions>) {
+        let performed = self.runtime.block_on(self.client.perform_actions(actions));
+        performed.expect("it can be done");
+    }
+
     #[track_caller]
-    fn place(&mut self, selector: &str) -> (f64, f64) {
-        let place = self.eval(&format!(
-            "(() => {{ const it = document.querySelector({selector:?}); it.scrollIntoView({{block: 'center'}});
-             const at = it.getBoundingClientRect(); return [at.x + at.width / 2, at.y + at.height / 2]; }})()"
+    pub(crate) fn hover(&self, selector: &str) {
+        self.point(selector, false);
+    }
+
+    #[track_caller]
+    pub(crate) fn click(&self, selector: &str) {
+        self.point(selector, true);
+    }
+
+    #[track_caller]
+    fn point(&self, selector: &str, is_click: bool) {
+        self.eval(&format!(
+            "document.querySelector({selector:?}).scrollIntoView({{block: 'center'}})"
         ));
-        let number = |at: usize| place[at].as_f64().expect("a number");
-        (number(0), number(1))
-    }
-
-    fn mouse(&mut self, kind: &str, (x, y): (f64, f64)) {
-        let button = if kind == "mouseMoved" { "none" } else { "left" };
-        let event = json!({"type": kind, "x": x, "y": y, "button": button, "clickCount": 1});
-        self.call("Input.dispatchMouseEvent", event);
-    }
-
-    #[track_caller]
-    pub(crate) fn hover(&mut self, selector: &str) {
-        let place = self.place(selector);
-        self.mouse("mouseMoved", (1.0, 1.0));
-        self.mouse("mouseMoved", place);
-    }
-
-    #[track_caller]
-    pub(crate) fn click(&mut self, selector: &str) {
-        let place = self.place(selector);
-        self.mouse("mousePressed", place);
-        self.mouse("mouseReleased", place);
-    }
-
-    /// A key by its name, such as `ArrowRight`.
-    pub(crate) fn press(&mut self, key: &str) {
-        let code = match key {
-            "Enter" => 13,
-            "Escape" => 27,
-            "ArrowLeft" => 37,
-            "ArrowUp" => 38,
-            "ArrowRight" => 39,
-            _ => 40,
+        let element = self
+            .runtime
+            .block_on(self.client.find(Locator::Css(selector)));
+        let element = element.expect(selector);
+        let duration = Some(Duration::ZERO);
+        let away = PointerAction::MoveTo {
+            duration,
+            x: 1.0,
+            y: 1.0,
         };
-        for kind in ["rawKeyDown", "keyUp"] {
-            let event =
-                json!({"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code});
-            self.call("Input.dispatchKeyEvent", event);
-        }
+        let there = PointerAction::MoveToElement {
+            element,
+            duration,
+            x: 0.0,
+            y: 0.0,
+        };
+        let mouse = MouseActions::new("mouse".to_owned()).then(away).then(there);
+        let button = 0;
+        self.perform(match is_click {
+            false => mouse,
+            true => mouse
+                .then(PointerAction::Down { button })
+                .then(PointerAction::Up { button }),
+        });
     }
 
-    pub(crate) fn resize(&mut self, width: u32, height: u32) {
+    /// A key, such as `Key::Right`.
+    pub(crate) fn press(&self, key: Key) {
+        let value = char::from(key);
+        let keys = KeyActions::new("keys".to_owned());
+        self.perform(
+            keys.then(KeyAction::Down { value })
+                .then(KeyAction::Up { value }),
+        );
+    }
+
+    pub(crate) fn type_text(&self, text: &str) {
+        self.devtools("Input.insertText", json!({"text": text}));
+    }
+
+    pub(crate) fn resize(&self, width: u32, height: u32) {
         let size =
             json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
-        self.call("Emulation.setDeviceMetricsOverride", size);
+        self.devtools("Emulation.setDeviceMetricsOverride", size);
     }
 
     /// As a reader prefers it: `dark` or `light`.
-    pub(crate) fn prefer(&mut self, scheme: &str) {
+    pub(crate) fn prefer(&self, scheme: &str) {
         let features = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
-        self.call("Emulation.setEmulatedMedia", features);
+        self.devtools("Emulation.setEmulatedMedia", features);
     }
 
-    pub(crate) fn without_scripts(&mut self, is_without: bool) {
-        let wanted = json!({"value": is_without});
-        self.call("Emulation.setScriptExecutionDisabled", wanted);
+    pub(crate) fn without_scripts(&self) {
+        self.devtools(
+            "Emulation.setScriptExecutionDisabled",
+            json!({"value": true}),
+        );
     }
 }
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        let _ = self.runtime.block_on(self.client.clone().close());
+        let _ = self.driver.kill();
+        let _ = self.driver.wait();
     }
 }

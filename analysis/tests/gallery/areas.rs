@@ -4,8 +4,8 @@ use super::invented::{
     Noise, PAYLOADS, PEERS, RTTS, around, caption, categories, cell, slow_share, strings,
 };
 use crate::charts::{
-    Bar, BarGroup, CellValue, ColourScale, Colours, Facet, Heatmap, HeatmapCell, Mapping, NoValue,
-    Palette, Stacks, across_for,
+    BarGroup, CellValue, ColourScale, Colours, Facet, Heatmap, HeatmapCell, NoValue, Stacks,
+    across_for,
 };
 
 pub(crate) fn heatmap(rows: usize, columns: usize, payloads: usize) -> Heatmap {
@@ -103,28 +103,23 @@ fn scale(name: &str, max: f64, colours: Colours) -> ColourScale {
         name: name.to_owned(),
         unit: "%".to_owned(),
         max,
-        mapping: Mapping::SquareRoot,
         colours,
     }
 }
 
 pub(crate) fn time_stacks() -> Stacks {
-    let bar = |name: &str, note: &str, shares: Option<[f64; 6]>| Bar {
-        name: name.to_owned(),
-        shares: shares.map(Vec::from),
-        note: note.to_owned(),
-    };
-    let all = |note, shares| bar("all polls", note, Some(shares));
-    let slow = |note, shares| bar("slow polls", note, shares);
-    let few = all("n = 2.41M", [41.0, 22.4, 11.6, 9.0, 8.0, 8.0]);
-    let some = all("n = 812k", [63.0, 14.0, 9.2, 5.8, 3.0, 5.0]);
-    let some_slow = slow("n = 41.2k", Some([84.0, 7.0, 4.0, 2.4, 0.6, 2.0]));
-    let many = all("n = 301k", [78.0, 9.0, 6.0, 3.0, 1.0, 3.0]);
-    let many_slow = slow("n = 38.9k", Some([91.0, 4.2, 2.0, 1.2, 0.2, 1.4]));
+    let all = |shares: [f64; 6]| ("all polls", Some(shares.to_vec()));
+    let slow = |shares: Option<[f64; 6]>| ("slow polls", shares.map(Vec::from));
     let groups = [
-        vec![few, slow("no slow poll was seen", None)],
-        vec![some, some_slow],
-        vec![many, many_slow],
+        vec![all([41.0, 22.4, 11.6, 9.0, 8.0, 8.0]), slow(None)],
+        vec![
+            all([63.0, 14.0, 9.2, 5.8, 3.0, 5.0]),
+            slow(Some([84.0, 7.0, 4.0, 2.4, 0.6, 2.0])),
+        ],
+        vec![
+            all([78.0, 9.0, 6.0, 3.0, 1.0, 3.0]),
+            slow(Some([91.0, 4.2, 2.0, 1.2, 0.2, 1.4])),
+        ],
     ];
     let groups = groups.into_iter().zip(PAYLOADS);
     let group = |(bars, name): (_, &str)| BarGroup {
@@ -145,19 +140,6 @@ pub(crate) fn time_stacks() -> Stacks {
             "shutdown",
             "own code",
         ]),
-        palette: Palette::Kinds,
         groups: groups.map(group).collect(),
     }
-}
-
-pub(crate) fn iteration_stacks() -> Stacks {
-    let mut stacks = time_stacks();
-    stacks.axis = "share of polls, %".to_owned();
-    stacks.segments = strings(&["1", "2", "3–4", "5–8", "9 or more iterations"]);
-    stacks.palette = Palette::Ordered;
-    let bars = stacks.groups.iter_mut().flat_map(|group| &mut group.bars);
-    for shares in bars.filter_map(|bar| bar.shares.as_mut()) {
-        *shares = vec![52.0, 31.0, 12.4, 4.1, 0.5];
-    }
-    stacks
 }

@@ -1,6 +1,6 @@
 //! Invented numbers that look like measured ones.
 
-use crate::charts::{Caption, Categories, CellValue, ChartSeries, ChartValue, NoValue, ValueAxis};
+use crate::charts::{Caption, Categories, CellValue, ChartValue, NoValue, ValueAxis};
 
 /// Numbers that look random and are the same every time.
 pub(crate) struct Noise(u64);
@@ -52,13 +52,6 @@ pub(crate) fn axis(name: &str, unit: &str, from_zero: bool) -> ValueAxis {
         unit: unit.to_owned(),
         from_zero,
     }
-}
-
-pub(crate) fn series(names: &[&str]) -> Vec<ChartSeries> {
-    let names = strings(names).into_iter().enumerate();
-    names
-        .map(|(slot, name)| ChartSeries { name, slot })
-        .collect()
 }
 
 pub(crate) fn around(value: f64, half: f64) -> ChartValue {

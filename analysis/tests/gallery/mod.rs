@@ -8,9 +8,7 @@ mod recorder;
 
 use std::{fs, path::PathBuf, time::Instant};
 
-use super::{
-    ChartFormat, LineChart, Picture, Stacks, TimeSeries, TradeOff, output, parts::frame, write,
-};
+use super::{ChartFormat, Picture, Stacks, output, parts::frame, write};
 use recorder::TextRecorder;
 
 /// Draws one picture of each kind.
@@ -31,7 +29,7 @@ fn draw(name: &str, picture: &dyn Picture) {
     let started = Instant::now();
     let bytes = output::png(picture).expect("it can be drawn");
     let took_ms = started.elapsed().as_secs_f64() * 1e3;
-    let svg = output::svg(picture).expect("it can be drawn");
+    let svg = output::svg(picture);
     println!(
         "{name}: {:?}, {took_ms:.0} ms, PNG {} kB, SVG {} kB",
         frame::size(picture),
@@ -116,40 +114,14 @@ fn before_and_after() {
 }
 
 #[test]
-fn budget_curves() {
-    check("budget-curve", &plots::budget_curve());
-}
-
-#[test]
-fn trade_offs() {
-    check("trade-off", &plots::trade_off());
+fn line_charts() {
+    check("lines", &plots::lines());
+    check_layout("marks", &plots::marks());
 }
 
 #[test]
 fn stacks() {
     check("time-stacks", &areas::time_stacks());
-    check_layout("iteration-stacks", &areas::iteration_stacks());
-}
-
-#[test]
-fn time_series() {
-    check("time-series", &plots::time_series(2_880));
-    check_layout("time-series-few", &plots::time_series(12));
-    for count in [0, 1, 2] {
-        assert_laid_out("time-series", &plots::time_series(count));
-    }
-    assert_laid_out(
-        "time-series",
-        &TimeSeries {
-            trend: None,
-            ..plots::time_series(12)
-        },
-    );
-}
-
-#[test]
-fn effects() {
-    check("effects", &plots::effects());
 }
 
 #[test]
@@ -157,7 +129,7 @@ fn a_picture_is_written_in_each_requested_format_and_leaves_no_other_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let stem = folder.path().join("muxer=2.5");
     write(
-        &areas::iteration_stacks(),
+        &areas::time_stacks(),
         &stem,
         &[ChartFormat::Png, ChartFormat::Svg],
     )
@@ -179,19 +151,14 @@ fn a_picture_of_nothing_can_be_drawn() {
     let mut stacks: Stacks = areas::time_stacks();
     stacks.groups.clear();
     assert_laid_out("stacks", &stacks);
-    let mut trade_off: TradeOff = plots::trade_off();
-    trade_off.points.clear();
-    assert_laid_out("trade-off", &trade_off);
-    for mut chart in [plots::budget_curve(), plots::effects()] {
-        let nothing: &mut LineChart = &mut chart;
-        nothing.panels.clear();
-        assert_laid_out("line-chart", nothing);
-    }
+    let mut lines = plots::lines();
+    lines.panels.clear();
+    assert_laid_out("lines", &lines);
 }
 
 #[test]
 fn the_longer_the_words_the_taller_the_picture() {
-    let mut picture = plots::trade_off();
+    let mut picture = plots::marks();
     let (width, height) = frame::size(&picture);
     picture.caption.title = "What every budget gains and costs ".repeat(4);
     picture.caption.subtitle = "with a subtitle that does not fit into a line either ".repeat(3);

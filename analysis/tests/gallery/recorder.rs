@@ -1,15 +1,28 @@
-//! A surface that draws nothing and records the places of text.
-
-use anyhow::Result;
-use plotters::style::RGBAColor;
+//! The places of the text of a picture.
 
 use crate::charts::{
     Picture,
-    draw::{Align, Canvas, Colour, Lettering, Rect, SUBPIXELS, Spot, Surface, width_of},
+    draw::{Align, Lettering, Point, Rect, Shape, width_of},
     parts::frame,
 };
 
-#[derive(Default)]
+impl Rect {
+    pub(crate) fn contains(&self, other: &Rect) -> bool {
+        let slack = 1e-6;
+        other.x >= self.x - slack
+            && other.y >= self.y - slack
+            && other.right() <= self.right() + slack
+            && other.bottom() <= self.bottom() + slack
+    }
+
+    /// The area that both cover.
+    pub(crate) fn overlap(&self, other: &Rect) -> f64 {
+        let width = self.right().min(other.right()) - self.x.max(other.x);
+        let height = self.bottom().min(other.bottom()) - self.y.max(other.y);
+        width.max(0.0) * height.max(0.0)
+    }
+}
+
 pub(crate) struct TextRecorder {
     texts: Vec<(String, Rect)>,
     smallest: f64,
@@ -21,9 +34,14 @@ impl TextRecorder {
             texts: Vec::new(),
             smallest: f64::INFINITY,
         };
-        let mut canvas = Canvas::new(&mut recorder);
-        frame::draw(&mut canvas, picture);
-        canvas.finish().expect("nothing is drawn, so nothing fails");
+        for shape in frame::draw(picture).0 {
+            if let Shape::Text { at, text, style } = shape {
+                recorder.smallest = recorder.smallest.min(style.size);
+                recorder
+                    .texts
+                    .push((text.clone(), place(at, &text, &style)));
+            }
+        }
         recorder
     }
 
@@ -51,43 +69,14 @@ impl TextRecorder {
     }
 }
 
-impl Surface for TextRecorder {
-    fn fill_rect(&mut self, _: Spot, _: Spot, _: RGBAColor) -> Result<()> {
-        Ok(())
-    }
-
-    fn stroke(&mut self, _: &[Spot], _: u32, _: Colour) -> Result<()> {
-        Ok(())
-    }
-
-    fn fill_polygon(&mut self, _: &[Spot], _: Colour) -> Result<()> {
-        Ok(())
-    }
-
-    fn fill_circle(&mut self, _: Spot, _: u32, _: Colour) -> Result<()> {
-        Ok(())
-    }
-
-    fn text(&mut self, at: Spot, text: &str, style: &Lettering) -> Result<()> {
-        let (x, y) = (
-            f64::from(at.0) / f64::from(SUBPIXELS),
-            f64::from(at.1) / f64::from(SUBPIXELS),
-        );
-        let width = width_of(text, style.size, style.bold);
-        let before = match style.align {
-            Align::Left => 0.0,
-            Align::Centre => width / 2.0,
-            Align::Right => width,
-        };
-        // From the top of digits to the bottom of a "g".
-        let (above, tall) = (0.74 * style.size, 0.95 * style.size);
-        let place = if style.upward {
-            Rect::new(x - above, y - (width - before), tall, width)
-        } else {
-            Rect::new(x - before, y - above, width, tall)
-        };
-        self.texts.push((text.to_owned(), place));
-        self.smallest = self.smallest.min(style.size);
-        Ok(())
-    }
+fn place(at: Point, text: &str, style: &Lettering) -> Rect {
+    let width = width_of(text, style.size, style.bold);
+    let before = match style.align {
+        Align::Left => 0.0,
+        Align::Centre => width / 2.0,
+        Align::Right => width,
+    };
+    // From the top of digits to the bottom of a "g".
+    let (above, tall) = (0.74 * style.size, 0.95 * style.size);
+    Rect::new(at.x - before, at.y - above, width, tall)
 }

@@ -5,8 +5,8 @@ use std::{net::Ipv4Addr, process::Command, time::Instant};
 use anyhow::{Context, Result, bail};
 
 use crate::{
-    Backend, Cores, Counters, DelayBackend, DelayLineReport, Inside, LabFacts, LabSpec, Reaped,
-    RttReport, child, counters, measure, netem,
+    Backend, Counters, DelayBackend, DelayLineReport, Inside, LabFacts, LabSpec, Reaped, RttReport,
+    child, counters, measure, netem,
     netns::SET_UP,
     nfqueue::{self, DelayLineProcess},
     tool::MissingTool,
@@ -100,7 +100,7 @@ impl Lab {
         child::die_with_thread(&mut command);
         match place {
             Where::Central => {
-                child::spawn(&self.wires.central, &Cores::one(placement.central), command)
+                child::spawn(&self.wires.central, &placement.central_cores(), command)
             }
             Where::Peer(peer) => {
                 child::be_nice(&mut command);

@@ -5,7 +5,7 @@
 //! use lab::{Lab, LabSpec, Topology, Where};
 //!
 //! let inside = lab::enter()?; // before any thread exists
-//! let placement = Topology::of_this_process()?.place(None, None)?;
+//! let placement = Topology::of_this_process()?.place(1, None, None)?;
 //! let spec = LabSpec { rtt: "50".parse()?, ..LabSpec::new(15, placement) };
 //! let mut lab = Lab::wire(inside, spec)?;
 //! if let Some(invalid) = lab.measure_rtt()?.invalid() {

@@ -1,5 +1,7 @@
 //! Assigns processes to cores. A core here is what the kernel calls a CPU: one hardware thread.
 
+mod jobs;
+
 use std::{
     fs, io, iter,
     path::{Path, PathBuf},
@@ -34,6 +36,8 @@ pub enum PlacementError {
 pub struct Topology {
     available: Cores,
     siblings: Vec<Cores>,
+    /// Those that share the last cache with each.
+    caches: Vec<Cores>,
 }
 
 impl Topology {
@@ -51,18 +55,22 @@ impl Topology {
         ))
     }
 
-    /// Reads `sysfs`. A core without an entry there counts as a physical core of its own; most virtual
-    /// machines have no entries.
+    /// Reads `sysfs`. A core without an entry there counts as a physical core of its own, and shares its cache with all;
+    /// most virtual machines have no entries.
     fn read(sysfs: &Path, available: Cores) -> Topology {
+        let list = |path: PathBuf| -> Option<Cores> { fs::read_to_string(path).ok()?.parse().ok() };
         let siblings = available.iter().map(|core| {
-            let path: PathBuf = sysfs.join(format!("cpu{core}/topology/thread_siblings_list"));
-            fs::read_to_string(path)
-                .ok()
-                .and_then(|list| list.parse().ok())
-                .unwrap_or_else(|| Cores::one(core))
+            let siblings = sysfs.join(format!("cpu{core}/topology/thread_siblings_list"));
+            list(siblings).unwrap_or_else(|| Cores::one(core))
+        });
+        let caches = available.iter().map(|core| {
+            let cache = |index| sysfs.join(format!("cpu{core}/cache/index{index}/shared_cpu_list"));
+            let by_level = (0..).map_while(|index: usize| list(cache(index)));
+            by_level.last().unwrap_or_else(|| available.clone())
         });
         Topology {
             siblings: siblings.collect(),
+            caches: caches.collect(),
             available,
         }
     }
@@ -79,86 +87,106 @@ impl Topology {
             .any(|siblings| siblings.iter().nth(1).is_some())
     }
 
-    fn siblings(&self, core: usize) -> Option<&Cores> {
-        iter::zip(self.available.iter(), &self.siblings)
-            .find_map(|(id, siblings)| (id == core).then_some(siblings))
+    /// Hardware threads of one physical core.
+    fn are_siblings(&self, one: usize, other: usize) -> bool {
+        let mut siblings = iter::zip(self.available.iter(), &self.siblings);
+        siblings.any(|(core, siblings)| core == one && siblings.contains(other))
     }
 
-    fn check(&self, option: &'static str, core: usize) -> Result<usize, PlacementError> {
-        if self.available.contains(core) {
-            return Ok(core);
+    fn check(&self, option: &'static str, cores: Cores) -> Result<Cores, PlacementError> {
+        let missing = cores.iter().find(|core| !self.available.contains(*core));
+        match missing {
+            None => Ok(cores),
+            Some(core) => Err(PlacementError::Unavailable {
+                option,
+                core,
+                available: self.available.clone(),
+            }),
         }
-        Err(PlacementError::Unavailable {
-            option,
-            core,
-            available: self.available.clone(),
-        })
     }
 
     /// Chooses the cores that are not given:
     ///
-    /// * central gets the first core that the peers do not have;
-    /// * the peers get all other cores except central's SMT siblings; if there are none, the siblings; and
+    /// * central gets a core for each of its workers, as far as there are enough, from the cores that the peers do
+    ///   not have. One core is left to the peers, or a physical core if there are several. Workers share physical
+    ///   cores last;
+    /// * the peers get all other cores except the SMT siblings of central's; if there are none, the siblings; and
     ///   on a machine with one core, that core.
     pub fn place(
         &self,
-        central: Option<usize>,
+        workers: usize,
+        central: Option<Cores>,
         peers: Option<Cores>,
     ) -> Result<Placement, PlacementError> {
+        let peers = peers.map(|peers| self.check("--peer-cores", peers));
+        let peers = peers.transpose()?;
         let central = match central {
             Some(central) => self.check("--central-core", central)?,
-            None => first_beside(self, peers.as_ref()),
+            None => self.beside(workers, peers.as_ref()),
         };
-        let peers = match peers {
-            Some(peers) => {
-                peers
-                    .iter()
-                    .try_for_each(|core| self.check("--peer-cores", core).map(drop))?;
-                peers
-            }
-            None => apart_from(self, central),
-        };
+        let peers = peers.unwrap_or_else(|| self.apart_from(&central));
         Ok(Placement {
-            central,
-            sharing: sharing(self, central, &peers),
+            central: central.first(),
+            sharing: self.sharing(&central, &peers),
+            workers: (central.count() > 1).then_some(central),
             peers,
         })
     }
-}
 
-/// The first core that the peers do not have, or else the first core.
-fn first_beside(topology: &Topology, peers: Option<&Cores>) -> usize {
-    let mut available = topology.available.iter();
-    let taken = |core: &usize| peers.is_some_and(|peers| peers.contains(*core));
-    available
-        .clone()
-        .find(|core| !taken(core))
-        .or_else(|| available.next())
-        .expect("there is at least one core")
-}
+    /// By physical core, in the order of their first hardware threads.
+    fn physical_cores(&self, cores: impl Iterator<Item = usize>) -> Vec<Vec<usize>> {
+        let mut physical: Vec<Vec<usize>> = Vec::new();
+        for core in cores {
+            let mut known = physical.iter_mut();
+            match known.find(|threads| self.are_siblings(core, threads[0])) {
+                Some(threads) => threads.push(core),
+                None => physical.push(vec![core]),
+            }
+        }
+        physical
+    }
 
-fn apart_from(topology: &Topology, central: usize) -> Cores {
-    let siblings = topology.siblings(central);
-    let others = || {
-        topology
-            .available
+    /// Cores for central: as many as asked for, or else as there are.
+    fn beside(&self, workers: usize, peers: Option<&Cores>) -> Cores {
+        let taken = |core: &usize| peers.is_some_and(|peers| peers.contains(*core));
+        let mut physical = self.physical_cores(self.available.iter().filter(|core| !taken(core)));
+        let mut most = workers;
+        if peers.is_none() {
+            if physical.len() > 1 {
+                physical.pop();
+            } else {
+                most = most.min(physical[0].len() - 1).max(1);
+            }
+        }
+        let rank = |rank: usize| {
+            let threads = physical.iter();
+            threads.filter_map(move |threads| threads.get(rank).copied())
+        };
+        let threads = physical.iter().map(Vec::len).max().unwrap_or(0);
+        let in_order = (0..threads).flat_map(rank).take(most);
+        Cores::new(in_order).unwrap_or_else(|| Cores::one(self.available.first()))
+    }
+
+    fn apart_from(&self, central: &Cores) -> Cores {
+        let available = self.available.iter();
+        let others = available.filter(|core| !central.contains(*core));
+        let is_apart = |core: &usize| !central.iter().any(|it| self.are_siblings(it, *core));
+        Cores::new(others.clone().filter(is_apart))
+            .or_else(|| Cores::new(others))
+            .unwrap_or_else(|| central.clone())
+    }
+
+    fn sharing(&self, central: &Cores, peers: &Cores) -> Sharing {
+        let mut pairs = central
             .iter()
-            .filter(move |core| *core != central)
-    };
-    let is_sibling = |core: &usize| siblings.is_some_and(|siblings| siblings.contains(*core));
-    Cores::new(others().filter(|core| !is_sibling(core)))
-        .or_else(|| Cores::new(others()))
-        .unwrap_or_else(|| Cores::one(central))
-}
-
-fn sharing(topology: &Topology, central: usize, peers: &Cores) -> Sharing {
-    let siblings = topology.siblings(central);
-    if peers.contains(central) {
-        Sharing::Core
-    } else if siblings.is_some_and(|siblings| siblings.iter().any(|core| peers.contains(core))) {
-        Sharing::PhysicalCore
-    } else {
-        Sharing::Nothing
+            .flat_map(|core| peers.iter().map(move |peer| (core, peer)));
+        if pairs.clone().any(|(core, peer)| core == peer) {
+            Sharing::Core
+        } else if pairs.any(|(core, peer)| self.are_siblings(core, peer)) {
+            Sharing::PhysicalCore
+        } else {
+            Sharing::Nothing
+        }
     }
 }
 
@@ -194,12 +222,13 @@ mod tests {
         });
         Topology {
             siblings: siblings.collect(),
+            caches: vec![available.clone(); available.count()],
             available,
         }
     }
 
     fn placed(topology: &Topology) -> (usize, String, Sharing) {
-        let placement = topology.place(None, None).expect("nothing is asked for");
+        let placement = topology.place(1, None, None).expect("nothing is asked for");
         (
             placement.central,
             placement.peers.to_string(),
@@ -236,7 +265,7 @@ mod tests {
     fn a_single_core_is_shared_and_the_text_says_so() {
         let single = topology("5", &[]);
         assert_eq!(placed(&single), (5, "5".into(), Sharing::Core));
-        let placement = single.place(None, None).expect("nothing is asked for");
+        let placement = single.place(1, None, None).expect("nothing is asked for");
         assert!(placement.to_string().contains("shares its core"));
     }
 
@@ -249,13 +278,19 @@ mod tests {
     #[test]
     fn requested_cores_are_used_if_they_exist() {
         let four = topology("0-3", &[]);
-        let asked = four.place(Some(3), Some(cores("0-1"))).expect("both exist");
+        let asked = four
+            .place(1, Some(cores("3")), Some(cores("0-1")))
+            .expect("both exist");
         assert_eq!((asked.central, asked.sharing), (3, Sharing::Nothing));
-        let beside = four.place(None, Some(cores("0"))).expect("it exists");
+        let beside = four.place(1, None, Some(cores("0"))).expect("it exists");
         assert_eq!(beside.central, 1);
-        let same = four.place(Some(1), Some(cores("1-2"))).expect("both exist");
+        let same = four
+            .place(1, Some(cores("1")), Some(cores("1-2")))
+            .expect("both exist");
         assert_eq!(same.sharing, Sharing::Core);
-        let error = four.place(Some(9), None).expect_err("there is no core 9");
+        let error = four
+            .place(1, Some(cores("9")), None)
+            .expect_err("there is no core 9");
         assert_eq!(
             error.to_string(),
             "--central-core 9: this process cannot use that core (available: 0-3)"
@@ -263,8 +298,40 @@ mod tests {
     }
 
     #[test]
+    fn every_worker_has_a_core_of_its_own_as_far_as_there_are_enough() {
+        let plain = topology("0-7", &[]);
+        let smt = topology("0-7", &["0-1", "2-3", "4-5", "6-7"]);
+        let one_physical = topology("0-1", &["0-1"]);
+        let two = topology("0-1", &[]);
+        for (topology, workers, central, peers) in [
+            (&plain, 4, "0-3", "4-7"),
+            (&plain, 7, "0-6", "7"),
+            (&plain, 9, "0-6", "7"),
+            // Siblings stay idle, or are used last.
+            (&smt, 2, "0,2", "4-7"),
+            (&smt, 4, "0-2,4", "6-7"),
+            (&smt, 8, "0-5", "6-7"),
+            (&two, 2, "0", "1"),
+            (&one_physical, 2, "0", "1"),
+        ] {
+            let placement = topology.place(workers, None, None).expect("it fits");
+            let found = (
+                placement.central_cores().to_string(),
+                placement.peers.to_string(),
+            );
+            assert_eq!(found, (central.to_owned(), peers.to_owned()), "{workers}");
+            let is_short = placement.central_cores().count() < workers;
+            assert_eq!(placement.too_few_cores(workers).is_some(), is_short);
+        }
+        let asked = plain.place(4, Some(cores("2-5")), None).expect("all exist");
+        assert_eq!((asked.central, asked.peers), (2, cores("0-1,6-7")));
+        let beside = plain.place(2, None, Some(cores("0-5"))).expect("all exist");
+        assert_eq!(beside.workers, Some(cores("6-7")));
+    }
+
+    #[test]
     fn this_machine_can_be_read() {
         let topology = Topology::of_this_process().expect("sysfs and an affinity mask");
-        topology.place(None, None).expect("at least one core");
+        topology.place(1, None, None).expect("at least one core");
     }
 }

@@ -23,7 +23,7 @@ pub(crate) fn on_receiver<'a>(
     namespaces: impl Iterator<Item = &'a Netns> + Send,
     placement: &Placement,
 ) -> io::Result<ReceiveMasks> {
-    let central = mask(&Cores::one(placement.central));
+    let central = mask(&placement.central_cores());
     let peers = mask(&placement.peers);
     let set = Netns::for_each(namespaces, |namespace| {
         fs::write(MASK, if namespace == 0 { &central } else { &peers })?;

@@ -110,6 +110,7 @@ mod tests {
         pub(crate) fn of_tests() -> LabSpec {
             let placement = Placement {
                 central: 0,
+                workers: None,
                 peers: Cores::one(0),
                 sharing: Sharing::Core,
             };

@@ -6,12 +6,13 @@ use std::{
     pin::Pin,
     sync::{Arc, Mutex, mpsc},
     thread,
+    time::Duration,
 };
 
 use anyhow::{Context, Result, anyhow};
 use poll_probe::{Capacity, Recorder};
 use run_format::{
-    config::{Measurement, RuntimeConfig, Scheduler},
+    config::{Measurement, RunConfig, RuntimeConfig, Scheduler},
     manifest::NamedSite,
     network::Cores,
     protocol::{CentralTask, Measured, NodeMessage},
@@ -28,6 +29,7 @@ use crate::{
         cotenant, probe_cost,
         process::{self, Observee, this_thread},
         requests::RequestLog,
+        same_worker::{Rung, SameWorker},
         slice::Observers,
     },
     parent::Parent,
@@ -45,6 +47,8 @@ pub struct Central {
     workers: Arc<Mutex<Vec<Observee>>>,
     tasks: TaskMonitor,
     self_wakes: Option<SelfWakeCounters>,
+    /// With several workers.
+    same_worker: Option<(Arc<SameWorker>, Rung)>,
     watch: Option<Watch>,
     probe_ns: f64,
     connections: Arc<ConnectionCounts>,
@@ -65,11 +69,15 @@ impl Central {
         let attach = {
             let (recorder, workers) = (Arc::clone(&recorder), Arc::clone(&workers));
             move || {
+                // The place among the workers is the thread's number in the recorder.
+                let mut workers = locked(&workers);
                 recorder.attach();
-                locked(&workers).push(this_thread());
+                workers.push(this_thread());
             }
         };
         let runtime = build_runtime(task.config.runtime, attach)?;
+        pin_workers(&workers, &task.config)?;
+        let same_worker = (task.config.runtime.workers > 1).then(|| SameWorker::new(&recorder));
         let probe_ns = probe_cost::measure(&recorder);
         // This thread is the worker of a runtime that has but one.
         let watch = explains.then(|| Watch::arm(&recorder, task.config.lab.placement.central));
@@ -80,6 +88,7 @@ impl Central {
             workers,
             tasks: TaskMonitor::new(),
             self_wakes: explains.then(SelfWakeCounters::new),
+            same_worker,
             watch,
             probe_ns,
             connections: Arc::new(ConnectionCounts::default()),
@@ -101,7 +110,12 @@ impl Central {
     /// Starts the tasks of the stack, each of them watched.
     pub fn spawner(&self) -> impl Fn(StackTask) + Send + Clone + 'static {
         let (monitor, self_wakes) = (self.tasks.clone(), self.self_wakes.clone());
+        let same_worker = self.same_worker.as_ref().map(|(it, _)| Arc::clone(it));
         move |task| {
+            let task = match &same_worker {
+                Some(same_worker) => same_worker.around(task),
+                None => task,
+            };
             match &self_wakes {
                 Some(watching) => {
                     tokio::spawn(monitor.instrument(watching.tasks.around(task)));
@@ -128,6 +142,7 @@ impl Central {
             workers,
             tasks,
             self_wakes,
+            same_worker,
             watch,
             probe_ns,
             connections,
@@ -140,7 +155,8 @@ impl Central {
             let workers = locked(&workers).clone();
             move_helpers(&workers, &service_cores)?;
             let (log, requests) = RequestLog::new(Arc::clone(&recorder));
-            let cotenants = cotenant::start(&recorder, &service_cores, task.config.seed)?;
+            let rung = same_worker.map(|(_, rung)| rung);
+            let cotenants = cotenant::start(&recorder, &service_cores, task.config.seed, rung)?;
             let connected = Connected {
                 observers: Observers {
                     recorder,
@@ -188,8 +204,35 @@ pub fn build_runtime(
     if let Some(interval) = config.global_queue_interval {
         builder.global_queue_interval(interval);
     }
+    #[cfg(tokio_unstable)]
+    {
+        if config.lifo_slot_off {
+            builder.disable_lifo_slot();
+        }
+        if config.eager_driver_handoff {
+            builder.enable_eager_driver_handoff();
+        }
+    }
     attach();
     Ok(builder.on_thread_start(attach).enable_all().build()?)
+}
+
+/// Waits for the workers of a multi-thread runtime, and gives each its core. If they have fewer cores, they take turns
+/// with them. The main thread, which has the swarm, may use all of them.
+fn pin_workers(threads: &Mutex<Vec<Observee>>, config: &RunConfig) -> Result<()> {
+    let Some(cores) = &config.lab.placement.workers else {
+        return Ok(());
+    };
+    let workers = config.runtime.workers;
+    while locked(threads).len() <= workers {
+        thread::sleep(Duration::from_millis(1));
+    }
+    let threads = locked(threads).clone();
+    for (worker, core) in threads[1..=workers].iter().zip(cores.iter().cycle()) {
+        let moved = process::move_threads(&[*worker], &Cores::one(core));
+        moved.with_context(|| format!("a worker cannot have core {core}"))?;
+    }
+    Ok(())
 }
 
 /// Moves the threads that libraries have started, for timers above all, off central's core. There they would

@@ -18,16 +18,22 @@ use hdrhistogram::{
 };
 use poll_probe::Site;
 use run_format::{
-    files::{BANDS, BLOCKS, BOUNDS, CHILDREN, HISTOGRAMS, PEERS, SITES, SLICES, TURNS},
+    config::RunConfig,
+    files::{BANDS, BLOCKS, BOUNDS, CHILDREN, HISTOGRAMS, PEERS, SITES, SLICES, TURNS, WORKERS},
     histogram_tag::{HistogramOf, HistogramTag},
     manifest::NamedSite,
+    network::Cores,
     table::TableWriter,
-    tables::{BandRow, BlockRow, BoundRow, ChildRow, Pass, PeerRow, SiteRow, SliceRow, TurnRow},
+    tables::{
+        BandRow, BlockRow, BoundRow, ChildRow, Pass, PeerRow, SiteRow, SliceRow, TurnRow, WorkerRow,
+    },
 };
 
 use crate::observe::{
     bands::{AFTER_SWITCH_FROM_MS, BANDS_FROM_NS},
+    process::{CpuTime, Observee},
     slice::ObservedSlice,
+    workers::{PollsByWorker, cores},
 };
 
 /// The tables and histograms of a run, while it goes on.
@@ -40,6 +46,8 @@ pub(crate) struct RunWriter {
     children: TableWriter,
     bounds: TableWriter,
     peers: TableWriter,
+    /// Where there are several, with the cores of each.
+    workers: Option<(TableWriter, Vec<Option<Cores>>)>,
     histograms: HistogramLog,
     /// Those of the stack. The others are absent.
     sites_there: Vec<Site>,
@@ -47,8 +55,19 @@ pub(crate) struct RunWriter {
 
 impl RunWriter {
     /// Begins the files of a run in the folder `dir`.
-    pub(crate) fn create(dir: &Path, sites: &[NamedSite]) -> Result<RunWriter> {
+    pub(crate) fn create(
+        dir: &Path,
+        sites: &[NamedSite],
+        config: &RunConfig,
+        threads: &[Observee],
+    ) -> Result<RunWriter> {
         let table = |name: &str| TableWriter::create(&dir.join(name));
+        let several = Some(config.runtime.workers).filter(|workers| *workers > 1);
+        let workers = several.map(|workers| -> Result<_> {
+            // The first is the main thread. Later ones are for blocking work.
+            let workers = threads.iter().take(workers + 1);
+            Ok((table(WORKERS)?, workers.map(|it| cores(*it)).collect()))
+        });
         Ok(RunWriter {
             blocks: table(BLOCKS)?,
             slices: table(SLICES)?,
@@ -58,9 +77,36 @@ impl RunWriter {
             children: table(CHILDREN)?,
             bounds: table(BOUNDS)?,
             peers: table(PEERS)?,
+            workers: workers.transpose()?,
             histograms: HistogramLog::create(&dir.join(HISTOGRAMS))?,
             sites_there: sites.iter().map(|it| it.site).collect(),
         })
+    }
+
+    /// Writes what each worker did in a slice, if there are several.
+    pub(crate) fn write_workers(
+        &mut self,
+        slice: u32,
+        polls: &PollsByWorker,
+        used: &[CpuTime],
+    ) -> Result<()> {
+        let Some((table, cores)) = &mut self.workers else {
+            return Ok(());
+        };
+        for (worker, (cores, used)) in cores.iter().zip(used).enumerate() {
+            let of = polls.of(worker);
+            table.row(&WorkerRow {
+                slice,
+                worker,
+                cores: cores.clone(),
+                polls: of.polls,
+                slow_polls: of.slow,
+                poll_ns: of.ns,
+                cpu_ns: used.cpu_ns,
+                runqueue_ns: used.runqueue_ns,
+            })?;
+        }
+        table.flush()
     }
 
     /// Writes all of a slice.
@@ -121,6 +167,7 @@ impl RunWriter {
             (HistogramOf::Latency, &slice.latency_ns),
             (HistogramOf::CotenantWake, &slice.wake_delay_ns),
             (HistogramOf::CotenantTimer, &slice.timer_delay_ns),
+            (HistogramOf::CotenantSameWorker, &slice.same_worker_delay_ns),
         ] {
             self.histograms.interval(tag(of), span, histogram)?;
         }
@@ -206,7 +253,10 @@ impl RunWriter {
             self.children,
             self.bounds,
             self.peers,
-        ] {
+        ]
+        .into_iter()
+        .chain(self.workers.map(|(table, _)| table))
+        {
             table.finish()?;
         }
         self.histograms.finish()

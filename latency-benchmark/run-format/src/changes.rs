@@ -27,6 +27,21 @@ pub struct SliceSums {
     pub cpu_ns: Option<u64>,
 }
 
+impl SliceSums {
+    pub fn plus(self, other: SliceSums) -> SliceSums {
+        SliceSums {
+            slow: self.slow + other.slow,
+            polls: self.polls + other.polls,
+            requests: self.requests + other.requests,
+            seconds: self.seconds + other.seconds,
+            cpu_ns: self
+                .cpu_ns
+                .zip(other.cpu_ns)
+                .map(|(one, other)| one + other),
+        }
+    }
+}
+
 /// What was seen, by variant and then by slice.
 pub struct Changes {
     variants: Vec<Vec<SliceSums>>,

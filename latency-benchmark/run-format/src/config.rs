@@ -9,6 +9,7 @@ use crate::{
     changes::FEWEST_BLOCKS,
     churn::Churn,
     grid::{Axes, Cell},
+    jobs::JobsConfig,
     network::{Backend, Jitter, Loss, Placement, ReceiveOn, Rtt},
     payload::Payload,
     precision::Precision,
@@ -39,6 +40,9 @@ pub struct SweepConfig {
     pub precision: Precision,
     pub seed: u64,
     pub measurement: Measurement,
+    /// Absent where cells are measured one after the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jobs: Option<JobsConfig>,
 }
 
 /// One launch of the processes of a cell.
@@ -58,6 +62,9 @@ pub struct RunConfig {
     pub plan: Plan,
     pub lab: LabConfig,
     pub measurement: Measurement,
+    /// How many cells at most are measured at the same time, this one included. Absent without jobs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jobs: Option<usize>,
 }
 
 /// What a run does with the time that it has.
@@ -188,6 +195,17 @@ pub struct RuntimeConfig {
     pub workers: usize,
     pub event_interval: Option<u32>,
     pub global_queue_interval: Option<u32>,
+    /// Without the place for the task that was woken last, from which no other worker takes it. It needs tokio's
+    /// unstable options, as does the next.
+    #[serde(default, skip_serializing_if = "is_off")]
+    pub lifo_slot_off: bool,
+    /// A worker that has tasks to poll hands the timers and I/O to another.
+    #[serde(default, skip_serializing_if = "is_off")]
+    pub eager_driver_handoff: bool,
+}
+
+fn is_off(option: &bool) -> bool {
+    !option
 }
 
 impl RuntimeConfig {
@@ -197,6 +215,8 @@ impl RuntimeConfig {
         workers: 1,
         event_interval: None,
         global_queue_interval: None,
+        lifo_slot_off: false,
+        eager_driver_handoff: false,
     };
 }
 
@@ -286,6 +306,7 @@ impl SweepConfig {
 
     /// One launch of a cell.
     pub fn run(&self, cell: Cell, run: u32, subject: Option<usize>, seed: u64) -> RunConfig {
+        let of_subject = subject.and_then(|at| self.subjects.get(at));
         RunConfig {
             cell,
             run,
@@ -296,12 +317,24 @@ impl SweepConfig {
                 payload: cell.payload_bytes,
                 pace: self.pace,
             },
-            runtime: self.runtime,
+            runtime: of_subject.and_then(|it| it.runtime).unwrap_or(self.runtime),
             variants: self.variants.clone(),
             plan: self.plan(cell),
             lab: self.lab.clone(),
             measurement: self.measurement.clone(),
+            jobs: None,
         }
+    }
+
+    /// The most launches that there can be.
+    pub fn launches(&self) -> usize {
+        self.axes.cells().len() * self.repeat as usize * self.subjects.len().max(1)
+    }
+
+    /// How many times sooner all of them are done than one after the other.
+    pub fn speed(&self) -> f64 {
+        let jobs = self.jobs.as_ref();
+        jobs.map_or(1.0, |jobs| jobs.speed(self.launches()))
     }
 }
 

@@ -32,6 +32,8 @@ pub const BANDS: &str = "bands.csv";
 pub const CHILDREN: &str = "children.csv";
 pub const BOUNDS: &str = "bounds.csv";
 pub const PEERS: &str = "peers.csv";
+/// Only where central has several workers.
+pub const WORKERS: &str = "workers.csv";
 pub const HISTOGRAMS: &str = "histograms.hlog";
 pub const SOAK: &str = "soak.json";
 pub const SOAK_ROWS: &str = "soak.csv";
@@ -50,6 +52,11 @@ pub fn run_folder(run: u32, subject: Option<usize>) -> String {
         Some(subject) => format!("s{subject}-run-{run}"),
         None => format!("run-{run}"),
     }
+}
+
+/// The same run, measured while no other cell was.
+pub fn alone(run_folder: &str) -> String {
+    format!("{run_folder}.alone")
 }
 
 /// Now, in seconds since 1970.

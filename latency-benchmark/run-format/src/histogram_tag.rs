@@ -21,6 +21,8 @@ pub enum HistogramOf {
     CotenantWake,
     /// From the deadline of a co-tenant's timer to its poll.
     CotenantTimer,
+    /// From the wake-up of a co-tenant by a connection to its poll, where there are several workers.
+    CotenantSameWorker,
 }
 
 /// A tag. Passes are kept apart, since recording more detail slows polls down.
@@ -43,6 +45,7 @@ impl fmt::Display for HistogramOf {
             HistogramOf::PeerLatency(peer) => write!(f, "{PEER}{peer}"),
             HistogramOf::CotenantWake => f.write_str("cotenant-wake"),
             HistogramOf::CotenantTimer => f.write_str("cotenant-timer"),
+            HistogramOf::CotenantSameWorker => f.write_str("cotenant-same-worker"),
         }
     }
 }
@@ -74,6 +77,7 @@ impl FromStr for HistogramTag {
             "latency" => HistogramOf::Latency,
             "cotenant-wake" => HistogramOf::CotenantWake,
             "cotenant-timer" => HistogramOf::CotenantTimer,
+            "cotenant-same-worker" => HistogramOf::CotenantSameWorker,
             _ => match (of.strip_prefix(PEER), of.strip_suffix(LONGEST)) {
                 (Some(peer), _) => HistogramOf::PeerLatency(peer.parse().map_err(|_| wrong())?),
                 (None, Some(site)) => {
@@ -101,6 +105,7 @@ mod tests {
             HistogramOf::PeerLatency(12),
             HistogramOf::CotenantWake,
             HistogramOf::CotenantTimer,
+            HistogramOf::CotenantSameWorker,
         ];
         kinds.extend(Site::ALL.map(HistogramOf::Polls));
         kinds.extend(Site::ALL.map(HistogramOf::LongestIteration));

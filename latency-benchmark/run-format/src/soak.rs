@@ -69,6 +69,7 @@ impl SoakConfig {
                 interval_ms: self.interval_ms,
                 churn: self.churn,
             }),
+            jobs: None,
         }
     }
 }

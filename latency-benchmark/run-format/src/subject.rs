@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Site, variant::Role};
+use crate::{Site, config::RuntimeConfig, variant::Role};
 
 /// A libp2p that node programs are built against. Its launches are compared with those of the others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +20,9 @@ pub struct SubjectConfig {
     pub yamux: Option<SourceRecord>,
     /// Null if it is the node program of this workspace.
     pub build: Option<BuildRecord>,
+    /// Central's runtime, if it is not that of the sweep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<RuntimeConfig>,
 }
 
 /// Where the sources of a subject come from. Null is what is not known.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     config::{RuntimeConfig, Scheduler},
+    network::Cores,
     variant::Role,
 };
 
@@ -252,6 +253,22 @@ pub struct PeerRow {
     /// Null if there were no requests.
     pub latency_p50_ns: Option<u64>,
     pub latency_p99_ns: Option<u64>,
+}
+
+/// A row of `workers.csv`. Polls are those of `Connection::poll`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkerRow {
+    pub slice: u32,
+    /// 0 is the main thread, which has the swarm.
+    pub worker: usize,
+    /// That the kernel lets it run on.
+    pub cores: Option<Cores>,
+    pub polls: u64,
+    /// Over tokio's threshold.
+    pub slow_polls: u64,
+    pub poll_ns: u64,
+    pub cpu_ns: Option<u64>,
+    pub runqueue_ns: Option<u64>,
 }
 
 /// A row of `rr.csv`.

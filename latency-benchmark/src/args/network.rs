@@ -40,16 +40,17 @@ pub(crate) struct NetworkArgs {
     /// Where the kernel does the work of receiving a packet, in both directions
     #[arg(long, value_enum, value_name = "WHERE", default_value = "sender")]
     pub(crate) receive_on: ReceiveOn,
-    /// Central's core [default: the first]
-    #[arg(long, value_name = "CORE")]
-    pub(crate) central_core: Option<usize>,
+    /// Central's cores, one for each worker, such as 2 or 2-5 [default: the first]
+    #[arg(long, value_name = "CORES")]
+    pub(crate) central_core: Option<Cores>,
     /// The cores of the peers and of the delay line, such as 1,4-7 [default: all others]
     #[arg(long, value_name = "CORES")]
     pub(crate) peer_cores: Option<Cores>,
 }
 
 impl NetworkArgs {
-    pub(crate) fn config(&self) -> Result<LabConfig, Failure> {
+    /// For a central with so many workers.
+    pub(crate) fn config(&self, workers: usize) -> Result<LabConfig, Failure> {
         if self.receive_on == ReceiveOn::Receiver && !can_receive_on_receiver() {
             return Err(bad_input(anyhow!(
                 "--receive-on receiver: this kernel cannot steer packets; it needs Linux 6.3 or newer with CONFIG_RPS (accepted: --receive-on sender)"
@@ -58,8 +59,15 @@ impl NetworkArgs {
         check_congestion_control(&self.congestion_control)
             .context("--congestion-control")
             .map_err(bad_input)?;
+        if let Some(cores) = self.central_core.as_ref().filter(|it| it.count() > workers) {
+            return Err(bad_input(anyhow!(
+                "--central-core {cores}: there is one core for each worker (accepted: --workers {})",
+                cores.count()
+            )));
+        }
         let topology = Topology::of_this_process()?;
-        let placement = topology.place(self.central_core, self.peer_cores.clone());
+        let (central, peers) = (self.central_core.clone(), self.peer_cores.clone());
+        let placement = topology.place(workers, central, peers);
         Ok(LabConfig {
             backend: self.delay,
             loss_percent: self.loss,
@@ -71,8 +79,8 @@ impl NetworkArgs {
     }
 
     /// The same for links of these round trips, if the options go together.
-    pub(crate) fn checked(&self, rtts: &[Rtt]) -> Result<LabConfig, Failure> {
-        let network = self.config()?;
+    pub(crate) fn checked(&self, rtts: &[Rtt], workers: usize) -> Result<LabConfig, Failure> {
+        let network = self.config(workers)?;
         if network.backend == Backend::Nfqueue
             && (network.loss_percent.is_some() || network.jitter_ms.is_some())
         {

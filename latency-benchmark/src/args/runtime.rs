@@ -5,12 +5,42 @@ use clap::Args;
 use program::{Failure, bad_input};
 use run_format::config::{RuntimeConfig, Scheduler};
 
+pub(crate) const SETTING_FORMS: &str = "event_interval=N, global_queue_interval=N, lifo_slot=off, eager_driver_handoff=on, or several joined by commas";
+
+/// The runtime with settings of such a form.
+pub(crate) fn with_settings(
+    runtime: RuntimeConfig,
+    settings: &str,
+) -> Result<RuntimeConfig, Failure> {
+    let wrong = |why: String| bad_input(anyhow!("--runtime-setting {settings}: {why}"));
+    let mut changed = runtime;
+    for setting in settings.split(',') {
+        let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
+        let ticks = value.parse().ok().filter(|ticks| *ticks > 0);
+        match (name, value) {
+            ("event_interval", _) if ticks.is_some() => changed.event_interval = ticks,
+            ("global_queue_interval", _) if ticks.is_some() => {
+                changed.global_queue_interval = ticks
+            }
+            ("lifo_slot", "off") => changed.lifo_slot_off = true,
+            ("eager_driver_handoff", "on") => changed.eager_driver_handoff = true,
+            _ => return Err(wrong(format!("unknown (accepted: {SETTING_FORMS})"))),
+        }
+    }
+    let is_of_workers = changed.lifo_slot_off || changed.eager_driver_handoff;
+    if is_of_workers && runtime.scheduler == Scheduler::CurrentThread {
+        let why = "only a multi-thread runtime has it (accepted: --runtime multi-thread)";
+        return Err(wrong(why.to_owned()));
+    }
+    Ok(changed)
+}
+
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RuntimeArgs {
     /// Central's tokio scheduler [default: current-thread; with several workers: multi-thread]
     #[arg(long, value_enum, value_name = "SCHEDULER")]
     runtime: Option<Scheduler>,
-    /// Worker threads of central's runtime, all on central's core
+    /// Worker threads of central's runtime, each on a core of its own as far as there are enough
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     workers: u16,
 }

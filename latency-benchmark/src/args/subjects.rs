@@ -5,6 +5,7 @@ use clap::Args;
 use program::{Failure, bad_input};
 use run_format::{
     Budgets,
+    config::RuntimeConfig,
     subject::SubjectConfig,
     variant::{LONGEST_LABEL, Role},
 };
@@ -13,7 +14,10 @@ use swarm_patch::subject::{
     spec::{CheckoutSpec, SUBJECT_FORMS, Spec},
 };
 
-use super::budgets::refuse_twice;
+use super::{
+    budgets::refuse_twice,
+    runtime::{SETTING_FORMS, with_settings},
+};
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SubjectArgs {
@@ -23,6 +27,8 @@ pub(crate) struct SubjectArgs {
     /// PATH@REV; then +FILE for a diff
     #[arg(long, value_name = "SPEC", conflicts_with = "stack")]
     pub(crate) yamux: Vec<CheckoutSpec>,
+    #[arg(long, value_name = "SETTING", conflicts_with_all = ["subject", "yamux"], help = format!("A setting of central's tokio runtime to compare with the runtime as it is, by launches, repeatable: {SETTING_FORMS}"))]
+    pub(crate) runtime_setting: Vec<String>,
 }
 
 impl SubjectArgs {
@@ -31,18 +37,56 @@ impl SubjectArgs {
         SubjectArgs {
             subject: vec![Spec::Released(None), Spec::Released(Some(budgets))],
             yamux: Vec::new(),
+            runtime_setting: Vec::new(),
         }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.subject.is_empty() && self.yamux.is_empty()
+        self.subject.is_empty() && self.yamux.is_empty() && self.runtime_setting.is_empty()
     }
 
     /// Looks up what they name, with an A/A control of the first if wanted.
-    pub(crate) fn subjects(&self, control: bool) -> Result<Vec<SubjectConfig>, Failure> {
+    pub(crate) fn subjects(
+        &self,
+        control: bool,
+        runtime: RuntimeConfig,
+    ) -> Result<Vec<SubjectConfig>, Failure> {
         if self.is_empty() {
             return Ok(Vec::new());
         }
+        let mut subjects = if self.runtime_setting.is_empty() {
+            self.versions()?
+        } else {
+            self.runtimes(runtime)?
+        };
+        tell_apart(&mut subjects)?;
+        subjects[0].role = Role::Baseline;
+        if control {
+            subjects.insert(1, control_of(&subjects[0]));
+        }
+        Ok(subjects)
+    }
+
+    /// One program, which is launched with several runtimes.
+    fn runtimes(&self, runtime: RuntimeConfig) -> Result<Vec<SubjectConfig>, Failure> {
+        refuse_twice("--runtime-setting", &self.runtime_setting)?;
+        let released = look_up(&Spec::Released(None), None)?;
+        let unchanged = SubjectConfig {
+            label: "unchanged runtime".to_owned(),
+            ..released.clone()
+        };
+        let with = |settings: &String| {
+            Ok(SubjectConfig {
+                label: settings.clone(),
+                runtime: Some(with_settings(runtime, settings)?),
+                ..released.clone()
+            })
+        };
+        let changed = self.runtime_setting.iter().map(with);
+        [Ok(unchanged)].into_iter().chain(changed).collect()
+    }
+
+    fn versions(&self) -> Result<Vec<SubjectConfig>, Failure> {
         refuse_twice("--subject", &self.subject)?;
         refuse_twice("--yamux", &self.yamux)?;
         let base = self
@@ -52,16 +96,10 @@ impl SubjectArgs {
             .unwrap_or(Spec::Released(None));
         let plain = self.subject.iter().map(|spec| (spec, None));
         let with_yamux = self.yamux.iter().map(|yamux| (&base, Some(yamux)));
-        let mut subjects = plain
-            .chain(with_yamux)
+        let subjects = plain.chain(with_yamux);
+        subjects
             .map(|(libp2p, yamux)| look_up(libp2p, yamux))
-            .collect::<Result<Vec<_>, _>>()?;
-        tell_apart(&mut subjects)?;
-        subjects[0].role = Role::Baseline;
-        if control {
-            subjects.insert(1, control_of(&subjects[0]));
-        }
-        Ok(subjects)
+            .collect()
     }
 }
 
@@ -79,6 +117,7 @@ fn look_up(libp2p: &Spec, yamux: Option<&CheckoutSpec>) -> Result<SubjectConfig,
         libp2p: subject.libp2p.record(),
         yamux: subject.yamux.map(|yamux| yamux.record()),
         build: None,
+        runtime: None,
     })
 }
 

@@ -8,9 +8,10 @@ use run_format::{
     config::SweepConfig,
     evidence::{ChosenBecause, ChosenCell},
     grid::Cell,
+    slow_polls,
 };
 
-use crate::{slow_polls, sweep::run_dir::RunDir};
+use crate::sweep::run_dir::RunDir;
 
 /// A cell to explain.
 #[derive(Clone, Debug)]

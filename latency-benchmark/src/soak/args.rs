@@ -105,7 +105,7 @@ impl SoakArgs {
             node: self.node.node(self.program.stack)?,
             load: self.node.load(self.payload.payload)?,
             runtime: RuntimeConfig::CURRENT_THREAD,
-            lab: self.network.checked(&[self.rtt.rtt])?,
+            lab: self.network.checked(&[self.rtt.rtt], 1)?,
             seed: self.new_run.seed(),
         })
     }

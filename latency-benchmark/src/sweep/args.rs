@@ -20,6 +20,7 @@ use swarm_patch::stacks::{LIBP2P, Stack};
 use crate::{
     args::{
         budgets::{or, refuse_twice, variants},
+        jobs,
         network::{NetworkArgs, peers_in_range},
         new_run::NewRunArgs,
         node::NodeArgs,
@@ -86,6 +87,10 @@ struct GridArgs {
     global_queue_interval: Option<u32>,
     #[command(flatten)]
     network: NetworkArgs,
+    /// How many cells are measured at the same time, each on cores of its own: a number, or auto for as many as there
+    /// are cores for [default: 1]
+    #[arg(long, value_name = "COUNT", value_parser = jobs::parse, conflicts_with_all = ["central_core", "peer_cores"])]
+    jobs: Option<usize>,
     /// Runs of each cell, each in new processes [default: 1]; with --subject: at most this many blocks,
     /// each with one launch of every subject [default: 8]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -204,7 +209,12 @@ impl GridArgs {
     fn config(&self, stack: &Stack, quick: bool) -> Result<SweepConfig, Failure> {
         let axes = self.axes(quick)?;
         let pace = self.node.pace(&axes.payload_bytes)?;
-        let network = self.network.checked(&axes.rtt_ms)?;
+        let runtime = RuntimeConfig {
+            event_interval: self.event_interval,
+            global_queue_interval: self.global_queue_interval,
+            ..self.runtime.runtime()?
+        };
+        let network = self.network.checked(&axes.rtt_ms, runtime.workers)?;
         let (budgets, subjects) = match self.prove {
             Some(budget) => (vec![Budgets::NONE, budget], SubjectArgs::patched(budget)),
             None => (self.budget.clone(), self.subjects.clone()),
@@ -221,7 +231,7 @@ impl GridArgs {
             .iter()
             .map(|text| text.parse().expect("the defaults are budgets"))
             .collect();
-        Ok(SweepConfig {
+        let mut config = SweepConfig {
             axes,
             // A single budget is compared with itself in another program, and needs no A/A control here.
             variants: variants(
@@ -230,14 +240,10 @@ impl GridArgs {
                 &defaults,
                 !self.no_aa && (!has_subjects || self.budget.len() > 1),
             )?,
-            subjects: subjects.subjects(!self.no_aa)?,
+            subjects: subjects.subjects(!self.no_aa, runtime)?,
             node: self.node.node(stack)?,
             pace,
-            runtime: RuntimeConfig {
-                event_interval: self.event_interval,
-                global_queue_interval: self.global_queue_interval,
-                ..self.runtime.runtime()?
-            },
+            runtime,
             lab: network,
             repeat: self.repeat.unwrap_or(if has_subjects { BLOCKS } else { 1 }),
             turn_ms: self.turn,
@@ -250,7 +256,12 @@ impl GridArgs {
             precision: self.precision,
             seed: self.new_run.seed(),
             measurement: Measurement::Compare,
-        })
+            jobs: None,
+        };
+        if let Some(jobs) = self.jobs {
+            jobs::place(jobs, &mut config)?;
+        }
+        Ok(config)
     }
 
     fn axes(&self, quick: bool) -> Result<Axes, Failure> {

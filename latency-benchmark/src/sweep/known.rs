@@ -3,14 +3,9 @@
 use std::path::Path;
 
 use anyhow::Result;
-use run_format::{
-    changes::{Changes, SliceSums},
-    config::SweepConfig,
-    grid::Cell,
-};
+use run_format::{changes::Changes, config::SweepConfig, grid::Cell, slow_polls};
 
 use super::schedule::Launch;
-use crate::slow_polls;
 
 /// What is known of the cell that is being measured.
 pub(super) struct Known<'a> {
@@ -60,14 +55,7 @@ impl Known<'_> {
         };
         let variants = self.config.variants.len();
         for (variant, of) in slow_polls::read(run, variants)?.into_iter().enumerate() {
-            let sums = SliceSums {
-                slow: of.slow,
-                polls: of.polls,
-                requests: of.requests,
-                seconds: of.measured_ms / 1000.0,
-                cpu_ns: of.cpu_ns,
-            };
-            self.changes.add(subject * variants + variant, sums);
+            self.changes.add(subject * variants + variant, of.into());
         }
         Ok(())
     }

@@ -45,9 +45,20 @@ pub(super) fn dry_run(config: &SweepConfig) {
         "{} runs × {} variants, at most {:.0} min; less if the ratios are known sooner. Seed {}",
         launches.len(),
         config.variants.len(),
-        longest.as_secs_f64() / 60.0,
+        longest.as_secs_f64() / 60.0 / config.speed(),
         config.seed
     );
+    if let Some(jobs) = &config.jobs {
+        let _ = writeln!(
+            text,
+            "{} runs at a time, {} are also measured alone:",
+            jobs.places.len(),
+            jobs.alone
+        );
+        for place in &jobs.places {
+            let _ = writeln!(text, "  {place}");
+        }
+    }
     if let Some(precision) = expected::precision(config) {
         text += &precision;
         text.push('\n');

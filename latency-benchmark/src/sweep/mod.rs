@@ -2,8 +2,10 @@
 
 pub(crate) mod args;
 mod expected;
+mod jobs;
 mod known;
 mod list;
+mod outcome;
 pub(crate) mod rr;
 pub(crate) mod run_dir;
 mod schedule;
@@ -13,6 +15,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::ExitCode,
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use anyhow::{Context, Result, anyhow};
@@ -28,13 +31,15 @@ use run_format::{
 
 use self::{
     args::{AskedSweep, SweepArgs},
+    jobs::Place,
     known::Known,
+    outcome::outcome,
     run_dir::RunDir,
     schedule::{Launch, schedule},
     time::SavedTime,
 };
 use crate::{
-    cell_process::{CellEvent, NodePrograms, measure_cell},
+    cell_process::{CellEvent, measure_cell},
     interrupts::Interrupts,
     manifest, new_folder,
     node_program::NodeProgramArgs,
@@ -97,34 +102,43 @@ fn measure(
     let dir = &*folder.path;
     let config = &manifest.config;
     // Nothing but central runs on central's core.
-    move_to(&config.lab.placement.peers).context("cannot leave central's core")?;
+    let jobs = config.jobs.as_ref();
+    let peers = jobs.map_or_else(|| config.lab.placement.peers.clone(), |jobs| jobs.peers());
+    move_to(&peers).context("cannot leave central's core")?;
     let lock = lock(dir)?;
     if let Some(precision) = expected::precision(config) {
         say(precision);
     }
+    if let Some(amiss) = config.lab.placement.too_few_cores(config.runtime.workers) {
+        say(format!("warning: {amiss}"));
+    }
     let launches = schedule(config);
-    let mut sweep = RunningSweep {
+    let alone = jobs.map_or(0, |jobs| jobs.alone.min(launches.len()));
+    let progress = Progress::new((launches.len() + alone) as u64, true);
+    for warning in other_load::warnings() {
+        progress.warn(&warning);
+    }
+    let sweep = RunningSweep {
         config,
         folder,
         interrupts,
-        progress: Progress::new(launches.len() as u64, true),
-        known: Known::nothing(config),
-        time: SavedTime::of(&launches, config),
-        counts: RunCounts::default(),
+        programs,
+        state: Mutex::new(SweepState {
+            progress,
+            time: SavedTime::of(&launches, config),
+            counts: RunCounts::default(),
+        }),
     };
-    for warning in other_load::warnings() {
-        sweep.progress.warn(&warning);
-    }
-    for launch in &launches {
-        if !sweep.launch(launch, programs.of(launch.subject))? {
-            sweep.counts.interrupted = true;
-            break;
-        }
-    }
+    let interrupted = !jobs::run(&sweep, &launches)?;
     drop(lock);
-    let RunningSweep {
-        counts, progress, ..
-    } = sweep;
+    let state = sweep.state.into_inner();
+    let SweepState {
+        progress, counts, ..
+    } = state.unwrap_or_else(PoisonError::into_inner);
+    let counts = RunCounts {
+        interrupted,
+        ..counts
+    };
     progress.finish(&counts.summary(), dir);
     if counts.exit_code() != MEASURED {
         say(format!("to measure the rest: --resume {}", dir.display()));
@@ -137,51 +151,81 @@ struct RunningSweep<'a> {
     config: &'a SweepConfig,
     folder: &'a WatchedFolder,
     interrupts: &'a Interrupts,
+    programs: &'a Programs,
+    state: Mutex<SweepState>,
+}
+
+/// What becomes of it.
+struct SweepState {
     progress: Progress,
-    known: Known<'a>,
     time: SavedTime,
     counts: RunCounts,
 }
 
+impl SweepState {
+    fn skip(&mut self, planned_ms: f64) {
+        self.time.skip(planned_ms);
+        self.progress.skip(1);
+    }
+}
+
 impl RunningSweep<'_> {
+    fn state(&self) -> MutexGuard<'_, SweepState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run_dir(&self, launch: &Launch, is_alone: bool) -> RunDir {
+        let cell = launch.cell.id();
+        let run_dir = RunDir::new(&self.folder.path, &cell, launch.run, launch.subject);
+        if is_alone { run_dir.alone() } else { run_dir }
+    }
+
     /// Measures a launch, unless that is done or not needed. Returns whether to go on.
-    fn launch(&mut self, launch: &Launch, programs: NodePrograms<'_>) -> Result<bool> {
+    fn launch(&self, launch: &Launch, place: Place<'_>, known: &mut Known<'_>) -> Result<bool> {
         if self.interrupts.seen() > 0 {
             return Ok(false);
         }
-        let planned_ms = launch.config(self.config).plan.max_ms as f64;
-        if self.known.is_enough_without(launch) {
-            self.time.skip(planned_ms);
-            self.progress.skip(1);
+        // The time of those that are alone is not shared out.
+        let planned_ms = match place.is_alone {
+            true => 0.0,
+            false => launch.config(self.config).plan.max_ms as f64,
+        };
+        if known.is_enough_without(launch) {
+            self.state().skip(planned_ms);
             return Ok(true);
         }
-        let run_dir = RunDir::new(
-            &self.folder.path,
-            &launch.cell.id(),
-            launch.run,
-            launch.subject,
-        );
+        let run_dir = self.run_dir(launch, place.is_alone);
         let row = run_dir.row().filter(RunRow::is_measured);
         let held = row.map(|row| row.check_files(&run_dir.done()));
         if let Some(Err(error)) = &held {
-            self.progress
-                .warn(&format!("{error:#}; the run is measured again"));
+            let warning = format!("{error:#}; the run is measured again");
+            self.state().progress.warn(&warning);
         }
         if let Some(Ok(_)) = held {
-            self.known.add(launch, &run_dir.done())?;
-            self.time.skip(planned_ms);
-            self.progress.skip(1);
+            if !place.is_alone {
+                known.add(launch, &run_dir.done())?;
+            }
+            self.state().skip(planned_ms);
             return Ok(true);
         }
         self.folder.check()?;
         let partial = run_dir.begin()?;
-        let Some((row, line)) = self.measure(launch, programs, &partial) else {
+        let Some((row, last)) = self.measure(launch, place, &partial) else {
             return Ok(false);
         };
         self.folder.check()?;
-        self.counts.add(&row.end);
-        self.progress.advance(1);
-        self.progress.line(&line);
+        let mut state = self.state();
+        state.counts.add(&row.end);
+        state.progress.advance(1);
+        let (done, total) = state.progress.position();
+        let (name, outcome) = (
+            self.name(launch, place),
+            outcome(&row, last.as_ref(), self.config),
+        );
+        let took_s = row.took_ms as f64 / 1e3;
+        let line = format!("[{done:3}/{total}] {name}  {outcome}, {took_s:.1} s");
+        state.progress.line(&line);
+        drop(state);
         let kept = keep(&row, &run_dir);
         if kept.is_err() || !row.is_measured() {
             let dir = self.folder.path.display();
@@ -191,30 +235,44 @@ impl RunningSweep<'_> {
         }
         if let Err(error) = kept {
             let error = one_line(&format!("{error:#}"));
-            self.progress
-                .warn(&format!("{} cannot be kept: {error}", launch.cell));
-            self.counts.unkept += 1;
-        } else if row.is_measured() && run_dir.done().exists() {
-            self.known.add(launch, &run_dir.done())?;
+            let mut state = self.state();
+            let warning = format!("{} cannot be kept: {error}", launch.cell);
+            state.progress.warn(&warning);
+            state.counts.unkept += 1;
+        } else if row.is_measured() && run_dir.done().exists() && !place.is_alone {
+            known.add(launch, &run_dir.done())?;
         }
         Ok(true)
     }
 
-    /// The row of the run, and a line about it. None after a second interrupt.
+    fn name(&self, launch: &Launch, place: Place<'_>) -> String {
+        let alone = if place.is_alone { ", alone" } else { "" };
+        format!("{} {}{alone}", launch.cell, launch.name(self.config))
+    }
+
+    /// The row of the run, and its last block. None after a second interrupt.
     fn measure(
-        &mut self,
+        &self,
         launch: &Launch,
-        programs: NodePrograms<'_>,
+        place: Place<'_>,
         dir: &Path,
-    ) -> Option<(RunRow, String)> {
-        let name = format!("{} {}", launch.cell, launch.name(self.config));
-        let progress = &mut self.progress;
-        progress.show(name.clone());
+    ) -> Option<(RunRow, Option<BlockReport>)> {
+        let name = self.name(launch, place);
         let mut last: Option<BlockReport> = None;
         let mut config = launch.config(self.config);
-        self.time.spend(&mut config, self.config);
+        config.jobs = place.jobs;
+        config.lab.placement = place.placement.clone();
+        let mut state = self.state();
+        state.progress.show(name.clone());
+        if !place.is_alone {
+            state.time.spend(&mut config, self.config);
+        }
+        drop(state);
         let before = other_load::another();
+        let programs = self.programs.of(launch.subject);
         let mut row = measure_cell(config, programs, dir, self.interrupts, |event| {
+            let mut state = self.state();
+            let progress = &mut state.progress;
             match event {
                 CellEvent::Block(block) => {
                     let slow = block.slow_percent.first().copied().flatten();
@@ -233,52 +291,11 @@ impl RunningSweep<'_> {
             *reason = one_line(&format!("{full:#}"));
         }
         row.beside = before.or_else(other_load::another).map(str::to_owned);
-        self.time.save(&row);
-        let (done, total) = progress.position();
-        let line = format!(
-            "[{:3}/{total}] {name}  {}, {:.1} s",
-            done + 1,
-            outcome(&row, last.as_ref(), self.config),
-            row.took_ms as f64 / 1e3
-        );
-        Some((row, line))
-    }
-}
-
-/// How a run went, in a few words.
-fn outcome(row: &RunRow, block: Option<&BlockReport>, config: &SweepConfig) -> String {
-    match &row.end {
-        End::Invalid { reason } => format!("INVALID: {reason}"),
-        End::Failed { stage, reason } => format!("FAILED while {stage}: {reason}"),
-        End::Ok { stop } => {
-            let stop = match stop {
-                Stop::Precise => "precise",
-                Stop::Cap => "at the cap",
-                Stop::Interrupted => "interrupted",
-            };
-            let blocks = row.blocks.unwrap_or(0);
-            let by_variant = |block| format!("{}; ", by_variant(block, config));
-            let variants = block.map_or_else(String::new, by_variant);
-            format!("{variants}{blocks} blocks, {stop}")
+        if !place.is_alone {
+            self.state().time.save(&row);
         }
+        Some((row, last))
     }
-}
-
-/// The share of slow polls, or the rate of requests where no poll is recorded.
-fn by_variant(block: &BlockReport, config: &SweepConfig) -> String {
-    let (before, unit, decimals, values) = if block.requests_per_s.is_empty() {
-        ("slow: ", " %", 1, &block.slow_percent)
-    } else {
-        ("", "/s", 0, &block.requests_per_s)
-    };
-    let variants = config.variants.iter().zip(values);
-    let texts: Vec<String> = variants
-        .map(|(variant, value)| {
-            let value = value.map_or_else(|| "-".to_owned(), |value| format!("{value:.decimals$}"));
-            format!("{} {value}{unit}", variant.label)
-        })
-        .collect();
-    format!("{before}{}", texts.join(", "))
 }
 
 #[derive(Default)]

@@ -131,7 +131,7 @@ impl RrArgs {
             node,
             pace: Pace::Outstanding(1),
             runtime: RuntimeConfig::CURRENT_THREAD,
-            lab: self.network.checked(&[self.rtt.rtt])?,
+            lab: self.network.checked(&[self.rtt.rtt], 1)?,
             repeat: 1,
             turn_ms: self.slice,
             settle_ms: None,
@@ -141,6 +141,7 @@ impl RrArgs {
             precision: Plan::of_long_slices(self.rtt.rtt, self.slice).precision,
             seed: self.new_run.seed(),
             measurement: Measurement::BesideTcp,
+            jobs: None,
         })
     }
 }

@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, Result};
 
 use run_format::{
-    files::{CELLS, RUN, read_json, run_folder},
+    files::{CELLS, RUN, alone, read_json, run_folder},
     run_row::RunRow,
 };
 
@@ -27,6 +27,14 @@ impl RunDir {
         RunDir {
             folder: out.join(CELLS).join(cell),
             name: run_folder(run, subject),
+        }
+    }
+
+    /// The same run, alone.
+    pub(super) fn alone(self) -> RunDir {
+        RunDir {
+            name: alone(&self.name),
+            ..self
         }
     }
 

@@ -19,7 +19,8 @@ pub(crate) fn within(config: SweepConfig, time: Duration) -> Result<SweepConfig,
         measuring,
         least,
     } = needs(&config);
-    let scale = time.saturating_sub(around).div_duration_f64(measuring);
+    let all = time.mul_f64(config.speed());
+    let scale = all.saturating_sub(around).div_duration_f64(measuring);
     if scale < least {
         return Err(bad_input(anyhow!(
             "--time {}: too short for {FEWEST_BLOCKS} blocks in each run (accepted: at least {})",
@@ -36,7 +37,8 @@ pub(crate) fn within(config: SweepConfig, time: Duration) -> Result<SweepConfig,
 /// The least time that the sweep fits into.
 pub(crate) fn shortest(config: &SweepConfig) -> Duration {
     let needs = needs(config);
-    needs.around + needs.measuring.mul_f64(needs.least) + Duration::from_secs(1)
+    let all = needs.around + needs.measuring.mul_f64(needs.least);
+    all.div_f64(config.speed()) + Duration::from_secs(1)
 }
 
 /// What all runs of a sweep need together.

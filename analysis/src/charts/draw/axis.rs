@@ -1,7 +1,8 @@
 //! Converts numbers to pixels.
 
 use super::{
-    text::{widest, width_of},
+    font::width_of,
+    text::widest,
     ticks::{self, label_of_tick},
 };
 

@@ -1,6 +1,8 @@
 //! Colours that a colour-blind reader can distinguish.
 
-pub(crate) use plotters::style::RGBColor as Colour;
+/// Red, green and blue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Colour(pub(crate) u8, pub(crate) u8, pub(crate) u8);
 
 /// For text and for lines that have to be seen first.
 pub(crate) const INK: Colour = Colour(0x20, 0x20, 0x20);
@@ -30,21 +32,16 @@ pub(crate) fn grey(level: u8) -> Colour {
 
 /// Black or white, whichever is easier to read on the colour.
 pub(crate) fn contrasting(background: Colour) -> Colour {
-    let white = Colour(255, 255, 255);
-    if contrast(background, white) > contrast(background, INK) {
-        white
+    const EQUAL_CONTRAST: f64 = 0.21;
+    if luminance(background) < EQUAL_CONTRAST {
+        Colour(255, 255, 255)
     } else {
         INK
     }
 }
 
-/// As in the Web Content Accessibility Guidelines: from 1 for no contrast to 21.
-pub(crate) fn contrast(one: Colour, other: Colour) -> f64 {
-    let (one, other) = (luminance(one), luminance(other));
-    (one.max(other) + 0.05) / (one.min(other) + 0.05)
-}
-
-pub(crate) fn luminance(Colour(red, green, blue): Colour) -> f64 {
+/// As in the Web Content Accessibility Guidelines.
+fn luminance(Colour(red, green, blue): Colour) -> f64 {
     let linear = |channel: u8| {
         let part = f64::from(channel) / 255.0;
         if part <= 0.040_45 {
@@ -59,6 +56,12 @@ pub(crate) fn luminance(Colour(red, green, blue): Colour) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// From 1 for no contrast to 21.
+    fn contrast(one: Colour, other: Colour) -> f64 {
+        let (one, other) = (luminance(one), luminance(other));
+        (one.max(other) + 0.05) / (one.min(other) + 0.05)
+    }
 
     #[test]
     fn a_greater_value_is_never_lighter() {

@@ -1,103 +1,64 @@
 //! DejaVu Sans, built into the program, so that pictures are the same on every machine.
 
-use std::{cell::RefCell, collections::HashMap, rc::Rc, sync::OnceLock};
+use std::sync::OnceLock;
 
-use ab_glyph::{Font, FontRef, Glyph, PxScale, ScaleFont, point};
+use ab_glyph::{Font, FontRef, GlyphId, OutlineCurve};
+use tiny_skia::{Path, PathBuilder};
 
 /// Verdana has the same proportions, for a reader of an SVG who has no DejaVu.
 pub(crate) const FAMILY: &str = "DejaVu Sans, Verdana, sans-serif";
 
 /// The width of a line of text.
-pub(crate) fn advance(text: &str, em: f64, bold: bool) -> f64 {
-    let mut pen = 0.0;
-    for_each_glyph(text, em, bold, |_, _, after| pen = after);
-    f64::from(pen)
+pub(crate) fn width_of(text: &str, em: f64, bold: bool) -> f64 {
+    let mut end = 0.0;
+    for_each_glyph(text, bold, |_, _, after| end = after);
+    f64::from(end * scale(em, bold))
 }
 
-/// Calls `draw` with every pixel the text covers and how much, with the pen starting at `x` and
-/// standing on the line `y`.
-pub(crate) fn cover(
-    text: &str,
-    em: f64,
-    bold: bool,
-    (x, y): (f32, f32),
-    mut draw: impl FnMut(i32, i32, f32),
-) {
-    for_each_glyph(text, em, bold, |font, glyph, _| {
-        // At whole subpixels, the same letter always looks the same.
-        let (right, down) = ((x + glyph.position.x).round() as i32, y.round() as i32);
-        for (column, row, coverage) in shape(font, glyph, bold).iter() {
-            draw(right + column, down + row, *coverage);
+/// The outlines of letters that stand on a line at zero and begin at zero. None if there are none.
+pub(super) fn outlines(text: &str, em: f64, bold: bool) -> Option<Path> {
+    let (font, scale) = (face(bold), scale(em, bold));
+    let mut path = PathBuilder::new();
+    for_each_glyph(text, bold, |glyph, begin, _| {
+        let at = |point: ab_glyph::Point| (scale * (begin + point.x), -scale * point.y);
+        let mut last = None;
+        for curve in font.outline(glyph).into_iter().flat_map(|it| it.curves) {
+            let (OutlineCurve::Line(from, to)
+            | OutlineCurve::Quad(from, _, to)
+            | OutlineCurve::Cubic(from, _, _, to)) = curve;
+            if last != Some(from) {
+                path.move_to(at(from).0, at(from).1);
+            }
+            last = Some(to);
+            let (x, y) = at(to);
+            match curve {
+                OutlineCurve::Line(..) => path.line_to(x, y),
+                OutlineCurve::Quad(_, by, _) => path.quad_to(at(by).0, at(by).1, x, y),
+                OutlineCurve::Cubic(_, one, two, _) => {
+                    path.cubic_to(at(one).0, at(one).1, at(two).0, at(two).1, x, y);
+                }
+            }
         }
     });
+    path.finish()
 }
 
-/// The pixels of a letter about its own origin, and how much of each it covers.
-type GlyphPixels = Rc<[(i32, i32, f32)]>;
-
-/// Charts have thousands of letters, but few different ones, so each thread rasterizes each letter once.
-fn shape(font: &FontRef<'static>, glyph: Glyph, bold: bool) -> GlyphPixels {
-    thread_local! {
-        static SHAPES: RefCell<HashMap<(u16, u32, bool), GlyphPixels>> = RefCell::default();
-    }
-    let key = (glyph.id.0, glyph.scale.y.to_bits(), bold);
-    SHAPES.with_borrow_mut(|shapes| {
-        let shape = shapes
-            .entry(key)
-            .or_insert_with(|| rasterized(font, glyph).into());
-        Rc::clone(shape)
-    })
-}
-
-fn rasterized(font: &FontRef<'static>, mut glyph: Glyph) -> Vec<(i32, i32, f32)> {
-    glyph.position = point(0.0, 0.0);
-    let mut pixels = Vec::new();
-    if let Some(outlined) = font.outline_glyph(glyph) {
-        let corner = outlined.px_bounds().min;
-        outlined.draw(|column, row, coverage| {
-            let coverage = step(coverage);
-            if coverage > 0.0 {
-                let (column, row) = (column as i32, row as i32);
-                pixels.push((corner.x as i32 + column, corner.y as i32 + row, coverage));
-            }
-        });
-    }
-    pixels
-}
-
-/// Quarters, which become seventeen shades after smoothing. More are not visible, and make a PNG a fifth larger.
-fn step(coverage: f32) -> f32 {
-    (coverage * 4.0).round() / 4.0
-}
-
-/// Calls `each` with every glyph, its place, and where the pen is after it.
-fn for_each_glyph(
-    text: &str,
-    em: f64,
-    bold: bool,
-    mut each: impl FnMut(&FontRef<'static>, Glyph, f32),
-) {
+/// Calls `each` with every glyph, where it begins, and where the next one begins, in the font's units.
+fn for_each_glyph(text: &str, bold: bool, mut each: impl FnMut(GlyphId, f32, f32)) {
     let font = face(bold);
-    let scale = scale_of(font, em);
-    let scaled = font.as_scaled(scale);
     let mut pen = 0.0;
     let mut before = None;
     for character in text.chars() {
-        let id = font.glyph_id(character);
-        if let Some(before) = before {
-            pen += scaled.kern(before, id);
-        }
-        let glyph = id.with_scale_and_position(scale, point(pen, 0.0));
-        pen += scaled.h_advance(id);
-        each(font, glyph, pen);
-        before = Some(id);
+        let glyph = font.glyph_id(character);
+        pen += before.map_or(0.0, |before| font.kern_unscaled(before, glyph));
+        let next = pen + font.h_advance_unscaled(glyph);
+        each(glyph, pen, next);
+        (pen, before) = (next, Some(glyph));
     }
 }
 
-/// A scale here is the height from the lowest descender to the highest ascender, not the em.
-fn scale_of(font: &FontRef<'_>, em: f64) -> PxScale {
-    let units_per_em = font.units_per_em().unwrap_or(2048.0);
-    PxScale::from(em as f32 * font.height_unscaled() / units_per_em)
+fn scale(em: f64, bold: bool) -> f32 {
+    em as f32 / face(bold).units_per_em().unwrap_or(2048.0)
 }
 
 fn face(bold: bool) -> &'static FontRef<'static> {
@@ -126,7 +87,18 @@ mod tests {
 
     #[test]
     fn width_grows_with_text_and_size() {
-        assert!(advance("10.9", 20.0, false) > advance("10", 20.0, false));
-        assert!((advance("10", 40.0, false) - 2.0 * advance("10", 20.0, false)).abs() < 0.01);
+        assert!(width_of("10.9", 20.0, false) > width_of("10", 20.0, false));
+        assert!((width_of("10", 40.0, false) - 2.0 * width_of("10", 20.0, false)).abs() < 0.01);
+    }
+
+    #[test]
+    fn letters_are_where_their_width_says() {
+        for text in ["10", "muxer=1/deferred"] {
+            let bounds = outlines(text, 20.0, false).expect("letters").bounds();
+            let width = width_of(text, 20.0, false) as f32;
+            assert!(bounds.left() > -1.0 && bounds.right() < width + 1.0);
+            assert!(bounds.top() < -10.0 && bounds.bottom() < 6.0, "{bounds:?}");
+        }
+        assert!(outlines(" ", 20.0, false).is_none());
     }
 }

@@ -10,14 +10,6 @@ impl Point {
     pub(crate) fn new(x: f64, y: f64) -> Self {
         Self { x, y }
     }
-
-    /// The point at this part of the way to another one.
-    pub(crate) fn towards(self, to: Self, part: f64) -> Self {
-        Self::new(
-            self.x + part * (to.x - self.x),
-            self.y + part * (to.y - self.y),
-        )
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,6 +40,18 @@ impl Rect {
 
     pub(crate) fn centre(&self) -> Point {
         Point::new(self.x + self.width / 2.0, self.y + self.height / 2.0)
+    }
+
+    /// All around.
+    pub(crate) fn corners(&self) -> [Point; 4] {
+        let (right, bottom) = (self.right(), self.bottom());
+        [
+            (self.x, self.y),
+            (right, self.y),
+            (right, bottom),
+            (self.x, bottom),
+        ]
+        .map(|(x, y)| Point::new(x, y))
     }
 
     /// Smaller by this much on each side.
@@ -108,22 +112,6 @@ impl Rect {
                 ..*self
             })
             .collect()
-    }
-
-    #[cfg(test)]
-    pub(crate) fn contains(&self, other: &Self) -> bool {
-        let slack = 1e-6;
-        other.x >= self.x - slack
-            && other.y >= self.y - slack
-            && other.right() <= self.right() + slack
-            && other.bottom() <= self.bottom() + slack
-    }
-
-    /// The area that both cover.
-    pub(crate) fn overlap(&self, other: &Self) -> f64 {
-        let width = self.right().min(other.right()) - self.x.max(other.x);
-        let height = self.bottom().min(other.bottom()) - self.y.max(other.y);
-        width.max(0.0) * height.max(0.0)
     }
 }
 

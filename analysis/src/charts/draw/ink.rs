@@ -39,8 +39,6 @@ pub(crate) struct Lettering {
     pub(crate) bold: bool,
     pub(crate) colour: Colour,
     pub(crate) align: Align,
-    /// Turned to the left by a right angle.
-    pub(crate) upward: bool,
 }
 
 impl Lettering {
@@ -50,7 +48,6 @@ impl Lettering {
             bold: false,
             colour: INK,
             align: Align::Left,
-            upward: false,
         }
     }
 
@@ -72,13 +69,6 @@ impl Lettering {
     pub(crate) fn right(self) -> Self {
         Self {
             align: Align::Right,
-            ..self
-        }
-    }
-
-    pub(crate) fn upward(self) -> Self {
-        Self {
-            upward: true,
             ..self
         }
     }

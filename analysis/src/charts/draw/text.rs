@@ -1,10 +1,6 @@
 //! Fits text into widths.
 
-use super::font;
-
-pub(crate) fn width_of(text: &str, size: f64, bold: bool) -> f64 {
-    font::advance(text, size, bold)
-}
+use super::font::width_of;
 
 /// The width of the widest text.
 pub(crate) fn widest<'a>(texts: impl IntoIterator<Item = &'a str>, size: f64, bold: bool) -> f64 {

@@ -1,6 +1,6 @@
 //! The numbers that an axis shows.
 
-use crate::text::grouped;
+use crate::text::compact;
 
 /// Multiples of a round step that enclose the range, with at most this many steps.
 pub(crate) fn linear((low, high): (f64, f64), at_most: usize) -> Vec<f64> {
@@ -32,7 +32,7 @@ fn round_step(range: f64, at_most: usize) -> f64 {
 /// With as many decimals as neighbouring ticks need to differ.
 pub(crate) fn label_of_tick(value: f64, step: f64) -> String {
     let decimals = (-(step * 1.000_001).log10().floor()).clamp(0.0, 6.0) as usize;
-    grouped(value, decimals)
+    compact(value, decimals)
 }
 
 #[cfg(test)]

@@ -27,7 +27,6 @@ const GUTTER: f64 = 16.0;
 const BETWEEN: f64 = 14.0;
 const TITLE_HEIGHT: f64 = 32.0;
 const AXIS_HEIGHT: f64 = 52.0;
-const AXIS_NAME_WIDTH: f64 = 24.0;
 const WIDEST_CELL: f64 = 150.0;
 
 impl Facets<'_> {
@@ -64,7 +63,7 @@ impl Facets<'_> {
     /// The title above a facet and the axes around it; rows are named once for all side by side.
     pub(crate) fn draw_axes(
         &self,
-        canvas: &mut Canvas<'_>,
+        canvas: &mut Canvas,
         grid: &CellGrid,
         index: usize,
         title: &str,
@@ -78,7 +77,7 @@ impl Facets<'_> {
         canvas.outline(cells, Pen::new(grey(0x80), 1.0));
     }
 
-    fn draw_columns(&self, canvas: &mut Canvas<'_>, grid: &CellGrid) {
+    fn draw_columns(&self, canvas: &mut Canvas, grid: &CellGrid) {
         let cells = grid.cells;
         let labels = self.columns.labels.iter().map(String::as_str);
         let size = fitting(labels, self.cell_size().0 - 4.0, TICK, false);
@@ -98,19 +97,14 @@ impl Facets<'_> {
         );
     }
 
-    fn draw_rows(&self, canvas: &mut Canvas<'_>, grid: &CellGrid) {
+    fn draw_rows(&self, canvas: &mut Canvas, grid: &CellGrid) {
         let cells = grid.cells;
         for (row, label) in self.rows.labels.iter().enumerate() {
             let at = Point::new(cells.x - 9.0, grid.cell(row, 0).centre().y);
             canvas.text_across(at, label, &Lettering::new(TICK).right());
         }
-        let size = fitting([self.rows.name.as_str()], cells.height, TICK, false);
-        let at = Point::new(cells.x - self.row_label_width() + 10.0, cells.centre().y);
-        canvas.text_across(
-            at,
-            &self.rows.name,
-            &Lettering::new(size).centred().upward(),
-        );
+        let below = Point::new(cells.x - 9.0, cells.bottom() + 20.0);
+        canvas.text(below, &self.rows.name, &Lettering::new(TICK).right());
     }
 
     fn down(&self) -> usize {
@@ -133,8 +127,8 @@ impl Facets<'_> {
     }
 
     fn row_label_width(&self) -> f64 {
-        let labels = self.rows.labels.iter().map(String::as_str);
-        AXIS_NAME_WIDTH + widest(labels, TICK, false) + 9.0
+        let labels = self.rows.labels.iter().chain([&self.rows.name]);
+        (widest(labels.map(String::as_str), TICK, false) + 9.0).ceil()
     }
 }
 

@@ -5,7 +5,7 @@ use crate::{
         draw::{Canvas, Colour, Lettering, Point, Rect, fitting},
         view::ChartValue,
     },
-    text::{compact, decimals_for, with_plus},
+    text::{compact, decimals_for, number, with_plus},
 };
 
 #[derive(Clone, Debug)]
@@ -20,10 +20,17 @@ impl CellText {
     pub(crate) fn of(shown: &ChartValue, is_difference: bool) -> Self {
         let value = shown.value;
         let (decimals, interval) = match shown.interval {
-            Some(ends) => {
-                let (decimals, text) = with_interval(value, ends);
-                (decimals, Some(text))
+            Some((low, high)) if high > low => {
+                // Two digits of half the width, but no more of the value than a reader needs.
+                let finest = if value.abs() < 0.1 { 3 } else { 2 };
+                let fine = decimals_for((high - low) / 2.0, 2).min(finest);
+                let decimals = match value {
+                    0.0 => fine,
+                    _ => fine.min(decimals_for(value, 3)),
+                };
+                (decimals, Some(interval(value, (low, high), decimals)))
             }
+            Some(_) => (decimals_for(value, 3).min(2), Some("±0".to_owned())),
             None => (decimals_for(value, 3), None),
         };
         let text = compact(value, decimals);
@@ -37,64 +44,23 @@ impl CellText {
     }
 }
 
-/// The decimals of the value, and the text of its interval.
-fn with_interval(value: f64, (low, high): (f64, f64)) -> (usize, String) {
+fn interval(value: f64, (low, high): (f64, f64), decimals: usize) -> String {
     let half = (high - low) / 2.0;
-    let decimals = match (value == 0.0, half > 0.0) {
-        (false, true) => decimals_in_cell(value).min(decimals_of_uncertainty(half)),
-        (true, true) => decimals_of_uncertainty(half),
-        (_, false) => decimals_in_cell(value),
-    };
-    let (below, above) = (value - low, high - value);
-    let text = if (above - below).abs() <= 0.2 * half {
-        format!("±{}", margin(half, decimals))
-    } else {
-        range(low, high, decimals)
-    };
-    (decimals, text)
-}
-
-/// If an interval is far finer than its value, the margin has one digit of its own.
-fn margin(half: f64, decimals: usize) -> String {
-    let text = compact(half, decimals);
-    if half > 0.0 && !text.contains(|letter| matches!(letter, '1'..='9')) {
-        compact(half, decimals_for(half, 3).saturating_sub(2))
-    } else {
-        text
+    if (high + low - 2.0 * value).abs() <= 0.2 * half {
+        // One that is far finer than its value has a digit of its own.
+        return format!("±{}", compact(half, decimals.max(decimals_for(half, 1))));
     }
-}
-
-/// Two digits of the greater end, or one below 1, unless that makes both ends the same.
-fn range(low: f64, high: f64, decimals: usize) -> String {
+    // Ends are less important than the value.
     let greater = low.abs().max(high.abs());
-    let digits_less = if greater < 1.0 { 2 } else { 1 };
-    let coarse = decimals.min(decimals_for(greater, 3).saturating_sub(digits_less));
-    let decimals = if compact(low, coarse) == compact(high, coarse) {
-        decimals
-    } else {
-        coarse
-    };
+    let coarse = decimals.min(decimals_for(greater, if greater < 1.0 { 1 } else { 2 }));
+    let ends = [coarse, decimals]
+        .map(|decimals| [low, high].map(|end| compact(end, decimals)))
+        .into_iter()
+        .find(|[low, high]| low != high);
+    let [low_text, high_text] = ends.unwrap_or_else(|| [low, high].map(number));
     // A dash beside a minus would be hard to read.
     let between = if low < 0.0 { ".." } else { "–" };
-    let [low, high] = [low, high].map(|end| compact(end, decimals));
-    format!("{low}{between}{high}")
-}
-
-/// The Particle Data Group's rule: two digits of an uncertainty that starts with 1 to 3.5, else one.
-fn decimals_of_uncertainty(half: f64) -> usize {
-    let leading = half / 10_f64.powf(half.log10().floor());
-    let digits_less = if leading < 3.55 { 1 } else { 2 };
-    decimals_for(half, 3).saturating_sub(digits_less)
-}
-
-/// Only values below a tenth have thousandths.
-fn decimals_in_cell(value: f64) -> usize {
-    let decimals = decimals_for(value, 3);
-    if value.abs() >= 0.1 {
-        decimals.min(2)
-    } else {
-        decimals
-    }
+    format!("{low_text}{between}{high_text}")
 }
 
 /// One pair of sizes for all cells, so that no value looks more important than another.
@@ -123,7 +89,7 @@ impl TextSizes {
 
     pub(crate) fn draw(
         self,
-        canvas: &mut Canvas<'_>,
+        canvas: &mut Canvas,
         cell: Rect,
         text: &CellText,
         colour: Colour,
@@ -133,22 +99,13 @@ impl TextSizes {
             bold,
             ..Lettering::new(self.value).colour(colour).centred()
         };
-        let middle = cell.centre();
+        let middle = |part: f64| Point::new(cell.centre().x, cell.y + part * cell.height);
         let Some(interval) = &text.interval else {
-            canvas.text_across(middle, &text.value, &value);
-            return;
+            return canvas.text_across(middle(0.5), &text.value, &value);
         };
-        canvas.text_across(
-            Point::new(middle.x, cell.y + 0.32 * cell.height),
-            &text.value,
-            &value,
-        );
+        canvas.text_across(middle(0.32), &text.value, &value);
         let small = Lettering::new(self.interval).colour(colour).centred();
-        canvas.text_across(
-            Point::new(middle.x, cell.y + 0.74 * cell.height),
-            interval,
-            &small,
-        );
+        canvas.text_across(middle(0.74), interval, &small);
     }
 }
 
@@ -181,7 +138,7 @@ mod tests {
     #[test]
     fn a_lopsided_interval_is_shown_by_its_ends() {
         assert_eq!(text(12.3, 11.2, 14.4), both("12.3", "11–14"));
-        assert_eq!(text(5.7, 5.13, 7.1), both("5.7", "5.1–7.1"));
+        assert_eq!(text(5.7, 5.13, 7.1), both("5.70", "5.1–7.1"));
         assert_eq!(text(0.0, 0.0, 0.4), both("0", "0–0.4"));
         assert_eq!(text(-1.2, -4.0, 0.5), both("−1.2", "−4.0..0.5"));
     }

@@ -7,7 +7,7 @@ use crate::{
             sequential,
         },
         parts::frame::TICK,
-        view::{ColourScale, Colours, Mapping, with_unit},
+        view::{ColourScale, Colours, with_unit},
     },
     text::{compact, decimals_for, with_plus},
 };
@@ -23,7 +23,7 @@ impl ColourScale {
     }
 
     /// Draws the bar. Numbers grow to the right, whether that is better or worse.
-    pub(crate) fn draw(&self, canvas: &mut Canvas<'_>, area: Rect) {
+    pub(crate) fn draw(&self, canvas: &mut Canvas, area: Rect) {
         let name = self.legend();
         let size = fitting([name.as_str()], area.width, TICK, false);
         let at = Point::new(area.x, area.y + TICK);
@@ -57,11 +57,8 @@ impl ColourScale {
         } else {
             0.0
         };
-        let place = match self.mapping {
-            Mapping::Linear => part,
-            Mapping::SquareRoot => part.sqrt(),
-        };
-        place.copysign(value).max(self.first_place())
+        // Small values would look alike beside a few large ones.
+        part.sqrt().copysign(value).max(self.first_place())
     }
 
     fn first_place(&self) -> f64 {
@@ -81,27 +78,27 @@ impl ColourScale {
 
     fn legend(&self) -> String {
         let name = with_unit(&self.name, &self.unit);
-        let scale = match self.mapping {
-            Mapping::Linear => "",
-            Mapping::SquareRoot => " (square-root scale)",
-        };
         let direction = match self.colours {
             Colours::Sequential => "",
             Colours::LowerIsBetter => ": better ← → worse",
             Colours::HigherIsBetter => ": worse ← → better",
         };
-        format!("{name}{scale}{direction}")
+        format!("{name} (square-root scale){direction}")
     }
 
-    /// Round values about evenly spread over the bar, zero, and the greatest.
+    /// Zero, the greatest, and round values about evenly spread between them; of differences to both sides.
     fn ticks(&self) -> Vec<Tick> {
         let is_difference = self.colours != Colours::Sequential;
-        let mut values = self.landmarks(if is_difference { 3 } else { 5 });
-        if is_difference {
-            let mirrored: Vec<f64> = values.iter().rev().map(|value| -value).collect();
-            values.splice(0..0, mirrored);
+        let count = if is_difference { 3 } else { 5 };
+        let between = (1..count).map(|index| {
+            let part = f64::from(index) / f64::from(count);
+            one_digit(self.max * part * part)
+        });
+        let mut values = vec![0.0];
+        for value in between.chain([self.max]).filter(|value| *value > 0.0) {
+            values.extend(is_difference.then_some(-value));
+            values.push(value);
         }
-        values.push(0.0);
         values.sort_by(f64::total_cmp);
         let tick = |value| Tick {
             value: self.place(value),
@@ -111,20 +108,6 @@ impl ColourScale {
             },
         };
         values.into_iter().map(tick).collect()
-    }
-
-    fn landmarks(&self, count: u32) -> Vec<f64> {
-        if self.max <= 0.0 {
-            return Vec::new();
-        }
-        let between = (1..count).map(|index| {
-            let place = f64::from(index) / f64::from(count);
-            one_digit(match self.mapping {
-                Mapping::Linear => self.max * place,
-                Mapping::SquareRoot => self.max * place * place,
-            })
-        });
-        between.chain([self.max]).collect()
     }
 }
 
@@ -146,12 +129,11 @@ fn one_digit(value: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn scale(max: f64, mapping: Mapping, colours: Colours) -> ColourScale {
+    fn scale(max: f64, colours: Colours) -> ColourScale {
         ColourScale {
             name: "slow polls".to_owned(),
             unit: "%".to_owned(),
             max,
-            mapping,
             colours,
         }
     }
@@ -161,38 +143,34 @@ mod tests {
     }
 
     #[test]
-    fn both_mappings_start_and_end_alike_and_grow() {
-        let [linear, root] = [Mapping::Linear, Mapping::SquareRoot]
-            .map(|mapping| scale(62.0, mapping, Colours::Sequential));
-        for scale in [&linear, &root] {
-            assert_eq!((scale.place(0.0), scale.place(62.0)), (0.0, 1.0));
-            let place = |value| scale.place(f64::from(value));
-            assert!((0..62).all(|value| place(value) < place(value + 1)));
-        }
-        assert!(root.place(6.2) > linear.place(6.2));
+    fn places_grow_from_zero_to_the_greatest() {
+        let scale = scale(62.0, Colours::Sequential);
+        assert_eq!((scale.place(0.0), scale.place(62.0)), (0.0, 1.0));
+        let place = |value| scale.place(f64::from(value));
+        assert!((0..62).all(|value| place(value) < place(value + 1)));
     }
 
     #[test]
     fn ticks_are_round_and_end_with_the_greatest() {
-        let values = scale(62.0, Mapping::SquareRoot, Colours::Sequential);
+        let values = scale(62.0, Colours::Sequential);
         assert_eq!(labels(&values), ["0", "2", "10", "20", "40", "62"]);
-        let differences = scale(10.0, Mapping::Linear, Colours::LowerIsBetter);
-        let symmetric = ["−10", "−7", "−3", "0", "+3", "+7", "+10"];
+        let differences = scale(10.0, Colours::LowerIsBetter);
+        let symmetric = ["−10", "−4", "−1", "0", "+1", "+4", "+10"];
         assert_eq!(labels(&differences), symmetric);
     }
 
     #[test]
     fn a_metric_that_is_zero_everywhere_has_a_colour_and_a_tick() {
-        let nothing = scale(0.0, Mapping::Linear, Colours::Sequential);
+        let nothing = scale(0.0, Colours::Sequential);
         assert_eq!(nothing.place(0.0), 0.0);
         assert_eq!(labels(&nothing), ["0"]);
     }
 
     #[test]
     fn blue_is_better_whichever_way_that_is() {
-        let fewer = scale(10.0, Mapping::Linear, Colours::LowerIsBetter).colour(-8.0);
+        let fewer = scale(10.0, Colours::LowerIsBetter).colour(-8.0);
         assert!(fewer.2 > fewer.0);
-        let more = scale(10.0, Mapping::Linear, Colours::HigherIsBetter).colour(8.0);
+        let more = scale(10.0, Colours::HigherIsBetter).colour(8.0);
         assert_eq!(fewer, more);
     }
 }

@@ -25,44 +25,41 @@ pub(crate) const BODY_WIDTH: f64 = WIDTH - 2.0 * MARGIN;
 
 /// In pixels of the PNG.
 pub(crate) fn size(picture: &dyn Picture) -> (u32, u32) {
-    let caption = picture.caption();
-    let height = header_height(caption) + picture.body_height() + footer_height(caption);
-    (WIDTH as u32, height.ceil() as u32)
+    let mut nothing = Canvas::default();
+    let body = headings(&mut nothing, picture.caption());
+    let below = body + picture.body_height() + AFTER_BODY;
+    let bottom = small_print(&mut nothing, below, picture.caption());
+    (WIDTH as u32, (bottom + MARGIN / 2.0).ceil() as u32)
 }
 
-pub(crate) fn draw(canvas: &mut Canvas<'_>, picture: &dyn Picture) {
+pub(crate) fn draw(picture: &dyn Picture) -> Canvas {
+    let mut canvas = Canvas::default();
     let (width, height) = size(picture);
     let page = Rect::new(0.0, 0.0, f64::from(width), f64::from(height));
     canvas.fill(page, grey(255));
-    let caption = picture.caption();
-    let mut y = MARGIN;
-    for (text, style) in headings(caption) {
-        y = paragraph(canvas, y, text, &style);
-    }
-    let (top, height) = (header_height(caption), picture.body_height());
-    let body = Rect::new(MARGIN, top, BODY_WIDTH, height);
-    let small_print = Lettering::new(SMALL_PRINT).colour(FAINT_INK);
-    let below = body.bottom() + AFTER_BODY;
-    paragraph(canvas, below, &caption.small_print, &small_print);
-    picture.draw_body(canvas, body);
+    let top = headings(&mut canvas, picture.caption());
+    let body = Rect::new(MARGIN, top, BODY_WIDTH, picture.body_height());
+    small_print(&mut canvas, body.bottom() + AFTER_BODY, picture.caption());
+    picture.draw_body(&mut canvas, body);
+    canvas
 }
 
-/// The title above a part of the picture.
-pub(crate) fn draw_heading(canvas: &mut Canvas<'_>, above: Rect, text: &str) {
-    let size = fitting([text], above.width, HEADING, true);
-    let at = Point::new(above.x, above.y - 12.0);
-    canvas.text(at, text, &Lettering::new(size).bold());
+/// Returns where the body begins.
+fn headings(canvas: &mut Canvas, caption: &Caption) -> f64 {
+    let title = Lettering::new(TITLE).bold();
+    let below = paragraph(canvas, MARGIN, &caption.title, &title);
+    let below = paragraph(canvas, below, &caption.subtitle, &Lettering::new(SUBTITLE));
+    // A whole number, so that lines on whole pixels of the body stay sharp.
+    (below + BEFORE_BODY).ceil()
 }
 
-fn headings(caption: &Caption) -> [(&str, Lettering); 2] {
-    [
-        (&caption.title, Lettering::new(TITLE).bold()),
-        (&caption.subtitle, Lettering::new(SUBTITLE)),
-    ]
+fn small_print(canvas: &mut Canvas, top: f64, caption: &Caption) -> f64 {
+    let style = Lettering::new(SMALL_PRINT).colour(FAINT_INK);
+    paragraph(canvas, top, &caption.small_print, &style)
 }
 
 /// Returns where the next one begins.
-fn paragraph(canvas: &mut Canvas<'_>, top: f64, text: &str, style: &Lettering) -> f64 {
+fn paragraph(canvas: &mut Canvas, top: f64, text: &str, style: &Lettering) -> f64 {
     let mut bottom = top;
     for line in wrap(text, BODY_WIDTH, style.size, style.bold) {
         canvas.text(Point::new(MARGIN, bottom + style.size), &line, style);
@@ -71,19 +68,9 @@ fn paragraph(canvas: &mut Canvas<'_>, top: f64, text: &str, style: &Lettering) -
     bottom
 }
 
-fn header_height(caption: &Caption) -> f64 {
-    let text: f64 = headings(caption)
-        .iter()
-        .map(|(text, style)| paragraph_height(text, style))
-        .sum();
-    // A whole number, so that lines on whole pixels of the body stay sharp.
-    (MARGIN + text + BEFORE_BODY).ceil()
-}
-
-fn footer_height(caption: &Caption) -> f64 {
-    AFTER_BODY + paragraph_height(&caption.small_print, &Lettering::new(SMALL_PRINT)) + MARGIN / 2.0
-}
-
-fn paragraph_height(text: &str, style: &Lettering) -> f64 {
-    wrap(text, BODY_WIDTH, style.size, style.bold).len() as f64 * LINE * style.size
+/// The title above a part of the picture.
+pub(crate) fn draw_heading(canvas: &mut Canvas, above: Rect, text: &str) {
+    let size = fitting([text], above.width, HEADING, true);
+    let at = Point::new(above.x, above.y - 12.0);
+    canvas.text(at, text, &Lettering::new(size).bold());
 }

@@ -2,23 +2,16 @@
 
 use crate::charts::{
     draw::{
-        Canvas, Colour, Lettering, Pen, Point, PointMark, Rect, SeriesStyle, draw_mark, fitting,
-        grey, width_of,
+        Canvas, Colour, Lettering, Pen, Point, Rect, SeriesStyle, draw_mark, fitting, grey,
+        width_of,
     },
     parts::frame::LABEL,
-    view::{ChartSeries, NoValue},
 };
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum LegendKey {
     Line(SeriesStyle),
-    /// A marker alone.
-    Mark(PointMark, Colour),
     Patch(Colour),
-    NoValue(NoValue),
-    /// A line in the middle of its interval.
-    Band(Colour),
-    Rule(Pen),
 }
 
 #[derive(Clone, Debug, Default)]
@@ -30,12 +23,6 @@ const TO_NEXT: f64 = 26.0;
 const ROW: f64 = 30.0;
 
 impl Legend {
-    /// A line for each series, drawn by `key`.
-    pub(crate) fn of(series: &[ChartSeries], key: fn(SeriesStyle) -> LegendKey) -> Self {
-        let entry = |one: &ChartSeries| (key(SeriesStyle::of(one.slot)), one.name.clone());
-        Self(series.iter().map(entry).collect())
-    }
-
     pub(crate) fn with(mut self, key: LegendKey, meaning: &str) -> Self {
         self.0.push((key, meaning.to_owned()));
         self
@@ -45,7 +32,7 @@ impl Legend {
         self.places(width).last().map_or(0.0, |place| place.y + ROW)
     }
 
-    pub(crate) fn draw(&self, canvas: &mut Canvas<'_>, area: Rect) {
+    pub(crate) fn draw(&self, canvas: &mut Canvas, area: Rect) {
         for ((key, meaning), place) in self.0.iter().zip(self.places(area.width)) {
             let middle = area.y + place.y + ROW / 2.0;
             let (x, width) = (area.x + place.x, key.width());
@@ -80,13 +67,12 @@ impl LegendKey {
     /// Dashes need some length to be distinguished.
     fn width(self) -> f64 {
         match self {
-            LegendKey::Line(_) | LegendKey::Rule(_) | LegendKey::Band(_) => 46.0,
-            LegendKey::Patch(_) | LegendKey::NoValue(_) => 32.0,
-            LegendKey::Mark(..) => 18.0,
+            LegendKey::Line(_) => 46.0,
+            LegendKey::Patch(_) => 32.0,
         }
     }
 
-    fn draw(self, canvas: &mut Canvas<'_>, area: Rect) {
+    fn draw(self, canvas: &mut Canvas, area: Rect) {
         let middle = area.centre();
         let (left, right) = (
             Point::new(area.x, middle.y),
@@ -97,25 +83,13 @@ impl LegendKey {
                 canvas.line(left, right, style.pen);
                 draw_mark(canvas, middle, style.mark, style.pen.colour);
             }
-            LegendKey::Mark(mark, colour) => draw_mark(canvas, middle, mark, colour),
             LegendKey::Patch(colour) => {
                 canvas.fill(area, colour);
                 canvas.outline(area, Pen::new(grey(0x80), 1.0));
             }
-            LegendKey::NoValue(reason) => {
-                reason.pattern(canvas, area);
-                canvas.outline(area, Pen::new(grey(0x80), 1.0));
-            }
-            LegendKey::Band(colour) => {
-                canvas.shade(area, colour, BAND_OPACITY);
-                canvas.line(left, right, Pen::new(colour, 2.0));
-            }
-            LegendKey::Rule(pen) => canvas.line(left, right, pen),
         }
     }
 }
-
-pub(crate) const BAND_OPACITY: f64 = 0.16;
 
 #[cfg(test)]
 mod tests {
@@ -123,15 +97,12 @@ mod tests {
 
     #[test]
     fn entries_stay_within_the_width_and_apart() {
-        let series: Vec<ChartSeries> = (0..9)
-            .map(|slot| ChartSeries {
-                name: format!("muxer={slot}, deferred"),
-                slot,
-            })
-            .collect();
-        let legend = Legend::of(&series, LegendKey::Line);
+        let name = |slot: usize| format!("muxer={slot}, deferred");
+        let legend = (0..9).fold(Legend::default(), |legend, slot| {
+            legend.with(LegendKey::Line(SeriesStyle::of(slot)), &name(slot))
+        });
         let places = legend.places(700.0);
-        let entry = legend.0[0].0.width() + TO_TEXT + width_of(&series[0].name, LABEL, false);
+        let entry = legend.0[0].0.width() + TO_TEXT + width_of(&name(0), LABEL, false);
         assert!(places.iter().all(|place| place.x + entry <= 700.0));
         assert!(
             places

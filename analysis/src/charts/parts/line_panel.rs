@@ -5,8 +5,8 @@ use crate::charts::{
         Axis, Canvas, Colour, Lettering, Pen, Point, PointMark, Rect, SeriesStyle, draw_mark,
         error_bar, extent, fitting, grey, wrap,
     },
-    parts::{frame::TICK, legend::BAND_OPACITY},
-    view::{Categories, ChartSeries, ChartValue, ValueAxis},
+    parts::frame::TICK,
+    view::{Categories, ChartValue, ValueAxis},
 };
 
 pub(crate) struct LinePanel<'a> {
@@ -16,73 +16,57 @@ pub(crate) struct LinePanel<'a> {
 }
 
 /// The height of the labels below a plot, with their name.
-pub(crate) const PLACES_HEIGHT: f64 = 54.0;
+pub(crate) const PLACES_HEIGHT: f64 = 86.0;
+/// Longer labels have several lines.
+const SMALLEST: f64 = 14.0;
 /// The approximate distance between the ticks of a vertical axis.
 pub(crate) const TICK_SPACING: f64 = 33.0;
 const FURTHEST_APART: f64 = 16.0;
-const LINE: f64 = 20.0;
 
 impl LinePanel<'_> {
-    pub(crate) fn draw_ground(&self, canvas: &mut Canvas<'_>) {
+    pub(crate) fn draw_ground(&self, canvas: &mut Canvas) {
         draw_ground(canvas, self.plot, self.y);
         for place in 0..self.places.labels.len() {
             draw_foot(canvas, self.plot, self.x(place));
         }
     }
 
-    pub(crate) fn draw_places(&self, canvas: &mut Canvas<'_>) {
-        let labels = self.places.labels.iter().map(String::as_str);
-        let size = fitting(labels, self.pitch() - 6.0, TICK, false);
-        for (place, label) in self.places.labels.iter().enumerate() {
-            let at = Point::new(self.x(place), self.plot.bottom() + 22.0);
-            canvas.text(at, label, &Lettering::new(size).centred());
+    pub(crate) fn draw_places(&self, canvas: &mut Canvas) {
+        let labels = &self.places.labels;
+        let named = labels.iter().filter(|label| !label.is_empty()).count();
+        let width = self.pitch() * (labels.len() / named.max(1)) as f64 - 6.0;
+        let size = fitting(labels.iter().map(String::as_str), width, TICK, false).max(SMALLEST);
+        let top = self.plot.bottom() + 22.0;
+        let mut bottom = top;
+        for (place, label) in labels.iter().enumerate() {
+            for (line, text) in (0_u8..).zip(wrap(label, width, size, false)) {
+                let at = Point::new(self.x(place), top + 1.2 * size * f64::from(line));
+                canvas.text(at, &text, &Lettering::new(size).centred());
+                bottom = at.y.max(bottom);
+            }
         }
-        let at = Point::new(self.plot.centre().x, self.plot.bottom() + 46.0);
+        let at = Point::new(self.plot.centre().x, bottom + 24.0);
         let size = fitting([self.places.name.as_str()], self.plot.width, TICK, false);
         canvas.text(at, &self.places.name, &Lettering::new(size).centred());
     }
 
-    /// A value that holds for all places.
-    pub(crate) fn draw_band(&self, canvas: &mut Canvas<'_>, value: &ChartValue, colour: Colour) {
-        if let Some((low, high)) = value.interval {
-            let (top, bottom) = (self.y.position(high), self.y.position(low));
-            let band = Rect::new(self.plot.x, top, self.plot.width, bottom - top);
-            canvas.shade(band, colour, BAND_OPACITY);
-        }
-        let y = self.y.position(value.value);
-        let left = Point::new(self.plot.x, y);
-        canvas.line(
-            left,
-            Point::new(self.plot.right(), y),
-            Pen::new(colour, 2.0),
-        );
-    }
-
-    /// One line per series, without the values that are absent. Lines are shifted, so that bars stay apart.
-    pub(crate) fn draw_series(
-        &self,
-        canvas: &mut Canvas<'_>,
-        series: &[ChartSeries],
-        lines: &[Vec<Option<ChartValue>>],
-    ) {
-        let apart = FURTHEST_APART.min(0.6 * self.pitch() / series.len().max(1) as f64);
-        for (index, (one, line)) in series.iter().zip(lines).enumerate() {
-            let aside = apart * (index as f64 - (series.len() as f64 - 1.0) / 2.0);
-            let values = line.iter().enumerate();
-            let values = values.filter_map(|(place, value)| Some((place, value.as_ref()?)));
-            let values: Vec<(usize, &ChartValue)> = values.collect();
-            let style = SeriesStyle::of(one.slot);
-            for ends in values.windows(2) {
-                let [from, to] = [ends[0], ends[1]]
-                    .map(|(place, of)| self.point(self.x(place) + aside, of.value));
-                // Thin across a gap, since the values in between are unknown.
-                let bridge = Pen::new(style.pen.colour, 1.0).dashed(&[2.0, 6.0]);
-                let is_gap = ends[0].0 + 1 < ends[1].0;
-                canvas.line(from, to, if is_gap { bridge } else { style.pen });
+    /// One line per series, with gaps where values are absent. Lines are shifted, so that bars stay apart.
+    pub(crate) fn draw_series(&self, canvas: &mut Canvas, lines: &[Vec<Option<ChartValue>>]) {
+        let apart = FURTHEST_APART.min(0.6 * self.pitch() / lines.len().max(1) as f64);
+        for (index, line) in lines.iter().enumerate() {
+            let aside = apart * (index as f64 - (lines.len() as f64 - 1.0) / 2.0);
+            let SeriesStyle { pen, mark } = SeriesStyle::of(index);
+            let x = |place: usize| self.x(place) + aside;
+            for (place, ends) in line.windows(2).enumerate() {
+                if let [Some(from), Some(to)] = ends {
+                    let from = self.point(x(place), from.value);
+                    canvas.line(from, self.point(x(place + 1), to.value), pen);
+                }
             }
-            for (place, value) in values {
-                let look = (style.mark, style.pen.colour);
-                self.draw_mark(canvas, self.x(place) + aside, value, look);
+            for (place, value) in line.iter().enumerate() {
+                if let Some(value) = value {
+                    self.draw_mark(canvas, x(place), value, (mark, pen.colour));
+                }
             }
         }
     }
@@ -90,7 +74,7 @@ impl LinePanel<'_> {
     /// With its interval.
     pub(crate) fn draw_mark(
         &self,
-        canvas: &mut Canvas<'_>,
+        canvas: &mut Canvas,
         x: f64,
         value: &ChartValue,
         (mark, colour): (PointMark, Colour),
@@ -127,11 +111,16 @@ pub(crate) fn axis_over<'e>(
 }
 
 /// Lines at the ticks, a stronger one at zero, and the edges at the left and below.
-pub(crate) fn draw_ground(canvas: &mut Canvas<'_>, plot: Rect, y: &Axis) {
+fn draw_ground(canvas: &mut Canvas, plot: Rect, y: &Axis) {
     for tick in &y.ticks {
         let at = y.position(tick.value);
         let ends = [plot.x, plot.right()].map(|x| Point::new(x, at));
-        canvas.line(ends[0], ends[1], grid_pen(tick.value));
+        let pen = if tick.value == 0.0 {
+            Pen::new(grey(0x90), 1.5)
+        } else {
+            Pen::new(grey(0xe2), 1.0)
+        };
+        canvas.line(ends[0], ends[1], pen);
     }
     let pen = Pen::new(grey(0x60), 1.0);
     let corner = Point::new(plot.x, plot.bottom());
@@ -139,51 +128,16 @@ pub(crate) fn draw_ground(canvas: &mut Canvas<'_>, plot: Rect, y: &Axis) {
     canvas.line(corner, Point::new(plot.right(), plot.bottom()), pen);
 }
 
-/// The pen of a grid line; stronger at zero.
-pub(crate) fn grid_pen(value: f64) -> Pen {
-    if value == 0.0 {
-        Pen::new(grey(0x90), 1.5)
-    } else {
-        Pen::new(grey(0xe2), 1.0)
-    }
-}
-
 /// The numbers beside a plot.
-pub(crate) fn draw_values(canvas: &mut Canvas<'_>, plot: Rect, y: &Axis) {
+pub(crate) fn draw_values(canvas: &mut Canvas, plot: Rect, y: &Axis) {
     for tick in &y.ticks {
         let at = Point::new(plot.x - 9.0, y.position(tick.value));
         canvas.text_across(at, &tick.label, &Lettering::new(TICK).right());
     }
 }
 
-fn side_lines(name: &str, plot_height: f64) -> Vec<String> {
-    wrap(name, plot_height + 20.0, TICK, false)
-}
-
-/// The width that a name and the widest numbers of some axes need beside plots of this height.
-pub(crate) fn side_width<'a>(
-    sides: impl IntoIterator<Item = (&'a Axis, String)>,
-    plot_height: f64,
-) -> f64 {
-    let (mut numbers, mut lines) = (0.0_f64, 1);
-    for (axis, name) in sides {
-        numbers = numbers.max(axis.label_width(TICK));
-        lines = lines.max(side_lines(&name, plot_height).len());
-    }
-    numbers + 40.0 + LINE * (lines - 1) as f64
-}
-
-/// The name of the numbers beside a plot, turned upward at `x`.
-pub(crate) fn draw_side_name(canvas: &mut Canvas<'_>, plot: Rect, x: f64, name: &str) {
-    let style = Lettering::new(TICK).centred().upward();
-    for (line, text) in side_lines(name, plot.height).iter().enumerate() {
-        let at = Point::new(x + LINE * line as f64, plot.centre().y);
-        canvas.text_across(at, text, &style);
-    }
-}
-
 /// A short line below the plot.
-pub(crate) fn draw_foot(canvas: &mut Canvas<'_>, plot: Rect, x: f64) {
+fn draw_foot(canvas: &mut Canvas, plot: Rect, x: f64) {
     let foot = Point::new(x, plot.bottom());
     canvas.line(foot, Point::new(x, foot.y + 5.0), Pen::new(grey(0x60), 1.0));
 }

@@ -7,5 +7,3 @@ pub(super) mod frame;
 pub(super) mod legend;
 pub(super) mod line_panel;
 mod no_value;
-pub(super) mod point_labels;
-pub(super) mod xy_plot;

@@ -15,11 +15,17 @@ use run_format::{
 use self::cell::CellEvidence;
 use super::outside;
 
+/// A cell with its evidence.
+pub(crate) struct CellExplained {
+    pub(crate) chosen: ChosenCell,
+    pub(crate) evidence: CellEvidence,
+}
+
 /// All that `explain` left.
 pub(crate) struct Explained {
     pub(crate) file: ExplainFile,
-    /// With the cells whose launch is `ok`, in the order in which they were chosen.
-    pub(crate) cells: Vec<(ChosenCell, CellEvidence)>,
+    /// Those whose launch is `ok`, in the order in which they were chosen.
+    pub(crate) cells: Vec<CellExplained>,
     /// What became of the others.
     pub(crate) flaws: Vec<String>,
 }
@@ -56,7 +62,8 @@ impl Explained {
             match &row.end {
                 End::Ok { .. } => {
                     let evidence = CellEvidence::read(&folder, row, &file.variants)?;
-                    cells.push((chosen.clone(), evidence));
+                    let chosen = chosen.clone();
+                    cells.push(CellExplained { chosen, evidence });
                 }
                 End::Invalid { reason } => {
                     flaws.push(format!("the launch of `{id}` is invalid: {reason}"));

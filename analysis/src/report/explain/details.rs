@@ -2,46 +2,17 @@
 
 use run_format::Site;
 
-use super::section::{MOST_ROWS, Section};
+use super::{MOST_ROWS, Section};
 use crate::{
-    explain::{allocations, counters, stacks, system_calls, worst},
+    explain::{allocations, counters, sums::EventRates, system_calls, worst},
     report::markdown::{Document, or_dash, quoted},
-    text::{self, number},
+    text::number,
 };
 
 /// The most polls in the report; `worst.csv` has all of them.
 const MOST_POLLS: usize = 10;
 
 impl Section<'_> {
-    pub(super) fn shares(&self, document: &mut Document) {
-        let (evidence, site) = (&self.cell.evidence, self.explanation.site);
-        let from_ns = self.explanation.slow_from_ns;
-        let shares = from_ns.map(|from_ns| stacks::shares(evidence, site, from_ns));
-        let Some(mut shares) = shares.filter(|shares| !shares.is_empty()) else {
-            return;
-        };
-        shares.sort_by(|one, other| other.table_percent.total_cmp(&one.table_percent));
-        document.paragraph(
-            "**Children in slow polls**, by samples and by recorded time, without a budget:",
-        );
-        document.table(
-            &[
-                "child",
-                "samples, %",
-                "time in `children.csv`, %",
-                "difference, pp",
-            ],
-            shares.iter().map(|it| {
-                vec![
-                    quoted(&it.child),
-                    number(it.stacks_percent),
-                    number(it.table_percent),
-                    text::signed(it.pp()),
-                ]
-            }),
-        );
-    }
-
     pub(super) fn allocations(&self, document: &mut Document) {
         let evidence = &self.cell.evidence;
         let by_variant = self.by_variant(|variant| allocations::by_child(evidence, variant));
@@ -54,23 +25,14 @@ impl Section<'_> {
         );
         let mut keys: Vec<&(Site, String)> = baseline.keys().collect();
         let most = |key| {
-            let of: &allocations::AllocationRates = &baseline[key];
-            of.objects_per_request.unwrap_or(of.objects_per_poll)
+            let (_, of): &(_, EventRates) = &baseline[key];
+            of.per_request.or(of.per_poll).map_or(0.0, |it| it.0)
         };
         keys.sort_by(|one, other| most(other).total_cmp(&most(one)));
         let row = |key: &&(Site, String)| {
             let mut row = vec![key.0.name().to_owned(), quoted(&key.1)];
-            for of in &by_variant {
-                let of = of.get(*key);
-                row.push(pair(
-                    of.map(|it| it.objects_per_poll),
-                    of.map(|it| it.bytes_per_poll),
-                ));
-                row.push(pair(
-                    of.and_then(|it| it.objects_per_request),
-                    of.and_then(|it| it.bytes_per_request),
-                ));
-            }
+            let of = by_variant.iter().map(|of| of.get(*key));
+            row.extend(of.flat_map(|of| pairs(of.map(|(_, rates)| rates))));
             row
         };
         let columns = ["objects (bytes) per poll", "per request"];
@@ -141,18 +103,11 @@ impl Section<'_> {
              parentheses:",
             self.explanation.sites.function(site)
         ));
-        let row = |(name, _): &(String, system_calls::SystemCallRates)| {
+        let row = |(name, _): &(String, EventRates)| {
             let mut row = vec![quoted(name)];
             for of in &by_variant {
-                let of = of.iter().find(|(other, _)| other == name).map(|(_, it)| it);
-                row.push(pair(
-                    of.and_then(|it| it.per_poll),
-                    of.and_then(|it| it.us_per_poll),
-                ));
-                row.push(pair(
-                    of.and_then(|it| it.per_request),
-                    of.and_then(|it| it.us_per_request),
-                ));
+                let of = of.iter().find(|(other, _)| other == name);
+                row.extend(pairs(of.map(|(_, rates)| rates)));
             }
             row
         };
@@ -192,8 +147,10 @@ impl Section<'_> {
     }
 }
 
-/// "20.0 (2000)".
-fn pair(one: Option<f64>, other: Option<f64>) -> String {
-    let both = one.zip(other);
-    or_dash(both.map(|(one, other)| format!("{} ({})", number(one), number(other))))
+/// "20.0 (2000)", per poll and per request.
+fn pairs(of: Option<&EventRates>) -> [String; 2] {
+    let of = of.copied().unwrap_or_default();
+    [of.per_poll, of.per_request].map(|rate| {
+        or_dash(rate.map(|(one, other)| format!("{} ({})", number(one), number(other))))
+    })
 }

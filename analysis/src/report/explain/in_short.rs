@@ -2,11 +2,10 @@
 
 use run_format::{config::ENOUGH_SLOW_SAMPLES, evidence::ChosenBecause};
 
-use super::section::{MOST_ROWS, Section};
+use super::{MOST_ROWS, Section};
 use crate::{
     explain::{files::flamegraphs, stacks, system_calls, thresholds::AGREEMENT_PP, warm},
     report::markdown::{Document, joined, or_dash, quoted},
-    stats::Interval,
     summary::CONFIDENCE,
     text::{self, capitalised, count, number},
 };
@@ -81,9 +80,8 @@ impl Section<'_> {
             ));
         };
         let pp = 100.0 * change.difference.value;
-        let Interval { low, high } = change.difference.interval(CONFIDENCE);
-        let (low, high) = (100.0 * low, 100.0 * high);
-        let signed = text::change(pp, "pp", (low, high));
+        let interval = change.difference.interval(CONFIDENCE).times(100.0);
+        let signed = text::change(pp, "pp", interval);
         let is_resolved = change.p_value() < 1.0 - CONFIDENCE;
         Some(if !is_resolved {
             format!(
@@ -91,7 +89,7 @@ impl Section<'_> {
                  the share of slow polls by {signed}, from {normal} %."
             )
         } else if pp < 0.0 {
-            let prevented = text::part(-pp, (-high, -low));
+            let prevented = text::change(-pp, "pp", interval.times(-1.0)).replace('+', "");
             let share = warm.prevented().map_or_else(String::new, |it| {
                 format!(", which is {:.0} % of them", 100.0 * it.min(1.0))
             });

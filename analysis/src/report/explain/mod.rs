@@ -2,16 +2,15 @@
 
 mod details;
 mod in_short;
-mod section;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use run_format::tables::Pass;
 
-use self::section::Section;
-use super::markdown::{Document, joined, quoted};
+use super::markdown::{Document, ReportLinks, joined, quoted};
 use crate::{
     explain::{Explanation, findings::WorkFinding, lost::lost},
+    load::explain::CellExplained,
     text::number,
 };
 
@@ -40,7 +39,6 @@ pub(super) fn write(document: &mut Document, explanation: &Explanation, detailed
         section.frames(document);
         if at < detailed {
             document.details(&format!("The evidence of {of_cell}"), |document| {
-                section.shares(document);
                 section.allocations(document);
                 section.counters(document);
                 section.system_calls(document);
@@ -108,4 +106,37 @@ fn caveats(explanation: &Explanation) -> Vec<String> {
         format!("Not recorded ({evidence}): {}: {why}.", joined(what, ", "))
     }));
     lines
+}
+
+/// The most rows of a table that is an excerpt.
+const MOST_ROWS: usize = 10;
+
+/// A cell, and what is needed to write about it.
+struct Section<'a> {
+    explanation: &'a Explanation,
+    cell: &'a CellExplained,
+    links: ReportLinks,
+}
+
+impl Section<'_> {
+    /// The address of a file about the cell.
+    fn link(&self, what: &str) -> String {
+        self.links.explain(&format!("{}.{what}", self.cell.id()))
+    }
+
+    /// The values of each variant: the baseline, then the variant that is compared with it.
+    fn by_variant<T>(&self, of: impl Fn(usize) -> T) -> Vec<T> {
+        let variants = self.explanation.variants.iter();
+        variants.map(|(variant, _)| of(*variant)).collect()
+    }
+
+    /// The head of a table with the same columns for each variant.
+    fn head(&self, first: &[&str], of_variant: &[&str]) -> Vec<String> {
+        let mut head: Vec<String> = first.iter().map(|name| (*name).to_owned()).collect();
+        for (_, label) in &self.explanation.variants {
+            let columns = of_variant.iter();
+            head.extend(columns.map(|name| format!("{name}, {}", quoted(label))));
+        }
+        head
+    }
 }

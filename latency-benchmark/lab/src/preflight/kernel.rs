@@ -84,7 +84,7 @@ fn tool(name: &'static str, consequence: &str) -> PreflightFinding {
 
 /// Wires one link and measures it.
 fn try_link(inside: Inside) -> Result<String> {
-    let placement = Topology::of_this_process()?.place(None, None)?;
+    let placement = Topology::of_this_process()?.place(1, None, None)?;
     let report = Lab::wire(inside, LabSpec::new(1, placement))?.measure_rtt()?;
     if let Some(invalid) = report.invalid() {
         bail!("{invalid}");

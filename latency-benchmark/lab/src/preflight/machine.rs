@@ -47,7 +47,7 @@ fn judge(
 fn cores() -> PreflightFinding {
     const NAME: &str = "cores";
     let placed = Topology::of_this_process().and_then(|topology| {
-        let placement = topology.place(None, None)?;
+        let placement = topology.place(1, None, None)?;
         Ok((topology, placement))
     });
     let (topology, placement) = match placed {

@@ -49,9 +49,9 @@ struct LabRunArguments {
     /// TCP congestion control
     #[arg(long, default_value = "cubic")]
     congestion_control: String,
-    /// Core of the central node [default: the first]
+    /// Cores of the central node, such as 2 or 2-5 [default: the first]
     #[arg(long)]
-    central_core: Option<usize>,
+    central_core: Option<Cores>,
     /// Cores of the peers and of the delay line, such as 1,4-7 [default: all others]
     #[arg(long)]
     peer_cores: Option<Cores>,
@@ -95,7 +95,7 @@ impl LabRunArguments {
     fn run(self) -> Result<ExitCode, Failure> {
         let topology = Topology::of_this_process()?;
         let placement = topology
-            .place(self.central_core, self.peer_cores)
+            .place(1, self.central_core, self.peer_cores)
             .map_err(bad_input)?;
         let spec = LabSpec {
             rtt: self.rtt,

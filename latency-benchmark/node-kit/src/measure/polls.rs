@@ -79,7 +79,7 @@ impl Polls {
             replay: Replay::new(config.variants.iter().map(|it| it.budgets)),
             peers: config.cell.peers,
             installed: Variant::default().install(),
-            writer: RunWriter::create(&task.dir, &connected.sites)?,
+            writer: RunWriter::create(&task.dir, &connected.sites, config, &connected.workers)?,
             per_peer: BTreeMap::new(),
             changes: Changes::new(config.variants.len()),
             block: Vec::new(),
@@ -263,6 +263,8 @@ impl Source for Polls {
         if let Some((_, evidence)) = &mut self.explained {
             evidence.write(&row, seen)?;
         }
+        self.writer
+            .write_workers(row.slice, &seen.workers, &slice.used.workers)?;
         self.writer.write(&row, seen)?;
         Ok(None)
     }

@@ -1,6 +1,7 @@
 //! Sums since the start, which the kernel and the runtime keep: read before and after a slice, and subtracted.
 
 use std::{
+    iter,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -9,7 +10,7 @@ use std::{
 };
 
 use anyhow::Result;
-use run_format::protocol::CentralTask;
+use run_format::{network::Cores, protocol::CentralTask};
 use tokio_metrics::{RuntimeIntervals, RuntimeMonitor, TaskMonitor};
 
 use super::transactions::Transactions;
@@ -33,7 +34,9 @@ pub(super) struct Sampler {
     /// The processes that may be found stopped, of which the next one is looked at next.
     watched: Vec<Observee>,
     next_watched: usize,
-    central_core: usize,
+    central_cores: Cores,
+    /// Lines of `/proc/stat`: of all cores, or of the cell's where others are measured at the same time.
+    own_cores: Vec<String>,
 }
 
 /// Where polls of tasks are counted.
@@ -51,12 +54,14 @@ enum RuntimeSource {
 
 /// Sums at one time, or the differences between two, that take little time to read: it is done twice in every
 /// turn.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Clocks {
     /// When they were read.
     pub(super) at_ms: f64,
     pub(super) runtime: RuntimeSums,
     pub(super) central: CpuTime,
+    /// By thread of central.
+    pub(super) workers: Vec<CpuTime>,
     pub(super) helpers: CpuTime,
     pub(super) observers: CpuTime,
 }
@@ -106,6 +111,8 @@ impl Sampler {
 
     fn new(runtime: RuntimeSource, central: &[Observee], task: &CentralTask) -> Result<Sampler> {
         let others = &task.others;
+        let placement = &task.config.lab.placement;
+        let central_cores = placement.central_cores();
         let (observers, helpers) = process::other_threads(central)?;
         let watched = others.peers.iter().chain(&others.delay_line);
         Ok(Sampler {
@@ -123,15 +130,27 @@ impl Sampler {
                 .map(Observee::Process)
                 .collect(),
             delay_line: others.delay_line.map(Observee::Process),
-            central_core: task.config.lab.placement.central,
+            own_cores: match task.config.jobs {
+                None => vec!["cpu".to_owned()],
+                Some(_) => {
+                    let cores = central_cores.iter().chain(placement.peers.iter());
+                    cores.map(|core| format!("cpu{core}")).collect()
+                }
+            },
+            central_cores,
         })
     }
 
     pub(super) fn clocks(&mut self) -> Clocks {
+        let workers = self.central.iter().map(|it| process::cpu_time(&[*it]));
+        let workers: Vec<CpuTime> = workers.collect();
         Clocks {
             at_ms: self.began.elapsed().as_secs_f64() * 1e3,
             runtime: self.runtime.sums(),
-            central: process::cpu_time(&self.central),
+            central: workers
+                .iter()
+                .fold(process::cpu_time(&[]), |sum, it| sum.plus(*it)),
+            workers,
             helpers: process::cpu_time(&self.helpers),
             observers: process::cpu_time(&self.observers),
         }
@@ -147,7 +166,7 @@ impl Sampler {
     pub(super) fn machine(&self) -> MachineUse {
         let (received_bytes, sent_bytes) = process::link_bytes();
         MachineUse {
-            times: process::machine_times(self.central_core),
+            times: process::machine_times(&self.central_cores, &self.own_cores),
             central: process::total(&self.central),
             peers: match self.peers.as_slice() {
                 // Peers on other machines, of which nothing is known here.
@@ -202,6 +221,7 @@ impl Clocks {
             at_ms: 0.0,
             runtime: RuntimeSums::default(),
             central: none,
+            workers: Vec::new(),
             helpers: none,
             observers: none,
         }
@@ -212,6 +232,9 @@ impl Clocks {
             at_ms: self.at_ms - before.at_ms,
             runtime: self.runtime.with(before.runtime, u64::saturating_sub),
             central: self.central.since(before.central),
+            workers: iter::zip(self.workers, before.workers)
+                .map(|(now, before)| now.since(before))
+                .collect(),
             helpers: self.helpers.since(before.helpers),
             observers: self.observers.since(before.observers),
         }
@@ -222,6 +245,13 @@ impl Clocks {
             at_ms: self.at_ms + other.at_ms,
             runtime: self.runtime.with(other.runtime, u64::saturating_add),
             central: self.central.plus(other.central),
+            workers: if self.workers.is_empty() {
+                other.workers
+            } else {
+                iter::zip(self.workers, other.workers)
+                    .map(|(one, other)| one.plus(other))
+                    .collect()
+            },
             helpers: self.helpers.plus(other.helpers),
             observers: self.observers.plus(other.observers),
         }

@@ -1,8 +1,9 @@
-//! The harm that slow polls do: two small tasks on central's worker, one that another thread wakes
-//! and one that waits for a timer, note how late they run.
+//! The harm that slow polls do: small tasks on central's workers note how late they run. Another thread wakes one, a
+//! timer the other, and with several workers a connection wakes a third.
 
 use std::{
     io,
+    ops::Range,
     sync::{Arc, mpsc},
     thread,
     time::Duration,
@@ -17,7 +18,10 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use super::log::{Log, LogReader, log};
+use super::{
+    log::{Log, LogReader, log},
+    same_worker::Rung,
+};
 
 /// How late a co-tenant ran.
 #[derive(Clone, Copy, Debug)]
@@ -27,20 +31,30 @@ pub(crate) struct Delay {
     pub(crate) delay_ns: u64,
 }
 
-/// What the two tasks note.
+/// What the tasks note.
 pub(crate) struct Cotenants {
     /// From a wake by another thread to the task's poll.
     pub(crate) wake: LogReader<Delay>,
     /// From a timer's deadline to the task's poll. Tokio's timers are a millisecond coarse, which is
     /// in here.
     pub(crate) timer: LogReader<Delay>,
+    /// From a wake by a connection on the same worker, where there are several workers.
+    pub(crate) same_worker: Option<LogReader<Delay>>,
 }
 
 /// More than a second's worth.
-const CAPACITY: usize = 1 << 14;
+pub(super) const CAPACITY: usize = 1 << 14;
 
-/// Starts both tasks on the runtime around, and the thread that wakes one of them, on `cores`.
-pub(crate) fn start(clock: &Arc<Recorder>, cores: &Cores, seed: u64) -> io::Result<Cotenants> {
+/// Between two wakes.
+pub(super) const PAUSE_NS: Range<u64> = 500_000..1_500_000;
+
+/// Starts the tasks on the runtime around, and the thread that wakes one of them, on `cores`.
+pub(crate) fn start(
+    clock: &Arc<Recorder>,
+    cores: &Cores,
+    seed: u64,
+    same_worker: Option<Rung>,
+) -> io::Result<Cotenants> {
     let blank = Delay {
         since_ns: 0,
         delay_ns: 0,
@@ -51,6 +65,11 @@ pub(crate) fn start(clock: &Arc<Recorder>, cores: &Cores, seed: u64) -> io::Resu
     let bell = Arc::new(Notify::new());
     tokio::spawn(answer(Arc::clone(&bell), rung, Arc::clone(clock), wakes));
     tokio::spawn(wait(Arc::clone(clock), timers, seed));
+    let same_worker = same_worker.map(|(bell, since_ns)| {
+        let (wakes, wake) = log(CAPACITY, blank);
+        tokio::spawn(answer(bell, since_ns, Arc::clone(clock), wakes));
+        wake
+    });
     let (clock, cores) = (Arc::clone(clock), cores.clone());
     let (moved, has_moved) = mpsc::channel();
     thread::Builder::new()
@@ -61,7 +80,11 @@ pub(crate) fn start(clock: &Arc<Recorder>, cores: &Cores, seed: u64) -> io::Resu
             ring(&bell, ringing, &clock, seed);
         })?;
     has_moved.recv().map_err(io::Error::other)??;
-    Ok(Cotenants { wake, timer })
+    Ok(Cotenants {
+        wake,
+        timer,
+        same_worker,
+    })
 }
 
 /// Rings at random, so as not to keep step with anything, and whether or not it was answered: who
@@ -69,7 +92,7 @@ pub(crate) fn start(clock: &Arc<Recorder>, cores: &Cores, seed: u64) -> io::Resu
 fn ring(bell: &Notify, mut ringing: Producer<u64>, clock: &Recorder, seed: u64) {
     let mut rng = StdRng::seed_from_u64(seed);
     loop {
-        thread::sleep(Duration::from_micros(rng.random_range(500..1500)));
+        thread::sleep(Duration::from_nanos(rng.random_range(PAUSE_NS)));
         // With so many unanswered that there is no room, one more tells nothing new.
         if ringing.push(clock.now_ns()).is_ok() {
             bell.notify_one();

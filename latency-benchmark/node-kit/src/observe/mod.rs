@@ -11,6 +11,8 @@ pub(crate) mod probe_cost;
 pub(crate) mod process;
 pub(crate) mod replay;
 pub(crate) mod requests;
+pub(crate) mod same_worker;
 pub(crate) mod self_wakes;
 pub(crate) mod slice;
 pub(crate) mod whole_polls;
+pub(crate) mod workers;

@@ -94,7 +94,7 @@ pub(crate) struct CpuTime {
 }
 
 impl Observee {
-    fn folder(self) -> String {
+    pub(super) fn folder(self) -> String {
         match self {
             Observee::Thread(id) => format!("/proc/self/task/{id}"),
             Observee::Process(id) => format!("/proc/{id}"),
@@ -212,9 +212,9 @@ pub(crate) fn both<T>(left: Option<T>, right: Option<T>, f: impl FnOnce(T, T) ->
 pub(crate) struct MachineTimes {
     /// The time that the hypervisor gave to others.
     pub(crate) steal_ms: Option<f64>,
-    /// The part of `steal_ms` that was central's.
+    /// The part of `steal_ms` that central's cores lost.
     pub(crate) central_core_steal_ms: Option<f64>,
-    /// The time of all processes.
+    /// The time of all processes, on the cores of the cell.
     pub(crate) process_ms: Option<f64>,
     /// For how long it was suspended.
     pub(crate) suspended_ms: Option<f64>,
@@ -222,7 +222,8 @@ pub(crate) struct MachineTimes {
     pub(crate) day_ms: Option<f64>,
 }
 
-pub(crate) fn machine_times(central_core: usize) -> MachineTimes {
+/// `central` are central's cores, and `own` the lines of `/proc/stat` about all cores of the cell.
+pub(crate) fn machine_times(central: &Cores, own: &[String]) -> MachineTimes {
     const USER_NICE_SYSTEM: [usize; 3] = [1, 2, 3];
     const STEAL: usize = 8;
     let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
@@ -231,10 +232,14 @@ pub(crate) fn machine_times(central_core: usize) -> MachineTimes {
         let mut line = lines.find(|line| line.clone().next() == Some(core))?;
         Some(line.nth(column)?.parse::<f64>().ok()? * tick_ms()?)
     };
+    let of_central = central.iter().map(|core| ms(&format!("cpu{core}"), STEAL));
     MachineTimes {
         steal_ms: ms("cpu", STEAL),
-        central_core_steal_ms: ms(&format!("cpu{central_core}"), STEAL),
-        process_ms: USER_NICE_SYSTEM.into_iter().map(|at| ms("cpu", at)).sum(),
+        central_core_steal_ms: of_central.sum(),
+        process_ms: own
+            .iter()
+            .flat_map(|core| USER_NICE_SYSTEM.map(|at| ms(core, at)))
+            .sum(),
         suspended_ms: between(ClockId::CLOCK_MONOTONIC, ClockId::CLOCK_BOOTTIME),
         day_ms: between(ClockId::CLOCK_BOOTTIME, ClockId::CLOCK_REALTIME),
     }

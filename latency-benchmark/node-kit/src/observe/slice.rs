@@ -16,6 +16,7 @@ use super::{
     replay::Replay,
     requests::Answered,
     whole_polls::WholePolls,
+    workers::PollsByWorker,
 };
 
 /// The longest duration that a histogram tells from longer ones.
@@ -60,6 +61,8 @@ pub(crate) struct ObservedSlice {
     pub(crate) bytes: u64,
     pub(crate) wake_delay_ns: Histogram<u64>,
     pub(crate) timer_delay_ns: Histogram<u64>,
+    pub(crate) same_worker_delay_ns: Histogram<u64>,
+    pub(crate) workers: PollsByWorker,
     /// Entries of requests and delays that found a buffer full.
     pub(crate) lost_entries: u64,
     /// In the pass that shows what bounds would do.
@@ -197,6 +200,8 @@ impl ObservedSlice {
             bytes: 0,
             wake_delay_ns: histogram(),
             timer_delay_ns: histogram(),
+            same_worker_delay_ns: histogram(),
+            workers: PollsByWorker::default(),
             lost_entries: 0,
             replay: None,
             whole: None,
@@ -267,6 +272,7 @@ impl ObservedSlice {
                 let polls = &mut self.after_switch[after_switch(after_ns)];
                 polls.polls += 1;
                 polls.slow += u64::from(record.duration_ns > SLOW_NS);
+                self.workers.add(record.thread, record.duration_ns);
             }
         }
         if let Some(whole) = &mut self.whole {
@@ -314,6 +320,9 @@ impl Observers {
         lost_entries += drain_delays(wake, slices, |it| &mut it.wake_delay_ns);
         let timer = &mut self.cotenants.timer;
         lost_entries += drain_delays(timer, slices, |it| &mut it.timer_delay_ns);
+        if let Some(same_worker) = &mut self.cotenants.same_worker {
+            lost_entries += drain_delays(same_worker, slices, |it| &mut it.same_worker_delay_ns);
+        }
         if let Some(slice) = slices.last_mut() {
             slice.lost_entries += lost_entries;
             for site in Site::ALL {

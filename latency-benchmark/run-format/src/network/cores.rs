@@ -20,6 +20,22 @@ impl Cores {
             .map(Cores)
     }
 
+    /// The lowest.
+    pub fn first(&self) -> usize {
+        *self.0.first().expect("there is at least one core")
+    }
+
+    /// How many they are.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// To be put into a sentence: `core 1`, `cores 2-5`.
+    pub fn in_words(&self) -> String {
+        let plural = if self.count() > 1 { "s" } else { "" };
+        format!("core{plural} {self}")
+    }
+
     /// In ascending order.
     pub fn iter(&self) -> impl Iterator<Item = usize> + Clone {
         self.0.iter().copied()

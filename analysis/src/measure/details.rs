@@ -6,19 +6,18 @@ use std::collections::BTreeMap;
 use run_format::{Site, run_row::RunRow, tables::BlockRow};
 
 use super::{
-    LaunchesByVariant, Question,
-    cell_blocks::CellBlocks,
-    formula::{Distribution, MetricFormula, scale},
+    LaunchesByVariant, RatioSums,
+    formula::Distribution,
     metric::{Metric, What},
 };
 use crate::{
-    load::{run::LoadedRun, slice::LoadedSlice},
+    load::run::LoadedRun,
     stats::{Counts, RatioPart},
     summary::identity,
 };
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Closer {
+pub(crate) struct Details {
     /// By variant, the counts between [`edges`], below the first and above the last. Of the baseline they include the A/A
     /// control, since candidates are compared with both.
     pub(crate) durations: BTreeMap<Distribution, Vec<Option<Vec<u64>>>>,
@@ -64,17 +63,14 @@ fn sorted(mut edges: Vec<u64>) -> Vec<u64> {
     edges
 }
 
-impl Closer {
+impl Details {
     pub(super) fn of(
-        blocks: &CellBlocks,
+        sums: &RatioSums,
         launches: &LaunchesByVariant,
         (rows, runs): (&[&RunRow], &[LoadedRun]),
-        question: &Question,
-    ) -> Closer {
-        if blocks.is_empty() {
-            return Closer::default();
-        }
-        let edges = edges(question.threshold_ns);
+        threshold_ns: u64,
+    ) -> Details {
+        let edges = edges(threshold_ns);
         let shown = launches.iter().filter(|(of, _)| {
             matches!(
                 of,
@@ -88,18 +84,24 @@ impl Closer {
             });
             (*of, reference_first(bucketed.collect()))
         });
-        let requests = question.estimated().map(|variants| {
-            let requests = |slice: &LoadedSlice| Some(slice.row.requests as f64);
-            let requests = blocks.of(&variants, requests, |all| all.iter().sum())?;
-            Some(requests.iter().flatten().sum())
-        });
-        let whats = What::all(&Site::ALL).into_iter();
-        let whats = whats.filter(|what| BY_BLOCK.contains(&what.metric));
-        Closer {
+        let requests = |runs: &Option<Vec<Vec<RatioPart>>>| {
+            let blocks = runs.as_ref()?.iter().flatten();
+            Some(blocks.map(|block| block.num).sum())
+        };
+        let per_s = What::of(Site::Connection, Metric::RequestsPerS);
+        let requests = sums
+            .get(&per_s)
+            .into_iter()
+            .flat_map(|(_, of)| of)
+            .map(requests);
+        let shown = sums
+            .iter()
+            .filter(|(what, _)| BY_BLOCK.contains(&what.metric));
+        Details {
             durations: durations.collect(),
             requests: reference_first(requests.collect()),
-            by_block: whats
-                .map(|what| (what, by_block(blocks, what, question)))
+            by_block: shown
+                .map(|(what, (_, by_variant))| (*what, by_block(*what, by_variant)))
                 .collect(),
             waited: runs.iter().map(waited).collect(),
             launches: rows.iter().map(|row| launch(row)).collect(),
@@ -109,9 +111,9 @@ impl Closer {
 
 /// What candidates are compared with comes last, and takes the place of the baseline.
 fn reference_first<T>(mut estimated: Vec<T>) -> Vec<T> {
-    let last = estimated.len() - 1;
-    estimated.swap(0, last);
-    estimated.truncate(last);
+    if let Some(reference) = estimated.pop() {
+        estimated[0] = reference;
+    }
     estimated
 }
 
@@ -125,21 +127,14 @@ fn bucketed(counts: &Counts, edges: &[u64]) -> Vec<u64> {
     above.windows(2).map(|pair| pair[0] - pair[1]).collect()
 }
 
-fn by_block(blocks: &CellBlocks, what: What, question: &Question) -> Vec<Option<Vec<Vec<f64>>>> {
-    let MetricFormula::Ratio { parts, .. } = MetricFormula::of(what, question.threshold_ns) else {
-        return Vec::new();
-    };
-    let variants = 0..question.budgets * question.subjects;
-    let of_variant = |variant: usize| {
-        let runs = blocks.of(&[variant], &parts, RatioPart::sum)?;
-        let value = |part: &RatioPart| scale(what.metric) * part.num / part.den;
-        Some(
-            runs.iter()
-                .map(|run| run.iter().map(value).collect())
-                .collect(),
-        )
-    };
-    variants.map(of_variant).collect()
+/// Without what candidates are compared with.
+fn by_block(what: What, by_variant: &[Option<Vec<Vec<RatioPart>>>]) -> Vec<Option<Vec<Vec<f64>>>> {
+    let value = |part: &RatioPart| what.metric.scale() * part.num / part.den;
+    let of_run = |run: &Vec<RatioPart>| run.iter().map(value).collect();
+    let of_variant =
+        |runs: &Option<Vec<Vec<RatioPart>>>| Some(runs.as_ref()?.iter().map(of_run).collect());
+    let (_, variants) = by_variant.split_last().unwrap_or((&None, &[]));
+    variants.iter().map(of_variant).collect()
 }
 
 fn waited(run: &LoadedRun) -> Vec<Option<f64>> {

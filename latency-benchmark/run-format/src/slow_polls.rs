@@ -2,31 +2,44 @@
 
 use std::path::Path;
 
-use anyhow::Result;
-use run_format::{
+use crate::{
     Site,
+    changes::SliceSums,
     config::SLOW_NS,
     files::{BANDS, SITES, SLICES},
     table::read_table,
     tables::{BandRow, Pass, SiteRow, SliceRow},
 };
+use anyhow::Result;
 
 /// Polls of `Connection::poll` in the slices that compare variants.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct SlowPolls {
-    pub(crate) slow: u64,
-    pub(crate) polls: u64,
-    pub(crate) requests: u64,
+pub struct SlowPolls {
+    pub slow: u64,
+    pub polls: u64,
+    pub requests: u64,
     /// In slow polls.
-    pub(crate) slow_ns: u64,
+    pub slow_ns: u64,
     /// Of the slices.
-    pub(crate) measured_ms: f64,
+    pub measured_ms: f64,
     /// None if it is not known of all slices.
-    pub(crate) cpu_ns: Option<u64>,
+    pub cpu_ns: Option<u64>,
+}
+
+impl From<SlowPolls> for SliceSums {
+    fn from(of: SlowPolls) -> SliceSums {
+        SliceSums {
+            slow: of.slow,
+            polls: of.polls,
+            requests: of.requests,
+            seconds: of.measured_ms / 1000.0,
+            cpu_ns: of.cpu_ns,
+        }
+    }
 }
 
 /// By variant, of the run in the folder `run`.
-pub(crate) fn read(run: &Path, variants: usize) -> Result<Vec<SlowPolls>> {
+pub fn read(run: &Path, variants: usize) -> Result<Vec<SlowPolls>> {
     const SITE: Site = Site::Connection;
     let nothing = SlowPolls {
         cpu_ns: Some(0),

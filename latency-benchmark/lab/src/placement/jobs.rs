@@ -1,0 +1,128 @@
+//! Places for cells that are measured at the same time.
+
+use std::iter;
+
+use super::{PlacementError, Topology};
+use crate::{Cores, Placement};
+
+impl Topology {
+    /// As many places as asked for, if there are so many. A place has as many physical cores for the peers as for central's
+    /// workers. No physical core belongs to two places, and no place to two caches, if one is large enough.
+    pub fn places(&self, workers: usize, jobs: usize) -> Result<Vec<Placement>, PlacementError> {
+        let physical = self.physical_cores(self.available.iter());
+        let fits = |caches: &[Vec<Vec<usize>>]| -> usize {
+            caches.iter().map(|cores| cores.len() / (2 * workers)).sum()
+        };
+        let mut caches = self.by_cache(&physical);
+        if fits(&caches) == 0 {
+            caches = vec![physical];
+        }
+        let jobs = jobs.min(fits(&caches));
+        if jobs < 2 {
+            return Ok(vec![self.place(workers, None, None)?]);
+        }
+        let mut jobs_of = vec![0; caches.len()];
+        for _ in 0..jobs {
+            // To the cache that then has the most cores for each. Of several, the last counts.
+            let cores_of_each = |at: &usize| caches[*at].len() / (jobs_of[*at] + 1);
+            let most = (0..caches.len()).rev().max_by_key(cores_of_each);
+            jobs_of[most.expect("there is a cache")] += 1;
+        }
+        let mut places = Vec::new();
+        for (cores, jobs) in iter::zip(caches, jobs_of) {
+            for job in 0..jobs {
+                let (from, to) = (job * cores.len() / jobs, (job + 1) * cores.len() / jobs);
+                let part = self.only(cores[from..to].iter().flatten().copied());
+                places.push(part.place(workers, None, None)?);
+            }
+        }
+        Ok(places)
+    }
+
+    /// Physical cores that share the last cache.
+    fn by_cache(&self, physical: &[Vec<usize>]) -> Vec<Vec<Vec<usize>>> {
+        let mut caches: Vec<(&Cores, Vec<Vec<usize>>)> = Vec::new();
+        for threads in physical {
+            let mut of_cores = iter::zip(self.available.iter(), &self.caches);
+            let cache = of_cores.find(|(core, _)| *core == threads[0]);
+            let cache = cache.map_or(&self.available, |(_, cache)| cache);
+            match caches.iter_mut().find(|(known, _)| *known == cache) {
+                Some((_, cores)) => cores.push(threads.clone()),
+                None => caches.push((cache, vec![threads.clone()])),
+            }
+        }
+        caches.into_iter().map(|(_, cores)| cores).collect()
+    }
+
+    fn only(&self, cores: impl Iterator<Item = usize>) -> Topology {
+        let cores = Cores::new(cores).expect("a place has cores");
+        let of = |all: &[Cores]| {
+            let all = iter::zip(self.available.iter(), all);
+            let of = all.filter(|(core, _)| cores.contains(*core));
+            of.map(|(_, it)| it.clone()).collect()
+        };
+        Topology {
+            siblings: of(&self.siblings),
+            caches: of(&self.caches),
+            available: cores,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So many hardware threads, of which each physical core has `threads` as neighbours, in caches of so many.
+    fn machine(cores: usize, threads: usize, cache: usize) -> Topology {
+        let groups = |size: usize| {
+            let group = |core: usize| (core / size * size)..(core / size + 1) * size;
+            let groups = (0..cores).map(|core| Cores::new(group(core)).expect("some"));
+            groups.collect()
+        };
+        Topology {
+            available: Cores::new(0..cores).expect("some"),
+            siblings: groups(threads),
+            caches: groups(cache),
+        }
+    }
+
+    #[test]
+    fn places_share_neither_physical_cores_nor_caches_that_suffice() {
+        let places = |machine: Topology, workers, jobs| {
+            let places = machine.places(workers, jobs).expect("it fits");
+            let text = |place: &Placement| format!("{}|{}", place.central_cores(), place.peers);
+            places.iter().map(text).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(places(machine(2, 1, 2), 1, usize::MAX), "0|1");
+        assert_eq!(places(machine(2, 1, 2), 1, 3), "0|1");
+        assert_eq!(places(machine(4, 2, 4), 1, usize::MAX), "0|2-3");
+        assert_eq!(places(machine(8, 1, 8), 1, 3), "0|1 2|3-4 5|6-7");
+        assert_eq!(places(machine(8, 1, 8), 4, usize::MAX), "0-3|4-7");
+        assert_eq!(places(machine(8, 2, 8), 1, usize::MAX), "0|2-3 4|6-7");
+        // Three places of two caches: one cache has two, and the other one.
+        assert_eq!(places(machine(16, 1, 8), 1, 3), "0|1-3 4|5-7 8|9-15");
+        // No cache is large enough for two workers and two cores of peers.
+        assert_eq!(places(machine(8, 1, 2), 2, usize::MAX), "0-1|2-3 4-5|6-7");
+    }
+
+    /// METHODS.md has this table.
+    #[test]
+    fn the_plan_for_larger_machines_is_the_documented_one() {
+        let methods = include_str!("../../../../analysis/METHODS.md");
+        for (name, cores, threads, cache) in [
+            ("16 cores, one cache", 16, 1, 16),
+            ("16 cores of two threads, caches of 8 cores", 32, 2, 16),
+            ("64 cores of two threads, caches of 8 cores", 128, 2, 16),
+            ("128 cores of two threads, caches of 8 cores", 256, 2, 16),
+        ] {
+            let jobs = |workers| {
+                let places = machine(cores, threads, cache).places(workers, usize::MAX);
+                places.expect("it fits").len()
+            };
+            let row = format!("| {name} | {} | {} |", jobs(1), jobs(4));
+            println!("{row}");
+            assert!(methods.contains(&row), "{row}");
+        }
+    }
+}

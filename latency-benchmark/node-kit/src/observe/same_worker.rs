@@ -1,0 +1,64 @@
+//! A co-tenant that waits behind a connection. The worker that is about to poll a connection wakes it, as a connection
+//! wakes the task that it has a message for. So tokio queues it on that worker.
+
+use std::{
+    future::poll_fn,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
+
+use poll_probe::Recorder;
+use rtrb::{Consumer, Producer, RingBuffer};
+use tokio::sync::Notify;
+
+use super::cotenant::{CAPACITY, PAUSE_NS};
+use crate::{central::StackTask, measure::transactions::locked};
+
+/// Wakes it.
+pub(crate) struct SameWorker {
+    clock: Arc<Recorder>,
+    due_ns: AtomicU64,
+    bell: Arc<Notify>,
+    ringing: Mutex<Producer<u64>>,
+}
+
+/// How it learns that it was woken, and when.
+pub(crate) type Rung = (Arc<Notify>, Consumer<u64>);
+
+impl SameWorker {
+    pub(crate) fn new(clock: &Arc<Recorder>) -> (Arc<SameWorker>, Rung) {
+        let (ringing, rung) = RingBuffer::new(CAPACITY);
+        let bell = Arc::new(Notify::new());
+        let same_worker = SameWorker {
+            clock: Arc::clone(clock),
+            due_ns: AtomicU64::new(0),
+            bell: Arc::clone(&bell),
+            ringing: Mutex::new(ringing),
+        };
+        (Arc::new(same_worker), (bell, rung))
+    }
+
+    /// The task of a connection, before some of whose polls the co-tenant is woken.
+    pub(crate) fn around(self: &Arc<Self>, mut task: StackTask) -> StackTask {
+        let this = Arc::clone(self);
+        Box::pin(poll_fn(move |cx| {
+            this.ring();
+            task.as_mut().poll(cx)
+        }))
+    }
+
+    /// Whether or not it was answered. The last digits of the time are as good as random.
+    fn ring(&self) {
+        let (now_ns, due_ns) = (self.clock.now_ns(), self.due_ns.load(Relaxed));
+        let next_ns = now_ns + PAUSE_NS.start + now_ns % (PAUSE_NS.end - PAUSE_NS.start);
+        let set = |next_ns| {
+            self.due_ns
+                .compare_exchange(due_ns, next_ns, Relaxed, Relaxed)
+        };
+        if now_ns >= due_ns && set(next_ns).is_ok() && locked(&self.ringing).push(now_ns).is_ok() {
+            self.bell.notify_one();
+        }
+    }
+}
