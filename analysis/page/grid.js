@@ -158,7 +158,7 @@ function drawScales(most, shown) {
   }
   if (shown.some((it) => it.isChange)) {
     const colour = (at) => changeColour((2 * at - 1) * most.change, most.change, metric.better);
-    bars.push(bar("difference", colour, `−${short(most.change)}`, `+${short(most.change)}`, metric.changeUnit));
+    if (most.change > 0) bars.push(bar("difference", colour, `−${short(most.change)}`, `+${short(most.change)}`, metric.changeUnit));
     const meaning = metric.better === 0 ? "Blue is less, red is more." : "Blue is better, red is worse.";
     bars.push(element("p", {}, state.grey ? `${meaning} Grey is not resolved: not significant after correction for the number of comparisons.` : meaning));
   }

@@ -2,6 +2,7 @@
 function drawTradeOff() {
   const { quantities, candidates } = run.verdict;
   const box = byId("trade-off");
+  byId("gains").hidden = candidates.every((it) => Object.keys(it.changes).length === 0);
   const [across, up] = [state.across, state.up].map((name) => quantities.find((it) => it.metric === name));
   const points = candidates.filter((it) => !it.idle && it.changes[across?.metric] && it.changes[up?.metric])
     .map((it) => ({ ...it, x: it.changes[across.metric], y: it.changes[up.metric], ...run.variants[it.variant] }));

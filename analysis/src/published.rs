@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use anyhow::{Context, Error, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use program::{Failure, bad_input};
 use run_format::{
     Budgets, Site, files,
@@ -60,6 +60,7 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Summary, Failure> {
         identity: Identity {
             name,
             backends: Vec::new(),
+            real_network: None,
             manifest: None,
             sites: SiteNames::of(None),
             took_ms: 0,
@@ -114,9 +115,7 @@ fn cells(rows: &[PublishedRow]) -> Result<Vec<CellSummary>> {
         let line = || format!("line {}", at + 2);
         let cell = Cell {
             peers: row["n_peers"] as usize,
-            rtt_ms: Rtt::from_ms(row["rtt_ms"])
-                .map_err(Error::msg)
-                .with_context(line)?,
+            rtt_ms: Rtt::from_ms(row["rtt_ms"]).map_err(|error| anyhow!("{}: {error}", line()))?,
             payload_bytes: Payload::of_bytes(row["payload"] as u32),
         };
         if cells.iter().any(|other| other.cell == cell) {

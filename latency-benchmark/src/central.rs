@@ -150,6 +150,7 @@ fn config(args: &CentralArgs) -> Result<RunConfig, Failure> {
                 peers: topology.available().clone(),
                 sharing: Sharing::Core,
             },
+            peer_hosts: None,
         },
         measurement: Measurement::Compare,
         jobs: None,

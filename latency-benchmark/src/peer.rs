@@ -48,6 +48,7 @@ pub(crate) fn run(args: PeerArgs) -> Result<ExitCode, Failure> {
         measurement: Measurement::Compare,
         listen: Listen::Address(args.listen),
         identity: None,
+        elsewhere: false,
     };
     let mut input = tempfile::tempfile().context("cannot make a temporary file")?;
     writeln!(input, "{}", serde_json::to_string(&task)?)?;

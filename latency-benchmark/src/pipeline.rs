@@ -88,8 +88,10 @@ fn prepare(
     program: &NodeProgramArgs,
     config: &SweepConfig,
 ) -> Result<(), Failure> {
-    install_packages();
-    check_machine()?;
+    if config.lab.peer_hosts.is_none() {
+        install_packages();
+        check_machine()?;
+    }
     if program.program.is_none() {
         node_program::build_needed(program.stack, &config.node, args.explain)?;
     }

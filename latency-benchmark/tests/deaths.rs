@@ -27,7 +27,7 @@ fn a_node_or_the_delay_line_that_dies_is_a_row_with_its_reason_and_the_sweep_goe
     if !can_run(true) {
         return;
     }
-    for (verb, nth, measuring, words) in [
+    for (verb, nth, measuring, says) in [
         ("central", 0, false, "central was killed by signal 9"),
         ("central", 0, true, "central was killed by signal 9"),
         ("peer", 0, false, ""),
@@ -62,7 +62,7 @@ fn a_node_or_the_delay_line_that_dies_is_a_row_with_its_reason_and_the_sweep_goe
         assert_eq!(rows.len(), 2, "{what}");
         let failed = rows.iter().find(|row| row["status"] == "failed").unwrap();
         let reason = failed["reason"].as_str().unwrap();
-        assert!(reason.contains(words), "{what}: {reason}");
+        assert!(reason.contains(says), "{what}: {reason}");
         assert_eq!(reason.lines().count(), 1);
         let deaths = reason.matches("was killed by signal 9").count();
         assert!(deaths <= 1, "{what}: said {deaths} times: {reason}");

@@ -3,9 +3,15 @@
 
 mod bench;
 
-use std::{fs, process::Command, thread::sleep, time::Duration};
+use std::{
+    fs,
+    path::Path,
+    process::{Child, Command},
+    thread::sleep,
+    time::Duration,
+};
 
-use bench::{Bench, Row, analysis, can_run, json, signal, table, text, words};
+use bench::{Bench, Row, analysis, can_run, eventually, json, signal, table, text, words};
 use nix::sys::signal::Signal::{SIGCONT, SIGSTOP};
 
 /// Stops the process of that verb for a while in the middle of a cell. Returns the blocks, and the report.
@@ -13,21 +19,38 @@ fn stop(verb: &str, bench: &Bench) -> (Vec<Row>, String) {
     let mut sweep = bench.sweep(&words("--peers 2 --rtt 0 --payload 4KiB"));
     sweep.args(["--budget", "none", "--max-cell-seconds", "6"]);
     sweep.args(["--precision", "0.0001pp,0.0001%"]);
-    let sweep = sweep.spawn().unwrap();
+    stop_in(sweep.spawn().unwrap(), verb, bench);
+    let run = bench.only("run-1");
+    (table(&run.join("blocks.csv")), report(&bench.run_dir()))
+}
+
+/// Stops the process of that verb after two blocks, and waits for the end.
+fn stop_in(running: Child, verb: &str, bench: &Bench) {
     let process = bench.wait_for(verb, 0);
-    bench.wait_for_rows("blocks.csv");
+    eventually("two blocks", || {
+        let partial = bench.runs("run-1.partial");
+        // A soak has no cells.
+        let folder = partial.into_iter().next().unwrap_or(bench.run_dir());
+        let blocks = fs::read_to_string(folder.join("blocks.csv")).ok()?;
+        (blocks.lines().count() > 2).then_some(())
+    });
     signal(process, SIGSTOP);
     sleep(Duration::from_secs(1));
     signal(process, SIGCONT);
-    let output = sweep.wait_with_output().unwrap();
+    let output = running.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let run = bench.only("run-1");
+}
+
+fn report(run: &Path) -> String {
     let mut report = Command::new(analysis());
-    report.arg("report").arg(bench.run_dir());
-    let output = report.args(["--format", "svg"]).output().unwrap();
+    let output = report
+        .arg("report")
+        .arg(run)
+        .args(["--format", "svg"])
+        .output();
+    let output = output.unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let report = fs::read_to_string(bench.run_dir().join("report/report.md")).unwrap();
-    (table(&run.join("blocks.csv")), report)
+    fs::read_to_string(run.join("report/report.md")).unwrap()
 }
 
 fn value(row: &Row, column: &str) -> f64 {
@@ -66,6 +89,57 @@ fn blocks_in_which_a_peer_was_stopped_are_left_out() {
 }
 
 #[test]
+fn blocks_of_rr_and_rows_of_a_soak_are_left_out_by_the_same_rule() {
+    if !can_run(false) {
+        return;
+    }
+    for (arguments, verb, said) in [
+        (
+            &["rr", "--payload", "64B", "--seconds", "6"][..],
+            "central",
+            "central stood still",
+        ),
+        (
+            &[
+                "soak",
+                "--peers",
+                "1",
+                "--hours",
+                "0.0025",
+                "--interval",
+                "1",
+            ],
+            "central",
+            "central stood still",
+        ),
+        (
+            &[
+                "soak",
+                "--peers",
+                "1",
+                "--hours",
+                "0.0025",
+                "--interval",
+                "1",
+            ],
+            "peer",
+            "a peer or the delay line was stopped",
+        ),
+    ] {
+        let bench = Bench::new();
+        let mut command = bench.command(arguments);
+        command
+            .arg("--out")
+            .arg(bench.out())
+            .args(["--name", "run"]);
+        stop_in(command.spawn().unwrap(), verb, &bench);
+        let report = report(&bench.run_dir());
+        assert!(report.contains(" disturbed and set aside. In "), "{report}");
+        assert!(report.contains(&format!(" of them {said}.")), "{report}");
+    }
+}
+
+#[test]
 fn a_run_beside_another_sweep_says_so_and_the_report_too() {
     if !can_run(false) {
         return;
@@ -80,10 +154,7 @@ fn a_run_beside_another_sweep_says_so_and_the_report_too() {
     running.wait_with_output().unwrap();
     let run = second.only("run-1");
     assert_eq!(json(&run.join("run.json"))["beside"], "sweep");
-    let mut report = Command::new(analysis());
-    report.arg("report").arg(second.run_dir());
-    assert!(report.args(["--format", "svg"]).status().unwrap().success());
-    let report = fs::read_to_string(second.run_dir().join("report/report.md")).unwrap();
+    let report = report(&second.run_dir());
     let said = "During 1 run something else measured on this machine, too.";
     assert!(report.contains(said), "{report}");
 }

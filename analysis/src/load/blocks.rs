@@ -5,11 +5,11 @@ use std::{collections::BTreeMap, path::Path};
 use anyhow::{Result, bail};
 use run_format::{
     config::RuntimeConfig,
+    files,
     run_row::RunRow,
+    table::read_table,
     tables::{BlockRow, Disturbance},
 };
-
-use super::slice::LoadedSlice;
 
 /// A slice's place.
 pub(super) struct SliceInBlock {
@@ -56,26 +56,43 @@ pub(crate) enum Disturbed {
     SetAside,
 }
 
+/// What the machine did in blocks. Older runs of `rr` and older soaks do not say.
+pub(super) fn machine(dir: &Path, may_be_torn: bool) -> Result<Vec<BlockRow>> {
+    let path = dir.join(files::BLOCKS);
+    if path.exists() {
+        read_table(&path, may_be_torn)
+    } else {
+        Ok(Vec::new())
+    }
+}
+
 /// How many blocks were disturbed by what.
 pub(crate) type Disturbances = BTreeMap<Disturbance, usize>;
 
 impl Disturbed {
+    /// Where one launch has all variants.
+    pub(crate) fn unless(is_kept: bool) -> Disturbed {
+        if is_kept {
+            Disturbed::Kept
+        } else {
+            Disturbed::SetAside
+        }
+    }
+
     /// Takes disturbed blocks out, unless they are more than half of all: then there is nothing else. Returns those that
     /// it took, and those that it did not.
-    pub(super) fn set_aside(
+    pub(super) fn set_aside<T>(
         self,
         (machine, runtime): (&[BlockRow], Option<&RuntimeConfig>),
-        blocks: &mut Vec<Vec<usize>>,
-        slices: &[LoadedSlice],
+        blocks: &mut Vec<T>,
+        number: impl Fn(&T) -> u32,
     ) -> (Disturbances, Disturbances) {
         if self == Disturbed::Kept {
             return Default::default();
         }
-        let disturbance = |block: &Vec<usize>| {
-            let number = block.first().map(|slice| slices[*slice].row.block);
-            let mut machine = machine.iter();
-            let row = machine.find(|row| Some(row.block) == number);
-            let (row, runtime) = row.zip(runtime)?;
+        let rows: BTreeMap<u32, &BlockRow> = machine.iter().map(|row| (row.block, row)).collect();
+        let disturbance = |block: &T| {
+            let (row, runtime) = rows.get(&number(block)).zip(runtime)?;
             let is_kept =
                 |it: &Disturbance| self == Disturbed::KeptIfWaiting && *it == Disturbance::Waiting;
             row.disturbance(runtime).filter(|it| !is_kept(it))

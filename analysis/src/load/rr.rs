@@ -10,7 +10,7 @@ use run_format::{
 };
 
 use super::{
-    blocks::{SliceInBlock, check_count, complete_blocks},
+    blocks::{self, Disturbances, Disturbed, SliceInBlock, check_count, complete_blocks},
     histograms::{self, start_key},
     plausible,
     run::RunFiles,
@@ -37,10 +37,17 @@ pub(crate) struct RrRun {
     pub(crate) slices: Vec<RrSlice>,
     /// The complete blocks: in each the slices of every variant, by variant.
     pub(crate) blocks: Vec<Vec<usize>>,
+    /// Complete blocks that are not in `blocks` because they were disturbed, and those that nevertheless are.
+    pub(crate) set_aside: Disturbances,
+    pub(crate) kept: Disturbances,
 }
 
 /// Reads it.
-pub(crate) fn read(files: &RunFiles, variants: &[VariantConfig]) -> Result<RrRun> {
+pub(crate) fn read(
+    files: &RunFiles,
+    variants: &[VariantConfig],
+    disturbed: Disturbed,
+) -> Result<RrRun> {
     let torn = files.row.is_none();
     let path = files.dir.join(files::RR);
     let rows: Vec<PathRow> = read_table(&path, torn)?;
@@ -71,10 +78,19 @@ pub(crate) fn read(files: &RunFiles, variants: &[VariantConfig]) -> Result<RrRun
         });
         slices.push(RrSlice { row, latency_ns });
     }
-    let blocks =
+    let mut blocks =
         complete_blocks(places, variants.len()).with_context(|| path.display().to_string())?;
     check_count(blocks.len(), files.row.as_ref(), &path)?;
-    Ok(RrRun { slices, blocks })
+    let machine = blocks::machine(&files.dir, torn)?;
+    let runtime = files.row.as_ref().map(|row| &row.config.runtime);
+    let number = |block: &Vec<usize>| block.first().map_or(0, |at| slices[*at].row.block);
+    let (set_aside, kept) = disturbed.set_aside((&machine, runtime), &mut blocks, number);
+    Ok(RrRun {
+        slices,
+        blocks,
+        set_aside,
+        kept,
+    })
 }
 
 fn check_path(path: TrafficPath, variant: Option<&VariantConfig>) -> Result<()> {

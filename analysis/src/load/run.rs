@@ -93,7 +93,8 @@ impl RunFiles {
         let machine: Vec<BlockRow> = self.table(files::BLOCKS)?;
         let all_blocks = blocks.clone();
         let runtime = self.row.as_ref().map(|row| &row.config.runtime);
-        let (set_aside, kept) = disturbed.set_aside((&machine, runtime), &mut blocks, &slices);
+        let number = |block: &Vec<usize>| block.first().map_or(0, |at| slices[*at].row.block);
+        let (set_aside, kept) = disturbed.set_aside((&machine, runtime), &mut blocks, number);
         let mut run = LoadedRun {
             subject: self.subject,
             number: self.number,

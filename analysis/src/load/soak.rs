@@ -15,7 +15,10 @@ use run_format::{
     table::read_table,
 };
 
-use super::outside;
+use super::{
+    blocks::{self, Disturbances, Disturbed},
+    outside,
+};
 
 /// When a row ends, and how long it is.
 pub(crate) const AT: &str = "at_s";
@@ -27,6 +30,9 @@ pub(crate) struct Soak {
     pub(crate) file: SoakFile,
     /// At least one.
     pub(crate) rows: SoakColumns,
+    /// Rows that are not there because the machine disturbed them, and those that nevertheless are.
+    pub(crate) set_aside: Disturbances,
+    pub(crate) kept: Disturbances,
 }
 
 /// The columns of the table, by name. All have the same length.
@@ -70,8 +76,8 @@ impl SoakColumns {
 }
 
 impl Soak {
-    pub(crate) fn open(dir: &Path) -> Result<Soak, Failure> {
-        open(dir).map_err(bad_input)
+    pub(crate) fn open(dir: &Path, disturbed: Disturbed) -> Result<Soak, Failure> {
+        open(dir, disturbed).map_err(bad_input)
     }
 
     pub(crate) fn name(&self) -> String {
@@ -79,17 +85,24 @@ impl Soak {
     }
 }
 
-fn open(dir: &Path) -> Result<Soak> {
+fn open(dir: &Path, disturbed: Disturbed) -> Result<Soak> {
     let file: SoakFile = outside::read(&dir.join(files::SOAK))?;
     let path = dir.join(files::SOAK_ROWS);
     let end = file.end.as_ref();
-    if let Some(expected) = end.and_then(|end| end.sha256.as_ref())
-        && of_file(&path)? != *expected
-    {
-        bail!(
-            "{}: its checksum is not that in soak.json, so it was changed, or is of another soak",
-            path.display()
-        );
+    for (name, sum) in [
+        (files::SOAK_ROWS, end.and_then(|end| end.sha256.as_ref())),
+        (
+            files::BLOCKS,
+            end.and_then(|end| end.blocks_sha256.as_ref()),
+        ),
+    ] {
+        let path = dir.join(name);
+        if sum.is_some_and(|sum| of_file(&path).ok().as_ref() != Some(sum)) {
+            bail!(
+                "{}: its checksum is not that in soak.json, so it was changed, or is of another soak",
+                path.display()
+            );
+        }
     }
     let rows: Vec<SoakRow> = if path.exists() {
         read_table(&path, end.is_none())?
@@ -113,10 +126,18 @@ fn open(dir: &Path) -> Result<Soak> {
             end.rows
         );
     }
+    let machine = blocks::machine(dir, end.is_none())?;
+    let machine = (&machine[..], Some(&file.config.runtime));
+    // A row is a block.
+    let mut numbered: Vec<(u32, SoakRow)> = (1..).zip(rows).collect();
+    let (set_aside, kept) = disturbed.set_aside(machine, &mut numbered, |(number, _)| *number);
+    let rows: Vec<SoakRow> = numbered.into_iter().map(|(_, row)| row).collect();
     Ok(Soak {
         dir: dir.to_owned(),
-        file,
         rows: SoakColumns::of_rows(&rows)?,
+        file,
+        set_aside,
+        kept,
     })
 }
 

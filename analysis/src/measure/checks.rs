@@ -3,7 +3,7 @@
 use run_format::{
     Site,
     network::NamespaceCounters,
-    run_row::RunRow,
+    run_row::{NetworkReport, RunRow},
     tables::{BlockRow, Pass},
 };
 
@@ -62,7 +62,7 @@ impl Checks {
         let system_ms = total(|block| block.central_system_ms);
         let switches = total(|block| Some(block.central_involuntary_switches? as f64));
         Checks {
-            rtt_ms: rtt_ms(rows),
+            rtt_ms: round_trips(rows.iter().map(|row| &row.network)),
             lost: slices.iter().map(|slice| lost(slice)).sum(),
             set_aside: sum(runs.iter().map(|run| &run.set_aside)),
             kept: sum(runs.iter().map(|run| &run.kept)),
@@ -124,10 +124,12 @@ fn lost(slice: &LoadedSlice) -> u64 {
     of_sites + slice.row.lost_entries
 }
 
-fn rtt_ms(rows: &[&RunRow]) -> Option<(f64, f64, f64)> {
-    let mut connects: Vec<f64> = rows
-        .iter()
-        .filter_map(|row| row.network.rtt.as_ref())
+/// Of TCP connects: the shortest, the median, the longest.
+pub(crate) fn round_trips<'a>(
+    runs: impl Iterator<Item = &'a NetworkReport>,
+) -> Option<(f64, f64, f64)> {
+    let mut connects: Vec<f64> = runs
+        .filter_map(|network| network.rtt.as_ref())
         .flat_map(|rtt| &rtt.links)
         .flat_map(|link| link.connects_ms.iter().copied())
         .collect();

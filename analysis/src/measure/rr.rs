@@ -11,10 +11,11 @@ use run_format::{
     variant::{Role, VariantConfig},
 };
 
-use super::CellState;
+use super::{CellState, checks::sum};
 use crate::{
     load::{
         CellRuns,
+        blocks::{Disturbances, Disturbed},
         rr::{self, RrRun, RrSlice},
     },
     stats::{self, CONFIDENCE, CellEstimate, Change, Interval, LaunchCounts, RatioKind, RatioPart},
@@ -63,6 +64,9 @@ pub(crate) struct RrCell {
     pub(crate) state: CellState,
     pub(crate) flaws: Vec<String>,
     pub(crate) blocks: usize,
+    /// Disturbed blocks that nothing is made of, and others.
+    pub(crate) set_aside: Disturbances,
+    pub(crate) kept: Disturbances,
     /// By quantity, in the order of [`Quantity::ALL`], then by variant. None if it could not be measured.
     figures: Vec<Vec<Option<RrFigure>>>,
 }
@@ -97,12 +101,18 @@ impl RrFigure {
 }
 
 impl RrCell {
-    pub(crate) fn of(files: &CellRuns, variants: &[VariantConfig]) -> Result<RrCell> {
+    pub(crate) fn of(
+        files: &CellRuns,
+        variants: &[VariantConfig],
+        disturbed: Disturbed,
+    ) -> Result<RrCell> {
         let mut cell = RrCell {
             cell: files.cell,
             state: CellState::Missing,
             flaws: Vec::new(),
             blocks: 0,
+            set_aside: Disturbances::new(),
+            kept: Disturbances::new(),
             figures: Vec::new(),
         };
         let mut runs = Vec::new();
@@ -125,12 +135,15 @@ impl RrCell {
 
             // A run that failed early has no table.
             let is_there = files.dir.join(files::RR).is_file();
-            runs.extend(is_there.then(|| rr::read(files, variants)).transpose()?);
+            let read = || rr::read(files, variants, disturbed);
+            runs.extend(is_there.then(read).transpose()?);
         }
         runs.retain(|run| !run.blocks.is_empty());
         if !runs.is_empty() {
             cell.state = CellState::Measured;
             cell.blocks = runs.iter().map(|run| run.blocks.len()).sum();
+            cell.set_aside = sum(runs.iter().map(|run| &run.set_aside));
+            cell.kept = sum(runs.iter().map(|run| &run.kept));
             cell.flaws.extend(flaws(&runs, variants));
             let figures = Quantity::ALL.map(|quantity| figures(&runs, quantity, variants.len()));
             cell.figures = figures.into();
@@ -280,6 +293,8 @@ mod tests {
             blocks: blocks
                 .map(|block| (0..3).map(|variant| 3 * block as usize + variant).collect())
                 .collect(),
+            set_aside: Disturbances::new(),
+            kept: Disturbances::new(),
         }
     }
 

@@ -61,6 +61,7 @@ impl Page {
             soak: Vec::new(),
         };
         for (page, name) in pages.into_iter().zip(names) {
+            all.still += &format!("<h3>{}</h3>\n", escaped(&name));
             let named =
                 |lines: Vec<String>| lines.into_iter().map(move |it| format!("**{name}**: {it}"));
             all.in_short.extend(named.clone()(page.in_short));
@@ -158,7 +159,7 @@ pub(crate) fn still_pictures<'a>(pictures: impl IntoIterator<Item = &'a Entry>) 
 /// The verdict's changes, each with a link to the grid of its cells.
 fn over_all_cells(verdict: &Verdict) -> String {
     const MOST_ROWS: usize = 40;
-    if verdict.candidates.is_empty() {
+    if verdict.candidates.iter().all(|it| it.judged.is_empty()) {
         return String::new();
     }
     let (head, rows) = report::table(verdict, MOST_ROWS);

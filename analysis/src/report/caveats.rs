@@ -132,8 +132,10 @@ fn network(caveats: &mut Vec<String>, summary: &Summary, manifest: &Manifest) {
              asked to. It runs on the peers' cores.{late}"
         ));
     }
+    real_network(caveats, &config.lab);
     let peers = config.axes.peers.iter().max().copied().unwrap_or(0);
-    if manifest.machine.cores.is_some_and(|cores| peers >= cores) {
+    let is_lab = config.lab.peer_hosts.is_none();
+    if is_lab && manifest.machine.cores.is_some_and(|cores| peers >= cores) {
         caveats.push(format!(
             "Up to {peers} peers share {}. With many peers, the peers rather than central limit the load.",
             config.lab.placement.peers.in_words()
@@ -154,9 +156,19 @@ fn too_few_cores(config: &SweepConfig) -> Option<String> {
     Some(format!("{}.", capitalised(&amiss)))
 }
 
+pub(super) fn real_network(caveats: &mut Vec<String>, lab: &LabConfig) {
+    if lab.peer_hosts.is_some() {
+        caveats.push(
+            "The network is real. Its round trips were timed only before each run, and other traffic can change them. \
+             What the peers' hosts did meanwhile is not recorded."
+                .to_owned(),
+        );
+    }
+}
+
 pub(super) fn machine(caveats: &mut Vec<String>, lab: &LabConfig, machine: &Machine) {
     let sharing = lab.placement.sharing;
-    if sharing != Sharing::Nothing {
+    if sharing != Sharing::Nothing && lab.peer_hosts.is_none() {
         caveats.push(format!(
             "Central's core shares {} with the peers' cores.",
             name_in_files(sharing)

@@ -2,10 +2,47 @@
 
 use super::markdown::{Document, or_dash, quoted};
 use crate::{
+    load::blocks::Disturbances,
     options::Options,
     summary::Summary,
+    text::count,
     verdict::{Candidate, Judged, Verdict},
 };
+use run_format::tables::Disturbance;
+
+/// Which blocks were disturbed, and by what if that is to be named. Beside those that were set aside there are `left`.
+pub(super) fn in_words(
+    (set_aside, kept): (&Disturbances, &Disturbances),
+    (left, what): (usize, &str),
+    is_named: impl Fn(Disturbance) -> bool,
+) -> String {
+    let by_what = |of: &Disturbances| {
+        let of = of.iter().filter(|(it, _)| is_named(**it));
+        let of = of.map(|(it, blocks)| format!(" In {blocks} of them {}.", it.words()));
+        of.collect::<String>()
+    };
+    let were = |blocks: usize| if blocks == 1 { "was" } else { "were" };
+    let mut text = String::new();
+    let taken: usize = set_aside.values().sum();
+    if taken > 0 {
+        text += &format!(
+            " {taken} of {} {} disturbed and set aside.{}",
+            count(left + taken, what),
+            were(taken),
+            by_what(set_aside)
+        );
+    }
+    if !by_what(kept).is_empty() {
+        let kept_blocks = kept.values().sum();
+        text += &format!(
+            " {} {} disturbed and kept, because they are most of their launches.{}",
+            count(kept_blocks, what),
+            were(kept_blocks),
+            by_what(kept)
+        );
+    }
+    text
+}
 
 /// The verdict with all blocks. None if no block was set aside.
 pub(crate) fn verdict_with_all(summary: &Summary, options: &Options) -> Option<Verdict> {

@@ -2,6 +2,7 @@
 
 use run_format::tables::Disturbance;
 
+use super::disturbed::in_words;
 use crate::{
     load::blocks::Disturbances,
     measure::checks::{Checks, sum},
@@ -57,31 +58,10 @@ fn disturbed(summary: &Summary) -> String {
     let of =
         |of: fn(&Checks) -> &Disturbances| sum(summary.measured().map(|cell| of(&cell.checks)));
     let (set_aside, kept) = (of(|it| &it.set_aside), of(|it| &it.kept));
-    let by_what = |of: &Disturbances| {
-        let of = of.iter().filter(|(it, _)| **it != Disturbance::Waiting);
-        let of = of.map(|(it, blocks)| format!(" In {blocks} of them {}.", it.words()));
-        of.collect::<String>()
-    };
-    let mut text = String::new();
-    let (left, kept_blocks) = (
-        set_aside.values().sum::<usize>(),
-        kept.values().sum::<usize>(),
-    );
-    if left > 0 {
-        let all = left + summary.measured().map(|cell| cell.blocks).sum::<usize>();
-        let all = count(all, "block");
-        text += &format!(
-            " {left} of {all} were disturbed and set aside.{}",
-            by_what(&set_aside)
-        );
-    }
-    if !by_what(&kept).is_empty() {
-        text += &format!(
-            " {} were disturbed and kept, because they are most of their launches.{}",
-            count(kept_blocks, "block"),
-            by_what(&kept)
-        );
-    }
+    let blocks = summary.measured().map(|cell| cell.blocks).sum();
+    let mut text = in_words((&set_aside, &kept), (blocks, "block"), |it| {
+        it != Disturbance::Waiting
+    });
     let beside = summary.measured().map(|cell| cell.checks.beside).sum();
     if beside > 0 {
         let runs = count(beside, "run");

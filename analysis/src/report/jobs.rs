@@ -11,6 +11,7 @@ use run_format::{
 use super::markdown::{Document, joined};
 use crate::{
     measure::jobs::JobsOfCell,
+    stats::Interval,
     summary::Summary,
     text::{self, count, number},
 };
@@ -52,7 +53,7 @@ pub(super) fn write(document: &mut Document, summary: &Summary) {
             count(fewest.unwrap_or(0), "job"),
             verdict(&found)
         ));
-        let change = |it: &BesideOthers| text::change(it.percent, "%", it.interval);
+        let change = |it: &BesideOthers| text::change(it.percent, "%", Interval { low: it.interval.0, high: it.interval.1 });
         document.table(
             &["beside others, compared with alone", "change", "pairs"],
             found.iter().map(|it| vec![it.quantity.to_owned(), change(it), it.pairs.to_string()]),

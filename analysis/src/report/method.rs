@@ -81,12 +81,16 @@ fn nodes(manifest: &Manifest) -> String {
     };
     format!(
         "Code under test: {code}, with lines for probe and budgets inserted at build time. Workload: {}, {} over {}, {}. Central \
-         runs on {workers}, alone on {}; the peers run on {}.",
+         runs on {workers}, alone on {}; {} on {}.",
         name_in_files(node.workload),
         name_in_files(node.security),
         name_in_files(node.transport),
         pace(config.pace),
         config.lab.placement.central_cores().in_words(),
+        match config.lab.peer_hosts {
+            None => "the peers run",
+            Some(_) => "the threads that measure run",
+        },
         config.lab.placement.peers.in_words(),
     )
 }
@@ -99,6 +103,9 @@ pub(super) fn pace(pace: Pace) -> String {
 }
 
 fn network(summary: &Summary, manifest: &Manifest) -> String {
+    if let Some(real) = &summary.identity.real_network {
+        return real.clone();
+    }
     let lab = &manifest.config.lab;
     let extra = |name: &str, value: Option<f64>, unit: &str| {
         value.map_or_else(String::new, |it| format!(", {name} {} {unit}", number(it)))

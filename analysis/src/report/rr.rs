@@ -11,13 +11,15 @@ use run_format::{
 
 use super::{
     caveats,
+    disturbed::in_words,
     markdown::{Document, or_dash},
     method, terms,
 };
 use crate::{
-    load::name_in_files,
+    load::{blocks::Disturbances, name_in_files},
     measure::{
         CellState,
+        checks::sum,
         rr::{Quantity, RrCell, RrFigure},
     },
     options::Options,
@@ -128,9 +130,7 @@ impl Report<'_> {
             "Each payload has one launch. Absolute values and their intervals describe that launch; another may differ \
              by ±30 %. Differences and ratios are measured inside one launch."
                 .to_owned(),
-            "CPU time is that of central's thread. It includes a part of what the kernel does for the receiving peer, \
-             because the link is a pair of virtual interfaces. Latency includes the peer's work."
-                .to_owned(),
+            "CPU time is that of central's thread. Latency includes the peer's work.".to_owned(),
         ];
         let Manifest {
             config,
@@ -138,9 +138,20 @@ impl Report<'_> {
             machine,
             ..
         } = self.manifest;
+        if config.lab.peer_hosts.is_none() {
+            let link = "CPU time includes a part of what the kernel does for the receiving peer, because the link is a \
+                        pair of virtual interfaces.";
+            caveats.push(link.to_owned());
+        }
+        caveats::real_network(&mut caveats, &config.lab);
         caveats::machine(&mut caveats, &config.lab, machine);
         caveats::build(&mut caveats, tool);
         caveats::few_blocks(&mut caveats, self.measured().map(|cell| cell.blocks), "");
+        let of = |of: fn(&RrCell) -> &Disturbances| sum(self.measured().map(of));
+        let (set_aside, kept) = (of(|it| &it.set_aside), of(|it| &it.kept));
+        let blocks = self.measured().map(|cell| cell.blocks).sum();
+        let disturbed = in_words((&set_aside, &kept), (blocks, "block"), |_| true);
+        caveats.extend((!disturbed.is_empty()).then(|| disturbed.trim().to_owned()));
         caveats.extend(self.noisy());
         let cells = self.cells.iter();
         let cells = cells.map(|cell| (cell.cell, &cell.state, &cell.flaws[..]));
@@ -175,7 +186,7 @@ impl Report<'_> {
         let config = &self.manifest.config;
         let blocks: usize = self.measured().map(|cell| cell.blocks).sum();
         let peers = config.axes.peers.iter().max().copied().unwrap_or(0);
-        vec![
+        let mut method = vec![
             format!(
                 "A transaction is one request and one answer, each of the payload's size. Each peer has one transaction \
                  in progress at a time. Peers: {peers}; RTT: {} ms ({}); {} of {} in all.",
@@ -197,7 +208,9 @@ impl Report<'_> {
                 config.lab.congestion_control
             ),
             method::place(self.manifest),
-        ]
+        ];
+        method.extend(self.identity.real_network.clone());
+        method
     }
 
     /// A row for each payload, variant and quantity.

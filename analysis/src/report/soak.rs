@@ -7,6 +7,7 @@ use run_format::{
 
 use super::{
     caveats,
+    disturbed::in_words,
     markdown::{Document, joined, or_dash},
     method, terms,
 };
@@ -18,7 +19,10 @@ use crate::{
     load::{name_in_files, soak::Soak},
     options::Options,
     site::SiteNames,
-    summary::identity::{date, of_machine, of_tool, of_upstream},
+    summary::{
+        identity::{date, of_machine, of_tool, of_upstream},
+        real_network,
+    },
     text::{change, count, number},
     views::Entry,
 };
@@ -61,6 +65,7 @@ fn delay(soak: &Soak) -> String {
         .as_ref()
         .and_then(|end| end.network.lab.as_ref());
     match lab.and_then(|lab| lab.backend) {
+        _ if soak.file.config.lab.peer_hosts.is_some() => "a real network".to_owned(),
         Some(backend) => format!("delay by {}", backend.name()),
         None if soak.file.config.cell.rtt_ms.is_zero() => "no delay".to_owned(),
         None => "delay by an unknown means".to_owned(),
@@ -163,6 +168,8 @@ fn method(document: &mut Document, soak: &Soak, drifts: &Drifts) {
             .to_owned(),
         identity(soak),
     ]);
+    let networks = soak.file.end.iter().map(|end| &end.network);
+    document.list(real_network::sentence(&config.lab, networks));
     let (command, tool) = (&soak.file.command, &soak.file.tool);
     let program = format!("{}soak", method::BENCHMARK);
     document.command(&method::typed(command, tool, config.seed, &program));
@@ -173,6 +180,9 @@ pub(crate) fn caveats(soak: &Soak, drifts: &Drifts) -> Vec<String> {
     let mut caveats = Vec::new();
     caveats.extend(ended(soak.file.end.as_ref()));
     caveats.extend(too_short(drifts));
+    let disturbed = (&soak.set_aside, &soak.kept);
+    let disturbed = in_words(disturbed, (drifts.rows, "row"), |_| true);
+    caveats.extend((!disturbed.is_empty()).then(|| disturbed.trim().to_owned()));
     let lost: f64 = soak.rows.column("lost_records").iter().flatten().sum();
     if lost > 0.0 {
         caveats.push(format!(

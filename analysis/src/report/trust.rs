@@ -119,7 +119,7 @@ fn round_trips(document: &mut Document, summary: &Summary) {
         Some(format!("{rtt_ms} → {}–{}", number(low), number(high)))
     };
     let parts: Vec<String> = summary.axes.rtt_ms.iter().filter_map(of_axis).collect();
-    if !parts.is_empty() {
+    if !parts.is_empty() && summary.identity.real_network.is_none() {
         document.paragraph(format!(
             "Round trips of TCP connects before the measurement, configured → shortest–longest, in ms: {}.",
             parts.join("; ")

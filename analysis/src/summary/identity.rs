@@ -8,6 +8,7 @@ use run_format::{
     variant::Role,
 };
 
+use super::real_network;
 use crate::{
     load::{Sweep, name_in_files},
     site::SiteNames,
@@ -20,6 +21,8 @@ pub(crate) struct Identity {
     pub(crate) name: String,
     /// What made the delay, in the cells that have a delay.
     pub(crate) backends: Vec<DelayBackend>,
+    /// What there is to say if the network was no lab's.
+    pub(crate) real_network: Option<String>,
     /// Absent for a published table.
     pub(crate) manifest: Option<Manifest>,
     pub(crate) sites: SiteNames,
@@ -42,6 +45,10 @@ impl Identity {
         Identity {
             name: sweep.name(),
             backends,
+            real_network: real_network::sentence(
+                &sweep.manifest.config.lab,
+                rows.clone().map(|row| &row.network),
+            ),
             manifest: Some(sweep.manifest.clone()),
             sites: SiteNames::of(Some(&sweep.manifest.tool)),
             took_ms: rows.clone().map(|row| row.took_ms).sum(),
@@ -79,6 +86,7 @@ impl Identity {
 
     pub(crate) fn delay(&self) -> String {
         match self.backends.as_slice() {
+            _ if self.real_network.is_some() => "a real network".to_owned(),
             [] => "no delay".to_owned(),
             backends => {
                 let names: Vec<&str> = backends.iter().map(|backend| backend.name()).collect();

@@ -3,6 +3,7 @@
 mod compare;
 pub(crate) mod identity;
 pub(crate) mod predicted;
+pub(crate) mod real_network;
 pub(crate) mod sweeps;
 pub(crate) mod table;
 

@@ -112,9 +112,8 @@ fn budgets(was: &Side, is: &Side, options: &Options) -> Result<Vec<Budgets>, Fai
         return Ok(shared);
     }
     let chosen = options.budget.iter().map(|text| {
-        let budgets = text
-            .parse::<Budgets>()
-            .map_err(|error| bad_input(anyhow!("--budget: {error}")))?;
+        let budgets =
+            (text.parse::<Budgets>()).map_err(|error| bad_input(anyhow!("--budget: {error}")))?;
         if shared.contains(&budgets) {
             return Ok(budgets);
         }

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use program::{Failure, bad_input};
 
 use crate::{
-    load::Sweep,
+    load::{Sweep, blocks::Disturbed},
     measure::{CellState, rr::RrCell},
     options::Options,
     report::{
@@ -21,10 +21,11 @@ pub(crate) fn run(run: &Path, options: &Options) -> Result<(), Failure> {
     options.refuse_what_is_of_sweeps("a run of `rr` records no polls")?;
     let sweep = Sweep::open_rr(run)?;
     let variants = &sweep.manifest.config.variants;
+    let disturbed = Disturbed::unless(options.keep_disturbed);
     let cells: Vec<RrCell> = sweep
         .cells
         .iter()
-        .map(|files| RrCell::of(files, variants))
+        .map(|files| RrCell::of(files, variants, disturbed))
         .collect::<Result<_, _>>()
         .map_err(bad_input)?;
     if cells.iter().all(|cell| cell.state != CellState::Measured) {

@@ -6,7 +6,7 @@ use program::Failure;
 
 use crate::{
     drift::{Drifts, table},
-    load::soak::Soak,
+    load::{blocks::Disturbed, soak::Soak},
     options::Options,
     page::{self, Page, data},
     report::{
@@ -18,7 +18,7 @@ use crate::{
 
 pub(crate) fn run(dir: &Path, options: &Options) -> Result<(), Failure> {
     options.refuse_what_is_of_sweeps("a soak has one budget and counts what is over 50 µs")?;
-    let soak = Soak::open(dir)?;
+    let soak = Soak::open(dir, Disturbed::unless(options.keep_disturbed))?;
     let drifts = Drifts::of(&soak.rows);
     let picture = drift::entry(&drifts, report::identity(&soak), options);
     let pictures: Vec<_> = picture.into_iter().collect();

@@ -20,13 +20,12 @@ const PANELS: [Metric; 4] = [
 /// Of more, the labels could not be read. The page has all.
 const MOST_VARIANTS: usize = 10;
 
-/// None without variants, or without a co-tenant.
+/// None unless some variant has a change of the co-tenant's latency.
 pub(super) fn entry(scene: &Scene) -> Option<Entry> {
     let variants = &scene.summary.variants;
-    let has_costs = scene
-        .summary
-        .has(What::of(scene.verdict.site, Metric::CotenantP99Us));
-    let is_drawn = has_costs && (2..=MOST_VARIANTS).contains(&variants.len());
+    let has_costs =
+        |variant: usize| variant > 0 && value(scene, Metric::CotenantP99Us, variant).is_some();
+    let is_drawn = variants.len() <= MOST_VARIANTS && (0..variants.len()).any(has_costs);
     let picture = || {
         LineChart {
         caption: scene.caption(

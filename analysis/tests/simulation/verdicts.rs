@@ -187,6 +187,7 @@ fn summary(mut cells: Vec<CellSummary>, candidates: usize) -> Summary {
             sites: SiteNames::of(None),
             name: "simulated".to_owned(),
             backends: Vec::new(),
+            real_network: None,
             manifest: None,
             took_ms: 0,
             unsealed: 0,

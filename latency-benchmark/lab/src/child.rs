@@ -50,10 +50,16 @@ impl Drop for Reaped {
     }
 }
 
-/// Starts `command` inside `namespace` and on `cores`. No signal is blocked in the new process, although
-/// its parent may have blocked some in order to wait for them.
-pub(crate) fn spawn(namespace: &Netns, cores: &Cores, mut command: Command) -> io::Result<Reaped> {
-    namespace.hold_command(&mut command);
+/// Starts `command` on `cores`, and inside `namespace` if there is one. No signal is blocked in the new process,
+/// although its parent may have blocked some in order to wait for them.
+pub(crate) fn spawn(
+    namespace: Option<&Netns>,
+    cores: &Cores,
+    mut command: Command,
+) -> io::Result<Reaped> {
+    if let Some(namespace) = namespace {
+        namespace.hold_command(&mut command);
+    }
     let affinity = affinity(cores)?;
     sys::before_exec(&mut command, move || {
         SigSet::empty().thread_set_mask()?;

@@ -5,9 +5,9 @@ use std::{net::Ipv4Addr, process::Command, time::Instant};
 use anyhow::{Context, Result, bail};
 
 use crate::{
-    Backend, Counters, DelayBackend, DelayLineReport, Inside, LabFacts, LabSpec, Reaped, RttReport,
-    child, counters, measure, netem,
-    netns::SET_UP,
+    Backend, Counters, DelayBackend, DelayLineReport, Inside, LabFacts, LabSpec, Placement, Reaped,
+    RttReport, child, counters, measure, netem,
+    netns::{Netns, SET_UP},
     nfqueue::{self, DelayLineProcess},
     tool::MissingTool,
     wiring::{self, Wires},
@@ -95,19 +95,12 @@ impl Lab {
     ///
     /// The kernel kills the child when the calling *thread* ends. So do not call this on a short-lived
     /// thread, such as one of a pool for blocking calls.
-    pub fn spawn_placed(&self, place: Where, mut command: Command) -> Result<Reaped> {
-        let placement = &self.spec.placement;
-        child::die_with_thread(&mut command);
-        match place {
-            Where::Central => {
-                child::spawn(&self.wires.central, &placement.central_cores(), command)
-            }
-            Where::Peer(peer) => {
-                child::be_nice(&mut command);
-                child::spawn(&self.wires.peers[peer], &placement.peers, command)
-            }
-        }
-        .context("the system could not start the process")
+    pub fn spawn_placed(&self, place: Where, command: Command) -> Result<Reaped> {
+        let namespace = match place {
+            Where::Central => &self.wires.central,
+            Where::Peer(peer) => &self.wires.peers[peer],
+        };
+        spawn(Some(namespace), place, &self.spec.placement, command)
     }
 
     /// Packets dropped since the lab was wired. Takes a few milliseconds.
@@ -131,6 +124,28 @@ impl Lab {
     pub fn finish(self) -> Result<Option<DelayLineReport>> {
         self.delay_line.map(DelayLineProcess::finish).transpose()
     }
+}
+
+/// Starts `command` as [`Lab::spawn_placed`] does, but in the network that this process is in.
+pub fn spawn_here(place: Where, placement: &Placement, command: Command) -> Result<Reaped> {
+    spawn(None, place, placement, command)
+}
+
+fn spawn(
+    namespace: Option<&Netns>,
+    place: Where,
+    placement: &Placement,
+    mut command: Command,
+) -> Result<Reaped> {
+    child::die_with_thread(&mut command);
+    match place {
+        Where::Central => child::spawn(namespace, &placement.central_cores(), command),
+        Where::Peer(_) => {
+            child::be_nice(&mut command);
+            child::spawn(namespace, &placement.peers, command)
+        }
+    }
+    .context("the system could not start the process")
 }
 
 /// Sets up the delay with the requested backend, or else with the first one that works.

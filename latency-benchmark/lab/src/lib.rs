@@ -18,6 +18,7 @@
 //! It works for an ordinary user and for root. Everything it makes disappears when the process that called
 //! [`enter()`] ends, even if that process is killed. The crate does not depend on what runs inside the network.
 
+mod cards;
 mod child;
 mod connects;
 mod counters;
@@ -37,9 +38,11 @@ mod sys;
 mod tool;
 mod wiring;
 
+pub use cards::cards_to;
 pub use child::Reaped;
 pub use enter::{EnterError, Inside, enter};
-pub use lab::{Lab, Where};
+pub use lab::{Lab, Where, spawn_here};
+pub use measure::time_links;
 pub use nfqueue::delay_line;
 pub use placement::{PlacementError, Topology, move_to};
 pub use receive::can_receive_on_receiver;

@@ -11,9 +11,9 @@ use std::{
 use nix::sys::socket::{getsockopt, sockopt};
 
 use crate::{
-    Cores, LabSpec, RttReport,
-    connects::connect_all,
-    netns::Netns,
+    Cores, LabSpec, Placement, Rtt, RttReport,
+    connects::{TimedLink, connect_all},
+    netns::{Netns, on_another_thread},
     placement::move_to,
     wiring::{Wires, peer_address},
 };
@@ -49,15 +49,47 @@ pub(crate) fn measure(
     })?;
     let accepted = listeners[0].accept().ok();
     Ok(RttReport {
-        asked_ms: spec.rtt,
-        tolerance_ms,
-        congestion_control_central: links[0].first.as_ref().and_then(congestion_control),
+        tolerance_ms: Some(tolerance_ms),
         congestion_control_peers: accepted
             .as_ref()
             .and_then(|(stream, _)| congestion_control(stream)),
+        ..report(spec.rtt, links, start)
+    })
+}
+
+/// The same for links that are there anyway, with whatever round trips. The longest is expected to be `rtt`.
+pub fn time_links(
+    addresses: &[SocketAddr],
+    rtt: Rtt,
+    placement: &Placement,
+) -> io::Result<RttReport> {
+    let start = Instant::now();
+    let spec = LabSpec::new(addresses.len(), placement.clone());
+    let connects = || {
+        move_to(&Cores::one(placement.central))?;
+        let addresses = addresses.iter().copied();
+        connect_all(addresses, &spec, f64::INFINITY, &mut || true)
+    };
+    let links = on_another_thread(connects)?;
+    let silent = |link: &TimedLink| link.rtt.connects_ms.is_empty();
+    match links.iter().position(silent) {
+        Some(at) => Err(io::Error::other(format!(
+            "no TCP connect to {} was answered (a firewall may drop its packets)",
+            addresses[at]
+        ))),
+        None => Ok(report(rtt, links, start)),
+    }
+}
+
+fn report(asked_ms: Rtt, links: Vec<TimedLink>, start: Instant) -> RttReport {
+    RttReport {
+        asked_ms,
+        tolerance_ms: None,
+        congestion_control_central: links[0].first.as_ref().and_then(congestion_control),
+        congestion_control_peers: None,
         links: links.into_iter().map(|link| link.rtt).collect(),
         took_ms: start.elapsed().as_secs_f64() * 1e3,
-    })
+    }
 }
 
 fn congestion_control(socket: &impl AsFd) -> Option<String> {
@@ -68,13 +100,13 @@ fn congestion_control(socket: &impl AsFd) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{LinkRtt, Rtt};
+    use crate::LinkRtt;
 
     fn report(asked: &str, links: &[&[f64]]) -> RttReport {
         let asked_ms: Rtt = asked.parse().expect("a time");
         RttReport {
             asked_ms,
-            tolerance_ms: f64::max(0.3, 0.03 * asked_ms.ms()),
+            tolerance_ms: Some(f64::max(0.3, 0.03 * asked_ms.ms())),
             links: links
                 .iter()
                 .map(|connects_ms| LinkRtt {

@@ -83,7 +83,9 @@ pub(crate) fn move_thread_into(path: &Path) -> io::Result<()> {
 }
 
 /// The namespace belongs to the thread. So a thread that changes it is not used for anything else.
-fn on_another_thread<T: Send>(f: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+pub(crate) fn on_another_thread<T: Send>(
+    f: impl FnOnce() -> io::Result<T> + Send,
+) -> io::Result<T> {
     thread::scope(|scope| {
         let thread = thread::Builder::new().spawn_scoped(scope, f)?;
         let ended = thread.join();

@@ -5,14 +5,21 @@ use std::{
     convert::Infallible,
     env,
     io::{self, BufRead, Write},
-    process::ExitCode,
+    net::TcpListener,
+    path::Path,
+    process::{self, ExitCode},
     sync::mpsc::{Receiver, TryRecvError},
+    thread,
 };
 
 use anyhow::{Context, Result, anyhow};
 use program::{Failure, bad_input, end, stop_or_end};
-use run_format::protocol::{
-    CentralTask, Measured, NodeDescription, NodeMessage, PeerTask, STOP_LINE,
+use run_format::{
+    checksums::of_file,
+    protocol::{
+        CentralTask, Listen, Measured, NodeDescription, NodeMessage, PeerElsewhere, PeerTask,
+        STOP_LINE,
+    },
 };
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -74,7 +81,12 @@ pub fn main<P: NodeProgram>() -> ExitCode {
 fn run<P: NodeProgram>() -> Result<ExitCode, Failure> {
     match env::args().nth(1).as_deref() {
         Some("describe") => print_line(&P::describe()),
-        Some("peer") => match P::peer(task()?)? {},
+        Some("peer") => {
+            let task: PeerTask = task()?;
+            let answering = task.elsewhere.then(|| be_elsewhere(&task.listen));
+            let _held = answering.transpose()?;
+            match P::peer(task)? {}
+        }
         Some("central") => {
             let task = task()?;
             let parent = Parent {
@@ -90,6 +102,24 @@ fn run<P: NodeProgram>() -> Result<ExitCode, Failure> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Has a peer end with its standard input, since nobody else on its host ends it. The kernel answers connects as long
+/// as the listener lives.
+fn be_elsewhere(listen: &Listen) -> Result<Option<TcpListener>> {
+    thread::Builder::new().spawn(|| {
+        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+        process::exit(0);
+    })?;
+    let Listen::Ip(ip) = listen else {
+        return Ok(None);
+    };
+    let listener = TcpListener::bind((*ip, 0)).with_context(|| format!("cannot listen on {ip}"))?;
+    print_line(&PeerElsewhere {
+        connects: listener.local_addr()?,
+        sha256: of_file(Path::new("/proc/self/exe"))?,
+    });
+    Ok(Some(listener))
 }
 
 /// Tells the parent where a peer listens.

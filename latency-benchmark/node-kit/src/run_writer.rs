@@ -19,14 +19,12 @@ use hdrhistogram::{
 use poll_probe::Site;
 use run_format::{
     config::RunConfig,
-    files::{BANDS, BLOCKS, BOUNDS, CHILDREN, HISTOGRAMS, PEERS, SITES, SLICES, TURNS, WORKERS},
+    files::{BANDS, BOUNDS, CHILDREN, HISTOGRAMS, PEERS, SITES, SLICES, TURNS, WORKERS},
     histogram_tag::{HistogramOf, HistogramTag},
     manifest::NamedSite,
     network::Cores,
     table::TableWriter,
-    tables::{
-        BandRow, BlockRow, BoundRow, ChildRow, Pass, PeerRow, SiteRow, SliceRow, TurnRow, WorkerRow,
-    },
+    tables::{BandRow, BoundRow, ChildRow, Pass, PeerRow, SiteRow, SliceRow, TurnRow, WorkerRow},
 };
 
 use crate::observe::{
@@ -38,7 +36,6 @@ use crate::observe::{
 
 /// The tables and histograms of a run, while it goes on.
 pub(crate) struct RunWriter {
-    blocks: TableWriter,
     slices: TableWriter,
     turns: TableWriter,
     sites: TableWriter,
@@ -69,7 +66,6 @@ impl RunWriter {
             Ok((table(WORKERS)?, workers.map(|it| cores(*it)).collect()))
         });
         Ok(RunWriter {
-            blocks: table(BLOCKS)?,
             slices: table(SLICES)?,
             turns: table(TURNS)?,
             sites: table(SITES)?,
@@ -187,11 +183,6 @@ impl RunWriter {
         self.slices.flush()
     }
 
-    pub(crate) fn write_block(&mut self, row: &BlockRow) -> Result<()> {
-        self.blocks.row(row)?;
-        self.blocks.flush()
-    }
-
     fn write_site(&mut self, slice: u32, site: Site, of: &ObservedSlice) -> Result<()> {
         let of = of.site(site);
         self.sites.row(&SiteRow {
@@ -245,7 +236,6 @@ impl RunWriter {
         }
         self.histograms.flush()?;
         for table in [
-            self.blocks,
             self.slices,
             self.turns,
             self.sites,

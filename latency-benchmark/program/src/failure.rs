@@ -57,6 +57,8 @@ pub fn one_line(text: &str) -> String {
 /// How a process ended, to be put after its name.
 pub fn ended(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
+        // As a shell and the supervisor of a lab pass it on.
+        (Some(code @ 129..=159), _) => format!("was killed by signal {}", code - 128),
         (Some(code), _) => format!("ended with exit code {code}"),
         (None, Some(signal)) => format!("was killed by signal {signal}"),
         (None, None) => "ended".to_owned(),
@@ -96,6 +98,8 @@ mod tests {
         }
         let killed = ended_saying(ExitStatus::from_raw(9), "");
         assert_eq!(killed, "was killed by signal 9");
+        let passed_on = ended_saying(ExitStatus::from_raw(137 << 8), "");
+        assert_eq!(passed_on, "was killed by signal 9");
         let failed = ended_saying(ExitStatus::from_raw(1 << 8), "error: x\n");
         assert_eq!(failed, "ended with exit code 1: x");
     }

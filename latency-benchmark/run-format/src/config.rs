@@ -10,7 +10,7 @@ use crate::{
     churn::Churn,
     grid::{Axes, Cell},
     jobs::JobsConfig,
-    network::{Backend, Jitter, Loss, Placement, ReceiveOn, Rtt},
+    network::{Backend, Jitter, Loss, PeerHosts, Placement, ReceiveOn, Rtt},
     payload::Payload,
     precision::Precision,
     subject::SubjectConfig,
@@ -262,6 +262,9 @@ pub struct LabConfig {
     #[serde(default)]
     pub receive_on: ReceiveOn,
     pub placement: Placement,
+    /// Then there is no lab, and nothing is delayed. Absent where peers run on this host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer_hosts: Option<PeerHosts>,
 }
 
 /// With more variants, blocks would be too few if slices had several turns.

@@ -2,15 +2,18 @@
 //! has three verbs:
 //!
 //! - `describe` prints a [`NodeDescription`] as JSON.
-//! - `peer` reads a [`PeerTask`] as JSON from standard input, prints the address to dial as its first line, and
-//!   serves until it is killed.
+//! - `peer` reads a [`PeerTask`] as JSON from the first line of standard input, prints the address to dial, and serves
+//!   until it is killed. Before the address it prints a [`PeerElsewhere`] if the task asks for that.
 //! - `central` reads a [`CentralTask`] as JSON from the first line of standard input, dials every peer, writes
 //!   the tables of the run into the folder that the task names, and prints a [`NodeMessage`] as JSON per line.
 //!   The line [`STOP_LINE`] asks it to finish the slice and end; the end of standard input, to end at once.
 //!
 //! Every verb says on standard error, in one line, why it failed. It exits with 2 if its input was wrong.
 
-use std::{net::IpAddr, path::PathBuf};
+use std::{
+    net::{IpAddr, SocketAddr},
+    path::PathBuf,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +55,19 @@ pub struct PeerTask {
     pub listen: Listen,
     /// The seed of its key, by which a restarted peer has the same identity. None for a random key.
     pub identity: Option<[u8; 32]>,
+    /// Whether the tool is on another host. Then the peer ends with its standard input, and says what
+    /// [`PeerElsewhere`] has if it is to listen at an IP address.
+    #[serde(default)]
+    pub elsewhere: bool,
+}
+
+/// The first line of a peer on another host than the tool.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PeerElsewhere {
+    /// Where TCP connects are answered, by which the link is timed.
+    pub connects: SocketAddr,
+    /// Of the program.
+    pub sha256: String,
 }
 
 /// What central is started with.

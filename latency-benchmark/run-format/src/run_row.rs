@@ -9,7 +9,7 @@ use crate::{
     checksums::{Checksums, check, of_folder, sealed},
     config::RunConfig,
     files::{RUN, write_whole},
-    network::{Counters, DelayLineReport, LabFacts, RttReport},
+    network::{Counters, DelayLineReport, LabFacts, NetworkCard, RttReport},
 };
 
 /// The whole file.
@@ -98,4 +98,7 @@ pub struct NetworkReport {
     /// From the start of the nodes to their end.
     pub counters: Option<Counters>,
     pub delay_line: Option<DelayLineReport>,
+    /// Those by which central reaches peers on other hosts. Absent where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cards: Vec<NetworkCard>,
 }

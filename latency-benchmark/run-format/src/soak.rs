@@ -88,6 +88,9 @@ pub struct SoakEnd {
     /// The checksum of `soak.csv`. Absent in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
+    /// That of `blocks.csv`. Absent in older files, which have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks_sha256: Option<String>,
 }
 
 /// A row of `soak.csv`. An empty field was not measured.

@@ -51,9 +51,6 @@ pub fn read_table<T: DeserializeOwned>(path: &Path, may_be_torn: bool) -> Result
     rows(&text).with_context(|| path.display().to_string())
 }
 
-/// Columns that older files lack. They are the last of their tables.
-const LATER: [&str; 4] = ["latest_ms", "stops_found", "suspended_ms", "clock_set_ms"];
-
 fn rows<T: DeserializeOwned>(text: &[u8]) -> Result<Vec<T>> {
     if text.is_empty() {
         return Ok(Vec::new());
@@ -61,13 +58,11 @@ fn rows<T: DeserializeOwned>(text: &[u8]) -> Result<Vec<T>> {
     let mut reader = csv::Reader::from_reader(text);
     let expected = serde_introspect::<T>();
     let found = reader.headers()?.clone();
-    let is_found = |name: &str| found.iter().any(|it| it == name);
-    let is_here = |name: &&str| is_found(name) || !LATER.contains(name);
-    let expected_here: Vec<&str> = expected.iter().copied().filter(is_here).collect();
-    if let Some(missing) = expected_here.iter().find(|name| !is_found(name)) {
+    let is_missing = |name: &&&str| !found.iter().any(|it| it == **name);
+    if let Some(missing) = expected.iter().find(is_missing) {
         bail!("column {missing} is missing");
     }
-    if found != expected_here {
+    if found != *expected {
         bail!("the columns are not those of schema {SCHEMA}");
     }
     let mut rows = Vec::new();

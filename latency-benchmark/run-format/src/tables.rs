@@ -121,14 +121,9 @@ pub struct BlockRow {
     pub peers_tcp_retransmits: Option<u64>,
     pub central_queue_drops: Option<u64>,
     pub peers_queue_drops: Option<u64>,
-    /// Absent in older files, as are those below.
-    #[serde(default)]
     pub latest_ms: Option<f64>,
-    #[serde(default)]
     pub stops_found: Option<u64>,
-    #[serde(default)]
     pub suspended_ms: Option<f64>,
-    #[serde(default)]
     pub clock_set_ms: Option<f64>,
 }
 

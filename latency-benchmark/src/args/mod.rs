@@ -1,6 +1,7 @@
 //! Arguments that several verbs have.
 
 pub(crate) mod budgets;
+pub(crate) mod hosts;
 pub(crate) mod jobs;
 pub(crate) mod network;
 pub(crate) mod new_run;

@@ -75,6 +75,7 @@ impl NetworkArgs {
             congestion_control: self.congestion_control.clone(),
             receive_on: self.receive_on,
             placement: placement.map_err(bad_input)?,
+            peer_hosts: None,
         })
     }
 

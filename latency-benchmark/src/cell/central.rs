@@ -1,13 +1,13 @@
 //! The process of central, seen from its cell.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, process::Command};
 
 use anyhow::{Result, bail};
 use lab::{Lab, Reaped, Where};
 use program::{ended_saying, last_words};
 use run_format::protocol::{CentralTask, NodeMessage, OtherProcesses};
 
-use super::nodes::{errors_in, node};
+use super::nodes::{errors_in, start};
 use crate::{cell_process::CellTask, conversation::Conversation};
 
 pub(super) struct CentralProcess {
@@ -18,14 +18,15 @@ pub(super) struct CentralProcess {
 
 impl CentralProcess {
     pub(super) fn start(
-        lab: &Lab,
+        lab: Option<&Lab>,
         task: &CellTask,
         peers: Vec<String>,
         others: OtherProcesses,
     ) -> Result<CentralProcess> {
         let log = task.dir.join("central.log");
-        let command = node(&task.central, "central", &log)?;
-        let mut process = lab.spawn_placed(Where::Central, command)?;
+        let place = (Where::Central, &task.config.lab.placement);
+        let program = Command::new(&task.central);
+        let mut process = start(lab, place, program, "central", &log)?;
         let task = CentralTask {
             config: task.config.clone(),
             dir: task.dir.clone(),

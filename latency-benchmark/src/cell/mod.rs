@@ -2,6 +2,7 @@
 //! reports how it ended.
 
 mod central;
+pub(crate) mod hosts;
 mod nodes;
 mod peers;
 mod restarts;
@@ -14,7 +15,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, bail};
-use lab::{Inside, Lab, LabSpec, move_to};
+use lab::{Inside, Lab, LabSpec, cards_to, move_to};
 use program::{Failure, one_line, stop_or_end};
 use run_format::{
     config::{Measurement, RunConfig},
@@ -33,7 +34,10 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
     let task: CellTask =
         serde_json::from_str(&line).context("standard input has no task in its first line")?;
     // From here on in a process of its own inside the lab's namespaces, still of one thread.
-    let inside = lab::enter()?;
+    let inside = match task.config.lab.peer_hosts {
+        None => Some(lab::enter()?),
+        Some(_) => None,
+    };
     let stop = stop_or_end(STOP_LINE)?;
     run_cell(inside, &task, &stop, |message| {
         let mut line = serde_json::to_vec(message)?;
@@ -45,7 +49,7 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
 
 /// Only a failure to report how the cell ended is an error.
 fn run_cell(
-    inside: Inside,
+    inside: Option<Inside>,
     task: &CellTask,
     stop: &Receiver<()>,
     mut report: impl FnMut(&CellMessage) -> Result<()>,
@@ -112,43 +116,56 @@ impl CellRun<'_> {
 
     fn run(
         &mut self,
-        inside: Inside,
+        inside: Option<Inside>,
         stop: &Receiver<()>,
         report: &mut dyn FnMut(&CellMessage) -> Result<()>,
     ) -> Result<End> {
         let config = &self.task.config;
         move_to(&config.lab.placement.peers).context("cannot leave central's core")?;
-        let mut lab = Lab::wire(inside, spec(config))?;
-        self.network.lab = Some(lab.facts().clone());
-
-        self.enter("measuring the round trip");
-        let rtt = lab.measure_rtt()?;
-        let invalid = rtt.invalid();
-        self.network.rtt = Some(rtt);
-        if let Some(invalid) = invalid {
-            return Ok(End::Invalid {
-                reason: one_line(&invalid.to_string()),
-            });
+        let wire = |inside| Lab::wire(inside, spec(config));
+        let mut lab = inside.map(wire).transpose()?;
+        if let Some(lab) = &mut lab {
+            self.network.lab = Some(lab.facts().clone());
+            self.enter("measuring the round trip");
+            let rtt = lab.measure_rtt()?;
+            let invalid = rtt.invalid();
+            self.network.rtt = Some(rtt);
+            if let Some(invalid) = invalid {
+                return Ok(End::Invalid {
+                    reason: one_line(&invalid.to_string()),
+                });
+            }
         }
 
         self.enter("starting the peers");
-        let before = lab.counters()?;
-        let mut peers = Peers::start(&lab, self.task)?;
+        let before = lab.as_ref().map(Lab::counters).transpose()?;
+        let mut peers = Peers::start(lab.as_ref(), self.task)?;
+        if let Some(of) = &config.lab.peer_hosts {
+            self.enter("measuring the round trip");
+            self.network.rtt = Some(peers.time_links()?);
+            let hosts = of.hosts.iter().take(config.cell.peers);
+            self.network.cards = cards_to(hosts.map(|host| host.address));
+        }
 
         self.enter("connecting");
+        let delay_line = lab.as_ref().and_then(Lab::delay_line_pid);
         let others = OtherProcesses {
             peers: peers.pids(),
-            delay_line: lab.delay_line_pid().and_then(|pid| i32::try_from(pid).ok()),
+            delay_line: delay_line.and_then(|pid| i32::try_from(pid).ok()),
         };
-        let mut central = CentralProcess::start(&lab, self.task, peers.addresses(), others)?;
-        let outcome = self.follow(&mut central, &mut peers, &mut lab, stop, report);
-        self.network.counters = lab.counters().ok().map(|after| after.since(&before));
+        let addresses = peers.addresses();
+        let mut central = CentralProcess::start(lab.as_ref(), self.task, addresses, others)?;
+        let outcome = self.follow(&mut central, &mut peers, lab.as_mut(), stop, report);
+        let after = lab.as_ref().and_then(|lab| lab.counters().ok());
+        self.network.counters = after
+            .zip(before)
+            .map(|(after, before)| after.since(&before));
         outcome.map_err(|error| who_died(error, central, peers))?;
         self.enter("taking down the lab");
-        self.network.delay_line = lab.finish()?;
+        self.network.delay_line = lab.map(Lab::finish).transpose()?.flatten();
         let measured = self
             .measured
-            .ok_or_else(|| anyhow!("central ended without a report"))?;
+            .ok_or_else(|| anyhow!("central ended before it had measured anything"))?;
         Ok(End::Ok {
             stop: measured.stop,
         })
@@ -159,7 +176,7 @@ impl CellRun<'_> {
         &mut self,
         central: &mut CentralProcess,
         peers: &mut Peers<'_>,
-        lab: &mut Lab,
+        mut lab: Option<&mut Lab>,
         stop: &Receiver<()>,
         report: &mut dyn FnMut(&CellMessage) -> Result<()>,
     ) -> Result<()> {
@@ -195,12 +212,14 @@ impl CellRun<'_> {
             if self.measured.is_some() {
                 continue; // The nodes are about to end, and the delay line with them.
             }
-            lab.check()?;
+            if let Some(lab) = &mut lab {
+                lab.check()?;
+            }
             if let Some(restarts) = &mut restarts
                 && peers.listen()?
                 && let Some(number) = restarts.due(Instant::now())
             {
-                peers.restart(lab, number)?;
+                peers.restart(lab.as_deref(), number)?;
                 restarted += 1;
             }
             if stop.try_recv().is_ok() {
@@ -243,9 +262,9 @@ fn who_died(error: anyhow::Error, central: CentralProcess, mut peers: Peers<'_>)
     let words = words.filter(|_| !text.starts_with("central "));
     drop(central);
     let mut died = peers.gone();
-    // A peer that is gone is among them, with its last words.
+    // A peer that is gone is among them, with its last words. Central misses it later.
     if !died.iter().any(|peer| peer.starts_with(&text)) {
-        died.insert(0, text);
+        died.push(text);
     }
     died.extend(words.map(|words| format!("central: {words}")));
     anyhow!("{}", died.join("; "))

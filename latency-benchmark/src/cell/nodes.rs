@@ -8,20 +8,29 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use lab::Reaped;
+use lab::{Lab, Reaped, Where, spawn_here};
+use run_format::network::Placement;
 
-/// A node program, whose standard error goes to a log.
-pub(super) fn node(program: &Path, verb: &str, log: &Path) -> Result<Command> {
-    let mut command = Command::new(program);
+/// Starts the verb of a node program, with its standard error in a log. Without a lab it is in the network of this process.
+pub(super) fn start(
+    lab: Option<&Lab>,
+    (place, placement): (Where, &Placement),
+    mut program: Command,
+    verb: &str,
+    log: &Path,
+) -> Result<Reaped> {
     // A peer that is started again continues its log.
     let open = File::options().create(true).append(true).open(log);
     let log = open.with_context(|| format!("cannot create {}", log.display()))?;
-    command
+    program
         .arg(verb)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(log);
-    Ok(command)
+    match lab {
+        Some(lab) => lab.spawn_placed(place, program),
+        None => spawn_here(place, placement, program),
+    }
 }
 
 /// What a node wrote to its log.

@@ -1,23 +1,26 @@
 //! The processes of the peers: all started at once, and one of them again where peers come and go.
 
 use std::{
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Write},
+    net::SocketAddr,
     path::{Path, PathBuf},
+    process::Command,
     sync::mpsc::{Receiver, TryRecvError, channel},
     thread,
     time::{Duration, Instant},
 };
 
-use anyhow::{Result, anyhow, bail};
-use lab::{Lab, Reaped, Where};
-use program::{ended, ended_saying, last_words};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use lab::{Lab, Reaped, RttReport, Where, time_links};
+use program::{ended, ended_saying, last_words, user_tool};
 use run_format::{
+    checksums::of_file,
     config::Measurement,
-    protocol::{Listen, PeerTask},
+    protocol::{Listen, PeerElsewhere, PeerTask},
 };
 use sha2::{Digest, Sha256};
 
-use super::nodes::{errors_in, node, pid};
+use super::nodes::{self, errors_in, pid};
 use crate::cell_process::CellTask;
 
 /// How long a peer may take until it listens.
@@ -26,9 +29,12 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(super) struct Peers<'a> {
     task: &'a CellTask,
     peers: Vec<PeerProcess>,
+    /// Where their hosts answer TCP connects. Empty in a lab.
+    connects: Vec<SocketAddr>,
 }
 
 struct PeerProcess {
+    /// Or what stands for it on this host.
     process: Reaped,
     /// Where it listens, as central dials it.
     address: String,
@@ -43,42 +49,64 @@ struct Starting {
 
 impl<'a> Peers<'a> {
     /// Starts all of them, then waits for the address of each.
-    pub(super) fn start(lab: &Lab, task: &'a CellTask) -> Result<Peers<'a>> {
+    pub(super) fn start(lab: Option<&Lab>, task: &'a CellTask) -> Result<Peers<'a>> {
+        let hosts = task.config.lab.peer_hosts.as_ref();
+        let own = hosts.map(|_| of_file(&task.peer)).transpose()?;
         let mut waiting = Vec::new();
         for number in 0..task.config.cell.peers {
-            let listen = Listen::Ip(lab.peer_address(number).into());
-            waiting.push(start(lab, task, number, listen)?);
+            let ip = match (lab, hosts) {
+                (Some(lab), _) => lab.peer_address(number).into(),
+                (None, Some(of)) => of.hosts[number].address,
+                (None, None) => bail!("there is neither a lab nor a host for peer {}", number + 1),
+            };
+            waiting.push(start(lab, task, number, Listen::Ip(ip))?);
         }
         let deadline = Instant::now() + PATIENCE;
-        let peers = waiting
-            .into_iter()
-            .enumerate()
-            .map(|(number, (process, line))| {
-                let line = line.recv_timeout(deadline.saturating_duration_since(Instant::now()));
-                let address = line.map_err(|_| does_not_listen(&task.dir, number))?;
-                Ok(PeerProcess {
-                    process,
-                    address,
-                    starting: None,
-                })
+        let mut started = Peers {
+            task,
+            peers: Vec::new(),
+            connects: Vec::new(),
+        };
+        for (number, (process, lines)) in waiting.into_iter().enumerate() {
+            let line = || {
+                let line = lines.recv_timeout(deadline.saturating_duration_since(Instant::now()));
+                line.map_err(|_| does_not_listen(task, number))
+            };
+            if let Some(own) = &own {
+                let of_host = elsewhere(&line()?, own).with_context(|| name(task, number))?;
+                started.connects.push(of_host.connects);
+            }
+            started.peers.push(PeerProcess {
+                process,
+                address: line()?,
+                starting: None,
             });
-        let peers = peers.collect::<Result<_>>()?;
-        Ok(Peers { task, peers })
+        }
+        Ok(started)
+    }
+
+    /// Times the links to their hosts.
+    pub(super) fn time_links(&self) -> Result<RttReport> {
+        let config = &self.task.config;
+        let rtt = config.cell.rtt_ms;
+        let report = time_links(&self.connects, rtt, &config.lab.placement);
+        report.context("the links could not be measured")
     }
 
     pub(super) fn addresses(&self) -> Vec<String> {
         self.peers.iter().map(|peer| peer.address.clone()).collect()
     }
 
+    /// On this host.
     pub(super) fn pids(&self) -> Vec<i32> {
-        self.peers.iter().map(|peer| pid(&peer.process)).collect()
+        let here = self.peers.iter().filter(|_| self.connects.is_empty());
+        here.map(|peer| pid(&peer.process)).collect()
     }
 
     /// Stops a peer and starts it again, at the same address and with the same identity.
-    pub(super) fn restart(&mut self, lab: &Lab, number: usize) -> Result<()> {
+    pub(super) fn restart(&mut self, lab: Option<&Lab>, number: usize) -> Result<()> {
         let peer = &mut self.peers[number];
-        peer.process.kill()?;
-        peer.process.wait()?;
+        peer.end()?;
         let listen = Listen::Address(peer.address.clone());
         let (process, line) = start(lab, self.task, number, listen)?;
         peer.process = process;
@@ -97,15 +125,15 @@ impl<'a> Peers<'a> {
                 match starting.line.try_recv() {
                     Ok(address) if address == peer.address => peer.starting = None,
                     Ok(address) => bail!(
-                        "peer {} listens at {address} and no longer at {}",
-                        number + 1,
+                        "{} listens at {address} and no longer at {}",
+                        name(self.task, number),
                         peer.address
                     ),
                     Err(TryRecvError::Empty) if Instant::now() < starting.deadline => all = false,
-                    Err(_) => return Err(does_not_listen(&self.task.dir, number)),
+                    Err(_) => return Err(does_not_listen(self.task, number)),
                 }
             } else if let Some(status) = peer.process.try_wait()? {
-                bail!("peer {} {}", number + 1, ended(status));
+                bail!("{} {}", name(self.task, number), ended(status));
             }
         }
         Ok(all)
@@ -113,15 +141,17 @@ impl<'a> Peers<'a> {
 
     /// The peers that are gone, how they ended, and their last words.
     pub(super) fn gone(&mut self) -> Vec<String> {
-        let dir = &self.task.dir;
+        const MOMENT: Duration = Duration::from_millis(500);
+        if !self.connects.is_empty() {
+            // What stands for a peer on another host ends after it.
+            thread::sleep(MOMENT);
+        }
+        let task = self.task;
         let ended = |(number, peer): (usize, &mut PeerProcess)| {
             let status = peer.process.try_wait().ok().flatten()?;
-            let errors = errors_in(&log(dir, number));
-            Some(format!(
-                "peer {} {}",
-                number + 1,
-                ended_saying(status, &errors)
-            ))
+            let errors = errors_in(&log(&task.dir, number));
+            let ended = ended_saying(status, &errors);
+            Some(format!("{} {ended}", name(task, number)))
         };
         self.peers
             .iter_mut()
@@ -131,27 +161,81 @@ impl<'a> Peers<'a> {
     }
 }
 
+impl PeerProcess {
+    /// What it stands for on another host ends with its input, and then it does, too.
+    fn end(&mut self) -> Result<()> {
+        const PATIENCE: Duration = Duration::from_secs(5);
+        const LOOK: Duration = Duration::from_millis(5);
+        if self.process.stdin.take().is_some() {
+            let deadline = Instant::now() + PATIENCE;
+            while Instant::now() < deadline && self.process.try_wait()?.is_none() {
+                thread::sleep(LOOK);
+            }
+        }
+        self.process.kill()?;
+        self.process.wait()?;
+        Ok(())
+    }
+}
+
+impl Drop for PeerProcess {
+    fn drop(&mut self) {
+        // At worst it is killed when its process is dropped.
+        let _ = self.end();
+    }
+}
+
+/// What a peer on another host says first, if it is the program `own`.
+fn elsewhere(line: &str, own: &str) -> Result<PeerElsewhere> {
+    let said: Option<PeerElsewhere> = serde_json::from_str(line).ok();
+    let said = said.with_context(|| format!("the command that starts it prints {line:?}"))?;
+    ensure!(
+        said.sha256 == own,
+        "the node program on its host is another one than here (copy it there)"
+    );
+    Ok(said)
+}
+
+fn name(task: &CellTask, number: usize) -> String {
+    let hosts = task.config.lab.peer_hosts.as_ref();
+    let host = hosts.map_or_else(String::new, |of| format!(" on {}", of.hosts[number].name));
+    format!("peer {}{host}", number + 1)
+}
+
+/// The program of a peer, to be started on its host.
+fn program(task: &CellTask, number: usize) -> Command {
+    let Some(of) = &task.config.lab.peer_hosts else {
+        return Command::new(&task.peer);
+    };
+    let host = &of.hosts[number].name;
+    let mut words = of.command.iter().map(|word| word.replace("{host}", host));
+    let mut command = Command::new(user_tool(&words.next().unwrap_or_default()));
+    command.args(words).arg(&task.peer);
+    command
+}
+
 fn log(dir: &Path, number: usize) -> PathBuf {
     dir.join(format!("peer-{}.log", number + 1))
 }
 
-fn does_not_listen(dir: &Path, number: usize) -> anyhow::Error {
-    let words = last_words(&errors_in(&log(dir, number)));
+fn does_not_listen(task: &CellTask, number: usize) -> anyhow::Error {
+    let words = last_words(&errors_in(&log(&task.dir, number)));
     let words = words.map_or_else(String::new, |words| format!(": {words}"));
-    anyhow!("peer {} does not listen{words}", number + 1)
+    anyhow!("{} does not listen{words}", name(task, number))
 }
 
-/// With the process, the line that will name its address.
+/// With the process, the lines that will say where it listens.
 fn start(
-    lab: &Lab,
+    lab: Option<&Lab>,
     task: &CellTask,
     number: usize,
     listen: Listen,
 ) -> Result<(Reaped, Receiver<String>)> {
-    let command = node(&task.peer, "peer", &log(&task.dir, number))?;
-    let mut process = lab.spawn_placed(Where::Peer(number), command)?;
+    let config = &task.config;
+    let place = (Where::Peer(number), &config.lab.placement);
+    let log = log(&task.dir, number);
+    let mut process = nodes::start(lab, place, program(task, number), "peer", &log)?;
     if let Some(mut input) = process.stdin.take() {
-        let config = &task.config;
         let is_restarted = matches!(config.measurement, Measurement::Soak(_));
         let task = PeerTask {
             node: config.node,
@@ -159,12 +243,14 @@ fn start(
             measurement: config.measurement.clone(),
             listen,
             identity: is_restarted.then(|| identity(config.seed, number)),
+            elsewhere: lab.is_none(),
         };
         // A peer that died already is found where its line is waited for.
-        let _ = serde_json::to_writer(&mut input, &task);
+        let _ = writeln!(input, "{}", serde_json::to_string(&task)?);
+        process.stdin = lab.is_none().then_some(input);
     }
-    let line = first_line(&mut process)?;
-    Ok((process, line))
+    let lines = lines(&mut process)?;
+    Ok((process, lines))
 }
 
 /// The seed of a key, so that a restarted peer is the same to central. It need not be secret.
@@ -172,17 +258,15 @@ fn identity(seed: u64, number: usize) -> [u8; 32] {
     Sha256::digest(format!("peer {number} of {seed}")).into()
 }
 
-/// The first line that a child prints. Nothing comes if it ends without one.
-fn first_line(child: &mut Reaped) -> Result<Receiver<String>> {
+/// The few lines that a child prints.
+fn lines(child: &mut Reaped) -> Result<Receiver<String>> {
     let (sender, receiver) = channel();
     if let Some(output) = child.stdout.take() {
         thread::Builder::new().spawn(move || {
-            let mut lines = BufReader::new(output).lines();
-            if let Some(Ok(line)) = lines.next() {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                // Holds the pipe open, even if nobody waits for a line any more.
                 let _ = sender.send(line);
             }
-            // Holds the pipe open: a peer prints nothing more, but must not find it broken.
-            lines.for_each(drop);
         })?;
     }
     Ok(receiver)

@@ -16,7 +16,8 @@ use run_format::{
 use crate::{
     args::{
         budgets::refuse_unknown_sites,
-        network::{NetworkArgs, RttArg, peers_in_range},
+        hosts::HostArgs,
+        network::{NetworkArgs, RttArg},
         new_run::NewRunArgs,
         node::{NodeArgs, PayloadArg},
     },
@@ -47,6 +48,8 @@ pub(crate) struct SoakArgs {
     interval: u64,
     #[command(flatten)]
     network: NetworkArgs,
+    #[command(flatten)]
+    hosts: HostArgs,
     #[command(flatten)]
     program: NodeProgramArgs,
     #[command(flatten)]
@@ -90,7 +93,6 @@ impl SoakArgs {
                 duration_ms as f64 / 1e3
             ));
         }
-        peers_in_range(&[self.peers])?;
         refuse_unknown_sites(self.program.stack, &self.budget)?;
         Ok(SoakConfig {
             cell: Cell {
@@ -105,7 +107,9 @@ impl SoakArgs {
             node: self.node.node(self.program.stack)?,
             load: self.node.load(self.payload.payload)?,
             runtime: RuntimeConfig::CURRENT_THREAD,
-            lab: self.network.checked(&[self.rtt.rtt], 1)?,
+            lab: self
+                .hosts
+                .network(&self.network, &[self.peers], &[self.rtt.rtt], 1)?,
             seed: self.new_run.seed(),
         })
     }

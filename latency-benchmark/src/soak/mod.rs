@@ -13,7 +13,7 @@ use lab::move_to;
 use program::{Failure, in_words, one_line};
 use run_format::{
     checksums::of_file,
-    files::{EDITS, SCHEMA, SOAK, SOAK_ROWS, unix_s, write_json, write_whole},
+    files::{BLOCKS, EDITS, SCHEMA, SOAK, SOAK_ROWS, unix_s, write_json, write_whole},
     run_row::{End, NetworkReport, RunRow, Stop},
     soak::{SoakConfig, SoakEnd, SoakFile, SoakRow},
     table::TableWriter,
@@ -21,6 +21,7 @@ use run_format::{
 
 use self::args::SoakArgs;
 use crate::{
+    cell::hosts::round_trip,
     cell_process::{CellEvent, measure_cell},
     interrupts::Interrupts,
     manifest::{command, machine, tool},
@@ -32,11 +33,14 @@ use crate::{
 };
 
 pub(crate) fn run(args: SoakArgs) -> Result<ExitCode, Failure> {
-    let (config, program, dir) = args.asked()?;
+    let (mut config, program, dir) = args.asked()?;
     new_folder::refuse(&dir, "")?;
     let program = program.plain(&config.node)?;
     let description = describe(&program)?;
     let interrupts = Interrupts::count()?;
+    if config.lab.peer_hosts.is_some() {
+        config.cell.rtt_ms = round_trip(&config.run(), &program)?;
+    }
     new_folder::create(&dir, "")?;
     let mut file = SoakFile {
         schema: SCHEMA,
@@ -51,6 +55,7 @@ pub(crate) fn run(args: SoakArgs) -> Result<ExitCode, Failure> {
     write_json(&dir.join(SOAK), &file)?;
     let mut end = measure(&file.config, &program, &dir, &interrupts)?;
     end.sha256 = of_file(&dir.join(SOAK_ROWS)).ok();
+    end.blocks_sha256 = of_file(&dir.join(BLOCKS)).ok();
     let code = match &end.end {
         End::Ok {
             stop: Stop::Interrupted,
@@ -149,6 +154,7 @@ fn end(row: Option<RunRow>, rows: u64, restarts: Option<u64>) -> SoakEnd {
             probe_ns: None,
             network: NetworkReport::default(),
             sha256: None,
+            blocks_sha256: None,
         };
     };
     SoakEnd {
@@ -160,6 +166,7 @@ fn end(row: Option<RunRow>, rows: u64, restarts: Option<u64>) -> SoakEnd {
         probe_ns: row.probe_ns,
         network: row.network,
         sha256: None,
+        blocks_sha256: None,
     }
 }
 

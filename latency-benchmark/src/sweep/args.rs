@@ -20,8 +20,9 @@ use swarm_patch::stacks::{LIBP2P, Stack};
 use crate::{
     args::{
         budgets::{or, refuse_twice, variants},
+        hosts::HostArgs,
         jobs,
-        network::{NetworkArgs, peers_in_range},
+        network::NetworkArgs,
         new_run::NewRunArgs,
         node::NodeArgs,
         runtime::RuntimeArgs,
@@ -40,7 +41,7 @@ pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(crate) program: NodeProgramArgs,
     /// Continue the sweep in DIR with its original options; failed and invalid cells are measured again
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["GridArgs", "SubjectArgs", "NodeArgs", "RuntimeArgs", "NetworkArgs", "NewRunArgs"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["GridArgs", "SubjectArgs", "NodeArgs", "RuntimeArgs", "NetworkArgs", "HostArgs", "NewRunArgs"])]
     resume: Option<PathBuf>,
 }
 
@@ -91,6 +92,8 @@ struct GridArgs {
     /// are cores for [default: 1]
     #[arg(long, value_name = "COUNT", value_parser = jobs::parse, conflicts_with_all = ["central_core", "peer_cores"])]
     jobs: Option<usize>,
+    #[command(flatten)]
+    hosts: HostArgs,
     /// Runs of each cell, each in new processes [default: 1]; with --subject: at most this many blocks,
     /// each with one launch of every subject [default: 8]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -105,7 +108,7 @@ struct GridArgs {
     settle: Option<u64>,
     /// How long the sweep may take, such as 15min. Time that a cell does not need goes to the others [default:
     /// 8.4 s for each run, and 40 ms for each ms of its round trip; with --quick half of it]
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, conflicts_with = "max_cell_seconds")]
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, conflicts_with_all = ["max_cell_seconds", "peer_hosts"])]
     time: Option<Duration>,
     /// The longest time that a run of a cell is measured [default: as --time; with --subject: 4]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
@@ -137,6 +140,7 @@ const EXAMPLES: &str = "Examples:
   ./sweep.sh --subject ../rust-libp2p@master --subject ../rust-libp2p@my-fix --peers 5 --rtt 0,50
   ./sweep.sh --prove muxer=1/deferred --peers 5 --rtt 0,25 --payload 64KiB
   ./sweep.sh --stack h2 --quick                       HTTP/2 instead of libp2p
+  ./sweep.sh --peer-hosts node1,node2                 peers on other hosts, started by ssh
   ./sweep.sh --resume results/2026-11-20T10-00-00Z    continue after an interruption
 
 Ctrl-C finishes the slice and keeps everything; a second Ctrl-C stops at once. SIGTERM and SIGHUP do the same.
@@ -214,7 +218,9 @@ impl GridArgs {
             global_queue_interval: self.global_queue_interval,
             ..self.runtime.runtime()?
         };
-        let network = self.network.checked(&axes.rtt_ms, runtime.workers)?;
+        let network =
+            self.hosts
+                .network(&self.network, &axes.peers, &axes.rtt_ms, runtime.workers)?;
         let (budgets, subjects) = match self.prove {
             Some(budget) => (vec![Budgets::NONE, budget], SubjectArgs::patched(budget)),
             None => (self.budget.clone(), self.subjects.clone()),
@@ -278,13 +284,17 @@ impl GridArgs {
                 [4, 16, 64, 256].map(Payload::kib).to_vec(),
             )
         };
+        // What the links have is found out before the sweep begins.
+        let (peers, rtt_ms) = match self.hosts.count() {
+            0 => (peers, rtt_ms),
+            hosts => (vec![hosts], rtts(&[0.0])),
+        };
         let axes = Axes {
             peers: or(&self.peers, peers),
             rtt_ms: or(&self.rtt, rtt_ms),
             payload_bytes: or(&self.payload, payload_bytes),
             only: Vec::new(),
         };
-        peers_in_range(&axes.peers)?;
         refuse_twice("--peers", &axes.peers)?;
         refuse_twice("--rtt", &axes.rtt_ms)?;
         refuse_twice("--payload", &axes.payload_bytes)?;

@@ -59,6 +59,9 @@ pub(super) fn dry_run(config: &SweepConfig) {
             let _ = writeln!(text, "  {place}");
         }
     }
+    if config.lab.peer_hosts.is_some() {
+        text += "Round trips to the hosts are timed when the sweep begins; over long ones turns are longer.\n";
+    }
     if let Some(precision) = expected::precision(config) {
         text += &precision;
         text.push('\n');

@@ -39,6 +39,7 @@ use self::{
     time::SavedTime,
 };
 use crate::{
+    cell::hosts::round_trip,
     cell_process::{CellEvent, measure_cell},
     interrupts::Interrupts,
     manifest, new_folder,
@@ -75,6 +76,7 @@ pub(crate) fn carry_out(
             let hint = format!(" (to continue it: --resume {})", dir.display());
             new_folder::refuse(&dir, &hint)?;
             let programs = Programs::prepare(&mut config, node)?;
+            time_hosts(&mut config, &programs)?;
             let description = programs.describe()?;
             new_folder::create(&dir, &hint)?;
             programs::document(&config, &dir)?;
@@ -91,6 +93,16 @@ pub(crate) fn carry_out(
     let folder = WatchedFolder::open(&dir, name)?;
     let code = measure(&manifest, &programs, &folder, interrupts)?;
     Ok((Some(dir), ExitCode::from(code)))
+}
+
+/// The round trip of cells whose peers run on other hosts.
+fn time_hosts(config: &mut SweepConfig, programs: &Programs) -> Result<(), Failure> {
+    let largest = config.axes.cells().into_iter().max_by_key(|it| it.peers);
+    if let Some(cell) = largest.filter(|_| config.lab.peer_hosts.is_some()) {
+        let run = config.run(cell, 1, None, config.seed);
+        config.axes.rtt_ms = vec![round_trip(&run, programs.of(None).peer)?];
+    }
+    Ok(())
 }
 
 fn measure(
@@ -210,7 +222,7 @@ impl RunningSweep<'_> {
         }
         self.folder.check()?;
         let partial = run_dir.begin()?;
-        let Some((row, last)) = self.measure(launch, place, &partial) else {
+        let Some((row, last, room)) = self.measure(launch, place, &partial) else {
             return Ok(false);
         };
         self.folder.check()?;
@@ -227,12 +239,14 @@ impl RunningSweep<'_> {
         state.progress.line(&line);
         drop(state);
         let kept = keep(&row, &run_dir);
-        if kept.is_err() || !row.is_measured() {
-            let dir = self.folder.path.display();
-            self.folder.check_room().map_err(|full| {
-                anyhow!("{full:#}; what was measured is kept (with more room: --resume {dir})")
-            })?;
-        }
+        let room = match kept {
+            Ok(()) => room,
+            Err(_) => self.folder.check_room(),
+        };
+        let dir = self.folder.path.display();
+        room.map_err(|full| {
+            anyhow!("{full:#}; what was measured is kept (with more room: --resume {dir})")
+        })?;
         if let Err(error) = kept {
             let error = one_line(&format!("{error:#}"));
             let mut state = self.state();
@@ -250,13 +264,13 @@ impl RunningSweep<'_> {
         format!("{} {}{alone}", launch.cell, launch.name(self.config))
     }
 
-    /// The row of the run, and its last block. None after a second interrupt.
+    /// The row of the run, its last block, and an error if there was no room for it. None after a second interrupt.
     fn measure(
         &self,
         launch: &Launch,
         place: Place<'_>,
         dir: &Path,
-    ) -> Option<(RunRow, Option<BlockReport>)> {
+    ) -> Option<(RunRow, Option<BlockReport>, Result<()>)> {
         let name = self.name(launch, place);
         let mut last: Option<BlockReport> = None;
         let mut config = launch.config(self.config);
@@ -287,14 +301,18 @@ impl RunningSweep<'_> {
             }
             Ok(())
         })?;
-        if let (End::Failed { reason, .. }, Err(full)) = (&mut row.end, self.folder.check_room()) {
-            *reason = one_line(&format!("{full:#}"));
-        }
+        let room = match &mut row.end {
+            End::Failed { reason, .. } => {
+                let room = self.folder.check_room();
+                room.inspect_err(|full| *reason = one_line(&format!("{full:#}")))
+            }
+            _ => Ok(()),
+        };
         row.beside = before.or_else(other_load::another).map(str::to_owned);
         if !place.is_alone {
             self.state().time.save(&row);
         }
-        Some((row, last))
+        Some((row, last, room))
     }
 }
 

@@ -21,7 +21,8 @@ use super::{args::AskedSweep, carry_out};
 use crate::{
     args::{
         budgets::{or, refuse_twice},
-        network::{NetworkArgs, RttArg, peers_in_range},
+        hosts::HostArgs,
+        network::{NetworkArgs, RttArg},
         new_run::NewRunArgs,
         node::refuse_others,
     },
@@ -65,6 +66,8 @@ pub(crate) struct RrArgs {
     #[command(flatten)]
     network: NetworkArgs,
     #[command(flatten)]
+    hosts: HostArgs,
+    #[command(flatten)]
     program: NodeProgramArgs,
     /// Time that each payload is measured
     #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=86_400))]
@@ -107,7 +110,6 @@ impl RrArgs {
             [64, 256, 1024].map(Payload::of_bytes).to_vec(),
         );
         refuse_twice("--payload", &payloads)?;
-        peers_in_range(&[self.peers])?;
         if payloads.iter().any(|size| size.bytes() == 0) {
             return Err(bad_input(anyhow!(
                 "--payload 0B: a request has at least 1 byte"
@@ -131,7 +133,9 @@ impl RrArgs {
             node,
             pace: Pace::Outstanding(1),
             runtime: RuntimeConfig::CURRENT_THREAD,
-            lab: self.network.checked(&[self.rtt.rtt], 1)?,
+            lab: self
+                .hosts
+                .network(&self.network, &[self.peers], &[self.rtt.rtt], 1)?,
             repeat: 1,
             turn_ms: self.slice,
             settle_ms: None,

@@ -32,7 +32,7 @@ impl DelayLineProcess {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let started = || -> io::Result<DelayLineProcess> {
-            let mut child = child::spawn(&wires.central, &spec.placement.peers, command)?;
+            let mut child = child::spawn(Some(&wires.central), &spec.placement.peers, command)?;
             let output = BufReader::new(child.stdout.take().expect("stdout is piped"));
             let mut line = DelayLineProcess { child, output };
             line.configure(&config(wires, spec))?;

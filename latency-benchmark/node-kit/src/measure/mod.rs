@@ -2,6 +2,7 @@
 //! a block are summed up, and are its slice. A [`Source`] decides what a turn is and what is seen in it: polls of
 //! variants, transactions of two paths, or the rows of a soak.
 
+mod block;
 mod order;
 mod path_slices;
 mod polls;
@@ -21,12 +22,13 @@ use run_format::{
 };
 
 use self::{
+    block::{Blocks, FinishedBlock, Interruptions},
     order::order,
     path_slices::PathSlices,
     polls::Polls,
     sample::{Clocks, MachineUse, Sampler},
     soak_rows::SoakRows,
-    source::{FinishedBlock, FinishedSlice, Interruptions, Source},
+    source::{FinishedSlice, Source},
     transactions::Transactions,
 };
 use crate::{connected::Connected, parent::Parent};
@@ -77,6 +79,7 @@ fn run<S: Source>(
         source,
         sampler,
         plan: config.plan,
+        kept: Blocks::create(task)?,
         answers: config.node.workload.has_answers(),
         parent,
         stopped: false,
@@ -93,6 +96,7 @@ fn run<S: Source>(
     if let Some(last) = measuring.settle(None)? {
         measuring.finish(last)?;
     }
+    measuring.kept.finish()?;
     let measured = Measured {
         stop,
         blocks,
@@ -105,6 +109,7 @@ struct Measuring<'a, S: Source> {
     source: S,
     sampler: Sampler,
     plan: Plan,
+    kept: Blocks,
     /// Whether every peer is to answer all the time, so that silence is an error.
     answers: bool,
     parent: &'a Parent,
@@ -210,7 +215,7 @@ impl<S: Source> Measuring<'_, S> {
     /// Disturbed blocks are measured again, in a quarter of the planned time at most.
     fn time_limit(&self) -> Duration {
         let planned = Duration::from_millis(self.plan.max_ms);
-        planned + self.source.disturbed().min(planned / 4)
+        planned + self.kept.disturbed.min(planned / 4)
     }
 
     /// How long a block is going to take.
@@ -246,12 +251,13 @@ impl<S: Source> Measuring<'_, S> {
                 return Ok(false);
             }
         }
-        self.source.keep_block(&FinishedBlock {
+        let is_disturbed = self.kept.keep(&FinishedBlock {
             number,
             used: self.sampler.clocks().since(before.0),
             machine: self.sampler.machine().since(&before.1),
             interruptions: self.interruptions,
         })?;
+        self.source.end_block(is_disturbed);
         Ok(true)
     }
 

@@ -8,18 +8,18 @@ use poll_probe::{Mode, Site, Variant, VariantId};
 use run_format::{
     Budgets,
     changes::{Changes, SliceSums},
-    config::{ExplainPlan, Measurement, RuntimeConfig, SLOW_NS},
+    config::{ExplainPlan, Measurement, SLOW_NS},
     precision::Precision,
     protocol::{CentralTask, NodeMessage},
     run_row::Stop,
-    tables::{BlockRow, Pass, SliceRow},
+    tables::{Pass, SliceRow},
     turns::{Turn, to_compare, to_explain},
     variant::{BASELINE, VariantConfig},
 };
 
 use super::{
     sample::Clocks,
-    source::{FinishedBlock, FinishedSlice, Source},
+    source::{FinishedSlice, Source},
 };
 use crate::{
     connected::Connected,
@@ -48,8 +48,6 @@ pub(super) struct Polls {
     fired: Vec<Fired>,
     /// When the variant in force was put in force.
     switched_ns: u64,
-    disturbed: Duration,
-    runtime: RuntimeConfig,
     /// Launches of subjects are compared with each other, so none ends by itself.
     is_of_subject: bool,
     turns: u32,
@@ -85,8 +83,6 @@ impl Polls {
             block: Vec::new(),
             fired: vec![Fired::default(); config.variants.len()],
             switched_ns: 0,
-            disturbed: Duration::ZERO,
-            runtime: config.runtime,
             is_of_subject: config.subject.is_some(),
             turns: config.plan.turns,
             precision: config.plan.precision,
@@ -269,21 +265,11 @@ impl Source for Polls {
         Ok(None)
     }
 
-    fn keep_block(&mut self, block: &FinishedBlock) -> Result<()> {
-        let row = block_row(block);
+    fn end_block(&mut self, is_disturbed: bool) {
         let slices = std::mem::take(&mut self.block);
-        if row.disturbance(&self.runtime).is_some() {
-            self.disturbed += Duration::from_secs_f64(row.duration_ms / 1e3);
-        } else {
-            for (variant, slice) in slices {
-                self.changes.add(variant, slice);
-            }
+        for (variant, slice) in slices.into_iter().filter(|_| !is_disturbed) {
+            self.changes.add(variant, slice);
         }
-        self.writer.write_block(&row)
-    }
-
-    fn disturbed(&self) -> Duration {
-        self.disturbed
     }
 
     fn report(&self, block: u32) -> Option<NodeMessage> {
@@ -345,54 +331,4 @@ fn row(slice: &FinishedSlice<Polls>) -> SliceRow {
         runtime_busy_ns: used.runtime.busy_ns,
         runtime_parks: used.runtime.parks,
     }
-}
-
-fn block_row(block: &FinishedBlock) -> BlockRow {
-    let FinishedBlock {
-        used,
-        machine,
-        interruptions,
-        ..
-    } = block;
-    // Two clocks cannot be read at once.
-    let whole = |ms: f64| ms.abs().round();
-    let (central, peers, delay_line) = (machine.central, machine.peers, machine.delay_line);
-    BlockRow {
-        block: block.number,
-        duration_ms: used.at_ms,
-        steal_ms: machine.times.steal_ms,
-        central_core_steal_ms: machine.times.central_core_steal_ms,
-        central_runqueue_ns: used.central.runqueue_ns,
-        central_voluntary_switches: central.voluntary_switches,
-        central_involuntary_switches: central.involuntary_switches,
-        central_user_ms: central.user_ms,
-        central_system_ms: central.system_ms,
-        peers_user_ms: peers.user_ms,
-        peers_system_ms: peers.system_ms,
-        delay_line_user_ms: delay_line.user_ms,
-        delay_line_system_ms: delay_line.system_ms,
-        other_cpu_ms: other_cpu_ms(block),
-        central_tcp_retransmits: machine.central_network.retransmits,
-        peers_tcp_retransmits: machine.peers_network.retransmits,
-        central_queue_drops: machine.central_network.queue_drops,
-        peers_queue_drops: machine.peers_network.queue_drops,
-        latest_ms: Some(interruptions.late.as_secs_f64() * 1e3),
-        stops_found: interruptions.stops,
-        suspended_ms: machine.times.suspended_ms.map(whole),
-        clock_set_ms: machine.times.day_ms.map(whole),
-    }
-}
-
-/// The time of processes that have nothing to do with the cell. Ticks can make it seem to be a little below zero.
-fn other_cpu_ms(block: &FinishedBlock) -> Option<f64> {
-    let FinishedBlock { used, machine, .. } = block;
-    let threads = [used.central, used.helpers, used.observers].map(|it| it.cpu_ns);
-    let threads_ns: u64 = threads.into_iter().sum::<Option<u64>>()?;
-    let processes = [&machine.peers, &machine.delay_line].map(|it| it.user_ms.zip(it.system_ms));
-    let processes_ms: f64 = processes
-        .into_iter()
-        .flatten()
-        .map(|(user, system)| user + system)
-        .sum();
-    Some((machine.times.process_ms? - threads_ns as f64 / 1e6 - processes_ms).max(0.0))
 }

@@ -68,10 +68,8 @@ pub(super) trait Source {
     /// Takes what a slice used, as soon as its last turn is over.
     fn is_over(&mut self, _: Self::Turn, _: &Self::Seen, _: &Clocks) {}
 
-    /// Takes what the machine did in a block.
-    fn keep_block(&mut self, _: &FinishedBlock) -> Result<()> {
-        Ok(())
-    }
+    /// Ends a block, which the machine may have disturbed.
+    fn end_block(&mut self, _is_disturbed: bool) {}
 
     /// What to report after a block.
     fn report(&self, _block: u32) -> Option<NodeMessage> {
@@ -86,11 +84,6 @@ pub(super) trait Source {
     /// Whether, after that number of blocks, none begins that would end after the planned time.
     fn has_time_limit(&self, _blocks: u32) -> bool {
         true
-    }
-
-    /// The time of blocks that the machine disturbed, to be measured again.
-    fn disturbed(&self) -> Duration {
-        Duration::ZERO
     }
 
     /// When the slice of that block ends, if that is not a slice's length after its beginning.
@@ -114,22 +107,4 @@ pub(super) struct FinishedSlice<S: Source> {
     /// Over all its turns.
     pub(super) used: Clocks,
     pub(super) machine: Option<MachineUse>,
-}
-
-/// A block that is over, with everything from its first change of variant to its end.
-pub(super) struct FinishedBlock {
-    /// From 1.
-    pub(super) number: u32,
-    pub(super) used: Clocks,
-    pub(super) machine: MachineUse,
-    pub(super) interruptions: Interruptions,
-}
-
-/// What keeps a block from being an ordinary one.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Interruptions {
-    /// By how much the measuring thread was late when it was so most.
-    pub(super) late: Duration,
-    /// How often another process of the cell was found stopped.
-    pub(super) stops: Option<u64>,
 }

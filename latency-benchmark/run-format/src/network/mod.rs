@@ -1,6 +1,7 @@
 //! The network between the nodes: what is asked for, and what the lab reports about it.
 
 mod cores;
+mod hosts;
 mod placement;
 mod receive;
 mod reports;
@@ -8,6 +9,7 @@ mod rtt;
 
 pub use self::{
     cores::Cores,
+    hosts::{NetworkCard, PeerHost, PeerHosts},
     placement::{Placement, Sharing},
     receive::{ReceiveMasks, ReceiveOn},
     reports::{

@@ -135,10 +135,10 @@ impl NamespaceCounters {
 /// What the links of a lab measure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RttReport {
-    /// Of every link, as asked.
+    /// Of every link, as asked; to other hosts, the longest at the start of the sweep.
     pub asked_ms: Rtt,
-    /// How far off the least of a link's round-trip times may be.
-    pub tolerance_ms: f64,
+    /// How far off the least of a link's round-trip times may be. Null where links are as they are.
+    pub tolerance_ms: Option<f64>,
     /// One entry per peer.
     pub links: Vec<LinkRtt>,
     /// The congestion control that central's connections use.
@@ -173,9 +173,12 @@ impl LinkRtt {
 impl RttReport {
     /// Whether peer `peer`'s link is what was asked for.
     pub fn is_valid(&self, peer: usize) -> bool {
-        self.links[peer]
-            .min_ms()
-            .is_some_and(|min_ms| (min_ms - self.asked_ms.ms()).abs() <= self.tolerance_ms)
+        let is_near = |min_ms: f64| {
+            let off_ms = (min_ms - self.asked_ms.ms()).abs();
+            self.tolerance_ms
+                .is_none_or(|tolerance_ms| off_ms <= tolerance_ms)
+        };
+        self.links[peer].min_ms().is_some_and(is_near)
     }
 
     /// Why nothing measured in this lab counts: the first link out of tolerance, as one line.
@@ -185,7 +188,7 @@ impl RttReport {
         Some(InvalidLink {
             link: first + 1,
             asked_ms: self.asked_ms,
-            tolerance_ms: self.tolerance_ms,
+            tolerance_ms: self.tolerance_ms.unwrap_or(f64::INFINITY),
             measured_ms: self.links[first].min_ms(),
             others: out.count(),
         })

@@ -1,0 +1,86 @@
+//! Peers on other hosts.
+
+use std::{fs, net::ToSocketAddrs};
+
+use anyhow::anyhow;
+use clap::Args;
+use program::{Failure, bad_input};
+use run_format::{
+    config::LabConfig,
+    network::{PeerHost, PeerHosts, Rtt},
+};
+
+use super::network::{NetworkArgs, peers_in_range};
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct HostArgs {
+    /// Run each peer on one of these hosts instead of in a lab. The network stays as it is; each link's round trip is
+    /// timed. HOST=ADDRESS has central dial another address than that of the name. The node program has to be on every
+    /// host, at the same path as here
+    #[arg(long, value_name = "HOST,HOST", value_delimiter = ',', conflicts_with_all = ["rtt", "delay", "loss", "jitter", "congestion_control", "receive_on"])]
+    peer_hosts: Vec<String>,
+    /// The command that starts a program on {host}, without quotes: a space ends a word
+    #[arg(
+        long,
+        value_name = "COMMAND",
+        default_value = "ssh -oBatchMode=yes {host}",
+        requires = "peer_hosts"
+    )]
+    peer_command: String,
+}
+
+impl HostArgs {
+    /// 0 for a lab.
+    pub(crate) fn count(&self) -> usize {
+        self.peer_hosts.len()
+    }
+
+    /// The network for these numbers of peers, and in a lab for these round trips.
+    pub(crate) fn network(
+        &self,
+        args: &NetworkArgs,
+        peers: &[usize],
+        rtts: &[Rtt],
+        workers: usize,
+    ) -> Result<LabConfig, Failure> {
+        peers_in_range(peers)?;
+        let lab = args.checked(rtts, workers)?;
+        let hosts = self.count();
+        if hosts == 0 {
+            return Ok(lab);
+        }
+        if let Some(peers) = peers.iter().find(|peers| **peers > hosts) {
+            return Err(bad_input(anyhow!(
+                "--peers {peers}: --peer-hosts has fewer hosts (accepted: 1 to {hosts})"
+            )));
+        }
+        let system = fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control");
+        let words = self.peer_command.split_whitespace();
+        let hosts = self.peer_hosts.iter().map(|text| host(text));
+        Ok(LabConfig {
+            congestion_control: system.unwrap_or_default().trim().to_owned(),
+            peer_hosts: Some(PeerHosts {
+                command: words.map(str::to_owned).collect(),
+                hosts: hosts.collect::<Result<_, _>>()?,
+            }),
+            ..lab
+        })
+    }
+}
+
+/// The name may be that of an account on the host, as ssh has it.
+fn host(text: &str) -> Result<PeerHost, Failure> {
+    let (name, given) = text.split_once('=').unwrap_or((text, ""));
+    let own = name.rsplit('@').next().unwrap_or_default();
+    let address = if given.is_empty() { own } else { given };
+    let found = (address, 0).to_socket_addrs();
+    match found.ok().and_then(|mut found| found.next()) {
+        Some(found) => Ok(PeerHost {
+            name: name.to_owned(),
+            address: found.ip(),
+        }),
+        None => Err(bad_input(anyhow!(
+            "--peer-hosts {text}: this machine knows no address of {address:?} (accepted: HOST or HOST=ADDRESS)"
+        ))),
+    }
+}
