@@ -17,6 +17,7 @@ use crate::{
     load::{compared::ComparedVariant, table_name},
     measure::metric::{Metric, What},
     options::Options,
+    site::SiteNames,
     summary::{CellFigure, CellSummary, Summary, identity::Identity},
 };
 
@@ -62,6 +63,7 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Summary, Failure> {
             hosts: Vec::new(),
             real_network: None,
             manifest: None,
+            sites: SiteNames::of(None),
             took_ms: 0,
             unsealed: 0,
         },

@@ -1,20 +1,52 @@
-//! What the sites are called upstream.
+//! What a network stack calls its sites.
 
-use run_format::Site;
+use run_format::{Site, manifest::Tool};
 
-/// The function that a site is.
-pub(crate) trait UpstreamFunction {
-    /// Its name in upstream's sources.
-    fn function(self) -> &'static str;
-}
+use crate::report::markdown::{joined, quoted};
 
-impl UpstreamFunction for Site {
-    fn function(self) -> &'static str {
-        match self {
-            Site::Connection => "Connection::poll",
-            Site::Swarm => "Swarm::poll_next_event",
-            Site::Muxer => "yamux Active::poll",
-            Site::Task => "a connection task's poll",
-        }
+/// The function that each site of a stack is.
+#[derive(Clone, Debug)]
+pub(crate) struct SiteNames(Vec<(Site, String)>);
+
+impl SiteNames {
+    /// As the measured program named them. Older programs named none and were of libp2p, as are published tables.
+    pub(crate) fn of(tool: Option<&Tool>) -> SiteNames {
+        const LIBP2P: [(Site, &str); 4] = [
+            (Site::Connection, "Connection::poll"),
+            (Site::Swarm, "Swarm::poll_next_event"),
+            (Site::Muxer, "yamux Active::poll"),
+            (Site::Task, "a connection task's poll"),
+        ];
+        let named = tool.and_then(|tool| tool.node.as_ref()).map(|it| &it.sites);
+        SiteNames(match named.filter(|it| !it.is_empty()) {
+            Some(sites) => sites
+                .iter()
+                .map(|it| (it.site, it.function.clone()))
+                .collect(),
+            None => LIBP2P.map(|(site, name)| (site, name.to_owned())).to_vec(),
+        })
+    }
+
+    /// Whether the stack has the site.
+    pub(crate) fn has(&self, site: Site) -> bool {
+        self.0.iter().any(|it| it.0 == site)
+    }
+
+    /// The function that the site is.
+    pub(crate) fn function(&self, site: Site) -> &str {
+        let named = self.0.iter().find(|it| it.0 == site);
+        named.map_or(site.name(), |it| &it.1)
+    }
+
+    /// "`connection` is `Connection::poll`, `task` is a connection task's poll".
+    pub(crate) fn in_words(&self) -> String {
+        let words = self.0.iter().map(|(site, function)| {
+            let function = match function.contains("::") {
+                true => quoted(function),
+                false => function.clone(),
+            };
+            format!("{} is {function}", quoted(site.name()))
+        });
+        joined(words, ", ")
     }
 }

@@ -130,10 +130,10 @@ fn config(args: &CentralArgs) -> Result<RunConfig, Failure> {
         run: 1,
         subject: None,
         seed: u64::from(rand::random::<u32>()),
-        node: args.node.node(),
+        node: args.node.node(args.program.stack)?,
         load: args.node.load(payload)?,
         runtime: args.runtime.runtime()?,
-        variants: variants(&args.budget, &[Budgets::NONE], false)?,
+        variants: variants(args.program.stack, &args.budget, &[Budgets::NONE], false)?,
         plan: Plan {
             max_ms: args.seconds * 1000,
             ..Plan::of_long_slices(Rtt::ZERO, Some(args.slice))

@@ -9,17 +9,16 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use program::{Failure, bad_input, ended, ended_saying, user_tool};
-use run_format::{config::NodeConfig, protocol::NodeDescription};
+use run_format::{config::NodeConfig, manifest::Manifest, protocol::NodeDescription};
 use sha2::{Digest, Sha256};
-
-/// The package and its programs: one has the allocator of any program, the other an allocator that counts.
-const PACKAGE: &str = "libp2p-node";
-const COUNTING: &str = "libp2p-node-counting";
+use swarm_patch::stacks::{LIBP2P, STACKS, Stack};
 
 /// Which node program is measured.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct NodeProgramArgs {
-    /// The node program to measure [default: libp2p-node of this workspace, built if need be]
+    #[arg(long, value_name = "NAME", default_value = LIBP2P.name, value_parser = Stack::named, help = format!("What the nodes are made of: {}", STACKS.map(|stack| stack.name).join(", ")))]
+    pub(crate) stack: &'static Stack,
+    /// The node program to measure [default: that of the stack in this workspace, built if need be]
     #[arg(long = "node", value_name = "PROGRAM")]
     pub(crate) program: Option<PathBuf>,
 }
@@ -27,20 +26,30 @@ pub(crate) struct NodeProgramArgs {
 impl NodeProgramArgs {
     /// The program for a run that only measures.
     pub(crate) fn plain(&self, node: &NodeConfig) -> Result<PathBuf, Failure> {
-        self.find(node, PACKAGE)
+        self.find(node, &self.stack.program())
     }
 
     /// The program for a run that explains.
     pub(crate) fn counting(&self, node: &NodeConfig) -> Result<PathBuf, Failure> {
-        self.find(node, COUNTING)
+        self.find(node, &format!("{}-counting", self.stack.program()))
+    }
+
+    /// The program of a sweep that there is, whose manifest says what it was.
+    pub(crate) fn again(&self, manifest: &Manifest) -> NodeProgramArgs {
+        let node = manifest.tool.node.as_ref();
+        let stack = node.and_then(|node| Stack::named(&node.stack).ok());
+        NodeProgramArgs {
+            stack: stack.unwrap_or(self.stack),
+            ..self.clone()
+        }
     }
 
     fn find(&self, node: &NodeConfig, name: &str) -> Result<PathBuf, Failure> {
         let path = match &self.program {
             Some(given) => given.clone(),
             None => {
-                build(node, &["--bin", name])?;
-                program_path(name)?
+                build(self.stack, node, &["--bin", name])?;
+                program_path(self.stack, name)?
             }
         };
         check(&path, node)?;
@@ -49,14 +58,14 @@ impl NodeProgramArgs {
 }
 
 /// Has cargo build the node programs that are needed to measure, and to explain if that is asked.
-pub(crate) fn build_needed(node: &NodeConfig, explain: bool) -> Result<()> {
-    let plain = ["--bin", PACKAGE];
-    build(node, if explain { &["--bins"] } else { &plain })
+pub(crate) fn build_needed(stack: &Stack, node: &NodeConfig, explain: bool) -> Result<()> {
+    let plain = ["--bin", &stack.program()];
+    build(stack, node, if explain { &["--bins"] } else { &plain })
 }
 
 /// Has cargo build node programs as a release. It does nothing where that is not this program's business: in a
 /// debug build, whose node program lies beside it, or away from the workspace.
-fn build(node: &NodeConfig, programs: &[&str]) -> Result<()> {
+fn build(stack: &Stack, node: &NodeConfig, programs: &[&str]) -> Result<()> {
     let Some(workspace) = workspace().filter(|_| !cfg!(debug_assertions)) else {
         return Ok(());
     };
@@ -65,7 +74,12 @@ fn build(node: &NodeConfig, programs: &[&str]) -> Result<()> {
     let status = Command::new(cargo)
         .args(["build", "--locked", "--quiet", "--release", "--target-dir"])
         .arg(target_dir()?)
-        .args(["--package", PACKAGE, "--features", &features.join(",")])
+        .args([
+            "--package",
+            &stack.program(),
+            "--features",
+            &features.join(","),
+        ])
         .args(programs)
         .current_dir(workspace)
         .stdin(Stdio::null())
@@ -91,7 +105,7 @@ fn target_dir() -> Result<PathBuf> {
     target.ok_or_else(|| anyhow!("cannot find the target folder of {}", this.display()))
 }
 
-fn program_path(name: &str) -> Result<PathBuf, Failure> {
+fn program_path(stack: &Stack, name: &str) -> Result<PathBuf, Failure> {
     let beside = env::current_exe()
         .context("cannot find this program's file")?
         .with_file_name(name);
@@ -104,9 +118,10 @@ fn program_path(name: &str) -> Result<PathBuf, Failure> {
     let found = candidates.iter().find(|path| path.is_file()).cloned();
     found.ok_or_else(|| {
         bad_input(anyhow!(
-            "the node program {} is missing (build it with: cargo build{} --package {PACKAGE}, or name one with --node)",
+            "the node program {} is missing (build it with: cargo build{} --package {}, or name one with --node)",
             candidates[0].display(),
-            if cfg!(debug_assertions) { "" } else { " --release" }
+            if cfg!(debug_assertions) { "" } else { " --release" },
+            stack.program()
         ))
     })
 }

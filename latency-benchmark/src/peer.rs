@@ -39,7 +39,7 @@ pub(crate) struct PeerArgs {
 
 /// Becomes the node program.
 pub(crate) fn run(args: PeerArgs) -> Result<ExitCode, Failure> {
-    let node = args.node.node();
+    let node = args.node.node(args.program.stack)?;
     let load = args.node.load(args.payload.payload)?;
     let program = args.program.plain(&node)?;
     let task = PeerTask {

@@ -15,7 +15,8 @@ use run_format::{config::SweepConfig, files::MANIFEST};
 use crate::{
     explain::{self, args::ExplainArgs},
     interrupts::Interrupts,
-    manifest, node_program,
+    manifest,
+    node_program::{self, NodeProgramArgs},
     progress::{MEASURED, SOME_FAILED},
     search::{self, SearchArgs},
     sweep::{
@@ -41,9 +42,13 @@ pub(crate) fn run(args: PipelineArgs) -> Result<ExitCode, Failure> {
         return search(&args, &interrupts);
     }
     let asked = args.sweep.asked()?;
-    let config = match &asked {
-        AskedSweep::Measure(config, _) => config.clone(),
-        AskedSweep::Resume(dir) => manifest::read(dir, MANIFEST)?.config,
+    let (config, program) = match &asked {
+        AskedSweep::Measure(config, _) => (config.clone(), args.sweep.program.clone()),
+        AskedSweep::Resume(dir) => {
+            let manifest = manifest::read(dir, MANIFEST)?;
+            let program = args.sweep.program.again(&manifest);
+            (manifest.config, program)
+        }
         AskedSweep::List(_) | AskedSweep::DryRun(_) => {
             let (_, code) = sweep::carry_out(asked, MANIFEST, &args.sweep.program, &interrupts)?;
             return Ok(code);
@@ -52,9 +57,8 @@ pub(crate) fn run(args: PipelineArgs) -> Result<ExitCode, Failure> {
     if args.explain {
         explain::args::refuse(&config)?;
     }
-    prepare(&args, &config)?;
+    prepare(&args, &program, &config)?;
     let cores = Topology::of_this_process()?.available().clone();
-    let program = args.sweep.program;
     let (dir, mut code) = sweep::carry_out(asked, MANIFEST, &program, &interrupts)?;
     // All shards have one report.
     let Some(dir) = dir.filter(|_| config.shard.is_none()) else {
@@ -73,20 +77,24 @@ pub(crate) fn run(args: PipelineArgs) -> Result<ExitCode, Failure> {
 
 fn search(args: &PipelineArgs, interrupts: &Interrupts) -> Result<ExitCode, Failure> {
     let dir = args.search.folder(&args.sweep)?;
-    prepare(args, &search::read(&dir)?.config)?;
+    prepare(args, &args.sweep.program, &search::read(&dir)?.config)?;
     let cores = Topology::of_this_process()?.available().clone();
     let code = search::run(&dir, &args.sweep, &cores, interrupts)?;
     move_to(&cores)?;
     Ok(first_failure(code, report(&dir)?))
 }
 
-fn prepare(args: &PipelineArgs, config: &SweepConfig) -> Result<(), Failure> {
+fn prepare(
+    args: &PipelineArgs,
+    program: &NodeProgramArgs,
+    config: &SweepConfig,
+) -> Result<(), Failure> {
     if config.lab.peer_hosts.is_none() {
         install_packages();
         check_machine()?;
     }
-    if args.sweep.program.program.is_none() {
-        node_program::build_needed(&config.node, args.explain)?;
+    if program.program.is_none() {
+        node_program::build_needed(program.stack, &config.node, args.explain)?;
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use clap::Args;
 use lab::move_to;
 use program::{Failure, bad_input, say};
 use run_format::{
-    Budget, Budgets, Limit, Wake,
+    Budget, Budgets, Limit, Site, Wake,
     config::SweepConfig,
     files::{MANIFEST, SCHEMA, read_versioned, write_json, write_whole},
     grid::Axes,
@@ -22,7 +22,9 @@ use run_format::{
     search::{NextRound, SEARCH, Search, first_look, round},
 };
 
-use swarm_patch::{budget_patch, diff::Layout, package::upstream_manifest, pristine};
+use swarm_patch::{
+    budget_patch, diff::Layout, package::upstream_manifest, pristine, stacks::LIBP2P,
+};
 
 use crate::{
     args::budgets::{refuse_twice, variants},
@@ -46,7 +48,7 @@ pub(crate) struct SearchArgs {
     /// Search: compare about a hundred budgets, or those of --budget, in three rounds, and report those that no other is
     /// better than. Without --peers, --rtt and --payload, a first look at twelve cells chooses three. The default of
     /// --time is then 9min 30s
-    #[arg(long, conflicts_with_all = ["quick", "SubjectArgs", "no_aa", "repeat", "max_cell_seconds", "explain", "list", "dry_run", "peer_hosts", "shard"])]
+    #[arg(long, conflicts_with_all = ["quick", "SubjectArgs", "stack", "no_aa", "repeat", "max_cell_seconds", "explain", "list", "dry_run", "peer_hosts", "shard"])]
     pub(crate) search: bool,
     /// With --search: one more candidate, repeatable
     #[arg(long, value_name = "BUDGET", requires = "search")]
@@ -80,7 +82,7 @@ impl SearchArgs {
         let search = Search {
             schema: SCHEMA,
             config: SweepConfig {
-                variants: variants(&candidates, &[], true)?,
+                variants: variants(&LIBP2P, &candidates, &[], true)?,
                 // All of the time is used.
                 precision: Precision::EXACT,
                 ..asked.config
@@ -110,27 +112,17 @@ fn every_budget() -> Vec<Budgets> {
         limit: Limit::Coop,
         wake: Wake::Deferred,
     };
-    let at_sites = |bound| {
-        let (none, bound) = (Budgets::NONE, Some(bound));
-        [
-            Budgets {
-                connection: bound,
-                ..none
-            },
-            Budgets {
-                muxer: bound,
-                ..none
-            },
-            Budgets {
-                task: bound,
-                ..none
-            },
-            Budgets {
-                muxer: bound,
-                task: bound,
-                ..none
-            },
-        ]
+    const PLACES: [&[Site]; 4] = [
+        &[Site::Connection],
+        &[Site::Muxer],
+        &[Site::Task],
+        &[Site::Muxer, Site::Task],
+    ];
+    let at_sites = |bound: Budget| {
+        PLACES.map(|sites| {
+            let with = |budgets: Budgets, site: &Site| budgets.with(*site, bound);
+            sites.iter().fold(Budgets::NONE, with)
+        })
     };
     bounds.chain([coop]).flat_map(at_sites).collect()
 }
@@ -190,7 +182,7 @@ pub(crate) fn run(
         let budgets: Vec<Budgets> = [Budgets::NONE].into_iter().chain(next.candidates).collect();
         let config = SweepConfig {
             axes: Axes::only(next.cells),
-            variants: variants(&budgets, &[], true)?,
+            variants: variants(&LIBP2P, &budgets, &[], true)?,
             ..search.config.clone()
         };
         let share = time.saturating_sub(began.elapsed()) / (ROUNDS + 1 - number);

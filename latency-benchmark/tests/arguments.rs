@@ -24,6 +24,19 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
             &["--budget", "none", "--budget", "none"],
             "--budget: none is given twice",
         ),
+        (&["--stack", "h3"], "accepted: libp2p, h2"),
+        (
+            &["--stack", "h2", "--budget", "muxer=1"],
+            "h2 has no site muxer (accepted: connection)",
+        ),
+        (
+            &["--stack", "h2", "--security", "noise"],
+            "--security noise: nodes of h2 do not have it (accepted: plaintext)",
+        ),
+        (
+            &["--stack", "h2", "--subject", "released"],
+            "cannot be used with",
+        ),
         (&["--precision", "1"], "accepted: 1pp,5%"),
         (&["--turn", "1"], "1 is not in 5..=600000"),
         (&["--rate", "0"], "--rate 0"),

@@ -11,15 +11,16 @@ use crate::{
     budget_patch::{self, MANIFEST},
     crate_source::CrateSource,
     graft::graft,
-    sites::{PACKAGES, SiteLevels},
+    sites::SiteLevels,
+    stacks::LIBP2P,
 };
 
 /// The crates with sites in `dir`, which is a crate, a workspace, or a folder of crates.
 pub fn find(dir: &Path) -> Result<Vec<CrateSource>> {
     let mut sources = Vec::new();
     search(dir, None, 0, &mut sources)?;
-    for package in PACKAGES {
-        let mut found = sources.iter().filter(|source| source.name == package);
+    for package in LIBP2P.packages {
+        let mut found = sources.iter().filter(|source| source.name == *package);
         if let (Some(first), Some(second)) = (found.next(), found.next()) {
             bail!(
                 "{}: {package} is there twice, in {} and {}",
@@ -33,7 +34,7 @@ pub fn find(dir: &Path) -> Result<Vec<CrateSource>> {
         bail!(
             "{}: no package {} in it",
             dir.display(),
-            PACKAGES.join(" or ")
+            LIBP2P.packages.join(" or ")
         );
     }
     Ok(sources)
@@ -56,7 +57,7 @@ fn search(
             workspace_version = Some(version.to_owned());
         }
         if let Some(name) = text(&manifest, &["package", "name"])
-            && PACKAGES.contains(&name)
+            && LIBP2P.packages.contains(&name)
         {
             let version = text(&manifest, &["package", "version"]).or(workspace_version.as_deref());
             found.push(CrateSource::new(

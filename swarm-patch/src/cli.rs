@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, builder::PossibleValuesParser};
 use fs_err as fs;
 use poll_probe::{BUDGET_FORMS, Budgets};
 use program::{Failure as PatchFailure, bad_input, put};
@@ -17,7 +17,7 @@ use swarm_patch::{
     graft::graft,
     package::upstream_manifest,
     pristine,
-    sites::PACKAGES,
+    stacks::{LIBP2P, Stack},
     subject::{
         Subject,
         builder::{Profile, SubjectBuilder},
@@ -26,7 +26,7 @@ use swarm_patch::{
     },
 };
 
-/// Shows and applies the graft: the lines that record and bound polls in libp2p-swarm and yamux.
+/// Shows and applies the graft: the lines that record and bound polls in libp2p-swarm, yamux and h2.
 #[derive(Parser)]
 #[command(name = "swarm-patch", version, after_help = EXAMPLES)]
 struct PatchArgs {
@@ -39,6 +39,7 @@ const EXAMPLES: &str = "Examples:
   swarm-patch sites --source ../rust-libp2p  the same for a checkout
   swarm-patch sites --subject ../rust-libp2p@my-fix  the same for a revision of it
   swarm-patch diff                           print the whole graft as a unified diff
+  swarm-patch diff --stack h2                the same for HTTP/2
   swarm-patch diff --budget muxer=1/deferred print the budget alone, for `git apply` in upstream's repositories
   swarm-patch apply ../copy-of-rust-libp2p   insert the lines into the files there
 
@@ -53,6 +54,9 @@ enum PatchCommand {
         source: Option<PathBuf>,
         #[command(flatten)]
         subject: SubjectSpecs,
+        /// The network stack of the pristine sources
+        #[arg(long, value_name = "NAME", default_value = LIBP2P.name, value_parser = Stack::named, conflicts_with_all = ["source", "subject", "yamux"])]
+        stack: &'static Stack,
     },
     /// Print the inserted lines as a unified diff
     Diff(DiffArgs),
@@ -93,7 +97,7 @@ struct DiffArgs {
     #[arg(long, value_name = "BUDGET", long_help = format!("Print the budget alone, without the probe: a small patch for each of upstream's repositories. Accepted: {BUDGET_FORMS}"))]
     budget: Option<String>,
     /// Print only the lines of this crate
-    #[arg(long = "crate", value_name = "NAME", value_parser = PACKAGES)]
+    #[arg(long = "crate", value_name = "NAME", value_parser = PossibleValuesParser::new(LIBP2P.packages))]
     package: Option<String>,
     /// The folder in which the diff applies [default: DIR of --source; without it: registry, or with --budget: repository]
     #[arg(long, value_enum)]
@@ -101,6 +105,9 @@ struct DiffArgs {
     /// Search a crate, a checkout or a folder of crates, instead of the pristine sources of this build
     #[arg(long, value_name = "DIR")]
     source: Option<PathBuf>,
+    /// The network stack of the pristine sources
+    #[arg(long, value_name = "NAME", default_value = LIBP2P.name, value_parser = Stack::named, conflicts_with_all = ["source", "budget", "package"])]
+    stack: &'static Stack,
 }
 
 pub(crate) fn run() -> Result<ExitCode, PatchFailure> {
@@ -109,8 +116,12 @@ pub(crate) fn run() -> Result<ExitCode, PatchFailure> {
         Err(ended) => return ended,
     };
     let text = match args.command {
-        PatchCommand::Sites { source, subject } => match (&subject.subject, &subject.yamux) {
-            (None, None) => sites_table(&sources(source.as_deref())?)?,
+        PatchCommand::Sites {
+            source,
+            subject,
+            stack,
+        } => match (&subject.subject, &subject.yamux) {
+            (None, None) => sites_table(&sources(source.as_deref(), stack)?)?,
             _ => {
                 let copies = tempfile::tempdir().context("cannot make a temporary folder")?;
                 let sources = crates::sources(&subject.resolve()?, copies.path())?;
@@ -118,7 +129,7 @@ pub(crate) fn run() -> Result<ExitCode, PatchFailure> {
             }
         },
         PatchCommand::Diff(args) => {
-            let sources = sources(args.source.as_deref())?;
+            let sources = sources(args.source.as_deref(), args.stack)?;
             match &args.budget {
                 Some(budget) => args.of_budget(&sources, budget)?,
                 None => args.of_graft(&sources)?,
@@ -136,9 +147,9 @@ pub(crate) fn run() -> Result<ExitCode, PatchFailure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn sources(dir: Option<&Path>) -> Result<Vec<CrateSource>, PatchFailure> {
+fn sources(dir: Option<&Path>, stack: &Stack) -> Result<Vec<CrateSource>, PatchFailure> {
     match dir {
-        None => Ok(pristine::find(&upstream_manifest(), &PACKAGES)?),
+        None => Ok(pristine::find(&upstream_manifest(), stack.packages)?),
         Some(dir) => checkout_sources("--source ", dir),
     }
 }

@@ -94,7 +94,7 @@ pub fn graft(source: &CrateSource) -> Result<Graft> {
     for spec in sites_of(&source.name) {
         let (insertions, levels) = match spec.shape {
             LoopShape::Poll => poll_site(&parsed, spec),
-            LoopShape::Task => task_site(&parsed, spec),
+            LoopShape::Task { spawned_in } => task_site(&parsed, spec, spawned_in),
         };
         if let (Some(reason), "Connection") = (levels.outer.as_deref(), spec.site) {
             bail!("{reason}");
@@ -114,7 +114,7 @@ fn poll_site<'a>(parsed: &'a ParsedCrate, spec: &'static SiteSpec) -> Site<'a> {
     };
     let marks = match whole_lines::marks(&function) {
         Ok(marks) if !Helpers::new(parsed, &function, true).are_called() => Ok(marks),
-        _ => inline::marks(parsed, &function, Access::Variable),
+        _ => inline::marks(parsed, &function, Access::Variable, spec.loop_in),
     };
     match outer::of_poll_function(&function, spec, marks.as_ref().ok()) {
         Ok(outer) => together(spec, outer, marks),
@@ -124,15 +124,18 @@ fn poll_site<'a>(parsed: &'a ParsedCrate, spec: &'static SiteSpec) -> Site<'a> {
 
 /// The function that drives a connection, by its name or by where it is spawned, or else just the future that is
 /// spawned.
-fn task_site<'a>(parsed: &'a ParsedCrate, spec: &'static SiteSpec) -> Site<'a> {
-    let spawned = Spawned::locate(parsed);
+fn task_site<'a>(
+    parsed: &'a ParsedCrate,
+    spec: &'static SiteSpec,
+    spawned_in: (&str, &str),
+) -> Site<'a> {
+    let spawned = Spawned::locate(parsed, spawned_in);
     let by_spawn = || spawned.as_ref().ok()?.made_by(parsed);
     let named = parsed.locate(spec);
     let function = named.or_else(|refused| by_spawn().ok_or(refused));
     let marks = match &function {
-        Ok(function) => {
-            task_lines::marks(function).or_else(|_| inline::marks(parsed, function, Access::Lent))
-        }
+        Ok(function) => task_lines::marks(function)
+            .or_else(|_| inline::marks(parsed, function, Access::Lent, spec.loop_in)),
         Err(refused) => Err(refused.clone()),
     };
     let outer = match (&function, spawned) {

@@ -28,11 +28,13 @@ use crate::{
     locate::{FoundFunction, ParsedCrate},
 };
 
-/// The marks of a function, and of those that it hands its context to.
+/// The marks of a function, and of those that it hands its context to. If `loop_in` names one of them, only turns of its
+/// loops count.
 pub(crate) fn marks<'a>(
     parsed: &'a ParsedCrate,
     function: &FoundFunction<'a>,
     access: Access,
+    loop_in: Option<&str>,
 ) -> Result<Marks<'a>, Refused> {
     let mut helpers = Helpers::new(parsed, function, access == Access::Variable);
     let mut marks = Marks {
@@ -73,6 +75,7 @@ pub(crate) fn marks<'a>(
             helpers: &mut helpers,
             marks: &mut marks,
             loops: 0,
+            counts: loop_in.is_none_or(|name| called.signature.ident == name),
             refused: None,
         };
         walk.visit_block(called.body);

@@ -1,10 +1,10 @@
-//! Takes pristine sources of libp2p-swarm and yamux and grafts a poll probe with work budgets onto
-//! them, by inserting lines. No line of the original is changed, moved or removed.
+//! Takes pristine sources of crates, such as libp2p-swarm, yamux and h2, and grafts a poll probe with work budgets onto
+//! them, by inserting code. Nothing of the original is changed, moved or removed.
 //!
-//! A source passes through these modules: [`pristine`] has cargo find it, [`sites`] names the functions
+//! A source passes through these modules: [`pristine`] has cargo find it, [`stacks`] names the functions
 //! to instrument, `locate` finds them in the syntax tree, `poll_site` and `task_site` make the lines,
-//! [`mod@graft`] inserts them, and [`package`] writes the result to where the packages `libp2p-swarm` and
-//! `yamux` of this workspace compile it.
+//! [`mod@graft`] inserts them, and [`package`] writes the result to where the package of the same name of this
+//! workspace compiles it.
 
 mod calls;
 pub mod crate_source;
@@ -24,6 +24,7 @@ mod plain;
 pub mod pristine;
 mod racing_test;
 pub mod sites;
+pub mod stacks;
 pub mod sync;
 mod task_lines;
 mod text;
@@ -35,6 +36,8 @@ pub mod budget_patch;
 pub mod checkout;
 #[cfg(feature = "diff")]
 pub mod diff;
+#[cfg(feature = "diff")]
+pub mod node_build;
 #[cfg(feature = "subjects")]
 pub mod subject;
 

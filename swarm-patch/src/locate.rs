@@ -134,7 +134,7 @@ pub(crate) struct FoundFunction<'a> {
 fn may_be(spec: &SiteSpec, function: &FoundFunction<'_>) -> bool {
     match spec.shape {
         LoopShape::Poll => function.context().is_some() && function.returns_poll(),
-        LoopShape::Task => true,
+        LoopShape::Task { .. } => true,
     }
 }
 

@@ -85,14 +85,16 @@ pub(crate) struct Spawned<'a> {
 }
 
 impl<'a> Spawned<'a> {
-    /// Looks for the place in the pool of connections.
-    pub(crate) fn locate(parsed: &'a ParsedCrate) -> Result<Spawned<'a>, Refused> {
-        const PLACE: (&str, &str) = ("Pool", "spawn_connection");
-        let functions: Vec<FoundFunction<'a>> = parsed.functions(Some(PLACE.0), PLACE.1).collect();
+    /// Looks for the place in that function of that type.
+    pub(crate) fn locate(
+        parsed: &'a ParsedCrate,
+        (owner, name): (&str, &str),
+    ) -> Result<Spawned<'a>, Refused> {
+        let functions: Vec<FoundFunction<'a>> = parsed.functions(Some(owner), name).collect();
         let place = SourcePlace {
             package: parsed.id.clone(),
             file: "src".to_owned(),
-            function: format!("{}::{}", PLACE.0, PLACE.1),
+            function: format!("{owner}::{name}"),
         };
         let found: Vec<&FoundFunction<'_>> = functions.iter().collect();
         let function = only_one(&place, "one function", &found, |it| {

@@ -1,4 +1,6 @@
-//! Which functions of which crates are instrumented.
+//! What is known of an instrumented function.
+
+use crate::stacks::STACKS;
 
 /// A function to look for.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +17,12 @@ pub struct SiteSpec {
     pub function: &'static str,
     /// The kind of its loop.
     pub shape: LoopShape,
+    /// The function that it calls and whose loop does the work, if that is not its own loop.
+    pub loop_in: Option<&'static str>,
+    /// What reports call it.
+    pub called: &'static str,
+    /// Whether a budget can bound it.
+    pub takes_budget: bool,
 }
 
 /// The kind of loop that a function has.
@@ -23,7 +31,10 @@ pub enum LoopShape {
     /// A poll function: takes a context, returns a `Poll`.
     Poll,
     /// An `async` function, driven by the runtime as a task.
-    Task,
+    Task {
+        /// The type and function that spawns it.
+        spawned_in: (&'static str, &'static str),
+    },
 }
 
 impl SiteSpec {
@@ -35,47 +46,23 @@ impl SiteSpec {
         }
     }
 
+    /// How the function's name ends in sampled stacks. The future of a task has the probe's.
+    pub fn symbol(&self) -> String {
+        let module = self.file.trim_start_matches("src/").trim_end_matches(".rs");
+        match (self.shape, module) {
+            (LoopShape::Task { .. }, _) => "Instrumented::poll".to_owned(),
+            (LoopShape::Poll, "lib") => self.function_path(),
+            (LoopShape::Poll, module) => {
+                format!("{}::{}", module.replace('/', "::"), self.function_path())
+            }
+        }
+    }
+
     /// The site's name in files and on command lines.
     pub fn name(&self) -> String {
         self.site.to_lowercase()
     }
 }
-
-/// Every instrumented function.
-pub const SITES: [SiteSpec; 4] = [
-    SiteSpec {
-        site: "Connection",
-        package: "libp2p-swarm",
-        file: "src/connection.rs",
-        owner: Some("Connection"),
-        function: "poll",
-        shape: LoopShape::Poll,
-    },
-    SiteSpec {
-        site: "Swarm",
-        package: "libp2p-swarm",
-        file: "src/lib.rs",
-        owner: Some("Swarm"),
-        function: "poll_next_event",
-        shape: LoopShape::Poll,
-    },
-    SiteSpec {
-        site: "Task",
-        package: "libp2p-swarm",
-        file: "src/connection/pool/task.rs",
-        owner: None,
-        function: "new_for_established_connection",
-        shape: LoopShape::Task,
-    },
-    SiteSpec {
-        site: "Muxer",
-        package: "yamux",
-        file: "src/connection.rs",
-        owner: Some("Active"),
-        function: "poll",
-        shape: LoopShape::Poll,
-    },
-];
 
 /// What is recorded of a site. Of what is not, there is the reason.
 #[derive(Clone, Debug)]
@@ -93,17 +80,15 @@ pub struct SiteLevels {
 impl SiteLevels {
     /// The levels with their names, and why they are not there.
     pub fn levels(&self) -> impl Iterator<Item = (&'static str, Option<&str>)> {
-        let budget = (self.spec.site != "Swarm").then_some(("budget", &self.budget));
+        let budget = self.spec.takes_budget.then_some(("budget", &self.budget));
         let recorded = [("outer", &self.outer), ("inner", &self.inner)];
         let all = recorded.into_iter().chain(budget);
         all.map(|(level, missing)| (level, missing.as_deref()))
     }
 }
 
-/// The packages that have sites.
-pub const PACKAGES: [&str; 2] = ["libp2p-swarm", "yamux"];
-
 /// The sites of one package.
 pub fn sites_of(package: &str) -> impl Iterator<Item = &'static SiteSpec> {
-    SITES.iter().filter(move |spec| spec.package == package)
+    let sites = STACKS.into_iter().flat_map(|stack| stack.sites);
+    sites.filter(move |spec| spec.package == package)
 }

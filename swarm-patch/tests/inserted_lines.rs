@@ -6,7 +6,7 @@ mod scratch;
 
 use std::{fs, path::Path};
 
-use scratch::pristine_sources;
+use scratch::sources_of_all_stacks;
 use swarm_patch::graft::graft;
 
 #[test]
@@ -23,7 +23,7 @@ fn the_inserted_lines_are_those_that_were_looked_over() {
 /// Each line with the number of upstream's line after it.
 fn inserted_lines() -> String {
     let mut lines = String::new();
-    for source in pristine_sources() {
+    for source in sources_of_all_stacks() {
         for file in graft(&source).expect("it is as expected").files {
             for (spec, insertions) in &file.sites {
                 let (id, name) = (source.id(), spec.name());

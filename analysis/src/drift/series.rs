@@ -37,7 +37,7 @@ pub(crate) const ALL: [SoakSeries; 14] = [
     SoakSeries { name: "connections", words: "connections", unit: "", from: Column("connections", 1.0) },
     SoakSeries { name: "peers_connected", words: "peers connected", unit: "", from: Column("peers_connected", 1.0) },
     SoakSeries { name: "dials_per_minute", words: "dials per minute", unit: "", from: Rate("dials", 60.0) },
-    SoakSeries { name: "slow_percent", words: "slow polls of Connection::poll", unit: "%", from: Percent("connection_slow_polls", "connection_polls") },
+    SoakSeries { name: "slow_percent", words: "slow polls of connections", unit: "%", from: Percent("connection_slow_polls", "connection_polls") },
     SoakSeries { name: "task_slow_percent", words: "slow polls of tasks", unit: "%", from: Percent("task_slow_polls", "task_polls") },
     SoakSeries { name: "late_percent", words: "late wake-ups of the co-tenant", unit: "%", from: Percent("late_wakes", "wakes") },
     SoakSeries { name: "wake_p50_us", words: "wake-up latency of the co-tenant, median", unit: "µs", from: Column("wake_p50_ns", US) },

@@ -33,7 +33,9 @@ pub(crate) fn of(explanation: &Explanation) -> Result<Vec<File>> {
             add(&flamegraph.name, flamegraph.svg()?);
         }
         let worst = worst::of(&cell.evidence);
-        if let Some(content) = trace::of(cell.id(), &worst, &explanation.variants)? {
+        if let Some(content) =
+            trace::of(cell.id(), &worst, &explanation.variants, &explanation.sites)?
+        {
             add("trace.json", content);
             add("worst.csv", worst::csv(&worst, &explanation.variants)?);
         }

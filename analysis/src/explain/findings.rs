@@ -17,7 +17,7 @@ use super::{
 use crate::{
     load::explain::cell::CellEvidence,
     measure::breakdown::OWN,
-    site::UpstreamFunction,
+    site::SiteNames,
     text::{self, number, rounded},
 };
 
@@ -70,9 +70,14 @@ pub(crate) struct WorkFinding {
 }
 
 /// The findings about the baseline of a cell.
-pub(crate) fn of(evidence: &CellEvidence, slow_from_ns: Option<u64>) -> Vec<WorkFinding> {
+pub(crate) fn of(
+    evidence: &CellEvidence,
+    sites: &SiteNames,
+    slow_from_ns: Option<u64>,
+) -> Vec<WorkFinding> {
     let mut search = FindingSearch {
         evidence,
+        sites,
         found: Vec::new(),
     };
     if let Some(from_ns) = slow_from_ns {
@@ -128,6 +133,7 @@ pub(crate) fn csv(findings: &[WorkFinding]) -> Result<Vec<u8>> {
 
 struct FindingSearch<'a> {
     evidence: &'a CellEvidence,
+    sites: &'a SiteNames,
     found: Vec<WorkFinding>,
 }
 
@@ -166,7 +172,7 @@ impl FindingSearch<'_> {
                 "{} of `{}` waits in the kernel: {} % of the time in slow polls, most of it in `{}` ({} µs per call). A \
                  poll should return instead of waiting, because its worker runs nothing else meanwhile.",
                 part(&it.child),
-                site.function(),
+                self.sites.function(site),
                 number(it.percent),
                 it.call,
                 number(it.us_per_call)
@@ -186,7 +192,7 @@ impl FindingSearch<'_> {
                 "{} of `{}` allocates {} objects ({} bytes) per poll on average. Memory that is allocated and freed at \
                  this rate costs more than the work it is used for.",
                 part(&child),
-                site.function(),
+                self.sites.function(site),
                 number(objects),
                 number(bytes)
             );
@@ -273,7 +279,7 @@ impl FindingSearch<'_> {
                 "{} % of the polls of `{}` find nothing ready, which is {} polls per second. The code that wakes the task \
                  wakes it without need.",
                 number(percent),
-                site.function(),
+                self.sites.function(site),
                 number(per_s)
             );
             let excess = (percent, threshold);

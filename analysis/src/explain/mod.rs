@@ -26,6 +26,7 @@ use crate::{
     },
     measure::breakdown::slow_from_ns,
     options::Options,
+    site::SiteNames,
 };
 
 /// All explained cells.
@@ -33,6 +34,7 @@ pub(crate) struct Explanation {
     /// The baseline and the variant that is compared with it: indices into the manifest's variants, and labels.
     pub(crate) variants: Vec<(usize, String)>,
     pub(crate) site: Site,
+    pub(crate) sites: SiteNames,
     /// The first band of slow polls; none if no band is above the threshold.
     pub(crate) slow_from_ns: Option<u64>,
     pub(crate) cells: Vec<CellExplained>,
@@ -53,10 +55,11 @@ impl Explanation {
         let variants = &sweep.manifest.config.variants;
         let site = options.first_site();
         let slow_from_ns = slow_from_ns(options.threshold);
+        let sites = SiteNames::of(Some(&sweep.manifest.tool));
         let cells = explained.cells;
         let findings = cells
             .iter()
-            .flat_map(|cell| findings::of(&cell.evidence, slow_from_ns))
+            .flat_map(|cell| findings::of(&cell.evidence, &sites, slow_from_ns))
             .collect();
         Explanation {
             variants: explained
@@ -66,6 +69,7 @@ impl Explanation {
                 .map(|variant| (*variant, variants[*variant].label.clone()))
                 .collect(),
             site,
+            sites,
             slow_from_ns,
             cells,
             findings: findings::sorted(findings),

@@ -8,13 +8,14 @@ use run_format::evidence::TimelineRow;
 use serde_json::{Value, json};
 
 use super::worst::{WorstPoll, label};
-use crate::site::UpstreamFunction;
+use crate::site::SiteNames;
 
 /// None without any poll.
 pub(crate) fn of(
     cell: &str,
     worst: &[WorstPoll],
     labels: &[(usize, String)],
+    sites: &SiteNames,
 ) -> Result<Option<Vec<u8>>> {
     if worst.is_empty() {
         return Ok(None);
@@ -40,9 +41,10 @@ pub(crate) fn of(
         name_track("thread", poll.variant, poll.rank, name, poll.rank);
     }
     for poll in worst {
-        events.push(complete(poll, poll.poll));
+        events.push(complete(poll, poll.poll, sites));
         // Already sorted by time, with an outer part before its inner parts.
-        events.extend(poll.inside.iter().map(|stretch| complete(poll, stretch)));
+        let inside = poll.inside.iter();
+        events.extend(inside.map(|stretch| complete(poll, stretch, sites)));
     }
     let trace = json!({ "displayTimeUnit": "ns", "traceEvents": events });
     Ok(Some(serde_json::to_vec(&trace)?))
@@ -53,10 +55,10 @@ fn pid(variant: usize) -> usize {
     variant + 1
 }
 
-fn complete(poll: &WorstPoll, stretch: &TimelineRow) -> Value {
+fn complete(poll: &WorstPoll, stretch: &TimelineRow, sites: &SiteNames) -> Value {
     let us = |ns: u64| ns as f64 / 1000.0;
     let child = stretch.child.as_deref();
-    let name = child.unwrap_or_else(|| stretch.site.function());
+    let name = child.unwrap_or_else(|| sites.function(stretch.site));
     let mut args = json!({
         "site": stretch.site.name(),
         "start_ms": stretch.start_ns as f64 / 1e6,

@@ -154,9 +154,9 @@ fn check(rows: &[SoakRow]) -> Result<()> {
                 "connection_polls",
             ),
             (
-                row.task_slow_polls,
+                row.task_slow_polls.unwrap_or(0),
                 "task_slow_polls",
-                row.task_polls,
+                row.task_polls.unwrap_or(0),
                 "task_polls",
             ),
             (row.late_wakes, "late_wakes", row.wakes, "wakes"),

@@ -14,7 +14,6 @@ use crate::{
     },
     options::Options,
     report::{folder::File, trust},
-    site::UpstreamFunction,
     summary::{CellFigure, CellSummary, Summary},
     text::rounded,
     verdict::{Judged, Verdict, holders},
@@ -45,13 +44,14 @@ pub(crate) fn of(
     explained: &[File],
     options: &Options,
 ) -> Value {
-    let sites = options.sites();
+    let mut sites = options.sites();
+    sites.retain(|site| summary.identity.sites.has(*site));
     let axes = &summary.axes;
     let variants = summary.variants.iter();
     let variants = variants.map(|it| json!({"label": it.label, "role": name_in_files(it.role)}));
     let functions = sites
         .iter()
-        .map(|site| (site.name().to_owned(), site.function().into()));
+        .map(|site| (site.name().to_owned(), summary.function(*site).into()));
     let manifest = summary.identity.manifest.as_ref();
     let payloads = axes.payload_bytes.iter().map(|it| it.in_words());
     let edges = edges(options.threshold);

@@ -7,7 +7,6 @@ use run_format::Site;
 
 use super::markdown::{Document, joined, or_dash, quoted};
 use crate::{
-    site::UpstreamFunction,
     stats::{self, Interval, Uncertain},
     summary::{
         CONFIDENCE, CellFigure, CellSummary, Summary,
@@ -27,7 +26,7 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, site: Site) {
              pieces. The bound 1 shows how many single iterations are slow, which no bound on the site changes. The table is \
              about the cell {}, which has the most time in slow polls of `{}`. `{FILE}` has all cells. Slow means over 50 µs.",
             cell.cell,
-            site.function()
+            summary.function(site)
         ));
         of_cell(document, summary, cell);
         document.list(Site::BUDGETED.into_iter().filter_map(|it| without_effect(cell, it)));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use run_format::network::Rtt;
+use run_format::{Site, network::Rtt};
 
 use super::markdown::{Document, or_dash, quoted};
 use crate::{
@@ -25,9 +25,10 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
     }
     document.paragraph(format!(
         "If effects carry over from one turn to the next, the columns of a row differ. They show the change of the share \
-         of slow polls of `Connection::poll` by {}, by the time from the change of variant to the start of the poll. Each \
+         of slow polls of `{}` by {}, by the time from the change of variant to the start of the poll. Each \
          is a mean over the cells of a round trip, with a 95 % interval of its own. Two turns of one variant can follow \
          each other. Whether columns differ was not tested.",
+        summary.function(Site::Connection),
         quoted(&candidate.label)
     ));
     let mut head = vec!["RTT".to_owned()];

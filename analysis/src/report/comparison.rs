@@ -9,7 +9,6 @@ use super::{
 use crate::{
     measure::metric::{Metric, What},
     options::Options,
-    site::UpstreamFunction,
     summary::{
         Resolved, Summary,
         identity::{Identity, of_hosts, of_tool, of_upstream},
@@ -56,7 +55,7 @@ pub(crate) fn sentences(
         format!(
             "with budget `{}`, slow polls of `{}` are resolved to be lower in {lower} and higher in {higher} of {}",
             it.budget,
-            it.verdict.site.function(),
+            it.summary.function(it.verdict.site),
             count(it.summary.measured().count(), "cell"),
         )
     });
@@ -94,6 +93,7 @@ pub(crate) fn text(
             terms::CO_TENANT,
             terms::RESOLVED,
         ],
+        &after.identity.sites,
         options,
     );
     let is_published = is_published([before, after]);

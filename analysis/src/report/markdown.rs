@@ -2,8 +2,11 @@
 
 use std::fmt::Display;
 
-use super::{folder::CHARTS, terms::Term};
-use crate::{explain::files, options::Options, text::count, views::Entry};
+use super::{
+    folder::CHARTS,
+    terms::{SITES, Term},
+};
+use crate::{explain::files, options::Options, site::SiteNames, text::count, views::Entry};
 
 /// The addresses that a report links to.
 #[derive(Clone)]
@@ -51,6 +54,7 @@ impl Document {
         verdict: &[String],
         pictures: &[Entry],
         terms: &[Term],
+        sites: &SiteNames,
         options: &Options,
     ) -> Document {
         let mut document = Document {
@@ -72,11 +76,9 @@ impl Document {
             }
         }
         document.details("Terms", |document| {
-            document.list(
-                terms
-                    .iter()
-                    .map(|(term, meaning)| format!("**{term}**: {meaning}")),
-            );
+            document.list(terms.iter().map(|(term, meaning)| {
+                format!("**{term}**: {}", meaning.replace(SITES, &sites.in_words()))
+            }));
         });
         document
     }

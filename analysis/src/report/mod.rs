@@ -29,7 +29,6 @@ use self::{
 use crate::{
     explain::Explanation,
     options::Options,
-    site::UpstreamFunction,
     summary::Summary,
     text::{count, number},
     verdict::{Candidate, Outcome, Quantity, Verdict, words},
@@ -109,6 +108,7 @@ fn with(
         &sentences,
         pictures,
         &TERMS,
+        &summary.identity.sites,
         options,
     );
     if !verdict.candidates.is_empty() {
@@ -170,7 +170,7 @@ fn overview(document: &mut Document, summary: &Summary, verdict: &Verdict, optio
     let mut notes = vec![
         format!(
             "Slow polls are those of `{}`. Slow and late mean over {}.",
-            verdict.site.function(),
+            summary.function(verdict.site),
             options.threshold_text()
         ),
         format!(

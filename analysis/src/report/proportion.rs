@@ -4,7 +4,6 @@ use run_format::{Site, grid::Cell};
 
 use crate::{
     measure::metric::{Metric, What},
-    site::UpstreamFunction,
     summary::Summary,
     text::number,
 };
@@ -33,7 +32,7 @@ pub(super) fn sentence(summary: &Summary, site: Site) -> Option<String> {
         "In the baseline, {} % of the polls of `{}` in the cell {cell} are slow, but they take only {} ms of each second, \
          because polls are rare there.",
         number(percent),
-        site.function(),
+        summary.function(site),
         number(ms)
     ))
 }

@@ -11,7 +11,6 @@ use super::{
 use crate::{
     measure::metric::{Metric, What},
     options::Options,
-    site::UpstreamFunction,
     summary::{CellSummary, Summary},
     text::{count, number},
     views::Entry,
@@ -35,7 +34,7 @@ pub(crate) fn sentences(summary: &Summary, site: Site, variant: usize) -> Vec<St
         .measured()
         .filter(|it| share(it).is_some())
         .collect());
-    let all = all.map(|words| format!("Slow polls of `{}` are {words}", site.function()));
+    let all = all.map(|words| format!("Slow polls of `{}` are {words}", summary.function(site)));
     let payloads = summary.axes.payload_bytes.iter().filter_map(|payload| {
         let cells = summary.measured().filter(|it| share(it).is_some());
         let cells = cells.filter(|it| it.cell.payload_bytes == *payload);
@@ -50,6 +49,7 @@ pub(crate) fn text(summary: &Summary, pictures: &[Entry], options: &Options) -> 
         &sentences(summary, options.first_site(), 0),
         pictures,
         &[terms::SITE, terms::SLOW_POLL, terms::CELL, terms::CENTRAL],
+        &summary.identity.sites,
         options,
     );
     document.paragraph(format!(

@@ -5,7 +5,6 @@ use run_format::Site;
 use super::markdown::{Document, joined, quoted};
 use crate::{
     measure::{breakdown::OWN, metric::Metric},
-    site::UpstreamFunction,
     stats::{MeanChange, Uncertain},
     summary::{CONFIDENCE, Summary},
     text::{self, number},
@@ -19,13 +18,13 @@ use crate::{
 pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict) {
     for candidate in &verdict.candidates {
         document.paragraph(format!("**`{}`**", candidate.label));
-        document.list(details(candidate, verdict));
+        document.list(details(candidate, summary, verdict));
     }
     let time = time(summary, verdict.site);
     document.paragraph(format!("**Where does the time go?** {time}"));
 }
 
-fn details(candidate: &Candidate, verdict: &Verdict) -> Vec<String> {
+fn details(candidate: &Candidate, summary: &Summary, verdict: &Verdict) -> Vec<String> {
     let detail = |(metric, change): (&Metric, &MeanChange)| {
         let spoilt = verdict.spoilt.get(metric);
         format!(
@@ -46,16 +45,17 @@ fn details(candidate: &Candidate, verdict: &Verdict) -> Vec<String> {
             joined(candidate.details.iter().map(detail), "; ")
         ),
     ];
-    lines.extend(candidate.yields.iter().filter_map(unfixable));
+    let yields = candidate.yields.iter();
+    lines.extend(yields.filter_map(|it| unfixable(it, summary.function(it.site))));
     lines
 }
 
-fn unfixable(yields: &SiteYields) -> Option<String> {
+fn unfixable(yields: &SiteYields, function: &str) -> Option<String> {
     Some(format!(
         "Without a budget, {} % of the slow polls of `{}` have a single slow iteration, which no limit on iterations \
          prevents.",
         number(yields.single_iteration_percent?),
-        yields.site.function(),
+        function,
     ))
 }
 
@@ -87,7 +87,7 @@ fn time(summary: &Summary, site: Site) -> String {
     let large = holders.iter().filter(|it| it.slow && it.percent >= 1.0);
     format!(
         "Of the time in slow polls of `{}`, over all cells of the baseline: {}.",
-        site.function(),
+        summary.function(site),
         joined(large.map(part), ", ")
     )
 }

@@ -23,6 +23,7 @@ use crate::{
         rr::{Quantity, RrCell, RrFigure},
     },
     options::Options,
+    site::SiteNames,
     stats::Interval,
     summary::{
         identity::{Identity, of_machine},
@@ -76,6 +77,7 @@ impl Report<'_> {
                 terms::SLICE,
                 terms::INTERVAL,
             ],
+            &SiteNames::of(Some(&self.manifest.tool)),
             options,
         );
         self.figures(&mut document);

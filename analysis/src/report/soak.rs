@@ -18,6 +18,7 @@ use crate::{
     },
     load::{name_in_files, soak::Soak},
     options::Options,
+    site::SiteNames,
     summary::{
         identity::{date, of_machine, of_tool, of_upstream},
         real_network,
@@ -86,6 +87,7 @@ pub(crate) fn text(soak: &Soak, drifts: &Drifts, pictures: &[Entry], options: &O
             terms::CO_TENANT,
             terms::INTERVAL,
         ],
+        &SiteNames::of(Some(&soak.file.tool)),
         options,
     );
     table(&mut document, drifts);

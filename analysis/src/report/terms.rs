@@ -3,11 +3,12 @@
 /// A term and what it means.
 pub(crate) type Term = (&'static str, &'static str);
 
+/// What stands for the names of a stack's sites.
+pub(crate) const SITES: &str = "SITES";
+
 pub(crate) const SITE: Term = (
     "Site",
-    "a function whose polls are recorded: `connection` is `Connection::poll`, `swarm` is \
-     `Swarm::poll_next_event`, `muxer` is `yamux Active::poll`, and `task` is a connection task's poll. A site polls *children*; the rest of its time is \
-     its *own code*.",
+    "a function whose polls are recorded: SITES. A site polls *children*; the rest of its time is its *own code*.",
 );
 pub(crate) const SLOW_POLL: Term = (
     "Slow poll",
@@ -26,7 +27,7 @@ pub(crate) const BUDGET: Term = (
 );
 pub(crate) const VARIANT: Term = (
     "Variant",
-    "one of the things compared: a budget, or a build of libp2p. The first variant is the *baseline*; candidates are \
+    "one of the things compared: a budget, or a build of the network stack. The first variant is the *baseline*; candidates are \
      compared with it and its A/A control together.",
 );
 pub(crate) const CONTROL: Term = (

@@ -8,6 +8,7 @@ use crate::{
         markdown::{Document, joined, quoted},
         method, terms,
     },
+    site::SiteNames,
     text::count,
     verdict::Judged,
     views::Entry,
@@ -40,7 +41,8 @@ pub(crate) fn in_short(search: &Search) -> Vec<String> {
 
 pub(crate) fn text(name: &str, search: &Search, pictures: &[Entry], options: &Options) -> String {
     let title = format!("Search over budgets: {name}");
-    let mut document = Document::new(&title, &in_short(search), pictures, &TERMS, options);
+    let sites = SiteNames::of(None);
+    let mut document = Document::new(&title, &in_short(search), pictures, &TERMS, &sites, options);
     let Some(last) = search.rounds.last() else {
         return document.finish(pictures);
     };

@@ -14,6 +14,7 @@ use run_format::{
 use super::real_network;
 use crate::{
     load::{Sweep, name_in_files},
+    site::SiteNames,
     text::count,
 };
 
@@ -30,6 +31,7 @@ pub(crate) struct Identity {
     pub(crate) real_network: Option<String>,
     /// Absent for a published table.
     pub(crate) manifest: Option<Manifest>,
+    pub(crate) sites: SiteNames,
     /// All runs together.
     pub(crate) took_ms: u64,
     /// The number of runs whose files have no checksums.
@@ -63,6 +65,7 @@ impl Identity {
                 rows.clone().map(|row| &row.network),
             ),
             manifest: Some(sweep.manifest.clone()),
+            sites: SiteNames::of(Some(&sweep.manifest.tool)),
             took_ms: rows.clone().map(|row| row.took_ms).sum(),
             unsealed: rows.filter(|row| row.files.is_none()).count(),
         }

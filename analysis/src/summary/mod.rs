@@ -119,6 +119,11 @@ impl ChangeFigure {
 }
 
 impl Summary {
+    /// What the measured stack calls the function of a site.
+    pub(crate) fn function(&self, site: Site) -> &str {
+        self.identity.sites.function(site)
+    }
+
     /// The variants that are compared with the baseline, by index.
     pub(crate) fn candidates(&self) -> impl Iterator<Item = (usize, &ComparedVariant)> {
         self.with_role(Role::Candidate)

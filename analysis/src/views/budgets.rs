@@ -4,7 +4,6 @@ use super::scene::{CO_TENANT, Entry, Scene, ends, of_uncertain};
 use crate::{
     charts::{Categories, ChartValue, LineChart, LineChartPanel, ValueAxis},
     measure::metric::{Metric, What},
-    site::UpstreamFunction,
     stats::{self, CONFIDENCE, MeanChange, Uncertain},
     summary::CellFigure,
     verdict::is_share,
@@ -35,7 +34,7 @@ pub(super) fn entry(scene: &Scene) -> Option<Entry> {
                 "each ring: the mean over cells; change: compared with {}; slow polls of {}; slow and late: more than {}; \
                  {CO_TENANT}; bars: 95 % intervals",
                 scene.label(0),
-                scene.verdict.site.function(),
+                scene.summary.function(scene.verdict.site),
                 scene.options.threshold_text(),
             ),
         ),

@@ -6,7 +6,6 @@ use crate::{
     charts::{Caption, ChartFormat, ChartValue, Picture},
     measure::metric::{Metric, What},
     options::Options,
-    site::UpstreamFunction,
     stats::{CONFIDENCE, Interval, Uncertain},
     summary::{CellFigure, Summary},
     verdict::Verdict,
@@ -91,7 +90,7 @@ impl<'a> Scene<'a> {
     /// "slow polls of Connection::poll"; the metric alone if it is one of the worker.
     pub(super) fn subject(&self, what: What) -> String {
         match what.site {
-            Some(site) => format!("{} of {}", what.metric.words(), site.function()),
+            Some(site) => format!("{} of {}", what.metric.words(), self.summary.function(site)),
             None => what.metric.words().to_owned(),
         }
     }

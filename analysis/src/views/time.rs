@@ -5,7 +5,6 @@ use run_format::{Site, payload::Payload};
 use super::scene::{Entry, Scene, stem};
 use crate::{
     charts::{BarGroup, Stacks},
-    site::UpstreamFunction,
     summary::CellSummary,
     verdict::holders::{self, Holder},
 };
@@ -35,7 +34,7 @@ fn by_child(scene: &Scene, site: Site) -> Option<Entry> {
     let payloads = scene.summary.axes.payload_bytes.iter();
     let picture = Stacks {
         caption: scene.caption(
-            format!("Time of {} by child", site.function()),
+            format!("Time of {} by child", scene.summary.function(site)),
             format!(
                 "child: a function that a poll calls; slow: longer than {}; baseline, in slices that record children",
                 scene.options.threshold_text()

@@ -14,6 +14,7 @@ use crate::{
     load::compared::ComparedVariant,
     measure::metric::What,
     options::Options,
+    site::SiteNames,
     stats::{CellEstimate, MeanChange, RatioKind, RatioPart, change, ratio},
     summary::{CellSummary, Summary, identity::Identity, with_baseline},
     verdict::{DECIDING, Outcome, Quantity, Verdict, is_share},
@@ -183,6 +184,7 @@ fn summary(mut cells: Vec<CellSummary>, candidates: usize) -> Summary {
     let calibrations = with_baseline(&mut cells, &variants);
     Summary {
         identity: Identity {
+            sites: SiteNames::of(None),
             name: "simulated".to_owned(),
             backends: Vec::new(),
             hosts: Vec::new(),

@@ -13,6 +13,7 @@ use anyhow::{Context, Result, anyhow};
 use poll_probe::{Capacity, Recorder};
 use run_format::{
     config::{Measurement, RunConfig, RuntimeConfig, Scheduler},
+    manifest::NamedSite,
     network::Cores,
     protocol::{CentralTask, Measured, NodeMessage},
 };
@@ -51,11 +52,13 @@ pub struct Central {
     watch: Option<Watch>,
     probe_ns: f64,
     connections: Arc<ConnectionCounts>,
+    sites: Vec<NamedSite>,
 }
 
 impl Central {
-    /// Central as the task asks for it. If the run does not explain, nothing is there that could.
-    pub fn new(task: CentralTask, parent: Parent) -> Result<Central> {
+    /// Central as the task asks for it, with the sites of its stack. If the run does not explain, nothing is there that
+    /// could.
+    pub fn new(task: CentralTask, parent: Parent, sites: Vec<NamedSite>) -> Result<Central> {
         let explains = matches!(task.config.measurement, Measurement::Explain(_));
         let recorder = Arc::new(if explains {
             recorder()
@@ -89,6 +92,7 @@ impl Central {
             watch,
             probe_ns,
             connections: Arc::new(ConnectionCounts::default()),
+            sites,
             task,
         })
     }
@@ -142,6 +146,7 @@ impl Central {
             watch,
             probe_ns,
             connections,
+            sites,
         } = self;
         let handle = runtime.handle().clone();
         let service_cores = task.config.lab.placement.peers.clone();
@@ -163,6 +168,7 @@ impl Central {
                 tasks,
                 runtime: handle,
                 workers,
+                sites,
             };
             let measured = measure_aside(service_cores, move || {
                 parent.report(&NodeMessage::Connected {

@@ -1,5 +1,6 @@
 //! Central at work.
 
+use run_format::manifest::NamedSite;
 use tokio::runtime;
 use tokio_metrics::TaskMonitor;
 
@@ -18,4 +19,6 @@ pub(crate) struct Connected {
     pub(crate) runtime: runtime::Handle,
     /// The threads that central runs on.
     pub(crate) workers: Vec<Observee>,
+    /// Those of the stack.
+    pub(crate) sites: Vec<NamedSite>,
 }

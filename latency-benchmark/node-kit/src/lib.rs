@@ -24,5 +24,5 @@ pub use self::{
         process::{Observee, this_thread},
         requests::RequestLog,
     },
-    parent::{NodeProgram, Parent, announce, main},
+    parent::{NodeProgram, Parent, announce, described, main},
 };

@@ -35,6 +35,27 @@ pub trait NodeProgram {
     fn central(task: CentralTask, parent: Parent) -> Result<Measured, Failure>;
 }
 
+/// What a node program says of itself, from what its build script noted with `swarm_patch::node_build`.
+#[macro_export]
+macro_rules! description {
+    () => {
+        $crate::described(
+            include_str!(concat!(env!("OUT_DIR"), "/node.json")),
+            include_str!(concat!(env!("OUT_DIR"), "/edits.diff")),
+            cfg!(debug_assertions),
+        )
+    };
+}
+
+/// See [`description!`].
+pub fn described(noted: &str, edits: &str, debug_assertions: bool) -> NodeDescription {
+    let mut described: NodeDescription =
+        serde_json::from_str(noted).expect("the build script wrote it");
+    described.program.debug_assertions = debug_assertions;
+    described.edits = edits.to_owned();
+    described
+}
+
 /// The process that started this one.
 pub struct Parent {
     stop: Receiver<()>,

@@ -18,9 +18,10 @@ use hdrhistogram::{
 };
 use poll_probe::Site;
 use run_format::{
-    config::{RunConfig, Transport},
+    config::RunConfig,
     files::{BANDS, BOUNDS, CHILDREN, HISTOGRAMS, PEERS, SITES, SLICES, TURNS, WORKERS},
     histogram_tag::{HistogramOf, HistogramTag},
+    manifest::NamedSite,
     network::Cores,
     table::TableWriter,
     tables::{BandRow, BoundRow, ChildRow, Pass, PeerRow, SiteRow, SliceRow, TurnRow, WorkerRow},
@@ -45,14 +46,15 @@ pub(crate) struct RunWriter {
     /// Where there are several, with the cores of each.
     workers: Option<(TableWriter, Vec<Option<Cores>>)>,
     histograms: HistogramLog,
-    /// Those of the transport.
-    sites_there: &'static [Site],
+    /// Those of the stack. The others are absent.
+    sites_there: Vec<Site>,
 }
 
 impl RunWriter {
     /// Begins the files of a run in the folder `dir`.
     pub(crate) fn create(
         dir: &Path,
+        sites: &[NamedSite],
         config: &RunConfig,
         threads: &[Observee],
     ) -> Result<RunWriter> {
@@ -73,10 +75,7 @@ impl RunWriter {
             peers: table(PEERS)?,
             workers: workers.transpose()?,
             histograms: HistogramLog::create(&dir.join(HISTOGRAMS))?,
-            sites_there: match config.node.transport {
-                Transport::Tcp => &Site::ALL,
-                Transport::Quic => &[Site::Connection, Site::Swarm, Site::Task],
-            },
+            sites_there: sites.iter().map(|it| it.site).collect(),
         })
     }
 
@@ -129,7 +128,7 @@ impl RunWriter {
                 })?;
             }
         }
-        for &site in self.sites_there {
+        for site in self.sites_there.clone() {
             self.write_site(number, site, slice)?;
         }
         for &(site, budget, pieces) in slice.replay.iter().flat_map(|it| &it.0) {

@@ -15,8 +15,9 @@ use anyhow::anyhow;
 use node_kit::{Central, NodeProgram, Parent};
 use program::{Failure, bad_input};
 use run_format::{
-    config::{Measurement, NodeConfig, Workload},
-    manifest::CompiledNode,
+    Site,
+    config::{Measurement, NodeConfig, Transport, Workload},
+    manifest::NamedSite,
     protocol::{CentralTask, Measured, NodeDescription, PeerTask},
 };
 
@@ -27,7 +28,7 @@ pub struct Libp2pNode;
 
 impl NodeProgram for Libp2pNode {
     fn describe() -> NodeDescription {
-        description()
+        node_kit::description!()
     }
 
     fn peer(task: PeerTask) -> Result<Infallible, Failure> {
@@ -42,35 +43,24 @@ impl NodeProgram for Libp2pNode {
         if *measurement == Measurement::BesideTcp {
             return Ok(beside_tcp::run(task, &peers, parent)?);
         }
-        Ok(central::run(Central::new(task, parent)?, peers)?)
+        Ok(central::run(
+            Central::new(task, parent, sites(node))?,
+            peers,
+        )?)
     }
 }
 
-/// What this program is, and how it was compiled.
-pub fn description() -> NodeDescription {
-    let list = |text: &str| text.split_whitespace().map(str::to_owned).collect();
-    NodeDescription {
-        program: CompiledNode {
-            stack: "libp2p".to_owned(),
-            sha256: None,
-            profile: env!("NODE_PROFILE").to_owned(),
-            opt_level: env!("NODE_OPT_LEVEL").to_owned(),
-            debug_assertions: cfg!(debug_assertions),
-            rustflags: env!("NODE_RUSTFLAGS").to_owned(),
-            target_features: env!("NODE_TARGET_FEATURES").to_owned(),
-            features: list(env!("NODE_FEATURES")),
-            rustc: env!("NODE_RUSTC").to_owned(),
-        },
-        upstream: serde_json::from_str(include_str!(concat!(env!("OUT_DIR"), "/upstream.json")))
-            .expect("the build script wrote it"),
-        edits: include_str!(concat!(env!("OUT_DIR"), "/edits.diff")).to_owned(),
-    }
+/// The sites of a node. QUIC multiplexes by itself, without yamux.
+pub fn sites(node: NodeConfig) -> Vec<NamedSite> {
+    let mut sites = Libp2pNode::describe().program.sites;
+    sites.retain(|it| it.site != Site::Muxer || node.transport == Transport::Tcp);
+    sites
 }
 
 /// Refuses what this program was built without, and what does not go together.
 fn check(node: &NodeConfig, measurement: &Measurement) -> Result<(), Failure> {
-    let built_with = env!("NODE_FEATURES");
-    let has = |feature: &str| built_with.split_whitespace().any(|it| it == feature);
+    let built_with = Libp2pNode::describe().program.features;
+    let has = |feature: &str| built_with.iter().any(|it| it == feature);
     if let Some((feature, option)) = node.features().into_iter().find(|(it, _)| !has(it)) {
         return Err(bad_input(anyhow!(
             "{option}: this node program was built without the cargo feature {feature}"

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::SweepConfig;
+use crate::{Site, config::SweepConfig};
 
 /// The whole file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,6 +37,9 @@ pub struct Tool {
 pub struct CompiledNode {
     /// The network stack that it is made of.
     pub stack: String,
+    /// The functions that are recorded, if it says so. Older programs do not, and are of libp2p.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sites: Vec<NamedSite>,
     /// Of its file. The tool adds it.
     #[serde(default)]
     pub sha256: Option<String>,
@@ -48,6 +51,16 @@ pub struct CompiledNode {
     pub target_features: String,
     pub features: Vec<String>,
     pub rustc: String,
+}
+
+/// A site of a network stack.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedSite {
+    pub site: Site,
+    /// The function, as reports name it.
+    pub function: String,
+    /// How the function's name ends in stacks.
+    pub symbol: String,
 }
 
 /// A pristine crate.

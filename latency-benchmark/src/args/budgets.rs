@@ -3,9 +3,10 @@
 use anyhow::anyhow;
 use program::{Failure, bad_input};
 use run_format::{
-    Budgets,
+    Budgets, Site,
     variant::{Role, VariantConfig},
 };
+use swarm_patch::{sites::SiteSpec, stacks::Stack};
 
 /// What was given, or else the default.
 pub(crate) fn or<T: Clone>(given: &[T], default: Vec<T>) -> Vec<T> {
@@ -28,14 +29,36 @@ pub(crate) fn refuse_twice<T: PartialEq + std::fmt::Display>(
     Ok(())
 }
 
+/// Refuses a budget at a site that the stack does not have.
+pub(crate) fn refuse_unknown_sites(stack: &Stack, budgets: &Budgets) -> Result<(), Failure> {
+    let has = |site: &Site| stack.sites.iter().any(|it| it.name() == site.name());
+    let mut bounded = Site::BUDGETED
+        .into_iter()
+        .filter(|site| budgets.at(*site).is_some());
+    if let Some(site) = bounded.find(|site| !has(site)) {
+        let known = stack.sites.iter().filter(|it| it.takes_budget);
+        let known: Vec<String> = known.map(SiteSpec::name).collect();
+        return Err(bad_input(anyhow!(
+            "--budget {budgets}: {} has no site {site} (accepted: {})",
+            stack.name,
+            known.join(", ")
+        )));
+    }
+    Ok(())
+}
+
 /// The budgets to compare, with an A/A control of the first if wanted.
 pub(crate) fn variants(
+    stack: &Stack,
     given: &[Budgets],
     default: &[Budgets],
     control: bool,
 ) -> Result<Vec<VariantConfig>, Failure> {
     let budgets = or(given, default.to_vec());
     refuse_twice("--budget", &budgets)?;
+    budgets
+        .iter()
+        .try_for_each(|it| refuse_unknown_sites(stack, it))?;
     let mut variants: Vec<VariantConfig> = budgets
         .iter()
         .enumerate()

@@ -1,21 +1,22 @@
 //! What central and its peers have to agree on.
 
 use anyhow::anyhow;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use program::{Failure, bad_input};
 use run_format::{
     config::{Load, NodeConfig, Pace, Security, Transport, Workload},
     payload::{PAYLOAD_FORMS, Payload},
 };
+use swarm_patch::stacks::Stack;
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct NodeArgs {
     /// What the nodes do with each other
     #[arg(long, value_enum, default_value = "request-response")]
     pub(crate) workload: Workload,
-    /// What encrypts the TCP connections
-    #[arg(long, value_enum, default_value = "noise")]
-    pub(crate) security: Security,
+    /// What encrypts the TCP connections [default: noise, or what another stack has]
+    #[arg(long, value_enum)]
+    pub(crate) security: Option<Security>,
     /// What the connections are made of
     #[arg(long, value_enum, default_value = "tcp")]
     pub(crate) transport: Transport,
@@ -29,12 +30,18 @@ pub(crate) struct NodeArgs {
 }
 
 impl NodeArgs {
-    pub(crate) fn node(&self) -> NodeConfig {
-        NodeConfig {
+    /// What nodes of that stack are to do, if they can.
+    pub(crate) fn node(&self, stack: &Stack) -> Result<NodeConfig, Failure> {
+        let default = stack.accepted("--security").first();
+        let default = default.and_then(|name| Security::from_str(name, false).ok());
+        let security = self.security.or(default).unwrap_or(Security::Plaintext);
+        let node = NodeConfig {
             workload: self.workload,
-            security: self.security,
+            security,
             transport: self.transport,
-        }
+        };
+        refuse_others(stack, node)?;
+        Ok(node)
     }
 
     /// The pace, if it fits the workload and every one of the payloads.
@@ -86,6 +93,29 @@ impl NodeArgs {
         let pace = self.pace(&[payload])?;
         Ok(Load { payload, pace })
     }
+}
+
+/// Refuses what nodes of that stack cannot do.
+pub(crate) fn refuse_others(stack: &Stack, node: NodeConfig) -> Result<(), Failure> {
+    let asked = [
+        ("--workload", node.workload.to_possible_value()),
+        ("--security", node.security.to_possible_value()),
+        ("--transport", node.transport.to_possible_value()),
+    ];
+    for (option, value) in asked {
+        let (name, accepted) = (
+            value.map(|it| it.get_name().to_owned()),
+            stack.accepted(option),
+        );
+        if let Some(name) = name.filter(|name| !accepted.contains(&&**name)) {
+            return Err(bad_input(anyhow!(
+                "{option} {name}: nodes of {} do not have it (accepted: {})",
+                stack.name,
+                accepted.join(", ")
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// The pace of request and response.

@@ -21,11 +21,11 @@ use super::{
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SubjectArgs {
-    #[arg(long, value_name = "SPEC", help = format!("A libp2p to compare, repeatable, the first is the baseline: {SUBJECT_FORMS} [default: only libp2p-node of this workspace]"))]
+    #[arg(long, value_name = "SPEC", conflicts_with = "stack", help = format!("A libp2p to compare, repeatable, the first is the baseline: {SUBJECT_FORMS} [default: only libp2p-node of this workspace]"))]
     pub(crate) subject: Vec<Spec>,
     /// The libp2p of the first subject with another yamux, as one more subject; repeatable: PATH or
     /// PATH@REV; then +FILE for a diff
-    #[arg(long, value_name = "SPEC")]
+    #[arg(long, value_name = "SPEC", conflicts_with = "stack")]
     pub(crate) yamux: Vec<CheckoutSpec>,
     #[arg(long, value_name = "SETTING", conflicts_with_all = ["subject", "yamux"], help = format!("A setting of central's tokio runtime to compare with the runtime as it is, by launches, repeatable: {SETTING_FORMS}"))]
     pub(crate) runtime_setting: Vec<String>,

@@ -57,7 +57,7 @@ pub(crate) struct ExplainArgs {
     #[arg(long)]
     list: bool,
     #[command(flatten)]
-    pub(super) program: NodeProgramArgs,
+    program: NodeProgramArgs,
 }
 
 /// What was asked for.
@@ -68,6 +68,7 @@ pub(super) struct AskedExplanation {
     pub(super) plan: ExplainPlan,
     pub(super) cells: Vec<Chosen>,
     pub(super) only_list: bool,
+    pub(super) program: NodeProgramArgs,
 }
 
 impl ExplainArgs {
@@ -88,6 +89,7 @@ impl ExplainArgs {
     pub(super) fn asked(self) -> Result<AskedExplanation, Failure> {
         let manifest: Manifest = read_versioned(&self.run.join(MANIFEST))
             .map_err(|error| bad_input(error.context("RUN: not the folder of a sweep")))?;
+        let program = self.program.again(&manifest);
         let mut config = manifest.config;
         refuse(&config)?;
         config.max_cell_ms = Some(self.max_cell_seconds * 1000);
@@ -114,6 +116,7 @@ impl ExplainArgs {
             },
             cells,
             only_list: self.list,
+            program,
         })
     }
 }

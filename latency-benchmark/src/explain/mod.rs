@@ -39,13 +39,12 @@ pub(crate) fn run(args: ExplainArgs) -> Result<ExitCode, Failure> {
 }
 
 pub(crate) fn explain(args: ExplainArgs, interrupts: &Interrupts) -> Result<ExitCode, Failure> {
-    let program = args.program.clone();
     let asked = args.asked()?;
     if asked.only_list {
         list(&asked);
         return Ok(ExitCode::from(MEASURED));
     }
-    let program = program.counting(&asked.config.node)?;
+    let program = asked.program.counting(&asked.config.node)?;
     move_to(&asked.config.lab.placement.peers).context("cannot leave central's core")?;
     let lock = sweep::lock(&asked.run, false)?;
     let dir = begin(&asked.run)?;

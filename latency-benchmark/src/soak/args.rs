@@ -15,6 +15,7 @@ use run_format::{
 
 use crate::{
     args::{
+        budgets::refuse_unknown_sites,
         hosts::HostArgs,
         network::{NetworkArgs, RttArg},
         new_run::NewRunArgs,
@@ -92,6 +93,7 @@ impl SoakArgs {
                 duration_ms as f64 / 1e3
             ));
         }
+        refuse_unknown_sites(self.program.stack, &self.budget)?;
         Ok(SoakConfig {
             cell: Cell {
                 peers: self.peers,
@@ -102,7 +104,7 @@ impl SoakArgs {
             interval_ms,
             churn: self.churn,
             budgets: self.budget,
-            node: self.node.node(),
+            node: self.node.node(self.program.stack)?,
             load: self.node.load(self.payload.payload)?,
             runtime: RuntimeConfig::CURRENT_THREAD,
             lab: self

@@ -18,6 +18,7 @@ use run_format::{
     precision::Precision,
     shard::Shard,
 };
+use swarm_patch::stacks::{LIBP2P, Stack};
 
 use crate::{
     args::{
@@ -69,13 +70,13 @@ struct GridArgs {
     rtt: Vec<Rtt>,
     #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',', allow_hyphen_values = true, help = format!("Payloads: {PAYLOAD_FORMS} [default: 4KiB,16KiB,64KiB,256KiB]"))]
     payload: Vec<Payload>,
-    #[arg(long, value_name = "BUDGET", help = format!("Budgets to compare, repeatable, the first is the baseline: {BUDGET_FORMS} [default: none, connection=8, connection=128, muxer=2, muxer=1/deferred]"))]
+    #[arg(long, value_name = "BUDGET", help = format!("Budgets to compare, repeatable, the first is the baseline: {BUDGET_FORMS} [default: {}; other stacks have others, which --list shows]", LIBP2P.budgets.join(", ")))]
     budget: Vec<Budgets>,
     #[command(flatten)]
     subjects: SubjectArgs,
     /// Measure a budget twice, as it takes turns in the released libp2p and as a patch of it, and report whether the two
     /// agree
-    #[arg(long, value_name = "BUDGET", conflicts_with_all = ["budget", "SubjectArgs"])]
+    #[arg(long, value_name = "BUDGET", conflicts_with_all = ["budget", "SubjectArgs", "stack"])]
     prove: Option<Budgets>,
     /// Skip the A/A control (a second copy of the baseline)
     #[arg(long)]
@@ -145,6 +146,7 @@ const EXAMPLES: &str = "Examples:
   ./sweep.sh --budget none --budget connection=8 --budget muxer=1/deferred
   ./sweep.sh --subject ../rust-libp2p@master --subject ../rust-libp2p@my-fix --peers 5 --rtt 0,50
   ./sweep.sh --prove muxer=1/deferred --peers 5 --rtt 0,25 --payload 64KiB
+  ./sweep.sh --stack h2 --quick                       HTTP/2 instead of libp2p
   ./sweep.sh --peer-hosts node1,node2                 peers on other hosts, started by ssh
   ./sweep.sh --resume results/2026-11-20T10-00-00Z    continue after an interruption
 
@@ -167,7 +169,7 @@ impl SweepArgs {
             return Ok(AskedSweep::Resume(dir.clone()));
         }
         let grid = &self.grid;
-        let config = grid.config(grid.quick)?;
+        let config = grid.config(self.program.stack, grid.quick)?;
         let config = match grid.time {
             Some(time) => within(config, time)?,
             None => config,
@@ -199,7 +201,7 @@ impl SweepArgs {
     pub(crate) fn search(&self) -> Result<AskedSearch, Failure> {
         let grid = &self.grid;
         let chooses_cells = grid.peers.is_empty() && grid.rtt.is_empty() && grid.payload.is_empty();
-        let mut config = grid.config(chooses_cells)?;
+        let mut config = grid.config(self.program.stack, chooses_cells)?;
         if chooses_cells {
             // Over longer round trips, a hundred budgets would need minutes for a few blocks.
             const RTTS: [f64; 3] = [0.0, 5.0, 50.0];
@@ -224,7 +226,7 @@ pub(crate) struct AskedSearch {
 }
 
 impl GridArgs {
-    fn config(&self, quick: bool) -> Result<SweepConfig, Failure> {
+    fn config(&self, stack: &Stack, quick: bool) -> Result<SweepConfig, Failure> {
         let axes = self.axes(quick)?;
         let pace = self.node.pace(&axes.payload_bytes)?;
         let runtime = RuntimeConfig {
@@ -249,9 +251,9 @@ impl GridArgs {
         let defaults = if has_subjects {
             SUBJECT_BUDGETS
         } else if self.quick {
-            QUICK_BUDGETS
+            stack.quick_budgets
         } else {
-            DEFAULT_BUDGETS
+            stack.budgets
         };
         let defaults: Vec<Budgets> = defaults
             .iter()
@@ -261,12 +263,13 @@ impl GridArgs {
             axes,
             // A single budget is compared with itself in another program, and needs no A/A control here.
             variants: variants(
+                stack,
                 &budgets,
                 &defaults,
                 !self.no_aa && (!has_subjects || self.budget.len() > 1),
             )?,
             subjects: subjects.subjects(!self.no_aa, runtime)?,
-            node: self.node.node(),
+            node: self.node.node(stack)?,
             pace,
             runtime,
             lab: network,
@@ -354,15 +357,6 @@ fn rtts(ms: &[f64]) -> Vec<Rtt> {
         .collect()
 }
 
-/// The original proposal, the open pull request, and the budgets that help a co-tenant.
-const DEFAULT_BUDGETS: &[&str] = &[
-    "none",
-    "connection=8",
-    "connection=128",
-    "muxer=2",
-    "muxer=1/deferred",
-];
-const QUICK_BUDGETS: &[&str] = &["none", "connection=8", "muxer=1/deferred"];
 /// A subject may bring a budget of its own.
 const SUBJECT_BUDGETS: &[&str] = &["none"];
 const QUICK_SCALE: f64 = 0.5;

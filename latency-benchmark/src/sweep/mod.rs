@@ -92,7 +92,7 @@ pub(crate) fn carry_out(
         }
         AskedSweep::Resume(dir) => {
             let manifest = manifest::read(&dir, name)?;
-            let programs = Programs::find(&manifest.config, node)?;
+            let programs = Programs::find(&manifest.config, &node.again(&manifest))?;
             manifest::check_same(&manifest, &programs.describe()?, &dir)?;
             (manifest, programs, dir)
         }

@@ -24,6 +24,7 @@ use crate::{
         hosts::HostArgs,
         network::{NetworkArgs, RttArg},
         new_run::NewRunArgs,
+        node::refuse_others,
     },
     interrupts::Interrupts,
     node_program::NodeProgramArgs,
@@ -114,6 +115,12 @@ impl RrArgs {
                 "--payload 0B: a request has at least 1 byte"
             )));
         }
+        let node = NodeConfig {
+            workload: Workload::Rr,
+            security: self.security,
+            transport: Transport::Tcp,
+        };
+        refuse_others(self.program.stack, node)?;
         Ok(SweepConfig {
             axes: Axes {
                 peers: vec![self.peers],
@@ -123,11 +130,7 @@ impl RrArgs {
             },
             variants: variants(),
             subjects: Vec::new(),
-            node: NodeConfig {
-                workload: Workload::Rr,
-                security: self.security,
-                transport: Transport::Tcp,
-            },
+            node,
             pace: Pace::Outstanding(1),
             runtime: RuntimeConfig::CURRENT_THREAD,
             lab: self

@@ -41,29 +41,25 @@ pub struct Budget {
 /// `connection=50us`, `muxer=4/deferred`, `connection=8,muxer=2`, `task=coop`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Budgets {
-    /// Bounds the loop of one connection's poll function.
-    pub connection: Option<Budget>,
-    /// Bounds the loop of the multiplexer's poll function.
-    pub muxer: Option<Budget>,
-    /// Bounds the events that a connection's task handles in one poll by the runtime.
-    pub task: Option<Budget>,
+    /// By `Site as usize`.
+    bounds: [Option<Budget>; Site::ALL.len()],
 }
 
 impl Budgets {
     /// No bound anywhere.
     pub const NONE: Budgets = Budgets {
-        connection: None,
-        muxer: None,
-        task: None,
+        bounds: [None; Site::ALL.len()],
     };
 
     /// The bound at `site`, if there is one.
     pub fn at(&self, site: Site) -> Option<Budget> {
-        match site {
-            Site::Connection => self.connection,
-            Site::Muxer => self.muxer,
-            Site::Task => self.task,
-            Site::Swarm => None,
-        }
+        self.bounds[site as usize]
+    }
+
+    /// The same with this bound at `site`, which has to be one of [`Site::BUDGETED`].
+    pub fn with(mut self, site: Site, budget: Budget) -> Budgets {
+        assert!(Site::BUDGETED.contains(&site), "{site} takes no budget");
+        self.bounds[site as usize] = Some(budget);
+        self
     }
 }

@@ -27,23 +27,16 @@ impl FromStr for Budgets {
         for part in text.split(',') {
             let part = part.trim();
             let (site, budget) = parse_part(part)?;
-            let slot = slot(&mut budgets, site).ok_or_else(|| {
-                refusal(part, format!("site {site} is recorded but takes no budget"))
-            })?;
-            if slot.replace(budget).is_some() {
-                return Err(refusal(part, format!("site {site} is named twice")));
+            let wrong = |problem: &str| refusal(part, format!("site {site} is {problem}"));
+            if !Site::BUDGETED.contains(&site) {
+                return Err(wrong("recorded but takes no budget"));
             }
+            if budgets.at(site).is_some() {
+                return Err(wrong("named twice"));
+            }
+            budgets = budgets.with(site, budget);
         }
         Ok(budgets)
-    }
-}
-
-fn slot(budgets: &mut Budgets, site: Site) -> Option<&mut Option<Budget>> {
-    match site {
-        Site::Connection => Some(&mut budgets.connection),
-        Site::Muxer => Some(&mut budgets.muxer),
-        Site::Task => Some(&mut budgets.task),
-        Site::Swarm => None,
     }
 }
 

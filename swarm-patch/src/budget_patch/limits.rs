@@ -46,16 +46,16 @@ pub(super) fn lines(
             &yield_in_poll(function, spec, budget)?,
         ),
         (Limit::Coop, LoopShape::Poll) => coop_in_poll(spec, function)?,
-        (Limit::Count(count), LoopShape::Task) => {
+        (Limit::Count(count), LoopShape::Task { .. }) => {
             count_in_task(count, &path, &yield_in_task(function, spec, budget))
         }
-        (Limit::Time(time), LoopShape::Task) => time_in_task(
+        (Limit::Time(time), LoopShape::Task { .. }) => time_in_task(
             time,
             &path,
             function,
             &yield_in_task(function, spec, budget),
         ),
-        (Limit::Coop, LoopShape::Task) => LimitLines {
+        (Limit::Coop, LoopShape::Task { .. }) => LimitLines {
             in_loop: format!(
                 "#[cfg({})]\ntokio::task::coop::consume_budget().await;\n\n",
                 has_tokio(spec)

@@ -15,7 +15,9 @@ use crate::{
     idents::refuse_taken_name,
     insertion::Insertion,
     locate::{FoundFunction, ParsedCrate, bytes},
-    sites::{LoopShape, PACKAGES, SiteSpec, sites_of},
+    outer::Spawned,
+    sites::{LoopShape, SiteSpec, sites_of},
+    stacks::LIBP2P,
 };
 
 /// The file that cargo builds a crate with.
@@ -44,8 +46,9 @@ pub fn files(source: &CrateSource, budgets: &Budgets, manifest: &str) -> Result<
             spec,
             function.in_file(unit_test::lines(&function, spec, budget, &limit)),
         );
-        if spec.shape == LoopShape::Task && matches!(budget.limit, Limit::Time(_)) {
-            surroundings::time_polls(&parsed, &function, &mut patch)?;
+        if let (LoopShape::Task { spawned_in }, Limit::Time(_)) = (spec.shape, budget.limit) {
+            let spawned = Spawned::locate(&parsed, spawned_in)?;
+            surroundings::time_polls(&spawned, &function, spec, &mut patch);
         }
         if spec.package == "yamux" && (budget.limit == Limit::Coop || is_deferred(budget)) {
             surroundings::depend_on_tokio(source, manifest, &mut patch)?;
@@ -77,7 +80,7 @@ pub fn diff(source: &CrateSource, budgets: &Budgets, prefix: &str) -> Result<Str
 
 /// The packages that a change for these budgets would touch.
 pub fn packages(budgets: &Budgets) -> Vec<&'static str> {
-    let mut packages = PACKAGES.to_vec();
+    let mut packages = LIBP2P.packages.to_vec();
     packages.retain(|package| sites_of(package).any(|spec| budget_at(spec, budgets).is_some()));
     packages
 }

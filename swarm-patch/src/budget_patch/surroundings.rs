@@ -9,34 +9,29 @@ use crate::{
     crate_source::CrateSource,
     graft::Graft,
     insertion::Insertion,
-    locate::{FoundFunction, ParsedCrate},
+    locate::FoundFunction,
     outer::Spawned,
-    sites::{SITES, SiteSpec},
+    sites::{SiteSpec, sites_of},
+    stacks::LIBP2P,
 };
 
 /// Makes the tasks of connections note when their polls begin.
 pub(super) fn time_polls(
-    parsed: &ParsedCrate,
+    spawned: &Spawned<'_>,
     function: &FoundFunction<'_>,
+    spec: &SiteSpec,
     patch: &mut Graft,
-) -> Result<()> {
-    let spawned = Spawned::locate(parsed)?;
+) {
     let module = Path::new(&function.file.path)
         .file_stem()
         .unwrap_or_default();
     let wrap = spawned.within(&format!("{}::timed(", module.to_string_lossy()));
     add(
         patch,
-        task(),
+        spec,
         (&spawned.file().path, &spawned.file().text),
         wrap.into(),
     );
-    Ok(())
-}
-
-fn task() -> &'static SiteSpec {
-    let of_tasks = SITES.iter().find(|spec| spec.site == "Task");
-    of_tasks.unwrap_or(&SITES[0])
 }
 
 /// Gives a crate without tokio an optional dependency on it.
@@ -66,7 +61,7 @@ pub(super) fn depend_on_tokio(
     };
     let mut lines = text_before(before, before, &dependency);
     lines.extend(text_before(end + 1, end + 1, feature));
-    add(patch, &SITES[3], (MANIFEST, &text), lines);
+    add(patch, spec_of(source), (MANIFEST, &text), lines);
     Ok(())
 }
 
@@ -88,9 +83,13 @@ pub(super) fn changelog(source: &CrateSource, news: &[String], patch: &mut Graft
         |news: &String| format!("- {news}\n  See [PR XXXX]({repository}/pull/XXXX).\n{end}");
     let entries: String = news.iter().map(entry).collect();
     let lines = text_before(first + 1, first + 1, &entries);
-    let spec = SITES.iter().find(|spec| spec.package == source.name);
-    add(patch, spec.unwrap_or(&SITES[0]), (path, &text), lines);
+    add(patch, spec_of(source), (path, &text), lines);
     Ok(())
+}
+
+/// One of the crate's sites, as a patch has to be of one.
+fn spec_of(source: &CrateSource) -> &'static SiteSpec {
+    sites_of(&source.name).next().unwrap_or(&LIBP2P.sites[0])
 }
 
 fn add(patch: &mut Graft, spec: &SiteSpec, file: (&str, &str), lines: Vec<Insertion>) {

@@ -56,6 +56,9 @@ impl Walk<'_, '_> {
     }
 
     pub(super) fn turn_at_start_of(&mut self, body: &Block) {
+        if !self.counts {
+            return;
+        }
         let (mark, text) = self.turn();
         for insertion in self.function.at_start_of(body, mark, &text) {
             self.insert(insertion);

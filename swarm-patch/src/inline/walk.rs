@@ -42,6 +42,8 @@ pub(super) struct Walk<'w, 'a> {
     /// The names of all contexts.
     pub(super) names: Vec<Ident>,
     pub(super) loops: usize,
+    /// Whether turns of its loops are iterations.
+    pub(super) counts: bool,
     pub(super) refused: Option<Refused>,
 }
 

@@ -29,7 +29,7 @@ use crate::{
     checkout::{self, Edit},
     crate_source::CrateSource,
     diff,
-    sites::PACKAGES,
+    stacks::LIBP2P,
     sync,
 };
 
@@ -188,7 +188,7 @@ impl Build<'_> {
     fn graft_what_the_registry_has(&mut self) -> Result<()> {
         let mut sources = Vec::new();
         for package in self.metadata()?.packages {
-            if package.source.is_none() || !PACKAGES.contains(&package.name.as_str()) {
+            if package.source.is_none() || !LIBP2P.packages.contains(&package.name.as_str()) {
                 continue;
             }
             sources.push(CrateSource::of_package(&package)?);
@@ -367,14 +367,14 @@ impl Build<'_> {
                 _ => continue,
             };
             records.push(CrateRecord {
-                grafted: PACKAGES.contains(&package.name.as_str()),
+                grafted: LIBP2P.packages.contains(&package.name.as_str()),
                 name: package.name.to_string(),
                 version: package.version.to_string(),
                 from,
             });
         }
         records.sort_by(|one, other| one.name.cmp(&other.name));
-        for expected in PACKAGES {
+        for expected in LIBP2P.packages.iter().copied() {
             if !records.iter().any(|record| record.name == expected) {
                 bail!("the build does not use the grafted {expected}");
             }

@@ -12,8 +12,7 @@ use super::{
     ours::{self, Versions},
 };
 use crate::{
-    checkout, crate_source::CrateSource, package::upstream_manifest, pristine, sites::PACKAGES,
-    sync,
+    checkout, crate_source::CrateSource, package::upstream_manifest, pristine, stacks::LIBP2P, sync,
 };
 
 /// The folder of a copy of libp2p.
@@ -156,7 +155,7 @@ pub(super) fn without_wasm(manifest: &str) -> Result<String> {
 
 /// The crates with sites of the release that our lock file names.
 pub(super) fn of_lock_file() -> Result<Vec<CrateSource>> {
-    pristine::find(&upstream_manifest(), &PACKAGES)
+    pristine::find(&upstream_manifest(), LIBP2P.packages)
 }
 
 /// The crates with sites of another release. Cargo resolves it in the folder `to`.
@@ -177,7 +176,7 @@ pub(super) fn of_release(version: &str, to: &Path) -> Result<Vec<CrateSource>> {
         let said = String::from_utf8_lossy(&locked.stderr);
         bail!("released@{version}: {}", compiler::first_error(&said));
     }
-    Ok(newest(pristine::find(&manifest, &PACKAGES)?))
+    Ok(newest(pristine::find(&manifest, LIBP2P.packages)?))
 }
 
 /// Keeps only the newest version of each crate, which is the one that libp2p uses by default.

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use fs_err as fs;
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table};
 
-use crate::checkout::read_toml;
+use crate::{checkout::read_toml, stacks::STACKS};
 
 /// Writes our lock file to `to`, with the registry's crates in place of the grafted ones.
 pub(super) fn begin(ours: &Path, to: &Path) -> Result<()> {
@@ -17,7 +17,7 @@ pub(super) fn begin(ours: &Path, to: &Path) -> Result<()> {
     let all = packages(&mut lock)?;
     // A package without a source is in a folder. Cargo adds the needed ones again.
     all.retain(|package| package.contains_key("source"));
-    for grafted in crate::sites::PACKAGES {
+    for grafted in STACKS.iter().flat_map(|stack| stack.packages) {
         let same = |package: &&Table| name(package) == Some(grafted);
         for package in pristine.iter().filter(same) {
             let mut package = package.clone();

@@ -8,13 +8,26 @@ use std::{
 };
 
 use swarm_patch::{
-    crate_source::CrateSource, package::upstream_manifest, pristine, sites::PACKAGES, sync,
+    crate_source::CrateSource,
+    package::upstream_manifest,
+    pristine,
+    stacks::{LIBP2P, STACKS, Stack},
+    sync,
 };
 use tempfile::TempDir;
 
-/// The pristine sources of this workspace. They exist, since the build needed them.
+/// The pristine sources of libp2p. They exist, since the build needed them.
 pub(crate) fn pristine_sources() -> Vec<CrateSource> {
-    pristine::find(&upstream_manifest(), &PACKAGES).expect("cargo found them for the build")
+    sources_of(&LIBP2P)
+}
+
+/// The same of every stack.
+pub(crate) fn sources_of_all_stacks() -> Vec<CrateSource> {
+    STACKS.into_iter().flat_map(sources_of).collect()
+}
+
+fn sources_of(stack: &Stack) -> Vec<CrateSource> {
+    pristine::find(&upstream_manifest(), stack.packages).expect("cargo found them for the build")
 }
 
 pub(crate) fn pristine_source(package: &str) -> CrateSource {

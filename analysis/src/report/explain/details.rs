@@ -6,7 +6,6 @@ use super::{MOST_ROWS, Section};
 use crate::{
     explain::{allocations, counters, sums::EventRates, system_calls, worst},
     report::markdown::{Document, or_dash, quoted},
-    site::UpstreamFunction,
     text::number,
 };
 
@@ -79,7 +78,10 @@ impl Section<'_> {
             return;
         }
         rows.sort_by(|one, other| one[0].cmp(&other[0]));
-        document.paragraph(format!("**Counters** in polls of `{}`:", site.function()));
+        document.paragraph(format!(
+            "**Counters** in polls of `{}`:",
+            self.explanation.sites.function(site)
+        ));
         let head = [
             "counter",
             "variant",
@@ -99,7 +101,7 @@ impl Section<'_> {
         document.paragraph(format!(
             "**System calls** per poll of `{}`, and per request (in polls and outside them), with their µs in \
              parentheses:",
-            site.function()
+            self.explanation.sites.function(site)
         ));
         let row = |(name, _): &(String, EventRates)| {
             let mut row = vec![quoted(name)];

@@ -6,7 +6,6 @@ use super::{MOST_ROWS, Section};
 use crate::{
     explain::{files::flamegraphs, stacks, system_calls, thresholds::AGREEMENT_PP, warm},
     report::markdown::{Document, joined, or_dash, quoted},
-    site::UpstreamFunction,
     summary::CONFIDENCE,
     text::{self, capitalised, count, number},
 };
@@ -39,7 +38,7 @@ impl Section<'_> {
             sentences.push(format!(
                 "In the second launch, {} % of the polls of `{}` are slow (over {} µs).",
                 number(percent),
-                site.function(),
+                self.explanation.sites.function(site),
                 from_ns / 1000
             ));
         }
@@ -116,7 +115,7 @@ impl Section<'_> {
         let Some((baseline, samples)) = found.first().filter(|(_, samples)| *samples > 0) else {
             return;
         };
-        let function = site.function();
+        let function = self.explanation.sites.function(site);
         if *samples < ENOUGH_SLOW_SAMPLES {
             document.paragraph(format!(
                 "{} in slow polls of `{function}`: too few for a claim. At least {ENOUGH_SLOW_SAMPLES} are needed.",

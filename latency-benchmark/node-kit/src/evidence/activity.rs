@@ -81,11 +81,13 @@ fn polls(slice: &ObservedSlice) -> Vec<(&'static str, Option<u64>)> {
     };
     let idle = whole.idle.counts();
     let yielded: u64 = Site::ALL.map(|site| slice.site(site).yielded).iter().sum();
+    // A network stack without the site has no polls of it.
+    let swarm = |count| (idle.swarm_polls > 0).then_some(count);
     vec![
         ("connection_polls", Some(idle.connection_polls)),
         ("connection_polls_idle", Some(idle.connection_polls_idle)),
-        ("swarm_polls", Some(idle.swarm_polls)),
-        ("swarm_polls_idle", Some(idle.swarm_polls_idle)),
+        ("swarm_polls", swarm(idle.swarm_polls)),
+        ("swarm_polls_idle", swarm(idle.swarm_polls_idle)),
         ("task_yields", Some(yielded)),
     ]
 }

@@ -21,6 +21,7 @@ use run_format::{
     config::{ENOUGH_SLOW_SAMPLES, SLOW_NS},
     evidence::EvidenceFile,
     files::{EVIDENCE, write_json},
+    manifest::NamedSite,
     tables::{Pass, SliceRow},
 };
 use thread_scope::Symbols;
@@ -56,10 +57,15 @@ struct SampledSlowPolls {
 
 impl Evidence {
     /// Begins the tables in `dir`.
-    pub(crate) fn create(mut watch: Watch, activity: Activity, dir: &Path) -> Result<Evidence> {
+    pub(crate) fn create(
+        mut watch: Watch,
+        activity: Activity,
+        sites: Vec<NamedSite>,
+        dir: &Path,
+    ) -> Result<Evidence> {
         Ok(Evidence {
             symbols: Symbols::new(),
-            stacks: StackEvidence::create(dir)?,
+            stacks: StackEvidence::create(dir, sites)?,
             slow: BTreeMap::new(),
             metered: Metered::create(
                 dir,

@@ -8,6 +8,7 @@ use run_format::{
     config::SLOW_NS,
     evidence::{AllocationStackRow, StackRow},
     files::{ALLOCATION_STACKS, STACKS},
+    manifest::NamedSite,
     table::TableWriter,
 };
 use thread_scope::Symbols;
@@ -18,6 +19,7 @@ use crate::observe::whole_polls::{PollPlace, WholePolls};
 pub(super) struct StackEvidence {
     stacks: TableWriter,
     allocation_stacks: TableWriter,
+    sites: Vec<NamedSite>,
     /// Those of the slice so far.
     samples: Vec<StackMoment>,
     allocations: Vec<AllocationMoment>,
@@ -44,10 +46,11 @@ struct AllocatedSum {
 }
 
 impl StackEvidence {
-    pub(super) fn create(dir: &Path) -> Result<StackEvidence> {
+    pub(super) fn create(dir: &Path, sites: Vec<NamedSite>) -> Result<StackEvidence> {
         Ok(StackEvidence {
             stacks: TableWriter::create(&dir.join(STACKS))?,
             allocation_stacks: TableWriter::create(&dir.join(ALLOCATION_STACKS))?,
+            sites,
             samples: Vec::new(),
             allocations: Vec::new(),
         })
@@ -88,7 +91,8 @@ impl StackEvidence {
         let samples = self.samples.drain(..);
         for sample in samples.filter(|sample| window_ns.contains(&sample.at_ns)) {
             for place in polls.places(sample.at_ns) {
-                let stack = line(symbols, &sample.frames, false, place.site);
+                let stack = symbols.stack(&sample.frames, false);
+                let stack = line(&self.sites, stack, place.site);
                 *sums.entry((place, sample.in_kernel, stack)).or_default() += 1;
             }
         }
@@ -121,7 +125,8 @@ impl StackEvidence {
         let allocations = self.allocations.drain(..);
         for allocation in allocations.filter(|it| window_ns.contains(&it.at_ns)) {
             for place in polls.places(allocation.at_ns) {
-                let stack = line(symbols, &allocation.frames, true, place.site);
+                let stack = symbols.stack(&allocation.frames, true);
+                let stack = line(&self.sites, stack, place.site);
                 // Of whatever duration the poll was.
                 let place = PollPlace {
                     from_ns: None,
@@ -155,25 +160,16 @@ impl StackEvidence {
 
 /// From the site's poll function inwards. All of the stack if it is in no poll, or if the function does
 /// not show: what was inlined may have no name.
-fn line(
-    symbols: &mut Symbols,
-    frames: &[usize],
-    first_is_return_address: bool,
-    site: Option<Site>,
-) -> String {
-    let stack = without_graft(symbols.stack(frames, first_is_return_address));
-    let is_site = |name: &String| site.is_some_and(|it| name.ends_with(poll_function(it)));
+fn line(sites: &[NamedSite], stack: Vec<String>, site: Option<Site>) -> String {
+    let stack = without_graft(sites, stack);
+    let named = sites.iter().find(|it| Some(it.site) == site);
+    let is_site = |name: &String| named.is_some_and(|it| name.ends_with(&it.symbol));
     stack[stack.iter().rposition(is_site).unwrap_or(0)..].join(";")
 }
 
 /// The graft makes a closure of the body of a poll function. Here both are the function.
-fn without_graft(mut stack: Vec<String>) -> Vec<String> {
-    let is_site = |name: &str| {
-        Site::ALL
-            .map(poll_function)
-            .iter()
-            .any(|it| name.ends_with(it))
-    };
+fn without_graft(sites: &[NamedSite], mut stack: Vec<String>) -> Vec<String> {
+    let is_site = |name: &str| sites.iter().any(|it| name.ends_with(&it.symbol));
     for name in &mut stack {
         if let Some(function) = name.strip_suffix("::{closure}")
             && is_site(function)
@@ -183,16 +179,6 @@ fn without_graft(mut stack: Vec<String>) -> Vec<String> {
     }
     stack.dedup_by(|inner, outer| inner == outer && is_site(inner));
     stack
-}
-
-/// How the name of the function ends that is the site.
-fn poll_function(site: Site) -> &'static str {
-    match site {
-        Site::Connection => "connection::Connection::poll",
-        Site::Swarm => "Swarm::poll_next_event",
-        Site::Muxer => "connection::Active::poll",
-        Site::Task => "Instrumented::poll",
-    }
 }
 
 #[cfg(test)]
@@ -210,6 +196,12 @@ mod tests {
             "other::poll::{closure}",
         ];
         let expected = [stack[0], stack[1], stack[3], stack[4]];
-        assert_eq!(without_graft(stack.map(str::to_owned).to_vec()), expected);
+        let site = NamedSite {
+            site: Site::Connection,
+            function: "Connection::poll".to_owned(),
+            symbol: "connection::Connection::poll".to_owned(),
+        };
+        let stack = stack.map(str::to_owned).to_vec();
+        assert_eq!(without_graft(&[site], stack), expected);
     }
 }

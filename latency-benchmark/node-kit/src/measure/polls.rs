@@ -62,7 +62,12 @@ impl Polls {
         let explained = match (&config.measurement, connected.watch) {
             (Measurement::Explain(plan), Some(watch)) => Some((
                 plan.clone(),
-                Evidence::create(watch, connected.activity, &task.dir)?,
+                Evidence::create(
+                    watch,
+                    connected.activity,
+                    connected.sites.clone(),
+                    &task.dir,
+                )?,
             )),
             _ => None,
         };
@@ -72,7 +77,7 @@ impl Polls {
             replay: Replay::new(config.variants.iter().map(|it| it.budgets)),
             peers: config.cell.peers,
             installed: Variant::default().install(),
-            writer: RunWriter::create(&task.dir, config, &connected.workers)?,
+            writer: RunWriter::create(&task.dir, &connected.sites, config, &connected.workers)?,
             per_peer: BTreeMap::new(),
             changes: Changes::new(config.variants.len()),
             block: Vec::new(),

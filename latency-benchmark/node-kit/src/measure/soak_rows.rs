@@ -35,6 +35,8 @@ pub(super) struct SoakRows {
     began: Instant,
     /// At the end of the row before.
     counted: Snapshot,
+    /// Whether the stack has the site `task`.
+    has_tasks: bool,
 }
 
 /// A row to be.
@@ -56,6 +58,7 @@ impl SoakRows {
             peers: task.config.cell.peers,
             interval: Duration::from_millis(plan.interval_ms),
             began: Instant::now(),
+            has_tasks: connected.sites.iter().any(|it| it.site == Site::Task),
         }
     }
 }
@@ -115,7 +118,9 @@ impl Source for SoakRows {
 
     fn keep(&mut self, slice: FinishedSlice<SoakRows>) -> Result<Option<NodeMessage>> {
         let FinishedSlice { seen, used, .. } = slice;
-        let row = seen.counted.map(|counted| row(&seen, &counted, &used));
+        let row = seen
+            .counted
+            .map(|counted| row(&seen, &counted, &used, self.has_tasks));
         Ok(row.map(|row| NodeMessage::Row(Box::new(row))))
     }
 
@@ -130,7 +135,7 @@ impl Source for SoakRows {
     }
 }
 
-fn row(of: &RowSlice, counted: &Snapshot, used: &Clocks) -> SoakRow {
+fn row(of: &RowSlice, counted: &Snapshot, used: &Clocks, has_tasks: bool) -> SoakRow {
     let slice = &of.slice;
     let (connection, task) = (slice.site(Site::Connection), slice.site(Site::Task));
     let latency = |q| quantile(&slice.latency_ns, q);
@@ -141,8 +146,8 @@ fn row(of: &RowSlice, counted: &Snapshot, used: &Clocks) -> SoakRow {
         interval_s: to_ms(slice.duration_ns as f64 / 1e9),
         connection_polls: connection.polls(),
         connection_slow_polls: connection.slower_than(SLOW_NS),
-        task_polls: task.polls(),
-        task_slow_polls: task.slower_than(SLOW_NS),
+        task_polls: has_tasks.then(|| task.polls()),
+        task_slow_polls: has_tasks.then(|| task.slower_than(SLOW_NS)),
         requests: slice.requests().sum(),
         latency_p50_ns: latency(0.5),
         latency_p99_ns: latency(0.99),

@@ -102,7 +102,7 @@ mod tests {
         ] {
             let budgets: Budgets = budget.parse().expect("a budget");
             let mut pieces = Pieces::default();
-            let limit = budgets.muxer.map(|it| it.limit);
+            let limit = budgets.at(Site::Muxer).map(|it| it.limit);
             pieces.cut(&ends, MS + 90_000, limit);
             let expected = Pieces {
                 count,

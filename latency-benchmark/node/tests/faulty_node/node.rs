@@ -28,7 +28,7 @@ use libp2p::{
     },
 };
 use libp2p_node::{
-    Libp2pNode, Linked, central,
+    Libp2pNode, Linked, central, sites,
     workload::{Echo, NodeWorkload, RequestResponse, ask},
 };
 use node_kit::{Central, NodeProgram, Parent, RequestLog};
@@ -86,12 +86,13 @@ impl NodeProgram for FaultyNode {
     }
 
     fn central(task: CentralTask, parent: Parent) -> Result<Measured, Failure> {
+        let sites = sites(task.config.node);
         let peers = task.peers.iter().map(|address| address.parse());
         let peers: Vec<Multiaddr> = peers
             .collect::<Result<_, _>>()
             .map_err(|error| bad_input(anyhow!("a peer's address: {error}")))?;
         Ok(central::work::<FaultyEcho>(
-            Central::new(task, parent)?,
+            Central::new(task, parent, sites)?,
             peers,
         )?)
     }

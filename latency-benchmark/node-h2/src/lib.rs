@@ -1,0 +1,80 @@
+//! A node that speaks HTTP/2 over TCP, by the crate h2 alone. Central has one connection to each peer and sends it
+//! requests, which the peers echo.
+
+mod central;
+mod peer;
+
+use std::{convert::Infallible, net::SocketAddr};
+
+use anyhow::{Context, Result, anyhow};
+use bytes::{Bytes, BytesMut};
+use h2::RecvStream;
+use node_kit::{Central, NodeProgram, Parent};
+use program::{Failure, bad_input};
+use run_format::{
+    config::{Measurement, NodeConfig, Security, Transport, Workload},
+    protocol::{CentralTask, Measured, NodeDescription, PeerTask},
+};
+
+/// The node program.
+pub struct H2Node;
+
+impl NodeProgram for H2Node {
+    fn describe() -> NodeDescription {
+        node_kit::description!()
+    }
+
+    fn peer(task: PeerTask) -> Result<Infallible, Failure> {
+        check(task.node, &task.measurement)?;
+        peer::run(&task)
+    }
+
+    fn central(task: CentralTask, parent: Parent) -> Result<Measured, Failure> {
+        check(task.config.node, &task.config.measurement)?;
+        let peers = task.peers.iter().map(|peer| address(peer));
+        let peers = peers.collect::<Result<_, _>>()?;
+        let sites = Self::describe().program.sites;
+        Ok(central::run(Central::new(task, parent, sites)?, peers)?)
+    }
+}
+
+/// Refuses what this program cannot do.
+fn check(node: NodeConfig, measurement: &Measurement) -> Result<(), Failure> {
+    let known = (
+        Workload::RequestResponse,
+        Security::Plaintext,
+        Transport::Tcp,
+    );
+    let restarts = match measurement {
+        Measurement::BesideTcp => true,
+        Measurement::Soak(plan) => plan.churn.period().is_some(),
+        Measurement::Compare | Measurement::Explain(_) => false,
+    };
+    if (node.workload, node.security, node.transport) != known || restarts {
+        return Err(bad_input(anyhow!(
+            "this node program knows the workload request-response over tcp and plaintext, with peers that stay"
+        )));
+    }
+    Ok(())
+}
+
+fn address(text: &str) -> Result<SocketAddr, Failure> {
+    text.parse::<SocketAddr>()
+        .with_context(|| format!("{text}: not an address (accepted: such as 127.0.0.1:4001)"))
+        .map_err(bad_input)
+}
+
+/// As hyper's client has them by default. With those of h2, which are 64 KiB, large requests would wait for round trips.
+const STREAM_WINDOW: u32 = 2 << 20;
+const CONNECTION_WINDOW: u32 = 5 << 20;
+
+/// All that a stream receives.
+async fn whole(mut body: RecvStream) -> Result<Bytes, h2::Error> {
+    let mut bytes = BytesMut::new();
+    while let Some(part) = body.data().await {
+        let part = part?;
+        body.flow_control().release_capacity(part.len())?;
+        bytes.extend_from_slice(&part);
+    }
+    Ok(bytes.freeze())
+}

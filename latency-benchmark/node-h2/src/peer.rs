@@ -1,0 +1,62 @@
+//! A peer: echoes every request.
+
+use std::{convert::Infallible, net::SocketAddr};
+
+use anyhow::{Context, Result};
+use bytes::Bytes;
+use h2::{RecvStream, server};
+use http::{Request, Response};
+use program::Failure;
+use run_format::protocol::{Listen, PeerTask};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    runtime,
+};
+
+use crate::{CONNECTION_WINDOW, STREAM_WINDOW, address, whole};
+
+pub(crate) fn run(task: &PeerTask) -> Result<Infallible, Failure> {
+    let at = match &task.listen {
+        Listen::Ip(ip) => SocketAddr::new(*ip, 0),
+        Listen::Address(text) => address(text)?,
+    };
+    let runtime = runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    Ok(runtime.block_on(listen(at))?)
+}
+
+async fn listen(at: SocketAddr) -> Result<Infallible> {
+    let listener = TcpListener::bind(at).await;
+    let listener = listener.with_context(|| format!("cannot listen on {at}"))?;
+    node_kit::announce(&listener.local_addr()?.to_string());
+    loop {
+        let (stream, _) = listener.accept().await?;
+        // Central may be gone.
+        tokio::spawn(async move { serve(stream).await.ok() });
+    }
+}
+
+async fn serve(stream: TcpStream) -> Result<()> {
+    stream.set_nodelay(true)?;
+    let mut connection = server::Builder::new()
+        .initial_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .handshake(stream)
+        .await?;
+    while let Some(asked) = connection.accept().await {
+        let (request, respond) = asked?;
+        tokio::spawn(async move { echo(request, respond).await.ok() });
+    }
+    Ok(())
+}
+
+async fn echo(
+    request: Request<RecvStream>,
+    mut respond: server::SendResponse<Bytes>,
+) -> Result<(), h2::Error> {
+    let bytes = whole(request.into_body()).await?;
+    respond
+        .send_response(Response::new(()), false)?
+        .send_data(bytes, true)
+}

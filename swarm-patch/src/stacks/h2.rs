@@ -1,0 +1,32 @@
+use super::Stack;
+use crate::sites::{LoopShape, SiteSpec};
+
+/// HTTP/2 by the crate h2. `Connection::poll` handles frames in the loop of `poll2`, which nothing bounds, and then
+/// sends.
+pub const H2: Stack = Stack {
+    name: "h2",
+    packages: &["h2"],
+    sites: &[SiteSpec {
+        site: "Connection",
+        package: "h2",
+        file: "src/proto/connection.rs",
+        owner: Some("Connection"),
+        function: "poll",
+        shape: LoopShape::Poll,
+        loop_in: Some("poll2"),
+        called: "h2 Connection::poll",
+        takes_budget: true,
+    }],
+    options: [
+        ("--workload", &["request-response"]),
+        ("--security", &["plaintext"]),
+        ("--transport", &["tcp"]),
+    ],
+    budgets: &[
+        "none",
+        "connection=4",
+        "connection=16",
+        "connection=4/deferred",
+    ],
+    quick_budgets: &["none", "connection=4", "connection=4/deferred"],
+};

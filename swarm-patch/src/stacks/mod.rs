@@ -1,0 +1,48 @@
+//! The network stacks that can be measured, each described by one file. A new one is a file here, a package that
+//! includes the grafted crate, and a node program.
+
+mod h2;
+mod libp2p;
+
+pub use self::{h2::H2, libp2p::LIBP2P};
+use crate::sites::SiteSpec;
+
+/// Every stack. The first is the default.
+pub const STACKS: [&Stack; 2] = [&LIBP2P, &H2];
+
+/// What the graft looks for in a stack, and what its nodes can be asked for.
+#[derive(Debug)]
+pub struct Stack {
+    /// Its name. The package `NAME-node` is its node program.
+    pub name: &'static str,
+    /// The crates that have sites.
+    pub packages: &'static [&'static str],
+    /// The instrumented functions.
+    pub sites: &'static [SiteSpec],
+    /// What its nodes accept for an option; the first value is the default.
+    pub options: [(&'static str, &'static [&'static str]); 3],
+    /// The budgets of a sweep that names none.
+    pub budgets: &'static [&'static str],
+    /// The same for `--quick`.
+    pub quick_budgets: &'static [&'static str],
+}
+
+impl Stack {
+    /// The stack of that name.
+    pub fn named(name: &str) -> Result<&'static Stack, String> {
+        let known = STACKS.into_iter().find(|stack| stack.name == name);
+        let names = STACKS.map(|stack| stack.name).join(", ");
+        known.ok_or_else(|| format!("no stack has this name (accepted: {names})"))
+    }
+
+    /// The name of its node program.
+    pub fn program(&self) -> String {
+        format!("{}-node", self.name)
+    }
+
+    /// What its nodes accept for the option `--workload`, `--security` or `--transport`.
+    pub fn accepted(&self, option: &str) -> &'static [&'static str] {
+        let found = self.options.iter().find(|(name, _)| *name == option);
+        found.map_or(&[], |(_, values)| values)
+    }
+}
