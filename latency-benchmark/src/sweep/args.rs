@@ -89,7 +89,7 @@ struct GridArgs {
     network: NetworkArgs,
     /// How many cells are measured at the same time, each on cores of its own: a number, or auto for as many as there
     /// are cores for [default: 1]
-    #[arg(long, value_name = "COUNT", value_parser = jobs::parse, conflicts_with_all = ["central_core", "peer_cores"])]
+    #[arg(long, value_name = "COUNT", value_parser = jobs::parse, conflicts_with_all = ["central_core", "peer_cores", "peer_hosts"])]
     jobs: Option<usize>,
     #[command(flatten)]
     hosts: HostArgs,
