@@ -54,7 +54,7 @@ pub(crate) fn probe(inside: Inside) -> Result<Iptables> {
     Ok(WORKS.get_or_init(|| iptables).clone())
 }
 
-/// The error is that of the first installed variant.
+/// The error is that of the first installed variant. If none is installed, it is that of the first variant.
 fn first_that_works(scratch: &Netns) -> Result<Iptables> {
     let mut complaint: Option<anyhow::Error> = None;
     for name in VARIANTS {
@@ -65,11 +65,13 @@ fn first_that_works(scratch: &Netns) -> Result<Iptables> {
         };
         match tried() {
             Ok(iptables) => return Ok(iptables),
-            Err(error) => {
-                if complaint.as_ref().is_none_or(|it| it.is::<MissingTool>()) {
-                    complaint = Some(error);
-                }
+            // That of an installed variant says more than that one is missing.
+            Err(error) if complaint.is_none() || !error.is::<MissingTool>() => {
+                complaint = complaint
+                    .filter(|it| !it.is::<MissingTool>())
+                    .or(Some(error));
             }
+            Err(_) => {}
         }
     }
     Err(complaint.expect("at least one variant was tried"))
