@@ -1,6 +1,6 @@
 //! A swarm of the chosen transport and security around any behaviour.
 
-use std::{io, time::Duration};
+use std::{error::Error, io, iter::successors, time::Duration};
 
 use anyhow::{Context, Result, anyhow, bail};
 use futures::StreamExt;
@@ -9,11 +9,11 @@ use libp2p::quic;
 #[cfg(feature = "tls")]
 use libp2p::tls;
 use libp2p::{
-    Multiaddr, PeerId, Swarm, Transport as _,
+    Multiaddr, PeerId, Swarm, Transport as _, TransportError,
     core::{muxing::StreamMuxerBox, transport::Boxed, upgrade::Version},
     identity::Keypair,
     noise, plaintext,
-    swarm::{Executor, NetworkBehaviour, SwarmEvent},
+    swarm::{DialError, Executor, NetworkBehaviour, SwarmEvent},
     tcp, yamux,
 };
 use tokio::time::{Instant, timeout_at};
@@ -165,9 +165,20 @@ pub(crate) fn refuse_loss<E>(event: &SwarmEvent<E>) -> Result<()> {
                 .map_or_else(|| "by the peer".to_owned(), ToString::to_string);
             bail!("the connection to {peer_id} closed: {cause}")
         }
-        SwarmEvent::OutgoingConnectionError { error, .. } => {
-            Err(io::Error::other(error.to_string())).context("dialling failed")
+        SwarmEvent::OutgoingConnectionError {
+            error: DialError::Transport(tried),
+            ..
+        } => {
+            // What is around the innermost cause is text without words.
+            let cause = |error: &TransportError<io::Error>| {
+                let causes = successors(Some(error as &dyn Error), |it| it.source());
+                causes.last().map_or_else(String::new, |it| it.to_string())
+            };
+            let tried = tried.iter();
+            let tried = tried.map(|(at, error)| format!("{at}: {}", cause(error)));
+            bail!("dialling failed: {}", tried.collect::<Vec<_>>().join("; "))
         }
+        SwarmEvent::OutgoingConnectionError { error, .. } => bail!("dialling failed: {error}"),
         _ => Ok(()),
     }
 }

@@ -141,11 +141,9 @@ impl<'a> Peers<'a> {
 
     /// The peers that are gone, how they ended, and their last words.
     pub(super) fn gone(&mut self) -> Vec<String> {
+        // Central may notice the death of a peer first, and what stands for one on another host ends after it.
         const MOMENT: Duration = Duration::from_millis(500);
-        if !self.connects.is_empty() {
-            // What stands for a peer on another host ends after it.
-            thread::sleep(MOMENT);
-        }
+        thread::sleep(MOMENT);
         let task = self.task;
         let ended = |(number, peer): (usize, &mut PeerProcess)| {
             let status = peer.process.try_wait().ok().flatten()?;
