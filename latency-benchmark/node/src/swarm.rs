@@ -1,6 +1,6 @@
 //! A swarm of the chosen transport and security around any behaviour.
 
-use std::{error::Error, io, iter::successors, time::Duration};
+use std::{error::Error, time::Duration};
 
 use anyhow::{Context, Result, anyhow, bail};
 use futures::StreamExt;
@@ -9,7 +9,7 @@ use libp2p::quic;
 #[cfg(feature = "tls")]
 use libp2p::tls;
 use libp2p::{
-    Multiaddr, PeerId, Swarm, Transport as _, TransportError,
+    Multiaddr, PeerId, Swarm, Transport as _,
     core::{muxing::StreamMuxerBox, transport::Boxed, upgrade::Version},
     identity::Keypair,
     noise, plaintext,
@@ -170,12 +170,13 @@ pub(crate) fn refuse_loss<E>(event: &SwarmEvent<E>) -> Result<()> {
             ..
         } => {
             // What is around the innermost cause is text without words.
-            let cause = |error: &TransportError<io::Error>| {
-                let causes = successors(Some(error as &dyn Error), |it| it.source());
-                causes.last().map_or_else(String::new, |it| it.to_string())
-            };
-            let tried = tried.iter();
-            let tried = tried.map(|(at, error)| format!("{at}: {}", cause(error)));
+            let tried = tried.iter().map(|(at, error)| {
+                let mut cause: &dyn Error = error;
+                while let Some(next) = cause.source() {
+                    cause = next;
+                }
+                format!("{at}: {cause}")
+            });
             bail!("dialling failed: {}", tried.collect::<Vec<_>>().join("; "))
         }
         SwarmEvent::OutgoingConnectionError { error, .. } => bail!("dialling failed: {error}"),
