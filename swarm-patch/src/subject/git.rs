@@ -1,13 +1,14 @@
 //! Asks git about a checkout.
 
 use std::{
+    io,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
     sync::Arc,
 };
 
 use anyhow::{Context, Result, anyhow, bail};
-use fs_err as fs;
+use fs_err::{self as fs, File};
 use program::tool;
 use run_format::subject::{Commit, Difference};
 use sha2::{Digest, Sha256};
@@ -55,8 +56,11 @@ impl Repository {
             let path = repository.text(&["rev-parse", "--git-path", name]);
             path.map(|path| dir.join(path))
         });
-        if let Ok(index) = fs::read(index?) {
-            fs::write(scratch.join("index"), index)?;
+        if let Ok(mut index) = File::open(index?) {
+            let mut copy = File::create(scratch.join("index"))?;
+            io::copy(&mut index, &mut copy)?;
+            // As old as the original: git only reads those files again that are not older than its index.
+            copy.set_modified(index.metadata()?.modified()?)?;
         }
         fs::create_dir(scratch.join("objects"))?;
         repository.variables = vec![
