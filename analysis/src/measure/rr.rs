@@ -86,10 +86,7 @@ impl RrFigure {
     pub(crate) fn times(&self) -> Option<(f64, Interval)> {
         let relative = self.change?.relative?;
         let Interval { low, high } = relative.interval(CONFIDENCE);
-        let one_more = Interval {
-            low: (1.0 + low).max(0.0),
-            high: 1.0 + high,
-        };
+        let one_more = Interval::new((1.0 + low).max(0.0), 1.0 + high);
         Some((1.0 + relative.value, one_more))
     }
 

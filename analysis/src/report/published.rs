@@ -95,5 +95,5 @@ pub(super) fn cells(
         });
         [cell.cell.to_string()].into_iter().chain(values).collect()
     };
-    document.table(&head, rows.iter().take(MOST_ROWS).map(row));
+    document.table(&head.join(" | "), rows.iter().take(MOST_ROWS).map(row));
 }

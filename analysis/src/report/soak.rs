@@ -66,7 +66,7 @@ fn delay(soak: &Soak) -> String {
         .and_then(|end| end.network.lab.as_ref());
     match lab.and_then(|lab| lab.backend) {
         _ if soak.file.config.lab.peer_hosts.is_some() => "a real network".to_owned(),
-        Some(backend) => format!("delay by {}", backend.name()),
+        Some(backend) => format!("delay by {backend}"),
         None if soak.file.config.cell.rtt_ms.is_zero() => "no delay".to_owned(),
         None => "delay by an unknown means".to_owned(),
     }
@@ -121,15 +121,8 @@ fn table(document: &mut Document, drifts: &Drifts) {
         ]
     };
     document.table(
-        &[
-            "series",
-            "median",
-            "trend",
-            "p, corrected for all series",
-            "trend in the second half",
-            "smallest detectable slope",
-            "drifts",
-        ],
+        "series | median | trend | p, corrected for all series | trend in the second half | smallest detectable slope | \
+         drifts",
         drifts.all.iter().map(row),
     );
     document.paragraph(

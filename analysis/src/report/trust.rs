@@ -70,13 +70,7 @@ pub(crate) fn of_cell(checks: &Checks) -> Vec<(usize, String, bool)> {
 
 pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict) {
     document.table(
-        &[
-            "check",
-            "median cell",
-            "worst cell",
-            "limit",
-            "cells beyond it",
-        ],
+        "check | median cell | worst cell | limit | cells beyond it",
         LIMITS.iter().map(|limit| row(summary, limit)),
     );
     round_trips(document, summary);
@@ -173,13 +167,7 @@ fn calibration(document: &mut Document, summary: &Summary, verdict: &Verdict) {
         "*control resolved*: the number of cells in which the A/A control is resolved to differ from the baseline.",
     ]);
     document.table(
-        &[
-            "metric",
-            "interval factor",
-            "flagged before",
-            "flagged after",
-            "control resolved",
-        ],
+        "metric | interval factor | flagged before | flagged after | control resolved",
         What::all(&[verdict.site]).into_iter().filter_map(row),
     );
 }

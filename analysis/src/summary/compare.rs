@@ -5,7 +5,7 @@ use std::{
     iter,
 };
 
-use program::{Failure, bad_input};
+use program::{Failure, bad_input, reject};
 use rayon::prelude::*;
 use run_format::{
     Budgets,
@@ -71,7 +71,7 @@ impl Summary {
 }
 
 /// The facts about each cell, and the estimates that are yet to be compared.
-pub(super) fn measure(sweep: &Sweep, options: &Options) -> Result<Vec<CellSummary>, Failure> {
+fn measure(sweep: &Sweep, options: &Options) -> Result<Vec<CellSummary>, Failure> {
     let roles = sweep.compared();
     let control = roles.iter().position(|it| it.role == Role::Control);
     let question = Question {
@@ -96,10 +96,10 @@ pub(super) fn measure(sweep: &Sweep, options: &Options) -> Result<Vec<CellSummar
         .iter()
         .all(|cell| cell.state != CellState::Measured)
     {
-        return Err(bad_input(anyhow::anyhow!(
+        reject!(
             "{}: no cell has a complete block, so there is nothing to report",
             sweep.dir.display()
-        )));
+        );
     }
     Ok(measured.into_iter().map(CellSummary::from).collect())
 }

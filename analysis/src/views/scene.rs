@@ -136,17 +136,11 @@ pub(super) fn ends(interval: Option<Interval>) -> Option<(f64, f64)> {
 }
 
 pub(super) fn of_figure(figure: &CellFigure) -> ChartValue {
-    ChartValue {
-        value: figure.value,
-        interval: ends(figure.interval),
-    }
+    ChartValue::new(figure.value, ends(figure.interval))
 }
 
 pub(super) fn of_uncertain(uncertain: Uncertain) -> ChartValue {
-    ChartValue {
-        value: uncertain.value,
-        interval: ends(Some(uncertain.interval(CONFIDENCE))),
-    }
+    ChartValue::new(uncertain.value, ends(Some(uncertain.interval(CONFIDENCE))))
 }
 
 /// A part of a file name: `muxer-1-deferred`.

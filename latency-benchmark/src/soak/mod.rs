@@ -16,7 +16,7 @@ use run_format::{
     files::{BLOCKS, EDITS, SCHEMA, SOAK, SOAK_ROWS, unix_s, write_json, write_whole},
     run_row::{End, NetworkReport, RunRow, Stop},
     soak::{SoakConfig, SoakEnd, SoakFile, SoakRow},
-    table::TableWriter,
+    table::TableWriters,
 };
 
 use self::args::SoakArgs;
@@ -77,7 +77,7 @@ fn measure(
 ) -> Result<SoakEnd, Failure> {
     // Nothing but central runs on central's core.
     move_to(&config.lab.placement.peers).context("cannot leave central's core")?;
-    let mut table = TableWriter::create(&dir.join(SOAK_ROWS))?;
+    let mut tables = TableWriters::create(dir, &[SOAK_ROWS])?;
     let mut progress = Progress::new(config.duration_ms, false);
     for warning in other_load::warnings() {
         progress.warn(&warning);
@@ -90,8 +90,8 @@ fn measure(
         match event {
             CellEvent::Row(row) => {
                 folder.check()?;
-                table.row(&row)?;
-                table.flush()?;
+                tables.row(SOAK_ROWS, &row)?;
+                tables.flush()?;
                 rows += 1;
                 restarts = row.restarts.or(restarts);
                 progress.advance((row.interval_s * 1e3) as u64);
@@ -108,7 +108,7 @@ fn measure(
         Ok(())
     });
     folder.check()?;
-    if let Err(error) = table.finish() {
+    if let Err(error) = tables.finish() {
         progress.warn(&one_line(&format!("{error:#}")));
     }
     let end = end(row, rows, restarts);
