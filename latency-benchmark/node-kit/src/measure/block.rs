@@ -1,6 +1,6 @@
 //! What the machine did in a block.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use run_format::{
@@ -23,12 +23,29 @@ pub(super) struct FinishedBlock {
 }
 
 /// What keeps a block from being an ordinary one.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(super) struct Interruptions {
-    /// By how much the measuring thread was late when it was so most.
+    awake: Instant,
+    /// The longest time from one moment at which the measuring thread was awake to the next, without the planned sleep.
     pub(super) late: Duration,
     /// How often another process of the cell was found stopped.
     pub(super) stops: Option<u64>,
+}
+
+impl Interruptions {
+    pub(super) fn none() -> Interruptions {
+        Interruptions {
+            awake: Instant::now(),
+            late: Duration::ZERO,
+            stops: None,
+        }
+    }
+
+    /// The measuring thread says this often. If it was stopped, wherever that was, it says so late.
+    pub(super) fn is_awake(&mut self, planned: Duration) {
+        self.late = self.late.max(self.awake.elapsed().saturating_sub(planned));
+        self.awake = Instant::now();
+    }
 }
 
 /// The table of blocks.

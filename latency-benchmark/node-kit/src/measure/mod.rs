@@ -89,7 +89,7 @@ fn run<S: Source>(
         slices: 0,
         planned: Duration::ZERO,
         last_answer: Instant::now(),
-        interruptions: Interruptions::default(),
+        interruptions: Interruptions::none(),
     };
     measuring.warm_up()?;
     let (stop, blocks) = measuring.blocks(&mut StdRng::seed_from_u64(config.seed))?;
@@ -234,7 +234,7 @@ impl<S: Source> Measuring<'_, S> {
             .map(|(index, (turn, turns))| Some(OpenSlice::new(index, number, *turn, *turns)))
             .collect();
         let before = (self.sampler.clocks(), self.sampler.machine());
-        self.interruptions = Interruptions::default();
+        self.interruptions = Interruptions::none();
         for index in order(&turns, rng) {
             if self.is_stopped() {
                 return Ok(false);
@@ -251,6 +251,7 @@ impl<S: Source> Measuring<'_, S> {
                 return Ok(false);
             }
         }
+        self.interruptions.is_awake(Duration::ZERO);
         let is_disturbed = self.kept.keep(&FinishedBlock {
             number,
             used: self.sampler.clocks().since(before.0),
@@ -374,12 +375,12 @@ impl<S: Source> Measuring<'_, S> {
     fn sleep_until(&mut self, end: Instant, seen: &mut [&mut S::Seen]) -> bool {
         const BUFFERS_LAST: Duration = Duration::from_millis(50);
         loop {
-            let began = Instant::now();
-            let planned = end.saturating_duration_since(began).min(BUFFERS_LAST);
+            let planned = end.saturating_duration_since(Instant::now());
+            let planned = planned.min(BUFFERS_LAST);
             std::thread::sleep(planned);
             self.source.collect(seen);
-            let Interruptions { late, stops } = &mut self.interruptions;
-            *late = (*late).max(began.elapsed().saturating_sub(planned));
+            self.interruptions.is_awake(planned);
+            let stops = &mut self.interruptions.stops;
             let found = self.sampler.finds_stopped();
             *stops = found.map(|found| stops.unwrap_or(0) + u64::from(found));
             if self.source.stops_within_slices() && self.is_stopped() {
