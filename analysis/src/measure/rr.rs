@@ -7,7 +7,7 @@ use anyhow::Result;
 use run_format::{
     files,
     grid::Cell,
-    run_row::{End, Stop},
+    run_row::End,
     variant::{Role, VariantConfig},
 };
 
@@ -123,10 +123,7 @@ impl RrCell {
                     cell.state = CellState::Failed(reason.clone());
                     cell.flaws.push(format!("failed while {stage}: {reason}"));
                 }
-                None
-                | Some(End::Ok {
-                    stop: Stop::Interrupted,
-                }) => cell.flaws.push("interrupted".to_owned()),
+                None | Some(&End::INTERRUPTED) => cell.flaws.push("interrupted".to_owned()),
                 Some(End::Ok { .. }) => {}
             }
 

@@ -146,7 +146,7 @@ fn table(document: &mut Document, compared: &[Compared]) {
         Metric::LatencyP50Ms,
     ];
     let mut head = vec!["budget".to_owned()];
-    head.extend(METRICS.map(|metric| format!("{}, {}", metric.words(), metric.unit())));
+    head.extend(METRICS.map(|metric| format!("{}, {}", metric.words, metric.unit)));
     let row = |it: &Compared| {
         let mut row = vec![quoted(&it.budget)];
         row.extend(METRICS.map(|metric| field(it, metric)));

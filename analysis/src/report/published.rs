@@ -77,7 +77,7 @@ pub(super) fn cells(
     let mut head = vec!["cell".to_owned()];
     head.extend(whats.iter().map(|what| {
         let site = what.site.map_or_else(String::new, |it| format!(" ({it})"));
-        let (words, unit) = (what.metric.words(), what.metric.unit());
+        let (words, unit) = (what.metric.words, what.metric.unit);
         let sides = match variants {
             [_] => String::new(),
             _ => format!(", {}", variants.join(" / ")),

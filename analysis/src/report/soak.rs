@@ -1,9 +1,6 @@
 //! The report of a soak: what drifts, how it was measured, and what the test can have missed.
 
-use run_format::{
-    run_row::{End, Stop},
-    soak::SoakEnd,
-};
+use run_format::{run_row::End, soak::SoakEnd};
 
 use super::{
     caveats,
@@ -221,9 +218,7 @@ fn ended(end: Option<&SoakEnd>) -> Option<String> {
         ))
     };
     match &end.end {
-        End::Ok {
-            stop: Stop::Interrupted,
-        } => Some("The soak was interrupted before its end.".to_owned()),
+        &End::INTERRUPTED => Some("The soak was interrupted before its end.".to_owned()),
         End::Ok { .. } => None,
         End::Invalid { reason } => failed(String::new(), reason),
         End::Failed { stage, reason } => failed(format!(", in the stage {stage}"), reason),

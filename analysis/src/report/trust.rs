@@ -144,7 +144,7 @@ fn calibration(document: &mut Document, summary: &Summary, verdict: &Verdict) {
             .filter_map(|cell| cell.change(what, control));
         let resolved = changes.filter(|change| change.resolved != Resolved::No);
         Some(vec![
-            what.metric.words().to_owned(),
+            what.metric.words.to_owned(),
             factor.unwrap_or_else(|| "not calibrated".to_owned()),
             share(calibration.flagged_before),
             if is_too_often {

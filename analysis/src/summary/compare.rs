@@ -210,7 +210,7 @@ impl AllCells<'_> {
         let adjusted = stats::adjusted_p_values(&p_values);
         let cells = self.cells.iter().zip(changes).zip(adjusted);
         let figures = cells.map(|((cell, change), p_value)| {
-            let enough = what.metric.has_error_floor() || cell.blocks >= FEWEST_BLOCKS;
+            let enough = what.metric.has_error_floor || cell.blocks >= FEWEST_BLOCKS;
             let is_resolved = enough && p_value.is_some_and(stats::is_resolved);
             let (change, _) = change?;
             Some(change_figure(what, &change, is_resolved))
@@ -273,7 +273,7 @@ fn is_bounded(estimate: Option<&CellEstimate>) -> bool {
 /// In the metric's unit, and in percent.
 pub(super) fn change_figure(what: What, change: &Change, is_resolved: bool) -> ChangeFigure {
     const PERCENT: f64 = 100.0;
-    let difference = change.difference.times(what.metric.scale());
+    let difference = change.difference.times(what.metric.scale);
     ChangeFigure {
         value: difference.value,
         difference: Some(difference),

@@ -134,7 +134,7 @@ fn change(
             BetweenSweeps::Compared(change) => {
                 return Some((change_figure(what, &change, false), Some(change.p_value())));
             }
-            BetweenSweeps::LaunchesUnknown { difference } => difference * what.metric.scale(),
+            BetweenSweeps::LaunchesUnknown { difference } => difference * what.metric.scale,
         },
         None => now.as_ref()?.value - then.as_ref()?.value,
     };

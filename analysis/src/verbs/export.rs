@@ -42,7 +42,7 @@ pub(crate) fn run(runs: &[PathBuf], options: &Options) -> Result<(), Failure> {
             if frame.height() == 0 {
                 continue;
             }
-            let dir = folder(&sweep.name()).join(format!("metric={}", metric.name()));
+            let dir = folder(&sweep.name()).join(format!("metric={}", metric.name));
             let file = dir.join("figures.parquet");
             let content = table::parquet(&mut frame)?;
             fs::create_dir_all(&dir)

@@ -80,7 +80,7 @@ impl Quantity {
     }
 
     pub(crate) fn is_lower_better(self) -> bool {
-        self.metric.better() == Better::Lower
+        self.metric.better == Better::Lower
     }
 
     pub(crate) fn unit(self) -> &'static str {

@@ -53,9 +53,9 @@ fn panel(scene: &Scene, metric: Metric) -> LineChartPanel {
     LineChartPanel {
         axis: ValueAxis {
             name: if is_level {
-                metric.words().to_owned()
+                metric.words.to_owned()
             } else {
-                format!("change of {}", metric.words())
+                format!("change of {}", metric.words)
             },
             unit: "%".to_owned(),
             from_zero: true,

@@ -74,8 +74,8 @@ pub(super) fn scale(summary: &Summary, what: What, variants: &[usize]) -> Colour
         variants.filter_map(|variant| cell.value(what, *variant))
     });
     ColourScale {
-        name: what.metric.words().to_owned(),
-        unit: what.metric.unit().to_owned(),
+        name: what.metric.words.to_owned(),
+        unit: what.metric.unit.to_owned(),
         max: values.fold(0.0, f64::max),
         colours: Colours::Sequential,
     }

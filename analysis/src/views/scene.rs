@@ -90,8 +90,8 @@ impl<'a> Scene<'a> {
     /// "slow polls of Connection::poll"; the metric alone if it is one of the worker.
     pub(super) fn subject(&self, what: What) -> String {
         match what.site {
-            Some(site) => format!("{} of {}", what.metric.words(), self.summary.function(site)),
-            None => what.metric.words().to_owned(),
+            Some(site) => format!("{} of {}", what.metric.words, self.summary.function(site)),
+            None => what.metric.words.to_owned(),
         }
     }
 

@@ -74,14 +74,14 @@ fn map(scene: &Scene, search: &Search, metric: Metric) -> Entry {
     let resolved = shown.filter(|cell| cell.is_resolved);
     let values = resolved.filter_map(|cell| cell.value.ok());
     let scale = grid::difference_scale(
-        format!("change of {}", metric.words()),
+        format!("change of {}", metric.words),
         unit(metric),
-        metric.better(),
+        metric.better,
         values.map(|value| value.value),
     );
     let picture = Heatmap {
         caption: scene.caption(
-            format!("Change of {} under each budget", metric.words()),
+            format!("Change of {} under each budget", metric.words),
             "mean change over the cells, compared with no budget, in the last round that measured the budget; below \
              each value: its 95 % interval",
         ),
@@ -92,7 +92,7 @@ fn map(scene: &Scene, search: &Search, metric: Metric) -> Entry {
         scale,
         difference_scale: None,
     };
-    scene.entry(stem(&["search", metric.name()]), picture)
+    scene.entry(stem(&["search", metric.name]), picture)
 }
 
 /// In the last round that measured it.

@@ -286,9 +286,10 @@ impl fmt::Display for TrafficPath {
 }
 
 /// How a transaction of `rr` travels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrafficPath {
+    #[default]
     RawTcp,
     Libp2p,
 }

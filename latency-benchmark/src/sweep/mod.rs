@@ -26,7 +26,7 @@ use run_format::{
     files::MANIFEST,
     manifest::{Machine, Manifest},
     protocol::BlockReport,
-    run_row::{End, RunRow, Stop},
+    run_row::{End, RunRow},
 };
 
 pub(crate) use self::lock::lock;
@@ -340,9 +340,7 @@ impl RunCounts {
     fn add(&mut self, end: &End) {
         match end {
             // It is measured again.
-            End::Ok {
-                stop: Stop::Interrupted,
-            } => {}
+            &End::INTERRUPTED => {}
             End::Ok { .. } => self.measured += 1,
             End::Invalid { .. } => self.invalid += 1,
             End::Failed { .. } => self.failed += 1,
@@ -379,9 +377,7 @@ impl RunCounts {
 fn keep(row: &RunRow, run_dir: &RunDir) -> Result<()> {
     row.write(&run_dir.partial())?;
     match row.end {
-        End::Ok {
-            stop: Stop::Interrupted,
-        } => Ok(()),
+        End::INTERRUPTED => Ok(()),
         _ => run_dir.finish(),
     }
 }

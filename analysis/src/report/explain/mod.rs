@@ -75,7 +75,7 @@ fn unseen(explanation: &Explanation) -> String {
         let mut cells = explanation.cells.iter();
         cells.any(|cell| !cell.evidence.has(*pass))
     };
-    let names = joined(needed.filter(is_unseen).map(|pass| quoted(pass)), " and ");
+    let names = joined(needed.filter(is_unseen).map(quoted), " and ");
     if names.is_empty() {
         return names;
     }
