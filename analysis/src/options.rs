@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use anyhow::anyhow;
 use clap::{Args, ValueEnum};
-use program::{Failure, bad_input};
-use run_format::Site;
+use program::{Failure, reject};
+use run_format::{Site, config::SLOW_NS};
 use serde::{Deserialize, Serialize};
 
 use crate::{charts::ChartFormat, measure::metric::Metric, verdict::Margin};
@@ -78,9 +77,8 @@ impl Options {
 
     /// Refuses what means nothing for a measurement that `why` describes.
     pub(crate) fn refuse_what_is_of_sweeps(&self, why: &str) -> Result<(), Failure> {
-        const USUAL_NS: u64 = 50_000;
         let given = [
-            ("--threshold", self.threshold != USUAL_NS),
+            ("--threshold", self.threshold != SLOW_NS),
             ("--site", !self.site.is_empty()),
             ("--metric", !self.metric.is_empty()),
             ("--budget", !self.budget.is_empty()),
@@ -88,9 +86,9 @@ impl Options {
         ];
         match given.into_iter().find(|(_, is_given)| *is_given) {
             None => Ok(()),
-            Some((option, _)) => Err(bad_input(anyhow!(
-                "{option}: {why} (accepted: --format, --link-base, --out)"
-            ))),
+            Some((option, _)) => {
+                reject!("{option}: {why} (accepted: --format, --link-base, --out)")
+            }
         }
     }
 

@@ -4,9 +4,11 @@
 use std::{collections::BTreeMap, path::Path};
 
 use anyhow::{Context, Result, anyhow, bail};
-use program::{Failure, bad_input};
+use program::{Failure, bad_input, reject};
 use run_format::{
-    Budgets, Site, files,
+    Budgets, Site,
+    config::SLOW_NS,
+    files,
     grid::{Axes, Cell},
     network::Rtt,
     payload::Payload,
@@ -20,9 +22,6 @@ use crate::{
     site::SiteNames,
     summary::{CellFigure, CellSummary, Summary, identity::Identity},
 };
-
-/// The only threshold of those figures.
-const THRESHOLD_NS: u64 = 50_000;
 
 /// The columns that are used. All have numbers.
 const COLUMNS: [&str; 12] = [
@@ -42,10 +41,8 @@ const COLUMNS: [&str; 12] = [
 
 /// Reads the table as a sweep of one variant without a budget.
 pub(crate) fn read(path: &Path, options: &Options) -> Result<Summary, Failure> {
-    if options.threshold != THRESHOLD_NS {
-        return Err(bad_input(anyhow!(
-            "--threshold: a published table only counts polls over 50us"
-        )));
+    if options.threshold != SLOW_NS {
+        reject!("--threshold: a published table only counts polls over 50us");
     }
     let text = files::read(path).map_err(bad_input)?;
     let mut cells = rows(&text)

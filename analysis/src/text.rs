@@ -100,13 +100,13 @@ pub(crate) fn rounded(value: f64) -> f64 {
     }
 }
 
-/// A table on disk.
+/// A table on disk. The names of the columns have commas between them.
 pub(crate) fn csv<const N: usize>(
-    head: [&str; N],
+    head: &str,
     rows: impl IntoIterator<Item = [String; N]>,
 ) -> anyhow::Result<Vec<u8>> {
     let mut csv = csv::Writer::from_writer(Vec::new());
-    csv.write_record(head)?;
+    csv.write_record(head.split(','))?;
     for row in rows {
         csv.write_record(row)?;
     }

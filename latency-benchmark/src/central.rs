@@ -9,10 +9,10 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use clap::Args;
 use lab::{Reaped, Topology};
-use program::{Failure, bad_input, print};
+use program::{Failure, print, reject};
 use run_format::{
     BUDGET_FORMS, Budgets,
     config::{LabConfig, Measurement, Plan, RunConfig},
@@ -67,10 +67,10 @@ pub(crate) struct CentralArgs {
 pub(crate) fn run(args: CentralArgs) -> Result<ExitCode, Failure> {
     let out = args.out.clone();
     if out.exists() {
-        return Err(bad_input(anyhow!(
+        reject!(
             "--out {}: it exists already, and results are never overwritten",
             out.display()
-        )));
+        );
     }
     let config = config(&args)?;
     let program = args.program.plain(&config.node)?;

@@ -4,7 +4,7 @@ use std::{fs, path::Path, time::SystemTime};
 
 use anyhow::{Context, anyhow};
 
-use program::{Failure, bad_input};
+use program::{Failure, bad_input, reject};
 
 /// The given name if it can name a folder, else date and time: `2026-11-20T15-04-05Z`.
 pub(crate) fn name(given: Option<String>) -> Result<String, Failure> {
@@ -19,9 +19,9 @@ pub(crate) fn name(given: Option<String>) -> Result<String, Failure> {
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
     if !is_plain {
-        return Err(bad_input(anyhow!(
+        reject!(
             "--name {name:?}: it cannot name a folder (accepted: at most 100 letters, digits, -, _ and .)"
-        )));
+        );
     }
     Ok(name)
 }

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use program::{Failure, bad_input, ended, ended_saying, user_tool};
+use program::{Failure, bad_input, ended, ended_saying, reject, user_tool};
 use run_format::{config::NodeConfig, manifest::Manifest, protocol::NodeDescription};
 use sha2::{Digest, Sha256};
 use swarm_patch::stacks::{LIBP2P, STACKS, Stack};
@@ -154,10 +154,10 @@ fn check(path: &Path, node: &NodeConfig) -> Result<(), Failure> {
     let features = description.program.features;
     for (feature, option) in node.features() {
         if !features.iter().any(|it| it == feature) {
-            return Err(bad_input(anyhow!(
+            reject!(
                 "{option}: the node program {} was built without the cargo feature {feature} (build it with `--features {feature}`)",
                 path.display()
-            )));
+            );
         }
     }
     Ok(())

@@ -28,5 +28,5 @@ pub(crate) fn run(args: &PreflightArgs) -> Result<ExitCode, Failure> {
     } else {
         print(&preflight);
     }
-    Ok(ExitCode::from(u8::from(!preflight.can_run_any())))
+    Ok(ExitCode::from(u8::from(!preflight.can_run_rtt_zero)))
 }

@@ -5,8 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, anyhow, bail};
-use program::{Failure, bad_input, say};
+use anyhow::{Context, Result, bail};
+use program::{Failure, bad_input, reject, say};
 use run_format::{
     config::SweepConfig,
     files::{SUBJECTS, write_whole},
@@ -92,10 +92,10 @@ fn refuse_stable_tokio(config: &SweepConfig, program: &Path) -> Result<(), Failu
     let mut runtimes = config.subjects.iter().filter_map(|it| it.runtime);
     let needs_it = runtimes.any(|it| it.lifo_slot_off || it.eager_driver_handoff);
     if needs_it && !describe(program)?.program.rustflags.contains(UNSTABLE) {
-        return Err(bad_input(anyhow!(
+        reject!(
             "--runtime-setting: the node program {} was built without tokio's unstable options (start the sweep with RUSTFLAGS='{UNSTABLE}')",
             program.display()
-        )));
+        );
     }
     Ok(())
 }
@@ -128,11 +128,11 @@ fn refuse_unbounded(
         } in missing
         {
             if let Some(reason) = not_there {
-                return Err(bad_input(anyhow!(
+                reject!(
                     "--budget {}: the site {site} of {} cannot be bounded: {reason}",
                     variant.budgets,
                     subject.label
-                )));
+                );
             }
         }
     }

@@ -30,10 +30,11 @@ pub(crate) struct ChartValue {
 
 impl ChartValue {
     pub(crate) fn exact(value: f64) -> ChartValue {
-        ChartValue {
-            value,
-            interval: None,
-        }
+        ChartValue::new(value, None)
+    }
+
+    pub(crate) fn new(value: f64, interval: Option<(f64, f64)>) -> ChartValue {
+        ChartValue { value, interval }
     }
 
     /// The least and the greatest number that has to be visible.
@@ -64,6 +65,18 @@ pub(crate) struct Categories {
     /// With its unit, if it has one: "RTT, ms".
     pub(crate) name: String,
     pub(crate) labels: Vec<String>,
+}
+
+impl Categories {
+    pub(crate) fn new(
+        name: impl Into<String>,
+        labels: impl IntoIterator<Item = impl ToString>,
+    ) -> Categories {
+        Categories {
+            name: name.into(),
+            labels: labels.into_iter().map(|label| label.to_string()).collect(),
+        }
+    }
 }
 
 /// An axis of numbers.

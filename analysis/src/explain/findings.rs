@@ -1,7 +1,10 @@
 //! Findings of needless work. A launch without defects has none.
 
+use std::fmt;
+
 use anyhow::Result;
 use run_format::{Site, tables::Pass};
+use serde::Serialize;
 
 use super::{
     allocations,
@@ -25,7 +28,8 @@ use crate::{
 const SITES: [Site; 2] = [Site::Connection, Site::Swarm];
 
 /// The most severe first. A kind that can cause another one comes before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum FindingKind {
     SleepingPoll,
     AllocatingPoll,
@@ -38,19 +42,9 @@ pub(crate) enum FindingKind {
     GrowingMemory,
 }
 
-impl FindingKind {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            FindingKind::SleepingPoll => "sleeping-poll",
-            FindingKind::AllocatingPoll => "allocating-poll",
-            FindingKind::RedundantDials => "redundant-dials",
-            FindingKind::GrowingConnections => "growing-connections",
-            FindingKind::GrowingTasks => "growing-tasks",
-            FindingKind::SelfWaking => "self-waking",
-            FindingKind::SeveralConnections => "several-connections",
-            FindingKind::IdlePolls => "idle-polls",
-            FindingKind::GrowingMemory => "growing-memory",
-        }
+impl fmt::Display for FindingKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 
@@ -106,21 +100,13 @@ pub(crate) fn sorted(mut findings: Vec<WorkFinding>) -> Vec<WorkFinding> {
 
 /// One line for each.
 pub(crate) fn csv(findings: &[WorkFinding]) -> Result<Vec<u8>> {
-    const HEAD: [&str; 7] = [
-        "cell",
-        "kind",
-        "site",
-        "child",
-        "value",
-        "threshold",
-        "sentence",
-    ];
+    const HEAD: &str = "cell,kind,site,child,value,threshold,sentence";
     let row = |it: &WorkFinding| {
         // Growth from nothing has no percentage.
         let value = it.value.is_finite().then(|| rounded(it.value).to_string());
         [
             it.cell.clone(),
-            it.kind.name().to_owned(),
+            it.kind.to_string(),
             it.site.map_or("", Site::name).to_owned(),
             it.child.clone(),
             value.unwrap_or_default(),

@@ -110,16 +110,7 @@ fn us(ns: u64) -> f64 {
 
 /// All of them as a table.
 pub(crate) fn csv(worst: &[WorstPoll], labels: &[(usize, String)]) -> Result<Vec<u8>> {
-    const HEAD: [&str; 8] = [
-        "variant",
-        "rank",
-        "slice",
-        "start_ms",
-        "duration_us",
-        "outcome",
-        "iterations",
-        "timeline",
-    ];
+    const HEAD: &str = "variant,rank,slice,start_ms,duration_us,outcome,iterations,timeline";
     let row = |it: &WorstPoll| {
         let iterations = it.poll.iterations.map(|it| it.to_string());
         [

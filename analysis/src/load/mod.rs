@@ -118,26 +118,14 @@ fn plain_name(path: &Path) -> String {
     file_name(path).replace(is_other, "_")
 }
 
-/// The files by which a folder of runs is recognised.
-#[derive(Clone, Copy)]
-struct RecognisedBy {
-    manifest: &'static str,
-    /// Exists as soon as anything was measured.
-    table: &'static str,
-}
+/// A folder of runs is recognised by its manifest, and a run by a table that exists as soon as anything was measured.
+type RecognisedBy = [&'static str; 2];
 
-const SWEEP: RecognisedBy = RecognisedBy {
-    manifest: files::MANIFEST,
-    table: files::SLICES,
-};
+const SWEEP: RecognisedBy = [files::MANIFEST, files::SLICES];
+const RR: RecognisedBy = [files::RR_MANIFEST, files::RR];
 
-const RR: RecognisedBy = RecognisedBy {
-    manifest: files::RR_MANIFEST,
-    table: files::RR,
-};
-
-fn open(dir: &Path, names: RecognisedBy) -> Result<Sweep> {
-    let path = dir.join(names.manifest);
+fn open(dir: &Path, [manifest, table]: RecognisedBy) -> Result<Sweep> {
+    let path = dir.join(manifest);
     if !path.is_file() {
         let verb = match FolderOf::find(dir) {
             FolderOf::Rr => "rr",
@@ -167,7 +155,7 @@ fn open(dir: &Path, names: RecognisedBy) -> Result<Sweep> {
         let Some(of_cell) = runs_by_cell.get_mut(&name) else {
             bail!("{}: no cell of this sweep's manifest", cell_dir.display());
         };
-        let runs = |is_alone| runs(&cell_dir, (&name, is_alone), &manifest, names);
+        let runs = |is_alone| runs(&cell_dir, (&name, is_alone), &manifest, table);
         *of_cell = [runs(false)?, runs(true)?];
     }
     let cells = axes.cells().into_iter().filter_map(|cell| {
@@ -209,7 +197,7 @@ fn runs(
     cell_dir: &Path,
     (id, is_alone): (&str, bool),
     manifest: &Manifest,
-    names: RecognisedBy,
+    table: &'static str,
 ) -> Result<Vec<RunFiles>> {
     let config = &manifest.config;
     let mut runs = Vec::new();
@@ -218,7 +206,7 @@ fn runs(
             let expected = ExpectedRun {
                 id,
                 number,
-                table: names.table,
+                table,
                 subject: (!config.subjects.is_empty()).then_some(subject),
                 is_alone,
             };

@@ -98,11 +98,7 @@ fn check_path(path: TrafficPath, variant: Option<&VariantConfig>) -> Result<()> 
         bail!("there is no such variant");
     };
     if path != TrafficPath::of(variant.role) {
-        bail!(
-            "{} is not the path of variant {}",
-            path.name(),
-            variant.label
-        );
+        bail!("{path} is not the path of variant {}", variant.label);
     }
     Ok(())
 }

@@ -181,7 +181,7 @@ fn check(rows: &[SliceRow]) -> Result<()> {
             bail!("line {line}: the number of the slice does not go up");
         }
         if !matches!(row.pass, Pass::Compare | Pass::Children) {
-            bail!("line {line}: no sweep has a pass {:?}", row.pass.name());
+            bail!("line {line}: no sweep has a pass \"{}\"", row.pass);
         }
     }
     Ok(())

@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use run_format::{Site, tables::Pass};
+use run_format::{
+    Site,
+    tables::{BANDS_FROM_NS, Pass},
+};
 
 use crate::load::run::LoadedRun;
-
-/// The lower ends of the bands of `bands.csv` and `children.csv`.
-const BANDS_FROM_NS: [u64; 10] = [
-    0, 10_000, 25_000, 50_000, 75_000, 100_000, 150_000, 200_000, 500_000, 1_000_000,
-];
 
 /// The name of a site's own code among its children.
 pub(crate) const OWN: &str = "own code";

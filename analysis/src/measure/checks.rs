@@ -2,15 +2,13 @@
 
 use run_format::{
     Site,
+    config::SLOW_NS,
     network::NamespaceCounters,
     run_row::{NetworkReport, RunRow},
     tables::{BlockRow, Pass},
 };
 
 use crate::load::{blocks::Disturbances, run::LoadedRun, slice::LoadedSlice};
-
-/// The threshold of `tokio_metrics` for slow polls.
-const MONITOR_SLOW_NS: u64 = 50_000;
 
 /// Over all runs of a cell. None if the system does not provide it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -85,7 +83,7 @@ impl Checks {
                 ))
             }),
             monitor_slow_percent: against_monitor(&slices, |slice| {
-                let ours = slice.site(Site::Task)?.duration_ns.above(MONITOR_SLOW_NS);
+                let ours = slice.site(Site::Task)?.duration_ns.above(SLOW_NS);
                 Some((ours, slice.row.monitor_slow_task_polls))
             }),
             monitor_time_percent: against_monitor(&slices, |slice| {

@@ -129,7 +129,7 @@ fn bucketed(counts: &Counts, edges: &[u64]) -> Vec<u64> {
 
 /// Without what candidates are compared with.
 fn by_block(what: What, by_variant: &[Option<Vec<Vec<RatioPart>>>]) -> Vec<Option<Vec<Vec<f64>>>> {
-    let value = |part: &RatioPart| what.metric.scale() * part.num / part.den;
+    let value = |part: &RatioPart| what.metric.scale * part.num / part.den;
     let of_run = |run: &Vec<RatioPart>| run.iter().map(value).collect();
     let of_variant =
         |runs: &Option<Vec<Vec<RatioPart>>>| Some(runs.as_ref()?.iter().map(of_run).collect());

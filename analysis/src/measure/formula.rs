@@ -10,7 +10,7 @@ use crate::{
 
 type OfSlice<T> = Box<dyn Fn(&LoadedSlice) -> Option<T> + Sync>;
 
-/// The formula of a metric, in events, seconds and nanoseconds. [`Metric::scale`] converts it to its unit.
+/// The formula of a metric, in events, seconds and nanoseconds. The `scale` of its facts converts it to its unit.
 pub(crate) enum MetricFormula {
     /// The sum of the numerators over the sum of the denominators.
     Ratio {

@@ -30,10 +30,7 @@ pub(super) fn of(files: &CellRuns, variants: usize) -> Result<JobsOfCell> {
         let is_same = |it: &&RunFiles| (it.subject, it.number) == (beside.subject, beside.number);
         let alone = files.alone.iter().find(is_same);
         if let Some(alone) = alone.filter(|it| jobs(it).is_some()) {
-            let sums = |file: &RunFiles| -> Result<Vec<SliceSums>> {
-                let read = slow_polls::read(&file.dir, variants)?;
-                Ok(read.into_iter().map(SliceSums::from).collect())
-            };
+            let sums = |file: &RunFiles| slow_polls::read(&file.dir, variants);
             of.pairs.push((jobs_beside, [sums(beside)?, sums(alone)?]));
         }
     }

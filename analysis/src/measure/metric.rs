@@ -1,6 +1,6 @@
 //! The metrics of a cell under a variant.
 
-use std::str::FromStr;
+use std::{ops::Deref, str::FromStr};
 
 use run_format::Site;
 use serde::{Deserialize, Serialize};
@@ -37,18 +37,18 @@ pub(crate) enum Better {
 }
 
 /// What is known of a metric.
-struct Facts {
+pub(crate) struct Facts {
     metric: Metric,
     /// Its name in tables and options.
-    name: &'static str,
+    pub(crate) name: &'static str,
     /// Its name in text.
-    words: &'static str,
-    unit: &'static str,
-    better: Better,
+    pub(crate) words: &'static str,
+    pub(crate) unit: &'static str,
+    pub(crate) better: Better,
     /// Whether chance alone gives its error a lower bound, as for counts and percentiles but not for amounts.
-    has_error_floor: bool,
+    pub(crate) has_error_floor: bool,
     /// What converts events, seconds and nanoseconds to its unit.
-    scale: f64,
+    pub(crate) scale: f64,
 }
 
 const fn facts(
@@ -99,42 +99,12 @@ impl Metric {
         FACTS.iter().map(|it| it.metric)
     }
 
-    fn facts(self) -> &'static Facts {
-        &FACTS[self as usize]
-    }
-
-    /// Its name in tables and options.
-    pub(crate) fn name(self) -> &'static str {
-        self.facts().name
-    }
-
-    /// Its name in text.
-    pub(crate) fn words(self) -> &'static str {
-        self.facts().words
-    }
-
-    pub(crate) fn unit(self) -> &'static str {
-        self.facts().unit
-    }
-
     /// The unit of a difference.
     pub(crate) fn change_unit(self) -> &'static str {
-        match self.unit() {
+        match self.unit {
             share if share.starts_with('%') => "pp",
             other => other,
         }
-    }
-
-    pub(crate) fn better(self) -> Better {
-        self.facts().better
-    }
-
-    pub(crate) fn has_error_floor(self) -> bool {
-        self.facts().has_error_floor
-    }
-
-    pub(crate) fn scale(self) -> f64 {
-        self.facts().scale
     }
 
     /// Whether it is a metric of a site's polls, and not of the worker.
@@ -143,14 +113,22 @@ impl Metric {
     }
 }
 
+impl Deref for Metric {
+    type Target = Facts;
+
+    fn deref(&self) -> &Facts {
+        &FACTS[*self as usize]
+    }
+}
+
 impl FromStr for Metric {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Metric::all()
-            .find(|metric| metric.name() == text)
+            .find(|metric| metric.name == text)
             .ok_or_else(|| {
-                let names: Vec<&str> = Metric::all().map(Metric::name).collect();
+                let names: Vec<&str> = Metric::all().map(|metric| metric.name).collect();
                 format!("unknown metric {text:?} (accepted: {})", names.join(", "))
             })
     }
@@ -191,7 +169,7 @@ mod tests {
     fn facts_are_in_the_order_of_metrics() {
         for (at, metric) in Metric::all().enumerate() {
             assert_eq!(metric as usize, at);
-            assert_eq!(metric.name().parse(), Ok(metric));
+            assert_eq!(metric.name.parse(), Ok(metric));
         }
     }
 }

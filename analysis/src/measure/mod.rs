@@ -238,9 +238,7 @@ fn flaws(files: &CellRuns, question: &Question) -> Vec<String> {
     let flaw = |file: &RunFiles| match &file.row {
         None => Some("a run was cut short; its complete blocks count".to_owned()),
         Some(row) => match &row.end {
-            End::Ok {
-                stop: Stop::Interrupted,
-            } => Some("a run was interrupted".to_owned()),
+            &End::INTERRUPTED => Some("a run was interrupted".to_owned()),
             End::Ok { .. } => None,
             End::Invalid { reason } => Some(format!("a run is invalid: {reason}")),
             End::Failed { stage, reason } => Some(format!("a run failed: {stage}: {reason}")),

@@ -7,7 +7,7 @@ use anyhow::Result;
 use run_format::{
     files,
     grid::Cell,
-    run_row::{End, Stop},
+    run_row::End,
     variant::{Role, VariantConfig},
 };
 
@@ -86,10 +86,7 @@ impl RrFigure {
     pub(crate) fn times(&self) -> Option<(f64, Interval)> {
         let relative = self.change?.relative?;
         let Interval { low, high } = relative.interval(CONFIDENCE);
-        let one_more = Interval {
-            low: (1.0 + low).max(0.0),
-            high: 1.0 + high,
-        };
+        let one_more = Interval::new((1.0 + low).max(0.0), 1.0 + high);
         Some((1.0 + relative.value, one_more))
     }
 
@@ -126,10 +123,7 @@ impl RrCell {
                     cell.state = CellState::Failed(reason.clone());
                     cell.flaws.push(format!("failed while {stage}: {reason}"));
                 }
-                None
-                | Some(End::Ok {
-                    stop: Stop::Interrupted,
-                }) => cell.flaws.push("interrupted".to_owned()),
+                None | Some(&End::INTERRUPTED) => cell.flaws.push("interrupted".to_owned()),
                 Some(End::Ok { .. }) => {}
             }
 

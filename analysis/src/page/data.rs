@@ -23,13 +23,13 @@ use crate::{
 /// The names, units and better directions of all metrics.
 pub(super) fn metrics() -> Value {
     let metric = |metric: Metric| {
-        let better = match metric.better() {
+        let better = match metric.better {
             Better::Lower => -1,
             Better::Higher => 1,
             Better::Neither => 0,
         };
         json!({
-            "name": metric.name(), "words": metric.words(), "unit": metric.unit(), "changeUnit": metric.change_unit(),
+            "name": metric.name, "words": metric.words, "unit": metric.unit, "changeUnit": metric.change_unit(),
             "better": better, "bySite": metric.by_site(),
         })
     };
@@ -190,7 +190,7 @@ fn children(cell: &CellSummary, site: Site) -> Value {
 
 fn key(what: What) -> String {
     let site = what.site.map_or("worker", Site::name);
-    format!("{site} {}", what.metric.name())
+    format!("{site} {}", what.metric.name)
 }
 
 /// Values, ends of intervals, changes and their ends, and as letters whether changes are resolved.
@@ -273,7 +273,7 @@ fn of_verdict(verdict: &Verdict) -> Value {
     let judged = |judged: &Judged| {
         let ends = [judged.value, judged.interval.low, judged.interval.high];
         (
-            judged.quantity.metric.name().to_owned(),
+            judged.quantity.metric.name.to_owned(),
             json!(ends.map(number)),
         )
     };
@@ -285,7 +285,7 @@ fn of_verdict(verdict: &Verdict) -> Value {
     let quantities = verdict.quantities.iter();
     let quantity = quantities.map(|(it, margin)| {
         json!({
-            "metric": it.metric.name(), "words": it.words, "unit": it.unit(), "margin": margin,
+            "metric": it.metric.name, "words": it.words, "unit": it.unit(), "margin": margin,
             "lowerIsBetter": it.is_lower_better(),
         })
     });

@@ -172,7 +172,7 @@ fn over_all_cells(verdict: &Verdict) -> String {
         let fields = row.iter().enumerate().map(|(at, field)| {
             let quantity = at.checked_sub(2).and_then(|at| verdict.quantities.get(at));
             quantity.map_or(marked(field), |(quantity, _)| {
-                let (site, metric) = (verdict.site.name(), quantity.metric.name());
+                let (site, metric) = (verdict.site.name(), quantity.metric.name);
                 let link = format!(
                     "#s={site}&amp;m={metric}&amp;v={}&amp;w=difference",
                     candidate.variant

@@ -60,14 +60,7 @@ fn of_cell(document: &mut Document, summary: &Summary, cell: &CellSummary) {
         ]
     };
     document.table(
-        &[
-            "site",
-            "bound",
-            "slow polls, %",
-            "slow polls, compared with none",
-            "polls, compared with none",
-            "longest poll, µs",
-        ],
+        "site | bound | slow polls, % | slow polls, compared with none | polls, compared with none | longest poll, µs",
         rows.iter().filter(is_shown).map(row),
     );
 }
@@ -114,14 +107,7 @@ fn measured(document: &mut Document, summary: &Summary) {
         ]
     };
     document.table(
-        &[
-            "budget",
-            "polls of",
-            "predicted, %",
-            "measured, %",
-            "difference",
-            "cells that agree",
-        ],
+        "budget | polls of | predicted, % | measured, % | difference | cells that agree",
         by_variant.iter().map(row),
     );
 }

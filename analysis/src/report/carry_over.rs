@@ -47,7 +47,7 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
         }));
         row
     });
-    document.table(&head, rows);
+    document.table(&head.join(" | "), rows);
 }
 
 /// In percentage points, over the cells of that round trip. None if no cell has polls there in several blocks.

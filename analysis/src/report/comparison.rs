@@ -12,7 +12,6 @@ use crate::{
     summary::{
         Resolved, Summary,
         identity::{Identity, of_hosts, of_tool, of_upstream},
-        sweeps::Side,
     },
     text::{count, number},
     verdict::Verdict,
@@ -39,12 +38,12 @@ pub(crate) fn of_budget(entries: Vec<Entry>, budget: &str) -> Vec<Entry> {
 /// The first says what is resolved, or without intervals on one side what each side has.
 pub(crate) fn sentences(
     compared: &[Compared],
-    sides: [&Side; 2],
+    sides: [&Summary; 2],
     options: &Options,
 ) -> Vec<String> {
     if is_published(sides) {
         let summary = compared.first().map(|it| &it.summary);
-        let of_side = |(at, side): (usize, &Side)| {
+        let of_side = |(at, side): (usize, &Summary)| {
             let words = published::sentences(summary?, options.first_site(), at);
             Some(format!("{}: {}", side.identity.name, words.first()?))
         };
@@ -65,13 +64,13 @@ pub(crate) fn sentences(
     )]
 }
 
-fn is_published(sides: [&Side; 2]) -> bool {
+fn is_published(sides: [&Summary; 2]) -> bool {
     sides.iter().any(|it| it.identity.manifest.is_none())
 }
 
 pub(crate) fn text(
-    before: &Side,
-    after: &Side,
+    before: &Summary,
+    after: &Summary,
     compared: &[Compared],
     entries: &[Entry],
     warnings: &[String],
@@ -127,7 +126,7 @@ pub(crate) fn text(
         );
         document.list(warnings);
     }
-    let command = |side: &Side| {
+    let command = |side: &Summary| {
         let manifest = side.identity.manifest.as_ref();
         let published = || format!("# {}: published", side.identity.name);
         manifest.map_or_else(published, method::command)
@@ -147,13 +146,13 @@ fn table(document: &mut Document, compared: &[Compared]) {
         Metric::LatencyP50Ms,
     ];
     let mut head = vec!["budget".to_owned()];
-    head.extend(METRICS.map(|metric| format!("{}, {}", metric.words(), metric.unit())));
+    head.extend(METRICS.map(|metric| format!("{}, {}", metric.words, metric.unit)));
     let row = |it: &Compared| {
         let mut row = vec![quoted(&it.budget)];
         row.extend(METRICS.map(|metric| field(it, metric)));
         row
     };
-    document.table(&head, compared.iter().take(MOST_ROWS).map(row));
+    document.table(&head.join(" | "), compared.iter().take(MOST_ROWS).map(row));
     document.paragraph(
         "Means over the cells that both sweeps have, before → after; then the numbers of cells that are resolved to be \
          lower and higher.",

@@ -69,12 +69,7 @@ pub(crate) fn write(document: &mut Document, verdict: &Verdict, with_all: &Verdi
             })
         });
     document.table(
-        &[
-            "variant",
-            "quantity",
-            "without disturbed blocks",
-            "with all blocks",
-        ],
+        "variant | quantity | without disturbed blocks | with all blocks",
         rows,
     );
 }

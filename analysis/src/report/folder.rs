@@ -2,9 +2,9 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use polars_core::prelude::DataFrame;
-use program::{Failure, bad_input, print};
+use program::{Failure, print, reject};
 use run_format::files::read_json;
 use serde::{Deserialize, Serialize};
 
@@ -78,6 +78,8 @@ impl ReportRecord {
 
 /// What a report is made of.
 pub(crate) struct Content {
+    /// The verdict, to be printed.
+    pub(crate) in_short: Vec<String>,
     pub(crate) table: DataFrame,
     pub(crate) pictures: Vec<Entry>,
     pub(crate) text: String,
@@ -96,14 +98,14 @@ pub(crate) struct File {
 
 /// Writes a report into its own folder, then prints its verdict and its path. The report is complete before it
 /// gets its place.
-pub(crate) fn write(out: &Path, content: Content, in_short: &[String]) -> Result<(), Failure> {
+pub(crate) fn write(out: &Path, mut content: Content) -> Result<(), Failure> {
     if out.exists() && !out.join(RECORD).is_file() {
         let is_empty = fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_none());
         if !is_empty {
-            return Err(bad_input(anyhow!(
+            reject!(
                 "--out {}: this path exists and is not a report; choose a new folder",
                 out.display()
-            )));
+            );
         }
     }
     let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty());
@@ -113,6 +115,7 @@ pub(crate) fn write(out: &Path, content: Content, in_short: &[String]) -> Result
         .prefix(".report-")
         .tempdir_in(parent)
         .with_context(|| format!("cannot write in {}", parent.display()))?;
+    let in_short = std::mem::take(&mut content.in_short);
     fill(partial.path(), content)?;
     if out.exists() {
         fs::remove_dir_all(out).with_context(|| format!("cannot replace {}", out.display()))?;

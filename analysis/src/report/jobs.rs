@@ -55,7 +55,7 @@ pub(super) fn write(document: &mut Document, summary: &Summary) {
         ));
         let change = |it: &BesideOthers| text::change(it.percent, "%", Interval { low: it.interval.0, high: it.interval.1 });
         document.table(
-            &["beside others, compared with alone", "change", "pairs"],
+            "beside others, compared with alone | change | pairs",
             found.iter().map(|it| vec![it.quantity.to_owned(), change(it), it.pairs.to_string()]),
         );
         let control = config.variants.iter().position(|it| it.role == Role::Control);

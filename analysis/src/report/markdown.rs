@@ -106,13 +106,10 @@ impl Document {
         ));
     }
 
-    pub(crate) fn table(
-        &mut self,
-        head: &[impl AsRef<str>],
-        rows: impl IntoIterator<Item = Vec<String>>,
-    ) {
-        let names = joined(head.iter().map(AsRef::as_ref), " | ");
-        self.text += &format!("\n| {names} |\n|{}\n", "---|".repeat(head.len()));
+    /// The names of the columns have " | " between them.
+    pub(crate) fn table(&mut self, head: &str, rows: impl IntoIterator<Item = Vec<String>>) {
+        let columns = head.split(" | ").count();
+        self.text += &format!("\n| {head} |\n|{}\n", "---|".repeat(columns));
         for row in rows {
             let fields = joined(row.iter().map(|field| field.replace('|', "\\|")), " | ");
             self.text += &format!("| {fields} |\n");

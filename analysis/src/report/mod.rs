@@ -161,7 +161,7 @@ fn fewer_cells(verdict: &Verdict) -> String {
 fn overview(document: &mut Document, summary: &Summary, verdict: &Verdict, options: &Options) {
     const MOST_ROWS: usize = 7;
     let (head, rows) = table(verdict, MOST_ROWS);
-    document.table(&head, rows);
+    document.table(&head.join(" | "), rows);
     let fired = verdict.candidates.iter().filter(|it| !it.is_idle).count();
     let margin = |(quantity, margin): &(Quantity, f64)| {
         format!("{} {margin} {}", quantity.words, quantity.unit())

@@ -87,8 +87,8 @@ pub(super) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
                     format!("{agree} of {all}"),
                 ]
             };
-            let head = ["quantity", "graft", "patch", "patch compared with graft", "cells that agree"];
-            document.table(&head, graft.iter().map(row));
+            let head = "quantity | graft | patch | patch compared with graft | cells that agree";
+            document.table(head, graft.iter().map(row));
             document.list([
                 format!(
                     "Graft: {} takes turns in the unpatched program. Patch: a program with the diff that `swarm-patch \

@@ -77,7 +77,7 @@ pub(super) fn cells(
     let mut head = vec!["cell".to_owned()];
     head.extend(whats.iter().map(|what| {
         let site = what.site.map_or_else(String::new, |it| format!(" ({it})"));
-        let (words, unit) = (what.metric.words(), what.metric.unit());
+        let (words, unit) = (what.metric.words, what.metric.unit);
         let sides = match variants {
             [_] => String::new(),
             _ => format!(", {}", variants.join(" / ")),
@@ -95,5 +95,5 @@ pub(super) fn cells(
         });
         [cell.cell.to_string()].into_iter().chain(values).collect()
     };
-    document.table(&head, rows.iter().take(MOST_ROWS).map(row));
+    document.table(&head.join(" | "), rows.iter().take(MOST_ROWS).map(row));
 }

@@ -118,7 +118,7 @@ impl Report<'_> {
                 });
             }
         }
-        document.table(&head, rows);
+        document.table(&head.join(" | "), rows);
         document.paragraph(
             "Rows with a slash are ratios, with 95 % intervals over blocks. The ratio of raw TCP to itself shows the noise: \
              where it clearly differs from 1, the ratio of libp2p may be wrong by as much.",

@@ -1,9 +1,6 @@
 //! The report of a soak: what drifts, how it was measured, and what the test can have missed.
 
-use run_format::{
-    run_row::{End, Stop},
-    soak::SoakEnd,
-};
+use run_format::{run_row::End, soak::SoakEnd};
 
 use super::{
     caveats,
@@ -66,7 +63,7 @@ fn delay(soak: &Soak) -> String {
         .and_then(|end| end.network.lab.as_ref());
     match lab.and_then(|lab| lab.backend) {
         _ if soak.file.config.lab.peer_hosts.is_some() => "a real network".to_owned(),
-        Some(backend) => format!("delay by {}", backend.name()),
+        Some(backend) => format!("delay by {backend}"),
         None if soak.file.config.cell.rtt_ms.is_zero() => "no delay".to_owned(),
         None => "delay by an unknown means".to_owned(),
     }
@@ -121,15 +118,8 @@ fn table(document: &mut Document, drifts: &Drifts) {
         ]
     };
     document.table(
-        &[
-            "series",
-            "median",
-            "trend",
-            "p, corrected for all series",
-            "trend in the second half",
-            "smallest detectable slope",
-            "drifts",
-        ],
+        "series | median | trend | p, corrected for all series | trend in the second half | smallest detectable slope | \
+         drifts",
         drifts.all.iter().map(row),
     );
     document.paragraph(
@@ -228,9 +218,7 @@ fn ended(end: Option<&SoakEnd>) -> Option<String> {
         ))
     };
     match &end.end {
-        End::Ok {
-            stop: Stop::Interrupted,
-        } => Some("The soak was interrupted before its end.".to_owned()),
+        &End::INTERRUPTED => Some("The soak was interrupted before its end.".to_owned()),
         End::Ok { .. } => None,
         End::Invalid { reason } => failed(String::new(), reason),
         End::Failed { stage, reason } => failed(format!(", in the stage {stage}"), reason),

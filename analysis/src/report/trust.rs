@@ -70,13 +70,7 @@ pub(crate) fn of_cell(checks: &Checks) -> Vec<(usize, String, bool)> {
 
 pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict) {
     document.table(
-        &[
-            "check",
-            "median cell",
-            "worst cell",
-            "limit",
-            "cells beyond it",
-        ],
+        "check | median cell | worst cell | limit | cells beyond it",
         LIMITS.iter().map(|limit| row(summary, limit)),
     );
     round_trips(document, summary);
@@ -150,7 +144,7 @@ fn calibration(document: &mut Document, summary: &Summary, verdict: &Verdict) {
             .filter_map(|cell| cell.change(what, control));
         let resolved = changes.filter(|change| change.resolved != Resolved::No);
         Some(vec![
-            what.metric.words().to_owned(),
+            what.metric.words.to_owned(),
             factor.unwrap_or_else(|| "not calibrated".to_owned()),
             share(calibration.flagged_before),
             if is_too_often {
@@ -173,13 +167,7 @@ fn calibration(document: &mut Document, summary: &Summary, verdict: &Verdict) {
         "*control resolved*: the number of cells in which the A/A control is resolved to differ from the baseline.",
     ]);
     document.table(
-        &[
-            "metric",
-            "interval factor",
-            "flagged before",
-            "flagged after",
-            "control resolved",
-        ],
+        "metric | interval factor | flagged before | flagged after | control resolved",
         What::all(&[verdict.site]).into_iter().filter_map(row),
     );
 }

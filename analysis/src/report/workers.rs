@@ -23,18 +23,18 @@ pub(super) fn write(document: &mut Document, summary: &Summary, options: &Option
             "All cells together, without intervals. Polls are those of `Connection::poll`, slow over 50 µs. The main \
              thread has the swarm, and shares the cores of the workers. Of the baseline:",
         );
-        let head = ["thread", "cores", "polls", "slow", "CPU time, of a core", "ready but waiting for its core"];
+        let head = "thread | cores | polls | slow | CPU time, of a core | ready but waiting for its core";
         let rows = baseline.threads.iter();
-        document.table(&head, rows.map(|row| of_thread(row, baseline.sampled_ms)));
+        document.table(head, rows.map(|row| of_thread(row, baseline.sampled_ms)));
         document.paragraph(format!(
             "A wake-up is late if the co-tenant waits longer than {}. A co-tenant that another thread wakes may run on \
              any worker. One that a connection wakes, just before it is polled, is queued on that connection's worker:",
             options.threshold_text()
         ));
-        let head = ["variant", "any worker: late", "p90, µs", "same worker: late", "p90, µs"];
+        let head = "variant | any worker: late | p90, µs | same worker: late | p90, µs";
         let rows = summary.variants.iter().zip(&sums);
         document.table(
-            &head,
+            head,
             rows.map(|(variant, of)| {
                 let mut row = vec![quoted(&variant.label)];
                 for delays_ns in [&of.any_worker_ns, &of.same_worker_ns] {

@@ -5,8 +5,7 @@ pub(crate) mod report;
 
 use std::path::Path;
 
-use anyhow::anyhow;
-use program::{Failure, bad_input};
+use program::{Failure, bad_input, reject};
 use run_format::{
     Budgets, Site,
     files::read_versioned,
@@ -120,10 +119,7 @@ impl Round {
     fn of(folder: &Path, options: &Options, most: usize) -> Result<Round, Failure> {
         let summary = Summary::of(&Sweep::open(folder)?, options)?;
         if summary.measured().next().is_none() {
-            return Err(bad_input(anyhow!(
-                "{}: no cell was measured",
-                folder.display()
-            )));
+            reject!("{}: no cell was measured", folder.display());
         }
         let verdict = Verdict::of(&summary, options);
         let left = eliminate(&summary, &verdict, most);

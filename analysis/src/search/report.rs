@@ -60,7 +60,7 @@ pub(crate) fn text(name: &str, search: &Search, pictures: &[Entry], options: &Op
         }
         for (number, round) in (1..).zip(&search.rounds) {
             document.paragraph(format!("**Round {number}**"));
-            document.table(&["budget", "reason"], departures(round));
+            document.table("budget | reason", departures(round));
         }
     });
     method::write(&mut document, &last.summary);
@@ -77,7 +77,7 @@ fn remaining(document: &mut Document, last: &Round) {
     let rows = left.map(|it| report::row(it, verdict, it.result()));
     let control = verdict.control.iter();
     let control = control.map(|it| report::row(it, verdict, "A/A control"));
-    document.table(&head, rows.chain(control));
+    document.table(&head.join(" | "), rows.chain(control));
     document.list([format!(
         "Changes from no budget: means over {}. The intervals hold together with 95 % for all budgets of the last \
          round.",
@@ -87,16 +87,10 @@ fn remaining(document: &mut Document, last: &Round) {
 
 fn rounds(document: &mut Document, search: &Search) {
     let row = |(number, round): (usize, &Round)| {
-        let idle = round
-            .left
-            .iter()
-            .filter(|it| matches!(it.why, Why::NeverFires));
-        let idle = idle.count();
-        let dominated = round
-            .left
-            .iter()
-            .filter(|it| matches!(it.why, Why::Dominated { .. }));
-        let dominated = dominated.count();
+        let left =
+            |is_one: fn(&Why) -> bool| round.left.iter().filter(|it| is_one(&it.why)).count();
+        let idle = left(|why| matches!(why, Why::NeverFires));
+        let dominated = left(|why| matches!(why, Why::Dominated { .. }));
         let blocks: Vec<String> = round
             .summary
             .measured()
@@ -113,17 +107,9 @@ fn rounds(document: &mut Document, search: &Search) {
             round.staying().count().to_string(),
         ]
     };
-    let head = [
-        "round",
-        "budgets",
-        "time",
-        "blocks by cell",
-        "never fired",
-        "dominated",
-        "outranked",
-        "left",
-    ];
-    document.table(&head, (1..).zip(&search.rounds).map(row));
+    let head =
+        "round | budgets | time | blocks by cell | never fired | dominated | outranked | left";
+    document.table(head, (1..).zip(&search.rounds).map(row));
     document.list([
         "A budget is dominated if another one, or no budget, is at least as good for the co-tenant, in CPU time per \
          request and in throughput: gains greater than the margins are excluded with 95 %, and a loss is shown."

@@ -119,11 +119,7 @@ impl CellEstimate {
         let margin = (middle.powi(2) - self.value.powi(2) / scale)
             .max(0.0)
             .sqrt();
-        Interval {
-            low: middle - margin,
-            high: middle + margin,
-        }
-        .clipped(0.0, self.highest())
+        Interval::new(middle - margin, middle + margin).clipped(0.0, self.highest())
     }
 
     /// The number of independent things that would vary as the blocks do, but not more than were counted.

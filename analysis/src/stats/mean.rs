@@ -49,10 +49,7 @@ impl MeanChange {
             MeanChange::Difference(mean) => mean.interval(confidence),
             MeanChange::Ratio(mean) => {
                 let Interval { low, high } = mean.interval(confidence);
-                Interval {
-                    low: percent(low),
-                    high: percent(high),
-                }
+                Interval::new(percent(low), percent(high))
             }
         }
     }
@@ -81,10 +78,9 @@ fn random_effects(cells: &[Uncertain]) -> Option<Uncertain> {
     let mut sorted: Vec<f64> = cells.iter().map(|cell| cell.standard_error).collect();
     sorted.sort_by(f64::total_cmp);
     let median = *sorted.get(sorted.len() / 2)?;
-    let errors = cells.iter().map(|cell| Variance {
-        value: cell.standard_error.max(median).powi(2),
-        df: cell.df,
-    });
+    let errors = cells
+        .iter()
+        .map(|cell| Variance::new(cell.standard_error.max(median).powi(2), cell.df));
     let errors: Vec<Variance> = errors.collect();
     let weights = |apart: f64| {
         let weights: Vec<f64> = errors.iter().map(|it| 1.0 / (it.value + apart)).collect();

@@ -21,10 +21,7 @@ impl Uncertain {
     /// Symmetric; `confidence` as 0.95.
     pub(crate) fn interval(&self, confidence: f64) -> Interval {
         let margin = student::critical(self.df, confidence) * self.standard_error;
-        Interval {
-            low: self.value - margin,
-            high: self.value + margin,
-        }
+        Interval::new(self.value - margin, self.value + margin)
     }
 
     /// The probability that chance alone would give at least this distance from zero, if the true value were
@@ -62,21 +59,22 @@ impl Uncertain {
 }
 
 impl Interval {
+    pub(crate) fn new(low: f64, high: f64) -> Interval {
+        Interval { low, high }
+    }
+
     /// In another unit.
     pub(crate) fn times(self, factor: f64) -> Interval {
         let ends = [factor * self.low, factor * self.high];
-        Interval {
-            low: ends[0].min(ends[1]),
-            high: ends[0].max(ends[1]),
-        }
+        Interval::new(ends[0].min(ends[1]), ends[0].max(ends[1]))
     }
 
     /// Without impossible values.
     pub(super) fn clipped(self, lowest: f64, highest: f64) -> Interval {
-        Interval {
-            low: self.low.clamp(lowest, highest),
-            high: self.high.clamp(lowest, highest),
-        }
+        Interval::new(
+            self.low.clamp(lowest, highest),
+            self.high.clamp(lowest, highest),
+        )
     }
 
     pub(crate) fn covers(&self, truth: f64) -> bool {

@@ -28,6 +28,12 @@ pub(super) struct Variance {
     pub(super) df: f64,
 }
 
+impl Variance {
+    pub(super) fn new(value: f64, df: f64) -> Variance {
+        Variance { value, df }
+    }
+}
+
 /// From the differences between the blocks of a run, not those between launches. None if a run has a single
 /// block.
 pub(super) fn within(deviations: &[Vec<f64>]) -> Option<Variance> {
@@ -46,20 +52,14 @@ pub(super) fn within(deviations: &[Vec<f64>]) -> Option<Variance> {
     } else {
         blocks
     };
-    Some(Variance {
-        value,
-        df: df.max(1.0),
-    })
+    Some(Variance::new(value, df.max(1.0)))
 }
 
 /// From the differences between runs, whatever their cause. None with a single run.
 pub(super) fn between(deviations: &[Vec<f64>]) -> Option<Variance> {
     let totals: Vec<f64> = deviations.iter().map(|run| run.iter().sum()).collect();
     let runs = RunSums::of(&totals);
-    (runs.blocks > 1.0).then(|| Variance {
-        value: runs.variance(),
-        df: runs.blocks - 1.0,
-    })
+    (runs.blocks > 1.0).then(|| Variance::new(runs.variance(), runs.blocks - 1.0))
 }
 
 /// If runs differ no more than their blocks explain, one pooled estimate, for which a few runs are enough.
@@ -74,10 +74,7 @@ pub(super) fn together(runs: Variance, blocks: Variance) -> Variance {
         });
     }
     let df = runs.df + blocks.df;
-    Variance {
-        value: (runs.df * runs.value + blocks.df * blocks.value) / df,
-        df,
-    }
+    Variance::new((runs.df * runs.value + blocks.df * blocks.value) / df, df)
 }
 
 /// The variance with the wider interval: that of runs, or that of blocks if runs agree by chance.
@@ -109,14 +106,12 @@ impl Variance {
     pub(super) fn plus(self, other: Variance) -> Variance {
         let value = self.value + other.value;
         let parts = self.value.powi(2) / self.df + other.value.powi(2) / other.df;
-        Variance {
-            value,
-            df: if parts > 0.0 {
-                value.powi(2) / parts
-            } else {
-                self.df.min(other.df)
-            },
-        }
+        let df = if parts > 0.0 {
+            value.powi(2) / parts
+        } else {
+            self.df.min(other.df)
+        };
+        Variance::new(value, df)
     }
 
     /// Of the value times a constant.
@@ -136,17 +131,11 @@ impl Variance {
         } else {
             0.0
         };
-        Variance {
-            value,
-            df: self.df / (1.0 - known * (1.0 - 1.0 / KNOWN)),
-        }
+        Variance::new(value, self.df / (1.0 - known * (1.0 - 1.0 / KNOWN)))
     }
 
     pub(super) fn of_error(of: &Uncertain) -> Variance {
-        Variance {
-            value: of.standard_error.powi(2),
-            df: of.df,
-        }
+        Variance::new(of.standard_error.powi(2), of.df)
     }
 
     /// The value with this variance of its error.

@@ -5,7 +5,7 @@ use std::{
     iter,
 };
 
-use program::{Failure, bad_input};
+use program::{Failure, bad_input, reject};
 use rayon::prelude::*;
 use run_format::{
     Budgets,
@@ -71,7 +71,7 @@ impl Summary {
 }
 
 /// The facts about each cell, and the estimates that are yet to be compared.
-pub(super) fn measure(sweep: &Sweep, options: &Options) -> Result<Vec<CellSummary>, Failure> {
+fn measure(sweep: &Sweep, options: &Options) -> Result<Vec<CellSummary>, Failure> {
     let roles = sweep.compared();
     let control = roles.iter().position(|it| it.role == Role::Control);
     let question = Question {
@@ -96,10 +96,10 @@ pub(super) fn measure(sweep: &Sweep, options: &Options) -> Result<Vec<CellSummar
         .iter()
         .all(|cell| cell.state != CellState::Measured)
     {
-        return Err(bad_input(anyhow::anyhow!(
+        reject!(
             "{}: no cell has a complete block, so there is nothing to report",
             sweep.dir.display()
-        )));
+        );
     }
     Ok(measured.into_iter().map(CellSummary::from).collect())
 }
@@ -210,7 +210,7 @@ impl AllCells<'_> {
         let adjusted = stats::adjusted_p_values(&p_values);
         let cells = self.cells.iter().zip(changes).zip(adjusted);
         let figures = cells.map(|((cell, change), p_value)| {
-            let enough = what.metric.has_error_floor() || cell.blocks >= FEWEST_BLOCKS;
+            let enough = what.metric.has_error_floor || cell.blocks >= FEWEST_BLOCKS;
             let is_resolved = enough && p_value.is_some_and(stats::is_resolved);
             let (change, _) = change?;
             Some(change_figure(what, &change, is_resolved))
@@ -273,7 +273,7 @@ fn is_bounded(estimate: Option<&CellEstimate>) -> bool {
 /// In the metric's unit, and in percent.
 pub(super) fn change_figure(what: What, change: &Change, is_resolved: bool) -> ChangeFigure {
     const PERCENT: f64 = 100.0;
-    let difference = change.difference.times(what.metric.scale());
+    let difference = change.difference.times(what.metric.scale);
     ChangeFigure {
         value: difference.value,
         difference: Some(difference),

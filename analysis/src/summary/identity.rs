@@ -46,7 +46,7 @@ impl Identity {
             .clone()
             .filter_map(|row| row.network.lab.as_ref()?.backend);
         let mut backends: Vec<DelayBackend> = backends.collect();
-        backends.sort_by_key(|backend| backend.name());
+        backends.sort_by_key(ToString::to_string);
         backends.dedup();
         let of_sweep = &sweep.manifest.machine;
         let machines = rows.clone();
@@ -112,7 +112,7 @@ impl Identity {
             _ if self.real_network.is_some() => "a real network".to_owned(),
             [] => "no delay".to_owned(),
             backends => {
-                let names: Vec<&str> = backends.iter().map(|backend| backend.name()).collect();
+                let names: Vec<String> = backends.iter().map(ToString::to_string).collect();
                 format!("delay by {}", names.join(" and "))
             }
         }

@@ -211,7 +211,7 @@ impl CellSummary {
 impl CellFigure {
     /// From an estimate whose standard errors are too small by the factor `inflation`.
     fn of(what: What, estimate: &CellEstimate, inflation: f64) -> CellFigure {
-        let scale = what.metric.scale();
+        let scale = what.metric.scale;
         let estimate = estimate.clone().inflated(inflation);
         let interval = estimate.interval(CONFIDENCE);
         CellFigure {

@@ -97,12 +97,8 @@ impl CellSummary {
 }
 
 /// A row for each cell, site and bound.
-#[rustfmt::skip]
-const HEAD: [&str; 19] = [
-    "peers", "rtt_ms", "payload_bytes", "site", "bound", "slices", "polls", "slow_polls", "longest_ns", "predicted_percent",
-    "predicted_low", "predicted_high", "variant", "measured_percent", "measured_low", "measured_high", "difference",
-    "difference_low", "difference_high",
-];
+const HEAD: &str = "peers,rtt_ms,payload_bytes,site,bound,slices,polls,slow_polls,longest_ns,predicted_percent,predicted_low,\
+                    predicted_high,variant,measured_percent,measured_low,measured_high,difference,difference_low,difference_high";
 
 pub(crate) fn csv(summary: &Summary, sites: &[Site]) -> Result<Vec<u8>> {
     let of_cell = |cell| summary.predicted(cell).map(move |it| (cell, it));
@@ -111,7 +107,7 @@ pub(crate) fn csv(summary: &Summary, sites: &[Site]) -> Result<Vec<u8>> {
     text::csv(HEAD, all.map(|(cell, it)| row(summary, cell, &it)))
 }
 
-fn row(summary: &Summary, cell: &CellSummary, it: &SideBySide) -> [String; HEAD.len()] {
+fn row(summary: &Summary, cell: &CellSummary, it: &SideBySide) -> [String; 19] {
     let number = |value: Option<f64>| {
         let value = value.filter(|it| it.is_finite()).map(rounded);
         value.map_or_else(String::new, |value| format!("{value:?}"))

@@ -2,79 +2,47 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use program::Failure;
 use run_format::{Budgets, grid::Axes, variant::Role};
 
-use super::{
-    CellFigure, CellSummary, ChangeFigure, Resolved, Summary,
-    compare::{change_figure, measure, with_baseline},
-    identity::Identity,
-};
+use super::{CellFigure, CellSummary, ChangeFigure, Resolved, Summary, compare::change_figure};
 use crate::{
-    load::{Sweep, compared::ComparedVariant},
+    load::compared::ComparedVariant,
     measure::{CellMeasured, CellState, metric::What},
-    options::Options,
     stats::{self, BetweenSweeps, CellEstimate},
 };
 
-/// One side of a comparison.
-pub(crate) struct Side {
-    pub(crate) identity: Identity,
-    pub(crate) variants: Vec<ComparedVariant>,
-    cells: Vec<CellSummary>,
-}
-
-impl Side {
-    pub(crate) fn of(sweep: &Sweep, options: &Options) -> Result<Side, Failure> {
-        let variants = sweep.compared();
-        let mut cells = measure(sweep, options)?;
-        with_baseline(&mut cells, &variants);
-        Ok(Side {
-            identity: Identity::of(sweep),
-            variants,
-            cells,
-        })
-    }
-
-    pub(crate) fn of_figures(summary: Summary) -> Side {
-        Side {
-            identity: summary.identity,
-            variants: summary.variants,
-            cells: summary.cells,
-        }
-    }
-
-    fn variant(&self, budgets: Budgets) -> Option<usize> {
+impl Summary {
+    fn with_budgets(&self, budgets: Budgets) -> Option<usize> {
         self.variants.iter().position(|it| it.budgets == budgets)
     }
 
     /// The budgets that both sides have, in the order of this one.
-    pub(crate) fn shared_budgets(&self, other: &Side) -> Vec<Budgets> {
+    pub(crate) fn shared_budgets(&self, other: &Summary) -> Vec<Budgets> {
         let mut shared: Vec<Budgets> = Vec::new();
         for variant in &self.variants {
-            if other.variant(variant.budgets).is_some() && !shared.contains(&variant.budgets) {
+            if other.with_budgets(variant.budgets).is_some() && !shared.contains(&variant.budgets) {
                 shared.push(variant.budgets);
             }
         }
         shared
     }
 
-    pub(crate) fn shared_cells(&self, other: &Side) -> usize {
+    pub(crate) fn shared_cells(&self, other: &Summary) -> usize {
         let is_there = |cell: &&CellSummary| other.cells.iter().any(|it| it.cell == cell.cell);
         self.cells.iter().filter(is_there).count()
     }
 }
 
 /// The variant with these budgets, with the earlier sweep as its baseline.
-pub(crate) fn between(before: &Side, after: &Side, budgets: Budgets) -> Option<Summary> {
+pub(crate) fn between(before: &Summary, after: &Summary, budgets: Budgets) -> Option<Summary> {
     let pair = SweepPair {
         before,
         after,
-        variants: [before.variant(budgets)?, after.variant(budgets)?],
+        variants: [before.with_budgets(budgets)?, after.with_budgets(budgets)?],
     };
     let (mut cells, p_values): (Vec<_>, Vec<_>) = pair.cells().into_iter().unzip();
     resolve(&mut cells, &p_values);
-    let variant = |side: &Side, when: &str, role| ComparedVariant {
+    let variant = |side: &Summary, when: &str, role| ComparedVariant {
         label: format!("{when} ({}, {budgets})", side.identity.name),
         role,
         budgets,
@@ -93,8 +61,8 @@ pub(crate) fn between(before: &Side, after: &Side, budgets: Budgets) -> Option<S
 }
 
 struct SweepPair<'a> {
-    before: &'a Side,
-    after: &'a Side,
+    before: &'a Summary,
+    after: &'a Summary,
     /// Before and after.
     variants: [usize; 2],
 }
@@ -166,7 +134,7 @@ fn change(
             BetweenSweeps::Compared(change) => {
                 return Some((change_figure(what, &change, false), Some(change.p_value())));
             }
-            BetweenSweeps::LaunchesUnknown { difference } => difference * what.metric.scale(),
+            BetweenSweeps::LaunchesUnknown { difference } => difference * what.metric.scale,
         },
         None => now.as_ref()?.value - then.as_ref()?.value,
     };

@@ -68,10 +68,7 @@ pub(crate) fn table(summary: &Summary, options: &Options) -> Result<DataFrame> {
     columns.extend([
         texts("variant", rows.iter().map(|row| Some(row.variant))),
         texts("site", rows.iter().map(|row| row.what.site.map(Site::name))),
-        texts(
-            "metric",
-            rows.iter().map(|row| Some(row.what.metric.name())),
-        ),
+        texts("metric", rows.iter().map(|row| Some(row.what.metric.name))),
         number("value", |it| Some(it.value)),
         number("low", |it| Some(it.interval?.low)),
         number("high", |it| Some(it.interval?.high)),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use program::{Failure, bad_input, say};
+use program::{Failure, bad_input, reject, say};
 use run_format::Budgets;
 
 use crate::{
@@ -15,10 +15,7 @@ use crate::{
         comparison::{self, Compared},
         folder::{self, Content, ReportRecord},
     },
-    summary::{
-        sweeps::{Side, between},
-        table,
-    },
+    summary::{Summary, sweeps::between, table},
     verdict::Verdict,
     views::Scene,
 };
@@ -27,11 +24,11 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
     let sides = [side(before, options)?, side(after, options)?];
     let [was, is] = &sides;
     if was.shared_cells(is) == 0 {
-        return Err(bad_input(anyhow!(
+        reject!(
             "{} and {}: their grids share no cell",
             before.display(),
             after.display()
-        )));
+        );
     }
     let budgets = budgets(was, is, options)?;
     let mut compared = Vec::new();
@@ -80,6 +77,7 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
         .unwrap_or_else(|| PathBuf::from("compared"));
     let names = vec![was.identity.name.clone(), is.identity.name.clone()];
     let content = Content {
+        in_short,
         table: table::under_each_other(frames)?,
         pictures: entries,
         files: Vec::new(),
@@ -87,26 +85,26 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
         text,
         record: ReportRecord::new("compare", names, options),
     };
-    folder::write(&out, content, &in_short)
+    folder::write(&out, content)
 }
 
 /// A sweep's folder, or a published table.
-fn side(path: &Path, options: &Options) -> Result<Side, Failure> {
+fn side(path: &Path, options: &Options) -> Result<Summary, Failure> {
     if path.is_file() {
-        Ok(Side::of_figures(published::read(path, options)?))
+        published::read(path, options)
     } else {
-        Side::of(&Sweep::open(path)?, options)
+        Summary::of(&Sweep::open(path)?, options)
     }
 }
 
-fn budgets(was: &Side, is: &Side, options: &Options) -> Result<Vec<Budgets>, Failure> {
+fn budgets(was: &Summary, is: &Summary, options: &Options) -> Result<Vec<Budgets>, Failure> {
     let shared = was.shared_budgets(is);
     if shared.is_empty() {
-        return Err(bad_input(anyhow!(
+        reject!(
             "{} and {} share no budget",
             was.identity.name,
             is.identity.name
-        )));
+        );
     }
     if options.budget.is_empty() {
         return Ok(shared);

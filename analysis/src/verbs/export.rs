@@ -5,8 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, anyhow};
-use program::{Failure, bad_input, print};
+use anyhow::Context;
+use program::{Failure, print, reject};
 
 use super::report::check_budgets;
 use crate::{
@@ -26,10 +26,10 @@ pub(crate) fn run(runs: &[PathBuf], options: &Options) -> Result<(), Failure> {
         let is_known = sweeps.iter().any(|other| other.name() == name);
         if is_known || folder(&name).exists() {
             let folder = folder(&name);
-            return Err(bad_input(anyhow!(
+            reject!(
                 "--out: {} is there already (remove it, or choose another folder)",
                 folder.display()
-            )));
+            );
         }
         check_budgets(&sweep, options)?;
         sweeps.push(sweep);
@@ -42,7 +42,7 @@ pub(crate) fn run(runs: &[PathBuf], options: &Options) -> Result<(), Failure> {
             if frame.height() == 0 {
                 continue;
             }
-            let dir = folder(&sweep.name()).join(format!("metric={}", metric.name()));
+            let dir = folder(&sweep.name()).join(format!("metric={}", metric.name));
             let file = dir.join("figures.parquet");
             let content = table::parquet(&mut frame)?;
             fs::create_dir_all(&dir)

@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow};
-use program::{Failure, bad_input, print, say};
+use program::{Failure, bad_input, print, reject, say};
 use run_format::{
     config::{LabConfig, SweepConfig},
     files::{self, CELLS, EDITS, MANIFEST, SUBJECTS, read_versioned, run_folder, write_json},
@@ -31,9 +31,7 @@ struct Part {
 pub(crate) fn run(runs: &[PathBuf], out: &Path) -> Result<(), Failure> {
     if out.exists() {
         let out = out.display();
-        return Err(bad_input(anyhow!(
-            "--out {out}: it exists already, and results are never overwritten"
-        )));
+        reject!("--out {out}: it exists already, and results are never overwritten");
     }
     let mut sweeps: Vec<Vec<Part>> = Vec::new();
     for dir in runs {
@@ -129,15 +127,11 @@ fn check_whole(parts: &[Part]) -> Result<(), Failure> {
                 1 => "a run".to_owned(),
                 of => format!("shard {index} of {of}"),
             };
-            return Err(bad_input(anyhow!(
-                "{what} is there twice: {one} and {other}"
-            )));
+            reject!("{what} is there twice: {one} and {other}");
         }
         if found.is_empty() {
             let like = parts[0].name();
-            return Err(bad_input(anyhow!(
-                "shard {index} of {of} is missing, of the sweep of {like}"
-            )));
+            reject!("shard {index} of {of} is missing, of the sweep of {like}");
         }
     }
     Ok(())

@@ -5,8 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, anyhow};
-use program::{Failure, bad_input, print};
+use anyhow::Context;
+use program::{Failure, print, reject};
 
 use super::report::make;
 use crate::{
@@ -19,13 +19,9 @@ pub(crate) fn run(runs: &[PathBuf], options: &Options) -> Result<(), Failure> {
     let file = out.join(page::FILE);
     if file.exists() && !fs::read_to_string(&file).is_ok_and(|html| Page::is_one(&html)) {
         let file = file.display();
-        return Err(bad_input(anyhow!(
-            "{file}: this file exists and is not a page; choose another --out"
-        )));
+        reject!("{file}: this file exists and is not a page; choose another --out");
     }
-    let pages = runs
-        .iter()
-        .map(|run| Ok(make(run, None, options)?.content.page));
+    let pages = runs.iter().map(|run| Ok(make(run, None, options)?.page));
     let pages: Vec<Option<Page>> = pages.collect::<Result<_, Failure>>()?;
     let page = Page::of_several(pages.into_iter().flatten().collect());
     fs::create_dir_all(out).with_context(|| out.display().to_string())?;

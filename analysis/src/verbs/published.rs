@@ -21,12 +21,12 @@ pub(crate) fn run(path: &Path, options: &Options) -> Result<(), Failure> {
     let verdict = Verdict::of(&summary, options);
     let pictures = Scene::new(&summary, &verdict, options).entries();
     let text = report::text(&summary, &pictures, options);
-    let in_short = report::sentences(&summary, options.first_site(), 0);
     let out = options.out.clone().unwrap_or_else(|| {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         path.with_file_name(format!("{stem}-report"))
     });
     let content = Content {
+        in_short: report::sentences(&summary, options.first_site(), 0),
         table: table::table(&summary, options)?,
         pictures,
         files: Vec::new(),
@@ -34,5 +34,5 @@ pub(crate) fn run(path: &Path, options: &Options) -> Result<(), Failure> {
         text,
         record: ReportRecord::new("published", vec![summary.identity.name.clone()], options),
     };
-    folder::write(&out, content, &in_short)
+    folder::write(&out, content)
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::anyhow;
-use program::{Failure, bad_input, say};
+use program::{Failure, bad_input, reject, say};
 use run_format::Site;
 
 use crate::{
@@ -31,8 +31,7 @@ pub(crate) fn run(run: &Path, options: &Options, is_opened: bool) -> Result<(), 
         FolderOf::Rr => super::rr::run(run, options)?,
         FolderOf::Soak => super::soak::run(run, options)?,
         FolderOf::Sweep | FolderOf::Search => {
-            let made = make(run, None, options)?;
-            folder::write(&out, made.content, &made.in_short)?;
+            folder::write(&out, make(run, None, options)?)?;
         }
     }
     if is_opened {
@@ -57,14 +56,8 @@ fn open(out: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Everything that a report consists of.
-pub(crate) struct Made {
-    pub(crate) content: Content,
-    pub(crate) in_short: Vec<String>,
-}
-
 /// Makes the report of a sweep or a search, under another name if the folder has been moved since.
-pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<Made, Failure> {
+pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<Content, Failure> {
     if FolderOf::find(run) == FolderOf::Search {
         return of_a_search(run, name, options);
     }
@@ -98,20 +91,18 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
         runs: vec![data::of(name, &summary, &verdict, &explained, options)],
         soak: Vec::new(),
     };
-    Ok(Made {
-        content: Content {
-            page: Some(page),
-            table: table::table(&summary, options)?,
-            files: files(&summary, &in_short, &pictures, explained, options)?,
-            pictures,
-            text,
-            record: ReportRecord::new("report", vec![summary.identity.name.clone()], options),
-        },
+    Ok(Content {
+        page: Some(page),
+        table: table::table(&summary, options)?,
+        files: files(&summary, &in_short, &pictures, explained, options)?,
         in_short,
+        pictures,
+        text,
+        record: ReportRecord::new("report", vec![summary.identity.name.clone()], options),
     })
 }
 
-fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Made, Failure> {
+fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Content, Failure> {
     let search = Search::open(dir, options)?;
     let last = search.rounds.last().ok_or_else(|| {
         let dir = dir.display();
@@ -144,16 +135,14 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Made
         runs: runs.collect(),
         soak: Vec::new(),
     };
-    Ok(Made {
-        content: Content {
-            page: Some(page),
-            table: table::table(&last.summary, options)?,
-            files: files(&last.summary, &in_short, &pictures, Vec::new(), options)?,
-            text: search::report::text(&name, &search, &pictures, options),
-            pictures,
-            record: ReportRecord::new("report", vec![name], options),
-        },
+    Ok(Content {
+        page: Some(page),
+        table: table::table(&last.summary, options)?,
+        files: files(&last.summary, &in_short, &pictures, Vec::new(), options)?,
         in_short,
+        text: search::report::text(&name, &search, &pictures, options),
+        pictures,
+        record: ReportRecord::new("report", vec![name], options),
     })
 }
 
@@ -191,10 +180,10 @@ pub(crate) fn check_budgets(sweep: &Sweep, options: &Options) -> Result<(), Fail
         .find(|it| !labels.contains(&it.as_str()))
     {
         None => Ok(()),
-        Some(unknown) => Err(bad_input(anyhow!(
+        Some(unknown) => reject!(
             "--budget {unknown}: not measured in this sweep (measured: {})",
             labels.join(", ")
-        ))),
+        ),
     }
 }
 
@@ -213,8 +202,6 @@ fn check_sites(summary: &Summary, options: &Options) -> Result<(), Failure> {
     };
     match options.site.iter().find(|site| !is_there(site)) {
         None => Ok(()),
-        Some(unseen) => Err(bad_input(anyhow!(
-            "--site {unseen}: no poll of it was recorded in this sweep"
-        ))),
+        Some(unseen) => reject!("--site {unseen}: no poll of it was recorded in this sweep"),
     }
 }

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::anyhow;
-use program::{Failure, bad_input};
+use program::{Failure, bad_input, reject};
 
 use crate::{
     load::{Sweep, blocks::Disturbed},
@@ -29,10 +28,10 @@ pub(crate) fn run(run: &Path, options: &Options) -> Result<(), Failure> {
         .collect::<Result<_, _>>()
         .map_err(bad_input)?;
     if cells.iter().all(|cell| cell.state != CellState::Measured) {
-        return Err(bad_input(anyhow!(
+        reject!(
             "{}: no payload has a complete block, so there is nothing to report",
             run.display()
-        )));
+        );
     }
     let identity = Identity::of(&sweep);
     let picture = views::rr::entry(&cells, variants, options, identity.line());
@@ -42,6 +41,7 @@ pub(crate) fn run(run: &Path, options: &Options) -> Result<(), Failure> {
         cells: &cells,
     };
     let content = Content {
+        in_short: report.sentences(),
         table: report.table()?,
         text: report.text(&picture, options),
         pictures: vec![picture],
@@ -50,5 +50,5 @@ pub(crate) fn run(run: &Path, options: &Options) -> Result<(), Failure> {
         record: ReportRecord::new("rr", vec![sweep.name()], options),
     };
     let out = options.out.clone().unwrap_or_else(|| run.join("report"));
-    folder::write(&out, content, &report.sentences())
+    folder::write(&out, content)
 }

@@ -30,7 +30,9 @@ pub(crate) fn run(dir: &Path, options: &Options) -> Result<(), Failure> {
         runs: Vec::new(),
         soak: data::of_soak(&drifts),
     };
+    let plain = drifts.sentences().into_iter();
     let content = Content {
+        in_short: plain.map(|it| it.replace("**", "")).collect(),
         table: table::table(&drifts)?,
         text: report::text(&soak, &drifts, &pictures, options),
         pictures,
@@ -39,10 +41,5 @@ pub(crate) fn run(dir: &Path, options: &Options) -> Result<(), Failure> {
         record: ReportRecord::new("soak", vec![soak.name()], options),
     };
     let out = options.out.clone().unwrap_or_else(|| dir.join("report"));
-    let plain: Vec<String> = drifts
-        .sentences()
-        .iter()
-        .map(|sentence| sentence.replace("**", ""))
-        .collect();
-    folder::write(&out, content, &plain)
+    folder::write(&out, content)
 }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, ffi::OsString, fs, io, path::Path};
 
 use anyhow::{Context, anyhow};
-use program::{Failure, bad_input, print};
+use program::{Failure, bad_input, print, reject};
 use run_format::{files::read, search};
 
 use super::report::make;
@@ -25,15 +25,15 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
         .collect::<Result<_, _>>()?;
     let record = ReportRecord::read(&dir).map_err(bad_input)?;
     if record.verb != "report" {
-        return Err(bad_input(anyhow!(
+        reject!(
             "{}: a report of `{}`; only those of `report` can be made again from one run",
             dir.display(),
             record.verb
-        )));
+        );
     }
     record.check_version(&dir)?;
     let name = record.of.first().map(String::as_str);
-    let content = make(run, name, &record.options)?.content;
+    let content = make(run, name, &record.options)?;
     let made = format!(
         "{} figures, the text, {} pictures and {} other files",
         content.table.height(),

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use serde::{Deserialize, Serialize};
+use poll_probe::serde_as_text;
 
 use crate::measure::metric::{Better, Metric};
 
@@ -80,7 +80,7 @@ impl Quantity {
     }
 
     pub(crate) fn is_lower_better(self) -> bool {
-        self.metric.better() == Better::Lower
+        self.metric.better == Better::Lower
     }
 
     pub(crate) fn unit(self) -> &'static str {
@@ -100,8 +100,7 @@ pub(crate) fn is_share(metric: Metric) -> bool {
 }
 
 /// A margin that is not the default: `throughput=1%`.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Margin {
     quantity: Quantity,
     value: f64,
@@ -150,16 +149,4 @@ impl FromStr for Margin {
     }
 }
 
-impl TryFrom<String> for Margin {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Margin, String> {
-        text.parse()
-    }
-}
-
-impl From<Margin> for String {
-    fn from(margin: Margin) -> String {
-        margin.to_string()
-    }
-}
+serde_as_text!(Margin);

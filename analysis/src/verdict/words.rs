@@ -120,7 +120,7 @@ impl Verdict {
         sentences.extend(spoilt.map(|(metric, reason)| {
             format!(
                 "Not used for the verdict: {}, because {reason}.",
-                metric.words()
+                metric.words
             )
         }));
         sentences

@@ -126,7 +126,7 @@ fn picture(scene: &Scene, what: What, variant: Option<usize>) -> Entry {
         scale: grid::scale(summary, what, &scene.shown),
         difference_scale: variant.map(|_| difference_scale(scene, what)),
     };
-    scene.entry(stem(&[kind, what.metric.name(), site, label]), picture)
+    scene.entry(stem(&[kind, what.metric.name, site, label]), picture)
 }
 
 /// What decides is named with its change over all cells; of all else, in how many cells it is resolved.
@@ -182,7 +182,7 @@ fn difference_scale(scene: &Scene, what: What) -> ColourScale {
     grid::difference_scale(
         "difference".to_owned(),
         metric.change_unit(),
-        metric.better(),
+        metric.better,
         resolved.map(|change| change.value),
     )
 }

@@ -39,10 +39,7 @@ pub(super) fn entry(scene: &Scene) -> Option<Entry> {
             ),
         ),
         series: Vec::new(),
-        places: Categories {
-            name: "variant".to_owned(),
-            labels: variants.iter().map(|it| it.label.clone()).collect(),
-        },
+        places: Categories::new("variant", variants.iter().map(|it| &it.label)),
         panels: PANELS.map(|metric| panel(scene, metric)).into(),
     }
     };
@@ -56,9 +53,9 @@ fn panel(scene: &Scene, metric: Metric) -> LineChartPanel {
     LineChartPanel {
         axis: ValueAxis {
             name: if is_level {
-                metric.words().to_owned()
+                metric.words.to_owned()
             } else {
-                format!("change of {}", metric.words())
+                format!("change of {}", metric.words)
             },
             unit: "%".to_owned(),
             from_zero: true,
@@ -80,10 +77,10 @@ fn value(scene: &Scene, metric: Metric, variant: usize) -> Option<ChartValue> {
     }
     let changes = cells.map(|cell| cell.change(what, variant)?.relative);
     let mean = MeanChange::of_relatives(&changes.flatten().collect::<Vec<_>>())?;
-    Some(ChartValue {
-        value: mean.value(),
-        interval: ends(Some(mean.interval(CONFIDENCE))),
-    })
+    Some(ChartValue::new(
+        mean.value(),
+        ends(Some(mean.interval(CONFIDENCE))),
+    ))
 }
 
 /// The mean of values that cannot be negative. None unless all of them have intervals.

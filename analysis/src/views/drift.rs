@@ -41,10 +41,10 @@ pub(crate) fn entry(drifts: &Drifts, small_print: String, options: &Options) -> 
             small_print,
         },
         series: vec!["measured".to_owned(), "trend (Sen's slope)".to_owned()],
-        places: Categories {
-            name: format!("time since all peers were connected, {unit}"),
-            labels: (0..POINTS).map(label).collect(),
-        },
+        places: Categories::new(
+            format!("time since all peers were connected, {unit}"),
+            (0..POINTS).map(label),
+        ),
         panels: shown
             .iter()
             .map(|drift| panel(drift, drifts.last_s))

@@ -14,17 +14,11 @@ use crate::{
 
 /// From top to bottom.
 pub(super) fn rows(summary: &Summary) -> Categories {
-    Categories {
-        name: "peers".to_owned(),
-        labels: summary.axes.peers.iter().map(usize::to_string).collect(),
-    }
+    Categories::new("peers", &summary.axes.peers)
 }
 
 pub(super) fn columns(summary: &Summary) -> Categories {
-    Categories {
-        name: "RTT, ms".to_owned(),
-        labels: summary.axes.rtt_ms.iter().map(Rtt::to_string).collect(),
-    }
+    Categories::new("RTT, ms", &summary.axes.rtt_ms)
 }
 
 /// The payloads, with a value for each of their cells by row and column.
@@ -80,8 +74,8 @@ pub(super) fn scale(summary: &Summary, what: What, variants: &[usize]) -> Colour
         variants.filter_map(|variant| cell.value(what, *variant))
     });
     ColourScale {
-        name: what.metric.words().to_owned(),
-        unit: what.metric.unit().to_owned(),
+        name: what.metric.words.to_owned(),
+        unit: what.metric.unit.to_owned(),
         max: values.fold(0.0, f64::max),
         colours: Colours::Sequential,
     }

@@ -28,13 +28,10 @@ pub(crate) fn entry(
         Role::Control => format!("{}: a second copy of the baseline", it.label),
         _ => it.label.clone(),
     };
-    let places = Categories {
-        name: "payload of the request and of the response".to_owned(),
-        labels: cells
-            .iter()
-            .map(|cell| cell.cell.payload_bytes.in_words())
-            .collect(),
-    };
+    let places = Categories::new(
+        "payload of the request and of the response",
+        cells.iter().map(|cell| cell.cell.payload_bytes.in_words()),
+    );
     let picture = LineChart {
         caption: Caption {
             title: "A transaction by raw TCP and by libp2p: rate, CPU time, latency".to_owned(),
@@ -59,10 +56,7 @@ pub(crate) fn entry(
 fn panel(cells: &[RrCell], quantity: rr::Quantity, variants: usize) -> LineChartPanel {
     let point = |cell: &RrCell, variant| {
         let figure = cell.figure(quantity, variant)?;
-        Some(ChartValue {
-            value: figure.value,
-            interval: ends(figure.interval),
-        })
+        Some(ChartValue::new(figure.value, ends(figure.interval)))
     };
     let line = |variant| cells.iter().map(|cell| point(cell, variant)).collect();
     LineChartPanel {

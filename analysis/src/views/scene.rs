@@ -90,8 +90,8 @@ impl<'a> Scene<'a> {
     /// "slow polls of Connection::poll"; the metric alone if it is one of the worker.
     pub(super) fn subject(&self, what: What) -> String {
         match what.site {
-            Some(site) => format!("{} of {}", what.metric.words(), self.summary.function(site)),
-            None => what.metric.words().to_owned(),
+            Some(site) => format!("{} of {}", what.metric.words, self.summary.function(site)),
+            None => what.metric.words.to_owned(),
         }
     }
 
@@ -136,17 +136,11 @@ pub(super) fn ends(interval: Option<Interval>) -> Option<(f64, f64)> {
 }
 
 pub(super) fn of_figure(figure: &CellFigure) -> ChartValue {
-    ChartValue {
-        value: figure.value,
-        interval: ends(figure.interval),
-    }
+    ChartValue::new(figure.value, ends(figure.interval))
 }
 
 pub(super) fn of_uncertain(uncertain: Uncertain) -> ChartValue {
-    ChartValue {
-        value: uncertain.value,
-        interval: ends(Some(uncertain.interval(CONFIDENCE))),
-    }
+    ChartValue::new(uncertain.value, ends(Some(uncertain.interval(CONFIDENCE))))
 }
 
 /// A part of a file name: `muxer-1-deferred`.

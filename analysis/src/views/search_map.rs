@@ -74,31 +74,25 @@ fn map(scene: &Scene, search: &Search, metric: Metric) -> Entry {
     let resolved = shown.filter(|cell| cell.is_resolved);
     let values = resolved.filter_map(|cell| cell.value.ok());
     let scale = grid::difference_scale(
-        format!("change of {}", metric.words()),
+        format!("change of {}", metric.words),
         unit(metric),
-        metric.better(),
+        metric.better,
         values.map(|value| value.value),
     );
     let picture = Heatmap {
         caption: scene.caption(
-            format!("Change of {} under each budget", metric.words()),
+            format!("Change of {} under each budget", metric.words),
             "mean change over the cells, compared with no budget, in the last round that measured the budget; below \
              each value: its 95 % interval",
         ),
-        rows: Categories {
-            name: "limit".to_owned(),
-            labels: limits.iter().map(|limit| in_words(*limit)).collect(),
-        },
-        columns: Categories {
-            name: "wake".to_owned(),
-            labels: ["immediate", "deferred"].map(str::to_owned).to_vec(),
-        },
+        rows: Categories::new("limit", limits.iter().map(|limit| in_words(*limit))),
+        columns: Categories::new("wake", ["immediate", "deferred"]),
         across: facets.len(),
         facets,
         scale,
         difference_scale: None,
     };
-    scene.entry(stem(&["search", metric.name()]), picture)
+    scene.entry(stem(&["search", metric.name]), picture)
 }
 
 /// In the last round that measured it.
@@ -122,10 +116,10 @@ fn value(search: &Search, budgets: Option<Budgets>, metric: Metric) -> HeatmapCe
         Some((false, None)) => Err(NoValue::NotApplicable),
         Some((false, Some(change))) => {
             is_resolved = !change.interval(together).covers(0.0);
-            Ok(ChartValue {
-                value: change.value(),
-                interval: ends(Some(change.interval(CONFIDENCE))),
-            })
+            Ok(ChartValue::new(
+                change.value(),
+                ends(Some(change.interval(CONFIDENCE))),
+            ))
         }
     };
     HeatmapCell { value, is_resolved }

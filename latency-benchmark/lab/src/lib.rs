@@ -9,7 +9,7 @@
 //! let spec = LabSpec { rtt: "50".parse()?, ..LabSpec::new(15, placement) };
 //! let mut lab = Lab::wire(inside, spec)?;
 //! if let Some(invalid) = lab.measure_rtt()?.invalid() {
-//!     return Err(invalid.to_string().into());
+//!     return Err(invalid.into());
 //! }
 //! let peer = lab.spawn_placed(Where::Peer(0), std::process::Command::new("a-node"))?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())

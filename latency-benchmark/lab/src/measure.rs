@@ -132,7 +132,7 @@ mod tests {
         let report = report("50", &[&[50.0], &[0.05], &[51.6]]);
         let invalid = report.invalid().expect("two links are out of tolerance");
         assert_eq!(
-            invalid.to_string(),
+            invalid,
             "link to peer 2: asked for 50 ms, measured 0.050 ms (tolerance 1.50 ms); \
              1 other links are out of tolerance as well"
         );
@@ -142,7 +142,7 @@ mod tests {
     fn a_link_without_any_answer_is_invalid() {
         let report = report("5", &[&[]]);
         let invalid = report.invalid().expect("nothing was measured");
-        assert_eq!(invalid.measured_ms, None);
+        assert!(invalid.contains("no connect came back"), "{invalid}");
     }
 
     #[test]

@@ -3,7 +3,8 @@
 mod jobs;
 
 use std::{
-    fs, io, iter,
+    collections::BTreeMap,
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -35,9 +36,10 @@ pub enum PlacementError {
 #[derive(Clone, Debug)]
 pub struct Topology {
     available: Cores,
-    siblings: Vec<Cores>,
+    /// The hardware threads of each one's physical core.
+    siblings: BTreeMap<usize, Cores>,
     /// Those that share the last cache with each.
-    caches: Vec<Cores>,
+    caches: BTreeMap<usize, Cores>,
 }
 
 impl Topology {
@@ -61,12 +63,12 @@ impl Topology {
         let list = |path: PathBuf| -> Option<Cores> { fs::read_to_string(path).ok()?.parse().ok() };
         let siblings = available.iter().map(|core| {
             let siblings = sysfs.join(format!("cpu{core}/topology/thread_siblings_list"));
-            list(siblings).unwrap_or_else(|| Cores::one(core))
+            (core, list(siblings).unwrap_or_else(|| Cores::one(core)))
         });
         let caches = available.iter().map(|core| {
             let cache = |index| sysfs.join(format!("cpu{core}/cache/index{index}/shared_cpu_list"));
             let by_level = (0..).map_while(|index: usize| list(cache(index)));
-            by_level.last().unwrap_or_else(|| available.clone())
+            (core, by_level.last().unwrap_or_else(|| available.clone()))
         });
         Topology {
             siblings: siblings.collect(),
@@ -82,15 +84,13 @@ impl Topology {
 
     /// Whether any physical core has several hardware threads.
     pub fn has_smt(&self) -> bool {
-        self.siblings
-            .iter()
-            .any(|siblings| siblings.iter().nth(1).is_some())
+        self.siblings.values().any(|siblings| siblings.count() > 1)
     }
 
     /// Hardware threads of one physical core.
     fn are_siblings(&self, one: usize, other: usize) -> bool {
-        let mut siblings = iter::zip(self.available.iter(), &self.siblings);
-        siblings.any(|(core, siblings)| core == one && siblings.contains(other))
+        let siblings = self.siblings.get(&one);
+        siblings.is_some_and(|siblings| siblings.contains(other))
     }
 
     fn check(&self, option: &'static str, cores: Cores) -> Result<Cores, PlacementError> {
@@ -216,13 +216,15 @@ mod tests {
         let available = cores(available);
         let siblings = available.iter().map(|core| {
             let mut groups = smt.iter().map(|group| cores(group));
-            groups
-                .find(|group| group.contains(core))
-                .unwrap_or_else(|| Cores::one(core))
+            let group = groups.find(|group| group.contains(core));
+            (core, group.unwrap_or_else(|| Cores::one(core)))
         });
         Topology {
             siblings: siblings.collect(),
-            caches: vec![available.clone(); available.count()],
+            caches: available
+                .iter()
+                .map(|core| (core, available.clone()))
+                .collect(),
             available,
         }
     }

@@ -16,29 +16,17 @@ use crate::{EnterError, Inside};
 pub struct Preflight {
     /// The most important first.
     pub findings: Vec<PreflightFinding>,
-    /// Whether cells without a delay can run. A cell is one combination of settings in a sweep.
+    /// Whether cells without a delay can run, without which none can. A cell is one combination of settings in a sweep.
     pub can_run_rtt_zero: bool,
     /// Whether cells with a delay can run.
     pub can_run_delayed: bool,
 }
 
-impl Preflight {
-    /// Whether any cell can run.
-    pub fn can_run_any(&self) -> bool {
-        self.can_run_rtt_zero
-    }
-}
-
 /// Runs all checks. `entered` is the result of [`enter`](crate::enter()), which is one of them.
 pub fn preflight(entered: &Result<Inside, EnterError>) -> Preflight {
-    let kernel = kernel::look(entered);
-    let mut findings = kernel.findings;
-    findings.extend(machine::look());
-    Preflight {
-        findings,
-        can_run_rtt_zero: kernel.can_run_rtt_zero,
-        can_run_delayed: kernel.can_run_delayed,
-    }
+    let mut preflight = kernel::look(entered);
+    preflight.findings.extend(machine::look());
+    preflight
 }
 
 impl fmt::Display for Preflight {

@@ -11,7 +11,7 @@ use nix::unistd::Pid;
 use program::say;
 
 use crate::{
-    DelayBackend, DelayLineReport, Inside, Lab, LabSpec, Reaped, RttReport, Where,
+    DelayLineReport, Inside, Lab, LabSpec, Reaped, RttReport, Where,
     signals::{SignalMeaning, SupervisorSignals},
 };
 
@@ -102,7 +102,9 @@ fn show(lab: &Lab, report: &RttReport) -> fmt::Result {
         "wired {} peers in {:.0} ms, delay by {}, {}",
         facts.peers,
         facts.wiring_ms,
-        facts.backend.map_or("nothing", DelayBackend::name),
+        facts
+            .backend
+            .map_or_else(|| "nothing".to_owned(), |it| it.to_string()),
         facts.placement,
     )?;
     writeln!(

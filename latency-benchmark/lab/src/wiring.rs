@@ -125,13 +125,12 @@ impl Wires {
                 hardware_address(CENTRAL_END, peer),
                 hardware_address(PEER_END, peer),
                 namespace.path().display(),
-            ) + &LinkEnd {
-                interface: &interface,
-                address: central_address(peer),
-                neighbour: peer_address(peer),
-                neighbour_hardware: hardware_address(PEER_END, peer),
-            }
-            .script(congestion_control)
+            ) + &link_end(
+                &interface,
+                [central_address(peer), peer_address(peer)],
+                &hardware_address(PEER_END, peer),
+                congestion_control,
+            )
         });
         LO_UP.to_owned() + &links.collect::<String>()
     }
@@ -148,37 +147,26 @@ const LO_UP: &str = "link set lo up\n";
 
 fn peer_script(peer: usize, congestion_control: &str) -> String {
     LO_UP.to_owned()
-        + &LinkEnd {
-            interface: PEER_INTERFACE,
-            address: peer_address(peer),
-            neighbour: central_address(peer),
-            neighbour_hardware: hardware_address(CENTRAL_END, peer),
-        }
-        .script(congestion_control)
-}
-
-struct LinkEnd<'a> {
-    interface: &'a str,
-    address: Ipv4Addr,
-    neighbour: Ipv4Addr,
-    neighbour_hardware: String,
-}
-
-impl LinkEnd<'_> {
-    fn script(&self, congestion_control: &str) -> String {
-        let LinkEnd {
-            interface,
-            address,
-            neighbour,
-            neighbour_hardware,
-        } = self;
-        format!(
-            "addr add {address}/30 dev {interface} noprefixroute\n\
-             link set {interface} up\n\
-             route add {neighbour}/32 dev {interface} src {address} congctl {congestion_control}\n\
-             neigh add {neighbour} lladdr {neighbour_hardware} dev {interface} nud permanent\n"
+        + &link_end(
+            PEER_INTERFACE,
+            [peer_address(peer), central_address(peer)],
+            &hardware_address(CENTRAL_END, peer),
+            congestion_control,
         )
-    }
+}
+
+fn link_end(
+    interface: &str,
+    [address, neighbour]: [Ipv4Addr; 2],
+    neighbour_hardware: &str,
+    congestion_control: &str,
+) -> String {
+    format!(
+        "addr add {address}/30 dev {interface} noprefixroute\n\
+         link set {interface} up\n\
+         route add {neighbour}/32 dev {interface} src {address} congctl {congestion_control}\n\
+         neigh add {neighbour} lladdr {neighbour_hardware} dev {interface} nud permanent\n"
+    )
 }
 
 /// Programs that run at the same time: enough to use all cores, and few enough for the limit of open files.

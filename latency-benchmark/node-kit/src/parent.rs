@@ -12,8 +12,8 @@ use std::{
     thread,
 };
 
-use anyhow::{Context, Result, anyhow};
-use program::{Failure, bad_input, end, stop_or_end};
+use anyhow::{Context, Result};
+use program::{Failure, bad_input, end, reject, stop_or_end};
 use run_format::{
     checksums::of_file,
     protocol::{
@@ -96,9 +96,9 @@ fn run<P: NodeProgram>() -> Result<ExitCode, Failure> {
             print_line(&NodeMessage::Measured(measured));
         }
         _ => {
-            return Err(bad_input(anyhow!(
+            reject!(
                 "a verb is missing (accepted: describe, peer, central); this program is started by latency-benchmark"
-            )));
+            );
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -23,28 +23,25 @@ use run_format::{
     histogram_tag::{HistogramOf, HistogramTag},
     manifest::NamedSite,
     network::Cores,
-    table::TableWriter,
-    tables::{BandRow, BoundRow, ChildRow, Pass, PeerRow, SiteRow, SliceRow, TurnRow, WorkerRow},
+    table::TableWriters,
+    tables::{
+        BANDS_FROM_NS, BandRow, BoundRow, ChildRow, Pass, PeerRow, SiteRow, SliceRow, TurnRow,
+        WorkerRow,
+    },
 };
 
 use crate::observe::{
-    bands::{AFTER_SWITCH_FROM_MS, BANDS_FROM_NS},
+    bands::AFTER_SWITCH_FROM_MS,
     process::{CpuTime, Observee},
     slice::ObservedSlice,
-    workers::{PollsByWorker, cores},
+    workers::cores,
 };
 
 /// The tables and histograms of a run, while it goes on.
 pub(crate) struct RunWriter {
-    slices: TableWriter,
-    turns: TableWriter,
-    sites: TableWriter,
-    bands: TableWriter,
-    children: TableWriter,
-    bounds: TableWriter,
-    peers: TableWriter,
-    /// Where there are several, with the cores of each.
-    workers: Option<(TableWriter, Vec<Option<Cores>>)>,
+    tables: TableWriters,
+    /// The cores of each worker, where there are several.
+    workers: Vec<Option<Cores>>,
     histograms: HistogramLog,
     /// Those of the stack. The others are absent.
     sites_there: Vec<Site>,
@@ -58,41 +55,34 @@ impl RunWriter {
         config: &RunConfig,
         threads: &[Observee],
     ) -> Result<RunWriter> {
-        let table = |name: &str| TableWriter::create(&dir.join(name));
-        let several = Some(config.runtime.workers).filter(|workers| *workers > 1);
-        let workers = several.map(|workers| -> Result<_> {
+        let mut tables = vec![SLICES, TURNS, SITES, BANDS, CHILDREN, BOUNDS, PEERS];
+        let mut workers = Vec::new();
+        if config.runtime.workers > 1 {
+            tables.push(WORKERS);
             // The first is the main thread. Later ones are for blocking work.
-            let workers = threads.iter().take(workers + 1);
-            Ok((table(WORKERS)?, workers.map(|it| cores(*it)).collect()))
-        });
+            let threads = threads.iter().take(config.runtime.workers + 1);
+            workers.extend(threads.map(|it| cores(*it)));
+        }
         Ok(RunWriter {
-            slices: table(SLICES)?,
-            turns: table(TURNS)?,
-            sites: table(SITES)?,
-            bands: table(BANDS)?,
-            children: table(CHILDREN)?,
-            bounds: table(BOUNDS)?,
-            peers: table(PEERS)?,
-            workers: workers.transpose()?,
+            tables: TableWriters::create(dir, &tables)?,
+            workers,
             histograms: HistogramLog::create(&dir.join(HISTOGRAMS))?,
             sites_there: sites.iter().map(|it| it.site).collect(),
         })
     }
 
-    /// Writes what each worker did in a slice, if there are several.
-    pub(crate) fn write_workers(
+    /// Writes all of a slice. `used` is by thread, the workers first.
+    pub(crate) fn write(
         &mut self,
-        slice: u32,
-        polls: &PollsByWorker,
+        row: &SliceRow,
+        slice: &ObservedSlice,
         used: &[CpuTime],
     ) -> Result<()> {
-        let Some((table, cores)) = &mut self.workers else {
-            return Ok(());
-        };
-        for (worker, (cores, used)) in cores.iter().zip(used).enumerate() {
-            let of = polls.of(worker);
-            table.row(&WorkerRow {
-                slice,
+        let number = row.slice;
+        for (worker, (cores, used)) in self.workers.iter().zip(used).enumerate() {
+            let of = slice.workers.of(worker);
+            let row = WorkerRow {
+                slice: number,
                 worker,
                 cores: cores.clone(),
                 polls: of.polls,
@@ -100,32 +90,29 @@ impl RunWriter {
                 poll_ns: of.ns,
                 cpu_ns: used.cpu_ns,
                 runqueue_ns: used.runqueue_ns,
-            })?;
+            };
+            self.tables.row(WORKERS, &row)?;
         }
-        table.flush()
-    }
-
-    /// Writes all of a slice.
-    pub(crate) fn write(&mut self, row: &SliceRow, slice: &ObservedSlice) -> Result<()> {
-        let number = row.slice;
         for (at, latency_ns) in slice.peer_latency_ns.iter().enumerate() {
             let quantile = |q| (!latency_ns.is_empty()).then(|| latency_ns.value_at_quantile(q));
-            self.peers.row(&PeerRow {
+            let row = PeerRow {
                 slice: number,
                 peer: at + 1,
                 requests: latency_ns.len(),
                 latency_p50_ns: quantile(0.5),
                 latency_p99_ns: quantile(0.99),
-            })?;
+            };
+            self.tables.row(PEERS, &row)?;
         }
         for (from_ms, of) in AFTER_SWITCH_FROM_MS.into_iter().zip(&slice.after_switch) {
             if of.polls > 0 {
-                self.turns.row(&TurnRow {
+                let row = TurnRow {
                     slice: number,
                     from_ms,
                     polls: of.polls,
                     slow_polls: of.slow,
-                })?;
+                };
+                self.tables.row(TURNS, &row)?;
             }
         }
         for site in self.sites_there.clone() {
@@ -133,22 +120,19 @@ impl RunWriter {
         }
         for &(site, budget, pieces) in slice.replay.iter().flat_map(|it| &it.0) {
             if pieces.count > 0 {
-                self.bounds.row(&BoundRow {
+                let row = BoundRow {
                     slice: number,
                     site,
                     budget,
                     pieces: pieces.count,
                     slow_pieces: pieces.slow,
                     longest_ns: pieces.longest_ns,
-                })?;
+                };
+                self.tables.row(BOUNDS, &row)?;
             }
         }
         let span = Span::of(slice);
-        let tag = |of| HistogramTag {
-            of,
-            variant: row.variant,
-            pass: row.pass,
-        };
+        let tag = |of| HistogramTag::new(of, row.variant, row.pass);
         for (site, of) in Site::ALL.into_iter().zip(&slice.sites) {
             let (polls, longest) = (
                 HistogramOf::Polls(site),
@@ -167,25 +151,16 @@ impl RunWriter {
         ] {
             self.histograms.interval(tag(of), span, histogram)?;
         }
-        for table in [
-            &mut self.turns,
-            &mut self.sites,
-            &mut self.bands,
-            &mut self.children,
-            &mut self.bounds,
-            &mut self.peers,
-        ] {
-            table.flush()?;
-        }
+        self.tables.flush()?;
         self.histograms.flush()?;
         // Last, so that a slice in this table is complete in all others.
-        self.slices.row(row)?;
-        self.slices.flush()
+        self.tables.row(SLICES, row)?;
+        self.tables.flush()
     }
 
     fn write_site(&mut self, slice: u32, site: Site, of: &ObservedSlice) -> Result<()> {
         let of = of.site(site);
-        self.sites.row(&SiteRow {
+        let row = SiteRow {
             slice,
             site,
             polls: of.polls(),
@@ -196,26 +171,29 @@ impl RunWriter {
             total_ns: of.total_ns,
             lost: of.lost,
             children_lost: of.children_lost,
-        })?;
+        };
+        self.tables.row(SITES, &row)?;
         for (&(band, iterations), share) in &of.iterations_by_band {
-            self.bands.row(&BandRow {
+            let row = BandRow {
                 slice,
                 site,
                 from_ns: BANDS_FROM_NS[band],
                 iterations,
                 polls: share.polls,
                 ns: share.ns,
-            })?;
+            };
+            self.tables.row(BANDS, &row)?;
         }
         for (&(band, child), share) in &of.children_by_band {
-            self.children.row(&ChildRow {
+            let row = ChildRow {
                 slice,
                 site,
                 from_ns: BANDS_FROM_NS[band],
                 child: child.into(),
                 polls: share.polls,
                 ns: share.ns,
-            })?;
+            };
+            self.tables.row(CHILDREN, &row)?;
         }
         Ok(())
     }
@@ -227,28 +205,11 @@ impl RunWriter {
         span: Span,
     ) -> Result<()> {
         for (&(variant, peer), latency_ns) in per_peer {
-            let tag = HistogramTag {
-                of: HistogramOf::PeerLatency(peer + 1),
-                variant,
-                pass: Pass::Compare,
-            };
+            let tag = HistogramTag::new(HistogramOf::PeerLatency(peer + 1), variant, Pass::Compare);
             self.histograms.interval(tag, span, latency_ns)?;
         }
         self.histograms.flush()?;
-        for table in [
-            self.slices,
-            self.turns,
-            self.sites,
-            self.bands,
-            self.children,
-            self.bounds,
-            self.peers,
-        ]
-        .into_iter()
-        .chain(self.workers.map(|(table, _)| table))
-        {
-            table.finish()?;
-        }
+        self.tables.finish()?;
         self.histograms.finish()
     }
 }

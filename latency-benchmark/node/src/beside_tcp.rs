@@ -178,7 +178,7 @@ impl Client {
         while self.turns.begin(path).await {
             self.turn(&mut asker)
                 .await
-                .with_context(|| format!("the link to peer {peer} broke ({})", path.name()))?;
+                .with_context(|| format!("the link to peer {peer} broke ({path})"))?;
             self.turns.end();
         }
         // The measuring thread has ended, and says why.

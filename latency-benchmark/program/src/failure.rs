@@ -35,6 +35,14 @@ pub fn bad_input(error: impl Into<Error>) -> Failure {
     }
 }
 
+/// Returns that the input is wrong, with a message as [`format!`] takes it.
+#[macro_export]
+macro_rules! reject {
+    ($($message:tt)*) => {
+        return Err($crate::bad_input(anyhow::anyhow!($($message)*)))
+    };
+}
+
 /// Ends `main`: an error becomes one line on standard error. Success without all of its output is none.
 pub fn end(result: Result<ExitCode, Failure>) -> ExitCode {
     let result = match (result, lost()) {

@@ -17,9 +17,11 @@ const FEWEST_REQUESTS: u64 = 30;
 const UPPER_END: f64 = 0.975;
 
 /// What a slice adds to the figures that are watched. Polls are those of `Connection::poll`.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SliceSums {
     pub slow: u64,
+    /// In slow polls.
+    pub slow_ns: u64,
     pub polls: u64,
     pub requests: u64,
     pub seconds: f64,
@@ -31,6 +33,7 @@ impl SliceSums {
     pub fn plus(self, other: SliceSums) -> SliceSums {
         SliceSums {
             slow: self.slow + other.slow,
+            slow_ns: self.slow_ns + other.slow_ns,
             polls: self.polls + other.polls,
             requests: self.requests + other.requests,
             seconds: self.seconds + other.seconds,
@@ -39,6 +42,14 @@ impl SliceSums {
                 .zip(other.cpu_ns)
                 .map(|(one, other)| one + other),
         }
+    }
+
+    pub fn slow_ms_per_s(&self) -> f64 {
+        self.slow_ns as f64 / 1e6 / self.seconds.max(f64::MIN_POSITIVE)
+    }
+
+    pub fn slow_percent(&self) -> f64 {
+        100.0 * self.slow as f64 / (self.polls as f64).max(1.0)
     }
 }
 
@@ -195,6 +206,7 @@ mod tests {
     fn slice(slow: u64, polls: u64, requests: u64) -> SliceSums {
         SliceSums {
             slow,
+            slow_ns: 0,
             polls,
             requests,
             seconds: 1.0,

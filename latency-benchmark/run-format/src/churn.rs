@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr, time::Duration};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+use poll_probe::serde_as_text;
 
 /// The accepted forms, for help texts and errors.
 pub const CHURN_FORMS: &str =
@@ -58,19 +58,7 @@ impl FromStr for Churn {
     }
 }
 
-impl Serialize for Churn {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Churn {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?
-            .parse()
-            .map_err(D::Error::custom)
-    }
-}
+serde_as_text!(Churn);
 
 #[cfg(test)]
 mod tests {

@@ -116,6 +116,7 @@ mod tests {
     fn sums(requests: u64) -> SliceSums {
         SliceSums {
             slow: 10,
+            slow_ns: 0,
             polls: 100,
             requests,
             seconds: 1.0,

@@ -35,7 +35,6 @@ pub struct Tool {
 /// A node program, and how it was compiled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompiledNode {
-    /// The network stack that it is made of.
     pub stack: String,
     /// The functions that are recorded, if it says so. Older programs do not, and are of libp2p.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -90,6 +90,12 @@ pub enum End {
     Failed { stage: String, reason: String },
 }
 
+impl End {
+    pub const INTERRUPTED: End = End::Ok {
+        stop: Stop::Interrupted,
+    };
+}
+
 /// Why measuring stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

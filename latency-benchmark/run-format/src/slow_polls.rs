@@ -12,47 +12,23 @@ use crate::{
 };
 use anyhow::Result;
 
-/// Polls of `Connection::poll` in the slices that compare variants.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct SlowPolls {
-    pub slow: u64,
-    pub polls: u64,
-    pub requests: u64,
-    /// In slow polls.
-    pub slow_ns: u64,
-    /// Of the slices.
-    pub measured_ms: f64,
-    /// None if it is not known of all slices.
-    pub cpu_ns: Option<u64>,
-}
-
-impl From<SlowPolls> for SliceSums {
-    fn from(of: SlowPolls) -> SliceSums {
-        SliceSums {
-            slow: of.slow,
-            polls: of.polls,
-            requests: of.requests,
-            seconds: of.measured_ms / 1000.0,
-            cpu_ns: of.cpu_ns,
-        }
-    }
-}
-
-/// By variant, of the run in the folder `run`.
-pub fn read(run: &Path, variants: usize) -> Result<Vec<SlowPolls>> {
+/// By variant, over the slices of the run in the folder `run` that compare variants.
+pub fn read(run: &Path, variants: usize) -> Result<Vec<SliceSums>> {
     const SITE: Site = Site::Connection;
-    let nothing = SlowPolls {
+    let nothing = SliceSums {
         cpu_ns: Some(0),
-        ..SlowPolls::default()
+        ..SliceSums::default()
     };
     let mut of = vec![nothing; variants];
     let mut compared = std::collections::BTreeMap::new();
     for row in read_table::<SliceRow>(&run.join(SLICES), false)? {
         if row.pass == Pass::Compare && row.variant < variants {
-            of[row.variant].requests += row.requests;
-            of[row.variant].measured_ms += row.duration_ms;
-            let cpu_ns = of[row.variant].cpu_ns.zip(row.central_cpu_ns);
-            of[row.variant].cpu_ns = cpu_ns.map(|(sum, more)| sum + more);
+            of[row.variant] = of[row.variant].plus(SliceSums {
+                requests: row.requests,
+                seconds: row.duration_ms / 1e3,
+                cpu_ns: row.central_cpu_ns,
+                ..SliceSums::default()
+            });
             compared.insert(row.slice, row.variant);
         }
     }

@@ -91,11 +91,8 @@ fn short(hash: &str) -> &str {
 /// A commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Commit {
-    /// Its hash.
     pub id: String,
-    /// The first line of its message.
     pub subject_line: String,
-    /// Seconds since 1970.
     pub committed_unix_s: u64,
 }
 
@@ -113,15 +110,12 @@ pub struct Difference {
 pub struct BuildRecord {
     /// Names its folder below `target/subjects`: a hash of all that it is made of.
     pub id: String,
-    /// `release` or `debug`.
     pub profile: String,
-    /// The compiler.
     pub rustc: String,
     /// Of libp2p.
     pub features: Vec<String>,
     /// The crates that do not come from the registry as they are, and those with a site.
     pub crates: Vec<CrateRecord>,
-    /// What is recorded of its sites.
     pub levels: Vec<LevelRecord>,
     /// The changes to its sources before the graft; results before that had none.
     #[serde(default)]
@@ -146,9 +140,7 @@ pub struct PatchRecord {
 /// Whether a level of a site is recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LevelRecord {
-    /// The site.
     pub site: Site,
-    /// The level.
     pub level: SiteLevel,
     /// Why it is not recorded; null if it is.
     pub not_there: Option<String>,
@@ -169,11 +161,8 @@ pub enum SiteLevel {
 /// A crate of a subject.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CrateRecord {
-    /// Its name.
     pub name: String,
-    /// Its version.
     pub version: String,
-    /// Where it comes from.
     pub from: CrateOrigin,
     /// Whether lines were inserted.
     pub grafted: bool,

@@ -1,6 +1,10 @@
 //! Tables on disk: CSV files whose columns are the fields of a row type.
 
-use std::{fs::File, path::Path};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    fs::File,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, Result, bail};
 use serde::{Serialize, de::DeserializeOwned};
@@ -8,40 +12,63 @@ use serde_aux::serde_introspection::serde_introspect;
 
 use crate::files::{SCHEMA, read};
 
-/// A table that is being written. Rows are on disk after [`flush`](TableWriter::flush).
-pub struct TableWriter {
-    writer: csv::Writer<File>,
-    name: String,
+/// Tables of a folder that are being written. Rows are on disk after [`flush`](TableWriters::flush).
+pub struct TableWriters {
+    dir: PathBuf,
+    by_name: BTreeMap<&'static str, csv::Writer<File>>,
 }
 
-impl TableWriter {
-    pub fn create(path: &Path) -> Result<TableWriter> {
-        let name = path.display().to_string();
-        let file = File::create(path).with_context(|| format!("cannot create {name}"))?;
-        Ok(TableWriter {
-            writer: csv::Writer::from_writer(file),
-            name,
+impl TableWriters {
+    /// Begins the tables `names`.
+    pub fn create(dir: &Path, names: &[&'static str]) -> Result<TableWriters> {
+        let mut tables = TableWriters {
+            dir: dir.to_owned(),
+            by_name: BTreeMap::new(),
+        };
+        for &name in names {
+            tables.table(name)?;
+        }
+        Ok(tables)
+    }
+
+    fn table(&mut self, name: &'static str) -> Result<&mut csv::Writer<File>> {
+        Ok(match self.by_name.entry(name) {
+            Entry::Occupied(begun) => begun.into_mut(),
+            Entry::Vacant(new) => {
+                let path = self.dir.join(name);
+                let file = File::create(&path)
+                    .with_context(|| format!("cannot create {}", path.display()))?;
+                new.insert(csv::Writer::from_writer(file))
+            }
         })
     }
 
-    pub fn row(&mut self, row: &impl Serialize) -> Result<()> {
-        self.writer
-            .serialize(row)
-            .with_context(|| format!("cannot write {}", self.name))
+    pub fn row(&mut self, name: &'static str, row: &impl Serialize) -> Result<()> {
+        let written = self.table(name)?.serialize(row);
+        written.with_context(|| cannot_write(&self.dir, name))
     }
 
     pub fn flush(&mut self) -> Result<()> {
-        self.writer
-            .flush()
-            .with_context(|| format!("cannot write {}", self.name))
+        for (name, table) in &mut self.by_name {
+            let flushed = table.flush();
+            flushed.with_context(|| cannot_write(&self.dir, name))?;
+        }
+        Ok(())
     }
 
     /// Waits until the disk has everything.
     pub fn finish(self) -> Result<()> {
-        let file = self.writer.into_inner().map_err(|error| error.into_error());
-        file.and_then(|file| file.sync_all())
-            .with_context(|| format!("cannot write {}", self.name))
+        for (name, table) in self.by_name {
+            let file = table.into_inner().map_err(|error| error.into_error());
+            file.and_then(|file| file.sync_all())
+                .with_context(|| cannot_write(&self.dir, name))?;
+        }
+        Ok(())
     }
+}
+
+fn cannot_write(dir: &Path, name: &str) -> String {
+    format!("cannot write {}", dir.join(name).display())
 }
 
 /// Reads a table. Its columns must be the fields of `T`. The last line may be torn if the run that wrote it
@@ -135,7 +162,6 @@ mod tests {
     #[test]
     fn rows_are_read_as_they_were_written() {
         let dir = tempfile::tempdir().expect("a folder");
-        let path = dir.path().join("table.csv");
         let rows = [
             Row {
                 slice: 1,
@@ -150,9 +176,12 @@ mod tests {
                 child: None,
             },
         ];
-        let mut table = TableWriter::create(&path).expect("it is new");
-        rows.iter().for_each(|row| table.row(row).expect("written"));
-        table.finish().expect("on disk");
+        let mut tables = TableWriters::create(dir.path(), &["table.csv"]).expect("it is new");
+        for row in &rows {
+            tables.row("table.csv", row).expect("written");
+        }
+        tables.finish().expect("on disk");
+        let path = dir.path().join("table.csv");
         assert_eq!(read_table::<Row>(&path, false).expect("whole"), rows);
     }
 

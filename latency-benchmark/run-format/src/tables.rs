@@ -1,6 +1,6 @@
 //! The rows of the tables of a run. An empty field is a value that could not be measured.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt};
 
 use poll_probe::{Budgets, Site};
 use serde::{Deserialize, Serialize};
@@ -41,34 +41,10 @@ pub enum Pass {
     Warm,
 }
 
-impl Pass {
-    pub const ALL: [Pass; 10] = [
-        Pass::Compare,
-        Pass::Children,
-        Pass::Stacks,
-        Pass::Allocations,
-        Pass::Counters,
-        Pass::SystemCalls,
-        Pass::Timeline,
-        Pass::Activity,
-        Pass::Normal,
-        Pass::Warm,
-    ];
-
-    /// As it is written.
-    pub fn name(self) -> &'static str {
-        match self {
-            Pass::Compare => "compare",
-            Pass::Children => "children",
-            Pass::Stacks => "stacks",
-            Pass::Allocations => "allocations",
-            Pass::Counters => "counters",
-            Pass::SystemCalls => "system-calls",
-            Pass::Timeline => "timeline",
-            Pass::Activity => "activity",
-            Pass::Normal => "normal",
-            Pass::Warm => "warm",
-        }
+/// As it is written.
+impl fmt::Display for Pass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 
@@ -204,6 +180,12 @@ pub struct SiteRow {
     pub children_lost: u64,
 }
 
+/// The lower ends of the bands of `bands.csv` and `children.csv`. Polls are counted in them, so that the threshold for a
+/// slow poll can be chosen when reading, from these.
+pub const BANDS_FROM_NS: [u64; 10] = [
+    0, 10_000, 25_000, 50_000, 75_000, 100_000, 150_000, 200_000, 500_000, 1_000_000,
+];
+
 /// A row of `bands.csv`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BandRow {
@@ -296,23 +278,23 @@ pub struct PathRow {
     pub libp2p_polls: u64,
 }
 
+/// As it is written.
+impl fmt::Display for TrafficPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
 /// How a transaction of `rr` travels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrafficPath {
+    #[default]
     RawTcp,
     Libp2p,
 }
 
 impl TrafficPath {
-    /// As it is written.
-    pub fn name(self) -> &'static str {
-        match self {
-            TrafficPath::RawTcp => "raw-tcp",
-            TrafficPath::Libp2p => "libp2p",
-        }
-    }
-
     /// The path of a variant with that role: raw TCP is both the baseline and its A/A control.
     pub fn of(role: Role) -> TrafficPath {
         match role {

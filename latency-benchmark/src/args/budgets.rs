@@ -1,7 +1,6 @@
 //! The budgets to compare.
 
-use anyhow::anyhow;
-use program::{Failure, bad_input};
+use program::{Failure, reject};
 use run_format::{
     Budgets, Site,
     variant::{Role, VariantConfig},
@@ -23,7 +22,7 @@ pub(crate) fn refuse_twice<T: PartialEq + std::fmt::Display>(
 ) -> Result<(), Failure> {
     for (at, value) in values.iter().enumerate() {
         if values[..at].contains(value) {
-            return Err(bad_input(anyhow!("{argument}: {value} is given twice")));
+            reject!("{argument}: {value} is given twice");
         }
     }
     Ok(())
@@ -38,11 +37,11 @@ pub(crate) fn refuse_unknown_sites(stack: &Stack, budgets: &Budgets) -> Result<(
     if let Some(site) = bounded.find(|site| !has(site)) {
         let known = stack.sites.iter().filter(|it| it.takes_budget);
         let known: Vec<String> = known.map(SiteSpec::name).collect();
-        return Err(bad_input(anyhow!(
+        reject!(
             "--budget {budgets}: {} has no site {site} (accepted: {})",
             stack.name,
             known.join(", ")
-        )));
+        );
     }
     Ok(())
 }

@@ -2,9 +2,8 @@
 
 use std::{fs, net::ToSocketAddrs};
 
-use anyhow::anyhow;
 use clap::Args;
-use program::{Failure, bad_input};
+use program::{Failure, reject};
 use run_format::{
     config::LabConfig,
     network::{PeerHost, PeerHosts, Rtt},
@@ -50,9 +49,7 @@ impl HostArgs {
             return Ok(lab);
         }
         if let Some(peers) = peers.iter().find(|peers| **peers > hosts) {
-            return Err(bad_input(anyhow!(
-                "--peers {peers}: --peer-hosts has fewer hosts (accepted: 1 to {hosts})"
-            )));
+            reject!("--peers {peers}: --peer-hosts has fewer hosts (accepted: 1 to {hosts})");
         }
         let system = fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control");
         let words = self.peer_command.split_whitespace();
@@ -79,8 +76,8 @@ fn host(text: &str) -> Result<PeerHost, Failure> {
             name: name.to_owned(),
             address: found.ip(),
         }),
-        None => Err(bad_input(anyhow!(
+        None => reject!(
             "--peer-hosts {text}: this machine knows no address of {address:?} (accepted: HOST or HOST=ADDRESS)"
-        ))),
+        ),
     }
 }

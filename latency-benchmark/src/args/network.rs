@@ -1,9 +1,9 @@
 //! The network around the nodes.
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use clap::Args;
 use lab::{MAX_PEERS, Topology, can_receive_on_receiver, check_congestion_control};
-use program::{Failure, bad_input};
+use program::{Failure, bad_input, reject};
 use run_format::{
     config::LabConfig,
     network::{Backend, Cores, Jitter, Loss, ReceiveOn, Rtt},
@@ -52,18 +52,18 @@ impl NetworkArgs {
     /// For a central with so many workers.
     pub(crate) fn config(&self, workers: usize) -> Result<LabConfig, Failure> {
         if self.receive_on == ReceiveOn::Receiver && !can_receive_on_receiver() {
-            return Err(bad_input(anyhow!(
+            reject!(
                 "--receive-on receiver: this kernel cannot steer packets; it needs Linux 6.3 or newer with CONFIG_RPS (accepted: --receive-on sender)"
-            )));
+            );
         }
         check_congestion_control(&self.congestion_control)
             .context("--congestion-control")
             .map_err(bad_input)?;
         if let Some(cores) = self.central_core.as_ref().filter(|it| it.count() > workers) {
-            return Err(bad_input(anyhow!(
+            reject!(
                 "--central-core {cores}: there is one core for each worker (accepted: --workers {})",
                 cores.count()
-            )));
+            );
         }
         let topology = Topology::of_this_process()?;
         let (central, peers) = (self.central_core.clone(), self.peer_cores.clone());
@@ -85,16 +85,16 @@ impl NetworkArgs {
         if network.backend == Backend::Nfqueue
             && (network.loss_percent.is_some() || network.jitter_ms.is_some())
         {
-            return Err(bad_input(anyhow!(
+            reject!(
                 "--delay nfqueue: the delay line only delays; --loss and --jitter need netem (accepted: --delay netem)"
-            )));
+            );
         }
         if let Some(jitter) = network.jitter_ms
             && let Some(rtt) = rtts.iter().find(|rtt| rtt.one_way() < jitter.duration())
         {
-            return Err(bad_input(anyhow!(
+            reject!(
                 "--jitter {jitter}: larger than the one-way delay of cells with RTT {rtt} ms (choose a smaller --jitter, or leave that --rtt out)"
-            )));
+            );
         }
         Ok(network)
     }
@@ -104,9 +104,6 @@ impl NetworkArgs {
 pub(crate) fn peers_in_range(peers: &[usize]) -> Result<(), Failure> {
     match peers.iter().find(|peers| !(1..=MAX_PEERS).contains(*peers)) {
         None => Ok(()),
-        Some(peers) => Err(bad_input(anyhow!(
-            "--peers {peers}: a cell has from 1 to {} peers",
-            MAX_PEERS
-        ))),
+        Some(peers) => reject!("--peers {peers}: a cell has from 1 to {} peers", MAX_PEERS),
     }
 }

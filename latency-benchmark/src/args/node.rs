@@ -1,8 +1,7 @@
 //! What central and its peers have to agree on.
 
-use anyhow::anyhow;
 use clap::{Args, ValueEnum};
-use program::{Failure, bad_input};
+use program::{Failure, reject};
 use run_format::{
     config::{Load, NodeConfig, Pace, Security, Transport, Workload},
     payload::{PAYLOAD_FORMS, Payload},
@@ -50,39 +49,37 @@ impl NodeArgs {
         const MESSAGES_PER_SECOND: f64 = 20.0;
         /// The time of publishing is in the message.
         const SMALLEST_MESSAGE: u32 = 8;
-        let wrong = |text: String| Err(bad_input(anyhow!(text)));
         if let Some(rate) = self.rate
             && !(rate > 0.0 && rate <= 1e6)
         {
-            return wrong(format!(
-                "--rate {rate}: it is not between 0 and 1000000 per second"
-            ));
+            reject!("--rate {rate}: it is not between 0 and 1000000 per second");
         }
         match (self.workload, self.rate, self.outstanding) {
-            (Workload::Stream, Some(_), _) => wrong(
-                "--rate: the workload stream sends as fast as it can (accepted: --outstanding)"
-                    .to_owned(),
-            ),
-            (Workload::Gossipsub, _, Some(_)) => wrong(
-                "--outstanding: the workload gossipsub publishes at a rate (accepted: --rate)"
-                    .to_owned(),
-            ),
+            (Workload::Stream, Some(_), _) => {
+                reject!(
+                    "--rate: the workload stream sends as fast as it can (accepted: --outstanding)"
+                )
+            }
+            (Workload::Gossipsub, _, Some(_)) => {
+                reject!(
+                    "--outstanding: the workload gossipsub publishes at a rate (accepted: --rate)"
+                )
+            }
             (Workload::Gossipsub, rate, None) => {
-                match payloads.iter().find(|size| size.bytes() < SMALLEST_MESSAGE) {
-                    Some(size) => wrong(format!(
+                if let Some(size) = payloads.iter().find(|size| size.bytes() < SMALLEST_MESSAGE) {
+                    reject!(
                         "--payload {size}: a message of the workload gossipsub has at least {SMALLEST_MESSAGE} bytes"
-                    )),
-                    None => Ok(Pace::PerSecond(rate.unwrap_or(MESSAGES_PER_SECOND))),
+                    );
                 }
+                Ok(Pace::PerSecond(rate.unwrap_or(MESSAGES_PER_SECOND)))
             }
             (Workload::Idle, None, None) => Ok(Pace::Outstanding(OUTSTANDING)),
-            (Workload::Idle, ..) => wrong(
-                "--workload idle: it sends no requests (remove --rate and --outstanding)"
-                    .to_owned(),
-            ),
+            (Workload::Idle, ..) => {
+                reject!("--workload idle: it sends no requests (remove --rate and --outstanding)")
+            }
             (Workload::Rr, rate, outstanding) => one_at_a_time(rate, outstanding, payloads),
             (Workload::Stream, ..) if payloads.iter().any(|size| size.bytes() == 0) => {
-                wrong("--payload 0B: a chunk of the workload stream has at least 1 byte".to_owned())
+                reject!("--payload 0B: a chunk of the workload stream has at least 1 byte")
             }
             (_, Some(rate), _) => Ok(Pace::PerSecond(rate)),
             (_, None, outstanding) => Ok(Pace::Outstanding(outstanding.unwrap_or(OUTSTANDING))),
@@ -108,11 +105,11 @@ pub(crate) fn refuse_others(stack: &Stack, node: NodeConfig) -> Result<(), Failu
             stack.accepted(option),
         );
         if let Some(name) = name.filter(|name| !accepted.contains(&&**name)) {
-            return Err(bad_input(anyhow!(
+            reject!(
                 "{option} {name}: nodes of {} do not have it (accepted: {})",
                 stack.name,
                 accepted.join(", ")
-            )));
+            );
         }
     }
     Ok(())
@@ -124,16 +121,17 @@ fn one_at_a_time(
     outstanding: Option<u32>,
     payloads: &[Payload],
 ) -> Result<Pace, Failure> {
-    let wrong = |text: String| Err(bad_input(anyhow!(text)));
     match (rate, outstanding) {
-        (Some(_), _) => {
-            wrong("--rate: the workload rr sends a request when the last one is answered, so it has no rate (remove --rate)".to_owned())
+        (Some(_), _) => reject!(
+            "--rate: the workload rr sends a request when the last one is answered, so it has no rate (remove --rate)"
+        ),
+        (None, Some(count)) if count != 1 => {
+            reject!(
+                "--outstanding {count}: the workload rr has one request at a time (accepted: 1)"
+            )
         }
-        (None, Some(count)) if count != 1 => wrong(format!(
-            "--outstanding {count}: the workload rr has one request at a time (accepted: 1)"
-        )),
         _ if payloads.iter().any(|size| size.bytes() == 0) => {
-            wrong("--payload 0B: a request of the workload rr has at least 1 byte".to_owned())
+            reject!("--payload 0B: a request of the workload rr has at least 1 byte")
         }
         _ => Ok(Pace::Outstanding(1)),
     }

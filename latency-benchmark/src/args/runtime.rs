@@ -2,7 +2,7 @@
 
 use anyhow::anyhow;
 use clap::Args;
-use program::{Failure, bad_input};
+use program::{Failure, bad_input, reject};
 use run_format::config::{RuntimeConfig, Scheduler};
 
 pub(crate) const SETTING_FORMS: &str = "event_interval=N, global_queue_interval=N, lifo_slot=off, eager_driver_handoff=on, or several joined by commas";
@@ -53,10 +53,10 @@ impl RuntimeArgs {
             _ => Scheduler::MultiThread,
         });
         if scheduler == Scheduler::CurrentThread && self.workers > 1 {
-            return Err(bad_input(anyhow!(
+            reject!(
                 "--workers {}: a current-thread runtime has one worker (accepted: --runtime multi-thread)",
                 self.workers
-            )));
+            );
         }
         Ok(RuntimeConfig {
             scheduler,

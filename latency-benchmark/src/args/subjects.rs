@@ -2,7 +2,7 @@
 
 use anyhow::anyhow;
 use clap::Args;
-use program::{Failure, bad_input};
+use program::{Failure, bad_input, reject};
 use run_format::{
     Budgets,
     config::RuntimeConfig,
@@ -131,17 +131,9 @@ fn control_of(baseline: &SubjectConfig) -> SubjectConfig {
 
 /// Where the short names are the same, the long ones are taken.
 fn tell_apart(subjects: &mut [SubjectConfig]) -> Result<(), Failure> {
-    let short: Vec<String> = subjects
-        .iter()
-        .map(|subject| subject.label.clone())
-        .collect();
+    let short: Vec<String> = subjects.iter().map(|it| it.label.clone()).collect();
     for subject in subjects.iter_mut() {
-        if short
-            .iter()
-            .filter(|label| **label == subject.label)
-            .count()
-            > 1
-        {
+        if short.iter().filter(|it| **it == subject.label).count() > 1 {
             subject.label = match &subject.yamux_spec {
                 Some(yamux) => format!("{} + {yamux}", subject.spec),
                 None => subject.spec.clone(),
@@ -150,11 +142,11 @@ fn tell_apart(subjects: &mut [SubjectConfig]) -> Result<(), Failure> {
     }
     let is_long = |it: &&SubjectConfig| control_of(it).label.chars().count() > LONGEST_LABEL;
     if let Some(subject) = subjects.iter().find(is_long) {
-        return Err(bad_input(anyhow!(
+        reject!(
             "--subject {}: a report shows it by {}, which is too long for a file name (give the folder or the revision a shorter name)",
             subject.spec,
             subject.label
-        )));
+        );
     }
     Ok(())
 }

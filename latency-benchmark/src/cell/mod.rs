@@ -132,9 +132,7 @@ impl CellRun<'_> {
             let invalid = rtt.invalid();
             self.network.rtt = Some(rtt);
             if let Some(invalid) = invalid {
-                return Ok(End::Invalid {
-                    reason: one_line(&invalid.to_string()),
-                });
+                return Ok(End::Invalid { reason: invalid });
             }
         }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::Args;
-use program::{Failure, bad_input};
+use program::{Failure, bad_input, reject};
 use run_format::{
     Budgets,
     config::{ExplainPlan, Scheduler, SweepConfig},
@@ -124,14 +124,14 @@ impl ExplainArgs {
 /// Refuses sweeps whose cells cannot be explained.
 pub(crate) fn refuse(config: &SweepConfig) -> Result<(), Failure> {
     if !config.subjects.is_empty() {
-        return Err(bad_input(anyhow!(
+        reject!(
             "a sweep that compares subjects cannot be explained (check out the libp2p in question, and sweep it alone)"
-        )));
+        );
     }
     if config.runtime.scheduler == Scheduler::MultiThread {
-        return Err(bad_input(anyhow!(
+        reject!(
             "a sweep with a multi-thread runtime cannot be explained: only one thread can be observed (accepted: --runtime current-thread)"
-        )));
+        );
     }
     Ok(())
 }

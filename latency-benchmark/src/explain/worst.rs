@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use anyhow::{Result, anyhow};
-use program::{Failure, bad_input};
+use program::{Failure, bad_input, reject};
 use run_format::{
+    changes::SliceSums,
     config::SweepConfig,
     evidence::{ChosenBecause, ChosenCell},
     grid::Cell,
@@ -23,32 +24,14 @@ pub(super) struct Chosen {
 /// How slow a measured cell was, by variant.
 pub(super) struct MeasuredCell {
     pub(super) cell: Cell,
-    slow: Vec<SlowSums>,
-}
-
-#[derive(Clone, Copy, Default)]
-struct SlowSums {
-    polls: u64,
-    slow: u64,
-    ns: u64,
-    ms: f64,
-}
-
-impl SlowSums {
-    fn ms_per_s(&self) -> f64 {
-        self.ns as f64 / 1e6 / (self.ms / 1e3).max(f64::MIN_POSITIVE)
-    }
-
-    fn percent(&self) -> f64 {
-        100.0 * self.slow as f64 / (self.polls as f64).max(1.0)
-    }
+    slow: Vec<SliceSums>,
 }
 
 /// Every cell of the sweep in `dir` of which there is a measured run.
 pub(super) fn measured(config: &SweepConfig, dir: &Path) -> Result<Vec<MeasuredCell>, Failure> {
     let mut cells = Vec::new();
     for cell in config.axes.cells() {
-        let mut slow = vec![SlowSums::default(); config.variants.len()];
+        let mut slow = vec![SliceSums::default(); config.variants.len()];
         for run in 1..=config.repeat {
             let run_dir = RunDir::new(dir, &cell.id(), run, None);
             if !run_dir.row().is_some_and(|row| row.is_measured()) {
@@ -56,10 +39,7 @@ pub(super) fn measured(config: &SweepConfig, dir: &Path) -> Result<Vec<MeasuredC
             }
             let read = slow_polls::read(&run_dir.done(), slow.len()).map_err(bad_input)?;
             for (sum, of) in slow.iter_mut().zip(read) {
-                sum.polls += of.polls;
-                sum.slow += of.slow;
-                sum.ns += of.slow_ns;
-                sum.ms += of.measured_ms;
+                *sum = sum.plus(of);
             }
         }
         if slow.iter().all(|of| of.polls > 0) {
@@ -67,10 +47,7 @@ pub(super) fn measured(config: &SweepConfig, dir: &Path) -> Result<Vec<MeasuredC
         }
     }
     if cells.is_empty() {
-        return Err(bad_input(anyhow!(
-            "RUN {}: it has no measured cell",
-            dir.display()
-        )));
+        reject!("RUN {}: it has no measured cell", dir.display());
     }
     Ok(cells)
 }
@@ -90,10 +67,10 @@ pub(super) fn asked_for(measured: &[MeasuredCell], ids: &[String]) -> Result<Vec
             })
     };
     if let Some(twice) = (1..ids.len()).find(|&at| ids[..at].contains(&ids[at])) {
-        return Err(bad_input(anyhow!(
+        reject!(
             "--cell {}: it is given twice, but each cell is explained once",
             ids[twice]
-        )));
+        );
     }
     let found: Vec<&MeasuredCell> = ids.iter().map(find).collect::<Result<_, _>>()?;
     Ok((1..)
@@ -105,16 +82,16 @@ pub(super) fn asked_for(measured: &[MeasuredCell], ids: &[String]) -> Result<Vec
 /// The `count` cells with the most time in slow polls and, since a cell of few polls is not among them
 /// however slow they are, the one with a delay that has the largest share of slow polls.
 pub(super) fn worst(measured: &[MeasuredCell], count: usize) -> Vec<Chosen> {
-    let by = |of: fn(&SlowSums) -> f64| {
+    let by = |of: fn(&SliceSums) -> f64| {
         let mut cells: Vec<&MeasuredCell> = measured.iter().collect();
         cells.sort_by(|a, b| of(&b.slow[0]).total_cmp(&of(&a.slow[0])));
         cells
     };
     let mut chosen: Vec<Chosen> = (1..=count)
-        .zip(by(SlowSums::ms_per_s))
+        .zip(by(SliceSums::slow_ms_per_s))
         .map(|(rank, of)| of.chosen(rank, ChosenBecause::SlowTime))
         .collect();
-    let by_ratio = by(SlowSums::percent);
+    let by_ratio = by(SliceSums::slow_percent);
     let slowest = by_ratio
         .iter()
         .find(|of| of.cell.rtt_ms.ms() > 0.0 && of.slow[0].slow > 0);
@@ -134,8 +111,8 @@ impl MeasuredCell {
                 id: self.cell.id(),
                 rank,
                 why,
-                slow_ms_per_s: Some(self.slow[0].ms_per_s()),
-                slow_percent: Some(self.slow[0].percent()),
+                slow_ms_per_s: Some(self.slow[0].slow_ms_per_s()),
+                slow_percent: Some(self.slow[0].slow_percent()),
             },
         }
     }
@@ -151,7 +128,7 @@ pub(super) fn best_of(
         measured
             .iter()
             .filter(|of| chosen.iter().any(|chosen| chosen.cell == of.cell))
-            .map(|of| of.slow[variant].ms_per_s())
+            .map(|of| of.slow[variant].slow_ms_per_s())
             .sum()
     };
     candidates
@@ -171,11 +148,12 @@ mod tests {
             rtt_ms: config[1].parse().expect("a round trip"),
             peers: config[2].parse().expect("a number"),
         };
-        let slow = rates.map(|(polls, slow, ns)| SlowSums {
+        let slow = rates.map(|(polls, slow, slow_ns)| SliceSums {
             polls,
             slow,
-            ns,
-            ms: 1000.0,
+            slow_ns,
+            seconds: 1.0,
+            ..SliceSums::default()
         });
         MeasuredCell {
             cell,

@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
-use anyhow::anyhow;
 use clap::Args;
-use program::{Failure, bad_input};
+use program::{Failure, reject};
 use run_format::{
     BUDGET_FORMS, Budgets,
     churn::{CHURN_FORMS, Churn},
@@ -77,21 +76,20 @@ impl SoakArgs {
     fn config(&self) -> Result<SoakConfig, Failure> {
         const MOST_HOURS: f64 = 31.0 * 24.0;
         const MS_PER_HOUR: f64 = 3_600_000.0;
-        let wrong = |text: String| Err(bad_input(anyhow!(text)));
         if !(self.hours > 0.0 && self.hours <= MOST_HOURS) {
-            return wrong(format!(
+            reject!(
                 "--hours {}: a soak lasts more than 0 and at most {MOST_HOURS} hours",
                 self.hours
-            ));
+            );
         }
         let duration_ms = (self.hours * MS_PER_HOUR).round() as u64;
         let interval_ms = self.interval * 1000;
         if interval_ms > duration_ms {
-            return wrong(format!(
+            reject!(
                 "--interval {}: a soak of {} s has no row of that length (accepted: at most --hours)",
                 self.interval,
                 duration_ms as f64 / 1e3
-            ));
+            );
         }
         refuse_unknown_sites(self.program.stack, &self.budget)?;
         Ok(SoakConfig {

@@ -14,9 +14,9 @@ use program::{Failure, in_words, one_line};
 use run_format::{
     checksums::of_file,
     files::{BLOCKS, EDITS, SCHEMA, SOAK, SOAK_ROWS, unix_s, write_json, write_whole},
-    run_row::{End, NetworkReport, RunRow, Stop},
+    run_row::{End, NetworkReport, RunRow},
     soak::{SoakConfig, SoakEnd, SoakFile, SoakRow},
-    table::TableWriter,
+    table::TableWriters,
 };
 
 use self::args::SoakArgs;
@@ -57,9 +57,7 @@ pub(crate) fn run(args: SoakArgs) -> Result<ExitCode, Failure> {
     end.sha256 = of_file(&dir.join(SOAK_ROWS)).ok();
     end.blocks_sha256 = of_file(&dir.join(BLOCKS)).ok();
     let code = match &end.end {
-        End::Ok {
-            stop: Stop::Interrupted,
-        } => INTERRUPTED,
+        &End::INTERRUPTED => INTERRUPTED,
         End::Ok { .. } => MEASURED,
         End::Invalid { .. } | End::Failed { .. } => SOME_FAILED,
     };
@@ -77,7 +75,7 @@ fn measure(
 ) -> Result<SoakEnd, Failure> {
     // Nothing but central runs on central's core.
     move_to(&config.lab.placement.peers).context("cannot leave central's core")?;
-    let mut table = TableWriter::create(&dir.join(SOAK_ROWS))?;
+    let mut tables = TableWriters::create(dir, &[SOAK_ROWS])?;
     let mut progress = Progress::new(config.duration_ms, false);
     for warning in other_load::warnings() {
         progress.warn(&warning);
@@ -90,8 +88,8 @@ fn measure(
         match event {
             CellEvent::Row(row) => {
                 folder.check()?;
-                table.row(&row)?;
-                table.flush()?;
+                tables.row(SOAK_ROWS, &row)?;
+                tables.flush()?;
                 rows += 1;
                 restarts = row.restarts.or(restarts);
                 progress.advance((row.interval_s * 1e3) as u64);
@@ -108,7 +106,7 @@ fn measure(
         Ok(())
     });
     folder.check()?;
-    if let Err(error) = table.finish() {
+    if let Err(error) = tables.finish() {
         progress.warn(&one_line(&format!("{error:#}")));
     }
     let end = end(row, rows, restarts);
@@ -144,9 +142,7 @@ impl SparseLines {
 fn end(row: Option<RunRow>, rows: u64, restarts: Option<u64>) -> SoakEnd {
     let Some(row) = row else {
         return SoakEnd {
-            end: End::Ok {
-                stop: Stop::Interrupted,
-            },
+            end: End::INTERRUPTED,
             rows,
             restarts,
             took_ms: None,
@@ -194,9 +190,7 @@ fn in_short(row: &SoakRow, peers: usize) -> String {
 
 fn summary(end: &SoakEnd) -> String {
     let how = match &end.end {
-        End::Ok {
-            stop: Stop::Interrupted,
-        } => "; interrupted".to_owned(),
+        &End::INTERRUPTED => "; interrupted".to_owned(),
         End::Ok { .. } => String::new(),
         End::Invalid { reason } => format!("; INVALID: {reason}"),
         End::Failed { stage, reason } => format!("; FAILED while {stage}: {reason}"),

@@ -5,9 +5,8 @@ use std::{
     time::Duration,
 };
 
-use anyhow::anyhow;
 use clap::Args;
-use program::{Failure, bad_input};
+use program::{Failure, reject};
 use run_format::{
     BUDGET_FORMS, Budgets,
     config::{LabConfig, Measurement, RuntimeConfig, SweepConfig},
@@ -238,10 +237,10 @@ impl GridArgs {
         let network = hosts.network(&self.network, &axes.peers, &axes.rtt_ms, workers)?;
         let cells = axes.cells().len();
         if let Some(shard) = self.shard.filter(|shard| shard.of as usize > cells) {
-            return Err(bad_input(anyhow!(
+            reject!(
                 "--shard: {} parts, but the grid has {cells} cells (accepted: at most as many parts)",
                 shard.of
-            )));
+            );
         }
         let (budgets, subjects) = match self.prove {
             Some(budget) => (vec![Budgets::NONE, budget], SubjectArgs::patched(budget)),
@@ -343,10 +342,10 @@ fn check_options(config: SweepConfig, dir: &Path) -> Result<(), Failure> {
     // As a manifest has it: its fractions are rounded.
     let asked: SweepConfig = serde_json::from_str(&serde_json::to_string(&asked)?)?;
     if asked != begun {
-        return Err(bad_input(anyhow!(
+        reject!(
             "--shard: {} was begun with other options (choose another --name)",
             dir.display()
-        )));
+        );
     }
     Ok(())
 }

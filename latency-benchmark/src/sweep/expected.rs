@@ -3,6 +3,7 @@
 use std::{collections::HashSet, fmt::Write as _};
 
 use run_format::config::{Measurement, SweepConfig};
+use serde::Deserialize;
 
 /// `analysis report` wrote it from a sweep with default options.
 const EVIDENCE: &str = include_str!("../../evidence/summary.csv");
@@ -15,11 +16,22 @@ const QUANTITIES: [(&str, &str, &str, bool); 4] = [
     ("cotenant_p90_us", "", "co-tenant's p90", true),
 ];
 
-/// A change in the evidence.
-struct Change<'a> {
+#[derive(Deserialize)]
+struct EvidenceRow {
     rtt_ms: f64,
-    metric: &'a str,
-    site: &'a str,
+    variant: String,
+    site: String,
+    metric: String,
+    value: Option<f64>,
+    change_low: Option<f64>,
+    change_high: Option<f64>,
+}
+
+/// A change in the evidence.
+struct Change {
+    rtt_ms: f64,
+    metric: String,
+    site: String,
     half_width: f64,
     percent: f64,
 }
@@ -69,51 +81,28 @@ pub(super) fn precision(config: &SweepConfig) -> Option<String> {
 }
 
 /// The changes of the evidence's budgets, and how many variants took turns.
-fn evidence() -> (Vec<Change<'static>>, usize) {
+fn evidence() -> (Vec<Change>, usize) {
     let mut variants = HashSet::new();
     let mut changes = Vec::new();
     let mut baseline = None;
-    for line in EVIDENCE.lines().skip(1) {
-        let fields: Vec<_> = line.split(',').collect();
-        let &[
-            _,
-            rtt_ms,
-            _,
-            variant,
-            site,
-            metric,
-            value,
-            _,
-            _,
-            _,
-            low,
-            high,
-            _,
-        ] = &*fields
-        else {
-            continue;
-        };
-        variants.insert(variant);
+    let mut table = csv::Reader::from_reader(EVIDENCE.as_bytes());
+    for row in table.deserialize::<EvidenceRow>().flatten() {
         // A quantity's baseline comes before its changes.
-        if variant == "none" {
-            baseline = value.parse::<f64>().ok();
+        if row.variant == "none" {
+            baseline = row.value;
         }
-        let (Ok(rtt_ms), Ok(low), Ok(high), Some(baseline)) = (
-            rtt_ms.parse(),
-            low.parse::<f64>(),
-            high.parse::<f64>(),
-            baseline,
-        ) else {
-            continue;
-        };
-        let half_width = (high - low) / 2.0;
-        changes.push(Change {
-            rtt_ms,
-            metric,
-            site,
-            half_width,
-            percent: 100.0 * half_width / baseline,
-        });
+        variants.insert(row.variant);
+        if let (Some(low), Some(high), Some(baseline)) = (row.change_low, row.change_high, baseline)
+        {
+            let half_width = (high - low) / 2.0;
+            changes.push(Change {
+                rtt_ms: row.rtt_ms,
+                metric: row.metric,
+                site: row.site,
+                half_width,
+                percent: 100.0 * half_width / baseline,
+            });
+        }
     }
     (changes, variants.len())
 }

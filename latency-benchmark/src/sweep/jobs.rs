@@ -144,10 +144,7 @@ impl Jobs<'_> {
             return Ok(None);
         }
         let by_variant = slow_polls::read(&run_dir.done(), self.sweep.config.variants.len())?;
-        Ok(by_variant
-            .into_iter()
-            .map(SliceSums::from)
-            .reduce(SliceSums::plus))
+        Ok(by_variant.into_iter().reduce(SliceSums::plus))
     }
 
     fn compare(&self, launch: &Launch) -> Result<()> {

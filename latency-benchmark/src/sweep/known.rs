@@ -55,7 +55,7 @@ impl Known<'_> {
         };
         let variants = self.config.variants.len();
         for (variant, of) in slow_polls::read(run, variants)?.into_iter().enumerate() {
-            self.changes.add(subject * variants + variant, of.into());
+            self.changes.add(subject * variants + variant, of);
         }
         Ok(())
     }

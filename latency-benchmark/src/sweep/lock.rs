@@ -2,8 +2,8 @@
 
 use std::{fs, path::Path};
 
-use anyhow::{Context, anyhow};
-use program::{Failure, bad_input, say};
+use anyhow::Context;
+use program::{Failure, reject, say};
 
 /// Two sweeps must not write into the same folder. A shard waits for the task that had it before and has not ended yet.
 pub(crate) fn lock(dir: &Path, waits: bool) -> Result<fs::File, Failure> {
@@ -21,9 +21,6 @@ pub(crate) fn lock(dir: &Path, waits: bool) -> Result<fs::File, Failure> {
                 .with_context(|| format!("cannot lock {}", path.display()))?;
             Ok(file)
         }
-        Err(_) => Err(bad_input(anyhow!(
-            "{}: another sweep is writing there",
-            dir.display()
-        ))),
+        Err(_) => reject!("{}: another sweep is writing there", dir.display()),
     }
 }

@@ -26,7 +26,7 @@ use run_format::{
     files::MANIFEST,
     manifest::{Machine, Manifest},
     protocol::BlockReport,
-    run_row::{End, RunRow, Stop},
+    run_row::{End, RunRow},
 };
 
 pub(crate) use self::lock::lock;
@@ -153,14 +153,12 @@ fn measure(
     let interrupted = !jobs::run(&sweep, &launches)?;
     drop(lock);
     let state = sweep.state.into_inner();
-    let SweepState {
-        progress, counts, ..
-    } = state.unwrap_or_else(PoisonError::into_inner);
+    let state = state.unwrap_or_else(PoisonError::into_inner);
     let counts = RunCounts {
         interrupted,
-        ..counts
+        ..state.counts
     };
-    progress.finish(&counts.summary(), dir);
+    state.progress.finish(&counts.summary(), dir);
     if counts.exit_code() != MEASURED {
         say(format!("to measure the rest: --resume {}", dir.display()));
     }
@@ -342,9 +340,7 @@ impl RunCounts {
     fn add(&mut self, end: &End) {
         match end {
             // It is measured again.
-            End::Ok {
-                stop: Stop::Interrupted,
-            } => {}
+            &End::INTERRUPTED => {}
             End::Ok { .. } => self.measured += 1,
             End::Invalid { .. } => self.invalid += 1,
             End::Failed { .. } => self.failed += 1,
@@ -352,32 +348,25 @@ impl RunCounts {
     }
 
     fn summary(&self) -> String {
-        let RunCounts {
-            measured,
-            invalid,
-            failed,
-            unkept,
-            interrupted,
-        } = self;
-        let unkept = match unkept {
+        let unkept = match self.unkept {
             0 => String::new(),
             count => format!(", {count} not kept"),
         };
-        let interrupted = if *interrupted { "; interrupted" } else { "" };
-        format!("{measured} runs measured, {invalid} invalid, {failed} failed{unkept}{interrupted}")
+        let interrupted = if self.interrupted {
+            "; interrupted"
+        } else {
+            ""
+        };
+        format!(
+            "{} runs measured, {} invalid, {} failed{unkept}{interrupted}",
+            self.measured, self.invalid, self.failed
+        )
     }
 
     fn exit_code(&self) -> u8 {
-        match self {
-            RunCounts {
-                interrupted: true, ..
-            } => INTERRUPTED,
-            RunCounts {
-                invalid: 0,
-                failed: 0,
-                unkept: 0,
-                ..
-            } => MEASURED,
+        match self.invalid + self.failed + self.unkept {
+            _ if self.interrupted => INTERRUPTED,
+            0 => MEASURED,
             _ => SOME_FAILED,
         }
     }
@@ -388,9 +377,7 @@ impl RunCounts {
 fn keep(row: &RunRow, run_dir: &RunDir) -> Result<()> {
     row.write(&run_dir.partial())?;
     match row.end {
-        End::Ok {
-            stop: Stop::Interrupted,
-        } => Ok(()),
+        End::INTERRUPTED => Ok(()),
         _ => run_dir.finish(),
     }
 }

@@ -2,9 +2,8 @@
 
 use std::{path::PathBuf, process::ExitCode};
 
-use anyhow::anyhow;
 use clap::Args;
-use program::{Failure, bad_input};
+use program::{Failure, reject};
 use run_format::{
     Budgets,
     config::{
@@ -111,9 +110,7 @@ impl RrArgs {
         );
         refuse_twice("--payload", &payloads)?;
         if payloads.iter().any(|size| size.bytes() == 0) {
-            return Err(bad_input(anyhow!(
-                "--payload 0B: a request has at least 1 byte"
-            )));
+            reject!("--payload 0B: a request has at least 1 byte");
         }
         let node = NodeConfig {
             workload: Workload::Rr,

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::anyhow;
-use program::{Failure, bad_input, in_words};
+use program::{Failure, in_words, reject};
 use run_format::{
     changes::FEWEST_BLOCKS,
     config::{RunConfig, SweepConfig},
@@ -23,11 +22,11 @@ pub(crate) fn within(config: SweepConfig, time: Duration) -> Result<SweepConfig,
     let all = time.mul_f64(config.speed());
     let scale = all.saturating_sub(around).div_duration_f64(measuring);
     if scale < least {
-        return Err(bad_input(anyhow!(
+        reject!(
             "--time {}: too short for {FEWEST_BLOCKS} blocks in each run (accepted: at least {})",
             in_words(time),
             in_words(shortest(&config))
-        )));
+        );
     }
     Ok(SweepConfig {
         time_scale: scale * config.time_scale,

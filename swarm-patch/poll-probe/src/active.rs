@@ -49,7 +49,7 @@ pub struct Variant {
 }
 
 /// Identifies an installed variant in the records. Equal variants have the same id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct VariantId(pub(crate) u16);
 
 impl Variant {

@@ -7,10 +7,11 @@ pub const METERS: usize = 10;
 pub type MeterCounts = [u64; METERS];
 
 /// How an invocation ended. An invocation that panicked has no record and counts as lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Outcome {
     /// It returned a value.
+    #[default]
     Ready,
     /// It waits for something, perhaps for a site that it polled and that spent its budget: when a muxer
     /// yields, its record is `Yielded` and that of the connection is `Pending`.
@@ -100,7 +101,7 @@ pub(crate) const UNMARKED: u32 = u32::MAX;
 pub(crate) const OWN_CODE: u8 = NO_CHILD - 1;
 
 /// One finished invocation as the hot path stores it, in clock ticks.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct RawRecord {
     pub(crate) start: u64,
     pub(crate) ticks: u64,
@@ -116,7 +117,7 @@ pub(crate) struct RawRecord {
 
 /// One poll of a child as the hot path stores it, or with [`NO_CHILD`] an [`IterationEnd`]. `invocation` is the start of its invocation, which
 /// identifies it within a thread and a site.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct RawSpan {
     pub(crate) invocation: u64,
     pub(crate) offset: u64,
@@ -128,7 +129,7 @@ pub(crate) struct RawSpan {
 }
 
 /// A reading of a meter as the hot path stores it. `invocation` is as in a span.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct RawReading {
     pub(crate) invocation: u64,
     /// When the metered code ended, in clock ticks.

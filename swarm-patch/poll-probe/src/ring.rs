@@ -12,7 +12,7 @@ use std::{
 use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::{
-    METERS, Meter, MeterCounts, Outcome, Site, VariantId,
+    Meter, MeterCounts, Site,
     meter::{FrameId, MeterMark, ThreadMeter},
     record::{NO_CHILD, OWN_CODE, RawReading, RawRecord, RawSpan},
 };
@@ -115,12 +115,12 @@ fn make_buffers() {
     let Some(arrivals) = seat.arrivals.upgrade() else {
         return; // The recorder was dropped.
     };
-    let (records, emptying_records) = resident(seat.capacity.records, BLANK_RECORD);
-    let (spans, emptying_spans) = resident(seat.capacity.spans, BLANK_SPAN);
+    let (records, emptying_records) = resident(seat.capacity.records);
+    let (spans, emptying_spans) = resident(seat.capacity.spans);
     let (meter, emptying_readings) = seat
         .meter
         .map(|(meter, capacity)| {
-            let (readings, emptying) = resident(capacity, BLANK_READING);
+            let (readings, emptying) = resident(capacity);
             (ThreadMeter::new(meter, readings), emptying)
         })
         .unzip();
@@ -144,42 +144,12 @@ fn make_buffers() {
 }
 
 /// A ring with every page written once, so that no invocation causes a page fault.
-fn resident<T: Copy>(capacity: usize, blank: T) -> (Producer<T>, Consumer<T>) {
+fn resident<T: Default>(capacity: usize) -> (Producer<T>, Consumer<T>) {
     let (mut filling, mut emptying) = RingBuffer::new(capacity);
-    while filling.push(blank).is_ok() {}
+    while filling.push(T::default()).is_ok() {}
     while emptying.pop().is_ok() {}
     (filling, emptying)
 }
-
-const BLANK_RECORD: RawRecord = RawRecord {
-    start: 0,
-    ticks: 0,
-    longest_iteration: 0,
-    children: &[],
-    iterations: 0,
-    variant: VariantId(0),
-    spans: 0,
-    spans_lost: 0,
-    site: Site::Connection,
-    outcome: Outcome::Ready,
-};
-
-const BLANK_SPAN: RawSpan = RawSpan {
-    invocation: 0,
-    offset: 0,
-    ticks: 0,
-    iteration: 0,
-    site: Site::Connection,
-    child: NO_CHILD,
-};
-
-const BLANK_READING: RawReading = RawReading {
-    invocation: 0,
-    at: 0,
-    counts: [0; METERS],
-    site: Site::Connection,
-    child: NO_CHILD,
-};
 
 /// Stores a record, or counts it as lost. On a thread without a recorder it does nothing.
 #[inline]

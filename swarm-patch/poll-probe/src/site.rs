@@ -1,10 +1,11 @@
 use std::{fmt, str::FromStr};
 
 /// An instrumented poll function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Site {
     /// The poll function of one connection.
+    #[default]
     Connection,
     /// The poll function of the event loop that owns all connections.
     Swarm,

@@ -158,7 +158,10 @@ impl fmt::Display for Limit {
     }
 }
 
+/// For types with a text form.
 #[cfg(feature = "serde")]
+#[doc(hidden)]
+#[macro_export]
 macro_rules! serde_as_text {
     ($($type:ty),+) => {$(
         impl serde::Serialize for $type {

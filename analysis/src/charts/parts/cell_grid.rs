@@ -167,10 +167,7 @@ mod tests {
     use super::*;
 
     fn categories(count: usize) -> Categories {
-        Categories {
-            name: "axis".to_owned(),
-            labels: (0..count).map(|i| i.to_string()).collect(),
-        }
+        Categories::new("axis", 0..count)
     }
 
     #[test]

@@ -150,10 +150,7 @@ mod tests {
 
     #[test]
     fn the_widest_text_fits_the_smallest_cell() {
-        let value = ChartValue {
-            value: -1234.0,
-            interval: Some((-2345.0, 10.0)),
-        };
+        let value = ChartValue::new(-1234.0, Some((-2345.0, 10.0)));
         let text = CellText::of(&value, true);
         let cell = Rect::new(0.0, 0.0, 48.0, 44.0);
         let sizes = TextSizes::for_all(std::slice::from_ref(&text), cell);

@@ -70,36 +70,34 @@ impl CellEvidence {
             sites: read_table(&dir.join(files::SITES), false)?,
             bands: read_table(&dir.join(files::BANDS), false)?,
             children: read_table(&dir.join(files::CHILDREN), false)?,
-            stacks: tables.read(Pass::Stacks, files::STACKS, |row: &StackRow| row.slice)?,
-            allocations: tables.read(
-                Pass::Allocations,
-                files::ALLOCATIONS,
-                |row: &AllocationRow| row.slice,
-            )?,
-            allocation_stacks: tables.read(
-                Pass::Allocations,
-                files::ALLOCATION_STACKS,
-                |row: &AllocationStackRow| row.slice,
-            )?,
-            counters: tables.read(Pass::Counters, files::COUNTERS, |row: &CounterRow| {
-                row.slice
-            })?,
-            system_calls: tables.read(
-                Pass::SystemCalls,
-                files::SYSTEM_CALLS,
-                |row: &SystemCallRow| row.slice,
-            )?,
-            timeline: tables.read(Pass::Timeline, files::TIMELINE, |row: &TimelineRow| {
-                row.slice
-            })?,
-            activity: tables.read(Pass::Activity, files::ACTIVITY, |row: &ActivityRow| {
-                row.slice
-            })?,
+            stacks: tables.read(Pass::Stacks, files::STACKS)?,
+            allocations: tables.read(Pass::Allocations, files::ALLOCATIONS)?,
+            allocation_stacks: tables.read(Pass::Allocations, files::ALLOCATION_STACKS)?,
+            counters: tables.read(Pass::Counters, files::COUNTERS)?,
+            system_calls: tables.read(Pass::SystemCalls, files::SYSTEM_CALLS)?,
+            timeline: tables.read(Pass::Timeline, files::TIMELINE)?,
+            activity: tables.read(Pass::Activity, files::ACTIVITY)?,
             slices,
             seen,
         })
     }
 }
+
+/// A row with evidence from a slice.
+trait OfSlice {
+    fn slice(&self) -> u32;
+}
+
+macro_rules! of_slice {
+    ($($row:ident)*) => {$(
+        impl OfSlice for $row {
+            fn slice(&self) -> u32 {
+                self.slice
+            }
+        }
+    )*};
+}
+of_slice!(StackRow AllocationRow AllocationStackRow CounterRow SystemCallRow TimelineRow ActivityRow);
 
 struct EvidenceTables<'a> {
     dir: &'a Path,
@@ -110,26 +108,21 @@ struct EvidenceTables<'a> {
 
 impl EvidenceTables<'_> {
     /// A table of evidence that was unavailable need not be there.
-    fn read<T: DeserializeOwned>(
-        &self,
-        pass: Pass,
-        name: &str,
-        slice: impl Fn(&T) -> u32,
-    ) -> Result<Vec<T>> {
+    fn read<T: DeserializeOwned + OfSlice>(&self, pass: Pass, name: &str) -> Result<Vec<T>> {
         let path = self.dir.join(name);
         let mut unavailable = self.seen.unavailable.iter();
         if !path.exists() && unavailable.any(|it| it.pass == pass) {
             return Ok(Vec::new());
         }
-        let rows = read_table(&path, false)?;
-        let is_unknown = |row: &T| !self.slices.contains(&slice(row));
+        let rows: Vec<T> = read_table(&path, false)?;
+        let is_unknown = |row: &T| !self.slices.contains(&row.slice());
         match rows.iter().position(is_unknown) {
             None => Ok(rows),
             Some(at) => bail!(
                 "{}: line {}: slice {} is not in slices.csv",
                 path.display(),
                 at + 2,
-                slice(&rows[at])
+                rows[at].slice()
             ),
         }
     }
@@ -149,7 +142,7 @@ fn check(slices: &[SliceRow], variants: &[usize]) -> Result<()> {
             bail!("line {line}: slice {} is there twice", slice.slice);
         }
         if matches!(slice.pass, Pass::Compare | Pass::Children) {
-            bail!("line {line}: `explain` has no pass {:?}", slice.pass.name());
+            bail!("line {line}: `explain` has no pass \"{}\"", slice.pass);
         }
     }
     Ok(())

@@ -36,7 +36,7 @@ impl Section<'_> {
             row
         };
         let columns = ["objects (bytes) per poll", "per request"];
-        let head = self.head(&["site", "child"], &columns);
+        let head = self.head("site | child", &columns);
         document.table(&head, keys.iter().take(MOST_ROWS + 2).map(row));
         let functions = allocations::functions(evidence, self.explanation.site);
         if functions.is_empty() {
@@ -50,7 +50,7 @@ impl Section<'_> {
             "**Functions that allocate most**, from sampled stacks{how_often}, without a budget:"
         ));
         document.table(
-            &["function", "share of objects, %", "objects", "bytes"],
+            "function | share of objects, % | objects | bytes",
             functions.iter().take(MOST_ROWS).map(|it| {
                 vec![
                     quoted(&it.function),
@@ -82,14 +82,8 @@ impl Section<'_> {
             "**Counters** in polls of `{}`:",
             self.explanation.sites.function(site)
         ));
-        let head = [
-            "counter",
-            "variant",
-            "per poll",
-            "per slow poll",
-            "whole process, per s",
-        ];
-        document.table(&head, rows);
+        let head = "counter | variant | per poll | per slow poll | whole process, per s";
+        document.table(head, rows);
     }
 
     pub(super) fn system_calls(&self, document: &mut Document) {
@@ -111,11 +105,13 @@ impl Section<'_> {
             }
             row
         };
-        let head = self.head(&["call"], &["per poll", "per request"]);
+        let head = self.head("call", &["per poll", "per request"]);
         document.table(&head, baseline.iter().take(MOST_ROWS).map(row));
         if let Some(ns) = evidence.seen.system_call_overhead_ns {
-            document.paragraph(format!( "Observing a call costs the poll around it {} µs. The kernel's shares in this report do not include this \
-                 cost.", number(ns as f64 / 1000.0) 
+            document.paragraph(format!(
+                "Observing a call costs the poll around it {} µs. The kernel's shares in this report do not include \
+                 this cost.",
+                number(ns as f64 / 1000.0)
             ));
         }
     }
@@ -134,7 +130,7 @@ impl Section<'_> {
             self.link("trace.json")
         ));
         document.table(
-            &["rank", "µs", "iterations", "iteration by iteration"],
+            "rank | µs | iterations | iteration by iteration",
             of_baseline.take(MOST_POLLS).map(|it| {
                 vec![
                     it.rank.to_string(),

@@ -132,7 +132,7 @@ impl Section<'_> {
             }));
             row
         };
-        let head = self.head(&["innermost frame in slow polls"], &["% of samples"]);
+        let head = self.head("innermost frame in slow polls", &["% of samples"]);
         document.table(&head, baseline.iter().take(MOST_ROWS).map(row));
         document.paragraph(format!(
             "Shares of {samples} samples in slow polls of `{function}`, by the innermost frame. {}",

@@ -64,8 +64,7 @@ fn findings(document: &mut Document, explanation: &Explanation) {
         "**Needless work** ([{} found]({file})), the most severe first:{unseen}",
         explanation.findings.len()
     ));
-    let item =
-        |it: &WorkFinding| format!("**{}** (`{}`): {}", it.kind.name(), it.cell, it.sentence);
+    let item = |it: &WorkFinding| format!("**{}** (`{}`): {}", it.kind, it.cell, it.sentence);
     document.list(explanation.findings.iter().take(MOST_FINDINGS).map(item));
 }
 
@@ -76,10 +75,7 @@ fn unseen(explanation: &Explanation) -> String {
         let mut cells = explanation.cells.iter();
         cells.any(|cell| !cell.evidence.has(*pass))
     };
-    let names = joined(
-        needed.filter(is_unseen).map(|pass| quoted(pass.name())),
-        " and ",
-    );
+    let names = joined(needed.filter(is_unseen).map(quoted), " and ");
     if names.is_empty() {
         return names;
     }
@@ -89,11 +85,11 @@ fn unseen(explanation: &Explanation) -> String {
 fn caveats(explanation: &Explanation) -> Vec<String> {
     let mut lines = explanation.flaws.clone();
     // Evidence is usually unavailable in all cells, so each reason is written once.
-    let mut unavailable: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
+    let mut unavailable: BTreeMap<(String, &str), BTreeSet<&str>> = BTreeMap::new();
     for cell in &explanation.cells {
         let seen = &cell.evidence.seen;
         for it in &seen.unavailable {
-            let reason = (it.pass.name(), &*it.why);
+            let reason = (it.pass.to_string(), &*it.why);
             unavailable.entry(reason).or_default().insert(&it.what);
         }
         let stacks = seen.allocation_stacks_lost.filter(|lost| *lost > 0);
@@ -131,11 +127,11 @@ impl Section<'_> {
     }
 
     /// The head of a table with the same columns for each variant.
-    fn head(&self, first: &[&str], of_variant: &[&str]) -> Vec<String> {
-        let mut head: Vec<String> = first.iter().map(|name| (*name).to_owned()).collect();
+    fn head(&self, first: &str, of_variant: &[&str]) -> String {
+        let mut head = first.to_owned();
         for (_, label) in &self.explanation.variants {
             let columns = of_variant.iter();
-            head.extend(columns.map(|name| format!("{name}, {}", quoted(label))));
+            head.extend(columns.map(|name| format!(" | {name}, {}", quoted(label))));
         }
         head
     }

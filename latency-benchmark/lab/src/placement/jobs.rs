@@ -1,6 +1,6 @@
 //! Places for cells that are measured at the same time.
 
-use std::iter;
+use std::{collections::BTreeMap, iter};
 
 use super::{PlacementError, Topology};
 use crate::{Cores, Placement};
@@ -43,9 +43,7 @@ impl Topology {
     fn by_cache(&self, physical: &[Vec<usize>]) -> Vec<Vec<Vec<usize>>> {
         let mut caches: Vec<(&Cores, Vec<Vec<usize>>)> = Vec::new();
         for threads in physical {
-            let mut of_cores = iter::zip(self.available.iter(), &self.caches);
-            let cache = of_cores.find(|(core, _)| *core == threads[0]);
-            let cache = cache.map_or(&self.available, |(_, cache)| cache);
+            let cache = &self.caches[&threads[0]];
             match caches.iter_mut().find(|(known, _)| *known == cache) {
                 Some((_, cores)) => cores.push(threads.clone()),
                 None => caches.push((cache, vec![threads.clone()])),
@@ -56,10 +54,9 @@ impl Topology {
 
     fn only(&self, cores: impl Iterator<Item = usize>) -> Topology {
         let cores = Cores::new(cores).expect("a place has cores");
-        let of = |all: &[Cores]| {
-            let all = iter::zip(self.available.iter(), all);
-            let of = all.filter(|(core, _)| cores.contains(*core));
-            of.map(|(_, it)| it.clone()).collect()
+        let of = |all: &BTreeMap<usize, Cores>| {
+            let of = cores.iter().map(|core| (core, all[&core].clone()));
+            of.collect()
         };
         Topology {
             siblings: of(&self.siblings),
@@ -77,7 +74,7 @@ mod tests {
     fn machine(cores: usize, threads: usize, cache: usize) -> Topology {
         let groups = |size: usize| {
             let group = |core: usize| (core / size * size)..(core / size + 1) * size;
-            let groups = (0..cores).map(|core| Cores::new(group(core)).expect("some"));
+            let groups = (0..cores).map(|core| (core, Cores::new(group(core)).expect("some")));
             groups.collect()
         };
         Topology {

@@ -4,22 +4,16 @@ use std::fs;
 
 use anyhow::{Result, anyhow, bail};
 
-use super::finding::PreflightFinding;
+use super::{Preflight, PreflightFinding};
 use crate::{
     EnterError, Inside, Lab, LabSpec, Topology, netem, nfqueue,
     tool::{MissingTool, SystemTool, install},
 };
 
-pub(super) struct KernelFindings {
-    pub(super) findings: Vec<PreflightFinding>,
-    pub(super) can_run_rtt_zero: bool,
-    pub(super) can_run_delayed: bool,
-}
-
 const NO_CELL: &str = "no cell can run";
 const NO_DELAYED_CELL: &str = "cells with a delay cannot run";
 
-pub(super) fn look(entered: &Result<Inside, EnterError>) -> KernelFindings {
+pub(super) fn look(entered: &Result<Inside, EnterError>) -> Preflight {
     let mut findings = vec![
         namespaces(entered),
         tool("ip", NO_CELL),
@@ -32,7 +26,7 @@ pub(super) fn look(entered: &Result<Inside, EnterError>) -> KernelFindings {
         // Without a namespace to try it in, only its presence can be checked.
         findings.push(tool("iptables", "the delay line cannot be used"));
         findings.push(congestion_controls());
-        return KernelFindings {
+        return Preflight {
             findings,
             can_run_rtt_zero: false,
             can_run_delayed: false,
@@ -55,7 +49,7 @@ pub(super) fn look(entered: &Result<Inside, EnterError>) -> KernelFindings {
     findings.push(netem_finding(netem, nfqueue.is_ok()));
     findings.push(nfqueue_finding(nfqueue, can_delay));
     findings.push(congestion_controls());
-    KernelFindings {
+    Preflight {
         findings,
         can_run_rtt_zero,
         can_run_delayed: can_run_rtt_zero && can_delay,

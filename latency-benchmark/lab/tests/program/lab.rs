@@ -88,7 +88,7 @@ fn preflight(json: bool) -> Result<ExitCode, Failure> {
     } else {
         print(&preflight);
     }
-    Ok(ExitCode::from(u8::from(!preflight.can_run_any())))
+    Ok(ExitCode::from(u8::from(!preflight.can_run_rtt_zero)))
 }
 
 impl LabRunArguments {

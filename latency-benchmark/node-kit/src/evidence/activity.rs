@@ -1,14 +1,12 @@
 //! Work that needs no doing: polls that found nothing ready, tasks that wake themselves, connections
 //! and tasks that come and do not go.
 
-use std::path::Path;
-
 use anyhow::Result;
 use poll_probe::Site;
 use run_format::{
     evidence::ActivityRow,
     files::ACTIVITY,
-    table::TableWriter,
+    table::TableWriters,
     tables::{Pass, SliceRow},
 };
 
@@ -22,20 +20,18 @@ const GAUGES: [&str; 4] = ["connections", "peers", "tasks", "resident_bytes"];
 
 pub(super) struct ActivityEvidence {
     activity: Activity,
-    table: TableWriter,
     before: Snapshot,
     /// Between the beginning and the end of the last slice.
     during: Option<Snapshot>,
 }
 
 impl ActivityEvidence {
-    pub(super) fn create(dir: &Path, activity: Activity) -> Result<ActivityEvidence> {
-        Ok(ActivityEvidence {
+    pub(super) fn new(activity: Activity) -> ActivityEvidence {
+        ActivityEvidence {
             before: activity.snapshot(),
             activity,
-            table: TableWriter::create(&dir.join(ACTIVITY))?,
             during: None,
-        })
+        }
     }
 
     pub(super) fn begin(&mut self, pass: Pass) {
@@ -48,7 +44,12 @@ impl ActivityEvidence {
         self.activity.count_self_wakes(false);
     }
 
-    pub(super) fn write(&mut self, row: &SliceRow, slice: &ObservedSlice) -> Result<()> {
+    pub(super) fn write(
+        &mut self,
+        tables: &mut TableWriters,
+        row: &SliceRow,
+        slice: &ObservedSlice,
+    ) -> Result<()> {
         let Some(during) = self.during.take() else {
             return Ok(());
         };
@@ -59,19 +60,16 @@ impl ActivityEvidence {
             values.retain(|(name, _)| GAUGES.contains(name));
         }
         for (counter, value) in values {
-            if let Some(value) = value {
-                self.table.row(&ActivityRow {
+            if value.is_some() {
+                let row = ActivityRow {
                     slice: row.slice,
                     counter: counter.into(),
-                    value: Some(value),
-                })?;
+                    value,
+                };
+                tables.row(ACTIVITY, &row)?;
             }
         }
-        self.table.flush()
-    }
-
-    pub(super) fn finish(self) -> Result<()> {
-        self.table.finish()
+        Ok(())
     }
 }
 

@@ -1,22 +1,23 @@
 //! Counts of polls and of their children: what they allocated, what the processor counted.
 
-use std::{collections::BTreeMap, path::Path};
+use std::collections::BTreeMap;
 
 use anyhow::Result;
 use poll_probe::{METERS, Site};
 use run_format::{
     evidence::{AllocationRow, CounterRow, CounterScope},
     files::{ALLOCATIONS, COUNTERS},
-    table::TableWriter,
+    table::TableWriters,
 };
 use thread_scope::ProcessCounters;
 
-use super::meter::{BYTES, OBJECTS};
+use super::{
+    add,
+    meter::{BYTES, OBJECTS},
+};
 use crate::observe::whole_polls::{PollPlace, WholePolls};
 
 pub(super) struct Metered {
-    allocations: TableWriter,
-    counters: TableWriter,
     names: Vec<String>,
     process: Option<ProcessCounters>,
     before: Vec<u64>,
@@ -32,19 +33,13 @@ struct MeteredSum {
 }
 
 impl Metered {
-    pub(super) fn create(
-        dir: &Path,
-        names: Vec<String>,
-        process: Option<ProcessCounters>,
-    ) -> Result<Metered> {
-        Ok(Metered {
-            allocations: TableWriter::create(&dir.join(ALLOCATIONS))?,
-            counters: TableWriter::create(&dir.join(COUNTERS))?,
+    pub(super) fn new(names: Vec<String>, process: Option<ProcessCounters>) -> Metered {
+        Metered {
             names,
             process,
             before: Vec::new(),
             during: None,
-        })
+        }
     }
 
     pub(super) fn begin(&mut self) {
@@ -66,54 +61,55 @@ impl Metered {
         process.read(&mut counts).then_some(counts)
     }
 
-    pub(super) fn write_allocations(&mut self, slice: u32, polls: &WholePolls) -> Result<()> {
-        for (place, sum) in sums(polls) {
-            self.allocations.row(&AllocationRow {
+    pub(super) fn write_counters(
+        &mut self,
+        tables: &mut TableWriters,
+        slice: u32,
+        polls: &WholePolls,
+    ) -> Result<()> {
+        let mut write = |scope, place: PollPlace, name: &String, count| {
+            let row = CounterRow {
                 slice,
+                scope,
                 site: place.site,
                 child: place.child.map(Into::into),
                 from_ns: place.from_ns,
-                polls: Some(sum.polls),
-                objects: sum.counts[OBJECTS],
-                bytes: sum.counts[BYTES],
-            })?;
-        }
-        self.allocations.flush()
-    }
-
-    pub(super) fn write_counters(&mut self, slice: u32, polls: &WholePolls) -> Result<()> {
+                counter: name.clone(),
+                count,
+            };
+            tables.row(COUNTERS, &row)
+        };
         for (place, sum) in sums(polls) {
             for (name, count) in self.names.iter().zip(sum.counts) {
-                self.counters.row(&CounterRow {
-                    slice,
-                    scope: CounterScope::Poll,
-                    site: place.site,
-                    child: place.child.map(Into::into),
-                    from_ns: place.from_ns,
-                    counter: name.clone(),
-                    count,
-                })?;
+                write(CounterScope::Poll, place, name, count)?;
             }
         }
         let names = self.process.iter().flat_map(ProcessCounters::names);
         for (name, count) in names.zip(self.during.take().unwrap_or_default()) {
-            self.counters.row(&CounterRow {
-                slice,
-                scope: CounterScope::Process,
-                site: None,
-                child: None,
-                from_ns: None,
-                counter: name.clone(),
-                count,
-            })?;
+            write(CounterScope::Process, PollPlace::default(), name, count)?;
         }
-        self.counters.flush()
+        Ok(())
     }
+}
 
-    pub(super) fn finish(self) -> Result<()> {
-        self.allocations.finish()?;
-        self.counters.finish()
+pub(super) fn write_allocations(
+    tables: &mut TableWriters,
+    slice: u32,
+    polls: &WholePolls,
+) -> Result<()> {
+    for (place, sum) in sums(polls) {
+        let row = AllocationRow {
+            slice,
+            site: place.site,
+            child: place.child.map(Into::into),
+            from_ns: place.from_ns,
+            polls: Some(sum.polls),
+            objects: sum.counts[OBJECTS],
+            bytes: sum.counts[BYTES],
+        };
+        tables.row(ALLOCATIONS, &row)?;
     }
+    Ok(())
 }
 
 /// By place. An invocation's own code has what its reading has beyond those of its children.
@@ -123,9 +119,7 @@ fn sums(polls: &WholePolls) -> BTreeMap<PollPlace, MeteredSum> {
         for reading in &poll.readings {
             let sum = sums.entry(poll.place(reading.child)).or_default();
             sum.polls += 1;
-            for (sum, count) in sum.counts.iter_mut().zip(reading.counts) {
-                *sum += count;
-            }
+            add(&mut sum.counts, reading.counts);
         }
     }
     sums

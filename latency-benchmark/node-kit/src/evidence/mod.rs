@@ -12,6 +12,7 @@ mod watch;
 
 use std::{
     collections::BTreeMap,
+    ops::Range,
     path::{Path, PathBuf},
 };
 
@@ -20,23 +21,30 @@ use poll_probe::Site;
 use run_format::{
     config::{ENOUGH_SLOW_SAMPLES, SLOW_NS},
     evidence::EvidenceFile,
-    files::{EVIDENCE, write_json},
+    files::{
+        ACTIVITY, ALLOCATION_STACKS, ALLOCATIONS, COUNTERS, EVIDENCE, STACKS, SYSTEM_CALLS,
+        TIMELINE, write_json,
+    },
     manifest::NamedSite,
+    table::TableWriters,
     tables::{Pass, SliceRow},
 };
-use thread_scope::Symbols;
 
 pub(crate) use self::watch::{Watch, recorder};
 use self::{
     activity::ActivityEvidence, metered::Metered, stacks::StackEvidence,
     system_calls::SystemCallEvidence, timeline::Timeline,
 };
-use crate::observe::{activity::Activity, slice::ObservedSlice};
+use crate::observe::{
+    activity::Activity,
+    slice::ObservedSlice,
+    whole_polls::{PollPlace, WholePolls},
+};
 
 /// Everything that a cell is explained by, and where it is written.
 pub(crate) struct Evidence {
     watch: Watch,
-    symbols: Symbols,
+    tables: TableWriters,
     stacks: StackEvidence,
     /// By variant, of the slices that are written.
     slow: BTreeMap<usize, SampledSlowPolls>,
@@ -63,18 +71,23 @@ impl Evidence {
         sites: Vec<NamedSite>,
         dir: &Path,
     ) -> Result<Evidence> {
+        let tables = [
+            STACKS,
+            ALLOCATION_STACKS,
+            ALLOCATIONS,
+            COUNTERS,
+            SYSTEM_CALLS,
+            TIMELINE,
+            ACTIVITY,
+        ];
         Ok(Evidence {
-            symbols: Symbols::new(),
-            stacks: StackEvidence::create(dir, sites)?,
+            tables: TableWriters::create(dir, &tables)?,
+            stacks: StackEvidence::new(sites),
             slow: BTreeMap::new(),
-            metered: Metered::create(
-                dir,
-                watch.counter_names().to_vec(),
-                watch.process_counters(),
-            )?,
-            system_calls: SystemCallEvidence::create(dir)?,
-            timeline: Timeline::create(dir)?,
-            activity: ActivityEvidence::create(dir, activity)?,
+            metered: Metered::new(watch.counter_names().to_vec(), watch.process_counters()),
+            system_calls: SystemCallEvidence::default(),
+            timeline: Timeline::default(),
+            activity: ActivityEvidence::new(activity),
             about: EvidenceFile {
                 unavailable: watch.missing(),
                 ..EvidenceFile::default()
@@ -131,35 +144,61 @@ impl Evidence {
         };
         let polls = &whole.polls;
         let (number, window) = (row.slice, slice.window_ns());
+        let tables = &mut self.tables;
         match row.pass {
             Pass::Stacks => {
                 let slow = self.slow.entry(row.variant).or_default();
                 slow.polls += slice.site(Site::Connection).slower_than(SLOW_NS);
-                slow.samples += self
-                    .stacks
-                    .write(number, &window, polls, &mut self.symbols)?;
+                slow.samples += self.stacks.write(tables, number, &window, polls)?;
             }
             Pass::Allocations => {
-                self.metered.write_allocations(number, polls)?;
+                metered::write_allocations(tables, number, polls)?;
                 self.stacks
-                    .write_allocations(number, &window, polls, &mut self.symbols)?;
+                    .write_allocations(tables, number, &window, polls)?;
             }
-            Pass::Counters => self.metered.write_counters(number, polls)?,
-            Pass::SystemCalls => self.system_calls.write(number, &window, polls)?,
+            Pass::Counters => self.metered.write_counters(tables, number, polls)?,
+            Pass::SystemCalls => self.system_calls.write(tables, number, &window, polls)?,
             Pass::Timeline => self.timeline.keep(row, polls),
             Pass::Compare | Pass::Children | Pass::Activity | Pass::Normal | Pass::Warm => {}
         }
-        self.activity.write(row, slice)
+        self.activity.write(tables, row, slice)?;
+        tables.flush()
     }
 
     /// Writes what is told of all slices together.
     pub(crate) fn finish(mut self) -> Result<()> {
         self.watch.describe(&mut self.about);
-        self.stacks.finish()?;
-        self.metered.finish()?;
-        self.system_calls.finish()?;
-        self.timeline.finish()?;
-        self.activity.finish()?;
+        self.timeline.write(&mut self.tables)?;
+        self.tables.finish()?;
         write_json(&self.dir.join(EVIDENCE), &self.about)
+    }
+}
+
+/// What was seen since the last slice, and when.
+type Moments<T> = Vec<(u64, T)>;
+
+/// Sums what is from the slice. `counted` tells by what, and how much it is at a place in the polls.
+fn summed<T, K: Ord, const N: usize>(
+    seen: &mut Moments<T>,
+    window_ns: &Range<u64>,
+    polls: &WholePolls,
+    mut counted: impl FnMut(PollPlace, &T) -> (K, [u64; N]),
+) -> BTreeMap<K, [u64; N]> {
+    let mut sums = BTreeMap::new();
+    for (at_ns, what) in seen
+        .drain(..)
+        .filter(|(at_ns, _)| window_ns.contains(at_ns))
+    {
+        for place in polls.places(at_ns) {
+            let (by, counts) = counted(place, &what);
+            add(sums.entry(by).or_insert([0; N]), counts);
+        }
+    }
+    sums
+}
+
+fn add<const N: usize>(sums: &mut [u64; N], counts: [u64; N]) {
+    for (sum, count) in sums.iter_mut().zip(counts) {
+        *sum += count;
     }
 }

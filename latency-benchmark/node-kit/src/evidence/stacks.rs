@@ -1,6 +1,6 @@
 //! Where polls spend their time and where they allocate, by stacks that were sampled.
 
-use std::{collections::BTreeMap, ops::Range, path::Path};
+use std::ops::Range;
 
 use anyhow::Result;
 use poll_probe::Site;
@@ -9,71 +9,44 @@ use run_format::{
     evidence::{AllocationStackRow, StackRow},
     files::{ALLOCATION_STACKS, STACKS},
     manifest::NamedSite,
-    table::TableWriter,
+    table::TableWriters,
 };
 use thread_scope::Symbols;
 
-use super::watch::Watch;
-use crate::observe::whole_polls::{PollPlace, WholePolls};
+use super::{Moments, summed, watch::Watch};
+use crate::observe::whole_polls::WholePolls;
 
 pub(super) struct StackEvidence {
-    stacks: TableWriter,
-    allocation_stacks: TableWriter,
+    symbols: Symbols,
     sites: Vec<NamedSite>,
-    /// Those of the slice so far.
-    samples: Vec<StackMoment>,
-    allocations: Vec<AllocationMoment>,
-}
-
-struct StackMoment {
-    at_ns: u64,
-    in_kernel: bool,
-    frames: Vec<usize>,
-}
-
-struct AllocationMoment {
-    at_ns: u64,
-    bytes: u64,
-    objects: u64,
-    frames: Vec<usize>,
-}
-
-#[derive(Default)]
-struct AllocatedSum {
-    samples: u64,
-    objects: u64,
-    bytes: u64,
+    /// Whether in the kernel, and the frames.
+    samples: Moments<(bool, Vec<usize>)>,
+    /// Objects, bytes and the frames.
+    allocations: Moments<(u64, u64, Vec<usize>)>,
 }
 
 impl StackEvidence {
-    pub(super) fn create(dir: &Path, sites: Vec<NamedSite>) -> Result<StackEvidence> {
-        Ok(StackEvidence {
-            stacks: TableWriter::create(&dir.join(STACKS))?,
-            allocation_stacks: TableWriter::create(&dir.join(ALLOCATION_STACKS))?,
+    pub(super) fn new(sites: Vec<NamedSite>) -> StackEvidence {
+        StackEvidence {
+            symbols: Symbols::new(),
             sites,
             samples: Vec::new(),
             allocations: Vec::new(),
-        })
+        }
     }
 
     pub(super) fn collect(&mut self, watch: &mut Watch) {
         if let Ok(stacks) = &mut watch.stacks {
             stacks.drain(|sample| {
-                self.samples.push(StackMoment {
-                    at_ns: sample.at,
-                    in_kernel: sample.in_kernel,
-                    frames: sample.frames.to_vec(),
-                });
+                let what = (sample.in_kernel, sample.frames.to_vec());
+                self.samples.push((sample.at, what));
             });
         }
         if let Ok(stacks) = &mut watch.allocations {
             stacks.drain(|stack| {
-                self.allocations.push(AllocationMoment {
-                    at_ns: stack.at,
-                    bytes: stack.size * stack.stands_for,
-                    objects: stack.stands_for,
-                    frames: stack.frames.to_vec(),
-                });
+                let bytes = stack.size * stack.stands_for;
+                let what = (stack.stands_for, bytes, stack.frames.to_vec());
+                self.allocations.push((stack.at, what));
             });
         }
     }
@@ -81,26 +54,23 @@ impl StackEvidence {
     /// Returns how many samples were in slow polls of the connection.
     pub(super) fn write(
         &mut self,
+        tables: &mut TableWriters,
         slice: u32,
         window_ns: &Range<u64>,
         polls: &WholePolls,
-        symbols: &mut Symbols,
     ) -> Result<u64> {
         let mut slow = 0;
-        let mut sums: BTreeMap<(PollPlace, bool, String), u64> = BTreeMap::new();
-        let samples = self.samples.drain(..);
-        for sample in samples.filter(|sample| window_ns.contains(&sample.at_ns)) {
-            for place in polls.places(sample.at_ns) {
-                let stack = symbols.stack(&sample.frames, false);
-                let stack = line(&self.sites, stack, place.site);
-                *sums.entry((place, sample.in_kernel, stack)).or_default() += 1;
-            }
-        }
-        for ((place, in_kernel, stack), samples) in sums {
+        let sums = summed(&mut self.samples, window_ns, polls, |place, what| {
+            let (in_kernel, frames) = what;
+            let stack = self.symbols.stack(frames, false);
+            let stack = line(&self.sites, stack, place.site);
+            ((place, *in_kernel, stack), [1])
+        });
+        for ((place, in_kernel, stack), [samples]) in sums {
             if place.site == Some(Site::Connection) && place.from_ns >= Some(SLOW_NS) {
                 slow += samples;
             }
-            self.stacks.row(&StackRow {
+            let row = StackRow {
                 slice,
                 site: place.site,
                 child: place.child.map(Into::into),
@@ -108,53 +78,39 @@ impl StackEvidence {
                 in_kernel,
                 stack,
                 samples,
-            })?;
+            };
+            tables.row(STACKS, &row)?;
         }
-        self.stacks.flush()?;
         Ok(slow)
     }
 
     pub(super) fn write_allocations(
         &mut self,
+        tables: &mut TableWriters,
         slice: u32,
         window_ns: &Range<u64>,
         polls: &WholePolls,
-        symbols: &mut Symbols,
     ) -> Result<()> {
-        let mut sums: BTreeMap<(PollPlace, String), AllocatedSum> = BTreeMap::new();
-        let allocations = self.allocations.drain(..);
-        for allocation in allocations.filter(|it| window_ns.contains(&it.at_ns)) {
-            for place in polls.places(allocation.at_ns) {
-                let stack = symbols.stack(&allocation.frames, true);
-                let stack = line(&self.sites, stack, place.site);
-                // Of whatever duration the poll was.
-                let place = PollPlace {
-                    from_ns: None,
-                    ..place
-                };
-                let sum = sums.entry((place, stack)).or_default();
-                sum.samples += 1;
-                sum.objects += allocation.objects;
-                sum.bytes += allocation.bytes;
-            }
-        }
-        for ((place, stack), sum) in sums {
-            self.allocation_stacks.row(&AllocationStackRow {
+        let sums = summed(&mut self.allocations, window_ns, polls, |place, what| {
+            let (objects, bytes, frames) = what;
+            let stack = self.symbols.stack(frames, true);
+            let stack = line(&self.sites, stack, place.site);
+            // Of whatever duration the poll was.
+            ((place.site, place.child, stack), [1, *objects, *bytes])
+        });
+        for ((site, child, stack), [samples, objects, bytes]) in sums {
+            let row = AllocationStackRow {
                 slice,
-                site: place.site,
-                child: place.child.map(Into::into),
+                site,
+                child: child.map(Into::into),
                 stack,
-                samples: sum.samples,
-                objects: sum.objects,
-                bytes: sum.bytes,
-            })?;
+                samples,
+                objects,
+                bytes,
+            };
+            tables.row(ALLOCATION_STACKS, &row)?;
         }
-        self.allocation_stacks.flush()
-    }
-
-    pub(super) fn finish(self) -> Result<()> {
-        self.stacks.finish()?;
-        self.allocation_stacks.finish()
+        Ok(())
     }
 }
 

@@ -1,10 +1,10 @@
 //! The slowest polls of `Connection::poll`, with everything that happened in them in its order.
 
-use std::{collections::BTreeMap, path::Path};
+use std::collections::BTreeMap;
 
 use anyhow::Result;
 use poll_probe::{ChildPoll, Outcome, Site};
-use run_format::{evidence::TimelineRow, files::TIMELINE, table::TableWriter, tables::SliceRow};
+use run_format::{evidence::TimelineRow, files::TIMELINE, table::TableWriters, tables::SliceRow};
 
 use crate::observe::whole_polls::{WholePoll, WholePolls};
 
@@ -14,8 +14,8 @@ const KEPT: usize = 100;
 const OUTER: Site = Site::Connection;
 const INNER: Site = Site::Muxer;
 
+#[derive(Default)]
 pub(super) struct Timeline {
-    table: TableWriter,
     /// By variant, the slowest first.
     slowest: BTreeMap<usize, Vec<SlowPoll>>,
 }
@@ -26,13 +26,6 @@ struct SlowPoll {
 }
 
 impl Timeline {
-    pub(super) fn create(dir: &Path) -> Result<Timeline> {
-        Ok(Timeline {
-            table: TableWriter::create(&dir.join(TIMELINE))?,
-            slowest: BTreeMap::new(),
-        })
-    }
-
     /// Keeps those polls of a slice that are among the slowest.
     pub(super) fn keep(&mut self, slice: &SliceRow, polls: &WholePolls) {
         let slowest = self.slowest.entry(slice.variant).or_default();
@@ -51,16 +44,17 @@ impl Timeline {
         }
     }
 
-    pub(super) fn finish(mut self) -> Result<()> {
+    pub(super) fn write(&self, tables: &mut TableWriters) -> Result<()> {
         for (rank, poll) in self.slowest.values().flat_map(|slowest| (1..).zip(slowest)) {
             for row in &poll.rows {
-                self.table.row(&TimelineRow {
+                let row = TimelineRow {
                     rank,
                     ..row.clone()
-                })?;
+                };
+                tables.row(TIMELINE, &row)?;
             }
         }
-        self.table.finish()
+        Ok(())
     }
 }
 

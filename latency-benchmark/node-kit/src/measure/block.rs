@@ -7,7 +7,7 @@ use run_format::{
     config::{Measurement, RuntimeConfig},
     files::BLOCKS,
     protocol::CentralTask,
-    table::TableWriter,
+    table::TableWriters,
     tables::BlockRow,
 };
 
@@ -50,7 +50,7 @@ impl Interruptions {
 
 /// The table of blocks.
 pub(super) struct Blocks {
-    table: TableWriter,
+    table: TableWriters,
     runtime: RuntimeConfig,
     /// A soak ends when it was to end.
     measures_again: bool,
@@ -61,7 +61,7 @@ pub(super) struct Blocks {
 impl Blocks {
     pub(super) fn create(task: &CentralTask) -> Result<Blocks> {
         Ok(Blocks {
-            table: TableWriter::create(&task.dir.join(BLOCKS))?,
+            table: TableWriters::create(&task.dir, &[BLOCKS])?,
             runtime: task.config.runtime,
             measures_again: !matches!(task.config.measurement, Measurement::Soak(_)),
             disturbed: Duration::ZERO,
@@ -75,7 +75,7 @@ impl Blocks {
         if is_disturbed && self.measures_again {
             self.disturbed += Duration::from_secs_f64(row.duration_ms / 1e3);
         }
-        self.table.row(&row)?;
+        self.table.row(BLOCKS, &row)?;
         self.table.flush()?;
         Ok(is_disturbed)
     }

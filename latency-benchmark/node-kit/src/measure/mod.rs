@@ -31,7 +31,7 @@ use self::{
     source::{FinishedSlice, Source},
     transactions::Transactions,
 };
-use crate::{connected::Connected, parent::Parent};
+use crate::{connected::Connected, observe::sums::Sums, parent::Parent};
 
 /// Measures what the task asks for. `BesideTcp` has its own entry, since it observes something else.
 pub(crate) fn measure(
@@ -255,7 +255,7 @@ impl<S: Source> Measuring<'_, S> {
         let is_disturbed = self.kept.keep(&FinishedBlock {
             number,
             used: self.sampler.clocks().since(before.0),
-            machine: self.sampler.machine().since(&before.1),
+            machine: self.sampler.machine().since(before.1),
             interruptions: self.interruptions,
         })?;
         self.source.end_block(is_disturbed);
@@ -288,7 +288,7 @@ impl<S: Source> Measuring<'_, S> {
         }
         self.source.close(slice.turn, &mut seen);
         slice.used = slice.used.plus(self.sampler.clocks().since(before));
-        slice.machine = machine.map(|before| self.sampler.machine().since(&before));
+        slice.machine = machine.map(|before| self.sampler.machine().since(before));
         self.refuse_silence(&answers_before, &S::answers(&seen))?;
         slice.turns_left -= 1;
         if slice.turns_left == 0 {

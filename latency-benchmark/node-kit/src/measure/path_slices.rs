@@ -1,9 +1,6 @@
 //! Slices of two paths, of which one at a time has transactions.
 
-use std::{
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use hdrhistogram::Histogram;
@@ -11,7 +8,7 @@ use run_format::{
     files::{HISTOGRAMS, RR},
     histogram_tag::{HistogramOf, HistogramTag},
     protocol::{BlockReport, CentralTask, NodeMessage},
-    table::TableWriter,
+    table::TableWriters,
     tables::{Pass, PathRow, TrafficPath},
     variant::Role,
 };
@@ -30,7 +27,7 @@ pub(super) struct PathSlices {
     peers: usize,
     roles: Vec<Role>,
     patience: Duration,
-    rows: TableWriter,
+    rows: TableWriters,
     histograms: HistogramLog,
     /// Transactions and seconds, by variant.
     sums: Vec<(u64, f64)>,
@@ -50,14 +47,13 @@ pub(super) struct PathSlice {
 impl PathSlices {
     pub(super) fn new(task: &CentralTask, transactions: Transactions) -> Result<Self> {
         let config = &task.config;
-        let dir: &Path = &task.dir;
         Ok(PathSlices {
             transactions,
             peers: config.cell.peers,
             roles: config.variants.iter().map(|variant| variant.role).collect(),
             patience: Self::PATIENCE.max(4 * Duration::from_millis(config.plan.turn_ms)),
-            rows: TableWriter::create(&dir.join(RR))?,
-            histograms: HistogramLog::create(&dir.join(HISTOGRAMS))?,
+            rows: TableWriters::create(&task.dir, &[RR])?,
+            histograms: HistogramLog::create(&task.dir.join(HISTOGRAMS))?,
             sums: vec![(0, 0.0); config.variants.len()],
         })
     }
@@ -162,11 +158,7 @@ impl Source for PathSlices {
         let sum = &mut self.sums[*variant];
         sum.0 += seen.latency_ns.len();
         sum.1 += duration_ns as f64 / 1e9;
-        let tag = HistogramTag {
-            of: HistogramOf::Latency,
-            variant: *variant,
-            pass: Pass::Compare,
-        };
+        let tag = HistogramTag::new(HistogramOf::Latency, *variant, Pass::Compare);
         let span = Span {
             start: Duration::from_nanos(seen.start_ns),
             duration: Duration::from_nanos(duration_ns),
@@ -174,7 +166,7 @@ impl Source for PathSlices {
         self.histograms.interval(tag, span, &seen.latency_ns)?;
         self.histograms.flush()?;
         // Last, so that a slice in this table has its histogram.
-        self.rows.row(&PathRow {
+        let row = PathRow {
             slice: slice.number,
             block: slice.block,
             variant: *variant,
@@ -200,7 +192,8 @@ impl Source for PathSlices {
             central_received_bytes: machine.received_bytes,
             central_sent_bytes: machine.sent_bytes,
             libp2p_polls: used.runtime.task_polls,
-        })?;
+        };
+        self.rows.row(RR, &row)?;
         self.rows.flush()?;
         Ok(None)
     }

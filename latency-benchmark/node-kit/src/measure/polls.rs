@@ -230,6 +230,7 @@ impl Source for Polls {
                 turn.variant,
                 SliceSums {
                     slow: site.slower_than(SLOW_NS),
+                    slow_ns: site.ns_from(SLOW_NS),
                     polls: site.polls(),
                     requests: seen.requests().sum(),
                     seconds: seen.duration_ns as f64 / 1e9,
@@ -259,9 +260,7 @@ impl Source for Polls {
         if let Some((_, evidence)) = &mut self.explained {
             evidence.write(&row, seen)?;
         }
-        self.writer
-            .write_workers(row.slice, &seen.workers, &slice.used.workers)?;
-        self.writer.write(&row, seen)?;
+        self.writer.write(&row, seen, &slice.used.workers)?;
         Ok(None)
     }
 

@@ -1,7 +1,6 @@
 //! Sums since the start, which the kernel and the runtime keep: read before and after a slice, and subtracted.
 
 use std::{
-    iter,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -16,7 +15,10 @@ use tokio_metrics::{RuntimeIntervals, RuntimeMonitor, TaskMonitor};
 use super::transactions::Transactions;
 use crate::{
     connected::Connected,
-    observe::process::{self, CpuTime, MachineTimes, NetworkTrouble, Observee, Usage, both},
+    observe::{
+        process::{self, CpuTime, MachineTimes, NetworkTrouble, Observee, Usage},
+        sums::{Sums, sums},
+    },
 };
 
 /// Reads the sums.
@@ -65,6 +67,7 @@ pub(super) struct Clocks {
     pub(super) helpers: CpuTime,
     pub(super) observers: CpuTime,
 }
+sums!(Clocks: at_ms, runtime, central, workers, helpers, observers);
 
 /// The sums of the kernel that take long to read.
 #[derive(Clone, Copy)]
@@ -78,6 +81,7 @@ pub(super) struct MachineUse {
     pub(super) received_bytes: Option<u64>,
     pub(super) sent_bytes: Option<u64>,
 }
+sums!(MachineUse: times, central, peers, delay_line, central_network, peers_network, received_bytes, sent_bytes);
 
 /// What the runtime did. All but `task_polls` is 0 where no monitor watches it.
 #[derive(Clone, Copy, Default)]
@@ -88,6 +92,23 @@ pub(super) struct RuntimeSums {
     pub(super) scheduled_ns: u64,
     pub(super) busy_ns: u64,
     pub(super) parks: u64,
+}
+sums!(RuntimeSums: task_polls, task_ns, slow_task_polls, scheduled_ns, busy_ns, parks);
+
+/// One by one. Nothing plus something is that.
+impl Sums for Vec<CpuTime> {
+    fn since(self, before: Self) -> Self {
+        let pairs = self.into_iter().zip(before);
+        pairs.map(|(now, before)| now.since(before)).collect()
+    }
+
+    fn plus(self, other: Self) -> Self {
+        if self.is_empty() {
+            return other;
+        }
+        let pairs = self.into_iter().zip(other);
+        pairs.map(|(one, other)| one.plus(other)).collect()
+    }
 }
 
 impl Sampler {
@@ -224,65 +245,6 @@ impl Clocks {
             workers: Vec::new(),
             helpers: none,
             observers: none,
-        }
-    }
-
-    pub(super) fn since(self, before: Clocks) -> Clocks {
-        Clocks {
-            at_ms: self.at_ms - before.at_ms,
-            runtime: self.runtime.with(before.runtime, u64::saturating_sub),
-            central: self.central.since(before.central),
-            workers: iter::zip(self.workers, before.workers)
-                .map(|(now, before)| now.since(before))
-                .collect(),
-            helpers: self.helpers.since(before.helpers),
-            observers: self.observers.since(before.observers),
-        }
-    }
-
-    pub(super) fn plus(self, other: Clocks) -> Clocks {
-        Clocks {
-            at_ms: self.at_ms + other.at_ms,
-            runtime: self.runtime.with(other.runtime, u64::saturating_add),
-            central: self.central.plus(other.central),
-            workers: if self.workers.is_empty() {
-                other.workers
-            } else {
-                iter::zip(self.workers, other.workers)
-                    .map(|(one, other)| one.plus(other))
-                    .collect()
-            },
-            helpers: self.helpers.plus(other.helpers),
-            observers: self.observers.plus(other.observers),
-        }
-    }
-}
-
-impl RuntimeSums {
-    fn with(self, other: RuntimeSums, of: fn(u64, u64) -> u64) -> RuntimeSums {
-        RuntimeSums {
-            task_polls: of(self.task_polls, other.task_polls),
-            task_ns: of(self.task_ns, other.task_ns),
-            slow_task_polls: of(self.slow_task_polls, other.slow_task_polls),
-            scheduled_ns: of(self.scheduled_ns, other.scheduled_ns),
-            busy_ns: of(self.busy_ns, other.busy_ns),
-            parks: of(self.parks, other.parks),
-        }
-    }
-}
-
-impl MachineUse {
-    pub(super) fn since(&self, before: &MachineUse) -> MachineUse {
-        let bytes = |now, then| both(now, then, u64::saturating_sub);
-        MachineUse {
-            times: self.times.since(before.times),
-            central: self.central.since(before.central),
-            peers: self.peers.since(before.peers),
-            delay_line: self.delay_line.since(before.delay_line),
-            central_network: self.central_network.since(before.central_network),
-            peers_network: self.peers_network.since(before.peers_network),
-            received_bytes: bytes(self.received_bytes, before.received_bytes),
-            sent_bytes: bytes(self.sent_bytes, before.sent_bytes),
         }
     }
 }

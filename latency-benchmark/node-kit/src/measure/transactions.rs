@@ -16,7 +16,7 @@ use crate::observe::{
 };
 
 /// A transaction that is over.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Transaction {
     /// How it travelled.
     pub path: TrafficPath,
@@ -48,13 +48,7 @@ pub struct Transactions {
 /// A log that holds some seconds of the busiest central.
 pub fn transaction_log() -> (TransactionLog, LogReader<Transaction>) {
     const CAPACITY: usize = 1 << 17;
-    const BLANK: Transaction = Transaction {
-        path: TrafficPath::RawTcp,
-        peer: 0,
-        at_ns: 0,
-        latency_ns: 0,
-    };
-    let (log, reader) = log(CAPACITY, BLANK);
+    let (log, reader) = log(CAPACITY);
     (Arc::new(Mutex::new(log)), reader)
 }
 

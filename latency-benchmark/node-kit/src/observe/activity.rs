@@ -12,7 +12,7 @@ use std::{
 use nix::unistd::{SysconfVar, sysconf};
 use tokio::runtime;
 
-use super::{process::both, self_wakes::SelfWakeCounter};
+use super::{self_wakes::SelfWakeCounter, sums::Sums};
 
 /// What became of connections. The network stack notes it.
 #[derive(Debug, Default)]
@@ -154,10 +154,9 @@ pub(crate) struct Snapshot {
 impl Snapshot {
     /// What was counted since then, and what there is now.
     pub(crate) fn since(self, before: &Snapshot) -> Snapshot {
-        let self_wakes = |now, then| both(now, then, u64::saturating_sub);
         Snapshot {
-            central_self_wakes: self_wakes(self.central_self_wakes, before.central_self_wakes),
-            task_self_wakes: self_wakes(self.task_self_wakes, before.task_self_wakes),
+            central_self_wakes: self.central_self_wakes.since(before.central_self_wakes),
+            task_self_wakes: self.task_self_wakes.since(before.task_self_wakes),
             dials: self.dials - before.dials,
             connections_opened: self.connections_opened - before.connections_opened,
             connections_closed: self.connections_closed - before.connections_closed,

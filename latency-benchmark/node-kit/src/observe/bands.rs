@@ -1,10 +1,6 @@
-//! Buckets of a poll's duration. Iterations and children are counted in them, so that the threshold for a slow
-//! poll can be chosen when reading, from the lower ends of these buckets.
+//! Buckets of a poll's duration, and of the time since a change of variant.
 
-/// The lower end of each bucket.
-pub(crate) const BANDS_FROM_NS: [u64; 10] = [
-    0, 10_000, 25_000, 50_000, 75_000, 100_000, 150_000, 200_000, 500_000, 1_000_000,
-];
+use run_format::tables::BANDS_FROM_NS;
 
 pub(crate) fn band_of(duration_ns: u64) -> usize {
     BANDS_FROM_NS.partition_point(|from| *from <= duration_ns) - 1

@@ -24,7 +24,7 @@ use super::{
 };
 
 /// How late a co-tenant ran.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Delay {
     /// When it should have.
     pub(crate) since_ns: u64,
@@ -55,18 +55,14 @@ pub(crate) fn start(
     seed: u64,
     same_worker: Option<Rung>,
 ) -> io::Result<Cotenants> {
-    let blank = Delay {
-        since_ns: 0,
-        delay_ns: 0,
-    };
-    let (wakes, wake) = log(CAPACITY, blank);
-    let (timers, timer) = log(CAPACITY, blank);
+    let (wakes, wake) = log(CAPACITY);
+    let (timers, timer) = log(CAPACITY);
     let (ringing, rung) = RingBuffer::new(CAPACITY);
     let bell = Arc::new(Notify::new());
     tokio::spawn(answer(Arc::clone(&bell), rung, Arc::clone(clock), wakes));
     tokio::spawn(wait(Arc::clone(clock), timers, seed));
     let same_worker = same_worker.map(|(bell, since_ns)| {
-        let (wakes, wake) = log(CAPACITY, blank);
+        let (wakes, wake) = log(CAPACITY);
         tokio::spawn(answer(bell, since_ns, Arc::clone(clock), wakes));
         wake
     });

@@ -20,11 +20,11 @@ pub struct LogReader<T> {
     lost: Arc<AtomicU64>,
 }
 
-/// Every page of the buffer is written once, with `blank`, so that who notes pays for no page fault and
+/// Every page of the buffer is written once, so that who notes pays for no page fault and
 /// the process does not seem to grow while the buffer is filled for the first time.
-pub(crate) fn log<T: Copy>(capacity: usize, blank: T) -> (Log<T>, LogReader<T>) {
+pub(crate) fn log<T: Default>(capacity: usize) -> (Log<T>, LogReader<T>) {
     let (mut writing, mut reading) = RingBuffer::new(capacity);
-    while writing.push(blank).is_ok() {}
+    while writing.push(T::default()).is_ok() {}
     while reading.pop().is_ok() {}
     let lost = Arc::new(AtomicU64::new(0));
     let log = Log {

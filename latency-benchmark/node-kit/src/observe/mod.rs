@@ -14,5 +14,6 @@ pub(crate) mod requests;
 pub(crate) mod same_worker;
 pub(crate) mod self_wakes;
 pub(crate) mod slice;
+pub(crate) mod sums;
 pub(crate) mod whole_polls;
 pub(crate) mod workers;

@@ -9,6 +9,8 @@ use nix::{
 };
 use run_format::network::Cores;
 
+use super::sums::{Sums, sums};
+
 /// A thread of this process, or another process, whose use of the machine is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Observee {
@@ -84,6 +86,7 @@ pub(crate) struct Usage {
     pub(crate) voluntary_switches: Option<u64>,
     pub(crate) involuntary_switches: Option<u64>,
 }
+sums!(Usage: user_ms, system_ms, voluntary_switches, involuntary_switches);
 
 /// The time of threads, exact where that of [`Usage`] comes in ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -92,6 +95,7 @@ pub(crate) struct CpuTime {
     /// Ready to run, and waiting for the core.
     pub(crate) runqueue_ns: Option<u64>,
 }
+sums!(CpuTime: cpu_ns, runqueue_ns);
 
 impl Observee {
     pub(super) fn folder(self) -> String {
@@ -142,23 +146,6 @@ pub(crate) fn cpu_time(threads: &[Observee]) -> CpuTime {
     times.fold(none, CpuTime::plus)
 }
 
-impl CpuTime {
-    pub(crate) fn plus(self, other: CpuTime) -> CpuTime {
-        self.with(other, u64::saturating_add)
-    }
-
-    pub(crate) fn since(self, before: CpuTime) -> CpuTime {
-        self.with(before, u64::saturating_sub)
-    }
-
-    fn with(self, other: CpuTime, of: fn(u64, u64) -> u64) -> CpuTime {
-        CpuTime {
-            cpu_ns: both(self.cpu_ns, other.cpu_ns, of),
-            runqueue_ns: both(self.runqueue_ns, other.runqueue_ns, of),
-        }
-    }
-}
-
 /// The sum over observees; absent if it is for one.
 pub(crate) fn total(observees: &[Observee]) -> Usage {
     let none = Usage {
@@ -167,44 +154,8 @@ pub(crate) fn total(observees: &[Observee]) -> Usage {
         voluntary_switches: Some(0),
         involuntary_switches: Some(0),
     };
-    observees
-        .iter()
-        .map(|observee| observee.usage())
-        .fold(none, |sum, usage| Usage {
-            user_ms: both(sum.user_ms, usage.user_ms, |a, b| a + b),
-            system_ms: both(sum.system_ms, usage.system_ms, |a, b| a + b),
-            voluntary_switches: both(sum.voluntary_switches, usage.voluntary_switches, |a, b| {
-                a + b
-            }),
-            involuntary_switches: both(
-                sum.involuntary_switches,
-                usage.involuntary_switches,
-                |a, b| a + b,
-            ),
-        })
-}
-
-impl Usage {
-    pub(crate) fn since(self, before: Usage) -> Usage {
-        Usage {
-            user_ms: both(self.user_ms, before.user_ms, |a, b| a - b),
-            system_ms: both(self.system_ms, before.system_ms, |a, b| a - b),
-            voluntary_switches: both(
-                self.voluntary_switches,
-                before.voluntary_switches,
-                u64::saturating_sub,
-            ),
-            involuntary_switches: both(
-                self.involuntary_switches,
-                before.involuntary_switches,
-                u64::saturating_sub,
-            ),
-        }
-    }
-}
-
-pub(crate) fn both<T>(left: Option<T>, right: Option<T>, f: impl FnOnce(T, T) -> T) -> Option<T> {
-    Some(f(left?, right?))
+    let usages = observees.iter().map(|observee| observee.usage());
+    usages.fold(none, Usage::plus)
 }
 
 /// What all cores together did so far, and what was stolen from one.
@@ -221,6 +172,7 @@ pub(crate) struct MachineTimes {
     /// The time of day, less the time since the machine started.
     pub(crate) day_ms: Option<f64>,
 }
+sums!(MachineTimes: steal_ms, central_core_steal_ms, process_ms, suspended_ms, day_ms);
 
 /// `central` are central's cores, and `own` the lines of `/proc/stat` about all cores of the cell.
 pub(crate) fn machine_times(central: &Cores, own: &[String]) -> MachineTimes {
@@ -254,19 +206,6 @@ fn between(before: ClockId, after: ClockId) -> Option<f64> {
     Some(ms(after)? - earlier)
 }
 
-impl MachineTimes {
-    pub(crate) fn since(self, before: MachineTimes) -> MachineTimes {
-        let since = |now, then| both(now, then, |now: f64, then| now - then);
-        MachineTimes {
-            steal_ms: since(self.steal_ms, before.steal_ms),
-            central_core_steal_ms: since(self.central_core_steal_ms, before.central_core_steal_ms),
-            process_ms: since(self.process_ms, before.process_ms),
-            suspended_ms: since(self.suspended_ms, before.suspended_ms),
-            day_ms: since(self.day_ms, before.day_ms),
-        }
-    }
-}
-
 /// What went wrong in network namespaces, summed over those that the observees are in. A sum is absent
 /// if one of its parts is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -276,15 +215,7 @@ pub(crate) struct NetworkTrouble {
     /// Packets that found a queue of the delay line full. Absent where there is no such queue.
     pub(crate) queue_drops: Option<u64>,
 }
-
-impl NetworkTrouble {
-    pub(crate) fn since(self, before: NetworkTrouble) -> NetworkTrouble {
-        NetworkTrouble {
-            retransmits: both(self.retransmits, before.retransmits, u64::saturating_sub),
-            queue_drops: both(self.queue_drops, before.queue_drops, u64::saturating_sub),
-        }
-    }
-}
+sums!(NetworkTrouble: retransmits, queue_drops);
 
 pub(crate) fn network_trouble(observees: &[Observee]) -> NetworkTrouble {
     let sum = |of: fn(&str) -> Option<u64>| {

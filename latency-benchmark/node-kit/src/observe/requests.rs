@@ -7,7 +7,7 @@ use poll_probe::Recorder;
 use super::log::{Log, LogReader, log};
 
 /// A request that was answered.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Answered {
     pub(crate) at_ns: u64,
     pub(crate) latency_ns: u64,
@@ -26,13 +26,7 @@ impl RequestLog {
     pub(crate) fn new(clock: Arc<Recorder>) -> (RequestLog, LogReader<Answered>) {
         // Some seconds of the busiest central.
         const CAPACITY: usize = 1 << 17;
-        let blank = Answered {
-            at_ns: 0,
-            latency_ns: 0,
-            bytes: 0,
-            peer: 0,
-        };
-        let (log, reader) = log(CAPACITY, blank);
+        let (log, reader) = log(CAPACITY);
         (RequestLog { log, clock }, reader)
     }
 

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 use hdrhistogram::Histogram;
 use poll_probe::{Outcome, Record, Recorder, Site, VariantId};
-use run_format::config::SLOW_NS;
+use run_format::{config::SLOW_NS, tables::BANDS_FROM_NS};
 
 use super::{
     bands::{AFTER_SWITCH_FROM_MS, after_switch, band_of},
@@ -148,6 +148,13 @@ impl ObservedSite {
     /// How many polls took longer than `threshold_ns`, to the histogram's precision.
     pub(crate) fn slower_than(&self, threshold_ns: u64) -> u64 {
         slower_than(&self.duration_ns, threshold_ns)
+    }
+
+    /// The time of the polls in bands from `from_ns` on.
+    pub(crate) fn ns_from(&self, from_ns: u64) -> u64 {
+        let bands = self.iterations_by_band.iter();
+        let bands = bands.filter(|((band, _), _)| BANDS_FROM_NS[*band] >= from_ns);
+        bands.map(|(_, of)| of.ns).sum()
     }
 
     fn add(&mut self, record: &Record<'_>) {

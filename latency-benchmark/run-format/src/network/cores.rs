@@ -1,10 +1,9 @@
 use std::{collections::BTreeSet, fmt, str::FromStr};
 
-use serde::{Deserialize, Serialize};
+use poll_probe::serde_as_text;
 
 /// At least one core. Its text form is the kernel's: `1`, `0,2`, `4-7`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cores(BTreeSet<usize>);
 
 impl Cores {
@@ -91,19 +90,7 @@ impl fmt::Display for Cores {
     }
 }
 
-impl From<Cores> for String {
-    fn from(cores: Cores) -> String {
-        cores.to_string()
-    }
-}
-
-impl TryFrom<String> for Cores {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
-    }
-}
+serde_as_text!(Cores);
 
 #[cfg(test)]
 mod tests {

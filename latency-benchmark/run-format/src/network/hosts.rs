@@ -20,18 +20,14 @@ pub struct PeerHosts {
 pub struct PeerHost {
     /// As the command takes it.
     pub name: String,
-    /// Where its peer listens.
     pub address: IpAddr,
 }
 
 /// A network card by which central reaches peers. Null is what the kernel does not say.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct NetworkCard {
-    /// The name of its interface.
     pub interface: String,
-    /// The kernel's driver.
     pub driver: Option<String>,
-    /// In Mbit/s.
     pub speed_mbit: Option<u64>,
     /// Those that its interrupts go to.
     pub interrupt_cores: Option<Cores>,

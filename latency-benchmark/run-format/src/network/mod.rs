@@ -13,8 +13,8 @@ pub use self::{
     placement::{Placement, Sharing},
     receive::{ReceiveMasks, ReceiveOn},
     reports::{
-        Counters, DelayBackend, DelayLineReport, InvalidLink, LabFacts, LinkRtt, NamespaceCounters,
-        QueueReport, RttReport, SchedulingClass, TcpBuffers,
+        Counters, DelayBackend, DelayLineReport, LabFacts, LinkRtt, NamespaceCounters, QueueReport,
+        RttReport, SchedulingClass, TcpBuffers,
     },
     rtt::{Backend, Jitter, Loss, RTT_FORMS, Rtt},
 };

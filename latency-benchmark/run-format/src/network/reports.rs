@@ -9,7 +9,6 @@ use super::{Jitter, Loss, Placement, ReceiveMasks, Rtt};
 /// What a lab turned out to be, for the record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LabFacts {
-    /// How many peers.
     pub peers: usize,
     /// As asked; what it is, [`RttReport`] tells.
     pub rtt_ms: Rtt,
@@ -23,14 +22,12 @@ pub struct LabFacts {
     pub congestion_control: String,
     /// As read from the namespaces.
     pub tcp_buffers: TcpBuffers,
-    /// Which core runs what.
     pub placement: Placement,
     /// As read from the namespaces. Null if packets are received where they are sent.
     #[serde(default)]
     pub receive_masks: Option<ReceiveMasks>,
     /// Whether a user namespace is around it all.
     pub rootless: bool,
-    /// The time that the wiring took.
     pub wiring_ms: f64,
 }
 
@@ -44,13 +41,10 @@ pub enum DelayBackend {
     Nfqueue,
 }
 
-impl DelayBackend {
-    /// The name used in files and on command lines.
-    pub fn name(self) -> &'static str {
-        match self {
-            DelayBackend::Netem => "netem",
-            DelayBackend::Nfqueue => "nfqueue",
-        }
+/// As in files and on command lines.
+impl fmt::Display for DelayBackend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 
@@ -79,7 +73,6 @@ impl Default for TcpBuffers {
 pub struct Counters {
     /// Of central's namespace.
     pub central: NamespaceCounters,
-    /// Of each peer's.
     pub peers: Vec<NamespaceCounters>,
 }
 
@@ -90,7 +83,6 @@ pub struct NamespaceCounters {
     pub qdisc_dropped: Option<u64>,
     /// Packets dropped for want of room at the delay line. Null without one.
     pub queue_dropped: Option<u64>,
-    /// Packets dropped by the links' own ends.
     pub link_dropped: Option<u64>,
 }
 
@@ -139,13 +131,9 @@ pub struct RttReport {
     pub asked_ms: Rtt,
     /// How far off the least of a link's round-trip times may be. Null where links are as they are.
     pub tolerance_ms: Option<f64>,
-    /// One entry per peer.
     pub links: Vec<LinkRtt>,
-    /// The congestion control that central's connections use.
     pub congestion_control_central: Option<String>,
-    /// The congestion control that the peers' connections use.
     pub congestion_control_peers: Option<String>,
-    /// The time that the measurement took.
     pub took_ms: f64,
 }
 
@@ -182,59 +170,33 @@ impl RttReport {
     }
 
     /// Why nothing measured in this lab counts: the first link out of tolerance, as one line.
-    pub fn invalid(&self) -> Option<InvalidLink> {
+    pub fn invalid(&self) -> Option<String> {
         let mut out = (0..self.links.len()).filter(|peer| !self.is_valid(*peer));
-        let first = out.next()?;
-        Some(InvalidLink {
-            link: first + 1,
-            asked_ms: self.asked_ms,
-            tolerance_ms: self.tolerance_ms.unwrap_or(f64::INFINITY),
-            measured_ms: self.links[first].min_ms(),
-            others: out.count(),
-        })
-    }
-}
-
-/// A link that is not what was asked for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct InvalidLink {
-    /// Counted from one.
-    pub link: usize,
-    /// As asked.
-    pub asked_ms: Rtt,
-    /// How far off it may be.
-    pub tolerance_ms: f64,
-    /// The least that was measured. Null if no connect came back.
-    pub measured_ms: Option<f64>,
-    /// How many more links are out of tolerance.
-    pub others: usize,
-}
-
-impl fmt::Display for InvalidLink {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (link, asked) = (self.link, self.asked_ms);
-        write!(f, "link to peer {link}: asked for {asked} ms, measured ")?;
-        match self.measured_ms {
-            Some(measured_ms) => write!(f, "{measured_ms:.3} ms")?,
-            None => f.write_str("nothing, as no connect came back")?,
-        }
-        write!(f, " (tolerance {:.2} ms)", self.tolerance_ms)?;
-        match self.others {
-            0 => Ok(()),
-            others => write!(f, "; {others} other links are out of tolerance as well"),
-        }
+        let peer = out.next()?;
+        let measured = match self.links[peer].min_ms() {
+            Some(ms) => format!("{ms:.3} ms"),
+            None => "nothing, as no connect came back".to_owned(),
+        };
+        let others = match out.count() {
+            0 => String::new(),
+            others => format!("; {others} other links are out of tolerance as well"),
+        };
+        Some(format!(
+            "link to peer {}: asked for {} ms, measured {measured} (tolerance {:.2} ms){others}",
+            peer + 1,
+            self.asked_ms,
+            self.tolerance_ms.unwrap_or(f64::INFINITY)
+        ))
     }
 }
 
 /// What a delay line says at its end, as one line of JSON on its standard output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DelayLineReport {
-    /// CPU time in user mode.
     pub user_cpu_s: f64,
     /// CPU time in the kernel, which includes the receiver's half of the work that a packet makes
     /// once it is released.
     pub system_cpu_s: f64,
-    /// How the process was scheduled.
     pub scheduling: SchedulingClass,
     /// One entry per namespace, central's first.
     pub queues: Vec<QueueReport>,
@@ -257,11 +219,8 @@ pub enum SchedulingClass {
 pub struct QueueReport {
     /// `central` or `peer 1` and so on.
     pub namespace: String,
-    /// Those delayed.
     pub packets: u64,
-    /// Messages that released them.
     pub verdicts: u64,
-    /// The most that were held at a time.
     pub max_held: usize,
     /// Those that the kernel dropped for want of room.
     pub dropped: Option<u64>,
@@ -271,7 +230,6 @@ pub struct QueueReport {
     pub receive_buffer_bytes: usize,
     /// How much later than due packets were released, on average. Null without packets.
     pub mean_late_us: Option<f64>,
-    /// At most.
     pub max_late_us: f64,
 }
 

@@ -2,7 +2,7 @@ use perf_event::{Counter, events::Hardware};
 
 use super::{
     events::{self, HARDWARE, fill, read_words},
-    usage::{self, Who},
+    usage,
 };
 
 /// Counters of the whole process, with the same names as in [`ThreadCounters`](crate::ThreadCounters).
@@ -41,7 +41,7 @@ impl ProcessCounters {
         });
         let (Some(of_processor), Some(usage)) = (
             of_processor.collect::<Option<Vec<u64>>>(),
-            usage::read(Who::Process),
+            usage::read(usage::PROCESS),
         ) else {
             return false;
         };

@@ -1,10 +1,6 @@
 use std::marker::PhantomData;
 
-use super::{
-    events::fill,
-    group::CounterGroup,
-    usage::{self, Who},
-};
+use super::{events::fill, group::CounterGroup, usage};
 use crate::Unobservable;
 
 /// Counters of the thread that opened them. Only this thread can read them. Some count from the opening on,
@@ -51,7 +47,7 @@ impl ThreadCounters {
         let of_hardware = self.names.len() - usage::NAMES.len();
         let (first, rest) = into.split_at_mut(of_hardware.min(into.len()));
         let has_first = self.hardware.as_ref().is_none_or(|group| group.read(first));
-        let usage = usage::read(Who::ThisThread).map(|counts| fill(rest, counts));
+        let usage = usage::read(usage::THIS_THREAD).map(|counts| fill(rest, counts));
         has_first && usage.is_some()
     }
 }

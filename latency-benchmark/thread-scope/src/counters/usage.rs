@@ -6,12 +6,10 @@ use nix::{
 };
 
 /// Whose counters to read.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Who {
-    /// The calling thread.
-    ThisThread,
-    Process,
-}
+pub(super) type Who = (UsageWho, ClockId);
+
+pub(super) const THIS_THREAD: Who = (UsageWho::RUSAGE_THREAD, ClockId::CLOCK_THREAD_CPUTIME_ID);
+pub(super) const PROCESS: Who = (UsageWho::RUSAGE_SELF, ClockId::CLOCK_PROCESS_CPUTIME_ID);
 
 /// The names of the events that count the same.
 pub(super) const NAMES: [&str; 4] = [
@@ -22,11 +20,7 @@ pub(super) const NAMES: [&str; 4] = [
 ];
 
 /// None if the kernel does not answer.
-pub(super) fn read(who: Who) -> Option<[u64; NAMES.len()]> {
-    let (usage, clock) = match who {
-        Who::ThisThread => (UsageWho::RUSAGE_THREAD, ClockId::CLOCK_THREAD_CPUTIME_ID),
-        Who::Process => (UsageWho::RUSAGE_SELF, ClockId::CLOCK_PROCESS_CPUTIME_ID),
-    };
+pub(super) fn read((usage, clock): Who) -> Option<[u64; NAMES.len()]> {
     let time = clock.now().ok()?;
     let usage = getrusage(usage).ok()?;
     let switches = usage.voluntary_context_switches() + usage.involuntary_context_switches();
