@@ -30,6 +30,14 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
             "h2 has no site muxer (accepted: connection)",
         ),
         (
+            &["--transport", "quic", "--budget", "muxer=1"],
+            "libp2p over QUIC has no site muxer (accepted: connection, task, quic-connection, quic-endpoint)",
+        ),
+        (
+            &["--budget", "quic-connection=1"],
+            "libp2p has no site quic-connection (accepted: connection, muxer, task)",
+        ),
+        (
             &["--stack", "h2", "--security", "noise"],
             "--security noise: nodes of h2 do not have it (accepted: plaintext)",
         ),

@@ -3,6 +3,7 @@
 
 mod h2;
 mod libp2p;
+pub mod quinn;
 
 pub use self::{h2::H2, libp2p::LIBP2P};
 use crate::sites::SiteSpec;
