@@ -45,6 +45,11 @@ impl SiteNames {
         self.0.iter().any(|it| it.0 == site)
     }
 
+    /// The site that is polled for each connection.
+    pub(crate) fn of_connections(&self) -> Site {
+        self.0[0].0
+    }
+
     /// The function that the site is.
     pub(crate) fn function(&self, site: Site) -> &str {
         let named = self.0.iter().find(|it| it.0 == site);

@@ -16,7 +16,6 @@ use std::{
 };
 
 use anyhow::Result;
-use poll_probe::Site;
 use run_format::{
     config::{ENOUGH_SLOW_SAMPLES, SLOW_NS},
     evidence::EvidenceFile,
@@ -63,6 +62,7 @@ impl Evidence {
         sites: Vec<NamedSite>,
         dir: &Path,
     ) -> Result<Evidence> {
+        let connections = sites[0].site;
         Ok(Evidence {
             symbols: Symbols::new(),
             stacks: StackEvidence::create(dir, sites)?,
@@ -73,7 +73,7 @@ impl Evidence {
                 watch.process_counters(),
             )?,
             system_calls: SystemCallEvidence::create(dir)?,
-            timeline: Timeline::create(dir)?,
+            timeline: Timeline::create(dir, connections)?,
             activity: ActivityEvidence::create(dir, activity)?,
             about: EvidenceFile {
                 unavailable: watch.missing(),
@@ -134,7 +134,7 @@ impl Evidence {
         match row.pass {
             Pass::Stacks => {
                 let slow = self.slow.entry(row.variant).or_default();
-                slow.polls += slice.site(Site::Connection).slower_than(SLOW_NS);
+                slow.polls += slice.site(slice.connections).slower_than(SLOW_NS);
                 slow.samples += self
                     .stacks
                     .write(number, &window, polls, &mut self.symbols)?;

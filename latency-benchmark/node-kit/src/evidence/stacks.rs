@@ -97,7 +97,8 @@ impl StackEvidence {
             }
         }
         for ((place, in_kernel, stack), samples) in sums {
-            if place.site == Some(Site::Connection) && place.from_ns >= Some(SLOW_NS) {
+            if place.site == self.sites.first().map(|it| it.site) && place.from_ns >= Some(SLOW_NS)
+            {
                 slow += samples;
             }
             self.stacks.row(&StackRow {
