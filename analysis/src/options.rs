@@ -7,7 +7,7 @@ use program::{Failure, reject};
 use run_format::{Site, config::SLOW_NS};
 use serde::{Deserialize, Serialize};
 
-use crate::{charts::ChartFormat, measure::metric::Metric, verdict::Margin};
+use crate::{charts::ChartFormat, measure::metric::Metric, site::SiteNames, verdict::Margin};
 
 /// A kind of pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -26,7 +26,7 @@ pub(crate) struct Options {
     /// A poll that takes longer than this is slow
     #[arg(long, default_value = "50us", value_name = "TIME", value_parser = threshold)]
     pub(crate) threshold: u64,
-    /// Sites to show; the verdict is about the first [default: all, connection first]
+    /// Sites to show; the verdict is about the first [default: all; it is about connection, or quic-connection]
     #[arg(long, value_name = "SITE")]
     pub(crate) site: Vec<Site>,
     /// Change of a quantity that matters, such as throughput=1% or slow=1pp; may be repeated [default: slow=0.5pp,
@@ -93,8 +93,8 @@ impl Options {
     }
 
     /// The site that the verdict is about.
-    pub(crate) fn first_site(&self) -> Site {
-        self.sites()[0]
+    pub(crate) fn first_site(&self, names: &SiteNames) -> Site {
+        self.site.first().copied().unwrap_or(names.first())
     }
 
     pub(crate) fn formats(&self) -> Vec<ChartFormat> {

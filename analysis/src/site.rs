@@ -1,6 +1,6 @@
 //! What a network stack calls its sites.
 
-use run_format::{Site, manifest::Tool};
+use run_format::{Site, config::NodeConfig, manifest::Tool};
 
 use crate::report::markdown::{joined, quoted};
 
@@ -9,27 +9,45 @@ use crate::report::markdown::{joined, quoted};
 pub(crate) struct SiteNames(Vec<(Site, String)>);
 
 impl SiteNames {
-    /// As the measured program named them. Older programs named none and were of libp2p, as are published tables.
-    pub(crate) fn of(tool: Option<&Tool>) -> SiteNames {
+    /// As the measured program named them, if its nodes had them. Older programs named none and were of libp2p, as are
+    /// published tables.
+    pub(crate) fn of(measured: Option<(&Tool, &NodeConfig)>) -> SiteNames {
         const LIBP2P: [(Site, &str); 4] = [
             (Site::Connection, "Connection::poll"),
             (Site::Swarm, "Swarm::poll_next_event"),
             (Site::Muxer, "yamux Active::poll"),
             (Site::Task, "a connection task's poll"),
         ];
-        let named = tool.and_then(|tool| tool.node.as_ref()).map(|it| &it.sites);
-        SiteNames(match named.filter(|it| !it.is_empty()) {
+        let named = measured.and_then(|(tool, _)| tool.node.as_ref());
+        let named = named.map(|it| &it.sites).filter(|it| !it.is_empty());
+        let mut sites = match named {
             Some(sites) => sites
                 .iter()
                 .map(|it| (it.site, it.function.clone()))
                 .collect(),
             None => LIBP2P.map(|(site, name)| (site, name.to_owned())).to_vec(),
-        })
+        };
+        sites.retain(|(site, _)| measured.is_none_or(|(_, node)| node.has_site(*site)));
+        SiteNames(sites)
+    }
+
+    /// The site that a verdict is about, unless somebody names another one. Over QUIC most of the time is in the drivers
+    /// of connections.
+    pub(crate) fn first(&self) -> Site {
+        match self.has(Site::QuicConnection) {
+            true => Site::QuicConnection,
+            false => Site::Connection,
+        }
     }
 
     /// Whether the stack has the site.
     pub(crate) fn has(&self, site: Site) -> bool {
         self.0.iter().any(|it| it.0 == site)
+    }
+
+    /// The site that is polled for each connection.
+    pub(crate) fn of_connections(&self) -> Site {
+        self.0[0].0
     }
 
     /// The function that the site is.

@@ -1,12 +1,16 @@
 //! Notes how the node is compiled, and what is inserted into the crates that it is made of.
 
-use std::error::Error;
+use std::{env, error::Error};
 
 use swarm_patch::{node_build, stacks::LIBP2P};
 
 fn main() -> Result<(), Box<dyn Error>> {
+    let mut stack = LIBP2P;
+    if env::var_os("CARGO_FEATURE_QUIC").is_none() {
+        stack.packages = &["libp2p-swarm", "yamux"];
+    }
     Ok(node_build::note(
-        &LIBP2P,
+        &stack,
         &["quic", "tls", "gossipsub", "async-trait"],
     )?)
 }

@@ -121,6 +121,8 @@ pub(crate) fn run(args: CentralArgs) -> Result<ExitCode, Failure> {
 fn config(args: &CentralArgs) -> Result<RunConfig, Failure> {
     let topology = Topology::of_this_process()?;
     let payload = args.payload.payload;
+    let stack = args.program.stack;
+    let node = args.node.node(stack)?;
     Ok(RunConfig {
         cell: Cell {
             peers: args.peers.len(),
@@ -130,10 +132,10 @@ fn config(args: &CentralArgs) -> Result<RunConfig, Failure> {
         run: 1,
         subject: None,
         seed: u64::from(rand::random::<u32>()),
-        node: args.node.node(args.program.stack)?,
+        node,
         load: args.node.load(payload)?,
         runtime: args.runtime.runtime()?,
-        variants: variants(args.program.stack, &args.budget, &[Budgets::NONE], false)?,
+        variants: variants((stack, node), &args.budget, &[Budgets::NONE], false)?,
         plan: Plan {
             max_ms: args.seconds * 1000,
             ..Plan::of_long_slices(Rtt::ZERO, Some(args.slice))

@@ -14,7 +14,7 @@ use lab::move_to;
 use program::{Failure, bad_input, say};
 use run_format::{
     Budget, Budgets, Limit, Site, Wake,
-    config::SweepConfig,
+    config::{NodeConfig, SweepConfig},
     files::{MANIFEST, SCHEMA, read_versioned, write_json, write_whole},
     grid::Axes,
     network::Cores,
@@ -27,7 +27,7 @@ use swarm_patch::{
 };
 
 use crate::{
-    args::budgets::{refuse_twice, variants},
+    args::budgets::{or, refuse_twice, unknown_site, variants},
     interrupts::Interrupts,
     new_folder,
     pipeline::analysis,
@@ -57,13 +57,11 @@ pub(crate) struct SearchArgs {
 
 impl SearchArgs {
     /// No budget, then those asked for, or else all; then those given as candidates.
-    fn candidates(&self, asked: &[Budgets]) -> Result<Vec<Budgets>, Failure> {
+    fn candidates(&self, asked: &[Budgets], node: NodeConfig) -> Result<Vec<Budgets>, Failure> {
         let mut candidates = vec![Budgets::NONE];
-        let all = if asked.is_empty() {
-            every_budget()
-        } else {
-            asked.to_vec()
-        };
+        let mut all = every_budget();
+        all.retain(|it| unknown_site(&LIBP2P, node, it).is_none());
+        let all = or(asked, all);
         refuse_twice("--candidate", &self.candidate)?;
         for it in all.iter().chain(&self.candidate) {
             if !candidates.contains(it) {
@@ -78,11 +76,12 @@ impl SearchArgs {
             return Ok(dir.to_owned());
         }
         let asked = sweep.search()?;
-        let candidates = self.candidates(&asked.budgets)?;
+        let node = asked.config.node;
+        let candidates = self.candidates(&asked.budgets, node)?;
         let search = Search {
             schema: SCHEMA,
             config: SweepConfig {
-                variants: variants(&LIBP2P, &candidates, &[], true)?,
+                variants: variants((&LIBP2P, node), &candidates, &[], true)?,
                 // All of the time is used.
                 precision: Precision::EXACT,
                 ..asked.config
@@ -182,7 +181,7 @@ pub(crate) fn run(
         let budgets: Vec<Budgets> = [Budgets::NONE].into_iter().chain(next.candidates).collect();
         let config = SweepConfig {
             axes: Axes::only(next.cells),
-            variants: variants(&LIBP2P, &budgets, &[], true)?,
+            variants: variants((&LIBP2P, search.config.node), &budgets, &[], true)?,
             ..search.config.clone()
         };
         let share = time.saturating_sub(began.elapsed()) / (ROUNDS + 1 - number);

@@ -24,14 +24,30 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
             &["--budget", "none", "--budget", "none"],
             "--budget: none is given twice",
         ),
-        (&["--stack", "h3"], "accepted: libp2p, h2"),
+        (&["--stack", "h3"], "accepted: libp2p, h2, iroh"),
         (
             &["--stack", "h2", "--budget", "muxer=1"],
             "h2 has no site muxer (accepted: connection)",
         ),
         (
+            &["--transport", "quic", "--budget", "muxer=1"],
+            "libp2p over QUIC has no site muxer (accepted: connection, task, quic-connection, quic-endpoint)",
+        ),
+        (
+            &["--budget", "quic-connection=1"],
+            "libp2p has no site quic-connection (accepted: connection, muxer, task)",
+        ),
+        (
             &["--stack", "h2", "--security", "noise"],
             "--security noise: nodes of h2 do not have it (accepted: plaintext)",
+        ),
+        (
+            &["--stack", "iroh", "--transport", "tcp"],
+            "--transport tcp: nodes of iroh do not have it (accepted: quic)",
+        ),
+        (
+            &["--stack", "iroh", "--budget", "connection=1"],
+            "has no site connection (accepted: quic-connection, quic-endpoint)",
         ),
         (
             &["--stack", "h2", "--subject", "released"],

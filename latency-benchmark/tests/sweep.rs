@@ -300,14 +300,12 @@ fn every_workload_security_and_transport_runs() {
     ] {
         let bench = Bench::new();
         let mut arguments = arguments.to_vec();
+        let budget = match arguments.contains(&"quic") {
+            true => "quic-connection=1/deferred",
+            false => "muxer=1/deferred",
+        };
         arguments.extend([
-            "--rtt",
-            "0",
-            "--budget",
-            "none",
-            "--budget",
-            "muxer=1/deferred",
-            "--no-aa",
+            "--rtt", "0", "--budget", "none", "--budget", budget, "--no-aa",
         ]);
         let output = sweep(&bench, &arguments);
         assert!(

@@ -26,7 +26,7 @@ use swarm_patch::{
     },
 };
 
-/// Shows and applies the graft: the lines that record and bound polls in libp2p-swarm, yamux and h2.
+/// Shows and applies the graft: the lines that record and bound polls in libp2p-swarm, yamux, quinn and h2.
 #[derive(Parser)]
 #[command(name = "swarm-patch", version, after_help = EXAMPLES)]
 struct PatchArgs {
@@ -278,7 +278,7 @@ impl DiffArgs {
         };
         if chosen.is_empty() {
             return Err(bad_input(anyhow!(
-                "--budget {budgets}: there is nothing to patch without a bound"
+                "--budget {budgets}: there is nothing to patch without a bound in libp2p-swarm or yamux"
             )));
         }
         let is_there = |package: &&str| sources.iter().any(|source| source.name == **package);

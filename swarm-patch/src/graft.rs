@@ -11,6 +11,7 @@ use crate::{
     insertion::{Insertion, insert},
     locate::{ParsedCrate, ParsedFile},
     outer::{self, Spawned},
+    passes,
     sites::{LoopShape, SiteLevels, SiteSpec, sites_of},
     task_lines, whole_lines,
 };
@@ -93,8 +94,8 @@ pub fn graft(source: &CrateSource) -> Result<Graft> {
     let mut graft = Graft::default();
     for spec in sites_of(&source.name) {
         let (insertions, levels) = match spec.shape {
-            LoopShape::Poll => poll_site(&parsed, spec),
             LoopShape::Task { spawned_in } => task_site(&parsed, spec, spawned_in),
+            _ => poll_site(&parsed, spec),
         };
         if let (Some(reason), "Connection") = (levels.outer.as_deref(), spec.site) {
             bail!("{reason}");
@@ -112,8 +113,11 @@ fn poll_site<'a>(parsed: &'a ParsedCrate, spec: &'static SiteSpec) -> Site<'a> {
         Ok(function) => function,
         Err(refused) => return absent(spec, &refused),
     };
-    let marks = match whole_lines::marks(&function) {
-        Ok(marks) if !Helpers::new(parsed, &function, true).are_called() => Ok(marks),
+    let marks = match (spec.shape, whole_lines::marks(&function)) {
+        (LoopShape::Passes { children, bounds }, _) => {
+            passes::marks(parsed, &function, children, bounds)
+        }
+        (_, Ok(marks)) if !Helpers::new(parsed, &function, true).are_called() => Ok(marks),
         _ => inline::marks(parsed, &function, Access::Variable, spec.loop_in),
     };
     match outer::of_poll_function(&function, spec, marks.as_ref().ok()) {

@@ -14,7 +14,8 @@ pub struct Insertion {
     /// What the line does, in a word for tables: `enter` begins an invocation and `leave` ends it,
     /// `iterate` counts an iteration and checks the budget, `count` only counts, `loop` is around a
     /// loop, `child` starts the time of a child and
-    /// `own` that of the function itself, `pass` hands the invocation on, `allow` silences the warning of an import that is no longer used, and `budget` is a
+    /// `own` that of the function itself, `pass` hands the invocation on, `bound` has the
+    /// budget take the place of a bound of upstream's, `allow` silences the warning of an import that is no longer used, and `budget` is a
     /// budget without a probe.
     pub mark: &'static str,
     /// The child that the line marks.

@@ -1,4 +1,4 @@
-//! Takes pristine sources of crates, such as libp2p-swarm, yamux and h2, and grafts a poll probe with work budgets onto
+//! Takes pristine sources of crates, such as libp2p-swarm, yamux, quinn and h2, and grafts a poll probe with work budgets onto
 //! them, by inserting code. Nothing of the original is changed, moved or removed.
 //!
 //! A source passes through these modules: [`pristine`] has cargo find it, [`stacks`] names the functions
@@ -20,6 +20,7 @@ mod locate;
 mod macros;
 mod outer;
 pub mod package;
+mod passes;
 mod plain;
 pub mod pristine;
 mod racing_test;

@@ -133,8 +133,8 @@ pub(crate) struct FoundFunction<'a> {
 /// Whether a function of the name has the signature of the site's.
 fn may_be(spec: &SiteSpec, function: &FoundFunction<'_>) -> bool {
     match spec.shape {
-        LoopShape::Poll => function.context().is_some() && function.returns_poll(),
         LoopShape::Task { .. } => true,
+        _ => function.context().is_some() && function.returns_poll(),
     }
 }
 

@@ -38,7 +38,9 @@ pub fn note(stack: &Stack, features: &[&str]) -> Result<()> {
         env::var_os(format!("CARGO_FEATURE_{variable}")).is_some()
     };
     let features: Vec<&&str> = features.iter().filter(is_on).collect();
-    let sites = stack.sites.iter().map(|spec| {
+    let mut sites = stack.sites.to_vec();
+    sites.retain(|spec| stack.packages.contains(&spec.package));
+    let sites = sites.iter().map(|spec| {
         let (site, function, symbol) = (spec.name(), spec.called, spec.symbol());
         format!(r#"{{"site":{site:?},"function":{function:?},"symbol":{symbol:?}}}"#)
     });

@@ -12,7 +12,7 @@ use crate::{
     inner::{Marks, PROBE},
     insertion::Insertion,
     locate::{FoundFunction, ParsedCrate, ParsedFile, bytes, only_one},
-    sites::SiteSpec,
+    sites::{LoopShape, SiteSpec},
 };
 
 /// The lines around the body of a poll function. The body becomes a closure, so that each of its ways out leads
@@ -31,16 +31,28 @@ pub(crate) fn of_poll_function<'a>(
         return Err(function.place.refused(looked_for, returned));
     }
     let site = format!("::poll_probe::Site::{}", spec.site);
-    let enter = match marks {
-        Some(marks) => format!(
-            "let mut invocation = ::poll_probe::Invocation::enter({site}, &[{}]);\nlet {PROBE} = &mut invocation;",
-            marks.quoted_children()
+    let children = marks.map(Marks::quoted_children).unwrap_or_default();
+    const END: &str = "})();\ninvocation.returns(&polled);\npolled";
+    let (begin, end) = match (spec.shape, marks) {
+        (LoopShape::Passes { .. }, _) => (
+            format!("::poll_probe::passes({site}, &[{children}], "),
+            "})",
         ),
-        None => format!("let mut invocation = ::poll_probe::Invocation::enter_unmarked({site});"),
+        (_, Some(_)) => (
+            format!(
+                "let mut invocation = ::poll_probe::Invocation::enter({site}, &[{children}]);\nlet {PROBE} = &mut invocation;\nlet polled = ("
+            ),
+            END,
+        ),
+        (_, None) => (
+            format!(
+                "let mut invocation = ::poll_probe::Invocation::enter_unmarked({site});\nlet polled = ("
+            ),
+            END,
+        ),
     };
-    let begin = format!("{enter}\nlet polled = (move || -> {returned} {{");
+    let begin = format!("{begin}move || -> {returned} {{");
     let mut insertions = function.at_start_of(function.body, "enter", &begin);
-    let end = "})();\ninvocation.returns(&polled);\npolled";
     insertions.extend(function.at_end_of(function.body, "leave", end));
     Ok(function.in_file(insertions))
 }

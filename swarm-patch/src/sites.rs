@@ -35,6 +35,24 @@ pub enum LoopShape {
         /// The type and function that spawns it.
         spawned_in: (&'static str, &'static str),
     },
+    /// A poll function without a loop of its own, which calls functions whose loops have bounds already.
+    Passes {
+        /// The methods that are its children, whether they get its context or not.
+        children: &'static [&'static str],
+        /// Where budgets apply.
+        bounds: &'static [OwnBound],
+    },
+}
+
+/// An expression of upstream's around which code goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OwnBound {
+    /// The function that it is in, as `Type::function`.
+    pub function: &'static str,
+    /// Its text.
+    pub expression: &'static str,
+    /// What it becomes; `{}` stands for it.
+    pub becomes: &'static str,
 }
 
 impl SiteSpec {
@@ -51,8 +69,8 @@ impl SiteSpec {
         let module = self.file.trim_start_matches("src/").trim_end_matches(".rs");
         match (self.shape, module) {
             (LoopShape::Task { .. }, _) => "Instrumented::poll".to_owned(),
-            (LoopShape::Poll, "lib") => self.function_path(),
-            (LoopShape::Poll, module) => {
+            (_, "lib") => self.function_path(),
+            (_, module) => {
                 format!("{}::{}", module.replace('/', "::"), self.function_path())
             }
         }
@@ -60,7 +78,14 @@ impl SiteSpec {
 
     /// The site's name in files and on command lines.
     pub fn name(&self) -> String {
-        self.site.to_lowercase()
+        let mut name = String::new();
+        for letter in self.site.chars() {
+            if letter.is_uppercase() && !name.is_empty() {
+                name.push('-');
+            }
+            name.push(letter.to_ascii_lowercase());
+        }
+        name
     }
 }
 

@@ -55,7 +55,7 @@ fn sites_lists_every_inserted_line_with_where_it_goes() {
             .lines()
             .take_while(|row| row.ends_with("measured") || row.starts_with("CRATE"))
             .count(),
-        12,
+        18,
         "{table}"
     );
     assert_eq!(
@@ -65,19 +65,26 @@ fn sites_lists_every_inserted_line_with_where_it_goes() {
             .collect::<Vec<_>>(),
         ["CRATE", "FILE", "LINE", "SITE", "MARK", "CHILD"]
     );
-    let diff = printed(&["diff"]);
-    let added = diff
-        .lines()
-        .filter(|line| line.starts_with('+') && !line.starts_with("+++"))
-        .count();
-    assert_eq!(rows.count(), added);
-    for site in ["connection", "swarm", "muxer", "task"] {
+    let whole_lines = rows.filter(|row| !row.starts_with("quinn "));
+    let diffs = ["libp2p-swarm", "yamux"].map(|name| printed(&["diff", "--crate", name]));
+    let added = diffs.iter().flat_map(|diff| diff.lines());
+    let added = added.filter(|line| line.starts_with('+') && !line.starts_with("+++"));
+    assert_eq!(whole_lines.count(), added.count());
+    for site in [
+        "connection",
+        "swarm",
+        "muxer",
+        "task",
+        "quic-connection",
+        "quic-endpoint",
+    ] {
         assert!(table.contains(&format!("  {site} ")), "{site}");
     }
     for child in [
         "handler.poll",
         "muxing.poll_unpin",
         "self.socket.poll_flush_unpin",
+        "conn.forward_endpoint_events",
     ] {
         let is_of_it = |row: &str| row.ends_with(&format!("  {child}"));
         assert!(table.lines().any(is_of_it), "{child}");
@@ -90,6 +97,7 @@ fn diff_applies_to_copies_of_what_cargo_unpacked() {
     for source in pristine_sources() {
         copy(&source, dir.path());
     }
+    copy(&pristine_source("quinn"), dir.path());
     git_apply(dir.path(), &printed(&["diff"]), &["--check"]).expect("it applies");
     let source = pristine_source("libp2p-swarm");
     let budget = printed(&["diff", "--budget", "connection=8", "--layout", "crate"]);
@@ -167,7 +175,7 @@ fn a_folder_without_the_crates_or_with_two_of_one_is_refused() {
     let path = dir.path().to_str().expect("a plain path");
     for command in [&["apply"][..], &["sites", "--source"]] {
         let complain = |dir| complaint(&[command, &[dir]].concat(), 2);
-        assert!(complain(path).contains("no package libp2p-swarm or yamux in it"));
+        assert!(complain(path).contains("no package libp2p-swarm or yamux or quinn in it"));
         assert!(complain("/nowhere/at/all").contains("not a folder"));
     }
     let yamux = copy(&pristine_source("yamux"), dir.path());
@@ -227,6 +235,7 @@ fn budgets_without_a_patch_are_refused_in_one_line() {
         ("", "--budget: "),
         ("connexion=8", "--budget: "),
         ("none", "nothing to patch"),
+        ("quic-connection=5", "nothing to patch"),
     ] {
         let text = complaint(&["diff", "--budget", budget], 2);
         assert!(text.contains(part), "{budget}: {text}");

@@ -53,9 +53,10 @@ impl Explanation {
 
     fn new(explained: Explained, sweep: &Sweep, options: &Options) -> Explanation {
         let variants = &sweep.manifest.config.variants;
-        let site = options.first_site();
         let slow_from_ns = slow_from_ns(options.threshold);
-        let sites = SiteNames::of(Some(&sweep.manifest.tool));
+        let manifest = &sweep.manifest;
+        let sites = SiteNames::of(Some((&manifest.tool, &manifest.config.node)));
+        let site = options.first_site(&sites);
         let cells = explained.cells;
         let findings = cells
             .iter()

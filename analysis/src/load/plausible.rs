@@ -42,9 +42,8 @@ fn workers(run: &LoadedRun) -> Result<()> {
     let polls = sums(run.workers.iter().map(|it| (it.slice, it.polls)));
     for slice in &run.slices {
         let number = slice.row.slice;
-        let site = slice
-            .site(Site::Connection)
-            .map(|it| u128::from(it.row.polls));
+        let site = slice.of_connections();
+        let site = site.map(|it| u128::from(it.row.polls));
         ensure!(
             run.workers.is_empty() || polls.get(&number).copied() == site,
             "{}: slice {number}: the polls of all workers are not those of its connections",
@@ -67,7 +66,7 @@ fn counts(run: &LoadedRun) -> Result<()> {
             files::HISTOGRAMS
         );
         let turns = slice.after_switch.iter();
-        let site = slice.site(Site::Connection).map(|it| it.row.polls);
+        let site = slice.of_connections().map(|it| it.row.polls);
         ensure!(
             turns.clone().map(|it| it.polls).sum::<u64>() <= site.unwrap_or(u64::MAX)
                 && turns.clone().all(|it| it.slow_polls <= it.polls),

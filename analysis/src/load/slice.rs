@@ -17,7 +17,7 @@ pub(crate) struct LoadedSlice {
     pub(crate) cotenant_timer_ns: Counts,
     /// Where central has several workers.
     pub(crate) cotenant_same_worker_ns: Counts,
-    /// Polls of `Connection::poll` by when they began, counted from the change of variant.
+    /// Polls of connections by when they began, counted from the change of variant.
     pub(crate) after_switch: Vec<TurnRow>,
 }
 
@@ -33,6 +33,11 @@ pub(crate) struct LoadedSite {
 impl LoadedSlice {
     pub(crate) fn site(&self, site: Site) -> Option<&LoadedSite> {
         self.sites[site as usize].as_ref()
+    }
+
+    /// The site of connections, which is the first that a stack has.
+    pub(crate) fn of_connections(&self) -> Option<&LoadedSite> {
+        self.sites.iter().flatten().next()
     }
 }
 

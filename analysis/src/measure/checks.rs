@@ -79,17 +79,17 @@ impl Checks {
             monitor_polls_percent: against_monitor(&slices, |slice| {
                 Some((
                     slice.site(Site::Task)?.row.polls,
-                    slice.row.monitor_task_polls,
+                    slice.row.monitor_task_polls?,
                 ))
             }),
             monitor_slow_percent: against_monitor(&slices, |slice| {
                 let ours = slice.site(Site::Task)?.duration_ns.above(SLOW_NS);
-                Some((ours, slice.row.monitor_slow_task_polls))
+                Some((ours, slice.row.monitor_slow_task_polls?))
             }),
             monitor_time_percent: against_monitor(&slices, |slice| {
                 Some((
                     slice.site(Site::Task)?.row.total_ns,
-                    slice.row.monitor_task_ns,
+                    slice.row.monitor_task_ns?,
                 ))
             }),
             kernel_percent: user_ms

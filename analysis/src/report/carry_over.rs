@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use run_format::{Site, network::Rtt};
+use run_format::network::Rtt;
 
 use super::markdown::{Document, or_dash, quoted};
 use crate::{
@@ -28,7 +28,7 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
          of slow polls of `{}` by {}, by the time from the change of variant to the start of the poll. Each \
          is a mean over the cells of a round trip, with a 95 % interval of its own. Two turns of one variant can follow \
          each other. Whether columns differ was not tested.",
-        summary.function(Site::Connection),
+        summary.function(summary.identity.sites.of_connections()),
         quoted(&candidate.label)
     ));
     let mut head = vec!["RTT".to_owned()];

@@ -44,7 +44,9 @@ pub(crate) fn sentences(
     if is_published(sides) {
         let summary = compared.first().map(|it| &it.summary);
         let of_side = |(at, side): (usize, &Summary)| {
-            let words = published::sentences(summary?, options.first_site(), at);
+            let summary = summary?;
+            let site = options.first_site(&summary.identity.sites);
+            let words = published::sentences(summary, site, at);
             Some(format!("{}: {}", side.identity.name, words.first()?))
         };
         return sides.into_iter().enumerate().filter_map(of_side).collect();

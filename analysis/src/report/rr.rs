@@ -77,7 +77,7 @@ impl Report<'_> {
                 terms::SLICE,
                 terms::INTERVAL,
             ],
-            &SiteNames::of(Some(&self.manifest.tool)),
+            &SiteNames::of(Some((&self.manifest.tool, &self.manifest.config.node))),
             options,
         );
         self.figures(&mut document);

@@ -84,7 +84,7 @@ pub(crate) fn text(soak: &Soak, drifts: &Drifts, pictures: &[Entry], options: &O
             terms::CO_TENANT,
             terms::INTERVAL,
         ],
-        &SiteNames::of(Some(&soak.file.tool)),
+        &SiteNames::of(Some((&soak.file.tool, &soak.file.config.node))),
         options,
     );
     table(&mut document, drifts);

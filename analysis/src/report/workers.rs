@@ -19,10 +19,11 @@ pub(super) fn write(document: &mut Document, summary: &Summary, options: &Option
         return;
     };
     document.details("Central's workers", |document| {
-        document.paragraph(
-            "All cells together, without intervals. Polls are those of `Connection::poll`, slow over 50 µs. The main \
-             thread has the swarm, and shares the cores of the workers. Of the baseline:",
-        );
+        document.paragraph(format!(
+            "All cells together, without intervals. Polls are those of `{}`, slow over 50 µs. The main thread shares the \
+             cores of the workers. Of the baseline:",
+            summary.function(summary.identity.sites.of_connections())
+        ));
         let head = "thread | cores | polls | slow | CPU time, of a core | ready but waiting for its core";
         let rows = baseline.threads.iter();
         document.table(head, rows.map(|row| of_thread(row, baseline.sampled_ms)));

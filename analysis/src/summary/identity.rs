@@ -65,7 +65,7 @@ impl Identity {
                 rows.clone().map(|row| &row.network),
             ),
             manifest: Some(sweep.manifest.clone()),
-            sites: SiteNames::of(Some(&sweep.manifest.tool)),
+            sites: SiteNames::of(Some((&sweep.manifest.tool, &sweep.manifest.config.node))),
             took_ms: rows.clone().map(|row| row.took_ms).sum(),
             unsealed: rows.filter(|row| row.files.is_none()).count(),
         }

@@ -6,7 +6,7 @@ mod peer;
 
 use std::{convert::Infallible, net::SocketAddr};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use bytes::{Bytes, BytesMut};
 use h2::RecvStream;
 use node_kit::{Central, NodeProgram, Parent};
@@ -45,17 +45,11 @@ fn check(node: NodeConfig, measurement: &Measurement) -> Result<(), Failure> {
         Security::Plaintext,
         Transport::Tcp,
     );
-    let restarts = match measurement {
-        Measurement::BesideTcp => true,
-        Measurement::Soak(plan) => plan.churn.period().is_some(),
-        Measurement::Compare | Measurement::Explain(_) => false,
-    };
-    if (node.workload, node.security, node.transport) != known || restarts {
-        return Err(bad_input(anyhow!(
-            "this node program knows the workload request-response over tcp and plaintext, with peers that stay"
-        )));
-    }
-    Ok(())
+    node_kit::refuse_unless(
+        (node.workload, node.security, node.transport) == known,
+        measurement,
+        "the workload request-response over tcp and plaintext",
+    )
 }
 
 fn address(text: &str) -> Result<SocketAddr, Failure> {

@@ -1,6 +1,6 @@
 //! Central at work.
 
-use run_format::manifest::NamedSite;
+use run_format::{Site, manifest::NamedSite};
 use tokio::runtime;
 use tokio_metrics::TaskMonitor;
 
@@ -19,6 +19,13 @@ pub(crate) struct Connected {
     pub(crate) runtime: runtime::Handle,
     /// The threads that central runs on.
     pub(crate) workers: Vec<Observee>,
-    /// Those of the stack.
+    /// Those of the stack. The first is that of connections.
     pub(crate) sites: Vec<NamedSite>,
+}
+
+impl Connected {
+    /// The site of connections.
+    pub(crate) fn connections_site(&self) -> Site {
+        self.sites.first().map_or(Site::Connection, |it| it.site)
+    }
 }

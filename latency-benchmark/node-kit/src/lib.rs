@@ -7,6 +7,7 @@ mod connected;
 mod evidence;
 mod measure;
 mod observe;
+mod pace;
 mod parent;
 mod run_writer;
 
@@ -24,5 +25,6 @@ pub use self::{
         process::{Observee, this_thread},
         requests::RequestLog,
     },
+    pace::{ask_at_pace, refuse_unless},
     parent::{NodeProgram, Parent, announce, described, main},
 };

@@ -15,8 +15,7 @@ use anyhow::anyhow;
 use node_kit::{Central, NodeProgram, Parent};
 use program::{Failure, bad_input};
 use run_format::{
-    Site,
-    config::{Measurement, NodeConfig, Transport, Workload},
+    config::{Measurement, NodeConfig, Workload},
     manifest::NamedSite,
     protocol::{CentralTask, Measured, NodeDescription, PeerTask},
 };
@@ -50,10 +49,10 @@ impl NodeProgram for Libp2pNode {
     }
 }
 
-/// The sites of a node. QUIC multiplexes by itself, without yamux.
+/// The sites of a node.
 pub fn sites(node: NodeConfig) -> Vec<NamedSite> {
     let mut sites = Libp2pNode::describe().program.sites;
-    sites.retain(|it| it.site != Site::Muxer || node.transport == Transport::Tcp);
+    sites.retain(|it| node.has_site(it.site));
     sites
 }
 

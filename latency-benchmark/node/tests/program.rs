@@ -35,7 +35,7 @@ fn it_describes_itself() {
         .iter()
         .map(|it| it["name"].as_str().unwrap())
         .collect();
-    assert_eq!(upstream, ["libp2p-swarm", "yamux"]);
+    assert_eq!(upstream, ["libp2p-swarm", "yamux", "quinn"]);
     assert!(text["edits"].as_str().unwrap().contains("poll_probe"));
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    Site,
     changes::FEWEST_BLOCKS,
     churn::Churn,
     grid::{Axes, Cell},
@@ -112,6 +113,14 @@ pub struct NodeConfig {
 }
 
 impl NodeConfig {
+    /// Whether its transport has the site.
+    pub fn has_site(&self, site: Site) -> bool {
+        match self.transport {
+            Transport::Tcp => !site.is_of_quic(),
+            Transport::Quic => site != Site::Muxer,
+        }
+    }
+
     /// The cargo features that the node program needs for this, each with the option that asks for it.
     pub fn features(&self) -> Vec<(&'static str, &'static str)> {
         let transport = match (self.transport, self.security) {
@@ -171,7 +180,8 @@ pub enum Security {
 pub enum Transport {
     /// TCP with yamux
     Tcp,
-    /// QUIC, which encrypts and multiplexes by itself and has no site `muxer`
+    /// QUIC, which encrypts and multiplexes by itself. It has the sites `quic-connection` and `quic-endpoint` instead of
+    /// `muxer`
     Quic,
 }
 

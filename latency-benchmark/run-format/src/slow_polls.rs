@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use crate::{
-    Site,
     changes::SliceSums,
     config::SLOW_NS,
     files::{BANDS, SITES, SLICES},
@@ -12,9 +11,8 @@ use crate::{
 };
 use anyhow::Result;
 
-/// By variant, over the slices of the run in the folder `run` that compare variants.
+/// Polls of connections by variant, over the slices of the run in the folder `run` that compare variants.
 pub fn read(run: &Path, variants: usize) -> Result<Vec<SliceSums>> {
-    const SITE: Site = Site::Connection;
     let nothing = SliceSums {
         cpu_ns: Some(0),
         ..SliceSums::default()
@@ -32,13 +30,19 @@ pub fn read(run: &Path, variants: usize) -> Result<Vec<SliceSums>> {
             compared.insert(row.slice, row.variant);
         }
     }
-    for row in read_table::<SiteRow>(&run.join(SITES), false)? {
-        if let (SITE, Some(&variant)) = (row.site, compared.get(&row.slice)) {
+    let sites: Vec<SiteRow> = read_table(&run.join(SITES), false)?;
+    // The first site of a stack is that of connections.
+    let connections = sites.first().map(|it| it.site);
+    for row in sites {
+        if let Some(&variant) = compared.get(&row.slice)
+            && Some(row.site) == connections
+        {
             of[variant].polls += row.polls;
         }
     }
     for row in read_table::<BandRow>(&run.join(BANDS), false)? {
-        if let (SITE, Some(&variant)) = (row.site, compared.get(&row.slice))
+        if let Some(&variant) = compared.get(&row.slice)
+            && Some(row.site) == connections
             && row.from_ns >= SLOW_NS
         {
             of[variant].slow += row.polls;

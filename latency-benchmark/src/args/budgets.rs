@@ -3,9 +3,10 @@
 use program::{Failure, reject};
 use run_format::{
     Budgets, Site,
+    config::{NodeConfig, Transport},
     variant::{Role, VariantConfig},
 };
-use swarm_patch::{sites::SiteSpec, stacks::Stack};
+use swarm_patch::stacks::Stack;
 
 /// What was given, or else the default.
 pub(crate) fn or<T: Clone>(given: &[T], default: Vec<T>) -> Vec<T> {
@@ -28,27 +29,44 @@ pub(crate) fn refuse_twice<T: PartialEq + std::fmt::Display>(
     Ok(())
 }
 
-/// Refuses a budget at a site that the stack does not have.
-pub(crate) fn refuse_unknown_sites(stack: &Stack, budgets: &Budgets) -> Result<(), Failure> {
+/// The sites of such nodes that take a budget.
+fn bounded_sites(stack: &Stack, node: NodeConfig) -> Vec<Site> {
     let has = |site: &Site| stack.sites.iter().any(|it| it.name() == site.name());
-    let mut bounded = Site::BUDGETED
-        .into_iter()
-        .filter(|site| budgets.at(*site).is_some());
-    if let Some(site) = bounded.find(|site| !has(site)) {
-        let known = stack.sites.iter().filter(|it| it.takes_budget);
-        let known: Vec<String> = known.map(SiteSpec::name).collect();
-        reject!(
-            "--budget {budgets}: {} has no site {site} (accepted: {})",
-            stack.name,
-            known.join(", ")
-        );
-    }
-    Ok(())
+    let sites = Site::BUDGETED.into_iter();
+    sites.filter(|it| has(it) && node.has_site(*it)).collect()
+}
+
+/// A site with a budget that such nodes do not have.
+pub(crate) fn unknown_site(stack: &Stack, node: NodeConfig, budgets: &Budgets) -> Option<Site> {
+    let known = bounded_sites(stack, node);
+    let mut bounded = Site::BUDGETED.into_iter();
+    bounded.find(|it| budgets.at(*it).is_some() && !known.contains(it))
+}
+
+/// Refuses a budget at such a site.
+pub(crate) fn refuse_unknown_sites(
+    stack: &Stack,
+    node: NodeConfig,
+    budgets: &Budgets,
+) -> Result<(), Failure> {
+    let Some(site) = unknown_site(stack, node, budgets) else {
+        return Ok(());
+    };
+    let known = bounded_sites(stack, node).into_iter().map(Site::name);
+    let over = match node.transport {
+        Transport::Tcp => "",
+        Transport::Quic => " over QUIC",
+    };
+    reject!(
+        "--budget {budgets}: {}{over} has no site {site} (accepted: {})",
+        stack.name,
+        known.collect::<Vec<_>>().join(", ")
+    )
 }
 
 /// The budgets to compare, with an A/A control of the first if wanted.
 pub(crate) fn variants(
-    stack: &Stack,
+    (stack, node): (&Stack, NodeConfig),
     given: &[Budgets],
     default: &[Budgets],
     control: bool,
@@ -57,7 +75,7 @@ pub(crate) fn variants(
     refuse_twice("--budget", &budgets)?;
     budgets
         .iter()
-        .try_for_each(|it| refuse_unknown_sites(stack, it))?;
+        .try_for_each(|it| refuse_unknown_sites(stack, node, it))?;
     let mut variants: Vec<VariantConfig> = budgets
         .iter()
         .enumerate()

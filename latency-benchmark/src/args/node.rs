@@ -16,9 +16,9 @@ pub(crate) struct NodeArgs {
     /// What encrypts the TCP connections [default: noise, or what another stack has]
     #[arg(long, value_enum)]
     pub(crate) security: Option<Security>,
-    /// What the connections are made of
-    #[arg(long, value_enum, default_value = "tcp")]
-    pub(crate) transport: Transport,
+    /// What the connections are made of [default: tcp, or what another stack has]
+    #[arg(long, value_enum)]
+    pub(crate) transport: Option<Transport>,
     /// Keep this many unanswered requests per peer (closed loop) [default: 2]
     #[arg(long, value_name = "COUNT", conflicts_with = "rate", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) outstanding: Option<u32>,
@@ -31,13 +31,16 @@ pub(crate) struct NodeArgs {
 impl NodeArgs {
     /// What nodes of that stack are to do, if they can.
     pub(crate) fn node(&self, stack: &Stack) -> Result<NodeConfig, Failure> {
-        let default = stack.accepted("--security").first();
-        let default = default.and_then(|name| Security::from_str(name, false).ok());
-        let security = self.security.or(default).unwrap_or(Security::Plaintext);
+        fn default<T: ValueEnum>(stack: &Stack, option: &str) -> Option<T> {
+            T::from_str(stack.accepted(option).first()?, false).ok()
+        }
+        let (security, transport) = (self.security, self.transport);
+        let security = security.or_else(|| default(stack, "--security"));
+        let transport = transport.or_else(|| default(stack, "--transport"));
         let node = NodeConfig {
             workload: self.workload,
-            security,
-            transport: self.transport,
+            security: security.unwrap_or(Security::Plaintext),
+            transport: transport.unwrap_or(Transport::Tcp),
         };
         refuse_others(stack, node)?;
         Ok(node)

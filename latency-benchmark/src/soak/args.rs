@@ -91,7 +91,8 @@ impl SoakArgs {
                 duration_ms as f64 / 1e3
             );
         }
-        refuse_unknown_sites(self.program.stack, &self.budget)?;
+        let node = self.node.node(self.program.stack)?;
+        refuse_unknown_sites(self.program.stack, node, &self.budget)?;
         Ok(SoakConfig {
             cell: Cell {
                 peers: self.peers,
@@ -102,7 +103,7 @@ impl SoakArgs {
             interval_ms,
             churn: self.churn,
             budgets: self.budget,
-            node: self.node.node(self.program.stack)?,
+            node,
             load: self.node.load(self.payload.payload)?,
             runtime: RuntimeConfig::CURRENT_THREAD,
             lab: self

@@ -21,7 +21,7 @@ use swarm_patch::stacks::{LIBP2P, Stack};
 
 use crate::{
     args::{
-        budgets::{or, refuse_twice, variants},
+        budgets::{or, refuse_twice, unknown_site, variants},
         hosts::HostArgs,
         jobs,
         network::NetworkArgs,
@@ -254,21 +254,23 @@ impl GridArgs {
         } else {
             stack.budgets
         };
+        let node = self.node.node(stack)?;
         let defaults: Vec<Budgets> = defaults
             .iter()
             .map(|text| text.parse().expect("the defaults are budgets"))
+            .filter(|it| unknown_site(stack, node, it).is_none())
             .collect();
         let mut config = SweepConfig {
             axes,
             // A single budget is compared with itself in another program, and needs no A/A control here.
             variants: variants(
-                stack,
+                (stack, node),
                 &budgets,
                 &defaults,
                 !self.no_aa && (!has_subjects || self.budget.len() > 1),
             )?,
             subjects: subjects.subjects(!self.no_aa, runtime)?,
-            node: self.node.node(stack)?,
+            node,
             pace,
             runtime,
             lab: network,

@@ -85,7 +85,7 @@ pub(crate) struct Active {
     /// Absent only in the initial variant, which never needs the time.
     clock: Option<Clock>,
     bounds: [Bound; Site::ALL.len()],
-    variant: Variant,
+    pub(crate) variant: Variant,
 }
 
 /// The bound at one site, with the largest values where there is no bound.

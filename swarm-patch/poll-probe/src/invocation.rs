@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    Mode, Outcome, Site,
+    Budget, Mode, Outcome, Site,
     active::{Active, active},
     meter::{FrameId, MeterMark},
     record::{NO_CHILD, OWN_CODE, RawRecord, RawSpan, UNMARKED, saturate},
@@ -104,8 +104,26 @@ impl Invocation {
     #[inline]
     pub fn enter_unmarked(site: Site) -> Self {
         let mut invocation = Self::enter(site, &[]);
-        invocation.iterations = UNMARKED;
+        invocation.unmark();
         invocation
+    }
+
+    /// Its record has no iterations.
+    #[inline]
+    pub(crate) fn unmark(&mut self) {
+        self.iterations = UNMARKED;
+    }
+
+    /// The budget in force at its site, if there is one.
+    pub(crate) fn budget(&self) -> Option<Budget> {
+        self.active.variant.budgets.at(self.site)
+    }
+
+    /// A bound was reached. That is this invocation's budget, if it has one.
+    pub(crate) fn reach(&mut self) {
+        if self.budget().is_some() {
+            self.outcome = Outcome::Yielded;
+        }
     }
 
     #[cold]

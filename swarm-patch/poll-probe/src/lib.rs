@@ -51,6 +51,8 @@ mod meter;
 #[cfg(feature = "recorder")]
 mod parts;
 #[cfg(feature = "recorder")]
+mod passes;
+#[cfg(feature = "recorder")]
 mod record;
 #[cfg(feature = "recorder")]
 mod recorder;
@@ -71,6 +73,7 @@ pub use {
     active::{Mode, Variant, VariantId},
     invocation::Invocation,
     meter::Meter,
+    passes::{at_most, in_time, no_longer_than, passes, reached, wakes_now},
     record::{ChildPoll, IterationEnd, METERS, MeterCounts, Outcome, Reading, Record},
     recorder::{Drained, Recorder},
     ring::Capacity,

@@ -13,14 +13,36 @@ pub enum Site {
     Muxer,
     /// One poll, by the runtime, of the task that drives a connection.
     Task,
+    /// The poll function that drives a QUIC connection, and sends its datagrams.
+    QuicConnection,
+    /// The poll function that receives the datagrams of all QUIC connections of a socket.
+    QuicEndpoint,
 }
 
 impl Site {
     /// Every site, in the order of their discriminants.
-    pub const ALL: [Site; 4] = [Site::Connection, Site::Swarm, Site::Muxer, Site::Task];
+    pub const ALL: [Site; 6] = [
+        Site::Connection,
+        Site::Swarm,
+        Site::Muxer,
+        Site::Task,
+        Site::QuicConnection,
+        Site::QuicEndpoint,
+    ];
 
     /// The sites whose work can be bounded.
-    pub const BUDGETED: [Site; 3] = [Site::Connection, Site::Muxer, Site::Task];
+    pub const BUDGETED: [Site; 5] = [
+        Site::Connection,
+        Site::Muxer,
+        Site::Task,
+        Site::QuicConnection,
+        Site::QuicEndpoint,
+    ];
+
+    /// Whether it is a driver of QUIC. These have no loop that counts iterations.
+    pub fn is_of_quic(self) -> bool {
+        matches!(self, Site::QuicConnection | Site::QuicEndpoint)
+    }
 
     /// The name used in files and on command lines.
     pub fn name(self) -> &'static str {
@@ -29,6 +51,8 @@ impl Site {
             Site::Swarm => "swarm",
             Site::Muxer => "muxer",
             Site::Task => "task",
+            Site::QuicConnection => "quic-connection",
+            Site::QuicEndpoint => "quic-endpoint",
         }
     }
 }

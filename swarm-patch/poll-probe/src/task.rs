@@ -95,12 +95,12 @@ impl<F: Future> Future for Instrumented<F> {
 }
 
 /// Takes the invocation back from the thread, even after a panic, and restores the one before it.
-struct Lent {
+pub(crate) struct Lent {
     outer: Option<Invocation>,
 }
 
 impl Lent {
-    fn new(invocation: Invocation) -> Lent {
+    pub(crate) fn new(invocation: Invocation) -> Lent {
         Lent {
             outer: CURRENT.replace(Some(invocation)),
         }
@@ -113,7 +113,7 @@ impl Drop for Lent {
     }
 }
 
-fn with_current<T>(f: impl FnOnce(&mut Invocation) -> T) -> Option<T> {
+pub(crate) fn with_current<T>(f: impl FnOnce(&mut Invocation) -> T) -> Option<T> {
     let mut invocation = CURRENT.take()?;
     let result = f(&mut invocation);
     CURRENT.set(Some(invocation));

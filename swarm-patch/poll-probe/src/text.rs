@@ -5,8 +5,9 @@ use std::{fmt, num::NonZeroU32, str::FromStr, time::Duration};
 use crate::{Budget, Budgets, Limit, Site, Wake};
 
 /// The accepted forms, for help texts and errors.
-pub const BUDGET_FORMS: &str = "none, or SITE=LIMIT[/WAKE] joined by commas; SITE: connection, muxer, task; \
-     LIMIT: a count (8), a time (50us; units ns, us, ms, s), coop; WAKE: immediate, deferred";
+pub const BUDGET_FORMS: &str = "none, or SITE=LIMIT[/WAKE] joined by commas; SITE: connection, muxer, task, \
+     quic-connection (only a count), quic-endpoint (no coop); LIMIT: a count (8), a time (50us; units ns, us, ms, s), \
+     coop; WAKE: immediate, deferred";
 
 fn refusal(part: &str, problem: impl fmt::Display) -> String {
     format!("budget {part:?}: {problem} (accepted: {BUDGET_FORMS})")
@@ -49,12 +50,20 @@ fn parse_part(part: &str) -> Result<(Site, Budget), String> {
         .split_once('=')
         .ok_or_else(|| problem("there is no `=` between a site and a limit".into()))?;
     let site = site.trim();
-    let site = (site.parse()).map_err(|_| problem(format!("unknown site {site:?}")))?;
+    let site: Site = (site.parse()).map_err(|_| problem(format!("unknown site {site:?}")))?;
     let (limit, wake) = match bound.split_once('/') {
         Some((limit, wake)) => (limit.trim(), Some(wake.trim())),
         None => (bound.trim(), None),
     };
     let limit = parse_limit(limit).map_err(&problem)?;
+    let is_bounded = match limit {
+        Limit::Count(_) => true,
+        Limit::Time(_) => site != Site::QuicConnection,
+        Limit::Coop => !site.is_of_quic(),
+    };
+    if !is_bounded {
+        return Err(problem(format!("site {site} has no bound of this kind")));
+    }
     let wake = match (wake, limit) {
         (None, Limit::Coop) | (Some("deferred"), _) => Wake::Deferred,
         (Some("immediate"), Limit::Coop) => {

@@ -22,6 +22,7 @@ fn what_is_written_is_read_back() {
         "task=coop",
         "muxer=1234ns",
         "task=7s",
+        "quic-connection=10/deferred,quic-endpoint=25us",
     ] {
         assert_eq!(accepted(text).to_string(), text);
     }
@@ -122,6 +123,16 @@ fn every_wrong_text_is_one_line_that_names_the_part_and_the_accepted_forms() {
             "\"task=coop/immediate\"",
             "tokio's own",
         ),
+        (
+            "quic-connection=50us",
+            "\"quic-connection=50us\"",
+            "no bound of this kind",
+        ),
+        (
+            "quic-endpoint=coop",
+            "\"quic-endpoint=coop\"",
+            "no bound of this kind",
+        ),
         ("none,muxer=2", "\"none\"", "stands alone"),
         ("connection=8\nmuxer=2", "connection", "unknown unit"),
     ] {
@@ -141,7 +152,7 @@ fn a_site_is_read_by_its_name_and_an_unknown_name_is_refused_with_the_known_ones
     let error = "Muxer".parse::<Site>().expect_err("case matters");
     assert_eq!(
         error.to_string(),
-        "unknown site \"Muxer\" (accepted: connection, swarm, muxer, task)"
+        "unknown site \"Muxer\" (accepted: connection, swarm, muxer, task, quic-connection, quic-endpoint)"
     );
 }
 

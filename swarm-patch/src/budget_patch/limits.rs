@@ -31,6 +31,10 @@ pub(super) fn lines(
 ) -> Result<LimitLines, Refused> {
     let path = spec.function_path();
     Ok(match (budget.limit, spec.shape) {
+        (_, LoopShape::Passes { .. }) => {
+            let looked_for = "a loop without a bound";
+            return Err(function.place.refused(looked_for, "bounds of its own"));
+        }
         (Limit::Count(count), LoopShape::Poll) => LimitLines {
             two_polls: match spec.site {
                 // Its own first ping is an iteration too.

@@ -1,10 +1,12 @@
-use super::Stack;
+use super::{Stack, quinn};
 use crate::sites::{LoopShape, SiteSpec};
 
-/// rust-libp2p with yamux.
+const QUIC: [SiteSpec; 2] = quinn::sites("quinn");
+
+/// rust-libp2p with yamux, or over QUIC.
 pub const LIBP2P: Stack = Stack {
     name: "libp2p",
-    packages: &["libp2p-swarm", "yamux"],
+    packages: &["libp2p-swarm", "yamux", "quinn"],
     sites: &[
         SiteSpec {
             site: "Connection",
@@ -52,6 +54,8 @@ pub const LIBP2P: Stack = Stack {
             called: "a connection task's poll",
             takes_budget: true,
         },
+        QUIC[0],
+        QUIC[1],
     ],
     options: [
         (
@@ -61,13 +65,22 @@ pub const LIBP2P: Stack = Stack {
         ("--security", &["noise", "tls", "plaintext"]),
         ("--transport", &["tcp", "quic"]),
     ],
-    // The original proposal, the open pull request, and the budgets that help a co-tenant.
+    // The original proposal, the open pull request, and the budgets that help a co-tenant. For QUIC, quinn's own bound
+    // with another wake, a smaller one, and less time for receiving.
     budgets: &[
         "none",
         "connection=8",
         "connection=128",
         "muxer=2",
         "muxer=1/deferred",
+        "quic-connection=20/deferred",
+        "quic-connection=1/deferred",
+        "quic-endpoint=10us/deferred",
     ],
-    quick_budgets: &["none", "connection=8", "muxer=1/deferred"],
+    quick_budgets: &[
+        "none",
+        "connection=8",
+        "muxer=1/deferred",
+        "quic-connection=1/deferred",
+    ],
 };

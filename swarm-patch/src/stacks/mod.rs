@@ -2,13 +2,15 @@
 //! includes the grafted crate, and a node program.
 
 mod h2;
+mod iroh;
 mod libp2p;
+pub mod quinn;
 
-pub use self::{h2::H2, libp2p::LIBP2P};
+pub use self::{h2::H2, iroh::IROH, libp2p::LIBP2P};
 use crate::sites::SiteSpec;
 
 /// Every stack. The first is the default.
-pub const STACKS: [&Stack; 2] = [&LIBP2P, &H2];
+pub const STACKS: [&Stack; 3] = [&LIBP2P, &H2, &IROH];
 
 /// What the graft looks for in a stack, and what its nodes can be asked for.
 #[derive(Debug)]
@@ -17,7 +19,7 @@ pub struct Stack {
     pub name: &'static str,
     /// The crates that have sites.
     pub packages: &'static [&'static str],
-    /// The instrumented functions.
+    /// The instrumented functions. The first is polled for each connection.
     pub sites: &'static [SiteSpec],
     /// What its nodes accept for an option; the first value is the default.
     pub options: [(&'static str, &'static [&'static str]); 3],

@@ -164,7 +164,7 @@ pub(super) fn of_release(version: &str, to: &Path) -> Result<Vec<CrateSource>> {
     let text = format!(
         "[workspace]\n[package]\nname = \"release\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\
          [lib]\npath = \"nothing-is-built-here.rs\"\n\
-         [dependencies]\nlibp2p = {{ version = \"{version}\", features = [\"macros\", \"tokio\", \"yamux\"] }}\n"
+         [dependencies]\nlibp2p = {{ version = \"{version}\", features = [\"macros\", \"quic\", \"tokio\", \"yamux\"] }}\n"
     );
     fs::write(&manifest, text)?;
     let locked = Command::new(compiler::cargo_path())

@@ -16,9 +16,12 @@ use swarm_patch::{
 };
 use tempfile::TempDir;
 
-/// The pristine sources of libp2p. They exist, since the build needed them.
+/// The pristine sources of libp2p that budgets can patch, and that the graft inserts whole lines into. They exist, since
+/// the build needed them.
 pub(crate) fn pristine_sources() -> Vec<CrateSource> {
-    sources_of(&LIBP2P)
+    let mut sources = sources_of(&LIBP2P);
+    sources.retain(|source| source.name != "quinn");
+    sources
 }
 
 /// The same of every stack.
@@ -31,7 +34,7 @@ fn sources_of(stack: &Stack) -> Vec<CrateSource> {
 }
 
 pub(crate) fn pristine_source(package: &str) -> CrateSource {
-    let found = pristine_sources()
+    let found = sources_of(&LIBP2P)
         .into_iter()
         .find(|source| source.name == package);
     found.expect("it is one of the packages with sites")

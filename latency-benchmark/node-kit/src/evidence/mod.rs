@@ -17,7 +17,6 @@ use std::{
 };
 
 use anyhow::Result;
-use poll_probe::Site;
 use run_format::{
     config::{ENOUGH_SLOW_SAMPLES, SLOW_NS},
     evidence::EvidenceFile,
@@ -71,6 +70,7 @@ impl Evidence {
         sites: Vec<NamedSite>,
         dir: &Path,
     ) -> Result<Evidence> {
+        let connections = sites[0].site;
         let tables = [
             STACKS,
             ALLOCATION_STACKS,
@@ -86,7 +86,7 @@ impl Evidence {
             slow: BTreeMap::new(),
             metered: Metered::new(watch.counter_names().to_vec(), watch.process_counters()),
             system_calls: SystemCallEvidence::default(),
-            timeline: Timeline::default(),
+            timeline: Timeline::new(connections),
             activity: ActivityEvidence::new(activity),
             about: EvidenceFile {
                 unavailable: watch.missing(),
@@ -148,7 +148,7 @@ impl Evidence {
         match row.pass {
             Pass::Stacks => {
                 let slow = self.slow.entry(row.variant).or_default();
-                slow.polls += slice.site(Site::Connection).slower_than(SLOW_NS);
+                slow.polls += slice.site(slice.connections).slower_than(SLOW_NS);
                 slow.samples += self.stacks.write(tables, number, &window, polls)?;
             }
             Pass::Allocations => {

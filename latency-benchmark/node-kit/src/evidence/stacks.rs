@@ -60,6 +60,7 @@ impl StackEvidence {
         polls: &WholePolls,
     ) -> Result<u64> {
         let mut slow = 0;
+        let connections = self.sites.first().map(|it| it.site);
         let sums = summed(&mut self.samples, window_ns, polls, |place, what| {
             let (in_kernel, frames) = what;
             let stack = self.symbols.stack(frames, false);
@@ -67,7 +68,7 @@ impl StackEvidence {
             ((place, *in_kernel, stack), [1])
         });
         for ((place, in_kernel, stack), [samples]) in sums {
-            if place.site == Some(Site::Connection) && place.from_ns >= Some(SLOW_NS) {
+            if place.site == connections && place.from_ns >= Some(SLOW_NS) {
                 slow += samples;
             }
             let row = StackRow {

@@ -1,4 +1,4 @@
-//! The slowest polls of `Connection::poll`, with everything that happened in them in its order.
+//! The slowest polls of connections, with everything that happened in them in its order.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use crate::observe::whole_polls::{WholePoll, WholePolls};
 
 /// Of each variant.
 const KEPT: usize = 100;
-/// Whose polls, and what else is polled inside them.
-const OUTER: Site = Site::Connection;
+/// What else is polled inside them.
 const INNER: Site = Site::Muxer;
 
-#[derive(Default)]
 pub(super) struct Timeline {
+    /// Whose polls.
+    outer: Site,
     /// By variant, the slowest first.
     slowest: BTreeMap<usize, Vec<SlowPoll>>,
 }
@@ -26,10 +26,17 @@ struct SlowPoll {
 }
 
 impl Timeline {
+    pub(super) fn new(outer: Site) -> Timeline {
+        Timeline {
+            outer,
+            slowest: BTreeMap::new(),
+        }
+    }
+
     /// Keeps those polls of a slice that are among the slowest.
     pub(super) fn keep(&mut self, slice: &SliceRow, polls: &WholePolls) {
         let slowest = self.slowest.entry(slice.variant).or_default();
-        for poll in polls.of(OUTER) {
+        for poll in polls.of(self.outer) {
             let at = slowest.partition_point(|kept| kept.duration_ns >= poll.duration_ns);
             if at < KEPT {
                 slowest.truncate(KEPT - 1);

@@ -33,6 +33,10 @@ use crate::{
 
 pub(super) struct Polls {
     observers: Observers,
+    /// The site of connections.
+    connections: Site,
+    /// Whether a monitor watches tasks. Some stacks start their tasks themselves.
+    watches_tasks: bool,
     variants: Vec<VariantConfig>,
     /// Without any polls yet.
     replay: Replay,
@@ -59,6 +63,7 @@ pub(super) struct Polls {
 impl Polls {
     pub(super) fn new(task: &CentralTask, connected: Connected) -> Result<Polls> {
         let config = &task.config;
+        let connections = connected.connections_site();
         let explained = match (&config.measurement, connected.watch) {
             (Measurement::Explain(plan), Some(watch)) => Some((
                 plan.clone(),
@@ -72,6 +77,8 @@ impl Polls {
             _ => None,
         };
         Ok(Polls {
+            connections,
+            watches_tasks: connected.tasks.cumulative().instrumented_count > 0,
             observers: connected.observers,
             variants: config.variants.clone(),
             replay: Replay::new(config.variants.iter().map(|it| it.budgets)),
@@ -191,7 +198,8 @@ impl Source for Polls {
         }
         let now_ns = self.observers.recorder.now_ns();
         let slice = ObservedSlice::open(self.installed, now_ns, self.peers);
-        let mut slice = slice.switched_at(self.switched_ns);
+        let slice = slice.switched_at(self.switched_ns);
+        let mut slice = slice.of_connections(self.connections);
         slice.replay = (turn.pass == Pass::Children).then(|| self.replay.clone());
         match &self.explained {
             Some(_) => slice.with_whole_polls(),
@@ -225,7 +233,7 @@ impl Source for Polls {
     /// The few polls that are not over yet make no difference to when to stop.
     fn is_over(&mut self, turn: Turn, seen: &ObservedSlice, used: &Clocks) {
         if matches!(turn.pass, Pass::Compare | Pass::Normal) {
-            let site = seen.site(Site::Connection);
+            let site = seen.site(seen.connections);
             self.block.push((
                 turn.variant,
                 SliceSums {
@@ -248,7 +256,7 @@ impl Source for Polls {
     }
 
     fn keep(&mut self, slice: FinishedSlice<Polls>) -> Result<Option<NodeMessage>> {
-        let (row, seen) = (row(&slice), &slice.seen);
+        let (row, seen) = (row(&slice, self.watches_tasks), &slice.seen);
         if row.pass == Pass::Compare {
             for (peer, latency_ns) in seen.peer_latency_ns.iter().enumerate() {
                 self.per_peer
@@ -302,10 +310,11 @@ impl Source for Polls {
     }
 }
 
-fn row(slice: &FinishedSlice<Polls>) -> SliceRow {
+fn row(slice: &FinishedSlice<Polls>, watches_tasks: bool) -> SliceRow {
     let FinishedSlice {
         turn, seen, used, ..
     } = slice;
+    let of_tasks = |sum: u64| watches_tasks.then_some(sum);
     SliceRow {
         slice: slice.number,
         pass: turn.pass,
@@ -323,10 +332,10 @@ fn row(slice: &FinishedSlice<Polls>) -> SliceRow {
         central_runqueue_ns: used.central.runqueue_ns,
         helpers_cpu_ns: used.helpers.cpu_ns,
         observers_cpu_ns: used.observers.cpu_ns,
-        monitor_task_polls: used.runtime.task_polls,
-        monitor_task_ns: used.runtime.task_ns,
-        monitor_slow_task_polls: used.runtime.slow_task_polls,
-        monitor_scheduled_ns: used.runtime.scheduled_ns,
+        monitor_task_polls: of_tasks(used.runtime.task_polls),
+        monitor_task_ns: of_tasks(used.runtime.task_ns),
+        monitor_slow_task_polls: of_tasks(used.runtime.slow_task_polls),
+        monitor_scheduled_ns: of_tasks(used.runtime.scheduled_ns),
         runtime_busy_ns: used.runtime.busy_ns,
         runtime_parks: used.runtime.parks,
     }

@@ -37,6 +37,8 @@ pub(super) struct SoakRows {
     counted: Snapshot,
     /// Whether the stack has the site `task`.
     has_tasks: bool,
+    /// The site of connections.
+    connections: Site,
 }
 
 /// A row to be.
@@ -51,6 +53,7 @@ impl SoakRows {
     pub(super) fn new(task: &CentralTask, plan: SoakPlan, connected: Connected) -> SoakRows {
         SoakRows {
             counted: connected.activity.snapshot(),
+            connections: connected.connections_site(),
             observers: connected.observers,
             activity: connected.activity,
             budgets: task.config.variants[BASELINE].budgets,
@@ -93,7 +96,8 @@ impl Source for SoakRows {
     fn open(&mut self, (): ()) -> RowSlice {
         let now_ns = self.observers.recorder.now_ns();
         RowSlice {
-            slice: ObservedSlice::open(self.installed, now_ns, self.peers),
+            slice: ObservedSlice::open(self.installed, now_ns, self.peers)
+                .of_connections(self.connections),
             at_s: 0.0,
             counted: None,
         }
@@ -137,7 +141,7 @@ impl Source for SoakRows {
 
 fn row(of: &RowSlice, counted: &Snapshot, used: &Clocks, has_tasks: bool) -> SoakRow {
     let slice = &of.slice;
-    let (connection, task) = (slice.site(Site::Connection), slice.site(Site::Task));
+    let (connection, task) = (slice.site(slice.connections), slice.site(Site::Task));
     let latency = |q| quantile(&slice.latency_ns, q);
     let wake = |q| quantile(&slice.wake_delay_ns, q);
     let lost: u64 = slice.sites.iter().map(|site| site.lost).sum();

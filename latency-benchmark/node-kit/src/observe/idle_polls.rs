@@ -71,7 +71,7 @@ impl IdlePolls {
                 self.counts.swarm_polls += 1;
                 self.counts.swarm_polls_idle += u64::from(is_idle);
             }
-            Site::Muxer | Site::Connection | Site::Swarm | Site::Task => {}
+            _ => {}
         }
     }
 }

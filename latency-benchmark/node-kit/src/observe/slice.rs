@@ -41,6 +41,8 @@ pub(crate) fn slower_than(histogram: &Histogram<u64>, threshold_ns: u64) -> u64 
 /// Everything seen in a slice.
 pub(crate) struct ObservedSlice {
     pub(crate) variant: VariantId,
+    /// The site of connections.
+    pub(crate) connections: Site,
     /// The turn that is measured now, or was last.
     turn: TurnWindow,
     /// The one before. What began in it may end during this one.
@@ -49,7 +51,7 @@ pub(crate) struct ObservedSlice {
     /// Of the turns that are over.
     pub(crate) duration_ns: u64,
     pub(crate) turns: u32,
-    /// Polls of `Connection::poll` by when they began in their turn, like [`AFTER_SWITCH_FROM_MS`].
+    /// Polls of connections by when they began in their turn, like [`AFTER_SWITCH_FROM_MS`].
     pub(crate) after_switch: [PollsAndSlow; AFTER_SWITCH_FROM_MS.len()],
     /// By `Site as usize`.
     pub(crate) sites: [ObservedSite; Site::ALL.len()],
@@ -191,6 +193,7 @@ impl ObservedSlice {
     pub(crate) fn open(variant: VariantId, at_ns: u64, peers: usize) -> ObservedSlice {
         ObservedSlice {
             variant,
+            connections: Site::Connection,
             turn: TurnWindow {
                 ns: at_ns..u64::MAX,
                 switched_ns: at_ns,
@@ -227,6 +230,14 @@ impl ObservedSlice {
     pub(crate) fn switched_at(mut self, switched_ns: u64) -> ObservedSlice {
         self.turn.switched_ns = switched_ns;
         self
+    }
+
+    /// As it is, but with another site of connections.
+    pub(crate) fn of_connections(self, connections: Site) -> ObservedSlice {
+        ObservedSlice {
+            connections,
+            ..self
+        }
     }
 
     /// Another turn of the same slice.
@@ -274,7 +285,7 @@ impl ObservedSlice {
             if let Some(replay) = &mut self.replay {
                 replay.add(record);
             }
-            if record.site == Site::Connection {
+            if record.site == self.connections {
                 let after_ns = record.start_ns.saturating_sub(switched_ns);
                 let polls = &mut self.after_switch[after_switch(after_ns)];
                 polls.polls += 1;

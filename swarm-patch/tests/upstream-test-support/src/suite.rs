@@ -22,10 +22,10 @@ pub struct Excluded {
 
 /// The budgets of the runs, each at every site at once.
 const BUDGETS: [&str; 4] = [
-    "connection=1,muxer=1,task=1",
-    "connection=1/deferred,muxer=1/deferred,task=1/deferred",
-    "connection=2,muxer=2,task=2",
-    "connection=8,muxer=8,task=8",
+    "connection=1,muxer=1,task=1,quic-connection=1,quic-endpoint=1",
+    "connection=1/deferred,muxer=1/deferred,task=1/deferred,quic-connection=1/deferred,quic-endpoint=1/deferred",
+    "connection=2,muxer=2,task=2,quic-connection=2,quic-endpoint=2",
+    "connection=8,muxer=8,task=8,quic-connection=8,quic-endpoint=8",
 ];
 
 /// An ignored test has to pass once in this many runs.

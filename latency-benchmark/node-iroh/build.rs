@@ -1,0 +1,9 @@
+//! Notes how the node is compiled, and what is inserted into noq.
+
+use std::error::Error;
+
+use swarm_patch::{node_build, stacks::IROH};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    Ok(node_build::note(&IROH, &["quic"])?)
+}

@@ -1,0 +1,81 @@
+//! A peer: echoes every request, or acknowledges chunks.
+
+use std::{convert::Infallible, net::SocketAddr};
+
+use anyhow::{Context, Result, bail};
+use iroh::{
+    Endpoint, SecretKey,
+    endpoint::{Incoming, RecvStream, SendStream},
+};
+use program::{Failure, bad_input};
+use run_format::{
+    config::Workload,
+    protocol::{Listen, PeerTask},
+};
+use tokio::runtime;
+
+use crate::{endpoint, send_all, whole};
+
+pub(crate) fn run(task: &PeerTask) -> Result<Infallible, Failure> {
+    let at = match &task.listen {
+        Listen::Ip(ip) => SocketAddr::new(*ip, 0),
+        Listen::Address(text) => socket_address(text).map_err(bad_input)?,
+    };
+    let key = task.identity.map(|seed| SecretKey::from_bytes(&seed));
+    let runtime = runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let served = runtime.block_on(async {
+        let endpoint = endpoint(Some(at), key.unwrap_or_else(SecretKey::generate)).await?;
+        let sockets = endpoint.bound_sockets();
+        let at = sockets.first().context("iroh has no socket")?;
+        node_kit::announce(&format!("{}@{at}", endpoint.id()));
+        serve(&endpoint, task.node.workload, task.load.payload.len()).await
+    });
+    Ok(served?)
+}
+
+/// An address that a peer printed names the peer first, which is left out.
+fn socket_address(text: &str) -> Result<SocketAddr> {
+    let at = text.rsplit('@').next().unwrap_or(text);
+    let parsed = at.parse();
+    parsed.with_context(|| format!("{text}: not an address (accepted: such as 127.0.0.1:4001)"))
+}
+
+/// Serves everyone. It ends only with an error.
+pub async fn serve(endpoint: &Endpoint, workload: Workload, payload: usize) -> Result<Infallible> {
+    while let Some(incoming) = endpoint.accept().await {
+        // Central may be gone.
+        tokio::spawn(async move { serve_one(incoming, workload, payload).await.ok() });
+    }
+    bail!("iroh has closed its socket")
+}
+
+async fn serve_one(incoming: Incoming, workload: Workload, payload: usize) -> Result<Infallible> {
+    let connection = incoming.await?;
+    loop {
+        let (sending, receiving) = connection.accept_bi().await?;
+        tokio::spawn(async move {
+            match workload {
+                Workload::Stream => acknowledge(sending, receiving, payload).await.ok(),
+                _ => echo(sending, receiving, payload).await.ok(),
+            }
+        });
+    }
+}
+
+async fn echo(sending: SendStream, receiving: RecvStream, payload: usize) -> Result<()> {
+    send_all(sending, &whole(receiving, payload).await?).await
+}
+
+async fn acknowledge(
+    mut sending: SendStream,
+    mut receiving: RecvStream,
+    length: usize,
+) -> Result<()> {
+    let mut chunk = vec![0; length];
+    loop {
+        receiving.read_exact(&mut chunk).await?;
+        sending.write_all(&[1]).await?;
+    }
+}

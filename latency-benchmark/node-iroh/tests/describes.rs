@@ -1,0 +1,20 @@
+//! What the program says of itself.
+#![allow(clippy::unwrap_used)]
+
+use std::process::Command;
+
+use run_format::{Site, protocol::NodeDescription};
+
+#[test]
+fn it_names_its_stack_its_sites_and_what_is_inserted() {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_iroh-node"));
+    let output = program.arg("describe").output().unwrap();
+    assert!(output.status.success());
+    let said: NodeDescription = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(said.program.stack, "iroh");
+    let sites: Vec<Site> = said.program.sites.iter().map(|it| it.site).collect();
+    assert_eq!(sites, [Site::QuicConnection, Site::QuicEndpoint]);
+    assert_eq!((said.upstream.len(), &*said.upstream[0].name), (1, "noq"));
+    assert_eq!(said.upstream[0].sha256.len(), 64);
+    assert!(said.edits.contains("poll_probe::passes("));
+}

@@ -1,0 +1,118 @@
+//! Sweeps of nodes that are not made of libp2p: what is not there is absent, and reports name what is.
+#![allow(clippy::unwrap_used)]
+
+mod bench;
+
+use std::{fs, path::Path, process::Command};
+
+use bench::{Bench, PROGRAM, Row, SMALL, analysis, can_run, json, number, table, text};
+
+/// `cargo test --workspace` has built the node program.
+fn build_node(program: &str) {
+    if !Path::new(PROGRAM).with_file_name(program).is_file() {
+        let mut cargo = Command::new(env!("CARGO"));
+        let status = cargo.args(["build", "--package", program]).status();
+        assert!(
+            status.unwrap().success(),
+            "the node program cannot be built"
+        );
+    }
+}
+
+/// Measures the stack with and without a budget, and reports. `bounded` is its site.
+fn sweep(stack: &str, budget: &str, bounded: &str, others: &[&str]) -> Bench {
+    build_node(&format!("{stack}-node"));
+    let bench = Bench::new();
+    let asked = ["--rtt", "0", "--budget", "none", "--no-aa", "--budget"];
+    let mut sweep = bench.sweep(&SMALL);
+    let output = sweep.args(["--stack", stack]).args(asked).arg(budget);
+    let output = output.args(others).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+
+    let manifest = json(&bench.run_dir().join("manifest.json"));
+    assert_eq!(manifest["tool"]["node"]["stack"], stack);
+    let run = &bench.runs("run-1")[0];
+    let slices = table(&run.join("slices.csv"));
+    for site in table(&run.join("sites.csv")) {
+        let slice = slices.iter().find(|it| it["slice"] == site["slice"]);
+        let is_bounded = site["site"] == bounded && slice.unwrap()["variant"] == "1";
+        assert!(number(&site, "polls") > 0, "{site:?}");
+        assert_eq!(number(&site, "yielded") > 0, is_bounded, "{site:?}");
+    }
+
+    let mut report = Command::new(analysis());
+    let reported = report.arg("report").arg(bench.run_dir()).output().unwrap();
+    assert!(reported.status.success(), "{}", text(&reported.stderr));
+    bench
+}
+
+/// The tables of slices and of sites.
+fn tables(bench: &Bench) -> [Vec<Row>; 2] {
+    let run = &bench.runs("run-1")[0];
+    ["slices.csv", "sites.csv"].map(|name| table(&run.join(name)))
+}
+
+/// The report says what the sites are, and names no other.
+fn reports(bench: &Bench, sites: &str, others: &[&str]) {
+    let folder = bench.run_dir().join("report");
+    let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+    let markdown = read("report.md");
+    assert!(markdown.contains(sites), "{markdown}");
+    for file in [markdown, read("index.html"), read("summary.csv")] {
+        for other in others {
+            assert!(!file.contains(other), "{other}");
+        }
+    }
+}
+
+#[test]
+fn sites_of_http2_are_counted_bounded_and_named() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = sweep("h2", "connection=1", "connection", &[]);
+    let manifest = json(&bench.run_dir().join("manifest.json"));
+    assert_eq!(manifest["config"]["node"]["security"], "plaintext");
+    let [slices, sites] = tables(&bench);
+    assert_eq!(sites.len(), slices.len(), "one site in each slice");
+    for site in &sites {
+        let slice = slices.iter().find(|it| it["slice"] == site["slice"]);
+        let (slice, polls) = (slice.unwrap(), number(site, "polls"));
+        assert_eq!(site["site"], "connection");
+        assert!(slice["variant"] == "0" || number(site, "iterations") <= polls);
+        // Tokio-metrics counted the tasks of the connections, a moment earlier and later.
+        let monitor = number(slice, "monitor_task_polls");
+        assert!(
+            polls.abs_diff(monitor) <= 50 + polls / 5,
+            "{polls} {monitor}"
+        );
+    }
+    let others = ["libp2p-swarm", "Swarm::poll", "yamux", ",muxer,", ",task,"];
+    reports(&bench, "`connection` is `h2 Connection::poll`", &others);
+}
+
+#[test]
+fn sites_of_iroh_are_counted_bounded_and_named() {
+    if !can_run(false) {
+        return;
+    }
+    for workload in ["request-response", "stream"] {
+        let asked = ["--workload", workload];
+        let bench = sweep("iroh", "quic-connection=1", "quic-connection", &asked);
+        let manifest = json(&bench.run_dir().join("manifest.json"));
+        assert_eq!(manifest["config"]["node"]["transport"], "quic");
+        assert_eq!(manifest["config"]["node"]["security"], "tls");
+        let [slices, sites] = tables(&bench);
+        assert_eq!(sites.len(), 2 * slices.len(), "two sites in each slice");
+        for slice in &slices {
+            assert!(number(slice, "requests") > 0, "{slice:?}");
+            assert_eq!(slice["monitor_task_polls"], "");
+        }
+        let others = ["libp2p-swarm", "Swarm::poll", "yamux", ",muxer,", ",task,"];
+        reports(
+            &bench,
+            "`quic-connection` is `ConnectionDriver::poll`",
+            &others,
+        );
+    }
+}

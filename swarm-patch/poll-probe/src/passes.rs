@@ -1,0 +1,86 @@
+//! Poll functions without a loop of their own. They call functions whose loops have bounds already, and a budget takes the
+//! place of these bounds.
+
+use std::{
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use crate::{
+    Budget, Invocation, Limit, Site, Wake,
+    task::{Lent, with_current},
+    wake,
+};
+
+/// Runs the body of such a function as an invocation of `site`. The functions that it calls reach the invocation by those
+/// of this module, and by [`child`](crate::child) and [`own`](crate::own). Its record has no iterations.
+pub fn passes<T>(
+    site: Site,
+    children: &'static [&'static str],
+    body: impl FnOnce() -> Poll<T>,
+) -> Poll<T> {
+    let mut invocation = Invocation::enter(site, children);
+    // For its children, which are polled in turn, once each.
+    invocation.resume_iteration();
+    let _lent = Lent::new(invocation);
+    let polled = body();
+    with_current(|invocation| {
+        invocation.returns(&polled);
+        invocation.unmark();
+    });
+    polled
+}
+
+fn budget() -> Option<Budget> {
+    with_current(|invocation| invocation.budget()).flatten()
+}
+
+/// The count of the budget, or else the function's `own` bound.
+pub fn at_most(own: usize) -> usize {
+    match budget() {
+        Some(Budget {
+            limit: Limit::Count(count),
+            ..
+        }) => count.get() as usize,
+        _ => own,
+    }
+}
+
+/// The time of the budget, or else the function's `own` bound.
+pub fn no_longer_than(own: Duration) -> Duration {
+    match budget() {
+        Some(Budget {
+            limit: Limit::Time(time),
+            ..
+        }) => time,
+        _ => own,
+    }
+}
+
+/// How many pieces of work, of so many nanoseconds each, there are in the time of the budget. At least one, and without
+/// such a budget the function's `own` bound.
+pub fn in_time(own: usize, each_ns: f64) -> usize {
+    match no_longer_than(Duration::ZERO) {
+        Duration::ZERO => own,
+        time => ((time.as_nanos() as f64 / each_ns) as usize).max(1),
+    }
+}
+
+/// Returns whether a bound was reached. If so, and if there is a budget, the invocation has yielded.
+pub fn reached(is_reached: bool) -> bool {
+    if is_reached {
+        with_current(Invocation::reach);
+    }
+    is_reached
+}
+
+/// Whether the function has to wake its task itself. After an invocation that has yielded, the budget may say that tokio
+/// does so later.
+pub fn wakes_now(cx: &mut Context<'_>) -> bool {
+    let has_yielded = with_current(|invocation| invocation.has_yielded()) == Some(true);
+    let is_deferred = has_yielded && budget().is_some_and(|it| it.wake == Wake::Deferred);
+    if is_deferred {
+        wake::wake(Wake::Deferred, cx);
+    }
+    !is_deferred
+}

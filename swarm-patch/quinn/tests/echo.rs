@@ -1,0 +1,187 @@
+//! Data that goes to and fro over QUIC under budgets: no byte is lost, the budgets are in force, and the probe counts
+//! as many polls of drivers as `tokio_metrics` counts polls of their tasks.
+#![allow(clippy::unwrap_used)]
+
+use std::{
+    future::Future,
+    io::{self, IoSliceMut},
+    net::{Ipv4Addr, SocketAddr, UdpSocket},
+    pin::Pin,
+    sync::{
+        atomic::{AtomicU64, Ordering::Relaxed},
+        Arc,
+    },
+    task::{Context, Poll},
+    time::Instant,
+};
+
+use poll_probe::{Capacity, Mode, Outcome, Recorder, Site, Variant};
+use quinn::{
+    rustls::{pki_types::PrivatePkcs8KeyDer, RootCertStore},
+    udp::{RecvMeta, Transmit},
+    AsyncTimer, AsyncUdpSocket, ClientConfig, Endpoint, EndpointConfig, Runtime, ServerConfig,
+    TokioRuntime, UdpPoller,
+};
+use tokio::{runtime, task::JoinSet};
+use tokio_metrics::TaskMonitor;
+
+const STREAMS: u8 = 8;
+const BYTES: usize = 20_000;
+
+/// Datagrams that the near side sent, and the most in one poll of a task.
+static SENT: AtomicU64 = AtomicU64::new(0);
+static MOST: AtomicU64 = AtomicU64::new(0);
+
+/// Counts polls of tasks, and datagrams.
+#[derive(Debug)]
+struct Counting(TaskMonitor);
+
+impl Runtime for Counting {
+    fn new_timer(&self, at: Instant) -> Pin<Box<dyn AsyncTimer>> {
+        TokioRuntime.new_timer(at)
+    }
+
+    fn spawn(&self, mut task: Pin<Box<dyn Future<Output = ()> + Send>>) {
+        let counted = std::future::poll_fn(move |cx| {
+            let before = SENT.load(Relaxed);
+            let polled = task.as_mut().poll(cx);
+            MOST.fetch_max(SENT.load(Relaxed) - before, Relaxed);
+            polled
+        });
+        tokio::spawn(self.0.instrument(counted));
+    }
+
+    fn wrap_udp_socket(&self, socket: UdpSocket) -> io::Result<Arc<dyn AsyncUdpSocket>> {
+        Ok(Arc::new(CountingSocket(
+            TokioRuntime.wrap_udp_socket(socket)?,
+        )))
+    }
+}
+
+/// Sends one datagram at a time.
+#[derive(Debug)]
+struct CountingSocket(Arc<dyn AsyncUdpSocket>);
+
+impl AsyncUdpSocket for CountingSocket {
+    fn create_io_poller(self: Arc<Self>) -> Pin<Box<dyn UdpPoller>> {
+        Arc::clone(&self.0).create_io_poller()
+    }
+
+    fn try_send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
+        self.0.try_send(transmit)?;
+        SENT.fetch_add(1, Relaxed);
+        Ok(())
+    }
+
+    fn poll_recv(
+        &self,
+        cx: &mut Context<'_>,
+        bufs: &mut [IoSliceMut<'_>],
+        meta: &mut [RecvMeta],
+    ) -> Poll<io::Result<usize>> {
+        self.0.poll_recv(cx, bufs, meta)
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.0.local_addr()
+    }
+}
+
+/// On a thread of its own, whose polls are not recorded.
+fn serve(config: ServerConfig) -> SocketAddr {
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let at = socket.local_addr().unwrap();
+    let runtime = runtime::Builder::new_current_thread().enable_all().build();
+    let echo = async {
+        let (config, runtime) = (Some(config), Arc::new(TokioRuntime));
+        let endpoint = Endpoint::new(EndpointConfig::default(), config, socket, runtime).unwrap();
+        while let Some(incoming) = endpoint.accept().await {
+            let connection = incoming.await.unwrap();
+            while let Ok((mut send, mut receive)) = connection.accept_bi().await {
+                tokio::spawn(async move {
+                    let bytes = receive.read_to_end(BYTES).await.unwrap();
+                    send.write_all(&bytes).await.unwrap();
+                    send.finish().unwrap();
+                });
+            }
+        }
+    };
+    std::thread::spawn(|| runtime.unwrap().block_on(echo));
+    at
+}
+
+/// Over a new connection, every stream sends other bytes, and gets them back.
+async fn exchange(near: &Endpoint, far: SocketAddr) {
+    let connection = near.connect(far, "localhost").unwrap().await.unwrap();
+    let mut streams = JoinSet::new();
+    for number in 0..STREAMS {
+        let connection = connection.clone();
+        streams.spawn(async move {
+            let sent = vec![number; BYTES];
+            let (mut send, mut receive) = connection.open_bi().await.unwrap();
+            send.write_all(&sent).await.unwrap();
+            send.finish().unwrap();
+            assert_eq!(receive.read_to_end(BYTES).await.unwrap(), sent);
+        });
+    }
+    while let Some(ended) = streams.join_next().await {
+        ended.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn no_byte_is_lost_and_polls_are_those_of_the_tasks() {
+    let recorder = Recorder::new(Capacity::default());
+    recorder.attach();
+    let certificate = rcgen::generate_simple_self_signed(vec!["localhost".into()]).unwrap();
+    let key = PrivatePkcs8KeyDer::from(certificate.signing_key.serialize_der());
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate.cert.der().clone()).unwrap();
+    let chain = vec![certificate.cert.der().clone()];
+    let far = serve(ServerConfig::with_single_cert(chain, key.into()).unwrap());
+
+    let monitor = TaskMonitor::new();
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let counting = Arc::new(Counting(monitor.clone()));
+    let mut near = Endpoint::new(EndpointConfig::default(), None, socket, counting).unwrap();
+    near.set_default_client_config(ClientConfig::with_root_certificates(Arc::new(roots)).unwrap());
+    let (connection, endpoint) = (Site::QuicConnection, Site::QuicEndpoint);
+    for (budgets, yielding, most) in [
+        ("none", None, 4..=20),
+        ("quic-connection=1", Some(connection), 1..=1),
+        ("quic-connection=3/deferred", Some(connection), 3..=3),
+        ("quic-endpoint=1", Some(endpoint), 4..=20),
+        ("quic-endpoint=1ns/deferred", Some(endpoint), 4..=20),
+    ] {
+        let variant = Variant {
+            budgets: budgets.parse().unwrap(),
+            mode: Mode::Children,
+        };
+        // Both counts begin and end between two polls, since this is the runtime's one thread.
+        let installed = variant.install();
+        recorder.drain(|_| {});
+        MOST.store(0, Relaxed);
+        let before = monitor.cumulative().total_poll_count;
+        exchange(&near, far).await;
+        let after = monitor.cumulative().total_poll_count;
+        let (mut polls, mut children) = ([0; 2], [0; 2]);
+        let mut yielded = [0; 2];
+        let drained = recorder.drain(|record| {
+            assert_eq!((record.variant, record.iterations), (installed, None));
+            let of = usize::from(record.site == endpoint);
+            polls[of] += 1;
+            children[of] += record.children.len();
+            yielded[of] += u64::from(record.outcome == Outcome::Yielded);
+        });
+        assert_eq!(drained.lost(connection) + drained.lost(endpoint), 0);
+        let seen = MOST.load(Relaxed);
+        println!("{budgets}: {polls:?} polls, {yielded:?} yielded, at most {seen} datagrams");
+        assert_eq!(polls[0] + polls[1], after - before, "{budgets}");
+        assert_eq!(yielded[0] > 0, yielding == Some(connection), "{budgets}");
+        assert_eq!(yielded[1] > 0, yielding == Some(endpoint), "{budgets}");
+        assert!(most.contains(&seen), "{budgets}: {seen}");
+        // A connection that is closed returns before it polls the others.
+        assert!(children[0] > 4 * polls[0] as usize, "{budgets}");
+        assert_eq!(children[1], 2 * polls[1] as usize, "{budgets}");
+    }
+}

@@ -1,0 +1,104 @@
+//! Marks for poll functions without a loop of their own. The description names the children, and the expressions of
+//! upstream's bounds, whose place a budget takes.
+
+use syn::{
+    Expr,
+    spanned::Spanned,
+    visit::{self, Visit},
+};
+
+use crate::{
+    calls::child_of_method,
+    error::Refused,
+    inner::{Marks, number},
+    insertion::Insertion,
+    locate::{FoundFunction, ParsedCrate, ParsedFile, bytes, only_one},
+    sites::OwnBound,
+};
+
+/// The marks of the children, and where budgets apply.
+pub(crate) fn marks<'a>(
+    parsed: &'a ParsedCrate,
+    function: &FoundFunction<'a>,
+    children: &[&str],
+    bounds: &[OwnBound],
+) -> Result<Marks<'a>, Refused> {
+    let mut marks = Marks {
+        insertions: Vec::new(),
+        children: Vec::new(),
+        cannot_be_left: None,
+    };
+    for method in children {
+        let is_it = |expr: &Expr| matches!(expr, Expr::MethodCall(call) if call.method == *method);
+        let found = only(function, format!("one call of `{method}`"), is_it)?;
+        let Expr::MethodCall(call) = found else {
+            continue;
+        };
+        let child = child_of_method(function, call);
+        let begin = format!(
+            "(::poll_probe::child({}), ",
+            number(&mut marks.children, &child)
+        );
+        let at = bytes(found);
+        let begin = Insertion {
+            child: Some(child),
+            ..function.within(at.start, "child", begin)
+        };
+        let end = function.within(at.end, "own", ", ::poll_probe::own()).1".to_owned());
+        marks.insertions.extend(function.in_file(vec![begin, end]));
+    }
+    for bound in bounds {
+        match around(parsed, function, bound) {
+            Ok(insertions) => marks.insertions.extend(insertions),
+            Err(refused) => marks.cannot_be_left = Some(refused),
+        }
+    }
+    Ok(marks)
+}
+
+fn around<'a>(
+    parsed: &'a ParsedCrate,
+    site: &FoundFunction<'a>,
+    bound: &OwnBound,
+) -> Result<Vec<(&'a ParsedFile, Insertion)>, Refused> {
+    let path = bound.function.split_once("::");
+    let function = path.and_then(|(owner, name)| parsed.only_function(Some(owner), name));
+    let function = function.ok_or_else(|| {
+        let looked_for = format!("one function {}", bound.function);
+        site.place.refused(looked_for, "none, or several")
+    })?;
+    let looked_for = format!("one `{}`", bound.expression);
+    let found = only(&function, looked_for, |expr| {
+        function.text(expr) == bound.expression
+    })?;
+    let (at, (begin, end)) = (
+        bytes(found),
+        bound.becomes.split_once("{}").unwrap_or_default(),
+    );
+    Ok(function.in_file(vec![
+        function.within(at.start, "bound", begin.to_owned()),
+        function.within(at.end, "bound", end.to_owned()),
+    ]))
+}
+
+/// The only expression of that kind in a function.
+fn only<'a>(
+    function: &FoundFunction<'a>,
+    looked_for: String,
+    is_it: impl Fn(&Expr) -> bool,
+) -> Result<&'a Expr, Refused> {
+    let mut found = Matches(is_it, Vec::new());
+    found.visit_block(function.body);
+    only_one(&function.place, looked_for, &found.1, Spanned::span)
+}
+
+struct Matches<'ast, F>(F, Vec<&'ast Expr>);
+
+impl<'ast, F: Fn(&Expr) -> bool> Visit<'ast> for Matches<'ast, F> {
+    fn visit_expr(&mut self, expr: &'ast Expr) {
+        if self.0(expr) {
+            self.1.push(expr);
+        }
+        visit::visit_expr(self, expr);
+    }
+}

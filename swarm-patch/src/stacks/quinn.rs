@@ -1,0 +1,105 @@
+//! QUIC by quinn, or by a fork of it.
+
+use crate::sites::{LoopShape, OwnBound, SiteSpec};
+
+/// The drivers of connections and of sockets in that package. Each calls functions whose loops have bounds.
+pub const fn sites(package: &'static str) -> [SiteSpec; 2] {
+    [
+        SiteSpec {
+            site: "QuicConnection",
+            package,
+            file: "src/connection.rs",
+            owner: Some("ConnectionDriver"),
+            function: "poll",
+            shape: LoopShape::Passes {
+                children: &[
+                    "process_conn_events",
+                    "drive_transmit",
+                    "drive_timer",
+                    "forward_endpoint_events",
+                    "forward_app_events",
+                ],
+                bounds: OF_CONNECTION,
+            },
+            loop_in: None,
+            called: "ConnectionDriver::poll",
+            takes_budget: true,
+        },
+        SiteSpec {
+            site: "QuicEndpoint",
+            package,
+            file: "src/endpoint.rs",
+            owner: Some("EndpointDriver"),
+            function: "poll",
+            shape: LoopShape::Passes {
+                children: &["drive_recv", "handle_events"],
+                bounds: OF_ENDPOINT,
+            },
+            loop_in: None,
+            called: "EndpointDriver::poll",
+            takes_budget: true,
+        },
+    ]
+}
+
+const OF_CONNECTION: &[OwnBound] = &[
+    wake("ConnectionDriver::poll"),
+    bound(
+        "State::drive_transmit",
+        "MAX_TRANSMIT_DATAGRAMS",
+        "::poll_probe::at_most({})",
+    ),
+    reached(
+        "State::drive_transmit",
+        "transmits >= MAX_TRANSMIT_DATAGRAMS",
+    ),
+];
+
+const OF_ENDPOINT: &[OwnBound] = &[
+    wake("EndpointDriver::poll"),
+    bound(
+        "State::handle_events",
+        "IO_LOOP_BOUND",
+        "::poll_probe::at_most({})",
+    ),
+    reached("State::handle_events", "true"),
+    // In some polls the limiter measures the time of receiving. In the others it knows how long a message takes.
+    bound(
+        "WorkLimiter::allow_work",
+        "self.desired_cycle_time",
+        "::poll_probe::no_longer_than({})",
+    ),
+    bound(
+        "WorkLimiter::allow_work",
+        "self.allowed",
+        "::poll_probe::in_time({}, self.smoothed_time_per_work_item_nanos)",
+    ),
+    reached(
+        "RecvState::poll_socket",
+        "!self.recv_limiter.allow_work(|| runtime.now())",
+    ),
+];
+
+const fn wake(function: &'static str) -> OwnBound {
+    bound(
+        function,
+        "cx.waker().wake_by_ref()",
+        "if ::poll_probe::wakes_now(cx) { {} }",
+    )
+}
+
+const fn reached(function: &'static str, condition: &'static str) -> OwnBound {
+    bound(function, condition, "::poll_probe::reached({})")
+}
+
+const fn bound(
+    function: &'static str,
+    expression: &'static str,
+    becomes: &'static str,
+) -> OwnBound {
+    OwnBound {
+        function,
+        expression,
+        becomes,
+    }
+}
