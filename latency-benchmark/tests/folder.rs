@@ -114,7 +114,7 @@ fn a_limit_on_files_ends_the_sweep() {
 }
 
 fn end_by(signal_sent: Signal, bench: &Bench) {
-    let sweep = begun(bench, "3600");
+    let sweep = begun(bench, "60");
     signal(pid(&sweep), signal_sent);
     let output = sweep.wait_with_output().unwrap();
     let said = text(&output.stderr);

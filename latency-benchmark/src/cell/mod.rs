@@ -161,12 +161,9 @@ impl CellRun<'_> {
         self.network.counters = after
             .zip(before)
             .map(|(after, before)| after.since(&before));
-        outcome.map_err(|error| who_died(error, central, peers))?;
+        let measured = outcome.map_err(|error| who_died(error, central, peers))?;
         self.enter("taking down the lab");
         self.network.delay_line = lab.map(Lab::finish).transpose()?.flatten();
-        let measured = self
-            .measured
-            .ok_or_else(|| anyhow!("central ended before it had measured anything"))?;
         Ok(End::Ok {
             stop: measured.stop,
         })
@@ -180,7 +177,7 @@ impl CellRun<'_> {
         mut lab: Option<&mut Lab>,
         stop: &Receiver<()>,
         report: &mut dyn FnMut(&CellMessage) -> Result<()>,
-    ) -> Result<()> {
+    ) -> Result<Measured> {
         const LOOK_AROUND: Duration = Duration::from_millis(200);
         /// Beyond what is planned: connecting, and a machine that is busy with something else.
         const PATIENCE: Duration = Duration::from_secs(120);
@@ -207,7 +204,11 @@ impl CellRun<'_> {
                     self.enter("waiting for the nodes to end");
                     self.measured = Some(measured);
                 }
-                Err(RecvTimeoutError::Disconnected) => return central.end(),
+                Err(RecvTimeoutError::Disconnected) => {
+                    central.end()?;
+                    let nothing = "central ended before it had measured anything";
+                    return self.measured.context(nothing);
+                }
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if self.measured.is_some() {
