@@ -3,12 +3,3 @@
 #![allow(warnings, clippy::all, clippy::pedantic)]
 
 include!(concat!(env!("OUT_DIR"), "/src/lib.rs"));
-
-/// Runs upstream's own unit tests, which come with its sources, once more under budgets.
-#[cfg(test)]
-mod under_budgets {
-    #[test]
-    fn passes_under_budgets() {
-        quickcheck::passes_under_budgets(&[]);
-    }
-}
