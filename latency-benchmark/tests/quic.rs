@@ -62,6 +62,7 @@ fn the_drivers_of_quic_are_counted_bounded_and_named() {
     for part in [
         "Slow polls are those of `ConnectionDriver::poll`",
         "`quic-endpoint` is `EndpointDriver::poll`",
+        "`conn.drive_transmit` ",
     ] {
         assert!(markdown.contains(part), "{part}: {markdown}");
     }

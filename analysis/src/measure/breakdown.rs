@@ -44,8 +44,9 @@ impl Breakdown {
             let Some(slice) = run.slice(it.slice) else {
                 continue;
             };
-            // Null where the loops of the site are not marked. Then its children are not known either.
-            let is_known = it.iterations.is_some();
+            // Null where the loops of the site are not marked. Then its children are not known either, but for sites that
+            // have no loop.
+            let is_known = it.iterations.is_some() || it.site.is_of_quic();
             // Without children all time would count as the site's own code.
             if is_known && slice.row.pass == Pass::Children && !run.children.is_empty() {
                 *self.own(it.site, is_slow(it.from_ns)) += signed(it.ns);
