@@ -44,13 +44,13 @@ const FAILURES: [(&str, &str, &str, &str); 13] = [
     ),
     (
         "peer",
-        "exec 3<&0; $NODE peer <&3 & sleep 1; kill -STOP $!; wait",
+        "exec 3<&0; $NODE peer <&3 & sleep 4; kill -STOP $!; wait",
         "measuring",
         "no peer has answered anything for 1|failed: Timeout while waiting for a response",
     ),
     (
         "peer",
-        "(sleep 1; kill -9 $$) & exec $NODE peer",
+        "(sleep 4; kill -9 $$) & exec $NODE peer",
         "measuring",
         "peer 1 was killed by signal 9",
     ),
@@ -80,7 +80,7 @@ const FAILURES: [(&str, &str, &str, &str); 13] = [
     ),
     (
         "central",
-        "(sleep 1; kill -9 $$) & exec $NODE central",
+        "(sleep 4; kill -9 $$) & exec $NODE central",
         "measuring",
         "central was killed by signal 9",
     ),

@@ -97,7 +97,7 @@ fn a_limit_on_files_ends_the_sweep() {
     }
     let bench = Bench::new();
     let mut command = Command::new("prlimit");
-    command.arg("--fsize=20000").arg(bench::PROGRAM);
+    command.arg("--fsize=40000").arg(bench::PROGRAM);
     command
         .args(words("sweep --name run --out"))
         .arg(bench.out());

@@ -80,7 +80,10 @@ fn launches_end_when_the_subjects_are_known() {
     }
     let bench = Bench::new();
     let mut sweep = bench.sweep(&SMALL);
-    let output = sweep.args(["--precision", "100pp,100%"]).output().unwrap();
+    let output = sweep
+        .args(["--precision", "100pp,10000%"])
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert_eq!(
         (bench.runs("s0-run-4").len(), bench.runs("s0-run-5").len()),
