@@ -45,7 +45,7 @@ pub(crate) fn sentences(
         let summary = compared.first().map(|it| &it.summary);
         let of_side = |(at, side): (usize, &Summary)| {
             let summary = summary?;
-            let site = options.first_site(&summary.identity.sites);
+            let site = summary.first_site(options);
             let words = published::sentences(summary, site, at);
             Some(format!("{}: {}", side.identity.name, words.first()?))
         };

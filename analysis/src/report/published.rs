@@ -46,7 +46,7 @@ pub(crate) fn sentences(summary: &Summary, site: Site, variant: usize) -> Vec<St
 pub(crate) fn text(summary: &Summary, pictures: &[Entry], options: &Options) -> String {
     let mut document = Document::new(
         &format!("Slow polls in a published table: {}", summary.identity.name),
-        &sentences(summary, options.first_site(&summary.identity.sites), 0),
+        &sentences(summary, summary.first_site(options), 0),
         pictures,
         &[terms::SITE, terms::SLOW_POLL, terms::CELL, terms::CENTRAL],
         &summary.identity.sites,
@@ -85,10 +85,7 @@ pub(super) fn cells(
         format!("{words}{site}, {unit}{sides}")
     }));
     let mut rows: Vec<&CellSummary> = summary.measured().collect();
-    let worst = What::of(
-        options.first_site(&summary.identity.sites),
-        Metric::SlowPercent,
-    );
+    let worst = What::of(summary.first_site(options), Metric::SlowPercent);
     rows.sort_by_key(|cell| Reverse((1e6 * cell.value(worst, 0).unwrap_or(0.0)) as u64));
     let row = |cell: &&CellSummary| {
         let value = |what, variant| or_dash(cell.value(what, variant).map(number));

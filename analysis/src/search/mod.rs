@@ -141,13 +141,10 @@ impl Round {
 /// The cell with the most time in slow polls, that with the most late wake-ups of the co-tenant, and of those with the
 /// longest round trip the one with the most time in slow polls.
 fn chosen(summary: &Summary, options: &Options) -> Vec<Cell> {
-    let by_slow_time = summary.by_slow_time(options.first_site(&summary.identity.sites));
+    let by_slow_time = summary.by_slow_time(summary.first_site(options));
     let mut by_late = by_slow_time.clone();
     let late = |cell: &CellSummary| {
-        let what = What::of(
-            options.first_site(&summary.identity.sites),
-            Metric::CotenantLatePercent,
-        );
+        let what = What::of(summary.first_site(options), Metric::CotenantLatePercent);
         cell.value(what, 0).unwrap_or(0.0)
     };
     by_late.sort_by(|a, b| late(b).total_cmp(&late(a)));

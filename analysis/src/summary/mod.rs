@@ -24,6 +24,7 @@ use crate::{
         CellMeasured, CellState, SlowPollCounts,
         metric::{Metric, What},
     },
+    options::Options,
     stats::{self, Calibration, CellEstimate, Interval, Uncertain},
 };
 
@@ -122,6 +123,11 @@ impl Summary {
     /// What the measured stack calls the function of a site.
     pub(crate) fn function(&self, site: Site) -> &str {
         self.identity.sites.function(site)
+    }
+
+    /// The site that the verdict is about.
+    pub(crate) fn first_site(&self, options: &Options) -> Site {
+        options.first_site(&self.identity.sites)
     }
 
     /// The variants that are compared with the baseline, by index.

@@ -26,7 +26,7 @@ pub(crate) fn run(path: &Path, options: &Options) -> Result<(), Failure> {
         path.with_file_name(format!("{stem}-report"))
     });
     let content = Content {
-        in_short: report::sentences(&summary, options.first_site(&summary.identity.sites), 0),
+        in_short: report::sentences(&summary, summary.first_site(options), 0),
         table: table::table(&summary, options)?,
         pictures,
         files: Vec::new(),

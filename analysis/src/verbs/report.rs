@@ -118,7 +118,7 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Cont
     let rounds = search.rounds.iter().enumerate().rev();
     // Of many variants, all sites would be too much for a page.
     let brief = Options {
-        site: vec![options.first_site(&last.summary.identity.sites)],
+        site: vec![last.summary.first_site(options)],
         ..options.clone()
     };
     let runs = rounds.map(|(at, round)| {

@@ -60,7 +60,7 @@ pub(crate) struct Pair {
 
 impl Verdict {
     pub(crate) fn of(summary: &Summary, options: &Options) -> Verdict {
-        let site = options.first_site(&summary.identity.sites);
+        let site = summary.first_site(options);
         let of = |(variant, _)| Candidate::of(summary, site, variant);
         let spoilt = spoilt::of(summary);
         let is_measured = |metric: Metric| {

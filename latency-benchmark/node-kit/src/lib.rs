@@ -25,6 +25,6 @@ pub use self::{
         process::{Observee, this_thread},
         requests::RequestLog,
     },
-    pace::{ask_at_pace, refuse_unless},
+    pace::{MOST_UNANSWERED, ask_at_pace, refuse_unless},
     parent::{NodeProgram, Parent, announce, described, main},
 };

@@ -25,7 +25,7 @@ pub fn refuse_unless(knows: bool, measurement: &Measurement, known: &str) -> Res
 }
 
 /// In an open loop, requests pile up where the rate is too high. So many are allowed to.
-const MOST_UNANSWERED: usize = 4096;
+pub const MOST_UNANSWERED: usize = 4096;
 
 /// Asks every peer, by its number from zero, again and again. It ends only with an error.
 pub async fn ask_at_pace<A, F: Future<Output = Result<A>>>(

@@ -117,10 +117,22 @@ mod tests {
             HistogramOf::CotenantTimer,
             HistogramOf::CotenantSameWorker,
         ];
+        let passes = [
+            Pass::Compare,
+            Pass::Children,
+            Pass::Stacks,
+            Pass::Allocations,
+            Pass::Counters,
+            Pass::SystemCalls,
+            Pass::Timeline,
+            Pass::Activity,
+            Pass::Normal,
+            Pass::Warm,
+        ];
         kinds.extend(Site::ALL.map(HistogramOf::Polls));
         kinds.extend(Site::ALL.map(HistogramOf::LongestIteration));
         for of in kinds {
-            for pass in [Pass::Compare, Pass::Children, Pass::SystemCalls] {
+            for pass in passes {
                 let tag = HistogramTag::new(of, 3, pass);
                 assert_eq!(tag.to_string().parse(), Ok(tag));
             }

@@ -9,6 +9,6 @@ include!(concat!(env!("OUT_DIR"), "/src/lib.rs"));
 mod under_budgets {
     #[test]
     fn passes_under_budgets() {
-        quickcheck::passes_under_budgets(&[]);
+        quickcheck::passes_under_budgets(&[], &[]);
     }
 }

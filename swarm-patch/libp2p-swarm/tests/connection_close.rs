@@ -5,5 +5,5 @@ include!(concat!(env!("OUT_DIR"), "/tests/connection_close.rs"));
 
 #[test]
 fn passes_under_budgets() {
-    quickcheck::passes_under_budgets(&[]);
+    quickcheck::passes_under_budgets(&[], &[]);
 }

@@ -22,5 +22,5 @@ mod trybuild {
 
 #[test]
 fn passes_under_budgets() {
-    quickcheck::passes_under_budgets(&[]);
+    quickcheck::passes_under_budgets(&[], &[]);
 }

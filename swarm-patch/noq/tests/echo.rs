@@ -2,25 +2,17 @@
 //! probe counts as many polls of drivers as `tokio_metrics` counts polls of their tasks.
 #![allow(clippy::unwrap_used)]
 
-use std::{
-    io,
-    net::{Ipv4Addr, SocketAddr, UdpSocket},
-    pin::Pin,
-    sync::Arc,
-    thread,
-    time::Instant,
-};
+#[path = "../../tests/quic/mod.rs"]
+mod quic;
 
-use noq::{
-    AsyncTimer, AsyncUdpSocket, ClientConfig, Endpoint, EndpointConfig, Runtime, ServerConfig,
-    TokioRuntime,
-    rustls::{RootCertStore, pki_types::PrivatePkcs8KeyDer},
-};
+use std::{io, net::UdpSocket, pin::Pin, sync::Arc, time::Instant};
+
+use noq as stack;
+use noq::{AsyncTimer, AsyncUdpSocket, Endpoint, EndpointConfig, Runtime, TokioRuntime};
 use poll_probe::{Capacity, Mode, Outcome, Recorder, Site, Variant};
-use tokio::{runtime, task::JoinSet};
+use quic::{configs, exchange, serve, socket};
 use tokio_metrics::TaskMonitor;
 
-const STREAMS: u8 = 8;
 const BYTES: usize = 100_000;
 
 /// Counts polls of tasks.
@@ -41,70 +33,18 @@ impl Runtime for Counting {
     }
 }
 
-fn socket() -> UdpSocket {
-    UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap()
-}
-
-/// On a thread of its own, whose polls are not recorded.
-fn serve(config: ServerConfig) -> SocketAddr {
-    let socket = socket();
-    let at = socket.local_addr().unwrap();
-    let echo = async {
-        let (config, runtime) = (Some(config), Arc::new(TokioRuntime));
-        let endpoint = Endpoint::new(EndpointConfig::default(), config, socket, runtime).unwrap();
-        while let Some(incoming) = endpoint.accept().await {
-            let connection = incoming.await.unwrap();
-            while let Ok((mut send, mut receive)) = connection.accept_bi().await {
-                tokio::spawn(async move {
-                    let bytes = receive.read_to_end(BYTES).await.unwrap();
-                    send.write_all(&bytes).await.unwrap();
-                    send.finish().unwrap();
-                });
-            }
-        }
-    };
-    thread::spawn(|| {
-        let mut builder = runtime::Builder::new_current_thread();
-        builder.enable_all().build().unwrap().block_on(echo);
-    });
-    at
-}
-
-/// Over a new connection, every stream sends other bytes, and gets them back.
-async fn exchange(near: &Endpoint, far: SocketAddr) {
-    let connection = near.connect(far, "localhost").unwrap().await.unwrap();
-    let mut streams = JoinSet::new();
-    for number in 0..STREAMS {
-        let connection = connection.clone();
-        streams.spawn(async move {
-            let sent = vec![number; BYTES];
-            let (mut send, mut receive) = connection.open_bi().await.unwrap();
-            send.write_all(&sent).await.unwrap();
-            send.finish().unwrap();
-            assert!(receive.read_to_end(BYTES).await.unwrap() == sent);
-        });
-    }
-    while let Some(ended) = streams.join_next().await {
-        ended.unwrap();
-    }
-}
-
 #[tokio::test]
 async fn no_byte_is_lost_and_polls_are_those_of_the_tasks() {
     const SITES: [Site; 2] = [Site::QuicConnection, Site::QuicEndpoint];
     let recorder = Recorder::new(Capacity::default());
     recorder.attach();
-    let certificate = rcgen::generate_simple_self_signed(vec!["localhost".into()]).unwrap();
-    let key = PrivatePkcs8KeyDer::from(certificate.signing_key.serialize_der());
-    let mut roots = RootCertStore::empty();
-    roots.add(certificate.cert.der().clone()).unwrap();
-    let chain = vec![certificate.cert.der().clone()];
-    let far = serve(ServerConfig::with_single_cert(chain, key.into()).unwrap());
+    let (server, client) = configs();
+    let far = serve(server);
 
     let monitor = TaskMonitor::new();
     let counting = Arc::new(Counting(monitor.clone()));
     let near = Endpoint::new(EndpointConfig::default(), None, socket(), counting).unwrap();
-    near.set_default_client_config(ClientConfig::with_root_certificates(Arc::new(roots)).unwrap());
+    near.set_default_client_config(client);
     for (budgets, bounded) in [
         ("none", None),
         ("quic-connection=1", Some(Site::QuicConnection)),

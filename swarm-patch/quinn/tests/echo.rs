@@ -2,10 +2,13 @@
 //! as many polls of drivers as `tokio_metrics` counts polls of their tasks.
 #![allow(clippy::unwrap_used)]
 
+#[path = "../../tests/quic/mod.rs"]
+mod quic;
+
 use std::{
     future::Future,
     io::{self, IoSliceMut},
-    net::{Ipv4Addr, SocketAddr, UdpSocket},
+    net::{SocketAddr, UdpSocket},
     pin::Pin,
     sync::{
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -16,16 +19,14 @@ use std::{
 };
 
 use poll_probe::{Capacity, Mode, Outcome, Recorder, Site, Variant};
+use quic::{configs, exchange, serve, socket};
+use quinn as stack;
 use quinn::{
-    rustls::{pki_types::PrivatePkcs8KeyDer, RootCertStore},
     udp::{RecvMeta, Transmit},
-    AsyncTimer, AsyncUdpSocket, ClientConfig, Endpoint, EndpointConfig, Runtime, ServerConfig,
-    TokioRuntime, UdpPoller,
+    AsyncTimer, AsyncUdpSocket, Endpoint, EndpointConfig, Runtime, TokioRuntime, UdpPoller,
 };
-use tokio::{runtime, task::JoinSet};
 use tokio_metrics::TaskMonitor;
 
-const STREAMS: u8 = 8;
 const BYTES: usize = 20_000;
 
 /// Datagrams that the near side sent, and the most in one poll of a task.
@@ -87,64 +88,17 @@ impl AsyncUdpSocket for CountingSocket {
     }
 }
 
-/// On a thread of its own, whose polls are not recorded.
-fn serve(config: ServerConfig) -> SocketAddr {
-    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let at = socket.local_addr().unwrap();
-    let runtime = runtime::Builder::new_current_thread().enable_all().build();
-    let echo = async {
-        let (config, runtime) = (Some(config), Arc::new(TokioRuntime));
-        let endpoint = Endpoint::new(EndpointConfig::default(), config, socket, runtime).unwrap();
-        while let Some(incoming) = endpoint.accept().await {
-            let connection = incoming.await.unwrap();
-            while let Ok((mut send, mut receive)) = connection.accept_bi().await {
-                tokio::spawn(async move {
-                    let bytes = receive.read_to_end(BYTES).await.unwrap();
-                    send.write_all(&bytes).await.unwrap();
-                    send.finish().unwrap();
-                });
-            }
-        }
-    };
-    std::thread::spawn(|| runtime.unwrap().block_on(echo));
-    at
-}
-
-/// Over a new connection, every stream sends other bytes, and gets them back.
-async fn exchange(near: &Endpoint, far: SocketAddr) {
-    let connection = near.connect(far, "localhost").unwrap().await.unwrap();
-    let mut streams = JoinSet::new();
-    for number in 0..STREAMS {
-        let connection = connection.clone();
-        streams.spawn(async move {
-            let sent = vec![number; BYTES];
-            let (mut send, mut receive) = connection.open_bi().await.unwrap();
-            send.write_all(&sent).await.unwrap();
-            send.finish().unwrap();
-            assert_eq!(receive.read_to_end(BYTES).await.unwrap(), sent);
-        });
-    }
-    while let Some(ended) = streams.join_next().await {
-        ended.unwrap();
-    }
-}
-
 #[tokio::test]
 async fn no_byte_is_lost_and_polls_are_those_of_the_tasks() {
     let recorder = Recorder::new(Capacity::default());
     recorder.attach();
-    let certificate = rcgen::generate_simple_self_signed(vec!["localhost".into()]).unwrap();
-    let key = PrivatePkcs8KeyDer::from(certificate.signing_key.serialize_der());
-    let mut roots = RootCertStore::empty();
-    roots.add(certificate.cert.der().clone()).unwrap();
-    let chain = vec![certificate.cert.der().clone()];
-    let far = serve(ServerConfig::with_single_cert(chain, key.into()).unwrap());
+    let (server, client) = configs();
+    let far = serve(server);
 
     let monitor = TaskMonitor::new();
-    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let counting = Arc::new(Counting(monitor.clone()));
-    let mut near = Endpoint::new(EndpointConfig::default(), None, socket, counting).unwrap();
-    near.set_default_client_config(ClientConfig::with_root_certificates(Arc::new(roots)).unwrap());
+    let mut near = Endpoint::new(EndpointConfig::default(), None, socket(), counting).unwrap();
+    near.set_default_client_config(client);
     let (connection, endpoint) = (Site::QuicConnection, Site::QuicEndpoint);
     for (budgets, yielding, most) in [
         ("none", None, 4..=20),

@@ -15,7 +15,7 @@ use libp2p::{
 };
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use node_kit::RequestLog;
+use node_kit::{MOST_UNANSWERED, RequestLog};
 use run_format::config::{Load, Pace};
 
 use super::NodeWorkload;
@@ -32,7 +32,7 @@ impl NodeWorkload for RequestResponse {
         const PATIENCE: Duration = Duration::from_secs(3600);
         let config = Config::default()
             .with_request_timeout(PATIENCE)
-            .with_max_concurrent_streams(MAX_CONCURRENT);
+            .with_max_concurrent_streams(MOST_UNANSWERED);
         let protocol = [("/latency-benchmark/echo/1", ProtocolSupport::Full)];
         Ok(Behaviour::new(protocol, config))
     }
@@ -86,9 +86,6 @@ impl<B> Echoes for B where
     B: NetworkBehaviour<ToSwarm = Event<Bytes, Bytes>> + BorrowMut<Behaviour<Echo>>
 {
 }
-
-/// In an open loop, requests pile up where the rate is too high. So many are allowed to.
-const MAX_CONCURRENT: usize = 4096;
 
 struct Asking<B: Echoes> {
     request: Bytes,
@@ -153,8 +150,8 @@ impl<B: Echoes> Asking<B> {
     ) -> Result<u32> {
         while started + between * turn <= Instant::now() {
             ensure!(
-                self.outstanding.len() < MAX_CONCURRENT,
-                "{MAX_CONCURRENT} requests are unanswered: the rate is more than the peers can take"
+                self.outstanding.len() < MOST_UNANSWERED,
+                "{MOST_UNANSWERED} requests are unanswered: the rate is more than the peers can take"
             );
             let peer = turn as usize % self.swarm.peers();
             let due_ns = started_ns + (between * turn).as_nanos() as u64;
