@@ -114,9 +114,7 @@ fn poll_site<'a>(parsed: &'a ParsedCrate, spec: &'static SiteSpec) -> Site<'a> {
         Err(refused) => return absent(spec, &refused),
     };
     let marks = match (spec.shape, whole_lines::marks(&function)) {
-        (LoopShape::Passes { children, bounds }, _) => {
-            passes::marks(parsed, &function, children, bounds)
-        }
+        (LoopShape::Passes { .. }, _) => passes::marks(parsed, &function, spec.shape),
         (_, Ok(marks)) if !Helpers::new(parsed, &function, true).are_called() => Ok(marks),
         _ => inline::marks(parsed, &function, Access::Variable, spec.loop_in),
     };

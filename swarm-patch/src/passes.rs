@@ -1,5 +1,5 @@
-//! Marks for poll functions without a loop of their own. The description names the children, and the expressions of
-//! upstream's bounds, whose place a budget takes.
+//! Marks for poll functions without a loop of their own. The description names the children, the expressions of
+//! upstream's bounds, whose place a budget takes, and those around which counts are to be had.
 
 use syn::{
     Expr,
@@ -13,23 +13,30 @@ use crate::{
     inner::{Marks, number},
     insertion::Insertion,
     locate::{FoundFunction, ParsedCrate, ParsedFile, bytes, only_one},
-    sites::OwnBound,
+    sites::{LoopShape, OwnBound},
 };
 
 /// The marks of the children, and where budgets apply.
 pub(crate) fn marks<'a>(
     parsed: &'a ParsedCrate,
     function: &FoundFunction<'a>,
-    children: &[&str],
-    bounds: &[OwnBound],
+    shape: LoopShape,
 ) -> Result<Marks<'a>, Refused> {
     let mut marks = Marks {
         insertions: Vec::new(),
         children: Vec::new(),
         cannot_be_left: None,
     };
+    let LoopShape::Passes {
+        children,
+        bounds,
+        counts,
+    } = shape
+    else {
+        return Ok(marks);
+    };
     for method in children {
-        let is_it = |expr: &Expr| matches!(expr, Expr::MethodCall(call) if call.method == *method);
+        let is_it = |expr: &Expr| matches!(expr, Expr::MethodCall(call) if call.method.to_string().starts_with(method));
         let found = only(function, format!("one call of `{method}`"), is_it)?;
         let Expr::MethodCall(call) = found else {
             continue;
@@ -47,8 +54,9 @@ pub(crate) fn marks<'a>(
         let end = function.within(at.end, "own", ", ::poll_probe::own()).1".to_owned());
         marks.insertions.extend(function.in_file(vec![begin, end]));
     }
-    for bound in bounds {
-        match around(parsed, function, bound) {
+    let bounds = bounds.iter().map(|it| ("bound", it));
+    for (mark, bound) in bounds.chain(counts.iter().map(|it| ("count", it))) {
+        match around(parsed, function, mark, bound) {
             Ok(insertions) => marks.insertions.extend(insertions),
             Err(refused) => marks.cannot_be_left = Some(refused),
         }
@@ -59,6 +67,7 @@ pub(crate) fn marks<'a>(
 fn around<'a>(
     parsed: &'a ParsedCrate,
     site: &FoundFunction<'a>,
+    mark: &'static str,
     bound: &OwnBound,
 ) -> Result<Vec<(&'a ParsedFile, Insertion)>, Refused> {
     let path = bound.function.split_once("::");
@@ -76,8 +85,8 @@ fn around<'a>(
         bound.becomes.split_once("{}").unwrap_or_default(),
     );
     Ok(function.in_file(vec![
-        function.within(at.start, "bound", begin.to_owned()),
-        function.within(at.end, "bound", end.to_owned()),
+        function.within(at.start, mark, begin.to_owned()),
+        function.within(at.end, mark, end.to_owned()),
     ]))
 }
 

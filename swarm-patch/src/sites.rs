@@ -37,10 +37,12 @@ pub enum LoopShape {
     },
     /// A poll function without a loop of its own, which calls functions whose loops have bounds already.
     Passes {
-        /// The methods that are its children, whether they get its context or not.
+        /// How the names of the methods begin that are its children, whether they get its context or not.
         children: &'static [&'static str],
         /// Where budgets apply.
         bounds: &'static [OwnBound],
+        /// Where what it counts is to be had.
+        counts: &'static [OwnBound],
     },
 }
 

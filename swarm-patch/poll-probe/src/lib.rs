@@ -53,6 +53,8 @@ mod parts;
 #[cfg(feature = "recorder")]
 mod passes;
 #[cfg(feature = "recorder")]
+mod quic;
+#[cfg(feature = "recorder")]
 mod record;
 #[cfg(feature = "recorder")]
 mod recorder;
@@ -74,6 +76,7 @@ pub use {
     invocation::Invocation,
     meter::Meter,
     passes::{at_most, in_time, no_longer_than, passes, reached, wakes_now},
+    quic::{QuicCounts, quic_counts, received, sent, watch},
     record::{ChildPoll, IterationEnd, METERS, MeterCounts, Outcome, Reading, Record},
     recorder::{Drained, Recorder},
     ring::Capacity,

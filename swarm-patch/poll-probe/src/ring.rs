@@ -87,6 +87,11 @@ pub(crate) fn attach(seat: Seat) {
     IS_SEATED.set(true);
 }
 
+/// Whether a recorder is attached to this thread.
+pub(crate) fn is_attached() -> bool {
+    IS_SEATED.get() || with_filling(|_| ()).is_some()
+}
+
 /// Whether [`prepare`] has something to do before an invocation begins. One check covers both reasons, so
 /// that an invocation without a meter does not pay for a second one.
 #[inline]

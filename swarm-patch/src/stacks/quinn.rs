@@ -2,8 +2,9 @@
 
 use crate::sites::{LoopShape, OwnBound, SiteSpec};
 
-/// The drivers of connections and of sockets in that package. Each calls functions whose loops have bounds.
-pub const fn sites(package: &'static str) -> [SiteSpec; 2] {
+/// The drivers of connections and of sockets in that package. Each calls functions whose loops have bounds. `counts` are
+/// those of a connection.
+pub const fn sites(package: &'static str, counts: &'static [OwnBound]) -> [SiteSpec; 2] {
     [
         SiteSpec {
             site: "QuicConnection",
@@ -13,6 +14,7 @@ pub const fn sites(package: &'static str) -> [SiteSpec; 2] {
             function: "poll",
             shape: LoopShape::Passes {
                 children: &[
+                    "lock",
                     "process_conn_events",
                     "drive_transmit",
                     "drive_timer",
@@ -20,6 +22,7 @@ pub const fn sites(package: &'static str) -> [SiteSpec; 2] {
                     "forward_app_events",
                 ],
                 bounds: OF_CONNECTION,
+                counts,
             },
             loop_in: None,
             called: "ConnectionDriver::poll",
@@ -32,8 +35,9 @@ pub const fn sites(package: &'static str) -> [SiteSpec; 2] {
             owner: Some("EndpointDriver"),
             function: "poll",
             shape: LoopShape::Passes {
-                children: &["drive_recv", "handle_events"],
+                children: &["lock", "drive_recv", "handle_events"],
                 bounds: OF_ENDPOINT,
+                counts: OF_SOCKET,
             },
             loop_in: None,
             called: "EndpointDriver::poll",
@@ -49,11 +53,44 @@ const OF_CONNECTION: &[OwnBound] = &[
         "MAX_TRANSMIT_DATAGRAMS",
         "::poll_probe::at_most({})",
     ),
-    reached(
+    // This is looked at after every call that has sent.
+    bound(
         "State::drive_transmit",
         "transmits >= MAX_TRANSMIT_DATAGRAMS",
+        "::poll_probe::reached((::poll_probe::sent(), {}).1)",
     ),
 ];
+
+/// What a connection of quinn counts.
+pub const OF_QUINN: &[OwnBound] = &[bound(
+    "Connecting::new",
+    "ConnectionDriver::new(conn.clone())",
+    r#"{
+            ::poll_probe::watch(&conn.0, |it| {
+                let of = it.state.lock("counts").inner.stats();
+                ::poll_probe::QuicCounts {
+                    connections: 1,
+                    rtt_ns: of.path.rtt.as_nanos() as u64,
+                    packets_sent: of.path.sent_packets,
+                    packets_lost: of.path.lost_packets,
+                    congestion_events: of.path.congestion_events,
+                    acks_sent: of.frame_tx.acks,
+                    acks_received: of.frame_rx.acks,
+                    datagrams_sent: of.udp_tx.datagrams,
+                    datagrams_received: of.udp_rx.datagrams,
+                    ..Default::default()
+                }
+            });
+            {}
+        }"#,
+)];
+
+/// What is counted of a socket that receives.
+const OF_SOCKET: &[OwnBound] = &[bound(
+    "RecvState::poll_socket",
+    "self.recv_limiter.record_work(msgs)",
+    "(::poll_probe::received(), {}).1",
+)];
 
 const OF_ENDPOINT: &[OwnBound] = &[
     wake("EndpointDriver::poll"),
@@ -92,7 +129,7 @@ const fn reached(function: &'static str, condition: &'static str) -> OwnBound {
     bound(function, condition, "::poll_probe::reached({})")
 }
 
-const fn bound(
+pub(super) const fn bound(
     function: &'static str,
     expression: &'static str,
     becomes: &'static str,

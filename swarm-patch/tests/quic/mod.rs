@@ -6,14 +6,11 @@ use std::{
     thread,
 };
 
+use poll_probe::QuicCounts;
 use tokio::{runtime, task::JoinSet};
 
-use super::{
-    BYTES,
-    stack::{
-        ClientConfig, Endpoint, EndpointConfig, ServerConfig, TokioRuntime,
-        rustls::{RootCertStore, pki_types::PrivatePkcs8KeyDer},
-    },
+use super::stack::{
+    ClientConfig, Connection, Endpoint, EndpointConfig, ServerConfig, TokioRuntime,
 };
 
 const STREAMS: u8 = 8;
@@ -25,8 +22,10 @@ pub(crate) fn socket() -> UdpSocket {
 /// Of a side that echoes, and of one that trusts it.
 pub(crate) fn configs() -> (ServerConfig, ClientConfig) {
     let certificate = rcgen::generate_simple_self_signed(vec!["localhost".into()]).unwrap();
-    let key = PrivatePkcs8KeyDer::from(certificate.signing_key.serialize_der());
-    let mut roots = RootCertStore::empty();
+    let key = super::stack::rustls::pki_types::PrivatePkcs8KeyDer::from(
+        certificate.signing_key.serialize_der(),
+    );
+    let mut roots = super::stack::rustls::RootCertStore::empty();
     roots.add(certificate.cert.der().clone()).unwrap();
     let chain = vec![certificate.cert.der().clone()];
     (
@@ -46,7 +45,7 @@ pub(crate) fn serve(config: ServerConfig) -> SocketAddr {
             let connection = incoming.await.unwrap();
             while let Ok((mut send, mut receive)) = connection.accept_bi().await {
                 tokio::spawn(async move {
-                    let bytes = receive.read_to_end(BYTES).await.unwrap();
+                    let bytes = receive.read_to_end(super::BYTES).await.unwrap();
                     send.write_all(&bytes).await.unwrap();
                     send.finish().unwrap();
                 });
@@ -61,20 +60,39 @@ pub(crate) fn serve(config: ServerConfig) -> SocketAddr {
 }
 
 /// Over a new connection, every stream sends other bytes, and gets them back.
-pub(crate) async fn exchange(near: &Endpoint, far: SocketAddr) {
+pub(crate) async fn exchange(near: &Endpoint, far: SocketAddr) -> Connection {
     let connection = near.connect(far, "localhost").unwrap().await.unwrap();
     let mut streams = JoinSet::new();
     for number in 0..STREAMS {
         let connection = connection.clone();
         streams.spawn(async move {
-            let sent = vec![number; BYTES];
+            let sent = vec![number; super::BYTES];
             let (mut send, mut receive) = connection.open_bi().await.unwrap();
             send.write_all(&sent).await.unwrap();
             send.finish().unwrap();
-            assert!(receive.read_to_end(BYTES).await.unwrap() == sent);
+            assert!(receive.read_to_end(super::BYTES).await.unwrap() == sent);
         });
     }
     while let Some(ended) = streams.join_next().await {
         ended.unwrap();
     }
+    connection
+}
+
+/// The probe's counts of the newest connection are its own, and those of all sockets come after them.
+pub(crate) fn own_counts(connection: &Connection) -> [QuicCounts; 2] {
+    let counts = poll_probe::quic_counts();
+    let [.., newest, calls] = counts.as_slice() else {
+        panic!("{counts:?}")
+    };
+    let own = connection.stats();
+    assert_eq!(newest.connections, 1);
+    assert!(newest.rtt_ns > 0 && newest.packets_sent > 0);
+    assert_eq!(newest.datagrams_sent, own.udp_tx.datagrams);
+    assert_eq!(newest.datagrams_received, own.udp_rx.datagrams);
+    assert!(newest.datagrams_sent > 0 && newest.datagrams_received > 0);
+    assert!(newest.acks_sent >= own.frame_tx.acks && newest.acks_sent > 0);
+    assert!(newest.acks_received >= own.frame_rx.acks && newest.acks_received > 0);
+    assert!(calls.send_calls > 0 && calls.receive_calls > 0);
+    [*newest, *calls]
 }

@@ -1,0 +1,91 @@
+//! What the connections of QUIC count. They are asked between measurements, so that no poll waits for it.
+
+use std::{
+    any::Any,
+    sync::{
+        Arc, Mutex, PoisonError, Weak,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
+
+use crate::ring;
+
+/// Counts since a connection began, or of several added up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QuicCounts {
+    /// How many connections these are.
+    pub connections: u64,
+    /// Their smoothed round-trip times at the moment, added up.
+    pub rtt_ns: u64,
+    /// Packets sent.
+    pub packets_sent: u64,
+    /// Those of them that were declared lost.
+    pub packets_lost: u64,
+    /// How often the congestion window was reduced.
+    pub congestion_events: u64,
+    /// ACK frames sent.
+    pub acks_sent: u64,
+    /// ACK frames received.
+    pub acks_received: u64,
+    /// UDP datagrams sent.
+    pub datagrams_sent: u64,
+    /// UDP datagrams received.
+    pub datagrams_received: u64,
+    /// Calls of sockets that sent datagrams.
+    pub send_calls: u64,
+    /// Calls of sockets that received datagrams.
+    pub receive_calls: u64,
+}
+
+type Connection = (
+    Weak<dyn Any + Send + Sync>,
+    Box<dyn Fn() -> Option<QuicCounts> + Send>,
+);
+
+static CONNECTIONS: Mutex<Vec<Connection>> = Mutex::new(Vec::new());
+static SEND_CALLS: AtomicU64 = AtomicU64::new(0);
+static RECEIVE_CALLS: AtomicU64 = AtomicU64::new(0);
+
+/// Notes a new connection, and how to read its counts, unless no recorder is attached to this thread.
+pub fn watch<T: Any + Send + Sync>(connection: &Arc<T>, read: fn(&T) -> QuicCounts) {
+    if ring::is_attached() {
+        let connection = Arc::downgrade(connection);
+        let mut all = CONNECTIONS.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|(it, _)| it.strong_count() > 0);
+        all.push((
+            connection.clone(),
+            Box::new(move || Some(read(&*connection.upgrade()?))),
+        ));
+    }
+}
+
+/// A socket has sent. It counts on threads that a recorder is attached to.
+pub fn sent() {
+    count(&SEND_CALLS);
+}
+
+/// A socket has received. It counts on threads that a recorder is attached to.
+pub fn received() {
+    count(&RECEIVE_CALLS);
+}
+
+fn count(calls: &AtomicU64) {
+    if ring::is_attached() {
+        calls.fetch_add(1, Relaxed);
+    }
+}
+
+/// The counts of each connection that is there, and last the calls of all sockets. Empty without connections. It takes
+/// the lock of every connection for a moment.
+pub fn quic_counts() -> Vec<QuicCounts> {
+    let all = CONNECTIONS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut counts: Vec<QuicCounts> = all.iter().filter_map(|(_, read)| read()).collect();
+    if !counts.is_empty() {
+        counts.push(QuicCounts {
+            send_calls: SEND_CALLS.load(Relaxed),
+            receive_calls: RECEIVE_CALLS.load(Relaxed),
+            ..QuicCounts::default()
+        });
+    }
+    counts
+}

@@ -1,0 +1,47 @@
+//! Counts of connections are those of the connections that are there, and began on threads of a recorder.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    thread,
+};
+
+use poll_probe::{Capacity, QuicCounts, Recorder, quic_counts, received, sent, watch};
+
+fn read(packets: &AtomicU64) -> QuicCounts {
+    QuicCounts {
+        connections: 1,
+        packets_sent: packets.load(Relaxed),
+        ..QuicCounts::default()
+    }
+}
+
+#[test]
+fn connections_that_are_there_are_counted_with_their_calls() {
+    let [one, other, elsewhere] = [1, 2, 3].map(|it| Arc::new(AtomicU64::new(it)));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            watch(&elsewhere, read);
+            sent();
+        });
+    });
+    assert_eq!(quic_counts(), []);
+
+    Recorder::new(Capacity::default()).attach();
+    watch(&one, read);
+    watch(&other, read);
+    sent();
+    sent();
+    received();
+    one.store(7, Relaxed);
+    let packets = || quic_counts().into_iter().map(|it| it.packets_sent);
+    assert!(packets().eq([7, 2, 0]));
+    let calls = quic_counts().pop().expect("there are connections");
+    assert_eq!((calls.send_calls, calls.receive_calls), (2, 1));
+    drop(one);
+    assert!(packets().eq([2, 0]));
+    drop(other);
+    assert_eq!(quic_counts(), []);
+}
