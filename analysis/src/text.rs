@@ -75,6 +75,14 @@ pub(crate) fn change(value: f64, unit: &str, interval: Interval) -> String {
     format!("{} {unit} [{}, {}]", text(value), text(low), text(high))
 }
 
+/// A value that is not negative, likewise.
+pub(crate) fn level(value: f64, unit: &str, interval: Interval) -> String {
+    let decimals = decimals_of_change(value, interval);
+    let [value, low, high] =
+        [value, interval.low.max(0.0), interval.high].map(|it| fixed(it, decimals));
+    format!("{value} {unit} [{low}, {high}]")
+}
+
 /// The decimals of a change, and so of its ends.
 pub(crate) fn decimals_of_change(value: f64, Interval { low, high }: Interval) -> usize {
     let width = if (high - low).is_finite() {

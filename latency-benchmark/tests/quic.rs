@@ -5,7 +5,7 @@ mod bench;
 
 use std::{collections::BTreeSet, fs, process::Command};
 
-use bench::{Bench, SMALL, analysis, can_run, number, table, text};
+use bench::{Bench, SMALL, analysis, can_run, every_slice_has_counts, number, table, text};
 
 #[test]
 fn the_drivers_of_quic_are_counted_bounded_and_named() {
@@ -51,9 +51,16 @@ fn the_drivers_of_quic_are_counted_bounded_and_named() {
     ];
     assert!(seen.iter().eq(known), "{seen:?}");
     let children = table(&run.join("children.csv"));
-    for child in ["conn.drive_transmit", "endpoint.drive_recv"] {
+    for child in [
+        "conn.drive_transmit",
+        "endpoint.drive_recv",
+        "self.conn.state.lock",
+        "self.0.state.lock",
+    ] {
         assert!(children.iter().any(|it| it["child"] == child), "{child}");
     }
+
+    every_slice_has_counts(run, &slices);
 
     let mut report = Command::new(analysis());
     let reported = report.arg("report").arg(bench.run_dir()).output().unwrap();
@@ -63,8 +70,16 @@ fn the_drivers_of_quic_are_counted_bounded_and_named() {
         "Slow polls are those of `ConnectionDriver::poll`",
         "`quic-endpoint` is `EndpointDriver::poll`",
         "`conn.drive_transmit` ",
+        "\n| round-trip time that QUIC sees |",
+        "\n| datagrams by call that sends |",
     ] {
         assert!(markdown.contains(part), "{part}: {markdown}");
+    }
+    let summary = table(&bench.run_dir().join("report/summary.csv"));
+    for metric in ["quic_lost_percent", "quic_acks_sent_per_request"] {
+        let rows = summary.iter().filter(|it| it["metric"] == metric);
+        let values = rows.map(|it| it["value"].parse::<f64>().unwrap());
+        assert_eq!(values.filter(|it| *it >= 0.0).count(), 2, "{metric}");
     }
     assert!(!markdown.contains("yamux Active::poll"), "{markdown}");
 }

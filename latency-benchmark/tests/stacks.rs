@@ -5,7 +5,10 @@ mod bench;
 
 use std::{fs, path::Path, process::Command};
 
-use bench::{Bench, PROGRAM, Row, SMALL, analysis, can_run, json, number, table, text};
+use bench::{
+    Bench, PROGRAM, Row, SMALL, analysis, can_run, every_slice_has_counts, json, number, table,
+    text,
+};
 
 /// `cargo test --workspace` has built the node program.
 fn build_node(program: &str) {
@@ -108,6 +111,7 @@ fn sites_of_iroh_are_counted_bounded_and_named() {
             assert!(number(slice, "requests") > 0, "{slice:?}");
             assert_eq!(slice["monitor_task_polls"], "");
         }
+        every_slice_has_counts(&bench.runs("run-1")[0], &slices);
         let others = ["libp2p-swarm", "Swarm::poll", "yamux", ",muxer,", ",task,"];
         reports(
             &bench,

@@ -11,7 +11,9 @@ use run_format::{
     histogram_tag::{HistogramOf, HistogramTag},
     run_row::RunRow,
     table::read_table,
-    tables::{BandRow, BlockRow, BoundRow, ChildRow, Pass, SiteRow, SliceRow, TurnRow, WorkerRow},
+    tables::{
+        BandRow, BlockRow, BoundRow, ChildRow, Pass, QuicRow, SiteRow, SliceRow, TurnRow, WorkerRow,
+    },
     variant::BASELINE,
 };
 use serde::de::DeserializeOwned;
@@ -78,7 +80,12 @@ impl RunFiles {
         let rows = self.table(files::SLICES)?;
         check(&rows).with_context(|| path.display().to_string())?;
         let slices = assembly
-            .slices(rows, self.table(files::SITES)?, self.table(files::TURNS)?)
+            .slices(
+                rows,
+                self.table(files::SITES)?,
+                self.table(files::TURNS)?,
+                self.table_if_there(files::QUIC)?,
+            )
             .with_context(|| self.dir.display().to_string())?;
         let compared = slices.iter().enumerate();
         let compared = compared.filter(|(_, slice)| slice.row.pass == Pass::Compare);
@@ -108,11 +115,7 @@ impl RunFiles {
             bands: Vec::new(),
             children: Vec::new(),
             bounds: Vec::new(),
-            workers: if self.dir.join(files::WORKERS).is_file() {
-                self.table(files::WORKERS)?
-            } else {
-                Vec::new()
-            },
+            workers: self.table_if_there(files::WORKERS)?,
         };
         // The slice in which a run was interrupted has rows here, but none in slices.csv.
         let mut bands: Vec<BandRow> = self.table(files::BANDS)?;
@@ -153,6 +156,13 @@ impl RunFiles {
             }
         }
         Ok(whole)
+    }
+
+    fn table_if_there<T: DeserializeOwned>(&self, name: &str) -> Result<Vec<T>> {
+        match self.dir.join(name).is_file() {
+            true => self.table(name),
+            false => Ok(Vec::new()),
+        }
     }
 
     fn table<T: DeserializeOwned>(&self, name: &str) -> Result<Vec<T>> {
@@ -209,6 +219,7 @@ impl SliceAssembly<'_> {
         rows: Vec<SliceRow>,
         sites: Vec<SiteRow>,
         turns: Vec<TurnRow>,
+        quic: Vec<QuicRow>,
     ) -> Result<Vec<LoadedSlice>> {
         let mut after_switch: BTreeMap<u32, Vec<TurnRow>> = BTreeMap::new();
         for row in turns {
@@ -218,6 +229,8 @@ impl SliceAssembly<'_> {
         for row in sites {
             by_slice.entry(row.slice).or_default().push(row);
         }
+        let quic = quic.into_iter().map(|row| (row.slice, row));
+        let quic: BTreeMap<u32, QuicRow> = quic.collect();
         let mut slices = Vec::with_capacity(rows.len());
         for row in rows {
             let start = start_key(row.start_ms);
@@ -233,6 +246,7 @@ impl SliceAssembly<'_> {
                 cotenant_timer_ns: self.take(start, HistogramOf::CotenantTimer),
                 cotenant_same_worker_ns: self.take(start, HistogramOf::CotenantSameWorker),
                 after_switch: after_switch.remove(&row.slice).unwrap_or_default(),
+                quic: quic.get(&row.slice).copied(),
                 row,
             });
         }

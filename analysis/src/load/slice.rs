@@ -2,7 +2,7 @@
 
 use run_format::{
     Site,
-    tables::{SiteRow, SliceRow, TurnRow},
+    tables::{QuicRow, SiteRow, SliceRow, TurnRow},
 };
 
 use crate::stats::Counts;
@@ -19,6 +19,8 @@ pub(crate) struct LoadedSlice {
     pub(crate) cotenant_same_worker_ns: Counts,
     /// Polls of connections by when they began, counted from the change of variant.
     pub(crate) after_switch: Vec<TurnRow>,
+    /// Of nodes that speak QUIC.
+    pub(crate) quic: Option<QuicRow>,
 }
 
 /// What was measured of a site in a slice.

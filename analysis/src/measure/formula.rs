@@ -1,6 +1,6 @@
 //! The formulas of metrics: each is a ratio of two sums over slices, or a quantile.
 
-use run_format::Site;
+use run_format::{Site, tables::QuicRow};
 
 use super::metric::{Metric, What};
 use crate::{
@@ -109,15 +109,47 @@ fn of_worker(metric: Metric, threshold_ns: u64) -> MetricFormula {
         Metric::TimerP99Us => quantile(0.99, Distribution::CotenantTimer),
         Metric::LatencyP50Ms => quantile(0.5, Distribution::Latency),
         Metric::LatencyP99Ms => quantile(0.99, Distribution::Latency),
-        // CPU time spans a little more than the slice.
         Metric::CpuUsPerRequest => ratio(RatioKind::Amount, |slice| {
-            let requests = slice.row.requests as f64 * slice.row.sampled_ms / slice.row.duration_ms;
-            Some((slice.row.central_cpu_ns? as f64, requests))
+            Some((slice.row.central_cpu_ns? as f64, sampled_requests(slice)))
+        }),
+        Metric::QuicRttMs => of_quic(RatioKind::Amount, |it, _| (it.rtt_ns, 1.0)),
+        Metric::QuicDatagramsPerSend => of_quic(RatioKind::Amount, |it, _| {
+            (it.datagrams_sent, it.send_calls as f64)
+        }),
+        Metric::QuicDatagramsPerReceive => of_quic(RatioKind::Amount, |it, _| {
+            (it.datagrams_received, it.receive_calls as f64)
+        }),
+        Metric::QuicAcksSentPerRequest => of_quic(RatioKind::Amount, |it, slice| {
+            (it.acks_sent, sampled_requests(slice))
+        }),
+        Metric::QuicAcksReceivedPerRequest => of_quic(RatioKind::Amount, |it, slice| {
+            (it.acks_received, sampled_requests(slice))
+        }),
+        Metric::QuicLostPercent => of_quic(RatioKind::Share, |it, _| {
+            (it.packets_lost, it.packets_sent as f64)
+        }),
+        Metric::QuicCongestionPerS => of_quic(RatioKind::Count, |it, slice| {
+            (it.congestion_events, slice.row.sampled_ms / 1000.0)
         }),
         _ => ratio(RatioKind::Amount, |slice| {
             Some((slice.row.requests as f64, seconds(slice)))
         }),
     }
+}
+
+fn of_quic(
+    kind: RatioKind,
+    parts: impl Fn(&QuicRow, &LoadedSlice) -> (u64, f64) + Sync + 'static,
+) -> MetricFormula {
+    ratio(kind, move |slice| {
+        let (num, den) = parts(slice.quic.as_ref()?, slice);
+        Some((num as f64, den))
+    })
+}
+
+/// In the time between readings, which span a little more than the slice.
+fn sampled_requests(slice: &LoadedSlice) -> f64 {
+    slice.row.requests as f64 * slice.row.sampled_ms / slice.row.duration_ms
 }
 
 fn seconds(slice: &LoadedSlice) -> f64 {

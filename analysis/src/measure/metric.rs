@@ -25,6 +25,13 @@ pub(crate) enum Metric {
     LatencyP50Ms,
     LatencyP99Ms,
     CpuUsPerRequest,
+    QuicRttMs,
+    QuicDatagramsPerSend,
+    QuicDatagramsPerReceive,
+    QuicAcksSentPerRequest,
+    QuicAcksReceivedPerRequest,
+    QuicLostPercent,
+    QuicCongestionPerS,
 }
 
 /// The better direction of a metric.
@@ -75,7 +82,7 @@ const MS: f64 = 1e-6;
 
 /// In the order of the enumeration.
 #[rustfmt::skip]
-const FACTS: [Facts; 16] = [
+const FACTS: [Facts; 23] = [
     facts((Metric::SlowPercent, "slow_percent"), ("slow polls", "% of polls"), (Lower, true, PERCENT)),
     facts((Metric::SlowMsPerS, "slow_ms_per_s"), ("time in slow polls", "ms per s"), (Lower, false, MS)),
     facts((Metric::SlowPerRequest, "slow_per_request"), ("slow polls per request", "per request"), (Lower, true, 1.0)),
@@ -92,6 +99,13 @@ const FACTS: [Facts; 16] = [
     facts((Metric::LatencyP50Ms, "latency_p50_ms"), ("request latency, p50", "ms"), (Lower, true, MS)),
     facts((Metric::LatencyP99Ms, "latency_p99_ms"), ("request latency, p99", "ms"), (Lower, true, MS)),
     facts((Metric::CpuUsPerRequest, "cpu_us_per_request"), ("CPU time per request", "µs per request"), (Lower, false, US)),
+    facts((Metric::QuicRttMs, "quic_rtt_ms"), ("round-trip time that QUIC sees", "ms"), (Lower, false, MS)),
+    facts((Metric::QuicDatagramsPerSend, "quic_datagrams_per_send"), ("datagrams by call that sends", "per call"), (Higher, false, 1.0)),
+    facts((Metric::QuicDatagramsPerReceive, "quic_datagrams_per_receive"), ("datagrams by call that receives", "per call"), (Higher, false, 1.0)),
+    facts((Metric::QuicAcksSentPerRequest, "quic_acks_sent_per_request"), ("ACK frames sent per request", "per request"), (Neither, false, 1.0)),
+    facts((Metric::QuicAcksReceivedPerRequest, "quic_acks_received_per_request"), ("ACK frames received per request", "per request"), (Neither, false, 1.0)),
+    facts((Metric::QuicLostPercent, "quic_lost_percent"), ("lost packets", "% of packets"), (Lower, true, PERCENT)),
+    facts((Metric::QuicCongestionPerS, "quic_congestion_per_s"), ("congestion events", "per s"), (Lower, true, 1.0)),
 ];
 
 impl Metric {
@@ -110,6 +124,11 @@ impl Metric {
     /// Whether it is a metric of a site's polls, and not of the worker.
     pub(crate) fn by_site(self) -> bool {
         self < Metric::CotenantLatePercent
+    }
+
+    /// Whether connections of QUIC count it.
+    pub(crate) fn is_of_quic(self) -> bool {
+        self >= Metric::QuicRttMs
     }
 }
 

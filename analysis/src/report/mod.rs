@@ -16,6 +16,7 @@ mod proportion;
 mod prove;
 pub(crate) mod published;
 mod questions;
+mod quic;
 pub(crate) mod rr;
 pub(crate) mod soak;
 pub(crate) mod terms;
@@ -125,6 +126,7 @@ fn with(
         });
     }
     bounds::write(&mut document, summary, verdict.site);
+    quic::write(&mut document, summary, verdict);
     workers::write(&mut document, summary, options);
     jobs::write(&mut document, summary);
     document.details("Caveats of this run", |document| {

@@ -34,6 +34,8 @@ fn details(candidate: &Candidate, summary: &Summary, verdict: &Verdict) -> Vec<S
             spoilt.map_or_else(String::new, |reason| format!(" (spoilt: {reason})"))
         )
     };
+    let details = candidate.details.iter();
+    let details = details.filter(|(metric, _)| !metric.is_of_quic());
     let mut lines = vec![
         format!(
             "By round trip, each interval 95 % by itself: slow polls {}; late wake-ups {}.",
@@ -42,7 +44,7 @@ fn details(candidate: &Candidate, summary: &Summary, verdict: &Verdict) -> Vec<S
         ),
         format!(
             "Changes that decide nothing, each interval 95 % by itself: {}.",
-            joined(candidate.details.iter().map(detail), "; ")
+            joined(details.map(detail), "; ")
         ),
     ];
     let yields = candidate.yields.iter();

@@ -6,7 +6,7 @@ use run_format::{Site, network::Rtt};
 
 use super::{
     outcome::{self, Judged, Outcome},
-    quantity::{DETAILS, is_share},
+    quantity::{is_detail, is_share},
 };
 use crate::{
     measure::metric::{Metric, What},
@@ -81,7 +81,7 @@ impl Candidate {
             variant,
             label: compared.label.clone(),
             judged: Vec::new(),
-            details: DETAILS.into_iter().filter_map(detail).collect(),
+            details: Metric::all().filter(is_detail).filter_map(detail).collect(),
             by_rtt: AtRtt::all(summary, site, variant),
             // Another program can differ even if its budget never fires.
             is_idle: compared.subject == 0

@@ -50,11 +50,14 @@ pub(crate) const DECIDING: [Quantity; 7] = [
 ];
 
 /// Quantities that are shown and decide nothing.
-pub(crate) const DETAILS: [Metric; 3] = [
-    Metric::CotenantP99Us,
-    Metric::LatencyP50Ms,
-    Metric::PollsPerRequest,
-];
+pub(crate) fn is_detail(metric: &Metric) -> bool {
+    const DETAILS: [Metric; 3] = [
+        Metric::CotenantP99Us,
+        Metric::LatencyP50Ms,
+        Metric::PollsPerRequest,
+    ];
+    DETAILS.contains(metric) || metric.is_of_quic()
+}
 
 impl Quantity {
     /// "fewer slow polls"

@@ -19,14 +19,14 @@ use hdrhistogram::{
 use poll_probe::Site;
 use run_format::{
     config::RunConfig,
-    files::{BANDS, BOUNDS, CHILDREN, HISTOGRAMS, PEERS, SITES, SLICES, TURNS, WORKERS},
+    files::{BANDS, BOUNDS, CHILDREN, HISTOGRAMS, PEERS, QUIC, SITES, SLICES, TURNS, WORKERS},
     histogram_tag::{HistogramOf, HistogramTag},
     manifest::NamedSite,
     network::Cores,
     table::TableWriters,
     tables::{
-        BANDS_FROM_NS, BandRow, BoundRow, ChildRow, Pass, PeerRow, SiteRow, SliceRow, TurnRow,
-        WorkerRow,
+        BANDS_FROM_NS, BandRow, BoundRow, ChildRow, Pass, PeerRow, QuicRow, SiteRow, SliceRow,
+        TurnRow, WorkerRow,
     },
 };
 
@@ -57,6 +57,9 @@ impl RunWriter {
     ) -> Result<RunWriter> {
         let mut tables = vec![SLICES, TURNS, SITES, BANDS, CHILDREN, BOUNDS, PEERS];
         let mut workers = Vec::new();
+        if sites.iter().any(|it| it.site.is_of_quic()) {
+            tables.push(QUIC);
+        }
         if config.runtime.workers > 1 {
             tables.push(WORKERS);
             // The first is the main thread. Later ones are for blocking work.
@@ -77,8 +80,12 @@ impl RunWriter {
         row: &SliceRow,
         slice: &ObservedSlice,
         used: &[CpuTime],
+        quic: Option<QuicRow>,
     ) -> Result<()> {
         let number = row.slice;
+        if let Some(quic) = quic {
+            self.tables.row(QUIC, &quic)?;
+        }
         for (worker, (cores, used)) in self.workers.iter().zip(used).enumerate() {
             let of = slice.workers.of(worker);
             let row = WorkerRow {

@@ -34,6 +34,8 @@ pub const BOUNDS: &str = "bounds.csv";
 pub const PEERS: &str = "peers.csv";
 /// Only where central has several workers.
 pub const WORKERS: &str = "workers.csv";
+/// Only of nodes that speak QUIC.
+pub const QUIC: &str = "quic.csv";
 pub const HISTOGRAMS: &str = "histograms.hlog";
 pub const SOAK: &str = "soak.json";
 pub const SOAK_ROWS: &str = "soak.csv";

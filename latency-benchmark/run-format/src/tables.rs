@@ -248,6 +248,23 @@ pub struct WorkerRow {
     pub runqueue_ns: Option<u64>,
 }
 
+/// A row of `quic.csv`, over all connections.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct QuicRow {
+    pub slice: u32,
+    /// The mean over connections and turns.
+    pub rtt_ns: u64,
+    pub packets_sent: u64,
+    pub packets_lost: u64,
+    pub congestion_events: u64,
+    pub acks_sent: u64,
+    pub acks_received: u64,
+    pub datagrams_sent: u64,
+    pub datagrams_received: u64,
+    pub send_calls: u64,
+    pub receive_calls: u64,
+}
+
 /// A row of `rr.csv`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathRow {

@@ -296,3 +296,46 @@ pub(crate) fn number(row: &Row, column: &str) -> u64 {
         .parse()
         .unwrap_or_else(|_| panic!("{column} of {row:?}"))
 }
+
+/// In RESULTS.md, as is every file.
+pub(crate) fn every_column_is_documented(run: &Path) {
+    let guide =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("run-format/RESULTS.md"))
+            .unwrap();
+    for entry in fs::read_dir(run).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        assert!(guide.contains(&format!("`{name}`")), "{name}");
+        if name.ends_with(".csv") {
+            for column in csv::Reader::from_path(&path).unwrap().headers().unwrap() {
+                assert!(guide.contains(&format!("`{column}`")), "{name}: {column}");
+            }
+        }
+    }
+}
+
+/// As nodes that speak QUIC have.
+pub(crate) fn every_slice_has_counts(run: &Path, slices: &[Row]) {
+    every_column_is_documented(run);
+    let counts = table(&run.join("quic.csv"));
+    assert_eq!(counts.len(), slices.len());
+    for (row, slice) in counts.iter().zip(slices) {
+        assert_eq!(row["slice"], slice["slice"]);
+        let of = |column| number(row, column);
+        for counted in ["rtt_ns", "packets_sent", "acks_sent", "acks_received"] {
+            assert!(of(counted) > 0, "{counted}: {row:?}");
+        }
+        // A request is larger than a datagram.
+        assert!(of("datagrams_sent") > number(slice, "requests"), "{row:?}");
+        // What is lost was sent, in this slice or just before.
+        assert!(of("packets_lost") <= of("packets_sent"), "{row:?}");
+        // Connections are read one after the other, and calls after them.
+        for (calls, datagrams) in [
+            ("send_calls", "datagrams_sent"),
+            ("receive_calls", "datagrams_received"),
+        ] {
+            let most = of(datagrams) + of(datagrams) / 10 + 20;
+            assert!((1..=most).contains(&of(calls)), "{calls}: {row:?}");
+        }
+    }
+}

@@ -12,7 +12,7 @@ use run_format::{
     precision::Precision,
     protocol::{CentralTask, NodeMessage},
     run_row::Stop,
-    tables::{Pass, SliceRow},
+    tables::{Pass, QuicRow, SliceRow},
     turns::{Turn, to_compare, to_explain},
     variant::{BASELINE, VariantConfig},
 };
@@ -268,7 +268,8 @@ impl Source for Polls {
         if let Some((_, evidence)) = &mut self.explained {
             evidence.write(&row, seen)?;
         }
-        self.writer.write(&row, seen, &slice.used.workers)?;
+        let quic = quic_row(&slice);
+        self.writer.write(&row, seen, &slice.used.workers, quic)?;
         Ok(None)
     }
 
@@ -308,6 +309,23 @@ impl Source for Polls {
                 .then_some(Stop::Precise),
         }
     }
+}
+
+fn quic_row(slice: &FinishedSlice<Polls>) -> Option<QuicRow> {
+    let of = slice.used.quic?;
+    Some(QuicRow {
+        slice: slice.number,
+        rtt_ns: of.rtt_ns.checked_div(of.connections)?,
+        packets_sent: of.packets_sent,
+        packets_lost: of.packets_lost,
+        congestion_events: of.congestion_events,
+        acks_sent: of.acks_sent,
+        acks_received: of.acks_received,
+        datagrams_sent: of.datagrams_sent,
+        datagrams_received: of.datagrams_received,
+        send_calls: of.send_calls,
+        receive_calls: of.receive_calls,
+    })
 }
 
 fn row(slice: &FinishedSlice<Polls>, watches_tasks: bool) -> SliceRow {

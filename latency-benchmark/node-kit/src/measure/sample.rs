@@ -9,6 +9,7 @@ use std::{
 };
 
 use anyhow::Result;
+use poll_probe::{QuicCounts, quic_counts};
 use run_format::{network::Cores, protocol::CentralTask};
 use tokio_metrics::{RuntimeIntervals, RuntimeMonitor, TaskMonitor};
 
@@ -39,6 +40,8 @@ pub(super) struct Sampler {
     central_cores: Cores,
     /// Lines of `/proc/stat`: of all cores, or of the cell's where others are measured at the same time.
     own_cores: Vec<String>,
+    /// All round-trip times that were read, added up, and their number.
+    rtts: (u64, u64),
 }
 
 /// Where polls of tasks are counted.
@@ -66,8 +69,12 @@ pub(super) struct Clocks {
     pub(super) workers: Vec<CpuTime>,
     pub(super) helpers: CpuTime,
     pub(super) observers: CpuTime,
+    /// Round-trip times, and connections, are those of the last reading. None without connections of QUIC.
+    pub(super) quic: Option<QuicCounts>,
 }
-sums!(Clocks: at_ms, runtime, central, workers, helpers, observers);
+sums!(Clocks: at_ms, runtime, central, workers, helpers, observers, quic);
+sums!(QuicCounts: connections, rtt_ns, packets_sent, packets_lost, congestion_events, acks_sent, acks_received,
+    datagrams_sent, datagrams_received, send_calls, receive_calls);
 
 /// The sums of the kernel that take long to read.
 #[derive(Clone, Copy)]
@@ -159,6 +166,7 @@ impl Sampler {
                 }
             },
             central_cores,
+            rtts: (0, 0),
         })
     }
 
@@ -174,7 +182,20 @@ impl Sampler {
             workers,
             helpers: process::cpu_time(&self.helpers),
             observers: process::cpu_time(&self.observers),
+            quic: self.quic(),
         }
+    }
+
+    /// Round-trip times are summed up over readings, so that the difference of two readings has those of the later.
+    fn quic(&mut self) -> Option<QuicCounts> {
+        let now = quic_counts().into_iter().reduce(Sums::plus)?;
+        self.rtts = (self.rtts.0 + now.rtt_ns, self.rtts.1 + now.connections);
+        let (rtt_ns, connections) = self.rtts;
+        Some(QuicCounts {
+            rtt_ns,
+            connections,
+            ..now
+        })
     }
 
     /// Whether the peer, or the delay line, whose turn it is to be looked at has been stopped. None if they are elsewhere.
@@ -245,6 +266,7 @@ impl Clocks {
             workers: Vec::new(),
             helpers: none,
             observers: none,
+            quic: Some(QuicCounts::default()),
         }
     }
 }

@@ -1,0 +1,50 @@
+//! What the connections of QUIC counted.
+
+use super::markdown::{Document, or_dash, quoted};
+use crate::{
+    measure::metric::{Metric, What},
+    stats,
+    summary::{CONFIDENCE, Summary},
+    text,
+    verdict::{Verdict, unit},
+};
+
+/// Nothing without QUIC.
+pub(super) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict) {
+    let of_quic =
+        |metric: &Metric| metric.is_of_quic() && summary.has(What::of(verdict.site, *metric));
+    let metrics: Vec<Metric> = Metric::all().filter(of_quic).collect();
+    if metrics.is_empty() {
+        return;
+    }
+    let mut head = vec!["metric".to_owned()];
+    let variants = summary.variants.iter().take(1);
+    head.extend(variants.map(|it| quoted(&it.label)));
+    head.extend(verdict.candidates.iter().map(|it| quoted(&it.label)));
+    let row = |metric: Metric| {
+        let what = What::of(verdict.site, metric);
+        let levels = summary
+            .measured()
+            .filter_map(|cell| cell.figure(what, 0)?.level);
+        let level = stats::mean_over_cells(&levels.collect::<Vec<_>>());
+        let level = level.map(|it| text::level(it.value, metric.unit, it.interval(CONFIDENCE)));
+        let changes = verdict.candidates.iter().map(|it| {
+            let change = it.details.get(&metric)?;
+            Some(text::change(
+                change.value(),
+                unit(metric),
+                change.interval(CONFIDENCE),
+            ))
+        });
+        let fields = [Some(metric.words.to_owned()), level].into_iter();
+        fields.chain(changes).map(or_dash).collect()
+    };
+    document.details("What QUIC counted", |document| {
+        document.paragraph(
+            "By central's connections and sockets. First the mean over cells without a budget, then what each budget \
+             changes. Each interval is 95 % by itself. A dash is a change that is not known, as that of losses where nothing \
+             is lost.",
+        );
+        document.table(&head.join(" | "), metrics.into_iter().map(row));
+    });
+}
