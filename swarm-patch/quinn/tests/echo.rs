@@ -136,6 +136,7 @@ async fn no_byte_is_lost_and_polls_are_those_of_the_tasks() {
         assert!(most.contains(&seen), "{budgets}: {seen}");
         // A connection that is closed returns before it polls the others.
         assert!(children[0] > 4 * polls[0] as usize, "{budgets}");
-        assert_eq!(children[1], 2 * polls[1] as usize, "{budgets}");
+        // Both, one call of the socket inside the first, and the rest of that.
+        assert!(children[1] >= 4 * polls[1] as usize, "{budgets}");
     }
 }

@@ -1,7 +1,7 @@
 use super::{Stack, quinn};
 use crate::sites::SiteSpec;
 
-const SITES: [SiteSpec; 2] = quinn::sites("noq");
+const SITES: [SiteSpec; 2] = quinn::sites("noq", "poll_send");
 
 /// iroh, whose QUIC is noq, a fork of quinn.
 pub const IROH: Stack = Stack {

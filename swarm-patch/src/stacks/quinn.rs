@@ -1,9 +1,10 @@
 //! QUIC by quinn, or by a fork of it.
 
-use crate::sites::{LoopShape, OwnBound, SiteSpec};
+use crate::sites::{InnerChild, LoopShape, OwnBound, SiteSpec};
 
-/// The drivers of connections and of sockets in that package. Each calls functions whose loops have bounds.
-pub const fn sites(package: &'static str) -> [SiteSpec; 2] {
+/// The drivers of connections and of sockets in that package. Each calls functions whose loops have bounds. `send` is the
+/// method by which the socket sends.
+pub const fn sites(package: &'static str, send: &'static str) -> [SiteSpec; 2] {
     [
         SiteSpec {
             site: "QuicConnection",
@@ -19,6 +20,11 @@ pub const fn sites(package: &'static str) -> [SiteSpec; 2] {
                     "forward_endpoint_events",
                     "forward_app_events",
                 ],
+                inner: InnerChild {
+                    caller: "State::drive_transmit",
+                    method: send,
+                    part_of: Some(1),
+                },
                 bounds: OF_CONNECTION,
             },
             loop_in: None,
@@ -33,6 +39,11 @@ pub const fn sites(package: &'static str) -> [SiteSpec; 2] {
             function: "poll",
             shape: LoopShape::Passes {
                 children: &["drive_recv", "handle_events"],
+                inner: InnerChild {
+                    caller: "RecvState::poll_socket",
+                    method: "poll_recv",
+                    part_of: Some(0),
+                },
                 bounds: OF_ENDPOINT,
             },
             loop_in: None,
