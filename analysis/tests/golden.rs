@@ -355,3 +355,17 @@ fn a_launch_of_another_subject_is_refused() {
     });
     copy.report(&[]).refuses(&["s1-run-2", "another subject"]);
 }
+
+#[test]
+fn messages_that_did_not_reach_central_are_counted() {
+    let messages =
+        r#""messages": [{"expected": 40, "delivered": 40}, {"expected": 39, "delivered": 37}],"#;
+    let copy = Copy::new();
+    copy.edit("run.json", |text| {
+        text.replace("\"blocks\"", &format!("{messages} \"blocks\""))
+    });
+    copy.report(&["--format", "svg"]).succeeds();
+    let report = copy.text("report.md");
+    holds(&report, &["central received 37 of 39 messages"]);
+    assert!(!report.contains("of 40 messages"), "{report}");
+}

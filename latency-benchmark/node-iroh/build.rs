@@ -5,5 +5,5 @@ use std::error::Error;
 use swarm_patch::{node_build, stacks::IROH};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    Ok(node_build::note(&IROH, &["quic"])?)
+    Ok(node_build::note(&IROH, &["gossipsub", "quic"])?)
 }

@@ -111,6 +111,7 @@ fn died(config: RunConfig, error: &anyhow::Error) -> RunRow {
         stages: Vec::new(),
         probe_ns: None,
         blocks: None,
+        messages: Vec::new(),
         beside: None,
         machine: None,
         files: None,

@@ -94,24 +94,50 @@ fn sites_of_http2_are_counted_bounded_and_named() {
     reports(&bench, "`connection` is `h2 Connection::poll`", &others);
 }
 
+/// All messages of peers have reached central under each of so many variants, with their delays.
+fn messages(run: &Path, variants: Option<usize>) {
+    let found = &json(&run.join("run.json"))["messages"];
+    let found = found.as_array();
+    assert_eq!(found.map(Vec::len), variants);
+    for of_variant in found.into_iter().flatten() {
+        assert!(of_variant["expected"].as_u64() > Some(0), "{of_variant}");
+        assert_eq!(of_variant["expected"], of_variant["delivered"]);
+    }
+    let peers = table(&run.join("peers.csv"));
+    let answered = peers.iter().filter(|it| number(it, "requests") > 0);
+    assert!(answered.clone().next().is_some(), "{peers:?}");
+    for peer in answered {
+        assert!(number(peer, "latency_p50_ns") > 0, "{peer:?}");
+    }
+}
+
 #[test]
 fn sites_of_iroh_are_counted_bounded_and_named() {
     if !can_run(false) {
         return;
     }
-    for workload in ["request-response", "stream"] {
-        let asked = ["--workload", workload];
+    for workload in ["request-response", "stream", "gossipsub"] {
+        let is_gossip = workload == "gossipsub";
+        let rate: &[&str] = if is_gossip { &["--rate", "50"] } else { &[] };
+        let asked = [&["--workload", workload], rate].concat();
         let bench = sweep("iroh", "quic-connection=1", "quic-connection", &asked);
         let manifest = json(&bench.run_dir().join("manifest.json"));
         assert_eq!(manifest["config"]["node"]["transport"], "quic");
         assert_eq!(manifest["config"]["node"]["security"], "tls");
         let [slices, sites] = tables(&bench);
-        assert_eq!(sites.len(), 2 * slices.len(), "two sites in each slice");
+        let of_stack = if is_gossip { 3 } else { 2 };
+        assert_eq!(sites.len(), of_stack * slices.len());
         for slice in &slices {
             assert!(number(slice, "requests") > 0, "{slice:?}");
             assert_eq!(slice["monitor_task_polls"], "");
         }
-        every_slice_has_counts(&bench.runs("run-1")[0], &slices);
+        let run = &bench.runs("run-1")[0];
+        every_slice_has_counts(run, &slices);
+        let children = table(&run.join("children.csv"));
+        let is_there = |name| children.iter().any(|it| it["child"] == name);
+        assert!(is_there("socket.poll_recv") && is_there("self.sender.as_mut().poll_send"));
+        assert_eq!(is_there("self.state.handle"), is_gossip);
+        messages(run, is_gossip.then_some(2));
         let others = ["libp2p-swarm", "Swarm::poll", "yamux", ",muxer,", ",task,"];
         reports(
             &bench,

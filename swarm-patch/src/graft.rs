@@ -114,11 +114,17 @@ fn poll_site<'a>(parsed: &'a ParsedCrate, spec: &'static SiteSpec) -> Site<'a> {
         Err(refused) => return absent(spec, &refused),
     };
     let marks = match (spec.shape, whole_lines::marks(&function)) {
-        (LoopShape::Passes { .. }, _) => passes::marks(parsed, &function, spec.shape),
+        (LoopShape::Passes { .. } | LoopShape::Future { .. }, _) => {
+            passes::marks(parsed, &function, spec.shape)
+        }
         (_, Ok(marks)) if !Helpers::new(parsed, &function, true).are_called() => Ok(marks),
         _ => inline::marks(parsed, &function, Access::Variable, spec.loop_in),
     };
-    match outer::of_poll_function(&function, spec, marks.as_ref().ok()) {
+    let outer = match spec.shape {
+        LoopShape::Future { .. } => Ok(outer::of_future(&function, spec, marks.as_ref().ok())),
+        _ => outer::of_poll_function(&function, spec, marks.as_ref().ok()),
+    };
+    match outer {
         Ok(outer) => together(spec, outer, marks),
         Err(refused) => absent(spec, &refused),
     }

@@ -134,6 +134,7 @@ pub(crate) struct FoundFunction<'a> {
 fn may_be(spec: &SiteSpec, function: &FoundFunction<'_>) -> bool {
     match spec.shape {
         LoopShape::Task { .. } => true,
+        LoopShape::Future { .. } => function.signature.asyncness.is_some(),
         _ => function.context().is_some() && function.returns_poll(),
     }
 }

@@ -1,5 +1,6 @@
-//! Marks for poll functions without a loop of their own. The description names the children, the expressions of
-//! upstream's bounds, whose place a budget takes, and those around which counts are to be had.
+//! Marks for poll functions without a loop of their own, and for futures whose loop calls other functions. The description
+//! names the children, the expressions of upstream's bounds, whose place a budget takes, and those around which counts are
+//! to be had.
 
 use syn::{
     Expr,
@@ -27,33 +28,26 @@ pub(crate) fn marks<'a>(
         children: Vec::new(),
         cannot_be_left: None,
     };
-    let LoopShape::Passes {
-        children,
-        bounds,
-        counts,
-    } = shape
-    else {
-        return Ok(marks);
+    let (children, inner, bounds, counts): (&[&str], _, &[OwnBound], _) = match shape {
+        LoopShape::Passes {
+            children,
+            inner,
+            bounds,
+            counts,
+        } => (children, inner, bounds, counts),
+        LoopShape::Future { inner, iterations } => (&[], inner, &[], iterations),
+        LoopShape::Poll | LoopShape::Task { .. } => return Ok(marks),
     };
     for method in children {
-        let is_it = |expr: &Expr| matches!(expr, Expr::MethodCall(call) if call.method.to_string().starts_with(method));
-        let found = only(function, format!("one call of `{method}`"), is_it)?;
-        let Expr::MethodCall(call) = found else {
-            continue;
-        };
-        let child = child_of_method(function, call);
-        let begin = format!(
-            "(::poll_probe::child({}), ",
-            number(&mut marks.children, &child)
-        );
-        let at = bytes(found);
-        let begin = Insertion {
-            child: Some(child),
-            ..function.within(at.start, "child", begin)
-        };
-        let end = function.within(at.end, "own", ", ::poll_probe::own()).1".to_owned());
-        marks.insertions.extend(function.in_file(vec![begin, end]));
+        mark_child(&mut marks, function, method, "own()")?;
     }
+    let after = inner.part_of.map(|place| format!("child({place})"));
+    mark_child(
+        &mut marks,
+        &named(parsed, function, inner.caller)?,
+        inner.method,
+        after.as_deref().unwrap_or("own()"),
+    )?;
     let bounds = bounds.iter().map(|it| ("bound", it));
     for (mark, bound) in bounds.chain(counts.iter().map(|it| ("count", it))) {
         match around(parsed, function, mark, bound) {
@@ -64,18 +58,52 @@ pub(crate) fn marks<'a>(
     Ok(marks)
 }
 
+/// Marks the call of a method in a function, and by `after` what the time is of after it.
+fn mark_child<'a>(
+    marks: &mut Marks<'a>,
+    function: &FoundFunction<'a>,
+    method: &str,
+    after: &str,
+) -> Result<(), Refused> {
+    let is_it = |expr: &Expr| matches!(expr, Expr::MethodCall(call) if call.method.to_string().starts_with(method));
+    let found = only(function, format!("one call of `{method}`"), is_it)?;
+    let Expr::MethodCall(call) = found else {
+        return Ok(());
+    };
+    let child = child_of_method(function, call);
+    let place = number(&mut marks.children, &child);
+    let begin = format!("(::poll_probe::child({place}), ");
+    let at = bytes(found);
+    let begin = Insertion {
+        child: Some(child),
+        ..function.within(at.start, "child", begin)
+    };
+    let end = function.within(at.end, "own", format!(", ::poll_probe::{after}).1"));
+    marks.insertions.extend(function.in_file(vec![begin, end]));
+    Ok(())
+}
+
+/// The function `Type::function`, which one of the site calls.
+fn named<'a>(
+    parsed: &'a ParsedCrate,
+    site: &FoundFunction<'a>,
+    path: &str,
+) -> Result<FoundFunction<'a>, Refused> {
+    let split = path.split_once("::");
+    let function = split.and_then(|(owner, name)| parsed.only_function(Some(owner), name));
+    function.ok_or_else(|| {
+        let looked_for = format!("one function {path}");
+        site.place.refused(looked_for, "none, or several")
+    })
+}
+
 fn around<'a>(
     parsed: &'a ParsedCrate,
     site: &FoundFunction<'a>,
     mark: &'static str,
     bound: &OwnBound,
 ) -> Result<Vec<(&'a ParsedFile, Insertion)>, Refused> {
-    let path = bound.function.split_once("::");
-    let function = path.and_then(|(owner, name)| parsed.only_function(Some(owner), name));
-    let function = function.ok_or_else(|| {
-        let looked_for = format!("one function {}", bound.function);
-        site.place.refused(looked_for, "none, or several")
-    })?;
+    let function = named(parsed, site, bound.function)?;
     let looked_for = format!("one `{}`", bound.expression);
     let found = only(&function, looked_for, |expr| {
         function.text(expr) == bound.expression

@@ -39,11 +39,31 @@ pub enum LoopShape {
     Passes {
         /// How the names of the methods begin that are its children, whether they get its context or not.
         children: &'static [&'static str],
+        /// One more child.
+        inner: InnerChild,
         /// Where budgets apply.
         bounds: &'static [OwnBound],
         /// Where what it counts is to be had.
         counts: &'static [OwnBound],
     },
+    /// An `async` function whose loop calls functions of its own.
+    Future {
+        /// Its child.
+        inner: InnerChild,
+        /// Where its iterations begin.
+        iterations: &'static [OwnBound],
+    },
+}
+
+/// A method that is called not by the site's function, but by a function that this calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InnerChild {
+    /// The function that calls it, as `Type::function`.
+    pub caller: &'static str,
+    /// Its name.
+    pub method: &'static str,
+    /// The place of the child that the caller is part of. Absent if the caller is the site's own code.
+    pub part_of: Option<u8>,
 }
 
 /// An expression of upstream's around which code goes.
@@ -70,7 +90,9 @@ impl SiteSpec {
     pub fn symbol(&self) -> String {
         let module = self.file.trim_start_matches("src/").trim_end_matches(".rs");
         match (self.shape, module) {
-            (LoopShape::Task { .. }, _) => "Instrumented::poll".to_owned(),
+            (LoopShape::Task { .. } | LoopShape::Future { .. }, _) => {
+                "Instrumented::poll".to_owned()
+            }
             (_, "lib") => self.function_path(),
             (_, module) => {
                 format!("{}::{}", module.replace('/', "::"), self.function_path())

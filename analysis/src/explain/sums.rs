@@ -147,8 +147,9 @@ impl OutermostSite {
 
     pub(crate) fn counts(&self, site: Option<Site>) -> bool {
         match site {
-            // Drivers of QUIC are tasks of their own.
-            Some(site) => site == Site::Swarm || site.is_of_quic() || site == self.outermost,
+            // These and drivers of QUIC are tasks of their own.
+            Some(Site::Swarm | Site::GossipActor) => true,
+            Some(site) => site.is_of_quic() || site == self.outermost,
             None => true,
         }
     }

@@ -23,7 +23,7 @@ use run_format::{
     Site,
     files::SLICES,
     grid::Cell,
-    run_row::{End, RunRow, Stop},
+    run_row::{End, Messages, RunRow, Stop},
 };
 
 pub(crate) use self::cell_blocks::Question;
@@ -254,12 +254,32 @@ fn flaws(files: &CellRuns, question: &Question) -> Vec<String> {
     let missing = wanted - files.runs.len();
     let some_missing = (missing > 0 && !files.runs.is_empty())
         .then(|| format!("{missing} of {wanted} runs are missing"));
+    let rows = files.runs.iter().filter_map(|file| file.row.as_ref());
     files
         .runs
         .iter()
         .filter_map(flaw)
         .chain(some_missing)
+        .chain(rows.flat_map(missed_messages))
         .collect()
+}
+
+/// Messages of peers that did not reach central.
+fn missed_messages(row: &RunRow) -> impl Iterator<Item = String> {
+    let by_variant = row.messages.iter().zip(&row.config.variants);
+    let missed = by_variant.filter(|(messages, _)| messages.delivered < messages.expected);
+    missed.map(
+        |(
+            Messages {
+                expected,
+                delivered,
+            },
+            variant,
+        )| {
+            let label = &variant.label;
+            format!("{label}: central received {delivered} of {expected} messages")
+        },
+    )
 }
 
 /// The values that every variant counted, and last what candidates are compared with. None if any slice did not

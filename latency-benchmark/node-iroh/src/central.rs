@@ -12,7 +12,7 @@ use run_format::{
 };
 use tokio::sync::mpsc;
 
-use crate::{PROTOCOL, endpoint, send_all, whole};
+use crate::{PROTOCOL, endpoint, gossip::Joined, send_all, whole};
 
 pub(crate) fn run(central: Central, peers: Vec<EndpointAddr>) -> Result<Measured> {
     let counts = central.connections();
@@ -26,12 +26,17 @@ pub(crate) fn run(central: Central, peers: Vec<EndpointAddr>) -> Result<Measured
             counts.opened(true);
         }
         let (load, workload) = (task.config.load, task.config.node.workload);
+        let joined = match workload {
+            Workload::Gossipsub => Some(Joined::new(endpoint.clone(), &connections).await?),
+            _ => None,
+        };
         Ok(move |log| {
             let work: Pin<Box<dyn Future<Output = Result<Infallible>>>> = Box::pin(async move {
                 // Without it, its connections end.
                 let _endpoint = endpoint;
-                match workload {
-                    Workload::Stream => stream(&connections, load, log).await,
+                match (joined, workload) {
+                    (Some(joined), _) => joined.publish(load, log).await,
+                    (_, Workload::Stream) => stream(&connections, load, log).await,
                     _ => {
                         let request = vec![0; load.payload.len()];
                         let ask = |peer: usize| ask(&connections[peer], &request);

@@ -2,6 +2,7 @@
 //! no relay, no address lookup, no DNS and no router.
 
 mod central;
+mod gossip;
 mod peer;
 
 use std::{convert::Infallible, net::SocketAddr};
@@ -37,7 +38,8 @@ impl NodeProgram for IrohNode {
         check(task.config.node, &task.config.measurement)?;
         let peers = task.peers.iter().map(|peer| address(peer));
         let peers = peers.collect::<Result<_, _>>()?;
-        let sites = Self::describe().program.sites;
+        let mut sites = Self::describe().program.sites;
+        sites.retain(|it| task.config.node.has_site(it.site));
         Ok(central::run(Central::new(task, parent, sites)?, peers)?)
     }
 }
@@ -47,7 +49,7 @@ fn check(node: NodeConfig, measurement: &Measurement) -> Result<(), Failure> {
     let known = matches!(
         (node.workload, node.security, node.transport),
         (
-            Workload::RequestResponse | Workload::Stream,
+            Workload::RequestResponse | Workload::Stream | Workload::Gossipsub,
             Security::Tls,
             Transport::Quic
         )
@@ -55,7 +57,7 @@ fn check(node: NodeConfig, measurement: &Measurement) -> Result<(), Failure> {
     node_kit::refuse_unless(
         known,
         measurement,
-        "the workloads request-response and stream over quic and tls",
+        "the workloads request-response, stream and gossipsub over quic and tls",
     )
 }
 

@@ -14,7 +14,7 @@ use run_format::{
 };
 use tokio::runtime;
 
-use crate::{endpoint, send_all, whole};
+use crate::{endpoint, gossip, send_all, whole};
 
 pub(crate) fn run(task: &PeerTask) -> Result<Infallible, Failure> {
     let at = match &task.listen {
@@ -30,7 +30,10 @@ pub(crate) fn run(task: &PeerTask) -> Result<Infallible, Failure> {
         let sockets = endpoint.bound_sockets();
         let at = sockets.first().context("iroh has no socket")?;
         node_kit::announce(&format!("{}@{at}", endpoint.id()));
-        serve(&endpoint, task.node.workload, task.load.payload.len()).await
+        match task.node.workload {
+            Workload::Gossipsub => gossip::serve(&endpoint, task.load).await,
+            workload => serve(&endpoint, workload, task.load.payload.len()).await,
+        }
     });
     Ok(served?)
 }

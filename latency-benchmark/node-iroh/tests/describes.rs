@@ -13,8 +13,10 @@ fn it_names_its_stack_its_sites_and_what_is_inserted() {
     let said: NodeDescription = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(said.program.stack, "iroh");
     let sites: Vec<Site> = said.program.sites.iter().map(|it| it.site).collect();
-    assert_eq!(sites, [Site::QuicConnection, Site::QuicEndpoint]);
-    assert_eq!((said.upstream.len(), &*said.upstream[0].name), (1, "noq"));
-    assert_eq!(said.upstream[0].sha256.len(), 64);
+    let all = [Site::QuicConnection, Site::QuicEndpoint, Site::GossipActor];
+    assert_eq!(sites, all);
+    let upstream = said.upstream.iter().map(|it| (&*it.name, it.sha256.len()));
+    assert!(upstream.eq([("noq", 64), ("iroh-gossip", 64)]));
     assert!(said.edits.contains("poll_probe::passes("));
+    assert!(said.edits.contains("poll_probe::Site::GossipActor"));
 }

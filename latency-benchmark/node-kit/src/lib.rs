@@ -6,6 +6,7 @@ pub mod central;
 mod connected;
 mod evidence;
 mod measure;
+mod messages;
 mod observe;
 mod pace;
 mod parent;
@@ -19,6 +20,7 @@ pub use self::{
             Transaction, TransactionLog, Transactions, TurnSwitch, TurnTaker, transaction_log,
         },
     },
+    messages::{Deliveries, Publisher},
     observe::{
         activity::ConnectionCounts,
         log::{Log, LogReader},

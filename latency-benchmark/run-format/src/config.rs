@@ -113,9 +113,10 @@ pub struct NodeConfig {
 }
 
 impl NodeConfig {
-    /// Whether its transport has the site.
+    /// Whether its transport and workload have the site.
     pub fn has_site(&self, site: Site) -> bool {
         match self.transport {
+            _ if site == Site::GossipActor => self.workload == Workload::Gossipsub,
             Transport::Tcp => !site.is_of_quic(),
             Transport::Quic => site != Site::Muxer,
         }
@@ -145,7 +146,7 @@ pub enum Workload {
     RequestResponse,
     /// Central sends chunks over one long stream per peer, peers acknowledge each with a byte
     Stream,
-    /// Every node publishes to a topic, and central relays among the peers
+    /// Every node publishes to a topic, and central relays among the peers: by gossipsub of libp2p, or by iroh-gossip
     Gossipsub,
     /// Ping and identify only
     Idle,

@@ -14,6 +14,12 @@ pub struct Payload {
 /// The accepted forms, for help texts and errors.
 pub const PAYLOAD_FORMS: &str = "bytes with a unit: 0B, 512B, 4KiB, 1MiB, at most 16MiB";
 
+/// Of a message that is published: it has the time of publishing, and a number.
+pub const SMALLEST_MESSAGE: u32 = 16;
+
+/// With what a protocol adds to a payload.
+pub const LARGEST_MESSAGE: usize = Payload::LARGEST as usize + 1024;
+
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     config::{Load, Measurement, NodeConfig, RunConfig},
     manifest::{CompiledNode, Upstream},
-    run_row::Stop,
+    run_row::{Messages, Stop},
     soak::SoakRow,
 };
 
@@ -106,13 +106,16 @@ pub enum NodeMessage {
 }
 
 /// How measuring went.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Measured {
     pub stop: Stop,
     /// In a soak, its rows.
     pub blocks: u32,
     /// The time of warm-up, settling and slices.
     pub planned_ms: u64,
+    /// By variant, where messages were published.
+    #[serde(default)]
+    pub messages: Vec<Messages>,
 }
 
 /// What is known so far, by variant; null where nothing can be said yet.

@@ -37,6 +37,9 @@ pub struct RunRow {
     /// What the probe takes to record a poll that does nothing, on central's core.
     pub probe_ns: Option<f64>,
     pub blocks: Option<u32>,
+    /// By variant. Absent where no messages are published.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<Messages>,
     /// Of all files of the run, this one included. Absent in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<Checksums>,
@@ -69,6 +72,15 @@ impl RunRow {
         let files = self.files.as_ref();
         files.map_or(Ok(Vec::new()), |files| check(dir, files))
     }
+}
+
+/// What became of the messages of peers, in slices of one variant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Messages {
+    /// By the numbers of those that reached central.
+    pub expected: u64,
+    /// Those that did.
+    pub delivered: u64,
 }
 
 /// How long a stage of a run took.

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use program::{Failure, reject};
 use run_format::{
     config::{Load, NodeConfig, Pace, Security, Transport, Workload},
-    payload::{PAYLOAD_FORMS, Payload},
+    payload::{PAYLOAD_FORMS, Payload, SMALLEST_MESSAGE},
 };
 use swarm_patch::stacks::Stack;
 
@@ -50,8 +50,6 @@ impl NodeArgs {
     pub(crate) fn pace(&self, payloads: &[Payload]) -> Result<Pace, Failure> {
         const OUTSTANDING: u32 = 2;
         const MESSAGES_PER_SECOND: f64 = 20.0;
-        /// The time of publishing is in the message.
-        const SMALLEST_MESSAGE: u32 = 8;
         if let Some(rate) = self.rate
             && !(rate > 0.0 && rate <= 1e6)
         {

@@ -75,6 +75,7 @@ fn run_cell(
     cell_run.enter("over");
     remove_empty_logs(&task.dir);
     let took_ms = ms(started.elapsed());
+    let measured = cell_run.measured.as_ref();
     report(&CellMessage::Over(Box::new(RunRow {
         schema: SCHEMA,
         cell: task.config.cell.id(),
@@ -83,12 +84,11 @@ fn run_cell(
         network: cell_run.network,
         started_unix_s,
         took_ms,
-        overhead_ms: cell_run
-            .measured
-            .map(|measured| took_ms.saturating_sub(measured.planned_ms)),
+        overhead_ms: measured.map(|measured| took_ms.saturating_sub(measured.planned_ms)),
         stages: cell_run.stages,
         probe_ns: cell_run.probe_ns,
-        blocks: cell_run.measured.map(|measured| measured.blocks),
+        blocks: measured.map(|measured| measured.blocks),
+        messages: measured.map_or(Vec::new(), |measured| measured.messages.clone()),
         beside: None,
         machine: None,
         files: None,
@@ -205,7 +205,7 @@ impl CellRun<'_> {
                 Err(RecvTimeoutError::Disconnected) => {
                     central.end()?;
                     let nothing = "central ended before it had measured anything";
-                    return self.measured.context(nothing);
+                    return self.measured.clone().context(nothing);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }

@@ -17,17 +17,20 @@ pub enum Site {
     QuicConnection,
     /// The poll function that receives the datagrams of all QUIC connections of a socket.
     QuicEndpoint,
+    /// One poll, by the runtime, of the task that handles the messages of iroh-gossip.
+    GossipActor,
 }
 
 impl Site {
     /// Every site, in the order of their discriminants.
-    pub const ALL: [Site; 6] = [
+    pub const ALL: [Site; 7] = [
         Site::Connection,
         Site::Swarm,
         Site::Muxer,
         Site::Task,
         Site::QuicConnection,
         Site::QuicEndpoint,
+        Site::GossipActor,
     ];
 
     /// The sites whose work can be bounded.
@@ -53,6 +56,7 @@ impl Site {
             Site::Task => "task",
             Site::QuicConnection => "quic-connection",
             Site::QuicEndpoint => "quic-endpoint",
+            Site::GossipActor => "gossip-actor",
         }
     }
 }

@@ -152,7 +152,7 @@ fn a_site_is_read_by_its_name_and_an_unknown_name_is_refused_with_the_known_ones
     let error = "Muxer".parse::<Site>().expect_err("case matters");
     assert_eq!(
         error.to_string(),
-        "unknown site \"Muxer\" (accepted: connection, swarm, muxer, task, quic-connection, quic-endpoint)"
+        "unknown site \"Muxer\" (accepted: connection, swarm, muxer, task, quic-connection, quic-endpoint, gossip-actor)"
     );
 }
 

@@ -147,6 +147,7 @@ async fn no_byte_is_lost_and_polls_are_those_of_the_tasks() {
         assert!(most.contains(&seen), "{budgets}: {seen}");
         // A connection that is closed returns before it polls the others.
         assert!(children[0] > 5 * polls[0] as usize, "{budgets}");
-        assert_eq!(children[1], 3 * polls[1] as usize, "{budgets}");
+        // The lock and both, one call of the socket inside the first of them, and the rest of that.
+        assert!(children[1] >= 5 * polls[1] as usize, "{budgets}");
     }
 }

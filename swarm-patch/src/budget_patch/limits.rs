@@ -31,7 +31,7 @@ pub(super) fn lines(
 ) -> Result<LimitLines, Refused> {
     let path = spec.function_path();
     Ok(match (budget.limit, spec.shape) {
-        (_, LoopShape::Passes { .. }) => {
+        (_, LoopShape::Passes { .. } | LoopShape::Future { .. }) => {
             let looked_for = "a loop without a bound";
             return Err(function.place.refused(looked_for, "bounds of its own"));
         }

@@ -1,7 +1,7 @@
 use super::{Stack, quinn};
-use crate::sites::{OwnBound, SiteSpec};
+use crate::sites::{InnerChild, LoopShape, OwnBound, SiteSpec};
 
-const SITES: [SiteSpec; 2] = quinn::sites("noq", OF_NOQ);
+const QUIC: [SiteSpec; 2] = quinn::sites("noq", "poll_send", OF_NOQ);
 
 /// What a connection of noq counts, which may have several paths. Its round-trip time is that of the path that has sent
 /// most.
@@ -32,13 +32,38 @@ const OF_NOQ: &[OwnBound] = &[quinn::bound(
         }"#,
 )];
 
-/// iroh, whose QUIC is noq, a fork of quinn.
+/// iroh, whose QUIC is noq, a fork of quinn, and iroh-gossip. That handles all messages in one task.
 pub const IROH: Stack = Stack {
     name: "iroh",
-    packages: &["noq"],
-    sites: &SITES,
+    packages: &["noq", "iroh-gossip"],
+    sites: &[
+        QUIC[0],
+        QUIC[1],
+        SiteSpec {
+            site: "GossipActor",
+            package: "iroh-gossip",
+            file: "src/net.rs",
+            owner: Some("Actor"),
+            function: "run",
+            shape: LoopShape::Future {
+                inner: InnerChild {
+                    caller: "Actor::handle_in_event_inner",
+                    method: "handle",
+                    part_of: None,
+                },
+                iterations: &[quinn::bound(
+                    "Actor::run",
+                    "self.event_loop(&mut addr_update_stream, i)",
+                    "(::poll_probe::count(), {}).1",
+                )],
+            },
+            loop_in: None,
+            called: "iroh-gossip Actor::run",
+            takes_budget: false,
+        },
+    ],
     options: [
-        ("--workload", &["request-response", "stream"]),
+        ("--workload", &["request-response", "stream", "gossipsub"]),
         ("--security", &["tls"]),
         ("--transport", &["quic"]),
     ],

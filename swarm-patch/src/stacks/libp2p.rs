@@ -1,7 +1,7 @@
 use super::{Stack, quinn};
 use crate::sites::{LoopShape, SiteSpec};
 
-const QUIC: [SiteSpec; 2] = quinn::sites("quinn", quinn::OF_QUINN);
+const QUIC: [SiteSpec; 2] = quinn::sites("quinn", "try_send", quinn::OF_QUINN);
 
 /// rust-libp2p with yamux, or over QUIC.
 pub const LIBP2P: Stack = Stack {

@@ -1,10 +1,14 @@
 //! QUIC by quinn, or by a fork of it.
 
-use crate::sites::{LoopShape, OwnBound, SiteSpec};
+use crate::sites::{InnerChild, LoopShape, OwnBound, SiteSpec};
 
-/// The drivers of connections and of sockets in that package. Each calls functions whose loops have bounds. `counts` are
-/// those of a connection.
-pub const fn sites(package: &'static str, counts: &'static [OwnBound]) -> [SiteSpec; 2] {
+/// The drivers of connections and of sockets in that package. Each calls functions whose loops have bounds. `send` is the
+/// method by which the socket sends, and `counts` are those of a connection.
+pub const fn sites(
+    package: &'static str,
+    send: &'static str,
+    counts: &'static [OwnBound],
+) -> [SiteSpec; 2] {
     [
         SiteSpec {
             site: "QuicConnection",
@@ -21,6 +25,11 @@ pub const fn sites(package: &'static str, counts: &'static [OwnBound]) -> [SiteS
                     "forward_endpoint_events",
                     "forward_app_events",
                 ],
+                inner: InnerChild {
+                    caller: "State::drive_transmit",
+                    method: send,
+                    part_of: Some(2),
+                },
                 bounds: OF_CONNECTION,
                 counts,
             },
@@ -36,6 +45,11 @@ pub const fn sites(package: &'static str, counts: &'static [OwnBound]) -> [SiteS
             function: "poll",
             shape: LoopShape::Passes {
                 children: &["lock", "drive_recv", "handle_events"],
+                inner: InnerChild {
+                    caller: "RecvState::poll_socket",
+                    method: "poll_recv",
+                    part_of: Some(1),
+                },
                 bounds: OF_ENDPOINT,
                 counts: OF_SOCKET,
             },

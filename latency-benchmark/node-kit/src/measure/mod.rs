@@ -44,8 +44,11 @@ pub(crate) fn measure(
         Measurement::Compare | Measurement::Explain(_) => {
             let source = Polls::new(task, connected)?;
             let (source, measured) = run(task, source, sampler, parent)?;
-            source.finish()?;
-            Ok(measured)
+            let messages = source.finish()?;
+            Ok(Measured {
+                messages,
+                ..measured
+            })
         }
         Measurement::Soak(plan) => {
             let source = SoakRows::new(task, *plan, connected);
@@ -101,6 +104,7 @@ fn run<S: Source>(
         stop,
         blocks,
         planned_ms: u64::try_from(measuring.planned.as_millis()).unwrap_or(u64::MAX),
+        messages: Vec::new(),
     };
     Ok((measuring.source, measured))
 }

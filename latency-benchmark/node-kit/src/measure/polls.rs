@@ -11,7 +11,7 @@ use run_format::{
     config::{ExplainPlan, Measurement, SLOW_NS},
     precision::Precision,
     protocol::{CentralTask, NodeMessage},
-    run_row::Stop,
+    run_row::{Messages, Stop},
     tables::{Pass, QuicRow, SliceRow},
     turns::{Turn, to_compare, to_explain},
     variant::{BASELINE, VariantConfig},
@@ -50,6 +50,7 @@ pub(super) struct Polls {
     block: Vec<(usize, SliceSums)>,
     /// Complete slices of each variant, and those of its polls that a budget ended.
     fired: Vec<Fired>,
+    messages: Vec<Messages>,
     /// When the variant in force was put in force.
     switched_ns: u64,
     /// Launches of subjects are compared with each other, so none ends by itself.
@@ -89,6 +90,7 @@ impl Polls {
             changes: Changes::new(config.variants.len()),
             block: Vec::new(),
             fired: vec![Fired::default(); config.variants.len()],
+            messages: vec![Messages::default(); config.variants.len()],
             switched_ns: 0,
             is_of_subject: config.subject.is_some(),
             turns: config.plan.turns,
@@ -98,8 +100,8 @@ impl Polls {
         })
     }
 
-    /// Writes what is kept for the whole run, and waits until the disk has everything.
-    pub(super) fn finish(self) -> Result<()> {
+    /// Writes what is kept for the whole run, and waits until the disk has everything. Returns what became of messages.
+    pub(super) fn finish(mut self) -> Result<Vec<Messages>> {
         if let Some((_, evidence)) = self.explained {
             evidence.finish()?;
         }
@@ -107,7 +109,11 @@ impl Polls {
             start: Duration::ZERO,
             duration: Duration::from_nanos(self.observers.recorder.now_ns()),
         };
-        self.writer.finish(&self.per_peer, span)
+        self.writer.finish(&self.per_peer, span)?;
+        if self.messages.iter().all(|it| it.expected == 0) {
+            self.messages.clear();
+        }
+        Ok(self.messages)
     }
 }
 
@@ -258,6 +264,9 @@ impl Source for Polls {
     fn keep(&mut self, slice: FinishedSlice<Polls>) -> Result<Option<NodeMessage>> {
         let (row, seen) = (row(&slice, self.watches_tasks), &slice.seen);
         if row.pass == Pass::Compare {
+            let messages = &mut self.messages[row.variant];
+            messages.expected += seen.expected;
+            messages.delivered += row.requests;
             for (peer, latency_ns) in seen.peer_latency_ns.iter().enumerate() {
                 self.per_peer
                     .entry((row.variant, peer))

@@ -14,6 +14,8 @@ pub(crate) struct Answered {
     /// What it moved, both ways.
     pub(crate) bytes: u64,
     pub(crate) peer: usize,
+    /// If it is a message: how many of the peer's are expected since the one before.
+    pub(crate) expected: u64,
 }
 
 /// Where the workload notes its requests.
@@ -42,12 +44,18 @@ impl RequestLog {
 
     /// Notes that a request sent at `since_ns`, from one clock with [`now_ns`](Self::now_ns), was answered just now.
     pub fn answered(&mut self, peer: usize, since_ns: u64, bytes: u64) {
+        self.delivered(peer, since_ns, bytes, 0);
+    }
+
+    /// The same of a message that was published at `since_ns`, and tells that `expected` are to be here.
+    pub(crate) fn delivered(&mut self, peer: usize, since_ns: u64, bytes: u64, expected: u64) {
         let at_ns = self.now_ns();
         self.log.note(Answered {
             at_ns,
             latency_ns: at_ns.saturating_sub(since_ns),
             bytes,
             peer,
+            expected,
         });
     }
 }

@@ -61,6 +61,8 @@ pub(crate) struct ObservedSlice {
     /// Requests that were sent before the slice began, perhaps under another variant.
     pub(crate) begun_before: u64,
     pub(crate) bytes: u64,
+    /// Messages that were to reach central.
+    pub(crate) expected: u64,
     pub(crate) wake_delay_ns: Histogram<u64>,
     pub(crate) timer_delay_ns: Histogram<u64>,
     pub(crate) same_worker_delay_ns: Histogram<u64>,
@@ -208,6 +210,7 @@ impl ObservedSlice {
             peer_latency_ns: (0..peers).map(|_| coarse_histogram()).collect(),
             begun_before: 0,
             bytes: 0,
+            expected: 0,
             wake_delay_ns: histogram(),
             timer_delay_ns: histogram(),
             same_worker_delay_ns: histogram(),
@@ -308,6 +311,7 @@ impl ObservedSlice {
             // It grows to hold any value.
             let _ = self.peer_latency_ns[answered.peer].record(answered.latency_ns);
             self.bytes += answered.bytes;
+            self.expected += answered.expected;
             let sent_ns = answered.at_ns.saturating_sub(answered.latency_ns);
             self.begun_before += u64::from(sent_ns < start_ns);
         }

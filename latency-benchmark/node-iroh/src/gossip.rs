@@ -1,0 +1,123 @@
+//! Every node publishes to one topic of iroh-gossip, and central, which alone is linked to all, relays. A request is a message
+//! that central receives; its latency is from publishing to receiving.
+
+use std::{collections::HashMap, convert::Infallible, time::Duration};
+
+use anyhow::{Context, Result, bail};
+use futures::StreamExt;
+use iroh::{Endpoint, EndpointId, endpoint::Connection};
+use iroh_gossip::{
+    Gossip, TopicId,
+    api::{Event, GossipTopic},
+    proto::{HyparviewConfig, PlumtreeConfig},
+};
+use node_kit::{Deliveries, Publisher, RequestLog};
+use run_format::{config::Load, payload::LARGEST_MESSAGE};
+use tokio::time::timeout;
+
+use crate::PROTOCOL;
+
+const TOPIC: TopicId = TopicId::from_bytes([0; 32]);
+
+/// The mesh of a node is a star: central has a place for every peer, and peers are not told of each other, since they
+/// could not reach each other. So no message comes twice, and none has to be kept for a peer that lacks it.
+fn spawn(endpoint: Endpoint) -> Gossip {
+    const NEVER: Duration = Duration::from_secs(24 * 3600);
+    Gossip::builder()
+        .alpn(PROTOCOL)
+        .max_message_size(LARGEST_MESSAGE)
+        .membership_config(HyparviewConfig {
+            active_view_capacity: usize::from(u8::MAX),
+            shuffle_interval: NEVER,
+            ..HyparviewConfig::default()
+        })
+        .broadcast_config(PlumtreeConfig {
+            message_cache_retention: Duration::from_secs(1),
+            ..PlumtreeConfig::default()
+        })
+        .spawn(endpoint)
+}
+
+/// Central, once all peers are in the mesh.
+pub(crate) struct Joined {
+    // Without it, the topic ends.
+    _gossip: Gossip,
+    topic: GossipTopic,
+    /// The peers' numbers, from zero.
+    numbers: HashMap<EndpointId, usize>,
+}
+
+impl Joined {
+    pub(crate) async fn new(endpoint: Endpoint, connections: &[Connection]) -> Result<Joined> {
+        const PATIENCE: Duration = Duration::from_secs(20);
+        let gossip = spawn(endpoint);
+        let peers: Vec<EndpointId> = connections.iter().map(|it| it.remote_id()).collect();
+        for connection in connections {
+            gossip.handle_connection(connection.clone()).await?;
+        }
+        let mut topic = gossip.subscribe(TOPIC, peers.clone()).await?;
+        let all_are_there = async {
+            while topic.neighbors().count() < peers.len() {
+                topic.next().await.context("the topic is closed")??;
+            }
+            anyhow::Ok(())
+        };
+        let joined = timeout(PATIENCE, all_are_there).await;
+        joined.context("not all peers have joined the topic")??;
+        Ok(Joined {
+            _gossip: gossip,
+            topic,
+            numbers: peers.into_iter().zip(0..).collect(),
+        })
+    }
+
+    /// It ends only with an error.
+    pub(crate) async fn publish(self, load: Load, log: RequestLog) -> Result<Infallible> {
+        let mut deliveries = Deliveries::new(log);
+        let note = |event| match event {
+            // In a star, a message comes from the peer that published it.
+            Event::Received(message) => match self.numbers.get(&message.delivered_from) {
+                Some(peer) => deliveries.note(*peer, &message.content),
+                None => Ok(()),
+            },
+            Event::NeighborDown(peer) => bail!("peer {peer} has left the topic"),
+            // What the topic had no room for is missed by its number.
+            Event::NeighborUp(_) | Event::Lagged => Ok(()),
+        };
+        publish(self.topic, load, note).await
+    }
+}
+
+/// Serves central. It ends only with an error.
+pub(crate) async fn serve(endpoint: &Endpoint, load: Load) -> Result<Infallible> {
+    let gossip = spawn(endpoint.clone());
+    let topic = gossip.subscribe(TOPIC, Vec::new()).await?;
+    let accept = async {
+        while let Some(incoming) = endpoint.accept().await {
+            // Central may be gone.
+            if let Ok(connection) = incoming.await {
+                gossip.handle_connection(connection).await?;
+            }
+        }
+        bail!("iroh has closed its socket")
+    };
+    tokio::select! {
+        failed = accept => failed,
+        failed = publish(topic, load, |_| Ok(())) => failed,
+    }
+}
+
+async fn publish(
+    topic: GossipTopic,
+    load: Load,
+    mut note: impl FnMut(Event) -> Result<()>,
+) -> Result<Infallible> {
+    let (sender, mut receiver) = topic.split();
+    let mut publisher = Publisher::new(load)?;
+    loop {
+        tokio::select! {
+            event = receiver.next() => note(event.context("the topic is closed")??)?,
+            message = publisher.due() => sender.broadcast(message?.into()).await?,
+        }
+    }
+}

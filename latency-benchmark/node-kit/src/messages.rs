@@ -1,0 +1,122 @@
+//! Messages that every node publishes at a rate. A message begins with the time of publishing, by the one monotonic clock that
+//! all processes of a machine share. Its number follows, by which central notices that others did not reach it.
+
+use std::{collections::HashMap, time::Duration};
+
+use anyhow::{Result, bail, ensure};
+use nix::time::{ClockId, clock_gettime};
+use run_format::{
+    config::{Load, Pace},
+    payload::SMALLEST_MESSAGE,
+};
+use tokio::time::{Interval, MissedTickBehavior, interval};
+
+use crate::RequestLog;
+
+/// Bytes of the time, and of the number.
+const WORD: usize = 8;
+
+/// Makes the messages of a node.
+pub struct Publisher {
+    message: Vec<u8>,
+    number: u64,
+    turns: Interval,
+}
+
+impl Publisher {
+    /// The first message is due at once.
+    pub fn new(load: Load) -> Result<Publisher> {
+        let Pace::PerSecond(rate) = load.pace else {
+            bail!("messages are published at a rate");
+        };
+        ensure!(
+            load.payload.bytes() >= SMALLEST_MESSAGE,
+            "a message has at least {SMALLEST_MESSAGE} bytes"
+        );
+        let mut turns = interval(Duration::from_secs_f64(1.0 / rate));
+        turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Ok(Publisher {
+            message: vec![0; load.payload.len()],
+            number: 0,
+            turns,
+        })
+    }
+
+    /// The next message, when it is due.
+    pub async fn due(&mut self) -> Result<Vec<u8>> {
+        self.turns.tick().await;
+        self.number += 1;
+        let (stamp, rest) = self.message.split_at_mut(WORD);
+        stamp.copy_from_slice(&monotonic_ns()?.to_be_bytes());
+        rest[..WORD].copy_from_slice(&self.number.to_be_bytes());
+        Ok(self.message.clone())
+    }
+}
+
+/// Notes the messages that reach central. Each is a request of the peer that published it.
+pub struct Deliveries {
+    log: RequestLog,
+    /// The highest number, by peer.
+    newest: HashMap<usize, u64>,
+}
+
+impl Deliveries {
+    /// Before any message.
+    pub fn new(log: RequestLog) -> Deliveries {
+        Deliveries {
+            log,
+            newest: HashMap::new(),
+        }
+    }
+
+    /// A message of that peer is here. The first one of a peer tells nothing of those before it, since central may have
+    /// joined later.
+    pub fn note(&mut self, peer: usize, message: &[u8]) -> Result<()> {
+        let words = message.as_chunks::<WORD>().0;
+        let &[stamp, number, ..] = words else {
+            bail!("peer {} published too short a message", peer + 1);
+        };
+        let age_ns = monotonic_ns()?.saturating_sub(u64::from_be_bytes(stamp));
+        let since_ns = self.log.now_ns().saturating_sub(age_ns);
+        let number = u64::from_be_bytes(number);
+        let newest = self.newest.entry(peer).or_insert(number.saturating_sub(1));
+        let expected = number.saturating_sub(*newest);
+        *newest += expected;
+        let bytes = message.len() as u64;
+        self.log.delivered(peer, since_ns, bytes, expected);
+        Ok(())
+    }
+}
+
+fn monotonic_ns() -> Result<u64> {
+    let now = Duration::from(clock_gettime(ClockId::CLOCK_MONOTONIC)?);
+    Ok(u64::try_from(now.as_nanos())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use poll_probe::{Capacity, Recorder};
+
+    use super::*;
+
+    #[test]
+    fn missing_messages_are_expected_and_late_ones_are_not_expected_again() {
+        let (log, mut seen) = RequestLog::new(Arc::new(Recorder::new(Capacity::default())));
+        let mut deliveries = Deliveries::new(log);
+        let mut note = |peer: usize, number: u64| {
+            let message = [0, number, 0].map(u64::to_be_bytes).concat();
+            deliveries.note(peer, &message).expect("it is long enough");
+        };
+        for number in [5, 6, 9, 8, 10] {
+            note(0, number);
+        }
+        note(1, 1);
+        assert!(deliveries.note(1, &[0; 15]).is_err());
+        let mut expected = Vec::new();
+        seen.drain(|answered| expected.push((answered.peer, answered.expected, answered.bytes)));
+        let of_first = [1, 1, 3, 0, 1].map(|expected| (0, expected, 24));
+        assert_eq!(expected, [&of_first[..], &[(1, 1, 24)]].concat());
+    }
+}

@@ -1,0 +1,5 @@
+// The crate is upstream's, with code inserted: `cargo run -p swarm-patch -- diff --stack iroh` shows it.
+// We do not fix its warnings.
+#![allow(warnings, clippy::all, clippy::pedantic)]
+
+include!(concat!(env!("OUT_DIR"), "/src/lib.rs"));
