@@ -5,7 +5,6 @@ use anyhow::{Result, bail};
 use crate::{
     crate_source::CrateSource,
     error::Refused,
-    helpers::Helpers,
     inline::{self, Access},
     inner::Marks,
     insertion::{Insertion, insert},
@@ -13,7 +12,6 @@ use crate::{
     outer::{self, Spawned},
     passes,
     sites::{LoopShape, SiteLevels, SiteSpec, sites_of},
-    task_lines, whole_lines,
 };
 
 /// What is inserted into a crate, and what that records.
@@ -113,11 +111,10 @@ fn poll_site<'a>(parsed: &'a ParsedCrate, spec: &'static SiteSpec) -> Site<'a> {
         Ok(function) => function,
         Err(refused) => return absent(spec, &refused),
     };
-    let marks = match (spec.shape, whole_lines::marks(&function)) {
-        (LoopShape::Passes { children, bounds }, _) => {
+    let marks = match spec.shape {
+        LoopShape::Passes { children, bounds } => {
             passes::marks(parsed, &function, children, bounds)
         }
-        (_, Ok(marks)) if !Helpers::new(parsed, &function, true).are_called() => Ok(marks),
         _ => inline::marks(parsed, &function, Access::Variable, spec.loop_in),
     };
     match outer::of_poll_function(&function, spec, marks.as_ref().ok()) {
@@ -138,8 +135,7 @@ fn task_site<'a>(
     let named = parsed.locate(spec);
     let function = named.or_else(|refused| by_spawn().ok_or(refused));
     let marks = match &function {
-        Ok(function) => task_lines::marks(function)
-            .or_else(|_| inline::marks(parsed, function, Access::Lent, spec.loop_in)),
+        Ok(function) => inline::marks(parsed, function, Access::Lent, spec.loop_in),
         Err(refused) => Err(refused.clone()),
     };
     let outer = match (&function, spawned) {

@@ -1,5 +1,5 @@
-//! Marks within expressions, for functions that whole lines cannot mark: with several loops or nested ones, with
-//! polls in conditions, in macros or in functions that they call.
+//! The inner level of a function that polls in loops: of one or several, nested, with polls in conditions, in macros or
+//! in functions that they call.
 //!
 //! A child becomes `(probe.child(0), CHILD, probe.own()).1`, which has the value of the child and keeps its
 //! temporaries as long. An iteration is a turn of any loop that polls. A turn is counted before the condition of
