@@ -4,13 +4,14 @@ use std::{
     io::Read,
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
     sync::mpsc::RecvTimeoutError,
     thread::{self, JoinHandle},
     time::Duration,
 };
 
 use anyhow::{Context, Result, anyhow};
+use lab::Reaped;
 use program::{ended_saying, one_line};
 use run_format::{
     config::RunConfig,
@@ -91,19 +92,22 @@ pub(crate) fn measure_cell(
         };
         CellProcess::start(&task)?.follow(interrupts, on)
     };
-    follow().unwrap_or_else(|error| Some(died(config, &error)))
+    follow().unwrap_or_else(|error| {
+        let end = End::Failed {
+            stage: "running the cell's process".to_owned(),
+            reason: one_line(&format!("{error:#}")),
+        };
+        Some(ended(config, end))
+    })
 }
 
-/// The row of a cell whose process could not report itself how it ended.
-fn died(config: RunConfig, error: &anyhow::Error) -> RunRow {
+/// The row of a run of which nothing is known but how it ended.
+pub(crate) fn ended(config: RunConfig, end: End) -> RunRow {
     RunRow {
         schema: SCHEMA,
         cell: config.cell.id(),
         config,
-        end: End::Failed {
-            stage: "running the cell's process".to_owned(),
-            reason: one_line(&format!("{error:#}")),
-        },
+        end,
         network: NetworkReport::default(),
         started_unix_s: unix_s(),
         took_ms: 0,
@@ -119,14 +123,15 @@ fn died(config: RunConfig, error: &anyhow::Error) -> RunRow {
 }
 
 struct CellProcess {
-    child: Child,
+    /// Everything in its namespaces ends with it.
+    child: Reaped,
     conversation: Conversation<CellMessage>,
     errors: Option<JoinHandle<String>>,
 }
 
 impl CellProcess {
     fn start(task: &CellTask) -> Result<CellProcess> {
-        let mut child = Command::new("/proc/self/exe")
+        let child = Command::new("/proc/self/exe")
             .arg("cell")
             // Ctrl-C on the terminal is for this process alone.
             .process_group(0)
@@ -135,6 +140,7 @@ impl CellProcess {
             .stderr(Stdio::piped())
             .spawn()
             .context("cannot start this program again")?;
+        let mut child = Reaped::new(child);
         let conversation = Conversation::begin(&mut child, task)?;
         let mut stderr = child.stderr.take().context("it has no standard error")?;
         let errors = thread::Builder::new().spawn(move || {
@@ -189,13 +195,5 @@ impl CellProcess {
             .wait()
             .map(|status| ended_saying(status, &errors));
         anyhow!("it {}", how.unwrap_or_else(|_| "ended".to_owned()))
-    }
-}
-
-impl Drop for CellProcess {
-    fn drop(&mut self) {
-        // Everything in its namespaces ends with it.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

@@ -12,7 +12,7 @@ use std::{
 use anyhow::Context;
 use clap::Args;
 use lab::{Reaped, Topology};
-use program::{Failure, print, reject};
+use program::{Failure, exit_code, print, reject};
 use run_format::{
     BUDGET_FORMS, Budgets,
     config::{LabConfig, Measurement, Plan, RunConfig},
@@ -112,9 +112,7 @@ pub(crate) fn run(args: CentralArgs) -> Result<ExitCode, Failure> {
         // It has printed why.
         let _ = fs::remove_dir(&out);
     }
-    Ok(ExitCode::from(
-        u8::try_from(status.code().unwrap_or(1)).unwrap_or(1),
-    ))
+    Ok(ExitCode::from(exit_code(status)))
 }
 
 /// There is no lab: everything but central's worker runs on all cores.

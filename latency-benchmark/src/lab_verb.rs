@@ -3,8 +3,8 @@
 use std::process::{Command, ExitCode};
 
 use clap::Args;
-use lab::{LabSpec, LabSpecError};
-use program::{Failure, bad_input};
+use lab::LabSpec;
+use program::Failure;
 
 use crate::args::network::{NetworkArgs, RttArg};
 
@@ -31,26 +31,14 @@ pub(crate) struct LabArgs {
 }
 
 pub(crate) fn run(args: LabArgs) -> Result<ExitCode, Failure> {
-    let config = args.network.config(1)?;
-    let spec = LabSpec {
-        rtt: args.rtt.rtt,
-        backend: config.backend,
-        loss: config.loss_percent,
-        jitter: config.jitter_ms,
-        congestion_control: config.congestion_control,
-        receive_on: config.receive_on,
-        ..LabSpec::new(args.peers, config.placement)
-    };
+    let (peers, rtt) = (args.peers, args.rtt.rtt);
+    let network = args.network.config(&[peers], &[rtt], 1)?;
+    let spec = LabSpec::of(peers, rtt, &network);
     let mut words = args.command.iter();
     let mut command = Command::new(words.next().map_or("", String::as_str));
     command.args(words);
-    match lab::run::run(lab::enter()?, spec, command, args.peer_command.as_deref()) {
-        Ok(code) => Ok(ExitCode::from(code)),
-        Err(error) => Err(match error.downcast_ref::<LabSpecError>() {
-            Some(_) => bad_input(error),
-            None => error.into(),
-        }),
-    }
+    let code = lab::run::run(lab::enter()?, spec, command, args.peer_command.as_deref())?;
+    Ok(ExitCode::from(code))
 }
 
 pub(crate) fn delay_line() -> Result<ExitCode, Failure> {

@@ -5,12 +5,12 @@ use std::{env, fs, path::Path};
 use anyhow::{Result, anyhow};
 use program::{Failure, bad_input};
 use run_format::{
+    checksums::of_file,
     config::SweepConfig,
     files::{EDITS, SCHEMA, read_versioned, unix_s, write_json, write_whole},
     manifest::{Machine, Manifest, Tool},
     protocol::NodeDescription,
 };
-use sha2::{Digest, Sha256};
 
 /// The command line of this process.
 pub(crate) fn command() -> Vec<String> {
@@ -26,9 +26,7 @@ pub(crate) fn tool(node: &NodeDescription) -> Tool {
         commit: option_env!("BENCHMARK_COMMIT").map(str::to_owned),
         profile: node.program.profile.clone(),
         rustc: node.program.rustc.clone(),
-        sha256: fs::read("/proc/self/exe")
-            .ok()
-            .map(|program| format!("{:x}", Sha256::digest(program))),
+        sha256: of_file(Path::new("/proc/self/exe")).ok(),
         upstream: node.upstream.clone(),
         node: Some(node.program.clone()),
     }

@@ -1,7 +1,7 @@
 //! The node program: found, or built by cargo, and asked what it is.
 
 use std::{
-    env, fs,
+    env,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -9,8 +9,9 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use program::{Failure, bad_input, ended, ended_saying, reject, user_tool};
-use run_format::{config::NodeConfig, manifest::Manifest, protocol::NodeDescription};
-use sha2::{Digest, Sha256};
+use run_format::{
+    checksums::of_file, config::NodeConfig, manifest::Manifest, protocol::NodeDescription,
+};
 use swarm_patch::stacks::{LIBP2P, STACKS, Stack};
 
 /// Which node program is measured.
@@ -143,8 +144,7 @@ pub(crate) fn describe(path: &Path) -> Result<NodeDescription> {
     }
     let mut description: NodeDescription =
         serde_json::from_slice(&output.stdout).with_context(at)?;
-    let bytes = fs::read(path).with_context(at)?;
-    description.program.sha256 = Some(format!("{:x}", Sha256::digest(bytes)));
+    description.program.sha256 = Some(of_file(path).with_context(at)?);
     Ok(description)
 }
 

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use lab::{Topology, move_to};
-use program::{Failure, SYSTEM_PATH, program_in, say, tool_folders};
+use program::{Failure, SYSTEM_PATH, exit_code, program_in, say, tool_folders};
 use run_format::{config::SweepConfig, files::MANIFEST};
 
 use crate::{
@@ -161,9 +161,7 @@ fn report(dir: &Path) -> Result<ExitCode> {
     let status = analysis("report", dir)?
         .status()
         .context("cannot start analysis")?;
-    Ok(ExitCode::from(
-        u8::try_from(status.code().unwrap_or(1)).unwrap_or(1),
-    ))
+    Ok(ExitCode::from(exit_code(status)))
 }
 
 /// A verb of the program beside this one.

@@ -1,10 +1,6 @@
 //! What is shown while something is measured: a bar on a terminal, else lines.
 
-use std::{
-    io::{IsTerminal, stderr},
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::{path::Path, time::Duration};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use program::{in_words, print, printable, say};
@@ -15,13 +11,10 @@ pub(crate) const SOME_FAILED: u8 = 1;
 pub(crate) const INTERRUPTED: u8 = 130;
 
 pub(crate) struct Progress {
-    bar: Option<ProgressBar>,
-    /// Units of work: runs, blocks or milliseconds.
-    total: u64,
-    done: u64,
-    /// Those of `done` that took no time.
+    /// Of units of work: runs, blocks or milliseconds. Hidden where standard error is no terminal.
+    bar: ProgressBar,
+    /// Those that took no time.
     skipped: u64,
-    began: Instant,
     current: String,
 }
 
@@ -32,16 +25,10 @@ impl Progress {
         } else {
             "{bar:24} {msg}"
         };
-        let bar = stderr().is_terminal().then(|| {
-            let style = ProgressStyle::with_template(template);
-            ProgressBar::new(total).with_style(style.expect("the template is a constant"))
-        });
+        let style = ProgressStyle::with_template(template).expect("the template is a constant");
         Progress {
-            bar,
-            total,
-            done: 0,
+            bar: ProgressBar::new(total).with_style(style),
             skipped: 0,
-            began: Instant::now(),
             current: String::new(),
         }
     }
@@ -53,16 +40,12 @@ impl Progress {
     }
 
     pub(crate) fn tick(&self) {
-        if let Some(bar) = &self.bar {
-            bar.set_length(self.total);
-            bar.set_position(self.done);
-            let left = self.left();
-            bar.set_message(format!("{}{left}", printable(&self.current)));
-        }
+        let (current, left) = (printable(&self.current), self.left());
+        self.bar.set_message(format!("{current}{left}"));
     }
 
     pub(crate) fn advance(&mut self, units: u64) {
-        self.done += units;
+        self.bar.inc(units);
         self.tick();
     }
 
@@ -72,49 +55,49 @@ impl Progress {
         self.advance(units);
     }
 
+    /// The units that are done, and all of them.
     pub(crate) fn position(&self) -> (u64, u64) {
-        (self.done, self.total)
+        (self.bar.position(), self.bar.length().unwrap_or(0))
     }
 
     pub(crate) fn is_bar(&self) -> bool {
-        self.bar.is_some()
+        !self.bar.is_hidden()
     }
 
     /// A line that stays.
     pub(crate) fn line(&self, text: &str) {
-        match &self.bar {
-            Some(bar) => bar.println(printable(text)),
-            None => say(format!("{text}{}", self.left())),
+        match self.is_bar() {
+            true => self.bar.println(printable(text)),
+            false => say(format!("{text}{}", self.left())),
         }
     }
 
     pub(crate) fn warn(&self, text: &str) {
         let line = format!("warning: {text}");
-        match &self.bar {
-            Some(bar) => bar.println(printable(&line)),
-            None => say(line),
+        match self.is_bar() {
+            true => self.bar.println(printable(&line)),
+            false => say(line),
         }
     }
 
     /// The last line on standard error, and the folder of the results on standard output.
     pub(crate) fn finish(self, summary: &str, dir: &Path) {
-        if let Some(bar) = self.bar {
-            bar.finish_and_clear();
-        }
-        let took = in_words(self.began.elapsed());
+        let took = in_words(self.bar.elapsed());
+        self.bar.finish_and_clear();
         say(format!("{summary} in {took}"));
         print(dir.display());
     }
 
     /// By the mean of the units so far.
     fn left(&self) -> String {
-        let measured = self.done - self.skipped;
-        let left = self.total.saturating_sub(self.done);
+        let (done, total) = self.position();
+        let measured = done - self.skipped;
+        let left = total.saturating_sub(done);
         if measured == 0 || left == 0 {
             return String::new();
         }
         let factor = left as f64 / measured as f64;
-        let left = Duration::try_from_secs_f64(self.began.elapsed().as_secs_f64() * factor);
+        let left = Duration::try_from_secs_f64(self.bar.elapsed().as_secs_f64() * factor);
         left.map_or_else(
             |_| String::new(),
             |left| format!("  {} left", in_words(left)),

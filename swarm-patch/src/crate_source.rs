@@ -4,6 +4,7 @@ use std::{io, path::PathBuf};
 
 use anyhow::Result;
 use fs_err as fs;
+use walkdir::WalkDir;
 
 use crate::error::SourcePlace;
 
@@ -46,15 +47,11 @@ impl CrateSource {
     /// Its source files, relative to its folder.
     pub(crate) fn rust_files(&self) -> Result<Vec<String>> {
         let mut files = Vec::new();
-        let mut folders = vec![PathBuf::from("src")];
-        while let Some(folder) = folders.pop() {
-            for entry in fs::read_dir(self.dir.join(&folder))? {
-                let path = folder.join(entry?.file_name());
-                if self.dir.join(&path).is_dir() {
-                    folders.push(path);
-                } else if path.extension().is_some_and(|extension| extension == "rs") {
-                    files.push(path.to_string_lossy().into_owned());
-                }
+        for entry in WalkDir::new(self.dir.join("src")) {
+            let path = entry?.into_path();
+            if path.extension().is_some_and(|it| it == "rs") && path.is_file() {
+                let file = path.strip_prefix(&self.dir)?.to_string_lossy();
+                files.push(file.into_owned());
             }
         }
         files.sort();

@@ -5,7 +5,6 @@ use anyhow::{Result, bail};
 use crate::{
     crate_source::CrateSource,
     error::Refused,
-    helpers::Helpers,
     inline::{self, Access},
     inner::Marks,
     insertion::{Insertion, insert},
@@ -13,7 +12,6 @@ use crate::{
     outer::{self, Spawned},
     passes,
     sites::{LoopShape, SiteLevels, SiteSpec, sites_of},
-    task_lines, whole_lines,
 };
 
 /// What is inserted into a crate, and what that records.
@@ -109,25 +107,19 @@ pub fn graft(source: &CrateSource) -> Result<Graft> {
 type Site<'a> = (Vec<(&'a ParsedFile, Insertion)>, SiteLevels);
 
 fn poll_site<'a>(parsed: &'a ParsedCrate, spec: &'static SiteSpec) -> Site<'a> {
-    let function = match parsed.locate(spec) {
-        Ok(function) => function,
-        Err(refused) => return absent(spec, &refused),
-    };
-    let marks = match (spec.shape, whole_lines::marks(&function)) {
-        (LoopShape::Passes { .. } | LoopShape::Future { .. }, _) => {
-            passes::marks(parsed, &function, spec.shape)
+    let function = parsed.locate(spec);
+    let marks = match (&function, spec.shape) {
+        (Ok(function), LoopShape::Passes { .. } | LoopShape::Future { .. }) => {
+            passes::marks(parsed, function, spec.shape)
         }
-        (_, Ok(marks)) if !Helpers::new(parsed, &function, true).are_called() => Ok(marks),
-        _ => inline::marks(parsed, &function, Access::Variable, spec.loop_in),
+        (Ok(function), _) => inline::marks(parsed, function, Access::Variable, spec.loop_in),
+        (Err(refused), _) => Err(refused.clone()),
     };
-    let outer = match spec.shape {
-        LoopShape::Future { .. } => Ok(outer::of_future(&function, spec, marks.as_ref().ok())),
-        _ => outer::of_poll_function(&function, spec, marks.as_ref().ok()),
-    };
-    match outer {
-        Ok(outer) => together(spec, outer, marks),
-        Err(refused) => absent(spec, &refused),
-    }
+    let outer = function.and_then(|it| match spec.shape {
+        LoopShape::Future { .. } => Ok(outer::of_future(&it, spec, marks.as_ref().ok())),
+        _ => outer::of_poll_function(&it, spec, marks.as_ref().ok()),
+    });
+    together(spec, outer, marks)
 }
 
 /// The function that drives a connection, by its name or by where it is spawned, or else just the future that is
@@ -142,8 +134,7 @@ fn task_site<'a>(
     let named = parsed.locate(spec);
     let function = named.or_else(|refused| by_spawn().ok_or(refused));
     let marks = match &function {
-        Ok(function) => task_lines::marks(function)
-            .or_else(|_| inline::marks(parsed, function, Access::Lent, spec.loop_in)),
+        Ok(function) => inline::marks(parsed, function, Access::Lent, spec.loop_in),
         Err(refused) => Err(refused.clone()),
     };
     let outer = match (&function, spawned) {
@@ -152,45 +143,32 @@ fn task_site<'a>(
         }
         (_, spawned) => spawned.map(|spawned| spawned.wrapped(spec, marks.as_ref().ok())),
     };
-    match outer {
-        Ok(outer) => together(spec, outer, marks),
-        Err(refused) => absent(spec, &refused),
-    }
+    together(spec, outer, marks)
 }
 
 fn together<'a>(
     spec: &SiteSpec,
-    outer: Vec<(&'a ParsedFile, Insertion)>,
+    outer: Result<Vec<(&'a ParsedFile, Insertion)>, Refused>,
     marks: Result<Marks<'a>, Refused>,
 ) -> Site<'a> {
-    let mut insertions = outer;
+    let (mut insertions, outer, marks) = match outer {
+        Ok(insertions) => (insertions, None, marks),
+        // Then no other level is there either.
+        Err(refused) => (Vec::new(), Some(refused.to_string()), Err(refused)),
+    };
     let (inner, budget) = match marks {
         Ok(marks) => {
             // Lines at one place keep their order: the invocation begins before its first mark.
             insertions.extend(marks.insertions);
-            (
-                None,
-                marks.cannot_be_left.map(|refused| refused.to_string()),
-            )
+            (None, marks.cannot_be_left)
         }
-        Err(refused) => (Some(refused.to_string()), Some(refused.to_string())),
+        Err(refused) => (Some(refused.to_string()), Some(refused)),
     };
     let levels = SiteLevels {
         spec: *spec,
-        outer: None,
+        outer,
         inner,
-        budget,
+        budget: budget.map(|refused| refused.to_string()),
     };
     (insertions, levels)
-}
-
-fn absent<'a>(spec: &SiteSpec, refused: &Refused) -> Site<'a> {
-    let reason = Some(refused.to_string());
-    let levels = SiteLevels {
-        spec: *spec,
-        outer: reason.clone(),
-        inner: reason.clone(),
-        budget: reason,
-    };
-    (Vec::new(), levels)
 }

@@ -51,16 +51,6 @@ impl<'a> Helpers<'a> {
         Some(next)
     }
 
-    /// Whether the site's function calls one of them.
-    pub(crate) fn are_called(mut self) -> bool {
-        let site = self.found[0].clone();
-        let Some((cx, _)) = site.context() else {
-            return false;
-        };
-        let calls = LoopSearch::of(site.body, cx).calls;
-        calls.iter().any(|(owned, name)| self.follow(*owned, name))
-    }
-
     /// What gives it the invocation.
     pub(crate) fn parameter(&self, helper: &FoundFunction<'a>) -> Option<Insertion> {
         let (_, context) = helper

@@ -1,8 +1,10 @@
-//! Marks within expressions, for functions that whole lines cannot mark: with several loops or nested ones, with
-//! polls in conditions, in macros or in functions that they call.
+//! The inner level of a function that polls in loops: of one or several, nested, with polls in conditions, in macros or
+//! in functions that they call.
 //!
 //! A child becomes `(probe.child(0), CHILD, probe.own()).1`, which has the value of the child and keeps its
-//! temporaries as long. An iteration is a turn of any loop that polls. A turn is counted before the condition of
+//! temporaries as long. That moves the value, which may be large. Where it goes to a `match`, the mark before the call
+//! is in its argument, `{ probe.child(0); &mut *cx }`, and the one after it in the guard of a first arm that is never
+//! taken. An iteration is a turn of any loop that polls. A turn is counted before the condition of
 //! a `while`, and in a `for` after its iterator has given something. A budget ends only loops that can be left
 //! without losing something (see [`leave`]); it counts the turns of all.
 
@@ -74,6 +76,7 @@ pub(crate) fn marks<'a>(
             access,
             helpers: &mut helpers,
             marks: &mut marks,
+            arms: None,
             loops: 0,
             counts: loop_in.is_none_or(|name| called.signature.ident == name),
             refused: None,

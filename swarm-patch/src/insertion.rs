@@ -11,12 +11,11 @@ pub struct Insertion {
     pub place: Place,
     /// The code; of a line, without indentation and end.
     pub text: String,
-    /// What the line does, in a word for tables: `enter` begins an invocation and `leave` ends it,
+    /// What the code does, in a word for tables: `enter` begins an invocation and `leave` ends it,
     /// `iterate` counts an iteration and checks the budget, `count` only counts, or has something counted, `loop` is around a
     /// loop, `child` starts the time of a child and
     /// `own` that of the function itself, `pass` hands the invocation on, `bound` has the
-    /// budget take the place of a bound of upstream's, `allow` silences the warning of an import that is no longer used, and `budget` is a
-    /// budget without a probe.
+    /// budget take the place of a bound of upstream's, and `budget` is a budget without a probe.
     pub mark: &'static str,
     /// The child that the line marks.
     pub child: Option<String>,

@@ -1,24 +1,12 @@
 //! Whether a loop can be left between two of its turns without losing anything. A poll function that returns
 //! `Pending` loses its variables. What they hold must lie elsewhere, or the next poll would miss it.
 
-use syn::{Block, Expr, ExprLoop, FnArg, Local, Pat, Stmt, Type, visit::Visit};
+use syn::{Expr, FnArg, Local, Pat, Stmt, Type, visit::Visit};
 
 use crate::{
     calls::callee,
-    locate::{FoundFunction, bytes, is_type},
+    locate::{FoundFunction, is_type},
 };
-
-/// Whether nothing is lost if `the_loop`, a statement of `body`, is left.
-pub(crate) fn loses_nothing(body: &Block, the_loop: &ExprLoop) -> bool {
-    let start = bytes(the_loop).start;
-    let before = body.stmts.iter().take_while(|it| bytes(*it).end <= start);
-    before
-        .filter_map(|statement| match statement {
-            Stmt::Local(local) => Some(local),
-            _ => None,
-        })
-        .all(|local| !keeps_something(local))
-}
 
 /// Whether it is the counter or the clock of a budget of the function's own, which begins anew with every poll.
 fn counts_turns(local: &Local) -> bool {

@@ -2,7 +2,7 @@
 //! them, by inserting code. Nothing of the original is changed, moved or removed.
 //!
 //! A source passes through these modules: [`pristine`] has cargo find it, [`stacks`] names the functions
-//! to instrument, `locate` finds them in the syntax tree, `poll_site` and `task_site` make the lines,
+//! to instrument, `locate` finds them in the syntax tree, `outer` and `inline` make the code,
 //! [`mod@graft`] inserts them, and [`package`] writes the result to where the package of the same name of this
 //! workspace compiles it.
 
@@ -21,15 +21,12 @@ mod macros;
 mod outer;
 pub mod package;
 mod passes;
-mod plain;
 pub mod pristine;
 mod racing_test;
 pub mod sites;
 pub mod stacks;
 pub mod sync;
-mod task_lines;
 mod text;
-mod whole_lines;
 
 #[cfg(feature = "subjects")]
 pub mod budget_patch;

@@ -3,8 +3,7 @@
 use anyhow::Result;
 use proc_macro2::Span;
 use syn::{
-    Block, ExprLoop, File, FnArg, Ident, ImplItem, Item, Pat, ReturnType, Signature, Stmt, Type,
-    UseTree, spanned::Spanned,
+    Block, File, FnArg, Ident, ImplItem, Item, Pat, ReturnType, Signature, Type, spanned::Spanned,
 };
 
 use crate::{
@@ -106,9 +105,7 @@ impl ParsedCrate {
                 body,
             })
     }
-}
 
-impl ParsedCrate {
     /// The function of that name, if there is just one.
     pub(crate) fn only_function<'a>(
         &'a self,
@@ -198,15 +195,6 @@ impl<'a> FoundFunction<'a> {
         contexts.next().filter(|_| contexts.next().is_none())
     }
 
-    /// The parameter of type `Context`.
-    pub(crate) fn context_parameter(&self) -> Result<&'a Ident, Refused> {
-        let context = self.context().map(|(name, _)| name);
-        context.ok_or_else(|| {
-            let looked_for = "one parameter of type `&mut Context`";
-            self.place.refused(looked_for, "another signature")
-        })
-    }
-
     /// The type that it returns, if that is written there.
     pub(crate) fn returned(&self) -> Option<&'a Type> {
         match &self.signature.output {
@@ -218,35 +206,6 @@ impl<'a> FoundFunction<'a> {
     /// Whether it returns a `Poll`.
     pub(crate) fn returns_poll(&self) -> bool {
         self.returned().is_some_and(|ty| is_type(ty, "Poll"))
-    }
-
-    /// The only loop among the statements of the body.
-    pub(crate) fn the_loop(&self) -> Result<&'a ExprLoop, Refused> {
-        let loops: Vec<&ExprLoop> = self
-            .body
-            .stmts
-            .iter()
-            .filter_map(|statement| match statement {
-                Stmt::Expr(syn::Expr::Loop(the_loop), _) => Some(the_loop),
-                _ => None,
-            })
-            .collect();
-        let looked_for = "one `loop` among the statements of the function";
-        only_one(&self.place, looked_for, &loops, |found| {
-            found.loop_token.span
-        })
-    }
-
-    /// The imports at the top level of the file, each with the names that it brings in.
-    pub(crate) fn imports(&self) -> impl Iterator<Item = (&'a Item, Vec<String>)> {
-        self.file.tree.items.iter().filter_map(|item| match item {
-            Item::Use(import) => {
-                let mut names = Vec::new();
-                names_in(&import.tree, &mut names);
-                Some((item, names))
-            }
-            _ => None,
-        })
     }
 
     /// The text of a node, in one line.
@@ -262,7 +221,7 @@ impl<'a> FoundFunction<'a> {
         text: &str,
     ) -> Vec<Insertion> {
         let open = bytes(&block.brace_token.span.open());
-        let line = self.first_line_in(block).ok();
+        let line = self.first_line_in(block);
         let lines = text.lines().map(|text| match line {
             Some(line) => Insertion::new(line, mark, text),
             None => self.within(open.end, mark, format!(" {text}")),
@@ -280,7 +239,7 @@ impl<'a> FoundFunction<'a> {
         let close = block.brace_token.span.close();
         let lines = text.lines();
         match (self.own_line(&close), self.first_line_in(block)) {
-            (Ok(line), Ok(like)) => lines
+            (Some(line), Some(like)) => lines
                 .map(|text| Insertion {
                     place: Place::OwnLine { like },
                     ..Insertion::new(line, mark, text)
@@ -305,49 +264,38 @@ impl<'a> FoundFunction<'a> {
         }
     }
 
-    /// The line after a block's opening brace, which must end its line.
-    pub(crate) fn first_line_in(&self, block: &Block) -> Result<usize, Refused> {
-        let open = block.brace_token.span.open();
-        if self.lines.ends_line(bytes(&open).end) {
-            Ok(self.lines.number(bytes(&open).start) + 1)
-        } else {
-            Err(self.refused("a line break after an opening brace", "none", &open))
-        }
+    /// The line after a block's opening brace, if that ends its line.
+    fn first_line_in(&self, block: &Block) -> Option<usize> {
+        let open = bytes(&block.brace_token.span.open());
+        let ends_line = self.lines.ends_line(open.end);
+        ends_line.then(|| self.lines.number(open.start) + 1)
     }
 
-    /// The line of a node, which must begin its line.
-    pub(crate) fn own_line(&self, node: &impl Spanned) -> Result<usize, Refused> {
+    /// The line of a node, if it begins its line.
+    fn own_line(&self, node: &impl Spanned) -> Option<usize> {
         let start = bytes(node).start;
-        if self.lines.begins_line(start) {
-            Ok(self.lines.number(start))
-        } else {
-            let looked_for = "a line break before the marked code";
-            Err(self.refused(looked_for, "other code before it", node))
-        }
-    }
-
-    /// The line after a node, which must end its line.
-    pub(crate) fn line_after(&self, node: &impl Spanned) -> Result<usize, Refused> {
-        let end = bytes(node).end;
-        let line = self.lines.number(end - 1);
-        if self.lines.ends_line(end) {
-            Ok(line + 1)
-        } else {
-            Err(self.place.refused(
-                "a line break after the marked code",
-                format!("other code behind it in line {line}"),
-            ))
-        }
+        let begins_line = self.lines.begins_line(start);
+        begins_line.then(|| self.lines.number(start))
     }
 }
 
-fn names_in(tree: &UseTree, names: &mut Vec<String>) {
-    match tree {
-        UseTree::Path(path) => names_in(&path.tree, names),
-        UseTree::Group(group) => group.items.iter().for_each(|tree| names_in(tree, names)),
-        UseTree::Name(name) => names.push(name.ident.to_string()),
-        UseTree::Rename(rename) => names.push(rename.rename.to_string()),
-        _ => {}
+#[cfg(feature = "subjects")]
+impl<'a> FoundFunction<'a> {
+    /// The only loop among the statements of the body.
+    pub(crate) fn the_loop(&self) -> Result<&'a syn::ExprLoop, Refused> {
+        let loops: Vec<&syn::ExprLoop> = self
+            .body
+            .stmts
+            .iter()
+            .filter_map(|statement| match statement {
+                syn::Stmt::Expr(syn::Expr::Loop(the_loop), _) => Some(the_loop),
+                _ => None,
+            })
+            .collect();
+        let looked_for = "one `loop` among the statements of the function";
+        only_one(&self.place, looked_for, &loops, |found| {
+            found.loop_token.span
+        })
     }
 }
 

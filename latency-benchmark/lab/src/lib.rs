@@ -50,7 +50,7 @@ pub use run_format::network::{
     Backend, Cores, Counters, DelayBackend, DelayLineReport, Jitter, LabFacts, Loss, Placement,
     ReceiveOn, Rtt, RttReport, Sharing,
 };
-pub use spec::{LabSpec, LabSpecError, MAX_PEERS};
+pub use spec::{LabSpec, LabSpecError};
 pub use wiring::check_congestion_control;
 
 use run_format::network::{LinkRtt, NamespaceCounters, QueueReport, SchedulingClass, TcpBuffers};

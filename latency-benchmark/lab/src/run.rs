@@ -2,13 +2,12 @@
 
 use std::{
     fmt::{self, Write},
-    os::unix::process::ExitStatusExt,
     process::{Command, ExitStatus},
 };
 
 use anyhow::{Context, Result, bail};
 use nix::unistd::Pid;
-use program::say;
+use program::{exit_code, say};
 
 use crate::{
     DelayLineReport, Inside, Lab, LabSpec, Reaped, RttReport, Where,
@@ -83,15 +82,6 @@ fn wait(signals: &SupervisorSignals, lab: &mut Lab, mut child: Reaped) -> Result
             let _ = nix::sys::signal::kill(Pid::from_raw(pid), signal);
         }
     }
-}
-
-/// The exit code of a shell for the same status.
-fn exit_code(status: ExitStatus) -> u8 {
-    let code = status
-        .code()
-        .or_else(|| status.signal().map(|signal| 128 + signal))
-        .unwrap_or(1);
-    u8::try_from(code).unwrap_or(1)
 }
 
 fn show(lab: &Lab, report: &RttReport) -> fmt::Result {

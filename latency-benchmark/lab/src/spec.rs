@@ -1,9 +1,12 @@
 //! The specification of a lab.
 
-use run_format::network::{Backend, Jitter, Loss, Placement, ReceiveOn, Rtt, TcpBuffers};
+use run_format::{
+    config::LabConfig,
+    network::{Backend, Jitter, Loss, Placement, ReceiveOn, Rtt, TcpBuffers},
+};
 
 /// The largest number of peers in a lab. The peer's number is one byte of its address.
-pub const MAX_PEERS: usize = 250;
+const MAX_PEERS: usize = 250;
 
 /// Everything that decides how a lab is wired.
 #[derive(Clone, Debug)]
@@ -44,25 +47,34 @@ impl LabSpec {
         }
     }
 
-    pub(crate) fn check(&self) -> Result<(), LabSpecError> {
-        if !(1..=MAX_PEERS).contains(&self.peers) {
-            return Err(LabSpecError::Peers(self.peers));
+    /// The lab of cells with so many peers, over links of that round-trip time.
+    pub fn of(peers: usize, rtt: Rtt, network: &LabConfig) -> LabSpec {
+        LabSpec {
+            rtt,
+            backend: network.backend,
+            loss: network.loss_percent,
+            jitter: network.jitter_ms,
+            congestion_control: network.congestion_control.clone(),
+            receive_on: network.receive_on,
+            ..LabSpec::new(peers, network.placement.clone())
         }
-        let option = match (self.loss, self.jitter) {
-            (Some(loss), _) => Some(format!("loss of {loss}")),
-            (None, Some(jitter)) => Some(format!("jitter of {jitter}")),
-            (None, None) => None,
-        };
-        if let (Some(option), Backend::Nfqueue) = (option, self.backend) {
-            return Err(LabSpecError::NetemOnly(option));
-        }
-        match self.jitter {
-            Some(jitter) if jitter.duration() > self.rtt.one_way() => Err(LabSpecError::Jitter {
-                jitter,
-                one_way_ms: self.rtt.one_way().as_secs_f64() * 1e3,
-            }),
-            _ => Ok(()),
-        }
+    }
+
+    /// Refuses what no machine can provide.
+    pub fn check(&self) -> Result<(), LabSpecError> {
+        let LabSpec { peers, rtt, .. } = self;
+        let is_too_large = |jitter: &Jitter| jitter.duration() > rtt.one_way();
+        Err(LabSpecError(if !(1..=MAX_PEERS).contains(peers) {
+            format!("--peers {peers}: a cell has from 1 to {MAX_PEERS} peers")
+        } else if self.backend == Backend::Nfqueue && self.is_impaired() {
+            "--delay nfqueue: the delay line only delays; --loss and --jitter need netem (accepted: --delay netem)".to_owned()
+        } else if let Some(jitter) = self.jitter.filter(is_too_large) {
+            format!(
+                "--jitter {jitter}: larger than the one-way delay of cells with RTT {rtt} ms (choose a smaller --jitter, or leave that --rtt out)"
+            )
+        } else {
+            return Ok(());
+        }))
     }
 
     pub(crate) fn is_impaired(&self) -> bool {
@@ -72,33 +84,8 @@ impl LabSpec {
 
 /// Why no machine, or not this one, can provide the requested lab.
 #[derive(Debug, PartialEq, thiserror::Error)]
-pub enum LabSpecError {
-    /// The number of peers is out of range.
-    #[error("{0} peers: a lab has from 1 to {MAX_PEERS}")]
-    Peers(usize),
-    /// The delay line supports neither loss nor jitter.
-    #[error("a {0} needs the netem backend; the nfqueue backend supports neither loss nor jitter")]
-    NetemOnly(String),
-    /// With this jitter, some delays would have to be negative.
-    #[error("a jitter of {jitter} is more than the delay in one direction, {one_way_ms} ms")]
-    Jitter {
-        /// The requested jitter.
-        jitter: Jitter,
-        /// The largest possible jitter.
-        one_way_ms: f64,
-    },
-    /// The kernel does not offer this congestion control.
-    #[error(
-        "the kernel has no congestion control {asked:?} (available: {available}; \
-         as root, `modprobe tcp_NAME` may load another)"
-    )]
-    CongestionControl {
-        /// The requested congestion control.
-        asked: String,
-        /// Those that the kernel offers.
-        available: String,
-    },
-}
+#[error("{0}")]
+pub struct LabSpecError(pub(crate) String);
 
 #[cfg(test)]
 mod tests {
@@ -120,11 +107,7 @@ mod tests {
 
     #[test]
     fn the_delay_line_refuses_loss_and_jitter() {
-        for (loss, jitter, refused) in [
-            ("0.1%", "", "loss of 0.1%"),
-            ("", "1ms", "jitter of 1ms"),
-            ("0.1%", "1ms", "loss of 0.1%"),
-        ] {
+        for (loss, jitter) in [("0.1%", ""), ("", "1ms"), ("0.1%", "1ms")] {
             let spec = LabSpec {
                 backend: Backend::Nfqueue,
                 rtt: "50".parse().expect("a time"),
@@ -132,8 +115,8 @@ mod tests {
                 jitter: jitter.parse().ok(),
                 ..LabSpec::of_tests()
             };
-            let expected = LabSpecError::NetemOnly(refused.to_owned());
-            assert_eq!(spec.check(), Err(expected));
+            let refused = spec.check().expect_err("it needs netem").to_string();
+            assert!(refused.starts_with("--delay nfqueue: "), "{refused}");
         }
     }
 
@@ -156,7 +139,9 @@ mod tests {
                 peers,
                 ..LabSpec::of_tests()
             };
-            assert_eq!(spec.check(), Err(LabSpecError::Peers(peers)));
+            let refused = spec.check().expect_err("there are too few or too many");
+            let expected = format!("--peers {peers}: a cell has from 1 to 250 peers");
+            assert_eq!(refused.to_string(), expected);
         }
     }
 }

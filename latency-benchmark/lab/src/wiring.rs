@@ -198,10 +198,11 @@ pub fn check_congestion_control(asked: &str) -> Result<()> {
     if available.split_whitespace().any(|name| name == asked) {
         return Ok(());
     }
-    bail!(LabSpecError::CongestionControl {
-        asked: asked.to_owned(),
-        available: available.trim().to_owned(),
-    })
+    bail!(LabSpecError(format!(
+        "the kernel has no congestion control {asked:?} (available: {}; \
+         as root, `modprobe tcp_NAME` may load another)",
+        available.trim()
+    )))
 }
 
 /// Sets the TCP options of every namespace.

@@ -214,14 +214,14 @@ fn wrong_input_is_refused_in_one_line() {
         return;
     }
     for (arguments, expected) in [
-        (&["--peers", "0"][..], "0 peers: a lab has from 1 to 250"),
+        (&["--peers", "0"][..], "--peers 0: a cell has from 1 to 250"),
         (
             &["--congestion-control", "nonsense"],
             "no congestion control \"nonsense\"",
         ),
         (
             &["--delay", "nfqueue", "--loss", "1%"],
-            "a loss of 1% needs the netem backend",
+            "--loss and --jitter need netem",
         ),
     ] {
         let error = error_of(lab(&[&["run"], arguments, &["--", "true"]].concat()), 2);

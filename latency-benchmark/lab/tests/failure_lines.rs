@@ -4,7 +4,7 @@
 
 use std::io;
 
-use lab::{Cores, LabSpecError, PlacementError};
+use lab::{Backend, Cores, LabSpec, Placement, PlacementError, Sharing, check_congestion_control};
 use nix::errno::Errno;
 
 fn placement_errors() -> Vec<anyhow::Error> {
@@ -21,20 +21,28 @@ fn placement_errors() -> Vec<anyhow::Error> {
 }
 
 fn spec_errors() -> Vec<anyhow::Error> {
-    vec![
-        LabSpecError::Peers(300).into(),
-        LabSpecError::NetemOnly("loss of 1 %".to_owned()).into(),
-        LabSpecError::Jitter {
-            jitter: "30".parse().expect("a time"),
-            one_way_ms: 25.0,
-        }
-        .into(),
-        LabSpecError::CongestionControl {
-            asked: "x".to_owned(),
-            available: "reno cubic".to_owned(),
-        }
-        .into(),
-    ]
+    let placement = Placement {
+        central: 0,
+        workers: None,
+        peers: Cores::one(0),
+        sharing: Sharing::Core,
+    };
+    let jitter = "30ms".parse().ok();
+    let refused = [
+        LabSpec::new(300, placement.clone()),
+        LabSpec {
+            jitter,
+            backend: Backend::Nfqueue,
+            ..LabSpec::new(1, placement.clone())
+        },
+        LabSpec {
+            jitter,
+            ..LabSpec::new(1, placement)
+        },
+    ];
+    let refused = refused.map(|spec| spec.check().expect_err("there is no such lab").into());
+    let unknown = check_congestion_control("x").expect_err("no kernel has it");
+    refused.into_iter().chain([unknown]).collect()
 }
 
 #[test]

@@ -62,6 +62,13 @@ pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// The exit code of a shell for the same status.
+pub fn exit_code(status: ExitStatus) -> u8 {
+    let of_signal = || status.signal().map(|signal| 128 + signal);
+    let code = status.code().or_else(of_signal);
+    code.and_then(|code| code.try_into().ok()).unwrap_or(1)
+}
+
 /// How a process ended, to be put after its name.
 pub fn ended(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {

@@ -13,7 +13,7 @@ mod tools;
 #[cfg(feature = "clap")]
 pub use arguments::parse;
 pub use duration::in_words;
-pub use failure::{Failure, bad_input, end, ended, ended_saying, last_words, one_line};
+pub use failure::{Failure, bad_input, end, ended, ended_saying, exit_code, last_words, one_line};
 pub use output::{print, printable, put, say};
 pub use parent::stop_or_end;
 pub use tools::{SYSTEM_PATH, program_in, tool, tool_folders, user_tool};

@@ -9,7 +9,7 @@ use run_format::{
     network::{PeerHost, PeerHosts, Rtt},
 };
 
-use super::network::{NetworkArgs, peers_in_range};
+use super::network::NetworkArgs;
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct HostArgs {
@@ -42,8 +42,7 @@ impl HostArgs {
         rtts: &[Rtt],
         workers: usize,
     ) -> Result<LabConfig, Failure> {
-        peers_in_range(peers)?;
-        let lab = args.checked(rtts, workers)?;
+        let lab = args.config(peers, rtts, workers)?;
         let hosts = self.count();
         if hosts == 0 {
             return Ok(lab);

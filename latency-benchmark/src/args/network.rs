@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use clap::Args;
-use lab::{MAX_PEERS, Topology, can_receive_on_receiver, check_congestion_control};
+use lab::{LabSpec, Topology, can_receive_on_receiver, check_congestion_control};
 use program::{Failure, bad_input, reject};
 use run_format::{
     config::LabConfig,
@@ -49,8 +49,14 @@ pub(crate) struct NetworkArgs {
 }
 
 impl NetworkArgs {
-    /// For a central with so many workers.
-    pub(crate) fn config(&self, workers: usize) -> Result<LabConfig, Failure> {
+    /// For cells with these numbers of peers and round trips, whose central has so many workers, if there can be labs of
+    /// them.
+    pub(crate) fn config(
+        &self,
+        peers: &[usize],
+        rtts: &[Rtt],
+        workers: usize,
+    ) -> Result<LabConfig, Failure> {
         if self.receive_on == ReceiveOn::Receiver && !can_receive_on_receiver() {
             reject!(
                 "--receive-on receiver: this kernel cannot steer packets; it needs Linux 6.3 or newer with CONFIG_RPS (accepted: --receive-on sender)"
@@ -66,9 +72,9 @@ impl NetworkArgs {
             );
         }
         let topology = Topology::of_this_process()?;
-        let (central, peers) = (self.central_core.clone(), self.peer_cores.clone());
-        let placement = topology.place(workers, central, peers);
-        Ok(LabConfig {
+        let (own, others) = (self.central_core.clone(), self.peer_cores.clone());
+        let placement = topology.place(workers, own, others);
+        let network = LabConfig {
             backend: self.delay,
             loss_percent: self.loss,
             jitter_ms: self.jitter,
@@ -76,34 +82,13 @@ impl NetworkArgs {
             receive_on: self.receive_on,
             placement: placement.map_err(bad_input)?,
             peer_hosts: None,
-        })
-    }
-
-    /// The same for links of these round trips, if the options go together.
-    pub(crate) fn checked(&self, rtts: &[Rtt], workers: usize) -> Result<LabConfig, Failure> {
-        let network = self.config(workers)?;
-        if network.backend == Backend::Nfqueue
-            && (network.loss_percent.is_some() || network.jitter_ms.is_some())
-        {
-            reject!(
-                "--delay nfqueue: the delay line only delays; --loss and --jitter need netem (accepted: --delay netem)"
-            );
-        }
-        if let Some(jitter) = network.jitter_ms
-            && let Some(rtt) = rtts.iter().find(|rtt| rtt.one_way() < jitter.duration())
-        {
-            reject!(
-                "--jitter {jitter}: larger than the one-way delay of cells with RTT {rtt} ms (choose a smaller --jitter, or leave that --rtt out)"
-            );
+        };
+        for peers in peers {
+            for rtt in rtts {
+                let spec = LabSpec::of(*peers, *rtt, &network);
+                spec.check().map_err(bad_input)?;
+            }
         }
         Ok(network)
-    }
-}
-
-/// Refuses numbers of peers that no lab can have.
-pub(crate) fn peers_in_range(peers: &[usize]) -> Result<(), Failure> {
-    match peers.iter().find(|peers| !(1..=MAX_PEERS).contains(*peers)) {
-        None => Ok(()),
-        Some(peers) => reject!("--peers {peers}: a cell has from 1 to {} peers", MAX_PEERS),
     }
 }

@@ -18,14 +18,14 @@ use anyhow::{Context, Result, anyhow, bail};
 use lab::{Inside, Lab, LabSpec, cards_to, move_to};
 use program::{Failure, one_line, stop_or_end};
 use run_format::{
-    config::{Measurement, RunConfig},
-    files::{SCHEMA, unix_s},
+    config::Measurement,
+    files::unix_s,
     protocol::{Measured, NodeMessage, OtherProcesses, STOP_LINE},
     run_row::{End, NetworkReport, RunRow, StageTime},
 };
 
 use self::{central::CentralProcess, nodes::remove_empty_logs, peers::Peers, restarts::Restarts};
-use crate::cell_process::{CellMessage, CellTask};
+use crate::cell_process::{CellMessage, CellTask, ended};
 
 /// The verb `cell`: reads a task from standard input, and prints messages.
 pub(crate) fn run() -> Result<ExitCode, Failure> {
@@ -77,10 +77,6 @@ fn run_cell(
     let took_ms = ms(started.elapsed());
     let measured = cell_run.measured.as_ref();
     report(&CellMessage::Over(Box::new(RunRow {
-        schema: SCHEMA,
-        cell: task.config.cell.id(),
-        config: task.config.clone(),
-        end,
         network: cell_run.network,
         started_unix_s,
         took_ms,
@@ -89,9 +85,7 @@ fn run_cell(
         probe_ns: cell_run.probe_ns,
         blocks: measured.map(|measured| measured.blocks),
         messages: measured.map_or(Vec::new(), |measured| measured.messages.clone()),
-        beside: None,
-        machine: None,
-        files: None,
+        ..ended(task.config.clone(), end)
     })))
 }
 
@@ -123,7 +117,8 @@ impl CellRun<'_> {
     ) -> Result<End> {
         let config = &self.task.config;
         move_to(&config.lab.placement.peers).context("cannot leave central's core")?;
-        let wire = |inside| Lab::wire(inside, spec(config));
+        let (cell, network) = (config.cell, &config.lab);
+        let wire = |inside| Lab::wire(inside, LabSpec::of(cell.peers, cell.rtt_ms, network));
         let mut lab = inside.map(wire).transpose()?;
         if let Some(lab) = &mut lab {
             self.network.lab = Some(lab.facts().clone());
@@ -240,18 +235,6 @@ impl CellRun<'_> {
         };
         let (peers, now) = (config.cell.peers, Instant::now());
         Some(Restarts::begin(plan.churn, peers, config.seed, now))
-    }
-}
-
-fn spec(config: &RunConfig) -> LabSpec {
-    LabSpec {
-        rtt: config.cell.rtt_ms,
-        backend: config.lab.backend,
-        loss: config.lab.loss_percent,
-        jitter: config.lab.jitter_ms,
-        congestion_control: config.lab.congestion_control.clone(),
-        receive_on: config.lab.receive_on,
-        ..LabSpec::new(config.cell.peers, config.lab.placement.clone())
     }
 }
 

@@ -140,30 +140,25 @@ impl SparseLines {
 
 /// A row of nobody is that of a cell which a second interrupt has ended.
 fn end(row: Option<RunRow>, rows: u64, restarts: Option<u64>) -> SoakEnd {
-    let Some(row) = row else {
-        return SoakEnd {
-            end: End::INTERRUPTED,
-            rows,
-            restarts,
-            took_ms: None,
-            stages: Vec::new(),
-            probe_ns: None,
-            network: NetworkReport::default(),
-            sha256: None,
-            blocks_sha256: None,
-        };
-    };
-    SoakEnd {
-        end: row.end,
+    let interrupted = SoakEnd {
+        end: End::INTERRUPTED,
         rows,
         restarts,
+        took_ms: None,
+        stages: Vec::new(),
+        probe_ns: None,
+        network: NetworkReport::default(),
+        sha256: None,
+        blocks_sha256: None,
+    };
+    row.map_or(interrupted.clone(), |row| SoakEnd {
+        end: row.end,
         took_ms: Some(row.took_ms),
         stages: row.stages,
         probe_ns: row.probe_ns,
         network: row.network,
-        sha256: None,
-        blocks_sha256: None,
-    }
+        ..interrupted
+    })
 }
 
 fn in_short(row: &SoakRow, peers: usize) -> String {

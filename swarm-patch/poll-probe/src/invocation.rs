@@ -242,15 +242,6 @@ impl Invocation {
         }
     }
 
-    /// As [`child`](Self::child), and returns false. It is the guard of a match arm that is never taken,
-    /// and marks the child with which the next arm begins.
-    #[inline]
-    #[must_use]
-    pub fn child_at_arm(&mut self, child: u8) -> bool {
-        self.child(child);
-        false
-    }
-
     /// From here on the time is the poll function's own.
     #[inline]
     pub fn own(&mut self) {

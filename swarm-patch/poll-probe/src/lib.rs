@@ -80,8 +80,5 @@ pub use {
     record::{ChildPoll, IterationEnd, METERS, MeterCounts, Outcome, Reading, Record},
     recorder::{Drained, Recorder},
     ring::Capacity,
-    task::{
-        Instrumented, PollFnChild, Probe, child, count, enter_loop, iterate, own, poll_fn_child,
-        turn,
-    },
+    task::{Instrumented, Probe, child, count, enter_loop, iterate, own, turn},
 };

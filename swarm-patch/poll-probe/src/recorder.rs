@@ -1,18 +1,14 @@
-use std::{
-    mem,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicUsize, Ordering},
 };
 
 use quanta::Clock;
-use rtrb::Consumer;
 
 use crate::{
     Capacity, ChildPoll, IterationEnd, Meter, Mode, Reading, Record, Site,
     active::{clock, mode_of},
-    parts::{Key, Parts},
+    parts::Key,
     record::{NO_CHILD, RawReading, RawRecord, RawSpan, UNMARKED},
     ring::{self, Arrivals, Emptying, PerSite, Seat},
 };
@@ -27,7 +23,7 @@ pub struct Recorder {
     attached: AtomicUsize,
     /// Separate from `threads`, which a drain locks, so that no thread waits for a drain.
     arrivals: Arc<Arrivals>,
-    threads: Mutex<Vec<Thread>>,
+    threads: Mutex<Vec<Emptying>>,
 }
 
 /// The numbers of records that a [`Recorder::drain`] handed out and missed.
@@ -98,11 +94,7 @@ impl Recorder {
     pub fn drain(&self, mut each: impl FnMut(&Record<'_>)) -> Drained {
         let mut drained = Drained::default();
         let mut threads = lock(&self.threads);
-        threads.extend(
-            mem::take(&mut *lock(&self.arrivals))
-                .into_iter()
-                .map(Thread::new),
-        );
+        threads.append(&mut lock(&self.arrivals));
         threads.retain_mut(|thread| {
             // Checked before the records are counted, so that all records of an ended thread are read.
             let has_ended = thread.records.is_abandoned();
@@ -114,7 +106,7 @@ impl Recorder {
                 };
                 let spans = thread.spans(&raw, &self.clock);
                 let (readings, readings_lost) = thread.readings(&raw);
-                let record = self.record(thread.number, &raw, (&spans.0, &spans.1));
+                let record = self.record(thread.thread, &raw, (&spans.0, &spans.1));
                 each(&Record {
                     readings: &readings,
                     readings_lost,
@@ -177,26 +169,7 @@ fn child_name(raw: &RawRecord, child: u8) -> &'static str {
         .unwrap_or("unnamed")
 }
 
-struct Thread {
-    number: usize,
-    records: Consumer<RawRecord>,
-    lost: Arc<PerSite>,
-    spans: Parts<RawSpan>,
-    /// None without a meter.
-    readings: Option<Parts<RawReading>>,
-}
-
-impl Thread {
-    fn new(emptying: Emptying) -> Self {
-        Thread {
-            number: emptying.thread,
-            records: emptying.records,
-            lost: emptying.lost,
-            spans: Parts::new(emptying.spans),
-            readings: emptying.readings.map(Parts::new),
-        }
-    }
-
+impl Emptying {
     fn spans(&mut self, raw: &RawRecord, clock: &Clock) -> (Vec<ChildPoll>, Vec<IterationEnd>) {
         if raw.spans == 0 {
             return (Vec::new(), Vec::new());

@@ -14,6 +14,7 @@ use rtrb::{Consumer, Producer, RingBuffer};
 use crate::{
     Meter, MeterCounts, Site,
     meter::{FrameId, MeterMark, ThreadMeter},
+    parts::Parts,
     record::{NO_CHILD, OWN_CODE, RawReading, RawRecord, RawSpan},
 };
 
@@ -55,9 +56,9 @@ pub(crate) struct Filling {
 pub(crate) struct Emptying {
     pub(crate) thread: usize,
     pub(crate) records: Consumer<RawRecord>,
-    pub(crate) spans: Consumer<RawSpan>,
+    pub(crate) spans: Parts<RawSpan>,
     /// None without a meter.
-    pub(crate) readings: Option<Consumer<RawReading>>,
+    pub(crate) readings: Option<Parts<RawReading>>,
     pub(crate) lost: Arc<PerSite>,
 }
 
@@ -141,8 +142,8 @@ fn make_buffers() {
         arrivals.push(Emptying {
             thread: seat.thread,
             records: emptying_records,
-            spans: emptying_spans,
-            readings: emptying_readings,
+            spans: Parts::new(emptying_spans),
+            readings: emptying_readings.map(Parts::new),
             lost,
         });
     }

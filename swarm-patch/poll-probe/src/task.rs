@@ -41,7 +41,7 @@ impl Probe {
         }
     }
 
-    /// Names the children that [`poll_fn_child`] and [`child`] mark.
+    /// Names the children that [`child`] marks.
     pub fn children(self, children: &'static [&'static str]) -> Self {
         let children = Some(children);
         Probe { children, ..self }
@@ -152,33 +152,4 @@ pub fn child(child: u8) {
 /// As [`Invocation::own`], for the same.
 pub fn own() {
     with_current(Invocation::own);
-}
-
-/// As `std::future::poll_fn`. Each call of `f` is a poll of child 0 of the [`Instrumented`] future.
-pub fn poll_fn_child<T, F>(f: F) -> PollFnChild<F>
-where
-    F: FnMut(&mut Context<'_>) -> Poll<T>,
-{
-    PollFnChild { f }
-}
-
-/// The future of [`poll_fn_child`]. It is a named type so that the compiler sees that its drop does not
-/// use what the closure borrows.
-#[must_use = "futures do nothing unless polled"]
-pub struct PollFnChild<F> {
-    f: F,
-}
-
-impl<T, F> Future for PollFnChild<F>
-where
-    F: FnMut(&mut Context<'_>) -> Poll<T> + Unpin,
-{
-    type Output = T;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
-        child(0);
-        let polled = (self.f)(cx);
-        own();
-        polled
-    }
 }

@@ -163,7 +163,7 @@ fn children_are_recorded_in_order_with_their_iteration() {
         for _ in 0..2 {
             assert!(probe.iterate(cx).is_ready());
             probe.child(0);
-            assert!(!probe.child_at_arm(1));
+            probe.child(1);
             spin(Duration::from_micros(50));
             probe.own();
             probe.own();

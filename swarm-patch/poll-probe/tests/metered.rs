@@ -61,7 +61,7 @@ fn two_iterations(site: Site) {
         work(2);
         probe.child(0);
         work(10 + 20 * iteration);
-        assert!(!probe.child_at_arm(1));
+        probe.child(1);
         work(20 + 20 * iteration);
         probe.own();
         probe.own();
@@ -137,7 +137,8 @@ fn sites_inside_others_count_for_the_child_around() {
             .instrument(async {
                 work(1);
                 poll_probe::iterate().await;
-                poll_probe::poll_fn_child(|_| {
+                poll_fn(|_| {
+                    poll_probe::child(0);
                     work(10);
                     let mut outer = entered(Site::Connection, &["a", "muxer", "b"]);
                     outer.child(0);
@@ -147,6 +148,8 @@ fn sites_inside_others_count_for_the_child_around() {
                     two_iterations(Site::Muxer);
                     two_iterations(Site::Muxer);
                     outer.child(2);
+                    drop(outer);
+                    poll_probe::own();
                     Poll::Ready(())
                 })
                 .await;

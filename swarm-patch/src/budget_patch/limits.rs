@@ -3,6 +3,7 @@
 use std::{num::NonZeroU32, time::Duration};
 
 use poll_probe::{Budget, Limit, Wake};
+use syn::{Ident, Item, UseTree};
 
 use crate::{
     error::Refused,
@@ -29,37 +30,34 @@ pub(super) fn lines(
     spec: &SiteSpec,
     budget: Budget,
 ) -> Result<LimitLines, Refused> {
-    let path = spec.function_path();
-    Ok(match (budget.limit, spec.shape) {
-        (_, LoopShape::Passes { .. } | LoopShape::Future { .. }) => {
+    // Of a poll function. The function of a task has none.
+    let cx = match spec.shape {
+        LoopShape::Poll => function.context().map(|(cx, _)| cx),
+        LoopShape::Task { .. } => None,
+        LoopShape::Passes { .. } | LoopShape::Future { .. } => {
             let looked_for = "a loop without a bound";
             return Err(function.place.refused(looked_for, "bounds of its own"));
         }
-        (Limit::Count(count), LoopShape::Poll) => LimitLines {
+    };
+    let path = spec.function_path();
+    let yields = match cx {
+        Some(cx) => yield_in_poll(cx, spec, budget),
+        None => yield_in_task(function, spec, budget),
+    };
+    Ok(match (budget.limit, cx) {
+        (Limit::Count(count), Some(_)) => LimitLines {
             two_polls: match spec.site {
                 // Its own first ping is an iteration too.
                 "Muxer" => "assert!(WORK <= 2 * MAX_ITERATIONS_PER_POLL)".to_owned(),
                 _ => "assert_eq!(WORK, 2 * MAX_ITERATIONS_PER_POLL)".to_owned(),
             },
-            ..count_in_poll(count, &path, &yield_in_poll(function, spec, budget)?)
+            ..count_in_poll(count, &path, &yields)
         },
-        (Limit::Time(time), LoopShape::Poll) => time_in_poll(
-            time,
-            &path,
-            function,
-            &yield_in_poll(function, spec, budget)?,
-        ),
-        (Limit::Coop, LoopShape::Poll) => coop_in_poll(spec, function)?,
-        (Limit::Count(count), LoopShape::Task { .. }) => {
-            count_in_task(count, &path, &yield_in_task(function, spec, budget))
-        }
-        (Limit::Time(time), LoopShape::Task { .. }) => time_in_task(
-            time,
-            &path,
-            function,
-            &yield_in_task(function, spec, budget),
-        ),
-        (Limit::Coop, LoopShape::Task { .. }) => LimitLines {
+        (Limit::Count(count), None) => count_in_task(count, &path, &yields),
+        (Limit::Time(time), Some(_)) => time_in_poll(time, &path, function, &yields),
+        (Limit::Time(time), None) => time_in_task(time, &path, function, &yields),
+        (Limit::Coop, Some(cx)) => coop_in_poll(cx, spec),
+        (Limit::Coop, None) => LimitLines {
             in_loop: format!(
                 "#[cfg({})]\ntokio::task::coop::consume_budget().await;\n\n",
                 has_tokio(spec)
@@ -92,18 +90,13 @@ fn wake(spec: &SiteSpec, budget: Budget, deferred: &str, at_once: &str) -> Strin
     )
 }
 
-fn yield_in_poll(
-    function: &FoundFunction<'_>,
-    spec: &SiteSpec,
-    budget: Budget,
-) -> Result<String, Refused> {
-    let cx = function.context_parameter()?;
+fn yield_in_poll(cx: &Ident, spec: &SiteSpec, budget: Budget) -> String {
     let deferred = format!(
         "let _ = std::future::Future::poll(std::pin::pin!(tokio::task::yield_now()), {cx});"
     );
     let at_once = format!("{cx}.waker().wake_by_ref();");
     let wake = wake(spec, budget, &deferred, &at_once);
-    Ok(indented(&format!("{wake}\nreturn Poll::Pending;")))
+    indented(&format!("{wake}\nreturn Poll::Pending;"))
 }
 
 fn indented(text: &str) -> String {
@@ -172,9 +165,9 @@ fn coop() -> LimitLines {
     }
 }
 
-fn coop_in_poll(spec: &SiteSpec, function: &FoundFunction<'_>) -> Result<LimitLines, Refused> {
-    let (cx, has_tokio) = (function.context_parameter()?, has_tokio(spec));
-    Ok(LimitLines {
+fn coop_in_poll(cx: &Ident, spec: &SiteSpec) -> LimitLines {
+    let has_tokio = has_tokio(spec);
+    LimitLines {
         variables: vec!["has_iterated"],
         before_loop: format!("#[cfg({has_tokio})]\nlet mut has_iterated = false;"),
         in_loop: format!(
@@ -195,7 +188,7 @@ fn coop_in_poll(spec: &SiteSpec, function: &FoundFunction<'_>) -> Result<LimitLi
 "
         ),
         ..coop()
-    })
+    }
 }
 
 fn count_in_task(count: NonZeroU32, path: &str, yields: &str) -> LimitLines {
@@ -276,9 +269,17 @@ fn yield_in_task(function: &FoundFunction<'_>, spec: &SiteSpec, budget: Budget) 
 
 /// The bare name where the file imports it, else the whole path.
 fn imported<'n>(function: &FoundFunction<'_>, name: &'n str, whole: &'n str) -> &'n str {
-    let is_imported = function
-        .imports()
-        .any(|(_, names)| names.iter().any(|imported| imported == name));
+    fn has(tree: &UseTree, name: &str) -> bool {
+        match tree {
+            UseTree::Path(path) => has(&path.tree, name),
+            UseTree::Group(group) => group.items.iter().any(|tree| has(tree, name)),
+            UseTree::Name(import) => import.ident == name,
+            UseTree::Rename(import) => import.rename == name,
+            _ => false,
+        }
+    }
+    let is_it = |item: &Item| matches!(item, Item::Use(import) if has(&import.tree, name));
+    let is_imported = function.file.tree.items.iter().any(is_it);
     if is_imported { name } else { whole }
 }
 

@@ -29,7 +29,7 @@ impl Walk<'_, '_> {
         }
         let mut parts = vec![&*call.receiver];
         parts.extend(&call.args);
-        self.child(expr, child_of_method(self.function, call), &parts);
+        self.child(expr, context, child_of_method(self.function, call), &parts);
     }
 
     pub(super) fn call(&mut self, expr: &Expr, call: &ExprCall) {
@@ -53,7 +53,7 @@ impl Walk<'_, '_> {
         }
         let name = child_of_call(self.function, call, |it| self.context_in(it).is_some());
         let parts: Vec<&Expr> = call.args.iter().collect();
-        self.child(expr, name, &parts);
+        self.child(expr, context, name, &parts);
     }
 
     fn context_among<'e, P>(
@@ -83,7 +83,7 @@ impl Walk<'_, '_> {
     }
 
     /// Marks a call that gets the context as a poll of a child.
-    fn child(&mut self, call: &Expr, name: String, parts: &[&Expr]) {
+    fn child(&mut self, call: &Expr, context: &Expr, name: String, parts: &[&Expr]) {
         if let Some(inner) = parts.iter().find(|part| self.has_poll(part)) {
             let refused = self
                 .function
@@ -92,14 +92,29 @@ impl Walk<'_, '_> {
             return;
         }
         let number = number(&mut self.marks.children, &name);
-        let begin = format!("({}({number}), ", self.access.call("child"));
-        let end = format!(", {}()).1", self.access.call("own"));
-        let at = bytes(call);
+        let begin = format!("{}({number})", self.access.call("child"));
+        let own = format!("{}()", self.access.call("own"));
+        let arms = self
+            .arms
+            .take()
+            .filter(|(polled, _)| *polled == bytes(call));
+        let (begun, begin) = match arms {
+            Some(_) if matches!(context, Expr::Path(_)) => {
+                (bytes(context), format!("{{ {begin}; &mut *"))
+            }
+            Some(_) => (bytes(context), format!("{{ {begin}; ")),
+            None => (bytes(call), format!("({begin}, ")),
+        };
         self.insert(Insertion {
             child: Some(name),
-            ..self.function.within(at.start, "child", begin)
+            ..self.function.within(begun.start, "child", begin)
         });
-        self.within(at.end, "own", end);
+        let Some((_, arms)) = arms else {
+            return self.within(begun.end, "own", format!(", {own}).1"));
+        };
+        self.within(begun.end, "child", " }");
+        let arm = format!(" _ if {{ {own}; false }} => unreachable!(),");
+        self.within(arms, "own", arm);
     }
 
     fn has_poll(&self, expr: &Expr) -> bool {

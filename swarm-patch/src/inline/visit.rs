@@ -10,7 +10,7 @@ use super::{
     scope::Scope,
     walk::{Access, Walk},
 };
-use crate::{leave, macros::expressions};
+use crate::{leave, locate::bytes, macros::expressions};
 
 impl<'ast> Visit<'ast> for Walk<'_, '_> {
     fn visit_block(&mut self, block: &'ast Block) {
@@ -69,7 +69,14 @@ impl<'ast> Visit<'ast> for Walk<'_, '_> {
                 }
             }
             Expr::Match(matching) => {
+                let polled = match &*matching.expr {
+                    Expr::Try(tried) => &tried.expr,
+                    _ => &matching.expr,
+                };
+                let brace = matching.brace_token.span.open();
+                self.arms = Some((bytes(polled), bytes(&brace).end));
                 self.visit_expr(&matching.expr);
+                self.arms = None;
                 for arm in &matching.arms {
                     self.keeping(leave::takes_something(&arm.pat, &matching.expr), |walk| {
                         if let Pat::Guard(guarded) = &arm.pat {

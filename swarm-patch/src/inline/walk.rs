@@ -1,5 +1,7 @@
 //! The way through a function, and what was found on it.
 
+use std::ops::Range;
+
 use syn::Ident;
 
 use super::scope::Scope;
@@ -41,6 +43,8 @@ pub(super) struct Walk<'w, 'a> {
     pub(super) contexts: Vec<usize>,
     /// The names of all contexts.
     pub(super) names: Vec<Ident>,
+    /// Of the `match` whose expression is visited: the call that gives its value, and where its arms begin, in bytes.
+    pub(super) arms: Option<(Range<usize>, usize)>,
     pub(super) loops: usize,
     /// Whether turns of its loops are iterations.
     pub(super) counts: bool,

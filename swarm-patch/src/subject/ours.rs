@@ -9,29 +9,9 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail};
 use sha2::{Digest, Sha256};
 use toml_edit::{Array, DocumentMut, Item, value};
+use walkdir::WalkDir;
 
 use crate::checkout::Edit;
-
-/// What is copied, in the order of the hash. Tests and documents are not.
-const PARTS: [&str; 17] = [
-    "Cargo.lock",
-    "Cargo.toml",
-    "latency-benchmark/node-kit/Cargo.toml",
-    "latency-benchmark/node-kit/src",
-    "latency-benchmark/node/Cargo.toml",
-    "latency-benchmark/node/build.rs",
-    "latency-benchmark/node/src",
-    "latency-benchmark/program/Cargo.toml",
-    "latency-benchmark/program/src",
-    "latency-benchmark/run-format/Cargo.toml",
-    "latency-benchmark/run-format/src",
-    "latency-benchmark/thread-scope/Cargo.toml",
-    "latency-benchmark/thread-scope/src",
-    "swarm-patch/Cargo.toml",
-    "swarm-patch/poll-probe",
-    "swarm-patch/src",
-    "swarm-patch/upstream",
-];
 
 const MEMBERS: [&str; 7] = [
     "latency-benchmark/node",
@@ -42,6 +22,12 @@ const MEMBERS: [&str; 7] = [
     "swarm-patch",
     "swarm-patch/poll-probe",
 ];
+
+/// What is copied of each, if it has it. Tests and documents are not.
+const PARTS: [&str; 3] = ["Cargo.toml", "build.rs", "src"];
+
+/// What is copied besides.
+const OTHERS: [&str; 3] = ["Cargo.lock", "Cargo.toml", "swarm-patch/upstream"];
 
 /// Of libp2p, and of libp2p-stream, whose versions count apart.
 #[derive(Clone, Debug)]
@@ -145,25 +131,20 @@ pub(super) fn stream_release(libp2p: &str) -> Result<&'static str> {
 }
 
 fn files(root: &Path) -> Result<Vec<(PathBuf, PathBuf)>> {
-    fn walk(root: &Path, part: &Path, files: &mut Vec<(PathBuf, PathBuf)>) -> Result<()> {
-        let path = root.join(part);
-        if !path.is_dir() {
-            files.push((part.to_owned(), path));
-            return Ok(());
-        }
-        let entries =
-            fs::read_dir(&path).with_context(|| format!("cannot list {}", path.display()));
-        let mut names = entries?
-            .map(|entry| Ok(entry?.file_name()))
-            .collect::<Result<Vec<_>>>()?;
-        names.sort();
-        names
-            .iter()
-            .try_for_each(|name| walk(root, &part.join(name), files))
-    }
+    let of_member = |member: &str| PARTS.map(|part| root.join(member).join(part));
+    let of_members = MEMBERS.into_iter().flat_map(of_member);
+    let others = OTHERS.map(|part| root.join(part));
     let mut found = Vec::new();
-    for part in PARTS {
-        walk(root, Path::new(part), &mut found)?;
+    for part in others
+        .into_iter()
+        .chain(of_members.filter(|it| it.exists()))
+    {
+        for entry in WalkDir::new(part).sort_by_file_name() {
+            let path = entry?.into_path();
+            if !path.is_dir() {
+                found.push((path.strip_prefix(root)?.to_owned(), path));
+            }
+        }
     }
     Ok(found)
 }

@@ -16,8 +16,7 @@ use swarm_patch::{
 };
 use tempfile::TempDir;
 
-/// The pristine sources of libp2p that budgets can patch, and that the graft inserts whole lines into. They exist, since
-/// the build needed them.
+/// The pristine sources of libp2p that budgets can patch. They exist, since the build needed them.
 pub(crate) fn pristine_sources() -> Vec<CrateSource> {
     let mut sources = sources_of(&LIBP2P);
     sources.retain(|source| source.name != "quinn");

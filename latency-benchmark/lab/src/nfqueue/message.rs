@@ -1,92 +1,69 @@
-//! Encodes and decodes the messages of `nfnetlink_queue`. The constants are those of the kernel's
-//! `linux/netfilter/nfnetlink_queue.h`.
+//! Encodes and decodes the messages of `nfnetlink_queue`.
 
-use std::time::Duration;
+use std::{ffi::c_int, time::Duration};
 
+use libc::{
+    NF_ACCEPT, NFNL_SUBSYS_QUEUE, NFQA_CFG_CMD, NFQA_CFG_F_FAIL_OPEN, NFQA_CFG_F_GSO,
+    NFQA_CFG_FLAGS, NFQA_CFG_MASK, NFQA_CFG_PARAMS, NFQA_CFG_QUEUE_MAXLEN, NFQA_PACKET_HDR,
+    NFQA_TIMESTAMP, NFQA_VERDICT_HDR, NFQNL_CFG_CMD_BIND, NFQNL_COPY_META, NFQNL_MSG_CONFIG,
+    NFQNL_MSG_PACKET, NFQNL_MSG_VERDICT_BATCH, NLA_TYPE_MASK, NLM_F_ACK, NLM_F_REQUEST,
+    NLMSG_ERROR,
+};
 use nix::errno::Errno;
-
-const SUBSYSTEM: u16 = 3;
-const PACKET: u16 = 0;
-const CONFIG: u16 = 2;
-const VERDICT_BATCH: u16 = 3;
-
-const PACKET_HEADER: u16 = 1;
-const VERDICT_HEADER: u16 = 2;
-const TIMESTAMP: u16 = 4;
-
-const CONFIG_COMMAND: u16 = 1;
-const CONFIG_COPY: u16 = 2;
-const CONFIG_MAX_LENGTH: u16 = 3;
-const CONFIG_MASK: u16 = 4;
-const CONFIG_FLAGS: u16 = 5;
-
-const COMMAND_BIND: u8 = 1;
-const COPY_METADATA: u8 = 1;
-const FLAG_FAIL_OPEN: u32 = 1;
-const FLAG_GSO: u32 = 4;
-const ACCEPT: u32 = 1;
-
-const REQUEST: u16 = 1;
-const ACKNOWLEDGE: u16 = 4;
-const NLMSG_ERROR: u16 = 2;
 
 /// The size of two headers: length, type, flags, sequence and sender; family, version and queue.
 const HEADER_BYTES: usize = 16 + 4;
-const ATTRIBUTE_TYPE: u16 = 0x3fff;
 
 /// Requests the packets of `queue`.
 pub(super) fn bind(queue: u16) -> Vec<u8> {
-    Message::new(CONFIG, REQUEST | ACKNOWLEDGE, queue)
-        .attribute(CONFIG_COMMAND, &[COMMAND_BIND, 0, 0, 0])
+    Message::new(NFQNL_MSG_CONFIG, NLM_F_REQUEST | NLM_F_ACK, queue)
+        .attribute(NFQA_CFG_CMD, &[NFQNL_CFG_CMD_BIND as u8, 0, 0, 0])
         .finish()
 }
 
 /// Requests the metadata of packets without their contents.
 pub(super) fn copy_metadata(queue: u16) -> Vec<u8> {
-    let mut parameters = [0; 5];
-    parameters[4] = COPY_METADATA;
-    Message::new(CONFIG, REQUEST | ACKNOWLEDGE, queue)
-        .attribute(CONFIG_COPY, &parameters)
+    Message::new(NFQNL_MSG_CONFIG, NLM_F_REQUEST | NLM_F_ACK, queue)
+        .attribute(NFQA_CFG_PARAMS, &[0, 0, 0, 0, NFQNL_COPY_META as u8])
         .finish()
 }
 
 /// Sets the queue's length, and has the kernel keep large packets whole. It also has the kernel drop and
 /// count a packet that finds no room: letting it through would deliver it undelayed, ahead of others.
 pub(super) fn hold(queue: u16, max_length: u32) -> Vec<u8> {
-    Message::new(CONFIG, REQUEST | ACKNOWLEDGE, queue)
-        .attribute(CONFIG_MAX_LENGTH, &max_length.to_be_bytes())
-        .attribute(CONFIG_FLAGS, &FLAG_GSO.to_be_bytes())
-        .attribute(CONFIG_MASK, &(FLAG_GSO | FLAG_FAIL_OPEN).to_be_bytes())
+    let mask = NFQA_CFG_F_GSO | NFQA_CFG_F_FAIL_OPEN;
+    Message::new(NFQNL_MSG_CONFIG, NLM_F_REQUEST | NLM_F_ACK, queue)
+        .attribute(NFQA_CFG_QUEUE_MAXLEN, &max_length.to_be_bytes())
+        .attribute(NFQA_CFG_FLAGS, &NFQA_CFG_F_GSO.to_be_bytes())
+        .attribute(NFQA_CFG_MASK, &mask.to_be_bytes())
         .finish()
 }
 
 /// Releases every packet of `queue` up to and including `last`.
 pub(super) fn release(queue: u16, last: u32) -> Vec<u8> {
-    let mut verdict = [0; 8];
-    verdict[..4].copy_from_slice(&ACCEPT.to_be_bytes());
-    verdict[4..].copy_from_slice(&last.to_be_bytes());
-    Message::new(VERDICT_BATCH, REQUEST, queue)
-        .attribute(VERDICT_HEADER, &verdict)
+    let verdict = [NF_ACCEPT.to_be_bytes(), last.to_be_bytes()].concat();
+    Message::new(NFQNL_MSG_VERDICT_BATCH, NLM_F_REQUEST, queue)
+        .attribute(NFQA_VERDICT_HDR, &verdict)
         .finish()
 }
 
 struct Message(Vec<u8>);
 
 impl Message {
-    fn new(kind: u16, flags: u16, queue: u16) -> Message {
+    fn new(kind: c_int, flags: c_int, queue: u16) -> Message {
         let mut bytes = vec![0; 4];
-        bytes.extend(((SUBSYSTEM << 8) | kind).to_ne_bytes());
-        bytes.extend(flags.to_ne_bytes());
+        bytes.extend((of_queue(kind) as u16).to_ne_bytes());
+        bytes.extend((flags as u16).to_ne_bytes());
         bytes.extend([0; 8]);
         bytes.extend([0, 0]);
         bytes.extend(queue.to_be_bytes());
         Message(bytes)
     }
 
-    fn attribute(mut self, kind: u16, value: &[u8]) -> Message {
+    fn attribute(mut self, kind: c_int, value: &[u8]) -> Message {
         let length = u16::try_from(4 + value.len()).expect("attributes are a few bytes long");
         self.0.extend(length.to_ne_bytes());
-        self.0.extend(kind.to_ne_bytes());
+        self.0.extend((kind as u16).to_ne_bytes());
         self.0.extend(value);
         self.0.resize(self.0.len().next_multiple_of(4), 0);
         self
@@ -109,15 +86,15 @@ pub(super) struct Packet {
 
 /// Decodes the message about a packet.
 pub(super) fn packet(message: &[u8]) -> Option<Packet> {
-    if kind(message)? != (SUBSYSTEM << 8) | PACKET {
+    if kind(message)? != of_queue(NFQNL_MSG_PACKET) {
         return None;
     }
     let mut packet = None;
     let mut arrived = None;
     for (kind, value) in attributes(message.get(HEADER_BYTES..)?) {
         match kind {
-            PACKET_HEADER => packet = Some(be32(value, 0)?),
-            TIMESTAMP => {
+            NFQA_PACKET_HDR => packet = Some(be32(value, 0)?),
+            NFQA_TIMESTAMP => {
                 let (seconds, us) = (be64(value, 0)?, be64(value, 8)?);
                 arrived = Some(Duration::from_secs(seconds) + Duration::from_micros(us));
             }
@@ -142,17 +119,22 @@ pub(super) fn acknowledgement(message: &[u8]) -> Option<nix::Result<()>> {
     })
 }
 
-fn kind(message: &[u8]) -> Option<u16> {
-    Some(u16::from_ne_bytes(message.get(4..6)?.try_into().ok()?))
+/// The type of a message of that kind.
+fn of_queue(kind: c_int) -> c_int {
+    (NFNL_SUBSYS_QUEUE << 8) | kind
 }
 
-fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+fn kind(message: &[u8]) -> Option<c_int> {
+    Some(u16::from_ne_bytes(message.get(4..6)?.try_into().ok()?).into())
+}
+
+fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (c_int, &[u8])> {
     std::iter::from_fn(move || {
         let length = usize::from(u16::from_ne_bytes(bytes.get(..2)?.try_into().ok()?));
-        let kind = u16::from_ne_bytes(bytes.get(2..4)?.try_into().ok()?) & ATTRIBUTE_TYPE;
+        let kind = u16::from_ne_bytes(bytes.get(2..4)?.try_into().ok()?);
         let value = bytes.get(4..length)?;
         bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
-        Some((kind, value))
+        Some((c_int::from(kind) & NLA_TYPE_MASK, value))
     })
 }
 
@@ -173,10 +155,10 @@ mod tests {
         header.extend([0x08, 0x00, 0]); // protocol and hook, which pad to a multiple of four
         let mut time = 7_u64.to_be_bytes().to_vec();
         time.extend(250_000_u64.to_be_bytes());
-        Message::new(PACKET, 0, 0)
-            .attribute(PACKET_HEADER, &header)
+        Message::new(NFQNL_MSG_PACKET, 0, 0)
+            .attribute(NFQA_PACKET_HDR, &header)
             .attribute(9, &[1, 2, 3])
-            .attribute(TIMESTAMP, &time)
+            .attribute(NFQA_TIMESTAMP, &time)
             .finish()
     }
 
@@ -216,7 +198,7 @@ mod tests {
     #[test]
     fn an_error_is_decoded_from_its_message() {
         let mut bytes = vec![0; 36];
-        bytes[4..6].copy_from_slice(&NLMSG_ERROR.to_ne_bytes());
+        bytes[4..6].copy_from_slice(&(NLMSG_ERROR as u16).to_ne_bytes());
         assert_eq!(acknowledgement(&bytes), Some(Ok(())));
         bytes[16..20].copy_from_slice(&(-libc::EPERM).to_ne_bytes());
         assert_eq!(acknowledgement(&bytes), Some(Err(Errno::EPERM)));

@@ -46,8 +46,14 @@ pub(super) fn look(entered: &Result<Inside, EnterError>) -> Preflight {
             "use a kernel with veth (CONFIG_VETH); as root, `modprobe veth`",
         ),
     });
-    findings.push(netem_finding(netem, nfqueue.is_ok()));
-    findings.push(nfqueue_finding(nfqueue, can_delay));
+    const BY_LINE: &str = "the delay line delays packets instead; there is no loss and no jitter";
+    let by_line = nfqueue.is_ok().then_some(BY_LINE);
+    findings.push(delay("netem", netem, by_line, netem::REMEDY));
+    let (by_netem, remedy) = (
+        can_delay.then_some("only netem can delay packets"),
+        nfqueue_remedy(&nfqueue),
+    );
+    findings.push(delay("iptables, NFQUEUE", nfqueue, by_netem, remedy));
     findings.push(congestion_controls());
     Preflight {
         findings,
@@ -88,41 +94,24 @@ fn try_link(inside: Inside) -> Result<String> {
     Ok(format!("a link without delay has an RTT of {min_ms:.3} ms"))
 }
 
-fn netem_finding(probed: Result<()>, nfqueue_works: bool) -> PreflightFinding {
-    const NAME: &str = "netem";
-    match probed {
-        Ok(()) => PreflightFinding::ok(NAME, "works in a temporary namespace"),
-        Err(error) if nfqueue_works => PreflightFinding::degraded(
-            NAME,
-            format!("{error:#}"),
-            "the delay line delays packets instead; there is no loss and no jitter",
-            netem::REMEDY,
-        ),
-        Err(error) => {
-            PreflightFinding::missing(NAME, format!("{error:#}"), NO_DELAYED_CELL, netem::REMEDY)
-        }
+/// The finding for what delays packets. `instead` says what it means that something else can.
+fn delay(name: &str, probed: Result<()>, instead: Option<&str>, remedy: &str) -> PreflightFinding {
+    let seen = match probed {
+        Ok(()) => return PreflightFinding::ok(name, "tested in a temporary namespace"),
+        Err(error) => format!("{error:#}"),
+    };
+    match instead {
+        Some(consequence) => PreflightFinding::degraded(name, seen, consequence, remedy),
+        None => PreflightFinding::missing(name, seen, NO_DELAYED_CELL, remedy),
     }
 }
 
-fn nfqueue_finding(probed: Result<()>, can_delay: bool) -> PreflightFinding {
-    const NAME: &str = "iptables, NFQUEUE";
-    let error = match probed {
-        Ok(()) => return PreflightFinding::ok(NAME, "work in a temporary namespace"),
-        Err(error) => error,
-    };
-    let remedy = match error.downcast_ref() {
-        Some(MissingTool { name, .. }) => install(name),
-        _ => {
-            "use a kernel with CONFIG_NETFILTER_XT_TARGET_NFQUEUE and CONFIG_IP_NF_MANGLE; \
-             as root, `modprobe -a xt_NFQUEUE nfnetlink_queue iptable_mangle`"
-        }
-    };
-    if can_delay {
-        let consequence = "only netem can delay packets";
-        PreflightFinding::degraded(NAME, format!("{error:#}"), consequence, remedy)
-    } else {
-        PreflightFinding::missing(NAME, format!("{error:#}"), NO_DELAYED_CELL, remedy)
-    }
+fn nfqueue_remedy(probed: &Result<()>) -> &'static str {
+    const OF_KERNEL: &str = "use a kernel with CONFIG_NETFILTER_XT_TARGET_NFQUEUE and CONFIG_IP_NF_MANGLE; \
+         as root, `modprobe -a xt_NFQUEUE nfnetlink_queue iptable_mangle`";
+    let error = probed.as_ref().err();
+    let missing: Option<&MissingTool> = error.and_then(anyhow::Error::downcast_ref);
+    missing.map_or(OF_KERNEL, |it| install(it.name))
 }
 
 fn congestion_controls() -> PreflightFinding {

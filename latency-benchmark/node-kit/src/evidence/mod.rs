@@ -84,7 +84,7 @@ impl Evidence {
             tables: TableWriters::create(dir, &tables)?,
             stacks: StackEvidence::new(sites),
             slow: BTreeMap::new(),
-            metered: Metered::new(watch.counter_names().to_vec(), watch.process_counters()),
+            metered: Metered::new(watch.counter_names.clone(), watch.process_counters.take()),
             system_calls: SystemCallEvidence::default(),
             timeline: Timeline::new(connections),
             activity: ActivityEvidence::new(activity),

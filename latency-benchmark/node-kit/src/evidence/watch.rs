@@ -34,10 +34,10 @@ pub(crate) struct Watch {
     pub(super) allocations: Result<AllocationSampler, Unobservable>,
     pub(super) system_calls: Result<SystemCallRecorder, Unobservable>,
     spinner: Result<Spinner, Unobservable>,
-    counter_names: Vec<String>,
+    pub(super) counter_names: Vec<String>,
     counters_missing: Vec<Unobservable>,
     /// Until the tables are begun.
-    process_counters: Option<ProcessCounters>,
+    pub(super) process_counters: Option<ProcessCounters>,
 }
 
 impl Watch {
@@ -69,14 +69,6 @@ impl Watch {
             // Counts threads that are started from here on, which is all that are to come.
             process_counters: Some(ProcessCounters::open()),
         }
-    }
-
-    pub(super) fn process_counters(&mut self) -> Option<ProcessCounters> {
-        self.process_counters.take()
-    }
-
-    pub(super) fn counter_names(&self) -> &[String] {
-        &self.counter_names
     }
 
     pub(super) fn is_available(&self, pass: Pass) -> bool {

@@ -192,8 +192,8 @@ fn seven_children(polls: u32) {
                 if child == 0 && iteration == 0 {
                     work(&mut x);
                 }
+                probe.own();
             }
-            probe.own();
         }
         probe.pending();
     }
