@@ -70,7 +70,7 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
         ),
         (
             &["--workload", "gossipsub", "--payload", "0B"],
-            "at least 8 bytes",
+            "at least 16 bytes",
         ),
         (&["--workload", "idle", "--rate", "1"], "--workload idle"),
         (
