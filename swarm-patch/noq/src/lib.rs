@@ -3,3 +3,23 @@
 #![allow(warnings, clippy::all, clippy::pedantic)]
 
 include!(concat!(env!("OUT_DIR"), "/src/lib.rs"));
+
+/// Runs upstream's own unit tests, which come with its sources, once more under budgets.
+#[cfg(test)]
+mod under_budgets {
+    use quickcheck::Excluded;
+
+    const EXCLUDED: [Excluded; 1] = [Excluded {
+        test: "tests::close_path",
+        reason: "closes a path as soon as it is open, and waits until the peer has seen it open; the peer \
+                 only sees that if one pass sends both an ACK and, after it, the PATH_RESPONSE",
+    }];
+
+    // As in build.rs.
+    const RACING: [&str; 1] = ["tests::stream_stopped"];
+
+    #[test]
+    fn passes_under_budgets() {
+        quickcheck::passes_under_budgets(&EXCLUDED, &RACING);
+    }
+}
