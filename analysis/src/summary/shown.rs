@@ -5,7 +5,7 @@ use run_format::grid::{Axes, Cell};
 use super::{CellSummary, Summary};
 
 /// Nobody reads a picture of more. On a page of seven variants each takes 18 kB.
-const MOST_CELLS: usize = 1000;
+const MOST_CELLS: usize = 500;
 
 /// The axes, with every second value of the longest one left out until there are few enough cells.
 pub(super) fn axes(all: &Axes) -> Axes {
@@ -60,5 +60,39 @@ impl Summary {
         let shown = self.what_is_shown().map(|it| format!("shown: {it}"));
         let parts = [Some(self.identity.line()), shown];
         parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use run_format::{network::Rtt, payload::Payload};
+
+    use super::*;
+
+    fn grid(peers: usize, rtts: u32, payloads: u32) -> Axes {
+        let rtt = |at| Rtt::from_ms(f64::from(at)).expect("a round trip");
+        Axes {
+            peers: (1..=peers).collect(),
+            rtt_ms: (0..rtts).map(rtt).collect(),
+            payload_bytes: (1..=payloads).map(Payload::of_bytes).collect(),
+            only: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_large_grid_is_thinned_out_where_it_is_longest() {
+        let shown = axes(&grid(22, 30, 20));
+        assert_eq!(shown.peers, [1, 5, 9, 13, 17, 21]);
+        let steps = [shown.rtt_ms.len(), shown.payload_bytes.len()];
+        assert_eq!(steps, [8, 10]);
+        assert!(has(&shown, &shown.cells()[0]));
+        let all = grid(22, 30, 20).cells();
+        assert_eq!(all.iter().filter(|it| has(&shown, it)).count(), 6 * 8 * 10);
+    }
+
+    #[test]
+    fn of_few_cells_all_are_shown() {
+        assert_eq!(axes(&grid(10, 10, 5)), grid(10, 10, 5));
+        assert_eq!(axes(&grid(5, 6, 4)), grid(5, 6, 4));
     }
 }

@@ -161,3 +161,26 @@ impl Tables {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use polars_parquet::read::read_metadata;
+
+    use super::*;
+
+    #[test]
+    fn parts_follow_each_other_below_one_header() {
+        let part = |values: Vec<Option<f64>>| {
+            let texts = texts("name", values.iter().map(|_| Some("a")));
+            let columns = vec![texts, numbers("value", values.into_iter())];
+            Ok(DataFrame::new_infer_height(columns)?)
+        };
+        let parts = [vec![], vec![Some(1.0), None], vec![], vec![Some(3.0)]].map(part);
+        let tables = Tables::of(parts).expect("tables");
+        assert_eq!(tables.csv, b"name,value\na,1.0\na,\na,3.0\n");
+        let about = read_metadata(&mut Cursor::new(&tables.parquet)).expect("a table");
+        assert_eq!((tables.rows, about.num_rows), (3, 3));
+    }
+}
