@@ -128,9 +128,8 @@ impl Sender {
         let write = async {
             loop {
                 // A place among the unacknowledged, before the chunk goes out.
-                sent.send(now_ns())
-                    .await
-                    .context("the reading side is gone")?;
+                let place = sent.reserve().await.context("the reading side is gone")?;
+                place.send(now_ns());
                 writing.write_all(&self.chunk).await?;
                 writing.flush().await?;
             }
