@@ -1,9 +1,12 @@
-//! How long a report of the largest sweep takes: 120 cells, three runs each.
+//! How long a report of a large sweep takes, and how much memory: three runs of each cell.
 //!
-//! Such a sweep takes most of a day, so the benchmark puts one together: every cell gets the runs of a similar measured
-//! cell. The work is that of a real report; its content means nothing.
+//! Such a sweep takes a day and more, so the benchmark puts one together: every cell gets the run of a similar measured
+//! cell, three times. The work is that of a real report; its content means nothing. Files with equal content are links to one
+//! file, so they are read from memory, not from a disk.
 //!
 //!     cargo bench --profile tools -p analysis --bench report -- results/NAME
+//!     cargo bench --profile tools -p analysis --bench report -- results/NAME --cells 10000 --rounds 1
+//!     cargo bench --profile tools -p analysis --bench report -- results/NAME --verb export
 //!     cargo bench --profile tools -p analysis --bench report -- results/NAME --against PROGRAM
 //!
 //! With `--against`, an `analysis` built from other sources takes turns with this one in random order, because
@@ -11,7 +14,7 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use std::{
-    fs,
+    fs, io,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     time::Instant,
@@ -31,13 +34,21 @@ use run_format::{
 
 const REPEAT: u32 = 3;
 
-/// The axes of the largest sweep.
-fn axes() -> Axes {
-    let rtt_ms = [0.0, 5.0, 25.0, 50.0, 100.0, 200.0];
+/// Of at least so many cells. The default grid has as many values on each axis as the smallest.
+fn axes(cells: usize) -> Axes {
+    let mut values = [5, 6, 4];
+    while values.iter().product::<usize>() < cells {
+        *values.iter_mut().min().unwrap() += 1;
+    }
+    let [peers, rtts, payloads] = values;
+    let rtt = |at| Rtt::from_ms(5.0 * at as f64).unwrap();
     Axes {
-        peers: vec![1, 2, 5, 10, 15],
-        rtt_ms: rtt_ms.map(|ms| Rtt::from_ms(ms).unwrap()).to_vec(),
-        payload_bytes: [4, 16, 64, 256].map(Payload::kib).to_vec(),
+        peers: (1..=peers).collect(),
+        rtt_ms: (0..rtts).map(rtt).collect(),
+        payload_bytes: (1..)
+            .take(payloads)
+            .map(|at| Payload::kib(4 * at))
+            .collect(),
         only: Vec::new(),
     }
 }
@@ -46,6 +57,12 @@ fn axes() -> Axes {
 struct BenchArguments {
     /// The folder of a sweep, whose runs are used.
     sweep: PathBuf,
+    /// The least number of cells.
+    #[arg(long, default_value_t = 120)]
+    cells: usize,
+    /// What is done with the sweep: report, export or merge.
+    #[arg(long, default_value = "report")]
+    verb: String,
     /// Another program to take turns with.
     #[arg(long, value_name = "PROGRAM")]
     against: Option<PathBuf>,
@@ -60,11 +77,12 @@ fn main() {
     let args = BenchArguments::parse();
     let temporary = tempfile::tempdir().unwrap();
     let sweep = temporary.path().join("sweep");
-    let bytes = put_together(&args.sweep, &sweep);
+    let axes = axes(args.cells);
+    let cells = axes.cells().len();
+    let bytes = put_together(&args.sweep, axes, &sweep);
     println!(
-        "{} MB, {} cells with {REPEAT} runs each",
-        bytes / 1_000_000,
-        axes().cells().len()
+        "{} MB, {cells} cells with {REPEAT} runs each",
+        bytes / 1_000_000
     );
 
     let mut programs = vec![ReportProgram::new(env!("CARGO_BIN_EXE_analysis").into())];
@@ -73,7 +91,7 @@ fn main() {
     for _ in 0..args.rounds {
         order.shuffle(&mut rng());
         for &program in &order {
-            programs[program].report(&sweep, &temporary.path().join("report"));
+            programs[program].run(&args.verb, &sweep, &temporary.path().join("out"));
         }
     }
     for program in &programs {
@@ -88,6 +106,8 @@ fn main() {
             middle(&program.cpu_s),
             ends(&program.cpu_s)
         );
+        let per_1000 = middle(&program.wall_s) * 1000.0 / cells as f64;
+        println!("    {per_1000:5.2} s for 1,000 cells");
     }
     if let [this, other] = &programs[..] {
         let rounds = this.wall_s.iter().zip(&other.wall_s);
@@ -121,41 +141,54 @@ fn key(cell: &Cell) -> (Rtt, usize, Payload) {
     (cell.rtt_ms, cell.peers, cell.payload_bytes)
 }
 
-/// Copies a run as another run of another cell. Returns the number of bytes.
-fn copy((from, row): &(PathBuf, RunRow), cell: Cell, run: u32, to: &Path) -> u64 {
+/// Does this with every file that a run has beside its row. Returns the sum.
+fn each_table(from: &Path, to: &Path, mut put: impl FnMut(&Path, &Path) -> io::Result<u64>) -> u64 {
     fs::create_dir_all(to).unwrap();
+    let files = fs::read_dir(from).unwrap().map(Result::unwrap);
+    let files = files.filter(|it| it.file_type().unwrap().is_file());
+    let tables = files.filter(|it| it.file_name() != files::RUN);
+    tables
+        .map(|it| put(&it.path(), &to.join(it.file_name())).unwrap())
+        .sum()
+}
+
+/// Links a run as another run of another cell. Returns the number of bytes.
+fn link((from, row): &(PathBuf, RunRow), cell: Cell, run: u32, to: &Path) -> u64 {
     let mut row = row.clone();
     row.cell = cell.id();
     row.config.cell = cell;
     row.config.load.payload = cell.payload_bytes;
     row.config.run = run;
-    let mut bytes = 0;
-    for entry in fs::read_dir(from).unwrap() {
-        let file = entry.unwrap();
-        if file.file_type().unwrap().is_file() && file.file_name() != files::RUN {
-            bytes += fs::copy(file.path(), to.join(file.file_name())).unwrap();
-        }
-    }
-    row.write(to).unwrap();
+    let bytes = each_table(from, to, |from, to| {
+        fs::hard_link(from, to)?;
+        Ok(to.metadata()?.len())
+    });
+    row.rewrite(to).unwrap();
     bytes
 }
 
 /// Returns the number of bytes that a report has to read.
-fn put_together(from: &Path, sweep: &Path) -> u64 {
+fn put_together(from: &Path, axes: Axes, sweep: &Path) -> u64 {
     let mut manifest: Manifest = read_json(&from.join(files::MANIFEST)).unwrap();
-    manifest.config.axes = axes();
+    let mut cells = axes.cells();
+    manifest.config.axes = axes;
     manifest.config.repeat = REPEAT;
     fs::create_dir(sweep).unwrap();
     write_json(&sweep.join(files::MANIFEST), &manifest).unwrap();
-    let sources = sources(from);
-    let mut cells = axes().cells();
+    let mut sources = sources(from);
+    // Links do not reach into other file systems.
+    for (at, (run, _)) in sources.iter_mut().enumerate() {
+        let copy = sweep.with_file_name("sources").join(at.to_string());
+        each_table(run, &copy, |from, to| fs::copy(from, to));
+        *run = copy;
+    }
     cells.sort_by_key(key);
     let mut bytes = 0;
     for (at, cell) in cells.iter().enumerate() {
         let source = &sources[at * sources.len() / cells.len()];
         for run in 1..=REPEAT {
             let dir = sweep.join(files::CELLS).join(cell.id());
-            bytes += copy(source, *cell, run, &dir.join(files::run_folder(run, None)));
+            bytes += link(source, *cell, run, &dir.join(files::run_folder(run, None)));
         }
     }
     bytes
@@ -176,10 +209,11 @@ impl ReportProgram {
         }
     }
 
-    fn report(&mut self, sweep: &Path, out: &Path) {
+    fn run(&mut self, verb: &str, sweep: &Path, out: &Path) {
+        let _ = fs::remove_dir_all(out);
         let (began, cpu_before) = (Instant::now(), children_cpu_s());
         let mut command = Command::new(&self.path);
-        command.arg("report").arg(sweep).arg("--out").arg(out);
+        command.arg(verb).arg(sweep).arg("--out").arg(out);
         let ended = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
         assert!(ended.unwrap().success(), "{command:?}");
         self.wall_s.push(began.elapsed().as_secs_f64());

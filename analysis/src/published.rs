@@ -20,6 +20,7 @@ use crate::{
     measure::metric::{Metric, What},
     options::Options,
     site::SiteNames,
+    stats::BareEstimate,
     summary::{CellFigure, CellSummary, Summary, identity::Identity},
 };
 
@@ -144,9 +145,7 @@ fn summary(cell: Cell, row: &PublishedRow) -> CellSummary {
     ]
     .map(|(site, metric, value)| {
         let figure = value.map(|value| CellFigure {
-            value,
-            interval: None,
-            level: None,
+            estimate: BareEstimate::of(value),
             change: None,
         });
         (What::of(site, metric), vec![figure])

@@ -45,7 +45,7 @@ use crate::{
         run::{LoadedRun, RunFiles},
         slice::LoadedSlice,
     },
-    stats::{self, CellEstimate, Counts, LaunchCounts, RatioKind, RatioPart},
+    stats::{self, CellEstimate, Counts, LaunchCounts, RatioKind, RatioPart, Uncertain},
 };
 
 /// The outcome of a cell.
@@ -74,11 +74,10 @@ pub(crate) struct CellMeasured {
     pub(crate) at_cap: bool,
     /// Of the baseline, by site.
     pub(crate) slow_polls: BTreeMap<Site, SlowPollCounts>,
-    /// What figures are made of, by variant, and last what candidates are compared with. None if there is no data for
-    /// it. Empty for a published table.
-    pub(crate) estimates: BTreeMap<What, Vec<Option<CellEstimate>>>,
+    /// Empty for a published table.
+    pub(crate) estimates: Estimates,
     /// The same with disturbed blocks, if any were set aside.
-    pub(crate) with_disturbed: Option<BTreeMap<What, Vec<Option<CellEstimate>>>>,
+    pub(crate) with_disturbed: Option<Estimates>,
     /// The share of slow polls of `Connection::poll`, over 50 µs, by the time from the change of variant, in ms.
     pub(crate) after_switch: AfterSwitch,
     pub(crate) turns: Turns,
@@ -91,6 +90,9 @@ pub(crate) struct CellMeasured {
     pub(crate) workers: Vec<Workers>,
     pub(crate) jobs: JobsOfCell,
 }
+
+/// What figures are made of, by variant, and last what candidates are compared with. None if there is no data for it.
+pub(crate) type Estimates = BTreeMap<What, Vec<Option<CellEstimate>>>;
 
 /// The number of slow polls, and of those with a single slow iteration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -322,11 +324,7 @@ fn ratio_sums(blocks: &CellBlocks, question: &Question) -> RatioSums {
     whats.filter_map(of_what).collect()
 }
 
-fn estimates(
-    sums: &RatioSums,
-    launches: &LaunchesByVariant,
-    question: &Question,
-) -> BTreeMap<What, Vec<Option<CellEstimate>>> {
+fn estimates(sums: &RatioSums, launches: &LaunchesByVariant, question: &Question) -> Estimates {
     let ratios = sums.iter().map(|(what, (kind, sums))| {
         let ratio = |runs: &Option<Vec<_>>| stats::ratio(runs.as_ref()?, *kind);
         (*what, sums.iter().map(ratio).collect())
@@ -342,8 +340,8 @@ fn estimates(
     ratios.chain(quantiles).collect()
 }
 
-/// By the lower end of the range, and then as other estimates.
-pub(crate) type AfterSwitch = BTreeMap<u64, Vec<Option<CellEstimate>>>;
+/// By the lower end of the range, and then by variant: the change from what candidates are compared with.
+pub(crate) type AfterSwitch = BTreeMap<u64, Vec<Option<Uncertain>>>;
 
 fn after_switch(blocks: &CellBlocks, question: &Question) -> AfterSwitch {
     let of_range = |from_ms: u64, variants: &[usize]| {
@@ -362,12 +360,15 @@ fn after_switch(blocks: &CellBlocks, question: &Question) -> AfterSwitch {
     };
     let ranges = blocks.slices().flat_map(|slice| &slice.after_switch);
     let ranges: BTreeSet<u64> = ranges.map(|it| it.from_ms).collect();
-    let estimates = ranges.into_iter().map(|from_ms| {
-        let estimated = question.estimated();
-        (
-            from_ms,
-            estimated.map(|it| of_range(from_ms, &it)).collect(),
-        )
-    });
-    estimates.collect()
+    let changes = |from_ms: u64| {
+        let reference = of_range(from_ms, &question.reference);
+        let change = |variant| {
+            let estimate = of_range(from_ms, &[variant])?;
+            Some(stats::change(reference.as_ref()?, &estimate)?.difference)
+        };
+        (0..question.budgets * question.subjects)
+            .map(change)
+            .collect()
+    };
+    ranges.into_iter().map(|it| (it, changes(it))).collect()
 }

@@ -8,7 +8,7 @@ use run_format::{Site, config::SLOW_NS};
 use super::Question;
 use crate::{
     load::run::LoadedRun,
-    stats::{self, CellEstimate, RatioKind, RatioPart},
+    stats::{self, BareEstimate, RatioKind, RatioPart},
 };
 
 /// The polls of a site as a bound would have made them.
@@ -22,7 +22,7 @@ pub(crate) struct Predicted {
     pub(crate) slow_polls: u64,
     pub(crate) longest_ns: u64,
     /// The share of slow polls.
-    pub(crate) slow: CellEstimate,
+    pub(crate) slow: BareEstimate,
 }
 
 /// Sorted by site, and by limit: none first, then counts, then times. The recordings know one threshold only, so at
@@ -62,7 +62,7 @@ pub(super) fn of(runs: &[&LoadedRun], question: &Question) -> Vec<Predicted> {
             polls: sum.den as u64,
             slow_polls: sum.num as u64,
             longest_ns,
-            slow: stats::ratio(&parts, RatioKind::Share)?,
+            slow: stats::ratio(&parts, RatioKind::Share)?.bare(),
         })
     });
     predicted.collect()

@@ -1,6 +1,6 @@
 //! The data of a page, as compact JSON: each figure once, by cell and then by variant.
 
-use run_format::Site;
+use run_format::{Site, grid::Axes};
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -46,7 +46,7 @@ pub(crate) fn of(
 ) -> Value {
     let mut sites = options.sites();
     sites.retain(|site| summary.identity.sites.has(*site));
-    let axes = &summary.axes;
+    let axes = summary.shown_axes();
     let variants = summary.variants.iter();
     let variants = variants.map(|it| json!({"label": it.label, "role": name_in_files(it.role)}));
     let functions = sites
@@ -59,10 +59,12 @@ pub(crate) fn of(
     let stops = stops
         .iter()
         .map(|stop| edges.iter().position(|edge| edge == stop));
-    let cells = summary.cells.iter();
+    let cells = summary.shown_cells();
+    let cells = cells.into_iter();
+    let cells = cells.map(|it| of_cell(it, &axes, &sites, explained));
     json!({
         "name": name,
-        "identity": summary.identity.line(),
+        "identity": summary.line(),
         "workload": manifest.map(|it| name_in_files(it.config.node.workload)),
         "threshold": options.threshold,
         "site": verdict.site.name(),
@@ -71,7 +73,7 @@ pub(crate) fn of(
         "peers": axes.peers,
         "rtt": axes.rtt_ms.iter().map(|it| it.ms()).collect::<Vec<_>>(),
         "payload": payloads.collect::<Vec<_>>(),
-        "cells": cells.map(|it| of_cell(it, summary, &sites, explained)).collect::<Value>(),
+        "cells": cells.collect::<Value>(),
         "figures": figures(summary, &sites),
         "stops": stops.collect::<Vec<_>>(),
         "durations": durations(summary, &sites),
@@ -120,10 +122,14 @@ fn optional(value: Option<f64>) -> Value {
     value.map_or(Value::Null, number)
 }
 
+fn every_variant(summary: &Summary) -> impl Iterator<Item = (&CellSummary, usize)> {
+    let cells = summary.shown_cells().into_iter();
+    cells.flat_map(|cell| (0..summary.variants.len()).map(move |at| (cell, at)))
+}
+
 /// Values of every cell and variant, one after the other; nothing if none has a value.
 fn by_variant(summary: &Summary, of: impl Fn(&CellSummary, usize) -> Value) -> Value {
-    let cells = summary.cells.iter();
-    let all = cells.flat_map(|cell| (0..summary.variants.len()).map(move |at| (cell, at)));
+    let all = every_variant(summary);
     let all: Vec<Value> = all.map(|(cell, at)| of(cell, at)).collect();
     if all.iter().all(Value::is_null) {
         Value::Null
@@ -132,7 +138,7 @@ fn by_variant(summary: &Summary, of: impl Fn(&CellSummary, usize) -> Value) -> V
     }
 }
 
-fn of_cell(cell: &CellSummary, summary: &Summary, sites: &[Site], explained: &[File]) -> Value {
+fn of_cell(cell: &CellSummary, axes: &Axes, sites: &[Site], explained: &[File]) -> Value {
     let id = cell.cell.id();
     let why = match &cell.state {
         CellState::Measured => None,
@@ -151,7 +157,7 @@ fn of_cell(cell: &CellSummary, summary: &Summary, sites: &[Site], explained: &[F
     let children = sites
         .iter()
         .map(|site| (site.name().to_owned(), children(cell, *site)));
-    let payloads = &summary.axes.payload_bytes;
+    let payloads = &axes.payload_bytes;
     let waited = cell.details.waited.iter();
     let waited = waited.map(|run| run.iter().map(|it| optional(*it)).collect::<Value>());
     json!({
@@ -208,15 +214,13 @@ fn figures(summary: &Summary, sites: &[Site]) -> Value {
             let change = cell.change(what, at);
             change.map_or("-", |change| &change.resolved.name()[..1])
         };
-        let cells = summary.cells.iter();
-        let all = cells.flat_map(|cell| (0..summary.variants.len()).map(move |at| (cell, at)));
         let figures = json!({
-            "low": column(|it| Some(it.interval?.low)),
-            "high": column(|it| Some(it.interval?.high)),
+            "low": column(|it| Some(it.interval()?.low)),
+            "high": column(|it| Some(it.interval()?.high)),
             "change": column(|it| Some(it.change?.value)),
             "changeLow": column(|it| Some(it.change?.interval()?.low)),
             "changeHigh": column(|it| Some(it.change?.interval()?.high)),
-            "resolved": all.map(resolved).collect::<String>(),
+            "resolved": every_variant(summary).map(resolved).collect::<String>(),
             "value": value,
         });
         (!figures["value"].is_null()).then(|| (key(what), figures))

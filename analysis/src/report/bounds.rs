@@ -114,7 +114,7 @@ fn measured(document: &mut Document, summary: &Summary) {
 
 fn percent(of: &CellFigure) -> String {
     let value = number(of.value);
-    match of.interval {
+    match of.interval() {
         Some(Interval { low, high }) => format!("{value} [{}, {}]", number(low), number(high)),
         None => value,
     }

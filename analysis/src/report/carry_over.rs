@@ -54,9 +54,8 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
 fn change(summary: &Summary, rtt_ms: Rtt, from_ms: u64, variant: usize) -> Option<Uncertain> {
     const PERCENT: f64 = 100.0;
     let of_cell = |cell: &CellSummary| {
-        let (reference, variants) = cell.after_switch.get(&from_ms)?.split_last()?;
-        let change = stats::change(reference.as_ref()?, variants.get(variant)?.as_ref()?)?;
-        Some(change.difference.times(PERCENT))
+        let change = *cell.after_switch.get(&from_ms)?.get(variant)?;
+        Some(change?.times(PERCENT))
     };
     let cells = summary.measured().filter(|cell| cell.cell.rtt_ms == rtt_ms);
     stats::mean_over_cells(&cells.filter_map(of_cell).collect::<Vec<_>>())

@@ -42,6 +42,12 @@ pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
             count(runs, "run")
         ));
     }
+    if let Some(shown) = summary.what_is_shown() {
+        caveats.push(format!(
+            "Pictures and the page show {shown}, with every second value of long axes or fewer. `summary.csv` has all \
+             cells, and all other figures are of all cells."
+        ));
+    }
     few_blocks(
         &mut caveats,
         summary.measured().map(|cell| cell.blocks),

@@ -45,8 +45,9 @@ pub(super) fn in_words(
 }
 
 /// The verdict with all blocks. None if no block was set aside.
-pub(crate) fn verdict_with_all(summary: &Summary, options: &Options) -> Option<Verdict> {
-    Some(Verdict::of(&summary.with_disturbed()?, options))
+pub(crate) fn verdict_with_all(summary: &mut Summary, options: &Options) -> Option<Verdict> {
+    let site = summary.first_site(options);
+    Some(Verdict::of(&summary.take_disturbed(site)?, options))
 }
 
 pub(crate) fn write(document: &mut Document, verdict: &Verdict, with_all: &Verdict) {

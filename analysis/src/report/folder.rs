@@ -3,7 +3,6 @@
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
 use anyhow::{Context, Result, bail};
-use polars_core::prelude::DataFrame;
 use program::{Failure, print, reject};
 use run_format::files::read_json;
 use serde::{Deserialize, Serialize};
@@ -12,7 +11,7 @@ use crate::{
     options::Options,
     page::{self, Page},
     report::markdown::MOST_SENTENCES,
-    summary::table,
+    summary::table::Tables,
     views::{self, Entry},
 };
 
@@ -80,7 +79,7 @@ impl ReportRecord {
 pub(crate) struct Content {
     /// The verdict, to be printed.
     pub(crate) in_short: Vec<String>,
-    pub(crate) table: DataFrame,
+    pub(crate) tables: Tables,
     pub(crate) pictures: Vec<Entry>,
     pub(crate) text: String,
     /// To explore, if there is one.
@@ -98,7 +97,7 @@ pub(crate) struct File {
 
 /// Writes a report into its own folder, then prints its verdict and its path. The report is complete before it
 /// gets its place.
-pub(crate) fn write(out: &Path, mut content: Content) -> Result<(), Failure> {
+pub(crate) fn write(out: &Path, content: Content) -> Result<(), Failure> {
     if out.exists() && !out.join(RECORD).is_file() {
         let is_empty = fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_none());
         if !is_empty {
@@ -115,8 +114,7 @@ pub(crate) fn write(out: &Path, mut content: Content) -> Result<(), Failure> {
         .prefix(".report-")
         .tempdir_in(parent)
         .with_context(|| format!("cannot write in {}", parent.display()))?;
-    let in_short = std::mem::take(&mut content.in_short);
-    fill(partial.path(), content)?;
+    fill(partial.path(), &content)?;
     if out.exists() {
         fs::remove_dir_all(out).with_context(|| format!("cannot replace {}", out.display()))?;
     }
@@ -125,20 +123,20 @@ pub(crate) fn write(out: &Path, mut content: Content) -> Result<(), Failure> {
     fs::set_permissions(&partial, fs::Permissions::from_mode(0o755))
         .with_context(|| partial.display().to_string())?;
     fs::rename(&partial, out).with_context(|| format!("cannot write {}", out.display()))?;
-    in_short.iter().take(MOST_SENTENCES).for_each(print);
+    content.in_short.iter().take(MOST_SENTENCES).for_each(print);
     print(out.join(TEXT).display());
     Ok(())
 }
 
 /// Writes all files of a report.
-pub(crate) fn fill(dir: &Path, mut content: Content) -> Result<()> {
+pub(crate) fn fill(dir: &Path, content: &Content) -> Result<()> {
     let write = |name: &str, content: &[u8]| {
         let path = dir.join(name);
         let folder = path.parent().unwrap_or(dir);
         let written = fs::create_dir_all(folder).and_then(|()| fs::write(&path, content));
         written.with_context(|| format!("cannot write {}", path.display()))
     };
-    table::write(&mut content.table, dir)?;
+    content.tables.write(dir)?;
     fs::create_dir(dir.join(CHARTS)).with_context(|| dir.display().to_string())?;
     views::write(&content.pictures, &dir.join(CHARTS))?;
     for file in &content.files {

@@ -27,7 +27,7 @@ use crate::{
     stats::Interval,
     summary::{
         identity::{Identity, of_machine},
-        table::{cells, numbers, texts},
+        table::{cell_columns, numbers, texts},
     },
     text::{self, count, number},
     views::Entry,
@@ -227,7 +227,7 @@ impl Report<'_> {
         let number = |name: &str, of: fn(&RrFigure) -> Option<f64>| {
             numbers(name, rows.iter().map(|(.., figure)| of(figure)))
         };
-        let mut columns = cells(&rows.iter().map(|row| row.0).collect::<Vec<_>>());
+        let mut columns = cell_columns(&rows.iter().map(|row| row.0).collect::<Vec<_>>());
         columns.extend([
             texts("variant", rows.iter().map(|row| Some(row.1))),
             texts("metric", rows.iter().map(|row| Some(row.2.name))),

@@ -49,7 +49,7 @@ impl Search {
             .collect::<Result<_, _>>()?;
         let folder = search::first_look(dir);
         let first_look = if folder.is_dir() {
-            let summary = Summary::of(&Sweep::open(&folder)?, options)?;
+            let summary = Summary::of(&mut Sweep::open(&folder)?, options)?;
             let cells = chosen(&summary, options);
             Some((summary, cells))
         } else {
@@ -117,7 +117,7 @@ impl Search {
 
 impl Round {
     fn of(folder: &Path, options: &Options, most: usize) -> Result<Round, Failure> {
-        let summary = Summary::of(&Sweep::open(folder)?, options)?;
+        let summary = Summary::of(&mut Sweep::open(folder)?, options)?;
         if summary.measured().next().is_none() {
             reject!("{}: no cell was measured", folder.display());
         }

@@ -1,7 +1,7 @@
 //! The A/A control, a second copy of the baseline, shows whether standard errors are as large as the real
 //! errors.
 
-use super::{change::Change, multiple::RESOLVED, student::normal_score, uncertain::Uncertain};
+use super::{multiple::RESOLVED, student::normal_score, uncertain::Uncertain};
 
 /// The spread of fewer scores is too uncertain.
 pub(crate) const FEWEST_PAIRS: usize = 5;
@@ -19,16 +19,15 @@ pub(crate) struct Calibration {
 }
 
 /// From the change of the A/A control in each cell. Standard errors are never made smaller.
-pub(crate) fn calibrate(controls: &[Change]) -> Calibration {
-    let differences: Vec<Uncertain> = controls.iter().map(|control| control.difference).collect();
+pub(crate) fn calibrate(differences: &[Uncertain]) -> Calibration {
     let pairs = differences.len();
-    let factor = (pairs >= FEWEST_PAIRS).then(|| spread(&differences).max(1.0));
+    let factor = (pairs >= FEWEST_PAIRS).then(|| spread(differences).max(1.0));
     let inflated = |of: &Uncertain| of.inflated(factor.unwrap_or(1.0));
     let calibrated: Vec<Uncertain> = differences.iter().map(inflated).collect();
     Calibration {
         pairs,
         factor,
-        flagged_before: flagged(&differences),
+        flagged_before: flagged(differences),
         flagged_after: flagged(&calibrated),
     }
 }
@@ -58,19 +57,14 @@ fn flagged(differences: &[Uncertain]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::estimate::EstimateScope;
 
-    fn controls(errors: &[f64]) -> Vec<Change> {
-        let change = |value: &f64| Change {
-            difference: Uncertain {
-                value: *value,
-                standard_error: 1.0,
-                df: 1e6,
-            },
-            relative: None,
-            scope: EstimateScope::ThisRun,
+    fn controls(errors: &[f64]) -> Vec<Uncertain> {
+        let difference = |value: &f64| Uncertain {
+            value: *value,
+            standard_error: 1.0,
+            df: 1e6,
         };
-        errors.iter().map(change).collect()
+        errors.iter().map(difference).collect()
     }
 
     #[test]

@@ -37,12 +37,23 @@ pub(super) enum IntervalShape {
         of: f64,
         curvature: f64,
     },
-    /// Read from the histogram. A standard error in value is `slope` times one in share.
+    /// Read from the histogram, in another unit. A standard error in value is `slope` times one in share.
     Inverted {
         histogram: Arc<Histogram>,
         share: f64,
         slope: f64,
+        scale: f64,
     },
+}
+
+/// What is left of an estimate without its blocks. It cannot be compared with another variant of the same launches.
+#[derive(Clone, Debug)]
+pub(crate) struct BareEstimate {
+    pub(crate) value: f64,
+    /// With its standard error. None if nothing varied or there is only one block, since then the error is unknown.
+    pub(crate) level: Option<Uncertain>,
+    pub(super) scope: EstimateScope,
+    ends: IntervalShape,
 }
 
 impl CellEstimate {
@@ -58,8 +69,20 @@ impl CellEstimate {
         }
     }
 
-    /// The value with its standard error. None if nothing varied or there is only one block, since then the
-    /// error is unknown.
+    pub(crate) fn bare(&self) -> BareEstimate {
+        let mut ends = self.ends.clone();
+        if let IntervalShape::Score { of, curvature } = &mut ends {
+            *of = self.independent(*of, *curvature);
+        }
+        BareEstimate {
+            value: self.value,
+            level: self.level(),
+            scope: self.scope(),
+            ends,
+        }
+    }
+
+    /// [`BareEstimate::level`].
     pub(crate) fn level(&self) -> Option<Uncertain> {
         let blocks = within(&self.deviations).map(|of| of.at_least(self.floor));
         let variance = match (blocks, between(&self.deviations)) {
@@ -69,11 +92,39 @@ impl CellEstimate {
         (variance.value > 0.0).then(|| variance.of(self.value))
     }
 
-    /// For the launches of [`CellEstimate::scope`]; `confidence` as 0.95. None if [`CellEstimate::level`] is.
+    /// [`BareEstimate::interval`].
     pub(crate) fn interval(&self, confidence: f64) -> Option<Interval> {
-        let level = self.level()?;
+        self.bare().interval(confidence)
+    }
+
+    /// The number of independent things that would vary as the blocks do, but not more than were counted.
+    fn independent(&self, of: f64, curvature: f64) -> f64 {
+        let variance = within(&self.deviations).map_or(0.0, |within| within.value);
+        let by_one = self.value * (1.0 - curvature * self.value);
+        if variance > 0.0 && by_one > 0.0 {
+            of.min(by_one / variance)
+        } else {
+            of
+        }
+    }
+}
+
+impl BareEstimate {
+    /// Of which nothing else is known.
+    pub(crate) fn of(value: f64) -> BareEstimate {
+        BareEstimate {
+            value,
+            level: None,
+            scope: EstimateScope::ThisRun,
+            ends: IntervalShape::Symmetric,
+        }
+    }
+
+    /// For the launches of its scope; `confidence` as 0.95. None if [`BareEstimate::level`] is.
+    pub(crate) fn interval(&self, confidence: f64) -> Option<Interval> {
+        let level = self.level?;
         let symmetric = level.interval(confidence).clipped(0.0, self.highest());
-        if self.scope() == EstimateScope::Runs {
+        if self.scope == EstimateScope::Runs {
             return Some(symmetric);
         }
         let t = student::critical(level.df, confidence);
@@ -84,19 +135,37 @@ impl CellEstimate {
                 histogram,
                 share,
                 slope,
-            } => histogram.interval(*share, t * level.standard_error / slope),
+                scale,
+            } => {
+                let margin = t * level.standard_error / slope;
+                histogram.interval(*share, margin).times(*scale)
+            }
         })
     }
 
-    /// With the standard error, and that of changes made from it, multiplied by the factor of a calibration.
-    pub(crate) fn inflated(mut self, factor: f64) -> CellEstimate {
-        self.deviations
-            .iter_mut()
-            .flatten()
-            .for_each(|deviation| *deviation *= factor);
-        self.floor *= factor.powi(2);
+    /// With the standard error multiplied by the factor of a calibration.
+    pub(crate) fn inflated(mut self, factor: f64) -> BareEstimate {
+        self.level = self.level.map(|level| level.inflated(factor));
         if let IntervalShape::Score { of, .. } = &mut self.ends {
             *of /= factor.powi(2);
+        }
+        self
+    }
+
+    /// In another unit.
+    pub(crate) fn times(mut self, factor: f64) -> BareEstimate {
+        self.value *= factor;
+        self.level = self.level.map(|level| level.times(factor));
+        match &mut self.ends {
+            IntervalShape::Symmetric => {}
+            IntervalShape::Score { of, curvature } => {
+                *of /= factor;
+                *curvature /= factor;
+            }
+            IntervalShape::Inverted { slope, scale, .. } => {
+                *slope *= factor;
+                *scale *= factor;
+            }
         }
         self
     }
@@ -112,7 +181,6 @@ impl CellEstimate {
     /// it would give (Wilson's interval, with as many things counted as if they were independent).
     /// For rare things it is not symmetric, as their chances are not.
     fn score_interval(&self, t: f64, of: f64, curvature: f64) -> Interval {
-        let of = self.independent(of, curvature);
         let spread = t.powi(2) / of;
         let scale = 1.0 + spread * curvature;
         let middle = (self.value + spread / 2.0) / scale;
@@ -120,17 +188,6 @@ impl CellEstimate {
             .max(0.0)
             .sqrt();
         Interval::new(middle - margin, middle + margin).clipped(0.0, self.highest())
-    }
-
-    /// The number of independent things that would vary as the blocks do, but not more than were counted.
-    fn independent(&self, of: f64, curvature: f64) -> f64 {
-        let variance = within(&self.deviations).map_or(0.0, |within| within.value);
-        let by_one = self.value * (1.0 - curvature * self.value);
-        if variance > 0.0 && by_one > 0.0 {
-            of.min(by_one / variance)
-        } else {
-            of
-        }
     }
 }
 
@@ -193,7 +250,7 @@ mod tests {
             of: 100.0,
             curvature: 1.0,
         };
-        let Interval { low, high } = estimate.score_interval(1.96, 100.0, 1.0);
+        let Interval { low, high } = estimate.bare().score_interval(1.96, 100.0, 1.0);
         assert!(
             (low - 0.0552).abs() < 1e-4 && (high - 0.1744).abs() < 1e-4,
             "{low} {high}"
@@ -204,7 +261,7 @@ mod tests {
     fn inflation_is_that_of_the_standard_error() {
         let estimate = of(vec![vec![0.01, -0.01], vec![0.02, 0.0]], 0.0);
         let before = estimate.level().expect("blocks differ");
-        let after = estimate.inflated(1.5).level().expect("blocks differ");
+        let after = estimate.bare().inflated(1.5).level.expect("blocks differ");
         assert!((after.standard_error / before.standard_error - 1.5).abs() < 1e-12);
     }
 }

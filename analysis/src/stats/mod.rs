@@ -28,7 +28,7 @@ pub(crate) use self::{
     calibration::{Calibration, FEWEST_PAIRS, calibrate},
     change::{Change, change},
     counts::Counts,
-    estimate::CellEstimate,
+    estimate::{BareEstimate, CellEstimate},
     mean::{MeanChange, mean_over_cells},
     multiple::{adjusted_p_values, is_resolved},
     quantile::{LaunchCounts, quantile},

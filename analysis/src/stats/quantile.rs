@@ -115,6 +115,7 @@ fn ends(runs: Vec<RunQuantile>, q: f64) -> Option<IntervalShape> {
         histogram: run.histogram,
         share: q,
         slope: run.slope,
+        scale: 1.0,
     })
 }
 

@@ -12,12 +12,16 @@ pub(crate) const CONFIDENCE: f64 = 0.95;
 const ABOUT_NORMAL: f64 = 10_000.0;
 
 /// Half the width of an interval of this confidence, in standard errors. The search for it is slow and most
-/// estimates of a sweep have the same degrees of freedom, so each result is kept.
+/// estimates of a sweep have the same degrees of freedom, so results are kept.
 pub(super) fn critical(df: f64, confidence: f64) -> f64 {
+    const MOST_KEPT: usize = 100_000;
     thread_local! {
         static FOUND: RefCell<HashMap<[u64; 2], f64>> = RefCell::default();
     }
     FOUND.with_borrow_mut(|found| {
+        if found.len() == MOST_KEPT {
+            found.clear();
+        }
         *found
             .entry([df, confidence].map(f64::to_bits))
             .or_insert_with(|| student(df).inverse_cdf(0.5 + confidence / 2.0))

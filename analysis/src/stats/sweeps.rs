@@ -2,7 +2,7 @@
 
 use super::{
     change::Change,
-    estimate::{CellEstimate, EstimateScope},
+    estimate::{BareEstimate, EstimateScope},
     variance::Variance,
 };
 
@@ -18,15 +18,15 @@ pub(crate) enum BetweenSweeps {
 }
 
 /// None if one of the two has no variance.
-pub(crate) fn change_between(before: &CellEstimate, after: &CellEstimate) -> Option<BetweenSweeps> {
+pub(crate) fn change_between(before: &BareEstimate, after: &BareEstimate) -> Option<BetweenSweeps> {
     let difference = after.value - before.value;
     if [before, after]
         .iter()
-        .any(|side| side.scope() == EstimateScope::ThisRun)
+        .any(|side| side.scope == EstimateScope::ThisRun)
     {
         return Some(BetweenSweeps::LaunchesUnknown { difference });
     }
-    let [of_before, of_after] = [before.level()?, after.level()?].map(|of| Variance::of_error(&of));
+    let [of_before, of_after] = [before.level?, after.level?].map(|of| Variance::of_error(&of));
     let ratio = after.value / before.value;
     // To first order, the ratio errs by the error of `after` less `ratio` times that of `before`.
     let of_ratio = of_before
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
     use crate::stats::{RatioKind, RatioPart, ratio};
 
-    fn slow(by_run: &[f64]) -> CellEstimate {
+    fn slow(by_run: &[f64]) -> BareEstimate {
         let run = |slow: &f64| {
             vec![
                 RatioPart {
@@ -56,7 +56,8 @@ mod tests {
             ]
         };
         let parts: Vec<Vec<RatioPart>> = by_run.iter().map(run).collect();
-        ratio(&parts, RatioKind::Share).expect("polls were seen")
+        let estimate = ratio(&parts, RatioKind::Share);
+        estimate.expect("polls were seen").bare()
     }
 
     #[test]

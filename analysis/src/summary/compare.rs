@@ -2,76 +2,142 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    iter,
+    iter, mem,
 };
 
 use program::{Failure, bad_input, reject};
 use rayon::prelude::*;
 use run_format::{
-    Budgets,
+    Budgets, Site,
     variant::{BASELINE, Role},
 };
 
 use super::{
-    CONFIDENCE, CellFigure, CellSummary, ChangeFigure, FEWEST_BLOCKS, Resolved, Summary,
-    VariantEstimates, identity::Identity,
+    CONFIDENCE, CellFigure, CellSummary, ChangeFigure, FEWEST_BLOCKS, Figures, Resolved, Summary,
+    identity::Identity, shown,
 };
 use crate::{
     load::{Sweep, blocks::Disturbed, compared::ComparedVariant},
     measure::{
-        CellMeasured, CellState, Question,
+        CellMeasured, CellState, Estimates, Question,
+        details::Details,
         metric::{Metric, What},
     },
     options::Options,
-    stats::{self, Calibration, CellEstimate, Change},
+    stats::{self, Calibration, CellEstimate},
+    verdict::DECIDING,
 };
 
 impl Summary {
-    /// Reads every run of a sweep.
-    pub(crate) fn of(sweep: &Sweep, options: &Options) -> Result<Summary, Failure> {
+    /// Reads every run of a sweep, and forgets each.
+    pub(crate) fn of(sweep: &mut Sweep, options: &Options) -> Result<Summary, Failure> {
         let variants = sweep.compared();
-        let mut cells = measure(sweep, options)?;
+        let axes = sweep.manifest.config.axes.clone().sorted();
+        let identity = Identity::of(sweep);
+        let mut cells = measure(sweep, options, options.first_site(&identity.sites))?;
         let calibrations = with_baseline(&mut cells, &variants);
         Ok(Summary {
-            identity: Identity::of(sweep),
-            axes: sweep.manifest.config.axes.clone().sorted(),
+            identity,
+            axes,
             variants,
             cells,
             calibrations,
         })
     }
-}
 
-impl Summary {
-    /// With disturbed blocks, as far as a verdict needs it. None if no block was set aside.
-    pub(crate) fn with_disturbed(&self) -> Option<Summary> {
+    /// With disturbed blocks, as far as a verdict about the site needs it. None if no block was set aside, or if it was
+    /// taken before.
+    pub(crate) fn take_disturbed(&mut self, site: Site) -> Option<Summary> {
         let mut cells = self.cells.iter();
         cells.find(|cell| cell.with_disturbed.is_some())?;
-        let cells = self.cells.iter().map(|cell| {
-            let estimates = cell.with_disturbed.as_ref().unwrap_or(&cell.estimates);
-            CellSummary::from(CellMeasured {
-                state: cell.state.clone(),
-                slow_polls: cell.slow_polls.clone(),
-                estimates: estimates.clone(),
-                turns: cell.turns.clone(),
-                checks: cell.checks.clone(),
-                ..CellMeasured::empty(cell.cell, cell.blocks)
-            })
-        });
-        let mut cells: Vec<CellSummary> = cells.collect();
-        let calibrations = with_baseline(&mut cells, &self.variants);
+        let mut cells = mem::take(&mut self.cells);
+        let with_disturbed = |cell: &mut CellSummary| match cell.with_disturbed.take() {
+            Some(cell) => *cell,
+            None => self.uncalibrated(cell, site),
+        };
+        let mut with: Vec<CellSummary> = cells.iter_mut().map(with_disturbed).collect();
+        self.cells = cells;
+        let calibrations = with_baseline(&mut with, &self.variants);
         Some(Summary {
             identity: self.identity.clone(),
             axes: self.axes.clone(),
             variants: self.variants.clone(),
-            cells,
+            cells: with,
             calibrations,
         })
     }
+
+    /// What a verdict about the site needs of a cell.
+    fn uncalibrated(&self, cell: &CellSummary, site: Site) -> CellSummary {
+        let figures = cell.figures.iter();
+        let figures = figures.filter(|(what, _)| is_judged(**what, site));
+        let figures = figures.map(|(what, figures)| {
+            let figures = figures.iter().map(|figure| {
+                let figure = figure.clone()?;
+                Some(figure.inflated(1.0 / self.inflation(*what)))
+            });
+            (*what, figures.collect())
+        });
+        CellSummary {
+            figures: figures.collect(),
+            ..only_judged(cell).into()
+        }
+    }
 }
 
-/// The facts about each cell, and the estimates that are yet to be compared.
-fn measure(sweep: &Sweep, options: &Options) -> Result<Vec<CellSummary>, Failure> {
+/// Whether a verdict about the site needs it.
+fn is_judged(what: What, site: Site) -> bool {
+    what.site.is_none_or(|it| it == site) || what.metric == Metric::YieldsPer1000
+}
+
+/// Candidates are not compared with each other.
+fn only_judged(cell: &CellMeasured) -> CellMeasured {
+    CellMeasured {
+        state: cell.state.clone(),
+        slow_polls: cell.slow_polls.clone(),
+        turns: cell.turns.clone(),
+        checks: cell.checks.clone(),
+        ..CellMeasured::empty(cell.cell, cell.blocks)
+    }
+}
+
+impl CellSummary {
+    /// Figures of a cell that is yet to be calibrated.
+    pub(crate) fn of(
+        mut measured: CellMeasured,
+        control: Option<usize>,
+        site: Site,
+    ) -> CellSummary {
+        let figures = |estimates: &Estimates| {
+            let whats = estimates.iter();
+            let figures = whats.map(|(what, it)| (*what, figures(*what, it, control, &measured)));
+            figures.collect::<Figures>()
+        };
+        let with_disturbed = measured.with_disturbed.as_ref().map(|estimates| {
+            let mut figures = figures(estimates);
+            figures.retain(|what, _| is_judged(*what, site));
+            Box::new(CellSummary {
+                figures,
+                ..only_judged(&measured).into()
+            })
+        });
+        let figures = figures(&measured.estimates);
+        measured.with_disturbed = None;
+        let decides = |what: &What| {
+            let mut deciding = DECIDING.iter();
+            deciding.any(|it| What::of(site, it.metric) == *what)
+        };
+        measured.estimates.retain(|what, _| decides(what));
+        CellSummary {
+            measured,
+            figures,
+            with_disturbed,
+        }
+    }
+}
+
+/// The facts about each cell, and its figures.
+fn measure(sweep: &mut Sweep, options: &Options, site: Site) -> Result<Vec<CellSummary>, Failure> {
     let roles = sweep.compared();
     let control = roles.iter().position(|it| it.role == Role::Control);
     let question = Question {
@@ -86,11 +152,18 @@ fn measure(sweep: &Sweep, options: &Options) -> Result<Vec<CellSummary>, Failure
         },
         reference: iter::once(BASELINE).chain(control).collect(),
     };
+    let shown = shown::axes(&sweep.manifest.config.axes);
     // One by one: a worker with several cells left would work alone at the end.
-    let cells = sweep.cells.par_iter().with_max_len(1);
-    let measured: Vec<CellMeasured> = cells
-        .map(|files| CellMeasured::of(files, &question))
-        .collect::<Result<_, _>>()
+    let cells = mem::take(&mut sweep.cells).into_par_iter().with_max_len(1);
+    let measured: Vec<CellSummary> = cells
+        .map(|files| {
+            let mut measured = CellMeasured::of(&files, &question)?;
+            if !shown::has(&shown, &measured.cell) {
+                measured.details = Details::default();
+            }
+            Ok(CellSummary::of(measured, control, site))
+        })
+        .collect::<anyhow::Result<_>>()
         .map_err(bad_input)?;
     if measured
         .iter()
@@ -101,144 +174,104 @@ fn measure(sweep: &Sweep, options: &Options) -> Result<Vec<CellSummary>, Failure
             sweep.dir.display()
         );
     }
-    Ok(measured.into_iter().map(CellSummary::from).collect())
+    Ok(measured)
 }
 
-/// Fills in the figures of all cells.
+/// Calibrates the figures of all cells, and decides which changes are resolved.
 pub(crate) fn with_baseline(
     cells: &mut [CellSummary],
     variants: &[ComparedVariant],
 ) -> BTreeMap<What, Calibration> {
-    let sweep = AllCells {
-        cells,
-        idle: idle_variants(cells, variants),
-        variants: variants.len(),
-        control: variants.iter().position(|it| it.role == Role::Control),
-    };
-    let whats = cells.iter().flat_map(|cell| cell.estimates.keys().copied());
-    let whats: Vec<What> = BTreeSet::from_iter(whats).into_iter().collect();
-    let of_whats = whats.par_iter().map(|what| sweep.figures(*what));
-    let of_whats: Vec<_> = of_whats.collect();
-    let mut calibrations = BTreeMap::new();
-    for (what, (figures, calibration)) in whats.into_iter().zip(of_whats) {
-        for (cell, figures) in cells.iter_mut().zip(figures) {
-            if !figures.is_empty() {
-                cell.figures.insert(what, figures);
-            }
-        }
-        calibrations.insert(what, calibration);
-    }
-    calibrations
-}
-
-/// What the comparison needs from all cells.
-struct AllCells<'a> {
-    cells: &'a [CellSummary],
-    /// By cell, variants that differ from the baseline by noise only.
-    idle: Vec<Vec<usize>>,
-    variants: usize,
-    control: Option<usize>,
-}
-
-impl AllCells<'_> {
-    /// The figures of one metric, by cell and then by variant. A cell without the metric has no figures.
-    fn figures(&self, what: What) -> (Vec<Vec<Option<CellFigure>>>, Calibration) {
-        let of_cells: Vec<&[Option<CellEstimate>]> = self
-            .cells
-            .iter()
-            .map(|cell| cell.estimates.get(&what).map_or(&[][..], Vec::as_slice))
-            .collect();
-        let changes: Vec<Vec<Option<Change>>> = of_cells
-            .iter()
-            .zip(self.cells)
-            .map(|(estimates, cell)| match cell.turns.blur(what.metric) {
-                true => vec![None; estimates.len()],
-                false => changes(estimates, self.control),
-            })
-            .collect();
-        let pairs: Vec<Change> = changes
-            .iter()
-            .zip(&self.idle)
-            .flat_map(|(of_cell, idle)| idle.iter().filter_map(|variant| *of_cell.get(*variant)?))
-            .collect();
-        let calibration = stats::calibrate(&pairs);
-        let inflation = calibration.inflation();
-        let figure = |estimate: &Option<CellEstimate>| {
-            let estimate = estimate.as_ref()?;
-            Some(CellFigure::of(what, estimate, inflation))
-        };
-        let mut figures: Vec<Vec<Option<CellFigure>>> = of_cells
-            .iter()
-            .map(|of_cell| of_cell.iter().take(self.variants).map(figure).collect())
-            .collect();
-        // Changes are from here, so this is the level that they start at.
-        for (of_cell, estimates) in figures.iter_mut().zip(&of_cells) {
-            if let (Some(level), Some(reference)) = (of_cell.first_mut(), estimates.last()) {
-                *level = figure(reference);
-            }
-        }
-        for variant in 1..self.variants {
-            let known = changes.iter().zip(&of_cells).map(|(of_cell, estimates)| {
-                let is_bounded = [0, variant]
-                    .iter()
-                    .all(|at| estimates.get(*at).is_some_and(|it| is_bounded(it.as_ref())));
-                let change = *of_cell.get(variant)?;
-                Some((change?.inflated(inflation), is_bounded))
-            });
-            let resolved = self.resolved(what, known.collect());
-            for (of_cell, change) in figures.iter_mut().zip(resolved) {
-                if let Some(Some(figure)) = of_cell.get_mut(variant) {
-                    figure.change = change;
-                }
-            }
-        }
-        (figures, calibration)
-    }
-
-    /// The changes of one variant. Which of them are resolved depends on all cells; the flag says whether a change
-    /// can be resolved at all.
-    fn resolved(
-        &self,
-        what: What,
-        changes: Vec<Option<(Change, bool)>>,
-    ) -> Vec<Option<ChangeFigure>> {
-        let p_value = |change: &Option<(Change, bool)>| {
-            let (change, _) = change.filter(|(_, may)| *may)?;
-            Some(change.p_value())
-        };
-        let p_values: Vec<Option<f64>> = changes.iter().map(p_value).collect();
-        let adjusted = stats::adjusted_p_values(&p_values);
-        let cells = self.cells.iter().zip(changes).zip(adjusted);
-        let figures = cells.map(|((cell, change), p_value)| {
-            let enough = what.metric.has_error_floor || cell.blocks >= FEWEST_BLOCKS;
-            let is_resolved = enough && p_value.is_some_and(stats::is_resolved);
-            let (change, _) = change?;
-            Some(change_figure(what, &change, is_resolved))
+    let idle = idle_variants(cells, variants);
+    let whats = cells.iter().flat_map(|cell| cell.figures.keys().copied());
+    let whats = BTreeSet::from_iter(whats).into_iter();
+    let calibrate = |what: What| {
+        let pairs = cells.iter().zip(&idle).flat_map(|(cell, idle)| {
+            let changes = idle.iter().map(|variant| cell.change(what, *variant));
+            changes.filter_map(|change| change?.difference)
         });
-        figures.collect()
+        let calibration = stats::calibrate(&pairs.collect::<Vec<_>>());
+        let figures = cells.iter_mut().filter_map(|it| it.figures.get_mut(&what));
+        for figure in figures.flatten() {
+            *figure = figure.take().map(|it| it.inflated(calibration.inflation()));
+        }
+        for variant in 1..variants.len() {
+            resolve(cells, what, variant, |cell| {
+                what.metric.has_error_floor || cell.blocks >= FEWEST_BLOCKS
+            });
+        }
+        (what, calibration)
+    };
+    whats.map(calibrate).collect()
+}
+
+/// Decides which changes of a variant are resolved. That depends on all cells, and a cell by itself may have too few
+/// blocks.
+pub(super) fn resolve(
+    cells: &mut [CellSummary],
+    what: What,
+    variant: usize,
+    has_enough: impl Fn(&CellSummary) -> bool,
+) {
+    let p_value = |cell: &CellSummary| {
+        let change = cell.change(what, variant).filter(|it| it.is_bounded)?;
+        Some(change.difference?.p_value())
+    };
+    let p_values: Vec<Option<f64>> = cells.par_iter().map(p_value).collect();
+    let adjusted = stats::adjusted_p_values(&p_values);
+    for (cell, p_value) in cells.iter_mut().zip(adjusted) {
+        let is_resolved = has_enough(cell) && p_value.is_some_and(stats::is_resolved);
+        let figures = cell.figures.get_mut(&what);
+        let figure = figures.and_then(|figures| figures.get_mut(variant)?.as_mut());
+        if let Some(change) = figure.and_then(|figure| figure.change.as_mut()) {
+            change.resolved = Resolved::new(is_resolved, change.value);
+        }
     }
 }
 
-/// The change of every variant: of the A/A control from the baseline, of candidates from both together.
-fn changes(estimates: &[Option<CellEstimate>], control: Option<usize>) -> Vec<Option<Change>> {
+/// The figures of one metric, by variant. The change is that of the A/A control from the baseline, and of candidates
+/// from both together.
+fn figures(
+    what: What,
+    estimates: &[Option<CellEstimate>],
+    control: Option<usize>,
+    cell: &CellMeasured,
+) -> Vec<Option<CellFigure>> {
     let Some((reference, variants)) = estimates.split_last() else {
         return Vec::new();
     };
-    let change = |(variant, estimate): (usize, &Option<CellEstimate>)| {
+    let baseline = &variants[BASELINE];
+    let change = |variant: usize, estimate: &CellEstimate| {
         let from = if Some(variant) == control {
-            &estimates[BASELINE]
+            baseline
         } else {
             reference
         };
-        stats::change(from.as_ref()?, estimate.as_ref()?)
+        let change = stats::change(from.as_ref()?, estimate)?;
+        Some(ChangeFigure {
+            is_bounded: baseline.as_ref().is_none_or(is_bounded) && is_bounded(estimate),
+            ..ChangeFigure::of(&change, what.metric.scale)
+        })
     };
-    variants.iter().enumerate().map(change).collect()
+    let is_blurred = cell.turns.blur(what.metric);
+    let figure = |(variant, estimate): (usize, &Option<CellEstimate>)| {
+        if variant == BASELINE {
+            // Changes are from here, so this is the level that they start at.
+            return Some(CellFigure::of(what, reference.as_ref()?.bare()));
+        }
+        let estimate = estimate.as_ref()?;
+        Some(CellFigure {
+            change: change(variant, estimate).filter(|_| !is_blurred),
+            ..CellFigure::of(what, estimate.bare())
+        })
+    };
+    variants.iter().enumerate().map(figure).collect()
 }
 
 /// For each cell, the variants that differ from the baseline by noise only: the A/A control, and budgets that never
 /// fired in the cell.
 fn idle_variants(cells: &[CellSummary], variants: &[ComparedVariant]) -> Vec<Vec<usize>> {
-    let is_idle = |of_cell: &VariantEstimates, variant: usize| match variants[variant].role {
+    let is_idle = |cell: &CellSummary, variant: usize| match variants[variant].role {
         Role::Baseline => false,
         Role::Control => true,
         Role::Candidate => {
@@ -248,8 +281,7 @@ fn idle_variants(cells: &[CellSummary], variants: &[ComparedVariant]) -> Vec<Vec
                 && budgets != Budgets::NONE
                 && variants[variant].bounds().all(|(site, _)| {
                     let what = What::of(site, Metric::YieldsPer1000);
-                    let yields = of_cell.get(&what).and_then(|of| of.get(variant)?.as_ref());
-                    yields.is_some_and(|yields| yields.value() == 0.0)
+                    cell.value(what, variant) == Some(0.0)
                 })
         }
     };
@@ -257,7 +289,7 @@ fn idle_variants(cells: &[CellSummary], variants: &[ComparedVariant]) -> Vec<Vec
         let variants = 0..variants.len();
         variants
             .filter(|variant| !cell.turns.are_fewer(*variant))
-            .filter(|variant| is_idle(&cell.estimates, *variant))
+            .filter(|variant| is_idle(cell, *variant))
             .collect()
     };
     cells.iter().map(of_cell).collect()
@@ -265,19 +297,7 @@ fn idle_variants(cells: &[CellSummary], variants: &[ComparedVariant]) -> Vec<Vec
 
 /// Whether the data determine both ends of the interval. They do not for a percentile with too few values beyond it;
 /// then its distance from another percentile is not known either.
-fn is_bounded(estimate: Option<&CellEstimate>) -> bool {
-    let interval = estimate.and_then(|estimate| estimate.interval(CONFIDENCE));
+fn is_bounded(estimate: &CellEstimate) -> bool {
+    let interval = estimate.interval(CONFIDENCE);
     interval.is_none_or(|interval| interval.high.is_finite())
-}
-
-/// In the metric's unit, and in percent.
-pub(super) fn change_figure(what: What, change: &Change, is_resolved: bool) -> ChangeFigure {
-    const PERCENT: f64 = 100.0;
-    let difference = change.difference.times(what.metric.scale);
-    ChangeFigure {
-        value: difference.value,
-        difference: Some(difference),
-        relative: change.relative.map(|relative| relative.times(PERCENT)),
-        resolved: Resolved::new(is_resolved, difference.value),
-    }
 }

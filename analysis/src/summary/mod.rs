@@ -4,6 +4,7 @@ mod compare;
 pub(crate) mod identity;
 pub(crate) mod predicted;
 pub(crate) mod real_network;
+mod shown;
 pub(crate) mod sweeps;
 pub(crate) mod table;
 
@@ -25,11 +26,8 @@ use crate::{
         metric::{Metric, What},
     },
     options::Options,
-    stats::{self, Calibration, CellEstimate, Interval, Uncertain},
+    stats::{self, BareEstimate, Calibration, Change, Interval, Uncertain},
 };
-
-/// The estimates of a cell, by variant, and last what candidates are compared with. None if there is no data for it.
-pub(crate) type VariantEstimates = BTreeMap<What, Vec<Option<CellEstimate>>>;
 
 /// In fewer blocks, amounts with few distinct values, such as requests per slice, can agree by chance. Runs that stop
 /// early have at least as many.
@@ -49,12 +47,17 @@ pub(crate) struct Summary {
     pub(crate) calibrations: BTreeMap<What, Calibration>,
 }
 
-/// A cell and its figures.
+/// A cell and its figures. Of a large grid most memory is here, so estimates with their blocks are kept only of what
+/// decides, to compare candidates with each other.
 pub(crate) struct CellSummary {
     pub(crate) measured: CellMeasured,
-    /// By variant.
-    pub(crate) figures: BTreeMap<What, Vec<Option<CellFigure>>>,
+    pub(crate) figures: Figures,
+    /// The same with disturbed blocks, if any were set aside, as far as a verdict needs it.
+    pub(crate) with_disturbed: Option<Box<CellSummary>>,
 }
+
+/// By variant.
+type Figures = BTreeMap<What, Vec<Option<CellFigure>>>;
 
 impl Deref for CellSummary {
     type Target = CellMeasured;
@@ -65,14 +68,19 @@ impl Deref for CellSummary {
 }
 
 /// A metric of a cell under a variant, in the metric's unit.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) struct CellFigure {
-    pub(crate) value: f64,
-    /// Absent if the uncertainty is unknown.
-    pub(crate) interval: Option<Interval>,
-    pub(crate) level: Option<Uncertain>,
+    pub(crate) estimate: BareEstimate,
     /// The difference from the baseline; absent for the baseline itself.
     pub(crate) change: Option<ChangeFigure>,
+}
+
+impl Deref for CellFigure {
+    type Target = BareEstimate;
+
+    fn deref(&self) -> &BareEstimate {
+        &self.estimate
+    }
 }
 
 /// A difference from the baseline.
@@ -83,6 +91,8 @@ pub(crate) struct ChangeFigure {
     pub(crate) difference: Option<Uncertain>,
     /// The difference in percent of the baseline.
     pub(crate) relative: Option<Uncertain>,
+    /// Whether it can be resolved at all.
+    is_bounded: bool,
     pub(crate) resolved: Resolved,
 }
 
@@ -114,6 +124,27 @@ impl Resolved {
 }
 
 impl ChangeFigure {
+    /// Of values that the factor `scale` brings to their unit.
+    fn of(change: &Change, scale: f64) -> ChangeFigure {
+        const PERCENT: f64 = 100.0;
+        let difference = change.difference.times(scale);
+        ChangeFigure {
+            value: difference.value,
+            difference: Some(difference),
+            relative: change.relative.map(|relative| relative.times(PERCENT)),
+            is_bounded: true,
+            resolved: Resolved::No,
+        }
+    }
+
+    fn inflated(self, factor: f64) -> ChangeFigure {
+        ChangeFigure {
+            difference: self.difference.map(|it| it.inflated(factor)),
+            relative: self.relative.map(|it| it.inflated(factor)),
+            ..self
+        }
+    }
+
     pub(crate) fn interval(&self) -> Option<Interval> {
         self.difference.map(|of| of.interval(CONFIDENCE))
     }
@@ -161,18 +192,21 @@ impl Summary {
 
     /// The change from one variant to another in each measured cell where both are known. Errors are calibrated.
     pub(crate) fn changes(&self, what: What, [from, to]: [usize; 2]) -> Vec<ChangeFigure> {
-        let inflation = self
-            .calibrations
-            .get(&what)
-            .map_or(1.0, Calibration::inflation);
+        let inflation = self.inflation(what);
         let sharp = self.measured().filter(|cell| !cell.turns.blur(what.metric));
         let changes = sharp.filter_map(|cell| {
             let estimates = cell.estimates.get(&what)?;
             let [from, to] = [from, to].map(|variant| estimates.get(variant)?.as_ref());
             let change = stats::change(from?, to?)?.inflated(inflation);
-            Some(compare::change_figure(what, &change, false))
+            Some(ChangeFigure::of(&change, what.metric.scale))
         });
         changes.collect()
+    }
+
+    /// The factor by which the calibration of a metric widens intervals.
+    fn inflation(&self, what: What) -> f64 {
+        let calibration = self.calibrations.get(&what);
+        calibration.map_or(1.0, Calibration::inflation)
     }
 
     pub(crate) fn measured(&self) -> impl Iterator<Item = &CellSummary> {
@@ -186,6 +220,7 @@ impl From<CellMeasured> for CellSummary {
         CellSummary {
             measured,
             figures: BTreeMap::new(),
+            with_disturbed: None,
         }
     }
 }
@@ -215,16 +250,24 @@ impl CellSummary {
 }
 
 impl CellFigure {
-    /// From an estimate whose standard errors are too small by the factor `inflation`.
-    fn of(what: What, estimate: &CellEstimate, inflation: f64) -> CellFigure {
-        let scale = what.metric.scale;
-        let estimate = estimate.clone().inflated(inflation);
-        let interval = estimate.interval(CONFIDENCE);
+    /// In the metric's unit.
+    fn of(what: What, estimate: BareEstimate) -> CellFigure {
         CellFigure {
-            value: estimate.value() * scale,
-            interval: interval.map(|of| of.times(scale)),
-            level: estimate.level().map(|level| level.times(scale)),
+            estimate: estimate.times(what.metric.scale),
             change: None,
         }
+    }
+
+    /// With standard errors that were too small by this factor.
+    fn inflated(self, factor: f64) -> CellFigure {
+        CellFigure {
+            estimate: self.estimate.inflated(factor),
+            change: self.change.map(|change| change.inflated(factor)),
+        }
+    }
+
+    /// Absent if the uncertainty is unknown.
+    pub(crate) fn interval(&self) -> Option<Interval> {
+        self.estimate.interval(CONFIDENCE)
     }
 }

@@ -10,7 +10,7 @@ use crate::{
         metric::{Metric, What},
         predicted::Predicted,
     },
-    stats::{Calibration, Interval, Uncertain},
+    stats::{Interval, Uncertain},
     text::{self, rounded},
 };
 
@@ -48,11 +48,10 @@ impl Summary {
     ) -> impl Iterator<Item = SideBySide<'a>> {
         cell.predicted.iter().flat_map(move |of| {
             let what = What::of(of.site, Metric::SlowPercent);
-            let calibration = self.calibrations.get(&what);
-            let inflation = calibration.map_or(1.0, Calibration::inflation);
+            let inflation = self.inflation(what);
             let side_by_side = move |measured| SideBySide {
                 of,
-                predicted: CellFigure::of(what, &of.slow, inflation),
+                predicted: CellFigure::of(what, of.slow.clone()).inflated(inflation),
                 measured,
             };
             let variants = (0..self.variants.len()).filter(|at| self.is_bound_by(*at, of));
@@ -113,9 +112,9 @@ fn row(summary: &Summary, cell: &CellSummary, it: &SideBySide) -> [String; 19] {
         value.map_or_else(String::new, |value| format!("{value:?}"))
     };
     let ends = |of: Option<Interval>| [of.map(|it| it.low), of.map(|it| it.high)].map(number);
-    let [low, high] = ends(it.predicted.interval);
+    let [low, high] = ends(it.predicted.interval());
     let measured = it.measured.map(|(_, figure)| figure);
-    let [measured_low, measured_high] = ends(measured.and_then(|figure| figure.interval));
+    let [measured_low, measured_high] = ends(measured.and_then(CellFigure::interval));
     let difference = it.difference().map(|it| it.interval(CONFIDENCE));
     let [difference_low, difference_high] = ends(difference);
     [

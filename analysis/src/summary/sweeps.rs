@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use run_format::{Budgets, grid::Axes, variant::Role};
 
-use super::{CellFigure, CellSummary, ChangeFigure, Resolved, Summary, compare::change_figure};
+use super::{CellFigure, CellSummary, ChangeFigure, Resolved, Summary, compare::resolve};
 use crate::{
     load::compared::ComparedVariant,
     measure::{CellMeasured, CellState, metric::What},
-    stats::{self, BetweenSweeps, CellEstimate},
+    stats::{self, BareEstimate, BetweenSweeps},
 };
 
 impl Summary {
@@ -40,8 +40,11 @@ pub(crate) fn between(before: &Summary, after: &Summary, budgets: Budgets) -> Op
         after,
         variants: [before.with_budgets(budgets)?, after.with_budgets(budgets)?],
     };
-    let (mut cells, p_values): (Vec<_>, Vec<_>) = pair.cells().into_iter().unzip();
-    resolve(&mut cells, &p_values);
+    let mut cells = pair.cells();
+    let whats = cells.iter().flat_map(|cell| cell.figures.keys().copied());
+    for what in BTreeSet::from_iter(whats) {
+        resolve(&mut cells, what, 1, |_| true);
+    }
     let variant = |side: &Summary, when: &str, role| ComparedVariant {
         label: format!("{when} ({}, {budgets})", side.identity.name),
         role,
@@ -67,11 +70,9 @@ struct SweepPair<'a> {
     variants: [usize; 2],
 }
 
-type PValues = BTreeMap<What, f64>;
-
 impl SweepPair<'_> {
-    /// The cells that both sweeps have, with the p-values of their changes.
-    fn cells(&self) -> Vec<(CellSummary, PValues)> {
+    /// The cells that both sweeps have.
+    fn cells(&self) -> Vec<CellSummary> {
         let pairs = self.after.cells.iter().filter_map(|after| {
             let mut same = self.before.cells.iter();
             let before = same.find(|cell| cell.cell == after.cell)?;
@@ -80,33 +81,11 @@ impl SweepPair<'_> {
         pairs.collect()
     }
 
-    fn cell(&self, before: &CellSummary, after: &CellSummary) -> (CellSummary, PValues) {
-        let mut figures = BTreeMap::new();
-        let mut p_values = PValues::new();
+    fn cell(&self, before: &CellSummary, after: &CellSummary) -> CellSummary {
         // What one side alone has cannot be compared.
         let is_shared = |what: &&What| before.figures.contains_key(what);
-        for &what in after.figures.keys().filter(is_shared) {
-            let side = |cell: &CellSummary, side: usize| {
-                let variant = self.variants[side];
-                // Without the change within its own sweep.
-                let figure = cell.figure(what, variant).map(|figure| CellFigure {
-                    change: None,
-                    ..figure.clone()
-                });
-                let estimate = cell
-                    .estimates
-                    .get(&what)
-                    .and_then(|of| of.get(variant)?.clone());
-                (figure, estimate)
-            };
-            let (then, mut now) = (side(before, 0), side(after, 1));
-            let change = change(what, &then, &now);
-            if let (Some(now), Some((change, p_value))) = (&mut now.0, change) {
-                now.change = Some(change);
-                p_values.extend(p_value.map(|p_value| (what, p_value)));
-            }
-            figures.insert(what, vec![then.0, now.0]);
-        }
+        let figures = after.figures.keys().filter(is_shared);
+        let figures = figures.map(|what| (*what, self.figures(*what, [before, after])));
         let measured = CellMeasured {
             state: match &before.state {
                 CellState::Measured => after.state.clone(),
@@ -118,48 +97,48 @@ impl SweepPair<'_> {
             checks: after.checks.clone(),
             ..CellMeasured::empty(after.cell, before.blocks.min(after.blocks))
         };
-        (CellSummary { measured, figures }, p_values)
-    }
-}
-
-/// A change that is not yet resolved, and its p-value. If a side has no estimates, or only one launch, there is no
-/// p-value.
-fn change(
-    what: What,
-    (then, was): &(Option<CellFigure>, Option<CellEstimate>),
-    (now, is): &(Option<CellFigure>, Option<CellEstimate>),
-) -> Option<(ChangeFigure, Option<f64>)> {
-    let value = match was.as_ref().zip(is.as_ref()) {
-        Some((was, is)) => match stats::change_between(was, is)? {
-            BetweenSweeps::Compared(change) => {
-                return Some((change_figure(what, &change, false), Some(change.p_value())));
-            }
-            BetweenSweeps::LaunchesUnknown { difference } => difference * what.metric.scale,
-        },
-        None => now.as_ref()?.value - then.as_ref()?.value,
-    };
-    let change = ChangeFigure {
-        value,
-        difference: None,
-        relative: None,
-        resolved: Resolved::No,
-    };
-    Some((change, None))
-}
-
-/// Decides which changes are resolved, metric by metric over all cells.
-fn resolve(cells: &mut [CellSummary], p_values: &[PValues]) {
-    let whats: BTreeSet<What> = p_values.iter().flat_map(|it| it.keys().copied()).collect();
-    for what in whats {
-        let of_what: Vec<Option<f64>> = p_values.iter().map(|it| it.get(&what).copied()).collect();
-        let adjusted = stats::adjusted_p_values(&of_what);
-        for (cell, p_value) in cells.iter_mut().zip(adjusted) {
-            let figures = cell.figures.get_mut(&what);
-            let figure = figures.and_then(|figures| figures.get_mut(1)?.as_mut());
-            if let Some(change) = figure.and_then(|figure| figure.change.as_mut()) {
-                let is_resolved = p_value.is_some_and(stats::is_resolved);
-                change.resolved = Resolved::new(is_resolved, change.value);
-            }
+        CellSummary {
+            figures: figures.collect(),
+            ..measured.into()
         }
     }
+
+    /// Before and after, the latter with its change.
+    fn figures(&self, what: What, cells: [&CellSummary; 2]) -> Vec<Option<CellFigure>> {
+        let figure = |side: usize| {
+            let figure = cells[side].figure(what, self.variants[side])?;
+            // Without the change within its own sweep.
+            Some(CellFigure {
+                estimate: figure.estimate.clone(),
+                change: None,
+            })
+        };
+        let mut figures = vec![figure(0), figure(1)];
+        if let [Some(then), Some(now)] = &mut figures[..] {
+            // Nothing is calibrated between sweeps.
+            let [was, is] =
+                [(self.before, &*then), (self.after, &*now)].map(|(summary, figure)| {
+                    figure
+                        .estimate
+                        .clone()
+                        .inflated(1.0 / summary.inflation(what))
+                });
+            now.change = change(&was, &is);
+        }
+        figures
+    }
+}
+
+/// A change that is not yet resolved. If a side has only one launch, or no estimates, it has no uncertainty.
+fn change(was: &BareEstimate, is: &BareEstimate) -> Option<ChangeFigure> {
+    Some(match stats::change_between(was, is)? {
+        BetweenSweeps::Compared(change) => ChangeFigure::of(&change, 1.0),
+        BetweenSweeps::LaunchesUnknown { difference } => ChangeFigure {
+            value: difference,
+            difference: None,
+            relative: None,
+            is_bounded: true,
+            resolved: Resolved::No,
+        },
+    })
 }

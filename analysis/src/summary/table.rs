@@ -11,12 +11,8 @@ use polars_parquet::write::{
 };
 use run_format::{Site, grid::Cell};
 
-use super::{CellFigure, Summary};
-use crate::{
-    measure::metric::{Metric, What},
-    options::Options,
-    text::rounded,
-};
+use super::{CellFigure, CellSummary, Summary};
+use crate::{measure::metric::What, options::Options, text::rounded};
 
 /// The names of the files in a report.
 pub(crate) const FILE: &str = "summary.csv";
@@ -31,24 +27,25 @@ struct FigureRow<'a> {
     figure: &'a CellFigure,
 }
 
-/// The figures of one metric, without its name.
-pub(crate) fn of_metric(summary: &Summary, options: &Options, metric: Metric) -> Result<DataFrame> {
-    let options = Options {
-        metric: vec![metric],
-        ..options.clone()
-    };
-    Ok(table(summary, &options)?.drop("metric")?)
+/// The figures that the options ask for, of some cells after the other: a table of all cells of a large grid takes more
+/// memory than its files.
+pub(crate) fn tables<'a>(
+    summary: &'a Summary,
+    options: &'a Options,
+) -> impl Iterator<Item = Result<DataFrame>> + 'a {
+    const CELLS: usize = 500;
+    let parts = summary.cells.chunks(CELLS);
+    parts.map(move |cells| table(summary, cells, options))
 }
 
-/// The figures that the options ask for.
-pub(crate) fn table(summary: &Summary, options: &Options) -> Result<DataFrame> {
+fn table(summary: &Summary, cells: &[CellSummary], options: &Options) -> Result<DataFrame> {
     let sites = options.sites();
     let is_shown = |what: &What| {
         let is_named = options.metric.is_empty() || options.metric.contains(&what.metric);
         is_named && what.site.is_none_or(|site| sites.contains(&site))
     };
     let mut rows = Vec::new();
-    for cell in &summary.cells {
+    for cell in cells {
         for (&what, figures) in cell.figures.iter().filter(|(what, _)| is_shown(what)) {
             let figures = figures.iter().zip(&summary.variants);
             rows.extend(figures.filter_map(|(figure, variant)| {
@@ -64,14 +61,14 @@ pub(crate) fn table(summary: &Summary, options: &Options) -> Result<DataFrame> {
     let number = |name: &str, of: fn(&CellFigure) -> Option<f64>| {
         numbers(name, rows.iter().map(|row| of(row.figure)))
     };
-    let mut columns = cells(&rows.iter().map(|row| row.cell).collect::<Vec<_>>());
+    let mut columns = cell_columns(&rows.iter().map(|row| row.cell).collect::<Vec<_>>());
     columns.extend([
         texts("variant", rows.iter().map(|row| Some(row.variant))),
         texts("site", rows.iter().map(|row| row.what.site.map(Site::name))),
         texts("metric", rows.iter().map(|row| Some(row.what.metric.name))),
         number("value", |it| Some(it.value)),
-        number("low", |it| Some(it.interval?.low)),
-        number("high", |it| Some(it.interval?.high)),
+        number("low", |it| Some(it.interval()?.low)),
+        number("high", |it| Some(it.interval()?.high)),
         number("change", |it| Some(it.change?.value)),
         number("change_low", |it| Some(it.change?.interval()?.low)),
         number("change_high", |it| Some(it.change?.interval()?.high)),
@@ -85,7 +82,7 @@ pub(crate) fn table(summary: &Summary, options: &Options) -> Result<DataFrame> {
 }
 
 /// The columns that name the cell of each row.
-pub(crate) fn cells(cells: &[Cell]) -> Vec<Column> {
+pub(crate) fn cell_columns(cells: &[Cell]) -> Vec<Column> {
     let peers = |cell: &Cell| u32::try_from(cell.peers).unwrap_or(u32::MAX);
     let payload = |cell: &Cell| i64::from(cell.payload_bytes.bytes());
     let peers: Vec<u32> = cells.iter().map(peers).collect();
@@ -110,55 +107,80 @@ pub(crate) fn numbers(name: &str, values: impl Iterator<Item = Option<f64>>) -> 
     Column::new(name.into(), values.collect::<Vec<_>>())
 }
 
-/// Appends tables to each other.
-pub(crate) fn under_each_other(frames: Vec<DataFrame>) -> Result<DataFrame> {
-    let all = frames
-        .into_iter()
-        .map(Ok)
-        .reduce(|all, more| Ok(all?.vstack(&more?)?));
-    all.unwrap_or_else(|| Ok(DataFrame::empty()))
+/// The content of both files.
+pub(crate) struct Tables {
+    pub(crate) rows: usize,
+    pub(crate) csv: Vec<u8>,
+    /// Not compressed: readers of every kind open it.
+    pub(crate) parquet: Vec<u8>,
 }
 
-/// Writes both files.
-pub(crate) fn write(frame: &mut DataFrame, dir: &Path) -> Result<()> {
-    for (name, content) in [(FILE, text(frame)?), (PARQUET, parquet(frame)?)] {
-        let path = dir.join(name);
-        fs::write(&path, content).with_context(|| path.display().to_string())?;
+impl Tables {
+    /// Of tables with the same columns, which follow each other.
+    pub(crate) fn of(parts: impl IntoIterator<Item = Result<DataFrame>>) -> Result<Tables> {
+        let options = WriteOptions {
+            statistics: StatisticsOptions::default(),
+            compression: CompressionOptions::Uncompressed,
+            version: Version::V1,
+            data_page_size: None,
+        };
+        let level = CompatLevel::oldest();
+        let (mut rows, mut csv, mut parquet) = (0, Vec::new(), None);
+        for part in parts {
+            let mut part = part?;
+            let schema = part.schema().to_arrow(level);
+            let file = match &mut parquet {
+                Some(_) if part.height() == 0 => continue,
+                Some(file) => file,
+                None => parquet.insert(FileWriter::try_new(Vec::new(), schema.clone(), options)?),
+            };
+            let types = schema.iter_values().map(|field| &field.dtype);
+            let encodings = types.map(get_dtype_encoding).collect();
+            let is_first = csv.is_empty();
+            CsvWriter::new(&mut csv)
+                .include_header(is_first)
+                .finish(&mut part)?;
+            part.rechunk_mut();
+            let chunks = part.iter_chunks(level, false).map(Ok);
+            for group in RowGroupIterator::try_new(chunks, &schema, options, encodings)? {
+                file.write(u64::try_from(part.height())?, group?)?;
+            }
+            rows += part.height();
+        }
+        let mut file = parquet.context("there is no table")?;
+        file.end(None)?;
+        let parquet = file.into_inner();
+        Ok(Tables { rows, csv, parquet })
     }
-    Ok(())
-}
 
-/// The content of [`FILE`].
-pub(crate) fn text(frame: &mut DataFrame) -> Result<Vec<u8>> {
-    let mut text = Vec::new();
-    CsvWriter::new(&mut text)
-        .include_header(true)
-        .finish(frame)?;
-    Ok(text)
-}
-
-/// The content of [`PARQUET`]. The file is small, so it is not compressed.
-pub(crate) fn parquet(frame: &mut DataFrame) -> Result<Vec<u8>> {
-    let options = WriteOptions {
-        statistics: StatisticsOptions::default(),
-        compression: CompressionOptions::Uncompressed,
-        version: Version::V1,
-        data_page_size: None,
-    };
-    let level = CompatLevel::oldest();
-    let schema = frame.schema().to_arrow(level);
-    let encodings = schema
-        .iter_values()
-        .map(|field| get_dtype_encoding(&field.dtype));
-    let encodings = encodings.collect();
-    frame.rechunk_mut();
-    let chunks = frame.iter_chunks(level, false).map(Ok);
-    let groups = RowGroupIterator::try_new(chunks, &schema, options, encodings)?;
-    let mut content = Vec::new();
-    let mut file = FileWriter::try_new(&mut content, schema, options)?;
-    for group in groups {
-        file.write(u64::try_from(frame.height())?, group?)?;
+    pub(crate) fn write(&self, dir: &Path) -> Result<()> {
+        for (name, content) in [(FILE, &self.csv), (PARQUET, &self.parquet)] {
+            let path = dir.join(name);
+            fs::write(&path, content).with_context(|| path.display().to_string())?;
+        }
+        Ok(())
     }
-    file.end(None)?;
-    Ok(content)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use polars_parquet::read::read_metadata;
+
+    use super::*;
+
+    #[test]
+    fn parts_follow_each_other_below_one_header() {
+        let part = |values: Vec<Option<f64>>| {
+            let texts = texts("name", values.iter().map(|_| Some("a")));
+            let columns = vec![texts, numbers("value", values.into_iter())];
+            Ok(DataFrame::new_infer_height(columns)?)
+        };
+        let parts = [vec![], vec![Some(1.0), None], vec![], vec![Some(3.0)]].map(part);
+        let tables = Tables::of(parts).expect("tables");
+        assert_eq!(tables.csv, b"name,value\na,1.0\na,\na,3.0\n");
+        let about = read_metadata(&mut Cursor::new(&tables.parquet)).expect("a table");
+        assert_eq!((tables.rows, about.num_rows), (3, 3));
+    }
 }

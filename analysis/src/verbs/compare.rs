@@ -15,7 +15,11 @@ use crate::{
         comparison::{self, Compared},
         folder::{self, Content, ReportRecord},
     },
-    summary::{Summary, sweeps::between, table},
+    summary::{
+        Summary,
+        sweeps::between,
+        table::{Tables, tables},
+    },
     verdict::Verdict,
     views::Scene,
 };
@@ -45,7 +49,7 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
             ..options.clone()
         };
         let drawn = Scene::new(&summary, &verdict, &all).entries();
-        frames.push(table::table(&summary, options)?);
+        frames.extend(tables(&summary, options));
         entries.extend(comparison::of_budget(drawn, &budget.to_string()));
         compared.push(Compared {
             budget: budget.to_string(),
@@ -78,7 +82,7 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
     let names = vec![was.identity.name.clone(), is.identity.name.clone()];
     let content = Content {
         in_short,
-        table: table::under_each_other(frames)?,
+        tables: Tables::of(frames)?,
         pictures: entries,
         files: Vec::new(),
         page: Some(page),
@@ -93,7 +97,7 @@ fn side(path: &Path, options: &Options) -> Result<Summary, Failure> {
     if path.is_file() {
         published::read(path, options)
     } else {
-        Summary::of(&Sweep::open(path)?, options)
+        Summary::of(&mut Sweep::open(path)?, options)
     }
 }
 

@@ -13,7 +13,10 @@ use crate::{
     load::Sweep,
     measure::metric::Metric,
     options::Options,
-    summary::{Summary, table},
+    summary::{
+        Summary,
+        table::{Tables, tables},
+    },
 };
 
 pub(crate) fn run(runs: &[PathBuf], options: &Options) -> Result<(), Failure> {
@@ -34,19 +37,24 @@ pub(crate) fn run(runs: &[PathBuf], options: &Options) -> Result<(), Failure> {
         check_budgets(&sweep, options)?;
         sweeps.push(sweep);
     }
-    for sweep in sweeps {
-        let summary = Summary::of(&sweep, options)?;
+    for mut sweep in sweeps {
+        let summary = Summary::of(&mut sweep, options)?;
         let is_asked = |it: &Metric| options.metric.is_empty() || options.metric.contains(it);
         for metric in Metric::all().filter(is_asked) {
-            let mut frame = table::of_metric(&summary, options, metric)?;
-            if frame.height() == 0 {
+            let options = Options {
+                metric: vec![metric],
+                ..options.clone()
+            };
+            // Its name is that of the folder.
+            let parts = tables(&summary, &options).map(|part| Ok(part?.drop("metric")?));
+            let tables = Tables::of(parts)?;
+            if tables.rows == 0 {
                 continue;
             }
             let dir = folder(&sweep.name()).join(format!("metric={}", metric.name));
             let file = dir.join("figures.parquet");
-            let content = table::parquet(&mut frame)?;
             fs::create_dir_all(&dir)
-                .and_then(|()| fs::write(&file, content))
+                .and_then(|()| fs::write(&file, tables.parquet))
                 .with_context(|| file.display().to_string())?;
         }
         print(folder(&sweep.name()).display());

@@ -11,7 +11,7 @@ use crate::{
         folder::{self, Content, ReportRecord},
         published as report,
     },
-    summary::table,
+    summary::table::{Tables, tables},
     verdict::Verdict,
     views::Scene,
 };
@@ -27,7 +27,7 @@ pub(crate) fn run(path: &Path, options: &Options) -> Result<(), Failure> {
     });
     let content = Content {
         in_short: report::sentences(&summary, summary.first_site(options), 0),
-        table: table::table(&summary, options)?,
+        tables: Tables::of(tables(&summary, options))?,
         pictures,
         files: Vec::new(),
         page: None,

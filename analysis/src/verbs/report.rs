@@ -20,7 +20,10 @@ use crate::{
         folder::{self, Content, File, ReportRecord},
     },
     search::{self, Search},
-    summary::{Summary, predicted, table},
+    summary::{
+        Summary, predicted,
+        table::{Tables, tables},
+    },
     verdict::Verdict,
     views::{Entry, Scene, search_map},
 };
@@ -61,15 +64,15 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
     if FolderOf::find(run) == FolderOf::Search {
         return of_a_search(run, name, options);
     }
-    let sweep = Sweep::open(run)?;
+    let mut sweep = Sweep::open(run)?;
     check_budgets(&sweep, options)?;
-    let mut summary = Summary::of(&sweep, options)?;
+    let mut summary = Summary::of(&mut sweep, options)?;
     if let Some(name) = name {
         name.clone_into(&mut summary.identity.name);
     }
     check_sites(&summary, options)?;
     let verdict = Verdict::of(&summary, options);
-    let with_all = disturbed::verdict_with_all(&summary, options);
+    let with_all = disturbed::verdict_with_all(&mut summary, options);
     let explanation = Explanation::of(&sweep, options)?;
     let pictures = Scene::new(&summary, &verdict, options).entries();
     let text = report::text(
@@ -93,7 +96,7 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
     };
     Ok(Content {
         page: Some(page),
-        table: table::table(&summary, options)?,
+        tables: Tables::of(tables(&summary, options))?,
         files: files(&summary, &in_short, &pictures, explained, options)?,
         in_short,
         pictures,
@@ -137,7 +140,7 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Cont
     };
     Ok(Content {
         page: Some(page),
-        table: table::table(&last.summary, options)?,
+        tables: Tables::of(tables(&last.summary, options))?,
         files: files(&last.summary, &in_short, &pictures, Vec::new(), options)?,
         in_short,
         text: search::report::text(&name, &search, &pictures, options),

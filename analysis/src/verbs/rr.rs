@@ -12,7 +12,7 @@ use crate::{
         folder::{self, Content, ReportRecord},
         rr,
     },
-    summary::identity::Identity,
+    summary::{identity::Identity, table::Tables},
     views,
 };
 
@@ -42,7 +42,7 @@ pub(crate) fn run(run: &Path, options: &Options) -> Result<(), Failure> {
     };
     let content = Content {
         in_short: report.sentences(),
-        table: report.table()?,
+        tables: Tables::of([report.table()])?,
         text: report.text(&picture, options),
         pictures: vec![picture],
         files: Vec::new(),

@@ -13,6 +13,7 @@ use crate::{
         folder::{self, Content, ReportRecord},
         soak as report,
     },
+    summary::table::Tables,
     views::drift,
 };
 
@@ -33,7 +34,7 @@ pub(crate) fn run(dir: &Path, options: &Options) -> Result<(), Failure> {
     let plain = drifts.sentences().into_iter();
     let content = Content {
         in_short: plain.map(|it| it.replace("**", "")).collect(),
-        table: table::table(&drifts)?,
+        tables: Tables::of([table::table(&drifts)])?,
         text: report::text(&soak, &drifts, &pictures, options),
         pictures,
         files: Vec::new(),

@@ -36,12 +36,12 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
     let content = make(run, name, &record.options)?;
     let made = format!(
         "{} figures, the text, {} pictures and {} other files",
-        content.table.height(),
+        content.tables.rows,
         content.pictures.len(),
         content.files.len()
     );
     let again = tempfile::tempdir().context("cannot make a temporary folder")?;
-    folder::fill(again.path(), content)?;
+    folder::fill(again.path(), &content)?;
     same_folder(again.path(), &dir)?;
     sweeps.iter().try_for_each(only_its_files)?;
     let (dir, run) = (dir.display(), run.display());

@@ -14,11 +14,11 @@ use crate::{
 
 /// From top to bottom.
 pub(super) fn rows(summary: &Summary) -> Categories {
-    Categories::new("peers", &summary.axes.peers)
+    Categories::new("peers", &summary.shown_axes().peers)
 }
 
 pub(super) fn columns(summary: &Summary) -> Categories {
-    Categories::new("RTT, ms", &summary.axes.rtt_ms)
+    Categories::new("RTT, ms", &summary.shown_axes().rtt_ms)
 }
 
 /// The payloads, with a value for each of their cells by row and column.
@@ -26,7 +26,7 @@ pub(super) fn payloads<T>(
     summary: &Summary,
     value: impl Fn(Option<&CellSummary>) -> T,
 ) -> Vec<(String, Vec<Vec<T>>)> {
-    let axes = &summary.axes;
+    let axes = summary.shown_axes();
     let of_payload = |&payload_bytes: &Payload| {
         let of_row = |&peers: &usize| {
             let of_column = |&rtt_ms: &Rtt| {

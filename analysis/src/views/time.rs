@@ -31,7 +31,7 @@ fn by_child(scene: &Scene, site: Site) -> Option<Entry> {
         return None;
     }
     segments.push(REST.to_owned());
-    let payloads = scene.summary.axes.payload_bytes.iter();
+    let payloads = scene.summary.shown_axes().payload_bytes.into_iter();
     let picture = Stacks {
         caption: scene.caption(
             format!("Time of {} by child", scene.summary.function(site)),
@@ -42,7 +42,7 @@ fn by_child(scene: &Scene, site: Site) -> Option<Entry> {
         ),
         axis: "share of poll time, %".to_owned(),
         groups: payloads
-            .map(|bytes| group(scene, site, &segments, *bytes))
+            .map(|bytes| group(scene, site, &segments, bytes))
             .collect(),
         segments,
     };

@@ -6,7 +6,9 @@ use super::{
     world::{SimulatedVariant, World},
     worlds::ROUGH,
 };
-use crate::stats::{Change, RatioKind, adjusted_p_values, calibrate, change, is_resolved, ratio};
+use crate::stats::{
+    Change, RatioKind, Uncertain, adjusted_p_values, calibrate, change, is_resolved, ratio,
+};
 
 const SEED: u64 = 20_252;
 const CELLS: usize = 12;
@@ -51,6 +53,7 @@ impl Discoveries {
         };
         let (controls, others): (Vec<Change>, Vec<Change>) =
             (0..CELLS).map(|number| look(&cell(number), rng)).unzip();
+        let controls: Vec<Uncertain> = controls.iter().map(|it| it.difference).collect();
         let calibration = calibrate(&controls);
         let p = |of: Change| Some(of.inflated(calibration.inflation()).p_value());
         let adjusted = adjusted_p_values(&others.into_iter().map(p).collect::<Vec<_>>());

@@ -12,7 +12,7 @@ use run_format::{
 use super::draw;
 use crate::{
     load::compared::ComparedVariant,
-    measure::metric::What,
+    measure::{CellMeasured, metric::What},
     options::Options,
     site::SiteNames,
     stats::{CellEstimate, MeanChange, RatioKind, RatioPart, change, ratio},
@@ -128,7 +128,7 @@ impl Sweeps {
     }
 
     pub(super) fn measured(&self, truth: &Truth, rng: &mut StdRng) -> (Summary, Truth) {
-        let mut cells: Vec<CellSummary> = (1..=self.cells)
+        let mut cells: Vec<CellMeasured> = (1..=self.cells)
             .map(|peers| empty(peers, self.blocks))
             .collect();
         let mut changes: Truth = vec![Default::default(); truth.len()];
@@ -143,10 +143,8 @@ impl Sweeps {
                     } / self.cells as f64;
                 }
                 let what = What::of(Site::Connection, quantity.metric);
-                summary
-                    .measured
-                    .estimates
-                    .insert(what, self.estimates(quantity, &cell, rng));
+                let estimates = self.estimates(quantity, &cell, rng);
+                summary.estimates.insert(what, estimates);
             }
         }
         for (at, quantity) in DECIDING.into_iter().enumerate() {
@@ -156,17 +154,19 @@ impl Sweeps {
                     .for_each(|it| it[at] = 100.0 * it[at].exp_m1());
             }
         }
-        (summary(cells, truth.len()), changes)
+        let cells = cells.into_iter();
+        let cells = cells.map(|cell| CellSummary::of(cell, Some(1), Site::Connection));
+        (summary(cells.collect(), truth.len()), changes)
     }
 }
 
-fn empty(peers: usize, blocks: usize) -> CellSummary {
+fn empty(peers: usize, blocks: usize) -> CellMeasured {
     let cell = Cell {
         peers,
         rtt_ms: Rtt::from_ms(0.0).expect("a round trip"),
         payload_bytes: Payload::of_bytes(1),
     };
-    CellSummary::new(cell, blocks)
+    CellMeasured::empty(cell, blocks)
 }
 
 fn summary(mut cells: Vec<CellSummary>, candidates: usize) -> Summary {
@@ -396,8 +396,8 @@ fn a_few_verdicts_are_hardly_ever_wrong_and_name_what_is_much_better() {
 fn stolen_time_spoils_wake_ups() {
     let spoilt = |steal_percent| {
         let mut cell = empty(1, 8);
-        cell.measured.checks.steal_percent = steal_percent;
-        Verdict::of(&summary(vec![cell], CANDIDATES), &options())
+        cell.checks.steal_percent = steal_percent;
+        Verdict::of(&summary(vec![cell.into()], CANDIDATES), &options())
             .spoilt
             .len()
     };

@@ -1,0 +1,98 @@
+//! What pictures and the page show of a large grid: not every value of its axes.
+
+use run_format::grid::{Axes, Cell};
+
+use super::{CellSummary, Summary};
+
+/// Nobody reads a picture of more. On a page of seven variants each takes 18 kB.
+const MOST_CELLS: usize = 500;
+
+/// The axes, with every second value of the longest one left out until there are few enough cells.
+pub(super) fn axes(all: &Axes) -> Axes {
+    let mut axes = all.clone().sorted();
+    loop {
+        let values = [
+            axes.peers.len(),
+            axes.rtt_ms.len(),
+            axes.payload_bytes.len(),
+        ];
+        if values.iter().product::<usize>() <= MOST_CELLS {
+            return axes;
+        }
+        match values.iter().max() {
+            most if most == Some(&values[0]) => halve(&mut axes.peers),
+            most if most == Some(&values[1]) => halve(&mut axes.rtt_ms),
+            _ => halve(&mut axes.payload_bytes),
+        }
+    }
+}
+
+fn halve<T>(values: &mut Vec<T>) {
+    let mut at = 0..;
+    values.retain(|_| at.next().is_some_and(|at| at % 2 == 0));
+}
+
+pub(super) fn has(axes: &Axes, cell: &Cell) -> bool {
+    axes.peers.contains(&cell.peers)
+        && axes.rtt_ms.contains(&cell.rtt_ms)
+        && axes.payload_bytes.contains(&cell.payload_bytes)
+}
+
+impl Summary {
+    pub(crate) fn shown_axes(&self) -> Axes {
+        axes(&self.axes)
+    }
+
+    pub(crate) fn shown_cells(&self) -> Vec<&CellSummary> {
+        let axes = self.shown_axes();
+        let cells = self.cells.iter();
+        cells.filter(|it| has(&axes, &it.cell)).collect()
+    }
+
+    /// None if all cells are shown.
+    pub(crate) fn what_is_shown(&self) -> Option<String> {
+        let (shown, all) = (self.shown_cells().len(), self.cells.len());
+        (shown < all).then(|| format!("{shown} of {all} cells"))
+    }
+
+    /// Where the figures come from, and how many of them are shown.
+    pub(crate) fn line(&self) -> String {
+        let shown = self.what_is_shown().map(|it| format!("shown: {it}"));
+        let parts = [Some(self.identity.line()), shown];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use run_format::{network::Rtt, payload::Payload};
+
+    use super::*;
+
+    fn grid(peers: usize, rtts: u32, payloads: u32) -> Axes {
+        let rtt = |at| Rtt::from_ms(f64::from(at)).expect("a round trip");
+        Axes {
+            peers: (1..=peers).collect(),
+            rtt_ms: (0..rtts).map(rtt).collect(),
+            payload_bytes: (1..=payloads).map(Payload::of_bytes).collect(),
+            only: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_large_grid_is_thinned_out_where_it_is_longest() {
+        let shown = axes(&grid(22, 30, 20));
+        assert_eq!(shown.peers, [1, 5, 9, 13, 17, 21]);
+        let steps = [shown.rtt_ms.len(), shown.payload_bytes.len()];
+        assert_eq!(steps, [8, 10]);
+        assert!(has(&shown, &shown.cells()[0]));
+        let all = grid(22, 30, 20).cells();
+        assert_eq!(all.iter().filter(|it| has(&shown, it)).count(), 6 * 8 * 10);
+    }
+
+    #[test]
+    fn of_few_cells_all_are_shown() {
+        assert_eq!(axes(&grid(10, 10, 5)), grid(10, 10, 5));
+        assert_eq!(axes(&grid(5, 6, 4)), grid(5, 6, 4));
+    }
+}
