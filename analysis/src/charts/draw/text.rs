@@ -23,31 +23,25 @@ pub(crate) fn fitting<'a>(
     }
 }
 
-/// Breaks text at spaces. A word that is wider than a line is broken anywhere.
+/// Breaks text after spaces, and labels such as `muxer=1/deferred` after their signs. What is still wider than a line is
+/// broken anywhere.
 pub(crate) fn wrap(text: &str, width: f64, size: f64, bold: bool) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
-    for word in text.split_whitespace() {
-        let longer = if line.is_empty() {
-            word.to_owned()
-        } else {
-            format!("{line} {word}")
-        };
-        if width_of(&longer, size, bold) <= width {
+    for word in text.split_inclusive([' ', '/', ',', '=']) {
+        let longer = format!("{line}{word}");
+        if width_of(longer.trim_end(), size, bold) <= width {
             line = longer;
             continue;
         }
-        if !line.is_empty() {
-            lines.push(std::mem::take(&mut line));
-        }
+        lines.push(line);
         let mut pieces = pieces_of(word, width, size, bold);
         line = pieces.pop().unwrap_or_default();
         lines.extend(pieces);
     }
-    if !line.is_empty() {
-        lines.push(line);
-    }
-    lines
+    lines.push(line);
+    let lines = lines.iter().map(|line| line.trim().to_owned());
+    lines.filter(|line| !line.is_empty()).collect()
 }
 
 fn pieces_of(word: &str, width: f64, size: f64, bold: bool) -> Vec<String> {
