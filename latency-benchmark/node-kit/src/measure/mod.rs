@@ -43,12 +43,9 @@ pub(crate) fn measure(
     match &task.config.measurement {
         Measurement::Compare | Measurement::Explain(_) => {
             let source = Polls::new(task, connected)?;
-            let (source, measured) = run(task, source, sampler, parent)?;
-            let messages = source.finish()?;
-            Ok(Measured {
-                messages,
-                ..measured
-            })
+            let (source, mut measured) = run(task, source, sampler, parent)?;
+            measured.messages = source.finish()?;
+            Ok(measured)
         }
         Measurement::Soak(plan) => {
             let source = SoakRows::new(task, *plan, connected);
