@@ -10,7 +10,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use program::{Failure, bad_input, ended, ended_saying, reject, user_tool};
 use run_format::{
-    checksums::of_file, config::NodeConfig, manifest::Manifest, protocol::NodeDescription,
+    checksums::of_program, config::NodeConfig, manifest::Manifest, protocol::NodeDescription,
 };
 use swarm_patch::stacks::{LIBP2P, STACKS, Stack};
 
@@ -144,7 +144,7 @@ pub(crate) fn describe(path: &Path) -> Result<NodeDescription> {
     }
     let mut description: NodeDescription =
         serde_json::from_slice(&output.stdout).with_context(at)?;
-    description.program.sha256 = Some(of_file(path).with_context(at)?);
+    description.program.sha256 = Some(of_program(path).with_context(at)?);
     Ok(description)
 }
 

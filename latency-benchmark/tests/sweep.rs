@@ -174,7 +174,7 @@ fn a_run_is_complete_documented_and_agrees_with_itself() {
     assert!(
         fs::read_to_string(bench.run_dir().join("edits.diff"))
             .unwrap()
-            .contains("+            probe.child(1);")
+            .contains("probe.child(1);")
     );
 }
 

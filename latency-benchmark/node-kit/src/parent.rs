@@ -15,7 +15,7 @@ use std::{
 use anyhow::{Context, Result};
 use program::{Failure, bad_input, end, reject, stop_or_end};
 use run_format::{
-    checksums::of_file,
+    checksums::of_program,
     protocol::{
         CentralTask, Listen, Measured, NodeDescription, NodeMessage, PeerElsewhere, PeerTask,
         STOP_LINE,
@@ -117,7 +117,7 @@ fn be_elsewhere(listen: &Listen) -> Result<Option<TcpListener>> {
     let listener = TcpListener::bind((*ip, 0)).with_context(|| format!("cannot listen on {ip}"))?;
     print_line(&PeerElsewhere {
         connects: listener.local_addr()?,
-        sha256: of_file(Path::new("/proc/self/exe"))?,
+        sha256: of_program(Path::new("/proc/self/exe"))?,
     });
     Ok(Some(listener))
 }

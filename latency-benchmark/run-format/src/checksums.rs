@@ -47,6 +47,12 @@ pub fn check(dir: &Path, checksums: &Checksums) -> Result<Vec<String>> {
     Ok(names(dir)?.into_iter().filter(is_stray).collect())
 }
 
+/// That of a program, which may be longer than any file of a run.
+pub fn of_program(path: &Path) -> Result<String> {
+    let bytes = fs::read(path).with_context(|| path.display().to_string())?;
+    Ok(of_bytes(&bytes))
+}
+
 /// That of one file.
 pub fn of_file(path: &Path) -> Result<String> {
     Ok(of_bytes(&read(path)?))

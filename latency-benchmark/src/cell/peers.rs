@@ -14,7 +14,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use lab::{Lab, Reaped, RttReport, Where, time_links};
 use program::{ended, ended_saying, last_words, user_tool};
 use run_format::{
-    checksums::of_file,
+    checksums::of_program,
     config::Measurement,
     protocol::{Listen, PeerElsewhere, PeerTask},
 };
@@ -51,7 +51,7 @@ impl<'a> Peers<'a> {
     /// Starts all of them, then waits for the address of each.
     pub(super) fn start(lab: Option<&Lab>, task: &'a CellTask) -> Result<Peers<'a>> {
         let hosts = task.config.lab.peer_hosts.as_ref();
-        let own = hosts.map(|_| of_file(&task.peer)).transpose()?;
+        let own = hosts.map(|_| of_program(&task.peer)).transpose()?;
         let mut waiting = Vec::new();
         for number in 0..task.config.cell.peers {
             let ip = match (lab, hosts) {
