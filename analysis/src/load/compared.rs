@@ -25,6 +25,13 @@ impl ComparedVariant {
         let of_site = move |site| Some((site, budgets.at(site)?));
         Site::BUDGETED.into_iter().filter_map(of_site)
     }
+
+    /// Whether it is the baseline's program with a budget that changes nothing unless it fires. A budget of QUIC's
+    /// drivers also takes away the bound that upstream has.
+    pub(crate) fn acts_by_firing(&self) -> bool {
+        let mut bounds = self.bounds().peekable();
+        self.subject == 0 && bounds.peek().is_some() && bounds.all(|(site, _)| !site.is_of_quic())
+    }
 }
 
 /// The variants, or those of every subject, the first subject's first. The baseline is the first variant of the

@@ -8,7 +8,7 @@ use std::{
 use program::{Failure, bad_input, reject};
 use rayon::prelude::*;
 use run_format::{
-    Budgets, Site,
+    Site,
     variant::{BASELINE, Role},
 };
 
@@ -275,10 +275,7 @@ fn idle_variants(cells: &[CellSummary], variants: &[ComparedVariant]) -> Vec<Vec
         Role::Baseline => false,
         Role::Control => true,
         Role::Candidate => {
-            let budgets = variants[variant].budgets;
-            // Another program can differ even if its budget never fires.
-            variants[variant].subject == 0
-                && budgets != Budgets::NONE
+            variants[variant].acts_by_firing()
                 && variants[variant].bounds().all(|(site, _)| {
                     let what = What::of(site, Metric::YieldsPer1000);
                     cell.value(what, variant) == Some(0.0)

@@ -83,10 +83,7 @@ impl Candidate {
             judged: Vec::new(),
             details: Metric::all().filter(is_detail).filter_map(detail).collect(),
             by_rtt: AtRtt::all(summary, site, variant),
-            // Another program can differ even if its budget never fires.
-            is_idle: compared.subject == 0
-                && !yields.is_empty()
-                && yields.iter().all(|it| it.most() == 0.0),
+            is_idle: compared.acts_by_firing() && yields.iter().all(|it| it.most() == 0.0),
             yields,
         }
     }
