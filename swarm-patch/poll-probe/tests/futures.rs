@@ -216,7 +216,11 @@ fn an_instrumented_future_can_be_sent_to_another_thread() {
     fn assert_send<T: Send>(_: &T) {}
     assert_send(&Probe::new(Site::Task).instrument(async {
         iterate().await;
-        future::poll_fn(|_| Poll::Ready(poll_probe::own())).await;
+        future::poll_fn(|_| {
+            poll_probe::own();
+            Poll::Ready(())
+        })
+        .await;
         iterate().await;
     }));
 }
