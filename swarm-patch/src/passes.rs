@@ -41,7 +41,9 @@ pub(crate) fn marks<'a>(
     for method in children {
         mark_child(&mut marks, function, method, "own()")?;
     }
-    let after = inner.part_of.map(|place| format!("child({place})"));
+    let around_it = |of: &str| children.iter().position(|method| *method == of);
+    let after = inner.part_of.and_then(around_it);
+    let after = after.map(|place| format!("child({place})"));
     mark_child(
         &mut marks,
         &named(parsed, function, inner.caller)?,

@@ -60,10 +60,10 @@ pub enum LoopShape {
 pub struct InnerChild {
     /// The function that calls it, as `Type::function`.
     pub caller: &'static str,
-    /// Its name.
+    /// How its name begins.
     pub method: &'static str,
-    /// The place of the child that the caller is part of. Absent if the caller is the site's own code.
-    pub part_of: Option<u8>,
+    /// The child that the caller is part of. Absent if the caller is the site's own code.
+    pub part_of: Option<&'static str>,
 }
 
 /// An expression of upstream's around which code goes.

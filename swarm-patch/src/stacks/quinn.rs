@@ -28,7 +28,7 @@ pub const fn sites(
                 inner: InnerChild {
                     caller: "State::drive_transmit",
                     method: send,
-                    part_of: Some(2),
+                    part_of: Some("drive_transmit"),
                 },
                 bounds: OF_CONNECTION,
                 counts,
@@ -48,7 +48,7 @@ pub const fn sites(
                 inner: InnerChild {
                     caller: "RecvState::poll_socket",
                     method: "poll_recv",
-                    part_of: Some(1),
+                    part_of: Some("drive_recv"),
                 },
                 bounds: OF_ENDPOINT,
                 counts: OF_SOCKET,
