@@ -14,14 +14,14 @@ use std::{
 use bench::{Bench, can_run, text};
 use run_format::{
     files::{
-        BANDS, CHILDREN, HISTOGRAMS, MANIFEST, PEERS, RR, RR_MANIFEST, RUN, SITES, SLICES,
+        BANDS, CHILDREN, HISTOGRAMS, MANIFEST, PEERS, RR_MANIFEST, RUN, SITES, SLICES,
         read_versioned,
     },
     histogram_tag::HistogramTag,
     manifest::Manifest,
     run_row::RunRow,
     table::read_table,
-    tables::{BandRow, ChildRow, PathRow, PeerRow, SiteRow, SliceRow},
+    tables::{BandRow, ChildRow, PeerRow, SiteRow, SliceRow},
 };
 
 fn committed(name: &str) -> PathBuf {
@@ -94,7 +94,7 @@ fn the_fixture_of_rr_is_as_this_program_writes() {
         let manifest: Manifest = read_versioned(&dir.join(RR_MANIFEST)).unwrap();
         let run = dir.join("cells/pl000064_rtt000_n01/run-1");
         let row: RunRow = read_versioned(&run.join(RUN)).unwrap();
-        let rows = read_table::<PathRow>(&run.join(RR), false).unwrap();
+        let rows = read_table::<SliceRow>(&run.join(SLICES), false).unwrap();
         assert!(row.is_measured() && !rows.is_empty());
         let config = manifest.config;
         (config.node, config.measurement, config.variants, tags(&run))

@@ -56,7 +56,7 @@ pub(crate) enum Disturbed {
     SetAside,
 }
 
-/// What the machine did in blocks. Older runs of `rr` and older soaks do not say.
+/// What the machine did in blocks. Older soaks do not say.
 pub(super) fn machine(dir: &Path, may_be_torn: bool) -> Result<Vec<BlockRow>> {
     let path = dir.join(files::BLOCKS);
     if path.exists() {

@@ -7,7 +7,6 @@ pub(crate) mod explain;
 mod histograms;
 mod outside;
 mod plausible;
-pub(crate) mod rr;
 pub(crate) mod run;
 pub(crate) mod slice;
 pub(crate) mod soak;
@@ -52,12 +51,12 @@ pub(crate) struct CellRuns {
 
 impl Sweep {
     pub(crate) fn open(dir: &Path) -> Result<Sweep, Failure> {
-        open(dir, SWEEP).map_err(bad_input)
+        open(dir, files::MANIFEST).map_err(bad_input)
     }
 
     /// What `rr` measured.
     pub(crate) fn open_rr(dir: &Path) -> Result<Sweep, Failure> {
-        open(dir, RR).map_err(bad_input)
+        open(dir, files::RR_MANIFEST).map_err(bad_input)
     }
 
     pub(crate) fn name(&self) -> String {
@@ -118,13 +117,8 @@ fn plain_name(path: &Path) -> String {
     file_name(path).replace(is_other, "_")
 }
 
-/// A folder of runs is recognised by its manifest, and a run by a table that exists as soon as anything was measured.
-type RecognisedBy = [&'static str; 2];
-
-const SWEEP: RecognisedBy = [files::MANIFEST, files::SLICES];
-const RR: RecognisedBy = [files::RR_MANIFEST, files::RR];
-
-fn open(dir: &Path, [manifest, table]: RecognisedBy) -> Result<Sweep> {
+/// A folder of runs is recognised by its manifest.
+fn open(dir: &Path, manifest: &str) -> Result<Sweep> {
     let path = dir.join(manifest);
     if !path.is_file() {
         let verb = match FolderOf::find(dir) {
@@ -155,7 +149,7 @@ fn open(dir: &Path, [manifest, table]: RecognisedBy) -> Result<Sweep> {
         let Some(of_cell) = runs_by_cell.get_mut(&name) else {
             bail!("{}: no cell of this sweep's manifest", cell_dir.display());
         };
-        let runs = |is_alone| runs(&cell_dir, (&name, is_alone), &manifest, table);
+        let runs = |is_alone| runs(&cell_dir, (&name, is_alone), &manifest);
         *of_cell = [runs(false)?, runs(true)?];
     }
     let cells = axes.cells().into_iter().filter_map(|cell| {
@@ -197,7 +191,6 @@ fn runs(
     cell_dir: &Path,
     (id, is_alone): (&str, bool),
     manifest: &Manifest,
-    table: &'static str,
 ) -> Result<Vec<RunFiles>> {
     let config = &manifest.config;
     let mut runs = Vec::new();
@@ -206,7 +199,6 @@ fn runs(
             let expected = ExpectedRun {
                 id,
                 number,
-                table,
                 subject: (!config.subjects.is_empty()).then_some(subject),
                 is_alone,
             };
@@ -220,7 +212,6 @@ fn runs(
 struct ExpectedRun<'a> {
     id: &'a str,
     number: u32,
-    table: &'static str,
     subject: Option<usize>,
     is_alone: bool,
 }
@@ -246,7 +237,8 @@ impl ExpectedRun<'_> {
                 .with_context(|| path.display().to_string())?;
             return Ok(Some(files(dir, Some(row))));
         }
-        let is_there = partial.join(self.table).is_file();
+        // This table is there as soon as anything was measured.
+        let is_there = partial.join(files::SLICES).is_file();
         Ok(is_there.then(|| files(partial, None)))
     }
 

@@ -9,7 +9,6 @@ pub(crate) mod formula;
 pub(crate) mod jobs;
 pub(crate) mod metric;
 pub(crate) mod predicted;
-pub(crate) mod rr;
 pub(crate) mod turns;
 pub(crate) mod workers;
 

@@ -2,7 +2,7 @@
 
 use run_format::{
     Site,
-    config::{LabConfig, SweepConfig},
+    config::{LabConfig, Measurement, SweepConfig},
     grid::Cell,
     manifest::{Machine, Manifest, Tool},
     network::{DelayBackend, Sharing},
@@ -10,6 +10,7 @@ use run_format::{
     variant::Role,
 };
 
+use super::method;
 use crate::{
     load::name_in_files,
     measure::{CellState, breakdown::slow_from_ns},
@@ -28,7 +29,11 @@ pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
                 "This is one of {parts} parts of a sweep. `analysis merge` puts them together."
             ));
         }
-        launches(&mut caveats, summary);
+        if manifest.config.measurement == Measurement::BesideTcp {
+            caveats.push(ONE_LAUNCH.to_owned());
+        } else {
+            launches(&mut caveats, summary);
+        }
         network(&mut caveats, summary, manifest);
         let config = &manifest.config;
         caveats.extend(too_few_cores(config));
@@ -48,18 +53,13 @@ pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
              cells, and all other figures are of all cells."
         ));
     }
-    few_blocks(
-        &mut caveats,
-        summary.measured().map(|cell| cell.blocks),
-        "No change of throughput or CPU time is called resolved there.",
-    );
+    few_blocks(&mut caveats, summary);
     statistics(&mut caveats, summary, options);
     let cells = summary.cells.iter();
-    problems(
-        &mut caveats,
-        cells.map(|it| (it.cell, &it.state, &it.flaws[..])),
-        " `./sweep.sh --resume` measures them.",
-    );
+    let cells = cells.map(|it| (it.cell, &it.state, &it.flaws[..]));
+    let program = summary.identity.manifest.as_ref().map(method::program);
+    let resume = program.map(|it| format!(" `{it} --resume` measures them."));
+    problems(&mut caveats, cells, resume.as_deref().unwrap_or_default());
     caveats
 }
 
@@ -94,6 +94,10 @@ fn name_of(level: SiteLevel) -> &'static str {
     }
 }
 
+/// Of `rr`, which launches no cell again and ends when its time is over.
+const ONE_LAUNCH: &str = "Each payload has one launch. Absolute values and their intervals describe that launch; another \
+    may differ by ±30 %. Differences and ratios are measured inside one launch.";
+
 fn launches(caveats: &mut Vec<String>, summary: &Summary) {
     if summary.measured().any(|cell| cell.runs < 2) {
         caveats.push(
@@ -113,19 +117,13 @@ fn launches(caveats: &mut Vec<String>, summary: &Summary) {
     }
 }
 
-/// Of cells with these numbers of blocks.
-pub(super) fn few_blocks(
-    caveats: &mut Vec<String>,
-    blocks: impl Iterator<Item = usize>,
-    consequence: &str,
-) {
-    let few = blocks.filter(|blocks| *blocks < FEWEST_BLOCKS).count();
-    if few > 0 {
-        let caveat = format!(
-            "Number of cells with fewer than {FEWEST_BLOCKS} blocks: {few}. Their intervals are somewhat too narrow. \
-             {consequence}"
-        );
-        caveats.push(caveat.trim_end().to_owned());
+fn few_blocks(caveats: &mut Vec<String>, summary: &Summary) {
+    let few = summary.measured().filter(|it| it.blocks < FEWEST_BLOCKS);
+    if let few @ 1.. = few.count() {
+        caveats.push(format!(
+            "Number of cells with fewer than {FEWEST_BLOCKS} blocks: {few}. Their intervals are somewhat too narrow. No \
+             change of throughput or CPU time is called resolved there."
+        ));
     }
 }
 
@@ -186,7 +184,7 @@ fn machines(caveats: &mut Vec<String>, summary: &Summary, lab: &LabConfig) {
     }
 }
 
-pub(super) fn real_network(caveats: &mut Vec<String>, lab: &LabConfig) {
+fn real_network(caveats: &mut Vec<String>, lab: &LabConfig) {
     if lab.peer_hosts.is_some() {
         caveats.push(
             "The network is real. Its round trips were timed only before each run, and other traffic can change them. \
@@ -266,7 +264,7 @@ fn statistics(caveats: &mut Vec<String>, summary: &Summary, options: &Options) {
 }
 
 /// Cells that are missing, and what went wrong in others.
-pub(super) fn problems<'a>(
+fn problems<'a>(
     caveats: &mut Vec<String>,
     cells: impl Iterator<Item = (Cell, &'a CellState, &'a [String])>,
     resume: &str,

@@ -1,7 +1,7 @@
 //! How a sweep was measured, and the command that repeats it.
 
 use run_format::{
-    config::{Pace, Scheduler, Transport},
+    config::{Measurement, Pace, Scheduler, Transport},
     manifest::{Manifest, Tool},
     network::ReceiveOn,
 };
@@ -162,8 +162,16 @@ pub(super) fn place(manifest: &Manifest, machines: &str) -> String {
 }
 
 pub(super) fn command(manifest: &Manifest) -> String {
-    let seed = manifest.config.seed;
-    typed(&manifest.command, &manifest.tool, seed, "./sweep.sh")
+    let (tool, seed) = (&manifest.tool, manifest.config.seed);
+    typed(&manifest.command, tool, seed, &program(manifest))
+}
+
+/// What measures so, before its options.
+pub(super) fn program(manifest: &Manifest) -> String {
+    match manifest.config.measurement {
+        Measurement::BesideTcp => format!("{BENCHMARK}rr"),
+        _ => "./sweep.sh".to_owned(),
+    }
 }
 
 /// What the verbs of the tool are typed after.

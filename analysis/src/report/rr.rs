@@ -1,13 +1,6 @@
 //! The report of an `rr` run: what libp2p adds to the kernel's TCP.
 
-use anyhow::Result;
-use polars_core::prelude::DataFrame;
-use run_format::{
-    grid::Cell,
-    manifest::Manifest,
-    network::Rtt,
-    variant::{Role, VariantConfig},
-};
+use run_format::{network::Rtt, variant::BASELINE};
 
 use super::{
     caveats,
@@ -16,265 +9,153 @@ use super::{
     method, terms,
 };
 use crate::{
-    load::{blocks::Disturbances, name_in_files},
+    load::blocks::Disturbances,
     measure::{
-        CellState,
-        checks::sum,
-        rr::{Quantity, RrCell, RrFigure},
+        checks::{Checks, sum},
+        metric::{Metric, What},
     },
     options::Options,
-    site::SiteNames,
     stats::Interval,
-    summary::{
-        identity::{Identity, of_machine},
-        table::{cell_columns, numbers, texts},
-    },
-    text::{self, count, number},
+    summary::{CONFIDENCE, CellFigure, CellSummary, Summary},
+    text::{self, number},
     views::Entry,
 };
 
-/// What a report is made from.
-pub(crate) struct Report<'a> {
-    pub(crate) identity: &'a Identity,
-    pub(crate) manifest: &'a Manifest,
-    pub(crate) cells: &'a [RrCell],
+/// What is shown of requests.
+pub(crate) const METRICS: [Metric; 4] = [
+    Metric::RequestsPerS,
+    Metric::CpuUsPerRequest,
+    Metric::LatencyP50Ms,
+    Metric::LatencyP99Ms,
+];
+
+pub(crate) fn figure(cell: &CellSummary, metric: Metric, variant: usize) -> Option<&CellFigure> {
+    cell.figure(What { site: None, metric }, variant)
 }
 
-/// The baseline of all comparisons is raw TCP.
-const RAW: usize = 0;
+/// The result, one sentence for each payload.
+pub(crate) fn sentences(summary: &Summary) -> Vec<String> {
+    let libp2p = summary.candidates().next();
+    let sentence = |cell| libp2p.and_then(|(libp2p, _)| sentence(cell, libp2p));
+    summary.measured().filter_map(sentence).collect()
+}
 
-impl Report<'_> {
-    fn variants(&self) -> &[VariantConfig] {
-        &self.manifest.config.variants
-    }
+pub(crate) fn text(summary: &Summary, picture: &Entry, options: &Options) -> String {
+    let pictures = std::slice::from_ref(picture);
+    let identity = &summary.identity;
+    let mut document = Document::new(
+        &format!("What libp2p adds to TCP: {}", identity.name),
+        &sentences(summary),
+        pictures,
+        &[
+            terms::CENTRAL,
+            terms::CONTROL,
+            terms::SLICE,
+            terms::INTERVAL,
+        ],
+        &identity.sites,
+        options,
+    );
+    figures(&mut document, summary);
+    document.heading("Caveats of this run");
+    document.list(caveats(summary, options));
+    method::write(&mut document, summary);
+    document.finish(pictures)
+}
 
-    fn variant(&self, role: Role) -> Option<usize> {
-        let mut variants = self.variants().iter();
-        variants.position(|variant| variant.role == role)
-    }
-
-    fn measured(&self) -> impl Iterator<Item = &RrCell> {
-        let cells = self.cells.iter();
-        cells.filter(|cell| cell.state == CellState::Measured)
-    }
-
-    /// The result, one sentence for each payload.
-    pub(crate) fn sentences(&self) -> Vec<String> {
-        let libp2p = self.variant(Role::Candidate);
-        let sentence = |cell| libp2p.and_then(|libp2p| sentence(cell, libp2p));
-        self.measured().filter_map(sentence).collect()
-    }
-
-    pub(crate) fn text(&self, picture: &Entry, options: &Options) -> String {
-        let pictures = std::slice::from_ref(picture);
-        let mut document = Document::new(
-            &format!("What libp2p adds to TCP: {}", self.identity.name),
-            &self.sentences(),
-            pictures,
-            &[
-                terms::CENTRAL,
-                terms::CONTROL,
-                terms::SLICE,
-                terms::INTERVAL,
-            ],
-            &SiteNames::of(Some((&self.manifest.tool, &self.manifest.config.node))),
-            options,
-        );
-        self.figures(&mut document);
-        document.heading("Caveats of this run");
-        document.list(self.caveats());
-        document.heading("How it was measured");
-        document.list(self.method());
-        let (command, tool) = (&self.manifest.command, &self.manifest.tool);
-        let program = format!("{}rr", method::BENCHMARK);
-        let seed = self.manifest.config.seed;
-        document.command(&method::typed(command, tool, seed, &program));
-        document.finish(pictures)
-    }
-
-    fn figures(&self, document: &mut Document) {
-        let mut head = vec!["payload".to_owned(), "variant".to_owned()];
-        head.extend(Quantity::ALL.map(|it| format!("{}, {}", it.words, it.unit)));
-        let mut rows = Vec::new();
-        for cell in self.measured() {
-            let mut add = |name: String, at: usize, field: fn(RrFigure) -> Option<String>| {
-                let mut row = vec![cell.cell.payload_bytes.in_words(), name];
-                row.extend(
-                    Quantity::ALL
-                        .map(|quantity| or_dash(cell.figure(quantity, at).and_then(field))),
-                );
-                rows.push(row);
-            };
-            let variants = || self.variants().iter().enumerate();
-            for (at, variant) in variants() {
-                add(variant.label.clone(), at, |figure| {
-                    Some(number(figure.value))
-                });
-            }
-            let raw = &self.variants()[RAW].label;
-            for (at, variant) in variants().skip(1) {
-                add(format!("{} / {raw}", variant.label), at, |it| {
-                    it.times().map(ratio)
-                });
-            }
-        }
-        document.table(&head.join(" | "), rows);
-        document.paragraph(
-            "Rows with a slash are ratios, with 95 % intervals over blocks. The ratio of raw TCP to itself shows the noise: \
-             where it clearly differs from 1, the ratio of libp2p may be wrong by as much.",
-        );
-    }
-
-    fn caveats(&self) -> Vec<String> {
-        let mut caveats = vec![
-            "Each payload has one launch. Absolute values and their intervals describe that launch; another may differ \
-             by ±30 %. Differences and ratios are measured inside one launch."
-                .to_owned(),
-            "CPU time is that of central's thread. Latency includes the peer's work.".to_owned(),
-        ];
-        let Manifest {
-            config,
-            tool,
-            machine,
-            ..
-        } = self.manifest;
-        if config.lab.peer_hosts.is_none() {
-            let link = "CPU time includes a part of what the kernel does for the receiving peer, because the link is a \
-                        pair of virtual interfaces.";
-            caveats.push(link.to_owned());
-        }
-        caveats::real_network(&mut caveats, &config.lab);
-        caveats::machine(&mut caveats, &config.lab, machine);
-        caveats::build(&mut caveats, tool);
-        caveats::few_blocks(&mut caveats, self.measured().map(|cell| cell.blocks), "");
-        let of = |of: fn(&RrCell) -> &Disturbances| sum(self.measured().map(of));
-        let (set_aside, kept) = (of(|it| &it.set_aside), of(|it| &it.kept));
-        let blocks = self.measured().map(|cell| cell.blocks).sum();
-        let disturbed = in_words((&set_aside, &kept), (blocks, "block"), |_| true);
-        caveats.extend((!disturbed.is_empty()).then(|| disturbed.trim().to_owned()));
-        caveats.extend(self.noisy());
-        let cells = self.cells.iter();
-        let cells = cells.map(|cell| (cell.cell, &cell.state, &cell.flaws[..]));
-        caveats::problems(&mut caveats, cells, "");
-        caveats
-    }
-
-    /// Where raw TCP differs from its A/A control by more than the blocks explain.
-    fn noisy(&self) -> Vec<String> {
-        let mut noisy = Vec::new();
-        let control = self.variant(Role::Control);
-        for cell in self.measured() {
-            for quantity in [Quantity::CPU, Quantity::LATENCY_P50] {
-                let figure = control.and_then(|control| cell.figure(quantity, control));
-                let times = figure.and_then(|figure| figure.times());
-                let differs =
-                    |(_, Interval { low, high }): &(f64, Interval)| *low > 1.0 || *high < 1.0;
-                noisy.extend(times.filter(differs).map(|times| {
-                    format!(
-                        "{}: noise is large: the {} of raw TCP is {} times that of its second copy.",
-                        cell.cell,
-                        quantity.words,
-                        ratio(times)
-                    )
-                }));
-            }
-        }
-        noisy
-    }
-
-    fn method(&self) -> Vec<String> {
-        let config = &self.manifest.config;
-        let blocks: usize = self.measured().map(|cell| cell.blocks).sum();
-        let peers = config.axes.peers.iter().max().copied().unwrap_or(0);
-        let mut method = vec![
-            format!(
-                "A transaction is one request and one answer, each of the payload's size. Each peer has one transaction \
-                 in progress at a time. Peers: {peers}; RTT: {} ms ({}); {} of {} in all.",
-                number(config.axes.rtt_ms.first().copied().map_or(0.0, Rtt::ms)),
-                self.identity.delay(),
-                count(blocks, "block"),
-                count(self.variants().len(), "slice"),
-            ),
-            format!(
-                "Two paths take turns in one process, on one thread on core {}: libp2p ({} over {}, one stream per peer) \
-                 and a TCP socket (`TCP_NODELAY`). The same code runs the transactions of both. Only the path that has \
-                 its turn has a transaction in progress.",
-                config.lab.placement.central,
-                name_in_files(config.node.security),
-                name_in_files(config.node.transport),
-            ),
-            format!(
-                "No polls are recorded, and nothing else runs on central's thread. Congestion control: {}.",
-                config.lab.congestion_control
-            ),
-            method::place(self.manifest, &of_machine(&self.manifest.machine)),
-        ];
-        method.extend(self.identity.real_network.clone());
-        method
-    }
-
-    /// A row for each payload, variant and quantity.
-    pub(crate) fn table(&self) -> Result<DataFrame> {
-        let mut rows: Vec<(Cell, &str, Quantity, RrFigure)> = Vec::new();
-        for cell in self.measured() {
-            for (at, variant) in self.variants().iter().enumerate() {
-                rows.extend(Quantity::ALL.into_iter().filter_map(|quantity| {
-                    let figure = cell.figure(quantity, at)?;
-                    Some((cell.cell, variant.label.as_str(), quantity, figure))
-                }));
-            }
-        }
-        let number = |name: &str, of: fn(&RrFigure) -> Option<f64>| {
-            numbers(name, rows.iter().map(|(.., figure)| of(figure)))
+fn figures(document: &mut Document, summary: &Summary) {
+    let mut head = vec!["payload".to_owned(), "variant".to_owned()];
+    head.extend(METRICS.map(|it| format!("{}, {}", it.words, it.unit)));
+    let mut rows = Vec::new();
+    for cell in summary.measured() {
+        let mut add = |name: String, at: usize, field: fn(&CellFigure) -> Option<String>| {
+            let fields = METRICS.map(|it| or_dash(figure(cell, it, at).and_then(field)));
+            let row = [cell.cell.payload_bytes.in_words(), name].into_iter();
+            rows.push(row.chain(fields).collect());
         };
-        let mut columns = cell_columns(&rows.iter().map(|row| row.0).collect::<Vec<_>>());
-        columns.extend([
-            texts("variant", rows.iter().map(|row| Some(row.1))),
-            texts("metric", rows.iter().map(|row| Some(row.2.name))),
-            number("value", |it| Some(it.value)),
-            number("low", |it| Some(it.interval?.low)),
-            number("high", |it| Some(it.interval?.high)),
-            number("change", |it| Some(it.added()?.0)),
-            number("change_low", |it| Some(it.added()?.1.low)),
-            number("change_high", |it| Some(it.added()?.1.high)),
-            number("ratio", |it| Some(it.times()?.0)),
-            number("ratio_low", |it| Some(it.times()?.1.low)),
-            number("ratio_high", |it| Some(it.times()?.1.high)),
-        ]);
-        Ok(DataFrame::new_infer_height(columns)?)
+        let variants = || summary.variants.iter().enumerate();
+        for (at, variant) in variants() {
+            add(variant.label.clone(), at, |it| Some(number(it.value)));
+        }
+        for (at, variant) in variants().skip(1) {
+            let name = format!("{} / {}", variant.label, summary.variants[BASELINE].label);
+            add(name, at, |it| times(it).map(ratio));
+        }
     }
+    document.table(&head.join(" | "), rows);
+    document.paragraph(
+        "Rows with a slash are ratios, with 95 % intervals over blocks. The ratio of raw TCP to itself shows the noise: \
+         where it clearly differs from 1, the ratio of libp2p may be wrong by as much.",
+    );
+    let axes = &summary.axes;
+    document.paragraph(format!(
+        "Each peer (of {}) has one request in progress at a time, over a round trip of {} ms. Two paths take turns on one \
+         thread: libp2p with one stream per peer, and a TCP socket (`TCP_NODELAY`). The same code sends the requests of both. \
+         Only the path that has its turn has a request in progress. No polls are recorded, and nothing else runs on \
+         central's thread. CPU time is that of this thread. Latency includes the peer's work.",
+        axes.peers.iter().max().copied().unwrap_or(0),
+        number(axes.rtt_ms.first().copied().map_or(0.0, Rtt::ms)),
+    ));
+}
+
+fn caveats(summary: &Summary, options: &Options) -> Vec<String> {
+    let mut caveats = caveats::of_sweep(summary, options);
+    if summary.identity.real_network.is_none() {
+        let link = "CPU time includes a part of what the kernel does for the receiving peer, because the link is a pair of \
+                    virtual interfaces.";
+        caveats.push(link.to_owned());
+    }
+    let of = |of: fn(&Checks) -> &Disturbances| sum(summary.measured().map(|it| of(&it.checks)));
+    let (set_aside, kept) = (of(|it| &it.set_aside), of(|it| &it.kept));
+    let blocks = summary.measured().map(|cell| cell.blocks).sum();
+    let disturbed = in_words((&set_aside, &kept), (blocks, "block"), |_| true);
+    caveats.extend((!disturbed.is_empty()).then(|| disturbed.trim().to_owned()));
+    let lost: u64 = summary.measured().map(|cell| cell.checks.lost).sum();
+    caveats.extend((lost > 0).then(|| format!("{lost} requests found the buffer full.")));
+    caveats
 }
 
 /// "libp2p adds …". None where the two cannot be compared.
-fn sentence(cell: &RrCell, libp2p: usize) -> Option<String> {
-    let latency = cell.figure(Quantity::LATENCY_P50, libp2p)?.added()?;
-    let latency = amount(latency);
+fn sentence(cell: &CellSummary, libp2p: usize) -> Option<String> {
+    let of = |metric| figure(cell, metric, libp2p);
+    let raw = |metric| Some(figure(cell, metric, BASELINE)?.value);
+    let added = |metric, scale: f64| {
+        let change = of(metric)?.change?;
+        let interval = change.interval()?.times(scale);
+        Some(text::change(scale * change.value, "µs", interval).replace('+', ""))
+    };
+    let latency = added(Metric::LatencyP50Ms, 1e3)?;
     let size = cell.cell.payload_bytes.in_words();
-    let raw = |quantity| Some(number(cell.figure(quantity, RAW)?.value));
-    let cpu = cell.figure(Quantity::CPU, libp2p);
-    let cpu = cpu.and_then(|cpu| Some((cpu.added()?, cpu.times()?, raw(Quantity::CPU)?)));
-    Some(match cpu {
+    let cpu = || {
+        let metric = Metric::CpuUsPerRequest;
+        Some((added(metric, 1.0)?, times(of(metric)?)?, raw(metric)?))
+    };
+    Some(match cpu() {
         None => format!(
-            "libp2p adds {latency} of latency (p50) to a transaction of {size}. Over the kernel's TCP alone, the \
-             transaction takes {} µs.",
-            raw(Quantity::LATENCY_P50)?,
+            "libp2p adds {latency} of latency (p50) to a request of {size}. Over the kernel's TCP alone, the request takes \
+             {} µs.",
+            number(1e3 * raw(Metric::LatencyP50Ms)?),
         ),
-        Some((added, times, raw_cpu)) => format!(
-            "libp2p adds {} of CPU time and {latency} of latency (p50) to a transaction of {size}. Over the kernel's TCP \
-             alone, the transaction takes {raw_cpu} µs of CPU time; with libp2p it takes {} times as much.",
-            amount(added),
+        Some((added, times, raw)) => format!(
+            "libp2p adds {added} of CPU time and {latency} of latency (p50) to a request of {size}. Over the kernel's TCP \
+             alone, the request takes {} µs of CPU time; with libp2p it takes {} times as much.",
+            number(raw),
             ratio(times)
         ),
     })
 }
 
-/// "25.1 µs [24.8, 25.4]".
-fn amount((value, interval): (f64, Interval)) -> String {
-    text::change(value, "µs", interval).replace('+', "")
+/// Divided by the value over raw TCP, with its interval.
+fn times(figure: &CellFigure) -> Option<(f64, Interval)> {
+    let relative = figure.change?.relative?.times(0.01);
+    let Interval { low, high } = relative.interval(CONFIDENCE);
+    Some((
+        1.0 + relative.value,
+        Interval::new((1.0 + low).max(0.0), 1.0 + high),
+    ))
 }
 
 /// "2.18 [2.15, 2.21]".
 fn ratio((value, interval): (f64, Interval)) -> String {
-    let text = text::change(value, "", interval);
-    text.replace('+', "").replace("  [", " [")
+    text::level(value, "", interval).replace("  [", " [")
 }

@@ -2,48 +2,31 @@
 
 use std::path::Path;
 
-use program::{Failure, bad_input, reject};
+use program::Failure;
 
 use crate::{
-    load::{Sweep, blocks::Disturbed},
-    measure::{CellState, rr::RrCell},
+    load::Sweep,
     options::Options,
     report::{
         folder::{self, Content, ReportRecord},
         rr,
     },
-    summary::{identity::Identity, table::Tables},
+    summary::{
+        Summary,
+        table::{Tables, tables},
+    },
     views,
 };
 
 pub(crate) fn run(run: &Path, options: &Options) -> Result<(), Failure> {
     options.refuse_what_is_of_sweeps("a run of `rr` records no polls")?;
-    let sweep = Sweep::open_rr(run)?;
-    let variants = &sweep.manifest.config.variants;
-    let disturbed = Disturbed::unless(options.keep_disturbed);
-    let cells: Vec<RrCell> = sweep
-        .cells
-        .iter()
-        .map(|files| RrCell::of(files, variants, disturbed))
-        .collect::<Result<_, _>>()
-        .map_err(bad_input)?;
-    if cells.iter().all(|cell| cell.state != CellState::Measured) {
-        reject!(
-            "{}: no payload has a complete block, so there is nothing to report",
-            run.display()
-        );
-    }
-    let identity = Identity::of(&sweep);
-    let picture = views::rr::entry(&cells, variants, options, identity.line());
-    let report = rr::Report {
-        identity: &identity,
-        manifest: &sweep.manifest,
-        cells: &cells,
-    };
+    let mut sweep = Sweep::open_rr(run)?;
+    let summary = Summary::of(&mut sweep, options)?;
+    let picture = views::rr::entry(&summary, options);
     let content = Content {
-        in_short: report.sentences(),
-        tables: Tables::of([report.table()])?,
-        text: report.text(&picture, options),
+        in_short: rr::sentences(&summary),
+        tables: Tables::of(tables(&summary, options))?,
+        text: rr::text(&summary, &picture, options),
         pictures: vec![picture],
         files: Vec::new(),
         page: None,

@@ -1,48 +1,38 @@
-//! A transaction by raw TCP and by libp2p, by payload.
+//! A request by raw TCP and by libp2p, by payload.
 
-use run_format::variant::{Role, VariantConfig};
+use run_format::variant::Role;
 
-use super::scene::{Entry, ends};
+use super::scene::{Entry, of_figure};
 use crate::{
-    charts::{Caption, Categories, ChartValue, LineChart, LineChartPanel, ValueAxis},
-    measure::rr::{self, RrCell},
+    charts::{Caption, Categories, LineChart, LineChartPanel, ValueAxis},
+    load::compared::ComparedVariant,
+    measure::metric::Metric,
     options::Options,
+    report::rr::{METRICS, figure},
+    summary::{CellSummary, Summary},
 };
 
-/// From top to bottom.
-const PANELS: [rr::Quantity; 4] = [
-    rr::Quantity::PER_S,
-    rr::Quantity::CPU,
-    rr::Quantity::LATENCY_P50,
-    rr::Quantity::LATENCY_P99,
-];
-
-/// The picture of a report. `small_print` identifies the run.
-pub(crate) fn entry(
-    cells: &[RrCell],
-    variants: &[VariantConfig],
-    options: &Options,
-    small_print: String,
-) -> Entry {
-    let name = |it: &VariantConfig| match it.role {
+/// The picture of a report.
+pub(crate) fn entry(summary: &Summary, options: &Options) -> Entry {
+    let name = |it: &ComparedVariant| match it.role {
         Role::Control => format!("{}: a second copy of the baseline", it.label),
         _ => it.label.clone(),
     };
+    let cells: Vec<&CellSummary> = summary.measured().collect();
     let places = Categories::new(
         "payload of the request and of the response",
         cells.iter().map(|cell| cell.cell.payload_bytes.in_words()),
     );
+    let panel = |metric| panel(&cells, metric, summary.variants.len());
     let picture = LineChart {
         caption: Caption {
-            title: "A transaction by raw TCP and by libp2p: rate, CPU time, latency".to_owned(),
+            title: "A request by raw TCP and by libp2p: rate, CPU time, latency".to_owned(),
             subtitle: "one request at a time with each peer; bars: 95 % intervals for this launch"
                 .to_owned(),
-            small_print,
+            small_print: summary.identity.line(),
         },
-        series: variants.iter().map(name).collect(),
-        panels: PANELS
-            .map(|quantity| panel(cells, quantity, variants.len()))
-            .into(),
+        series: summary.variants.iter().map(name).collect(),
+        panels: METRICS.map(panel).into(),
         places,
     };
     Entry {
@@ -53,16 +43,13 @@ pub(crate) fn entry(
     }
 }
 
-fn panel(cells: &[RrCell], quantity: rr::Quantity, variants: usize) -> LineChartPanel {
-    let point = |cell: &RrCell, variant| {
-        let figure = cell.figure(quantity, variant)?;
-        Some(ChartValue::new(figure.value, ends(figure.interval)))
-    };
+fn panel(cells: &[&CellSummary], metric: Metric, variants: usize) -> LineChartPanel {
+    let point = |cell: &&CellSummary, variant| figure(cell, metric, variant).map(of_figure);
     let line = |variant| cells.iter().map(|cell| point(cell, variant)).collect();
     LineChartPanel {
         axis: ValueAxis {
-            name: quantity.words.to_owned(),
-            unit: quantity.unit.to_owned(),
+            name: metric.words.to_owned(),
+            unit: metric.unit.to_owned(),
             from_zero: true,
         },
         marks: Vec::new(),

@@ -6,14 +6,14 @@ use crate::charts::{ChartValue, LineChart, LineChartPanel, ValueAxis};
 pub(crate) fn lines() -> LineChart {
     LineChart {
         caption: caption(
-            "A transaction by raw TCP and by libp2p",
+            "A request by raw TCP and by libp2p",
             "one request at a time with each peer; bars: 95 % interval",
         ),
         series: strings(&["raw-tcp", "raw-tcp (A/A): a second copy", "libp2p"]),
         places: categories("payload of the request and of the response", &PAYLOADS),
         panels: vec![
             line_panel(
-                axis("transactions", "per s", true),
+                axis("throughput", "requests/s", true),
                 [9_000.0, 8_900.0, 4_000.0],
             ),
             line_panel(axis("latency p50", "µs", true), [110.0, 111.0, 260.0]),

@@ -38,8 +38,7 @@ impl NodeProgram for IrohNode {
         check(task.config.node, &task.config.measurement)?;
         let peers = task.peers.iter().map(|peer| address(peer));
         let peers = peers.collect::<Result<_, _>>()?;
-        let mut sites = Self::describe().program.sites;
-        sites.retain(|it| task.config.node.has_site(it.site));
+        let sites = Self::describe().program.sites;
         Ok(central::run(Central::new(task, parent, sites)?, peers)?)
     }
 }

@@ -4,7 +4,7 @@ use std::{
     convert::Infallible,
     future::Future,
     pin::Pin,
-    sync::{Arc, Mutex, mpsc},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
     thread,
     time::Duration,
 };
@@ -23,7 +23,10 @@ use tokio_metrics::TaskMonitor;
 use crate::{
     connected::Connected,
     evidence::{Watch, recorder},
-    measure::{measure, transactions::locked},
+    measure::{
+        measure,
+        paths::{TurnSwitch, TurnTaker},
+    },
     observe::{
         activity::{Activity, ConnectionCounts, SelfWakeCounters},
         cotenant, probe_cost,
@@ -50,16 +53,21 @@ pub struct Central {
     /// With several workers.
     same_worker: Option<(Arc<SameWorker>, Rung)>,
     watch: Option<Watch>,
-    probe_ns: f64,
+    probe_ns: Option<f64>,
+    /// Where requests take two paths. Nothing else is to cost time there.
+    turns: Option<(TurnSwitch, TurnTaker)>,
     connections: Arc<ConnectionCounts>,
     sites: Vec<NamedSite>,
 }
 
 impl Central {
-    /// Central as the task asks for it, with the sites of its stack. If the run does not explain, nothing is there that
-    /// could.
-    pub fn new(task: CentralTask, parent: Parent, sites: Vec<NamedSite>) -> Result<Central> {
+    /// Central as the task asks for it. Of the sites of its stack it has those of its transport and workload. If the run
+    /// does not explain, nothing is there that could.
+    pub fn new(task: CentralTask, parent: Parent, mut sites: Vec<NamedSite>) -> Result<Central> {
         let explains = matches!(task.config.measurement, Measurement::Explain(_));
+        let turns = (task.config.measurement == Measurement::BesideTcp).then(TurnSwitch::new);
+        let records = turns.is_none();
+        sites.retain(|it| records && task.config.node.has_site(it.site));
         let recorder = Arc::new(if explains {
             recorder()
         } else {
@@ -71,14 +79,16 @@ impl Central {
             move || {
                 // The place among the workers is the thread's number in the recorder.
                 let mut workers = locked(&workers);
-                recorder.attach();
+                if records {
+                    recorder.attach();
+                }
                 workers.push(this_thread());
             }
         };
         let runtime = build_runtime(task.config.runtime, attach)?;
         pin_workers(&workers, &task.config)?;
         let same_worker = (task.config.runtime.workers > 1).then(|| SameWorker::new(&recorder));
-        let probe_ns = probe_cost::measure(&recorder);
+        let probe_ns = records.then(|| probe_cost::measure(&recorder));
         // This thread is the worker of a runtime that has but one.
         let watch = explains.then(|| Watch::arm(&recorder, task.config.lab.placement.central));
         Ok(Central {
@@ -93,6 +103,7 @@ impl Central {
             probe_ns,
             connections: Arc::new(ConnectionCounts::default()),
             sites,
+            turns,
             task,
         })
     }
@@ -107,16 +118,25 @@ impl Central {
         Arc::clone(&self.connections)
     }
 
+    /// Takes turns, where requests take two paths.
+    pub fn turns(&self) -> Option<TurnTaker> {
+        Some(self.turns.as_ref()?.1.clone())
+    }
+
     /// Starts the tasks of the stack, each of them watched.
     pub fn spawner(&self) -> impl Fn(StackTask) + Send + Clone + 'static {
         let (monitor, self_wakes) = (self.tasks.clone(), self.self_wakes.clone());
         let same_worker = self.same_worker.as_ref().map(|(it, _)| Arc::clone(it));
+        let is_plain = self.turns.is_some();
         move |task| {
             let task = match &same_worker {
                 Some(same_worker) => same_worker.around(task),
                 None => task,
             };
             match &self_wakes {
+                _ if is_plain => {
+                    tokio::spawn(task);
+                }
                 Some(watching) => {
                     tokio::spawn(monitor.instrument(watching.tasks.around(task)));
                 }
@@ -147,6 +167,7 @@ impl Central {
             probe_ns,
             connections,
             sites,
+            turns,
         } = self;
         let handle = runtime.handle().clone();
         let service_cores = task.config.lab.placement.peers.clone();
@@ -156,7 +177,9 @@ impl Central {
             move_helpers(&workers, &service_cores)?;
             let (log, requests) = RequestLog::new(Arc::clone(&recorder));
             let rung = same_worker.map(|(_, rung)| rung);
-            let cotenants = cotenant::start(&recorder, &service_cores, task.config.seed, rung)?;
+            let seed = task.config.seed;
+            let cotenants = || cotenant::start(&recorder, &service_cores, seed, rung);
+            let cotenants = turns.is_none().then(cotenants).transpose()?;
             let connected = Connected {
                 observers: Observers {
                     recorder,
@@ -169,11 +192,10 @@ impl Central {
                 runtime: handle,
                 workers,
                 sites,
+                turns: turns.map(|(switch, _)| switch),
             };
             let measured = measure_aside(service_cores, move || {
-                parent.report(&NodeMessage::Connected {
-                    probe_ns: Some(probe_ns),
-                });
+                parent.report(&NodeMessage::Connected { probe_ns });
                 measure(&task, connected, &parent)
             })?;
             let work = work(log)?;
@@ -185,8 +207,13 @@ impl Central {
     }
 }
 
+/// Locks what no holder leaves half done.
+pub fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A runtime on whose every thread, the calling one included, `attach` has run.
-pub fn build_runtime(
+fn build_runtime(
     config: RuntimeConfig,
     attach: impl Fn() + Send + Sync + 'static,
 ) -> Result<runtime::Runtime> {
@@ -237,13 +264,13 @@ fn pin_workers(threads: &Mutex<Vec<Observee>>, config: &RunConfig) -> Result<()>
 
 /// Moves the threads that libraries have started, for timers above all, off central's core. There they would
 /// interrupt its worker.
-pub fn move_helpers(workers: &[Observee], cores: &Cores) -> Result<()> {
+fn move_helpers(workers: &[Observee], cores: &Cores) -> Result<()> {
     let (_, helpers) = process::other_threads(workers)?;
     process::move_threads(&helpers, cores).context("a library's thread cannot leave central's core")
 }
 
 /// Waits for the end of measuring, or for the failure of what is measured.
-pub async fn until_measured<T>(
+async fn until_measured<T>(
     work: impl Future<Output = Result<Infallible>>,
     measured: oneshot::Receiver<Result<T>>,
 ) -> Result<T> {
@@ -254,7 +281,7 @@ pub async fn until_measured<T>(
 }
 
 /// Runs `measure` on a thread of its own, on `cores`.
-pub fn measure_aside<T: Send + 'static>(
+fn measure_aside<T: Send + 'static>(
     cores: Cores,
     measure: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<oneshot::Receiver<Result<T>>> {

@@ -6,6 +6,7 @@ use tokio_metrics::TaskMonitor;
 
 use crate::{
     evidence::Watch,
+    measure::paths::TurnSwitch,
     observe::{activity::Activity, process::Observee, slice::Observers},
 };
 
@@ -21,6 +22,8 @@ pub(crate) struct Connected {
     pub(crate) workers: Vec<Observee>,
     /// Those of the stack. The first is that of connections.
     pub(crate) sites: Vec<NamedSite>,
+    /// Whose turn it is, if requests take two paths.
+    pub(crate) turns: Option<TurnSwitch>,
 }
 
 impl Connected {

@@ -13,20 +13,10 @@ mod parent;
 mod run_writer;
 
 pub use self::{
-    central::Central,
-    measure::{
-        measure_beside_tcp,
-        transactions::{
-            Transaction, TransactionLog, Transactions, TurnSwitch, TurnTaker, transaction_log,
-        },
-    },
+    central::{Central, locked},
+    measure::paths::{TrafficPath, TurnTaker},
     messages::{Deliveries, Publisher},
-    observe::{
-        activity::ConnectionCounts,
-        log::{Log, LogReader},
-        process::{Observee, this_thread},
-        requests::RequestLog,
-    },
+    observe::{activity::ConnectionCounts, requests::RequestLog},
     pace::{MOST_UNANSWERED, ask_at_pace, refuse_unless},
     parent::{NodeProgram, Parent, announce, described, main},
 };

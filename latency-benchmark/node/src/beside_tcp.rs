@@ -1,42 +1,27 @@
-//! The workload `rr`, and beside it its control: the same transactions between the same processes over TCP
-//! sockets without libp2p. The two take turns, and while it is the turn of one the other does nothing.
+//! The workload `rr`, and beside it its control: the same requests between the same processes over TCP sockets
+//! without libp2p. The two take turns, and while it is the turn of one the other does nothing.
 
 use std::{
     convert::Infallible,
-    io,
+    future::{Future, pending},
     net::{IpAddr, SocketAddr},
     pin::Pin,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex},
 };
 
 use anyhow::{Context, Result, anyhow};
-use futures::{
-    StreamExt,
-    future::{pending, poll_fn},
-};
-use libp2p::{Multiaddr, Swarm, identity::Keypair, multiaddr::Protocol};
-use node_kit::{
-    ConnectionCounts, Parent, Transaction, TransactionLog, Transactions, TurnSwitch, TurnTaker,
-    central::{build_runtime, measure_aside, move_helpers},
-    measure_beside_tcp, this_thread, transaction_log,
-};
-use poll_probe::{Capacity, Recorder};
-use run_format::{
-    config::Load,
-    protocol::{CentralTask, Measured, NodeMessage},
-    tables::TrafficPath,
-};
+use futures::StreamExt;
+use libp2p::{Multiaddr, PeerId, Swarm, identity::Keypair, multiaddr::Protocol};
+use node_kit::{Central, RequestLog, TrafficPath, TurnTaker};
+use run_format::{config::Load, protocol::Measured};
 use tokio::{
     net::{TcpListener, TcpStream},
     task::JoinSet,
 };
 
 use crate::{
+    asker::{Asker, ByteLink, echo},
     swarm::{self, refuse_loss},
-    transaction::{Asker, ByteLink, echo},
     workload::{NodeWorkload, Rr, open_rr},
 };
 
@@ -62,78 +47,56 @@ pub(crate) async fn serve(listen: &Multiaddr, load: Load) -> Result<()> {
     Ok(())
 }
 
-/// Connects to every peer by both paths, and has their turns measured. No poll is recorded and no co-tenant runs:
-/// on central's worker there is nothing but what is compared.
-pub(crate) fn run(task: CentralTask, peers: &[Multiaddr], parent: Parent) -> Result<Measured> {
-    let workers = Arc::new(Mutex::new(Vec::new()));
-    let note = {
-        let workers = Arc::clone(&workers);
-        move || {
-            workers
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(this_thread());
-        }
-    };
-    let runtime = build_runtime(task.config.runtime, note)?;
-    let (node, load) = (task.config.node, task.config.load);
-    let service_cores = task.config.lab.placement.peers.clone();
-    runtime.block_on(async move {
+/// Connects to every peer by both paths, which take turns.
+pub(crate) fn run(central: Central, turns: TurnTaker, peers: Vec<Multiaddr>) -> Result<Measured> {
+    let (spawn, connections) = (central.spawner(), central.connections());
+    central.run(async move |task| {
+        let (node, load) = (task.config.node, task.config.load);
         let key = Keypair::generate_ed25519();
-        let libp2p_polls = Arc::new(AtomicU64::new(0));
-        let spawn = {
-            let polls = Arc::clone(&libp2p_polls);
-            move |task| {
-                tokio::spawn(counted(task, Arc::clone(&polls)));
-            }
-        };
         let mut swarm = swarm::build(node, &key, Rr::behaviour(&key)?, spawn)?;
-        let peers = swarm::connect(&mut swarm, peers, &ConnectionCounts::default()).await?;
-        let workers = workers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
-        move_helpers(&workers, &service_cores)?;
-
-        let (switch, turns) = TurnSwitch::new();
-        let clock = Arc::new(Recorder::new(Capacity::default()));
-        let (log, over) = transaction_log();
-        let mut asking = JoinSet::new();
-        for (number, (peer, at)) in peers.into_iter().enumerate() {
-            let client = |path| Client {
-                path,
-                peer: number,
-                load,
-                turns: turns.clone(),
-                clock: Arc::clone(&clock),
-                log: Arc::clone(&log),
-            };
-            let at = address(&at)?;
-            let socket = TcpStream::connect(at)
-                .await
-                .with_context(|| format!("cannot connect to {at}"))?;
+        let peers = swarm::connect(&mut swarm, &peers, &connections).await?;
+        let mut sockets = Vec::new();
+        for (_, at) in &peers {
+            let at = address(at)?;
+            let socket = TcpStream::connect(at).await;
+            let socket = socket.with_context(|| format!("cannot connect to {at}"))?;
             socket.set_nodelay(true)?;
-            asking.spawn(client(TrafficPath::RawTcp).run(socket));
-            let (client, control) = (client(TrafficPath::Libp2p), swarm.behaviour().new_control());
-            asking.spawn(async move { client.run(open_rr(control, peer).await?).await });
+            sockets.push(socket);
         }
-        let transactions = Transactions {
-            over,
-            switch,
-            clock,
-            workers,
-            libp2p_polls,
-        };
-        let measured = measure_aside(service_cores, move || {
-            parent.report(&NodeMessage::Connected { probe_ns: None });
-            measure_beside_tcp(&task, transactions, &parent)
-        })?;
-        tokio::select! {
-            failed = keep(&mut swarm) => match failed? {},
-            Some(ended) = asking.join_next() => match ended?? {},
-            measured = measured => measured.context("the measuring thread panicked")?,
-        }
+        Ok(move |log| {
+            let central: Pin<Box<dyn Future<Output = Result<Infallible>>>> =
+                Box::pin(ask(swarm, peers, sockets, (turns, load, log)));
+            Ok(central)
+        })
     })
+}
+
+async fn ask(
+    mut swarm: Swarm<<Rr as NodeWorkload>::Behaviour>,
+    peers: Vec<(PeerId, Multiaddr)>,
+    sockets: Vec<TcpStream>,
+    (turns, load, log): (TurnTaker, Load, RequestLog),
+) -> Result<Infallible> {
+    let log = Arc::new(Mutex::new(log));
+    let mut asking = JoinSet::new();
+    for (peer, ((id, _), socket)) in peers.into_iter().zip(sockets).enumerate() {
+        let client = |path| Client {
+            path,
+            peer,
+            load,
+            turns: turns.clone(),
+            log: Arc::clone(&log),
+        };
+        asking.spawn(client(TrafficPath::RawTcp).run(socket));
+        let (client, control) = (client(TrafficPath::Libp2p), swarm.behaviour().new_control());
+        asking.spawn(async move { client.run(open_rr(control, id).await?).await });
+    }
+    loop {
+        tokio::select! {
+            event = swarm.select_next_some() => refuse_loss(&event)?,
+            Some(ended) = asking.join_next() => match ended?? {},
+        }
+    }
 }
 
 /// Where the peer whose swarm is at `at` answers without libp2p.
@@ -147,61 +110,28 @@ fn address(at: &Multiaddr) -> Result<SocketAddr> {
     Ok(SocketAddr::new(ip, PORT))
 }
 
-async fn keep(swarm: &mut Swarm<<Rr as NodeWorkload>::Behaviour>) -> Result<Infallible> {
-    loop {
-        refuse_loss(&swarm.select_next_some().await)?;
-    }
-}
-
-async fn counted(mut task: Pin<Box<dyn Future<Output = ()> + Send>>, polls: Arc<AtomicU64>) {
-    poll_fn(move |cx| {
-        polls.fetch_add(1, Ordering::Relaxed);
-        task.as_mut().poll(cx)
-    })
-    .await;
-}
-
-/// Has transactions with one peer by one path, one at a time, while it is the turn of that path.
+/// Has requests answered by one peer over one path, one at a time, while it is the turn of that path.
 struct Client {
     path: TrafficPath,
     peer: usize,
     load: Load,
     turns: TurnTaker,
-    clock: Arc<Recorder>,
-    log: TransactionLog,
+    log: Arc<Mutex<RequestLog>>,
 }
 
 impl Client {
     async fn run(mut self, link: impl ByteLink) -> Result<Infallible> {
-        let (path, peer) = (self.path, self.peer + 1);
         let mut asker = Asker::new(link, self.load.payload);
-        while self.turns.begin(path).await {
-            self.turn(&mut asker)
-                .await
-                .with_context(|| format!("the link to peer {peer} broke ({path})"))?;
+        while self.turns.begin(self.path).await {
+            while self.turns.goes_on() {
+                let (path, peer) = (self.path, self.peer + 1);
+                let asked = asker.ask(self.peer, &self.log).await;
+                asked.with_context(|| format!("the link to peer {peer} broke ({path:?})"))?;
+            }
             self.turns.end();
         }
         // The measuring thread has ended, and says why.
         pending().await
-    }
-
-    async fn turn(&self, asker: &mut Asker<impl ByteLink>) -> io::Result<()> {
-        while self.turns.goes_on() {
-            let since_ns = self.clock.now_ns();
-            asker.transact().await?;
-            let at_ns = self.clock.now_ns();
-            let over = Transaction {
-                path: self.path,
-                peer: self.peer,
-                at_ns,
-                latency_ns: at_ns.saturating_sub(since_ns),
-            };
-            self.log
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .note(over);
-        }
-        Ok(())
     }
 }
 

@@ -1,12 +1,12 @@
 //! A node made of libp2p: central, which is observed, and its peers. It knows nothing of the network that it
 //! runs in, and nothing of the tool that starts it but `run_format::protocol`.
 
+mod asker;
 mod beside_tcp;
 pub mod central;
 mod linked;
 mod peer;
 mod swarm;
-mod transaction;
 pub mod workload;
 
 use std::convert::Infallible;
@@ -16,7 +16,6 @@ use node_kit::{Central, NodeProgram, Parent};
 use program::{Failure, bad_input};
 use run_format::{
     config::{Measurement, NodeConfig, Workload},
-    manifest::NamedSite,
     protocol::{CentralTask, Measured, NodeDescription, PeerTask},
 };
 
@@ -36,24 +35,14 @@ impl NodeProgram for Libp2pNode {
     }
 
     fn central(task: CentralTask, parent: Parent) -> Result<Measured, Failure> {
-        let (node, measurement) = (task.config.node, &task.config.measurement);
-        check(&node, measurement)?;
+        check(&task.config.node, &task.config.measurement)?;
         let peers = central::addresses(&task)?;
-        if *measurement == Measurement::BesideTcp {
-            return Ok(beside_tcp::run(task, &peers, parent)?);
-        }
-        Ok(central::run(
-            Central::new(task, parent, sites(node))?,
-            peers,
-        )?)
+        let central = Central::new(task, parent, Libp2pNode::describe().program.sites)?;
+        Ok(match central.turns() {
+            Some(turns) => beside_tcp::run(central, turns, peers)?,
+            None => central::run(central, peers)?,
+        })
     }
-}
-
-/// The sites of a node.
-pub fn sites(node: NodeConfig) -> Vec<NamedSite> {
-    let mut sites = Libp2pNode::describe().program.sites;
-    sites.retain(|it| node.has_site(it.site));
-    sites
 }
 
 /// Refuses what this program was built without, and what does not go together.

@@ -127,6 +127,12 @@ impl Changes {
             ..BlockReport::default()
         }
     }
+
+    /// By variant.
+    pub fn requests_per_s(&self) -> Vec<Option<f64>> {
+        let rate = |of| Some(RatioOfSums::of(of, throughput)?.value);
+        self.variants.iter().map(|of| rate(of)).collect()
+    }
 }
 
 /// Numerator and denominator of a slice's part in a ratio. None if it was not measured.

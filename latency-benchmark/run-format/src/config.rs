@@ -83,7 +83,7 @@ pub enum Measurement {
     Explain(ExplainPlan),
     /// One variant is measured for hours, as rows that follow each other without a gap.
     Soak(SoakPlan),
-    /// libp2p and raw TCP take turns. No poll is recorded.
+    /// libp2p and raw TCP take turns. No poll is recorded, and no co-tenant runs.
     BesideTcp,
 }
 

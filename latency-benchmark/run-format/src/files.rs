@@ -26,7 +26,6 @@ pub const RUN: &str = "run.json";
 pub const SLICES: &str = "slices.csv";
 pub const BLOCKS: &str = "blocks.csv";
 pub const TURNS: &str = "turns.csv";
-pub const RR: &str = "rr.csv";
 pub const SITES: &str = "sites.csv";
 pub const BANDS: &str = "bands.csv";
 pub const CHILDREN: &str = "children.csv";

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use crate::{
     config::{RuntimeConfig, Scheduler},
     network::Cores,
-    variant::Role,
 };
 
 /// A name that the writer knows when it is compiled, and the reader when it has read it.
@@ -263,60 +262,4 @@ pub struct QuicRow {
     pub datagrams_received: u64,
     pub send_calls: u64,
     pub receive_calls: u64,
-}
-
-/// A row of `rr.csv`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PathRow {
-    pub slice: u32,
-    pub block: u32,
-    pub variant: usize,
-    pub path: TrafficPath,
-    pub start_ms: f64,
-    pub duration_ms: f64,
-    pub sampled_ms: f64,
-    pub transactions: u64,
-    pub other_path_transactions: u64,
-    pub lost_entries: u64,
-    pub central_cpu_ns: Option<u64>,
-    pub central_runqueue_ns: Option<u64>,
-    pub central_user_ms: Option<f64>,
-    pub central_system_ms: Option<f64>,
-    pub central_voluntary_switches: Option<u64>,
-    pub central_involuntary_switches: Option<u64>,
-    pub helpers_cpu_ns: Option<u64>,
-    pub peers_user_ms: Option<f64>,
-    pub peers_system_ms: Option<f64>,
-    pub steal_ms: Option<f64>,
-    pub central_tcp_retransmits: Option<u64>,
-    pub peers_tcp_retransmits: Option<u64>,
-    pub central_received_bytes: Option<u64>,
-    pub central_sent_bytes: Option<u64>,
-    pub libp2p_polls: u64,
-}
-
-/// As it is written.
-impl fmt::Display for TrafficPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
-    }
-}
-
-/// How a transaction of `rr` travels.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TrafficPath {
-    #[default]
-    RawTcp,
-    Libp2p,
-}
-
-impl TrafficPath {
-    /// The path of a variant with that role: raw TCP is both the baseline and its A/A control.
-    pub fn of(role: Role) -> TrafficPath {
-        match role {
-            Role::Baseline | Role::Control => TrafficPath::RawTcp,
-            Role::Candidate => TrafficPath::Libp2p,
-        }
-    }
 }

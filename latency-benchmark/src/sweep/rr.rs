@@ -1,4 +1,4 @@
-//! The verb `rr`: transactions over libp2p and over raw TCP, in turns.
+//! The verb `rr`: requests over libp2p and over raw TCP, in turns.
 
 use std::{path::PathBuf, process::ExitCode};
 

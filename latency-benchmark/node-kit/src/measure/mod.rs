@@ -1,15 +1,14 @@
 //! The measuring loop. It takes turns with what is compared, in blocks of random order. The turns of one thing in
-//! a block are summed up, and are its slice. A [`Source`] decides what a turn is and what is seen in it: polls of
-//! variants, transactions of two paths, or the rows of a soak.
+//! a block are summed up, and are its slice. A [`Source`] decides what a turn is and what is seen in it: variants, or the
+//! rows of a soak.
 
 mod block;
 mod order;
-mod path_slices;
+pub(crate) mod paths;
 mod polls;
 mod sample;
 mod soak_rows;
 mod source;
-pub(crate) mod transactions;
 
 use std::time::{Duration, Instant};
 
@@ -24,24 +23,22 @@ use run_format::{
 use self::{
     block::{Blocks, FinishedBlock, Interruptions},
     order::order,
-    path_slices::PathSlices,
     polls::Polls,
-    sample::{Clocks, MachineUse, Sampler},
+    sample::{Clocks, Sampler},
     soak_rows::SoakRows,
     source::{FinishedSlice, Source},
-    transactions::Transactions,
 };
 use crate::{connected::Connected, observe::sums::Sums, parent::Parent};
 
-/// Measures what the task asks for. `BesideTcp` has its own entry, since it observes something else.
+/// Measures what the task asks for.
 pub(crate) fn measure(
     task: &CentralTask,
     connected: Connected,
     parent: &Parent,
 ) -> Result<Measured> {
-    let sampler = Sampler::of_polls(&connected, task)?;
+    let sampler = Sampler::new(&connected, task)?;
     match &task.config.measurement {
-        Measurement::Compare | Measurement::Explain(_) => {
+        Measurement::Compare | Measurement::Explain(_) | Measurement::BesideTcp => {
             let source = Polls::new(task, connected)?;
             let (source, mut measured) = run(task, source, sampler, parent)?;
             measured.messages = source.finish()?;
@@ -51,21 +48,7 @@ pub(crate) fn measure(
             let source = SoakRows::new(task, *plan, connected);
             Ok(run(task, source, sampler, parent)?.1)
         }
-        Measurement::BesideTcp => bail!("this measurement needs transactions, not polls"),
     }
-}
-
-/// Measures transactions over libp2p in turns with those over raw TCP.
-pub fn measure_beside_tcp(
-    task: &CentralTask,
-    transactions: Transactions,
-    parent: &Parent,
-) -> Result<Measured> {
-    let sampler = Sampler::of_transactions(&transactions, task)?;
-    let source = PathSlices::new(task, transactions)?;
-    let (source, measured) = run(task, source, sampler, parent)?;
-    source.finish()?;
-    Ok(measured)
 }
 
 fn run<S: Source>(
@@ -137,7 +120,6 @@ struct OpenSlice<S: Source> {
     /// None before the first turn.
     seen: Option<S::Seen>,
     used: Clocks,
-    machine: Option<MachineUse>,
 }
 
 impl<S: Source> OpenSlice<S> {
@@ -149,7 +131,6 @@ impl<S: Source> OpenSlice<S> {
             turns_left: turns,
             seen: None,
             used: Clocks::nothing(),
-            machine: None,
         }
     }
 }
@@ -269,7 +250,6 @@ impl<S: Source> Measuring<'_, S> {
         mut slice: OpenSlice<S>,
         mut previous: Option<OpenSlice<S>>,
     ) -> Result<bool> {
-        let machine = S::READS_MACHINE_BY_SLICE.then(|| self.sampler.machine());
         let before = self.sampler.clocks();
         let (mut seen, answers_before) = match slice.seen.take() {
             Some(mut seen) => {
@@ -289,7 +269,6 @@ impl<S: Source> Measuring<'_, S> {
         }
         self.source.close(slice.turn, &mut seen);
         slice.used = slice.used.plus(self.sampler.clocks().since(before));
-        slice.machine = machine.map(|before| self.sampler.machine().since(before));
         self.refuse_silence(&answers_before, &S::answers(&seen))?;
         slice.turns_left -= 1;
         if slice.turns_left == 0 {
@@ -350,7 +329,6 @@ impl<S: Source> Measuring<'_, S> {
             turn: slice.turn,
             seen,
             used: slice.used,
-            machine: slice.machine,
         };
         if let Some(message) = self.source.keep(slice)? {
             self.parent.report(&message);

@@ -1,8 +1,12 @@
 //! Polls of variants: all of them take turns, or each kind of evidence has slices of its own.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::BTreeMap,
+    thread,
+    time::{Duration, Instant},
+};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use hdrhistogram::Histogram;
 use poll_probe::{Mode, Site, Variant, VariantId};
 use run_format::{
@@ -18,6 +22,7 @@ use run_format::{
 };
 
 use super::{
+    paths::{TrafficPath, TurnSwitch},
     sample::Clocks,
     source::{FinishedSlice, Source},
 };
@@ -59,6 +64,8 @@ pub(super) struct Polls {
     precision: Precision,
     answers: bool,
     explained: Option<(ExplainPlan, Evidence)>,
+    /// Whose turn it is, if requests take two paths.
+    paths: Option<TurnSwitch>,
 }
 
 impl Polls {
@@ -97,6 +104,7 @@ impl Polls {
             precision: config.plan.precision,
             answers: config.node.workload.has_answers(),
             explained,
+            paths: connected.turns,
         })
     }
 
@@ -126,6 +134,23 @@ fn mode(pass: Pass) -> Mode {
     }
 }
 
+/// Waits for the requests of the path that had its turn, and gives the turn to another.
+fn change_path(paths: &TurnSwitch, to: Option<TrafficPath>) -> Result<()> {
+    const LOOK: Duration = Duration::from_millis(1);
+    paths.give(None);
+    let began = Instant::now();
+    while !paths.is_idle() {
+        let seconds = Polls::PATIENCE.as_secs();
+        ensure!(
+            began.elapsed() < Polls::PATIENCE,
+            "a request was not answered {seconds} s after its turn"
+        );
+        thread::sleep(LOOK);
+    }
+    paths.give(to);
+    Ok(())
+}
+
 /// How often the budgets of a variant ended a poll.
 #[derive(Clone, Default)]
 struct Fired {
@@ -150,10 +175,13 @@ impl Source for Polls {
     type Seen = ObservedSlice;
 
     fn warm_up(&self) -> Vec<Turn> {
-        vec![Turn {
+        // Every path is to get going.
+        let end = self.paths.as_ref().map_or(1, |_| self.variants.len());
+        let turn = |variant| Turn {
             pass: Pass::Compare,
-            variant: BASELINE,
-        }]
+            variant,
+        };
+        (BASELINE..end).map(turn).collect()
     }
 
     fn block(&self, block: u32) -> Vec<Turn> {
@@ -170,7 +198,11 @@ impl Source for Polls {
                 stacks.collect()
             }
             Some((plan, evidence)) => to_explain(plan, |pass| evidence.is_available(pass)),
-            None => to_compare(block, self.variants.len()),
+            None => {
+                let mut turns = to_compare(block, self.variants.len());
+                turns.retain(|it| self.paths.is_none() || it.pass == Pass::Compare);
+                turns
+            }
         }
     }
 
@@ -183,6 +215,10 @@ impl Source for Polls {
     }
 
     fn switch(&mut self, turn: Option<Turn>) -> Result<()> {
+        if let Some(paths) = &self.paths {
+            let path = |turn: Turn| TrafficPath::of(self.variants[turn.variant].role);
+            change_path(paths, turn.map(path))?;
+        }
         if let Some(Turn { pass, variant }) = turn {
             let budgets = self.variants[variant].budgets;
             let mode = mode(pass);
@@ -295,6 +331,9 @@ impl Source for Polls {
             let variants = 0..self.variants.len();
             report.slow_samples = variants.map(|it| evidence.slow_samples(it)).collect();
         }
+        if self.paths.is_some() {
+            report.requests_per_s = self.changes.requests_per_s();
+        }
         Some(NodeMessage::Block(report))
     }
 
@@ -311,7 +350,7 @@ impl Source for Polls {
                     blocks >= plan.blocks && !variants.any(|it| evidence.lacks_stacks(*it));
                 is_enough.then_some(Stop::Precise)
             }
-            None if self.is_of_subject => None,
+            None if self.is_of_subject || self.paths.is_some() => None,
             None => self
                 .changes
                 .are_within(self.precision, self.answers, |it| self.is_idle(it))

@@ -1,19 +1,12 @@
 //! Sums since the start, which the kernel and the runtime keep: read before and after a slice, and subtracted.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Instant,
-};
+use std::time::Instant;
 
 use anyhow::Result;
 use poll_probe::{QuicCounts, quic_counts};
 use run_format::{network::Cores, protocol::CentralTask};
 use tokio_metrics::{RuntimeIntervals, RuntimeMonitor, TaskMonitor};
 
-use super::transactions::Transactions;
 use crate::{
     connected::Connected,
     observe::{
@@ -25,7 +18,11 @@ use crate::{
 /// Reads the sums.
 pub(super) struct Sampler {
     began: Instant,
-    runtime: RuntimeSource,
+    tasks: TaskMonitor,
+    intervals: RuntimeIntervals,
+    /// The runtime's sums so far: tokio-metrics has differences.
+    busy_ns: u64,
+    parks: u64,
     /// The threads that central runs on.
     central: Vec<Observee>,
     /// Threads that libraries started in central's process.
@@ -42,19 +39,6 @@ pub(super) struct Sampler {
     own_cores: Vec<String>,
     /// All round-trip times that were read, added up, and their number.
     rtts: (u64, u64),
-}
-
-/// Where polls of tasks are counted.
-enum RuntimeSource {
-    Monitors {
-        tasks: TaskMonitor,
-        intervals: Box<RuntimeIntervals>,
-        /// The runtime's sums so far: tokio-metrics has differences.
-        busy_ns: u64,
-        parks: u64,
-    },
-    /// A monitor would be part of what is compared.
-    Counter(Arc<AtomicU64>),
 }
 
 /// Sums at one time, or the differences between two, that take little time to read: it is done twice in every
@@ -85,12 +69,10 @@ pub(super) struct MachineUse {
     pub(super) delay_line: Usage,
     pub(super) central_network: NetworkTrouble,
     pub(super) peers_network: NetworkTrouble,
-    pub(super) received_bytes: Option<u64>,
-    pub(super) sent_bytes: Option<u64>,
 }
-sums!(MachineUse: times, central, peers, delay_line, central_network, peers_network, received_bytes, sent_bytes);
+sums!(MachineUse: times, central, peers, delay_line, central_network, peers_network);
 
-/// What the runtime did. All but `task_polls` is 0 where no monitor watches it.
+/// What the runtime did. Sums of tasks are 0 where no monitor watches them.
 #[derive(Clone, Copy, Default)]
 pub(super) struct RuntimeSums {
     pub(super) task_polls: u64,
@@ -119,25 +101,8 @@ impl Sums for Vec<CpuTime> {
 }
 
 impl Sampler {
-    pub(super) fn of_polls(connected: &Connected, task: &CentralTask) -> Result<Sampler> {
-        let runtime = RuntimeSource::Monitors {
-            tasks: connected.tasks.clone(),
-            intervals: Box::new(RuntimeMonitor::new(&connected.runtime).intervals()),
-            busy_ns: 0,
-            parks: 0,
-        };
-        Sampler::new(runtime, &connected.workers, task)
-    }
-
-    pub(super) fn of_transactions(
-        transactions: &Transactions,
-        task: &CentralTask,
-    ) -> Result<Sampler> {
-        let runtime = RuntimeSource::Counter(Arc::clone(&transactions.libp2p_polls));
-        Sampler::new(runtime, &transactions.workers, task)
-    }
-
-    fn new(runtime: RuntimeSource, central: &[Observee], task: &CentralTask) -> Result<Sampler> {
+    pub(super) fn new(connected: &Connected, task: &CentralTask) -> Result<Sampler> {
+        let central = &connected.workers;
         let others = &task.others;
         let placement = &task.config.lab.placement;
         let central_cores = placement.central_cores();
@@ -147,8 +112,11 @@ impl Sampler {
             watched: watched.copied().map(Observee::Process).collect(),
             next_watched: 0,
             began: Instant::now(),
-            runtime,
-            central: central.to_vec(),
+            tasks: connected.tasks.clone(),
+            intervals: RuntimeMonitor::new(&connected.runtime).intervals(),
+            busy_ns: 0,
+            parks: 0,
+            central: central.clone(),
             helpers,
             observers,
             peers: others
@@ -175,7 +143,7 @@ impl Sampler {
         let workers: Vec<CpuTime> = workers.collect();
         Clocks {
             at_ms: self.began.elapsed().as_secs_f64() * 1e3,
-            runtime: self.runtime.sums(),
+            runtime: self.runtime(),
             central: workers
                 .iter()
                 .fold(process::cpu_time(&[]), |sum, it| sum.plus(*it)),
@@ -183,6 +151,22 @@ impl Sampler {
             helpers: process::cpu_time(&self.helpers),
             observers: process::cpu_time(&self.observers),
             quic: self.quic(),
+        }
+    }
+
+    fn runtime(&mut self) -> RuntimeSums {
+        let tasks = self.tasks.cumulative();
+        if let Some(interval) = self.intervals.next() {
+            self.busy_ns += ns(interval.total_busy_duration);
+            self.parks += interval.total_park_count;
+        }
+        RuntimeSums {
+            task_polls: tasks.total_poll_count,
+            task_ns: ns(tasks.total_poll_duration),
+            slow_task_polls: tasks.total_slow_poll_count,
+            scheduled_ns: ns(tasks.total_scheduled_duration),
+            busy_ns: self.busy_ns,
+            parks: self.parks,
         }
     }
 
@@ -206,7 +190,6 @@ impl Sampler {
     }
 
     pub(super) fn machine(&self) -> MachineUse {
-        let (received_bytes, sent_bytes) = process::link_bytes();
         MachineUse {
             times: process::machine_times(&self.central_cores, &self.own_cores),
             central: process::total(&self.central),
@@ -218,39 +201,6 @@ impl Sampler {
             delay_line: self.delay_line.map_or(Usage::default(), Observee::usage),
             central_network: process::network_trouble(&self.central[..1]),
             peers_network: process::network_trouble(&self.peers),
-            received_bytes,
-            sent_bytes,
-        }
-    }
-}
-
-impl RuntimeSource {
-    fn sums(&mut self) -> RuntimeSums {
-        match self {
-            RuntimeSource::Counter(polls) => RuntimeSums {
-                task_polls: polls.load(Ordering::Relaxed),
-                ..RuntimeSums::default()
-            },
-            RuntimeSource::Monitors {
-                tasks,
-                intervals,
-                busy_ns,
-                parks,
-            } => {
-                let tasks = tasks.cumulative();
-                if let Some(interval) = intervals.next() {
-                    *busy_ns += ns(interval.total_busy_duration);
-                    *parks += interval.total_park_count;
-                }
-                RuntimeSums {
-                    task_polls: tasks.total_poll_count,
-                    task_ns: ns(tasks.total_poll_duration),
-                    slow_task_polls: tasks.total_slow_poll_count,
-                    scheduled_ns: ns(tasks.total_scheduled_duration),
-                    busy_ns: *busy_ns,
-                    parks: *parks,
-                }
-            }
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use run_format::{protocol::NodeMessage, run_row::Stop};
 
-use super::sample::{Clocks, MachineUse};
+use super::sample::Clocks;
 
 /// What is measured in turns.
 pub(super) trait Source {
@@ -13,9 +13,6 @@ pub(super) trait Source {
     type Turn: Copy;
     /// Everything seen in a slice.
     type Seen;
-
-    /// Whether the kernel's sums that take long to read are read for every slice, not only for every block.
-    const READS_MACHINE_BY_SLICE: bool = false;
 
     /// How long all peers may be silent before that is an error. Turns four times as long extend it.
     const PATIENCE: Duration = Duration::from_secs(10);
@@ -106,5 +103,4 @@ pub(super) struct FinishedSlice<S: Source> {
     pub(super) seen: S::Seen,
     /// Over all its turns.
     pub(super) used: Clocks,
-    pub(super) machine: Option<MachineUse>,
 }

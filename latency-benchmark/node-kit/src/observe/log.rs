@@ -9,13 +9,13 @@ use rtrb::{Consumer, Producer, RingBuffer};
 
 /// The end that notes.
 #[derive(Debug)]
-pub struct Log<T> {
+pub(crate) struct Log<T> {
     entries: Producer<T>,
     lost: Arc<AtomicU64>,
 }
 
 /// The end that reads.
-pub struct LogReader<T> {
+pub(crate) struct LogReader<T> {
     entries: Consumer<T>,
     lost: Arc<AtomicU64>,
 }
@@ -42,7 +42,7 @@ pub(crate) fn log<T: Default>(capacity: usize) -> (Log<T>, LogReader<T>) {
 
 impl<T> Log<T> {
     /// Notes one entry. If the buffer is full, it is lost, and counted.
-    pub fn note(&mut self, entry: T) {
+    pub(crate) fn note(&mut self, entry: T) {
         if self.entries.push(entry).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }

@@ -13,7 +13,7 @@ use super::sums::{Sums, sums};
 
 /// A thread of this process, or another process, whose use of the machine is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Observee {
+pub(crate) enum Observee {
     /// By its thread id.
     Thread(i32),
     /// By its process id.
@@ -74,7 +74,7 @@ pub(crate) fn move_threads(threads: &[Observee], cores: &Cores) -> io::Result<()
 }
 
 /// The calling thread.
-pub fn this_thread() -> Observee {
+pub(crate) fn this_thread() -> Observee {
     Observee::Thread(gettid().as_raw())
 }
 
@@ -255,26 +255,6 @@ fn queue_drops(folder: &str) -> Option<u64> {
         Some(numbers.get(5)? + numbers.get(6)?)
     });
     (!queues.is_empty()).then(|| drops.sum())?
-}
-
-/// Bytes that this network namespace received and sent over its links.
-pub(crate) fn link_bytes() -> (Option<u64>, Option<u64>) {
-    let table = fs::read_to_string("/proc/self/net/dev").unwrap_or_default();
-    let mut sums = (None, None);
-    for line in table.lines() {
-        let Some((name, counts)) = line.split_once(':') else {
-            continue;
-        };
-        let counts: Vec<u64> = counts
-            .split_whitespace()
-            .map_while(|count| count.parse().ok())
-            .collect();
-        if let (false, [received, ..]) = (name.trim() == "lo", counts.as_slice()) {
-            sums.0 = Some(sums.0.unwrap_or(0) + received);
-            sums.1 = counts.get(8).map(|sent| sums.1.unwrap_or(0) + sent);
-        }
-    }
-    sums
 }
 
 /// From the third on. The name before, in brackets, may have spaces.

@@ -14,7 +14,7 @@ use rtrb::{Consumer, Producer, RingBuffer};
 use tokio::sync::Notify;
 
 use super::cotenant::{CAPACITY, PAUSE_NS};
-use crate::{central::StackTask, measure::transactions::locked};
+use crate::central::{StackTask, locked};
 
 /// Wakes it.
 pub(crate) struct SameWorker {

@@ -322,7 +322,7 @@ impl ObservedSlice {
 pub(crate) struct Observers {
     pub(crate) recorder: Arc<Recorder>,
     pub(crate) requests: LogReader<Answered>,
-    pub(crate) cotenants: Cotenants,
+    pub(crate) cotenants: Option<Cotenants>,
 }
 
 impl Observers {
@@ -338,12 +338,13 @@ impl Observers {
                 slice.add_request(answered);
             }
         });
-        let wake = &mut self.cotenants.wake;
-        lost_entries += drain_delays(wake, slices, |it| &mut it.wake_delay_ns);
-        let timer = &mut self.cotenants.timer;
-        lost_entries += drain_delays(timer, slices, |it| &mut it.timer_delay_ns);
-        if let Some(same_worker) = &mut self.cotenants.same_worker {
-            lost_entries += drain_delays(same_worker, slices, |it| &mut it.same_worker_delay_ns);
+        if let Some(cotenants) = &mut self.cotenants {
+            lost_entries += drain_delays(&mut cotenants.wake, slices, |it| &mut it.wake_delay_ns);
+            lost_entries += drain_delays(&mut cotenants.timer, slices, |it| &mut it.timer_delay_ns);
+            if let Some(same_worker) = &mut cotenants.same_worker {
+                lost_entries +=
+                    drain_delays(same_worker, slices, |it| &mut it.same_worker_delay_ns);
+            }
         }
         if let Some(slice) = slices.last_mut() {
             slice.lost_entries += lost_entries;

@@ -3,7 +3,7 @@
 
 use std::{
     convert::Infallible,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use anyhow::{Result, anyhow};
@@ -17,8 +17,8 @@ use run_format::config::Load;
 
 use super::NodeWorkload;
 use crate::{
+    asker::{Asker, echo},
     linked::{LinkEvent, Linked},
-    transaction::{Asker, echo},
 };
 
 const PROTOCOL: StreamProtocol = StreamProtocol::new("/latency-benchmark/rr/1");
@@ -98,12 +98,7 @@ async fn ask(
     log: &Mutex<RequestLog>,
 ) -> Result<Infallible> {
     let mut asker = Asker::new(open(control, peer).await?, load.payload);
-    let locked = || log.lock().unwrap_or_else(PoisonError::into_inner);
-    let clock = locked().clock();
     loop {
-        let since_ns = clock.now_ns();
-        asker.transact().await?;
-        let bytes = 2 * u64::from(load.payload.bytes());
-        locked().answered(number, since_ns, bytes);
+        asker.ask(number, log).await?;
     }
 }

@@ -28,7 +28,7 @@ use libp2p::{
     },
 };
 use libp2p_node::{
-    Libp2pNode, Linked, central, sites,
+    Libp2pNode, Linked, central,
     workload::{Echo, NodeWorkload, RequestResponse, ask},
 };
 use node_kit::{Central, NodeProgram, Parent, RequestLog};
@@ -86,7 +86,7 @@ impl NodeProgram for FaultyNode {
     }
 
     fn central(task: CentralTask, parent: Parent) -> Result<Measured, Failure> {
-        let sites = sites(task.config.node);
+        let sites = Self::describe().program.sites;
         let peers = task.peers.iter().map(|address| address.parse());
         let peers: Vec<Multiaddr> = peers
             .collect::<Result<_, _>>()

@@ -5,6 +5,7 @@ use std::{
     convert::Infallible,
     future::Future,
     io::{self, Error, ErrorKind},
+    sync::Mutex,
 };
 
 use futures::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -13,6 +14,7 @@ use tokio::{
     net::TcpStream,
 };
 
+use node_kit::{RequestLog, locked};
 use run_format::payload::Payload;
 
 /// What carries bytes both ways.
@@ -61,8 +63,9 @@ impl<L: ByteLink> Asker<L> {
         }
     }
 
-    /// Asks, and waits for the answer.
-    pub(crate) async fn transact(&mut self) -> io::Result<()> {
+    /// Asks that peer, waits for the answer, and notes it.
+    pub(crate) async fn ask(&mut self, peer: usize, log: &Mutex<RequestLog>) -> io::Result<()> {
+        let since_ns = locked(log).now_ns();
         // Each differs from the one before, so that an answer to another is seen.
         if let Some(first) = self.request.first_mut() {
             *first = first.wrapping_add(1);
@@ -75,6 +78,7 @@ impl<L: ByteLink> Asker<L> {
                 "the answer is not what was sent",
             ));
         }
+        locked(log).answered(peer, since_ns, 2 * self.request.len() as u64);
         Ok(())
     }
 }

@@ -1,59 +1,35 @@
-//! Transactions over two paths, libp2p and raw TCP, which take turns inside one process. While it is the turn
-//! of one path, nothing goes over the other.
+//! Two paths of requests, libp2p and raw TCP, which take turns inside one process. While it is the turn of one path,
+//! nothing goes over the other.
 
 use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicU64, AtomicUsize, Ordering},
+    Arc,
+    atomic::{AtomicUsize, Ordering},
 };
 
-use poll_probe::Recorder;
-use run_format::tables::TrafficPath;
+use run_format::variant::Role;
 use tokio::sync::watch;
 
-use crate::observe::{
-    log::{Log, LogReader, log},
-    process::Observee,
-};
-
-/// A transaction that is over.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Transaction {
-    /// How it travelled.
-    pub path: TrafficPath,
-    /// From zero.
-    pub peer: usize,
-    /// When it was over.
-    pub at_ns: u64,
-    /// How long it took.
-    pub latency_ns: u64,
+/// How requests travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrafficPath {
+    /// Over a TCP socket.
+    RawTcp,
+    /// Over a stream of libp2p.
+    Libp2p,
 }
 
-/// Where finished transactions are noted.
-pub type TransactionLog = Arc<Mutex<Log<Transaction>>>;
-
-/// Central at work, seen from the thread that measures it.
-pub struct Transactions {
-    /// Those that are over.
-    pub over: LogReader<Transaction>,
-    /// Says whose turn it is.
-    pub switch: TurnSwitch,
-    /// The clock of all times.
-    pub clock: Arc<Recorder>,
-    /// The threads that central runs on.
-    pub workers: Vec<Observee>,
-    /// Polls of the tasks of libp2p's connections so far.
-    pub libp2p_polls: Arc<AtomicU64>,
-}
-
-/// A log that holds some seconds of the busiest central.
-pub fn transaction_log() -> (TransactionLog, LogReader<Transaction>) {
-    const CAPACITY: usize = 1 << 17;
-    let (log, reader) = log(CAPACITY);
-    (Arc::new(Mutex::new(log)), reader)
+impl TrafficPath {
+    /// The path of a variant with that role: raw TCP is both the baseline and its A/A control.
+    pub(super) fn of(role: Role) -> TrafficPath {
+        match role {
+            Role::Baseline | Role::Control => TrafficPath::RawTcp,
+            Role::Candidate => TrafficPath::Libp2p,
+        }
+    }
 }
 
 /// Says whose turn it is.
-pub struct TurnSwitch {
+pub(crate) struct TurnSwitch {
     turn: watch::Sender<Option<TrafficPath>>,
     busy: Arc<AtomicUsize>,
 }
@@ -67,7 +43,7 @@ pub struct TurnTaker {
 
 impl TurnSwitch {
     /// Both ends. It is nobody's turn yet.
-    pub fn new() -> (TurnSwitch, TurnTaker) {
+    pub(crate) fn new() -> (TurnSwitch, TurnTaker) {
         let (sender, receiver) = watch::channel(None);
         let busy = Arc::new(AtomicUsize::new(0));
         let taker = TurnTaker {
@@ -77,13 +53,13 @@ impl TurnSwitch {
         (TurnSwitch { turn: sender, busy }, taker)
     }
 
-    /// Lets transactions begin on one path, or on none.
-    pub fn give(&self, path: Option<TrafficPath>) {
+    /// Lets requests begin on one path, or on none.
+    pub(crate) fn give(&self, path: Option<TrafficPath>) {
         self.turn.send_replace(path);
     }
 
-    /// Whether no transaction is under way. This stays so while it is nobody's turn.
-    pub fn is_idle(&self) -> bool {
+    /// Whether no request is under way. This stays so while it is nobody's turn.
+    pub(crate) fn is_idle(&self) -> bool {
         self.busy.load(Ordering::SeqCst) == 0
     }
 }
@@ -109,14 +85,9 @@ impl TurnTaker {
     }
 }
 
-/// Locks what no holder leaves half done.
-pub(crate) fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::{sync::atomic::AtomicU64, time::Duration};
 
     use tokio::task::yield_now;
 
@@ -134,7 +105,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_the_path_whose_turn_it_is_has_transactions_and_they_end_with_the_turn() {
+    async fn only_the_path_whose_turn_it_is_has_requests_and_they_end_with_the_turn() {
         let paths = [TrafficPath::RawTcp, TrafficPath::Libp2p];
         let (switch, taker) = TurnSwitch::new();
         let counts = paths.map(|path| {
