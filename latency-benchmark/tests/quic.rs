@@ -71,7 +71,7 @@ fn the_drivers_of_quic_are_counted_bounded_and_named() {
         "`quic-endpoint` is `EndpointDriver::poll`",
         "`conn.drive_transmit` ",
         "\n| round-trip time that QUIC sees |",
-        "\n| datagrams by call that sends |",
+        "\n| datagrams sent at once |",
     ] {
         assert!(markdown.contains(part), "{part}: {markdown}");
     }

@@ -22,7 +22,7 @@ use tokio::{
 use crate::{
     asker::{Asker, ByteLink, echo},
     swarm::{self, refuse_loss},
-    workload::{NodeWorkload, Rr, open_rr},
+    workload::{NodeWorkload, RR, Rr, open},
 };
 
 /// Where a peer answers without libp2p, besides the port that it reports. Every peer has an IP address of its own.
@@ -89,7 +89,7 @@ async fn ask(
         };
         asking.spawn(client(TrafficPath::RawTcp).run(socket));
         let (client, control) = (client(TrafficPath::Libp2p), swarm.behaviour().new_control());
-        asking.spawn(async move { client.run(open_rr(control, id).await?).await });
+        asking.spawn(async move { client.run(open(control, RR, id).await?).await });
     }
     loop {
         tokio::select! {

@@ -4,6 +4,7 @@
 #[cfg(feature = "gossipsub")]
 mod gossipsub;
 mod idle;
+mod one_stream;
 mod request_response;
 mod rr;
 mod stream;
@@ -18,7 +19,12 @@ use run_format::config::Load;
 #[cfg(feature = "gossipsub")]
 pub(crate) use self::gossipsub::Gossipsub;
 pub use self::request_response::{Echo, Echoes, RequestResponse, ask};
-pub(crate) use self::{idle::Idle, rr::Rr, rr::open as open_rr, stream::Stream};
+pub(crate) use self::{
+    idle::Idle,
+    one_stream::open,
+    rr::{PROTOCOL as RR, Rr},
+    stream::Stream,
+};
 use crate::linked::Linked;
 
 /// A workload.

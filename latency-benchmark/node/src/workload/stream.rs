@@ -1,19 +1,21 @@
 //! Central sends chunks over one long stream per peer; a peer acknowledges each with a byte. A
 //! request is a chunk.
 
-use std::convert::Infallible;
+use std::{convert::Infallible, sync::Mutex};
 
-use anyhow::{Context, Error, Result, anyhow, bail};
-use futures::{AsyncReadExt, AsyncWriteExt, StreamExt};
-use libp2p::{PeerId, StreamProtocol, Swarm, identity::Keypair};
-use libp2p_stream::{Behaviour, Control};
+use anyhow::{Context, Result, bail};
+use futures::{AsyncReadExt, AsyncWriteExt};
+use libp2p::{StreamProtocol, Swarm, identity::Keypair};
+use libp2p_stream::Behaviour;
+use node_kit::{RequestLog, locked};
+use run_format::{
+    config::{Load, Pace},
+    payload::Payload,
+};
 use tokio::sync::mpsc;
 
-use node_kit::RequestLog;
-use run_format::config::{Load, Pace};
-
-use super::NodeWorkload;
-use crate::linked::{LinkEvent, Linked};
+use super::{NodeWorkload, one_stream};
+use crate::linked::Linked;
 
 const PROTOCOL: StreamProtocol = StreamProtocol::new("/latency-benchmark/stream/1");
 
@@ -26,133 +28,60 @@ impl NodeWorkload for Stream {
         Ok(Behaviour::new())
     }
 
-    async fn central(
-        mut swarm: Linked<Behaviour>,
-        load: Load,
-        mut log: RequestLog,
-    ) -> Result<Infallible> {
+    async fn central(swarm: Linked<Behaviour>, load: Load, log: RequestLog) -> Result<Infallible> {
         let Pace::Outstanding(outstanding) = load.pace else {
             bail!("the workload stream has no rate: it sends as fast as it can");
         };
-        let (tell, mut told) = mpsc::unbounded_channel();
-        let clock = log.clock();
-        let begin = |swarm: &Linked<Behaviour>, number: usize, stream: u32| {
-            let sender = Sender {
-                number,
-                peer: swarm.peer(number),
-                control: swarm.behaviour().new_control(),
-                chunk: vec![0; load.payload.len()],
-                outstanding: outstanding as usize,
-            };
-            let (tell, now_ns) = (tell.clone(), clock.clone());
-            tokio::spawn(async move {
-                let failed = sender.run(&tell, || now_ns.now_ns()).await;
-                let error = failed.map_or_else(|error| error, |never| match never {});
-                let _ = tell.send(Told::Broke {
-                    peer: number,
-                    stream,
-                    error,
-                });
-            });
-        };
-        // How many each peer has had.
-        let mut streams = vec![1; swarm.peers()];
-        for (number, stream) in streams.iter().enumerate() {
-            begin(&swarm, number, *stream);
-        }
-        loop {
-            tokio::select! {
-                seen = swarm.next() => if let LinkEvent::Back(number) = seen? {
-                    streams[number] += 1;
-                    begin(&swarm, number, streams[number]);
-                },
-                told = told.recv() => match told.ok_or_else(|| anyhow!("no stream is left"))? {
-                    Told::Chunk { peer, since_ns } => {
-                        log.answered(peer, since_ns, load.payload.bytes().into());
-                    }
-                    Told::Broke { error, .. } if !swarm.forgives() => return Err(error),
-                    // A link whose only stream broke is as good as lost, if it is still the same.
-                    Told::Broke { peer, stream, .. } if stream == streams[peer] => {
-                        swarm.relink(peer);
-                    }
-                    Told::Broke { .. } => {}
-                }
-            }
-        }
+        one_stream::central(
+            swarm,
+            PROTOCOL,
+            log,
+            move |number, stream, log| async move {
+                chunks(number, stream, (load.payload, outstanding as usize), &log).await
+            },
+        )
+        .await
     }
 
-    async fn peer(mut swarm: Swarm<Behaviour>, load: Load) -> Result<Infallible> {
-        let mut incoming = swarm.behaviour().new_control().accept(PROTOCOL)?;
-        loop {
-            tokio::select! {
-                _ = swarm.select_next_some() => {}
-                Some((_, stream)) = incoming.next() => {
-                    tokio::spawn(acknowledge_chunks(stream, load.payload.len()));
-                }
-            }
-        }
+    async fn peer(swarm: Swarm<Behaviour>, load: Load) -> Result<Infallible> {
+        one_stream::peer(swarm, PROTOCOL, move |stream| {
+            acknowledge_chunks(stream, load.payload.len())
+        })
+        .await
     }
 }
 
-/// What the streams tell.
-enum Told {
-    /// A chunk was acknowledged.
-    Chunk { peer: usize, since_ns: u64 },
-    Broke {
-        peer: usize,
-        /// Which of the peer's, from 1.
-        stream: u32,
-        error: Error,
-    },
-}
-
-struct Sender {
-    number: usize,
-    peer: PeerId,
-    control: Control,
-    chunk: Vec<u8>,
-    outstanding: usize,
-}
-
-impl Sender {
-    /// Sends while fewer than so many chunks are unacknowledged.
-    async fn run(
-        mut self,
-        acknowledged: &mpsc::UnboundedSender<Told>,
-        now_ns: impl Fn() -> u64,
-    ) -> Result<Infallible> {
-        let stream = self.control.open_stream(self.peer, PROTOCOL).await;
-        let stream = stream.map_err(|error| anyhow!("no stream to {}: {error}", self.peer))?;
-        let (mut reading, mut writing) = stream.split();
-        let (sent, mut sent_since) = mpsc::channel(self.outstanding);
-        let write = async {
-            loop {
-                // A place among the unacknowledged, before the chunk goes out.
-                let place = sent.reserve().await.context("the reading side is gone")?;
-                place.send(now_ns());
-                writing.write_all(&self.chunk).await?;
-                writing.flush().await?;
-            }
-        };
-        let read = async {
-            let mut byte = [0];
-            loop {
-                reading.read_exact(&mut byte).await?;
-                let since_ns = sent_since
-                    .recv()
-                    .await
-                    .context("the writing side is gone")?;
-                let peer = self.number;
-                acknowledged
-                    .send(Told::Chunk { peer, since_ns })
-                    .context("nobody listens")?;
-            }
-        };
-        let broken: Result<Infallible> = tokio::select! {
-            broken = write => broken,
-            broken = read => broken,
-        };
-        broken.with_context(|| format!("the stream to {} broke", self.peer))
+/// Sends chunks while fewer than `outstanding` are unacknowledged.
+async fn chunks(
+    peer: usize,
+    stream: libp2p::Stream,
+    (payload, outstanding): (Payload, usize),
+    log: &Mutex<RequestLog>,
+) -> Result<Infallible> {
+    let (mut reading, mut writing) = stream.split();
+    let chunk = vec![0; payload.len()];
+    let (sent, mut sent_since) = mpsc::channel(outstanding);
+    let write = async {
+        loop {
+            // A place among the unacknowledged, before the chunk goes out.
+            let place = sent.reserve().await.context("the reading side is gone")?;
+            place.send(locked(log).now_ns());
+            writing.write_all(&chunk).await?;
+            writing.flush().await?;
+        }
+    };
+    let read = async {
+        let mut byte = [0];
+        loop {
+            reading.read_exact(&mut byte).await?;
+            let since_ns = sent_since.recv().await;
+            let since_ns = since_ns.context("the writing side is gone")?;
+            locked(log).answered(peer, since_ns, payload.bytes().into());
+        }
+    };
+    tokio::select! {
+        broken = write => broken,
+        broken = read => broken,
     }
 }
 
