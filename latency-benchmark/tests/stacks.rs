@@ -111,6 +111,31 @@ fn messages(run: &Path, variants: Option<usize>) {
     }
 }
 
+/// Evidence of every kind is about the drivers, too.
+fn explains(bench: &Bench) {
+    let run = bench.run_dir();
+    let short = ["--blocks", "1", "--max-cell-seconds", "1"];
+    let mut explain = bench.command(&["explain"]);
+    let output = explain.arg(&run).args(short).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let cell = run.join("explain/pl004096_rtt000_n02");
+    let missing = json(&cell.join("evidence.json"))["unavailable"].to_string();
+    for (name, pass) in [
+        ("stacks.csv", "stacks"),
+        ("allocations.csv", "allocations"),
+        ("system_calls.csv", "system-calls"),
+        ("timeline.csv", "timeline"),
+    ] {
+        let rows = table(&cell.join(name));
+        let mut of_driver = rows.iter().filter(|it| it["site"] == "quic-connection");
+        let is_there = match name {
+            "stacks.csv" => of_driver.any(|it| it["stack"].contains("ConnectionDriver::poll")),
+            _ => of_driver.next().is_some(),
+        };
+        assert!(is_there || missing.contains(pass), "{name}: {rows:?}");
+    }
+}
+
 #[test]
 fn sites_of_iroh_are_counted_bounded_and_named() {
     if !can_run(false) {
@@ -138,6 +163,9 @@ fn sites_of_iroh_are_counted_bounded_and_named() {
         assert!(is_there("socket.poll_recv") && is_there("self.sender.as_mut().poll_send"));
         assert_eq!(is_there("self.state.handle"), is_gossip);
         messages(run, is_gossip.then_some(2));
+        if workload == "request-response" {
+            explains(&bench);
+        }
         let others = ["libp2p-swarm", "Swarm::poll", "yamux", ",muxer,", ",task,"];
         reports(
             &bench,

@@ -25,7 +25,13 @@ use crate::{
 };
 
 /// Together they contain all children except those of nested sites, each of them once.
-const SITES: [Site; 2] = [Site::Connection, Site::Swarm];
+const SITES: [Site; 5] = [
+    Site::Connection,
+    Site::Swarm,
+    Site::QuicConnection,
+    Site::QuicEndpoint,
+    Site::GossipActor,
+];
 
 /// The most severe first. A kind that can cause another one comes before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
