@@ -94,7 +94,7 @@ impl Options {
 
     /// The site that the verdict is about.
     pub(crate) fn first_site(&self, names: &SiteNames) -> Site {
-        self.site.first().copied().unwrap_or(names.first())
+        self.site.first().copied().unwrap_or(names.of_connections())
     }
 
     pub(crate) fn formats(&self) -> Vec<ChartFormat> {

@@ -31,23 +31,14 @@ impl SiteNames {
         SiteNames(sites)
     }
 
-    /// The site that a verdict is about, unless somebody names another one. Over QUIC most of the time is in the drivers
-    /// of connections.
-    pub(crate) fn first(&self) -> Site {
-        match self.has(Site::QuicConnection) {
-            true => Site::QuicConnection,
-            false => Site::Connection,
-        }
+    /// The site that a verdict is about, unless somebody names another one.
+    pub(crate) fn of_connections(&self) -> Site {
+        Site::of_connections(self.0.iter().map(|it| it.0))
     }
 
     /// Whether the stack has the site.
     pub(crate) fn has(&self, site: Site) -> bool {
         self.0.iter().any(|it| it.0 == site)
-    }
-
-    /// The site that is polled for each connection.
-    pub(crate) fn of_connections(&self) -> Site {
-        self.0[0].0
     }
 
     /// The function that the site is.

@@ -37,9 +37,9 @@ impl LoadedSlice {
         self.sites[site as usize].as_ref()
     }
 
-    /// The site of connections, which is the first that a stack has.
     pub(crate) fn of_connections(&self) -> Option<&LoadedSite> {
-        self.sites.iter().flatten().next()
+        let sites = self.sites.iter().flatten();
+        self.site(Site::of_connections(sites.map(|it| it.row.site)))
     }
 }
 

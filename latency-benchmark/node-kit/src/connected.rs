@@ -20,7 +20,7 @@ pub(crate) struct Connected {
     pub(crate) runtime: runtime::Handle,
     /// The threads that central runs on.
     pub(crate) workers: Vec<Observee>,
-    /// Those of the stack. The first is that of connections.
+    /// Those of the node.
     pub(crate) sites: Vec<NamedSite>,
     /// Whose turn it is, if requests take two paths.
     pub(crate) turns: Option<TurnSwitch>,
@@ -29,6 +29,6 @@ pub(crate) struct Connected {
 impl Connected {
     /// The site of connections.
     pub(crate) fn connections_site(&self) -> Site {
-        self.sites.first().map_or(Site::Connection, |it| it.site)
+        Site::of_connections(self.sites.iter().map(|it| it.site))
     }
 }

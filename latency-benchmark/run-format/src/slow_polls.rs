@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::{
+    Site,
     changes::SliceSums,
     config::SLOW_NS,
     files::{BANDS, SITES, SLICES},
@@ -31,18 +32,17 @@ pub fn read(run: &Path, variants: usize) -> Result<Vec<SliceSums>> {
         }
     }
     let sites: Vec<SiteRow> = read_table(&run.join(SITES), false)?;
-    // The first site of a stack is that of connections.
-    let connections = sites.first().map(|it| it.site);
+    let connections = Site::of_connections(sites.iter().map(|it| it.site));
     for row in sites {
         if let Some(&variant) = compared.get(&row.slice)
-            && Some(row.site) == connections
+            && row.site == connections
         {
             of[variant].polls += row.polls;
         }
     }
     for row in read_table::<BandRow>(&run.join(BANDS), false)? {
         if let Some(&variant) = compared.get(&row.slice)
-            && Some(row.site) == connections
+            && row.site == connections
             && row.from_ns >= SLOW_NS
         {
             of[variant].slow += row.polls;

@@ -47,6 +47,16 @@ impl Site {
         matches!(self, Site::QuicConnection | Site::QuicEndpoint)
     }
 
+    /// Of the sites that a node has, the one that tells how slow connections are. Over QUIC that is their driver, where
+    /// most of the time is.
+    pub fn of_connections(sites: impl IntoIterator<Item = Site>) -> Site {
+        let mut sites = sites.into_iter();
+        match sites.any(|site| site == Site::QuicConnection) {
+            true => Site::QuicConnection,
+            false => Site::Connection,
+        }
+    }
+
     /// The name used in files and on command lines.
     pub fn name(self) -> &'static str {
         match self {

@@ -18,6 +18,7 @@ use std::{
 
 use anyhow::Result;
 use run_format::{
+    Site,
     config::{ENOUGH_SLOW_SAMPLES, SLOW_NS},
     evidence::EvidenceFile,
     files::{
@@ -70,7 +71,7 @@ impl Evidence {
         sites: Vec<NamedSite>,
         dir: &Path,
     ) -> Result<Evidence> {
-        let connections = sites[0].site;
+        let connections = Site::of_connections(sites.iter().map(|it| it.site));
         let tables = [
             STACKS,
             ALLOCATION_STACKS,
@@ -82,7 +83,7 @@ impl Evidence {
         ];
         Ok(Evidence {
             tables: TableWriters::create(dir, &tables)?,
-            stacks: StackEvidence::new(sites),
+            stacks: StackEvidence::new(sites, connections),
             slow: BTreeMap::new(),
             metered: Metered::new(watch.counter_names.clone(), watch.process_counters.take()),
             system_calls: SystemCallEvidence::default(),

@@ -19,6 +19,7 @@ use crate::observe::whole_polls::WholePolls;
 pub(super) struct StackEvidence {
     symbols: Symbols,
     sites: Vec<NamedSite>,
+    connections: Site,
     /// Whether in the kernel, and the frames.
     samples: Moments<(bool, Vec<usize>)>,
     /// Objects, bytes and the frames.
@@ -26,10 +27,11 @@ pub(super) struct StackEvidence {
 }
 
 impl StackEvidence {
-    pub(super) fn new(sites: Vec<NamedSite>) -> StackEvidence {
+    pub(super) fn new(sites: Vec<NamedSite>, connections: Site) -> StackEvidence {
         StackEvidence {
             symbols: Symbols::new(),
             sites,
+            connections,
             samples: Vec::new(),
             allocations: Vec::new(),
         }
@@ -60,7 +62,6 @@ impl StackEvidence {
         polls: &WholePolls,
     ) -> Result<u64> {
         let mut slow = 0;
-        let connections = self.sites.first().map(|it| it.site);
         let sums = summed(&mut self.samples, window_ns, polls, |place, what| {
             let (in_kernel, frames) = what;
             let stack = self.symbols.stack(frames, false);
@@ -68,7 +69,7 @@ impl StackEvidence {
             ((place, *in_kernel, stack), [1])
         });
         for ((place, in_kernel, stack), [samples]) in sums {
-            if place.site == connections && place.from_ns >= Some(SLOW_NS) {
+            if place.site == Some(self.connections) && place.from_ns >= Some(SLOW_NS) {
                 slow += samples;
             }
             let row = StackRow {
