@@ -269,7 +269,7 @@ impl GridArgs {
                 &defaults,
                 !self.no_aa && (!has_subjects || self.budget.len() > 1),
             )?,
-            subjects: subjects.subjects(!self.no_aa, runtime)?,
+            subjects: subjects.subjects(stack, !self.no_aa, runtime)?,
             node,
             pace,
             runtime,
