@@ -62,7 +62,7 @@ enum PatchCommand {
         /// A crate, a checkout or a folder of crates
         dir: PathBuf,
     },
-    /// Build the benchmark against a subject, unless it is built already, and print the program's path
+    /// Build the stack's node program against a subject, unless it is built already, and print the program's path
     Build {
         #[command(flatten)]
         subject: SubjectSpecs,
