@@ -3,7 +3,7 @@
 
 mod bench;
 
-use bench::{Bench, complaint, text};
+use bench::{Bench, MANIFEST, complaint, text};
 
 #[test]
 fn wrong_arguments_are_one_line_and_nothing_is_written() {
@@ -50,10 +50,6 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
             "has no site connection (accepted: quic-connection, quic-endpoint)",
         ),
         (&["--stack", "h2", "--yamux", "."], "cannot be used with"),
-        (
-            &["--stack", "iroh", "--prove", "quic-connection=1"],
-            "cannot be used with",
-        ),
         (
             &["--stack", "iroh", "--subject", "released+quic-connection=1"],
             "--subject released+quic-connection=1: released@VERSION and +BUDGET are for libp2p only",
@@ -279,9 +275,6 @@ fn the_list_has_every_cell_and_variant() {
             .contains("pl001024_rtt000.5_n03")
     );
 }
-
-/// Enough for a folder to be a checkout.
-const MANIFEST: &str = "[package]\nname = \"libp2p-swarm\"\n";
 
 #[test]
 fn subjects_are_listed_and_launched_in_blocks() {

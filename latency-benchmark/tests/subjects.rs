@@ -4,7 +4,7 @@
 
 mod bench;
 
-use std::{fs, path::Path, process::Command};
+use std::{fs, process::Command};
 
 use bench::{Bench, analysis, build_program, can_run, json, number, table, text};
 use swarm_patch::{package::upstream_manifest, pristine, sync};
@@ -172,20 +172,28 @@ fn a_checkout_of_another_stack_is_built_measured_and_named() {
     build_program("iroh-node");
     let bench = Bench::new();
     let checkout = bench.dir.path().join("checkout");
-    let complain = |checkout: &Path| {
+    let complain = |subject: &str| {
         let mut sweep = bench.sweep(&SMALL);
-        let sweep = sweep.args(["--stack", "iroh", "--subject"]).arg(checkout);
+        let sweep = sweep.args(["--stack", "iroh", "--subject", subject]);
         let output = sweep.output().unwrap();
         assert_eq!(output.status.code(), Some(2));
         text(&output.stderr)
     };
     fs::create_dir_all(checkout.join("src")).unwrap();
     fs::write(checkout.join("Cargo.toml"), "[package]\nname = \"h2\"\n").unwrap();
-    let says = format!(
-        "error: --subject {}: there is no package iroh or noq or iroh-gossip in it\n",
-        checkout.display()
-    );
-    assert_eq!(complain(&checkout), says);
+    let path = checkout.display().to_string();
+    let only_libp2p = "released@VERSION and +BUDGET are for libp2p only (accepted with --stack iroh: released, PATH or";
+    for (subject, says) in [
+        (
+            &*path,
+            "there is no package iroh or noq or iroh-gossip in it",
+        ),
+        ("released@1.0", only_libp2p),
+    ] {
+        let said = complain(subject);
+        let expected = format!("error: --subject {subject}: {says}");
+        assert!(said.starts_with(&expected), "{said}");
+    }
 
     let pristine = pristine::find(&upstream_manifest(), &["noq"]).unwrap();
     sync::folder(&pristine[0].dir, &checkout).unwrap();

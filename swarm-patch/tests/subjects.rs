@@ -381,26 +381,13 @@ fn the_sites_of_a_revision_are_those_of_its_files() {
 fn what_names_no_subject_is_one_line() {
     let dir = folder();
     let root = repository(dir.path(), "tree");
-    let path = root.display().to_string();
-    let (wrong, patched) = (format!("{path}@nonsense"), format!("{path}+connection=1"));
+    let wrong = format!("{}@nonsense", root.display());
     for (arguments, says) in [
         (&["--subject", "/nowhere"][..], "there is no such folder"),
         (&["--subject", "released@1"], "accepted: a version"),
         (&["--subject", "released@0.1"], "accepted: 0.57, 0.56, 0.55"),
         (&["--subject", &wrong], "there is no commit \"nonsense\""),
         (&["--yamux", "released"], "there is no such folder"),
-        (
-            &["--stack", "iroh", "--subject", &path],
-            "no package iroh or noq or iroh-gossip in it",
-        ),
-        (
-            &["--stack", "iroh", "--subject", "released@0.56"],
-            "for libp2p only (accepted with --stack iroh: released, PATH or PATH@REV",
-        ),
-        (
-            &["--stack", "h2", "--subject", &patched],
-            "for libp2p only (accepted with --stack h2: released, PATH or PATH@REV",
-        ),
         (&["--yamux", &wrong], "--yamux"),
     ] {
         let output = sites(arguments);

@@ -29,6 +29,9 @@ pub(crate) const SMALL: [&str; 10] = [
     "1",
 ];
 
+/// Enough for a folder to be a checkout.
+pub(crate) const MANIFEST: &str = "[package]\nname = \"libp2p-swarm\"\n";
+
 /// Marks every process that a test starts, so that they can be found.
 pub(crate) const MARK: &str = "LATENCY_BENCHMARK_TEST";
 
