@@ -14,7 +14,10 @@ use run_format::{
     subject::{LevelRecord, SiteLevel, SubjectConfig},
     variant::Role,
 };
-use swarm_patch::subject::builder::{Built, EDITS, LOCK, Profile, SubjectBuilder};
+use swarm_patch::{
+    stacks::Stack,
+    subject::builder::{Built, EDITS, LOCK, Profile, SubjectBuilder},
+};
 
 use crate::{
     args::subjects::{is_of_this_workspace, resolve},
@@ -50,7 +53,7 @@ impl Programs {
             refuse_stable_tokio(config, &program)?;
             return Ok(Programs(vec![program; config.subjects.len().max(1)]));
         }
-        let builder = builder()?;
+        let builder = builder(node.stack)?;
         for subject in &config.subjects {
             let levels = check(subject, &builder).with_context(|| subject.label.clone())?;
             refuse_unbounded(config, subject, &levels)?;
@@ -59,7 +62,7 @@ impl Programs {
         for subject in &mut config.subjects {
             let built = prepare(subject, &builder).with_context(|| subject.label.clone())?;
             programs.push(match &built {
-                Some(built) => built.program(),
+                Some(built) => built.program.clone(),
                 None => node.plain(&config.node)?,
             });
             subject.build = built.map(|built| built.record);
@@ -74,11 +77,11 @@ impl Programs {
         }
         let mut programs = Vec::new();
         for subject in &config.subjects {
-            let built = find_again(subject)
+            let built = find_again(subject, node.stack)
                 .with_context(|| format!("--resume: {}", subject.label))
                 .map_err(bad_input)?;
             programs.push(match built {
-                Some(built) => built.program(),
+                Some(built) => built.program,
                 None => node.plain(&config.node)?,
             });
         }
@@ -105,10 +108,10 @@ fn check(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<Vec<LevelR
     if is_of_this_workspace(subject) || subject.role == Role::Control {
         return Ok(Vec::new());
     }
-    let found = resolve(subject)?;
+    let found = resolve(builder.stack, subject)?;
     match builder.find(&builder.id(&found)?) {
         Some(built) => Ok(built.record.levels),
-        None => SubjectBuilder::check(&found),
+        None => builder.check(&found),
     }
 }
 
@@ -144,7 +147,7 @@ fn prepare(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<Option<B
     if is_of_this_workspace(subject) {
         return Ok(None);
     }
-    let found = resolve(subject)?;
+    let found = resolve(builder.stack, subject)?;
     let yamux = found.yamux.as_ref().map(|yamux| yamux.record());
     if found.libp2p.record() != subject.libp2p || yamux != subject.yamux {
         bail!("the checkout changed while other subjects were built (start again)");
@@ -162,18 +165,18 @@ fn prepare(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<Option<B
     builder.build(&found, &id).map(Some)
 }
 
-fn find_again(subject: &SubjectConfig) -> Result<Option<Built>> {
+fn find_again(subject: &SubjectConfig, stack: &'static Stack) -> Result<Option<Built>> {
     let Some(record) = &subject.build else {
         return Ok(None);
     };
-    let builder = builder()?;
+    let builder = builder(stack)?;
     if let Some(built) = builder.find(&record.id) {
         if built.record == *record {
             return Ok(Some(built));
         }
         bail!("its program has changed");
     }
-    if builder.id(&resolve(subject)?)? != record.id {
+    if builder.id(&resolve(stack, subject)?)? != record.id {
         bail!("its program was deleted, and its sources have changed since");
     }
     match prepare(subject, &builder)? {
@@ -183,22 +186,25 @@ fn find_again(subject: &SubjectConfig) -> Result<Option<Built>> {
 }
 
 /// Subjects are built as the node program of this workspace is.
-fn builder() -> Result<SubjectBuilder> {
-    SubjectBuilder::open(if cfg!(debug_assertions) {
+fn builder(stack: &'static Stack) -> Result<SubjectBuilder> {
+    let profile = if cfg!(debug_assertions) {
         Profile::Debug
     } else {
         Profile::Release
-    })
+    };
+    SubjectBuilder::open(stack, profile)
 }
 
 /// Writes what was inserted into each subject, and the versions that it was built with, to the folder of
 /// the sweep.
-pub(crate) fn document(config: &SweepConfig, dir: &Path) -> Result<()> {
+pub(crate) fn document(config: &SweepConfig, stack: &'static Stack, dir: &Path) -> Result<()> {
     for (number, subject) in config.subjects.iter().enumerate() {
         let (Some(record), false) = (&subject.build, subject.role == Role::Control) else {
             continue;
         };
-        let built = builder()?.find(&record.id).context("its program is gone")?;
+        let built = builder(stack)?
+            .find(&record.id)
+            .context("its program is gone")?;
         let folder = dir.join(SUBJECTS).join(number.to_string());
         fs::create_dir_all(&folder)
             .with_context(|| format!("cannot create {}", folder.display()))?;

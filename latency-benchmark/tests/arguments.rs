@@ -3,7 +3,7 @@
 
 mod bench;
 
-use bench::{Bench, complaint, text};
+use bench::{Bench, MANIFEST, complaint, text};
 
 #[test]
 fn wrong_arguments_are_one_line_and_nothing_is_written() {
@@ -49,9 +49,10 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
             &["--stack", "iroh", "--budget", "connection=1"],
             "has no site connection (accepted: quic-connection, quic-endpoint)",
         ),
+        (&["--stack", "h2", "--yamux", "."], "cannot be used with"),
         (
-            &["--stack", "h2", "--subject", "released"],
-            "cannot be used with",
+            &["--stack", "iroh", "--subject", "released+quic-connection=1"],
+            "--subject released+quic-connection=1: released@VERSION and +BUDGET are for libp2p only",
         ),
         (&["--precision", "1"], "accepted: 1pp,5%"),
         (&["--turn", "1"], "1 is not in 5..=600000"),
@@ -280,7 +281,7 @@ fn subjects_are_listed_and_launched_in_blocks() {
     let bench = Bench::new();
     let folder = bench.dir.path().join("my libp2p");
     std::fs::create_dir(&folder).unwrap();
-    std::fs::write(folder.join("Cargo.toml"), "text").unwrap();
+    std::fs::write(folder.join("Cargo.toml"), MANIFEST).unwrap();
     let run = |arguments: &[&str]| {
         let output = bench
             .command(&["sweep", "--subject", "released", "--subject"])
@@ -327,7 +328,7 @@ fn a_label_that_is_no_file_name_is_refused() {
     let bench = Bench::new();
     let folder = bench.dir.path().join("a".repeat(200));
     std::fs::create_dir(&folder).unwrap();
-    std::fs::write(folder.join("Cargo.toml"), "text").unwrap();
+    std::fs::write(folder.join("Cargo.toml"), MANIFEST).unwrap();
     let mut command = bench.command(&["sweep", "--list", "--subject"]);
     let said = complaint(&command.arg(&folder).output().unwrap());
     assert!(said.contains("too long for a file name"), "{said}");

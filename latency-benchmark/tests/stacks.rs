@@ -6,25 +6,13 @@ mod bench;
 use std::{fs, path::Path, process::Command};
 
 use bench::{
-    Bench, PROGRAM, Row, SMALL, analysis, can_run, every_slice_has_counts, json, number, table,
-    text,
+    Bench, Row, SMALL, analysis, build_program, can_run, every_slice_has_counts, json, number,
+    table, text,
 };
-
-/// `cargo test --workspace` has built the node program.
-fn build_node(program: &str) {
-    if !Path::new(PROGRAM).with_file_name(program).is_file() {
-        let mut cargo = Command::new(env!("CARGO"));
-        let status = cargo.args(["build", "--package", program]).status();
-        assert!(
-            status.unwrap().success(),
-            "the node program cannot be built"
-        );
-    }
-}
 
 /// Measures the stack with and without a budget, and reports. `bounded` is its site.
 fn sweep(stack: &str, budget: &str, bounded: &str, others: &[&str]) -> Bench {
-    build_node(&format!("{stack}-node"));
+    build_program(&format!("{stack}-node"));
     let bench = Bench::new();
     let asked = ["--rtt", "0", "--budget", "none", "--no-aa", "--budget"];
     let mut sweep = bench.sweep(&SMALL);

@@ -1,12 +1,13 @@
 //! Sweeps that compare subjects. What needs a whole libp2p besides the one of the lock file is tried by
-//! hand, as the README says.
+//! hand, as the README says. Of iroh a checkout of one crate is built.
 #![allow(clippy::unwrap_used)]
 
 mod bench;
 
-use std::fs;
+use std::{fs, process::Command};
 
-use bench::{Bench, can_run, json, text};
+use bench::{Bench, analysis, build_program, can_run, json, number, table, text};
+use swarm_patch::{package::upstream_manifest, pristine, sync};
 
 const SMALL: [&str; 14] = [
     "--peers",
@@ -161,6 +162,79 @@ fn a_subject_that_is_not_as_expected_fails_before_anything_is_written() {
         assert!(complaint.contains(says), "{complaint}");
         assert!(!bench.out().exists());
     }
+}
+
+#[test]
+fn a_checkout_of_another_stack_is_built_measured_and_named() {
+    if !can_run(false) {
+        return;
+    }
+    build_program("iroh-node");
+    let bench = Bench::new();
+    let checkout = bench.dir.path().join("checkout");
+    let complain = |subject: &str| {
+        let mut sweep = bench.sweep(&SMALL);
+        let sweep = sweep.args(["--stack", "iroh", "--subject", subject]);
+        let output = sweep.output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        text(&output.stderr)
+    };
+    fs::create_dir_all(checkout.join("src")).unwrap();
+    fs::write(checkout.join("Cargo.toml"), "[package]\nname = \"h2\"\n").unwrap();
+    let path = checkout.display().to_string();
+    let only_libp2p = "released@VERSION and +BUDGET are for libp2p only (accepted with --stack iroh: released, PATH or";
+    for (subject, says) in [
+        (
+            &*path,
+            "there is no package iroh or noq or iroh-gossip in it",
+        ),
+        ("released@1.0", only_libp2p),
+    ] {
+        let said = complain(subject);
+        let expected = format!("error: --subject {subject}: {says}");
+        assert!(said.starts_with(&expected), "{said}");
+    }
+
+    let pristine = pristine::find(&upstream_manifest(), &["noq"]).unwrap();
+    sync::folder(&pristine[0].dir, &checkout).unwrap();
+    fs::remove_file(checkout.join(".cargo-ok")).unwrap();
+    let bounded = checkout.join("src/connection.rs");
+    let text_of_it = fs::read_to_string(&bounded).unwrap();
+    let bound = "MAX_TRANSMIT_DATAGRAMS: usize = ";
+    assert!(text_of_it.contains(bound));
+    fs::write(&bounded, text_of_it.replace(bound, &format!("{bound}1 + "))).unwrap();
+    let mut sweep = bench.sweep(&SMALL);
+    let sweep = sweep.args(["--stack", "iroh", "--repeat", "1", "--no-aa", "--subject"]);
+    let budgets = ["--budget", "none", "--budget", "quic-connection=1/deferred"];
+    let output = sweep.arg(&checkout).args(budgets).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+
+    let manifest = json(&bench.run_dir().join("manifest.json"));
+    let subject = &manifest["config"]["subjects"][1];
+    assert_eq!(subject["label"], "checkout");
+    let noq = subject["build"]["crates"].as_array().unwrap();
+    let noq = noq.iter().find(|it| it["name"] == "noq").unwrap();
+    assert_eq!(
+        (&noq["from"], &noq["grafted"]),
+        (&"subject".into(), &true.into())
+    );
+    for (name, subject) in [("s0-run-1", 0), ("s1-run-1", 1)] {
+        let run = &bench.runs(name)[0];
+        let row = json(&run.join("run.json"));
+        assert_eq!(row["status"], "ok");
+        assert_eq!(row["config"]["subject"], subject);
+        let sites = table(&run.join("sites.csv"));
+        let of_quic = sites.iter().filter(|it| it["site"] == "quic-connection");
+        let yielded: u64 = of_quic.map(|it| number(it, "yielded")).sum();
+        assert!(yielded > 0, "{name}: its budget");
+    }
+    let mut report = Command::new(analysis());
+    let reported = report.arg("report").arg(bench.run_dir()).output().unwrap();
+    assert!(reported.status.success(), "{}", text(&reported.stderr));
+    let markdown = fs::read_to_string(bench.run_dir().join("report/report.md")).unwrap();
+    let sha256 = subject["libp2p"]["tree_sha256"].as_str().unwrap();
+    let named = format!("`checkout`: folder {}", &sha256[..12]);
+    assert!(markdown.contains(&named), "{markdown}");
 }
 
 #[test]

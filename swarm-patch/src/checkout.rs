@@ -12,14 +12,13 @@ use crate::{
     crate_source::CrateSource,
     graft::graft,
     sites::SiteLevels,
-    stacks::LIBP2P,
 };
 
-/// The crates with sites in `dir`, which is a crate, a workspace, or a folder of crates.
-pub fn find(dir: &Path) -> Result<Vec<CrateSource>> {
+/// The crates of these names in `dir`, which is a crate, a workspace, or a folder of crates.
+pub fn find(dir: &Path, names: &[&str]) -> Result<Vec<CrateSource>> {
     let mut sources = Vec::new();
-    search(dir, None, 0, &mut sources)?;
-    for package in LIBP2P.packages {
+    search(dir, names, (None, 0), &mut sources)?;
+    for package in names {
         let mut found = sources.iter().filter(|source| source.name == *package);
         if let (Some(first), Some(second)) = (found.next(), found.next()) {
             bail!(
@@ -30,13 +29,6 @@ pub fn find(dir: &Path) -> Result<Vec<CrateSource>> {
             );
         }
     }
-    if sources.is_empty() {
-        bail!(
-            "{}: no package {} in it",
-            dir.display(),
-            LIBP2P.packages.join(" or ")
-        );
-    }
     Ok(sources)
 }
 
@@ -45,8 +37,8 @@ const MAX_DEPTH: usize = 4;
 
 fn search(
     dir: &Path,
-    workspace_version: Option<&str>,
-    depth: usize,
+    names: &[&str],
+    (workspace_version, depth): (Option<&str>, usize),
     found: &mut Vec<CrateSource>,
 ) -> Result<()> {
     let manifest = dir.join("Cargo.toml");
@@ -57,7 +49,7 @@ fn search(
             workspace_version = Some(version.to_owned());
         }
         if let Some(name) = text(&manifest, &["package", "name"])
-            && LIBP2P.packages.contains(&name)
+            && names.contains(&name)
         {
             let version = text(&manifest, &["package", "version"]).or(workspace_version.as_deref());
             found.push(CrateSource::new(
@@ -85,7 +77,8 @@ fn search(
     }
     folders.sort();
     for folder in folders {
-        search(&folder, workspace_version.as_deref(), depth + 1, found)?;
+        let below = (workspace_version.as_deref(), depth + 1);
+        search(&folder, names, below, found)?;
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, anyhow};
 use clap::{Args, Parser, Subcommand, builder::PossibleValuesParser};
 use fs_err as fs;
 use poll_probe::{BUDGET_FORMS, Budgets};
-use program::{Failure as PatchFailure, bad_input, put};
+use program::{Failure as PatchFailure, bad_input, put, reject};
 use swarm_patch::{
     budget_patch, checkout,
     crate_source::CrateSource,
@@ -54,9 +54,6 @@ enum PatchCommand {
         source: Option<PathBuf>,
         #[command(flatten)]
         subject: SubjectSpecs,
-        /// The network stack of the pristine sources
-        #[arg(long, value_name = "NAME", default_value = LIBP2P.name, value_parser = Stack::named, conflicts_with_all = ["source", "subject", "yamux"])]
-        stack: &'static Stack,
     },
     /// Print the inserted lines as a unified diff
     Diff(DiffArgs),
@@ -65,7 +62,7 @@ enum PatchCommand {
         /// A crate, a checkout or a folder of crates
         dir: PathBuf,
     },
-    /// Build the benchmark against a subject, unless it is built already, and print the program's path
+    /// Build the stack's node program against a subject, unless it is built already, and print the program's path
     Build {
         #[command(flatten)]
         subject: SubjectSpecs,
@@ -77,7 +74,10 @@ enum PatchCommand {
 
 #[derive(Args)]
 struct SubjectSpecs {
-    #[arg(long, value_name = "SPEC", help = format!("The libp2p to use, as in `sweep --subject`: {SUBJECT_FORMS} [default: released]"))]
+    /// The network stack
+    #[arg(long, value_name = "NAME", default_value = LIBP2P.name, value_parser = Stack::named, conflicts_with = "yamux")]
+    stack: &'static Stack,
+    #[arg(long, value_name = "SPEC", help = format!("What to use of it, as in `sweep --subject`: {SUBJECT_FORMS} [default: released]"))]
     subject: Option<Spec>,
     /// The yamux to use instead of the subject's own, as in `sweep --yamux`: PATH or PATH@REV; then +FILE for a diff
     #[arg(long, value_name = "SPEC")]
@@ -86,8 +86,8 @@ struct SubjectSpecs {
 
 impl SubjectSpecs {
     fn resolve(&self) -> Result<Subject, PatchFailure> {
-        let libp2p = self.subject.as_ref().unwrap_or(&Spec::Released(None));
-        Subject::resolve(libp2p, self.yamux.as_ref()).map_err(bad_input)
+        let spec = self.subject.as_ref().unwrap_or(&Spec::Released(None));
+        Subject::resolve(self.stack, spec, self.yamux.as_ref()).map_err(bad_input)
     }
 }
 
@@ -105,8 +105,8 @@ struct DiffArgs {
     /// Search a crate, a checkout or a folder of crates, instead of the pristine sources of this build
     #[arg(long, value_name = "DIR")]
     source: Option<PathBuf>,
-    /// The network stack of the pristine sources
-    #[arg(long, value_name = "NAME", default_value = LIBP2P.name, value_parser = Stack::named, conflicts_with_all = ["source", "budget", "package"])]
+    /// The network stack
+    #[arg(long, value_name = "NAME", default_value = LIBP2P.name, value_parser = Stack::named, conflicts_with_all = ["budget", "package"])]
     stack: &'static Stack,
 }
 
@@ -116,15 +116,11 @@ pub(crate) fn run() -> Result<ExitCode, PatchFailure> {
         Err(ended) => return ended,
     };
     let text = match args.command {
-        PatchCommand::Sites {
-            source,
-            subject,
-            stack,
-        } => match (&subject.subject, &subject.yamux) {
-            (None, None) => sites_table(&sources(source.as_deref(), stack)?)?,
+        PatchCommand::Sites { source, subject } => match (&subject.subject, &subject.yamux) {
+            (None, None) => sites_table(&sources(source.as_deref(), subject.stack)?)?,
             _ => {
                 let copies = tempfile::tempdir().context("cannot make a temporary folder")?;
-                let sources = crates::sources(&subject.resolve()?, copies.path())?;
+                let sources = crates::sources(subject.stack, &subject.resolve()?, copies.path())?;
                 sites_table(&sources)?
             }
         },
@@ -135,10 +131,10 @@ pub(crate) fn run() -> Result<ExitCode, PatchFailure> {
                 None => args.of_graft(&sources)?,
             }
         }
-        PatchCommand::Build { subject, debug } => build(&subject.resolve()?, debug)?,
+        PatchCommand::Build { subject, debug } => build(&subject, debug)?,
         PatchCommand::Apply { dir } => {
             let probe = Path::new(env!("CARGO_MANIFEST_DIR")).join("poll-probe");
-            let written = checkout::apply(&checkout_sources("", &dir)?, &probe)?;
+            let written = checkout::apply(&checkout_sources("", &dir, &LIBP2P)?, &probe)?;
             let lines = written.iter().map(|path| format!("{}\n", path.display()));
             lines.collect()
         }
@@ -150,33 +146,41 @@ pub(crate) fn run() -> Result<ExitCode, PatchFailure> {
 fn sources(dir: Option<&Path>, stack: &Stack) -> Result<Vec<CrateSource>, PatchFailure> {
     match dir {
         None => Ok(pristine::find(&upstream_manifest(), stack.packages)?),
-        Some(dir) => checkout_sources("--source ", dir),
+        Some(dir) => checkout_sources("--source ", dir, stack),
     }
 }
 
-fn checkout_sources(argument: &str, dir: &Path) -> Result<Vec<CrateSource>, PatchFailure> {
-    if dir.is_dir() {
-        checkout::find(dir).map_err(bad_input)
-    } else {
-        Err(bad_input(anyhow!(
-            "{argument}{}: not a folder",
-            dir.display()
-        )))
+fn checkout_sources(
+    argument: &str,
+    dir: &Path,
+    stack: &Stack,
+) -> Result<Vec<CrateSource>, PatchFailure> {
+    let shown = dir.display();
+    if !dir.is_dir() {
+        reject!("{argument}{shown}: not a folder");
     }
+    let found = checkout::find(dir, stack.packages).map_err(bad_input)?;
+    if found.is_empty() {
+        let names = stack.packages.join(" or ");
+        reject!("{argument}{shown}: no package {names} in it");
+    }
+    Ok(found)
 }
 
-fn build(subject: &Subject, debug: bool) -> Result<String, PatchFailure> {
-    let builder = SubjectBuilder::open(if debug {
+fn build(specs: &SubjectSpecs, debug: bool) -> Result<String, PatchFailure> {
+    let subject = specs.resolve()?;
+    let profile = if debug {
         Profile::Debug
     } else {
         Profile::Release
-    })?;
-    let id = builder.id(subject)?;
+    };
+    let builder = SubjectBuilder::open(specs.stack, profile)?;
+    let id = builder.id(&subject)?;
     let built = match builder.find(&id) {
         Some(built) => built,
-        None => builder.build(subject, &id)?,
+        None => builder.build(&subject, &id)?,
     };
-    Ok(format!("{}\n", built.program().display()))
+    Ok(format!("{}\n", built.program.display()))
 }
 
 /// What is recorded of every site, and everything that is inserted for it.

@@ -12,6 +12,7 @@ use crate::{
     outer::{self, Spawned},
     passes,
     sites::{LoopShape, SiteLevels, SiteSpec, sites_of},
+    stacks::STACKS,
 };
 
 /// What is inserted into a crate, and what that records.
@@ -86,7 +87,7 @@ impl Graft {
 }
 
 /// The probe and the budgets at every site of the crate. What it cannot have is noted with the reason. Without
-/// the polls of connections the crate is refused.
+/// the polls of connections, the first site of a stack, the crate is refused.
 pub fn graft(source: &CrateSource) -> Result<Graft> {
     let parsed = ParsedCrate::read(source)?;
     let mut graft = Graft::default();
@@ -95,7 +96,8 @@ pub fn graft(source: &CrateSource) -> Result<Graft> {
             LoopShape::Task { spawned_in } => task_site(&parsed, spec, spawned_in),
             _ => poll_site(&parsed, spec),
         };
-        if let (Some(reason), "Connection") = (levels.outer.as_deref(), spec.site) {
+        let firsts = STACKS.map(|stack| (stack.sites[0].package, stack.sites[0].site));
+        if let (Some(reason), true) = (&levels.outer, firsts.contains(&(spec.package, spec.site))) {
             bail!("{reason}");
         }
         graft.add(spec, insertions);

@@ -68,11 +68,11 @@ pub(super) fn compared(config: &SweepConfig) -> Vec<ComparedVariant> {
     subjects.flat_map(of_subject).collect()
 }
 
-/// "`my-fix`: libp2p of 1a2b3c4d5e "Fix the loop"; yamux of release 0.13.5".
+/// "`my-fix`: 1a2b3c4d5e "Fix the loop"; yamux of release 0.13.5".
 pub(crate) fn sources(subject: &SubjectConfig) -> String {
     let yamux = subject.yamux.as_ref();
     let yamux = yamux.map_or_else(String::new, |yamux| format!("; yamux of {yamux}"));
-    format!("`{}`: libp2p of {}{yamux}", subject.label, subject.libp2p)
+    format!("`{}`: {}{yamux}", subject.label, subject.libp2p)
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ pub(crate) fn write(document: &mut Document, summary: &Summary) {
         document.paragraph(if subjects.iter().any(|it| it.runtime.is_some()) {
             "One program was launched with these settings of central's tokio runtime:"
         } else {
-            "The programs were built against these subjects (versions of libp2p):"
+            "The programs were built against these subjects:"
         });
         document.list(subjects.iter().map(sources));
     }

@@ -71,7 +71,7 @@ impl Identity {
         }
     }
 
-    /// Whether the sweep compares subjects (builds of libp2p) instead of budgets only.
+    /// Whether the sweep compares subjects (versions of the stack) instead of budgets only.
     pub(crate) fn has_subjects(&self) -> bool {
         let manifest = self.manifest.as_ref();
         manifest.is_some_and(|manifest| !manifest.config.subjects.is_empty())

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Site, config::RuntimeConfig, variant::Role};
 
-/// A libp2p that node programs are built against. Its launches are compared with those of the others.
+/// A version of the network stack that a node program is built against. Its launches are compared with those of the
+/// others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubjectConfig {
     /// A short name, with a mark for the A/A control.
@@ -16,6 +17,7 @@ pub struct SubjectConfig {
     pub spec: String,
     /// The same for yamux; null for the one that libp2p asks for.
     pub yamux_spec: Option<String>,
+    /// Of the stack, even if that is not libp2p.
     pub libp2p: SourceRecord,
     pub yamux: Option<SourceRecord>,
     /// Null if it is the node program of this workspace.
@@ -112,7 +114,7 @@ pub struct BuildRecord {
     pub id: String,
     pub profile: String,
     pub rustc: String,
-    /// Of libp2p.
+    /// Of the crate that the stack is called by.
     pub features: Vec<String>,
     /// The crates that do not come from the registry as they are, and those with a site.
     pub crates: Vec<CrateRecord>,

@@ -9,9 +9,12 @@ use run_format::{
     subject::SubjectConfig,
     variant::{LONGEST_LABEL, Role},
 };
-use swarm_patch::subject::{
-    Subject,
-    spec::{CheckoutSpec, SUBJECT_FORMS, Spec},
+use swarm_patch::{
+    stacks::Stack,
+    subject::{
+        Subject,
+        spec::{CheckoutSpec, SUBJECT_FORMS, Spec},
+    },
 };
 
 use super::{
@@ -21,7 +24,7 @@ use super::{
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SubjectArgs {
-    #[arg(long, value_name = "SPEC", conflicts_with = "stack", help = format!("A libp2p to compare, repeatable, the first is the baseline: {SUBJECT_FORMS} [default: only libp2p-node of this workspace]"))]
+    #[arg(long, value_name = "SPEC", help = format!("A version of libp2p, or of a crate of --stack, to compare, repeatable, the first is the baseline: {SUBJECT_FORMS} [default: only the node program of this workspace]"))]
     pub(crate) subject: Vec<Spec>,
     /// The libp2p of the first subject with another yamux, as one more subject; repeatable: PATH or
     /// PATH@REV; then +FILE for a diff
@@ -48,6 +51,7 @@ impl SubjectArgs {
     /// Looks up what they name, with an A/A control of the first if wanted.
     pub(crate) fn subjects(
         &self,
+        stack: &Stack,
         control: bool,
         runtime: RuntimeConfig,
     ) -> Result<Vec<SubjectConfig>, Failure> {
@@ -55,9 +59,9 @@ impl SubjectArgs {
             return Ok(Vec::new());
         }
         let mut subjects = if self.runtime_setting.is_empty() {
-            self.versions()?
+            self.versions(stack)?
         } else {
-            self.runtimes(runtime)?
+            self.runtimes(stack, runtime)?
         };
         tell_apart(&mut subjects)?;
         subjects[0].role = Role::Baseline;
@@ -68,9 +72,13 @@ impl SubjectArgs {
     }
 
     /// One program, which is launched with several runtimes.
-    fn runtimes(&self, runtime: RuntimeConfig) -> Result<Vec<SubjectConfig>, Failure> {
+    fn runtimes(
+        &self,
+        stack: &Stack,
+        runtime: RuntimeConfig,
+    ) -> Result<Vec<SubjectConfig>, Failure> {
         refuse_twice("--runtime-setting", &self.runtime_setting)?;
-        let released = look_up(&Spec::Released(None), None)?;
+        let released = look_up(stack, &Spec::Released(None), None)?;
         let unchanged = SubjectConfig {
             label: "unchanged runtime".to_owned(),
             ..released.clone()
@@ -86,7 +94,7 @@ impl SubjectArgs {
         [Ok(unchanged)].into_iter().chain(changed).collect()
     }
 
-    fn versions(&self) -> Result<Vec<SubjectConfig>, Failure> {
+    fn versions(&self, stack: &Stack) -> Result<Vec<SubjectConfig>, Failure> {
         refuse_twice("--subject", &self.subject)?;
         refuse_twice("--yamux", &self.yamux)?;
         let base = self
@@ -98,13 +106,17 @@ impl SubjectArgs {
         let with_yamux = self.yamux.iter().map(|yamux| (&base, Some(yamux)));
         let subjects = plain.chain(with_yamux);
         subjects
-            .map(|(libp2p, yamux)| look_up(libp2p, yamux))
+            .map(|(libp2p, yamux)| look_up(stack, libp2p, yamux))
             .collect()
     }
 }
 
-fn look_up(libp2p: &Spec, yamux: Option<&CheckoutSpec>) -> Result<SubjectConfig, Failure> {
-    let subject = Subject::resolve(libp2p, yamux).map_err(bad_input)?;
+fn look_up(
+    stack: &Stack,
+    libp2p: &Spec,
+    yamux: Option<&CheckoutSpec>,
+) -> Result<SubjectConfig, Failure> {
+    let subject = Subject::resolve(stack, libp2p, yamux).map_err(bad_input)?;
     let label = match yamux {
         Some(yamux) => format!("{} + {}", libp2p.label(), yamux.label()),
         None => libp2p.label(),
@@ -157,7 +169,7 @@ pub(crate) fn is_of_this_workspace(subject: &SubjectConfig) -> bool {
 }
 
 /// What a subject names now.
-pub(crate) fn resolve(subject: &SubjectConfig) -> anyhow::Result<Subject> {
+pub(crate) fn resolve(stack: &Stack, subject: &SubjectConfig) -> anyhow::Result<Subject> {
     let wrong = |error| anyhow!("--subject {}: {error}", subject.spec);
     let libp2p: Spec = subject.spec.parse().map_err(wrong)?;
     let yamux = subject
@@ -167,5 +179,5 @@ pub(crate) fn resolve(subject: &SubjectConfig) -> anyhow::Result<Subject> {
     let yamux = yamux
         .transpose()
         .map_err(|error| anyhow!("--yamux: {error}"))?;
-    Subject::resolve(&libp2p, yamux.as_ref())
+    Subject::resolve(stack, &libp2p, yamux.as_ref())
 }

@@ -144,6 +144,7 @@ const EXAMPLES: &str = "Examples:
   ./sweep.sh --time 15min                             the whole grid, in less time and with wider intervals
   ./sweep.sh --budget none --budget connection=8 --budget muxer=1/deferred
   ./sweep.sh --subject ../rust-libp2p@master --subject ../rust-libp2p@my-fix --peers 5 --rtt 0,50
+  ./sweep.sh --stack iroh --subject released --subject ../noq@my-fix --peers 5 --rtt 0
   ./sweep.sh --prove muxer=1/deferred --peers 5 --rtt 0,25 --payload 64KiB
   ./sweep.sh --stack h2 --quick                       HTTP/2 instead of libp2p
   ./sweep.sh --peer-hosts node1,node2                 peers on other hosts, started by ssh
@@ -269,7 +270,7 @@ impl GridArgs {
                 &defaults,
                 !self.no_aa && (!has_subjects || self.budget.len() > 1),
             )?,
-            subjects: subjects.subjects(!self.no_aa, runtime)?,
+            subjects: subjects.subjects(stack, !self.no_aa, runtime)?,
             node,
             pace,
             runtime,

@@ -86,7 +86,7 @@ pub(crate) fn carry_out(
             if !is_left {
                 new_folder::create(&dir, &hint)?;
             }
-            programs::document(&config, &dir)?;
+            programs::document(&config, node.stack, &dir)?;
             let manifest = manifest::begin(&dir, name, config, &description)?;
             (manifest, programs, dir)
         }

@@ -29,6 +29,9 @@ pub(crate) const SMALL: [&str; 10] = [
     "1",
 ];
 
+/// Enough for a folder to be a checkout.
+pub(crate) const MANIFEST: &str = "[package]\nname = \"libp2p-swarm\"\n";
+
 /// Marks every process that a test starts, so that they can be found.
 pub(crate) const MARK: &str = "LATENCY_BENCHMARK_TEST";
 
@@ -186,15 +189,20 @@ fn build_node() {
     });
 }
 
-/// The program `analysis`. `cargo test --workspace` has built it.
+/// The program `analysis`.
 pub(crate) fn analysis() -> PathBuf {
-    let analysis = Path::new(PROGRAM).with_file_name("analysis");
-    if !analysis.is_file() {
+    build_program("analysis")
+}
+
+/// The program of the package of that name. `cargo test --workspace` has built it.
+pub(crate) fn build_program(name: &str) -> PathBuf {
+    let program = Path::new(PROGRAM).with_file_name(name);
+    if !program.is_file() {
         let mut cargo = Command::new(env!("CARGO"));
-        let status = cargo.args(["build", "--package", "analysis"]).status();
-        assert!(status.unwrap().success(), "analysis cannot be built");
+        let status = cargo.args(["build", "--package", name]).status();
+        assert!(status.unwrap().success(), "{name} cannot be built");
     }
-    analysis
+    program
 }
 
 /// Arguments without spaces.

@@ -6,6 +6,8 @@ use crate::sites::{LoopShape, SiteSpec};
 pub const H2: Stack = Stack {
     name: "h2",
     packages: &["h2"],
+    subjects: &["h2"],
+    node: "latency-benchmark/node-h2",
     sites: &[SiteSpec {
         site: "Connection",
         package: "h2",

@@ -7,6 +7,8 @@ const QUIC: [SiteSpec; 2] = quinn::sites("quinn", "try_send", quinn::OF_QUINN);
 pub const LIBP2P: Stack = Stack {
     name: "libp2p",
     packages: &["libp2p-swarm", "yamux", "quinn"],
+    subjects: &["libp2p-swarm"],
+    node: "latency-benchmark/node",
     sites: &[
         SiteSpec {
             site: "Connection",

@@ -16,21 +16,16 @@ use toml_edit::{DocumentMut, value};
 
 use super::{
     Libp2p, Subject,
-    builder::{
-        Built, EDITS, LOCK, PROGRAM, Profile, RECORD, STAGE, SubjectBuilder, records, sha256,
-    },
+    builder::{Built, EDITS, LOCK, Profile, RECORD, STAGE, SubjectBuilder, records, sha256},
     checkout::Checkout,
     compiler,
     crates::{self, UPSTREAM, YAMUX},
-    lock_file,
-    ours::{self, Versions},
+    lock_file, ours,
 };
 use crate::{
     checkout::{self, Edit},
     crate_source::CrateSource,
-    diff,
-    stacks::LIBP2P,
-    sync,
+    diff, sync,
 };
 
 impl SubjectBuilder {
@@ -92,16 +87,16 @@ impl Build<'_> {
 
     /// Copies the sources of a subject, and our own, to where they are built.
     fn lay_out(&mut self, subject: &Subject) -> Result<()> {
-        let versions = self.lay_out_libp2p(&subject.libp2p)?;
+        let versions = self.lay_out_stack(&subject.libp2p)?;
         if let Some(yamux) = &subject.yamux {
-            self.check_out(yamux, YAMUX, "yamux")
+            self.check_out(yamux, YAMUX, &["yamux"])
                 .with_context(|| format!("--yamux {}", yamux.spec()))?;
         }
-        let ours = &self.builder.ours;
+        let (ours, stack) = (&self.builder.ours, self.builder.stack);
         let copy = self.stage.path().join("workspace");
         self.edits
-            .extend(ours::copy(ours, &copy, versions.as_ref())?);
-        if ours::digest(ours)? != self.builder.ours_sha256 {
+            .extend(ours::copy(ours, stack, &copy, &versions)?);
+        if ours::digest(ours, stack)? != self.builder.ours_sha256 {
             bail!("{}: a file was changed during the build", ours.display());
         }
         lock_file::begin(ours, &copy.join(LOCK))?;
@@ -110,27 +105,31 @@ impl Build<'_> {
         self.write_config()
     }
 
-    /// Copies the subject's libp2p. Returns the versions to put into our manifest, unless it has them.
-    fn lay_out_libp2p(&mut self, libp2p: &Libp2p) -> Result<Option<Versions>> {
+    /// Copies the subject's crates. Returns those that our manifest may name, with their versions.
+    fn lay_out_stack(&mut self, libp2p: &Libp2p) -> Result<Vec<(String, String)>> {
+        let stack = self.builder.stack;
         match libp2p {
             Libp2p::Released => {
-                self.copy_crates(crates::of_lock_file()?)?;
-                Ok(None)
+                self.copy_crates(crates::of_lock_file(stack)?)?;
+                Ok(Vec::new())
             }
             Libp2p::Release(version) => {
                 let folder = self.stage.path().join("release");
                 fs::create_dir(&folder)?;
                 self.copy_crates(crates::of_release(version, &folder)?)?;
-                Ok(Some(Versions {
-                    libp2p: version.clone(),
-                    stream: ours::stream_release(version)?.to_owned(),
-                }))
+                let stream = ours::stream_release(version)?;
+                let versions = [("libp2p", version.as_str()), ("libp2p-stream", stream)];
+                Ok(versions
+                    .map(|(name, of)| (name.to_owned(), of.to_owned()))
+                    .into())
             }
             Libp2p::Checkout(checkout) => {
-                let packages = self.check_out(checkout, UPSTREAM, "libp2p-swarm");
-                let versions = packages.and_then(|packages| crates::versions(&packages));
-                let versions = versions.with_context(|| checkout.spec().to_string())?;
-                Ok(Some(versions))
+                let packages = self.check_out(checkout, UPSTREAM, stack.subjects);
+                let packages = packages.with_context(|| checkout.spec().to_string())?;
+                Ok(packages
+                    .into_iter()
+                    .map(|it| (it.name, it.version))
+                    .collect())
             }
         }
     }
@@ -140,14 +139,14 @@ impl Build<'_> {
         &mut self,
         checkout: &Checkout,
         part: &str,
-        expected: &str,
+        expected: &[&str],
     ) -> Result<Vec<CrateSource>> {
         let copy = self.stage.path().join(part);
         let edits = checkout.export(&copy)?;
         self.edits.extend(edits);
         // Before the graft, which adds a dependency on a folder that does not exist yet.
         let packages = crates::packages(&copy)?;
-        self.graft(&crates::with_sites(&copy, expected)?)?;
+        self.graft(&crates::with_sites(&copy, self.builder.stack, expected)?)?;
         self.put(part)?;
         let known = fs::read_to_string(self.builder.ours.join("Cargo.lock"))?;
         for package in &packages {
@@ -186,9 +185,9 @@ impl Build<'_> {
 
     /// Copies and grafts the crates with sites that cargo still takes from the registry.
     fn graft_what_the_registry_has(&mut self) -> Result<()> {
-        let mut sources = Vec::new();
+        let (mut sources, stack) = (Vec::new(), self.builder.stack);
         for package in self.metadata()?.packages {
-            if package.source.is_none() || !LIBP2P.packages.contains(&package.name.as_str()) {
+            if package.source.is_none() || !stack.packages.contains(&package.name.as_str()) {
                 continue;
             }
             sources.push(CrateSource::of_package(&package)?);
@@ -196,11 +195,12 @@ impl Build<'_> {
         for source in crates::newest(sources) {
             match self.patches.get(&source.name) {
                 None => self.copy_crates(vec![source])?,
-                // Some other crate needs an older version. libp2p itself uses the one in our folder.
+                // Some other crate needs an older version. The stack itself uses the one in our folder.
                 Some(_) if self.is_used(&source.name)? => {}
-                Some(dir) => bail!(
-                    "{} is not what libp2p asks for: cargo takes {} instead",
-                    dir.display(),
+                Some(_) => bail!(
+                    "its {} is not of a version that {} asks for: cargo takes {} instead",
+                    source.name,
+                    stack.name,
                     source.id()
                 ),
             }
@@ -260,9 +260,10 @@ impl Build<'_> {
     }
 
     fn compile(&self) -> Result<()> {
-        let mut command = Command::new(compiler::cargo_path());
+        let (mut command, stack) = (Command::new(compiler::cargo_path()), self.builder.stack);
+        let program = stack.program();
         command
-            .args(["build", "--quiet", "--package", PROGRAM, "--bin", PROGRAM])
+            .args(["build", "--quiet", "--package", &program, "--bin", &program])
             .arg("--config")
             .arg(self.config())
             .arg("--target-dir")
@@ -271,7 +272,7 @@ impl Build<'_> {
         if self.builder.profile == Profile::Release {
             command.arg("--release");
         }
-        let mut features = ours::optional_features(&self.builder.ours)?;
+        let mut features = ours::optional_features(&self.builder.ours, stack)?;
         if self.has_codecs_of_async_trait()? {
             features.push("async-trait".to_owned());
         }
@@ -310,8 +311,9 @@ impl Build<'_> {
             Profile::Release => "release",
             Profile::Debug => "debug",
         };
-        let program = self.target_dir().join(profile).join(PROGRAM);
-        fs::copy(&program, partial.join(PROGRAM))?;
+        let program = self.builder.stack.program();
+        let (built, kept) = (self.target_dir().join(profile), partial.join(&program));
+        fs::copy(built.join(&program), &kept)?;
         fs::copy(self.builder.workspace().join(LOCK), partial.join(LOCK))?;
         fs::write(partial.join(EDITS), self.diff()?)?;
         let rustc = compiler::rustc(&self.builder.ours)?;
@@ -319,13 +321,13 @@ impl Build<'_> {
             id: id.to_owned(),
             profile: profile.to_owned(),
             rustc: rustc.lines().next().unwrap_or_default().to_owned(),
-            features: ours::features(&self.builder.ours)?,
+            features: ours::features(&self.builder.ours, self.builder.stack)?,
             crates: self.crates()?,
             levels: self.levels.clone(),
             patches: subject.patches(),
             edits_sha256: sha256(&partial.join(EDITS))?,
             lock_sha256: sha256(&partial.join(LOCK))?,
-            program_sha256: sha256(&partial.join(PROGRAM))?,
+            program_sha256: sha256(&kept)?,
         };
         let text = serde_json::to_string_pretty(&record)? + "\n";
         fs::write(partial.join(RECORD), text)?;
@@ -334,7 +336,11 @@ impl Build<'_> {
             fs::remove_dir_all(&dir)?; // It is incomplete, or `find` would have found it.
         }
         fs::rename(&partial, &dir)?;
-        Ok(Built { dir, record })
+        Ok(Built {
+            program: dir.join(program),
+            dir,
+            record,
+        })
     }
 
     /// All changes as one diff, with paths relative to `target/subjects/build`.
@@ -356,7 +362,7 @@ impl Build<'_> {
     }
 
     fn crates(&self) -> Result<Vec<CrateRecord>> {
-        let build = self.builder.build_dir();
+        let (build, stack) = (self.builder.build_dir(), self.builder.stack);
         let mut records = Vec::new();
         for package in self.metadata()?.packages {
             let path: &Path = package.manifest_path.as_ref();
@@ -367,14 +373,14 @@ impl Build<'_> {
                 _ => continue,
             };
             records.push(CrateRecord {
-                grafted: LIBP2P.packages.contains(&package.name.as_str()),
+                grafted: stack.packages.contains(&package.name.as_str()),
                 name: package.name.to_string(),
                 version: package.version.to_string(),
                 from,
             });
         }
         records.sort_by(|one, other| one.name.cmp(&other.name));
-        for expected in LIBP2P.packages.iter().copied() {
+        for expected in stack.packages.iter().copied() {
             if !records.iter().any(|record| record.name == expected) {
                 bail!("the build does not use the grafted {expected}");
             }

@@ -4,12 +4,12 @@
 //! target/subjects/
 //!     build/              shared by all builds
 //!         workspace/      our workspace, copied
-//!         upstream/       the subject's libp2p, grafted
+//!         upstream/       the checkout, grafted
 //!         yamux/          the subject's yamux, grafted
 //!         crates/         crates with sites that come from the registry, copied and grafted
 //!         config.toml     makes cargo use those instead of the registry's
 //!         target/
-//!     ID/                 a subject: libp2p-node, subject.json, edits.diff, Cargo.lock
+//!     ID/                 a subject: its node program, subject.json, edits.diff, Cargo.lock
 //! ```
 //!
 //! All subjects are built in the same folders, one after the other. Only files that differ are written, so
@@ -31,11 +31,9 @@ use super::{
     crates::{self, UPSTREAM},
     ours,
 };
-use crate::{graft::graft, sites::SiteLevels};
+use crate::{graft::graft, sites::SiteLevels, stacks::Stack};
 
-/// The program of a subject, in its folder.
-pub const PROGRAM: &str = "libp2p-node";
-/// The inserted lines, in the same folder.
+/// The inserted lines, in the folder of a subject.
 pub const EDITS: &str = "edits.diff";
 /// The versions of the crates that it was built with, in the same folder.
 pub const LOCK: &str = "Cargo.lock";
@@ -59,6 +57,8 @@ pub struct SubjectBuilder {
     pub(super) dir: PathBuf,
     /// The folder of this workspace.
     pub(super) ours: PathBuf,
+    /// What the program is made of.
+    pub stack: &'static Stack,
     /// The hash of our sources when the builder was opened.
     pub(super) ours_sha256: String,
     pub(super) profile: Profile,
@@ -69,20 +69,15 @@ pub struct SubjectBuilder {
 pub struct Built {
     /// Its folder.
     pub dir: PathBuf,
+    /// Its file.
+    pub program: PathBuf,
     /// Its description.
     pub record: BuildRecord,
 }
 
-impl Built {
-    /// The file of the program.
-    pub fn program(&self) -> PathBuf {
-        self.dir.join(PROGRAM)
-    }
-}
-
 impl SubjectBuilder {
     /// A builder that works in the target folder of this workspace.
-    pub fn open(profile: Profile) -> Result<SubjectBuilder> {
+    pub fn open(stack: &'static Stack, profile: Profile) -> Result<SubjectBuilder> {
         let ours = ours::root()?;
         let target =
             env::var_os("CARGO_TARGET_DIR").map_or_else(|| ours.join("target"), Into::into);
@@ -90,8 +85,9 @@ impl SubjectBuilder {
         fs::create_dir_all(&dir)?;
         Ok(SubjectBuilder {
             dir: fs::canonicalize(dir)?,
-            ours_sha256: ours::digest(&ours)?,
+            ours_sha256: ours::digest(&ours, stack)?,
             ours,
+            stack,
             profile,
         })
     }
@@ -118,25 +114,24 @@ impl SubjectBuilder {
         let dir = self.dir.join(id);
         let text = fs::read_to_string(dir.join(RECORD)).ok()?;
         let built = Built {
+            program: dir.join(self.stack.program()),
             record: serde_json::from_str(&text).ok()?,
             dir,
         };
-        let is_whole = sha256(&built.program()).ok()? == built.record.program_sha256;
+        let is_whole = sha256(&built.program).ok()? == built.record.program_sha256;
         is_whole.then_some(built)
     }
 
-    /// What is recorded of a subject. Refuses one without the polls of connections, or that is no libp2p. This
-    /// takes a moment, whereas a build takes minutes.
-    pub fn check(subject: &Subject) -> Result<Vec<LevelRecord>> {
+    /// What is recorded of a subject. Refuses one without the polls of connections. This takes a moment, whereas a
+    /// build takes minutes.
+    pub fn check(&self, subject: &Subject) -> Result<Vec<LevelRecord>> {
         let mut levels = Vec::new();
         let copy = tempfile::tempdir().context("cannot make a temporary folder")?;
-        for source in crates::sources(subject, copy.path())? {
+        for source in crates::sources(self.stack, subject, copy.path())? {
             levels.extend(records(&graft(&source)?.sites)?);
         }
         if let Libp2p::Checkout(checkout) = &subject.libp2p {
-            let packages = crates::packages(&copy.path().join(UPSTREAM));
-            packages
-                .and_then(|packages| crates::versions(&packages))
+            crates::packages(&copy.path().join(UPSTREAM))
                 .with_context(|| checkout.spec().to_string())?;
         }
         Ok(levels)

@@ -7,15 +7,17 @@ use cargo_metadata::MetadataCommand;
 use fs_err as fs;
 use toml_edit::{DocumentMut, Item};
 
-use super::{
-    Libp2p, Subject, compiler,
-    ours::{self, Versions},
-};
+use super::{Libp2p, Subject, compiler, ours};
 use crate::{
-    checkout, crate_source::CrateSource, package::upstream_manifest, pristine, stacks::LIBP2P, sync,
+    checkout,
+    crate_source::CrateSource,
+    package::upstream_manifest,
+    pristine,
+    stacks::{LIBP2P, Stack},
+    sync,
 };
 
-/// The folder of a copy of libp2p.
+/// The folder of a copy of a checkout.
 pub(super) const UPSTREAM: &str = "upstream";
 /// The folder of a copy of yamux.
 pub(super) const YAMUX: &str = "yamux";
@@ -60,53 +62,41 @@ fn refuse_other_patches(manifest: &str, packages: &[CrateSource]) -> Result<()> 
     Ok(())
 }
 
-/// The versions of the packages that our workspace depends on.
-pub(super) fn versions(packages: &[CrateSource]) -> Result<Versions> {
-    Ok(Versions {
-        libp2p: version(packages, "libp2p")?,
-        stream: version(packages, "libp2p-stream")?,
-    })
-}
-
-fn version(packages: &[CrateSource], name: &str) -> Result<String> {
-    match packages.iter().find(|package| package.name == name) {
-        Some(package) => Ok(package.version.clone()),
-        None => bail!("there is no package {name} in it"),
-    }
-}
-
-/// The crates with sites in the checkout in `dir`.
-pub(super) fn with_sites(dir: &Path, expected: &str) -> Result<Vec<CrateSource>> {
-    let sources = checkout::find(dir).map_err(|error| {
+/// The crates with sites in the checkout in `dir`, which has one of those expected.
+pub(super) fn with_sites(dir: &Path, stack: &Stack, expected: &[&str]) -> Result<Vec<CrateSource>> {
+    let names = [expected, stack.packages].concat();
+    let mut sources = checkout::find(dir, &names).map_err(|error| {
         // Whoever named a checkout knows nothing of its copy.
-        anyhow!(
-            "{}",
-            format!("{error:#}").replace(&format!("{}: ", dir.display()), "")
-        )
+        let (error, copy) = (format!("{error:#}"), dir.display().to_string());
+        let relative = error.replace(&format!("{copy}: "), "");
+        anyhow!(relative.replace(&format!("{copy}/"), ""))
     })?;
-    if !sources.iter().any(|source| source.name == expected) {
-        bail!("there is no package {expected} in it");
+    if !sources.iter().any(|it| expected.contains(&&*it.name)) {
+        bail!("there is no package {} in it", expected.join(" or "));
     }
+    sources.retain(|it| stack.packages.contains(&&*it.name));
     Ok(sources)
 }
 
 /// The sources that a graft of the subject would edit. It copies checkouts to the empty folder `to`.
-pub fn sources(subject: &Subject, to: &Path) -> Result<Vec<CrateSource>> {
+pub fn sources(stack: &Stack, subject: &Subject, to: &Path) -> Result<Vec<CrateSource>> {
     let mut sources = match &subject.libp2p {
-        Libp2p::Released => of_lock_file()?,
+        Libp2p::Released => of_lock_file(stack)?,
         Libp2p::Release(version) => of_release(version, to)?,
         Libp2p::Checkout(checkout) => {
             let copy = to.join(UPSTREAM);
             // The edits are those of the build.
             let _ = checkout.export(&copy)?;
-            with_sites(&copy, "libp2p-swarm").with_context(|| checkout.spec().to_string())?
+            with_sites(&copy, stack, stack.subjects)?
         }
     };
     if let Some(yamux) = &subject.yamux {
         let copy = to.join(YAMUX);
         let _ = yamux.export(&copy)?;
         sources.retain(|source| source.name != "yamux");
-        sources.extend(with_sites(&copy, "yamux").with_context(|| yamux.spec().to_string())?);
+        sources.extend(
+            with_sites(&copy, stack, &["yamux"]).with_context(|| yamux.spec().to_string())?,
+        );
     }
     if let Some(budgets) = &subject.budgets {
         for source in &mut sources {
@@ -154,8 +144,8 @@ pub(super) fn without_wasm(manifest: &str) -> Result<String> {
 }
 
 /// The crates with sites of the release that our lock file names.
-pub(super) fn of_lock_file() -> Result<Vec<CrateSource>> {
-    pristine::find(&upstream_manifest(), LIBP2P.packages)
+pub(super) fn of_lock_file(stack: &Stack) -> Result<Vec<CrateSource>> {
+    pristine::find(&upstream_manifest(), stack.packages)
 }
 
 /// The crates with sites of another release. Cargo resolves it in the folder `to`.

@@ -1,4 +1,4 @@
-//! Programs built against other people's libp2p: a checkout, a revision of one, another release.
+//! Programs built against other people's versions of a stack: a checkout, a revision of one, another release.
 //!
 //! [`spec`] parses the name of a subject. [`checkout`] determines the state of a checkout and copies it.
 //! [`crates`] finds its crates. [`builder`] builds our benchmark with them and keeps the program. `run_format::subject`
@@ -22,11 +22,12 @@ use self::{
     checkout::Checkout,
     spec::{CheckoutSpec, PatchSpec, Spec},
 };
+use crate::stacks::{LIBP2P, Stack};
 
-/// A libp2p under test: the sources to build the benchmark against.
+/// A version of a stack under test: the sources to build the benchmark against.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// The source of libp2p.
+    /// The source of libp2p, or of another stack.
     pub libp2p: Libp2p,
     /// Replaces the yamux that libp2p depends on.
     pub yamux: Option<Checkout>,
@@ -34,7 +35,7 @@ pub struct Subject {
     pub budgets: Option<Budgets>,
 }
 
-/// The source of libp2p.
+/// The source of a stack.
 #[derive(Clone, Debug)]
 pub enum Libp2p {
     /// The release in our lock file.
@@ -47,7 +48,15 @@ pub enum Libp2p {
 
 impl Subject {
     /// Finds the sources that the specs name.
-    pub fn resolve(libp2p: &Spec, yamux: Option<&CheckoutSpec>) -> Result<Subject> {
+    pub fn resolve(stack: &Stack, libp2p: &Spec, yamux: Option<&CheckoutSpec>) -> Result<Subject> {
+        let is_of_libp2p = libp2p.budgets().is_some() || matches!(libp2p, Spec::Release(..));
+        if stack.name != LIBP2P.name && is_of_libp2p {
+            bail!(
+                "--subject {libp2p}: released@VERSION and +BUDGET are for libp2p only (accepted with --stack {}: \
+                 released, PATH or PATH@REV; after a PATH +FILE for a diff)",
+                stack.name
+            );
+        }
         let of_yamux = yamux.and_then(CheckoutSpec::budgets);
         if libp2p.budgets().is_some() && of_yamux.is_some() {
             bail!(
@@ -61,9 +70,10 @@ impl Subject {
                 .transpose()?,
             budgets: libp2p.budgets().or(of_yamux),
         };
-        if !subject.patches().is_empty() {
+        let is_checkout = matches!(subject.libp2p, Libp2p::Checkout(_));
+        if is_checkout || !subject.patches().is_empty() {
             let copies = tempfile::tempdir().context("cannot make a temporary folder")?;
-            crates::sources(&subject, copies.path())
+            crates::sources(stack, &subject, copies.path())
                 .with_context(|| format!("--subject {libp2p}"))?;
         }
         Ok(subject)

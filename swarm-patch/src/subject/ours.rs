@@ -11,10 +11,13 @@ use sha2::{Digest, Sha256};
 use toml_edit::{Array, DocumentMut, Item, value};
 use walkdir::WalkDir;
 
-use crate::checkout::Edit;
+use crate::{
+    checkout::{Edit, read_toml},
+    stacks::Stack,
+};
 
-const MEMBERS: [&str; 7] = [
-    "latency-benchmark/node",
+/// Its packages, besides the node program's.
+const MEMBERS: [&str; 6] = [
     "latency-benchmark/node-kit",
     "latency-benchmark/program",
     "latency-benchmark/run-format",
@@ -29,13 +32,6 @@ const PARTS: [&str; 3] = ["Cargo.toml", "build.rs", "src"];
 /// What is copied besides.
 const OTHERS: [&str; 3] = ["Cargo.lock", "Cargo.toml", "swarm-patch/upstream"];
 
-/// Of libp2p, and of libp2p-stream, whose versions count apart.
-#[derive(Clone, Debug)]
-pub(super) struct Versions {
-    pub(super) libp2p: String,
-    pub(super) stream: String,
-}
-
 /// This workspace, where it was when this was built.
 pub(super) fn root() -> Result<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
@@ -48,10 +44,14 @@ pub(super) fn root() -> Result<PathBuf> {
     })
 }
 
+fn members(stack: &Stack) -> impl Iterator<Item = &'static str> {
+    MEMBERS.into_iter().chain([stack.node])
+}
+
 /// Of the contents of all that is copied.
-pub(super) fn digest(root: &Path) -> Result<String> {
+pub(super) fn digest(root: &Path, stack: &Stack) -> Result<String> {
     let mut hash = Sha256::new();
-    for (name, path) in files(root)? {
+    for (name, path) in files(root, stack)? {
         let text = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
         hash.update(format!("{}\0{}\0", name.display(), text.len()));
         hash.update(&text);
@@ -59,10 +59,15 @@ pub(super) fn digest(root: &Path) -> Result<String> {
     Ok(format!("{:x}", hash.finalize()))
 }
 
-/// Copies it to the new folder `to`, asking for these versions, or for what it asks for anyway. Returns
-/// what was edited.
-pub(super) fn copy(root: &Path, to: &Path, versions: Option<&Versions>) -> Result<Vec<Edit>> {
-    for (name, path) in files(root)? {
+/// Copies it to the new folder `to`. Where it asks for one of these crates, the copy asks for this version. Returns what
+/// was edited.
+pub(super) fn copy(
+    root: &Path,
+    stack: &Stack,
+    to: &Path,
+    versions: &[(String, String)],
+) -> Result<Vec<Edit>> {
+    for (name, path) in files(root, stack)? {
         let target = to.join(name);
         if let Some(folder) = target.parent() {
             fs::create_dir_all(folder)?;
@@ -70,46 +75,46 @@ pub(super) fn copy(root: &Path, to: &Path, versions: Option<&Versions>) -> Resul
         fs::copy(&path, &target).with_context(|| format!("cannot copy {}", path.display()))?;
     }
     let mut edits = vec![edit(&to.join("Cargo.toml"), |root| {
-        workspace(root, versions)
+        workspace(root, stack, versions)
     })?];
-    for member in MEMBERS {
+    for member in members(stack) {
         edits.push(edit(&to.join(member).join("Cargo.toml"), without_tests)?);
     }
     crate::checkout::write(&edits)?;
     Ok(edits)
 }
 
-/// The features of libp2p that the nodes of subjects are built with: all that they may be asked for.
-pub(super) fn features(root: &Path) -> Result<Vec<String>> {
-    let manifest = program_manifest(root)?;
-    let features = manifest["dependencies"]["libp2p"]["features"].as_array();
+/// The features of the stack's crate that the nodes of subjects are built with: all that they may be asked for.
+pub(super) fn features(root: &Path, stack: &Stack) -> Result<Vec<String>> {
+    let manifest = program_manifest(root, stack)?;
+    let features = manifest["dependencies"][stack.name].get("features");
+    let features = features.and_then(Item::as_array);
     let names = features
         .into_iter()
         .flatten()
         .filter_map(|name| name.as_str());
     let names = names.map(str::to_owned);
-    Ok(names.chain(optional_features(root)?).collect())
+    Ok(names.chain(optional_features(root, stack)?).collect())
 }
 
-/// The features of the program that are features of libp2p, each by the same name.
-pub(super) fn optional_features(root: &Path) -> Result<Vec<String>> {
-    let manifest = program_manifest(root)?;
-    let features = manifest["features"].as_table();
-    let is_of_libp2p = |name: &str, value: &Item| {
+/// The features of the program that are features of the stack's crate, each by the same name.
+pub(super) fn optional_features(root: &Path, stack: &Stack) -> Result<Vec<String>> {
+    let manifest = program_manifest(root, stack)?;
+    let features = manifest.get("features").and_then(Item::as_table);
+    let is_of_stack = |name: &str, value: &Item| {
         let of = value.as_array().into_iter().flatten();
         of.filter_map(|feature| feature.as_str())
-            .any(|feature| feature.strip_prefix("libp2p/") == Some(name))
+            .any(|feature| feature.split_once('/') == Some((stack.name, name)))
     };
     let names = features
         .into_iter()
         .flatten()
-        .filter(|(name, value)| is_of_libp2p(name, value));
+        .filter(|(name, value)| is_of_stack(name, value));
     Ok(names.map(|(name, _)| name.to_owned()).collect())
 }
 
-fn program_manifest(root: &Path) -> Result<DocumentMut> {
-    let manifest = fs::read_to_string(root.join("latency-benchmark/node/Cargo.toml"))?;
-    Ok(manifest.parse()?)
+fn program_manifest(root: &Path, stack: &Stack) -> Result<DocumentMut> {
+    read_toml(&root.join(stack.node).join("Cargo.toml"))
 }
 
 /// The release of libp2p-stream that goes with one of libp2p. Its versions are all pre-releases, of
@@ -130,9 +135,9 @@ pub(super) fn stream_release(libp2p: &str) -> Result<&'static str> {
     }
 }
 
-fn files(root: &Path) -> Result<Vec<(PathBuf, PathBuf)>> {
+fn files(root: &Path, stack: &Stack) -> Result<Vec<(PathBuf, PathBuf)>> {
     let of_member = |member: &str| PARTS.map(|part| root.join(member).join(part));
-    let of_members = MEMBERS.into_iter().flat_map(of_member);
+    let of_members = members(stack).flat_map(of_member);
     let others = OTHERS.map(|part| root.join(part));
     let mut found = Vec::new();
     for part in others
@@ -163,14 +168,18 @@ fn edit(path: &Path, change: impl FnOnce(&mut DocumentMut)) -> Result<Edit> {
     })
 }
 
-fn workspace(manifest: &mut DocumentMut, versions: Option<&Versions>) {
-    manifest["workspace"]["members"] = value(Array::from_iter(MEMBERS));
+fn workspace(manifest: &mut DocumentMut, stack: &Stack, versions: &[(String, String)]) {
+    manifest["workspace"]["members"] = value(Array::from_iter(members(stack)));
     // The command line says what takes whose place.
     manifest.remove("patch");
-    if let Some(Versions { libp2p, stream }) = versions {
-        let dependencies = &mut manifest["workspace"]["dependencies"];
-        dependencies["libp2p"] = value(requirement(libp2p));
-        dependencies["libp2p-stream"] = value(format!("={stream}"));
+    for (name, version) in versions {
+        if let Some(asked) = manifest["workspace"]["dependencies"].get_mut(name) {
+            let asked = match asked.get("version") {
+                Some(_) => &mut asked["version"],
+                None => asked,
+            };
+            *asked = value(requirement(version));
+        }
     }
 }
 
@@ -192,6 +201,7 @@ fn without_tests(manifest: &mut DocumentMut) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stacks::{H2, IROH, LIBP2P, STACKS};
 
     #[test]
     fn the_release_of_the_lock_file_is_accepted() {
@@ -210,10 +220,13 @@ mod tests {
     fn subjects_have_all_that_nodes_may_be_asked_for() {
         let root = root().expect("it is there");
         assert_eq!(
-            optional_features(&root).expect("it is a manifest"),
+            optional_features(&root, &LIBP2P).expect("it is a manifest"),
             ["gossipsub", "quic", "tls"]
         );
-        let features = features(&root).expect("it is a manifest");
+        let of = |stack| features(&root, stack).expect("it is a manifest");
+        assert_eq!(of(&IROH), ["tls-ring"]);
+        assert!(of(&H2).is_empty());
+        let features = features(&root, &LIBP2P).expect("it is a manifest");
         for name in ["noise", "quic", "tcp", "tls"] {
             assert!(features.iter().any(|feature| feature == name), "{name}");
         }
@@ -221,38 +234,39 @@ mod tests {
 
     #[test]
     fn the_copy_is_a_workspace_that_has_all_its_members() {
-        let dir = tempfile::tempdir().expect("a temporary folder can be made");
         let root = root().expect("it is there");
-        copy(&root, dir.path(), None).expect("it can be copied");
-        let metadata = cargo_metadata::MetadataCommand::new()
-            .manifest_path(dir.path().join("Cargo.toml"))
-            .no_deps()
-            .exec()
-            .expect("it is a workspace");
-        let mut members: Vec<String> = metadata
-            .packages
-            .iter()
-            .map(|package| package.name.to_string())
-            .collect();
-        members.sort();
-        assert_eq!(
-            members,
-            [
-                "libp2p-node",
-                "node-kit",
-                "poll-probe",
-                "program",
-                "run-format",
-                "swarm-patch",
-                "thread-scope"
-            ]
-        );
-        let own = metadata
-            .packages
-            .iter()
-            .flat_map(|package| &package.dependencies);
-        let mut own = own.filter(|dependency| dependency.path.is_some());
-        assert!(own.all(|dependency| members.contains(&dependency.name)));
+        for stack in STACKS {
+            let dir = tempfile::tempdir().expect("a temporary folder can be made");
+            let versions = [stack.name, "nothing-of-ours"].map(|it| (it.into(), "9.9.9".into()));
+            copy(&root, stack, dir.path(), &versions).expect("it can be copied");
+            let metadata = cargo_metadata::MetadataCommand::new()
+                .manifest_path(dir.path().join("Cargo.toml"))
+                .no_deps()
+                .exec()
+                .expect("it is a workspace");
+            let packages = metadata.packages.iter();
+            let mut members: Vec<String> = packages.map(|it| it.name.to_string()).collect();
+            members.sort();
+            let mut expected = vec![
+                "node-kit".to_owned(),
+                "poll-probe".to_owned(),
+                "program".to_owned(),
+                "run-format".to_owned(),
+                "swarm-patch".to_owned(),
+                "thread-scope".to_owned(),
+                stack.program(),
+            ];
+            expected.sort();
+            assert_eq!(members, expected);
+            let packages = metadata.packages.iter();
+            let asked: Vec<_> = packages.flat_map(|it| &it.dependencies).collect();
+            let mut own = asked.iter().filter(|it| it.path.is_some());
+            assert!(own.all(|dependency| members.contains(&dependency.name)));
+            let own = asked.iter().find(|it| it.name == stack.name);
+            let own = own.expect("the program needs it");
+            assert_eq!(own.req.to_string(), "=9.9.9");
+            assert_eq!(own.uses_default_features, stack.name != "iroh");
+        }
     }
 
     #[test]
