@@ -29,11 +29,12 @@ use crate::{
     },
     observe::{
         activity::{Activity, ConnectionCounts, SelfWakeCounters},
-        cotenant, probe_cost,
+        cotenant,
+        observers::Observers,
+        probe_cost,
         process::{self, Observee, this_thread},
         requests::RequestLog,
         same_worker::{Rung, SameWorker},
-        slice::Observers,
     },
     parent::Parent,
 };

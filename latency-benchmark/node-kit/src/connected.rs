@@ -7,7 +7,7 @@ use tokio_metrics::TaskMonitor;
 use crate::{
     evidence::Watch,
     measure::paths::TurnSwitch,
-    observe::{activity::Activity, process::Observee, slice::Observers},
+    observe::{activity::Activity, observers::Observers, process::Observee},
 };
 
 /// Central at work, seen from the thread that measures it.

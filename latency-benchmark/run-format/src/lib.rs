@@ -18,6 +18,7 @@ pub mod payload;
 pub mod precision;
 pub mod protocol;
 pub mod run_row;
+pub mod runtime;
 pub mod search;
 pub mod shard;
 pub mod slow_polls;

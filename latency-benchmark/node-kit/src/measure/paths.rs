@@ -1,11 +1,16 @@
 //! Two paths of requests, libp2p and raw TCP, which take turns inside one process. While it is the turn of one path,
 //! nothing goes over the other.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
 };
 
+use anyhow::{Result, ensure};
 use run_format::variant::Role;
 use tokio::sync::watch;
 
@@ -53,13 +58,30 @@ impl TurnSwitch {
         (TurnSwitch { turn: sender, busy }, taker)
     }
 
+    /// Waits for the requests of the path that had its turn, and lets those of another begin.
+    pub(super) fn change(&self, to: Option<TrafficPath>, patience: Duration) -> Result<()> {
+        const LOOK: Duration = Duration::from_millis(1);
+        self.give(None);
+        let began = Instant::now();
+        while !self.is_idle() {
+            let seconds = patience.as_secs();
+            ensure!(
+                began.elapsed() < patience,
+                "a request was not answered {seconds} s after its turn"
+            );
+            thread::sleep(LOOK);
+        }
+        self.give(to);
+        Ok(())
+    }
+
     /// Lets requests begin on one path, or on none.
-    pub(crate) fn give(&self, path: Option<TrafficPath>) {
+    fn give(&self, path: Option<TrafficPath>) {
         self.turn.send_replace(path);
     }
 
     /// Whether no request is under way. This stays so while it is nobody's turn.
-    pub(crate) fn is_idle(&self) -> bool {
+    fn is_idle(&self) -> bool {
         self.busy.load(Ordering::SeqCst) == 0
     }
 }
@@ -87,7 +109,7 @@ impl TurnTaker {
 
 #[cfg(test)]
 mod tests {
-    use std::{sync::atomic::AtomicU64, time::Duration};
+    use std::sync::atomic::AtomicU64;
 
     use tokio::task::yield_now;
 

@@ -1,12 +1,8 @@
 //! Polls of variants: all of them take turns, or each kind of evidence has slices of its own.
 
-use std::{
-    collections::BTreeMap,
-    thread,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeMap, time::Duration};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use hdrhistogram::Histogram;
 use poll_probe::{Mode, Site, Variant, VariantId};
 use run_format::{
@@ -30,8 +26,9 @@ use crate::{
     connected::Connected,
     evidence::Evidence,
     observe::{
+        observers::Observers,
         replay::Replay,
-        slice::{ObservedSlice, Observers, coarse_histogram},
+        slice::{ObservedSlice, coarse_histogram},
     },
     run_writer::{RunWriter, Span},
 };
@@ -134,23 +131,6 @@ fn mode(pass: Pass) -> Mode {
     }
 }
 
-/// Waits for the requests of the path that had its turn, and gives the turn to another.
-fn change_path(paths: &TurnSwitch, to: Option<TrafficPath>) -> Result<()> {
-    const LOOK: Duration = Duration::from_millis(1);
-    paths.give(None);
-    let began = Instant::now();
-    while !paths.is_idle() {
-        let seconds = Polls::PATIENCE.as_secs();
-        ensure!(
-            began.elapsed() < Polls::PATIENCE,
-            "a request was not answered {seconds} s after its turn"
-        );
-        thread::sleep(LOOK);
-    }
-    paths.give(to);
-    Ok(())
-}
-
 /// How often the budgets of a variant ended a poll.
 #[derive(Clone, Default)]
 struct Fired {
@@ -217,7 +197,7 @@ impl Source for Polls {
     fn switch(&mut self, turn: Option<Turn>) -> Result<()> {
         if let Some(paths) = &self.paths {
             let path = |turn: Turn| TrafficPath::of(self.variants[turn.variant].role);
-            change_path(paths, turn.map(path))?;
+            paths.change(turn.map(path), Self::PATIENCE)?;
         }
         if let Some(Turn { pass, variant }) = turn {
             let budgets = self.variants[variant].budgets;

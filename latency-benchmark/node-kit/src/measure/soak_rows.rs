@@ -21,7 +21,8 @@ use crate::{
     connected::Connected,
     observe::{
         activity::{Activity, Snapshot},
-        slice::{ObservedSlice, Observers, slower_than},
+        observers::Observers,
+        slice::{ObservedSlice, slower_than},
     },
 };
 

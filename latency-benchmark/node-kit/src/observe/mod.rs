@@ -7,6 +7,7 @@ pub(crate) mod bands;
 pub(crate) mod cotenant;
 pub(crate) mod idle_polls;
 pub(crate) mod log;
+pub(crate) mod observers;
 pub(crate) mod probe_cost;
 pub(crate) mod process;
 pub(crate) mod replay;

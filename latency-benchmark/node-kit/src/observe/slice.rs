@@ -2,17 +2,15 @@
 //! it began in, a co-tenant's delay to the one in which it should have run, and a request to the one
 //! in which it was answered.
 
-use std::{collections::BTreeMap, ops::Range, sync::Arc};
+use std::{collections::BTreeMap, ops::Range};
 
 use hdrhistogram::Histogram;
-use poll_probe::{Outcome, Record, Recorder, Site, VariantId};
+use poll_probe::{Outcome, Record, Site, VariantId};
 use run_format::{config::SLOW_NS, tables::BANDS_FROM_NS};
 
 use super::{
     bands::{AFTER_SWITCH_FROM_MS, after_switch, band_of},
-    cotenant::{Cotenants, Delay},
     idle_polls::IdlePolls,
-    log::LogReader,
     replay::Replay,
     requests::Answered,
     whole_polls::WholePolls,
@@ -77,7 +75,7 @@ pub(crate) struct ObservedSlice {
 
 /// When a turn is measured, and when its variant was put in force.
 #[derive(Clone, Default)]
-struct TurnWindow {
+pub(super) struct TurnWindow {
     ns: Range<u64>,
     switched_ns: u64,
 }
@@ -274,12 +272,12 @@ impl ObservedSlice {
     }
 
     /// The turn that this moment is in.
-    fn turn_of(&self, at_ns: u64) -> Option<&TurnWindow> {
+    pub(super) fn turn_of(&self, at_ns: u64) -> Option<&TurnWindow> {
         let turns = [&self.turn, &self.turn_before];
         turns.into_iter().find(|turn| turn.ns.contains(&at_ns))
     }
 
-    fn add_record(&mut self, record: &Record<'_>) {
+    pub(super) fn add_record(&mut self, record: &Record<'_>) {
         let switched_ns = self.turn_of(record.start_ns).map(|turn| turn.switched_ns);
         let switched_ns = switched_ns.filter(|_| record.variant == self.variant);
         let belongs = switched_ns.is_some();
@@ -304,7 +302,7 @@ impl ObservedSlice {
         }
     }
 
-    fn add_request(&mut self, answered: Answered) {
+    pub(super) fn add_request(&mut self, answered: Answered) {
         let turn = self.turn_of(answered.at_ns).map(|turn| turn.ns.start);
         if let Some(start_ns) = turn {
             self.latency_ns.saturating_record(answered.latency_ns);
@@ -318,60 +316,11 @@ impl ObservedSlice {
     }
 }
 
-/// All the buffers, read by one thread.
-pub(crate) struct Observers {
-    pub(crate) recorder: Arc<Recorder>,
-    pub(crate) requests: LogReader<Answered>,
-    pub(crate) cotenants: Option<Cotenants>,
-}
-
-impl Observers {
-    /// Empties the buffers into the slices that what is there belongs to. What is lost counts for the last one.
-    pub(crate) fn collect(&mut self, slices: &mut [&mut ObservedSlice]) {
-        let drained = self.recorder.drain(|record| {
-            for slice in slices.iter_mut() {
-                slice.add_record(record);
-            }
-        });
-        let mut lost_entries = self.requests.drain(|answered| {
-            for slice in slices.iter_mut() {
-                slice.add_request(answered);
-            }
-        });
-        if let Some(cotenants) = &mut self.cotenants {
-            lost_entries += drain_delays(&mut cotenants.wake, slices, |it| &mut it.wake_delay_ns);
-            lost_entries += drain_delays(&mut cotenants.timer, slices, |it| &mut it.timer_delay_ns);
-            if let Some(same_worker) = &mut cotenants.same_worker {
-                lost_entries +=
-                    drain_delays(same_worker, slices, |it| &mut it.same_worker_delay_ns);
-            }
-        }
-        if let Some(slice) = slices.last_mut() {
-            slice.lost_entries += lost_entries;
-            for site in Site::ALL {
-                slice.sites[site as usize].lost += drained.lost(site);
-            }
-        }
-    }
-}
-
-/// Hands out a co-tenant's delays, and returns how many were lost.
-fn drain_delays(
-    log: &mut LogReader<Delay>,
-    slices: &mut [&mut ObservedSlice],
-    of: fn(&mut ObservedSlice) -> &mut Histogram<u64>,
-) -> u64 {
-    log.drain(|Delay { since_ns, delay_ns }| {
-        let mut slices = slices.iter_mut();
-        if let Some(slice) = slices.find(|it| it.turn_of(since_ns).is_some()) {
-            of(slice).saturating_record(delay_ns);
-        }
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use poll_probe::{Budgets, Capacity, Invocation, Mode, Variant};
+    use std::sync::Arc;
+
+    use poll_probe::{Budgets, Capacity, Invocation, Mode, Recorder, Variant};
 
     use super::*;
 

@@ -1,0 +1,64 @@
+//! What observes central, and hands what was seen to the slices that it belongs to.
+
+use std::sync::Arc;
+
+use hdrhistogram::Histogram;
+use poll_probe::{Recorder, Site};
+
+use super::{
+    cotenant::{Cotenants, Delay},
+    log::LogReader,
+    requests::Answered,
+    slice::ObservedSlice,
+};
+
+/// All the buffers, read by one thread.
+pub(crate) struct Observers {
+    pub(crate) recorder: Arc<Recorder>,
+    pub(crate) requests: LogReader<Answered>,
+    pub(crate) cotenants: Option<Cotenants>,
+}
+
+impl Observers {
+    /// Empties the buffers into the slices that what is there belongs to. What is lost counts for the last one.
+    pub(crate) fn collect(&mut self, slices: &mut [&mut ObservedSlice]) {
+        let drained = self.recorder.drain(|record| {
+            for slice in slices.iter_mut() {
+                slice.add_record(record);
+            }
+        });
+        let mut lost_entries = self.requests.drain(|answered| {
+            for slice in slices.iter_mut() {
+                slice.add_request(answered);
+            }
+        });
+        if let Some(cotenants) = &mut self.cotenants {
+            lost_entries += drain_delays(&mut cotenants.wake, slices, |it| &mut it.wake_delay_ns);
+            lost_entries += drain_delays(&mut cotenants.timer, slices, |it| &mut it.timer_delay_ns);
+            if let Some(same_worker) = &mut cotenants.same_worker {
+                lost_entries +=
+                    drain_delays(same_worker, slices, |it| &mut it.same_worker_delay_ns);
+            }
+        }
+        if let Some(slice) = slices.last_mut() {
+            slice.lost_entries += lost_entries;
+            for site in Site::ALL {
+                slice.sites[site as usize].lost += drained.lost(site);
+            }
+        }
+    }
+}
+
+/// Hands out a co-tenant's delays, and returns how many were lost.
+fn drain_delays(
+    log: &mut LogReader<Delay>,
+    slices: &mut [&mut ObservedSlice],
+    of: fn(&mut ObservedSlice) -> &mut Histogram<u64>,
+) -> u64 {
+    log.drain(|Delay { since_ns, delay_ns }| {
+        let mut slices = slices.iter_mut();
+        if let Some(slice) = slices.find(|it| it.turn_of(since_ns).is_some()) {
+            of(slice).saturating_record(delay_ns);
+        }
+    })
+}
