@@ -152,23 +152,27 @@ pub(super) fn in_kernel_percent(evidence: &CellEvidence, site: Site, from_ns: u6
     (all >= ENOUGH_SLOW_SAMPLES).then_some(100.0 * by(inside as f64, all as f64)?)
 }
 
-/// The shares of children in slow polls of the baseline, by samples and by the recorded times of children in the same
-/// slices. The largest difference is first. Empty if either is missing, or if there are too few samples.
+/// The shares of children in slow polls of the baseline, by samples and by the times of children in other slices of the
+/// same blocks, whose polls no sample makes longer. The largest difference is first. Empty if either is missing, or if
+/// there are too few samples.
 pub(crate) fn shares(evidence: &CellEvidence, site: Site, from_ns: u64) -> Vec<ChildShares> {
-    let Some(sums) = PassSums::of(evidence, &[Pass::Stacks], 0) else {
+    let of_pass = |pass| PassSums::of(evidence, &[pass], 0);
+    let (Some(stacks), Some(timed)) = (of_pass(Pass::Stacks), of_pass(Pass::Timeline)) else {
         return Vec::new();
     };
-    let slices: Vec<[BTreeMap<String, f64>; 2]> = sums
-        .by_slice()
-        .map(|sums| {
-            let mut samples = BTreeMap::new();
-            for stack in slow(evidence, 0, site, from_ns).filter(|it| sums.has(it.slice)) {
-                let child = child_name(stack.child.as_deref()).to_owned();
-                *samples.entry(child).or_default() += stack.samples as f64;
-            }
-            [sums.child_ns(site, from_ns), samples]
-        })
+    let timed = timed.by_slice();
+    let mut slices: Vec<[BTreeMap<String, f64>; 2]> = timed
+        .map(|sums| [sums.child_ns(site, from_ns), BTreeMap::new()])
         .collect();
+    // Later blocks have stacks alone.
+    let blocks = slices.len();
+    for (at, sums) in stacks.by_slice().enumerate() {
+        let [_, samples] = &mut slices[at % blocks];
+        for stack in slow(evidence, 0, site, from_ns).filter(|it| sums.has(it.slice)) {
+            let child = child_name(stack.child.as_deref()).to_owned();
+            *samples.entry(child).or_default() += stack.samples as f64;
+        }
+    }
     let samples: f64 = slices.iter().flat_map(|[_, it]| it.values()).sum();
     if samples < ENOUGH_SLOW_SAMPLES as f64 {
         return Vec::new();

@@ -50,15 +50,20 @@ impl<const HEAD: usize> StackWriter<HEAD> {
         Ok((writer, reader))
     }
 
-    /// Writes one record: `head`, and the frames without the innermost `skipped`. If the thread is not on its
-    /// own stack, there is only one frame, `registers.ip`.
-    pub(crate) fn write(&mut self, head: [u64; HEAD], registers: Registers, skipped: usize) {
+    /// Writes one record: `head`, which is made last, and the frames without the innermost `skipped`. If the thread is
+    /// not on its own stack, there is only one frame, `registers.ip`.
+    pub(crate) fn write(
+        &mut self,
+        head: impl FnOnce() -> [u64; HEAD],
+        registers: Registers,
+        skipped: usize,
+    ) {
         self.frames[0] = registers.ip;
         let found = match self.memory.stack_of_this_thread(registers.sp) {
             Some(stack) => self.walk(registers, &stack),
             None => 1,
         };
-        self.writer.write(head, &self.frames[skipped..found]);
+        self.writer.write(head(), &self.frames[skipped..found]);
     }
 
     /// A random number from 0 up to, but not including, 1.

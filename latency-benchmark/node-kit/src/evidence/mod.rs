@@ -139,17 +139,18 @@ impl Evidence {
     }
 
     /// Writes what was seen in a slice, all of whose polls are over.
-    pub(crate) fn write(&mut self, row: &SliceRow, slice: &ObservedSlice) -> Result<()> {
-        let Some(whole) = &slice.whole else {
+    pub(crate) fn write(&mut self, row: &SliceRow, slice: &mut ObservedSlice) -> Result<()> {
+        let (number, window) = (row.slice, slice.window_ns());
+        let slow_polls = slice.site(slice.connections).slower_than(SLOW_NS);
+        let Some(whole) = &mut slice.whole else {
             return Ok(());
         };
-        let polls = &whole.polls;
-        let (number, window) = (row.slice, slice.window_ns());
+        let polls = &mut whole.polls;
         let tables = &mut self.tables;
         match row.pass {
             Pass::Stacks => {
                 let slow = self.slow.entry(row.variant).or_default();
-                slow.polls += slice.site(slice.connections).slower_than(SLOW_NS);
+                slow.polls += slow_polls;
                 slow.samples += self.stacks.write(tables, number, &window, polls)?;
             }
             Pass::Allocations => {

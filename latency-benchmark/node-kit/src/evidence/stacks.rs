@@ -20,8 +20,8 @@ pub(super) struct StackEvidence {
     symbols: Symbols,
     sites: Vec<NamedSite>,
     connections: Site,
-    /// Whether in the kernel, and the frames.
-    samples: Moments<(bool, Vec<usize>)>,
+    /// How long it took, whether in the kernel, and the frames.
+    samples: Moments<(u64, bool, Vec<usize>)>,
     /// Objects, bytes and the frames.
     allocations: Moments<(u64, u64, Vec<usize>)>,
 }
@@ -40,7 +40,7 @@ impl StackEvidence {
     pub(super) fn collect(&mut self, watch: &mut Watch) {
         if let Ok(stacks) = &mut watch.stacks {
             stacks.drain(|sample| {
-                let what = (sample.in_kernel, sample.frames.to_vec());
+                let what = (sample.took, sample.in_kernel, sample.frames.to_vec());
                 self.samples.push((sample.at, what));
             });
         }
@@ -59,11 +59,14 @@ impl StackEvidence {
         tables: &mut TableWriters,
         slice: u32,
         window_ns: &Range<u64>,
-        polls: &WholePolls,
+        polls: &mut WholePolls,
     ) -> Result<u64> {
         let mut slow = 0;
+        for (at_ns, (took_ns, ..)) in &self.samples {
+            polls.sampled(*at_ns, *took_ns);
+        }
         let sums = summed(&mut self.samples, window_ns, polls, |place, what| {
-            let (in_kernel, frames) = what;
+            let (_, in_kernel, frames) = what;
             let stack = self.symbols.stack(frames, false);
             let stack = line(&self.sites, stack, place.site);
             ((place, *in_kernel, stack), [1])

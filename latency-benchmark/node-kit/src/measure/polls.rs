@@ -277,13 +277,13 @@ impl Source for Polls {
         seen.requests().collect()
     }
 
-    fn keep(&mut self, slice: FinishedSlice<Polls>) -> Result<Option<NodeMessage>> {
-        let (row, seen) = (row(&slice, self.watches_tasks), &slice.seen);
+    fn keep(&mut self, mut slice: FinishedSlice<Polls>) -> Result<Option<NodeMessage>> {
+        let row = row(&slice, self.watches_tasks);
         if row.pass == Pass::Compare {
             let messages = &mut self.messages[row.variant];
-            messages.expected += seen.expected;
+            messages.expected += slice.seen.expected;
             messages.delivered += row.requests;
-            for (peer, latency_ns) in seen.peer_latency_ns.iter().enumerate() {
+            for (peer, latency_ns) in slice.seen.peer_latency_ns.iter().enumerate() {
                 self.per_peer
                     .entry((row.variant, peer))
                     .or_insert_with(coarse_histogram)
@@ -291,10 +291,11 @@ impl Source for Polls {
             }
         }
         if let Some((_, evidence)) = &mut self.explained {
-            evidence.write(&row, seen)?;
+            evidence.write(&row, &mut slice.seen)?;
         }
         let quic = quic_row(&slice);
-        self.writer.write(&row, seen, &slice.used.workers, quic)?;
+        self.writer
+            .write(&row, &slice.seen, &slice.used.workers, quic)?;
         Ok(None)
     }
 

@@ -9,6 +9,8 @@ pub(crate) struct WholePoll {
     pub(crate) site: Site,
     pub(crate) start_ns: u64,
     pub(crate) duration_ns: u64,
+    /// The part of it in which samples were taken.
+    pub(crate) sampled_ns: u64,
     pub(crate) iterations: Option<u32>,
     pub(crate) outcome: Outcome,
     /// In the order they began.
@@ -29,7 +31,7 @@ pub(crate) struct PollPlace {
     pub(crate) site: Option<Site>,
     /// Absent in the poll function's own code.
     pub(crate) child: Option<&'static str>,
-    /// The band of the poll's duration.
+    /// The band of the poll's duration, without the time that samples took.
     pub(crate) from_ns: Option<u64>,
 }
 
@@ -43,7 +45,9 @@ impl WholePoll {
         PollPlace {
             site: Some(self.site),
             child,
-            from_ns: Some(band_from_ns(self.duration_ns)),
+            from_ns: Some(band_from_ns(
+                self.duration_ns.saturating_sub(self.sampled_ns),
+            )),
         }
     }
 
@@ -64,6 +68,7 @@ impl WholePolls {
             site: record.site,
             start_ns: record.start_ns,
             duration_ns: record.duration_ns,
+            sampled_ns: 0,
             iterations: record.iterations,
             outcome: record.outcome,
             children: record.children.to_vec(),
@@ -77,10 +82,23 @@ impl WholePolls {
 
     /// The poll of `site` that was under way then.
     pub(crate) fn of_at(&self, site: Site, at_ns: u64) -> Option<&WholePoll> {
+        Some(&self.of(site)[self.index_at(site, at_ns)?])
+    }
+
+    fn index_at(&self, site: Site, at_ns: u64) -> Option<usize> {
         let polls = self.of(site);
         let begun = polls.partition_point(|poll| poll.start_ns <= at_ns);
-        let last = &polls[begun.checked_sub(1)?];
-        (at_ns < last.end_ns()).then_some(last)
+        let last = begun.checked_sub(1)?;
+        (at_ns < polls[last].end_ns()).then_some(last)
+    }
+
+    /// Notes that a sample was taken then, and how long that took. Else a poll could be slow because it was sampled.
+    pub(crate) fn sampled(&mut self, at_ns: u64, took_ns: u64) {
+        for site in Site::ALL {
+            if let Some(at) = self.index_at(site, at_ns) {
+                self.of_site[site as usize][at].sampled_ns += took_ns;
+            }
+        }
     }
 
     /// Where it was that something happened: in a poll of each of several sites, one inside the other,
@@ -105,6 +123,7 @@ mod tests {
             site,
             start_ns,
             duration_ns,
+            sampled_ns: 0,
             iterations: Some(1),
             outcome: Outcome::Ready,
             children: children
@@ -146,5 +165,17 @@ mod tests {
         for outside in [0, 99, 60_100, 70_010] {
             assert_eq!(at(outside), [PollPlace::default()], "{outside}");
         }
+    }
+
+    #[test]
+    fn no_poll_is_slow_because_it_was_sampled() {
+        let mut polls = WholePolls::default();
+        polls.of_site[Site::Connection as usize] = vec![poll(Site::Connection, 100, 60_000, &[])];
+        let from_ns = |polls: &WholePolls| polls.places(200).next().and_then(|it| it.from_ns);
+        polls.sampled(99, 5_000);
+        polls.sampled(200, 9_000);
+        assert_eq!(from_ns(&polls), Some(50_000));
+        polls.sampled(300, 2_000);
+        assert_eq!(from_ns(&polls), Some(25_000));
     }
 }

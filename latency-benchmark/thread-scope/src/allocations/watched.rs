@@ -112,7 +112,7 @@ impl WatchedThread {
         const SKIPPED: usize = 1;
         let head = [(self.clock)(), size, self.sample_every];
         // SAFETY: this is the watched thread, and nothing in here allocates.
-        unsafe { &mut *self.stacks.get() }.write(head, registers, SKIPPED);
+        unsafe { &mut *self.stacks.get() }.write(|| head, registers, SKIPPED);
     }
 
     /// A random distance such that every object has the same chance to be sampled, independently of all

@@ -16,7 +16,7 @@ use crate::{Unobservable, record::Reader};
 /// sampler is kept until the process ends, since a signal may arrive late. If the process already has a handler
 /// for `SIGPROF`, sampling is not possible.
 pub struct StackSampler {
-    samples: Reader<2>,
+    samples: Reader<3>,
     thread: &'static SampledThread,
 }
 
@@ -25,6 +25,8 @@ pub struct StackSampler {
 pub struct StackSample<'a> {
     /// The time on the clock of the sampler.
     pub at: u64,
+    /// How long the thread was kept from its work to take the sample. The kernel's part of a signal is not in it.
+    pub took: u64,
     /// Whether the thread was in a system call.
     pub in_kernel: bool,
     /// The thread's position, followed by the return addresses of the calling functions, innermost first. At
@@ -61,9 +63,10 @@ impl StackSampler {
 
     /// Passes the samples since the last call to `each`, in their order.
     pub fn drain(&mut self, mut each: impl FnMut(&StackSample<'_>)) {
-        while let Some(([at, in_kernel], frames)) = self.samples.read() {
+        while let Some(([at, in_kernel, took], frames)) = self.samples.read() {
             each(&StackSample {
                 at,
+                took,
                 in_kernel: in_kernel != 0,
                 frames,
             });

@@ -37,7 +37,7 @@ pub(super) struct SampledThread {
 unsafe impl Sync for SampledThread {}
 
 struct HandlerData {
-    stacks: StackWriter<2>,
+    stacks: StackWriter<3>,
     stack: Vec<u128>,
 }
 
@@ -47,7 +47,7 @@ impl SampledThread {
         thread_id: i32,
         interval: Duration,
         clock: Clock,
-    ) -> Result<(&'static SampledThread, Reader<2>), Unobservable> {
+    ) -> Result<(&'static SampledThread, Reader<3>), Unobservable> {
         let (stacks, samples) = StackWriter::new("stacks", clock() ^ thread_id as u64)?;
         let stack = vec![0; STACK];
         let thread: &'static SampledThread = Box::leak(Box::new(SampledThread {
@@ -89,10 +89,11 @@ impl SampledThread {
         unsafe { psm::on_stack(base, size, || self.sample(at, context, stacks)) };
     }
 
-    fn sample(&self, at: u64, context: &libc::ucontext_t, stacks: &mut StackWriter<2>) {
+    fn sample(&self, at: u64, context: &libc::ucontext_t, stacks: &mut StackWriter<3>) {
         let registers = Registers::interrupted(context);
         let is_in_kernel = stacks.is_in_system_call(registers.ip);
-        stacks.write([at, is_in_kernel.into()], registers, 0);
+        let head = || [at, is_in_kernel.into(), (self.clock)() - at];
+        stacks.write(head, registers, 0);
 
         // Random, so that periodic code cannot coincide with the sampling.
         let next = self.interval / 2 + self.interval.mul_f64(stacks.random());
