@@ -188,6 +188,25 @@ fn samples_carry_the_times_of_the_run() {
 }
 
 #[test]
+fn a_sample_takes_the_time_of_the_signal_too() {
+    let this_thread = nix::unistd::gettid().as_raw();
+    let mut sampler = StackSampler::start(this_thread, INTERVAL, clock()).unwrap();
+    let mut shortest = || {
+        let (start, mut took) = (Instant::now(), Vec::new());
+        sampler.set_recording(true);
+        while took.len() < MANY {
+            assert!(start.elapsed() < Duration::from_secs(60));
+            sampler.drain(|sample| took.push(sample.took));
+        }
+        sampler.set_recording(false);
+        sampler.time_signals();
+        took.into_iter().min()
+    };
+    let of_handler = shortest();
+    assert!(shortest() > of_handler);
+}
+
+#[test]
 fn nothing_is_recorded_while_recording_is_off() {
     let clock = clock();
     let worker = Worker::until(inner);

@@ -51,8 +51,12 @@ impl Watch {
         let counter_names = counters.names().to_vec();
         let counters_missing = counters.unavailable().to_vec();
         meter::read_by_this_thread(counters);
+        let mut stacks = StackSampler::start(gettid().as_raw(), STACK_INTERVAL, clock());
+        if let Ok(stacks) = &mut stacks {
+            stacks.time_signals();
+        }
         Watch {
-            stacks: StackSampler::start(gettid().as_raw(), STACK_INTERVAL, clock()),
+            stacks,
             allocations: if allocations::is_installed() {
                 allocations::watch_this_thread(OBJECTS_PER_STACK, clock())
             } else {

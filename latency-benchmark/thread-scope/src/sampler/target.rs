@@ -63,6 +63,10 @@ impl SampledThread {
         Ok((thread, samples))
     }
 
+    pub(super) fn now(&self) -> u64 {
+        (self.clock)()
+    }
+
     pub(super) fn set_recording(&self, recording: bool) {
         let was_recording = self.is_recording.swap(recording, Ordering::SeqCst);
         match self.timer.get() {
