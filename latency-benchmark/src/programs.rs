@@ -149,7 +149,7 @@ fn prepare(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<Option<B
     }
     let found = resolve(builder.stack, subject)?;
     let yamux = found.yamux.as_ref().map(|yamux| yamux.record());
-    if found.libp2p.record() != subject.libp2p || yamux != subject.yamux {
+    if found.source.record() != subject.libp2p || yamux != subject.yamux {
         bail!("the checkout changed while other subjects were built (start again)");
     }
     let id = builder.id(&found)?;

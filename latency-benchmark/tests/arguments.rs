@@ -154,7 +154,7 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
         ),
         (
             &["--subject", "relesed"],
-            "accepted: released, released@0.56, PATH or PATH@REV",
+            "accepted: released, released@0.56 (libp2p only), PATH or PATH@REV",
         ),
         (&["--subject", "released@0.1"], "accepted: 0.57, 0.56, 0.55"),
         (

@@ -87,7 +87,7 @@ struct SubjectSpecs {
 impl SubjectSpecs {
     fn resolve(&self) -> Result<Subject, PatchFailure> {
         let spec = self.subject.as_ref().unwrap_or(&Spec::Released(None));
-        Subject::resolve(self.stack, spec, self.yamux.as_ref()).map_err(bad_input)
+        Subject::find(self.stack, spec, self.yamux.as_ref()).map_err(bad_input)
     }
 }
 

@@ -95,7 +95,7 @@ fn a_diff_is_applied_to_the_copy_only() {
     );
     let subject = |spec: &str| {
         let spec = spec.parse().expect("it is there");
-        Subject::resolve(&LIBP2P, &spec, None).map_err(|error| format!("{error:#}"))
+        Subject::find(&LIBP2P, &spec, None).map_err(|error| format!("{error:#}"))
     };
     let patches = subject(&spec).expect("it applies").patches();
     assert!(patches[0].patch.ends_with("my+fix.diff") && patches[0].sha256.is_some());
@@ -116,7 +116,7 @@ fn a_subject_with_a_budget_has_its_patch_and_no_other_id_does() {
     let base = root.display();
     for spec in ["released", "released+muxer=1", "released+muxer=1/deferred"] {
         let subject =
-            Subject::resolve(&LIBP2P, &spec.parse().expect("a release"), None).expect("it applies");
+            Subject::find(&LIBP2P, &spec.parse().expect("a release"), None).expect("it applies");
         assert!(ids.insert(builder.id(&subject).expect("it can be named")));
         let copies = folder();
         let sources = crates::sources(&LIBP2P, &subject, copies.path()).expect("they are there");
@@ -144,7 +144,7 @@ fn a_subject_with_a_budget_has_its_patch_and_no_other_id_does() {
     }
     let spec = format!("{base}@first+connection=1");
     let subject =
-        Subject::resolve(&LIBP2P, &spec.parse().expect("it is there"), None).expect("it applies");
+        Subject::find(&LIBP2P, &spec.parse().expect("it is there"), None).expect("it applies");
     let copies = folder();
     let sources = crates::sources(&LIBP2P, &subject, copies.path()).expect("they are there");
     assert!(
@@ -155,7 +155,7 @@ fn a_subject_with_a_budget_has_its_patch_and_no_other_id_does() {
     );
     let both = "released+connection=1".parse().expect("a release");
     let yamux = format!("{base}+muxer=1").parse().expect("it is there");
-    let refusal = Subject::resolve(&LIBP2P, &both, Some(&yamux))
+    let refusal = Subject::find(&LIBP2P, &both, Some(&yamux))
         .expect_err("two budgets")
         .to_string();
     assert!(refusal.contains("only one may be given"), "{refusal}");

@@ -164,7 +164,7 @@ pub(crate) fn shares(evidence: &CellEvidence, site: Site, from_ns: u64) -> Vec<C
     let mut slices: Vec<[BTreeMap<String, f64>; 2]> = timed
         .map(|sums| [sums.child_ns(site, from_ns), BTreeMap::new()])
         .collect();
-    // Later blocks have stacks alone.
+    // Later blocks have stacks alone, which are spread over the others.
     let blocks = slices.len();
     for (at, sums) in stacks.by_slice().enumerate() {
         let [_, samples] = &mut slices[at % blocks];

@@ -62,8 +62,8 @@ pub struct Central {
 }
 
 impl Central {
-    /// Central as the task asks for it. Of the sites of its stack it has those of its transport and workload. If the run
-    /// does not explain, nothing is there that could.
+    /// Central as the task asks for it. Of the sites of its stack it has those of its transport and workload, and none
+    /// where requests take two paths. If the run does not explain, nothing is there that could.
     pub fn new(task: CentralTask, parent: Parent, mut sites: Vec<NamedSite>) -> Result<Central> {
         let explains = matches!(task.config.measurement, Measurement::Explain(_));
         let turns = (task.config.measurement == Measurement::BesideTcp).then(TurnSwitch::new);
@@ -130,14 +130,15 @@ impl Central {
         let same_worker = self.same_worker.as_ref().map(|(it, _)| Arc::clone(it));
         let is_plain = self.turns.is_some();
         move |task| {
+            if is_plain {
+                tokio::spawn(task);
+                return;
+            }
             let task = match &same_worker {
                 Some(same_worker) => same_worker.around(task),
                 None => task,
             };
             match &self_wakes {
-                _ if is_plain => {
-                    tokio::spawn(task);
-                }
                 Some(watching) => {
                     tokio::spawn(monitor.instrument(watching.tasks.around(task)));
                 }

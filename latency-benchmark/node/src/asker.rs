@@ -5,7 +5,7 @@ use std::{
     convert::Infallible,
     future::Future,
     io::{self, Error, ErrorKind},
-    sync::Mutex,
+    sync::{Arc, Mutex},
 };
 
 use futures::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -15,6 +15,7 @@ use tokio::{
 };
 
 use node_kit::{RequestLog, locked};
+use poll_probe::Recorder;
 use run_format::payload::Payload;
 
 /// What carries bytes both ways.
@@ -52,11 +53,16 @@ pub(crate) struct Asker<L> {
     link: L,
     request: Vec<u8>,
     answer: Vec<u8>,
+    log: Arc<Mutex<RequestLog>>,
+    clock: Arc<Recorder>,
 }
 
 impl<L: ByteLink> Asker<L> {
-    pub(crate) fn new(link: L, payload: Payload) -> Asker<L> {
+    pub(crate) fn new(link: L, payload: Payload, log: Arc<Mutex<RequestLog>>) -> Asker<L> {
+        let clock = locked(&log).clock();
         Asker {
+            clock,
+            log,
             link,
             request: vec![0; payload.len()],
             answer: vec![0; payload.len()],
@@ -64,8 +70,8 @@ impl<L: ByteLink> Asker<L> {
     }
 
     /// Asks that peer, waits for the answer, and notes it.
-    pub(crate) async fn ask(&mut self, peer: usize, log: &Mutex<RequestLog>) -> io::Result<()> {
-        let since_ns = locked(log).now_ns();
+    pub(crate) async fn ask(&mut self, peer: usize) -> io::Result<()> {
+        let since_ns = self.clock.now_ns();
         // Each differs from the one before, so that an answer to another is seen.
         if let Some(first) = self.request.first_mut() {
             *first = first.wrapping_add(1);
@@ -78,7 +84,7 @@ impl<L: ByteLink> Asker<L> {
                 "the answer is not what was sent",
             ));
         }
-        locked(log).answered(peer, since_ns, 2 * self.request.len() as u64);
+        locked(&self.log).answered(peer, since_ns, 2 * self.request.len() as u64);
         Ok(())
     }
 }

@@ -121,11 +121,11 @@ struct Client {
 
 impl Client {
     async fn run(mut self, link: impl ByteLink) -> Result<Infallible> {
-        let mut asker = Asker::new(link, self.load.payload);
+        let mut asker = Asker::new(link, self.load.payload, self.log);
         while self.turns.begin(self.path).await {
             while self.turns.goes_on() {
                 let (path, peer) = (self.path, self.peer + 1);
-                let asked = asker.ask(self.peer, &self.log).await;
+                let asked = asker.ask(self.peer).await;
                 asked.with_context(|| format!("the link to peer {peer} broke ({path:?})"))?;
             }
             self.turns.end();

@@ -24,7 +24,7 @@ use super::{
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SubjectArgs {
-    #[arg(long, value_name = "SPEC", help = format!("A version of libp2p, or of a crate of --stack, to compare, repeatable, the first is the baseline: {SUBJECT_FORMS} [default: only the node program of this workspace]"))]
+    #[arg(long, value_name = "SPEC", help = format!("A version of the network stack to compare, repeatable, the first is the baseline: {SUBJECT_FORMS} [default: only the node program of this workspace]"))]
     pub(crate) subject: Vec<Spec>,
     /// The libp2p of the first subject with another yamux, as one more subject; repeatable: PATH or
     /// PATH@REV; then +FILE for a diff
@@ -116,7 +116,7 @@ fn look_up(
     libp2p: &Spec,
     yamux: Option<&CheckoutSpec>,
 ) -> Result<SubjectConfig, Failure> {
-    let subject = Subject::resolve(stack, libp2p, yamux).map_err(bad_input)?;
+    let subject = Subject::find(stack, libp2p, yamux).map_err(bad_input)?;
     let label = match yamux {
         Some(yamux) => format!("{} + {}", libp2p.label(), yamux.label()),
         None => libp2p.label(),
@@ -126,7 +126,7 @@ fn look_up(
         role: Role::Candidate,
         spec: libp2p.to_string(),
         yamux_spec: yamux.map(ToString::to_string),
-        libp2p: subject.libp2p.record(),
+        libp2p: subject.source.record(),
         yamux: subject.yamux.map(|yamux| yamux.record()),
         build: None,
         runtime: None,

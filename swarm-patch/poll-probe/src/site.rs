@@ -50,10 +50,10 @@ impl Site {
     /// Of the sites that a node has, the one that tells how slow connections are. Over QUIC that is their driver, where
     /// most of the time is.
     pub fn of_connections(sites: impl IntoIterator<Item = Site>) -> Site {
-        let mut sites = sites.into_iter();
-        match sites.any(|site| site == Site::QuicConnection) {
-            true => Site::QuicConnection,
-            false => Site::Connection,
+        if sites.into_iter().any(|it| it == Site::QuicConnection) {
+            Site::QuicConnection
+        } else {
+            Site::Connection
         }
     }
 

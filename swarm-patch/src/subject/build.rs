@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use toml_edit::{DocumentMut, value};
 
 use super::{
-    Libp2p, Subject,
+    StackSource, Subject,
     builder::{Built, EDITS, LOCK, Profile, RECORD, STAGE, SubjectBuilder, records, sha256},
     checkout::Checkout,
     compiler,
@@ -87,7 +87,7 @@ impl Build<'_> {
 
     /// Copies the sources of a subject, and our own, to where they are built.
     fn lay_out(&mut self, subject: &Subject) -> Result<()> {
-        let versions = self.lay_out_stack(&subject.libp2p)?;
+        let versions = self.lay_out_stack(&subject.source)?;
         if let Some(yamux) = &subject.yamux {
             self.check_out(yamux, YAMUX, &["yamux"])
                 .with_context(|| format!("--yamux {}", yamux.spec()))?;
@@ -106,14 +106,14 @@ impl Build<'_> {
     }
 
     /// Copies the subject's crates. Returns those that our manifest may name, with their versions.
-    fn lay_out_stack(&mut self, libp2p: &Libp2p) -> Result<Vec<(String, String)>> {
+    fn lay_out_stack(&mut self, source: &StackSource) -> Result<Vec<(String, String)>> {
         let stack = self.builder.stack;
-        match libp2p {
-            Libp2p::Released => {
+        match source {
+            StackSource::Released => {
                 self.copy_crates(crates::of_lock_file(stack)?)?;
                 Ok(Vec::new())
             }
-            Libp2p::Release(version) => {
+            StackSource::Release(version) => {
                 let folder = self.stage.path().join("release");
                 fs::create_dir(&folder)?;
                 self.copy_crates(crates::of_release(version, &folder)?)?;
@@ -123,7 +123,7 @@ impl Build<'_> {
                     .map(|(name, of)| (name.to_owned(), of.to_owned()))
                     .into())
             }
-            Libp2p::Checkout(checkout) => {
+            StackSource::Checkout(checkout) => {
                 let packages = self.check_out(checkout, UPSTREAM, stack.subjects);
                 let packages = packages.with_context(|| checkout.spec().to_string())?;
                 Ok(packages

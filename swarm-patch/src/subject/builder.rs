@@ -27,7 +27,7 @@ use run_format::subject::{BuildRecord, LevelRecord, SiteLevel, SourceRecord};
 use sha2::{Digest, Sha256};
 
 use super::{
-    Libp2p, Subject, compiler,
+    StackSource, Subject, compiler,
     crates::{self, UPSTREAM},
     ours,
 };
@@ -95,7 +95,7 @@ impl SubjectBuilder {
     /// The name of a subject: a hash of everything that its program is made of.
     pub fn id(&self, subject: &Subject) -> Result<String> {
         let yamux = subject.yamux.as_ref().map(|yamux| content(yamux.record()));
-        let sources = (content(subject.libp2p.record()), yamux, subject.patches());
+        let sources = (content(subject.source.record()), yamux, subject.patches());
         let parts = [
             "2".to_owned(), // To be increased when programs are built differently from the same inputs.
             serde_json::to_string(&sources)?,
@@ -130,7 +130,7 @@ impl SubjectBuilder {
         for source in crates::sources(self.stack, subject, copy.path())? {
             levels.extend(records(&graft(&source)?.sites)?);
         }
-        if let Libp2p::Checkout(checkout) = &subject.libp2p {
+        if let StackSource::Checkout(checkout) = &subject.source {
             crates::packages(&copy.path().join(UPSTREAM))
                 .with_context(|| checkout.spec().to_string())?;
         }

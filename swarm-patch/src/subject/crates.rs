@@ -7,7 +7,7 @@ use cargo_metadata::MetadataCommand;
 use fs_err as fs;
 use toml_edit::{DocumentMut, Item};
 
-use super::{Libp2p, Subject, compiler, ours};
+use super::{StackSource, Subject, compiler, ours};
 use crate::{
     checkout,
     crate_source::CrateSource,
@@ -80,10 +80,10 @@ pub(super) fn with_sites(dir: &Path, stack: &Stack, expected: &[&str]) -> Result
 
 /// The sources that a graft of the subject would edit. It copies checkouts to the empty folder `to`.
 pub fn sources(stack: &Stack, subject: &Subject, to: &Path) -> Result<Vec<CrateSource>> {
-    let mut sources = match &subject.libp2p {
-        Libp2p::Released => of_lock_file(stack)?,
-        Libp2p::Release(version) => of_release(version, to)?,
-        Libp2p::Checkout(checkout) => {
+    let mut sources = match &subject.source {
+        StackSource::Released => of_lock_file(stack)?,
+        StackSource::Release(version) => of_release(version, to)?,
+        StackSource::Checkout(checkout) => {
             let copy = to.join(UPSTREAM);
             // The edits are those of the build.
             let _ = checkout.export(&copy)?;
@@ -169,7 +169,7 @@ pub(super) fn of_release(version: &str, to: &Path) -> Result<Vec<CrateSource>> {
     Ok(newest(pristine::find(&manifest, LIBP2P.packages)?))
 }
 
-/// Keeps only the newest version of each crate, which is the one that libp2p uses by default.
+/// Keeps only the newest version of each crate, which is the one that a stack uses by default.
 pub(super) fn newest(mut sources: Vec<CrateSource>) -> Vec<CrateSource> {
     let number = |source: &CrateSource| -> Vec<u64> {
         let parts = source.version.split(['.', '-', '+']);

@@ -27,8 +27,8 @@ use crate::stacks::{LIBP2P, Stack};
 /// A version of a stack under test: the sources to build the benchmark against.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// The source of libp2p, or of another stack.
-    pub libp2p: Libp2p,
+    /// Where the crates of the stack come from.
+    pub source: StackSource,
     /// Replaces the yamux that libp2p depends on.
     pub yamux: Option<Checkout>,
     /// The budget whose patch its crates get before the graft.
@@ -37,7 +37,7 @@ pub struct Subject {
 
 /// The source of a stack.
 #[derive(Clone, Debug)]
-pub enum Libp2p {
+pub enum StackSource {
     /// The release in our lock file.
     Released,
     /// Another release, by its version.
@@ -48,34 +48,36 @@ pub enum Libp2p {
 
 impl Subject {
     /// Finds the sources that the specs name.
-    pub fn resolve(stack: &Stack, libp2p: &Spec, yamux: Option<&CheckoutSpec>) -> Result<Subject> {
-        let is_of_libp2p = libp2p.budgets().is_some() || matches!(libp2p, Spec::Release(..));
+    pub fn resolve(stack: &Stack, spec: &Spec, yamux: Option<&CheckoutSpec>) -> Result<Subject> {
+        let is_of_libp2p = spec.budgets().is_some() || matches!(spec, Spec::Release(..));
         if stack.name != LIBP2P.name && is_of_libp2p {
             bail!(
-                "--subject {libp2p}: released@VERSION and +BUDGET are for libp2p only (accepted with --stack {}: \
+                "--subject {spec}: released@VERSION and +BUDGET are for libp2p only (accepted with --stack {}: \
                  released, PATH or PATH@REV; after a PATH +FILE for a diff)",
                 stack.name
             );
         }
         let of_yamux = yamux.and_then(CheckoutSpec::budgets);
-        if libp2p.budgets().is_some() && of_yamux.is_some() {
+        if spec.budgets().is_some() && of_yamux.is_some() {
             bail!(
-                "--subject {libp2p}, --yamux: a budget changes both crates, so only one may be given"
+                "--subject {spec}, --yamux: a budget changes both crates, so only one may be given"
             );
         }
-        let subject = Subject {
-            libp2p: Libp2p::resolve(libp2p)?,
+        Ok(Subject {
+            source: StackSource::resolve(spec)?,
             yamux: yamux
                 .map(|spec| Checkout::resolve(spec).with_context(|| format!("--yamux {spec}")))
                 .transpose()?,
-            budgets: libp2p.budgets().or(of_yamux),
-        };
-        let is_checkout = matches!(subject.libp2p, Libp2p::Checkout(_));
-        if is_checkout || !subject.patches().is_empty() {
-            let copies = tempfile::tempdir().context("cannot make a temporary folder")?;
-            crates::sources(stack, &subject, copies.path())
-                .with_context(|| format!("--subject {libp2p}"))?;
-        }
+            budgets: spec.budgets().or(of_yamux),
+        })
+    }
+
+    /// The same, and refuses sources that have no crate of the stack, or that a patch does not fit.
+    pub fn find(stack: &Stack, spec: &Spec, yamux: Option<&CheckoutSpec>) -> Result<Subject> {
+        let subject = Subject::resolve(stack, spec, yamux)?;
+        let copies = tempfile::tempdir().context("cannot make a temporary folder")?;
+        crates::sources(stack, &subject, copies.path())
+            .with_context(|| format!("--subject {spec}"))?;
         Ok(subject)
     }
 
@@ -85,12 +87,12 @@ impl Subject {
             patch: budgets.to_string(),
             sha256: None,
         });
-        let libp2p = match &self.libp2p {
-            Libp2p::Checkout(checkout) => checkout.diff(),
+        let stack = match &self.source {
+            StackSource::Checkout(checkout) => checkout.diff(),
             _ => None,
         };
         let yamux = self.yamux.as_ref().and_then(Checkout::diff);
-        budget.into_iter().chain(libp2p).chain(yamux).collect()
+        budget.into_iter().chain(stack).chain(yamux).collect()
     }
 }
 
@@ -112,15 +114,15 @@ impl CheckoutSpec {
     }
 }
 
-impl Libp2p {
-    fn resolve(spec: &Spec) -> Result<Libp2p> {
+impl StackSource {
+    fn resolve(spec: &Spec) -> Result<StackSource> {
         Ok(match spec {
-            Spec::Released(_) => Libp2p::Released,
+            Spec::Released(_) => StackSource::Released,
             Spec::Release(version, _) => {
                 ours::stream_release(version).with_context(|| format!("--subject {spec}"))?;
-                Libp2p::Release(version.clone())
+                StackSource::Release(version.clone())
             }
-            Spec::Checkout(checkout) => Libp2p::Checkout(Box::new(
+            Spec::Checkout(checkout) => StackSource::Checkout(Box::new(
                 Checkout::resolve(checkout).with_context(|| format!("--subject {spec}"))?,
             )),
         })
@@ -129,11 +131,11 @@ impl Libp2p {
     /// Its description for files.
     pub fn record(&self) -> SourceRecord {
         match self {
-            Libp2p::Released => SourceRecord::Released,
-            Libp2p::Release(version) => SourceRecord::Release {
+            StackSource::Released => SourceRecord::Released,
+            StackSource::Release(version) => SourceRecord::Release {
                 version: version.clone(),
             },
-            Libp2p::Checkout(checkout) => checkout.record(),
+            StackSource::Checkout(checkout) => checkout.record(),
         }
     }
 }

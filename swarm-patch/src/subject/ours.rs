@@ -1,5 +1,5 @@
 //! The part of this workspace that the benchmark is built from, as a workspace of its own: it asks for
-//! the subject's libp2p, and its lock file is not ours.
+//! the subject's versions, and its lock file is not ours.
 
 use std::{
     fs,

@@ -19,7 +19,7 @@ use std::{
 use anyhow::Result;
 use run_format::{
     Site,
-    config::{ENOUGH_SLOW_SAMPLES, SLOW_NS},
+    config::ENOUGH_SLOW_SAMPLES,
     evidence::EvidenceFile,
     files::{
         ACTIVITY, ALLOCATION_STACKS, ALLOCATIONS, COUNTERS, EVIDENCE, STACKS, SYSTEM_CALLS,
@@ -141,7 +141,6 @@ impl Evidence {
     /// Writes what was seen in a slice, all of whose polls are over.
     pub(crate) fn write(&mut self, row: &SliceRow, slice: &mut ObservedSlice) -> Result<()> {
         let (number, window) = (row.slice, slice.window_ns());
-        let slow_polls = slice.site(slice.connections).slower_than(SLOW_NS);
         let Some(whole) = &mut slice.whole else {
             return Ok(());
         };
@@ -149,9 +148,10 @@ impl Evidence {
         let tables = &mut self.tables;
         match row.pass {
             Pass::Stacks => {
+                let [polls, samples] = self.stacks.write(tables, number, &window, polls)?;
                 let slow = self.slow.entry(row.variant).or_default();
-                slow.polls += slow_polls;
-                slow.samples += self.stacks.write(tables, number, &window, polls)?;
+                slow.polls += polls;
+                slow.samples += samples;
             }
             Pass::Allocations => {
                 metered::write_allocations(tables, number, polls)?;

@@ -53,14 +53,14 @@ impl StackEvidence {
         }
     }
 
-    /// Returns how many samples were in slow polls of the connection.
+    /// Returns how many polls of connections were slow, without the time of samples, and how many samples were in these.
     pub(super) fn write(
         &mut self,
         tables: &mut TableWriters,
         slice: u32,
         window_ns: &Range<u64>,
         polls: &mut WholePolls,
-    ) -> Result<u64> {
+    ) -> Result<[u64; 2]> {
         let mut slow = 0;
         for (at_ns, (took_ns, ..)) in &self.samples {
             polls.sampled(*at_ns, *took_ns);
@@ -86,7 +86,11 @@ impl StackEvidence {
             };
             tables.row(STACKS, &row)?;
         }
-        Ok(slow)
+        let of_connections = polls.of(self.connections).iter();
+        let slow_polls = of_connections
+            .filter(|poll| poll.own_ns() > SLOW_NS)
+            .count();
+        Ok([slow_polls as u64, slow])
     }
 
     pub(super) fn write_allocations(

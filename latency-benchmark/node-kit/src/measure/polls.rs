@@ -14,7 +14,7 @@ use run_format::{
     run_row::{Messages, Stop},
     tables::{Pass, QuicRow, SliceRow},
     turns::{Turn, to_compare, to_explain},
-    variant::{BASELINE, VariantConfig},
+    variant::{BASELINE, Role, VariantConfig},
 };
 
 use super::{
@@ -63,6 +63,8 @@ pub(super) struct Polls {
     explained: Option<(ExplainPlan, Evidence)>,
     /// Whose turn it is, if requests take two paths.
     paths: Option<TurnSwitch>,
+    /// How long requests may take after their turn.
+    patience: Duration,
 }
 
 impl Polls {
@@ -102,6 +104,7 @@ impl Polls {
             answers: config.node.workload.has_answers(),
             explained,
             paths: connected.turns,
+            patience: Self::PATIENCE.max(4 * Duration::from_millis(config.plan.turn_ms)),
         })
     }
 
@@ -156,12 +159,16 @@ impl Source for Polls {
 
     fn warm_up(&self) -> Vec<Turn> {
         // Every path is to get going.
-        let end = self.paths.as_ref().map_or(1, |_| self.variants.len());
-        let turn = |variant| Turn {
+        let roles = self.variants.iter().map(|it| it.role).enumerate();
+        let first = roles.filter(|(variant, role)| match &self.paths {
+            Some(_) => *role != Role::Control,
+            None => *variant == BASELINE,
+        });
+        let turn = |(variant, _)| Turn {
             pass: Pass::Compare,
             variant,
         };
-        (BASELINE..end).map(turn).collect()
+        first.map(turn).collect()
     }
 
     fn block(&self, block: u32) -> Vec<Turn> {
@@ -197,7 +204,7 @@ impl Source for Polls {
     fn switch(&mut self, turn: Option<Turn>) -> Result<()> {
         if let Some(paths) = &self.paths {
             let path = |turn: Turn| TrafficPath::of(self.variants[turn.variant].role);
-            paths.change(turn.map(path), Self::PATIENCE)?;
+            paths.change(turn.map(path), self.patience)?;
         }
         if let Some(Turn { pass, variant }) = turn {
             let budgets = self.variants[variant].budgets;

@@ -37,6 +37,11 @@ impl RequestLog {
         self.clock.now_ns()
     }
 
+    /// The clock of all records, to be read without the log.
+    pub fn clock(&self) -> Arc<Recorder> {
+        Arc::clone(&self.clock)
+    }
+
     /// Notes that a request sent at `since_ns`, from the clock of [`now_ns`](Self::now_ns), was answered just now.
     pub fn answered(&mut self, peer: usize, since_ns: u64, bytes: u64) {
         self.delivered(peer, since_ns, bytes, 0);

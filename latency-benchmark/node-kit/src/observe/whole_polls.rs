@@ -40,14 +40,17 @@ impl WholePoll {
         self.start_ns + self.duration_ns
     }
 
+    /// How long it would have been without samples.
+    pub(crate) fn own_ns(&self) -> u64 {
+        self.duration_ns.saturating_sub(self.sampled_ns)
+    }
+
     /// The place of what happens in `child` of this poll, or in its own code.
     pub(crate) fn place(&self, child: Option<&'static str>) -> PollPlace {
         PollPlace {
             site: Some(self.site),
             child,
-            from_ns: Some(band_from_ns(
-                self.duration_ns.saturating_sub(self.sampled_ns),
-            )),
+            from_ns: Some(band_from_ns(self.own_ns())),
         }
     }
 

@@ -60,10 +60,11 @@ where
                 LinkEvent::Lost(number) => askers[number].abort(),
                 LinkEvent::Back(number) => askers[number] = begin(&swarm, &mut asking, number),
             },
-            Some(ended) = asking.join_next() => match ended {
-                Ok((_, error)) if !swarm.forgives() => return Err(error),
-                // A link whose only stream broke is as good as lost.
-                Ok((number, _)) => swarm.relink(number),
+            Some(ended) = asking.join_next_with_id() => match ended {
+                Ok((_, (_, error))) if !swarm.forgives() => return Err(error),
+                // A link whose only stream broke is as good as lost, if it is still the same.
+                Ok((id, (number, _))) if id == askers[number].id() => swarm.relink(number),
+                Ok(_) => {}
                 // Its peer was lost.
                 Err(error) if error.is_cancelled() => {}
                 Err(error) => return Err(error.into()),

@@ -32,9 +32,9 @@ impl NodeWorkload for Rr {
             PROTOCOL,
             log,
             move |number, stream, log| async move {
-                let mut asker = Asker::new(stream, load.payload);
+                let mut asker = Asker::new(stream, load.payload, log);
                 loop {
-                    asker.ask(number, &log).await?;
+                    asker.ask(number).await?;
                 }
             },
         )

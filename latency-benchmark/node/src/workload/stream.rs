@@ -60,12 +60,13 @@ async fn chunks(
 ) -> Result<Infallible> {
     let (mut reading, mut writing) = stream.split();
     let chunk = vec![0; payload.len()];
+    let clock = locked(log).clock();
     let (sent, mut sent_since) = mpsc::channel(outstanding);
     let write = async {
         loop {
             // A place among the unacknowledged, before the chunk goes out.
             let place = sent.reserve().await.context("the reading side is gone")?;
-            place.send(locked(log).now_ns());
+            place.send(clock.now_ns());
             writing.write_all(&chunk).await?;
             writing.flush().await?;
         }
