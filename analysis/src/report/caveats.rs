@@ -58,7 +58,8 @@ pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
     let cells = summary.cells.iter();
     let cells = cells.map(|it| (it.cell, &it.state, &it.flaws[..]));
     let program = summary.identity.manifest.as_ref().map(method::program);
-    let resume = program.map(|it| format!(" `{it} --resume DIR` measures them, with this folder."));
+    let resume = program
+        .map(|it| format!(" `{it} --resume DIR` measures them. DIR is the folder of this sweep."));
     problems(&mut caveats, cells, resume.as_deref().unwrap_or_default());
     caveats
 }

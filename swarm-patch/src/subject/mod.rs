@@ -75,9 +75,12 @@ impl Subject {
     /// The same, and refuses sources that have no crate of the stack, or that a patch does not fit.
     pub fn find(stack: &Stack, spec: &Spec, yamux: Option<&CheckoutSpec>) -> Result<Subject> {
         let subject = Subject::resolve(stack, spec, yamux)?;
-        let copies = tempfile::tempdir().context("cannot make a temporary folder")?;
-        crates::sources(stack, &subject, copies.path())
-            .with_context(|| format!("--subject {spec}"))?;
+        let is_checkout = matches!(subject.source, StackSource::Checkout(_));
+        if is_checkout || !subject.patches().is_empty() {
+            let copies = tempfile::tempdir().context("cannot make a temporary folder")?;
+            crates::sources(stack, &subject, copies.path())
+                .with_context(|| format!("--subject {spec}"))?;
+        }
         Ok(subject)
     }
 
