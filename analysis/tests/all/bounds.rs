@@ -41,7 +41,7 @@ fn predictions_stand_beside_what_was_measured() {
     copy.report(&["--format", "svg", "--site", "muxer"])
         .succeeds();
     let table = copy.text("predicted.csv");
-    let documents = include_str!("../../latency-benchmark/run-format/RESULTS.md");
+    let documents = include_str!("../../../latency-benchmark/run-format/RESULTS.md");
     for column in table.lines().next().expect("a head").split(',') {
         assert!(documents.contains(&format!("`{column}`")), "{column}");
     }

@@ -110,7 +110,7 @@ fn peers_that_come_and_go_are_linked_again_and_worked_again() {
 }
 
 fn every_column_is_documented(row: &Row) {
-    let documentation = include_str!("../run-format/RESULTS.md");
+    let documentation = include_str!("../../run-format/RESULTS.md");
     for column in row.keys() {
         assert!(documentation.contains(&format!("`{column}`")), "{column}");
     }

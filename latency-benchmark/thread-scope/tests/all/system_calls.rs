@@ -9,7 +9,10 @@ use std::{
     thread,
 };
 
-use crate::watched::{self, WatchedWorker, names, watched};
+use crate::{
+    support,
+    watched::{self, WatchedWorker, names, watched},
+};
 use thread_scope::{SystemCall, SystemCallRecorder};
 
 #[test]

@@ -1,4 +1,5 @@
 //! A recorded thread that runs tasks. It waits for them without making system calls.
+#![allow(unsafe_code, reason = "forks, and lends a task to another thread")]
 
 use std::{
     sync::{
