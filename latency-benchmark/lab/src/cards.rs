@@ -14,7 +14,7 @@ use nix::{
     sys::socket::SockaddrStorage,
 };
 use program::tool;
-use run_format::network::NetworkCard;
+use lab_types::NetworkCard;
 
 use crate::Cores;
 

@@ -46,11 +46,11 @@ pub use measure::time_links;
 pub use nfqueue::delay_line;
 pub use placement::{PlacementError, Topology, move_to};
 pub use receive::can_receive_on_receiver;
-pub use run_format::network::{
+pub use lab_types::{
     Backend, Cores, Counters, DelayBackend, DelayLineReport, Jitter, LabFacts, Loss, Placement,
     ReceiveOn, Rtt, RttReport, Sharing,
 };
 pub use spec::{LabSpec, LabSpecError};
 pub use wiring::check_congestion_control;
 
-use run_format::network::{LinkRtt, NamespaceCounters, QueueReport, SchedulingClass, TcpBuffers};
+use lab_types::{LinkRtt, NamespaceCounters, QueueReport, SchedulingClass, TcpBuffers};

@@ -12,7 +12,7 @@ use nix::{
     sched::{CpuSet, sched_getaffinity, sched_setaffinity},
     unistd::Pid,
 };
-use run_format::network::{Cores, Placement, Sharing};
+use lab_types::{Cores, Placement, Sharing};
 
 /// Why the processes cannot be placed as requested.
 #[derive(Debug, thiserror::Error)]

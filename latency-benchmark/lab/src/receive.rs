@@ -7,7 +7,7 @@
 
 use std::{fs, io, path::Path};
 
-use run_format::network::ReceiveMasks;
+use lab_types::ReceiveMasks;
 
 use crate::{Cores, Placement, netns::Netns};
 

@@ -1,9 +1,6 @@
 //! The specification of a lab.
 
-use run_format::{
-    config::LabConfig,
-    network::{Backend, Jitter, Loss, Placement, ReceiveOn, Rtt, TcpBuffers},
-};
+use lab_types::{Backend, Jitter, LabConfig, Loss, Placement, ReceiveOn, Rtt, TcpBuffers};
 
 /// The largest number of peers in a lab. The peer's number is one byte of its address.
 const MAX_PEERS: usize = 250;
@@ -90,7 +87,7 @@ pub struct LabSpecError(pub(crate) String);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use run_format::network::{Cores, Sharing};
+    use lab_types::{Cores, Sharing};
 
     impl LabSpec {
         /// A lab with one peer and without delay.

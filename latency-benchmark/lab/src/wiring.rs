@@ -15,7 +15,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use nix::{ifaddrs::getifaddrs, net::if_::InterfaceFlags};
-use run_format::network::ReceiveMasks;
+use lab_types::ReceiveMasks;
 
 use crate::{
     Inside, LabSpec, LabSpecError, ReceiveOn, TcpBuffers,

@@ -11,7 +11,7 @@ use std::{
 };
 
 use lab::{Backend, DelayBackend, Inside, Lab, LabSpec, ReceiveOn, Sharing, Topology, Where};
-use run_format::network::{LinkRtt, SchedulingClass};
+use lab_types::{LinkRtt, SchedulingClass};
 use support::{Need, has, lab as lab_binary};
 
 type Scenario = fn(Inside);

@@ -1,18 +1,17 @@
 //! What a run is to do: decided by the sweep, carried out by a cell and its nodes, and recorded in every
 //! `run.json`.
 
-use std::time::Duration;
-
 use serde::{Deserialize, Serialize};
 
-pub use crate::runtime::{RuntimeConfig, Scheduler};
+pub use crate::{
+    network::LabConfig,
+    runtime::{RuntimeConfig, Scheduler},
+};
 use crate::{
     Site,
-    changes::FEWEST_BLOCKS,
     churn::Churn,
     grid::{Axes, Cell},
     jobs::JobsConfig,
-    network::{Backend, Jitter, Loss, PeerHosts, Placement, ReceiveOn, Rtt},
     payload::Payload,
     precision::Precision,
     shard::Shard,
@@ -222,142 +221,4 @@ pub struct Plan {
     pub turns: u32,
     pub max_ms: u64,
     pub precision: Precision,
-}
-
-/// The network around the nodes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LabConfig {
-    pub backend: Backend,
-    pub loss_percent: Option<Loss>,
-    pub jitter_ms: Option<Jitter>,
-    pub congestion_control: String,
-    /// Absent in older files.
-    #[serde(default)]
-    pub receive_on: ReceiveOn,
-    pub placement: Placement,
-    /// Then there is no lab, and nothing is delayed. Absent where peers run on this host.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub peer_hosts: Option<PeerHosts>,
-}
-
-/// With more variants, blocks would be too few if slices had several turns.
-const MANY_VARIANTS: usize = 12;
-
-impl SweepConfig {
-    /// The plan for a cell.
-    pub fn plan(&self, cell: Cell) -> Plan {
-        let plan = match self.measurement {
-            // One variant has nothing to take turns with.
-            Measurement::Compare if self.variants.len() > MANY_VARIANTS => Plan {
-                turns: 1,
-                ..Plan::of_turns(cell, self.turn_ms, self.settle_ms)
-            },
-            Measurement::Compare if self.variants.len() > 1 => {
-                Plan::of_turns(cell, self.turn_ms, self.settle_ms)
-            }
-            _ => Plan::of_long_slices(cell.rtt_ms, self.turn_ms),
-        };
-        Plan {
-            settle_ms: self.settle_ms.unwrap_or(plan.settle_ms),
-            max_ms: self.cell_ms(cell, &plan),
-            precision: self.precision,
-            ..plan
-        }
-    }
-
-    /// How long a run is measured by default. Over long round trips there are fewer polls and turns in a second.
-    pub fn measuring_ms(rtt_ms: f64) -> f64 {
-        const SHORTEST_MS: f64 = 8400.0;
-        const MS_BY_RTT_MS: f64 = 40.0;
-        SHORTEST_MS + MS_BY_RTT_MS * rtt_ms
-    }
-
-    /// How long a run of the cell may measure.
-    fn cell_ms(&self, cell: Cell, plan: &Plan) -> u64 {
-        let by_rtt = Self::measuring_ms(cell.rtt_ms.ms());
-        let fewest_blocks = plan.pass(self.variants.len()) * FEWEST_BLOCKS as u32;
-        let by_rtt = ((self.time_scale * by_rtt) as u64).max(fewest_blocks.as_millis() as u64);
-        self.max_cell_ms.unwrap_or(by_rtt)
-    }
-
-    /// One launch of a cell.
-    pub fn run(&self, cell: Cell, run: u32, subject: Option<usize>, seed: u64) -> RunConfig {
-        let of_subject = subject.and_then(|at| self.subjects.get(at));
-        RunConfig {
-            cell,
-            run,
-            subject,
-            seed,
-            node: self.node,
-            load: Load {
-                payload: cell.payload_bytes,
-                pace: self.pace,
-            },
-            runtime: of_subject.and_then(|it| it.runtime).unwrap_or(self.runtime),
-            variants: self.variants.clone(),
-            plan: self.plan(cell),
-            lab: self.lab.clone(),
-            measurement: self.measurement.clone(),
-            jobs: None,
-        }
-    }
-
-    /// The most launches that there can be.
-    pub fn launches(&self) -> usize {
-        self.axes.cells().len() * self.repeat as usize * self.subjects.len().max(1)
-    }
-
-    /// How many times sooner all of them are done than one after the other.
-    pub fn speed(&self) -> f64 {
-        let jobs = self.jobs.as_ref();
-        jobs.map_or(1.0, |jobs| jobs.speed(self.launches()))
-    }
-}
-
-impl Plan {
-    /// Slices of many short turns: the noise of a machine is slow, so what counts is how often variants alternate.
-    /// METHODS.md has the measurements that the lengths follow from. A turn is never shorter than two round trips,
-    /// since traffic comes in bursts of one, nor than what central has in hand when variants change.
-    pub fn of_turns(cell: Cell, turn_ms: Option<u64>, settle_ms: Option<u64>) -> Plan {
-        /// Shorter slices make larger files, longer ones fewer blocks, of which intervals are made.
-        const SLICE_MS: u64 = 60;
-        /// The payload that even a slow machine moves to and fro in a millisecond.
-        const BYTES_PER_MS: u64 = 100 << 10;
-        let rtt_ms = cell.rtt_ms.ms().ceil() as u64;
-        // Over any link, what was in flight under the variant before takes a while to be gone.
-        let (least_turn_ms, least_settle_ms) = if rtt_ms == 0 { (20, 10) } else { (40, 20) };
-        let in_hand_ms = cell.peers as u64 * cell.payload_bytes.bytes() as u64 / BYTES_PER_MS;
-        let turn_ms = turn_ms.unwrap_or(least_turn_ms.max(2 * rtt_ms) + in_hand_ms);
-        Plan {
-            settle_ms: settle_ms.unwrap_or(least_settle_ms.max(rtt_ms / 2) + in_hand_ms / 4),
-            turn_ms,
-            turns: u32::try_from(SLICE_MS.div_ceil(turn_ms)).unwrap_or(1),
-            ..Plan::of_long_slices(cell.rtt_ms, None)
-        }
-    }
-
-    /// Slices of one turn each, for what is not told by alternating.
-    pub fn of_long_slices(rtt: Rtt, slice_ms: Option<u64>) -> Plan {
-        const SETTLE_MS: u64 = 50;
-        const SLICE_MS: u64 = 250;
-        const WARM_UP_MS: u64 = 300;
-        let rtt_ms = rtt.ms().ceil() as u64;
-        Plan {
-            warm_up_ms: WARM_UP_MS + 4 * rtt_ms,
-            settle_ms: SETTLE_MS + rtt_ms,
-            turn_ms: slice_ms.unwrap_or(SLICE_MS).max(5 * rtt_ms),
-            turns: 1,
-            max_ms: 0,
-            precision: Precision {
-                percentage_points: 1.0,
-                percent_of_value: 10.0,
-            },
-        }
-    }
-
-    /// The time that this number of slices takes.
-    pub fn pass(&self, slices: usize) -> Duration {
-        let turn = self.settle_ms + self.turn_ms;
-        Duration::from_millis(turn * u64::from(self.turns) * slices as u64)
-    }
 }

@@ -3,7 +3,6 @@
 //! describe every file, column and field.
 #![allow(missing_docs)] // Those two documents describe each field, and the names are theirs.
 
-pub mod changes;
 pub mod checksums;
 pub mod churn;
 pub mod config;
@@ -13,7 +12,6 @@ pub mod grid;
 pub mod histogram_tag;
 pub mod jobs;
 pub mod manifest;
-pub mod network;
 pub mod payload;
 pub mod precision;
 pub mod protocol;
@@ -21,12 +19,12 @@ pub mod run_row;
 pub mod runtime;
 pub mod search;
 pub mod shard;
-pub mod slow_polls;
 pub mod soak;
 pub mod subject;
 pub mod table;
 pub mod tables;
-pub mod turns;
 pub mod variant;
 
+/// The network between the nodes.
+pub use lab_types as network;
 pub use poll_probe::{BUDGET_FORMS, Budget, Budgets, Limit, Site, Wake};

@@ -5,11 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     churn::Churn,
-    config::{LabConfig, Load, Measurement, NodeConfig, Plan, RunConfig, RuntimeConfig, SoakPlan},
+    config::{LabConfig, Load, NodeConfig, RuntimeConfig},
     grid::Cell,
     manifest::{Machine, Tool},
     run_row::{End, NetworkReport, StageTime},
-    variant::{Role, VariantConfig},
 };
 
 /// The whole of `soak.json`.
@@ -39,39 +38,6 @@ pub struct SoakConfig {
     pub runtime: RuntimeConfig,
     pub lab: LabConfig,
     pub seed: u64,
-}
-
-impl SoakConfig {
-    /// The run that a cell is asked for.
-    pub fn run(&self) -> RunConfig {
-        RunConfig {
-            cell: self.cell,
-            run: 1,
-            subject: None,
-            seed: self.seed,
-            node: self.node,
-            load: self.load,
-            runtime: self.runtime,
-            variants: vec![VariantConfig {
-                label: self.budgets.to_string(),
-                role: Role::Baseline,
-                budgets: self.budgets,
-            }],
-            plan: Plan {
-                // Between two rows, for polls that the row before began.
-                settle_ms: 20,
-                turn_ms: self.interval_ms,
-                max_ms: self.duration_ms,
-                ..Plan::of_long_slices(self.cell.rtt_ms, None)
-            },
-            lab: self.lab.clone(),
-            measurement: Measurement::Soak(SoakPlan {
-                interval_ms: self.interval_ms,
-                churn: self.churn,
-            }),
-            jobs: None,
-        }
-    }
 }
 
 /// How a soak ended.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Site, config::RuntimeConfig, variant::Role};
+use crate::{Site, runtime::RuntimeConfig, variant::Role};
 
 /// A version of the network stack that a node program is built against. Its launches are compared with those of the
 /// others.

@@ -6,8 +6,8 @@ use poll_probe::{Budgets, Site};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    config::{RuntimeConfig, Scheduler},
     network::Cores,
+    runtime::{RuntimeConfig, Scheduler},
 };
 
 /// A name that the writer knows when it is compiled, and the reader when it has read it.

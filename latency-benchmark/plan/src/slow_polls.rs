@@ -1,16 +1,17 @@
 //! Reads back how slow a run was.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
-use crate::{
+use anyhow::Result;
+use run_format::{
     Site,
-    changes::SliceSums,
     config::SLOW_NS,
     files::{BANDS, SITES, SLICES},
     table::read_table,
     tables::{BandRow, Pass, SiteRow, SliceRow},
 };
-use anyhow::Result;
+
+use crate::sums::SliceSums;
 
 /// Polls of connections by variant, over the slices of the run in the folder `run` that compare variants.
 pub fn read(run: &Path, variants: usize) -> Result<Vec<SliceSums>> {
@@ -19,7 +20,7 @@ pub fn read(run: &Path, variants: usize) -> Result<Vec<SliceSums>> {
         ..SliceSums::default()
     };
     let mut of = vec![nothing; variants];
-    let mut compared = std::collections::BTreeMap::new();
+    let mut compared = BTreeMap::new();
     for row in read_table::<SliceRow>(&run.join(SLICES), false)? {
         if row.pass == Pass::Compare && row.variant < variants {
             of[row.variant] = of[row.variant].plus(SliceSums {

@@ -1,5 +1,7 @@
 //! The network between the nodes: what is asked for, and what the lab reports about it.
+#![allow(missing_docs)] // RESULTS.md describes each field, and the names are theirs.
 
+mod config;
 mod cores;
 mod hosts;
 mod placement;
@@ -8,6 +10,7 @@ mod reports;
 mod rtt;
 
 pub use self::{
+    config::LabConfig,
     cores::Cores,
     hosts::{NetworkCard, PeerHost, PeerHosts},
     placement::{Placement, Sharing},

@@ -4,7 +4,7 @@ use std::{fmt, net::IpAddr};
 
 use serde::{Deserialize, Serialize};
 
-use super::Cores;
+use crate::Cores;
 
 /// The hosts of the peers, and what starts a program there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

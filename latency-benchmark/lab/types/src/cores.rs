@@ -1,9 +1,10 @@
 use std::{collections::BTreeSet, fmt, str::FromStr};
 
-use poll_probe::serde_as_text;
+use serde::{Deserialize, Serialize};
 
 /// At least one core. Its text form is the kernel's: `1`, `0,2`, `4-7`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Cores(BTreeSet<usize>);
 
 impl Cores {
@@ -90,7 +91,19 @@ impl fmt::Display for Cores {
     }
 }
 
-serde_as_text!(Cores);
+impl TryFrom<String> for Cores {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<Cores> for String {
+    fn from(cores: Cores) -> String {
+        cores.to_string()
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Jitter, Loss, Placement, ReceiveMasks, Rtt};
+use crate::{Jitter, Loss, Placement, ReceiveMasks, Rtt};
 
 /// What a lab turned out to be, for the record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -235,7 +235,7 @@ pub struct QueueReport {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::*;
 
     #[test]
     fn what_is_unknown_on_either_side_stays_unknown() {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::Cores;
+use crate::Cores;
 
 /// Where central runs, and where everything else.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

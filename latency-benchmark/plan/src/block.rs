@@ -1,30 +1,30 @@
-//! The slices that a block is made of.
+//! The slices that a block is made of, and the time that they take.
 
 use std::time::Duration;
 
-use crate::{
-    config::{ExplainPlan, Measurement, RunConfig},
+use run_format::{
+    config::{ExplainPlan, Measurement, Plan, RunConfig},
     tables::Pass,
     variant::BASELINE,
 };
 
-/// A slice to come.
+/// What a slice of a block records, and of which variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turn {
+pub struct PlannedSlice {
     pub pass: Pass,
     pub variant: usize,
 }
 
 /// Where variants are compared: every variant, and now and then the baseline with its children, as
 /// one more among them. That is more often at first, so that also short runs have several such slices.
-pub fn to_compare(block: u32, variants: usize) -> Vec<Turn> {
+pub fn to_compare(block: u32, variants: usize) -> Vec<PlannedSlice> {
     const FIRST: u32 = 8;
     let every = if block < FIRST { 2 } else { 4 };
-    let compared = (0..variants).map(|variant| Turn {
+    let compared = (0..variants).map(|variant| PlannedSlice {
         pass: Pass::Compare,
         variant,
     });
-    let children = (block % every == 1).then_some(Turn {
+    let children = (block % every == 1).then_some(PlannedSlice {
         pass: Pass::Children,
         variant: BASELINE,
     });
@@ -33,7 +33,7 @@ pub fn to_compare(block: u32, variants: usize) -> Vec<Turn> {
 
 /// Where a cell is explained: every kind of evidence that there is, of every variant asked for, and the
 /// baseline on a core that is kept warm and on one that is not.
-pub fn to_explain(config: &ExplainPlan, there_is: impl Fn(Pass) -> bool) -> Vec<Turn> {
+pub fn to_explain(config: &ExplainPlan, there_is: impl Fn(Pass) -> bool) -> Vec<PlannedSlice> {
     const OF_EACH_VARIANT: [Pass; 6] = [
         Pass::Stacks,
         Pass::Allocations,
@@ -51,12 +51,12 @@ pub fn to_explain(config: &ExplainPlan, there_is: impl Fn(Pass) -> bool) -> Vec<
             config
                 .variants
                 .iter()
-                .map(move |&variant| Turn { pass, variant })
+                .map(move |&variant| PlannedSlice { pass, variant })
         });
     let of_the_baseline = OF_THE_BASELINE
         .into_iter()
         .filter(|_| there_is(Pass::Warm))
-        .map(|pass| Turn {
+        .map(|pass| PlannedSlice {
             pass,
             variant: BASELINE,
         });
@@ -73,23 +73,27 @@ fn most_slices(measurement: &Measurement, variants: usize) -> usize {
     }
 }
 
-impl RunConfig {
-    /// How long the run may measure at most, warm-up included.
-    pub fn longest(&self) -> Duration {
-        // So many blocks run, however short the time is.
-        let least = match &self.measurement {
-            Measurement::Explain(plan) => plan.blocks,
-            _ => 1,
-        };
-        let measuring = (self.block() * least).max(Duration::from_millis(self.plan.max_ms));
-        Duration::from_millis(self.plan.warm_up_ms) + measuring
-    }
+/// How long the run may measure at most, warm-up included.
+pub fn longest_run(run: &RunConfig) -> Duration {
+    // So many blocks are measured, however short the time is.
+    let least = match &run.measurement {
+        Measurement::Explain(plan) => plan.blocks,
+        _ => 1,
+    };
+    let measuring = (longest_block(run) * least).max(Duration::from_millis(run.plan.max_ms));
+    Duration::from_millis(run.plan.warm_up_ms) + measuring
+}
 
-    /// The longest block.
-    pub fn block(&self) -> Duration {
-        self.plan
-            .pass(most_slices(&self.measurement, self.variants.len()))
-    }
+/// How long the longest block of the run takes.
+pub fn longest_block(run: &RunConfig) -> Duration {
+    let slices = most_slices(&run.measurement, run.variants.len());
+    duration_of_slices(&run.plan, slices)
+}
+
+/// The time that this number of slices takes.
+pub(crate) fn duration_of_slices(plan: &Plan, slices: usize) -> Duration {
+    let turn = plan.settle_ms + plan.turn_ms;
+    Duration::from_millis(turn * u64::from(plan.turns) * slices as u64)
 }
 
 #[cfg(test)]
@@ -99,19 +103,19 @@ mod tests {
     #[test]
     fn every_block_has_every_variant_once_and_some_have_the_children_of_the_baseline() {
         for block in 1..=13 {
-            let turns = to_compare(block, 3);
-            let compared: Vec<usize> = turns
+            let slices = to_compare(block, 3);
+            let compared: Vec<usize> = slices
                 .iter()
-                .filter(|turn| turn.pass == Pass::Compare)
-                .map(|turn| turn.variant)
+                .filter(|slice| slice.pass == Pass::Compare)
+                .map(|slice| slice.variant)
                 .collect();
             assert_eq!(compared, [0, 1, 2]);
-            let children = Turn {
+            let children = PlannedSlice {
                 pass: Pass::Children,
                 variant: BASELINE,
             };
             assert_eq!(
-                turns.contains(&children),
+                slices.contains(&children),
                 [1, 3, 5, 7, 9, 13].contains(&block),
                 "{block}"
             );
@@ -124,15 +128,15 @@ mod tests {
             variants: vec![0, 4],
             blocks: 1,
         };
-        let turns = to_explain(&config, |pass| pass == Pass::Stacks);
-        let stacks = |variant| Turn {
+        let slices = to_explain(&config, |pass| pass == Pass::Stacks);
+        let stacks = |variant| PlannedSlice {
             pass: Pass::Stacks,
             variant,
         };
-        assert_eq!(turns, [stacks(0), stacks(4)]);
+        assert_eq!(slices, [stacks(0), stacks(4)]);
         let all = to_explain(&config, |_| true);
-        let warm = all.iter().filter(|turn| turn.pass == Pass::Warm);
-        assert!(warm.clone().all(|turn| turn.variant == BASELINE));
+        let warm = all.iter().filter(|slice| slice.pass == Pass::Warm);
+        assert!(warm.clone().all(|slice| slice.variant == BASELINE));
         assert_eq!((all.len(), warm.count()), (16, 2));
     }
 }

@@ -1,0 +1,19 @@
+use serde::{Deserialize, Serialize};
+
+use crate::{Backend, Jitter, Loss, PeerHosts, Placement, ReceiveOn};
+
+/// The network around the nodes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LabConfig {
+    pub backend: Backend,
+    pub loss_percent: Option<Loss>,
+    pub jitter_ms: Option<Jitter>,
+    pub congestion_control: String,
+    /// Absent in older files.
+    #[serde(default)]
+    pub receive_on: ReceiveOn,
+    pub placement: Placement,
+    /// Then there is no lab, and nothing is delayed. Absent where peers run on this host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer_hosts: Option<PeerHosts>,
+}

@@ -1,0 +1,121 @@
+//! The cells and launches of a sweep.
+
+use std::cmp::Reverse;
+
+use run_format::{config::SweepConfig, grid::Cell};
+use sha2::{Digest, Sha256};
+
+use crate::{jobs, run::measuring_ms};
+
+/// The cells of the grid, or those of the shard. The longest cells are dealt out first, each to the shard that has
+/// least to do. Among equally long ones the seed decides, so that no shard has all cells of one kind.
+pub fn cells(sweep: &SweepConfig) -> Vec<Cell> {
+    let cells = sweep.axes.cells();
+    let Some(shard) = sweep.shard else {
+        return cells;
+    };
+    let by_chance = |cell: &Cell| Sha256::digest(format!("{} {}", sweep.seed, cell.id()));
+    let mut dealt: Vec<(u64, usize)> = (0..)
+        .zip(&cells)
+        .map(|(at, cell)| (takes_ms(sweep, *cell), at))
+        .collect();
+    dealt.sort_by_cached_key(|(ms, at)| (Reverse(*ms), by_chance(&cells[*at])));
+    // More shards than cells have nothing to do.
+    let mut loads = vec![0; cells.len().min(shard.of as usize).max(1)];
+    let mut ours = Vec::new();
+    for (ms, at) in dealt {
+        let least = (0..loads.len()).min_by_key(|shard| loads[*shard]).unwrap_or(0);
+        loads[least] += ms;
+        if least + 1 == shard.index as usize {
+            ours.push(at);
+        }
+    }
+    ours.sort_unstable();
+    ours.into_iter().map(|at| cells[at]).collect()
+}
+
+/// About how long a run of the cell takes if its time is not scaled. So all shards of a sweep agree, before and after
+/// its time is fitted.
+fn takes_ms(sweep: &SweepConfig, cell: Cell) -> u64 {
+    const AROUND_MS: u64 = 1000;
+    let rtt_ms = cell.rtt_ms.ms();
+    let measuring_ms = measuring_ms(rtt_ms) as u64;
+    // Connecting and warming up take about ten round trips.
+    AROUND_MS + (10.0 * rtt_ms) as u64 + sweep.max_cell_ms.unwrap_or(measuring_ms)
+}
+
+/// The most launches that there can be.
+pub fn launches(sweep: &SweepConfig) -> usize {
+    sweep.axes.cells().len() * sweep.repeat as usize * sweep.subjects.len().max(1)
+}
+
+/// How many times sooner all launches are done than one after the other.
+pub fn speed(sweep: &SweepConfig) -> f64 {
+    let jobs = sweep.jobs.as_ref();
+    jobs.map_or(1.0, |jobs| jobs::speed(jobs, launches(sweep)))
+}
+
+#[cfg(test)]
+mod tests {
+    use run_format::{
+        files::read_versioned, grid::Axes, manifest::Manifest, payload::Payload, shard::Shard,
+    };
+
+    use super::*;
+
+    /// The committed sweep's kind, over the default grid.
+    fn config(shard: Shard) -> SweepConfig {
+        let fixture = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../tests/fixture/manifest.json"
+        );
+        let manifest: Manifest = read_versioned(fixture.as_ref()).expect("the fixture");
+        let rtts = ["0", "5", "25", "50", "100", "200"].map(|ms| ms.parse().expect("a time"));
+        SweepConfig {
+            axes: Axes {
+                peers: vec![1, 2, 5, 10, 15],
+                rtt_ms: rtts.to_vec(),
+                payload_bytes: [4, 16, 64, 256].map(Payload::kib).to_vec(),
+                only: Vec::new(),
+            },
+            max_cell_ms: None,
+            shard: Some(shard),
+            ..manifest.config
+        }
+    }
+
+    #[test]
+    fn every_cell_is_in_one_shard_and_shards_take_as_long() {
+        for of in [1, 2, 5, 7, 120] {
+            let shards = Shard { index: 1, of }.all().map(config);
+            let shards: Vec<(u64, Vec<Cell>)> = shards
+                .map(|config| {
+                    let cells = cells(&config);
+                    (cells.iter().map(|cell| takes_ms(&config, *cell)).sum(), cells)
+                })
+                .collect();
+            let mut ids: Vec<String> = shards
+                .iter()
+                .flat_map(|(_, cells)| cells.iter().map(Cell::id))
+                .collect();
+            ids.sort();
+            ids.dedup();
+            assert_eq!(ids.len(), 120, "{of} shards");
+            let times = || shards.iter().map(|(ms, _)| *ms);
+            let longest_cell_ms = 19_400;
+            let apart_ms = times().max().unwrap_or(0) - times().min().unwrap_or(0);
+            assert!(apart_ms <= longest_cell_ms, "{of} shards: {apart_ms} ms");
+        }
+    }
+
+    #[test]
+    fn no_shard_has_all_cells_of_one_kind() {
+        // As many as there are numbers of peers, which a plain deal would sort out.
+        for shard in (Shard { index: 1, of: 5 }).all() {
+            let mut peers: Vec<usize> = cells(&config(shard)).iter().map(|cell| cell.peers).collect();
+            peers.sort_unstable();
+            peers.dedup();
+            assert!(peers.len() > 2, "{shard:?}: {peers:?}");
+        }
+    }
+}

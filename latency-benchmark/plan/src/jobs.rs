@@ -1,0 +1,130 @@
+//! Cells that are measured at the same time, and whether that disturbs them.
+
+use run_format::{jobs::JobsConfig, network::Placement};
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use crate::sums::SliceSums;
+
+/// For so many runs. Those that are alone take about a tenth of the time, so there are fewer with many jobs.
+pub fn in_places(places: Vec<Placement>, runs: usize) -> JobsConfig {
+    let a_tenth = runs / (10 * places.len());
+    let alone = a_tenth.max(FEWEST_PAIRS).min(runs);
+    JobsConfig { places, alone }
+}
+
+/// How many times sooner so many runs are done. One that is alone first waits for the others.
+pub(crate) fn speed(jobs: &JobsConfig, runs: usize) -> f64 {
+    const WAITING: f64 = 0.5;
+    let alone = (1.0 + WAITING) * jobs.alone as f64 / runs as f64;
+    1.0 / (1.0 / jobs.places.len() as f64 + alone)
+}
+
+/// What a run saw beside others, and what it saw alone. All variants together.
+pub type AlonePair = [SliceSums; 2];
+
+/// With fewer pairs an interval says little.
+pub const FEWEST_PAIRS: usize = 4;
+
+/// A change of more than so many percent disturbs.
+pub const LIMIT_PERCENT: f64 = 5.0;
+
+/// None if it was not measured.
+type Quantity = fn(&SliceSums) -> Option<f64>;
+
+/// What is compared.
+const QUANTITIES: [(&str, Quantity); 3] = [
+    ("throughput", |sums| Some(sums.requests as f64 / sums.seconds)),
+    ("CPU time per request", |sums| {
+        Some(sums.cpu_ns? as f64 / sums.requests as f64)
+    }),
+    ("share of slow polls", |sums| {
+        Some(sums.slow as f64 / sums.polls as f64)
+    }),
+];
+
+/// By how many percent a quantity is higher beside others than alone, with a 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BesideOthers {
+    pub quantity: &'static str,
+    pub percent: f64,
+    pub interval: (f64, f64),
+    pub pairs: usize,
+}
+
+impl BesideOthers {
+    /// Of every quantity that is known of enough pairs. Launches differ by factors, so the mean is that of logarithms.
+    pub fn of(pairs: &[AlonePair]) -> Vec<BesideOthers> {
+        let of_quantity = |(quantity, value): (&'static str, Quantity)| {
+            let ratio = |[beside, alone]: &AlonePair| {
+                let log = (value(beside)? / value(alone)?).ln();
+                log.is_finite().then_some(log)
+            };
+            let logs: Vec<f64> = pairs.iter().filter_map(ratio).collect();
+            let count = logs.len() as f64;
+            let mean = logs.iter().sum::<f64>() / count;
+            let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
+            let error = (squares / (count - 1.0) / count).sqrt();
+            let t = StudentsT::new(0.0, 1.0, count - 1.0)
+                .ok()?
+                .inverse_cdf(0.975);
+            let percent = |log: f64| 100.0 * log.exp_m1();
+            (logs.len() >= FEWEST_PAIRS).then(|| BesideOthers {
+                quantity,
+                percent: percent(mean),
+                interval: (percent(mean - t * error), percent(mean + t * error)),
+                pairs: logs.len(),
+            })
+        };
+        QUANTITIES.into_iter().filter_map(of_quantity).collect()
+    }
+
+    /// Whether the change is surely beyond the limit.
+    pub fn disturbs(&self) -> bool {
+        self.interval.0 > LIMIT_PERCENT || self.interval.1 < -LIMIT_PERCENT
+    }
+
+    /// Whether it is surely within the limit.
+    pub fn is_harmless(&self) -> bool {
+        self.interval.0 >= -LIMIT_PERCENT && self.interval.1 <= LIMIT_PERCENT
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sums(requests: u64) -> SliceSums {
+        SliceSums {
+            slow: 10,
+            slow_ns: 0,
+            polls: 100,
+            requests,
+            seconds: 1.0,
+            cpu_ns: Some(1_000_000),
+        }
+    }
+
+    #[test]
+    fn what_all_pairs_have_in_common_is_told_from_what_launches_differ_by() {
+        let pairs = |beside: [u64; 4]| {
+            let alone = [1000, 1500, 700, 1200];
+            let pair = |(beside, alone)| [sums(beside), sums(alone)];
+            beside.into_iter().zip(alone).map(pair).collect::<Vec<_>>()
+        };
+        let [throughput, cpu_time, slow] = &BesideOthers::of(&pairs([900, 1350, 630, 1080]))[..]
+        else {
+            panic!("all are known")
+        };
+        assert!((throughput.percent + 10.0).abs() < 0.01 && throughput.disturbs());
+        assert!((cpu_time.percent - 11.1).abs() < 0.1 && cpu_time.disturbs());
+        assert!(slow.percent == 0.0 && slow.is_harmless());
+        // Mean of the logarithms 0.095, -0.105, 0.095, -0.105; their standard error 0.0579, t 3.18.
+        let noisy = BesideOthers::of(&pairs([1100, 1350, 770, 1080]))[0];
+        assert!(!noisy.disturbs() && !noisy.is_harmless());
+        assert!(
+            (noisy.interval.0 + 17.3).abs() < 0.2 && (noisy.interval.1 - 19.6).abs() < 0.2,
+            "{noisy:?}"
+        );
+        assert_eq!(BesideOthers::of(&pairs([1; 4])[..3]), []);
+    }
+}

@@ -1,0 +1,152 @@
+//! One launch of a cell: how long its slices are, and how long it is measured.
+
+use run_format::{
+    config::{Load, Measurement, Plan, RunConfig, SoakPlan, SweepConfig},
+    grid::Cell,
+    network::Rtt,
+    precision::Precision,
+    soak::SoakConfig,
+    variant::{Role, VariantConfig},
+};
+
+use crate::{block::duration_of_slices, changes::FEWEST_BLOCKS};
+
+/// With more variants, blocks would be too few if slices had several turns.
+const MANY_VARIANTS: usize = 12;
+
+/// One launch of a cell of a sweep.
+pub fn run(
+    sweep: &SweepConfig,
+    cell: Cell,
+    run: u32,
+    subject: Option<usize>,
+    seed: u64,
+) -> RunConfig {
+    let of_subject = subject.and_then(|at| sweep.subjects.get(at));
+    RunConfig {
+        cell,
+        run,
+        subject,
+        seed,
+        node: sweep.node,
+        load: Load {
+            payload: cell.payload_bytes,
+            pace: sweep.pace,
+        },
+        runtime: of_subject
+            .and_then(|subject| subject.runtime)
+            .unwrap_or(sweep.runtime),
+        variants: sweep.variants.clone(),
+        plan: of_cell(sweep, cell),
+        lab: sweep.lab.clone(),
+        measurement: sweep.measurement.clone(),
+        jobs: None,
+    }
+}
+
+/// The one launch of a soak.
+pub fn soak(soak: &SoakConfig) -> RunConfig {
+    RunConfig {
+        cell: soak.cell,
+        run: 1,
+        subject: None,
+        seed: soak.seed,
+        node: soak.node,
+        load: soak.load,
+        runtime: soak.runtime,
+        variants: vec![VariantConfig {
+            label: soak.budgets.to_string(),
+            role: Role::Baseline,
+            budgets: soak.budgets,
+        }],
+        plan: Plan {
+            // Between two rows, for polls that the row before began.
+            settle_ms: 20,
+            turn_ms: soak.interval_ms,
+            max_ms: soak.duration_ms,
+            ..of_long_slices(soak.cell.rtt_ms, None)
+        },
+        lab: soak.lab.clone(),
+        measurement: Measurement::Soak(SoakPlan {
+            interval_ms: soak.interval_ms,
+            churn: soak.churn,
+        }),
+        jobs: None,
+    }
+}
+
+/// The plan for a cell of a sweep.
+pub fn of_cell(sweep: &SweepConfig, cell: Cell) -> Plan {
+    let plan = match sweep.measurement {
+        // One variant has nothing to take turns with.
+        Measurement::Compare if sweep.variants.len() > MANY_VARIANTS => Plan {
+            turns: 1,
+            ..of_short_turns(cell, sweep.turn_ms, sweep.settle_ms)
+        },
+        Measurement::Compare if sweep.variants.len() > 1 => {
+            of_short_turns(cell, sweep.turn_ms, sweep.settle_ms)
+        }
+        _ => of_long_slices(cell.rtt_ms, sweep.turn_ms),
+    };
+    Plan {
+        settle_ms: sweep.settle_ms.unwrap_or(plan.settle_ms),
+        max_ms: cell_ms(sweep, cell, &plan),
+        precision: sweep.precision,
+        ..plan
+    }
+}
+
+/// How long a run is measured by default. Over long round trips there are fewer polls and turns in a second.
+pub fn measuring_ms(rtt_ms: f64) -> f64 {
+    const SHORTEST_MS: f64 = 8400.0;
+    const MS_BY_RTT_MS: f64 = 40.0;
+    SHORTEST_MS + MS_BY_RTT_MS * rtt_ms
+}
+
+/// How long a run of the cell may measure.
+fn cell_ms(sweep: &SweepConfig, cell: Cell, plan: &Plan) -> u64 {
+    let by_rtt = measuring_ms(cell.rtt_ms.ms());
+    let fewest_blocks = duration_of_slices(plan, sweep.variants.len()) * FEWEST_BLOCKS as u32;
+    let by_rtt = ((sweep.time_scale * by_rtt) as u64).max(fewest_blocks.as_millis() as u64);
+    sweep.max_cell_ms.unwrap_or(by_rtt)
+}
+
+/// Slices of many short turns: the noise of a machine is slow, so what counts is how often variants alternate.
+/// METHODS.md has the measurements that the lengths follow from. A turn is never shorter than two round trips,
+/// since traffic comes in bursts of one, nor than what central has in hand when variants change.
+fn of_short_turns(cell: Cell, turn_ms: Option<u64>, settle_ms: Option<u64>) -> Plan {
+    /// Shorter slices make larger files, longer ones fewer blocks, of which intervals are made.
+    const SLICE_MS: u64 = 60;
+    /// The payload that even a slow machine moves to and fro in a millisecond.
+    const BYTES_PER_MS: u64 = 100 << 10;
+    let rtt_ms = cell.rtt_ms.ms().ceil() as u64;
+    // Over any link, what was in flight under the variant before takes a while to be gone.
+    let (least_turn_ms, least_settle_ms) = if rtt_ms == 0 { (20, 10) } else { (40, 20) };
+    let in_hand_ms = cell.peers as u64 * cell.payload_bytes.bytes() as u64 / BYTES_PER_MS;
+    let turn_ms = turn_ms.unwrap_or(least_turn_ms.max(2 * rtt_ms) + in_hand_ms);
+    Plan {
+        settle_ms: settle_ms.unwrap_or(least_settle_ms.max(rtt_ms / 2) + in_hand_ms / 4),
+        turn_ms,
+        turns: u32::try_from(SLICE_MS.div_ceil(turn_ms)).unwrap_or(1),
+        ..of_long_slices(cell.rtt_ms, None)
+    }
+}
+
+/// Slices of one turn each, for what is not told by alternating.
+pub fn of_long_slices(rtt: Rtt, slice_ms: Option<u64>) -> Plan {
+    const SETTLE_MS: u64 = 50;
+    const SLICE_MS: u64 = 250;
+    const WARM_UP_MS: u64 = 300;
+    let rtt_ms = rtt.ms().ceil() as u64;
+    Plan {
+        warm_up_ms: WARM_UP_MS + 4 * rtt_ms,
+        settle_ms: SETTLE_MS + rtt_ms,
+        turn_ms: slice_ms.unwrap_or(SLICE_MS).max(5 * rtt_ms),
+        turns: 1,
+        max_ms: 0,
+        precision: Precision {
+            percentage_points: 1.0,
+            percent_of_value: 10.0,
+        },
+    }
+}
