@@ -65,6 +65,8 @@ pub(crate) struct CellMeasured {
     pub(crate) state: CellState,
     /// Problems of its runs.
     pub(crate) flaws: Vec<String>,
+    /// Whether a run of it did not come to its end, or did not begin.
+    pub(crate) is_unfinished: bool,
     pub(crate) runs: usize,
     /// The number of machines.
     pub(crate) hosts: usize,
@@ -129,6 +131,8 @@ impl CellMeasured {
             cell: files.cell,
             state: state(&rows, measured),
             flaws: flaws(files, question),
+            is_unfinished: missing_runs(files, question).0 > 0
+                || files.runs.iter().any(|file| file.row.is_none()),
             runs: blocks.runs(),
             hosts: runs
                 .iter()
@@ -173,6 +177,7 @@ impl CellMeasured {
             cell,
             state: CellState::Measured,
             flaws: Vec::new(),
+            is_unfinished: false,
             runs: 1,
             hosts: 1,
             blocks,
@@ -245,14 +250,7 @@ fn flaws(files: &CellRuns, question: &Question) -> Vec<String> {
             End::Failed { stage, reason } => Some(format!("a run failed: {stage}: {reason}")),
         },
     };
-    // LaunchesByVariant of subjects stop after the block in which all are precise enough.
-    let blocks = if question.subjects == 1 {
-        question.repeat
-    } else {
-        files.runs.iter().map(|file| file.number).max().unwrap_or(0)
-    };
-    let wanted = blocks as usize * question.subjects;
-    let missing = wanted - files.runs.len();
+    let (missing, wanted) = missing_runs(files, question);
     let some_missing = (missing > 0 && !files.runs.is_empty())
         .then(|| format!("{missing} of {wanted} runs are missing"));
     let rows = files.runs.iter().filter_map(|file| file.row.as_ref());
@@ -263,6 +261,18 @@ fn flaws(files: &CellRuns, question: &Question) -> Vec<String> {
         .chain(some_missing)
         .chain(rows.flat_map(missed_messages))
         .collect()
+}
+
+/// How many runs of a cell are missing, and how many there should be.
+fn missing_runs(files: &CellRuns, question: &Question) -> (usize, usize) {
+    // Launches of subjects stop after the block in which all are precise enough.
+    let blocks = if question.subjects == 1 {
+        question.repeat
+    } else {
+        files.runs.iter().map(|file| file.number).max().unwrap_or(0)
+    };
+    let wanted = blocks as usize * question.subjects;
+    (wanted - files.runs.len(), wanted)
 }
 
 /// Messages of peers that did not reach central.

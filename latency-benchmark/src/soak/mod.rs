@@ -32,12 +32,11 @@ use crate::{
     watched_folder::WatchedFolder,
 };
 
-pub(crate) fn run(args: SoakArgs) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: SoakArgs, interrupts: &Interrupts) -> Result<ExitCode, Failure> {
     let (mut config, program, dir) = args.asked()?;
     new_folder::refuse(&dir, "")?;
     let program = program.plain(&config.node)?;
     let description = describe(&program)?;
-    let interrupts = Interrupts::count()?;
     if config.lab.peer_hosts.is_some() {
         config.cell.rtt_ms = round_trip(&config.run(), &program)?;
     }
@@ -53,7 +52,7 @@ pub(crate) fn run(args: SoakArgs) -> Result<ExitCode, Failure> {
     };
     write_whole(&dir.join(EDITS), &description.edits)?;
     write_json(&dir.join(SOAK), &file)?;
-    let mut end = measure(&file.config, &program, &dir, &interrupts)?;
+    let mut end = measure(&file.config, &program, &dir, interrupts)?;
     end.sha256 = of_file(&dir.join(SOAK_ROWS)).ok();
     end.blocks_sha256 = of_file(&dir.join(BLOCKS)).ok();
     let code = match &end.end {

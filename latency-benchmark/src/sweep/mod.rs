@@ -48,12 +48,12 @@ use crate::{
     other_load,
     programs::{self, Programs},
     progress::{INTERRUPTED, MEASURED, Progress, SOME_FAILED},
+    search,
     watched_folder::WatchedFolder,
 };
 
-pub(crate) fn run(args: SweepArgs) -> Result<ExitCode, Failure> {
-    let interrupts = Interrupts::count()?;
-    let (_, code) = carry_out(args.asked()?, MANIFEST, &args.program, &interrupts)?;
+pub(crate) fn run(args: SweepArgs, interrupts: &Interrupts) -> Result<ExitCode, Failure> {
+    let (_, code) = carry_out(args.asked()?, MANIFEST, &args.program, interrupts)?;
     Ok(code)
 }
 
@@ -160,7 +160,10 @@ fn measure(
     };
     state.progress.finish(&counts.summary(), dir);
     if counts.exit_code() != MEASURED {
-        say(format!("to measure the rest: --resume {}", dir.display()));
+        // A round is resumed with its search.
+        let search = dir.parent().filter(|parent| search::is_in(parent));
+        let resumed = search.unwrap_or(dir).display();
+        say(format!("to measure the rest: --resume {resumed}"));
     }
     Ok(counts.exit_code())
 }
@@ -201,7 +204,8 @@ impl RunningSweep<'_> {
         if is_alone { run_dir.alone() } else { run_dir }
     }
 
-    /// Measures a launch, unless that is done or not needed. Returns whether to go on.
+    /// Measures a launch, unless that is done or not needed. Returns whether to go on, also after the last
+    /// one: what an interrupt cut short is not done.
     fn launch(&self, launch: &Launch, place: Place<'_>, known: &mut Known<'_>) -> Result<bool> {
         if self.interrupts.seen() > 0 {
             return Ok(false);
@@ -265,7 +269,8 @@ impl RunningSweep<'_> {
         } else if row.is_measured() && run_dir.done().exists() && !place.is_alone {
             known.add(launch, &run_dir.done())?;
         }
-        Ok(true)
+        let is_whole = row.is_measured() && row.end != End::INTERRUPTED;
+        Ok(is_whole || self.interrupts.seen() == 0)
     }
 
     fn name(&self, launch: &Launch, place: Place<'_>) -> String {

@@ -84,10 +84,9 @@ pub(crate) struct RrArgs {
     dry_run: bool,
 }
 
-pub(crate) fn run(args: RrArgs) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: RrArgs, interrupts: &Interrupts) -> Result<ExitCode, Failure> {
     let program = args.program.clone();
-    let interrupts = Interrupts::count()?;
-    let (_, code) = carry_out(args.asked()?, RR_MANIFEST, &program, &interrupts)?;
+    let (_, code) = carry_out(args.asked()?, RR_MANIFEST, &program, interrupts)?;
     Ok(code)
 }
 
