@@ -23,6 +23,7 @@ use run_format::{
     files::SLICES,
     grid::Cell,
     run_row::{End, Messages, RunRow, Stop},
+    tables::Disturbance,
 };
 
 pub(crate) use self::cell_blocks::Question;
@@ -115,6 +116,8 @@ impl CellMeasured {
                 }
             }
         }
+        let disturbed = runs.iter().flat_map(|run| run.set_aside.keys().next());
+        let disturbed = disturbed.copied().next();
         runs.retain(|run| !run.blocks.is_empty());
         let blocks = CellBlocks::of_runs(&runs, question);
         let is_first = |run: &&LoadedRun| run.subject == 0;
@@ -129,7 +132,7 @@ impl CellMeasured {
         let sums = ratio_sums(&blocks, question);
         let mut cell = CellMeasured {
             cell: files.cell,
-            state: state(&rows, measured),
+            state: state(&rows, measured, disturbed),
             flaws: flaws(files, question),
             is_unfinished: missing_runs(files, question).0 > 0
                 || files.runs.iter().any(|file| file.row.is_none()),
@@ -224,9 +227,14 @@ fn slow_polls(runs: &[&LoadedRun], threshold_ns: u64) -> BTreeMap<Site, SlowPoll
     slow_polls
 }
 
-fn state(rows: &[&RunRow], measured: bool) -> CellState {
+/// Without a block, `disturbed` is why one was set aside.
+fn state(rows: &[&RunRow], measured: bool, disturbed: Option<Disturbance>) -> CellState {
     if measured {
         return CellState::Measured;
+    }
+    if let Some(disturbance) = disturbed {
+        let how = disturbance.words();
+        return CellState::Failed(format!("every block was disturbed and set aside: {how}"));
     }
     match rows.iter().map(|row| &row.end).next_back() {
         None => CellState::Missing,

@@ -302,6 +302,32 @@ impl SweepConfig {
         }
     }
 
+    /// A field of a launch that is not as this sweep has it, if there is one. The order of variants, the cores, and the time
+    /// that other launches left are each launch's own, as is `plan` where another version has other lengths.
+    pub fn differs_in(&self, launch: &RunConfig, plan: Plan) -> Option<String> {
+        let own = launch.clone();
+        let expected = RunConfig {
+            plan: Plan {
+                max_ms: self.max_cell_ms.unwrap_or(own.plan.max_ms),
+                ..plan
+            },
+            lab: LabConfig {
+                placement: own.lab.placement,
+                ..self.lab.clone()
+            },
+            jobs: own.jobs,
+            ..self.run(own.cell, own.run, own.subject, own.seed)
+        };
+        if expected == *launch {
+            return None;
+        }
+        let fields = |of: &RunConfig| serde_json::to_value(of).unwrap_or_default();
+        let (expected, found) = (fields(&expected), fields(launch));
+        let mut fields = expected.as_object()?.iter();
+        let differing = fields.find(|(name, value)| found.get(name) != Some(value));
+        Some(differing.map_or("config", |(name, _)| name).to_owned())
+    }
+
     /// The most launches that there can be.
     pub fn launches(&self) -> usize {
         self.axes.cells().len() * self.repeat as usize * self.subjects.len().max(1)

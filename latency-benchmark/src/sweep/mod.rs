@@ -18,7 +18,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use lab::move_to;
 use program::{Failure, one_line, say};
 use run_format::{
@@ -221,7 +221,14 @@ impl RunningSweep<'_> {
         }
         let run_dir = self.run_dir(launch, place.is_alone);
         let row = run_dir.row().filter(RunRow::is_measured);
-        let held = row.map(|row| row.check_files(&run_dir.done()));
+        let held = row.map(|row| {
+            let plan = self.config.plan(launch.cell);
+            if let Some(field) = self.config.differs_in(&row.config, plan) {
+                let run = run_dir.done();
+                bail!("{}: its {field} is not that of this sweep", run.display());
+            }
+            row.check_files(&run_dir.done())
+        });
         if let Some(Err(error)) = &held {
             let warning = format!("{error:#}; the run is measured again");
             self.state().progress.warn(&warning);

@@ -6,10 +6,11 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use run_format::{
+    config::{Measurement, RunConfig, SweepConfig},
     evidence::{ChosenCell, ExplainFile},
     files,
     manifest::Manifest,
-    run_row::{End, RunRow},
+    run_row::{End, RunRow, Stop},
 };
 
 use self::cell::CellEvidence;
@@ -57,10 +58,15 @@ impl Explained {
             }
             let path = folder.join(files::RUN);
             let row: RunRow = outside::read(&path)?;
-            super::check_cell(&row, id, manifest).with_context(|| path.display().to_string())?;
+            super::check_cell(&row, id, manifest)
+                .and_then(|()| check_options(&row.config, &file, manifest))
+                .with_context(|| path.display().to_string())?;
             row.check_files(&folder)?;
             match &row.end {
-                End::Ok { .. } => {
+                End::Ok { stop } => {
+                    if *stop == Stop::Interrupted {
+                        flaws.push(format!("the launch of `{id}` was interrupted"));
+                    }
                     let evidence = CellEvidence::read(&folder, row, &file.variants)?;
                     let chosen = chosen.clone();
                     cells.push(CellExplained { chosen, evidence });
@@ -75,6 +81,23 @@ impl Explained {
         }
         Ok(Some(Explained { file, cells, flaws }))
     }
+}
+
+/// Refuses a launch with other options than those of the sweep and of the explanation.
+fn check_options(launch: &RunConfig, file: &ExplainFile, manifest: &Manifest) -> Result<()> {
+    let Measurement::Explain(plan) = &launch.measurement else {
+        bail!("it explains nothing");
+    };
+    if plan.variants != file.variants {
+        bail!("its variants are not those of explain.json");
+    }
+    let config = SweepConfig {
+        measurement: launch.measurement.clone(),
+        turn_ms: None,
+        max_cell_ms: None,
+        ..manifest.config.clone()
+    };
+    super::check_options(&config, launch)
 }
 
 fn check(file: &ExplainFile, manifest: &Manifest) -> Result<()> {
