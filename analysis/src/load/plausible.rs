@@ -52,18 +52,19 @@ pub(super) fn check(run: &LoadedRun, peers: &[PeerRow]) -> Result<()> {
 fn whole(run: &LoadedRun) -> Result<()> {
     let known: BTreeSet<u32> = run.slices.iter().map(|slice| slice.row.block).collect();
     let machine: BTreeSet<u32> = run.machine.iter().map(|row| row.block).collect();
-    if let Some(block) = machine.difference(&known).next() {
-        bail!(
-            "{}: block {block} is not in {}",
-            files::BLOCKS,
-            files::SLICES
-        );
-    }
     let blocks = run.all_blocks.as_ref().unwrap_or(&run.blocks);
     let mut complete = blocks.iter().flatten().map(|at| run.slices[*at].row.block);
-    let is_over = run.row.as_ref().is_some_and(RunRow::is_measured);
-    if let Some(block) = complete.find(|block| is_over && !machine.contains(block)) {
-        bail!("{}: block {block} is missing", files::BLOCKS);
+    if run.row.as_ref().is_some_and(RunRow::is_measured) {
+        if let Some(block) = machine.difference(&known).next() {
+            bail!(
+                "{}: block {block} is not in {}",
+                files::BLOCKS,
+                files::SLICES
+            );
+        }
+        if let Some(block) = complete.find(|block| !machine.contains(block)) {
+            bail!("{}: block {block} is missing", files::BLOCKS);
+        }
     }
     let with_children: BTreeSet<u32> = run.children.iter().map(|row| row.slice).collect();
     let sites = |slice: &LoadedSlice| slice.sites.each_ref().map(Option::is_some);

@@ -6,8 +6,7 @@ use anyhow::{Result, bail};
 use run_format::{
     table::read_table,
     tables::{
-        BandRow, BlockRow, BoundRow, ChildRow, PeerRow, QuicRow, SiteRow, SliceRow, TurnRow,
-        WorkerRow,
+        BlockRow, BoundRow, ChildRow, PeerRow, QuicRow, SiteRow, SliceRow, TurnRow, WorkerRow,
     },
 };
 use serde::de::DeserializeOwned;
@@ -31,7 +30,6 @@ rows! {
     BlockRow: block;
     TurnRow: slice from_ms;
     SiteRow: slice site;
-    BandRow: slice site from_ns iterations;
     ChildRow: slice site from_ns child;
     BoundRow: slice site budget;
     PeerRow: slice peer;

@@ -10,6 +10,7 @@ use run_format::{
     Budgets, files,
     histogram_tag::{HistogramOf, HistogramTag},
     run_row::RunRow,
+    table::read_table,
     tables::{
         BandRow, BlockRow, BoundRow, ChildRow, Pass, PeerRow, QuicRow, SiteRow, SliceRow, TurnRow,
         WorkerRow,
@@ -118,7 +119,8 @@ impl RunFiles {
             workers: self.table_if_there(files::WORKERS)?,
         };
         // The slice in which a run was interrupted has rows here, but none in slices.csv.
-        let mut bands: Vec<BandRow> = self.table(files::BANDS)?;
+        // They add up to sites.csv, so that none is there twice.
+        let mut bands: Vec<BandRow> = read_table(&self.dir.join(files::BANDS), self.row.is_none())?;
         bands.retain(|band| run.slice(band.slice).is_some());
         bands.shrink_to_fit();
         let mut children: Vec<ChildRow> = self.table(files::CHILDREN)?;

@@ -87,7 +87,7 @@ fn what_disturbed_a_block_is_said() {
 /// In the same block as the hypervisor took a part of.
 #[test]
 fn a_block_in_which_central_stood_still_never_counts() {
-    let copy = stolen_ms([200, 300, 200, 0, 0]);
+    let copy = stolen_ms([200, 300, 200, 200, 0]);
     copy.edit("blocks.csv", |text| {
         text.replacen("0.1,0,0.0,0.0", "3000.0,0,0.0,0.0", 1)
     });

@@ -68,7 +68,7 @@ impl CellEvidence {
         Ok(CellEvidence {
             cell: row.config.cell,
             sites: rows::read(&dir.join(files::SITES), false)?,
-            bands: rows::read(&dir.join(files::BANDS), false)?,
+            bands: read_table(&dir.join(files::BANDS), false)?,
             children: rows::read(&dir.join(files::CHILDREN), false)?,
             stacks: tables.read(Pass::Stacks, files::STACKS)?,
             allocations: tables.read(Pass::Allocations, files::ALLOCATIONS)?,
