@@ -7,6 +7,7 @@ mod drift;
 mod explain;
 mod load;
 mod measure;
+mod new_folder;
 mod options;
 mod page;
 mod published;

@@ -1,7 +1,6 @@
 //! The process of a cell, seen from the verb that has it measured.
 
 use std::{
-    io::Read,
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -12,7 +11,7 @@ use std::{
 
 use anyhow::{Context, Result, anyhow};
 use lab::Reaped;
-use program::{ended_saying, one_line};
+use program::{ended_saying, one_line, tail};
 use run_format::{
     config::RunConfig,
     files::{SCHEMA, unix_s},
@@ -142,12 +141,8 @@ impl CellProcess {
             .context("cannot start this program again")?;
         let mut child = Reaped::new(child);
         let conversation = Conversation::begin(&mut child, task)?;
-        let mut stderr = child.stderr.take().context("it has no standard error")?;
-        let errors = thread::Builder::new().spawn(move || {
-            let mut text = Vec::new();
-            let _ = stderr.read_to_end(&mut text);
-            String::from_utf8_lossy(&text).into_owned()
-        })?;
+        let stderr = child.stderr.take().context("it has no standard error")?;
+        let errors = thread::Builder::new().spawn(move || tail(stderr))?;
         Ok(CellProcess {
             child,
             conversation,

@@ -19,6 +19,7 @@ use run_format::{
     grid::Cell,
     network::{Backend, Placement, ReceiveOn, Rtt, Sharing},
     protocol::{BlockReport, CentralTask, NodeMessage, OtherProcesses},
+    run_row::Stop,
     variant::VariantConfig,
 };
 
@@ -31,6 +32,7 @@ use crate::{
     conversation::Conversation,
     interrupts::Interrupts,
     node_program::NodeProgramArgs,
+    progress::INTERRUPTED,
 };
 
 #[derive(Args)]
@@ -64,7 +66,7 @@ pub(crate) struct CentralArgs {
     program: NodeProgramArgs,
 }
 
-pub(crate) fn run(args: CentralArgs) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: CentralArgs, interrupts: &Interrupts) -> Result<ExitCode, Failure> {
     let out = args.out.clone();
     if out.exists() {
         reject!(
@@ -74,7 +76,6 @@ pub(crate) fn run(args: CentralArgs) -> Result<ExitCode, Failure> {
     }
     let config = config(&args)?;
     let program = args.program.plain(&config.node)?;
-    let interrupts = Interrupts::count()?;
     fs::create_dir_all(&out).with_context(|| format!("--out: cannot create {}", out.display()))?;
     let task = CentralTask {
         dir: out.canonicalize()?,
@@ -92,11 +93,15 @@ pub(crate) fn run(args: CentralArgs) -> Result<ExitCode, Failure> {
         .with_context(|| format!("cannot start {}", program.display()))?;
     let mut child = Reaped::new(child);
     let mut conversation: Conversation<NodeMessage> = Conversation::begin(&mut child, &task)?;
+    let mut is_interrupted = false;
     loop {
         const LOOK_AROUND: Duration = Duration::from_millis(100);
         match conversation.messages.recv_timeout(LOOK_AROUND) {
             Ok(NodeMessage::Block(block)) => print(line(&block, &task.config.variants)),
-            Ok(NodeMessage::Measured(measured)) => print(format!("{} blocks", measured.blocks)),
+            Ok(NodeMessage::Measured(measured)) => {
+                print(format!("{} blocks", measured.blocks));
+                is_interrupted = measured.stop == Stop::Interrupted;
+            }
             Ok(NodeMessage::Connected { .. } | NodeMessage::Row(_)) => {}
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
@@ -104,13 +109,16 @@ pub(crate) fn run(args: CentralArgs) -> Result<ExitCode, Failure> {
         match interrupts.seen() {
             0 => {}
             1 => conversation.ask_to_stop(),
-            _ => return Ok(ExitCode::from(130)),
+            _ => return Ok(ExitCode::from(INTERRUPTED)),
         }
     }
     let status = child.wait()?;
     if !status.success() {
         // It has printed why.
         let _ = fs::remove_dir(&out);
+    }
+    if status.success() && is_interrupted {
+        return Ok(ExitCode::from(INTERRUPTED));
     }
     Ok(ExitCode::from(exit_code(status)))
 }
@@ -136,7 +144,7 @@ fn config(args: &CentralArgs) -> Result<RunConfig, Failure> {
         variants: variants((stack, node), &args.budget, &[Budgets::NONE], false)?,
         plan: Plan {
             max_ms: args.seconds * 1000,
-            ..Plan::of_long_slices(Rtt::ZERO, Some(args.slice))
+            ..plan::run::of_long_slices(Rtt::ZERO, Some(args.slice))
         },
         lab: LabConfig {
             backend: Backend::Auto,

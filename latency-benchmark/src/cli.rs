@@ -6,7 +6,11 @@ use clap::{Parser, Subcommand};
 use program::Failure;
 
 use crate::{
-    cell, central, explain, lab_verb, peer, pipeline, preflight, soak,
+    cell, central, explain,
+    interrupts::Interrupts,
+    lab_verb, peer, pipeline, preflight,
+    progress::INTERRUPTED,
+    soak,
     sweep::{self, rr},
 };
 
@@ -52,16 +56,31 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
         Err(end) => return end,
     };
     match args.verb {
-        BenchmarkVerb::Pipeline(args) => pipeline::run(*args),
-        BenchmarkVerb::Sweep(args) => sweep::run(*args),
-        BenchmarkVerb::Explain(args) => explain::run(args),
-        BenchmarkVerb::Rr(args) => rr::run(*args),
-        BenchmarkVerb::Soak(args) => soak::run(*args),
+        BenchmarkVerb::Pipeline(args) => counted(|interrupts| pipeline::run(*args, interrupts)),
+        BenchmarkVerb::Sweep(args) => counted(|interrupts| sweep::run(*args, interrupts)),
+        BenchmarkVerb::Explain(args) => counted(|interrupts| explain::run(args, interrupts)),
+        BenchmarkVerb::Rr(args) => counted(|interrupts| rr::run(*args, interrupts)),
+        BenchmarkVerb::Soak(args) => counted(|interrupts| soak::run(*args, interrupts)),
         BenchmarkVerb::Peer(args) => peer::run(args),
-        BenchmarkVerb::Central(args) => central::run(args),
+        BenchmarkVerb::Central(args) => counted(|interrupts| central::run(args, interrupts)),
         BenchmarkVerb::Lab(args) => lab_verb::run(args),
         BenchmarkVerb::Preflight(args) => preflight::run(&args),
         BenchmarkVerb::Cell => cell::run(),
         BenchmarkVerb::DelayLine => lab_verb::delay_line(),
     }
+}
+
+/// Runs a verb that finishes its slice when it is interrupted. What fails after an interrupt, such as a build that the same
+/// Ctrl-C ended, was interrupted, too.
+fn counted(
+    verb: impl FnOnce(&Interrupts) -> Result<ExitCode, Failure>,
+) -> Result<ExitCode, Failure> {
+    let interrupts = Interrupts::count()?;
+    verb(&interrupts).map_err(|failure| match interrupts.seen() {
+        0 => failure,
+        _ => Failure {
+            code: INTERRUPTED,
+            ..failure
+        },
+    })
 }

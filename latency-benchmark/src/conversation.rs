@@ -1,16 +1,19 @@
 //! A child process that gets a task, sends messages, and can be asked to stop: all of it lines of JSON.
 
 use std::{
-    io::{BufRead, BufReader, Write},
+    io::Write,
     process::{Child, ChildStdin},
-    sync::mpsc::{Receiver, channel},
+    sync::mpsc::{Receiver, sync_channel},
     thread,
 };
 
 use anyhow::{Context, Result};
-use program::say;
+use program::{lines, say};
 use run_format::protocol::STOP_LINE;
 use serde::{Serialize, de::DeserializeOwned};
+
+/// More than come before anybody looks.
+const MESSAGES: usize = 1024;
 
 pub(crate) struct Conversation<M> {
     /// Disconnected when the child has closed its output.
@@ -28,9 +31,10 @@ impl<M: DeserializeOwned + Send + 'static> Conversation<M> {
         line.push(b'\n');
         // A child that died already is followed like any other; its end says why.
         let _ = input.write_all(&line);
-        let (sender, messages) = channel();
+        // A child that says more than is read waits.
+        let (sender, messages) = sync_channel(MESSAGES);
         thread::Builder::new().spawn(move || {
-            for line in BufReader::new(output).lines().map_while(Result::ok) {
+            for line in lines(output) {
                 match serde_json::from_str(&line) {
                     Ok(message) => drop(sender.send(message)),
                     Err(_) => say(line),

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use program::{Failure, bad_input, ended, ended_saying, reject, user_tool};
+use program::{Failure, Limits, bad_input, ended, ended_saying, reject, user_tool};
 use run_format::{
     checksums::of_program, config::NodeConfig, manifest::Manifest, protocol::NodeDescription,
 };
@@ -130,11 +130,9 @@ fn program_path(stack: &Stack, name: &str) -> Result<PathBuf, Failure> {
 /// What a node program says of itself.
 pub(crate) fn describe(path: &Path) -> Result<NodeDescription> {
     let at = || format!("the node program {}", path.display());
-    let output = Command::new(path)
-        .arg("describe")
-        .stdin(Stdio::null())
-        .output()
-        .with_context(at)?;
+    let limits = Limits::OF_AN_ANSWER;
+    let output = limits.output(Command::new(path).arg("describe"));
+    let output = output.with_context(|| format!("{} does not answer the verb `describe`", at()))?;
     if !output.status.success() {
         bail!(
             "{} does not answer the verb `describe`, so it is no node program: it {}",

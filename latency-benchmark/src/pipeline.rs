@@ -36,10 +36,9 @@ pub(crate) struct PipelineArgs {
     explain: bool,
 }
 
-pub(crate) fn run(args: PipelineArgs) -> Result<ExitCode, Failure> {
-    let interrupts = Interrupts::count()?;
+pub(crate) fn run(args: PipelineArgs, interrupts: &Interrupts) -> Result<ExitCode, Failure> {
     if args.search.search || args.sweep.resumed().is_some_and(search::is_in) {
-        return search(&args, &interrupts);
+        return search(&args, interrupts);
     }
     let asked = args.sweep.asked()?;
     let (config, program) = match &asked {
@@ -50,7 +49,7 @@ pub(crate) fn run(args: PipelineArgs) -> Result<ExitCode, Failure> {
             (manifest.config, program)
         }
         AskedSweep::List(_) | AskedSweep::DryRun(_) => {
-            let (_, code) = sweep::carry_out(asked, MANIFEST, &args.sweep.program, &interrupts)?;
+            let (_, code) = sweep::carry_out(asked, MANIFEST, &args.sweep.program, interrupts)?;
             return Ok(code);
         }
     };
@@ -59,7 +58,7 @@ pub(crate) fn run(args: PipelineArgs) -> Result<ExitCode, Failure> {
     }
     prepare(&args, &program, &config)?;
     let cores = Topology::of_this_process()?.available().clone();
-    let (dir, mut code) = sweep::carry_out(asked, MANIFEST, &program, &interrupts)?;
+    let (dir, mut code) = sweep::carry_out(asked, MANIFEST, &program, interrupts)?;
     // All shards have one report.
     let Some(dir) = dir.filter(|_| config.shard.is_none()) else {
         return Ok(code);
@@ -67,7 +66,7 @@ pub(crate) fn run(args: PipelineArgs) -> Result<ExitCode, Failure> {
     let goes_on = [MEASURED, SOME_FAILED].map(ExitCode::from).contains(&code);
     if args.explain && goes_on {
         let explained = ExplainArgs::defaults(dir.clone(), program);
-        let explained = explain::explain(explained, &interrupts)?;
+        let explained = explain::run(explained, interrupts)?;
         code = first_failure(code, explained);
     }
     // The sweep has left central's core; a report may use it.

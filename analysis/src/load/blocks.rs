@@ -7,9 +7,10 @@ use run_format::{
     config::RuntimeConfig,
     files,
     run_row::RunRow,
-    table::read_table,
     tables::{BlockRow, Disturbance},
 };
+
+use super::rows;
 
 /// A slice's place.
 pub(super) struct SliceInBlock {
@@ -60,7 +61,7 @@ pub(crate) enum Disturbed {
 pub(super) fn machine(dir: &Path, may_be_torn: bool) -> Result<Vec<BlockRow>> {
     let path = dir.join(files::BLOCKS);
     if path.exists() {
-        read_table(&path, may_be_torn)
+        rows::read(&path, may_be_torn)
     } else {
         Ok(Vec::new())
     }
@@ -79,8 +80,8 @@ impl Disturbed {
         }
     }
 
-    /// Takes disturbed blocks out, unless they are more than half of all: then there is nothing else. Returns those that
-    /// it took, and those that it did not.
+    /// Takes disturbed blocks out. If more than half of them are disturbed there is nothing else, and it takes only those in
+    /// which something stood still. Returns those that it took, and those that it did not.
     pub(super) fn set_aside<T>(
         self,
         (machine, runtime): (&[BlockRow], Option<&RuntimeConfig>),
@@ -97,15 +98,27 @@ impl Disturbed {
                 |it: &Disturbance| self == Disturbed::KeptIfWaiting && *it == Disturbance::Waiting;
             row.disturbance(runtime).filter(|it| !is_kept(it))
         };
-        let mut found = Disturbances::new();
-        for it in blocks.iter().filter_map(disturbance) {
-            *found.entry(it).or_default() += 1;
+        let counted = |blocks: &[T], counts: &mut Disturbances| {
+            for disturbance in blocks.iter().filter_map(disturbance) {
+                *counts.entry(disturbance).or_default() += 1;
+            }
+        };
+        let stood_still = |block: &T| {
+            disturbance(block).is_some()
+                && rows
+                    .get(&number(block))
+                    .is_some_and(|row| row.stood_still())
+        };
+        let (mut taken, mut left) = (Disturbances::new(), Disturbances::new());
+        let lost: Vec<T> = blocks.extract_if(.., |block| stood_still(block)).collect();
+        counted(&lost, &mut taken);
+        counted(blocks, &mut left);
+        if 2 * left.values().sum::<usize>() > blocks.len() {
+            return (taken, left);
         }
-        if 2 * found.values().sum::<usize>() > blocks.len() {
-            return (Disturbances::new(), found);
-        }
+        counted(blocks, &mut taken);
         blocks.retain(|block| disturbance(block).is_none());
-        (found, Disturbances::new())
+        (taken, Disturbances::new())
     }
 }
 

@@ -60,6 +60,15 @@ pub(crate) fn read(
                 slice.pass
             );
         }
+        let start_ms = interval.start_timestamp().as_secs_f64() * 1e3;
+        if (start_ms - slice.start_ms).abs() > 1.0 {
+            bail!(
+                "{}: histogram {tag} is of {start_ms} ms, but slice {} began at {} ms",
+                at(),
+                slice.slice,
+                slice.start_ms
+            );
+        }
         let counts = decode(&mut deserializer, interval.encoded_histogram())
             .with_context(|| format!("{}: histogram {tag} of slice {}", at(), slice.slice))?;
         if found.insert((slice.slice, tag.of), counts).is_some() {

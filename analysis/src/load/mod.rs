@@ -7,6 +7,7 @@ pub(crate) mod explain;
 mod histograms;
 mod outside;
 mod plausible;
+mod rows;
 pub(crate) mod run;
 pub(crate) mod slice;
 pub(crate) mod soak;
@@ -21,7 +22,7 @@ use anyhow::{Context, Result, bail};
 use program::{Failure, bad_input};
 use rayon::prelude::*;
 use run_format::{
-    config::SweepConfig,
+    config::{Plan, RunConfig, SweepConfig},
     files,
     grid::Cell,
     manifest::Manifest,
@@ -141,7 +142,7 @@ fn open(dir: &Path, manifest: &str) -> Result<Sweep> {
         .with_context(|| path.display().to_string())?;
     let axes = manifest.config.axes.clone().sorted();
     let mut runs_by_cell: HashMap<String, [Vec<RunFiles>; 2]> = HashMap::new();
-    for cell in manifest.config.cells() {
+    for cell in plan::cells::cells(&manifest.config) {
         runs_by_cell.insert(cell.id(), Default::default());
     }
     for cell_dir in folders(&dir.join(files::CELLS))? {
@@ -157,6 +158,7 @@ fn open(dir: &Path, manifest: &str) -> Result<Sweep> {
         Some(CellRuns { cell, runs, alone })
     });
     let cells: Vec<CellRuns> = cells.collect();
+    check_lengths(&manifest.config, &cells)?;
     cells
         .par_iter()
         .flat_map(|cell| cell.runs.par_iter().chain(&cell.alone))
@@ -251,11 +253,51 @@ impl ExpectedRun<'_> {
         if row.config.subject != self.subject {
             bail!("it is of another subject");
         }
-        if row.config.variants != manifest.config.variants {
-            bail!("its variants are not those of the manifest");
-        }
-        Ok(())
+        check_options(&manifest.config, &row.config)
     }
+}
+
+/// The plan of a launch of a sweep. What its manifest leaves to the program is as the launch has it, since other versions
+/// have other lengths.
+fn plan(config: &SweepConfig, launch: &RunConfig) -> Plan {
+    let plan = plan::run::of_cell(config, launch.cell);
+    Plan {
+        settle_ms: config
+            .settle_ms
+            .map_or(launch.plan.settle_ms, |_| plan.settle_ms),
+        turn_ms: config.turn_ms.map_or(launch.plan.turn_ms, |_| plan.turn_ms),
+        precision: plan.precision,
+        ..launch.plan
+    }
+}
+
+/// Refuses a launch with other options than its sweep.
+fn check_options(config: &SweepConfig, launch: &RunConfig) -> Result<()> {
+    match plan::run::differs_in(config, launch, plan(config, launch)) {
+        Some(field) => bail!("its `{field}` is not that of the manifest"),
+        None => Ok(()),
+    }
+}
+
+/// Refuses launches of several versions, which have other lengths.
+fn check_lengths(config: &SweepConfig, cells: &[CellRuns]) -> Result<()> {
+    let runs = cells
+        .iter()
+        .flat_map(|cell| cell.runs.iter().chain(&cell.alone));
+    let mut known = None;
+    for run in runs {
+        let Some(row) = &run.row else { continue };
+        let ours = Plan {
+            max_ms: row.config.plan.max_ms,
+            ..plan::run::of_cell(config, row.config.cell)
+        };
+        let is_ours = row.config.plan == ours;
+        if *known.get_or_insert(is_ours) != is_ours {
+            let path = run.dir.join(files::RUN);
+            bail!("{}: its plan is not that of the other runs", path.display());
+        }
+    }
+    Ok(())
 }
 
 fn check_cell(row: &RunRow, id: &str, manifest: &Manifest) -> Result<()> {

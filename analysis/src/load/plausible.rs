@@ -1,18 +1,28 @@
 //! Figures that no run can have are refused, whatever wrote them: tables that say the same agree, and no thread has more
 //! time than there was.
 
-use std::{collections::HashMap, hash::Hash};
+use std::{
+    collections::{BTreeSet, HashMap},
+    hash::Hash,
+};
 
 use anyhow::{Context, Result, bail, ensure};
-use run_format::{Site, config::Scheduler, files, run_row::RunRow, tables::Pass};
+use run_format::{
+    Site,
+    config::Scheduler,
+    files,
+    run_row::RunRow,
+    tables::{Pass, PeerRow},
+};
 
-use super::run::LoadedRun;
+use super::{run::LoadedRun, slice::LoadedSlice};
 
 /// Readings are not taken at the same instant. The second is for each turn.
 const SLACK: f64 = 1.1;
 const SLACK_MS: f64 = 10.0;
 
-pub(super) fn check(run: &LoadedRun) -> Result<()> {
+pub(super) fn check(run: &LoadedRun, peers: &[PeerRow]) -> Result<()> {
+    whole(run)?;
     let bands = run.bands.iter();
     let polls = sums(bands.clone().map(|it| ((it.slice, it.site), it.polls)));
     let ns = sums(bands.clone().map(|it| ((it.slice, it.site), it.ns)));
@@ -32,9 +42,91 @@ pub(super) fn check(run: &LoadedRun) -> Result<()> {
         }
     }
     counts(run)?;
+    of_peers(run, peers)?;
     workers(run)?;
     children(run)?;
     run.row.as_ref().map_or(Ok(()), |row| times(run, row))
+}
+
+/// No row is missing that others tell of.
+fn whole(run: &LoadedRun) -> Result<()> {
+    let known: BTreeSet<u32> = run.slices.iter().map(|slice| slice.row.block).collect();
+    let machine: BTreeSet<u32> = run.machine.iter().map(|row| row.block).collect();
+    let blocks = run.all_blocks.as_ref().unwrap_or(&run.blocks);
+    let mut complete = blocks.iter().flatten().map(|at| run.slices[*at].row.block);
+    if run.row.as_ref().is_some_and(RunRow::is_measured) {
+        if let Some(block) = machine.difference(&known).next() {
+            bail!(
+                "{}: block {block} is not in {}",
+                files::BLOCKS,
+                files::SLICES
+            );
+        }
+        if let Some(block) = complete.find(|block| !machine.contains(block)) {
+            bail!("{}: block {block} is missing", files::BLOCKS);
+        }
+    }
+    let with_children: BTreeSet<u32> = run.children.iter().map(|row| row.slice).collect();
+    let sites = |slice: &LoadedSlice| slice.sites.each_ref().map(Option::is_some);
+    for slice in &run.slices {
+        let number = slice.row.slice;
+        ensure!(
+            sites(slice) == sites(&run.slices[0]),
+            "{}: slice {number} has other sites than slice {}",
+            files::SITES,
+            run.slices[0].row.slice
+        );
+        let polls = slice.of_connections().map_or(0, |it| it.row.polls);
+        ensure!(
+            slice.row.pass != Pass::Children || polls == 0 || with_children.contains(&number),
+            "{}: slice {number} is missing",
+            files::CHILDREN
+        );
+    }
+    Ok(())
+}
+
+/// The requests of all peers are those of the slice.
+fn of_peers(run: &LoadedRun, peers: &[PeerRow]) -> Result<()> {
+    let there_are = run
+        .row
+        .as_ref()
+        .map_or(usize::MAX, |row| row.config.cell.peers);
+    for row in peers {
+        let PeerRow { slice, peer, .. } = row;
+        let is_timed = row.latency_p50_ns.is_some() && row.latency_p50_ns <= row.latency_p99_ns;
+        let is_untimed = row.latency_p50_ns.is_none() && row.latency_p99_ns.is_none();
+        ensure!(
+            (1..=there_are).contains(peer)
+                && if row.requests > 0 {
+                    is_timed
+                } else {
+                    is_untimed
+                },
+            "{}: slice {slice}: peer {peer} cannot have these figures",
+            files::PEERS
+        );
+    }
+    let requests = sums(peers.iter().map(|it| (it.slice, it.requests)));
+    let rows = sums(peers.iter().map(|it| (it.slice, 1)));
+    for slice in &run.slices {
+        let number = slice.row.slice;
+        let sum = requests.get(&number).copied().unwrap_or_default();
+        let own = slice.row.requests;
+        ensure!(
+            sum == u128::from(own),
+            "{}: slice {number}: {sum} requests of its peers, but {own} in {}",
+            files::PEERS,
+            files::SLICES
+        );
+        let rows = rows.get(&number).copied().unwrap_or_default();
+        ensure!(
+            run.row.is_none() || rows == there_are as u128,
+            "{}: slice {number}: {rows} peers, of {there_are}",
+            files::PEERS
+        );
+    }
+    Ok(())
 }
 
 /// Every poll of a connection ran on a worker.

@@ -12,16 +12,17 @@ use run_format::{
     run_row::RunRow,
     table::read_table,
     tables::{
-        BandRow, BlockRow, BoundRow, ChildRow, Pass, QuicRow, SiteRow, SliceRow, TurnRow, WorkerRow,
+        BandRow, BlockRow, BoundRow, ChildRow, Pass, PeerRow, QuicRow, SiteRow, SliceRow, TurnRow,
+        WorkerRow,
     },
     variant::BASELINE,
 };
-use serde::de::DeserializeOwned;
 
 use super::{
     blocks::{Disturbances, Disturbed, SliceInBlock, check_count, complete_blocks},
     histograms::{self, HistogramsBySlice},
     plausible,
+    rows::{self, Row},
     slice::{LoadedSite, LoadedSlice},
 };
 use crate::{stats::Counts, summary::identity::host};
@@ -118,7 +119,8 @@ impl RunFiles {
             workers: self.table_if_there(files::WORKERS)?,
         };
         // The slice in which a run was interrupted has rows here, but none in slices.csv.
-        let mut bands: Vec<BandRow> = self.table(files::BANDS)?;
+        // They add up to sites.csv, so that none is there twice.
+        let mut bands: Vec<BandRow> = read_table(&self.dir.join(files::BANDS), self.row.is_none())?;
         bands.retain(|band| run.slice(band.slice).is_some());
         bands.shrink_to_fit();
         let mut children: Vec<ChildRow> = self.table(files::CHILDREN)?;
@@ -126,7 +128,8 @@ impl RunFiles {
         children.shrink_to_fit();
         (run.bands, run.children) = (bands, children);
         run.bounds = self.bounds(&run)?;
-        plausible::check(&run).with_context(|| self.dir.display().to_string())?;
+        let peers: Vec<PeerRow> = self.table(files::PEERS)?;
+        plausible::check(&run, &peers).with_context(|| self.dir.display().to_string())?;
         Ok(run)
     }
 
@@ -158,15 +161,15 @@ impl RunFiles {
         Ok(whole)
     }
 
-    fn table_if_there<T: DeserializeOwned>(&self, name: &str) -> Result<Vec<T>> {
+    fn table_if_there<T: Row>(&self, name: &str) -> Result<Vec<T>> {
         match self.dir.join(name).is_file() {
             true => self.table(name),
             false => Ok(Vec::new()),
         }
     }
 
-    fn table<T: DeserializeOwned>(&self, name: &str) -> Result<Vec<T>> {
-        read_table(&self.dir.join(name), self.row.is_none())
+    fn table<T: Row>(&self, name: &str) -> Result<Vec<T>> {
+        rows::read(&self.dir.join(name), self.row.is_none())
     }
 }
 

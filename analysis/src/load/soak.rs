@@ -132,6 +132,10 @@ fn open(dir: &Path, disturbed: Disturbed) -> Result<Soak> {
     let mut numbered: Vec<(u32, SoakRow)> = (1..).zip(rows).collect();
     let (set_aside, kept) = disturbed.set_aside(machine, &mut numbered, |(number, _)| *number);
     let rows: Vec<SoakRow> = numbered.into_iter().map(|(_, row)| row).collect();
+    if let (true, Some(disturbance)) = (rows.is_empty(), set_aside.keys().next()) {
+        let how = disturbance.words();
+        bail!("{}: every row was disturbed: {how}", path.display());
+    }
     Ok(Soak {
         dir: dir.to_owned(),
         rows: SoakColumns::of_rows(&rows)?,

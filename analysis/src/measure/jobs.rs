@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use run_format::{changes::SliceSums, slow_polls};
+use plan::{slow_polls, sums::SliceSums};
 
 use crate::load::{CellRuns, run::RunFiles};
 

@@ -23,6 +23,7 @@ use run_format::{
     files::SLICES,
     grid::Cell,
     run_row::{End, Messages, RunRow, Stop},
+    tables::Disturbance,
 };
 
 pub(crate) use self::cell_blocks::Question;
@@ -65,6 +66,8 @@ pub(crate) struct CellMeasured {
     pub(crate) state: CellState,
     /// Problems of its runs.
     pub(crate) flaws: Vec<String>,
+    /// Whether a run of it did not come to its end, or did not begin.
+    pub(crate) is_unfinished: bool,
     pub(crate) runs: usize,
     /// The number of machines.
     pub(crate) hosts: usize,
@@ -113,6 +116,8 @@ impl CellMeasured {
                 }
             }
         }
+        let disturbed = runs.iter().flat_map(|run| run.set_aside.keys().next());
+        let disturbed = disturbed.copied().next();
         runs.retain(|run| !run.blocks.is_empty());
         let blocks = CellBlocks::of_runs(&runs, question);
         let is_first = |run: &&LoadedRun| run.subject == 0;
@@ -127,8 +132,10 @@ impl CellMeasured {
         let sums = ratio_sums(&blocks, question);
         let mut cell = CellMeasured {
             cell: files.cell,
-            state: state(&rows, measured),
+            state: state(&rows, measured, disturbed),
             flaws: flaws(files, question),
+            is_unfinished: missing_runs(files, question).0 > 0
+                || files.runs.iter().any(|file| file.row.is_none()),
             runs: blocks.runs(),
             hosts: runs
                 .iter()
@@ -173,6 +180,7 @@ impl CellMeasured {
             cell,
             state: CellState::Measured,
             flaws: Vec::new(),
+            is_unfinished: false,
             runs: 1,
             hosts: 1,
             blocks,
@@ -219,9 +227,14 @@ fn slow_polls(runs: &[&LoadedRun], threshold_ns: u64) -> BTreeMap<Site, SlowPoll
     slow_polls
 }
 
-fn state(rows: &[&RunRow], measured: bool) -> CellState {
+/// Without a block, `disturbed` is why one was set aside.
+fn state(rows: &[&RunRow], measured: bool, disturbed: Option<Disturbance>) -> CellState {
     if measured {
         return CellState::Measured;
+    }
+    if let Some(disturbance) = disturbed {
+        let how = disturbance.words();
+        return CellState::Failed(format!("every block was disturbed and set aside: {how}"));
     }
     match rows.iter().map(|row| &row.end).next_back() {
         None => CellState::Missing,
@@ -245,14 +258,7 @@ fn flaws(files: &CellRuns, question: &Question) -> Vec<String> {
             End::Failed { stage, reason } => Some(format!("a run failed: {stage}: {reason}")),
         },
     };
-    // LaunchesByVariant of subjects stop after the block in which all are precise enough.
-    let blocks = if question.subjects == 1 {
-        question.repeat
-    } else {
-        files.runs.iter().map(|file| file.number).max().unwrap_or(0)
-    };
-    let wanted = blocks as usize * question.subjects;
-    let missing = wanted - files.runs.len();
+    let (missing, wanted) = missing_runs(files, question);
     let some_missing = (missing > 0 && !files.runs.is_empty())
         .then(|| format!("{missing} of {wanted} runs are missing"));
     let rows = files.runs.iter().filter_map(|file| file.row.as_ref());
@@ -263,6 +269,18 @@ fn flaws(files: &CellRuns, question: &Question) -> Vec<String> {
         .chain(some_missing)
         .chain(rows.flat_map(missed_messages))
         .collect()
+}
+
+/// How many runs of a cell are missing, and how many there should be.
+fn missing_runs(files: &CellRuns, question: &Question) -> (usize, usize) {
+    // Launches of subjects stop after the block in which all are precise enough.
+    let blocks = if question.subjects == 1 {
+        question.repeat
+    } else {
+        files.runs.iter().map(|file| file.number).max().unwrap_or(0)
+    };
+    let wanted = blocks as usize * question.subjects;
+    (wanted - files.runs.len(), wanted)
 }
 
 /// Messages of peers that did not reach central.

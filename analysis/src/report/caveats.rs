@@ -16,7 +16,7 @@ use crate::{
     measure::{CellState, breakdown::slow_from_ns},
     options::Options,
     stats::FEWEST_PAIRS,
-    summary::{FEWEST_BLOCKS, Summary},
+    summary::{CellSummary, FEWEST_BLOCKS, Summary},
     text::{capitalised, count, number},
 };
 
@@ -57,11 +57,25 @@ pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
     statistics(&mut caveats, summary, options);
     let cells = summary.cells.iter();
     let cells = cells.map(|it| (it.cell, &it.state, &it.flaws[..]));
-    let program = summary.identity.manifest.as_ref().map(method::program);
-    let resume = program
-        .map(|it| format!(" `{it} --resume DIR` measures them. DIR is the folder of this sweep."));
-    problems(&mut caveats, cells, resume.as_deref().unwrap_or_default());
+    problems(&mut caveats, cells);
     caveats
+}
+
+/// What a sweep lacks that was interrupted or goes on, and how to measure it. None if it lacks nothing.
+pub(crate) fn incomplete(summary: &Summary) -> Option<String> {
+    let program = method::program(summary.identity.manifest.as_ref()?);
+    let count =
+        |is_meant: fn(&CellSummary) -> bool| summary.cells.iter().filter(|it| is_meant(it)).count();
+    let missing = count(|cell| cell.state == CellState::Missing);
+    let cut_short = count(|cell| cell.state != CellState::Missing && cell.is_unfinished);
+    let all = summary.cells.len();
+    (missing + cut_short > 0).then(|| {
+        format!(
+            "This measurement is not complete: it was interrupted, or goes on. Cells without a measurement: {missing} of \
+             {all}. Cells with a run that was cut short or did not begin: {cut_short}. `{program} --resume DIR` measures \
+             them, where DIR is the folder of this measurement."
+        )
+    })
 }
 
 /// What the sources of a subject do not let anybody record, one line for each site.
@@ -264,30 +278,22 @@ fn statistics(caveats: &mut Vec<String>, summary: &Summary, options: &Options) {
     }
 }
 
-/// Cells that are missing, and what went wrong in others.
+/// What went wrong in cells that are not missing.
 fn problems<'a>(
     caveats: &mut Vec<String>,
     cells: impl Iterator<Item = (Cell, &'a CellState, &'a [String])>,
-    resume: &str,
 ) {
     const MOST: usize = 12;
-    let (mut all, mut missing) = (0, 0);
     let mut found = Vec::new();
     for (cell, state, flaws) in cells {
-        all += 1;
         match state {
             CellState::Invalid(reason) => found.push(format!("{cell}: invalid: {}", plain(reason))),
             CellState::Failed(reason) => found.push(format!("{cell}: failed: {}", plain(reason))),
-            CellState::Missing => missing += 1,
+            CellState::Missing => {}
             CellState::Measured => {
                 found.extend(flaws.iter().map(|flaw| format!("{cell}: {}", plain(flaw))));
             }
         }
-    }
-    if missing > 0 {
-        caveats.push(format!(
-            "Cells without a measurement: {missing} of {all}.{resume}"
-        ));
     }
     let more = found.len().saturating_sub(MOST);
     caveats.extend(found.into_iter().take(MOST));

@@ -52,7 +52,8 @@ pub(crate) fn verdict_with_all(summary: &mut Summary, options: &Options) -> Opti
 
 pub(crate) fn write(document: &mut Document, verdict: &Verdict, with_all: &Verdict) {
     document.paragraph(
-        "Disturbed blocks were set aside, unless they were more than half of a launch. The changes without and with them:",
+        "Disturbed blocks were set aside. Where they were more than half of a launch, only those in which something stood \
+         still for more than a second were. The changes without and with them:",
     );
     let pairs = verdict.candidates.iter().zip(&with_all.candidates);
     let rows = pairs

@@ -1,6 +1,6 @@
 //! The folder of a report. It appears as a whole, and replaces nothing but an older report.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+use std::{fs, path::Path};
 
 use anyhow::{Context, Result, bail};
 use program::{Failure, print, reject};
@@ -8,6 +8,7 @@ use run_format::files::read_json;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    new_folder,
     options::Options,
     page::{self, Page},
     report::markdown::MOST_SENTENCES,
@@ -110,19 +111,7 @@ pub(crate) fn write(out: &Path, content: Content) -> Result<(), Failure> {
     let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new("."));
     fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
-    let partial = tempfile::Builder::new()
-        .prefix(".report-")
-        .tempdir_in(parent)
-        .with_context(|| format!("cannot write in {}", parent.display()))?;
-    fill(partial.path(), &content)?;
-    if out.exists() {
-        fs::remove_dir_all(out).with_context(|| format!("cannot replace {}", out.display()))?;
-    }
-    let partial = partial.keep();
-    // Only its owner can read a temporary folder.
-    fs::set_permissions(&partial, fs::Permissions::from_mode(0o755))
-        .with_context(|| partial.display().to_string())?;
-    fs::rename(&partial, out).with_context(|| format!("cannot write {}", out.display()))?;
+    new_folder::write(out, ".report-", |partial| fill(partial, &content))?;
     content.in_short.iter().take(MOST_SENTENCES).for_each(print);
     print(out.join(TEXT).display());
     Ok(())

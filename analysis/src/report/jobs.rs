@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use run_format::{
-    changes::SliceSums,
+use plan::{
     jobs::{AlonePair, BesideOthers, LIMIT_PERCENT},
-    variant::Role,
+    sums::SliceSums,
 };
+use run_format::variant::Role;
 
 use super::markdown::{Document, joined};
 use crate::{

@@ -81,6 +81,7 @@ pub(crate) fn text(
 /// The verdict, and how much to rely on it.
 pub(crate) fn in_short(summary: &Summary, verdict: &Verdict) -> Vec<String> {
     let mut sentences = verdict.sentences();
+    sentences.extend(caveats::incomplete(summary));
     sentences.extend(grade::sentence(summary, verdict));
     sentences.extend(proportion::sentence(summary, verdict.site));
     sentences.extend(prove::sentences(summary, verdict));

@@ -37,7 +37,8 @@ pub(crate) fn figure(cell: &CellSummary, metric: Metric, variant: usize) -> Opti
 pub(crate) fn sentences(summary: &Summary) -> Vec<String> {
     let libp2p = summary.candidates().next();
     let sentence = |cell| libp2p.and_then(|(libp2p, _)| sentence(cell, libp2p));
-    summary.measured().filter_map(sentence).collect()
+    let measured = summary.measured().filter_map(sentence);
+    measured.chain(caveats::incomplete(summary)).collect()
 }
 
 pub(crate) fn text(summary: &Summary, picture: &Entry, options: &Options) -> String {

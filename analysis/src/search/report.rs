@@ -4,7 +4,7 @@ use super::{Round, Search, Why};
 use crate::{
     options::Options,
     report::{
-        self,
+        self, caveats,
         markdown::{Document, joined, quoted},
         method, terms,
     },
@@ -36,6 +36,7 @@ pub(crate) fn in_short(search: &Search) -> Vec<String> {
         last.staying().count(),
         count(search.rounds.len(), "round")
     ));
+    sentences.extend(caveats::incomplete(&last.summary));
     sentences
 }
 

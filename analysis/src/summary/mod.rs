@@ -31,7 +31,7 @@ use crate::{
 
 /// In fewer blocks, amounts with few distinct values, such as requests per slice, can agree by chance. Runs that stop
 /// early have at least as many.
-pub(crate) use run_format::changes::FEWEST_BLOCKS;
+pub(crate) use plan::changes::FEWEST_BLOCKS;
 
 pub(crate) use crate::stats::CONFIDENCE;
 

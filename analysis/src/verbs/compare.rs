@@ -1,6 +1,6 @@
 //! `compare`
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::anyhow;
 use program::{Failure, bad_input, reject, say};
@@ -8,6 +8,7 @@ use run_format::Budgets;
 
 use crate::{
     load::Sweep,
+    new_folder,
     options::Options,
     page::{self, Page, data},
     published,
@@ -25,6 +26,8 @@ use crate::{
 };
 
 pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), Failure> {
+    let out = options.out.as_deref().unwrap_or(Path::new("compared"));
+    new_folder::refuse_inside(out, [before, after])?;
     let sides = [side(before, options)?, side(after, options)?];
     let [was, is] = &sides;
     if was.shared_cells(is) == 0 {
@@ -75,10 +78,6 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
     };
     let text = comparison::text(was, is, &compared, &entries, &warnings, options);
 
-    let out = options
-        .out
-        .clone()
-        .unwrap_or_else(|| PathBuf::from("compared"));
     let names = vec![was.identity.name.clone(), is.identity.name.clone()];
     let content = Content {
         in_short,
@@ -89,7 +88,7 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
         text,
         record: ReportRecord::new("compare", names, options),
     };
-    folder::write(&out, content)
+    folder::write(out, content)
 }
 
 /// A sweep's folder, or a published table.

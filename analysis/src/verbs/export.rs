@@ -12,6 +12,7 @@ use super::report::check_budgets;
 use crate::{
     load::Sweep,
     measure::metric::Metric,
+    new_folder,
     options::Options,
     summary::{
         Summary,
@@ -21,6 +22,7 @@ use crate::{
 
 pub(crate) fn run(runs: &[PathBuf], options: &Options) -> Result<(), Failure> {
     let out = options.out.as_deref().unwrap_or(Path::new("dataset"));
+    new_folder::refuse_inside(out, runs.iter().map(PathBuf::as_path))?;
     let folder = |name: &str| out.join(format!("sweep={name}"));
     let mut sweeps: Vec<Sweep> = Vec::new();
     for run in runs {

@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 
@@ -18,6 +17,7 @@ use run_format::{
 
 use crate::{
     load::{Sweep, run::RunFiles},
+    new_folder,
     summary::identity::of_tool,
     text::count,
 };
@@ -33,6 +33,7 @@ pub(crate) fn run(runs: &[PathBuf], out: &Path) -> Result<(), Failure> {
         let out = out.display();
         reject!("--out {out}: it exists already, and results are never overwritten");
     }
+    new_folder::refuse_inside(out, runs.iter().map(PathBuf::as_path))?;
     let mut sweeps: Vec<Vec<Part>> = Vec::new();
     for dir in runs {
         let part = Part {
@@ -144,26 +145,19 @@ fn merge(sweeps: &[Vec<Part>], out: &Path) -> Result<usize, Failure> {
     fs::create_dir_all(parent)
         .with_context(|| format!("--out {}", parent.display()))
         .map_err(bad_input)?;
-    let partial = tempfile::Builder::new()
-        .prefix(".merge-")
-        .tempdir_in(parent)
-        .with_context(|| format!("cannot write in {}", parent.display()))?;
-    let mut launches = 0;
-    for (parts, before) in sweeps.iter().zip(0..) {
-        for part in parts {
-            launches += part.copy(before * part.manifest.config.repeat, partial.path())?;
+    let launches = new_folder::write(out, ".merge-", |partial| {
+        let mut launches = 0;
+        for (parts, before) in sweeps.iter().zip(0..) {
+            for part in parts {
+                launches += part.copy(before * part.manifest.config.repeat, partial)?;
+            }
         }
-    }
-    let first = &sweeps[0][0];
-    copy(&first.sweep.dir.join(EDITS), &partial.path().join(EDITS))?;
-    copy(
-        &first.sweep.dir.join(SUBJECTS),
-        &partial.path().join(SUBJECTS),
-    )?;
-    write_json(&partial.path().join(MANIFEST), &manifest(sweeps))?;
-    // Only its owner can read a temporary folder.
-    fs::set_permissions(partial.path(), fs::Permissions::from_mode(0o755))?;
-    fs::rename(partial.keep(), out).with_context(|| format!("cannot write {}", out.display()))?;
+        let first = &sweeps[0][0];
+        copy(&first.sweep.dir.join(EDITS), &partial.join(EDITS))?;
+        copy(&first.sweep.dir.join(SUBJECTS), &partial.join(SUBJECTS))?;
+        write_json(&partial.join(MANIFEST), &manifest(sweeps))?;
+        Ok(launches)
+    })?;
     Ok(launches)
 }
 

@@ -10,12 +10,14 @@ use program::{Failure, print, reject};
 
 use super::report::make;
 use crate::{
+    new_folder,
     options::Options,
     page::{self, Page},
 };
 
 pub(crate) fn run(runs: &[PathBuf], options: &Options) -> Result<(), Failure> {
     let out = options.out.as_deref().unwrap_or(Path::new("page"));
+    new_folder::refuse_inside(out, runs.iter().map(PathBuf::as_path))?;
     let file = out.join(page::FILE);
     if file.exists() && !fs::read_to_string(&file).is_ok_and(|html| Page::is_one(&html)) {
         let file = file.display();

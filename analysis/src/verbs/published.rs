@@ -5,6 +5,7 @@ use std::path::Path;
 use program::Failure;
 
 use crate::{
+    new_folder::refuse_inside,
     options::Options,
     published,
     report::{
@@ -25,6 +26,7 @@ pub(crate) fn run(path: &Path, options: &Options) -> Result<(), Failure> {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         path.with_file_name(format!("{stem}-report"))
     });
+    refuse_inside(&out, [path])?;
     let content = Content {
         in_short: report::sentences(&summary, summary.first_site(options), 0),
         tables: Tables::of(tables(&summary, options))?,

@@ -13,6 +13,7 @@ use crate::{
     explain::{self, Explanation},
     load::{FolderOf, Sweep, folder_name},
     measure::metric::{Metric, What},
+    new_folder::{refuse_inside, resolved},
     options::Options,
     page::{self, Page, data},
     report::{
@@ -30,6 +31,9 @@ use crate::{
 
 pub(crate) fn run(run: &Path, options: &Options, is_opened: bool) -> Result<(), Failure> {
     let out = options.out.clone().unwrap_or_else(|| run.join("report"));
+    if resolved(&out) != resolved(run).join("report") {
+        refuse_inside(&out, [run])?;
+    }
     match FolderOf::find(run) {
         FolderOf::Rr => super::rr::run(run, options)?,
         FolderOf::Soak => super::soak::run(run, options)?,

@@ -84,6 +84,29 @@ fn what_disturbed_a_block_is_said() {
     }
 }
 
+/// In the same block as the hypervisor took a part of.
+#[test]
+fn a_block_in_which_central_stood_still_never_counts() {
+    let copy = stolen_ms([200, 300, 200, 200, 0]);
+    copy.edit("blocks.csv", |text| {
+        text.replacen("0.1,0,0.0,0.0", "3000.0,0,0.0,0.0", 1)
+    });
+    copy.report(&["--format", "svg"]).succeeds();
+    holds(
+        &copy.text("report.md"),
+        &[
+            "2 runs and 9 blocks",
+            "1 of 10 blocks was disturbed and set aside. In 1 of them central stood still.",
+        ],
+    );
+    copy.edit("blocks.csv", |text| {
+        text.replace("0.1,0,0.0,0.0", "3000.0,0,0.0,0.0")
+    });
+    copy.report(&["--format", "svg"]).succeeds();
+    let why = "every block was disturbed and set aside: central stood still";
+    holds(&copy.text("report.md"), &["1 run and 5 blocks", why]);
+}
+
 #[test]
 fn blocks_are_kept_if_most_are_disturbed_and_the_grade_says_so() {
     let copy = stolen_ms([200, 300, 200, 0, 0]);

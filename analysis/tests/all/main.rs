@@ -9,6 +9,7 @@ mod damaged;
 mod explain;
 mod export;
 mod findings;
+mod foreign;
 mod fuzz;
 mod golden;
 mod machine;

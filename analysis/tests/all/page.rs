@@ -304,7 +304,7 @@ fn a_damaged_run_has_a_page_that_says_what_is_missing() {
     );
     assert!(
         browser
-            .text("#caveats")
+            .text("main")
             .contains("without a measurement: 1 of 2")
     );
     browser.hover(".cell[data-cell=pl004096_rtt000_n02]");

@@ -97,7 +97,7 @@ fn a_file_of_a_run_that_was_changed_is_refused() {
         (
             "slices.csv",
             |text| text.replacen("\n2,", "\n1,", 1),
-            &["slices.csv", "line 3", "does not go up"],
+            &["slices.csv", "line 3", "this row is there twice"],
         ),
         (
             "histograms.hlog",

@@ -171,9 +171,16 @@ const HEAD: &str = "slice,pass,block,variant,start_ms,duration_ms,sampled_ms,tur
 lost_entries,central_cpu_ns,central_runqueue_ns,helpers_cpu_ns,observers_cpu_ns,monitor_task_polls,monitor_task_ns,\
 monitor_slow_task_polls,monitor_scheduled_ns,runtime_busy_ns,runtime_parks\n";
 
+const BLOCKS_HEAD: &str = "block,duration_ms,steal_ms,central_core_steal_ms,central_runqueue_ns,\
+central_voluntary_switches,central_involuntary_switches,central_user_ms,central_system_ms,peers_user_ms,peers_system_ms,\
+delay_line_user_ms,delay_line_system_ms,other_cpu_ms,central_tcp_retransmits,peers_tcp_retransmits,central_queue_drops,\
+peers_queue_drops,latest_ms,stops_found,suspended_ms,clock_set_ms\n";
+
 /// The launch gets slower by and by, which moves all variants alike, and slices stray on their own.
 fn tables(run: &Path) {
     let mut csv = HEAD.to_owned();
+    let mut peers = "slice,peer,requests,latency_p50_ns,latency_p99_ns\n".to_owned();
+    let mut blocks = BLOCKS_HEAD.to_owned();
     let mut log = Vec::new();
     let mut serializer = V2DeflateSerializer::new();
     let mut writer = IntervalLogWriterBuilder::new()
@@ -210,6 +217,7 @@ fn tables(run: &Path) {
                 )
                 .expect("an interval");
             slice += 1;
+            peers += &format!("{slice},1,{requests},1,2\n");
             let cpu_ns = (1000.0 * cpu_us * requests as f64) as u64;
             csv += &format!(
                 "{slice},compare,{},{variant},{start_ms},250,250,1,{requests},0,256000,0,{cpu_ns},0,0,0,,,,,0,0\n",
@@ -218,9 +226,14 @@ fn tables(run: &Path) {
         }
     }
     drop(writer);
+    for block in 1..=BLOCKS {
+        blocks += &format!("{block},750{}\n", ",".repeat(20));
+    }
     fs::write(run.join("histograms.hlog"), log).expect("a file");
     fs::write(run.join("slices.csv"), csv).expect("a file");
-    for table in ["turns", "sites", "bands", "children", "bounds", "blocks"] {
+    fs::write(run.join("peers.csv"), peers).expect("a file");
+    fs::write(run.join("blocks.csv"), blocks).expect("a file");
+    for table in ["turns", "sites", "bands", "children", "bounds"] {
         fs::write(run.join(table).with_extension("csv"), "").expect("a file");
     }
 }
@@ -322,7 +335,7 @@ fn a_folder_that_is_not_an_rr_run_is_refused() {
         "slices.csv",
         "compare,1,0,",
         "compare,1,3,",
-        &["line 2", "no variant 3"],
+        &["slice 1", "variant 3"],
     );
     refuses("slices.csv", "runtime_parks", "parks", &["runtime_parks"]);
     refuses(

@@ -6,15 +6,15 @@ use std::{
     io,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket},
     path::Path,
-    process::{Command, Stdio},
+    process::Command,
 };
 
+use lab_types::NetworkCard;
 use nix::{
     ifaddrs::{InterfaceAddress, getifaddrs},
     sys::socket::SockaddrStorage,
 };
-use program::tool;
-use lab_types::NetworkCard;
+use program::{Limits, tool};
 
 use crate::Cores;
 
@@ -75,8 +75,8 @@ fn card(root: &Path, interface: String) -> NetworkCard {
 
 fn offloads(interface: &str) -> Option<Vec<String>> {
     let mut ethtool = Command::new(tool("ethtool"));
-    ethtool.args(["-k", interface]).stdin(Stdio::null());
-    let output = ethtool.output().ok().filter(|it| it.status.success())?;
+    let output = Limits::OF_AN_ANSWER.output(ethtool.args(["-k", interface]));
+    let output = output.ok().filter(|it| it.status.success())?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let on = text
         .lines()

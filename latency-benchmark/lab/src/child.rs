@@ -3,7 +3,9 @@
 use std::{
     io,
     ops::{Deref, DerefMut},
-    process::{Child, Command},
+    process::{Child, Command, ExitStatus},
+    thread,
+    time::{Duration, Instant},
 };
 
 use nix::{
@@ -25,6 +27,19 @@ impl Reaped {
     /// Takes over a child process.
     pub fn new(child: Child) -> Reaped {
         Reaped(child)
+    }
+
+    /// How it ended by itself, unless it takes longer than that.
+    pub fn wait_within(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
+        const LOOK: Duration = Duration::from_millis(5);
+        let deadline = Instant::now() + patience;
+        loop {
+            let status = self.0.try_wait()?;
+            if status.is_some() || Instant::now() > deadline {
+                return Ok(status);
+            }
+            thread::sleep(LOOK);
+        }
     }
 }
 

@@ -42,14 +42,14 @@ pub use cards::cards_to;
 pub use child::Reaped;
 pub use enter::{EnterError, Inside, enter};
 pub use lab::{Lab, Where, spawn_here};
-pub use measure::time_links;
-pub use nfqueue::delay_line;
-pub use placement::{PlacementError, Topology, move_to};
-pub use receive::can_receive_on_receiver;
 pub use lab_types::{
     Backend, Cores, Counters, DelayBackend, DelayLineReport, Jitter, LabFacts, Loss, Placement,
     ReceiveOn, Rtt, RttReport, Sharing,
 };
+pub use measure::time_links;
+pub use nfqueue::delay_line;
+pub use placement::{PlacementError, Topology, move_to};
+pub use receive::can_receive_on_receiver;
 pub use spec::{LabSpec, LabSpecError};
 pub use wiring::check_congestion_control;
 

@@ -8,11 +8,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use lab_types::{Cores, Placement, Sharing};
 use nix::{
     sched::{CpuSet, sched_getaffinity, sched_setaffinity},
     unistd::Pid,
 };
-use lab_types::{Cores, Placement, Sharing};
 
 /// Why the processes cannot be placed as requested.
 #[derive(Debug, thiserror::Error)]

@@ -4,16 +4,23 @@ use std::{
     env,
     io::{self, Write},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
+    time::Duration,
 };
 
 use anyhow::{Context, Result, bail};
-use program::{program_in, tool_folders};
+use program::{LimitedChild, Limits, program_in, tool_folders};
 
 use crate::netns::Netns;
 
 /// Environment variable with directories to search instead of those of the system and of `PATH`, in its form.
 const LAB_TOOLS: &str = "LAB_TOOLS";
+
+/// A busy machine may take seconds to wire a hundred peers.
+const LIMITS: Limits = Limits {
+    time: Duration::from_secs(60),
+    bytes: 16 << 20,
+};
 
 /// The arguments of `ip` and `tc` to read commands from standard input.
 pub(crate) const BATCH: [&str; 2] = ["-batch", "-"];
@@ -75,14 +82,12 @@ impl SystemTool {
             .env("LC_ALL", "C")
             // Only root may open the default file, and no other process shares these tables anyway.
             .env("XTABLES_LOCKFILE", "/dev/null")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+            .stdin(Stdio::piped());
         namespace.hold_command(&mut command);
         let name = self.name;
         let mut start = || -> io::Result<RunningTool> {
-            let mut child = command.spawn()?;
-            let mut stdin = child.stdin.take().expect("stdin is piped");
+            let mut child = LIMITS.start(&mut command)?;
+            let mut stdin = child.take_stdin().expect("stdin is piped");
             match stdin.write_all(input.as_bytes()) {
                 // The program stopped reading. Its exit status says why.
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
@@ -102,7 +107,7 @@ impl SystemTool {
 /// A program that was started.
 pub(crate) struct RunningTool {
     name: &'static str,
-    child: Child,
+    child: LimitedChild,
 }
 
 fn could_not_run(name: &str) -> String {
@@ -113,7 +118,7 @@ impl RunningTool {
     /// Waits for the end of the program and returns its output.
     pub(crate) fn finish(self) -> Result<String> {
         let RunningTool { name, child } = self;
-        let output = child.wait_with_output();
+        let output = child.output();
         let output = output.with_context(|| could_not_run(name))?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());

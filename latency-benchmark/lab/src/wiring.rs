@@ -14,8 +14,8 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use nix::{ifaddrs::getifaddrs, net::if_::InterfaceFlags};
 use lab_types::ReceiveMasks;
+use nix::{ifaddrs::getifaddrs, net::if_::InterfaceFlags};
 
 use crate::{
     Inside, LabSpec, LabSpecError, ReceiveOn, TcpBuffers,

@@ -24,7 +24,9 @@ pub fn cells(sweep: &SweepConfig) -> Vec<Cell> {
     let mut loads = vec![0; cells.len().min(shard.of as usize).max(1)];
     let mut ours = Vec::new();
     for (ms, at) in dealt {
-        let least = (0..loads.len()).min_by_key(|shard| loads[*shard]).unwrap_or(0);
+        let least = (0..loads.len())
+            .min_by_key(|shard| loads[*shard])
+            .unwrap_or(0);
         loads[least] += ms;
         if least + 1 == shard.index as usize {
             ours.push(at);
@@ -91,7 +93,10 @@ mod tests {
             let shards: Vec<(u64, Vec<Cell>)> = shards
                 .map(|config| {
                     let cells = cells(&config);
-                    (cells.iter().map(|cell| takes_ms(&config, *cell)).sum(), cells)
+                    (
+                        cells.iter().map(|cell| takes_ms(&config, *cell)).sum(),
+                        cells,
+                    )
                 })
                 .collect();
             let mut ids: Vec<String> = shards
@@ -112,7 +117,10 @@ mod tests {
     fn no_shard_has_all_cells_of_one_kind() {
         // As many as there are numbers of peers, which a plain deal would sort out.
         for shard in (Shard { index: 1, of: 5 }).all() {
-            let mut peers: Vec<usize> = cells(&config(shard)).iter().map(|cell| cell.peers).collect();
+            let mut peers: Vec<usize> = cells(&config(shard))
+                .iter()
+                .map(|cell| cell.peers)
+                .collect();
             peers.sort_unstable();
             peers.dedup();
             assert!(peers.len() > 2, "{shard:?}: {peers:?}");

@@ -33,7 +33,9 @@ type Quantity = fn(&SliceSums) -> Option<f64>;
 
 /// What is compared.
 const QUANTITIES: [(&str, Quantity); 3] = [
-    ("throughput", |sums| Some(sums.requests as f64 / sums.seconds)),
+    ("throughput", |sums| {
+        Some(sums.requests as f64 / sums.seconds)
+    }),
     ("CPU time per request", |sums| {
         Some(sums.cpu_ns? as f64 / sums.requests as f64)
     }),

@@ -1,7 +1,7 @@
 //! One launch of a cell: how long its slices are, and how long it is measured.
 
 use run_format::{
-    config::{Load, Measurement, Plan, RunConfig, SoakPlan, SweepConfig},
+    config::{LabConfig, Load, Measurement, Plan, RunConfig, SoakPlan, SweepConfig},
     grid::Cell,
     network::Rtt,
     precision::Precision,
@@ -42,6 +42,32 @@ pub fn run(
         measurement: sweep.measurement.clone(),
         jobs: None,
     }
+}
+
+/// A field of a launch that is not as the sweep has it, if there is one. The order of variants, the cores, and the time
+/// that other launches left are each launch's own, as is `plan` where another version has other lengths.
+pub fn differs_in(sweep: &SweepConfig, launch: &RunConfig, plan: Plan) -> Option<String> {
+    let own = launch.clone();
+    let expected = RunConfig {
+        plan: Plan {
+            max_ms: sweep.max_cell_ms.unwrap_or(own.plan.max_ms),
+            ..plan
+        },
+        lab: LabConfig {
+            placement: own.lab.placement,
+            ..sweep.lab.clone()
+        },
+        jobs: own.jobs,
+        ..run(sweep, own.cell, own.run, own.subject, own.seed)
+    };
+    if expected == *launch {
+        return None;
+    }
+    let fields = |config: &RunConfig| serde_json::to_value(config).unwrap_or_default();
+    let (expected, found) = (fields(&expected), fields(launch));
+    let mut fields = expected.as_object()?.iter();
+    let differing = fields.find(|(name, value)| found.get(name) != Some(value));
+    Some(differing.map_or("config", |(name, _)| name).to_owned())
 }
 
 /// The one launch of a soak.

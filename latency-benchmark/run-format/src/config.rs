@@ -3,10 +3,6 @@
 
 use serde::{Deserialize, Serialize};
 
-pub use crate::{
-    network::LabConfig,
-    runtime::{RuntimeConfig, Scheduler},
-};
 use crate::{
     Site,
     churn::Churn,
@@ -17,6 +13,10 @@ use crate::{
     shard::Shard,
     subject::SubjectConfig,
     variant::VariantConfig,
+};
+pub use crate::{
+    network::LabConfig,
+    runtime::{RuntimeConfig, Scheduler},
 };
 
 /// What a sweep measures, and how.

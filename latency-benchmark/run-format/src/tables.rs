@@ -132,6 +132,14 @@ impl BlockRow {
     /// at whole blocks, so that it cannot favour a variant.
     pub const DISTURBED_PERCENT: f64 = 10.0;
 
+    /// Whether a process or the machine stood still for longer than any busy machine keeps a thread waiting. Such a block
+    /// measured the standstill, however many others are disturbed.
+    pub fn stood_still(&self) -> bool {
+        const LONG_MS: f64 = 1000.0;
+        let stood_ms = [self.latest_ms, self.suspended_ms, self.clock_set_ms];
+        self.stops_found > Some(0) || stood_ms.into_iter().any(|ms| ms > Some(LONG_MS))
+    }
+
     /// Several workers wait for each other, which is no disturbance.
     pub fn disturbance(&self, runtime: &RuntimeConfig) -> Option<Disturbance> {
         let waited_ns = match runtime.scheduler {

@@ -2,7 +2,7 @@
 
 use lab::Topology;
 use program::{Failure, say};
-use run_format::{config::SweepConfig, jobs::JobsConfig};
+use run_format::config::SweepConfig;
 
 /// As many as there are cores for.
 const AUTO: usize = usize::MAX;
@@ -28,7 +28,7 @@ pub(crate) fn place(jobs: usize, config: &mut SweepConfig) -> Result<(), Failure
     }
     if let [first, _, ..] = &places[..] {
         config.lab.placement = first.clone();
-        config.jobs = Some(JobsConfig::new(places, config.launches()));
+        config.jobs = Some(plan::jobs::in_places(places, plan::cells::launches(config)));
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The process of central, seen from its cell.
 
-use std::{path::PathBuf, process::Command};
+use std::{path::PathBuf, process::Command, time::Duration};
 
 use anyhow::{Result, bail};
 use lab::{Lab, Reaped, Where};
@@ -43,7 +43,10 @@ impl CentralProcess {
 
     /// Waits for the end, which its closed output has announced.
     pub(super) fn end(&mut self) -> Result<()> {
-        let status = self.process.wait()?;
+        const PATIENCE: Duration = Duration::from_secs(20);
+        let Some(status) = self.process.wait_within(PATIENCE)? else {
+            bail!("central closed its output and did not end");
+        };
         if !status.success() {
             bail!("central {}", ended_saying(status, &errors_in(&self.log)));
         }

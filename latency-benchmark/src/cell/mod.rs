@@ -177,7 +177,7 @@ impl CellRun<'_> {
         let config = &self.task.config;
         // Disturbed blocks are measured again for a quarter of the time.
         let again = Duration::from_millis(config.plan.max_ms / 4);
-        let planned = config.longest() + config.block() + again;
+        let planned = plan::block::longest_run(config) + plan::block::longest_block(config) + again;
         let deadline = Instant::now() + planned + PATIENCE;
         let mut restarts: Option<Restarts> = None;
         let mut restarted = 0;

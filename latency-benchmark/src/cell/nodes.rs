@@ -33,9 +33,9 @@ pub(super) fn start(
     }
 }
 
-/// What a node wrote to its log.
+/// The end of what a node wrote to its log.
 pub(super) fn errors_in(log: &Path) -> String {
-    fs::read_to_string(log).unwrap_or_default()
+    File::open(log).map(program::tail).unwrap_or_default()
 }
 
 pub(super) fn remove_empty_logs(dir: &Path) {

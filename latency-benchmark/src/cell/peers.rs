@@ -1,11 +1,11 @@
 //! The processes of the peers: all started at once, and one of them again where peers come and go.
 
 use std::{
-    io::{BufRead, BufReader, Write},
+    io::Write,
     net::SocketAddr,
     path::{Path, PathBuf},
     process::Command,
-    sync::mpsc::{Receiver, TryRecvError, channel},
+    sync::mpsc::{Receiver, TryRecvError, sync_channel},
     thread,
     time::{Duration, Instant},
 };
@@ -163,12 +163,8 @@ impl PeerProcess {
     /// What it stands for on another host ends with its input, and then it does, too.
     fn end(&mut self) -> Result<()> {
         const PATIENCE: Duration = Duration::from_secs(5);
-        const LOOK: Duration = Duration::from_millis(5);
         if self.process.stdin.take().is_some() {
-            let deadline = Instant::now() + PATIENCE;
-            while Instant::now() < deadline && self.process.try_wait()?.is_none() {
-                thread::sleep(LOOK);
-            }
+            self.process.wait_within(PATIENCE)?;
         }
         self.process.kill()?;
         self.process.wait()?;
@@ -258,12 +254,13 @@ fn identity(seed: u64, number: usize) -> [u8; 32] {
 
 /// The few lines that a child prints.
 fn lines(child: &mut Reaped) -> Result<Receiver<String>> {
-    let (sender, receiver) = channel();
+    const FEW: usize = 16;
+    let (sender, receiver) = sync_channel(FEW);
     if let Some(output) = child.stdout.take() {
         thread::Builder::new().spawn(move || {
-            for line in BufReader::new(output).lines().map_while(Result::ok) {
+            for line in program::lines(output) {
                 // Holds the pipe open, even if nobody waits for a line any more.
-                let _ = sender.send(line);
+                let _ = sender.try_send(line);
             }
         })?;
     }

@@ -34,11 +34,7 @@ use crate::{
     watched_folder::WatchedFolder,
 };
 
-pub(crate) fn run(args: ExplainArgs) -> Result<ExitCode, Failure> {
-    explain(args, &Interrupts::count()?)
-}
-
-pub(crate) fn explain(args: ExplainArgs, interrupts: &Interrupts) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: ExplainArgs, interrupts: &Interrupts) -> Result<ExitCode, Failure> {
     let asked = args.asked()?;
     if asked.only_list {
         list(&asked);
@@ -134,6 +130,7 @@ fn all(
         progress.line(&format!("FAILED: {}: {why_not}", chosen.cell));
         folder.check_room()?;
     }
+    interrupted |= failed > 0 && interrupts.seen() > 0;
     let end = if interrupted { "; interrupted" } else { "" };
     progress.finish(
         &format!("{explained} cells explained, {failed} failed{end}"),
@@ -161,7 +158,7 @@ fn cell(
         turn_ms: None,
         ..asked.config.clone()
     };
-    let config = config.run(chosen.cell, 1, None, config.seed);
+    let config = plan::run::run(&config, chosen.cell, 1, None, config.seed);
     let partial = dir.with_file_name(format!("{}.partial", chosen.row.id));
     fs::create_dir(&partial).with_context(|| format!("cannot create {}", partial.display()))?;
     let planned = u64::from(asked.plan.blocks);

@@ -3,13 +3,12 @@
 use std::path::Path;
 
 use anyhow::{Result, anyhow};
+use plan::{slow_polls, sums::SliceSums};
 use program::{Failure, bad_input, reject};
 use run_format::{
-    changes::SliceSums,
     config::SweepConfig,
     evidence::{ChosenBecause, ChosenCell},
     grid::Cell,
-    slow_polls,
 };
 
 use crate::sweep::run_dir::RunDir;

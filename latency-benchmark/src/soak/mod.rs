@@ -32,14 +32,13 @@ use crate::{
     watched_folder::WatchedFolder,
 };
 
-pub(crate) fn run(args: SoakArgs) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: SoakArgs, interrupts: &Interrupts) -> Result<ExitCode, Failure> {
     let (mut config, program, dir) = args.asked()?;
     new_folder::refuse(&dir, "")?;
     let program = program.plain(&config.node)?;
     let description = describe(&program)?;
-    let interrupts = Interrupts::count()?;
     if config.lab.peer_hosts.is_some() {
-        config.cell.rtt_ms = round_trip(&config.run(), &program)?;
+        config.cell.rtt_ms = round_trip(&plan::run::soak(&config), &program)?;
     }
     new_folder::create(&dir, "")?;
     let mut file = SoakFile {
@@ -53,7 +52,7 @@ pub(crate) fn run(args: SoakArgs) -> Result<ExitCode, Failure> {
     };
     write_whole(&dir.join(EDITS), &description.edits)?;
     write_json(&dir.join(SOAK), &file)?;
-    let mut end = measure(&file.config, &program, &dir, &interrupts)?;
+    let mut end = measure(&file.config, &program, &dir, interrupts)?;
     end.sha256 = of_file(&dir.join(SOAK_ROWS)).ok();
     end.blocks_sha256 = of_file(&dir.join(BLOCKS)).ok();
     let code = match &end.end {
@@ -84,27 +83,33 @@ fn measure(
     progress.show("connecting".to_owned());
     let (mut rows, mut restarts) = (0, None);
     let mut lines = SparseLines::new(config.duration_ms);
-    let row = measure_cell(config.run(), program.into(), dir, interrupts, |event| {
-        match event {
-            CellEvent::Row(row) => {
-                folder.check()?;
-                tables.row(SOAK_ROWS, &row)?;
-                tables.flush()?;
-                rows += 1;
-                restarts = row.restarts.or(restarts);
-                progress.advance((row.interval_s * 1e3) as u64);
-                let line = in_short(&row, config.cell.peers);
-                if !progress.is_bar() && lines.is_due() {
-                    let at = in_words(Duration::from_secs_f64(row.at_s));
-                    progress.line(&format!("[{at}] {line}"));
+    let row = measure_cell(
+        plan::run::soak(config),
+        program.into(),
+        dir,
+        interrupts,
+        |event| {
+            match event {
+                CellEvent::Row(row) => {
+                    folder.check()?;
+                    tables.row(SOAK_ROWS, &row)?;
+                    tables.flush()?;
+                    rows += 1;
+                    restarts = row.restarts.or(restarts);
+                    progress.advance((row.interval_s * 1e3) as u64);
+                    let line = in_short(&row, config.cell.peers);
+                    if !progress.is_bar() && lines.is_due() {
+                        let at = in_words(Duration::from_secs_f64(row.at_s));
+                        progress.line(&format!("[{at}] {line}"));
+                    }
+                    progress.show(line);
                 }
-                progress.show(line);
+                CellEvent::Interrupt => progress.warn("stopping; Ctrl-C again stops at once"),
+                CellEvent::Block(_) | CellEvent::Tick => progress.tick(),
             }
-            CellEvent::Interrupt => progress.warn("stopping; Ctrl-C again stops at once"),
-            CellEvent::Block(_) | CellEvent::Tick => progress.tick(),
-        }
-        Ok(())
-    });
+            Ok(())
+        },
+    );
     folder.check()?;
     if let Err(error) = tables.finish() {
         progress.warn(&one_line(&format!("{error:#}")));

@@ -52,7 +52,7 @@ pub(super) fn precision(config: &SweepConfig) -> Option<String> {
             .iter()
             .filter(|change| change.metric == metric && change.site == site)
             .collect();
-        let of_cells = config.cells().into_iter().filter_map(|cell| {
+        let of_cells = plan::cells::cells(config).into_iter().filter_map(|cell| {
             let distance = |change: &&&Change| (change.rtt_ms - cell.rtt_ms.ms()).abs();
             let nearest_ms = of_metric
                 .iter()
@@ -68,8 +68,9 @@ pub(super) fn precision(config: &SweepConfig) -> Option<String> {
                     change.half_width
                 }
             });
-            let time = config.plan(cell).max_ms as f64 / config.variants.len() as f64;
-            let evidence_time = SweepConfig::measuring_ms(nearest_ms) / variants as f64;
+            let time =
+                plan::run::of_cell(config, cell).max_ms as f64 / config.variants.len() as f64;
+            let evidence_time = plan::run::measuring_ms(nearest_ms) / variants as f64;
             Some(median(widths.collect())? * (evidence_time / time).sqrt())
         });
         if let Some(width) = median(of_cells.collect()) {

@@ -10,12 +10,12 @@ use std::{
 };
 
 use anyhow::{Result, anyhow};
-use run_format::{
-    changes::SliceSums,
+use plan::{
     jobs::{AlonePair, BesideOthers, LIMIT_PERCENT},
-    network::Placement,
     slow_polls,
+    sums::SliceSums,
 };
+use run_format::network::Placement;
 
 use super::{RunningSweep, known::Known, schedule::Launch};
 
@@ -178,7 +178,6 @@ mod tests {
         config::SweepConfig,
         files::{MANIFEST, read_versioned},
         grid::Axes,
-        jobs::JobsConfig,
         manifest::Manifest,
         network::Rtt,
         payload::Payload,
@@ -214,7 +213,7 @@ mod tests {
         let mut table = String::new();
         for jobs in [1, 2, 8, 32, 64] {
             let place = config.lab.placement.clone();
-            let alone = JobsConfig::new(vec![place; jobs], launches.len()).alone;
+            let alone = plan::jobs::in_places(vec![place; jobs], launches.len()).alone;
             let alone = if jobs > 1 { alone } else { 0 };
             let mut free = vec![Duration::ZERO; jobs];
             for (number, launch) in launches.iter().enumerate() {

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use anyhow::Result;
-use run_format::{changes::Changes, config::SweepConfig, grid::Cell, slow_polls};
+use plan::{changes::Changes, slow_polls};
+use run_format::{config::SweepConfig, grid::Cell};
 
 use super::schedule::Launch;
 

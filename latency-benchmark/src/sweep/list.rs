@@ -9,7 +9,7 @@ use super::{expected, schedule::schedule};
 
 /// The cells and the variants.
 pub(super) fn list(config: &SweepConfig) {
-    let cells = config.cells();
+    let cells = plan::cells::cells(config);
     let mut text = format!("{} cells:\n", cells.len());
     for cell in cells {
         let _ = writeln!(text, "  {}  {cell}", cell.id());
@@ -37,7 +37,7 @@ pub(super) fn dry_run(config: &SweepConfig) {
             launch.cell.id(),
             launch.name(config),
             takes.as_secs_f64(),
-            config.plan(launch.cell).turn_ms
+            plan::run::of_cell(config, launch.cell).turn_ms
         );
     }
     let _ = writeln!(
@@ -45,7 +45,7 @@ pub(super) fn dry_run(config: &SweepConfig) {
         "{} runs × {} variants, at most {:.0} min; less if the ratios are known sooner. Seed {}",
         launches.len(),
         config.variants.len(),
-        longest.as_secs_f64() / 60.0 / config.speed(),
+        longest.as_secs_f64() / 60.0 / plan::cells::speed(config),
         config.seed
     );
     if config.lab.peer_hosts.is_some() {

@@ -18,7 +18,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use lab::move_to;
 use program::{Failure, one_line, say};
 use run_format::{
@@ -48,12 +48,12 @@ use crate::{
     other_load,
     programs::{self, Programs},
     progress::{INTERRUPTED, MEASURED, Progress, SOME_FAILED},
+    search,
     watched_folder::WatchedFolder,
 };
 
-pub(crate) fn run(args: SweepArgs) -> Result<ExitCode, Failure> {
-    let interrupts = Interrupts::count()?;
-    let (_, code) = carry_out(args.asked()?, MANIFEST, &args.program, &interrupts)?;
+pub(crate) fn run(args: SweepArgs, interrupts: &Interrupts) -> Result<ExitCode, Failure> {
+    let (_, code) = carry_out(args.asked()?, MANIFEST, &args.program, interrupts)?;
     Ok(code)
 }
 
@@ -106,7 +106,7 @@ pub(crate) fn carry_out(
 fn time_hosts(config: &mut SweepConfig, programs: &Programs) -> Result<(), Failure> {
     let largest = config.axes.cells().into_iter().max_by_key(|it| it.peers);
     if let Some(cell) = largest.filter(|_| config.lab.peer_hosts.is_some()) {
-        let run = config.run(cell, 1, None, config.seed);
+        let run = plan::run::run(config, cell, 1, None, config.seed);
         config.axes.rtt_ms = vec![round_trip(&run, programs.of(None).peer)?];
     }
     Ok(())
@@ -160,7 +160,10 @@ fn measure(
     };
     state.progress.finish(&counts.summary(), dir);
     if counts.exit_code() != MEASURED {
-        say(format!("to measure the rest: --resume {}", dir.display()));
+        // A round is resumed with its search.
+        let search = dir.parent().filter(|parent| search::is_in(parent));
+        let resumed = search.unwrap_or(dir).display();
+        say(format!("to measure the rest: --resume {resumed}"));
     }
     Ok(counts.exit_code())
 }
@@ -201,7 +204,8 @@ impl RunningSweep<'_> {
         if is_alone { run_dir.alone() } else { run_dir }
     }
 
-    /// Measures a launch, unless that is done or not needed. Returns whether to go on.
+    /// Measures a launch, unless that is done or not needed. Returns whether to go on, also after the last
+    /// one: what an interrupt cut short is not done.
     fn launch(&self, launch: &Launch, place: Place<'_>, known: &mut Known<'_>) -> Result<bool> {
         if self.interrupts.seen() > 0 {
             return Ok(false);
@@ -217,7 +221,14 @@ impl RunningSweep<'_> {
         }
         let run_dir = self.run_dir(launch, place.is_alone);
         let row = run_dir.row().filter(RunRow::is_measured);
-        let held = row.map(|row| row.check_files(&run_dir.done()));
+        let held = row.map(|row| {
+            let plan = plan::run::of_cell(self.config, launch.cell);
+            if let Some(field) = plan::run::differs_in(self.config, &row.config, plan) {
+                let run = run_dir.done();
+                bail!("{}: its {field} is not that of this sweep", run.display());
+            }
+            row.check_files(&run_dir.done())
+        });
         if let Some(Err(error)) = &held {
             let warning = format!("{error:#}; the run is measured again");
             self.state().progress.warn(&warning);
@@ -265,7 +276,8 @@ impl RunningSweep<'_> {
         } else if row.is_measured() && run_dir.done().exists() && !place.is_alone {
             known.add(launch, &run_dir.done())?;
         }
-        Ok(true)
+        let is_whole = row.is_measured() && row.end != End::INTERRUPTED;
+        Ok(is_whole || self.interrupts.seen() == 0)
     }
 
     fn name(&self, launch: &Launch, place: Place<'_>) -> String {

@@ -7,8 +7,7 @@ use program::{Failure, reject};
 use run_format::{
     Budgets,
     config::{
-        Measurement, NodeConfig, Pace, Plan, RuntimeConfig, Security, SweepConfig, Transport,
-        Workload,
+        Measurement, NodeConfig, Pace, RuntimeConfig, Security, SweepConfig, Transport, Workload,
     },
     files::RR_MANIFEST,
     grid::Axes,
@@ -84,10 +83,9 @@ pub(crate) struct RrArgs {
     dry_run: bool,
 }
 
-pub(crate) fn run(args: RrArgs) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: RrArgs, interrupts: &Interrupts) -> Result<ExitCode, Failure> {
     let program = args.program.clone();
-    let interrupts = Interrupts::count()?;
-    let (_, code) = carry_out(args.asked()?, RR_MANIFEST, &program, &interrupts)?;
+    let (_, code) = carry_out(args.asked()?, RR_MANIFEST, &program, interrupts)?;
     Ok(code)
 }
 
@@ -139,7 +137,7 @@ impl RrArgs {
             max_cell_ms: Some(self.seconds * 1000),
             time_scale: 1.0,
             // Nothing stops early.
-            precision: Plan::of_long_slices(self.rtt.rtt, self.slice).precision,
+            precision: plan::run::of_long_slices(self.rtt.rtt, self.slice).precision,
             seed: self.new_run.seed(),
             measurement: Measurement::BesideTcp,
             shard: None,

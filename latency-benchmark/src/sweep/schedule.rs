@@ -31,7 +31,7 @@ pub(super) fn schedule(config: &SweepConfig) -> Vec<Launch> {
     };
     if config.shard.is_some() {
         // With the seeds that they have in the whole sweep.
-        let ours: HashSet<String> = config.cells().iter().map(Cell::id).collect();
+        let ours: HashSet<String> = plan::cells::cells(config).iter().map(Cell::id).collect();
         launches.retain(|launch| ours.contains(&launch.cell.id()));
     }
     launches
@@ -78,7 +78,7 @@ fn by_cell(config: &SweepConfig, rng: &mut StdRng) -> Vec<Launch> {
 
 impl Launch {
     pub(super) fn config(&self, config: &SweepConfig) -> RunConfig {
-        config.run(self.cell, self.run, self.subject, self.seed)
+        plan::run::run(config, self.cell, self.run, self.subject, self.seed)
     }
 
     /// Which run it is, in words.
@@ -91,7 +91,7 @@ impl Launch {
 
     /// How long it takes if the ratios are never known well enough. At least one block runs.
     pub(super) fn longest(&self, config: &SweepConfig) -> Duration {
-        self.config(config).longest() + self.around()
+        plan::block::longest_run(&self.config(config)) + self.around()
     }
 
     /// What it takes beside measuring: the lab, connecting, and the end.

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use plan::{block::longest_block, changes::FEWEST_BLOCKS};
 use program::{Failure, in_words, reject};
 use run_format::{
-    changes::FEWEST_BLOCKS,
     config::{RunConfig, SweepConfig},
     run_row::RunRow,
     shard::Shard,
@@ -19,7 +19,7 @@ pub(crate) fn within(config: SweepConfig, time: Duration) -> Result<SweepConfig,
         measuring,
         least,
     } = needs(&config);
-    let all = time.mul_f64(config.speed());
+    let all = time.mul_f64(plan::cells::speed(&config));
     let scale = all.saturating_sub(around).div_duration_f64(measuring);
     if scale < least {
         reject!(
@@ -38,7 +38,7 @@ pub(crate) fn within(config: SweepConfig, time: Duration) -> Result<SweepConfig,
 pub(crate) fn shortest(config: &SweepConfig) -> Duration {
     let needs = needs(config);
     let all = needs.around + needs.measuring.mul_f64(needs.least);
-    all.div_f64(config.speed()) + Duration::from_secs(1)
+    all.div_f64(plan::cells::speed(config)) + Duration::from_secs(1)
 }
 
 /// What all runs of a sweep need together; of shards, the most that one needs.
@@ -77,11 +77,11 @@ fn needs_of_one(config: &SweepConfig) -> Needs {
     for launch in schedule(config) {
         let run = launch.config(config);
         // Not as the run has it, which is never shorter than its fewest blocks.
-        let planned_ms = SweepConfig::measuring_ms(launch.cell.rtt_ms.ms());
+        let planned_ms = plan::run::measuring_ms(launch.cell.rtt_ms.ms());
         let planned = Duration::from_secs_f64(config.time_scale * planned_ms / 1e3);
         needs.around += launch.around() + Duration::from_millis(run.plan.warm_up_ms);
         needs.measuring += planned;
-        let fewest = run.block() * FEWEST_BLOCKS as u32;
+        let fewest = longest_block(&run) * FEWEST_BLOCKS as u32;
         needs.least = needs.least.max(fewest.div_duration_f64(planned));
     }
     needs
@@ -112,7 +112,7 @@ impl SavedTime {
         let planned_ms = run.plan.max_ms as f64;
         if config.max_cell_ms.is_none() && self.to_come_ms > 0.0 {
             let factor = (1.0 + self.saved_ms / self.to_come_ms).clamp(LEAST, MOST);
-            let fewest_blocks = run.block().as_millis() as u64 * FEWEST_BLOCKS as u64;
+            let fewest_blocks = longest_block(run).as_millis() as u64 * FEWEST_BLOCKS as u64;
             run.plan.max_ms = ((factor * planned_ms) as u64).max(fewest_blocks);
             self.saved_ms -= run.plan.max_ms as f64 - planned_ms;
         }

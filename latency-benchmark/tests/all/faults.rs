@@ -1,6 +1,8 @@
 //! Faults injected into central for tests: with each of them a cell runs to its end, and shows its effect.
 
-use crate::bench::{Bench, Row, can_run, json, node_program, number, table, text};
+use std::{fs, os::unix::fs::PermissionsExt};
+
+use crate::bench::{Bench, Row, can_run, complaint, json, node_program, number, table, text};
 
 /// Runs a cell with that fault, and returns its tables of children.
 fn children(fault: &str) -> Vec<Row> {
@@ -65,5 +67,29 @@ fn cells_with_other_faults_run_to_their_end() {
         "leaking-tasks",
     ] {
         assert!(!children(fault).is_empty(), "{fault}");
+    }
+}
+
+/// A program that is asked what it is may be any program.
+#[test]
+fn a_node_program_that_describes_itself_without_end_is_refused_and_killed() {
+    let bench = Bench::new();
+    for (script, says) in [
+        ("exec yes", "it prints more than 1024 KiB"),
+        ("exec yes >&2", "it prints more than 1024 KiB"),
+        ("sleep 1000 & sleep 1000", "it did not end within 10 s"),
+    ] {
+        let node = bench.dir.path().join("node");
+        fs::write(&node, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&node, fs::Permissions::from_mode(0o755)).unwrap();
+        let mut sweep = bench.sweep(&["--peers", "1", "--rtt", "0"]);
+        let said = complaint(&sweep.arg("--node").arg(&node).output().unwrap());
+        assert!(
+            said.contains("does not answer the verb `describe`"),
+            "{said}"
+        );
+        assert!(said.contains(says), "{script}: {said}");
+        bench.assert_nothing_left();
+        assert!(!bench.run_dir().exists());
     }
 }

@@ -117,6 +117,52 @@ fn an_interrupt_keeps_what_is_there_and_the_rest_can_be_measured_later() {
     );
 }
 
+/// A preempted shard must not look complete.
+#[test]
+fn an_interrupt_in_the_only_cell_is_no_success_whatever_the_signal_and_the_report_says_so() {
+    if !can_run(false) {
+        return;
+    }
+    let sweep = "sweep --peers 1 --rtt 0 --payload 4KiB --turn 200 --max-cell-seconds 3600 --precision 0.0001pp,0.0001%";
+    let shard = format!("{sweep} --seed 1 --shard 1/1");
+    for (arguments, signal_sent, folder) in [
+        (sweep, Signal::SIGINT, "run"),
+        (&shard, Signal::SIGTERM, "run-shard-1-of-1"),
+        ("rr --payload 64B --seconds 3600", Signal::SIGHUP, "run"),
+    ] {
+        let bench = Bench::new();
+        let mut command = bench.command(&words(arguments));
+        command.arg("--out").arg(bench.out()).arg("--name=run");
+        let running = command.spawn().unwrap();
+        let dir = bench.out().join(folder);
+        bench::eventually("a block", || {
+            let cell = fs::read_dir(dir.join("cells")).ok()?.flatten().next()?;
+            let blocks = fs::read_to_string(cell.path().join("run-1.partial/blocks.csv")).ok()?;
+            (blocks.lines().count() > 2).then_some(())
+        });
+        signal(pid(&running), signal_sent);
+        let output = running.wait_with_output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(130), "{arguments}: {said}");
+        assert!(said.contains("; interrupted in "), "{arguments}: {said}");
+        let hint = format!("to measure the rest: --resume {}", dir.display());
+        assert!(said.contains(&hint), "{arguments}: {said}");
+        let mut report = Command::new(bench::analysis());
+        let report = report.arg("report").arg(&dir).args(["--format", "svg"]);
+        let output = report.output().unwrap();
+        assert!(
+            output.status.success(),
+            "{arguments}: {}",
+            text(&output.stderr)
+        );
+        assert!(
+            text(&output.stdout).contains("not complete: it was interrupted"),
+            "{arguments}: {}",
+            text(&output.stdout)
+        );
+    }
+}
+
 #[test]
 fn a_second_interrupt_stops_at_once() {
     if !can_run(false) {

@@ -17,7 +17,7 @@ use run_format::{
 };
 use serde::de::DeserializeOwned;
 
-use crate::load::outside;
+use crate::load::{outside, rows};
 
 /// One launch with all that was recorded in it.
 pub(crate) struct CellEvidence {
@@ -67,9 +67,9 @@ impl CellEvidence {
         };
         Ok(CellEvidence {
             cell: row.config.cell,
-            sites: read_table(&dir.join(files::SITES), false)?,
+            sites: rows::read(&dir.join(files::SITES), false)?,
             bands: read_table(&dir.join(files::BANDS), false)?,
-            children: read_table(&dir.join(files::CHILDREN), false)?,
+            children: rows::read(&dir.join(files::CHILDREN), false)?,
             stacks: tables.read(Pass::Stacks, files::STACKS)?,
             allocations: tables.read(Pass::Allocations, files::ALLOCATIONS)?,
             allocation_stacks: tables.read(Pass::Allocations, files::ALLOCATION_STACKS)?,

@@ -6,10 +6,11 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use run_format::{
+    config::{Measurement, RunConfig, SweepConfig},
     evidence::{ChosenCell, ExplainFile},
     files,
     manifest::Manifest,
-    run_row::{End, RunRow},
+    run_row::{End, RunRow, Stop},
 };
 
 use self::cell::CellEvidence;
@@ -57,10 +58,15 @@ impl Explained {
             }
             let path = folder.join(files::RUN);
             let row: RunRow = outside::read(&path)?;
-            super::check_cell(&row, id, manifest).with_context(|| path.display().to_string())?;
+            super::check_cell(&row, id, manifest)
+                .and_then(|()| check_options(&row.config, manifest))
+                .with_context(|| path.display().to_string())?;
             row.check_files(&folder)?;
             match &row.end {
-                End::Ok { .. } => {
+                End::Ok { stop } => {
+                    if *stop == Stop::Interrupted {
+                        flaws.push(format!("the launch of `{id}` was interrupted"));
+                    }
                     let evidence = CellEvidence::read(&folder, row, &file.variants)?;
                     let chosen = chosen.clone();
                     cells.push(CellExplained { chosen, evidence });
@@ -75,6 +81,20 @@ impl Explained {
         }
         Ok(Some(Explained { file, cells, flaws }))
     }
+}
+
+/// Refuses a launch with other options than those of the sweep.
+fn check_options(launch: &RunConfig, manifest: &Manifest) -> Result<()> {
+    if !matches!(launch.measurement, Measurement::Explain(_)) {
+        bail!("it explains nothing");
+    }
+    let config = SweepConfig {
+        measurement: launch.measurement.clone(),
+        turn_ms: None,
+        max_cell_ms: None,
+        ..manifest.config.clone()
+    };
+    super::check_options(&config, launch)
 }
 
 fn check(file: &ExplainFile, manifest: &Manifest) -> Result<()> {

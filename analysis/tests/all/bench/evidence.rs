@@ -92,7 +92,11 @@ pub(crate) fn explain(copy: &Copy) {
     )
     .expect("a file");
     let run = fixture().join("cells").join(CELL).join("run-1");
-    fs::copy(run.join("run.json"), dir.join("run.json")).expect("a copy");
+    let row = fs::read_to_string(run.join("run.json")).expect("the fixture");
+    let plan =
+        format!(r#""measurement": {{"explain": {{"variants": [0, {BUDGET}], "blocks": 6}}}}"#);
+    let row = row.replacen(r#""measurement": "compare""#, &plan, 1);
+    fs::write(dir.join("run.json"), row).expect("a file");
     fs::write(dir.join("histograms.hlog"), "").expect("a file");
     let header = fs::read_to_string(run.join("slices.csv")).expect("the fixture");
     let header = header.lines().next().expect("a header").to_owned();

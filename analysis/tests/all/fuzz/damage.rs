@@ -49,21 +49,36 @@ pub(crate) fn files(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Damages one of the files. Returns what was done, in words.
-pub(crate) fn damage(rng: &mut StdRng, files: &[PathBuf]) -> String {
+/// What was done.
+pub(crate) struct Damage {
+    pub(crate) how: String,
+    /// Whether the other tables say otherwise, so that it is found even without checksums.
+    pub(crate) is_contradicted: bool,
+}
+
+/// Damages one of the files.
+pub(crate) fn damage(rng: &mut StdRng, files: &[PathBuf]) -> Damage {
     let file = files.choose(rng).expect("there are files");
     let bytes = fs::read(file).expect("a file");
     let text = String::from_utf8(bytes.clone()).ok();
     let is_json = file
         .extension()
         .is_some_and(|extension| extension == "json");
+    let mut is_contradicted = false;
     let how = match text {
         _ if rng.random_bool(0.25) => of_file(rng, file, files),
         Some(text) if is_json => of_json(rng, file, &text),
-        Some(text) if text.lines().count() > 2 => of_table(rng, file, &text),
+        Some(text) if text.lines().count() > 2 => {
+            let how;
+            (how, is_contradicted) = of_table(rng, file, &text);
+            how
+        }
         _ => of_bytes(rng, file, bytes),
     };
-    format!("{}: {how}", file.display())
+    Damage {
+        how: format!("{}: {how}", file.display()),
+        is_contradicted,
+    }
 }
 
 fn write(file: &Path, bytes: impl AsRef<[u8]>) {
@@ -122,19 +137,27 @@ fn of_bytes(rng: &mut StdRng, file: &Path, mut bytes: Vec<u8>) -> String {
     format!("a bit of byte {at}")
 }
 
-/// Rows of a table or lines of a log.
-fn of_table(rng: &mut StdRng, file: &Path, text: &str) -> String {
+/// Tables of a run whose rows are all told of by others.
+const TOLD: [&str; 4] = ["blocks.csv", "peers.csv", "sites.csv", "bands.csv"];
+
+/// Rows of a table or lines of a log. Returns also whether other tables contradict it.
+fn of_table(rng: &mut StdRng, file: &Path, text: &str) -> (String, bool) {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let (at, other) = (
         rng.random_range(1..lines.len()),
         rng.random_range(1..lines.len()),
     );
-    let how = match rng.random_range(0..10) {
+    let is_of_run = file.components().any(|part| part.as_os_str() == "cells");
+    let is_told = is_of_run && TOLD.iter().any(|name| file.ends_with(name));
+    let mut is_contradicted = false;
+    let how = match rng.random_range(0..11) {
         0 => {
+            is_contradicted = is_told;
             lines.remove(at);
             format!("line {at} deleted")
         }
         1 => {
+            is_contradicted = is_of_run && file.extension().is_some_and(|it| it == "csv");
             let line = lines[at].clone();
             lines.insert(other, line);
             format!("line {at} twice")
@@ -151,10 +174,26 @@ fn of_table(rng: &mut StdRng, file: &Path, text: &str) -> String {
             lines[0] = format!("{}x", lines[0]);
             "another header".to_owned()
         }
+        5 => {
+            let tags = [at, other].map(|line| lines[line].split(',').next().unwrap_or_default());
+            let tags = tags.map(str::to_owned);
+            // Both are read, and of different variants.
+            let is_read = |tag: &String| tag.starts_with("Tag=connection.");
+            let variant = |tag: &String| tag.rsplit_once(".v").map(|(_, rest)| rest.to_owned());
+            let is_of_one = variant(&tags[0]) == variant(&tags[1]);
+            let is_plain = tags
+                .iter()
+                .all(|tag| is_read(tag) && !tag.contains("children"));
+            is_contradicted = is_of_run && is_plain && !is_of_one;
+            for (line, [from, to]) in [(at, [0, 1]), (other, [1, 0])] {
+                lines[line] = lines[line].replacen(&tags[from], &tags[to], 1);
+            }
+            format!("first fields of lines {at} and {other} swapped")
+        }
         _ => of_field(rng, &mut lines, at, other),
     };
     write(file, lines.join("\n") + "\n");
-    how
+    (how, is_contradicted)
 }
 
 fn of_field(rng: &mut StdRng, lines: &mut [String], at: usize, other: usize) -> String {

@@ -4,16 +4,19 @@ use std::{collections::BTreeMap, time::Duration};
 
 use anyhow::Result;
 use hdrhistogram::Histogram;
+use plan::{
+    block::{PlannedSlice, to_compare, to_explain},
+    changes::Changes,
+    sums::SliceSums,
+};
 use poll_probe::{Mode, Site, Variant, VariantId};
 use run_format::{
     Budgets,
-    changes::{Changes, SliceSums},
     config::{ExplainPlan, Measurement, SLOW_NS},
     precision::Precision,
     protocol::{CentralTask, NodeMessage},
     run_row::{Messages, Stop},
     tables::{Pass, QuicRow, SliceRow},
-    turns::{Turn, to_compare, to_explain},
     variant::{BASELINE, Role, VariantConfig},
 };
 
@@ -154,31 +157,31 @@ impl Polls {
 }
 
 impl Source for Polls {
-    type Turn = Turn;
+    type Turn = PlannedSlice;
     type Seen = ObservedSlice;
 
-    fn warm_up(&self) -> Vec<Turn> {
+    fn warm_up(&self) -> Vec<PlannedSlice> {
         // Every path is to get going.
         let roles = self.variants.iter().map(|it| it.role).enumerate();
         let first = roles.filter(|(variant, role)| match &self.paths {
             Some(_) => *role != Role::Control,
             None => *variant == BASELINE,
         });
-        let turn = |(variant, _)| Turn {
+        let turn = |(variant, _)| PlannedSlice {
             pass: Pass::Compare,
             variant,
         };
         first.map(turn).collect()
     }
 
-    fn block(&self, block: u32) -> Vec<Turn> {
+    fn block(&self, block: u32) -> Vec<PlannedSlice> {
         match &self.explained {
             Some((plan, evidence)) if block > plan.blocks => {
                 let lack = plan
                     .variants
                     .iter()
                     .filter(|it| evidence.lacks_stacks(**it));
-                let stacks = lack.map(|&variant| Turn {
+                let stacks = lack.map(|&variant| PlannedSlice {
                     pass: Pass::Stacks,
                     variant,
                 });
@@ -193,7 +196,7 @@ impl Source for Polls {
         }
     }
 
-    fn turns(&self, turn: Turn) -> u32 {
+    fn turns(&self, turn: PlannedSlice) -> u32 {
         match &self.explained {
             Some(_) => 1,
             None if self.is_idle(turn.variant) => 1,
@@ -201,12 +204,12 @@ impl Source for Polls {
         }
     }
 
-    fn switch(&mut self, turn: Option<Turn>) -> Result<()> {
+    fn switch(&mut self, turn: Option<PlannedSlice>) -> Result<()> {
         if let Some(paths) = &self.paths {
-            let path = |turn: Turn| TrafficPath::of(self.variants[turn.variant].role);
+            let path = |turn: PlannedSlice| TrafficPath::of(self.variants[turn.variant].role);
             paths.change(turn.map(path), self.patience)?;
         }
-        if let Some(Turn { pass, variant }) = turn {
+        if let Some(PlannedSlice { pass, variant }) = turn {
             let budgets = self.variants[variant].budgets;
             let mode = mode(pass);
             self.installed = Variant { budgets, mode }.install();
@@ -215,13 +218,13 @@ impl Source for Polls {
         Ok(())
     }
 
-    fn prepare(&mut self, turn: Turn) {
+    fn prepare(&mut self, turn: PlannedSlice) {
         if let Some((_, evidence)) = &mut self.explained {
             evidence.prepare(turn.pass);
         }
     }
 
-    fn open(&mut self, turn: Turn) -> ObservedSlice {
+    fn open(&mut self, turn: PlannedSlice) -> ObservedSlice {
         if let Some((_, evidence)) = &mut self.explained {
             evidence.begin(turn.pass);
         }
@@ -252,7 +255,7 @@ impl Source for Polls {
         }
     }
 
-    fn close(&mut self, turn: Turn, seen: &mut ObservedSlice) {
+    fn close(&mut self, turn: PlannedSlice, seen: &mut ObservedSlice) {
         seen.close(self.observers.recorder.now_ns());
         if let Some((_, evidence)) = &mut self.explained {
             evidence.end(turn.pass);
@@ -260,7 +263,7 @@ impl Source for Polls {
     }
 
     /// The few polls that are not over yet make no difference to when to stop.
-    fn is_over(&mut self, turn: Turn, seen: &ObservedSlice, used: &Clocks) {
+    fn is_over(&mut self, turn: PlannedSlice, seen: &ObservedSlice, used: &Clocks) {
         if matches!(turn.pass, Pass::Compare | Pass::Normal) {
             let site = seen.site(seen.connections);
             self.block.push((

@@ -1,0 +1,93 @@
+//! The folders that verbs write. Each gets its place when it is whole, and none lies in what was read.
+
+use std::{
+    fs::{self, File},
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result};
+use program::{Failure, reject};
+use tempfile::TempDir;
+
+use crate::report::folder::RECORD;
+
+/// Refuses a place for results that is in one of the inputs, or that would replace one of them.
+pub(crate) fn refuse_inside<'a>(
+    out: &Path,
+    inputs: impl IntoIterator<Item = &'a Path>,
+) -> Result<(), Failure> {
+    let place = resolved(out);
+    // A folder that replaces an older report replaces everything in it.
+    let replaces = place.join(RECORD).is_file();
+    for input in inputs {
+        let read = resolved(input);
+        if place.starts_with(&read) || (replaces && read.starts_with(&place)) {
+            reject!(
+                "--out {}: {} is read, and nothing is written there; choose a folder elsewhere",
+                out.display(),
+                input.display()
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The path without links, of which the end need not exist.
+pub(crate) fn resolved(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let real = path.ancestors().find_map(|ancestor| {
+        let rest = path.strip_prefix(ancestor).ok()?;
+        Some(ancestor.canonicalize().ok()?.join(rest))
+    });
+    real.unwrap_or(path)
+}
+
+/// Fills a folder beside the place `out`, and gives it that place, where an older one is replaced.
+pub(crate) fn write<T>(
+    out: &Path,
+    prefix: &str,
+    fill: impl FnOnce(&Path) -> Result<T>,
+) -> Result<T> {
+    let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new("."));
+    let (partial, lock) =
+        begin(parent, prefix).with_context(|| format!("cannot write in {}", parent.display()))?;
+    let filled = fill(partial.path())?;
+    if out.exists() {
+        fs::remove_dir_all(out).with_context(|| format!("cannot replace {}", out.display()))?;
+    }
+    // Only its owner can read a temporary folder.
+    fs::set_permissions(partial.path(), fs::Permissions::from_mode(0o755))
+        .with_context(|| partial.path().display().to_string())?;
+    fs::rename(partial.path(), out).with_context(|| format!("cannot write {}", out.display()))?;
+    let _ = partial.keep();
+    drop(lock);
+    Ok(filled)
+}
+
+/// A temporary folder, locked while its writer lives. Those of killed writers are removed first.
+fn begin(parent: &Path, prefix: &str) -> Result<(TempDir, File)> {
+    // Until the new folder is locked, nobody may take it for one that was left.
+    let beginning = File::open(parent)?;
+    beginning.lock()?;
+    for entry in fs::read_dir(parent)?.flatten() {
+        let name = entry.file_name();
+        let is_temporary = name
+            .to_string_lossy()
+            .strip_prefix(prefix)
+            .is_some_and(|rest| {
+                rest.len() == 6 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            });
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let is_left = || File::open(entry.path()).is_ok_and(|folder| folder.try_lock().is_ok());
+        if is_temporary && is_folder && is_left() {
+            // At worst it stays where it is.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+    let partial = tempfile::Builder::new().prefix(prefix).tempdir_in(parent)?;
+    let lock = File::open(partial.path())?;
+    lock.lock()?;
+    Ok((partial, lock))
+}

@@ -1,0 +1,209 @@
+//! Runs of another sweep, rows that are there twice or not at all, and folders that are read are no place to write to.
+
+use std::{fs, path::Path};
+
+use crate::bench::{Copy, RUN, analysis, edit, path};
+use tempfile::TempDir;
+
+/// Each as another sweep would have it.
+#[test]
+fn a_run_with_other_options_than_its_sweep_is_refused() {
+    for (was, is, words) in [
+        ("\"outstanding\": 2", "\"outstanding\": 3", "its `load`"),
+        (
+            "\"percent_of_value\": 0.1",
+            "\"percent_of_value\": 0.2",
+            "its `plan`",
+        ),
+        ("\"max_ms\": 6000", "\"max_ms\": 9000", "its `plan`"),
+        (
+            "\"event_interval\": null",
+            "\"event_interval\": 7",
+            "its `runtime`",
+        ),
+        (
+            "\"backend\": \"auto\"",
+            "\"backend\": \"netem\"",
+            "its `lab`",
+        ),
+        ("\"label\": \"none\"", "\"label\": \"no\"", "its `variants`"),
+        (
+            "\"security\": \"noise\"",
+            "\"security\": \"tls\"",
+            "its workload",
+        ),
+        (
+            "\"measurement\": \"compare\"",
+            "\"measurement\": \"beside-tcp\"",
+            "its `measurement`",
+        ),
+    ] {
+        let copy = Copy::new();
+        copy.edit("run.json", |text| text.replacen(was, is, 1));
+        copy.is_refused(&[RUN, "run.json", words]);
+    }
+    let manifest = |copy: &Copy, was: &str, is: &str| {
+        edit(&copy.dir().join("manifest.json"), |text| {
+            text.replacen(was, is, 1)
+        });
+    };
+    let copy = Copy::new();
+    manifest(&copy, "\"turn_ms\": null", "\"turn_ms\": 100");
+    copy.is_refused(&["run.json", "its `plan` is not that of the manifest"]);
+    // Of a version with other lengths, in one of two cells.
+    let copy = Copy::new();
+    copy.edit("run.json", |text| {
+        let text = text.replacen("\"settle_ms\": 50", "\"settle_ms\": 10", 1);
+        let text = text.replacen("\"turn_ms\": 250", "\"turn_ms\": 21", 1);
+        text.replacen("\"turns\": 1", "\"turns\": 3", 1)
+    });
+    copy.is_refused(&["run.json", "its plan is not that of the other runs"]);
+}
+
+/// The row that begins so.
+fn row<'a>(text: &'a str, start: &str) -> &'a str {
+    let mut rows = text.split_inclusive('\n');
+    rows.find(|row| row.starts_with(start)).expect("a row")
+}
+
+#[test]
+fn rows_that_are_there_twice_are_refused() {
+    for (table, start) in [
+        ("slices.csv", "1,"),
+        ("blocks.csv", "2,"),
+        ("sites.csv", "1,swarm"),
+        ("children.csv", "3,connection,0,handler.poll"),
+        ("peers.csv", "4,2"),
+    ] {
+        let copy = Copy::new();
+        copy.edit(table, |text| {
+            let twice = row(&text, start).to_owned();
+            text + &twice
+        });
+        copy.is_refused(&[table, "this row is there twice"]);
+    }
+}
+
+#[test]
+fn rows_that_are_missing_are_refused() {
+    for (table, start, words) in [
+        ("blocks.csv", "2,", "block 2 is missing"),
+        (
+            "sites.csv",
+            "4,swarm",
+            "slice 4 has other sites than slice 1",
+        ),
+        ("children.csv", "3,", "slice 3 is missing"),
+        ("peers.csv", "4,2", "slice 4: "),
+    ] {
+        let copy = Copy::new();
+        copy.edit(table, |text| {
+            let rows = text.split_inclusive('\n');
+            rows.filter(|row| !row.starts_with(start)).collect()
+        });
+        copy.is_refused(&[table, words]);
+    }
+    let copy = Copy::new();
+    copy.edit("blocks.csv", |text| {
+        let other = row(&text, "2,").replacen('2', "99", 1);
+        text + &other
+    });
+    copy.is_refused(&["blocks.csv", "block 99 is not in slices.csv"]);
+}
+
+#[test]
+fn figures_of_peers_that_no_run_can_have_are_refused() {
+    for (was, is, words) in [
+        (
+            "1,1,333,",
+            "1,1,334,",
+            "slice 1: 677 requests of its peers, but 676",
+        ),
+        ("1,1,333,", "1,7,333,", "slice 1: peer 7"),
+        ("1,1,333,1040383,", "1,1,333,9940383,", "slice 1: peer 1"),
+        ("1,1,333,1040383,", "1,1,333,,", "slice 1: peer 1"),
+        ("1,1,333,", "1,x,333,", "line 2"),
+    ] {
+        let copy = Copy::new();
+        copy.edit("peers.csv", |text| text.replacen(was, is, 1));
+        copy.is_refused(&["peers.csv", words]);
+    }
+}
+
+/// Co-tenants of the same variant, whose numbers no table has.
+#[test]
+fn histograms_with_swapped_tags_are_refused() {
+    let copy = Copy::new();
+    copy.edit("histograms.hlog", |text| {
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        let is_one = |line: &String| line.starts_with("Tag=cotenant-wake.v0,");
+        let found: Vec<usize> = (0..lines.len()).filter(|at| is_one(&lines[*at])).collect();
+        // As today's runs have them, which name the slice.
+        lines[found[0]] = lines[found[0]].replacen(".v0", ".s17.v0", 1);
+        lines.join("\n") + "\n"
+    });
+    copy.is_refused(&["histograms.hlog", "histogram cotenant-wake"]);
+}
+
+fn entries(dir: &Path) -> Vec<String> {
+    let entries = fs::read_dir(dir).expect("a folder");
+    let name = |entry: std::io::Result<fs::DirEntry>| entry.expect("an entry").file_name();
+    let mut names: Vec<String> = entries
+        .map(|it| name(it).into_string().expect("text"))
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn nothing_is_written_into_what_is_read() {
+    let (copy, other) = (Copy::new(), Copy::new());
+    let (run, other) = (copy.dir(), other.dir());
+    let link = copy.beside("link");
+    std::os::unix::fs::symlink(&run, &link).expect("a link");
+    let before = entries(&run);
+    for out in [
+        run.clone(),
+        run.join("new"),
+        run.join("cells/new"),
+        link.join("new"),
+    ] {
+        for verb in ["compare", "merge", "export", "page", "report"] {
+            let second = [path(&other)];
+            let second = if verb == "report" { &[][..] } else { &second };
+            let arguments = [&[verb, path(&run)], second, &["--out", path(&out)]].concat();
+            analysis(arguments).refuses(&["--out", path(&out)]);
+            assert_eq!(entries(&run), before, "{verb}");
+        }
+    }
+    // The report would be replaced, with the sweep in it.
+    analysis(["report", path(&run)]).succeeds();
+    let within = run.join("report/sweep");
+    crate::bench::copy(&other, &within);
+    let arguments = ["compare", path(&within), path(&other), "--format", "svg"];
+    let out = run.join("report");
+    let ended = analysis(arguments.into_iter().chain(["--out", path(&out)]));
+    ended.refuses(&["--out", "is read"]);
+    assert!(within.join("manifest.json").is_file());
+}
+
+#[test]
+fn what_a_killed_report_left_is_removed_by_the_next_one() {
+    let copy = Copy::new();
+    let left = copy.dir().join(".report-Ab3xYz");
+    fs::create_dir_all(left.join("charts")).expect("a folder");
+    let busy = copy.dir().join(".report-Cd4xYz");
+    fs::create_dir(&busy).expect("a folder");
+    let lock = fs::File::open(&busy).expect("it is there");
+    lock.lock().expect("nobody else has it");
+    let own = copy.dir().join(".report-of-mine");
+    fs::create_dir(&own).expect("a folder");
+    copy.report(&["--format", "svg"]).succeeds();
+    assert!(!left.exists() && busy.exists() && own.exists());
+    let parent = TempDir::new().expect("a folder");
+    let left = parent.path().join(".merge-Ab3xYz");
+    fs::create_dir(&left).expect("a folder");
+    let merged = parent.path().join("merged");
+    analysis(["merge", path(&copy.dir()), "--out", path(&merged)]).succeeds();
+    assert_eq!(entries(parent.path()), ["merged"]);
+}

@@ -1,0 +1,212 @@
+//! Children whose output is read. One that prints without end, or never ends, costs neither memory nor patience.
+
+use std::{
+    io::{self, BufRead, BufReader, Read},
+    iter,
+    os::unix::process::CommandExt,
+    process::{Child, ChildStdin, Command, ExitStatus, Output, Stdio},
+    sync::mpsc::{Receiver, channel},
+    thread,
+    time::{Duration, Instant},
+};
+
+use nix::{
+    sys::signal::{Signal, killpg},
+    unistd::Pid,
+};
+
+/// What a child that only answers a question may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// From its start to its end.
+    pub time: Duration,
+    /// Of its output, and of its errors.
+    pub bytes: usize,
+}
+
+impl Limits {
+    /// Plenty for a program that says what it is.
+    pub const OF_AN_ANSWER: Limits = Limits {
+        time: Duration::from_secs(10),
+        bytes: 1 << 20,
+    };
+
+    /// Starts a program whose end [`LimitedChild::output`] waits for.
+    pub fn start(self, command: &mut Command) -> io::Result<LimitedChild> {
+        let child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            // So that what it starts can be ended, too.
+            .process_group(0)
+            .spawn()?;
+        Ok(LimitedChild {
+            child,
+            limits: self,
+        })
+    }
+
+    /// What a program without input prints until its end.
+    pub fn output(self, command: &mut Command) -> io::Result<Output> {
+        self.start(command.stdin(Stdio::null()))?.output()
+    }
+}
+
+/// A child in a process group of its own.
+#[derive(Debug)]
+pub struct LimitedChild {
+    child: Child,
+    limits: Limits,
+}
+
+impl LimitedChild {
+    /// To write to, where the command has a pipe for it.
+    pub fn take_stdin(&mut self) -> Option<ChildStdin> {
+        self.child.stdin.take()
+    }
+
+    /// What it prints until its end. An error if that is too much, or takes too long.
+    pub fn output(mut self) -> io::Result<Output> {
+        let output = self.read();
+        if output.is_err() {
+            if let Ok(group) = i32::try_from(self.child.id()) {
+                let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
+            }
+            self.child.wait()?;
+        }
+        output
+    }
+
+    fn read(&mut self) -> io::Result<Output> {
+        let deadline = Instant::now() + self.limits.time;
+        let stdout = self.child.stdout.take();
+        let stdout = stdout.map(|pipe| self.read_in_background(pipe));
+        let stderr = self.child.stderr.take();
+        let stderr = stderr.map(|pipe| self.read_in_background(pipe));
+        Ok(Output {
+            stdout: self.text(stdout.transpose()?, deadline)?,
+            stderr: self.text(stderr.transpose()?, deadline)?,
+            status: self.wait_until(deadline)?,
+        })
+    }
+
+    /// All of it, or one byte more than the limit.
+    fn read_in_background(
+        &self,
+        pipe: impl Read + Send + 'static,
+    ) -> io::Result<Receiver<Vec<u8>>> {
+        let (sender, text) = channel();
+        let most = self.limits.bytes as u64 + 1;
+        let read = move || {
+            let mut text = Vec::new();
+            let _ = pipe.take(most).read_to_end(&mut text);
+            let _ = sender.send(text);
+        };
+        thread::Builder::new().spawn(read)?;
+        Ok(text)
+    }
+
+    fn text(&self, pipe: Option<Receiver<Vec<u8>>>, deadline: Instant) -> io::Result<Vec<u8>> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let bytes = self.limits.bytes;
+        match pipe.map_or(Ok(Vec::new()), |pipe| pipe.recv_timeout(left)) {
+            Ok(text) if text.len() <= bytes => Ok(text),
+            Ok(_) => {
+                let limit = format!("it prints more than {} KiB", bytes >> 10);
+                Err(io::Error::other(limit))
+            }
+            Err(_) => Err(self.too_long()),
+        }
+    }
+
+    /// A child may close its output before it ends.
+    fn wait_until(&mut self, deadline: Instant) -> io::Result<ExitStatus> {
+        const LOOK: Duration = Duration::from_millis(5);
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status);
+            }
+            if Instant::now() > deadline {
+                return Err(self.too_long());
+            }
+            thread::sleep(LOOK);
+        }
+    }
+
+    fn too_long(&self) -> io::Error {
+        let seconds = self.limits.time.as_secs();
+        io::Error::other(format!("it did not end within {seconds} s"))
+    }
+}
+
+/// The lines that a child prints, until one is longer than any message.
+pub fn lines(from: impl Read) -> impl Iterator<Item = String> {
+    const LONGEST: usize = 16 << 20;
+    let mut from = BufReader::new(from);
+    iter::from_fn(move || {
+        let mut line = Vec::new();
+        let mut limited = from.by_ref().take(LONGEST as u64);
+        let read = limited.read_until(b'\n', &mut line).ok()?;
+        let is_one = (1..LONGEST).contains(&read);
+        is_one.then(|| String::from_utf8_lossy(&line).trim_end().to_owned())
+    })
+}
+
+/// The end of what a child prints, which says why it failed.
+pub fn tail(mut from: impl Read) -> String {
+    const LONGEST: usize = 64 << 10;
+    let mut text = Vec::new();
+    while let Ok(1..) = from.by_ref().take(LONGEST as u64).read_to_end(&mut text) {
+        text.drain(..text.len().saturating_sub(LONGEST));
+    }
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOON: Limits = Limits {
+        time: Duration::from_millis(300),
+        bytes: 1 << 10,
+    };
+
+    fn shell(script: &str) -> io::Result<Output> {
+        SOON.output(Command::new("/bin/sh").args(["-c", script]))
+    }
+
+    #[test]
+    fn a_child_that_prints_without_end_or_never_ends_is_killed() {
+        for (script, says) in [
+            ("yes", "it prints more than 1 KiB"),
+            ("yes >&2", "it prints more than 1 KiB"),
+            ("sleep 1000", "it did not end within"),
+            ("exec >&- 2>&-; sleep 1000", "it did not end within"),
+            // What it started holds its output open.
+            ("sleep 1000 & exit 0", "it did not end within"),
+        ] {
+            let error = shell(script).expect_err(script);
+            assert!(error.to_string().starts_with(says), "{script}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_a_child_prints_is_returned() {
+        let limits = Limits::OF_AN_ANSWER;
+        let script = ["-c", "echo out; echo err >&2; exit 3"];
+        let output = limits.output(Command::new("/bin/sh").args(script));
+        let output = output.expect("it ends");
+        assert_eq!(output.stdout, b"out\n");
+        assert_eq!(output.stderr, b"err\n");
+        assert_eq!(output.status.code(), Some(3));
+    }
+
+    #[test]
+    fn lines_and_the_end_of_endless_output_take_little_memory() {
+        let endless = || io::repeat(b'y').take(40 << 20);
+        assert_eq!(lines(endless()).count(), 0);
+        let said = (&b"one\ntwo\n"[..]).chain(endless());
+        assert_eq!(lines(said).collect::<Vec<_>>(), ["one", "two"]);
+        let end = tail(endless().chain(&b"\nwhy\n"[..]));
+        assert!(end.ends_with("y\nwhy\n") && end.len() == 64 << 10);
+    }
+}
