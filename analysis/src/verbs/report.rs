@@ -19,7 +19,7 @@ use crate::{
         self, caveats, comment, disturbed,
         folder::{self, Content, File, ReportRecord},
     },
-    search::{self, Search},
+    search::Search,
     summary::{
         Summary, predicted,
         table::{Tables, tables},
