@@ -85,7 +85,7 @@ function percentiles(counts) {
 // A dot for each block and variant; below, how much of the block central's worker was kept from its core.
 function overBlocks(at) {
   const key = (metric) => `${siteOf(metric, state.site)} ${metric}`;
-  const metric = run.byBlock[key(state.metric)] ? state.metric : "slow_percent";
+  const metric = run.byBlock[key(state.metric)] ? state.metric : page.metrics[0].name;
   const all = run.byBlock[key(metric)];
   const first = at * run.variants.length;
   const variants = run.variants.map((_, variant) => variant).filter((it) => all?.[first + it]);

@@ -2,9 +2,6 @@
 const page = JSON.parse(document.getElementById("data").textContent);
 const metrics = new Map(page.metrics.map((it) => [it.name, it]));
 
-// Metrics that are counts above the threshold, and so can be made from the counts of durations.
-const RECOUNTED = ["slow_percent", "slow_per_request", "cotenant_late_percent"];
-
 // The four digits of the tables.
 function rounded(value) {
   if (value === 0 || !Number.isFinite(value)) return value;
@@ -40,8 +37,9 @@ const cellName = (run, cell) =>
 
 const siteOf = (metric, site) => (metrics.get(metric)?.bySite ? site : "worker");
 const figuresOf = (run, metric, site) => run.figures[`${siteOf(metric, site)} ${metric}`];
+// Counts above the threshold can be made from the counts of durations.
 const isRecounted = (run, metric) =>
-  RECOUNTED.includes(metric) && Object.values(run.durations).some((it) => it !== null);
+  metrics.get(metric)?.recounted && Object.values(run.durations).some((it) => it !== null);
 
 // The counts of durations between edges, after the number of empty ones before them.
 function countsOf(run, site, at) {
@@ -68,7 +66,7 @@ const total = (counts) => above(counts, -1);
 // the control where the baseline alone is wanted.
 function events(run, metric, site, at, stop, less) {
   const counts = countsOf(run, siteOf(metric, site), at);
-  const perRequest = metric === "slow_per_request";
+  const perRequest = metrics.get(metric).recounted === "request";
   if (!counts || (perRequest && !run.requests)) return null;
   const of = perRequest ? run.requests[at] : total(counts);
   const own = [above(counts, stop), of];
@@ -79,7 +77,7 @@ function events(run, metric, site, at, stop, less) {
 
 function ratio(metric, parts) {
   if (!parts || !parts[1]) return null;
-  return rounded((metric.endsWith("percent") ? 100 : 1) * (parts[0] / parts[1]));
+  return rounded(metrics.get(metric).scale * (parts[0] / parts[1]));
 }
 
 // The value of a variant in a cell at a stop of the threshold, with its interval where the report made one.
@@ -117,9 +115,8 @@ function change(run, metric, site, cell, variant, stop) {
 function made(run, metric, site, cell, variant) {
   const { blocks, runs } = run.cells[cell];
   const counts = countsOf(run, siteOf(metric, site), cell * run.variants.length + variant);
-  const of = metrics.get(metric).bySite ? "polls" : "wake-ups";
-  const isCounted = counts && (metrics.get(metric).bySite || metric.startsWith("cotenant"));
-  const n = isCounted ? `n = ${whole.format(total(counts))} ${of}, ` : "";
+  const { counted } = metrics.get(metric);
+  const n = counts && counted ? `n = ${whole.format(total(counts))} ${counted}, ` : "";
   return `${n}${blocks} block${blocks === 1 ? "" : "s"} of ${runs} launch${runs === 1 ? "" : "es"}`;
 }
 

@@ -19,12 +19,12 @@ function defaults() {
   const { quantities, candidates, leading } = run.verdict;
   const has = (name) => quantities.some((it) => it.metric === name);
   const known = page.metrics.map((it) => it.name).filter((it) => run.site && figuresOf(run, it, run.site));
-  const gain = ["cotenant_p90_us", "cotenant_late_percent", "slow_percent"].find(has) ?? quantities[0]?.metric ?? "";
+  const gain = page.opening.gains.find(has) ?? quantities[0]?.metric ?? "";
   const firing = candidates.find((it) => !it.idle)?.variant;
   return {
-    run: page.runs.indexOf(run), metric: known[0] ?? "slow_percent", site: run.site, variant: leading ?? firing ?? Math.min(1, run.variants.length - 1),
+    run: page.runs.indexOf(run), metric: known[0] ?? page.metrics[0].name, site: run.site, variant: leading ?? firing ?? Math.min(1, run.variants.length - 1),
     view: run.variants.length > 1 ? "before-after" : "level", stop: run.edges.indexOf(run.threshold), grey: true, hiddenN: [], hiddenRtt: [], hiddenPayload: [],
-    cell: "", sort: 7, resolved: comparisons().some((it) => it.resolved !== "n"), deciding: true, words: "", across: has("requests_per_s") ? "requests_per_s" : gain, up: gain, theme: "",
+    cell: "", sort: 7, resolved: comparisons().some((it) => it.resolved !== "n"), deciding: true, words: "", across: has(page.opening.cost) ? page.opening.cost : gain, up: gain, theme: "",
   };
 }
 

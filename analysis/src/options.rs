@@ -7,7 +7,11 @@ use program::{Failure, reject};
 use run_format::{Site, config::SLOW_NS};
 use serde::{Deserialize, Serialize};
 
-use crate::{charts::ChartFormat, measure::metric::Metric, site::SiteNames, verdict::Margin};
+use crate::{
+    charts::ChartFormat,
+    measure::{metric::Metric, metric_info::Place, quantity::Margin},
+    site::SiteNames,
+};
 
 /// A kind of pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -40,7 +44,7 @@ pub(crate) struct Options {
     pub(crate) keep_disturbed: bool,
     /// Metrics to draw before and after, and to write to summary.csv; the page has all [default: slow_percent and
     /// slow_ms_per_s are drawn, all are written]
-    #[arg(long, value_name = "METRIC")]
+    #[arg(long, value_name = "METRIC", long_help = metric_help())]
     pub(crate) metric: Vec<Metric>,
     /// Budgets to draw before and after; the page shows all [default: the one that the verdict names first]
     #[arg(long, value_name = "BUDGET")]
@@ -108,6 +112,17 @@ impl Options {
         }
         format!("{} µs", crate::text::number(self.threshold as f64 / 1000.0))
     }
+}
+
+fn metric_help() -> String {
+    let drawn = Metric::shown_in(Place::BeforeAfter);
+    let drawn: Vec<&str> = drawn.iter().map(|metric| metric.info().name).collect();
+    format!(
+        "Metrics to draw before and after, and to write to summary.csv; the page has all [default: {} are drawn, all are \
+         written]. METRICS.md has their formulas:\n{}",
+        drawn.join(" and "),
+        Metric::help()
+    )
 }
 
 /// Each named value once.

@@ -17,7 +17,7 @@ use run_format::{
 
 use crate::{
     load::{compared::ComparedVariant, table_name},
-    measure::metric::{Metric, What},
+    measure::metric::{Metric, MetricKey},
     options::Options,
     site::SiteNames,
     stats::BareEstimate,
@@ -148,7 +148,7 @@ fn summary(cell: Cell, row: &PublishedRow) -> CellSummary {
             estimate: BareEstimate::of(value),
             change: None,
         });
-        (What::of(site, metric), vec![figure])
+        (MetricKey::new(site, metric), vec![figure])
     });
     CellSummary {
         figures: figures.into(),

@@ -2,7 +2,7 @@
 
 use run_format::{Site, config::NodeConfig, manifest::Tool};
 
-use crate::report::markdown::{joined, quoted};
+use crate::text::{joined, quoted};
 
 /// The function that each site of a stack is.
 #[derive(Clone, Debug)]

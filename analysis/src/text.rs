@@ -1,5 +1,10 @@
 //! Numbers and words as people read them, in reports and in pictures.
 
+use std::{
+    fmt::Display,
+    time::{Duration, UNIX_EPOCH},
+};
+
 use crate::stats::Interval;
 
 /// Three significant digits, a proper minus sign, and no exponent.
@@ -144,6 +149,42 @@ pub(crate) fn count(number: usize, what: &str) -> String {
         format!("1 {what}")
     } else {
         format!("{number} {what}s")
+    }
+}
+
+pub(crate) fn joined(items: impl IntoIterator<Item = impl Display>, separator: &str) -> String {
+    let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
+    items.join(separator)
+}
+
+/// As code, which ends where it should.
+pub(crate) fn quoted(text: impl Display) -> String {
+    let text = text.to_string().replace(char::is_control, " ");
+    format!("`{}`", text.replace('`', "'"))
+}
+
+/// A dash stands for an absent value.
+pub(crate) fn or_dash(text: Option<String>) -> String {
+    text.unwrap_or_else(|| "–".to_owned())
+}
+
+/// The day, in UTC.
+pub(crate) fn date(unix_s: u64) -> String {
+    let time = UNIX_EPOCH + Duration::from_secs(unix_s);
+    let text = humantime::format_rfc3339_seconds(time).to_string();
+    text.split('T').next().unwrap_or_default().to_owned()
+}
+
+/// "8.0 hours", "36 s".
+pub(crate) fn lasting(seconds: f64) -> String {
+    const MINUTE_S: f64 = 60.0;
+    const HOUR_S: f64 = 3600.0;
+    if seconds >= 2.0 * HOUR_S {
+        format!("{:.1} hours", seconds / HOUR_S)
+    } else if seconds >= 2.0 * MINUTE_S {
+        format!("{:.0} minutes", seconds / MINUTE_S)
+    } else {
+        format!("{seconds:.0} s")
     }
 }
 

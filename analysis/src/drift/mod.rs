@@ -11,8 +11,7 @@ pub(crate) mod words;
 use self::series::SoakSeries;
 use crate::{
     load::soak::{AT, SoakColumns},
-    stats::{Interval, Trend, adjusted_p_values, is_resolved, trend},
-    summary::CONFIDENCE,
+    stats::{CONFIDENCE, Interval, Trend, adjusted_p_values, is_resolved, trend},
 };
 
 const SECONDS_PER_HOUR: f64 = 3600.0;

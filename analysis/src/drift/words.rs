@@ -1,9 +1,7 @@
 //! The sentences about drift.
 
 use super::{Drift, Drifts};
-use crate::text::{change, count, number, signed};
-
-const HOUR_S: f64 = 3600.0;
+use crate::text::{change, count, lasting, number, signed};
 
 impl Drifts {
     /// The verdict.
@@ -98,17 +96,5 @@ pub(crate) fn p_text(p_value: f64) -> String {
         format!("p < {LEAST}")
     } else {
         format!("p = {p_value:.3}")
-    }
-}
-
-/// "8.0 hours", "36 s".
-pub(crate) fn lasting(seconds: f64) -> String {
-    const MINUTE_S: f64 = 60.0;
-    if seconds >= 2.0 * HOUR_S {
-        format!("{:.1} hours", seconds / HOUR_S)
-    } else if seconds >= 2.0 * MINUTE_S {
-        format!("{:.0} minutes", seconds / MINUTE_S)
-    } else {
-        format!("{seconds:.0} s")
     }
 }

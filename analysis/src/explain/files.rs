@@ -11,12 +11,17 @@ use super::{
 };
 use crate::{
     load::explain::CellExplained,
-    report::folder::File,
     text::{count, number},
 };
 
 /// Their folder, below that of the report.
 pub(crate) const FOLDER: &str = "explain";
+
+/// A file with its name below the folder of a report.
+pub(crate) struct File {
+    pub(crate) name: String,
+    pub(crate) content: Vec<u8>,
+}
 
 /// All files. The same evidence gives the same bytes.
 pub(crate) fn of(explanation: &Explanation) -> Result<Vec<File>> {

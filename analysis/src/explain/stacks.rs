@@ -75,6 +75,18 @@ pub(crate) fn folded(
     folded
 }
 
+/// The mean time between samples in polls of a site, as this machine gave them. On a busy machine it can be several
+/// times what was asked for. None without samples.
+pub(crate) fn given_interval_ns(evidence: &CellEvidence, site: Site) -> Option<f64> {
+    let variants: BTreeSet<usize> = evidence.slices.iter().map(|slice| slice.variant).collect();
+    let sums = variants.into_iter();
+    let sums = sums.filter_map(|variant| PassSums::of(evidence, &[Pass::Stacks], variant));
+    let ns: u64 = sums.map(|sums| sums.polls(site, 0).1).sum();
+    let stacks = evidence.stacks.iter().filter(|row| row.site == Some(site));
+    let samples: u64 = stacks.map(|row| row.samples).sum();
+    by(ns as f64, samples as f64)
+}
+
 /// A stack that was inside the kernel gets an extra innermost frame.
 fn line(stack: &StackRow) -> String {
     let mut frames = vec![child_name(stack.child.as_deref()).replace(';', ",")];

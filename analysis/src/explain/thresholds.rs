@@ -59,6 +59,9 @@ pub(crate) const MEMORY_GROWTH_PERCENT: f64 = 25.0;
 /// Smaller growth does not matter, whatever it is in percent.
 pub(crate) const MEMORY_GROWTH_BYTES: f64 = 16.0 * 1024.0 * 1024.0;
 
+/// How many times rarer than asked for samples of stacks are when the report says so.
+pub(crate) const RARER_SAMPLES: f64 = 1.5;
+
 /// In percentage points: the largest acceptable difference between the flamegraph and the table of children.
 pub(crate) const AGREEMENT_PP: f64 = 10.0;
 

@@ -25,7 +25,7 @@ use super::{
     rows::{self, Row},
     slice::{LoadedSite, LoadedSlice},
 };
-use crate::{stats::Counts, summary::identity::host};
+use crate::{machine, stats::Counts};
 
 /// Where a run is.
 #[derive(Clone, Debug)]
@@ -176,7 +176,7 @@ impl RunFiles {
 impl LoadedRun {
     /// The machine, if it is not said for the whole sweep.
     pub(crate) fn host(&self) -> Option<String> {
-        self.row.as_ref()?.machine.as_ref().map(host)
+        self.row.as_ref()?.machine.as_ref().map(machine::name)
     }
 
     /// The slice with this number.

@@ -7,37 +7,31 @@ use run_format::{Site, run_row::RunRow, tables::BlockRow};
 
 use super::{
     LaunchesByVariant, RatioSums,
-    formula::Distribution,
-    metric::{Metric, What},
+    distribution::Distribution,
+    metric::{Metric, MetricKey},
+    metric_info::Place,
 };
 use crate::{
     load::run::LoadedRun,
+    machine,
     stats::{Counts, RatioPart},
-    summary::identity,
+    text,
 };
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Details {
+pub(crate) struct PageDetails {
     /// By variant, the counts between [`edges`], below the first and above the last. Of the baseline they include the A/A
     /// control, since candidates are compared with both.
     pub(crate) durations: BTreeMap<Distribution, Vec<Option<Vec<u64>>>>,
     /// By variant likewise.
     pub(crate) requests: Vec<Option<f64>>,
     /// By variant, run and block.
-    pub(crate) by_block: BTreeMap<What, Vec<Option<Vec<Vec<f64>>>>>,
+    pub(crate) by_block: BTreeMap<MetricKey, Vec<Option<Vec<Vec<f64>>>>>,
     /// By run and block, the percentage of its time that central's worker was kept from its core.
     pub(crate) waited: Vec<Vec<Option<f64>>>,
     /// A line for each launch.
     pub(crate) launches: Vec<String>,
 }
-
-/// The metrics that are known of every block.
-const BY_BLOCK: [Metric; 4] = [
-    Metric::SlowPercent,
-    Metric::CotenantLatePercent,
-    Metric::RequestsPerS,
-    Metric::CpuUsPerRequest,
-];
 
 /// The durations among which a reader of a page chooses a threshold: ten a decade, and that of the report.
 pub(crate) fn stops(threshold_ns: u64) -> Vec<u64> {
@@ -63,13 +57,13 @@ fn sorted(mut edges: Vec<u64>) -> Vec<u64> {
     edges
 }
 
-impl Details {
+impl PageDetails {
     pub(super) fn of(
         sums: &RatioSums,
         launches: &LaunchesByVariant,
         (rows, runs): (&[&RunRow], &[LoadedRun]),
         threshold_ns: u64,
-    ) -> Details {
+    ) -> PageDetails {
         let edges = edges(threshold_ns);
         let shown = launches.iter().filter(|(of, _)| {
             matches!(
@@ -88,16 +82,17 @@ impl Details {
             let blocks = runs.as_ref()?.iter().flatten();
             Some(blocks.map(|block| block.num).sum())
         };
-        let per_s = What::of(Site::Connection, Metric::RequestsPerS);
+        let per_s = MetricKey::new(Site::Connection, Metric::RequestsPerS);
         let requests = sums
             .get(&per_s)
             .into_iter()
             .flat_map(|(_, of)| of)
             .map(requests);
+        let metrics = Metric::shown_in(Place::Blocks);
         let shown = sums
             .iter()
-            .filter(|(what, _)| BY_BLOCK.contains(&what.metric));
-        Details {
+            .filter(|(what, _)| metrics.contains(&what.metric));
+        PageDetails {
             durations: durations.collect(),
             requests: reference_first(requests.collect()),
             by_block: shown
@@ -128,8 +123,11 @@ fn bucketed(counts: &Counts, edges: &[u64]) -> Vec<u64> {
 }
 
 /// Without what candidates are compared with.
-fn by_block(what: What, by_variant: &[Option<Vec<Vec<RatioPart>>>]) -> Vec<Option<Vec<Vec<f64>>>> {
-    let value = |part: &RatioPart| what.metric.scale * part.num / part.den;
+fn by_block(
+    what: MetricKey,
+    by_variant: &[Option<Vec<Vec<RatioPart>>>],
+) -> Vec<Option<Vec<Vec<f64>>>> {
+    let value = |part: &RatioPart| what.metric.info().scale * part.num / part.den;
     let of_run = |run: &Vec<RatioPart>| run.iter().map(value).collect();
     let of_variant =
         |runs: &Option<Vec<Vec<RatioPart>>>| Some(runs.as_ref()?.iter().map(of_run).collect());
@@ -156,11 +154,11 @@ fn launch(row: &RunRow) -> String {
         format!("; recording a poll takes {ns:.0} ns")
     });
     let host = row.machine.as_ref();
-    let host = host.map_or_else(String::new, |it| format!(" on {}", identity::host(it)));
+    let host = host.map_or_else(String::new, |it| format!(" on {}", machine::name(it)));
     format!(
         "run {}{subject}{host}: {}, {:.1} s, seed {}{probe}",
         row.config.run,
-        identity::date(row.started_unix_s),
+        text::date(row.started_unix_s),
         row.took_ms as f64 / 1000.0,
         row.config.seed
     )

@@ -2,13 +2,16 @@
 //! of time, and checks of the measurement.
 
 pub(crate) mod breakdown;
+mod catalogue;
 mod cell_blocks;
 pub(crate) mod checks;
 pub(crate) mod details;
-pub(crate) mod formula;
+pub(crate) mod distribution;
 pub(crate) mod jobs;
 pub(crate) mod metric;
+pub(crate) mod metric_info;
 pub(crate) mod predicted;
+pub(crate) mod quantity;
 pub(crate) mod turns;
 pub(crate) mod workers;
 
@@ -31,10 +34,10 @@ use self::{
     breakdown::Breakdown,
     cell_blocks::CellBlocks,
     checks::Checks,
-    details::Details,
-    formula::{Distribution, MetricFormula},
+    details::PageDetails,
+    distribution::Distribution,
     jobs::JobsOfCell,
-    metric::What,
+    metric::{KeyFormula, MetricKey},
     predicted::Predicted,
     turns::Turns,
     workers::Workers,
@@ -87,14 +90,14 @@ pub(crate) struct CellMeasured {
     pub(crate) breakdown: Option<Breakdown>,
     /// What bounds would have done to the baseline's polls.
     pub(crate) predicted: Vec<Predicted>,
-    pub(crate) details: Details,
+    pub(crate) details: PageDetails,
     /// By variant, if central has several workers.
     pub(crate) workers: Vec<Workers>,
     pub(crate) jobs: JobsOfCell,
 }
 
 /// What figures are made of, by variant, and last what candidates are compared with. None if there is no data for it.
-pub(crate) type Estimates = BTreeMap<What, Vec<Option<CellEstimate>>>;
+pub(crate) type Estimates = BTreeMap<MetricKey, Vec<Option<CellEstimate>>>;
 
 /// The number of slow polls, and of those with a single slow iteration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -149,13 +152,13 @@ impl CellMeasured {
                     .iter()
                     .any(|row| row.end == End::Ok { stop: Stop::Cap }),
             slow_polls: slow_polls(&of_first, question.threshold_ns),
-            estimates: estimates(&sums, &launches, question),
+            estimates: estimates(&sums, &launches),
             after_switch: after_switch(&blocks, question),
             turns: Turns::of(&runs, question.budgets),
             checks: Checks::of(&rows, &runs),
             breakdown: measured.then(|| Breakdown::of(&of_first, question.threshold_ns)),
             predicted: predicted::of(&of_first, question),
-            details: Details::of(&sums, &launches, (&rows, &runs), question.threshold_ns),
+            details: PageDetails::of(&sums, &launches, (&rows, &runs), question.threshold_ns),
             jobs: jobs::of(files, question.budgets)?,
             workers: workers::of(&runs, question.budgets, question.subjects),
             with_disturbed: None,
@@ -169,7 +172,7 @@ impl CellMeasured {
             let blocks = CellBlocks::of_runs(&runs, question);
             let launches = self::launches(&blocks, question);
             let sums = ratio_sums(&blocks, question);
-            cell.with_disturbed = Some(estimates(&sums, &launches, question));
+            cell.with_disturbed = Some(estimates(&sums, &launches));
         }
         Ok(cell)
     }
@@ -193,7 +196,7 @@ impl CellMeasured {
             checks: Checks::default(),
             breakdown: None,
             predicted: Vec::new(),
-            details: Details::default(),
+            details: PageDetails::default(),
             workers: Vec::new(),
             jobs: JobsOfCell::default(),
         }
@@ -310,7 +313,7 @@ fn launches<'a>(blocks: &CellBlocks<'a>, question: &Question) -> LaunchesByVaria
         return LaunchesByVariant::new();
     }
     let of_variants = |what: Distribution, variants: Vec<usize>| {
-        let counts = |slice| what.of(slice).map(Cow::Borrowed);
+        let counts = |slice| what.counts(slice).map(Cow::Borrowed);
         let counts = blocks.of(&variants, counts, |launch| Cow::Owned(Counts::sum(&launch)))?;
         Some(counts.into_iter().map(LaunchCounts::of).collect())
     };
@@ -323,36 +326,38 @@ fn launches<'a>(blocks: &CellBlocks<'a>, question: &Question) -> LaunchesByVaria
 }
 
 /// The sums that ratios are made of: by variant, and last of what candidates are compared with; then by run and block.
-type RatioSums = BTreeMap<What, (RatioKind, Vec<Option<Vec<Vec<RatioPart>>>>)>;
+type RatioSums = BTreeMap<MetricKey, (RatioKind, Vec<Option<Vec<Vec<RatioPart>>>>)>;
 
 fn ratio_sums(blocks: &CellBlocks, question: &Question) -> RatioSums {
     if blocks.is_empty() {
         return RatioSums::new();
     }
-    let of_what = |what| match MetricFormula::of(what, question.threshold_ns) {
-        MetricFormula::Ratio { parts, kind } => {
+    let sums = |key: MetricKey| match key.formula() {
+        KeyFormula::Ratio(kind) => {
+            let parts = |slice: &_| key.parts(slice, question.threshold_ns);
             let estimated = question.estimated();
-            let sums = estimated.map(|it| blocks.of(&it, &parts, RatioPart::sum));
-            Some((what, (kind, sums.collect())))
+            let sums = estimated.map(|variants| blocks.of(&variants, parts, RatioPart::sum));
+            Some((key, (kind, sums.collect())))
         }
-        MetricFormula::Quantile { .. } => None,
+        KeyFormula::Quantile(..) => None,
     };
-    let whats = What::all(&Site::ALL).into_iter();
-    whats.filter_map(of_what).collect()
+    let keys = MetricKey::all(&Site::ALL).into_iter();
+    keys.filter_map(sums).collect()
 }
 
-fn estimates(sums: &RatioSums, launches: &LaunchesByVariant, question: &Question) -> Estimates {
+fn estimates(sums: &RatioSums, launches: &LaunchesByVariant) -> Estimates {
     let ratios = sums.iter().map(|(what, (kind, sums))| {
         let ratio = |runs: &Option<Vec<_>>| stats::ratio(runs.as_ref()?, *kind);
         (*what, sums.iter().map(ratio).collect())
     });
-    let quantiles = What::all(&Site::ALL).into_iter().filter_map(|what| {
-        let MetricFormula::Quantile { of, at } = MetricFormula::of(what, question.threshold_ns)
-        else {
+    let keys = MetricKey::all(&Site::ALL).into_iter();
+    let quantiles = keys.filter_map(|key| {
+        let KeyFormula::Quantile(distribution, at) = key.formula() else {
             return None;
         };
         let quantile = |launches: &Option<Vec<_>>| stats::quantile(launches.as_ref()?, at);
-        Some((what, launches.get(&of)?.iter().map(quantile).collect()))
+        let launches = launches.get(&distribution)?;
+        Some((key, launches.iter().map(quantile).collect()))
     });
     ratios.chain(quantiles).collect()
 }

@@ -9,31 +9,49 @@ use crate::{
     measure::{
         CellState,
         details::{edges, stops},
-        formula::Distribution,
-        metric::{Better, Metric, What},
+        distribution::Distribution,
+        metric::{Metric, MetricKey},
+        metric_info::{Better, Per},
     },
     options::Options,
     report::{folder::File, trust},
     summary::{CellFigure, CellSummary, Summary},
     text::rounded,
-    verdict::{Judged, Verdict, holders},
+    verdict::{Judged, Verdict, holders, recommend::DELAY},
     views::drift,
 };
 
 /// The names, units and better directions of all metrics.
 pub(super) fn metrics() -> Value {
     let metric = |metric: Metric| {
-        let better = match metric.better {
+        let info = metric.info();
+        let counted = match (metric.is_by_site(), info.uses.is_of_wake_ups) {
+            (true, _) => Some("polls"),
+            (false, true) => Some("wake-ups"),
+            (false, false) => None,
+        };
+        let better = match info.better {
             Better::Lower => -1,
             Better::Higher => 1,
             Better::Neither => 0,
         };
         json!({
-            "name": metric.name, "words": metric.words, "unit": metric.unit, "changeUnit": metric.change_unit(),
-            "better": better, "bySite": metric.by_site(),
+            "name": info.name, "words": info.words, "unit": info.unit, "changeUnit": metric.change_unit(),
+            "says": info.says, "better": better, "bySite": metric.is_by_site(), "scale": info.scale,
+            "recounted": info.uses.recounted.map(|per| match per {
+                Per::Event => "event",
+                Per::Request => "request",
+            }),
+            "counted": counted,
         })
     };
-    Metric::all().map(metric).collect()
+    Metric::ALL.iter().copied().map(metric).collect()
+}
+
+/// The metrics that the picture of gains against costs opens with: the first gain that the verdict has, and a cost.
+pub(super) fn opening() -> Value {
+    let gains = DELAY.map(|metric| metric.info().name);
+    json!({"gains": gains, "cost": Metric::RequestsPerS.info().name})
 }
 
 /// One sweep, or one round of a search, or one budget in two sweeps. `name` is what a reader chooses it by.
@@ -194,15 +212,15 @@ fn children(cell: &CellSummary, site: Site) -> Value {
     all.into_iter().map(row).collect()
 }
 
-fn key(what: What) -> String {
+fn key(what: MetricKey) -> String {
     let site = what.site.map_or("worker", Site::name);
-    format!("{site} {}", what.metric.name)
+    format!("{site} {}", what.metric.info().name)
 }
 
 /// Values, ends of intervals, changes and their ends, and as letters whether changes are resolved.
 fn figures(summary: &Summary, sites: &[Site]) -> Value {
-    let whats = What::all(sites).into_iter();
-    let of_what = |what: What| {
+    let whats = MetricKey::all(sites).into_iter();
+    let of_what = |what: MetricKey| {
         let column = |of: fn(&CellFigure) -> Option<f64>| {
             by_variant(summary, |cell, at| {
                 optional(cell.figure(what, at).and_then(of))
@@ -253,8 +271,8 @@ fn durations(summary: &Summary, sites: &[Site]) -> Value {
 }
 
 fn by_block(summary: &Summary, sites: &[Site]) -> Value {
-    let whats = What::all(sites).into_iter();
-    let of_what = |what: What| {
+    let whats = MetricKey::all(sites).into_iter();
+    let of_what = |what: MetricKey| {
         let values = by_variant(summary, |cell, at| {
             let of_cell = cell.details.by_block.get(&what);
             let Some(Some(runs)) = of_cell.and_then(|it| it.get(at)) else {
@@ -277,7 +295,7 @@ fn of_verdict(verdict: &Verdict) -> Value {
     let judged = |judged: &Judged| {
         let ends = [judged.value, judged.interval.low, judged.interval.high];
         (
-            judged.quantity.metric.name.to_owned(),
+            judged.quantity.metric.info().name.to_owned(),
             json!(ends.map(number)),
         )
     };
@@ -289,7 +307,7 @@ fn of_verdict(verdict: &Verdict) -> Value {
     let quantities = verdict.quantities.iter();
     let quantity = quantities.map(|(it, margin)| {
         json!({
-            "metric": it.metric.name, "words": it.words, "unit": it.unit(), "margin": margin,
+            "metric": it.metric.info().name, "words": it.words, "unit": it.unit(), "margin": margin,
             "lowerIsBetter": it.is_lower_better(),
         })
     });

@@ -105,7 +105,7 @@ impl Page {
         let verdict = list(first) + &details("more", &more_sentences(more), more);
         let caveats = details("caveats", "Caveats, and what is missing", &self.caveats);
         let data = json!({
-            "metrics": data::metrics(), "checks": trust::limits(), "runs": self.runs, "soak": self.soak,
+            "metrics": data::metrics(), "opening": data::opening(), "checks": trust::limits(), "runs": self.runs, "soak": self.soak,
         });
         // `<` could end the element that the data are in.
         let data = data.to_string().replace('<', "\\u003c");
@@ -172,7 +172,7 @@ fn over_all_cells(verdict: &Verdict) -> String {
         let fields = row.iter().enumerate().map(|(at, field)| {
             let quantity = at.checked_sub(2).and_then(|at| verdict.quantities.get(at));
             quantity.map_or(marked(field), |(quantity, _)| {
-                let (site, metric) = (verdict.site.name(), quantity.metric.name);
+                let (site, metric) = (verdict.site.name(), quantity.metric.info().name);
                 let link = format!(
                     "#s={site}&amp;m={metric}&amp;v={}&amp;w=difference",
                     candidate.variant

@@ -7,7 +7,10 @@ use super::{
     method, published, terms,
 };
 use crate::{
-    measure::metric::{Metric, What},
+    measure::{
+        metric::{Metric, MetricKey},
+        metric_info::Place,
+    },
     options::Options,
     summary::{
         Resolved, Summary,
@@ -140,18 +143,13 @@ pub(crate) fn text(
 /// Means over the shared cells, and the numbers of cells that are resolved to differ.
 fn table(document: &mut Document, compared: &[Compared]) {
     const MOST_ROWS: usize = 8;
-    const METRICS: [Metric; 5] = [
-        Metric::SlowPercent,
-        Metric::SlowMsPerS,
-        Metric::CotenantLatePercent,
-        Metric::RequestsPerS,
-        Metric::LatencyP50Ms,
-    ];
+    let metrics = Metric::shown_in(Place::Comparison);
     let mut head = vec!["budget".to_owned()];
-    head.extend(METRICS.map(|metric| format!("{}, {}", metric.words, metric.unit)));
+    let infos = metrics.iter().map(|metric| metric.info());
+    head.extend(infos.map(|info| format!("{}, {}", info.words, info.unit)));
     let row = |it: &Compared| {
         let mut row = vec![quoted(&it.budget)];
-        row.extend(METRICS.map(|metric| field(it, metric)));
+        row.extend(metrics.iter().map(|metric| field(it, *metric)));
         row
     };
     document.table(&head.join(" | "), compared.iter().take(MOST_ROWS).map(row));
@@ -162,7 +160,7 @@ fn table(document: &mut Document, compared: &[Compared]) {
 }
 
 fn field(compared: &Compared, metric: Metric) -> String {
-    let what = What::of(compared.verdict.site, metric);
+    let what = MetricKey::new(compared.verdict.site, metric);
     let cells = || compared.summary.measured();
     let pairs = cells().filter_map(|cell| Some((cell.value(what, 0)?, cell.value(what, 1)?)));
     let (was, is): (Vec<f64>, Vec<f64>) = pairs.unzip();
@@ -180,7 +178,7 @@ fn field(compared: &Compared, metric: Metric) -> String {
 
 /// The numbers of cells in which it is resolved to be lower and to be higher.
 fn resolved(compared: &Compared, metric: Metric) -> [usize; 2] {
-    let what = What::of(compared.verdict.site, metric);
+    let what = MetricKey::new(compared.verdict.site, metric);
     [Resolved::Lower, Resolved::Higher].map(|resolved| {
         let cells = compared.summary.measured();
         let changes = cells.filter_map(|cell| cell.change(what, 1));

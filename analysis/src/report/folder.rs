@@ -7,6 +7,7 @@ use program::{Failure, print, reject};
 use run_format::files::read_json;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use crate::explain::files::File;
 use crate::{
     new_folder,
     options::Options,
@@ -88,12 +89,6 @@ pub(crate) struct Content {
     /// All else.
     pub(crate) files: Vec<File>,
     pub(crate) record: ReportRecord,
-}
-
-/// A file with its name below the folder of a report.
-pub(crate) struct File {
-    pub(crate) name: String,
-    pub(crate) content: Vec<u8>,
 }
 
 /// Writes a report into its own folder, then prints its verdict and its path. The report is complete before it

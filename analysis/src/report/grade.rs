@@ -47,7 +47,11 @@ pub(crate) fn sentence(summary: &Summary, verdict: &Verdict) -> Option<String> {
     );
     sentence += &disturbed(summary);
     if !verdict.spoilt.is_empty() {
-        let spoilt: Vec<&str> = verdict.spoilt.keys().map(|it| it.words).collect();
+        let spoilt: Vec<&str> = verdict
+            .spoilt
+            .keys()
+            .map(|metric| metric.info().words)
+            .collect();
         sentence += &format!(" This makes unusable: {}.", spoilt.join(", "));
     }
     Some(sentence)

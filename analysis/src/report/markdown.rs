@@ -6,6 +6,7 @@ use super::{
     folder::CHARTS,
     terms::{SITES, Term},
 };
+pub(crate) use crate::text::{joined, or_dash, quoted};
 use crate::{explain::files, options::Options, site::SiteNames, text::count, views::Entry};
 
 /// The addresses that a report links to.
@@ -138,20 +139,4 @@ impl Document {
         });
         self.text
     }
-}
-
-pub(crate) fn joined(items: impl IntoIterator<Item = impl Display>, separator: &str) -> String {
-    let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
-    items.join(separator)
-}
-
-/// As code, which ends where it should.
-pub(crate) fn quoted(text: impl Display) -> String {
-    let text = text.to_string().replace(char::is_control, " ");
-    format!("`{}`", text.replace('`', "'"))
-}
-
-/// A dash stands for an absent value.
-pub(crate) fn or_dash(text: Option<String>) -> String {
-    text.unwrap_or_else(|| "–".to_owned())
 }

@@ -11,9 +11,9 @@ use crate::{
     load::{compared::sources, name_in_files},
     summary::{
         Summary,
-        identity::{date, of_hosts, of_tool, of_upstream},
+        identity::{of_hosts, of_tool, of_upstream},
     },
-    text::{capitalised, count, number},
+    text::{capitalised, count, date, number},
 };
 
 pub(crate) fn write(document: &mut Document, summary: &Summary) {

@@ -18,6 +18,7 @@ pub(crate) mod published;
 mod questions;
 mod quic;
 pub(crate) mod rr;
+pub(crate) mod search;
 pub(crate) mod soak;
 pub(crate) mod terms;
 pub(crate) mod trust;

@@ -3,7 +3,7 @@
 use run_format::{Site, grid::Cell};
 
 use crate::{
-    measure::metric::{Metric, What},
+    measure::metric::{Metric, MetricKey},
     summary::Summary,
     text::number,
 };
@@ -20,7 +20,7 @@ const LITTLE_MS_PER_S: f64 = 10.0;
 /// About the baseline.
 pub(super) fn sentence(summary: &Summary, site: Site) -> Option<String> {
     let cells = summary.measured().filter_map(|cell| {
-        let value = |metric| cell.value(What::of(site, metric), 0);
+        let value = |metric| cell.value(MetricKey::new(site, metric), 0);
         Some((
             cell.cell,
             value(Metric::SlowPercent)?,

@@ -2,7 +2,7 @@
 
 use super::markdown::{Document, quoted};
 use crate::{
-    measure::metric::What,
+    measure::metric::MetricKey,
     summary::{CONFIDENCE, Summary},
     text::{count, number},
     verdict::{Judged, Verdict},
@@ -40,7 +40,7 @@ fn proofs(summary: &Summary) -> Vec<Proof> {
 }
 
 /// In how many cells the difference of the two may be none, and in how many it is known.
-fn agreement(summary: &Summary, what: What, proof: &Proof) -> (usize, usize) {
+fn agreement(summary: &Summary, what: MetricKey, proof: &Proof) -> (usize, usize) {
     let changes = summary.changes(what, [proof.graft, proof.patch]);
     let intervals = changes.iter().filter_map(|change| change.interval());
     let agree: Vec<bool> = intervals.map(|it| it.covers(0.0)).collect();
@@ -50,7 +50,11 @@ fn agreement(summary: &Summary, what: What, proof: &Proof) -> (usize, usize) {
 pub(super) fn sentences(summary: &Summary, verdict: &Verdict) -> Vec<String> {
     let sentence = |proof: &Proof| {
         let counts = verdict.quantities.iter().map(|(quantity, _)| {
-            agreement(summary, What::of(verdict.site, quantity.metric), proof)
+            agreement(
+                summary,
+                MetricKey::new(verdict.site, quantity.metric),
+                proof,
+            )
         });
         let (agree, all) = counts.fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
         format!(
@@ -77,7 +81,7 @@ pub(super) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
                 super::markdown::or_dash(found.map(Judged::change))
             };
             let row = |of: &Judged| {
-                let what = What::of(verdict.site, of.quantity.metric);
+                let what = MetricKey::new(verdict.site, of.quantity.metric);
                 let (agree, all) = agreement(summary, what, &proof);
                 vec![
                     of.quantity.words.to_owned(),

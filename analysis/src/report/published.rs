@@ -9,7 +9,10 @@ use super::{
     terms,
 };
 use crate::{
-    measure::metric::{Metric, What},
+    measure::{
+        metric::{Metric, MetricKey},
+        metric_info::Place,
+    },
     options::Options,
     summary::{CellSummary, Summary},
     text::{count, number},
@@ -18,7 +21,7 @@ use crate::{
 
 /// How many cells have more than one slow poll in a hundred, and the worst of them: of all cells, then by payload.
 pub(crate) fn sentences(summary: &Summary, site: Site, variant: usize) -> Vec<String> {
-    let what = What::of(site, Metric::SlowPercent);
+    let what = MetricKey::new(site, Metric::SlowPercent);
     let share = |cell: &&CellSummary| cell.value(what, variant);
     let of = |cells: Vec<&CellSummary>| {
         let over = cells.iter().filter(|cell| share(cell) > Some(1.0)).count();
@@ -70,14 +73,14 @@ pub(super) fn cells(
     variants: &[&str],
 ) {
     const MOST_ROWS: usize = 300;
-    const METRICS: [Metric; 3] = [Metric::SlowPercent, Metric::PollP99Us, Metric::RequestsPerS];
-    let wanted = What::all(&options.sites()).into_iter();
-    let wanted = wanted.filter(|it| METRICS.contains(&it.metric) && summary.has(*it));
-    let whats: Vec<What> = wanted.collect();
+    let metrics = Metric::shown_in(Place::Published);
+    let wanted = MetricKey::all(&options.sites()).into_iter();
+    let wanted = wanted.filter(|it| metrics.contains(&it.metric) && summary.has(*it));
+    let whats: Vec<MetricKey> = wanted.collect();
     let mut head = vec!["cell".to_owned()];
     head.extend(whats.iter().map(|what| {
         let site = what.site.map_or_else(String::new, |it| format!(" ({it})"));
-        let (words, unit) = (what.metric.words, what.metric.unit);
+        let (words, unit) = (what.metric.info().words, what.metric.info().unit);
         let sides = match variants {
             [_] => String::new(),
             _ => format!(", {}", variants.join(" / ")),
@@ -85,7 +88,7 @@ pub(super) fn cells(
         format!("{words}{site}, {unit}{sides}")
     }));
     let mut rows: Vec<&CellSummary> = summary.measured().collect();
-    let worst = What::of(summary.first_site(options), Metric::SlowPercent);
+    let worst = MetricKey::new(summary.first_site(options), Metric::SlowPercent);
     rows.sort_by_key(|cell| Reverse((1e6 * cell.value(worst, 0).unwrap_or(0.0)) as u64));
     let row = |cell: &&CellSummary| {
         let value = |what, variant| or_dash(cell.value(what, variant).map(number));

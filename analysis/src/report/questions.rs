@@ -29,7 +29,7 @@ fn details(candidate: &Candidate, summary: &Summary, verdict: &Verdict) -> Vec<S
         let spoilt = verdict.spoilt.get(metric);
         format!(
             "{} {}{}",
-            metric.words,
+            metric.info().words,
             text::change(change.value(), unit(*metric), change.interval(CONFIDENCE)),
             spoilt.map_or_else(String::new, |reason| format!(" (spoilt: {reason})"))
         )

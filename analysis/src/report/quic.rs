@@ -2,7 +2,7 @@
 
 use super::markdown::{Document, or_dash, quoted};
 use crate::{
-    measure::metric::{Metric, What},
+    measure::metric::{Metric, MetricKey},
     stats,
     summary::{CONFIDENCE, Summary},
     text,
@@ -12,8 +12,8 @@ use crate::{
 /// Nothing without QUIC.
 pub(super) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict) {
     let of_quic =
-        |metric: &Metric| metric.is_of_quic() && summary.has(What::of(verdict.site, *metric));
-    let metrics: Vec<Metric> = Metric::all().filter(of_quic).collect();
+        |metric: &Metric| metric.is_of_quic() && summary.has(MetricKey::new(verdict.site, *metric));
+    let metrics: Vec<Metric> = Metric::ALL.iter().copied().filter(of_quic).collect();
     if metrics.is_empty() {
         return;
     }
@@ -22,12 +22,13 @@ pub(super) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
     head.extend(variants.map(|it| quoted(&it.label)));
     head.extend(verdict.candidates.iter().map(|it| quoted(&it.label)));
     let row = |metric: Metric| {
-        let what = What::of(verdict.site, metric);
+        let what = MetricKey::new(verdict.site, metric);
         let levels = summary
             .measured()
             .filter_map(|cell| cell.figure(what, 0)?.level);
         let level = stats::mean_over_cells(&levels.collect::<Vec<_>>());
-        let level = level.map(|it| text::level(it.value, metric.unit, it.interval(CONFIDENCE)));
+        let level =
+            level.map(|it| text::level(it.value, metric.info().unit, it.interval(CONFIDENCE)));
         let changes = verdict.candidates.iter().map(|it| {
             let change = it.details.get(&metric)?;
             Some(text::change(
@@ -36,7 +37,7 @@ pub(super) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
                 change.interval(CONFIDENCE),
             ))
         });
-        let fields = [Some(metric.words.to_owned()), level].into_iter();
+        let fields = [Some(metric.info().words.to_owned()), level].into_iter();
         fields.chain(changes).map(or_dash).collect()
     };
     document.details("What QUIC counted", |document| {

@@ -12,7 +12,8 @@ use crate::{
     load::blocks::Disturbances,
     measure::{
         checks::{Checks, sum},
-        metric::{Metric, What},
+        metric::Metric,
+        metric_info::Place,
     },
     options::Options,
     stats::Interval,
@@ -20,18 +21,6 @@ use crate::{
     text::{self, number},
     views::Entry,
 };
-
-/// What is shown of requests.
-pub(crate) const METRICS: [Metric; 4] = [
-    Metric::RequestsPerS,
-    Metric::CpuUsPerRequest,
-    Metric::LatencyP50Ms,
-    Metric::LatencyP99Ms,
-];
-
-pub(crate) fn figure(cell: &CellSummary, metric: Metric, variant: usize) -> Option<&CellFigure> {
-    cell.figure(What { site: None, metric }, variant)
-}
 
 /// The result, one sentence for each payload.
 pub(crate) fn sentences(summary: &Summary) -> Vec<String> {
@@ -66,11 +55,14 @@ pub(crate) fn text(summary: &Summary, picture: &Entry, options: &Options) -> Str
 
 fn figures(document: &mut Document, summary: &Summary) {
     let mut head = vec!["payload".to_owned(), "variant".to_owned()];
-    head.extend(METRICS.map(|it| format!("{}, {}", it.words, it.unit)));
+    let metrics = Metric::shown_in(Place::RawTcp);
+    let infos = metrics.iter().map(|metric| metric.info());
+    head.extend(infos.map(|info| format!("{}, {}", info.words, info.unit)));
     let mut rows = Vec::new();
     for cell in summary.measured() {
         let mut add = |name: String, at: usize, field: fn(&CellFigure) -> Option<String>| {
-            let fields = METRICS.map(|it| or_dash(figure(cell, it, at).and_then(field)));
+            let fields = metrics.iter();
+            let fields = fields.map(|it| or_dash(cell.worker_figure(*it, at).and_then(field)));
             let row = [cell.cell.payload_bytes.in_words(), name].into_iter();
             rows.push(row.chain(fields).collect());
         };
@@ -118,8 +110,8 @@ fn caveats(summary: &Summary, options: &Options) -> Vec<String> {
 
 /// "libp2p adds …". None where the two cannot be compared.
 fn sentence(cell: &CellSummary, libp2p: usize) -> Option<String> {
-    let of = |metric| figure(cell, metric, libp2p);
-    let raw = |metric| Some(figure(cell, metric, BASELINE)?.value);
+    let of = |metric| cell.worker_figure(metric, libp2p);
+    let raw = |metric| Some(cell.worker_figure(metric, BASELINE)?.value);
     let added = |metric, scale: f64| {
         let change = of(metric)?.change?;
         let interval = change.interval()?.times(scale);

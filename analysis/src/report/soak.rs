@@ -9,18 +9,16 @@ use super::{
     method, terms,
 };
 use crate::{
-    drift::{
-        Drift, Drifts,
-        words::{lasting, p_text},
-    },
+    drift::{Drift, Drifts, words::p_text},
     load::{name_in_files, soak::Soak},
+    machine,
     options::Options,
     site::SiteNames,
     summary::{
-        identity::{date, of_machine, of_tool, of_upstream},
+        identity::{of_tool, of_upstream},
         real_network,
     },
-    text::{change, count, number},
+    text::{change, count, date, lasting, number},
     views::Entry,
 };
 
@@ -42,7 +40,7 @@ pub(crate) fn identity(soak: &Soak) -> String {
             name_in_files(node.transport),
             name_in_files(node.security)
         ),
-        of_machine(&file.machine),
+        machine::described(&file.machine),
         delay(soak),
         of_tool(&file.tool),
     ]

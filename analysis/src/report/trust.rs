@@ -10,7 +10,7 @@ use super::{
 use crate::{
     measure::{
         checks::Checks,
-        metric::{Metric, What},
+        metric::{Metric, MetricKey},
     },
     summary::{Resolved, Summary},
     text::number,
@@ -126,7 +126,7 @@ fn calibration(document: &mut Document, summary: &Summary, verdict: &Verdict) {
     let Some((control, _)) = summary.control() else {
         return;
     };
-    let row = |what: What| {
+    let row = |what: MetricKey| {
         let calibration = summary.calibrations.get(&what)?;
         let pairs = calibration.pairs;
         if pairs == 0 || what.metric == Metric::YieldsPer1000 {
@@ -144,7 +144,7 @@ fn calibration(document: &mut Document, summary: &Summary, verdict: &Verdict) {
             .filter_map(|cell| cell.change(what, control));
         let resolved = changes.filter(|change| change.resolved != Resolved::No);
         Some(vec![
-            what.metric.words.to_owned(),
+            what.metric.info().words.to_owned(),
             factor.unwrap_or_else(|| "not calibrated".to_owned()),
             share(calibration.flagged_before),
             if is_too_often {
@@ -168,6 +168,6 @@ fn calibration(document: &mut Document, summary: &Summary, verdict: &Verdict) {
     ]);
     document.table(
         "metric | interval factor | flagged before | flagged after | control resolved",
-        What::all(&[verdict.site]).into_iter().filter_map(row),
+        MetricKey::all(&[verdict.site]).into_iter().filter_map(row),
     );
 }

@@ -1,18 +1,10 @@
 //! Which candidates cannot be the best, and which are unlikely to be.
 
 use crate::{
-    measure::metric::Metric,
+    measure::{metric::Metric, metric_info::Place},
     summary::{CONFIDENCE, Summary},
-    verdict::{Candidate, Judged, Verdict},
+    verdict::{Candidate, Judged, Verdict, recommend::DELAY},
 };
-
-/// How long a co-tenant waits, and what that costs.
-pub(crate) const DECIDING: [Metric; 4] = [
-    Metric::CotenantP90Us,
-    Metric::CotenantLatePercent,
-    Metric::CpuUsPerRequest,
-    Metric::RequestsPerS,
-];
 
 /// A candidate that does not stay.
 pub(crate) struct Left {
@@ -76,20 +68,23 @@ pub(crate) fn eliminate(summary: &Summary, verdict: &Verdict, most: usize) -> Ve
 
 /// Turned so that positive is worse.
 fn losses(candidate: &Candidate) -> impl Iterator<Item = f64> {
-    let judged = DECIDING
-        .into_iter()
-        .filter_map(|metric| candidate.of_metric(metric));
-    judged.map(|it| {
-        if it.quantity.is_lower_better() {
-            it.value
-        } else {
-            -it.value
-        }
-    })
+    let metrics = Metric::shown_in(Place::Search).into_iter();
+    let judged = metrics.filter_map(|metric| candidate.of_metric(metric));
+    judged.map(loss)
+}
+
+fn loss(judged: &Judged) -> f64 {
+    if judged.quantity.is_lower_better() {
+        judged.value
+    } else {
+        -judged.value
+    }
 }
 
 fn delay(candidate: &Candidate) -> f64 {
-    losses(candidate).next().unwrap_or(f64::MAX)
+    let delay = DELAY.into_iter();
+    let judged = delay.filter_map(|metric| candidate.of_metric(metric));
+    judged.map(loss).next().unwrap_or(f64::MAX)
 }
 
 fn is_ahead(other: &Candidate, of: &Candidate) -> bool {
@@ -101,8 +96,9 @@ fn is_ahead(other: &Candidate, of: &Candidate) -> bool {
 
 /// Of changes to a candidate from another variant: whether none can be a gain greater than the margin, and one is a loss.
 fn is_dominated(judged: &[Judged]) -> bool {
+    let metrics = Metric::shown_in(Place::Search);
     let mut deciding = judged
         .iter()
-        .filter(|it| DECIDING.contains(&it.quantity.metric));
+        .filter(|it| metrics.contains(&it.quantity.metric));
     deciding.clone().any(|it| it.loss().low > 0.0) && deciding.all(Judged::excludes_gain)
 }

@@ -1,7 +1,6 @@
 //! A search over budgets: rounds of sweeps, and which budgets stay after each.
 
 mod eliminate;
-pub(crate) mod report;
 
 use std::path::Path;
 
@@ -13,10 +12,10 @@ use run_format::{
     search::{self, NextRound, SEARCH},
 };
 
-pub(crate) use self::eliminate::{DECIDING, Left, Why, eliminate};
+pub(crate) use self::eliminate::{Left, Why, eliminate};
 use crate::{
     load::Sweep,
-    measure::metric::{Metric, What},
+    measure::metric::{Metric, MetricKey},
     options::Options,
     summary::{CellSummary, Summary},
     verdict::Verdict,
@@ -144,7 +143,7 @@ fn chosen(summary: &Summary, options: &Options) -> Vec<Cell> {
     let by_slow_time = summary.by_slow_time(summary.first_site(options));
     let mut by_late = by_slow_time.clone();
     let late = |cell: &CellSummary| {
-        let what = What::of(summary.first_site(options), Metric::CotenantLatePercent);
+        let what = MetricKey::new(summary.first_site(options), Metric::CotenantLatePercent);
         cell.value(what, 0).unwrap_or(0.0)
     };
     by_late.sort_by(|a, b| late(b).total_cmp(&late(a)));

@@ -58,6 +58,21 @@ impl Uncertain {
     }
 }
 
+impl Variance {
+    pub(super) fn of_error(of: &Uncertain) -> Variance {
+        Variance::new(of.standard_error.powi(2), of.df)
+    }
+
+    /// The value with this variance of its error.
+    pub(super) fn of(self, value: f64) -> Uncertain {
+        Uncertain {
+            value,
+            standard_error: self.value.sqrt(),
+            df: self.df,
+        }
+    }
+}
+
 impl Interval {
     pub(crate) fn new(low: f64, high: f64) -> Interval {
         Interval { low, high }

@@ -5,10 +5,7 @@
 
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
-use super::{
-    student::{self, CONFIDENCE},
-    uncertain::Uncertain,
-};
+use super::student::{self, CONFIDENCE};
 
 /// The p-value of the test whether runs differ more than their blocks. Above it, runs and blocks estimate the
 /// same variance.
@@ -132,19 +129,6 @@ impl Variance {
             0.0
         };
         Variance::new(value, self.df / (1.0 - known * (1.0 - 1.0 / KNOWN)))
-    }
-
-    pub(super) fn of_error(of: &Uncertain) -> Variance {
-        Variance::new(of.standard_error.powi(2), of.df)
-    }
-
-    /// The value with this variance of its error.
-    pub(super) fn of(self, value: f64) -> Uncertain {
-        Uncertain {
-            value,
-            standard_error: self.value.sqrt(),
-            df: self.df,
-        }
     }
 }
 

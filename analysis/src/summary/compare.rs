@@ -20,12 +20,11 @@ use crate::{
     load::{Sweep, blocks::Disturbed, compared::ComparedVariant},
     measure::{
         CellMeasured, CellState, Estimates, Question,
-        details::Details,
-        metric::{Metric, What},
+        details::PageDetails,
+        metric::{Metric, MetricKey},
     },
     options::Options,
     stats::{self, Calibration, CellEstimate},
-    verdict::DECIDING,
 };
 
 impl Summary {
@@ -86,7 +85,7 @@ impl Summary {
 }
 
 /// Whether a verdict about the site needs it.
-fn is_judged(what: What, site: Site) -> bool {
+fn is_judged(what: MetricKey, site: Site) -> bool {
     what.site.is_none_or(|it| it == site) || what.metric == Metric::YieldsPer1000
 }
 
@@ -123,11 +122,9 @@ impl CellSummary {
         });
         let figures = figures(&measured.estimates);
         measured.with_disturbed = None;
-        let decides = |what: &What| {
-            let mut deciding = DECIDING.iter();
-            deciding.any(|it| What::of(site, it.metric) == *what)
-        };
-        measured.estimates.retain(|what, _| decides(what));
+        measured.estimates.retain(|key, _| {
+            key.metric.info().uses.verdict.is_some() && *key == MetricKey::new(site, key.metric)
+        });
         CellSummary {
             measured,
             figures,
@@ -159,7 +156,7 @@ fn measure(sweep: &mut Sweep, options: &Options, site: Site) -> Result<Vec<CellS
         .map(|files| {
             let mut measured = CellMeasured::of(&files, &question)?;
             if !shown::has(&shown, &measured.cell) {
-                measured.details = Details::default();
+                measured.details = PageDetails::default();
             }
             Ok(CellSummary::of(measured, control, site))
         })
@@ -181,11 +178,11 @@ fn measure(sweep: &mut Sweep, options: &Options, site: Site) -> Result<Vec<CellS
 pub(crate) fn with_baseline(
     cells: &mut [CellSummary],
     variants: &[ComparedVariant],
-) -> BTreeMap<What, Calibration> {
+) -> BTreeMap<MetricKey, Calibration> {
     let idle = idle_variants(cells, variants);
     let whats = cells.iter().flat_map(|cell| cell.figures.keys().copied());
     let whats = BTreeSet::from_iter(whats).into_iter();
-    let calibrate = |what: What| {
+    let calibrate = |what: MetricKey| {
         let pairs = cells.iter().zip(&idle).flat_map(|(cell, idle)| {
             let changes = idle.iter().map(|variant| cell.change(what, *variant));
             changes.filter_map(|change| change?.difference)
@@ -197,7 +194,7 @@ pub(crate) fn with_baseline(
         }
         for variant in 1..variants.len() {
             resolve(cells, what, variant, |cell| {
-                what.metric.has_error_floor || cell.blocks >= FEWEST_BLOCKS
+                what.metric.has_error_floor() || cell.blocks >= FEWEST_BLOCKS
             });
         }
         (what, calibration)
@@ -209,7 +206,7 @@ pub(crate) fn with_baseline(
 /// blocks.
 pub(super) fn resolve(
     cells: &mut [CellSummary],
-    what: What,
+    what: MetricKey,
     variant: usize,
     has_enough: impl Fn(&CellSummary) -> bool,
 ) {
@@ -232,7 +229,7 @@ pub(super) fn resolve(
 /// The figures of one metric, by variant. The change is that of the A/A control from the baseline, and of candidates
 /// from both together.
 fn figures(
-    what: What,
+    what: MetricKey,
     estimates: &[Option<CellEstimate>],
     control: Option<usize>,
     cell: &CellMeasured,
@@ -250,7 +247,7 @@ fn figures(
         let change = stats::change(from.as_ref()?, estimate)?;
         Some(ChangeFigure {
             is_bounded: baseline.as_ref().is_none_or(is_bounded) && is_bounded(estimate),
-            ..ChangeFigure::of(&change, what.metric.scale)
+            ..ChangeFigure::of(&change, what.metric.info().scale)
         })
     };
     let is_blurred = cell.turns.blur(what.metric);
@@ -277,7 +274,7 @@ fn idle_variants(cells: &[CellSummary], variants: &[ComparedVariant]) -> Vec<Vec
         Role::Candidate => {
             variants[variant].acts_by_firing()
                 && variants[variant].bounds().all(|(site, _)| {
-                    let what = What::of(site, Metric::YieldsPer1000);
+                    let what = MetricKey::new(site, Metric::YieldsPer1000);
                     cell.value(what, variant) == Some(0.0)
                 })
         }

@@ -1,9 +1,6 @@
 //! Where figures come from: the small print of a picture and a line of a report.
 
-use std::{
-    collections::BTreeMap,
-    time::{Duration, UNIX_EPOCH},
-};
+use std::collections::BTreeMap;
 
 use run_format::{
     manifest::{Machine, Manifest, Tool},
@@ -14,8 +11,9 @@ use run_format::{
 use super::real_network;
 use crate::{
     load::{Sweep, name_in_files},
+    machine,
     site::SiteNames,
-    text::count,
+    text::{count, date},
 };
 
 /// Where figures come from.
@@ -52,7 +50,7 @@ impl Identity {
         let machines = rows.clone();
         let machines = machines.map(|row| row.machine.as_ref().unwrap_or(of_sweep));
         let mut hosts: BTreeMap<String, Machine> =
-            machines.map(|it| (host(it), it.clone())).collect();
+            machines.map(|it| (machine::name(it), it.clone())).collect();
         if hosts.is_empty() {
             hosts.insert(String::new(), of_sweep.clone());
         }
@@ -102,7 +100,7 @@ impl Identity {
     /// What the only machine is like, or how many there are.
     pub(crate) fn machines(&self) -> String {
         match &self.hosts[..] {
-            [machine] => of_machine(machine),
+            [machine] => machine::described(machine),
             hosts => count(hosts.len(), "host"),
         }
     }
@@ -133,13 +131,6 @@ fn measured(manifest: &Manifest) -> String {
     }
 }
 
-/// The day, in UTC.
-pub(crate) fn date(unix_s: u64) -> String {
-    let time = UNIX_EPOCH + Duration::from_secs(unix_s);
-    let text = humantime::format_rfc3339_seconds(time).to_string();
-    text.split('T').next().unwrap_or_default().to_owned()
-}
-
 pub(crate) fn of_upstream(tool: &Tool) -> String {
     let crates = tool.upstream.iter();
     let names: Vec<String> = crates
@@ -148,30 +139,18 @@ pub(crate) fn of_upstream(tool: &Tool) -> String {
     names.join(", ")
 }
 
-pub(crate) fn of_machine(machine: &Machine) -> String {
-    let cores = machine.cores;
-    let cores = cores.map_or_else(String::new, |cores| format!("{cores} cores of "));
-    let cpu = machine.cpu.as_deref().unwrap_or("an unknown CPU");
-    let kernel = machine.kernel.as_deref();
-    let kernel = kernel.map_or_else(String::new, |kernel| format!(", Linux {kernel}"));
-    format!("{cores}{cpu}{kernel}")
-}
-
-/// The name of a machine, or what it is like if that is not recorded.
-pub(crate) fn host(machine: &Machine) -> String {
-    let name = machine.host.clone();
-    name.unwrap_or_else(|| of_machine(machine))
-}
-
 /// "2 hosts: d1, d2 (2 cores of …)", or what the only one is like.
 pub(crate) fn of_hosts(hosts: &[Machine]) -> String {
     if let [machine] = hosts {
-        return of_machine(machine);
+        return machine::described(machine);
     }
     let mut alike: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for machine in hosts {
         let name = machine.host.as_deref().unwrap_or("one without a name");
-        alike.entry(of_machine(machine)).or_default().push(name);
+        alike
+            .entry(machine::described(machine))
+            .or_default()
+            .push(name);
     }
     let alike = alike.iter();
     let alike: Vec<String> = alike

@@ -23,7 +23,7 @@ use crate::{
     load::compared::ComparedVariant,
     measure::{
         CellMeasured, CellState, SlowPollCounts,
-        metric::{Metric, What},
+        metric::{Metric, MetricKey},
     },
     options::Options,
     stats::{self, BareEstimate, Calibration, Change, Interval, Uncertain},
@@ -44,7 +44,7 @@ pub(crate) struct Summary {
     /// All cells of the grid, in its order.
     pub(crate) cells: Vec<CellSummary>,
     /// How well the intervals cover the noise.
-    pub(crate) calibrations: BTreeMap<What, Calibration>,
+    pub(crate) calibrations: BTreeMap<MetricKey, Calibration>,
 }
 
 /// A cell and its figures. Of a large grid most memory is here, so estimates with their blocks are kept only of what
@@ -57,7 +57,7 @@ pub(crate) struct CellSummary {
 }
 
 /// By variant.
-type Figures = BTreeMap<What, Vec<Option<CellFigure>>>;
+type Figures = BTreeMap<MetricKey, Vec<Option<CellFigure>>>;
 
 impl Deref for CellSummary {
     type Target = CellMeasured;
@@ -178,7 +178,7 @@ impl Summary {
 
     /// The measured cells. Those with the most time in slow polls of the baseline come first.
     pub(crate) fn by_slow_time(&self, site: Site) -> Vec<&CellSummary> {
-        let what = What::of(site, Metric::SlowMsPerS);
+        let what = MetricKey::new(site, Metric::SlowMsPerS);
         let slow_ms = |cell: &CellSummary| cell.value(what, 0).unwrap_or(0.0);
         let mut cells: Vec<&CellSummary> = self.measured().collect();
         cells.sort_by(|a, b| slow_ms(b).total_cmp(&slow_ms(a)));
@@ -186,25 +186,25 @@ impl Summary {
     }
 
     /// Whether the baseline has this figure in any cell.
-    pub(crate) fn has(&self, what: What) -> bool {
+    pub(crate) fn has(&self, what: MetricKey) -> bool {
         self.measured().any(|cell| cell.figure(what, 0).is_some())
     }
 
     /// The change from one variant to another in each measured cell where both are known. Errors are calibrated.
-    pub(crate) fn changes(&self, what: What, [from, to]: [usize; 2]) -> Vec<ChangeFigure> {
+    pub(crate) fn changes(&self, what: MetricKey, [from, to]: [usize; 2]) -> Vec<ChangeFigure> {
         let inflation = self.inflation(what);
         let sharp = self.measured().filter(|cell| !cell.turns.blur(what.metric));
         let changes = sharp.filter_map(|cell| {
             let estimates = cell.estimates.get(&what)?;
             let [from, to] = [from, to].map(|variant| estimates.get(variant)?.as_ref());
             let change = stats::change(from?, to?)?.inflated(inflation);
-            Some(ChangeFigure::of(&change, what.metric.scale))
+            Some(ChangeFigure::of(&change, what.metric.info().scale))
         });
         changes.collect()
     }
 
     /// The factor by which the calibration of a metric widens intervals.
-    fn inflation(&self, what: What) -> f64 {
+    fn inflation(&self, what: MetricKey) -> f64 {
         let calibration = self.calibrations.get(&what);
         calibration.map_or(1.0, Calibration::inflation)
     }
@@ -231,8 +231,13 @@ impl CellSummary {
         CellMeasured::empty(cell, blocks).into()
     }
 
-    pub(crate) fn figure(&self, what: What, variant: usize) -> Option<&CellFigure> {
+    pub(crate) fn figure(&self, what: MetricKey, variant: usize) -> Option<&CellFigure> {
         self.figures.get(&what)?.get(variant)?.as_ref()
+    }
+
+    /// Of a metric of the worker as a whole.
+    pub(crate) fn worker_figure(&self, metric: Metric, variant: usize) -> Option<&CellFigure> {
+        self.figure(MetricKey { site: None, metric }, variant)
     }
 
     /// Of the baseline.
@@ -240,20 +245,20 @@ impl CellSummary {
         self.slow_polls.get(&site).copied()
     }
 
-    pub(crate) fn value(&self, what: What, variant: usize) -> Option<f64> {
+    pub(crate) fn value(&self, what: MetricKey, variant: usize) -> Option<f64> {
         self.figure(what, variant).map(|figure| figure.value)
     }
 
-    pub(crate) fn change(&self, what: What, variant: usize) -> Option<ChangeFigure> {
+    pub(crate) fn change(&self, what: MetricKey, variant: usize) -> Option<ChangeFigure> {
         self.figure(what, variant)?.change
     }
 }
 
 impl CellFigure {
     /// In the metric's unit.
-    fn of(what: What, estimate: BareEstimate) -> CellFigure {
+    fn of(what: MetricKey, estimate: BareEstimate) -> CellFigure {
         CellFigure {
-            estimate: estimate.times(what.metric.scale),
+            estimate: estimate.times(what.metric.info().scale),
             change: None,
         }
     }

@@ -7,7 +7,7 @@ use run_format::Site;
 use super::{CONFIDENCE, CellFigure, CellSummary, Summary};
 use crate::{
     measure::{
-        metric::{Metric, What},
+        metric::{Metric, MetricKey},
         predicted::Predicted,
     },
     stats::{Interval, Uncertain},
@@ -47,7 +47,7 @@ impl Summary {
         cell: &'a CellSummary,
     ) -> impl Iterator<Item = SideBySide<'a>> {
         cell.predicted.iter().flat_map(move |of| {
-            let what = What::of(of.site, Metric::SlowPercent);
+            let what = MetricKey::new(of.site, Metric::SlowPercent);
             let inflation = self.inflation(what);
             let side_by_side = move |measured| SideBySide {
                 of,

@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use run_format::{config::LabConfig, run_row::NetworkReport};
 
-use crate::{measure::checks::round_trips, report::markdown::quoted, text::number};
+use crate::{
+    measure::checks::round_trips,
+    text::{number, quoted},
+};
 
 /// The hosts, the round trips and central's network cards. None of a lab.
 pub(crate) fn sentence<'a>(

@@ -7,7 +7,7 @@ use run_format::{Budgets, grid::Axes, variant::Role};
 use super::{CellFigure, CellSummary, ChangeFigure, Resolved, Summary, compare::resolve};
 use crate::{
     load::compared::ComparedVariant,
-    measure::{CellMeasured, CellState, metric::What},
+    measure::{CellMeasured, CellState, metric::MetricKey},
     stats::{self, BareEstimate, BetweenSweeps},
 };
 
@@ -83,7 +83,7 @@ impl SweepPair<'_> {
 
     fn cell(&self, before: &CellSummary, after: &CellSummary) -> CellSummary {
         // What one side alone has cannot be compared.
-        let is_shared = |what: &&What| before.figures.contains_key(what);
+        let is_shared = |what: &&MetricKey| before.figures.contains_key(what);
         let figures = after.figures.keys().filter(is_shared);
         let figures = figures.map(|what| (*what, self.figures(*what, [before, after])));
         let measured = CellMeasured {
@@ -104,7 +104,7 @@ impl SweepPair<'_> {
     }
 
     /// Before and after, the latter with its change.
-    fn figures(&self, what: What, cells: [&CellSummary; 2]) -> Vec<Option<CellFigure>> {
+    fn figures(&self, what: MetricKey, cells: [&CellSummary; 2]) -> Vec<Option<CellFigure>> {
         let figure = |side: usize| {
             let figure = cells[side].figure(what, self.variants[side])?;
             // Without the change within its own sweep.

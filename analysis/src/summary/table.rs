@@ -12,7 +12,7 @@ use polars_parquet::write::{
 use run_format::{Site, grid::Cell};
 
 use super::{CellFigure, CellSummary, Summary};
-use crate::{measure::metric::What, options::Options, text::rounded};
+use crate::{measure::metric::MetricKey, options::Options, text::rounded};
 
 /// The names of the files in a report.
 pub(crate) const FILE: &str = "summary.csv";
@@ -22,7 +22,7 @@ pub(crate) const PARQUET: &str = "summary.parquet";
 /// A figure with what it is of.
 struct FigureRow<'a> {
     cell: Cell,
-    what: What,
+    what: MetricKey,
     variant: &'a str,
     figure: &'a CellFigure,
 }
@@ -40,7 +40,7 @@ pub(crate) fn tables<'a>(
 
 fn table(summary: &Summary, cells: &[CellSummary], options: &Options) -> Result<DataFrame> {
     let sites = options.sites();
-    let is_shown = |what: &What| {
+    let is_shown = |what: &MetricKey| {
         let is_named = options.metric.is_empty() || options.metric.contains(&what.metric);
         is_named && what.site.is_none_or(|site| sites.contains(&site))
     };
@@ -65,7 +65,10 @@ fn table(summary: &Summary, cells: &[CellSummary], options: &Options) -> Result<
     columns.extend([
         texts("variant", rows.iter().map(|row| Some(row.variant))),
         texts("site", rows.iter().map(|row| row.what.site.map(Site::name))),
-        texts("metric", rows.iter().map(|row| Some(row.what.metric.name))),
+        texts(
+            "metric",
+            rows.iter().map(|row| Some(row.what.metric.info().name)),
+        ),
         number("value", |it| Some(it.value)),
         number("low", |it| Some(it.interval()?.low)),
         number("high", |it| Some(it.interval()?.high)),

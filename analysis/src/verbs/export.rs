@@ -42,7 +42,7 @@ pub(crate) fn run(runs: &[PathBuf], options: &Options) -> Result<(), Failure> {
     for mut sweep in sweeps {
         let summary = Summary::of(&mut sweep, options)?;
         let is_asked = |it: &Metric| options.metric.is_empty() || options.metric.contains(it);
-        for metric in Metric::all().filter(is_asked) {
+        for metric in Metric::ALL.iter().copied().filter(is_asked) {
             let options = Options {
                 metric: vec![metric],
                 ..options.clone()
@@ -53,7 +53,7 @@ pub(crate) fn run(runs: &[PathBuf], options: &Options) -> Result<(), Failure> {
             if tables.rows == 0 {
                 continue;
             }
-            let dir = folder(&sweep.name()).join(format!("metric={}", metric.name));
+            let dir = folder(&sweep.name()).join(format!("metric={}", metric.info().name));
             let file = dir.join("figures.parquet");
             fs::create_dir_all(&dir)
                 .and_then(|()| fs::write(&file, tables.parquet))

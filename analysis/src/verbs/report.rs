@@ -12,7 +12,7 @@ use run_format::Site;
 use crate::{
     explain::{self, Explanation},
     load::{FolderOf, Sweep, folder_name},
-    measure::metric::{Metric, What},
+    measure::metric::{Metric, MetricKey},
     new_folder::{refuse_inside, resolved},
     options::Options,
     page::{self, Page, data},
@@ -20,7 +20,7 @@ use crate::{
         self, caveats, comment, disturbed,
         folder::{self, Content, File, ReportRecord},
     },
-    search::{self, Search},
+    search::Search,
     summary::{
         Summary, predicted,
         table::{Tables, tables},
@@ -121,7 +121,7 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Cont
     let scene = Scene::new(&last.summary, &last.verdict, options);
     let mut pictures = search_map::entries(&scene, &search);
     pictures.extend(scene.entries());
-    let in_short = search::report::in_short(&search);
+    let in_short = report::search::in_short(&search);
     let rounds = search.rounds.iter().enumerate().rev();
     // Of many variants, all sites would be too much for a page.
     let brief = Options {
@@ -147,7 +147,7 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Cont
         tables: Tables::of(tables(&last.summary, options))?,
         files: files(&last.summary, &in_short, &pictures, Vec::new(), options)?,
         in_short,
-        text: search::report::text(&name, &search, &pictures, options),
+        text: report::search::text(&name, &search, &pictures, options),
         pictures,
         record: ReportRecord::new("report", vec![name], options),
     })
@@ -197,7 +197,7 @@ pub(crate) fn check_budgets(sweep: &Sweep, options: &Options) -> Result<(), Fail
 /// Refuses a site without polls.
 fn check_sites(summary: &Summary, options: &Options) -> Result<(), Failure> {
     let is_there = |site: &Site| {
-        let what = What::of(*site, Metric::PollsPerRequest);
+        let what = MetricKey::new(*site, Metric::PollsPerRequest);
         let mut cells = summary.measured();
         cells.any(|cell| {
             cell.figures

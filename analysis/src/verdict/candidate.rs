@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use run_format::{Site, network::Rtt};
 
-use super::{
-    outcome::{self, Judged, Outcome},
-    quantity::{is_detail, is_share},
-};
+use super::outcome::{self, Judged, Outcome};
 use crate::{
-    measure::metric::{Metric, What},
+    measure::{
+        metric::{Metric, MetricKey},
+        metric_info::Place,
+        quantity::is_share,
+    },
     stats::{self, MeanChange, Uncertain},
     summary::{CellSummary, ChangeFigure, Summary},
 };
@@ -77,11 +78,12 @@ impl Candidate {
             let change = over_cells(metric, &from_baseline(summary, site, metric, variant))?;
             Some((metric, change))
         };
+        let details = Metric::shown_in(Place::Details).into_iter();
         Candidate {
             variant,
             label: compared.label.clone(),
             judged: Vec::new(),
-            details: Metric::all().filter(is_detail).filter_map(detail).collect(),
+            details: details.filter_map(detail).collect(),
             by_rtt: AtRtt::all(summary, site, variant),
             is_idle: compared.acts_by_firing() && yields.iter().all(|it| it.most() == 0.0),
             yields,
@@ -126,7 +128,7 @@ pub(super) fn from_baseline(
     metric: Metric,
     variant: usize,
 ) -> Vec<ChangeFigure> {
-    let what = What::of(site, metric);
+    let what = MetricKey::new(site, metric);
     let changes = summary.measured().map(|cell| cell.change(what, variant));
     changes.flatten().collect()
 }
@@ -150,7 +152,7 @@ impl AtRtt {
             let cells = cells.filter(|cell| cell.cell.rtt_ms == *rtt_ms);
             let cells: Vec<&CellSummary> = cells.collect();
             let mean = |metric: Metric| {
-                let what = What::of(site, metric);
+                let what = MetricKey::new(site, metric);
                 let changes = cells.iter().map(|it| it.change(what, variant)?.difference);
                 stats::mean_over_cells(&changes.flatten().collect::<Vec<_>>())
             };
@@ -166,7 +168,7 @@ impl AtRtt {
 
 impl SiteYields {
     fn of(summary: &Summary, site: Site, variant: usize) -> SiteYields {
-        let what = What::of(site, Metric::YieldsPer1000);
+        let what = MetricKey::new(site, Metric::YieldsPer1000);
         let yields = summary
             .measured()
             .filter_map(|cell| cell.value(what, variant));

@@ -4,8 +4,7 @@
 mod candidate;
 pub(crate) mod holders;
 mod outcome;
-mod quantity;
-mod recommend;
+pub(crate) mod recommend;
 mod spoilt;
 #[cfg(test)]
 #[path = "../../tests/verdict/mod.rs"]
@@ -20,10 +19,13 @@ use self::candidate::{from_baseline, over_cells};
 pub(crate) use self::{
     candidate::{AtRtt, Candidate, Class, SiteYields},
     outcome::{Judged, Outcome},
-    quantity::{DECIDING, Margin, Quantity, is_share, unit},
 };
+pub(crate) use crate::measure::quantity::{Quantity, is_share, unit};
 use crate::{
-    measure::metric::{Metric, What},
+    measure::{
+        metric::{Metric, MetricKey},
+        quantity::Margin,
+    },
     options::Options,
     stats::MeanChange,
     summary::{CONFIDENCE, Summary},
@@ -67,7 +69,7 @@ impl Verdict {
             let mut variants = summary.candidates();
             variants.any(|(it, _)| !from_baseline(summary, site, metric, it).is_empty())
         };
-        let quantities = DECIDING
+        let quantities = Quantity::all()
             .into_iter()
             .filter(|it| !spoilt.contains_key(&it.metric) && is_measured(it.metric));
         let mut verdict = Verdict {
@@ -142,7 +144,7 @@ impl Verdict {
         confidence: f64,
     ) -> Vec<Judged> {
         judged(&self.quantities, confidence, |metric| {
-            let changes = summary.changes(What::of(self.site, metric), variants);
+            let changes = summary.changes(MetricKey::new(self.site, metric), variants);
             Some((over_cells(metric, &changes)?, changes.len()))
         })
     }

@@ -1,8 +1,7 @@
 //! What an interval says about one quantity.
 
-use super::quantity::Quantity;
 use crate::{
-    measure::metric::Metric,
+    measure::{metric::Metric, quantity::Quantity},
     stats::{Interval, MeanChange},
 };
 

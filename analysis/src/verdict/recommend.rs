@@ -4,7 +4,7 @@ use super::{Candidate, Verdict, words::apart};
 use crate::measure::metric::Metric;
 
 /// The first of these that was measured ranks candidates that are not told apart.
-const DELAY: [Metric; 3] = [
+pub(crate) const DELAY: [Metric; 3] = [
     Metric::CotenantP90Us,
     Metric::CotenantLatePercent,
     Metric::SlowPercent,

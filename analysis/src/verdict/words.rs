@@ -2,9 +2,8 @@
 
 use super::{Candidate, Class, Judged, Outcome, SiteYields, Verdict, outcome::is_of_polls_only};
 use crate::{
-    drift::words::lasting,
     stats::Interval,
-    text::{self, count, decimals_of_change, fixed, number},
+    text::{self, count, decimals_of_change, fixed, lasting, number},
 };
 
 /// With fewer yields than this, a budget is said to fire rarely.
@@ -120,7 +119,7 @@ impl Verdict {
         sentences.extend(spoilt.map(|(metric, reason)| {
             format!(
                 "Not used for the verdict: {}, because {reason}.",
-                metric.words
+                metric.info().words
             )
         }));
         sentences

@@ -9,29 +9,27 @@ use super::{
 use crate::{
     charts::{ChartValue, ColourScale, Facet, Heatmap, HeatmapCell, across_for},
     load::compared::ComparedVariant,
-    measure::metric::{Metric, What},
+    measure::{
+        metric::{Metric, MetricKey},
+        metric_info::Place,
+    },
     summary::{CellSummary, Resolved},
     text::capitalised,
     verdict::Judged,
 };
 
-/// The metrics that a report opens with. A high share of slow polls matters only if they also take much time.
-const OPENING: [Metric; 2] = [Metric::SlowPercent, Metric::SlowMsPerS];
-
 /// The page has all metrics under all variants. Drawn is what the options name, or what a report opens with.
 pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
     let first = scene.verdict.site;
-    let asked = &scene.options.metric;
-    let metrics = if asked.is_empty() {
-        &OPENING[..]
-    } else {
-        asked
+    let metrics = match &*scene.options.metric {
+        [] => Metric::shown_in(Place::BeforeAfter),
+        asked => asked.to_vec(),
     };
-    let mut whats: Vec<What> = Vec::new();
-    whats.extend(metrics.iter().map(|metric| What::of(first, *metric)));
+    let mut whats: Vec<MetricKey> = Vec::new();
+    whats.extend(metrics.iter().map(|metric| MetricKey::new(first, *metric)));
     let others = scene.sites.iter();
     let others = others.filter(|site| **site != first && is_bounded(scene, **site));
-    whats.extend(others.map(|site| What::of(*site, Metric::SlowPercent)));
+    whats.extend(others.map(|site| MetricKey::new(*site, Metric::SlowPercent)));
     whats.dedup();
     whats.retain(|what| scene.summary.has(*what));
     let opening = opening(scene);
@@ -47,7 +45,8 @@ pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
     for &what in &whats {
         for &variant in &variants {
             let mut entry = picture(scene, what, variant);
-            let is_opening = what == whats[0] || what == What::of(first, OPENING[1]);
+            // A high share of slow polls matters only if they also take much time.
+            let is_opening = what == whats[0] || what == MetricKey::new(first, Metric::SlowMsPerS);
             entry.is_first = is_opening && variant == opening;
             entries.push(entry);
         }
@@ -73,7 +72,7 @@ fn opening(scene: &Scene) -> Option<usize> {
         .or_else(|| scene.shown.get(1).copied())
 }
 
-fn picture(scene: &Scene, what: What, variant: Option<usize>) -> Entry {
+fn picture(scene: &Scene, what: MetricKey, variant: Option<usize>) -> Entry {
     let summary = scene.summary;
     let level = |variant| grid::payloads(summary, |cell| grid::level(cell, what, variant));
     let facet = |title: String, is_difference, cells| Facet {
@@ -126,17 +125,17 @@ fn picture(scene: &Scene, what: What, variant: Option<usize>) -> Entry {
         scale: grid::scale(summary, what, &scene.shown),
         difference_scale: variant.map(|_| difference_scale(scene, what)),
     };
-    scene.entry(stem(&[kind, what.metric.name, site, label]), picture)
+    scene.entry(stem(&[kind, what.metric.info().name, site, label]), picture)
 }
 
 /// What decides is named with its change over all cells; of all else, in how many cells it is resolved.
-fn title(scene: &Scene, what: What, variant: usize) -> String {
+fn title(scene: &Scene, what: MetricKey, variant: usize) -> String {
     let verdict = scene.verdict;
     let subject = capitalised(&scene.subject(what));
     let label = scene.label(variant);
     let mut judged = verdict.candidates.iter().chain(&verdict.control);
     let judged = judged.find(|it| it.variant == variant);
-    let is_it = |it: &&Judged| What::of(verdict.site, it.quantity.metric) == what;
+    let is_it = |it: &&Judged| MetricKey::new(verdict.site, it.quantity.metric) == what;
     if let Some(judged) = judged.and_then(|it| it.judged.iter().find(is_it)) {
         return judged.title(&subject, label);
     }
@@ -155,7 +154,7 @@ fn title(scene: &Scene, what: What, variant: usize) -> String {
     )
 }
 
-fn difference(cell: Option<&CellSummary>, what: What, variant: usize) -> HeatmapCell {
+fn difference(cell: Option<&CellSummary>, what: MetricKey, variant: usize) -> HeatmapCell {
     let change = cell.and_then(|cell| cell.change(what, variant));
     let value = grid::value_of(cell, |_| {
         let change = change?;
@@ -172,7 +171,7 @@ fn difference(cell: Option<&CellSummary>, what: What, variant: usize) -> Heatmap
 }
 
 /// The same for all variants, so that their pictures can be laid side by side.
-fn difference_scale(scene: &Scene, what: What) -> ColourScale {
+fn difference_scale(scene: &Scene, what: MetricKey) -> ColourScale {
     let changes = scene.summary.cells.iter().flat_map(|cell| {
         let variants = scene.shown[1..].iter();
         variants.filter_map(|variant| cell.change(what, *variant))
@@ -182,7 +181,7 @@ fn difference_scale(scene: &Scene, what: What) -> ColourScale {
     grid::difference_scale(
         "difference".to_owned(),
         metric.change_unit(),
-        metric.better,
+        metric.info().better,
         resolved.map(|change| change.value),
     )
 }
@@ -194,7 +193,7 @@ mod tests {
 
     #[test]
     fn a_cell_that_is_missing_has_no_difference() {
-        let what = What::of(Site::Connection, Metric::SlowPercent);
+        let what = MetricKey::new(Site::Connection, Metric::SlowPercent);
         let expected = HeatmapCell {
             value: Err(NoValue::Missing),
             is_resolved: false,

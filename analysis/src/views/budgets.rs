@@ -3,19 +3,14 @@
 use super::scene::{CO_TENANT, Entry, Scene, ends, of_uncertain};
 use crate::{
     charts::{Categories, ChartValue, LineChart, LineChartPanel, ValueAxis},
-    measure::metric::{Metric, What},
+    measure::{
+        metric::{Metric, MetricKey},
+        metric_info::Place,
+    },
     stats::{self, CONFIDENCE, MeanChange, Uncertain},
     summary::CellFigure,
     verdict::is_share,
 };
-
-/// Absolute values of shares, and changes in percent of all else.
-const PANELS: [Metric; 4] = [
-    Metric::SlowPercent,
-    Metric::CotenantLatePercent,
-    Metric::CotenantP99Us,
-    Metric::RequestsPerS,
-];
 
 /// Of more, the labels could not be read. The page has all.
 const MOST_VARIANTS: usize = 10;
@@ -26,6 +21,7 @@ pub(super) fn entry(scene: &Scene) -> Option<Entry> {
     let has_costs =
         |variant: usize| variant > 0 && value(scene, Metric::CotenantP99Us, variant).is_some();
     let is_drawn = variants.len() <= MOST_VARIANTS && (0..variants.len()).any(has_costs);
+    let panels = Metric::shown_in(Place::Budgets).into_iter();
     let picture = || {
         LineChart {
         caption: scene.caption(
@@ -40,12 +36,13 @@ pub(super) fn entry(scene: &Scene) -> Option<Entry> {
         ),
         series: Vec::new(),
         places: Categories::new("variant", variants.iter().map(|it| &it.label)),
-        panels: PANELS.map(|metric| panel(scene, metric)).into(),
+        panels: panels.map(|metric| panel(scene, metric)).collect(),
     }
     };
     is_drawn.then(|| scene.entry("budgets".to_owned(), picture()))
 }
 
+/// Absolute values of shares, and changes in percent of all else.
 fn panel(scene: &Scene, metric: Metric) -> LineChartPanel {
     let variants = 0..scene.summary.variants.len();
     let mark = |variant| Some((variant, value(scene, metric, variant)?));
@@ -53,9 +50,9 @@ fn panel(scene: &Scene, metric: Metric) -> LineChartPanel {
     LineChartPanel {
         axis: ValueAxis {
             name: if is_level {
-                metric.words.to_owned()
+                metric.info().words.to_owned()
             } else {
-                format!("change of {}", metric.words)
+                format!("change of {}", metric.info().words)
             },
             unit: "%".to_owned(),
             from_zero: true,
@@ -67,7 +64,7 @@ fn panel(scene: &Scene, metric: Metric) -> LineChartPanel {
 
 /// The mean over cells.
 fn value(scene: &Scene, metric: Metric, variant: usize) -> Option<ChartValue> {
-    let what = What::of(scene.verdict.site, metric);
+    let what = MetricKey::new(scene.verdict.site, metric);
     let cells = scene.summary.measured();
     if is_share(metric) {
         return mean_level(cells.filter_map(|cell| cell.figure(what, variant)));

@@ -3,12 +3,9 @@
 use super::scene::Entry;
 use crate::{
     charts::{Caption, Categories, ChartValue, LineChart, LineChartPanel, ValueAxis},
-    drift::{
-        Drift, Drifts,
-        words::{lasting, p_text},
-    },
+    drift::{Drift, Drifts, words::p_text},
     options::Options,
-    text::number,
+    text::{lasting, number},
 };
 
 /// Rows are averaged to so many points.

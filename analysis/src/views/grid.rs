@@ -5,10 +5,7 @@ use run_format::{grid::Cell, network::Rtt, payload::Payload};
 use super::scene::of_figure;
 use crate::{
     charts::{Categories, CellValue, ChartValue, ColourScale, Colours, HeatmapCell, NoValue},
-    measure::{
-        CellState,
-        metric::{Better, What},
-    },
+    measure::{CellState, metric::MetricKey, metric_info::Better},
     summary::{CellSummary, Summary},
 };
 
@@ -46,7 +43,7 @@ pub(super) fn payloads<T>(
 }
 
 /// The figure of a variant.
-pub(super) fn level(cell: Option<&CellSummary>, what: What, variant: usize) -> HeatmapCell {
+pub(super) fn level(cell: Option<&CellSummary>, what: MetricKey, variant: usize) -> HeatmapCell {
     HeatmapCell {
         value: value_of(cell, |cell| cell.figure(what, variant).map(of_figure)),
         is_resolved: true,
@@ -68,14 +65,14 @@ pub(super) fn value_of(
 }
 
 /// One scale for all values of a figure under these variants.
-pub(super) fn scale(summary: &Summary, what: What, variants: &[usize]) -> ColourScale {
+pub(super) fn scale(summary: &Summary, what: MetricKey, variants: &[usize]) -> ColourScale {
     let values = summary.cells.iter().flat_map(|cell| {
         let variants = variants.iter();
         variants.filter_map(|variant| cell.value(what, *variant))
     });
     ColourScale {
-        name: what.metric.words.to_owned(),
-        unit: what.metric.unit.to_owned(),
+        name: what.metric.info().words.to_owned(),
+        unit: what.metric.info().unit.to_owned(),
         max: values.fold(0.0, f64::max),
         colours: Colours::Sequential,
     }

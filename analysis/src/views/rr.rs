@@ -6,9 +6,8 @@ use super::scene::{Entry, of_figure};
 use crate::{
     charts::{Caption, Categories, LineChart, LineChartPanel, ValueAxis},
     load::compared::ComparedVariant,
-    measure::metric::Metric,
+    measure::{metric::Metric, metric_info::Place},
     options::Options,
-    report::rr::{METRICS, figure},
     summary::{CellSummary, Summary},
 };
 
@@ -32,7 +31,10 @@ pub(crate) fn entry(summary: &Summary, options: &Options) -> Entry {
             small_print: summary.identity.line(),
         },
         series: summary.variants.iter().map(name).collect(),
-        panels: METRICS.map(panel).into(),
+        panels: Metric::shown_in(Place::RawTcp)
+            .into_iter()
+            .map(panel)
+            .collect(),
         places,
     };
     Entry {
@@ -44,12 +46,12 @@ pub(crate) fn entry(summary: &Summary, options: &Options) -> Entry {
 }
 
 fn panel(cells: &[&CellSummary], metric: Metric, variants: usize) -> LineChartPanel {
-    let point = |cell: &&CellSummary, variant| figure(cell, metric, variant).map(of_figure);
+    let point = |cell: &&CellSummary, variant| cell.worker_figure(metric, variant).map(of_figure);
     let line = |variant| cells.iter().map(|cell| point(cell, variant)).collect();
     LineChartPanel {
         axis: ValueAxis {
-            name: metric.words.to_owned(),
-            unit: metric.unit.to_owned(),
+            name: metric.info().words.to_owned(),
+            unit: metric.info().unit.to_owned(),
             from_zero: true,
         },
         marks: Vec::new(),

@@ -4,7 +4,10 @@ use run_format::Site;
 
 use crate::{
     charts::{Caption, ChartFormat, ChartValue, Picture},
-    measure::metric::{Metric, What},
+    measure::{
+        metric::{Metric, MetricKey},
+        metric_info::Term,
+    },
     options::Options,
     stats::{CONFIDENCE, Interval, Uncertain},
     summary::{CellFigure, Summary},
@@ -56,7 +59,7 @@ impl<'a> Scene<'a> {
         let shown = shown
             .filter(|(at, variant)| *at == 0 || is_shown(&variant.label))
             .map(|(at, _)| at);
-        let measured = |site: &Site| summary.has(What::of(*site, Metric::SlowPercent));
+        let measured = |site: &Site| summary.has(MetricKey::new(*site, Metric::SlowPercent));
         Scene {
             summary,
             verdict,
@@ -88,10 +91,14 @@ impl<'a> Scene<'a> {
     }
 
     /// "slow polls of Connection::poll"; the metric alone if it is one of the worker.
-    pub(super) fn subject(&self, what: What) -> String {
+    pub(super) fn subject(&self, what: MetricKey) -> String {
         match what.site {
-            Some(site) => format!("{} of {}", what.metric.words, self.summary.function(site)),
-            None => what.metric.words.to_owned(),
+            Some(site) => format!(
+                "{} of {}",
+                what.metric.info().words,
+                self.summary.function(site)
+            ),
+            None => what.metric.info().words.to_owned(),
         }
     }
 
@@ -111,17 +118,19 @@ impl<'a> Scene<'a> {
     /// A subtitle that first explains the metric.
     pub(super) fn explained(&self, metric: Metric, text: &str) -> String {
         let threshold = self.options.threshold_text();
-        match metric {
-            Metric::SlowPercent | Metric::SlowMsPerS | Metric::SlowPerRequest => {
-                format!("slow: longer than {threshold}; {text}")
-            }
-            Metric::CotenantLatePercent => {
-                format!("{CO_TENANT}; late: more than {threshold} after it was due; {text}")
-            }
-            Metric::CotenantP99Us => format!("{CO_TENANT}; {text}; {OPEN_END}"),
-            Metric::PollP99Us | Metric::LatencyP99Ms => format!("{text}; {OPEN_END}"),
-            _ => text.to_owned(),
-        }
+        let terms = metric.info().uses.terms.iter();
+        let (after, before): (Vec<Term>, Vec<Term>) =
+            terms.partition(|term| **term == Term::OpenEnd);
+        let in_words = |term: &Term| match term {
+            Term::Slow => format!("slow: longer than {threshold}"),
+            Term::CoTenant => CO_TENANT.to_owned(),
+            Term::Late => format!("late: more than {threshold} after it was due"),
+            Term::OpenEnd => OPEN_END.to_owned(),
+        };
+        let before = before.iter().map(in_words);
+        let text = before.chain([text.to_owned()]);
+        let parts: Vec<String> = text.chain(after.iter().map(in_words)).collect();
+        parts.join("; ")
     }
 }
 

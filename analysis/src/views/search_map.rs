@@ -9,19 +9,19 @@ use super::{
 };
 use crate::{
     charts::{Categories, CellValue, ChartValue, Facet, Heatmap, HeatmapCell, NoValue},
-    measure::{metric::Metric, predicted::room},
-    search::{DECIDING, Search},
+    measure::{metric::Metric, metric_info::Place, predicted::room},
+    search::Search,
     stats::CONFIDENCE,
     verdict::unit,
 };
 
 pub(crate) fn entries(scene: &Scene, search: &Search) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = DECIDING
-        .into_iter()
-        .map(|metric| map(scene, search, metric))
-        .collect();
-    entries[0].is_first = true;
-    entries
+    let metrics = Metric::shown_in(Place::Search).into_iter();
+    let entry = |metric| Entry {
+        is_first: metric == Metric::CotenantP90Us,
+        ..map(scene, search, metric)
+    };
+    metrics.map(entry).collect()
 }
 
 /// The sites that share a budget, and that budget.
@@ -74,14 +74,14 @@ fn map(scene: &Scene, search: &Search, metric: Metric) -> Entry {
     let resolved = shown.filter(|cell| cell.is_resolved);
     let values = resolved.filter_map(|cell| cell.value.ok());
     let scale = grid::difference_scale(
-        format!("change of {}", metric.words),
+        format!("change of {}", metric.info().words),
         unit(metric),
-        metric.better,
+        metric.info().better,
         values.map(|value| value.value),
     );
     let picture = Heatmap {
         caption: scene.caption(
-            format!("Change of {} under each budget", metric.words),
+            format!("Change of {} under each budget", metric.info().words),
             "mean change over the cells, compared with no budget, in the last round that measured the budget; below \
              each value: its 95 % interval",
         ),
@@ -92,7 +92,7 @@ fn map(scene: &Scene, search: &Search, metric: Metric) -> Entry {
         scale,
         difference_scale: None,
     };
-    scene.entry(stem(&["search", metric.name]), picture)
+    scene.entry(stem(&["search", metric.info().name]), picture)
 }
 
 /// In the last round that measured it.

@@ -125,6 +125,23 @@ fn of_few_samples_nothing_is_claimed() {
     );
 }
 
+#[test]
+fn samples_that_are_rarer_than_asked_for_are_stated() {
+    let copy = Copy::explained();
+    let text = report(&copy);
+    assert!(!text.contains("was asked for"), "{text}");
+    change(&copy, "evidence.json", |text| {
+        text.replace(
+            "\"stack_interval_ns\": 100000",
+            "\"stack_interval_ns\": 10000",
+        )
+    });
+    holds(
+        &report(&copy),
+        &["in 101 µs of polls, where one in 10.0 µs was asked for."],
+    );
+}
+
 /// Student's t at 97.5 % for five degrees of freedom.
 const T5: f64 = 2.570_582;
 

@@ -6,7 +6,7 @@ use super::verdicts::{Sweeps, Truth, USUAL, options};
 use crate::{
     measure::metric::Metric,
     search::{MOST_STAY, eliminate},
-    verdict::{DECIDING, Verdict},
+    verdict::{Quantity, Verdict},
 };
 
 const SEED: u64 = 31_902;
@@ -19,7 +19,7 @@ fn truth(candidates: usize, margins: f64, rng: &mut StdRng) -> Truth {
     let mut truth: Truth = vec![Default::default(); candidates];
     for (at, candidate) in truth.iter_mut().enumerate() {
         let least = if at == 0 { 0.0 } else { margins };
-        for (value, quantity) in candidate.iter_mut().zip(DECIDING) {
+        for (value, quantity) in candidate.iter_mut().zip(Quantity::all()) {
             *value = match quantity.metric {
                 Metric::CotenantP90Us if at == 0 => -4.0,
                 Metric::CotenantP90Us => rng.random_range(least - 4.0..1.0),

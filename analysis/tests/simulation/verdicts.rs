@@ -12,12 +12,12 @@ use run_format::{
 use super::draw;
 use crate::{
     load::compared::ComparedVariant,
-    measure::{CellMeasured, metric::What},
+    measure::{CellMeasured, metric::MetricKey},
     options::Options,
     site::SiteNames,
     stats::{CellEstimate, MeanChange, RatioKind, RatioPart, change, ratio},
     summary::{CellSummary, Summary, identity::Identity, with_baseline},
-    verdict::{DECIDING, Outcome, Quantity, Verdict, is_share},
+    verdict::{Outcome, Quantity, Verdict, is_share},
 };
 
 const SEED: u64 = 20_254;
@@ -48,7 +48,9 @@ pub(super) const USUAL: Sweeps = Sweeps {
 };
 
 /// What a candidate truly changes by, in margins for every quantity; in a launch without shift.
-pub(super) type Truth = Vec<[f64; DECIDING.len()]>;
+pub(super) type Truth = Vec<[f64; QUANTITIES]>;
+
+const QUANTITIES: usize = 7;
 
 /// The factors of a quantity in one cell, under the baseline, the control and the candidates.
 struct SimulatedCell {
@@ -131,8 +133,9 @@ impl Sweeps {
         let mut cells: Vec<CellMeasured> = (1..=self.cells)
             .map(|peers| empty(peers, self.blocks))
             .collect();
+        assert_eq!(Quantity::all().len(), QUANTITIES);
         let mut changes: Truth = vec![Default::default(); truth.len()];
-        for (at, quantity) in DECIDING.into_iter().enumerate() {
+        for (at, quantity) in Quantity::all().into_iter().enumerate() {
             for summary in &mut cells {
                 let cell = self.cell(quantity, truth, at, rng);
                 for (candidate, factor) in changes.iter_mut().zip(&cell.factors[2..]) {
@@ -142,12 +145,12 @@ impl Sweeps {
                         factor.ln()
                     } / self.cells as f64;
                 }
-                let what = What::of(Site::Connection, quantity.metric);
+                let what = MetricKey::new(Site::Connection, quantity.metric);
                 let estimates = self.estimates(quantity, &cell, rng);
                 summary.estimates.insert(what, estimates);
             }
         }
-        for (at, quantity) in DECIDING.into_iter().enumerate() {
+        for (at, quantity) in Quantity::all().into_iter().enumerate() {
             if !is_share(quantity.metric) {
                 changes
                     .iter_mut()
@@ -259,7 +262,7 @@ fn named(sweeps: Sweeps, margins: f64, times: u32) -> [u32; 2] {
 fn at_the_margins() -> Truth {
     let mut truth: Truth = vec![Default::default(); CANDIDATES];
     for (at, candidate) in truth.iter_mut().enumerate() {
-        for (quantity, margins) in DECIDING.into_iter().zip(candidate) {
+        for (quantity, margins) in Quantity::all().into_iter().zip(candidate) {
             let is_gain = at % 2 == 0;
             *margins = if is_gain == quantity.is_lower_better() {
                 -1.0
@@ -326,7 +329,7 @@ fn print_named(times: u32) {
 /// How often the interval of the mean ratio holds the truth, in percent, with these confidences.
 fn coverage(sweeps: Sweeps, times: u32) -> [f64; 2] {
     let mut rng = StdRng::seed_from_u64(SEED);
-    let quantity = DECIDING[5];
+    let quantity = Quantity::all()[5];
     let mut held = [0; 2];
     for _ in 0..times {
         let mut truth = 0.0;

@@ -7,11 +7,11 @@ use run_format::Site;
 
 use crate::{
     stats::Interval,
-    verdict::{Candidate, DECIDING, Judged, Pair, Quantity, SiteYields, Verdict},
+    verdict::{Candidate, Judged, Pair, Quantity, SiteYields, Verdict},
 };
 
 pub(super) fn verdict(rng: &mut StdRng) -> Verdict {
-    let quantities = DECIDING.into_iter().filter(|_| rng.random_bool(0.9));
+    let quantities = Quantity::all().into_iter().filter(|_| rng.random_bool(0.9));
     let quantities: Vec<(Quantity, f64)> = quantities.map(|it| (it, it.margin)).collect();
     let count = rng.random_range(1..=4);
     let candidates: Vec<Candidate> = (0..count)

@@ -1,6 +1,6 @@
 //! Sweeps under random faults: nothing stays behind, nothing that was finished is lost, and the report of what is left
 //! names the damage. `FAULTS` is their number and `FAULT_SEED` makes others:
-//! `FAULTS=200 FAULT_SEED=7 cargo test -p latency-benchmark --test injector -- --nocapture`
+//! `FAULTS=200 FAULT_SEED=7 cargo test -p latency-benchmark --test all injector:: -- --nocapture`
 
 use std::{
     collections::{BTreeMap, BTreeSet},

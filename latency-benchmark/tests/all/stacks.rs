@@ -1,6 +1,6 @@
 //! Sweeps of nodes that are not made of libp2p: what is not there is absent, and reports name what is.
 
-use std::{fs, path::Path, process::Command};
+use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
 use crate::bench::{
     Bench, Row, SMALL, analysis, build_program, can_run, every_slice_has_counts, json, number,
@@ -21,12 +21,19 @@ fn sweep(stack: &str, budget: &str, bounded: &str, others: &[&str]) -> Bench {
     assert_eq!(manifest["tool"]["node"]["stack"], stack);
     let run = &bench.runs("run-1")[0];
     let slices = table(&run.join("slices.csv"));
+    let (mut polls, mut yielded) = (BTreeMap::new(), 0);
     for site in table(&run.join("sites.csv")) {
-        let slice = slices.iter().find(|it| it["slice"] == site["slice"]);
-        let is_bounded = site["site"] == bounded && slice.unwrap()["variant"] == "1";
-        assert!(number(&site, "polls") > 0, "{site:?}");
-        assert_eq!(number(&site, "yielded") > 0, is_bounded, "{site:?}");
+        let slice = slices.iter().find(|slice| slice["slice"] == site["slice"]);
+        let slice = slice.unwrap();
+        let is_bounded = site["site"] == bounded && slice["variant"] == "1";
+        assert!(is_bounded || number(&site, "yielded") == 0, "{site:?}");
+        yielded += number(&site, "yielded");
+        let key = (site["site"].clone(), slice["variant"].clone());
+        *polls.entry(key).or_insert(0) += number(&site, "polls");
     }
+    assert!(yielded > 0, "{bounded} never yielded");
+    // Not in each slice: on a busy machine one can pass without a poll.
+    assert!(polls.values().all(|polls| *polls > 0), "{polls:?}");
 
     let mut report = Command::new(analysis());
     let reported = report.arg("report").arg(bench.run_dir()).output().unwrap();
@@ -137,8 +144,8 @@ fn sites_of_iroh_are_counted_bounded_and_named() {
         let [slices, sites] = tables(&bench);
         let of_stack = if is_gossip { 3 } else { 2 };
         assert_eq!(sites.len(), of_stack * slices.len());
+        // That there are requests, `every_slice_has_counts` checks.
         for slice in &slices {
-            assert!(number(slice, "requests") > 0, "{slice:?}");
             assert_eq!(slice["monitor_task_polls"], "");
         }
         let run = &bench.runs("run-1")[0];

@@ -1,5 +1,5 @@
 //! Compares every line that is inserted into the releases of this workspace with a reviewed list. After a
-//! deliberate change, `BLESS=1 cargo test -p swarm-patch --test inserted_lines` writes a new list for
+//! deliberate change, `BLESS=1 cargo test -p swarm-patch --test all inserted_lines` writes a new list for
 //! review.
 
 use std::{fs, path::Path};

@@ -237,7 +237,7 @@ fn every_request_is_answered_with_its_own_bytes_under_the_smallest_budgets() {
 fn every_request_is_answered_with_its_own_bytes_under_a_patch() {
     let _alone = swarm::alone();
     let Ok(patch) = std::env::var("PATCH") else {
-        return println!("skipped: tests/patches.rs runs it, with patched crates");
+        return println!("skipped: tests/all/patches.rs runs it, with patched crates");
     };
     let patch: Budgets = patch.parse().unwrap();
     for Counts { iterations, .. } in counts("none", 1_000) {

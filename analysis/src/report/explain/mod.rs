@@ -9,7 +9,10 @@ use run_format::tables::Pass;
 
 use super::markdown::{Document, ReportLinks, joined, quoted};
 use crate::{
-    explain::{Explanation, findings::WorkFinding, lost::lost},
+    explain::{
+        Explanation, findings::WorkFinding, lost::lost, stacks::given_interval_ns,
+        thresholds::RARER_SAMPLES,
+    },
     load::explain::CellExplained,
     text::number,
 };
@@ -92,6 +95,7 @@ fn caveats(explanation: &Explanation) -> Vec<String> {
             let reason = (it.pass.to_string(), &*it.why);
             unavailable.entry(reason).or_default().insert(&it.what);
         }
+        lines.extend(rarer_samples(explanation, cell));
         let stacks = seen.allocation_stacks_lost.filter(|lost| *lost > 0);
         let lost = lost(&cell.evidence).into_iter();
         let lost = lost.map(|(what, percent)| format!("{} % of {what}", number(percent)));
@@ -102,6 +106,21 @@ fn caveats(explanation: &Explanation) -> Vec<String> {
         format!("Not recorded ({evidence}): {}: {why}.", joined(what, ", "))
     }));
     lines
+}
+
+/// That the machine gave fewer samples of stacks than it was asked for.
+fn rarer_samples(explanation: &Explanation, cell: &CellExplained) -> Option<String> {
+    let asked_ns = cell.evidence.seen.stack_interval_ns? as f64;
+    let given_ns = given_interval_ns(&cell.evidence, explanation.site)?;
+    (given_ns > RARER_SAMPLES * asked_ns).then(|| {
+        format!(
+            "`{}`: this machine gave one sample of the stack in {} µs of polls, where one in {} µs was asked for. \
+             Shares of time hold, from fewer samples.",
+            cell.id(),
+            number(given_ns / 1000.0),
+            number(asked_ns / 1000.0)
+        )
+    })
 }
 
 /// The most rows of a table that is an excerpt.

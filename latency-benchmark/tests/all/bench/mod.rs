@@ -325,8 +325,13 @@ pub(crate) fn every_slice_has_counts(run: &Path, slices: &[Row]) {
     every_column_is_documented(run);
     let counts = table(&run.join("quic.csv"));
     assert_eq!(counts.len(), slices.len());
+    assert!(slices.iter().any(|slice| number(slice, "requests") > 0));
     for (row, slice) in counts.iter().zip(slices) {
         assert_eq!(row["slice"], slice["slice"]);
+        // On a busy machine a slice can pass without traffic.
+        if number(slice, "requests") == 0 {
+            continue;
+        }
         let of = |column| number(row, column);
         for counted in ["rtt_ns", "packets_sent", "acks_sent", "acks_received"] {
             assert!(of(counted) > 0, "{counted}: {row:?}");

@@ -63,13 +63,16 @@ impl StackSampler {
     }
 
     /// Times what a timer and its signal cost besides the handler, by the gaps that samples leave in a loop: the median.
-    /// In a virtual machine it can be 20 µs. To be called on the sampled thread, and it takes some 20 ms.
+    /// In a virtual machine it can be 20 µs. To be called on the sampled thread, and it takes some 20 ms,
+    /// or longer on a machine that gives this thread no time.
     pub fn time_signals(&mut self) {
         const PAUSE: Duration = Duration::from_millis(20);
+        const PATIENCE: Duration = Duration::from_secs(2);
+        const FEWEST_GAPS: usize = 5;
         let (mut gaps, mut sample) = (Vec::new(), None);
         self.set_recording(true);
         let (start, mut last) = (Instant::now(), self.thread.now());
-        while start.elapsed() < PAUSE {
+        while start.elapsed() < PAUSE || gaps.len() < FEWEST_GAPS && start.elapsed() < PATIENCE {
             let now = self.thread.now();
             self.drain(|of| sample = Some((of.at, of.took)));
             if let Some((_, took)) = sample.take_if(|(at, _)| *at <= now) {

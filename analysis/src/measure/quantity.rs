@@ -4,7 +4,10 @@ use std::{fmt, str::FromStr};
 
 use poll_probe::serde_as_text;
 
-use crate::measure::metric::{Better, Metric};
+use super::{
+    metric::Metric,
+    metric_info::{Average, Better},
+};
 
 /// A quantity that decides.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,50 +19,29 @@ pub(crate) struct Quantity {
     pub(crate) words: &'static str,
     /// Whether budgets are meant to improve it. Otherwise it is a cost.
     pub(crate) is_benefit: bool,
+    is_counted: bool,
     /// Unless an option says otherwise.
     pub(crate) margin: f64,
 }
 
-const fn quantity(
-    metric: Metric,
-    name: &'static str,
-    words: &'static str,
-    is_benefit: bool,
-    margin: f64,
-) -> Quantity {
-    Quantity {
-        metric,
-        name,
-        words,
-        is_benefit,
-        margin,
-    }
-}
-
-/// With the default margins, in percentage points for shares and in percent for the others.
-#[rustfmt::skip]
-pub(crate) const DECIDING: [Quantity; 7] = [
-    quantity(Metric::SlowPercent, "slow", "slow polls", true, 0.5),
-    // A share can be lower only because there are more polls.
-    quantity(Metric::SlowPerRequest, "slow-per-request", "slow polls per request", true, 10.0),
-    quantity(Metric::CotenantLatePercent, "late", "late wake-ups of the co-tenant", true, 0.5),
-    quantity(Metric::CotenantP90Us, "wake-up", "wake-up latency of the co-tenant (p90)", true, 10.0),
-    quantity(Metric::RequestsPerS, "throughput", "throughput", false, 2.0),
-    quantity(Metric::CpuUsPerRequest, "cpu", "CPU time per request", false, 3.0),
-    quantity(Metric::LatencyP99Ms, "latency", "request latency (p99)", false, 10.0),
-];
-
-/// Quantities that are shown and decide nothing.
-pub(crate) fn is_detail(metric: &Metric) -> bool {
-    const DETAILS: [Metric; 3] = [
-        Metric::CotenantP99Us,
-        Metric::LatencyP50Ms,
-        Metric::PollsPerRequest,
-    ];
-    DETAILS.contains(metric) || metric.is_of_quic()
-}
-
 impl Quantity {
+    /// In the order of the table of metrics.
+    pub(crate) fn all() -> Vec<Quantity> {
+        let metrics = Metric::ALL.iter().copied();
+        let quantity = |metric: Metric| {
+            let info = metric.info().uses.verdict?;
+            Some(Quantity {
+                metric,
+                name: info.option,
+                words: info.words,
+                is_benefit: info.is_benefit,
+                is_counted: metric.info().uses.recounted.is_some(),
+                margin: info.margin,
+            })
+        };
+        metrics.filter_map(quantity).collect()
+    }
+
     /// "fewer slow polls"
     pub(crate) fn improved(self) -> String {
         format!("{} {}", self.direction(true), self.words)
@@ -70,11 +52,7 @@ impl Quantity {
     }
 
     fn direction(self, is_good: bool) -> &'static str {
-        let is_counted = matches!(
-            self.metric,
-            Metric::SlowPercent | Metric::SlowPerRequest | Metric::CotenantLatePercent
-        );
-        match (is_good == self.is_lower_better(), is_counted) {
+        match (is_good == self.is_lower_better(), self.is_counted) {
             (true, true) => "fewer",
             (false, true) => "more",
             (true, false) => "lower",
@@ -83,7 +61,7 @@ impl Quantity {
     }
 
     pub(crate) fn is_lower_better(self) -> bool {
-        self.metric.better == Better::Lower
+        self.metric.info().better == Better::Lower
     }
 
     pub(crate) fn unit(self) -> &'static str {
@@ -96,10 +74,8 @@ pub(crate) fn unit(metric: Metric) -> &'static str {
     if is_share(metric) { "pp" } else { "%" }
 }
 
-/// Shares are averaged over cells. Other metrics and their errors differ between cells by orders of magnitude, so
-/// their relative changes are used instead.
 pub(crate) fn is_share(metric: Metric) -> bool {
-    matches!(metric, Metric::SlowPercent | Metric::CotenantLatePercent)
+    metric.info().uses.average == Average::OfDifferences
 }
 
 /// A margin that is not the default: `throughput=1%`.
@@ -129,13 +105,17 @@ impl FromStr for Margin {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Margin, String> {
-        let names = || DECIDING.map(|it| it.name).join(", ");
+        let all = Quantity::all();
+        let names = || {
+            let names: Vec<&str> = all.iter().map(|quantity| quantity.name).collect();
+            names.join(", ")
+        };
         let (name, value) = text
             .split_once('=')
             .ok_or_else(|| format!("{text:?} is not QUANTITY=VALUE, such as throughput=1%"))?;
-        let mut all = DECIDING.into_iter();
-        let quantity = all
-            .find(|it| it.name == name)
+        let quantity = *all
+            .iter()
+            .find(|quantity| quantity.name == name)
             .ok_or_else(|| format!("unknown quantity {name:?} (accepted: {})", names()))?;
         let unit = quantity.unit();
         let number = value

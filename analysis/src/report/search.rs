@@ -1,13 +1,14 @@
 //! The report of a search: which budgets are left, what they do, and why the others left.
 
-use super::{Round, Search, Why};
+use super::{
+    caveats,
+    markdown::{Document, joined, quoted},
+    method, terms,
+};
 use crate::{
     options::Options,
-    report::{
-        self, caveats,
-        markdown::{Document, joined, quoted},
-        method, terms,
-    },
+    report,
+    search::{Left, Round, Search, Why},
     site::SiteNames,
     text::count,
     verdict::Judged,
@@ -129,7 +130,7 @@ fn departures(round: &Round) -> Vec<Vec<String>> {
         Some(variant) => quoted(&variant.label),
         None => "no budget".to_owned(),
     };
-    let row = |left: &super::Left| {
+    let row = |left: &Left| {
         let reason = match &left.why {
             Why::NeverFires => "it never ended a poll".to_owned(),
             Why::Outranked(ahead) => {

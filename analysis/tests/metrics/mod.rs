@@ -1,0 +1,86 @@
+//! The table of metrics is whole, and METRICS.md is made from it.
+
+use std::{collections::BTreeSet, env, fmt::Write as _, fs, path::Path};
+
+use super::{Metric, MetricKey};
+use crate::measure::metric_info::{Better, Place};
+
+/// `BLESS=1` writes the document anew.
+#[test]
+fn the_document_has_the_table() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("METRICS.md");
+    if env::var_os("BLESS").is_some() {
+        fs::write(&file, document()).expect("it can be written");
+    }
+    let written = fs::read_to_string(file).expect("it is committed");
+    assert_eq!(
+        written,
+        document(),
+        "`BLESS=1` with this test writes it anew"
+    );
+}
+
+#[test]
+fn every_metric_says_what_it_is() {
+    let mut names = BTreeSet::new();
+    for metric in Metric::ALL {
+        let info = metric.info();
+        for text in [info.name, info.words, info.unit, info.formula_words] {
+            assert!(!text.is_empty(), "{metric:?}");
+        }
+        assert!(info.says.ends_with('.'), "{metric:?}: {}", info.says);
+        assert!(info.scale > 0.0, "{metric:?}");
+        assert!(names.insert(info.name), "{} twice", info.name);
+        assert_eq!(info.name.parse(), Ok(*metric));
+    }
+}
+
+#[test]
+fn what_a_search_judges_by_a_verdict_knows() {
+    for metric in Metric::shown_in(Place::Search) {
+        assert!(metric.info().uses.verdict.is_some(), "{metric:?}");
+    }
+}
+
+#[test]
+fn a_key_has_a_site_where_the_metric_is_of_sites() {
+    for key in MetricKey::all(&run_format::Site::ALL) {
+        assert_eq!(key.site.is_some(), key.metric.is_by_site(), "{key:?}");
+    }
+}
+
+fn document() -> String {
+    let mut text = String::from(
+        "# The metrics\n\n\
+         The rows of `summary.csv` have these names in the column `metric`. Option `--metric` of `analysis report` accepts them. \
+         A metric of a site has one row for each site; a metric of the worker has an empty `site`. Metrics of QUIC exist where \
+         the nodes speak QUIC. Ratios are of sums over slices. `--threshold` sets the threshold, which is 50 µs otherwise. \
+         [METHODS.md](METHODS.md) says how intervals are made.\n\n\
+         This file is made from the table in `src/measure/catalogue.rs`. After a change there, \
+         `BLESS=1 cargo test -p analysis the_document_has_the_table` writes it anew.\n\n\
+         | name | what it says | formula | unit | of | better | margin |\n|---|---|---|---|---|---|---|\n",
+    );
+    for metric in Metric::ALL {
+        let info = metric.info();
+        let of = match (metric.is_by_site(), metric.is_of_quic()) {
+            (true, _) => "site",
+            (_, true) => "QUIC",
+            _ => "worker",
+        };
+        let better = match info.better {
+            Better::Lower => "lower",
+            Better::Higher => "higher",
+            Better::Neither => "neither",
+        };
+        let margin = info.uses.verdict.map_or_else(String::new, |verdict| {
+            let unit = super::super::quantity::unit(*metric);
+            format!("{}={}{unit}", verdict.option, verdict.margin)
+        });
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {} | {} | {of} | {better} | {margin} |",
+            info.name, info.says, info.formula_words, info.unit
+        );
+    }
+    text
+}
