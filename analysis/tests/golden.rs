@@ -10,6 +10,7 @@ use std::{
 
 use bench::{Copy, RUN, analysis, edit, holds, links, path, seal};
 use polars_parquet::read::read_metadata;
+use run_format::files::HISTOGRAMS;
 
 /// The figures of the fixture. `BLESS=1` writes them anew.
 #[test]
@@ -26,6 +27,31 @@ fn the_fixture_gives_the_committed_figures() {
         assert_eq!(made, golden, "line {}", line + 1);
     }
     assert_eq!(made.lines().count(), golden.lines().count());
+}
+
+/// Tags of the fixture do not name the slice: it is found by its start. Present ones do.
+#[test]
+fn histograms_are_found_by_the_number_of_their_slice_and_in_older_runs_by_its_start() {
+    let older = Copy::new();
+    older.report(&["--format", "svg"]).succeeds();
+    let newer = Copy::new();
+    newer.number_histograms();
+    newer.report(&["--format", "svg"]).succeeds();
+    assert_eq!(newer.text("summary.csv"), older.text("summary.csv"));
+    let swapped = Copy::new();
+    swapped.number_histograms();
+    swapped.edit(HISTOGRAMS, |log| {
+        let tag = |text: &str| log.find(text).expect("one of the compared slices");
+        let (start, line) = (tag("Tag=latency.s"), "Tag=latency.s");
+        let slice = log[start + line.len()..].split('.').next();
+        let slice = slice.expect("a number").to_owned();
+        log.replacen(&format!("{line}{slice}."), &format!("{line}9999."), 1)
+    });
+    swapped.is_refused(&[RUN, &format!("but 0 in {HISTOGRAMS}")]);
+    let of_another = Copy::new();
+    of_another.number_histograms();
+    of_another.edit(HISTOGRAMS, |log| log.replacen(".v1,", ".v2,", 1));
+    of_another.is_refused(&[HISTOGRAMS, "is of variant 1 and pass compare"]);
 }
 
 #[test]

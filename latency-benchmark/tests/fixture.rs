@@ -117,13 +117,14 @@ fn files(root: &Path, dir: &Path) -> BTreeSet<PathBuf> {
     found
 }
 
+/// Tags without the number of the slice, which those of the committed sweep do not have.
 fn tags(run: &Path) -> BTreeSet<String> {
     let text = fs::read_to_string(run.join(HISTOGRAMS)).unwrap();
     let tags = text.lines().filter_map(|line| line.strip_prefix("Tag="));
-    let tags = tags.filter_map(|line| Some(line.split(',').next()?.to_owned()));
-    let tags: BTreeSet<String> = tags.collect();
-    for tag in &tags {
-        tag.parse::<HistogramTag>().unwrap();
-    }
-    tags
+    let tags = tags.filter_map(|line| line.split(',').next());
+    let without_slice = tags.map(|tag| HistogramTag {
+        slice: None,
+        ..tag.parse().unwrap()
+    });
+    without_slice.map(|tag| tag.to_string()).collect()
 }

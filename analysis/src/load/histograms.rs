@@ -1,6 +1,6 @@
 //! `histograms.hlog`: an HdrHistogram interval log. A histogram becomes a list of its values and their counts.
 
-use std::{collections::HashMap, io::Cursor, path::Path};
+use std::{collections::HashMap, io::Cursor, path::Path, time::Duration};
 
 use anyhow::{Context, Result, anyhow, bail};
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -14,26 +14,24 @@ use hdrhistogram::{
 use run_format::{
     histogram_tag::{HistogramOf, HistogramTag},
     table::whole_lines,
+    tables::SliceRow,
 };
 
 use crate::stats::Counts;
 
-/// The histograms of a run: by slice, and by what they are of.
-pub(crate) type HistogramsBySlice = HashMap<(u64, HistogramOf), Counts>;
+/// The histograms of a run: by the slice's number, and by what they are of.
+pub(crate) type HistogramsBySlice = HashMap<(u32, HistogramOf), Counts>;
 
-/// Names a slice in the log, which has its start in seconds with three decimals.
-pub(crate) fn start_key(start_ms: f64) -> u64 {
-    start_ms.round() as u64
-}
-
-/// Reads the histograms whose tag is `wanted`. The last line may be `torn`.
+/// Reads the histograms of `slices` whose tag is `wanted`. The last line may be `torn`.
 pub(crate) fn read(
     path: &Path,
     torn: bool,
+    slices: &[SliceRow],
     wanted: impl Fn(HistogramTag) -> bool,
 ) -> Result<HistogramsBySlice> {
     let at = || path.display().to_string();
     let text = whole_lines(path, torn)?;
+    let index = SliceIndex::new(slices);
     let mut deserializer = Deserializer::new();
     let mut found = HistogramsBySlice::new();
     for entry in IntervalLogIterator::new(&text) {
@@ -49,14 +47,54 @@ pub(crate) fn read(
         if !wanted(tag) {
             continue;
         }
-        let start = start_key(interval.start_timestamp().as_secs_f64() * 1000.0);
+        // The slice in which a run was interrupted has histograms, but no row.
+        let Some(slice) = index.slice(tag, interval.start_timestamp()) else {
+            continue;
+        };
+        if (slice.variant, slice.pass) != (tag.variant, tag.pass) {
+            bail!(
+                "{}: histogram {tag}, but slice {} is of variant {} and pass {}",
+                at(),
+                slice.slice,
+                slice.variant,
+                slice.pass
+            );
+        }
         let counts = decode(&mut deserializer, interval.encoded_histogram())
-            .with_context(|| format!("{}: histogram {tag} at {start} ms", at()))?;
-        if found.insert((start, tag.of), counts).is_some() {
+            .with_context(|| format!("{}: histogram {tag} of slice {}", at(), slice.slice))?;
+        if found.insert((slice.slice, tag.of), counts).is_some() {
             bail!("{}: histogram {tag} is there twice", at());
         }
     }
     Ok(found)
+}
+
+/// Finds the slice of a histogram.
+struct SliceIndex<'a> {
+    by_number: &'a [SliceRow],
+    by_start_ms: HashMap<u64, &'a SliceRow>,
+}
+
+impl SliceIndex<'_> {
+    fn new(slices: &[SliceRow]) -> SliceIndex<'_> {
+        let by_start_ms = slices.iter().map(|row| (row.start_ms.round() as u64, row));
+        SliceIndex {
+            by_number: slices,
+            by_start_ms: by_start_ms.collect(),
+        }
+    }
+
+    /// Tags of older runs do not name the slice. There, the log has its start, rounded to a whole millisecond.
+    fn slice(&self, tag: HistogramTag, start: Duration) -> Option<&SliceRow> {
+        let Some(number) = tag.slice else {
+            let start_ms = (start.as_secs_f64() * 1e3).round() as u64;
+            return self.by_start_ms.get(&start_ms).copied();
+        };
+        let found = self
+            .by_number
+            .binary_search_by_key(&number, |row| row.slice);
+        found.ok().map(|at| &self.by_number[at])
+    }
 }
 
 fn decode(deserializer: &mut Deserializer, encoded: &str) -> Result<Counts> {

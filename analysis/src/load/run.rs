@@ -20,7 +20,7 @@ use serde::de::DeserializeOwned;
 
 use super::{
     blocks::{Disturbances, Disturbed, SliceInBlock, check_count, complete_blocks},
-    histograms::{self, HistogramsBySlice, start_key},
+    histograms::{self, HistogramsBySlice},
     plausible,
     slice::{LoadedSite, LoadedSlice},
 };
@@ -71,14 +71,14 @@ impl RunFiles {
     }
 
     pub(crate) fn read(&self, variants: usize, disturbed: Disturbed) -> Result<LoadedRun> {
-        let log = self.dir.join(files::HISTOGRAMS);
-        let assembly = SliceAssembly {
-            histograms: histograms::read(&log, self.row.is_none(), is_used)?,
-            log: &log,
-        };
         let path = self.dir.join(files::SLICES);
         let rows = self.table(files::SLICES)?;
         check(&rows).with_context(|| path.display().to_string())?;
+        let log = self.dir.join(files::HISTOGRAMS);
+        let assembly = SliceAssembly {
+            histograms: histograms::read(&log, self.row.is_none(), &rows, is_used)?,
+            log: &log,
+        };
         let slices = assembly
             .slices(
                 rows,
@@ -233,18 +233,17 @@ impl SliceAssembly<'_> {
         let quic: BTreeMap<u32, QuicRow> = quic.collect();
         let mut slices = Vec::with_capacity(rows.len());
         for row in rows {
-            let start = start_key(row.start_ms);
             let mut sites = [const { None }; _];
             for of_site in by_slice.remove(&row.slice).unwrap_or_default() {
                 let site = of_site.site;
-                sites[site as usize] = Some(self.site(start, of_site, &row)?);
+                sites[site as usize] = Some(self.site(of_site, &row)?);
             }
             slices.push(LoadedSlice {
                 sites,
-                latency_ns: self.take(start, HistogramOf::Latency),
-                cotenant_wake_ns: self.take(start, HistogramOf::CotenantWake),
-                cotenant_timer_ns: self.take(start, HistogramOf::CotenantTimer),
-                cotenant_same_worker_ns: self.take(start, HistogramOf::CotenantSameWorker),
+                latency_ns: self.take(row.slice, HistogramOf::Latency),
+                cotenant_wake_ns: self.take(row.slice, HistogramOf::CotenantWake),
+                cotenant_timer_ns: self.take(row.slice, HistogramOf::CotenantTimer),
+                cotenant_same_worker_ns: self.take(row.slice, HistogramOf::CotenantSameWorker),
                 after_switch: after_switch.remove(&row.slice).unwrap_or_default(),
                 quic: quic.get(&row.slice).copied(),
                 row,
@@ -254,11 +253,11 @@ impl SliceAssembly<'_> {
     }
 
     /// A histogram without values is not in the log.
-    fn take(&mut self, start: u64, of: HistogramOf) -> Counts {
-        self.histograms.remove(&(start, of)).unwrap_or_default()
+    fn take(&mut self, slice: u32, of: HistogramOf) -> Counts {
+        self.histograms.remove(&(slice, of)).unwrap_or_default()
     }
 
-    fn site(&mut self, start: u64, row: SiteRow, slice: &SliceRow) -> Result<LoadedSite> {
+    fn site(&mut self, row: SiteRow, slice: &SliceRow) -> Result<LoadedSite> {
         if slice.pass == Pass::Children {
             return Ok(LoadedSite {
                 row,
@@ -267,11 +266,12 @@ impl SliceAssembly<'_> {
             });
         }
         let site = row.site;
-        let duration_ns = self.take(start, HistogramOf::Polls(site));
+        let duration_ns = self.take(slice.slice, HistogramOf::Polls(site));
         if duration_ns.total() != row.polls {
             bail!(
-                "sites.csv: {} polls of {site} in the slice at {start} ms, but {} in {}",
+                "sites.csv: {} polls of {site} in slice {}, but {} in {}",
                 row.polls,
+                slice.slice,
                 duration_ns.total(),
                 self.log.display()
             );
@@ -281,7 +281,7 @@ impl SliceAssembly<'_> {
             row,
             duration_ns,
             longest_iteration_ns: has_longest
-                .then(|| self.take(start, HistogramOf::LongestIteration(site))),
+                .then(|| self.take(slice.slice, HistogramOf::LongestIteration(site))),
         })
     }
 }

@@ -139,7 +139,12 @@ impl RunWriter {
             }
         }
         let span = Span::of(slice);
-        let tag = |of| HistogramTag::new(of, row.variant, row.pass);
+        let tag = |of| HistogramTag {
+            of,
+            slice: Some(number),
+            variant: row.variant,
+            pass: row.pass,
+        };
         for (site, of) in Site::ALL.into_iter().zip(&slice.sites) {
             let (polls, longest) = (
                 HistogramOf::Polls(site),
@@ -212,7 +217,12 @@ impl RunWriter {
         span: Span,
     ) -> Result<()> {
         for (&(variant, peer), latency_ns) in per_peer {
-            let tag = HistogramTag::new(HistogramOf::PeerLatency(peer + 1), variant, Pass::Compare);
+            let tag = HistogramTag {
+                of: HistogramOf::PeerLatency(peer + 1),
+                slice: None,
+                variant,
+                pass: Pass::Compare,
+            };
             self.histograms.interval(tag, span, latency_ns)?;
         }
         self.histograms.flush()?;
@@ -237,12 +247,6 @@ impl Span {
     }
 }
 
-/// The log has three decimals. Rounded as readers round `start_ms`, by which they find a slice's histograms:
-/// left to the log, half a millisecond may go the other way.
-fn whole_ms(start: Duration) -> Duration {
-    Duration::from_millis((start.as_nanos() as f64 / 1e6).round() as u64)
-}
-
 /// An HdrHistogram interval log. Each interval is encoded by a writer of its own, which is what lets
 /// the log be flushed in between.
 pub(crate) struct HistogramLog {
@@ -262,7 +266,9 @@ impl HistogramLog {
         };
         let now = SystemTime::now();
         let header = IntervalLogWriterBuilder::new()
-            .add_comment(" Nanoseconds. A tag is WHAT.vVARIANT, WHAT a site or as RESULTS.md says.")
+            .add_comment(
+                " Nanoseconds. A tag is WHAT.sSLICE.vVARIANT, WHAT a site or as RESULTS.md says.",
+            )
             .with_start_time(now)
             .with_base_time(now)
             .with_max_value_divisor(1.0)
@@ -291,7 +297,7 @@ impl HistogramLog {
             .map_err(|error| io::Error::other(format!("{error:?}")))
             .and_then(|mut writer| {
                 writer
-                    .write_histogram(histogram, whole_ms(span.start), span.duration, Some(tag))
+                    .write_histogram(histogram, span.start, span.duration, Some(tag))
                     .map_err(|error| io::Error::other(format!("{error:?}")))
             });
         written.with_context(|| format!("cannot encode a histogram for {}", self.name))?;

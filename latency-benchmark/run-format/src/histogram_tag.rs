@@ -1,4 +1,4 @@
-//! The tags of `histograms.hlog`: what a histogram is of, in which variant and pass.
+//! The tags of `histograms.hlog`: what a histogram is of, in which slice, variant and pass.
 
 use std::{fmt, str::FromStr};
 
@@ -33,14 +33,10 @@ pub enum HistogramOf {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HistogramTag {
     pub of: HistogramOf,
+    /// The number of the slice. None in a histogram of the whole run, and in runs from before tags had it.
+    pub slice: Option<u32>,
     pub variant: usize,
     pub pass: Pass,
-}
-
-impl HistogramTag {
-    pub fn new(of: HistogramOf, variant: usize, pass: Pass) -> HistogramTag {
-        HistogramTag { of, variant, pass }
-    }
 }
 
 const LONGEST: &str = "-longest-iteration";
@@ -62,10 +58,14 @@ impl fmt::Display for HistogramOf {
 
 impl fmt::Display for HistogramTag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let HistogramTag { of, variant, pass } = self;
-        match pass {
-            Pass::Compare => write!(f, "{of}.v{variant}"),
-            pass => write!(f, "{of}.v{variant}.{pass}"),
+        write!(f, "{}", self.of)?;
+        if let Some(slice) = self.slice {
+            write!(f, ".s{slice}")?;
+        }
+        write!(f, ".v{}", self.variant)?;
+        match self.pass {
+            Pass::Compare => Ok(()),
+            pass => write!(f, ".{pass}"),
         }
     }
 }
@@ -76,6 +76,10 @@ impl FromStr for HistogramTag {
     fn from_str(text: &str) -> Result<HistogramTag, String> {
         let wrong = || format!("{text:?} is no tag of a histogram");
         let (of, rest) = text.split_once(".v").ok_or_else(wrong)?;
+        let (of, slice) = match of.split_once(".s") {
+            None => (of, None),
+            Some((of, slice)) => (of, Some(slice.parse().map_err(|_| wrong())?)),
+        };
         let (variant, pass) = match rest.split_once('.') {
             None => (rest, Pass::Compare),
             Some((variant, name)) => {
@@ -96,11 +100,12 @@ impl FromStr for HistogramTag {
                 (None, None) => HistogramOf::Polls(of.parse().map_err(|_| wrong())?),
             },
         };
-        Ok(HistogramTag::new(
+        Ok(HistogramTag {
             of,
-            variant.parse().map_err(|_| wrong())?,
+            slice,
+            variant: variant.parse().map_err(|_| wrong())?,
             pass,
-        ))
+        })
     }
 }
 
@@ -132,12 +137,26 @@ mod tests {
         kinds.extend(Site::ALL.map(HistogramOf::Polls));
         kinds.extend(Site::ALL.map(HistogramOf::LongestIteration));
         for of in kinds {
-            for pass in passes {
-                let tag = HistogramTag::new(of, 3, pass);
+            for (pass, slice) in passes.into_iter().zip([Some(17), None].into_iter().cycle()) {
+                let tag = HistogramTag {
+                    of,
+                    slice,
+                    variant: 3,
+                    pass,
+                };
                 assert_eq!(tag.to_string().parse(), Ok(tag));
             }
         }
-        for text in ["", "latency", "latency.v", "latency.v1.x", "nobody.v1"] {
+        for text in [
+            "",
+            "latency",
+            "latency.v",
+            "latency.v1.x",
+            "nobody.v1",
+            "latency.s.v1",
+            "latency.s-1.v1",
+            "latency.s1",
+        ] {
             text.parse::<HistogramTag>().expect_err(text);
         }
     }
