@@ -34,6 +34,13 @@ function digits(value, count) {
   return full(Math.abs(few) >= 10 ** count ? Math.round(value) : Number(few.toFixed(6)));
 }
 
+// A value has no more digits than two of half its interval.
+function noFiner({ value, low, high }) {
+  if (low === undefined || low === null || high === null || high <= low) return value;
+  const step = 10 ** (Math.floor(Math.log10((high - low) / 2)) - 1);
+  return Math.sign(value) * Math.round(Math.abs(value) / step) * step;
+}
+
 // "±1.1" if both sides are alike, else "11–14"; "?" for an end that the data do not bound.
 function briefInterval(value, low, high) {
   const between = low < 0 ? ".." : "–";

@@ -71,6 +71,11 @@ function gridCell(at, facet, place, isFirst) {
   return { group, at };
 }
 
+function valueText(value, isChange) {
+  const words = short(noFiner(value));
+  return isChange && value.value > 0 && words !== "0" ? `+${words}` : words;
+}
+
 function paintCell({ group, at }, facet, most) {
   const cell = run.cells[at];
   const value = cell.why ? null : valueIn(facet, at);
@@ -78,7 +83,7 @@ function paintCell({ group, at }, facet, most) {
   const { better, unit, changeUnit } = metrics.get(state.metric);
   const [colour, ink] = !value || isGrey ? ["var(--grey)", "var(--faint)"]
     : facet.isChange ? changeShade(value.value, most.change, better) : levelShade(value.value, most.level);
-  const words = value ? (facet.isChange && value.value > 0 ? "+" : "") + short(value.value) : cell.why ? cell.why.split(":")[0] : "–";
+  const words = value ? valueText(value, facet.isChange) : cell.why ? cell.why.split(":")[0] : "–";
   const ends = value && value.low !== undefined && value.low !== null
     ? briefInterval(value.value, value.low, value.high) : "";
   const [rect, upper, lower] = group.children;

@@ -17,14 +17,27 @@ pub(crate) struct CellText {
 impl CellText {
     /// A difference has its sign even if it is positive.
     pub(crate) fn of(shown: &ChartValue, is_difference: bool) -> Self {
-        let value = short(shown.value);
+        let value = no_finer(shown.value, shown.interval);
+        let text = short(value);
         Self {
             value: match is_difference {
-                true => with_plus(shown.value, value),
-                false => value,
+                true => with_plus(value, text),
+                false => text,
             },
             interval: shown.interval.map(|ends| interval(shown.value, ends)),
         }
+    }
+}
+
+/// A value has no more digits than two of half its interval.
+fn no_finer(value: f64, interval: Option<(f64, f64)>) -> f64 {
+    let half = interval.map(|(low, high)| (rounded(high) - rounded(low)) / 2.0);
+    match half {
+        Some(half) if half > 0.0 => {
+            let step = 10_f64.powf(half.log10().floor() - 1.0);
+            (rounded(value) / step).round() * step
+        }
+        _ => value,
     }
 }
 
@@ -95,6 +108,17 @@ impl TextSizes {
 mod tests {
     use super::*;
     use crate::charts::draw::width_of;
+
+    #[test]
+    fn a_value_is_no_finer_than_its_interval() {
+        let text = |value, low, high| {
+            let shown = ChartValue::new(value, Some((low, high)));
+            CellText::of(&shown, true).value
+        };
+        assert_eq!(text(12.34, 11.2, 13.4), "+12.3");
+        assert_eq!(text(-0.003_45, -0.17, 0.16), "0");
+        assert_eq!(text(45.2, -120.0, 250.0), "+50");
+    }
 
     #[test]
     fn an_interval_is_short_if_both_sides_are_alike() {
