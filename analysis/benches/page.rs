@@ -3,7 +3,7 @@
 //!     cargo bench --profile tools -p analysis --bench page -- results/NAME/report/index.html
 #![allow(missing_docs)]
 
-#[path = "../tests/browser/mod.rs"]
+#[path = "../tests/all/browser/mod.rs"]
 mod browser;
 
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! Tests of the library from inside a lab. Each scenario runs in its own process, because a process can enter
 //! a lab only while it has a single thread. For the same reason this file has its own `main`.
 
-#[path = "support/mod.rs"]
+#[path = "all/support/mod.rs"]
 mod support;
 
 use std::{

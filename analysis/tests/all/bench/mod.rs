@@ -1,0 +1,201 @@
+//! A copy of the fixture, and the program to try on it.
+
+pub(crate) mod evidence;
+pub(crate) mod soak;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use run_format::{
+    checksums::{of_folder, sealed},
+    files::{HISTOGRAMS, RUN as RUN_JSON, SLICES, read_json},
+    table::read_table,
+    tables::SliceRow,
+};
+use serde_json::{Value, to_value};
+use tempfile::TempDir;
+
+/// The sweep that the writer's tests hold to what is written today.
+pub(crate) fn fixture() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../latency-benchmark/tests/fixture")
+}
+
+/// A copy that a test may spoil.
+pub(crate) struct Copy {
+    folder: TempDir,
+}
+
+/// A cell of the fixture and its only run.
+pub(crate) const RUN: &str = "cells/pl065536_rtt000_n02/run-1";
+
+impl Copy {
+    pub(crate) fn new() -> Copy {
+        let folder = TempDir::new().expect("a temporary folder");
+        copy(&fixture(), &folder.path().join("sweep"));
+        Copy { folder }
+    }
+
+    pub(crate) fn dir(&self) -> PathBuf {
+        self.folder.path().join("sweep")
+    }
+
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn run_file(&self, name: &str) -> PathBuf {
+        self.dir().join(RUN).join(name)
+    }
+
+    /// Changes a file of the run.
+    pub(crate) fn edit(&self, name: &str, change: impl FnOnce(String) -> String) {
+        edit(&self.run_file(name), change);
+    }
+
+    /// A file of the report.
+    pub(crate) fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.dir().join("report").join(name)).expect("a file of the report")
+    }
+
+    /// Names the slice of each histogram of the run in its tag, as present runs do.
+    pub(crate) fn number_histograms(&self) {
+        let slices: Vec<SliceRow> =
+            read_table(&self.run_file(SLICES), false).expect("the slices of the fixture");
+        let with_slice = |line: &str| {
+            let (tag, rest) = line.strip_prefix("Tag=")?.split_once(',')?;
+            let (of, variant) = tag.split_once(".v")?;
+            let start_s: f64 = rest.split(',').next()?.parse().ok()?;
+            let of_run = of.starts_with("latency-peer");
+            let is_its = |row: &&SliceRow| (row.start_ms - 1e3 * start_s).abs() <= 0.51;
+            let slice = slices.iter().find(is_its).filter(|_| !of_run)?.slice;
+            Some(format!("Tag={of}.s{slice}.v{variant},{rest}"))
+        };
+        self.edit(HISTOGRAMS, |log| {
+            let lines = log.lines();
+            let lines = lines.map(|line| with_slice(line).unwrap_or(line.to_owned()) + "\n");
+            lines.collect()
+        });
+    }
+
+    /// A copy with evidence of one cell.
+    pub(crate) fn explained() -> Copy {
+        let copy = Copy::new();
+        evidence::explain(&copy);
+        copy
+    }
+
+    /// A file about the explained cells.
+    pub(crate) fn explain_file(&self, name: &str) -> String {
+        self.text(&format!("explain/{name}"))
+    }
+
+    /// Refused in one line, and no report.
+    #[track_caller]
+    pub(crate) fn is_refused(&self, words: &[&str]) {
+        self.report(&[]).refuses(words);
+        assert!(!self.dir().join("report").exists());
+    }
+
+    /// A report of what a test changed, as if it had been measured so.
+    pub(crate) fn report(&self, options: &[&str]) -> Ended {
+        let dir = self.dir();
+        seal(&dir);
+        analysis([&["report", path(&dir)], options].concat())
+    }
+}
+
+pub(crate) fn edit(file: &Path, change: impl FnOnce(String) -> String) {
+    let text = fs::read_to_string(file).expect("a file of the fixture");
+    let changed = change(text.clone());
+    assert!(text != changed, "the edit must change {}", file.display());
+    fs::write(file, changed).expect("a copy can be written");
+}
+
+/// Writes the checksums of the files of every run into its `run.json`, unless that is spoilt.
+pub(crate) fn seal(dir: &Path) {
+    for entry in fs::read_dir(dir).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            seal(&path);
+        } else if path.ends_with(RUN_JSON)
+            && let Ok(Value::Object(mut row)) = read_json(&path)
+            && let Ok(files) = of_folder(dir)
+        {
+            row.insert("files".to_owned(), to_value(files).expect("names"));
+            fs::write(&path, sealed(&row).expect("a value")).expect("a copy can be written");
+        }
+    }
+}
+
+pub(crate) fn path(path: &Path) -> &str {
+    path.to_str().expect("paths of tests are text")
+}
+
+pub(crate) fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a folder");
+    for entry in fs::read_dir(from).expect("the fixture is committed") {
+        let entry = entry.expect("an entry");
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).expect("a copy");
+        }
+    }
+}
+
+/// The addresses that a text links to.
+pub(crate) fn links(text: &str) -> impl Iterator<Item = &str> {
+    let after = text.split("](").skip(1);
+    after.filter_map(|rest| rest.split(')').next())
+}
+
+/// Asserts that a text has all of these parts.
+#[track_caller]
+pub(crate) fn holds(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "{part:?} is not in\n{text}");
+    }
+}
+
+/// How the program ended.
+pub(crate) struct Ended {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+pub(crate) fn analysis<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Ended {
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = Command::new(env!("CARGO_BIN_EXE_analysis"))
+        .args(arguments)
+        .output()
+        .expect("the program runs");
+    Ended {
+        code: status.code().expect("it was not killed"),
+        out: String::from_utf8(stdout).expect("text"),
+        err: String::from_utf8(stderr).expect("text"),
+    }
+}
+
+impl Ended {
+    /// One line that holds all of these, exit code 2.
+    #[track_caller]
+    pub(crate) fn refuses(&self, words: &[&str]) {
+        assert_eq!(self.code, 2, "{}{}", self.out, self.err);
+        assert_eq!(self.err.lines().count(), 1, "{}", self.err);
+        holds(&self.err, words);
+        assert_eq!(self.out, "");
+    }
+
+    #[track_caller]
+    pub(crate) fn succeeds(&self) {
+        assert_eq!(self.code, 0, "{}{}", self.out, self.err);
+    }
+}

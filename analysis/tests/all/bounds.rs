@@ -1,0 +1,102 @@
+//! What a bound would do, from the table that a run writes about it.
+
+use std::fs;
+
+use crate::bench::{Copy, RUN, analysis, edit, holds, path};
+
+const OTHER_RUN: &str = "cells/pl004096_rtt000_n02/run-1";
+
+/// A copy of the fixture in which two slices of each cell have recordings of the site `muxer`. Bounds cut each poll in
+/// `cuts + 1` pieces; a quarter of the polls are slow, and one more without a bound.
+fn with_bounds() -> Copy {
+    let copy = Copy::new();
+    for run in [RUN, OTHER_RUN] {
+        let dir = copy.dir().join(run);
+        let lines = |name: &str| -> Vec<Vec<String>> {
+            let text = fs::read_to_string(dir.join(name)).expect("a table");
+            let rows = text
+                .lines()
+                .map(|line| line.split(',').map(str::to_owned).collect());
+            rows.collect()
+        };
+        let mut table = "slice,site,budget,pieces,slow_pieces,longest_ns\n".to_owned();
+        for slice in lines("slices.csv").iter().filter(|it| it[1] == "children") {
+            let sites = lines("sites.csv");
+            let mut of_slice = sites.iter().filter(|it| it[0] == slice[0]);
+            let muxer = of_slice.find(|it| it[1] == "muxer").expect("a row");
+            let polls: u64 = muxer[2].parse().expect("a number");
+            for (budget, cuts, more) in [("none", 0, 1), ("muxer=1", 2, 0), ("muxer=4", 0, 1)] {
+                let (pieces, slow) = (polls * (cuts + 1), polls / 4 + more);
+                table += &format!("{},muxer,{budget},{pieces},{slow},123456\n", slice[0]);
+            }
+        }
+        fs::write(dir.join("bounds.csv"), table).expect("a copy can be written");
+    }
+    copy
+}
+
+#[test]
+fn predictions_stand_beside_what_was_measured() {
+    let copy = with_bounds();
+    copy.report(&["--format", "svg", "--site", "muxer"])
+        .succeeds();
+    let table = copy.text("predicted.csv");
+    let documents = include_str!("../../../latency-benchmark/run-format/RESULTS.md");
+    for column in table.lines().next().expect("a head").split(',') {
+        assert!(documents.contains(&format!("`{column}`")), "{column}");
+    }
+    let row = |begins: &str| -> Vec<String> {
+        let found = table.lines().find(|line| line.starts_with(begins));
+        let row = found.unwrap_or_else(|| panic!("{begins}: {table}"));
+        row.split(',').map(str::to_owned).collect()
+    };
+    let number = |field: &String| field.parse::<f64>().expect("a number");
+    // slices, polls, slow_polls, longest_ns, predicted_percent
+    let (whole, cut) = (
+        row("2,0.0,65536,muxer,none,2,"),
+        row("2,0.0,65536,muxer,1,2,"),
+    );
+    assert_eq!(
+        (&whole[12], &cut[12]),
+        (&"none".to_owned(), &"muxer=1/deferred".to_owned())
+    );
+    assert!((number(&cut[6]) / number(&whole[6]) - 3.0).abs() < 1e-9);
+    assert!((number(&whole[9]) - 25.0).abs() < 0.1 && (number(&cut[8]) - 123456.0).abs() < 1.0);
+    assert!((number(&cut[16]) - (number(&cut[13]) - number(&cut[9]))).abs() < 0.01);
+    let unmeasured = row("2,0.0,65536,muxer,4,2,");
+    assert_eq!(unmeasured[12..].concat(), "");
+    holds(
+        &copy.text("report.md"),
+        &[
+            "What a bound would do",
+            "| muxer | 1 | 8.3",
+            "`muxer=4` would have ended none of these polls",
+            "| `muxer=1/deferred` | muxer | 8.3",
+        ],
+    );
+    let dir = copy.dir();
+    analysis(["verify", path(&dir)]).succeeds();
+    edit(&dir.join("report/predicted.csv"), |text| {
+        text.replace("123456", "123457")
+    });
+    assert_eq!(analysis(["verify", path(&dir)]).code, 1);
+}
+
+#[test]
+fn without_recordings_or_at_another_threshold_nothing_is_predicted() {
+    for (copy, threshold) in [(Copy::new(), "50us"), (with_bounds(), "100us")] {
+        copy.report(&["--format", "svg", "--threshold", threshold])
+            .succeeds();
+        assert_eq!(copy.text("predicted.csv").lines().count(), 1);
+        assert!(!copy.text("report.md").contains("What a bound would do"));
+    }
+}
+
+#[test]
+fn polls_that_stay_whole_must_be_those_of_the_slice() {
+    let copy = with_bounds();
+    copy.edit("bounds.csv", |text| {
+        text.replacen("muxer,none,", "muxer,none,1", 1)
+    });
+    copy.is_refused(&["bounds.csv: 1", "polls of muxer in slice"]);
+}

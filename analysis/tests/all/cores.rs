@@ -1,0 +1,149 @@
+//! What a report says of several workers, and of cells that were measured at the same time.
+
+use std::{fs, path::Path};
+
+use crate::bench::{self, Copy, analysis, edit, holds, path};
+use serde_json::{Value, json};
+
+fn edit_json(file: &Path, change: impl FnOnce(&mut Value)) {
+    edit(file, |text| {
+        let mut value = serde_json::from_str(&text).expect("JSON");
+        change(&mut value);
+        value.to_string()
+    });
+}
+
+/// Two runs of each of two cells, each also alone. Alone, each had this part of its CPU time.
+fn beside_others(cpu_time_alone: f64) -> Copy {
+    let copy = Copy::new();
+    edit_json(&copy.dir().join("manifest.json"), |manifest| {
+        let place =
+            |central, peers| json!({"central": central, "peers": peers, "sharing": "nothing"});
+        let places = [place(0, "1"), place(2, "3")];
+        manifest["config"]["jobs"] = json!({"places": places, "alone": 4});
+        manifest["config"]["repeat"] = json!(2);
+    });
+    for cell in ["pl065536_rtt000_n02", "pl004096_rtt000_n02"] {
+        let cell = copy.dir().join("cells").join(cell);
+        for (name, number, jobs) in [
+            ("run-2.alone", 2, 1),
+            ("run-1.alone", 1, 1),
+            ("run-2", 2, 2),
+            ("run-1", 1, 2),
+        ] {
+            let run = cell.join(name);
+            if name != "run-1" {
+                bench::copy(&cell.join("run-1"), &run);
+            }
+            edit_json(&run.join("run.json"), |row| {
+                row["config"]["run"] = json!(number);
+                row["config"]["jobs"] = json!(jobs);
+            });
+            if jobs == 1 {
+                let cpu_time = |field: &str| {
+                    let ns: f64 = field.parse().expect("a number");
+                    ((ns * cpu_time_alone) as u64).to_string()
+                };
+                in_column(&run.join("slices.csv"), "central_cpu_ns", cpu_time);
+            }
+        }
+    }
+    copy
+}
+
+fn in_column(file: &Path, name: &str, change: impl Fn(&str) -> String) {
+    let text = fs::read_to_string(file).expect("a table");
+    let header = text.lines().next().expect("a header");
+    let at = header
+        .split(',')
+        .position(|it| it == name)
+        .expect("a column");
+    let row = |line: &str| {
+        let fields = line.split(',').enumerate();
+        let fields = fields.map(|(column, field)| {
+            if column == at {
+                change(field)
+            } else {
+                field.to_owned()
+            }
+        });
+        fields.collect::<Vec<_>>().join(",") + "\n"
+    };
+    let rows: String = text.lines().skip(1).map(row).collect();
+    fs::write(file, format!("{header}\n{rows}")).expect("a copy can be written");
+}
+
+#[test]
+fn it_is_said_whether_cells_that_were_measured_at_the_same_time_disturb_each_other() {
+    for (cpu_time_alone, says) in [
+        (
+            1.0,
+            "Cells do not disturb each other by more than the limit.",
+        ),
+        (
+            0.8,
+            "**Cells disturb each other by more than the limit: CPU time per request.**",
+        ),
+    ] {
+        let copy = beside_others(cpu_time_alone);
+        copy.report(&["--format", "svg"]).succeeds();
+        holds(
+            &copy.text("report.md"),
+            &[
+                "Measured: 4 runs at most 2 at a time.",
+                "- central alone on core 2, peers and delay line on core 3",
+                "4 runs were also measured alone, with 2 jobs at other times.",
+                says,
+                "the A/A control differs from the baseline in the share of slow polls by",
+            ],
+        );
+        analysis(["verify", path(&copy.dir())]).succeeds();
+    }
+    let copy = beside_others(0.8);
+    copy.report(&["--format", "svg"]).succeeds();
+    holds(&copy.text("report.md"), &["| CPU time per request | +25"]);
+    fs::remove_dir_all(copy.dir().join("cells/pl065536_rtt000_n02/run-1.alone"))
+        .expect("it is there");
+    copy.report(&["--format", "svg"]).succeeds();
+    holds(&copy.text("report.md"), &["There are too few pairs to say"]);
+}
+
+/// Of 17 slices. The workers share the polls of the connections.
+#[test]
+fn what_each_worker_did_is_shown_and_has_to_be_all() {
+    let copy = Copy::new();
+    let sites = fs::read_to_string(copy.run_file("sites.csv")).expect("a table");
+    let polls = sites.lines().filter_map(|line| {
+        let fields: Vec<&str> = line.split(',').collect();
+        (fields[1] == "connection").then(|| {
+            (
+                fields[0].to_owned(),
+                fields[2].parse::<u64>().expect("polls"),
+            )
+        })
+    });
+    let rows = polls.map(|(slice, polls)| {
+        format!(
+            "{slice},0,2-3,0,0,0,5,5\n{slice},1,2,{},0,9,5,5\n{slice},2,3,1,1,9,5,5\n",
+            polls - 1
+        )
+    });
+    let rows: String = rows.collect();
+    let header = "slice,worker,cores,polls,slow_polls,poll_ns,cpu_ns,runqueue_ns\n";
+    fs::write(copy.run_file("workers.csv"), format!("{header}{rows}")).expect("a copy");
+    copy.report(&["--format", "svg"]).succeeds();
+    holds(
+        &copy.text("report.md"),
+        &[
+            "Central's workers",
+            "| main | 2-3 | 0 |",
+            "| worker 2 | 3 | 5 | 100 % |",
+        ],
+    );
+    analysis(["verify", path(&copy.dir())]).succeeds();
+    copy.edit("workers.csv", |text| {
+        text.replacen(",2,3,1,1,", ",2,3,7,1,", 1)
+    });
+    copy.report(&[])
+        .refuses(&["the polls of all workers are not those of its connections"]);
+}

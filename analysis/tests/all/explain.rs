@@ -1,0 +1,427 @@
+//! The report about explained cells: its figures are those computed on paper, and its files are complete.
+
+use std::{collections::BTreeMap, fs};
+
+use crate::bench::{
+    Copy, analysis, edit,
+    evidence::{self, BLOCKS, CELL, NORMAL, WARM, change, report},
+    holds, links, path, seal,
+};
+use serde_json::Value;
+
+#[test]
+fn without_an_explanation_there_is_no_section() {
+    let copy = Copy::new();
+    let text = report(&copy);
+    assert!(!text.contains("Why it is slow"), "{text}");
+    assert!(!copy.dir().join("report/explain").exists());
+}
+
+#[test]
+fn figures_are_those_computed_on_paper() {
+    let copy = Copy::explained();
+    let text = report(&copy);
+    // 600 of 6,600 polls in the slices as they are.
+    holds(&text, &["9.09 % of the polls of `Connection::poll`"]);
+    // 3.61 ms of calls in 12 ms of slow polls, less 301 times 200 ns; and 40 of 100 samples.
+    let share = 100.0 * 3.61 / (12.0 - 301.0 * 0.0002);
+    let calls = format!("System calls take {share:.1} %");
+    holds(&text, &[&calls, "40.0 % are in the kernel"]);
+    // Innermost frames, 600 samples of the baseline and 480 of the budget.
+    holds(
+        &text,
+        &[
+            "| `[kernel] sendto` | 40.0 | 25.0 |",
+            "| `yamux::frame::encode` | 32.0 | 40.0 |",
+            "| `request_response::Handler::poll` | 18.0 | 22.5 |",
+            "| `Connection::poll` | 10.0 | 12.5 |",
+            "600 samples",
+        ],
+    );
+    // The clock says 75, 15 and 10 %.
+    holds(&text, &["children agree", "the largest difference is +3"]);
+    // 22,000 objects of 2.2 MB in 1,100 polls, and by 200 requests.
+    holds(
+        &text,
+        &[
+            "| connection | `muxing.poll_unpin` | 20.0 (2000) | 110 (11000) | 20.0 (2000) | 110 (11000) |",
+            "| connection | `handler.poll` | 4.00 (40.0) | 22.0 (220) |",
+            "| `yamux::frame::encode` | 75.0 | 115200 | 12000000 |",
+            "one in 128 objects",
+        ],
+    );
+    // 11 and 10 switches in 1,100 polls, 10 in 100 slow ones; 1,000 in a quarter of a second.
+    holds(
+        &text,
+        &[
+            "| `context-switches` | `none` | 0.0191 | 0.100 | 4000 |",
+            "(counters): cycles",
+        ],
+    );
+    // 1,100 calls in 1,100 polls of 6 ms in all; by request the 1,200 of the task's polls, 6.1 ms, count.
+    holds(
+        &text,
+        &[
+            "| `sendto` | 1.00 (5.45) | 6.00 (30.5) |",
+            "| `epoll_wait` | 0 (0) | 2.50 (250) |",
+        ],
+    );
+    holds(
+        &text,
+        &[
+            "| 1 | 800 | 2 | 1: `muxing.poll_unpin` 600 µs; 2: `handler.poll` 100 µs; the rest 100 µs |",
+        ],
+    );
+}
+
+#[test]
+fn a_difference_between_flamegraph_and_recorded_times_is_reported() {
+    let copy = Copy::explained();
+    change(&copy, "stacks.csv", |text| text.replace(",18\n", ",90\n"));
+    let text = report(&copy);
+    holds(
+        &text,
+        &["**do not agree**", "+37.3 pp [", "for `handler.poll`"],
+    );
+}
+
+#[test]
+fn a_difference_that_may_be_chance_is_not_resolved() {
+    let copy = Copy::explained();
+    // Where the clock says 15 %, 3 of 85 samples in every other slice of the baseline, and 90 of 172 in the rest.
+    let mut slice = 0;
+    change(&copy, "stacks.csv", |text| {
+        let line = |line: &str| match line.strip_suffix("::poll\",18") {
+            Some(start) => {
+                slice += 1;
+                format!("{start}::poll\",{}\n", if slice % 4 == 1 { 3 } else { 90 })
+            }
+            None => format!("{line}\n"),
+        };
+        text.lines().map(line).collect()
+    });
+    holds(&report(&copy), &["not resolved whether the flamegraph"]);
+}
+
+#[test]
+fn of_few_samples_nothing_is_claimed() {
+    let copy = Copy::explained();
+    // 49 of every 100 samples in slow polls are left.
+    change(&copy, "stacks.csv", |text| {
+        text.replace("__libc_sendto,40\n", "__libc_sendto,4\n")
+            .replace("encode,32\n", "encode,17\n")
+    });
+    let text = report(&copy);
+    holds(
+        &text,
+        &["294 samples in slow polls of `Connection::poll`: too few for a claim"],
+    );
+    for claim in ["agree", "are in the kernel", "innermost frame"] {
+        assert!(!text.contains(claim), "{claim}: {text}");
+    }
+    holds(
+        &copy.explain_file(&format!("{CELL}.slow.svg")),
+        &["294 samples (too few for a claim), one in 100 µs"],
+    );
+}
+
+/// Student's t at 97.5 % for five degrees of freedom.
+const T5: f64 = 2.570_582;
+
+#[test]
+fn the_effect_of_a_warm_core_has_an_interval() {
+    let copy = Copy::explained();
+    let text = report(&copy);
+    let polls = 1100.0 * BLOCKS as f64;
+    let percent = |slow: &[u64]| 100.0 * slow.iter().sum::<u64>() as f64 / polls;
+    let (normal, warm) = (percent(&NORMAL), percent(&WARM));
+    let gone = normal - warm;
+    let of_all = format!("] of {normal:.2} % slow polls, which is 30 % of them");
+    holds(&text, &[&of_all]);
+    // The interval is at least as wide as chance makes it: two shares of 6,600 polls.
+    let of_chance = |share: f64| share * (100.0 - share) / polls;
+    let least = 1.96 * (of_chance(normal) + of_chance(warm)).sqrt();
+    let most = T5 / 1.96 * 1.2 * least;
+    let interval = text
+        .split(&format!("{gone:.2} pp ["))
+        .nth(1)
+        .expect("it was there");
+    let interval = interval.split(']').next().expect("an end");
+    let ends: Vec<f64> = interval
+        .split(", ")
+        .map(|end| end.parse().expect("a number"))
+        .collect();
+    let half = (ends[1] - ends[0]) / 2.0;
+    assert!(
+        half > 0.75 * least && half < most,
+        "{ends:?}: {half} is not from {least} to {most}"
+    );
+    assert!((ends[0] + half - gone).abs() < 0.02, "{ends:?}");
+}
+
+#[test]
+fn a_warm_core_that_changes_nothing_is_not_resolved() {
+    let copy = Copy::explained();
+    let slices = evidence::slices();
+    let warm = slices.iter().filter(|slice| slice.pass == "warm");
+    let warm: BTreeMap<String, u64> = warm
+        .map(|slice| {
+            (
+                slice.number.to_string(),
+                NORMAL[5 - (slice.block as usize - 1)],
+            )
+        })
+        .collect();
+    change(&copy, "bands.csv", |text| {
+        let row = |line: &str| {
+            let mut fields: Vec<String> = line.split(',').map(str::to_owned).collect();
+            if let Some(slow) = warm.get(&fields[0]).filter(|_| fields[1] == "connection") {
+                fields[4] = match fields[2].as_str() {
+                    "0" => (1100 - slow).to_string(),
+                    _ => slow.to_string(),
+                };
+            }
+            fields.join(",") + "\n"
+        };
+        text.lines().map(row).collect()
+    });
+    holds(
+        &report(&copy),
+        &["not resolved whether a cold core", "by 0.0 pp ["],
+    );
+}
+
+#[test]
+fn flamegraphs_begin_with_site_and_child_and_are_the_same_again() {
+    let copy = Copy::explained();
+    report(&copy);
+    let read = |what: &str| copy.explain_file(&format!("{CELL}.{what}.svg"));
+    let names = ["slow", "all", "budget-slow", "budget-all", "difference"];
+    let first: Vec<String> = names.map(read).to_vec();
+    let slow = &first[0];
+    holds(
+        slow,
+        &[
+            "Where the time of slow polls goes: N=2, RTT 0 ms, 64 KiB, none",
+            "600 samples, one in 100 µs, in polls over 50 µs",
+            "<title>connection (600 samples, 100.00%)</title>",
+            "<title>muxing.poll_unpin (432 samples, 72.00%)</title>",
+            "<title>[kernel] sendto (240 samples, 40.00%)</title>",
+            "<title>own code (60 samples, 10.00%)</title>",
+        ],
+    );
+    // 157 samples in polls of the connection and the swarm, of six slices; others are left out.
+    holds(
+        &first[1],
+        &["942 samples", "<title>swarm (42 samples, 4.46%)</title>"],
+    );
+    assert!(!first[1].contains("park") && !first[1].contains("self.socket"));
+    // 120 of 822 are 14.60 %; 240 of 942 were as much as 209 of 822.
+    holds(
+        &first[4],
+        &["<title>[kernel] sendto (120 samples, 14.60%; -10.83%)</title>"],
+    );
+    report(&copy);
+    assert!(
+        first == names.map(read).to_vec(),
+        "the same samples give other bytes"
+    );
+}
+
+#[test]
+fn links_lead_to_files() {
+    let copy = Copy::explained();
+    let text = report(&copy);
+    let files = links(&text).filter_map(|link| link.strip_prefix("explain/"));
+    let links: Vec<&str> = files.collect();
+    assert_eq!(links.len(), 7, "{links:?}");
+    for link in links {
+        assert!(!copy.explain_file(link).is_empty());
+    }
+    assert!(text.len() < 60_000);
+    copy.report(&[
+        "--format",
+        "svg",
+        "--picture",
+        "time",
+        "--link-base",
+        "https://example.org/run",
+    ])
+    .succeeds();
+    let text = copy.text("report.md");
+    holds(
+        &text,
+        &[
+            &format!("](https://example.org/run/explain/{CELL}.slow.svg)"),
+            "](https://example.org/run/charts/",
+        ],
+    );
+}
+
+#[test]
+fn the_trace_has_the_structure_that_viewers_ask_for() {
+    let copy = Copy::explained();
+    report(&copy);
+    let trace: Value =
+        serde_json::from_str(&copy.explain_file(&format!("{CELL}.trace.json"))).expect("JSON");
+    let events = trace["traceEvents"].as_array().expect("events");
+    let of = |phase: &str| {
+        events
+            .iter()
+            .filter(|it| it["ph"] == phase)
+            .collect::<Vec<_>>()
+    };
+    let (metadata, complete) = (of("M"), of("X"));
+    assert_eq!(
+        metadata.len() + complete.len(),
+        events.len(),
+        "no other phase is there"
+    );
+    // Three polls of two variants, of five stretches each.
+    assert_eq!(complete.len(), 30);
+    let named = |what: &str| {
+        let named = metadata.iter().filter(|it| it["name"] == what);
+        named
+            .map(|it| {
+                (
+                    (it["pid"].as_u64(), it["tid"].as_u64()),
+                    it["args"]["name"].as_str().expect("a name"),
+                )
+            })
+            .collect::<BTreeMap<_, _>>()
+    };
+    let (processes, threads) = (named("process_name"), named("thread_name"));
+    assert_eq!((processes.len(), threads.len()), (2, 6));
+    holds(processes[&(Some(1), Some(0))], &[CELL, "none"]);
+    holds(processes[&(Some(3), Some(0))], &["muxer=1/deferred"]);
+    holds(threads[&(Some(1), Some(1))], &["#1: 800 µs"]);
+    let mut tracks: BTreeMap<(u64, u64), Vec<(f64, f64)>> = BTreeMap::new();
+    for event in complete {
+        let number = |key: &str| {
+            event[key]
+                .as_f64()
+                .unwrap_or_else(|| panic!("{key} of {event}"))
+        };
+        assert!(
+            event["name"].is_string() && event["cat"].is_string(),
+            "{event}"
+        );
+        assert!(number("ts") >= 0.0 && number("dur") > 0.0);
+        let track = (
+            event["pid"].as_u64().expect("a pid"),
+            event["tid"].as_u64().expect("a tid"),
+        );
+        assert!(
+            threads.contains_key(&(Some(track.0), Some(track.1))),
+            "{event}"
+        );
+        tracks
+            .entry(track)
+            .or_default()
+            .push((number("ts"), number("ts") + number("dur")));
+    }
+    for (track, stretches) in tracks {
+        assert_eq!(stretches[0].0, 0.0, "a poll begins its track");
+        let mut open: Vec<(f64, f64)> = Vec::new();
+        for stretch in stretches {
+            open.retain(|around| around.1 > stretch.0);
+            assert!(
+                open.iter().all(|around| stretch.1 <= around.1 + 1e-6),
+                "{track:?}: {stretch:?} in {open:?}"
+            );
+            open.push(stretch);
+        }
+    }
+    let table = copy.explain_file(&format!("{CELL}.worst.csv"));
+    assert_eq!(table.lines().count(), 7);
+}
+
+#[test]
+fn a_report_of_what_was_explained_is_verified() {
+    let copy = Copy::explained();
+    report(&copy);
+    let dir = copy.dir();
+    let verify = || analysis(["verify", path(&dir)]);
+    let ended = verify();
+    ended.succeeds();
+    holds(&ended.out, &["10 other files"]);
+    edit(
+        &dir.join(format!("report/explain/{CELL}.slow.svg")),
+        |text| text.replacen("40.00%", "4.00%", 1),
+    );
+    let ended = verify();
+    assert_eq!(ended.code, 1);
+    holds(&ended.err, &["slow.svg"]);
+    report(&copy);
+    change(&copy, "allocations.csv", |text| {
+        text.replacen(",4400,", ",9400,", 1)
+    });
+    seal(&dir);
+    assert_eq!(verify().code, 1);
+}
+
+#[test]
+fn a_cell_without_a_launch_is_a_caveat() {
+    let copy = Copy::explained();
+    let other = r#"{"id": "pl004096_rtt000_n02", "rank": 2, "why": "slow-ratio", "slow_ms_per_s": 1.0, "slow_percent": 2.0}, {"id""#;
+    let about = copy.dir().join("explain/explain.json");
+    edit(&about, |text| text.replacen("{\"id\"", other, 1));
+    holds(&report(&copy), &["`pl004096_rtt000_n02`"]);
+    change(&copy, "run.json", |text| {
+        text.replacen(
+            "\"status\": \"ok\"",
+            "\"status\": \"failed\", \"stage\": \"lab\", \"reason\": \"no namespaces\"",
+            1,
+        )
+    });
+    holds(
+        &report(&copy),
+        &["`pl065536_rtt000_n02`", "lab: no namespaces"],
+    );
+}
+
+#[test]
+fn evidence_that_was_unavailable_is_named_and_the_rest_is_there() {
+    let copy = Copy::explained();
+    change(&copy, "evidence.json", |text| {
+        text.replacen(
+            "[{",
+            "[{\"evidence\": \"stacks\", \"what\": \"stacks\", \"why\": \"no timer signals\"}, {",
+            1,
+        )
+    });
+    fs::remove_file(evidence::dir(&copy).join("stacks.csv")).expect("it was there");
+    let text = report(&copy);
+    holds(
+        &text,
+        &["(stacks): stacks: no timer signals", "**System calls**"],
+    );
+    assert!(
+        !text.contains("](explain/pl065536_rtt000_n02.slow.svg)"),
+        "{text}"
+    );
+    let flamegraph = format!("report/explain/{CELL}.slow.svg");
+    assert!(!copy.dir().join(flamegraph).exists());
+}
+
+#[test]
+fn lost_evidence_is_a_caveat_if_too_much_is_lost() {
+    let copy = Copy::explained();
+    // Of 7,764 samples and as many lost; those in a muxer are those of the connection around it.
+    change(&copy, "evidence.json", |text| {
+        text.replace(r#""stacks_lost": 0, "#, r#""stacks_lost": 100, "#)
+            .replace(r#""system_calls_lost": 0"#, r#""system_calls_lost": 20"#)
+    });
+    // Of 2,500 polls in every slice.
+    change(&copy, "sites.csv", |text| {
+        text.replace(",17000000,0,0", ",17000000,40,0")
+    });
+    let report = report(&copy);
+    holds(
+        &report,
+        &["1.27 % of sampled stacks", "1.57 % of polls were"],
+    );
+    for kind in ["% of system calls", "% of polls of children"] {
+        assert!(!report.contains(kind), "{report}");
+    }
+}

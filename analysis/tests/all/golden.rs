@@ -1,0 +1,394 @@
+//! The committed sweep, from the real program, gives the figures that are committed beside it.
+
+use std::{
+    fs::{self, File},
+    path::Path,
+};
+
+use crate::bench::{self, Copy, RUN, analysis, edit, holds, links, path, seal};
+use polars_parquet::read::read_metadata;
+use run_format::files::HISTOGRAMS;
+
+/// The figures of the fixture. `BLESS=1` writes them anew.
+#[test]
+fn the_fixture_gives_the_committed_figures() {
+    let copy = Copy::new();
+    copy.report(&["--format", "svg"]).succeeds();
+    let made = copy.text("summary.csv");
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixture-summary.csv");
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&golden, &made).expect("it can be written");
+    }
+    let golden = fs::read_to_string(golden).expect("it is committed");
+    for (line, (made, golden)) in made.lines().zip(golden.lines()).enumerate() {
+        assert_eq!(made, golden, "line {}", line + 1);
+    }
+    assert_eq!(made.lines().count(), golden.lines().count());
+}
+
+/// Tags of the fixture do not name the slice: it is found by its start. Present ones do.
+#[test]
+fn histograms_are_found_by_the_number_of_their_slice_and_in_older_runs_by_its_start() {
+    let older = Copy::new();
+    older.report(&["--format", "svg"]).succeeds();
+    let newer = Copy::new();
+    newer.number_histograms();
+    newer.report(&["--format", "svg"]).succeeds();
+    assert_eq!(newer.text("summary.csv"), older.text("summary.csv"));
+    let swapped = Copy::new();
+    swapped.number_histograms();
+    swapped.edit(HISTOGRAMS, |log| {
+        let tag = |text: &str| log.find(text).expect("one of the compared slices");
+        let (start, line) = (tag("Tag=latency.s"), "Tag=latency.s");
+        let slice = log[start + line.len()..].split('.').next();
+        let slice = slice.expect("a number").to_owned();
+        log.replacen(&format!("{line}{slice}."), &format!("{line}9999."), 1)
+    });
+    swapped.is_refused(&[RUN, &format!("but 0 in {HISTOGRAMS}")]);
+    let of_another = Copy::new();
+    of_another.number_histograms();
+    of_another.edit(HISTOGRAMS, |log| log.replacen(".v1,", ".v2,", 1));
+    of_another.is_refused(&[HISTOGRAMS, "is of variant 1 and pass compare"]);
+}
+
+#[test]
+fn a_report_is_whole_and_short_enough_to_paste() {
+    let copy = Copy::new();
+    copy.report(&[]).succeeds();
+    let report = copy.dir().join("report");
+    let text = copy.text("report.md");
+    assert!(text.len() < 60_000);
+    for link in links(&text) {
+        assert!(report.join(link).is_file(), "{link}");
+    }
+    assert!(text.contains("./sweep.sh"), "it says how to do it again");
+    let names = |dir: &Path| -> Vec<String> {
+        let entries = fs::read_dir(dir).expect("a folder").flatten();
+        entries
+            .filter_map(|it| it.file_name().into_string().ok())
+            .collect()
+    };
+    let charts = names(&report.join("charts"));
+    for kind in ["before-after.", "budgets", "time."] {
+        for format in [".png", ".svg"] {
+            let is_one = |name: &String| name.starts_with(kind) && name.ends_with(format);
+            assert!(charts.iter().any(is_one), "{kind}*{format}: {charts:?}");
+        }
+    }
+    let left = names(&copy.dir());
+    assert!(
+        !left.iter().any(|name| name.starts_with(".report")),
+        "{left:?}"
+    );
+}
+
+#[test]
+fn links_can_lead_elsewhere() {
+    let copy = Copy::new();
+    copy.report(&["--format", "svg", "--link-base", "https://example.org/run/"])
+        .succeeds();
+    let text = copy.text("report.md");
+    holds(&text, &["](https://example.org/run/charts/before-after."]);
+}
+
+#[test]
+fn another_threshold_gives_other_figures() {
+    let copy = Copy::new();
+    let slow = |threshold: &str| {
+        copy.report(&["--format", "svg", "--threshold", threshold])
+            .succeeds();
+        let table = copy.text("summary.csv");
+        let row = "2,0.0,65536,none,connection,slow_percent,";
+        let fields = table.lines().find_map(|line| line.strip_prefix(row));
+        let value = fields.and_then(|fields| fields.split(',').next());
+        value.expect("a row").parse::<f64>().expect("a value")
+    };
+    assert!(slow("20us") > slow("50us"));
+    assert!(slow("50us") > slow("10ms"));
+}
+
+#[test]
+fn the_report_names_the_command_whichever_verb_measured() {
+    for verb in ["sweep", "pipeline"] {
+        let copy = Copy::new();
+        if verb != "sweep" {
+            edit(&copy.dir().join("manifest.json"), |text| {
+                text.replace("\"sweep\"", "\"pipeline\"")
+            });
+        }
+        copy.report(&["--format", "svg"]).succeeds();
+        holds(&copy.text("report.md"), &["./sweep.sh --peers 2 --rtt 0 "]);
+    }
+}
+
+#[test]
+fn both_tables_have_the_same_columns_and_rows() {
+    let copy = Copy::new();
+    copy.report(&["--format", "svg"]).succeeds();
+    let text = copy.text("summary.csv");
+    let mut parquet = File::open(copy.dir().join("report/summary.parquet")).expect("a table");
+    let metadata = read_metadata(&mut parquet).expect("a table");
+    assert_eq!(metadata.num_rows + 1, text.lines().count());
+    let columns = metadata.schema_descr.columns().iter();
+    let columns: Vec<_> = columns
+        .map(|column| column.path_in_schema[0].as_str())
+        .collect();
+    assert_eq!(columns.join(","), text.lines().next().expect("a line"));
+}
+
+#[test]
+fn a_report_can_be_made_again_and_is_verified() {
+    let copy = Copy::new();
+    copy.report(&["--format", "svg", "--threshold", "100us"])
+        .succeeds();
+    let verify = || {
+        let dir = copy.dir();
+        analysis(["verify", path(&dir)])
+    };
+    verify().succeeds();
+    let of_other_threshold = fs::read(copy.dir().join("report/summary.parquet")).expect("a table");
+    copy.report(&["--format", "svg"]).succeeds();
+    verify().succeeds();
+
+    let table = copy.dir().join("report/summary.csv");
+    let kept = fs::read_to_string(&table).expect("a table");
+    edit(&table, |text| {
+        let row = text.lines().nth(3).expect("a row").to_owned();
+        let mut fields: Vec<&str> = row.split(',').collect();
+        fields[6] = "123.4";
+        text.replace(&row, &fields.join(","))
+    });
+    let ended = verify();
+    assert_eq!(ended.code, 1);
+    holds(
+        &ended.err,
+        &["summary.csv: line 4: ", ",123.4,", "but the run gives"],
+    );
+    fs::write(&table, kept).expect("a table");
+
+    let parquet = copy.dir().join("report/summary.parquet");
+    let kept = fs::read(&parquet).expect("a table");
+    fs::write(&parquet, of_other_threshold).expect("a table");
+    let ended = verify();
+    assert_eq!(ended.code, 1);
+    assert!(ended.err.contains("summary.parquet"), "{}", ended.err);
+    fs::write(&parquet, kept).expect("a table");
+
+    let report = copy.dir().join("report/report.md");
+    edit(&report, |text| text.replacen("Verdict", "Opinion", 1));
+    let ended = verify();
+    assert_eq!(ended.code, 1);
+    holds(&ended.err, &["report.md: line 3"]);
+}
+
+#[test]
+fn figures_of_a_run_that_changed_afterwards_are_not_verified() {
+    let copy = Copy::new();
+    copy.report(&["--format", "svg"]).succeeds();
+    copy.edit("slices.csv", |text| {
+        let row = text.lines().nth(2).expect("a row").to_owned();
+        let mut fields: Vec<&str> = row.split(',').collect();
+        fields[12] = "1000"; // central_cpu_ns
+        text.replace(&row, &fields.join(","))
+    });
+    let dir = copy.dir();
+    seal(&dir);
+    let ended = analysis(["verify", path(&dir)]);
+    assert_eq!(ended.code, 1);
+    holds(&ended.err, &["summary.csv"]);
+}
+
+#[test]
+fn an_unfinished_run_is_reported_with_what_is_missing() {
+    let copy = Copy::new();
+    let run = copy.dir().join(RUN);
+    let partial = run.with_file_name("run-1.partial");
+    fs::rename(&run, &partial).expect("a new name");
+    fs::remove_file(partial.join("run.json")).expect("it is there");
+    edit(&partial.join("slices.csv"), |text| {
+        text[..text.len() - 7].to_owned()
+    });
+    let other = copy.dir().join("cells/pl004096_rtt000_n02");
+    fs::remove_dir_all(other).expect("it is there");
+    copy.report(&["--format", "svg"]).succeeds();
+    let text = copy.text("report.md");
+    holds(&text, &["without a measurement: 1 of 2", "cut short"]);
+}
+
+#[test]
+fn a_sweep_compared_with_itself_has_no_difference_and_resolves_none_from_one_launch() {
+    let (copy, other) = (Copy::new(), Copy::new());
+    let out = copy.beside("compared");
+    let (one, two) = (copy.dir(), other.dir());
+    let options = ["--format", "svg", "--out", path(&out)];
+    analysis([&["compare", path(&one), path(&two)], &options[..]].concat()).succeeds();
+    let table = fs::read_to_string(out.join("summary.csv")).expect("a table");
+    for line in table
+        .lines()
+        .skip(1)
+        .filter(|line| line.contains("after: "))
+    {
+        assert!(line.ends_with(",no"), "{line}");
+    }
+    let text = fs::read_to_string(out.join("report.md")).expect("a report");
+    holds(&text, &["Nothing can be resolved"]);
+}
+
+const SUBJECTS: &str = r#""subjects": [
+    {"label": "here@base", "role": "baseline", "spec": "here@base", "libp2p": {"kind": "checkout", "path": "here",
+     "revision": "base",
+     "commit": {"id": "0123456789abcdef0123", "subject_line": "Before the change", "committed_unix_s": 0}, "difference": null,
+     "tree_sha256": null}, "yamux": null},
+    {"label": "released", "role": "candidate", "spec": "released", "libp2p": {"kind": "released"}, "yamux": null}],"#;
+
+/// The fixture's only run as five launches of each of two programs.
+fn with_subjects(copy: &Copy) {
+    const BLOCKS: u32 = 5;
+    edit(&copy.dir().join("manifest.json"), |text| {
+        let text = text.replacen("\"repeat\": 1", &format!("\"repeat\": {BLOCKS}"), 1);
+        text.replacen("\"variants\": [", &format!("{SUBJECTS} \"variants\": ["), 1)
+    });
+    for cell in ["pl004096_rtt000_n02", "pl065536_rtt000_n02"] {
+        let cell = copy.dir().join("cells").join(cell);
+        for number in 1..=BLOCKS {
+            for subject in 0..2 {
+                let launch = cell.join(format!("s{subject}-run-{number}"));
+                bench::copy(&cell.join("run-1"), &launch);
+                edit(&launch.join("run.json"), |text| {
+                    let named = format!("\"run\": {number}, \"subject\": {subject},");
+                    text.replacen("\"run\": 1,", &named, 1)
+                });
+            }
+        }
+        fs::remove_dir_all(cell.join("run-1")).expect("it is there");
+    }
+}
+
+#[test]
+fn launches_of_subjects_are_compared_and_named() {
+    let copy = Copy::new();
+    with_subjects(&copy);
+    copy.report(&["--format", "svg"]).succeeds();
+    let text = copy.text("report.md");
+    holds(
+        &text,
+        &[
+            "launched in turns",
+            "- `here@base`: ",
+            "0123456789ab",
+            "- `released`: ",
+        ],
+    );
+    let table = copy.text("summary.csv");
+    let of_second = |line: &&str| {
+        line.contains("\"released, none\"") && line.contains("connection,slow_percent")
+    };
+    let rows: Vec<&str> = table.lines().filter(of_second).collect();
+    assert_eq!(rows.len(), 2, "{table}");
+    for row in rows {
+        assert!(
+            row.contains(",0.0,") && row.ends_with(",no"),
+            "the same launches differ: {row}"
+        );
+    }
+}
+
+/// Empties a column of the rows of a site.
+fn empty(table: &Path, site: &str, column: &str) {
+    edit(table, |text| {
+        let names: Vec<&str> = text.lines().next().expect("a heading").split(',').collect();
+        let at = names
+            .iter()
+            .position(|name| *name == column)
+            .expect("it has the column");
+        let of_site = |line: &str| line.split(',').nth(1) == Some(site);
+        let line = |line: &str| {
+            let mut cells: Vec<&str> = line.split(',').collect();
+            if of_site(line) {
+                cells[at] = "";
+            }
+            cells.join(",") + "\n"
+        };
+        text.lines().map(line).collect()
+    });
+}
+
+#[test]
+fn what_a_subject_does_not_record_is_absent_and_named() {
+    const LEVELS: &str = r#""build": {"id": "0", "profile": "release", "rustc": "rustc", "features": [], "crates": [],
+     "levels": [{"site": "connection", "level": "outer", "not_there": null},
+     {"site": "connection", "level": "inner", "not_there": "poll in line 7 has no loop"},
+     {"site": "connection", "level": "budget", "not_there": "poll in line 7 has no loop"}],
+     "edits_sha256": "", "lock_sha256": "", "program_sha256": ""}}],"#;
+    let copy = Copy::new();
+    with_subjects(&copy);
+    edit(&copy.dir().join("manifest.json"), |text| {
+        let second = r#""libp2p": {"kind": "released"}, "yamux": null"#;
+        text.replacen(&format!("{second}}}],"), &format!("{second}, {LEVELS}"), 1)
+    });
+    for cell in ["pl004096_rtt000_n02", "pl065536_rtt000_n02"] {
+        for number in 1..=5 {
+            let launch = copy
+                .dir()
+                .join("cells")
+                .join(cell)
+                .join(format!("s1-run-{number}"));
+            empty(&launch.join("sites.csv"), "connection", "iterations");
+            empty(&launch.join("bands.csv"), "connection", "iterations");
+        }
+    }
+    copy.report(&["--format", "svg"]).succeeds();
+    let text = copy.text("report.md");
+    let line = "- Not recorded of the site `connection` of released: iterations and children; the effect of budgets. \
+                Reason: poll in line 7 has no loop.";
+    assert_eq!(text.matches(line).count(), 1, "{text}");
+    let table = copy.text("summary.csv");
+    let has = |variant: &str, metric: &str| {
+        table
+            .lines()
+            .any(|line| line.contains(variant) && line.contains(metric))
+    };
+    assert!(
+        has("\"released, none\"", "connection,slow_percent"),
+        "{table}"
+    );
+    assert!(
+        has("here@base", "connection,iterations_per_poll"),
+        "{table}"
+    );
+    assert!(
+        !has("\"released, none\"", "connection,iterations_per_poll"),
+        "{table}"
+    );
+    assert!(
+        has("\"released, none\"", "muxer,iterations_per_poll"),
+        "{table}"
+    );
+}
+
+#[test]
+fn a_launch_of_another_subject_is_refused() {
+    let copy = Copy::new();
+    with_subjects(&copy);
+    let run = copy
+        .dir()
+        .join("cells/pl004096_rtt000_n02/s1-run-2/run.json");
+    edit(&run, |text| {
+        text.replacen("\"subject\": 1", "\"subject\": 0", 1)
+    });
+    copy.report(&[]).refuses(&["s1-run-2", "another subject"]);
+}
+
+#[test]
+fn messages_that_did_not_reach_central_are_counted() {
+    let messages =
+        r#""messages": [{"expected": 40, "delivered": 40}, {"expected": 39, "delivered": 37}],"#;
+    let copy = Copy::new();
+    copy.edit("run.json", |text| {
+        text.replace("\"blocks\"", &format!("{messages} \"blocks\""))
+    });
+    copy.report(&["--format", "svg"]).succeeds();
+    let report = copy.text("report.md");
+    holds(&report, &["central received 37 of 39 messages"]);
+    assert!(!report.contains("of 40 messages"), "{report}");
+}

@@ -1,0 +1,167 @@
+//! What the machine did to a sweep is said in its report, and blocks that it disturbed are set aside.
+
+use crate::bench::{Copy, analysis, edit, holds, path};
+
+/// The part of each block's second that the hypervisor took from central's core in one cell. In the other it took
+/// nothing.
+fn stolen_ms(in_blocks: [u32; 5]) -> Copy {
+    let copy = Copy::new();
+    let rows = |stolen_ms: [u32; 5]| {
+        let numbers = (1..).zip(stolen_ms);
+        let rows = numbers.map(|(block, stolen)| {
+            format!(
+                "{block},1000.0,{stolen}.0,{stolen}.0,5000000,1,1,1.0,1.0,1.0,1.0,,,0.0,0,0,,,0.1,0,0.0,0.0\n"
+            )
+        });
+        rows.collect::<String>()
+    };
+    let with = |text: String, rows: String| {
+        let header = text.lines().next().expect("a header").to_owned();
+        format!("{header}\n{rows}")
+    };
+    copy.edit("blocks.csv", |text| with(text, rows(in_blocks)));
+    let other = copy
+        .dir()
+        .join("cells/pl004096_rtt000_n02/run-1/blocks.csv");
+    edit(&other, |text| with(text, rows([0; 5])));
+    copy
+}
+
+#[test]
+fn disturbed_blocks_are_set_aside_and_the_report_shows_what_that_changes() {
+    let copy = stolen_ms([0, 0, 200, 0, 0]);
+    copy.report(&["--format", "svg"]).succeeds();
+    holds(
+        &copy.text("report.md"),
+        &[
+            "1 of 10 blocks was disturbed and set aside",
+            "2 runs and 9 blocks",
+            "| variant | quantity | without disturbed blocks | with all blocks |",
+        ],
+    );
+    analysis(["verify", path(&copy.dir())]).succeeds();
+    let without = copy.text("summary.csv");
+    copy.report(&["--format", "svg", "--keep-disturbed"])
+        .succeeds();
+    let all = copy.text("report.md");
+    holds(&all, &["2 runs and 10 blocks"]);
+    assert!(!all.contains("set aside"), "{all}");
+    assert_ne!(copy.text("summary.csv"), without);
+}
+
+/// Each in one block of one cell.
+#[test]
+fn what_disturbed_a_block_is_said() {
+    for (cells, words) in [
+        ("950.0,0,0.0,0.0", "In 1 of them central stood still."),
+        (
+            "0.1,3,0.0,0.0",
+            "In 1 of them a peer or the delay line was stopped.",
+        ),
+        (
+            "0.1,0,7000.0,7000.0",
+            "In 1 of them the machine was suspended.",
+        ),
+        (
+            "0.1,0,0.0,3600000.0",
+            "In 1 of them the machine's clock was set.",
+        ),
+    ] {
+        let copy = stolen_ms([0; 5]);
+        copy.edit("blocks.csv", |text| {
+            let mut lines = text.lines();
+            let header = lines.next().expect("a header");
+            let rows = lines.enumerate().map(|(at, row)| match at {
+                2 => row.replace("0.1,0,0.0,0.0", cells) + "\n",
+                _ => format!("{row}\n"),
+            });
+            let rows: String = rows.collect();
+            format!("{header}\n{rows}")
+        });
+        copy.report(&["--format", "svg"]).succeeds();
+        let set_aside = "1 of 10 blocks was disturbed and set aside.";
+        holds(&copy.text("report.md"), &[&format!("{set_aside} {words}")]);
+    }
+}
+
+#[test]
+fn blocks_are_kept_if_most_are_disturbed_and_the_grade_says_so() {
+    let copy = stolen_ms([200, 300, 200, 0, 0]);
+    copy.report(&["--format", "svg"]).succeeds();
+    let text = copy.text("report.md");
+    holds(
+        &text,
+        &[
+            "2 runs and 10 blocks",
+            "the machine was disturbed: of the time of central's core, the hypervisor stole 14.0 %",
+            "makes unusable",
+        ],
+    );
+    assert!(!text.contains("set aside"), "{text}");
+}
+
+#[test]
+fn a_quiet_machine_is_called_quiet_and_an_unknown_one_has_no_grade() {
+    let copy = stolen_ms([0; 5]);
+    copy.report(&["--format", "svg"]).succeeds();
+    holds(&copy.text("report.md"), &["the machine was quiet"]);
+    let copy = Copy::new();
+    copy.report(&["--format", "svg"]).succeeds();
+    holds(&copy.text("report.md"), &["The machine has no grade"]);
+}
+
+/// In the slices of every variant, polls soon after the change of variant are slow less often.
+#[test]
+fn an_effect_is_shown_by_the_time_since_the_change_of_variant() {
+    let copy = Copy::new();
+    for run in ["pl065536_rtt000_n02", "pl004096_rtt000_n02"] {
+        let file = copy.dir().join("cells").join(run).join("run-1/turns.csv");
+        let slices = (1..=17).map(|slice| format!("{slice},5,1000,{slice}\n{slice},20,1000,50\n"));
+        let text = format!(
+            "slice,from_ms,polls,slow_polls\n{}",
+            slices.collect::<String>()
+        );
+        std::fs::write(file, text).expect("a copy can be written");
+    }
+    copy.report(&["--format", "svg"]).succeeds();
+    let text = copy.text("report.md");
+    holds(
+        &text,
+        &[
+            "carry over from one turn",
+            "| RTT | 5–20 ms | from 20 ms |",
+            "| 0 ms | ",
+        ],
+    );
+    analysis(["verify", path(&copy.dir())]).succeeds();
+}
+
+/// Throughput and latency of a cell say nothing about variants if most requests were sent in another turn.
+#[test]
+fn requests_of_other_turns_are_not_compared() {
+    let copy = Copy::new();
+    copy.edit("slices.csv", |text| {
+        let mut rows: Vec<Vec<String>> = text
+            .lines()
+            .map(|line| line.split(',').map(str::to_owned).collect())
+            .collect();
+        let at = |name: &str| rows[0].iter().position(|it| it == name).expect("a column");
+        let (all, before) = (at("requests"), at("requests_begun_before"));
+        for row in &mut rows[1..] {
+            row[before] = row[all].clone();
+        }
+        rows.iter().map(|row| row.join(",") + "\n").collect()
+    });
+    copy.report(&["--format", "svg"]).succeeds();
+    holds(
+        &copy.text("report.md"),
+        &["means over 2 cells, but throughput over 1, request latency (p99) over 1"],
+    );
+    let summary = copy.text("summary.csv");
+    let throughput = |payload: &str| {
+        let start = format!("2,0.0,{payload},muxer=1/deferred,,requests_per_s,");
+        let line = summary.lines().find(|line| line.starts_with(&start));
+        line.expect("a row").ends_with(",,,,")
+    };
+    assert!(throughput("65536") && !throughput("4096"), "{summary}");
+}

@@ -1,0 +1,23 @@
+//! All integration tests of this package in one program, which links once.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+mod bench;
+mod bounds;
+mod browser;
+mod cores;
+mod damaged;
+mod explain;
+mod export;
+mod findings;
+mod fuzz;
+mod golden;
+mod machine;
+mod margins;
+mod merge;
+mod outside;
+mod page;
+mod published;
+mod readers;
+mod refusals;
+mod rr;
+mod soak;

@@ -1,0 +1,110 @@
+//! Text from outside is data wherever it is shown, and few processes are an error in one line.
+
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt, chown},
+    path::Path,
+    process::Command,
+};
+
+use crate::bench::{Copy, analysis, edit, path};
+
+/// What Markdown, HTML and terminals would take for their own.
+const HOSTILE: &str =
+    r"</details><img src=x onerror=alert(1)>|`![x](https://evil.example)`\u001b[2J\n# heading";
+
+fn all_text(dir: &Path) -> String {
+    let mut text = String::new();
+    for entry in fs::read_dir(dir).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            text += &all_text(&path);
+        } else if path.extension().is_some_and(|it| it == "md" || it == "svg") {
+            text += &fs::read_to_string(&path).expect("text");
+        }
+    }
+    text
+}
+
+#[test]
+fn text_from_outside_is_no_markup_and_commands_no_terminal() {
+    let copy = Copy::new();
+    edit(&copy.dir().join("manifest.json"), |text| {
+        let mut manifest: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        for (of, field) in [
+            ("machine", "cpu"),
+            ("machine", "kernel"),
+            ("tool", "commit"),
+            ("tool", "version"),
+        ] {
+            manifest[of][field] = "HOSTILE".into();
+        }
+        manifest["command"][2] = "HOSTILE".into();
+        manifest.to_string().replace("HOSTILE", HOSTILE)
+    });
+    let named = copy.beside("a<b>`c`|d\u{1b}[2J");
+    fs::rename(copy.dir(), &named).expect("a new name");
+    let ended = analysis(["report", path(&named), "--format", "svg"]);
+    ended.succeeds();
+    let text = all_text(&named.join("report"));
+    assert!(text.contains("onerror=alert"), "it is shown");
+    for active in [
+        "<img",
+        "</details><",
+        "](https",
+        "://evil",
+        "\u{1b}",
+        "\n# heading",
+        "a<b>",
+        "git checkout ‹",
+    ] {
+        assert!(!text.contains(active), "{active:?}");
+    }
+    assert!(!ended.out.contains('\u{1b}'), "{}", ended.out);
+}
+
+#[test]
+fn a_label_that_is_no_file_name_is_refused() {
+    let copy = Copy::new();
+    let long = "x".repeat(10_000);
+    edit(&copy.dir().join("manifest.json"), |text| {
+        text.replacen(
+            "\"label\": \"muxer=1/deferred\"",
+            &format!("\"label\": \"{long}\""),
+            1,
+        )
+    });
+    copy.is_refused(&["manifest.json", "a label is longer than 90 characters"]);
+}
+
+#[test]
+fn an_address_that_is_markup_is_refused() {
+    let copy = Copy::new();
+    for address in ["https://a.b/) ![x](y", "https://a.b/\n# x", "<b>"] {
+        let ended = copy.report(&["--link-base", address]);
+        ended.refuses(&["--link-base", "is no address"]);
+    }
+}
+
+#[test]
+fn few_processes_are_one_line() {
+    if fs::metadata("/proc/self").expect("it is there").uid() != 0 {
+        return; // The limit of one's own user may be used up by other processes.
+    }
+    let copy = Copy::new();
+    // Where the program was built is not for everybody to see.
+    let program = copy.beside("analysis");
+    fs::copy(env!("CARGO_BIN_EXE_analysis"), &program).expect("a copy");
+    let nobody = Some(65_534);
+    let folder = program.parent().expect("a folder");
+    chown(folder, nobody, nobody).expect("root may");
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+    command.args(["prlimit", "--nproc=1"]).arg(&program);
+    let output = command.arg("report").arg(copy.dir()).output();
+    let output = output.expect("util-linux is there");
+    let said = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains("threads cannot be started"), "{said}");
+}

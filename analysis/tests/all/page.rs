@@ -1,0 +1,448 @@
+//! The page, in a real browser: it shows what the tables have, and does what a reader asks.
+
+use std::{fs, path::PathBuf};
+
+use crate::bench::{self, Copy, RUN, analysis, edit, path};
+use crate::browser::Browser;
+use fantoccini::key::Key;
+use serde_json::Value;
+
+const CELL: &str = "pl065536_rtt000_n02";
+
+fn made(copy: &Copy) -> PathBuf {
+    copy.report(&["--format", "svg"]).succeeds();
+    copy.dir().join("report/index.html")
+}
+
+/// A page in a browser, whose window is large.
+fn opened(fragment: &str) -> Option<(Copy, Browser)> {
+    let browser = Browser::start()?;
+    let copy = Copy::new();
+    browser.resize(1280, 900);
+    browser.open(&made(&copy), fragment);
+    Some((copy, browser))
+}
+
+/// A row of `summary.csv`, by column.
+fn row(copy: &Copy, variant: &str, metric: &str) -> Vec<String> {
+    let table = copy.text("summary.csv");
+    let start = format!("2,0.0,65536,{variant},{metric},");
+    let rest = table.lines().find_map(|line| line.strip_prefix(&start));
+    rest.expect("a row")
+        .split(',')
+        .map(|it| it.replace('-', "−"))
+        .collect()
+}
+
+/// What hovering over a cell of the grid shows.
+fn hovered(browser: &Browser, variant: usize) -> String {
+    browser.hover(&format!(
+        ".cell[data-cell={CELL}][data-variant='{variant}']"
+    ));
+    browser.text("#hover")
+}
+
+#[test]
+fn it_loads_without_a_complaint_and_asks_nobody_for_anything() {
+    let Some((copy, browser)) = opened("") else {
+        return;
+    };
+    assert_eq!(browser.eval("document.querySelectorAll('.cell').length"), 6);
+    browser.click(&format!(".cell[data-cell={CELL}]"));
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+    let own = format!("file://{}/report/index.html", copy.dir().display());
+    let mut others = browser.requests();
+    others.retain(|url| !url.starts_with("data:") && url != "about:blank");
+    assert_eq!(others, [own]);
+}
+
+#[test]
+fn numbers_are_those_of_the_table_and_the_threshold_recounts_them() {
+    let Some((copy, browser)) = opened("#w=level&v=-1") else {
+        return;
+    };
+    // At the report's threshold the page counts, too, and comes to the same.
+    for (at, variant) in ["none", "none (A/A)", "muxer=1/deferred"]
+        .into_iter()
+        .enumerate()
+    {
+        for metric in [
+            "connection,slow_percent",
+            "connection,slow_per_request",
+            ",cotenant_late_percent",
+        ] {
+            let name = metric.split(',').next_back().expect("a name");
+            browser.eval(&format!(
+                "location.hash = '#w=level&v=-1&m={name}'; new Promise((it) => setTimeout(it, 50))"
+            ));
+            let fields = row(&copy, variant, metric);
+            let shown = hovered(&browser, at);
+            let expected = format!("{variant}: {} [{}, {}]", fields[0], fields[1], fields[2]);
+            assert!(shown.contains(&expected), "{shown:?} has not {expected:?}");
+            if at > 0 {
+                assert!(
+                    shown.contains(&fields[4..6].join(", +"))
+                        || shown.contains(&fields[4..6].join(", ")),
+                    "{shown}"
+                );
+            }
+        }
+    }
+    browser.eval("location.hash = '#w=level&v=-1'; new Promise((it) => setTimeout(it, 50))");
+    let at_50 = hovered(&browser, 0);
+    let slide = |browser: &Browser, key: Key| {
+        browser.eval("document.getElementById('threshold').focus()");
+        browser.press(key);
+    };
+    slide(&browser, Key::Left);
+    assert_eq!(browser.text("#threshold-text"), "40 µs");
+    let at_40 = hovered(&browser, 0);
+    assert!(
+        at_40.contains("none: ") && !at_40.contains('['),
+        "an interval was not made: {at_40}"
+    );
+    slide(&browser, Key::Right);
+    assert_eq!(hovered(&browser, 0), at_50);
+
+    copy.report(&["--format", "svg", "--threshold", "40us"])
+        .succeeds();
+    let value = &row(&copy, "none", "connection,slow_percent")[0];
+    assert!(
+        at_40.contains(&format!("none: {value} ")),
+        "{at_40:?} has not {value}"
+    );
+}
+
+/// A cell without white space: its colour, its value and its interval.
+fn plain(cell: &str) -> String {
+    cell.split_whitespace().collect()
+}
+
+#[test]
+fn the_grid_has_the_colours_and_the_words_of_the_picture() {
+    let Some((copy, browser)) = opened("#m=slow_percent&v=2&w=before-after") else {
+        return;
+    };
+    let picture = copy.text("charts/before-after.slow-percent.connection.muxer-1-deferred.svg");
+    // Every cell is a rectangle on a grey one, which shows at its edges.
+    let drawn = picture.split("fill=\"#C0C0C0\"").skip(1).map(|cell| {
+        let (_, rest) = cell.split_once("fill=\"#").expect("a colour");
+        let texts = rest.split("<text").skip(1).take(2);
+        let texts = texts.map(|text| {
+            let (_, text) = text.split_once('>').expect("its words");
+            plain(text.split("</").next().unwrap_or_default())
+        });
+        let colour = u32::from_str_radix(&rest[..6], 16).expect("a colour");
+        let [_, red, green, blue] = colour.to_be_bytes();
+        let words: String = texts.collect();
+        format!("rgb({red},{green},{blue}){words}")
+    });
+    let drawn: Vec<String> = drawn.collect();
+    assert_eq!(drawn.len(), 6);
+    let shown = browser.eval(
+        "[...document.querySelectorAll('.cell')].map((it) => getComputedStyle(it.children[0]).fill + it.textContent)",
+    );
+    let shown = shown.as_array().expect("a list").iter();
+    let shown: Vec<String> = shown
+        .map(|cell| plain(cell.as_str().unwrap_or_default()))
+        .collect();
+    assert_eq!(shown, drawn);
+}
+
+#[test]
+fn the_address_keeps_what_is_shown_and_the_filters_leave_cells_out() {
+    let Some((copy, browser)) = opened("#m=requests_per_s&w=difference") else {
+        return;
+    };
+    assert_eq!(
+        browser.eval("document.getElementById('metric').value"),
+        "requests_per_s"
+    );
+    assert_eq!(
+        browser.eval("document.querySelector('[name=view]:checked').value"),
+        "difference"
+    );
+    assert_eq!(
+        browser.eval("document.getElementById('slider').hidden"),
+        true,
+        "it has no threshold"
+    );
+    browser.click("[data-filter=hiddenPayload][value='0']");
+    browser.click("[name=view][value=level]");
+    browser.click(&format!(".cell[data-cell={CELL}]"));
+    let fragment = browser.eval("location.hash");
+    let fragment = fragment.as_str().expect("text");
+    for part in ["m=requests_per_s", "w=level", "hp=0", &format!("c={CELL}")] {
+        assert!(fragment.contains(part), "{fragment}");
+    }
+    let shown = "[...document.querySelectorAll('.cell')].map((it) => it.dataset.cell).join()";
+    assert_eq!(browser.eval(shown), CELL);
+    let file = copy.dir().join("report/index.html");
+    browser.open(&file, fragment);
+    assert_eq!(browser.eval(shown), CELL);
+    assert_eq!(browser.text("#cell-title"), "2 peers, RTT 0 ms, 64 KiB");
+    // An address that asks for what is not there shows the usual.
+    browser.open(&file, "#m=nothing&v=99&w=x&t=1&o=77&c=y&s=z");
+    assert_eq!(browser.eval("document.querySelectorAll('.cell').length"), 6);
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn the_keyboard_moves_opens_and_closes() {
+    let Some((_copy, browser)) = opened("#w=level&v=0") else {
+        return;
+    };
+    browser.eval(&format!(
+        "document.querySelector('.cell[data-cell={CELL}]').focus()"
+    ));
+    assert_eq!(
+        browser.eval("document.getElementById('hover').hidden"),
+        false
+    );
+    browser.press(Key::Enter);
+    assert_eq!(browser.eval("document.activeElement.id"), "cell");
+    assert!(
+        browser
+            .eval("document.querySelectorAll('#cell svg').length")
+            .as_u64()
+            >= Some(3)
+    );
+    browser.press(Key::Escape);
+    assert_eq!(browser.eval("document.getElementById('cell').hidden"), true);
+    assert_eq!(browser.eval("document.activeElement.dataset.cell"), CELL);
+    let unnamed = "[...document.querySelectorAll('button, select, input, [role=button], svg')]
+        .filter((it) => !it.closest('[hidden]') && !it.getAttribute('aria-label') && !it.labels?.length
+          && !it.textContent.trim()).length";
+    assert_eq!(browser.eval(unnamed), 0);
+}
+
+#[test]
+fn the_table_sorts_and_filters() {
+    let Some((copy, browser)) = opened("#d=0&k=0") else {
+        return;
+    };
+    let count = |browser: &Browser| {
+        let caption = browser.text("#comparisons caption");
+        caption
+            .split(' ')
+            .next()
+            .and_then(|it| it.parse::<usize>().ok())
+            .expect("a number")
+    };
+    let table = copy.text("summary.csv");
+    let resolved = |line: &&str| !line.ends_with(',');
+    assert_eq!(
+        count(&browser),
+        table.lines().skip(1).filter(resolved).count()
+    );
+    browser.click("#resolved");
+    let is_resolved = |line: &&str| line.ends_with(",lower") || line.ends_with(",higher");
+    assert_eq!(count(&browser), table.lines().filter(is_resolved).count());
+    browser.eval("document.getElementById('words').focus()");
+    browser.type_text("64 throughput");
+    let with_words = |line: &&str| {
+        is_resolved(line) && line.contains(",65536,") && line.contains("requests_per_s")
+    };
+    assert_eq!(count(&browser), table.lines().filter(with_words).count());
+    browser.open(&copy.dir().join("report/index.html"), "#d=0&k=0&o=-6");
+    let sizes = "[...document.querySelectorAll('#comparisons tbody td:nth-child(6)')].map((it) => parseFloat(it.textContent))
+        .filter((it) => !Number.isNaN(it))";
+    let Value::Array(sizes) = browser.eval(sizes) else {
+        panic!("a list")
+    };
+    let sizes: Vec<f64> = sizes.iter().filter_map(Value::as_f64).collect();
+    assert!(sizes.len() > 10 && sizes.is_sorted(), "{sizes:?}");
+}
+
+#[test]
+fn it_is_dark_where_readers_want_that_and_fits_a_narrow_window() {
+    let Some((copy, browser)) = opened("") else {
+        return;
+    };
+    let paper = "getComputedStyle(document.body).backgroundColor";
+    browser.prefer("light");
+    assert_eq!(browser.eval(paper), "rgb(255, 255, 255)");
+    browser.prefer("dark");
+    assert_eq!(browser.eval(paper), "rgb(22, 24, 28)");
+    browser.click("#theme");
+    assert_eq!(browser.eval(paper), "rgb(255, 255, 255)");
+    browser.resize(390, 844);
+    browser.open(&copy.dir().join("report/index.html"), &format!("#c={CELL}"));
+    assert_eq!(browser.eval("document.documentElement.scrollWidth"), 390);
+}
+
+#[test]
+fn without_scripts_the_verdict_the_picture_and_the_tables_are_there() {
+    let Some(browser) = Browser::start() else {
+        return;
+    };
+    let copy = Copy::new();
+    browser.without_scripts();
+    browser.open(&made(&copy), "");
+    // The driver's own expressions are still evaluated.
+    assert!(browser.text(".verdict").contains("muxer=1/deferred helps"));
+    let shown = "[...document.querySelectorAll('.still svg, table')].map((it) => it.getBoundingClientRect().height > 30)";
+    assert_eq!(browser.eval(shown), serde_json::json!([true, true]));
+    assert_eq!(
+        browser.eval("document.getElementById('explore').hidden"),
+        true
+    );
+}
+
+#[test]
+fn names_from_outside_are_text() {
+    const NAME: &str = r#"<script>alert(1)</script></script><!--"'&"#;
+    let copy = Copy::new();
+    let label = format!("\"label\": {}", Value::from(NAME));
+    let spoil = |text: String| text.replace("\"label\": \"muxer=1/deferred\"", &label);
+    edit(&copy.dir().join("manifest.json"), spoil);
+    for cell in ["pl004096_rtt000_n02", CELL] {
+        edit(
+            &copy.dir().join("cells").join(cell).join("run-1/run.json"),
+            spoil,
+        );
+    }
+    let file = made(&copy);
+    let html = fs::read_to_string(&file).expect("a page");
+    assert_eq!(html.matches("<script").count(), 2, "the data and our own");
+    // What reads manifests has made other letters of these. As the page writes them, they are text, too.
+    let html = html.replace('‹', "\\u003c").replace('›', ">");
+    fs::write(&file, html).expect("a page");
+    let Some(browser) = Browser::start() else {
+        return;
+    };
+    browser.open(&file, &format!("#v=-1&c={CELL}"));
+    assert_eq!(
+        browser.eval("document.getElementById('variant').options[2].textContent"),
+        NAME
+    );
+    assert!(browser.text("#cell").contains(NAME));
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn a_damaged_run_has_a_page_that_says_what_is_missing() {
+    let copy = Copy::new();
+    let run = copy.dir().join(RUN);
+    let partial = run.with_file_name("run-1.partial");
+    fs::rename(&run, &partial).expect("a new name");
+    fs::remove_file(partial.join("run.json")).expect("it is there");
+    fs::remove_dir_all(copy.dir().join("cells/pl004096_rtt000_n02")).expect("it is there");
+    let file = made(&copy);
+    let Some(browser) = Browser::start() else {
+        return;
+    };
+    browser.open(&file, &format!("#c={CELL}"));
+    assert!(
+        browser
+            .text("#cell")
+            .contains("a run was cut short; its complete blocks count")
+    );
+    assert!(
+        browser
+            .text("#caveats")
+            .contains("without a measurement: 1 of 2")
+    );
+    browser.hover(".cell[data-cell=pl004096_rtt000_n02]");
+    assert!(browser.text("#hover").contains("not measured"));
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn files_that_explain_a_cell_are_linked_and_shown() {
+    let copy = Copy::explained();
+    let file = made(&copy);
+    let explained = copy.dir().join("report/explain");
+    let Some(browser) = Browser::start() else {
+        return;
+    };
+    let cell = fs::read_dir(&explained).expect("a folder").flatten();
+    let mut names = cell.filter_map(|it| it.file_name().into_string().ok());
+    let name = names
+        .find(|it| it.ends_with(".all.svg"))
+        .expect("a flame graph");
+    let cell = name.trim_end_matches(".all.svg");
+    browser.open(&file, &format!("#c={cell}"));
+    let links = browser
+        .eval("[...document.querySelectorAll('#cell a')].map((it) => it.getAttribute('href'))");
+    let Value::Array(links) = links else {
+        panic!("a list")
+    };
+    for link in links {
+        let link = link.as_str().expect("text");
+        assert!(copy.dir().join("report").join(link).is_file(), "{link}");
+    }
+    browser.click("#cell li button");
+    assert_eq!(
+        browser.eval("document.querySelector('iframe').hidden"),
+        false
+    );
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn pages_of_several_runs_and_of_comparisons_have_a_chooser_and_are_replaced_only_if_they_are_pages()
+{
+    let (copy, other) = (Copy::new(), Copy::new());
+    let (one, two, out) = (copy.dir(), other.dir(), copy.beside("page"));
+    let make = || analysis(["page", path(&one), path(&two), "--out", path(&out)]);
+    make().succeeds();
+    make().succeeds();
+    fs::write(out.join("index.html"), "mine").expect("a file");
+    make().refuses(&["index.html", "not a page"]);
+    fs::remove_file(out.join("index.html")).expect("it is there");
+    make().succeeds();
+    let compared = copy.beside("compared");
+    let options = ["--format", "svg", "--out", path(&compared)];
+    analysis([&["compare", path(&one), path(&two)], &options[..]].concat()).succeeds();
+    let Some(browser) = Browser::start() else {
+        return;
+    };
+    for (file, runs) in [(out, 2), (compared, 2)] {
+        browser.open(&file.join("index.html"), "#r=1");
+        assert_eq!(
+            browser.eval("document.getElementById('run').options.length"),
+            runs
+        );
+        assert_eq!(browser.eval("document.getElementById('run').value"), "1");
+        assert!(
+            browser
+                .eval("document.querySelectorAll('.cell').length")
+                .as_u64()
+                > Some(0)
+        );
+    }
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn a_soak_shows_every_series_and_the_row_under_the_pointer() {
+    let soak = bench::soak::soak(1);
+    analysis(["report", path(soak.path()), "--format", "svg"]).succeeds();
+    let Some(browser) = Browser::start() else {
+        return;
+    };
+    browser.resize(1280, 900);
+    browser.open(&soak.path().join("report/index.html"), "");
+    assert_eq!(
+        browser.eval("document.querySelectorAll('#soak svg').length"),
+        14
+    );
+    assert!(browser.text("#soak figcaption").contains("tasks alive"));
+    browser.hover("#soak svg");
+    let shown = browser.text("#hover");
+    let table = fs::read_to_string(soak.path().join("soak.csv")).expect("a table");
+    let head: Vec<&str> = table.lines().next().expect("a head").split(',').collect();
+    let at = head.iter().position(|it| *it == "tasks").expect("a column");
+    let mut tasks = table.lines().filter_map(|line| line.split(',').nth(at));
+    assert!(
+        tasks.any(|it| shown.ends_with(&format!("{it} "))),
+        "{shown:?} is no row"
+    );
+    browser.eval("document.querySelector('#soak svg').focus()");
+    browser.press(Key::Right);
+    assert_ne!(browser.text("#hover"), shown);
+    browser.resize(390, 844);
+    assert_eq!(browser.eval("document.documentElement.scrollWidth"), 390);
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}

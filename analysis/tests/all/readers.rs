@@ -1,0 +1,33 @@
+//! A reader that goes away is no failure, and output that is lost is said.
+
+use std::{
+    fs::File,
+    io::pipe,
+    process::{Command, Stdio},
+};
+
+use crate::bench::{Copy, path};
+
+fn on(stdout: Stdio, verb: &str, copy: &Copy) -> (Option<i32>, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_analysis"))
+        .args([verb, path(&copy.dir())])
+        .stdout(stdout)
+        .output()
+        .expect("the program runs");
+    let said = String::from_utf8(output.stderr).expect("text");
+    (output.status.code(), said)
+}
+
+#[test]
+fn a_report_that_nobody_reads_is_written() {
+    let copy = Copy::new();
+    for verb in ["report", "verify"] {
+        let unread = pipe().expect("a pipe").1.into();
+        assert_eq!(on(unread, verb, &copy), (Some(0), String::new()));
+        let full = File::options().write(true).open("/dev/full");
+        let (code, said) = on(full.expect("a device").into(), verb, &copy);
+        assert_eq!((code, said.lines().count()), (Some(1), 1), "{said}");
+        assert!(said.starts_with("error: standard output: "), "{said}");
+        assert!(copy.dir().join("report/report.md").is_file());
+    }
+}

@@ -1,0 +1,306 @@
+//! What is not a run as it was written is refused in one line that names the file and the reason, and
+//! nothing is written.
+
+use std::fs;
+
+use crate::bench::{
+    Copy, analysis, edit,
+    evidence::{self, change, explain, report},
+    holds, path, seal,
+};
+use tempfile::TempDir;
+
+#[test]
+fn an_empty_folder_is_not_a_sweep() {
+    let folder = TempDir::new().expect("a folder");
+    let ended = analysis(["report", path(folder.path())]);
+    ended.refuses(&["manifest.json", path(folder.path())]);
+    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_named() {
+    analysis(["report", "/nowhere/at-all"]).refuses(&["/nowhere/at-all"]);
+}
+
+#[test]
+fn a_foreign_folder_is_refused() {
+    let folder = TempDir::new().expect("a folder");
+    fs::write(
+        folder.path().join("manifest.json"),
+        r#"{"name": "something else"}"#,
+    )
+    .expect("a file");
+    analysis(["report", path(folder.path())]).refuses(&["manifest.json", "schema"]);
+}
+
+#[test]
+fn another_schema_is_refused() {
+    let copy = Copy::new();
+    edit(&copy.dir().join("manifest.json"), |text| {
+        text.replacen("\"schema\": 2", "\"schema\": 7", 1)
+    });
+    copy.is_refused(&["manifest.json", "schema is 7"]);
+}
+
+#[test]
+fn a_budget_that_is_not_understood_is_refused() {
+    let copy = Copy::new();
+    edit(&copy.dir().join("manifest.json"), |text| {
+        text.replace(
+            "\"budgets\": \"muxer=1/deferred\"",
+            "\"budgets\": \"muxer=soon\"",
+        )
+    });
+    copy.is_refused(&["manifest.json", "muxer=soon"]);
+}
+
+#[test]
+fn a_file_of_a_run_that_was_changed_is_refused() {
+    type Spoil = fn(String) -> String;
+    let cases: [(&str, Spoil, &[&str]); 12] = [
+        (
+            "run.json",
+            |text| text.replacen("\"schema\": 2", "\"schema\": 3", 1),
+            &["run.json", "schema is 3"],
+        ),
+        (
+            "run.json",
+            |text| text.replace("muxer=1/deferred", "muxer=4"),
+            &["run.json", "variants"],
+        ),
+        (
+            "run.json",
+            |text| text.replace("pl065536_rtt000_n02", "pl065536_rtt000_n09"),
+            &["run.json", "pl065536_rtt000_n09"],
+        ),
+        (
+            "sites.csv",
+            |text| text[..text.len() - 5].to_owned(),
+            &["sites.csv", "torn"],
+        ),
+        (
+            "histograms.hlog",
+            |text| text[..text.len() / 2].to_owned(),
+            &["histograms.hlog", "torn"],
+        ),
+        (
+            "sites.csv",
+            |text| text.replacen("1,connection,", "one,connection,", 1),
+            &["sites.csv", "line 2: slice: "],
+        ),
+        (
+            "blocks.csv",
+            |text| text.replacen("steal_ms", "stolen_ms", 1),
+            &["blocks.csv", "steal_ms"],
+        ),
+        (
+            "slices.csv",
+            |text| text.replacen("\n2,", "\n1,", 1),
+            &["slices.csv", "line 3", "does not go up"],
+        ),
+        (
+            "histograms.hlog",
+            |text| text.replacen("Tag=connection.v0,", "Tag=nobody.v0,", 1),
+            &["histograms.hlog", "nobody.v0"],
+        ),
+        // A log that lost a line.
+        (
+            "histograms.hlog",
+            |text| {
+                let lost = text
+                    .lines()
+                    .find(|line| line.contains("Tag=connection.v0,"));
+                text.replacen(&format!("{}\n", lost.expect("a line")), "", 1)
+            },
+            &["sites.csv", "connection", "histograms.hlog"],
+        ),
+        // A number that was edited by hand.
+        (
+            "sites.csv",
+            |text| {
+                let mut rows = text.lines();
+                let row = rows.find(|line| line.starts_with("1,connection,"));
+                let row = row.expect("a row");
+                let mut fields: Vec<&str> = row.split(',').collect();
+                fields[2] = "7";
+                text.replace(row, &fields.join(","))
+            },
+            &["sites.csv", "7 polls of connection"],
+        ),
+        // A block without its last slice.
+        (
+            "slices.csv",
+            |text| {
+                let last = text.lines().rfind(|line| line.contains(",compare,"));
+                text.replace(&format!("{}\n", last.expect("a slice")), "")
+            },
+            &["slices.csv", "blocks"],
+        ),
+    ];
+    for (name, spoil, words) in cases {
+        let copy = Copy::new();
+        copy.edit(name, spoil);
+        copy.is_refused(words);
+    }
+}
+
+#[test]
+fn a_cell_that_the_manifest_does_not_know_is_refused() {
+    let copy = Copy::new();
+    fs::create_dir(copy.dir().join("cells/pl000001_rtt000_n01")).expect("a folder");
+    copy.is_refused(&["pl000001_rtt000_n01", "manifest"]);
+}
+
+#[test]
+fn a_missing_table_is_named() {
+    let copy = Copy::new();
+    fs::remove_file(copy.run_file("bands.csv")).expect("it is there");
+    copy.is_refused(&["bands.csv"]);
+}
+
+#[test]
+fn a_folder_that_is_no_report_is_not_overwritten() {
+    let copy = Copy::new();
+    let precious = copy.beside("precious");
+    fs::create_dir(&precious).expect("a folder");
+    fs::write(precious.join("thesis.tex"), "all of it").expect("a file");
+    copy.report(&["--out", path(&precious)])
+        .refuses(&["--out", "precious"]);
+    assert_eq!(fs::read_dir(&precious).expect("a folder").count(), 1);
+}
+
+#[test]
+fn wrong_options_are_refused_by_name() {
+    let copy = Copy::new();
+    for (option, value, known) in [
+        ("--threshold", "fast", "50us"),
+        ("--threshold", "0us", "50us"),
+        ("--site", "moon", "connection"),
+        ("--metric", "beauty", "slow_percent"),
+        ("--format", "gif", "png"),
+        ("--margin", "throughput", "QUANTITY=VALUE"),
+        ("--margin", "beauty=1%", "slow-per-request"),
+        ("--margin", "throughput=1pp", "2%"),
+        ("--margin", "slow=-1pp", "0.5pp"),
+    ] {
+        let ended = copy.report(&[option, value]);
+        assert_eq!(ended.code, 2, "{option}");
+        assert!(
+            ended.err.contains(option) && ended.err.contains(known),
+            "{}",
+            ended.err
+        );
+    }
+    copy.report(&["--budget", "muxer=99"])
+        .refuses(&["--budget", "muxer=99", "muxer=1/deferred"]);
+    assert!(!copy.dir().join("report").exists());
+}
+
+#[test]
+fn sweeps_without_a_common_cell_are_not_compared() {
+    let (copy, other) = (Copy::new(), Copy::new());
+    let moved = |text: String| text.replace("65536", "65537").replace("4096", "4097");
+    edit(&other.dir().join("manifest.json"), moved);
+    let cells = other.dir().join("cells");
+    for entry in fs::read_dir(&cells).expect("cells") {
+        let from = entry.expect("a cell").path();
+        edit(&from.join("run-1/run.json"), moved);
+        let name = moved(
+            from.file_name()
+                .expect("a name")
+                .to_string_lossy()
+                .into_owned(),
+        );
+        fs::rename(&from, cells.join(name)).expect("a new name");
+    }
+    seal(&other.dir());
+    analysis(["compare", path(&copy.dir()), path(&other.dir())]).refuses(&["share no cell"]);
+}
+
+#[test]
+fn a_folder_that_is_no_explanation_is_refused() {
+    let copy = Copy::new();
+    fs::create_dir(copy.dir().join("explain")).expect("a folder");
+    copy.is_refused(&["explain", "no explain.json"]);
+    explain(&copy);
+    edit(&copy.dir().join("explain/explain.json"), |text| {
+        text.replacen("\"schema\": 2", "\"schema\": 9", 1)
+    });
+    copy.is_refused(&["explain.json", "schema is 9"]);
+}
+
+#[test]
+fn tables_that_are_torn_or_foreign_are_refused() {
+    type Spoil = fn(String) -> String;
+    let cases: [(&str, Spoil, &[&str]); 7] = [
+        (
+            "stacks.csv",
+            |text| text[..text.len() - 3].to_owned(),
+            &["stacks.csv", "torn"],
+        ),
+        (
+            "stacks.csv",
+            |text| text.replacen(",true,", ",maybe,", 1),
+            &["stacks.csv", "line 2", "in_kernel"],
+        ),
+        (
+            "system_calls.csv",
+            |text| text.replacen("calls", "count", 1),
+            &["system_calls.csv", "calls"],
+        ),
+        (
+            "activity.csv",
+            |text| text + "999,dials,3\n",
+            &["activity.csv", "slice 999"],
+        ),
+        (
+            "slices.csv",
+            |text| text.replacen(",stacks,", ",guesses,", 1),
+            &["slices.csv", "line 2", "guesses"],
+        ),
+        (
+            "run.json",
+            |text| text.replace("pl065536", "pl065537"),
+            &["run.json", "pl065537"],
+        ),
+        (
+            "evidence.json",
+            |text| text[..20].to_owned(),
+            &["evidence.json"],
+        ),
+    ];
+    for (name, spoil, words) in cases {
+        let copy = Copy::explained();
+        change(&copy, name, spoil);
+        copy.is_refused(words);
+    }
+    let copy = Copy::explained();
+    fs::remove_file(evidence::dir(&copy).join("timeline.csv")).expect("it was there");
+    copy.is_refused(&["timeline.csv"]);
+}
+
+#[test]
+fn one_variant_alone_is_explained_without_a_difference() {
+    let copy = Copy::explained();
+    let about = copy.dir().join("explain/explain.json");
+    edit(&about, |text| text.replacen("[0, 2]", "[0]", 1));
+    copy.is_refused(&["slices.csv", "variant 2"]);
+    let other: Vec<String> = evidence::slices()
+        .into_iter()
+        .filter(|slice| slice.variant != 0)
+        .map(|slice| slice.number.to_string())
+        .collect();
+    for entry in fs::read_dir(evidence::dir(&copy)).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_some_and(|it| it == "csv") {
+            let text = fs::read_to_string(&path).expect("a table");
+            let is_kept = |line: &&str| !other.iter().any(|it| line.split(',').next() == Some(it));
+            let kept: Vec<&str> = text.lines().filter(is_kept).collect();
+            fs::write(&path, kept.join("\n") + "\n").expect("a table");
+        }
+    }
+    let text = report(&copy);
+    holds(&text, &["| `[kernel] sendto` | 40.0 |\n"]);
+    assert!(!text.contains("difference.svg") && !text.contains("budget-"));
+}

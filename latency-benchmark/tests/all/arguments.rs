@@ -1,0 +1,397 @@
+//! Wrong arguments, and what needs no lab.
+
+use crate::bench::{Bench, MANIFEST, complaint, text};
+
+#[test]
+fn wrong_arguments_are_one_line_and_nothing_is_written() {
+    let bench = Bench::new();
+    for (arguments, says) in [
+        (
+            &["--peers", "0"][..],
+            "--peers 0: a cell has from 1 to 250 peers",
+        ),
+        (&["--peers", "251"], "--peers 251"),
+        (&["--peers", "2,2"], "--peers: 2 is given twice"),
+        (&["--rtt", "-1"], "\"-1\" is negative"),
+        (&["--rtt", "nan"], "nan"),
+        (&["--payload", "17MiB"], "\"17MiB\": it is more than 16MiB"),
+        (&["--payload", "-1"], "\"-1\": it is negative"),
+        (&["--budget", "foo=1"], "unknown site \"foo\""),
+        (
+            &["--budget", "none", "--budget", "none"],
+            "--budget: none is given twice",
+        ),
+        (&["--stack", "h3"], "accepted: libp2p, h2, iroh"),
+        (
+            &["--stack", "h2", "--budget", "muxer=1"],
+            "h2 has no site muxer (accepted: connection)",
+        ),
+        (
+            &["--transport", "quic", "--budget", "muxer=1"],
+            "libp2p over QUIC has no site muxer (accepted: connection, task, quic-connection, quic-endpoint)",
+        ),
+        (
+            &["--budget", "quic-connection=1"],
+            "libp2p has no site quic-connection (accepted: connection, muxer, task)",
+        ),
+        (
+            &["--stack", "h2", "--security", "noise"],
+            "--security noise: nodes of h2 do not have it (accepted: plaintext)",
+        ),
+        (
+            &["--stack", "iroh", "--transport", "tcp"],
+            "--transport tcp: nodes of iroh do not have it (accepted: quic)",
+        ),
+        (
+            &["--stack", "iroh", "--budget", "connection=1"],
+            "has no site connection (accepted: quic-connection, quic-endpoint)",
+        ),
+        (&["--stack", "h2", "--yamux", "."], "cannot be used with"),
+        (
+            &["--stack", "iroh", "--subject", "released+quic-connection=1"],
+            "--subject released+quic-connection=1: released@VERSION and +BUDGET are for libp2p only",
+        ),
+        (&["--precision", "1"], "accepted: 1pp,5%"),
+        (&["--turn", "1"], "1 is not in 5..=600000"),
+        (&["--rate", "0"], "--rate 0"),
+        (
+            &["--rate", "10", "--outstanding", "2"],
+            "cannot be used with",
+        ),
+        (
+            &["--workload", "stream", "--rate", "10"],
+            "--rate: the workload stream",
+        ),
+        (
+            &["--workload", "gossipsub", "--outstanding", "2"],
+            "--outstanding: the workload gossipsub",
+        ),
+        (
+            &["--workload", "gossipsub", "--payload", "0B"],
+            "at least 16 bytes",
+        ),
+        (&["--workload", "idle", "--rate", "1"], "--workload idle"),
+        (
+            &["--runtime", "current-thread", "--workers", "2"],
+            "--workers 2: a current-thread runtime has one worker",
+        ),
+        (
+            &["--central-core", "0-1"],
+            "--central-core 0-1: there is one core for each worker (accepted: --workers 2)",
+        ),
+        (
+            &["--runtime-setting", "event_interval=0"],
+            "--runtime-setting event_interval=0: unknown (accepted: event_interval=N,",
+        ),
+        (
+            &["--runtime-setting", "lifo_slot=off"],
+            "only a multi-thread runtime has it (accepted: --runtime multi-thread)",
+        ),
+        (
+            &[
+                "--runtime",
+                "multi-thread",
+                "--runtime-setting",
+                "lifo_slot=off",
+            ],
+            "was built without tokio's unstable options",
+        ),
+        (
+            &[
+                "--runtime-setting",
+                "event_interval=9",
+                "--subject",
+                "released",
+            ],
+            "cannot be used with",
+        ),
+        (
+            &["--jobs", "many"],
+            "accepted: auto, or a number from 1 to 1024",
+        ),
+        (
+            &["--jobs", "auto", "--central-core", "0"],
+            "cannot be used with",
+        ),
+        (
+            &["--delay", "magic"],
+            "possible values: auto, netem, nfqueue",
+        ),
+        (&["--rtt", "10", "--jitter", "6ms"], "--jitter 6ms"),
+        (&["--central-core", "4096"], "4096"),
+        (
+            &["--delay", "nfqueue", "--loss", "0.1%"],
+            "--delay nfqueue: the delay line only delays",
+        ),
+        (&["--name", "a/b"], "--name \"a/b\""),
+        (&["--name", "a|b"], "letters, digits, -, _ and ."),
+        (&["--name", "\u{1b}[2J"], "--name \"\\u{1b}[2J\""),
+        (&["--rtt", "0.0000001"], "is shorter than 1 µs"),
+        (&["--payload", "4096"], "\"4096\": it has no unit"),
+        (
+            &["--congestion-control", "x; reboot"],
+            "the kernel has no congestion control \"x; reboot\"",
+        ),
+        (&["--subject", "/proc"], "/proc: it is no checkout"),
+        (&["--quick", "--peers", "1"], "cannot be used with"),
+        (
+            &["--shard", "1/2", "--name", "run"],
+            "required arguments were not provided: --seed",
+        ),
+        (&["--shard", "3/2"], "part 3 of 2: there is none"),
+        (&["--shard", "0/2"], "part 0 of 2: there is none"),
+        (&["--shard", "2"], "accepted: 2/8, slurm"),
+        (
+            &["--shard", "kubernetes/2"],
+            "JOB_COMPLETION_INDEX is not set",
+        ),
+        (
+            &["--shard", "1/13", "--seed", "1", "--name", "run", "--quick"],
+            "13 parts, but the grid has 12 cells",
+        ),
+        (
+            &["--subject", "relesed"],
+            "accepted: released, released@0.56 (libp2p only), PATH or PATH@REV",
+        ),
+        (&["--subject", "released@0.1"], "accepted: 0.57, 0.56, 0.55"),
+        (
+            &["--subject", "/@main"],
+            "/: it is not the top folder of a git repository",
+        ),
+        (
+            &["--subject", "released", "--subject", "released"],
+            "--subject: released is given twice",
+        ),
+        (&["--yamux", "/nowhere@main"], "there is no such folder"),
+        (&["--nonsense"], "--nonsense"),
+    ] {
+        let mut command = bench.command(&["sweep"]);
+        let output = command
+            .arg("--out")
+            .arg(bench.out())
+            .args(arguments)
+            .output()
+            .unwrap();
+        let complaint = complaint(&output);
+        assert!(complaint.contains(says), "{arguments:?}: {complaint}");
+        assert!(!bench.out().exists(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn results_are_never_overwritten() {
+    let bench = Bench::new();
+    std::fs::create_dir_all(bench.run_dir()).unwrap();
+    let complaint = complaint(&bench.sweep(&["--quick"]).output().unwrap());
+    assert!(
+        complaint.contains("exists already") && complaint.contains("--resume"),
+        "{complaint}"
+    );
+    assert_eq!(std::fs::read_dir(bench.run_dir()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_said_at_once() {
+    let bench = Bench::new();
+    let output = bench
+        .command(&["sweep", "--quick", "--out", "/proc/nowhere"])
+        .output()
+        .unwrap();
+    assert!(complaint(&output).contains("--out"));
+}
+
+#[test]
+fn what_cannot_be_resumed_is_said() {
+    let bench = Bench::new();
+    let complaints = |bench: &Bench| complaint(&bench.resume().output().unwrap());
+    assert!(complaints(&bench).contains("No such file"));
+    std::fs::create_dir_all(bench.run_dir()).unwrap();
+    for (manifest, says) in [
+        ("", "EOF while parsing"),
+        ("{}", "missing field `schema`"),
+        ("{\"schema\": 99}", "its schema is 99"),
+        ("{\"schema\": 2}", "missing field `command`"),
+    ] {
+        std::fs::write(bench.run_dir().join("manifest.json"), manifest).unwrap();
+        let complaint = complaints(&bench);
+        assert!(complaint.contains(says), "{manifest}: {complaint}");
+    }
+    let mixed = bench.resume().args(["--peers", "1"]).output().unwrap();
+    assert!(complaint(&mixed).contains("--resume"));
+}
+
+#[test]
+fn a_dry_run_shows_the_order_which_the_seed_decides() {
+    let bench = Bench::new();
+    let order = |seed: &str| {
+        let output = bench
+            .command(&["sweep", "--dry-run", "--seed", seed])
+            .output()
+            .unwrap();
+        assert!(output.status.success());
+        text(&output.stdout)
+    };
+    let first = order("7");
+    assert_eq!(first.lines().count(), 122);
+    assert!(
+        first.contains("\nExpected 95 % intervals of changes in the median cell")
+            && first.contains("slow polls ±"),
+        "{first}"
+    );
+    assert!(
+        first.contains("120 runs × 6 variants, at most ") && first.contains("Seed 7"),
+        "{first}"
+    );
+    assert_eq!(first, order("7"));
+    assert_ne!(first, order("8"));
+}
+
+#[test]
+fn the_list_has_every_cell_and_variant() {
+    let bench = Bench::new();
+    let list = |arguments: &[&str]| {
+        text(
+            &bench
+                .command(&["sweep", "--list"])
+                .args(arguments)
+                .output()
+                .unwrap()
+                .stdout,
+        )
+    };
+    let default = list(&[]);
+    assert!(default.starts_with("120 cells:"), "{default}");
+    assert!(
+        default.contains("  none (A/A)\n") && default.contains("  muxer=1/deferred\n"),
+        "{default}"
+    );
+    assert!(list(&["--quick"]).starts_with("12 cells:"));
+    assert!(!list(&["--no-aa"]).contains("A/A"));
+    assert!(
+        list(&["--rtt", "0.5", "--peers", "3", "--payload", "1KiB"])
+            .contains("pl001024_rtt000.5_n03")
+    );
+}
+
+#[test]
+fn subjects_are_listed_and_launched_in_blocks() {
+    let bench = Bench::new();
+    let folder = bench.dir.path().join("my libp2p");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("Cargo.toml"), MANIFEST).unwrap();
+    let run = |arguments: &[&str]| {
+        let output = bench
+            .command(&["sweep", "--subject", "released", "--subject"])
+            .arg(&folder)
+            .args(["--peers", "1,2", "--rtt", "0", "--payload", "1KiB"])
+            .args(arguments)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let list = run(&["--list"]);
+    assert!(
+        list.contains("1 variants") && list.contains("3 subjects, the first is the baseline:\n"),
+        "{list}"
+    );
+    assert!(
+        list.contains("  released (A/A): ") && list.contains("  my libp2p: folder "),
+        "{list}"
+    );
+    assert!(!run(&["--list", "--no-aa"]).contains("A/A"));
+
+    let order = run(&["--dry-run", "--repeat", "5", "--seed", "3"]);
+    let launches: Vec<&str> = order
+        .lines()
+        .filter(|line| line.contains("  block "))
+        .collect();
+    assert_eq!(launches.len(), 2 * 5 * 3, "{order}");
+    let mut orders = std::collections::BTreeSet::new();
+    for (at, block) in launches.chunks(3).enumerate() {
+        let of = |name: &str| {
+            let wanted = format!("  block {}, {name}  ", at % 5 + 1);
+            block.iter().position(|line| line.contains(&wanted))
+        };
+        let places = ["released", "released (A/A)", "my libp2p"].map(of);
+        assert!(places.iter().all(Option::is_some), "{block:?}");
+        orders.insert(places);
+    }
+    assert!(orders.len() > 1, "{order}");
+}
+
+#[test]
+fn a_label_that_is_no_file_name_is_refused() {
+    let bench = Bench::new();
+    let folder = bench.dir.path().join("a".repeat(200));
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("Cargo.toml"), MANIFEST).unwrap();
+    let mut command = bench.command(&["sweep", "--list", "--subject"]);
+    let said = complaint(&command.arg(&folder).output().unwrap());
+    assert!(said.contains("too long for a file name"), "{said}");
+}
+
+/// A program in the working folder is somebody's data.
+#[test]
+fn no_program_of_the_working_folder_is_run() {
+    let bench = Bench::new();
+    for name in ["git", "ip", "tc", "iptables"] {
+        let path = bench.dir.path().join(name);
+        std::fs::write(&path, "#!/bin/sh\ntouch \"$0.was-run\"\nexit 1\n").unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(path, mode).unwrap();
+    }
+    let source = bench.dir.path().join("source");
+    std::fs::create_dir(&source).unwrap();
+    std::fs::write(source.join("Cargo.toml"), "text").unwrap();
+    for arguments in [
+        &["preflight"][..],
+        &["sweep", "--list", "--subject", "source"],
+    ] {
+        let mut command = bench.command(arguments);
+        let command = command.current_dir(bench.dir.path());
+        command.env("PATH", ".:").output().unwrap();
+    }
+    let entries = std::fs::read_dir(bench.dir.path()).unwrap();
+    assert_eq!(entries.count(), 5, "a program was run");
+}
+
+#[test]
+fn help_shows_examples_and_exit_codes() {
+    let bench = Bench::new();
+    for verb in ["sweep", "explain", "rr", "soak", "peer", "central", "lab"] {
+        let output = bench.command(&[verb, "--help"]).output().unwrap();
+        assert!(
+            output.status.success() && text(&output.stdout).contains("Examples:"),
+            "{verb}"
+        );
+    }
+    let bare = bench.command(&[]).output().unwrap();
+    assert!(
+        complaint(&bare)
+            .contains("pipeline, sweep, explain, rr, soak, peer, central, lab, preflight")
+    );
+}
+
+#[test]
+fn schedulers_number_the_shards() {
+    let bench = Bench::new();
+    let plan = |shard: &str, variables: &[(&str, &str)]| {
+        let mut command = bench.command(&["sweep", "--list", "--quick", "--seed", "7"]);
+        command.args(["--name", "run", "--shard", shard]);
+        let output = command.envs(variables.iter().copied()).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let second = plan("2/4", &[]);
+    assert!(second.starts_with("3 cells:"), "{second}");
+    let of_slurm = [
+        ("SLURM_ARRAY_TASK_ID", "2"),
+        ("SLURM_ARRAY_TASK_COUNT", "4"),
+    ];
+    assert_eq!(plan("slurm", &of_slurm), second);
+    assert_eq!(plan("slurm/4", &of_slurm[..1]), second);
+    let of_kubernetes = [("JOB_COMPLETION_INDEX", "1")];
+    assert_eq!(plan("kubernetes/4", &of_kubernetes), second);
+    assert_ne!(plan("3/4", &[]), second);
+}

@@ -1,0 +1,347 @@
+//! Runs the program, and looks after what it leaves.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+    sync::Once,
+    time::{Duration, Instant},
+};
+
+use tempfile::TempDir;
+
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_latency-benchmark");
+
+/// Arguments of a sweep of one small cell.
+pub(crate) const SMALL: [&str; 10] = [
+    "--peers",
+    "2",
+    "--payload",
+    "4KiB",
+    "--max-cell-seconds",
+    "1",
+    "--turn",
+    "100",
+    "--seed",
+    "1",
+];
+
+/// Enough for a folder to be a checkout.
+pub(crate) const MANIFEST: &str = "[package]\nname = \"libp2p-swarm\"\n";
+
+/// Marks every process that a test starts, so that they can be found.
+pub(crate) const MARK: &str = "LATENCY_BENCHMARK_TEST";
+
+pub(crate) struct Bench {
+    pub(crate) dir: TempDir,
+    pub(crate) mark: String,
+}
+
+impl Bench {
+    pub(crate) fn new() -> Bench {
+        let dir = tempfile::tempdir().unwrap();
+        let mark = dir.path().display().to_string();
+        Bench { dir, mark }
+    }
+
+    pub(crate) fn out(&self) -> PathBuf {
+        self.dir.path().join("results")
+    }
+
+    pub(crate) fn run_dir(&self) -> PathBuf {
+        self.out().join("run")
+    }
+
+    /// The program with arguments.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        build_node();
+        let mut command = Command::new(PROGRAM);
+        command.args(arguments);
+        self.prepare(&mut command);
+        command
+    }
+
+    pub(crate) fn prepare(&self, command: &mut Command) {
+        command
+            .env(MARK, &self.mark)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+    }
+
+    /// A sweep into `results/run` of this bench.
+    pub(crate) fn sweep(&self, arguments: &[&str]) -> Command {
+        let mut command = self.command(&["sweep"]);
+        command
+            .arg("--out")
+            .arg(self.out())
+            .args(["--name", "run"])
+            .args(arguments);
+        command
+    }
+
+    pub(crate) fn resume(&self) -> Command {
+        let mut command = self.command(&["sweep", "--resume"]);
+        command.arg(self.run_dir());
+        command
+    }
+
+    /// The processes that carry this bench's mark, by their ids.
+    pub(crate) fn processes(&self) -> Vec<(i32, String)> {
+        let wanted = format!("{MARK}={}", self.mark);
+        let entries = fs::read_dir("/proc").unwrap().flatten();
+        entries
+            .filter_map(|entry| {
+                let pid: i32 = entry.file_name().to_str()?.parse().ok()?;
+                let environment = fs::read(entry.path().join("environ")).ok()?;
+                let is_ours = environment
+                    .split(|byte| *byte == 0)
+                    .any(|variable| variable == wanted.as_bytes());
+                let command = fs::read(entry.path().join("cmdline")).ok()?;
+                let command = String::from_utf8_lossy(&command).replace('\0', " ");
+                (is_ours && pid != std::process::id() as i32).then_some((pid, command))
+            })
+            .collect()
+    }
+
+    /// The id of the process whose arguments begin with `verb`, as soon as there is one.
+    pub(crate) fn wait_for(&self, verb: &str, nth: usize) -> i32 {
+        let wanted = format!(" {verb} ");
+        eventually(&format!("{nth}. process with the verb {verb}"), || {
+            let mut pids: Vec<i32> = self
+                .processes()
+                .into_iter()
+                .filter(|(_, command)| format!("{command} ").contains(&wanted))
+                .map(|(pid, _)| pid)
+                .collect();
+            pids.sort_unstable();
+            pids.get(nth).copied()
+        })
+    }
+
+    /// Panics unless nothing is left in the end. A busy machine takes its time to undo a lab.
+    pub(crate) fn assert_nothing_left(&self) {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while Instant::now() < deadline && !self.processes().is_empty() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert_eq!(self.processes(), []);
+    }
+
+    /// Waits until the first cell that is being measured has several rows in a table. Returns the table.
+    pub(crate) fn wait_for_rows(&self, table: &str) -> String {
+        eventually(table, || {
+            let partial = self.runs("run-1.partial");
+            let text = fs::read_to_string(partial.first()?.join(table)).ok()?;
+            (text.lines().count() > 2).then_some(text)
+        })
+    }
+
+    /// The only folder `cells/*/NAME`.
+    pub(crate) fn only(&self, name: &str) -> PathBuf {
+        let runs = self.runs(name);
+        assert_eq!(runs.len(), 1, "{runs:?}");
+        runs[0].clone()
+    }
+
+    /// The folders `cells/*/NAME`.
+    pub(crate) fn runs(&self, name: &str) -> Vec<PathBuf> {
+        let cells = fs::read_dir(self.run_dir().join("cells"))
+            .into_iter()
+            .flatten()
+            .flatten();
+        let mut runs: Vec<PathBuf> = cells
+            .map(|cell| cell.path().join(name))
+            .filter(|path| path.exists())
+            .collect();
+        runs.sort();
+        runs
+    }
+}
+
+/// The program `name` of the node's package, in the folder of this profile.
+pub(crate) fn node_program(name: &str) -> PathBuf {
+    build_node();
+    Path::new(PROGRAM).with_file_name(name)
+}
+
+/// `cargo test --workspace` has built the node program. Without `--workspace` it may be missing.
+fn build_node() {
+    static BUILT: Once = Once::new();
+    BUILT.call_once(|| {
+        let beside = |name| Path::new(PROGRAM).with_file_name(name);
+        let wanted = [
+            "libp2p-node",
+            "libp2p-node-counting",
+            "examples/faulty_node",
+        ];
+        if wanted.into_iter().all(|name| beside(name).is_file()) {
+            return;
+        }
+        let cargo = Command::new(env!("CARGO"))
+            .args(["build", "--package", "libp2p-node", "--bins", "--examples"])
+            .args(["--features", "gossipsub,quic,tls"])
+            .status();
+        assert!(cargo.unwrap().success(), "the node program cannot be built");
+    });
+}
+
+/// The program `analysis`.
+pub(crate) fn analysis() -> PathBuf {
+    build_program("analysis")
+}
+
+/// The program of the package of that name. `cargo test --workspace` has built it.
+pub(crate) fn build_program(name: &str) -> PathBuf {
+    let program = Path::new(PROGRAM).with_file_name(name);
+    if !program.is_file() {
+        let mut cargo = Command::new(env!("CARGO"));
+        let status = cargo.args(["build", "--package", name]).status();
+        assert!(status.unwrap().success(), "{name} cannot be built");
+    }
+    program
+}
+
+/// Arguments without spaces.
+pub(crate) fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
+/// Polls until there is a value, for at most a minute.
+pub(crate) fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "{what}: not within a minute");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+pub(crate) fn signal(pid: i32, signal: nix::sys::signal::Signal) {
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), signal).unwrap();
+}
+
+pub(crate) fn kill(pid: i32) {
+    signal(pid, nix::sys::signal::Signal::SIGKILL);
+}
+
+pub(crate) fn pid(child: &Child) -> i32 {
+    i32::try_from(child.id()).unwrap()
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A wrong call: one line, exit code 2.
+pub(crate) fn complaint(output: &Output) -> String {
+    let complaint = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{complaint}");
+    let lines: Vec<&str> = complaint
+        .lines()
+        .filter(|line| !line.starts_with("warning: the load"))
+        .collect();
+    assert_eq!(lines.len(), 1, "{complaint}");
+    assert!(lines[0].starts_with("error: "), "{complaint}");
+    lines[0].to_owned()
+}
+
+pub(crate) fn json(path: &Path) -> serde_json::Value {
+    let text =
+        fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Whether the machine can run cells of that kind; a test that needs them and cannot have them is
+/// skipped, which in CI is a failure.
+pub(crate) fn can_run(delayed: bool) -> bool {
+    let output = Command::new(PROGRAM).arg("preflight").output().unwrap();
+    let text = text(&output.stdout);
+    let wanted = if delayed {
+        "cells with a delay can run"
+    } else {
+        "cells without a delay (RTT 0) can run"
+    };
+    if text.contains(wanted) {
+        return true;
+    }
+    assert_ne!(
+        std::env::var("CI").as_deref(),
+        Ok("true"),
+        "missing: {wanted}\n{text}"
+    );
+    println!("skipped, missing: {wanted}");
+    false
+}
+
+/// Whether this machine's kernel has netem. Nothing can be installed if not, so this is not asked of
+/// CI either.
+pub(crate) fn has_netem() -> bool {
+    let output = Command::new(PROGRAM).arg("preflight").output().unwrap();
+    let text = text(&output.stdout);
+    let mut lines = text.lines().map(str::split_whitespace);
+    lines.any(|words| words.take(2).eq(["ok", "netem"]))
+}
+
+/// A row of a table, by column.
+pub(crate) type Row = BTreeMap<String, String>;
+
+pub(crate) fn table(path: &Path) -> Vec<Row> {
+    csv::Reader::from_path(path)
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+        .into_deserialize()
+        .collect::<Result<_, _>>()
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+pub(crate) fn number(row: &Row, column: &str) -> u64 {
+    row[column]
+        .parse()
+        .unwrap_or_else(|_| panic!("{column} of {row:?}"))
+}
+
+/// In RESULTS.md, as is every file.
+pub(crate) fn every_column_is_documented(run: &Path) {
+    let guide =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("run-format/RESULTS.md"))
+            .unwrap();
+    for entry in fs::read_dir(run).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        assert!(guide.contains(&format!("`{name}`")), "{name}");
+        if name.ends_with(".csv") {
+            for column in csv::Reader::from_path(&path).unwrap().headers().unwrap() {
+                assert!(guide.contains(&format!("`{column}`")), "{name}: {column}");
+            }
+        }
+    }
+}
+
+/// As nodes that speak QUIC have.
+pub(crate) fn every_slice_has_counts(run: &Path, slices: &[Row]) {
+    every_column_is_documented(run);
+    let counts = table(&run.join("quic.csv"));
+    assert_eq!(counts.len(), slices.len());
+    for (row, slice) in counts.iter().zip(slices) {
+        assert_eq!(row["slice"], slice["slice"]);
+        let of = |column| number(row, column);
+        for counted in ["rtt_ns", "packets_sent", "acks_sent", "acks_received"] {
+            assert!(of(counted) > 0, "{counted}: {row:?}");
+        }
+        // A request is larger than a datagram.
+        assert!(of("datagrams_sent") > number(slice, "requests"), "{row:?}");
+        // What is lost was sent, in this slice or just before.
+        assert!(of("packets_lost") <= of("packets_sent"), "{row:?}");
+        // Connections are read one after the other, and calls after them.
+        for (calls, datagrams) in [
+            ("send_calls", "datagrams_sent"),
+            ("receive_calls", "datagrams_received"),
+        ] {
+            let most = of(datagrams) + of(datagrams) / 10 + 20;
+            assert!((1..=most).contains(&of(calls)), "{calls}: {row:?}");
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Several workers, each on a core of its own, and cells that are measured at the same time. `.ci/netem-in-qemu` runs this
+//! on eight virtual cores.
+
+use std::{collections::BTreeSet, process::Command};
+
+use crate::bench::{self, Bench, analysis, can_run, json, number, table, text};
+
+/// Whether there are so many cores. If not, the test is skipped: `.ci/netem-in-qemu` has enough for it.
+fn has_cores(wanted: usize) -> bool {
+    let there = lab::Topology::of_this_process().unwrap();
+    let there = there.available().count();
+    if there < wanted {
+        println!("skipped: missing {wanted} cores, this machine has {there}");
+    }
+    there >= wanted
+}
+
+const CELL: [&str; 6] = [
+    "--rtt",
+    "0",
+    "--budget",
+    "none",
+    "--budget",
+    "muxer=1/deferred",
+];
+
+fn report(bench: &Bench) -> String {
+    let output = Command::new(analysis())
+        .arg("report")
+        .arg(bench.run_dir())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    std::fs::read_to_string(bench.run_dir().join("report/report.md")).unwrap()
+}
+
+#[test]
+fn every_worker_has_a_core_of_its_own() {
+    if !has_cores(8) || !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let mut sweep = bench.sweep(&bench::SMALL);
+    let output = sweep.args(CELL).args(["--workers", "4"]).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let [run] = &bench.runs("run-1")[..] else {
+        panic!("one cell")
+    };
+    let placement = &json(&run.join("run.json"))["config"]["lab"]["placement"];
+    let workers = table(&run.join("workers.csv"));
+    let cores = |worker: &str| {
+        let rows = workers.iter().filter(|row| row["worker"] == worker);
+        let cores: BTreeSet<&str> = rows.map(|row| &*row["cores"]).collect();
+        assert_eq!(cores.len(), 1, "{cores:?}");
+        cores.into_iter().next().unwrap().to_owned()
+    };
+    let single: BTreeSet<usize> = ["1", "2", "3", "4"]
+        .map(|worker| cores(worker).parse().expect("one core"))
+        .into();
+    assert_eq!(single.len(), 4, "no two workers share a core");
+    assert_eq!(
+        placement["workers"],
+        cores("0"),
+        "the main thread may use all of them"
+    );
+    let all: lab::Cores = cores("0").parse().unwrap();
+    assert_eq!(all.iter().collect::<BTreeSet<_>>(), single);
+    assert_eq!(placement["sharing"], "nothing");
+    let busy = workers.iter().filter(|row| number(row, "polls") > 0);
+    let busy: BTreeSet<&str> = busy.map(|row| &*row["worker"]).collect();
+    assert!(busy.len() > 1 && !busy.contains("0"), "{busy:?}");
+}
+
+#[test]
+fn every_job_has_cores_of_its_own() {
+    if !has_cores(8) || !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let mut sweep = bench.sweep(&["--peers", "1,2,3", "--payload", "4KiB", "--turn", "100"]);
+    sweep.args(["--max-cell-seconds", "1", "--seed", "1", "--no-aa"]);
+    let output = sweep.args(CELL).args(["--jobs", "3"]).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    bench.assert_nothing_left();
+    let manifest = json(&bench.run_dir().join("manifest.json"));
+    let places = manifest["config"]["jobs"]["places"].as_array().unwrap();
+    assert_eq!(places.len(), 3);
+    let mut taken = BTreeSet::new();
+    for place in places {
+        let peers: lab::Cores = place["peers"].as_str().unwrap().parse().unwrap();
+        let central = place["central"].as_u64().unwrap() as usize;
+        for core in peers.iter().chain([central]) {
+            assert!(taken.insert(core), "no two jobs share core {core}");
+        }
+    }
+    let (beside, alone) = (bench.runs("run-1"), bench.runs("run-1.alone"));
+    assert_eq!(
+        (beside.len(), alone.len()),
+        (3, 3),
+        "with so few, every run is paired"
+    );
+    let mut used = BTreeSet::new();
+    for (beside, alone) in beside.iter().zip(&alone) {
+        let [beside, alone] = [beside, alone].map(|run| json(&run.join("run.json")));
+        assert_eq!(
+            (&beside["status"], &alone["status"]),
+            (&"ok".into(), &"ok".into())
+        );
+        assert_eq!(
+            (&beside["config"]["jobs"], &alone["config"]["jobs"]),
+            (&3.into(), &1.into())
+        );
+        let place = &beside["config"]["lab"]["placement"];
+        assert_eq!(*place, alone["config"]["lab"]["placement"]);
+        assert!(places.contains(place));
+        used.insert(place["central"].as_u64());
+    }
+    assert_eq!(used.len(), 3, "every job measured a cell");
+}
+
+#[test]
+fn with_too_few_cores_cells_are_measured_one_after_the_other() {
+    let bench = Bench::new();
+    let cores = lab::Topology::of_this_process().unwrap();
+    let jobs = cores.available().count().to_string();
+    let mut list = bench.sweep(&["--dry-run", "--jobs", &jobs]);
+    let output = list.output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let amiss = format!("--jobs {jobs}: the {jobs} cores of this machine are enough for");
+    assert!(
+        text(&output.stderr).contains(&amiss),
+        "{}",
+        text(&output.stderr)
+    );
+    let auto = bench
+        .sweep(&["--dry-run", "--jobs", "auto"])
+        .output()
+        .unwrap();
+    let is_several = text(&auto.stdout).contains("runs at a time");
+    assert_eq!(is_several, cores.places(1, usize::MAX).unwrap().len() > 1);
+}
+
+#[test]
+fn with_too_few_cores_workers_share_them_and_the_report_says_so() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    // One more than any machine can give.
+    let workers = lab::Topology::of_this_process().unwrap();
+    let workers = (workers.available().count() + 1).to_string();
+    let mut sweep = bench.sweep(&bench::SMALL);
+    let output = sweep
+        .args(CELL)
+        .args(["--workers", &workers])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let amiss = format!("here are too few cores: central's {workers} workers share core");
+    assert!(
+        text(&output.stderr).contains(&amiss),
+        "{}",
+        text(&output.stderr)
+    );
+    let [run] = &bench.runs("run-1")[..] else {
+        panic!("one cell")
+    };
+    let threads: BTreeSet<String> = table(&run.join("workers.csv"))
+        .iter()
+        .map(|row| row["worker"].clone())
+        .collect();
+    assert_eq!(
+        threads.len().to_string(),
+        (workers.parse::<usize>().unwrap() + 1).to_string()
+    );
+    let report = report(&bench);
+    assert!(
+        report.contains(&amiss) && report.contains("same worker: late"),
+        "{report}"
+    );
+}

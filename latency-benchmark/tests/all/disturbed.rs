@@ -1,0 +1,164 @@
+//! Blocks in which a process stood still are disturbed, and the report says so.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Child, Command},
+    thread::sleep,
+    time::Duration,
+};
+
+use crate::bench::{
+    self, Bench, Row, analysis, can_run, eventually, json, signal, table, text, words,
+};
+use nix::sys::signal::Signal::{SIGCONT, SIGSTOP};
+
+/// Stops the process of that verb for a while in the middle of a cell. Returns the blocks, and the report.
+fn stop(verb: &str, bench: &Bench) -> (Vec<Row>, String) {
+    let mut sweep = bench.sweep(&words("--peers 2 --rtt 0 --payload 4KiB"));
+    sweep.args(["--budget", "none", "--max-cell-seconds", "6"]);
+    sweep.args(["--precision", "0.0001pp,0.0001%"]);
+    stop_in(sweep.spawn().unwrap(), verb, bench);
+    let run = bench.only("run-1");
+    (table(&run.join("blocks.csv")), report(&bench.run_dir()))
+}
+
+/// Stops the process of that verb twice after two blocks, and waits for the end.
+fn stop_in(running: Child, verb: &str, bench: &Bench) {
+    let process = bench.wait_for(verb, 0);
+    eventually("two blocks", || {
+        let partial = bench.runs("run-1.partial");
+        // A soak has no cells.
+        let folder = partial.into_iter().next().unwrap_or(bench.run_dir());
+        let blocks = fs::read_to_string(folder.join("blocks.csv")).ok()?;
+        (blocks.lines().count() > 2).then_some(())
+    });
+    // Not only between two blocks, when nothing is measured.
+    for _ in 0..2 {
+        sleep(Duration::from_millis(130));
+        signal(process, SIGSTOP);
+        sleep(Duration::from_secs(1));
+        signal(process, SIGCONT);
+    }
+    let output = running.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+}
+
+fn report(run: &Path) -> String {
+    let mut report = Command::new(analysis());
+    let output = report
+        .arg("report")
+        .arg(run)
+        .args(["--format", "svg"])
+        .output();
+    let output = output.unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    fs::read_to_string(run.join("report/report.md")).unwrap()
+}
+
+fn value(row: &Row, column: &str) -> f64 {
+    row[column].parse().unwrap()
+}
+
+#[test]
+fn the_block_in_which_central_stood_still_is_disturbed() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let (blocks, report) = stop("central", &bench);
+    let late = |row: &&Row| value(row, "latest_ms") > 900.0;
+    let late = blocks.iter().find(late).expect("a block with the stop");
+    assert!(value(late, "duration_ms") > value(late, "latest_ms"));
+    let said = "of them central stood still.";
+    assert!(report.contains(said), "{report}");
+}
+
+#[test]
+fn blocks_in_which_a_peer_was_stopped_are_disturbed() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let (blocks, report) = stop("peer", &bench);
+    let stops: f64 = blocks.iter().map(|row| value(row, "stops_found")).sum();
+    assert!(stops > 0.0, "{blocks:?}");
+    assert_eq!(value(&blocks[0], "stops_found"), 0.0);
+    let said = "of them a peer or the delay line was stopped.";
+    assert!(report.contains(said), "{report}");
+}
+
+#[test]
+fn blocks_of_rr_and_rows_of_a_soak_are_disturbed_by_the_same_rule() {
+    if !can_run(false) {
+        return;
+    }
+    for (arguments, verb, said) in [
+        (
+            &["rr", "--payload", "64B", "--seconds", "6"][..],
+            "central",
+            "central stood still",
+        ),
+        (
+            &[
+                "soak",
+                "--peers",
+                "1",
+                "--hours",
+                "0.0025",
+                "--interval",
+                "1",
+            ],
+            "central",
+            "central stood still",
+        ),
+        (
+            &[
+                "soak",
+                "--peers",
+                "1",
+                "--hours",
+                "0.0025",
+                "--interval",
+                "1",
+            ],
+            "peer",
+            "a peer or the delay line was stopped",
+        ),
+    ] {
+        let bench = Bench::new();
+        let mut command = bench.command(arguments);
+        command
+            .arg("--out")
+            .arg(bench.out())
+            .args(["--name", "run"]);
+        stop_in(command.spawn().unwrap(), verb, &bench);
+        let report = report(&bench.run_dir());
+        // On a busy machine most blocks are disturbed, and then they stay.
+        assert!(report.contains(" disturbed and "), "{verb}: {report}");
+        assert!(
+            report.contains(&format!(" of them {said}.")),
+            "{verb}: {report}"
+        );
+    }
+}
+
+#[test]
+fn a_run_beside_another_sweep_says_so_and_the_report_too() {
+    if !can_run(false) {
+        return;
+    }
+    let (first, second) = (Bench::new(), Bench::new());
+    let mut command = first.sweep(&words("--peers 1 --rtt 0 --payload 4KiB"));
+    let running = command.args(["--turn", "600000"]).spawn().unwrap();
+    first.wait_for("central", 0);
+    let output = second.sweep(&bench::SMALL).arg("--rtt=0").output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    bench::kill(bench::pid(&running));
+    running.wait_with_output().unwrap();
+    let run = second.only("run-1");
+    assert_eq!(json(&run.join("run.json"))["beside"], "sweep");
+    let report = report(&second.run_dir());
+    let said = "During 1 run something else measured on this machine, too.";
+    assert!(report.contains(said), "{report}");
+}

@@ -1,0 +1,317 @@
+//! `explain`: evidence of every kind from cells of a real sweep, and what is said where there is none.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use crate::bench::{self, Bench, can_run, complaint, json, number, table, text};
+
+/// A sweep of two cells that takes a moment.
+fn swept(bench: &Bench) {
+    let output = bench
+        .sweep(&[
+            "--peers",
+            "2",
+            "--rtt",
+            "0",
+            "--payload",
+            "4KiB,64KiB",
+            "--budget",
+            "none",
+            "--budget",
+            "muxer=1/deferred",
+            "--max-cell-seconds",
+            "1",
+            "--turn",
+            "100",
+        ])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+}
+
+#[test]
+fn the_worst_cell_is_explained_with_all_evidence_there_is() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    swept(&bench);
+    let run = bench.run_dir().display().to_string();
+    let output = bench
+        .command(&[
+            "explain",
+            &run,
+            "--cells",
+            "1",
+            "--blocks",
+            "2",
+            "--max-cell-seconds",
+            "1",
+        ])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let explain = bench.run_dir().join("explain");
+    let about = json(&explain.join("explain.json"));
+    assert_eq!(about["variants"], serde_json::json!([0, 2]));
+    let cell = about["cells"][0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(about["cells"][0]["why"], "slow-time");
+    let cell = explain.join(cell);
+
+    let slices = table(&cell.join("slices.csv"));
+    let evidence = json(&cell.join("evidence.json"));
+    let missing: Vec<&str> = evidence["unavailable"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|missing| missing["evidence"].as_str().unwrap())
+        .collect();
+    for pass in [
+        "stacks",
+        "allocations",
+        "counters",
+        "system-calls",
+        "timeline",
+        "activity",
+    ] {
+        let of_it: Vec<_> = slices
+            .iter()
+            .filter(|slice| slice["pass"] == pass)
+            .collect();
+        if of_it.is_empty() {
+            assert!(missing.contains(&pass), "{pass}: neither there nor missing");
+            continue;
+        }
+        // Two blocks of two variants.
+        assert_eq!(of_it.len(), 4, "{pass}");
+    }
+    let pass_of: BTreeMap<u64, &str> = slices
+        .iter()
+        .map(|slice| (number(slice, "slice"), &*slice["pass"]))
+        .collect();
+    for (name, pass, counted) in [
+        ("stacks.csv", "stacks", "samples"),
+        ("allocations.csv", "allocations", "objects"),
+        ("allocation_stacks.csv", "allocations", "objects"),
+        ("system_calls.csv", "system-calls", "calls"),
+        ("counters.csv", "counters", "count"),
+        ("timeline.csv", "timeline", "duration_ns"),
+    ] {
+        if missing.contains(&pass) && pass != "counters" {
+            continue;
+        }
+        let rows = table(&cell.join(name));
+        assert!(
+            rows.iter()
+                .all(|row| pass_of[&number(row, "slice")] == pass),
+            "{name}"
+        );
+        assert!(rows.iter().any(|row| number(row, counted) > 0), "{name}");
+        assert!(rows.iter().any(|row| row["site"] == "connection"), "{name}");
+    }
+    // A poll that talks to others makes system calls, and every poll of a loaded muxer allocates.
+    let calls = table(&cell.join("system_calls.csv"));
+    assert!(
+        calls
+            .iter()
+            .any(|row| row["site"] == "muxer" && row["call"].starts_with("send")),
+        "{calls:?}"
+    );
+    let activity = table(&cell.join("activity.csv"));
+    let gauge = |name: &str| {
+        let of_it = activity.iter().filter(move |row| row["counter"] == name);
+        of_it.map(|row| number(row, "value")).collect::<Vec<_>>()
+    };
+    assert_eq!(gauge("connections"), vec![2; slices.len()]);
+    assert_eq!(gauge("peers"), vec![2; slices.len()]);
+    assert!(gauge("connection_polls").iter().all(|polls| *polls > 0));
+    bench.assert_nothing_left();
+
+    // Once more: what was there stays.
+    let again = bench
+        .command(&[
+            "explain",
+            &run,
+            "--cell",
+            "pl004096_rtt000_n02",
+            "--blocks",
+            "1",
+            "--max-cell-seconds",
+            "1",
+        ])
+        .output()
+        .unwrap();
+    assert!(again.status.success(), "{}", text(&again.stderr));
+    assert!(
+        bench
+            .run_dir()
+            .join("explain.earlier-1/explain.json")
+            .exists()
+    );
+    let about = json(&explain.join("explain.json"));
+    assert_eq!(about["cells"][0]["id"], "pl004096_rtt000_n02");
+}
+
+#[test]
+fn stacks_are_sampled_until_there_are_enough_and_as_often_as_polls_last() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    swept(&bench);
+    let run = bench.run_dir().display().to_string();
+    let output = bench
+        .command(&[
+            "explain",
+            &run,
+            "--cell",
+            "pl065536_rtt000_n02",
+            "--blocks",
+            "1",
+            "--max-cell-seconds",
+            "20",
+        ])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let cell = bench.run_dir().join("explain/pl065536_rtt000_n02");
+    let evidence = json(&cell.join("evidence.json"));
+    let interval = evidence["stack_interval_ns"].as_u64().unwrap();
+    let slices = table(&cell.join("slices.csv"));
+    let with_stacks: Vec<u64> = slices
+        .iter()
+        .filter(|slice| slice["pass"] == "stacks")
+        .map(|slice| number(slice, "slice"))
+        .collect();
+    // The first block has all evidence, further ones what is missing for flamegraphs.
+    let further = slices.iter().filter(|slice| number(slice, "block") > 1);
+    assert!(further.clone().all(|slice| slice["pass"] == "stacks"));
+    let slow: u64 = table(&cell.join("stacks.csv"))
+        .iter()
+        .filter(|row| row["site"] == "connection" && number(row, "from_ns") >= 50_000)
+        .map(|row| number(row, "samples"))
+        .sum();
+    let stop = json(&cell.join("run.json"))["stop"].clone();
+    assert!(
+        stop == "cap" || slow >= 300 || further.count() == 0,
+        "{stop}: {slow} samples"
+    );
+    let bands = table(&cell.join("bands.csv"));
+    let in_polls: u64 = bands
+        .iter()
+        .filter(|row| row["site"] == "task" && with_stacks.contains(&number(row, "slice")))
+        .map(|row| number(row, "ns"))
+        .sum();
+    let sampled: u64 = table(&cell.join("stacks.csv"))
+        .iter()
+        .filter(|row| row["site"] == "task")
+        .map(|row| number(row, "samples"))
+        .sum();
+    let expected = in_polls / interval;
+    assert!(
+        sampled > expected / 4 && sampled < expected * 4 + 20,
+        "{sampled} samples in {in_polls} ns of polls, one every {interval} ns"
+    );
+}
+
+#[test]
+fn what_cannot_be_explained_is_refused_in_a_line() {
+    let bench = Bench::new();
+    let empty = bench.dir.path().display().to_string();
+    let refused = |arguments: &[&str], parts: &[&str]| {
+        let output = bench.command(arguments).output().unwrap();
+        let complaint = complaint(&output);
+        for part in parts {
+            assert!(complaint.contains(part), "{complaint}");
+        }
+    };
+    refused(&["explain", &empty], &["RUN", "manifest.json"]);
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixture");
+    let fixture = fixture.display().to_string();
+    refused(
+        &["explain", &fixture, "--cell", "pl1"],
+        &["--cell pl1", "pl004096_rtt000_n02"],
+    );
+    refused(
+        &["explain", &fixture, "--budget", "task=3"],
+        &["--budget task=3", "accepted"],
+    );
+    refused(&["explain", &fixture, "--blocks", "0"], &["--blocks"]);
+    assert!(!Path::new(&fixture).join("explain").exists());
+}
+
+#[test]
+fn it_says_which_cells_it_would_be() {
+    let bench = Bench::new();
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixture");
+    let output = bench
+        .command(&[
+            "explain",
+            &fixture.display().to_string(),
+            "--cells",
+            "1",
+            "--list",
+        ])
+        .output()
+        .unwrap();
+    let listed = text(&output.stdout);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(listed.starts_with("pl065536_rtt000_n02"), "{listed}");
+    assert_eq!(listed.lines().count(), 2, "{listed}");
+    assert!(
+        fs::read_dir(&fixture)
+            .unwrap()
+            .flatten()
+            .all(|entry| entry.file_name() != "explain")
+    );
+}
+
+#[test]
+fn what_dies_or_is_interrupted_keeps_what_there_is_and_leaves_nothing_running() {
+    use nix::sys::signal::Signal;
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    swept(&bench);
+    let run = bench.run_dir().display().to_string();
+    let explain = bench.run_dir().join("explain");
+    let cell = explain.join("pl065536_rtt000_n02");
+    let begin = || {
+        let arguments = ["--cell", "pl065536_rtt000_n02", "--blocks", "1000"];
+        let child = bench
+            .command(&["explain", &run])
+            .args(arguments)
+            .spawn()
+            .unwrap();
+        let slices = cell.with_extension("partial").join("slices.csv");
+        bench::eventually("a slice", || {
+            let text = fs::read_to_string(&slices).ok()?;
+            (text.lines().count() > 2).then_some(())
+        });
+        child
+    };
+
+    let child = begin();
+    bench::kill(bench.wait_for("central", 0));
+    let output = child.wait_with_output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("central was killed by signal 9"), "{said}");
+    let row = json(&cell.join("run.json"));
+    assert_eq!(row["status"], "failed");
+    assert!(table(&cell.join("slices.csv")).len() > 1);
+    bench.assert_nothing_left();
+
+    let child = begin();
+    bench::signal(bench::pid(&child), Signal::SIGINT);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    let row = json(&cell.join("run.json"));
+    assert_eq!(
+        (&row["status"], &row["stop"]),
+        (&"ok".into(), &"interrupted".into())
+    );
+    assert!(!table(&cell.join("slices.csv")).is_empty());
+    assert!(cell.join("evidence.json").exists());
+    bench.assert_nothing_left();
+}

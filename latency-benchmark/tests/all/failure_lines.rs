@@ -1,0 +1,148 @@
+//! What a sweep says when a node or a cell fails, in every stage. `cargo test -p latency-benchmark --test failure_lines
+//! -- --nocapture` shows all lines; those of the lab are in its own test of that name.
+
+use std::{fs, os::unix::fs::PermissionsExt, thread};
+
+use crate::bench::{Bench, can_run, json, node_program, text};
+
+/// What goes wrong: the script of a node (`peer` or `central`), the stage, and words of the reason: `|` is between
+/// those of two limits of the same length. `$NODE` is the program that works.
+const FAILURES: [(&str, &str, &str, &str); 13] = [
+    (
+        "peer",
+        "exit 3",
+        "starting the peers",
+        "peer 1 does not listen",
+    ),
+    (
+        "peer",
+        "echo 'error: cannot listen on 10.53.1.2' >&2; exit 1",
+        "starting the peers",
+        "peer 1 does not listen: cannot listen on 10.53.1.2",
+    ),
+    (
+        "peer",
+        "echo nowhere; exec sleep 60",
+        "connecting",
+        "the peer's address nowhere",
+    ),
+    (
+        "peer",
+        "echo /ip4/10.53.1.2/tcp/9; exec sleep 60",
+        "connecting",
+        "dialling failed",
+    ),
+    (
+        "peer",
+        "exec 3<&0; mkfifo $0.$$; $NODE peer <&3 >$0.$$ & \
+         read line <$0.$$; kill -STOP $!; echo $line; wait",
+        "connecting",
+        "",
+    ),
+    (
+        "peer",
+        "exec 3<&0; $NODE peer <&3 & sleep 4; kill -STOP $!; wait",
+        "measuring",
+        "no peer has answered anything for 1|failed: Timeout while waiting for a response",
+    ),
+    (
+        "peer",
+        "(sleep 4; kill -9 $$) & exec $NODE peer",
+        "measuring",
+        "peer 1 was killed by signal 9",
+    ),
+    (
+        "central",
+        "exit 3",
+        "connecting",
+        "central ended with exit code 3",
+    ),
+    (
+        "central",
+        "echo \"thread 'main' panicked at src/main.rs:1:1:\" >&2; echo oops >&2; exit 101",
+        "connecting",
+        "central ended with exit code 101: oops",
+    ),
+    (
+        "central",
+        "kill -9 $$",
+        "connecting",
+        "central was killed by signal 9",
+    ),
+    (
+        "central",
+        "exit 0",
+        "connecting",
+        "central ended before it had measured anything",
+    ),
+    (
+        "central",
+        "(sleep 4; kill -9 $$) & exec $NODE central",
+        "measuring",
+        "central was killed by signal 9",
+    ),
+    (
+        "central",
+        "kill -9 $PPID; exec sleep 60",
+        "running the cell's process",
+        "it was killed by signal 9",
+    ),
+];
+
+/// A node program that does as a script says in one verb.
+fn node(verb: &str, script: &str) -> Bench {
+    let bench = Bench::new();
+    let node = node_program("libp2p-node");
+    let branch = format!("[ $1 = {verb} ] && {{ {script}\n}}");
+    let script = format!(
+        "#!/bin/sh\nNODE={}\n{branch}\nexec $NODE $1\n",
+        node.display()
+    );
+    let program = bench.dir.path().join("node");
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    bench
+}
+
+/// The line of a sweep over one cell, its stage, and the reason in `run.json`.
+fn failure(bench: &Bench) -> (String, String, String) {
+    let mut sweep = bench.sweep(&["--peers", "1", "--rtt", "0", "--payload", "4KiB"]);
+    sweep.args(["--budget", "none", "--max-cell-seconds", "30"]);
+    sweep.args(["--precision", "0.0001pp,0.0001%", "--node"]);
+    sweep.arg(bench.dir.path().join("node"));
+    let output = sweep.output().unwrap();
+    bench.assert_nothing_left();
+    let errors = text(&output.stderr);
+    let mut lines = errors.lines().filter(|line| line.contains("FAILED while"));
+    let line = lines
+        .next()
+        .unwrap_or_else(|| panic!("{errors}"))
+        .to_owned();
+    assert_eq!(lines.next(), None);
+    let row = json(&bench.runs("run-1")[0].join("run.json"));
+    let field = |name: &str| row[name].as_str().unwrap().to_owned();
+    (line, field("stage"), field("reason"))
+}
+
+#[test]
+fn every_failure_is_one_line_that_names_who_failed_and_why() {
+    if !can_run(false) {
+        return;
+    }
+    // No script is being written when the first sweep starts its processes. Most of the time is waiting.
+    let nodes = FAILURES.map(|(verb, script, ..)| node(verb, script));
+    let all = nodes.map(|bench| thread::spawn(move || failure(&bench)));
+    for (failing, (_, script, stage, words)) in all.into_iter().zip(FAILURES) {
+        let (line, stage_was, reason) = failing.join().unwrap();
+        println!("{line}");
+        assert_eq!(stage_was, stage, "{script}: {line}");
+        let said = words.split('|').any(|words| reason.contains(words));
+        assert!(said, "{script}: {line}");
+        for flaw in [
+            "\n", "::", ": :", ":;", "()", "\"\"", "..", " ;", "Os {", "Error(",
+        ] {
+            assert!(!reason.contains(flaw), "{flaw:?} in {line}");
+        }
+        assert!(!reason.ends_with([':', ';', ' ']), "{line}");
+    }
+}

@@ -1,0 +1,69 @@
+//! Faults injected into central for tests: with each of them a cell runs to its end, and shows its effect.
+
+use crate::bench::{Bench, Row, can_run, json, node_program, number, table, text};
+
+/// Runs a cell with that fault, and returns its tables of children.
+fn children(fault: &str) -> Vec<Row> {
+    let bench = Bench::new();
+    let mut sweep = bench.sweep(&[
+        "--peers",
+        "2",
+        "--rtt",
+        "0",
+        "--payload",
+        "4KiB",
+        "--budget",
+        "none",
+        "--no-aa",
+        "--max-cell-seconds",
+        "1",
+        "--turn",
+        "200",
+    ]);
+    sweep
+        .arg("--node")
+        .arg(node_program("examples/faulty_node"));
+    let output = sweep.env("FAULT", fault).output().unwrap();
+    assert!(output.status.success(), "{fault}: {}", text(&output.stderr));
+    let [run] = &bench.runs("run-1")[..] else {
+        panic!("one cell")
+    };
+    let row = json(&run.join("run.json"));
+    assert_eq!(row["status"], "ok", "{fault}: {row}");
+    // That every peer has answered is what a run begins with.
+    table(&run.join("children.csv"))
+}
+
+#[test]
+fn a_handler_that_sleeps_makes_polls_that_take_as_long_in_the_handler() {
+    if !can_run(false) {
+        return;
+    }
+    const SLEEP_NS: u64 = 200_000;
+    let children = children("sleeping-handler");
+    let slept = children.iter().filter(|row| {
+        (row["site"].as_str(), row["child"].as_str()) == ("connection", "handler.poll")
+            && number(row, "from_ns") >= SLEEP_NS
+    });
+    let (polls, ns) = slept.fold((0, 0), |(polls, ns), row| {
+        (polls + number(row, "polls"), ns + number(row, "ns"))
+    });
+    // In each of these polls of a connection the handler has slept at least once, if it was not
+    // something else that took so long.
+    assert!(polls > 0 && ns > SLEEP_NS, "{polls} polls, {ns} ns");
+}
+
+#[test]
+fn cells_with_other_faults_run_to_their_end() {
+    if !can_run(false) {
+        return;
+    }
+    for fault in [
+        "allocating-handler",
+        "self-waking-behaviour",
+        "dialling-behaviour",
+        "leaking-tasks",
+    ] {
+        assert!(!children(fault).is_empty(), "{fault}");
+    }
+}

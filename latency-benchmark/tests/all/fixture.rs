@@ -1,0 +1,127 @@
+//! The committed sweep in `tests/fixture` and the run of `rr` in `tests/fixture-rr` are as this program writes:
+//! same files and same histograms, read with the same types. The tests of the analysis read them, too. Their
+//! manifests say how they were made.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crate::bench::{Bench, can_run, text};
+use run_format::{
+    files::{
+        BANDS, CHILDREN, HISTOGRAMS, MANIFEST, PEERS, RR_MANIFEST, RUN, SITES, SLICES,
+        read_versioned,
+    },
+    histogram_tag::HistogramTag,
+    manifest::Manifest,
+    run_row::RunRow,
+    table::read_table,
+    tables::{BandRow, ChildRow, PeerRow, SiteRow, SliceRow},
+};
+
+fn committed(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests")
+        .join(name)
+}
+
+#[test]
+fn the_fixture_is_as_this_program_writes() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let output = bench
+        .sweep(&["--peers", "2", "--rtt", "0", "--payload", "4KiB,64KiB"])
+        .args(["--budget", "none", "--budget", "muxer=1/deferred"])
+        .args(["--max-cell-seconds", "3"])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let (old, new) = (committed("fixture"), bench.run_dir());
+    assert_eq!(files(&old, &old), files(&new, &new));
+    let [old, new] = [old, new].map(|dir| {
+        let manifest: Manifest = read_versioned(&dir.join(MANIFEST)).unwrap();
+        let runs = manifest.config.axes.cells().into_iter().map(|cell| {
+            let run = dir.join("cells").join(cell.id()).join("run-1");
+            let row: RunRow = read_versioned(&run.join(RUN)).unwrap();
+            let counts = [
+                read_table::<SliceRow>(&run.join(SLICES), false)
+                    .unwrap()
+                    .len(),
+                read_table::<SiteRow>(&run.join(SITES), false)
+                    .unwrap()
+                    .len(),
+                read_table::<BandRow>(&run.join(BANDS), false)
+                    .unwrap()
+                    .len(),
+                read_table::<ChildRow>(&run.join(CHILDREN), false)
+                    .unwrap()
+                    .len(),
+                read_table::<PeerRow>(&run.join(PEERS), false)
+                    .unwrap()
+                    .len(),
+            ];
+            assert!(row.is_measured() && counts.iter().all(|rows| *rows > 0));
+            (cell.id(), tags(&run))
+        });
+        runs.collect::<Vec<_>>()
+    });
+    assert_eq!(old, new);
+}
+
+#[test]
+fn the_fixture_of_rr_is_as_this_program_writes() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let mut command = bench.command(&["rr", "--payload", "64B", "--seconds", "2"]);
+    command
+        .arg("--out")
+        .arg(bench.out())
+        .args(["--name", "run"]);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let (old, new) = (committed("fixture-rr"), bench.run_dir());
+    assert_eq!(files(&old, &old), files(&new, &new));
+    let [old, new] = [old, new].map(|dir| {
+        let manifest: Manifest = read_versioned(&dir.join(RR_MANIFEST)).unwrap();
+        let run = dir.join("cells/pl000064_rtt000_n01/run-1");
+        let row: RunRow = read_versioned(&run.join(RUN)).unwrap();
+        let rows = read_table::<SliceRow>(&run.join(SLICES), false).unwrap();
+        assert!(row.is_measured() && !rows.is_empty());
+        let config = manifest.config;
+        (config.node, config.measurement, config.variants, tags(&run))
+    });
+    assert_eq!(old, new);
+}
+
+/// Every file's path below `root`, but for the lines inserted into upstream's sources, which show some of
+/// those around them.
+fn files(root: &Path, dir: &Path) -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files(root, &path));
+        } else if !path.ends_with(".lock") && !path.ends_with("edits.diff") {
+            found.insert(path.strip_prefix(root).unwrap().to_owned());
+        }
+    }
+    found
+}
+
+/// Tags without the number of the slice, which those of the committed sweep do not have.
+fn tags(run: &Path) -> BTreeSet<String> {
+    let text = fs::read_to_string(run.join(HISTOGRAMS)).unwrap();
+    let tags = text.lines().filter_map(|line| line.strip_prefix("Tag="));
+    let tags = tags.filter_map(|line| line.split(',').next());
+    let without_slice = tags.map(|tag| HistogramTag {
+        slice: None,
+        ..tag.parse().unwrap()
+    });
+    without_slice.map(|tag| tag.to_string()).collect()
+}

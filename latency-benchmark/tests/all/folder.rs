@@ -1,0 +1,159 @@
+//! The folder of results is deleted, replaced or full while a sweep writes to it; and signals that end a sweep.
+
+use std::{
+    fs,
+    os::unix::process::CommandExt,
+    process::{Child, Command},
+};
+
+use crate::bench::{self, Bench, can_run, pid, signal, text, words};
+use nix::sys::signal::Signal::{self, SIGHUP, SIGTERM, SIGXFSZ};
+
+/// A sweep of two cells whose first is being measured.
+fn begun(bench: &Bench, seconds: &str) -> Child {
+    let mut sweep = bench.sweep(&words("--peers 1 --rtt 0 --payload 4KiB,8KiB"));
+    sweep.args(words("--budget none --no-aa --turn 100"));
+    sweep.args(words("--precision 0.0001pp,0.0001% --max-cell-seconds"));
+    sweep.arg(seconds);
+    let sweep = sweep.spawn().unwrap();
+    bench.wait_for_rows("slices.csv");
+    sweep
+}
+
+/// The only line with an error, and what was said in all.
+fn error(output: &std::process::Output) -> (String, String) {
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let errors: Vec<&str> = said
+        .lines()
+        .filter(|it| it.starts_with("error: "))
+        .collect();
+    assert_eq!(errors.len(), 1, "{said}");
+    (errors[0].to_owned(), said)
+}
+
+#[test]
+fn a_folder_that_is_deleted_or_replaced_ends_the_sweep() {
+    if !can_run(false) {
+        return;
+    }
+    for is_replaced in [false, true] {
+        let bench = Bench::new();
+        let sweep = begun(&bench, "2");
+        fs::rename(bench.run_dir(), bench.out().join("moved")).unwrap();
+        if is_replaced {
+            fs::create_dir(bench.run_dir()).unwrap();
+        }
+        let (error, said) = error(&sweep.wait_with_output().unwrap());
+        assert!(error.contains("deleted or replaced"), "{error}");
+        assert!(!said.contains("--resume"), "{said}");
+        assert!(!bench.run_dir().join("cells").exists());
+        bench.assert_nothing_left();
+    }
+}
+
+#[test]
+fn a_full_disk_ends_the_sweep_and_what_is_there_is_kept() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let mount = bench.dir.path().join("small");
+    fs::create_dir(&mount).unwrap();
+    // Not all of it fits.
+    let script = format!(
+        "mount -t tmpfs -o size=250k none {mount} && exec {program} sweep --out {mount} --name run --peers 2 --rtt 0 \
+         --payload 4KiB,8KiB,16KiB --max-cell-seconds 2 --turn 100 --precision 0.0001pp,0.0001%",
+        mount = mount.display(),
+        program = bench::PROGRAM
+    );
+    let user = if nix::unistd::geteuid().is_root() {
+        "-m"
+    } else {
+        "-rm"
+    };
+    let mut command = Command::new("unshare");
+    command.args([user, "sh", "-c", &script]);
+    bench.prepare(&mut command);
+    let (error, said) = error(&command.output().unwrap());
+    assert!(
+        error.contains("has no room for more: No space left on device"),
+        "{said}"
+    );
+    assert!(error.contains("what was measured is kept"), "{said}");
+    let failed = said.matches("FAILED").count();
+    assert!(failed <= 1, "no other cell is tried: {said}");
+    bench.assert_nothing_left();
+}
+
+/// A file may not become as large as a cell's tables: the kernel says so with a signal.
+#[test]
+fn a_limit_on_files_ends_the_sweep() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let mut command = Command::new("prlimit");
+    command.arg("--fsize=40000").arg(bench::PROGRAM);
+    command
+        .args(words("sweep --name run --out"))
+        .arg(bench.out());
+    command.args(words("--peers 1 --rtt 0 --payload 4KiB,8KiB --no-aa"));
+    bench.prepare(&mut command);
+    let (error, said) = error(&command.output().unwrap());
+    assert!(
+        error.contains("has no room for more: File too large"),
+        "{said}"
+    );
+    let failed = said.matches("FAILED").count();
+    assert!(failed <= 1, "no other cell is tried: {said}");
+    bench.assert_nothing_left();
+}
+
+fn end_by(signal_sent: Signal, bench: &Bench) {
+    let sweep = begun(bench, "60");
+    signal(pid(&sweep), signal_sent);
+    let output = sweep.wait_with_output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{signal_sent}: {said}");
+    let summary = "0 runs measured, 0 invalid, 0 failed; interrupted in ";
+    assert!(said.contains(summary), "{signal_sent}: {said}");
+    let partial = bench.only("run-1.partial");
+    assert_eq!(
+        bench::json(&partial.join("run.json"))["stop"],
+        "interrupted"
+    );
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn signals_end_a_sweep_as_ctrl_c_does() {
+    if !can_run(false) {
+        return;
+    }
+    for signal in [SIGHUP, SIGTERM, SIGXFSZ] {
+        end_by(signal, &Bench::new());
+    }
+}
+
+#[test]
+fn a_sweep_under_nohup_does_not_end_with_its_terminal() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let mut command = Command::new("nohup");
+    command
+        .arg(bench::PROGRAM)
+        .args(words("sweep --name run --out"));
+    command
+        .arg(bench.out())
+        .args(bench::SMALL)
+        .args(words("--rtt 0"));
+    bench.prepare(&mut command);
+    let sweep = command.process_group(0).spawn().unwrap();
+    bench.wait_for("central", 0);
+    signal(pid(&sweep), SIGHUP);
+    let output = sweep.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+}

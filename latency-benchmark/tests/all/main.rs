@@ -1,0 +1,29 @@
+//! All integration tests of this package in one program, which links once.
+#![allow(clippy::unwrap_used)]
+
+mod arguments;
+mod bench;
+mod cores;
+mod damaged;
+mod deaths;
+mod disturbed;
+mod explain;
+mod failure_lines;
+mod faults;
+mod findings;
+mod fixture;
+mod folder;
+mod hosts;
+mod injector;
+mod netem;
+mod quic;
+mod readers;
+mod rr;
+mod search;
+mod shards;
+mod soak;
+mod stacks;
+mod subjects;
+mod sweep;
+mod sweep_process;
+mod turns;

@@ -1,0 +1,82 @@
+//! A sweep over QUIC: quinn's drivers are sites, their budgets are in force, and reports are about them.
+
+use std::{collections::BTreeSet, fs, process::Command};
+
+use crate::bench::{Bench, SMALL, analysis, can_run, every_slice_has_counts, number, table, text};
+
+#[test]
+fn the_drivers_of_quic_are_counted_bounded_and_named() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let asked = [
+        "--transport",
+        "quic",
+        "--rtt",
+        "0",
+        "--budget",
+        "none",
+        "--budget",
+        "quic-connection=1/deferred",
+        "--no-aa",
+    ];
+    let output = bench.sweep(&SMALL).args(asked).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+
+    let run = &bench.runs("run-1")[0];
+    let slices = table(&run.join("slices.csv"));
+    let mut seen = BTreeSet::new();
+    for site in table(&run.join("sites.csv")) {
+        let slice = slices.iter().find(|it| it["slice"] == site["slice"]);
+        let is_bounded = slice.unwrap()["variant"] == "1" && site["site"] == "quic-connection";
+        assert_eq!(number(&site, "yielded") > 0, is_bounded, "{site:?}");
+        assert!(number(&site, "polls") > 0, "{site:?}");
+        assert_eq!(
+            site["iterations"].is_empty(),
+            site["site"].starts_with("quic-"),
+            "{site:?}"
+        );
+        seen.insert(site["site"].clone());
+    }
+    let known = [
+        "connection",
+        "quic-connection",
+        "quic-endpoint",
+        "swarm",
+        "task",
+    ];
+    assert!(seen.iter().eq(known), "{seen:?}");
+    let children = table(&run.join("children.csv"));
+    for child in [
+        "conn.drive_transmit",
+        "endpoint.drive_recv",
+        "self.conn.state.lock",
+        "self.0.state.lock",
+    ] {
+        assert!(children.iter().any(|it| it["child"] == child), "{child}");
+    }
+
+    every_slice_has_counts(run, &slices);
+
+    let mut report = Command::new(analysis());
+    let reported = report.arg("report").arg(bench.run_dir()).output().unwrap();
+    assert!(reported.status.success(), "{}", text(&reported.stderr));
+    let markdown = fs::read_to_string(bench.run_dir().join("report/report.md")).unwrap();
+    for part in [
+        "Slow polls are those of `ConnectionDriver::poll`",
+        "`quic-endpoint` is `EndpointDriver::poll`",
+        "`conn.drive_transmit` ",
+        "\n| round-trip time that QUIC sees |",
+        "\n| datagrams sent at once |",
+    ] {
+        assert!(markdown.contains(part), "{part}: {markdown}");
+    }
+    let summary = table(&bench.run_dir().join("report/summary.csv"));
+    for metric in ["quic_lost_percent", "quic_acks_sent_per_request"] {
+        let rows = summary.iter().filter(|it| it["metric"] == metric);
+        let values = rows.map(|it| it["value"].parse::<f64>().unwrap());
+        assert_eq!(values.filter(|it| *it >= 0.0).count(), 2, "{metric}");
+    }
+    assert!(!markdown.contains("yamux Active::poll"), "{markdown}");
+}

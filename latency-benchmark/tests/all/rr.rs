@@ -1,0 +1,254 @@
+//! Small runs of `rr`: libp2p and raw TCP in turns, and what is on disk afterwards.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::bench::{self, Bench, Row, can_run, complaint, json, number, pid, signal, table, text};
+use hdrhistogram::{
+    Histogram,
+    serialization::{
+        Deserializer,
+        interval_log::{IntervalLogIterator, LogEntry},
+    },
+};
+use nix::sys::signal::Signal;
+
+fn rr(bench: &Bench, arguments: &[&str]) -> Command {
+    let mut command = bench.command(&["rr", "--name", "run", "--out"]);
+    command.arg(bench.out()).args(arguments);
+    command
+}
+
+#[test]
+fn the_two_paths_take_turns_and_leave_each_other_alone() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let arguments = ["--payload", "64B,1KiB", "--peers", "2", "--seconds", "2"];
+    let output = rr(&bench, &arguments)
+        .args(["--slice", "50", "--seed", "1"])
+        .output()
+        .unwrap();
+    bench.assert_nothing_left();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(
+        text(&output.stdout).trim(),
+        bench.run_dir().display().to_string()
+    );
+    assert!(
+        text(&output.stderr).contains("raw-tcp (A/A)"),
+        "{}",
+        text(&output.stderr)
+    );
+    let manifest = json(&bench.run_dir().join("rr.json"));
+    let variants = manifest["config"]["variants"].as_array().unwrap();
+    let roles: Vec<_> = variants
+        .iter()
+        .map(|variant| variant["role"].as_str().unwrap())
+        .collect();
+    assert_eq!(roles, ["baseline", "control", "candidate"]);
+    assert!(!bench.run_dir().join("manifest.json").exists());
+
+    let runs = bench.runs("run-1");
+    assert_eq!(runs.len(), 2);
+    for (run, payload) in runs.iter().zip([64, 1024]) {
+        is_complete(run, payload);
+    }
+}
+
+fn is_complete(run: &Path, payload: u64) {
+    let row = json(&run.join("run.json"));
+    assert_eq!(
+        (row["status"].as_str(), row["stop"].as_str()),
+        (Some("ok"), Some("cap"))
+    );
+    assert!(row["probe_ns"].is_null(), "no poll is recorded");
+    let slices = table(&run.join("slices.csv"));
+    assert_eq!(slices.len() as u64, 3 * row["blocks"].as_u64().unwrap());
+    let mut orders = BTreeSet::new();
+    for block in slices.chunks(3) {
+        let order: Vec<&str> = block.iter().map(|slice| &*slice["variant"]).collect();
+        let mut variants = order.clone();
+        variants.sort_unstable();
+        assert_eq!(variants, ["0", "1", "2"]);
+        orders.insert(order.join(""));
+    }
+    assert!(orders.len() > 1, "{orders:?}");
+
+    let histograms = histograms(run);
+    let mut by_variant = [0; 3];
+    for slice in &slices {
+        let requests = number(slice, "requests");
+        by_variant[number(slice, "variant") as usize] += requests;
+        assert_eq!(number(slice, "lost_entries"), 0);
+        assert_eq!(number(slice, "bytes"), 2 * payload * requests);
+        // One request of each peer may have begun while the turn settled.
+        assert!(number(slice, "requests_begun_before") <= PEERS);
+        if requests == 0 {
+            continue;
+        }
+        assert!(number(slice, "central_cpu_ns") > 0, "{slice:?}");
+
+        let latency_ns = &histograms[&format!("latency.s{}.v{}", slice["slice"], slice["variant"])];
+        assert_eq!(latency_ns.len(), requests);
+        // One request at a time with each peer: in all they cannot take longer than there is time.
+        let duration_ns = 1e6 * slice["duration_ms"].parse::<f64>().unwrap();
+        let busy_ns = latency_ns.mean() * requests as f64;
+        let longest_ns = latency_ns.max() as f64;
+        assert!(
+            busy_ns <= PEERS as f64 * (1.01 * duration_ns + longest_ns),
+            "{slice:?}"
+        );
+    }
+    assert!(by_variant.iter().all(|count| *count > 0), "{by_variant:?}");
+    for table in ["sites.csv", "bands.csv", "children.csv", "turns.csv"] {
+        assert_eq!(
+            bench::table(&run.join(table)).len(),
+            0,
+            "no poll is recorded"
+        );
+    }
+}
+
+const PEERS: u64 = 2;
+
+/// By tag.
+fn histograms(run: &Path) -> BTreeMap<String, Histogram<u64>> {
+    use base64::Engine;
+    let log = fs::read(run.join("histograms.hlog")).unwrap();
+    let mut found = BTreeMap::new();
+    for entry in IntervalLogIterator::new(&log) {
+        if let LogEntry::Interval(interval) = entry.unwrap() {
+            let bytes = base64::engine::general_purpose::STANDARD
+                .decode(interval.encoded_histogram())
+                .unwrap();
+            let histogram = Deserializer::new().deserialize(&mut &bytes[..]).unwrap();
+            let tag = interval.tag().unwrap().as_str().to_owned();
+            assert!(found.insert(tag, histogram).is_none());
+        }
+    }
+    found
+}
+
+#[test]
+fn the_workload_rr_reports_latency_in_a_sweep() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let output = bench
+        .sweep(&["--workload", "rr", "--peers", "2", "--rtt", "0", "--no-aa"])
+        .args(["--payload", "64B,1KiB", "--budget", "none"])
+        .args(["--max-cell-seconds", "1", "--turn", "100"])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let runs: Vec<PathBuf> = bench.runs("run-1");
+    assert_eq!(runs.len(), 2);
+    for (run, payload) in runs.iter().zip([64, 1024]) {
+        for slice in table(&run.join("slices.csv")) {
+            let requests = number(&slice, "requests");
+            assert!(requests > 0);
+            assert_eq!(number(&slice, "bytes"), 2 * payload * requests);
+        }
+        for peer in table(&run.join("peers.csv")) {
+            assert!(number(&peer, "latency_p50_ns") > 0, "{peer:?}");
+        }
+        // At most one request at a time was on its way to each peer.
+        let begun_before = |slice: &Row| number(slice, "requests_begun_before") <= 2;
+        assert!(table(&run.join("slices.csv")).iter().all(begun_before));
+    }
+}
+
+#[test]
+fn an_interrupt_keeps_what_is_there_and_the_rest_can_be_measured_later() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let arguments = ["--payload", "64B,65B", "--seconds", "3600", "--slice", "50"];
+    let running = rr(&bench, &arguments).spawn().unwrap();
+    bench::eventually("a block", || {
+        let partial = bench.runs("run-1.partial");
+        let text = fs::read_to_string(partial.first()?.join("slices.csv")).ok()?;
+        (text.lines().count() > 3).then_some(())
+    });
+    signal(pid(&running), Signal::SIGINT);
+    let output = running.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    bench.assert_nothing_left();
+    let [partial] = &bench.runs("run-1.partial")[..] else {
+        panic!("one payload was begun")
+    };
+    assert_eq!(json(&partial.join("run.json"))["stop"], "interrupted");
+    assert!(table(&partial.join("slices.csv")).len() >= 3);
+
+    // As it was asked for, but for how long: that is in the manifest.
+    let manifest = bench.run_dir().join("rr.json");
+    let shorter = fs::read_to_string(&manifest)
+        .unwrap()
+        .replace("3600000", "1000");
+    fs::write(&manifest, shorter).unwrap();
+    let mut command = bench.command(&["rr", "--resume"]);
+    let output = command.arg(bench.run_dir()).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(bench.runs("run-1").len(), 2);
+    assert_eq!(bench.runs("run-1.killed-1").len(), 1);
+}
+
+#[test]
+fn wrong_arguments_are_one_line_and_nothing_is_written() {
+    let bench = Bench::new();
+    for (arguments, says) in [
+        (&["--payload", "0B"][..], "--payload 0B: a request"),
+        (&["--payload", "64B,64B"], "--payload: 64B is given twice"),
+        (&["--payload", "-1"], "\"-1\": it is negative"),
+        (&["--peers", "0"], "--peers 0: a cell has from 1 to 250"),
+        (&["--rtt", "-1"], "\"-1\" is negative"),
+        (&["--seconds", "0"], "0 is not in 1..=86400"),
+        (&["--slice", "1"], "1 is not in 10..=600000"),
+        (&["--security", "none"], "--security"),
+        (&["--name", "a/b"], "--name \"a/b\""),
+        (&["--rtt", "10", "--jitter", "6ms"], "--jitter 6ms"),
+        (&["--workload", "rr"], "--workload"),
+        (
+            &["--resume", "/nowhere/at-all"],
+            "--resume: not a sweep that can be continued",
+        ),
+    ] {
+        let mut command = bench.command(&["rr"]);
+        if !arguments.contains(&"--resume") {
+            command.arg("--out").arg(bench.out());
+        }
+        let complaint = complaint(&command.args(arguments).output().unwrap());
+        assert!(complaint.contains(says), "{arguments:?}: {complaint}");
+        assert!(!bench.out().exists(), "{arguments:?}");
+    }
+    for (arguments, says) in [
+        (&["--rate", "10"][..], "--rate: the workload rr"),
+        (&["--outstanding", "2"], "--outstanding 2: the workload rr"),
+        (&["--payload", "0B"], "--payload 0B: a request"),
+    ] {
+        let mut command = bench.sweep(&["--workload", "rr"]);
+        let complaint = complaint(&command.args(arguments).output().unwrap());
+        assert!(complaint.contains(says), "{arguments:?}: {complaint}");
+    }
+    let mut beside = bench.sweep(&["--workload", "rr-beside-tcp"]);
+    assert!(complaint(&beside.output().unwrap()).contains("rr-beside-tcp"));
+}
+
+#[test]
+fn a_dry_run_says_what_would_be_measured() {
+    let bench = Bench::new();
+    let output = bench.command(&["rr", "--dry-run"]).output().unwrap();
+    let said = text(&output.stdout);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    for cell in ["pl000064", "pl000256", "pl001024"] {
+        assert!(said.contains(&format!("{cell}_rtt000_n01")), "{said}");
+    }
+}

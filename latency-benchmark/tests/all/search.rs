@@ -1,0 +1,115 @@
+//! A search over budgets: its rounds, its report, and going on after an interruption.
+
+use std::{fs, path::Path, process::Command};
+
+use crate::bench::{Bench, analysis, can_run, json, node_program, text};
+
+fn search(bench: &Bench, arguments: &[&str]) -> Command {
+    analysis();
+    let mut command = bench.command(&["pipeline"]);
+    command
+        .arg("--node")
+        .arg(node_program("libp2p-node"))
+        .args(arguments);
+    command
+}
+
+const ARGUMENTS: [&str; 23] = [
+    "--search",
+    "--budget",
+    "none",
+    "--budget",
+    "muxer=1",
+    "--budget",
+    "muxer=1/deferred",
+    "--candidate",
+    "connection=1000",
+    "--peers",
+    "1",
+    "--rtt",
+    "0",
+    "--payload",
+    "4KiB",
+    "--time",
+    "15s",
+    "--turn",
+    "20",
+    "--settle",
+    "2",
+    "--name",
+    "run",
+];
+
+fn labels(round: &Path) -> Vec<String> {
+    let manifest = json(&round.join("manifest.json"));
+    let variants = manifest["config"]["variants"].as_array().unwrap().clone();
+    variants
+        .iter()
+        .map(|it| it["label"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn what_never_fires_leaves_after_the_first_round_and_the_report_says_so() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let output = search(&bench, &ARGUMENTS)
+        .arg("--out")
+        .arg(bench.out())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let dir = bench.run_dir();
+    assert_eq!(
+        labels(&dir.join("round-1")),
+        [
+            "none",
+            "none (A/A)",
+            "muxer=1",
+            "muxer=1/deferred",
+            "connection=1000"
+        ]
+    );
+    assert!(!labels(&dir.join("round-2")).contains(&"connection=1000".to_owned()));
+    assert!(!dir.join("first-look").exists(), "the cell was asked for");
+    let report = fs::read_to_string(dir.join("report/report.md")).unwrap();
+    assert!(
+        report.contains("| `connection=1000` | it never ended a poll |"),
+        "{report}"
+    );
+    let patch = fs::read_to_string(dir.join("yamux.diff")).unwrap();
+    assert!(patch.contains("+++ b/yamux/src/connection.rs"), "{patch}");
+    let comment = fs::read_to_string(dir.join("report/comment.md")).unwrap();
+    assert!(comment.split_whitespace().count() <= 350, "{comment}");
+
+    // What is there is not measured again.
+    fs::remove_dir_all(dir.join("round-3")).unwrap();
+    let before = json(&dir.join("round-2/manifest.json"));
+    let resumed = search(&bench, &["--resume"]).arg(&dir).output().unwrap();
+    assert!(resumed.status.success(), "{}", text(&resumed.stderr));
+    assert_eq!(before, json(&dir.join("round-2/manifest.json")));
+    assert!(dir.join("round-3/manifest.json").exists());
+    let verified = Command::new(analysis())
+        .arg("verify")
+        .arg(&dir)
+        .output()
+        .unwrap();
+    assert!(verified.status.success(), "{}", text(&verified.stderr));
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn a_candidate_without_a_search_is_refused() {
+    let output = Bench::new()
+        .command(&["pipeline", "--candidate", "muxer=1"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        text(&output.stderr).contains("--search"),
+        "{}",
+        text(&output.stderr)
+    );
+}

@@ -1,0 +1,132 @@
+//! The shards of a sweep, measured one by one and merged, are the sweep.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use crate::bench::{Bench, analysis, can_run, complaint, eventually, json, kill, pid, text};
+
+const GRID: [&str; 16] = [
+    "--peers",
+    "1,2",
+    "--rtt",
+    "0",
+    "--payload",
+    "4KiB,16KiB",
+    "--max-cell-seconds",
+    "1",
+    "--turn",
+    "20",
+    "--budget",
+    "none",
+    "--budget",
+    "connection=8",
+    "--seed",
+    "7",
+];
+
+fn shard(bench: &Bench, index: u32) -> Command {
+    let mut command = bench.sweep(&GRID);
+    command.args(["--shard", &format!("{index}/2")]);
+    command
+}
+
+fn shard_dir(bench: &Bench, index: u32) -> PathBuf {
+    bench.out().join(format!("run-shard-{index}-of-2"))
+}
+
+fn run_analysis(arguments: &[&Path]) -> Output {
+    Command::new(analysis()).args(arguments).output().unwrap()
+}
+
+/// The files of each run of a sweep, with the run's seed.
+fn runs(dir: &Path) -> BTreeMap<PathBuf, (Vec<String>, u64)> {
+    let mut runs = BTreeMap::new();
+    for cell in fs::read_dir(dir.join("cells")).unwrap().flatten() {
+        for run in fs::read_dir(cell.path()).unwrap().flatten() {
+            let files = fs::read_dir(run.path()).unwrap().flatten();
+            let mut files: Vec<String> = files
+                .map(|it| it.file_name().into_string().unwrap())
+                .collect();
+            files.sort();
+            let seed = json(&run.path().join("run.json"))["config"]["seed"].as_u64();
+            let name = run.path().strip_prefix(dir).unwrap().to_owned();
+            runs.insert(name, (files, seed.unwrap()));
+        }
+    }
+    runs
+}
+
+fn names(dir: &Path) -> Vec<String> {
+    let entries = fs::read_dir(dir).unwrap().flatten();
+    let mut names: Vec<String> = entries
+        .map(|it| it.file_name().into_string().unwrap())
+        .filter(|name| name != ".lock")
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn two_shards_merged_have_the_structure_of_the_whole_sweep() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let whole = bench.sweep(&GRID).output().unwrap();
+    assert!(whole.status.success(), "{}", text(&whole.stderr));
+    for index in [1, 2] {
+        let output = shard(&bench, index).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert_eq!(runs(&shard_dir(&bench, index)).len(), 2);
+    }
+    let merged = bench.out().join("merged");
+    let [one, two] = [1, 2].map(|index| shard_dir(&bench, index));
+    let verb = Path::new("merge");
+    let out = Path::new("--out");
+    let output = run_analysis(&[verb, &one, &two, out, &merged]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(runs(&merged), runs(&bench.run_dir()));
+    assert_eq!(names(&merged), names(&bench.run_dir()));
+    let config = |dir: &Path| json(&dir.join("manifest.json"))["config"].clone();
+    assert_eq!(config(&merged), config(&bench.run_dir()));
+    for verb in ["report", "verify"] {
+        let output = run_analysis(&[Path::new(verb), &merged]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn a_killed_shard_goes_on_when_it_is_started_again() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let mut killed = shard(&bench, 1).spawn().unwrap();
+    let dir = shard_dir(&bench, 1);
+    let first = eventually("a finished run", || {
+        let cells = fs::read_dir(dir.join("cells")).ok()?.flatten();
+        let mut runs = cells.map(|cell| cell.path().join("run-1/run.json"));
+        runs.find(|row| row.is_file())
+    });
+    kill(pid(&killed));
+    killed.wait().unwrap();
+    let finished = fs::read(&first).unwrap();
+    let other = shard(&bench, 1).args(["--repeat", "2"]).output().unwrap();
+    assert!(complaint(&other).contains("was begun with other options"));
+    // The task that had the shard before may not have ended yet.
+    let lock = fs::File::open(dir.join(".lock")).unwrap();
+    lock.lock().unwrap();
+    let mut again = shard(&bench, 1).spawn().unwrap();
+    let mut said = BufReader::new(again.stderr.take().unwrap()).lines();
+    assert!(said.any(|line| line.unwrap().contains("waiting for another sweep")));
+    lock.unlock().unwrap();
+    said.for_each(drop);
+    assert!(again.wait().unwrap().success());
+    assert_eq!(fs::read(&first).unwrap(), finished);
+    assert_eq!(names(&dir.join("cells")).len(), 2);
+}

@@ -1,0 +1,223 @@
+//! Short soaks: rows on disk as they come, peers that come and go, and nothing left behind.
+
+use std::{fs, process::Command};
+
+use crate::bench::{
+    Bench, Row, can_run, complaint, eventually, json, kill, number, pid, signal, table, text,
+};
+use nix::sys::signal::Signal;
+
+fn soak(bench: &Bench, arguments: &[&str]) -> Command {
+    let mut command = bench.command(&["soak"]);
+    command
+        .arg("--out")
+        .arg(bench.out())
+        .args(["--name", "run", "--interval", "1", "--payload", "4KiB"])
+        .args(arguments);
+    command
+}
+
+fn rows(bench: &Bench) -> Vec<Row> {
+    table(&bench.run_dir().join("soak.csv"))
+}
+
+fn sum(rows: &[Row], column: &str) -> u64 {
+    rows.iter().map(|row| number(row, column)).sum()
+}
+
+/// So many rows, as they are written.
+fn wait_for_rows(bench: &Bench, count: usize) {
+    let path = bench.run_dir().join("soak.csv");
+    eventually("a few rows", || {
+        let text = fs::read_to_string(&path).ok()?;
+        (text.lines().count() > count).then_some(())
+    });
+}
+
+#[test]
+fn peers_that_come_and_go_are_linked_again_and_worked_again() {
+    if !can_run(false) {
+        return;
+    }
+    for workload in ["request-response", "stream", "gossipsub", "idle"] {
+        let bench = Bench::new();
+        // As short as the others allow who run beside this; the first has its time.
+        let hours = if workload == "request-response" {
+            "0.01"
+        } else {
+            "0.004"
+        };
+        let mut command = soak(&bench, &["--hours", hours, "--peers", "2"]);
+        let output = command
+            .args(["--churn", "12/min", "--workload", workload])
+            .output()
+            .unwrap();
+        bench.assert_nothing_left();
+        let errors = text(&output.stderr);
+        assert!(output.status.success(), "{workload}: {errors}");
+        let rows = rows(&bench);
+        let (length, expected) = (
+            if hours == "0.01" { 36 } else { 14 },
+            if hours == "0.01" { 6 } else { 2 },
+        );
+        assert_eq!(rows.len(), length, "{workload}: {errors}");
+
+        // Each restart closes the connection and opens it again; nothing else does.
+        let last = rows.last().unwrap();
+        let restarts = number(last, "restarts");
+        assert!(
+            restarts >= expected && restarts <= expected + 2,
+            "{workload}: {restarts}"
+        );
+        let (closed, opened) = (
+            sum(&rows, "connections_closed"),
+            sum(&rows, "connections_opened"),
+        );
+        assert!(closed <= restarts && closed + 1 >= restarts, "{workload}");
+        assert!(opened <= closed && opened + 1 >= closed, "{workload}");
+        assert_eq!(2 + opened - closed, number(last, "connections"));
+        assert!(sum(&rows, "dials") >= opened, "{workload}");
+        // Whoever was away is back before the next one goes.
+        for (before, row) in rows.iter().zip(&rows[1..]) {
+            assert!(number(row, "peers_connected") >= 1, "{workload}: {row:?}");
+            assert!(number(row, "restarts") >= number(before, "restarts"));
+        }
+        let whole = rows.iter().filter(|row| row["connections"] == "2");
+        assert!(2 * whole.count() > rows.len(), "{workload}: {rows:?}");
+        if workload != "idle" {
+            let idle = rows.iter().filter(|row| row["requests"] == "0");
+            assert_eq!(idle.count(), 0, "{workload}: work goes on");
+        }
+        for row in &rows {
+            assert!(number(row, "wakes") > 0 && number(row, "wake_p90_ns") > 0);
+            assert!(number(row, "wake_p50_ns") <= number(row, "wake_p99_ns"));
+            assert!(number(row, "resident_bytes") > 1 << 20);
+            assert!(number(row, "tasks") > 0);
+            assert!(number(row, "connection_slow_polls") <= number(row, "connection_polls"));
+            assert_eq!(number(row, "lost_records"), 0);
+            assert_eq!(row["latency_p50_ns"].is_empty(), row["requests"] == "0");
+        }
+        let file = json(&bench.run_dir().join("soak.json"));
+        assert_eq!(file["end"]["status"], "ok");
+        assert_eq!(file["end"]["stop"], "cap");
+        assert_eq!(file["end"]["rows"], length);
+        let sum = run_format::checksums::of_file(&bench.run_dir().join("soak.csv"));
+        assert_eq!(file["end"]["sha256"], sum.unwrap());
+        assert_eq!(file["end"]["restarts"], restarts);
+        assert_eq!(file["config"]["churn"], "12/min");
+        every_column_is_documented(&rows[0]);
+    }
+}
+
+fn every_column_is_documented(row: &Row) {
+    let documentation = include_str!("../../run-format/RESULTS.md");
+    for column in row.keys() {
+        assert!(documentation.contains(&format!("`{column}`")), "{column}");
+    }
+}
+
+#[test]
+fn an_interrupt_keeps_all_rows_and_says_where() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let child = soak(&bench, &["--hours", "8", "--peers", "1"])
+        .spawn()
+        .unwrap();
+    wait_for_rows(&bench, 3);
+    signal(pid(&child), Signal::SIGINT);
+    let output = child.wait_with_output().unwrap();
+    let errors = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{errors}");
+    assert_eq!(
+        text(&output.stdout).trim(),
+        bench.run_dir().display().to_string()
+    );
+    bench.assert_nothing_left();
+    let file = json(&bench.run_dir().join("soak.json"));
+    assert_eq!(file["end"]["stop"], "interrupted");
+    assert!(errors.contains("interrupted"), "{errors}");
+    let rows = rows(&bench);
+    assert_eq!(file["end"]["rows"], rows.len());
+    assert!(rows.len() >= 2);
+}
+
+#[test]
+fn what_dies_leaves_its_rows_and_its_reason_and_nothing_running() {
+    if !can_run(false) {
+        return;
+    }
+    for (verb, says) in [
+        ("central", "central was killed by signal 9"),
+        ("peer", "peer 1 was killed by signal 9"),
+        ("soak", ""),
+    ] {
+        let bench = Bench::new();
+        let child = soak(&bench, &["--hours", "8", "--peers", "2"])
+            .spawn()
+            .unwrap();
+        wait_for_rows(&bench, 2);
+        kill(bench.wait_for(verb, 0));
+        let output = child.wait_with_output().unwrap();
+        bench.assert_nothing_left();
+        assert!(!rows(&bench).is_empty(), "{verb}");
+        let end = &json(&bench.run_dir().join("soak.json"))["end"];
+        if verb == "soak" {
+            assert!(end.is_null(), "{end}");
+            continue;
+        }
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+        assert_eq!(
+            (&end["status"], &end["stage"]),
+            (&"failed".into(), &"measuring".into())
+        );
+        let reason = end["reason"].as_str().unwrap();
+        assert!(reason.contains(says), "{reason}");
+    }
+}
+
+#[test]
+fn wrong_arguments_are_one_line_and_nothing_is_written() {
+    let bench = Bench::new();
+    for (arguments, says) in [
+        (&["--hours", "0"][..], "--hours 0: a soak lasts more than 0"),
+        (&["--hours", "-1"], "--hours -1"),
+        (&["--hours", "nan"], "--hours NaN"),
+        (&["--hours", "1000"], "at most 744 hours"),
+        (
+            &["--hours", "0.001", "--interval", "10"],
+            "--interval 10: a soak of 3.6 s has no row of that length",
+        ),
+        (&["--interval", "0"], "0 is not in 1..=3600"),
+        (&["--peers", "0"], "--peers 0: a cell has from 1 to 250"),
+        (&["--churn", "often"], "accepted: none, or restarts per"),
+        (&["--churn", "0/min"], "\"0/min\" is no rate of restarts"),
+        (&["--churn", "-1/min"], "\"-1/min\" is no rate of restarts"),
+        (&["--budget", "foo=1"], "unknown site \"foo\""),
+        (&["--rtt", "-1"], "\"-1\" is negative"),
+        (&["--payload", "17MiB"], "it is more than 16MiB"),
+        (&["--workload", "idle", "--rate", "1"], "--workload idle"),
+        (&["--name", "a/b"], "--name \"a/b\""),
+        (&["--nonsense"], "--nonsense"),
+    ] {
+        let output = bench
+            .command(&["soak", "--out"])
+            .arg(bench.out())
+            .args(arguments)
+            .output()
+            .unwrap();
+        let complaint = complaint(&output);
+        assert!(complaint.contains(says), "{arguments:?}: {complaint}");
+        assert!(!bench.out().exists(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn results_are_never_overwritten() {
+    let bench = Bench::new();
+    fs::create_dir_all(bench.run_dir()).unwrap();
+    let complaint = complaint(&soak(&bench, &[]).output().unwrap());
+    assert!(complaint.contains("exists already"), "{complaint}");
+    assert_eq!(fs::read_dir(bench.run_dir()).unwrap().count(), 0);
+}

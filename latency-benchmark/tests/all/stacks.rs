@@ -1,0 +1,161 @@
+//! Sweeps of nodes that are not made of libp2p: what is not there is absent, and reports name what is.
+
+use std::{fs, path::Path, process::Command};
+
+use crate::bench::{
+    Bench, Row, SMALL, analysis, build_program, can_run, every_slice_has_counts, json, number,
+    table, text,
+};
+
+/// Measures the stack with and without a budget, and reports. `bounded` is its site.
+fn sweep(stack: &str, budget: &str, bounded: &str, others: &[&str]) -> Bench {
+    build_program(&format!("{stack}-node"));
+    let bench = Bench::new();
+    let asked = ["--rtt", "0", "--budget", "none", "--no-aa", "--budget"];
+    let mut sweep = bench.sweep(&SMALL);
+    let output = sweep.args(["--stack", stack]).args(asked).arg(budget);
+    let output = output.args(others).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+
+    let manifest = json(&bench.run_dir().join("manifest.json"));
+    assert_eq!(manifest["tool"]["node"]["stack"], stack);
+    let run = &bench.runs("run-1")[0];
+    let slices = table(&run.join("slices.csv"));
+    for site in table(&run.join("sites.csv")) {
+        let slice = slices.iter().find(|it| it["slice"] == site["slice"]);
+        let is_bounded = site["site"] == bounded && slice.unwrap()["variant"] == "1";
+        assert!(number(&site, "polls") > 0, "{site:?}");
+        assert_eq!(number(&site, "yielded") > 0, is_bounded, "{site:?}");
+    }
+
+    let mut report = Command::new(analysis());
+    let reported = report.arg("report").arg(bench.run_dir()).output().unwrap();
+    assert!(reported.status.success(), "{}", text(&reported.stderr));
+    bench
+}
+
+/// The tables of slices and of sites.
+fn tables(bench: &Bench) -> [Vec<Row>; 2] {
+    let run = &bench.runs("run-1")[0];
+    ["slices.csv", "sites.csv"].map(|name| table(&run.join(name)))
+}
+
+/// The report says what the sites are, and names no other.
+fn reports(bench: &Bench, sites: &str, others: &[&str]) {
+    let folder = bench.run_dir().join("report");
+    let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+    let markdown = read("report.md");
+    assert!(markdown.contains(sites), "{markdown}");
+    for file in [markdown, read("index.html"), read("summary.csv")] {
+        for other in others {
+            assert!(!file.contains(other), "{other}");
+        }
+    }
+}
+
+#[test]
+fn sites_of_http2_are_counted_bounded_and_named() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = sweep("h2", "connection=1", "connection", &[]);
+    let manifest = json(&bench.run_dir().join("manifest.json"));
+    assert_eq!(manifest["config"]["node"]["security"], "plaintext");
+    let [slices, sites] = tables(&bench);
+    assert_eq!(sites.len(), slices.len(), "one site in each slice");
+    for site in &sites {
+        let slice = slices.iter().find(|it| it["slice"] == site["slice"]);
+        let (slice, polls) = (slice.unwrap(), number(site, "polls"));
+        assert_eq!(site["site"], "connection");
+        assert!(slice["variant"] == "0" || number(site, "iterations") <= polls);
+        // Tokio-metrics counted the tasks of the connections, a moment earlier and later.
+        let monitor = number(slice, "monitor_task_polls");
+        assert!(
+            polls.abs_diff(monitor) <= 50 + polls / 5,
+            "{polls} {monitor}"
+        );
+    }
+    let others = ["libp2p-swarm", "Swarm::poll", "yamux", ",muxer,", ",task,"];
+    reports(&bench, "`connection` is `h2 Connection::poll`", &others);
+}
+
+/// All messages of peers have reached central under each of so many variants, with their delays.
+fn messages(run: &Path, variants: Option<usize>) {
+    let found = &json(&run.join("run.json"))["messages"];
+    let found = found.as_array();
+    assert_eq!(found.map(Vec::len), variants);
+    for of_variant in found.into_iter().flatten() {
+        assert!(of_variant["expected"].as_u64() > Some(0), "{of_variant}");
+        assert_eq!(of_variant["expected"], of_variant["delivered"]);
+    }
+    let peers = table(&run.join("peers.csv"));
+    let answered = peers.iter().filter(|it| number(it, "requests") > 0);
+    assert!(answered.clone().next().is_some(), "{peers:?}");
+    for peer in answered {
+        assert!(number(peer, "latency_p50_ns") > 0, "{peer:?}");
+    }
+}
+
+/// Evidence of every kind is about the drivers, too.
+fn explains(bench: &Bench) {
+    let run = bench.run_dir();
+    let short = ["--blocks", "1", "--max-cell-seconds", "1"];
+    let mut explain = bench.command(&["explain"]);
+    let output = explain.arg(&run).args(short).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let cell = run.join("explain/pl004096_rtt000_n02");
+    let missing = json(&cell.join("evidence.json"))["unavailable"].to_string();
+    for (name, pass) in [
+        ("stacks.csv", "stacks"),
+        ("allocations.csv", "allocations"),
+        ("system_calls.csv", "system-calls"),
+        ("timeline.csv", "timeline"),
+    ] {
+        let rows = table(&cell.join(name));
+        let mut of_driver = rows.iter().filter(|it| it["site"] == "quic-connection");
+        let is_there = match name {
+            "stacks.csv" => of_driver.any(|it| it["stack"].contains("ConnectionDriver::poll")),
+            _ => of_driver.next().is_some(),
+        };
+        assert!(is_there || missing.contains(pass), "{name}: {rows:?}");
+    }
+}
+
+#[test]
+fn sites_of_iroh_are_counted_bounded_and_named() {
+    if !can_run(false) {
+        return;
+    }
+    for workload in ["request-response", "stream", "gossipsub"] {
+        let is_gossip = workload == "gossipsub";
+        let rate: &[&str] = if is_gossip { &["--rate", "50"] } else { &[] };
+        let asked = [&["--workload", workload], rate].concat();
+        let bench = sweep("iroh", "quic-connection=1", "quic-connection", &asked);
+        let manifest = json(&bench.run_dir().join("manifest.json"));
+        assert_eq!(manifest["config"]["node"]["transport"], "quic");
+        assert_eq!(manifest["config"]["node"]["security"], "tls");
+        let [slices, sites] = tables(&bench);
+        let of_stack = if is_gossip { 3 } else { 2 };
+        assert_eq!(sites.len(), of_stack * slices.len());
+        for slice in &slices {
+            assert!(number(slice, "requests") > 0, "{slice:?}");
+            assert_eq!(slice["monitor_task_polls"], "");
+        }
+        let run = &bench.runs("run-1")[0];
+        every_slice_has_counts(run, &slices);
+        let children = table(&run.join("children.csv"));
+        let is_there = |name| children.iter().any(|it| it["child"] == name);
+        assert!(is_there("socket.poll_recv") && is_there("self.sender.as_mut().poll_send"));
+        assert_eq!(is_there("self.state.handle"), is_gossip);
+        messages(run, is_gossip.then_some(2));
+        if workload == "request-response" {
+            explains(&bench);
+        }
+        let others = ["libp2p-swarm", "Swarm::poll", "yamux", ",muxer,", ",task,"];
+        reports(
+            &bench,
+            "`quic-connection` is `ConnectionDriver::poll`",
+            &others,
+        );
+    }
+}

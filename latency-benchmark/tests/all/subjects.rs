@@ -1,0 +1,262 @@
+//! Sweeps that compare subjects. What needs a whole libp2p besides the one of the lock file is tried by
+//! hand, as the README says. Of iroh a checkout of one crate is built.
+
+use std::{fs, process::Command};
+
+use crate::bench::{Bench, analysis, build_program, can_run, json, number, table, text};
+use swarm_patch::{package::upstream_manifest, pristine, sync};
+
+const SMALL: [&str; 14] = [
+    "--peers",
+    "1",
+    "--rtt",
+    "0",
+    "--payload",
+    "4KiB",
+    "--max-cell-seconds",
+    "1",
+    "--turn",
+    "100",
+    "--seed",
+    "1",
+    "--subject",
+    "released",
+];
+
+#[test]
+fn every_block_has_a_launch_of_every_subject() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let output = bench
+        .sweep(&SMALL)
+        .args(["--repeat", "2"])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    bench.assert_nothing_left();
+    let names = ["s0-run-1", "s0-run-2", "s1-run-1", "s1-run-2"];
+    for (name, (subject, block)) in names.into_iter().zip([(0, 1), (0, 2), (1, 1), (1, 2)]) {
+        let [run] = &bench.runs(name)[..] else {
+            panic!("{name}: one cell")
+        };
+        let row = json(&run.join("run.json"));
+        assert_eq!(row["status"], "ok");
+        assert_eq!(row["config"]["subject"], subject);
+        assert_eq!(row["config"]["run"], block);
+    }
+    assert_eq!(bench.runs("run-1").len(), 0);
+    let manifest = json(&bench.run_dir().join("manifest.json"));
+    let subjects = manifest["config"]["subjects"].as_array().unwrap();
+    assert_eq!(subjects.len(), 2);
+    assert_eq!(subjects[0]["role"], "baseline");
+    assert_eq!(subjects[1]["role"], "control");
+    assert_eq!(subjects[1]["libp2p"]["kind"], "released");
+    assert!(subjects[1]["build"].is_null(), "it is this program");
+    assert_eq!(manifest["config"]["variants"].as_array().unwrap().len(), 1);
+
+    // What is there is not measured again.
+    let [run] = &bench.runs("s1-run-2")[..] else {
+        panic!("one cell")
+    };
+    fs::remove_dir_all(run).unwrap();
+    let output = bench.resume().output().unwrap();
+    let said = text(&output.stderr);
+    assert!(
+        output.status.success() && said.contains("1 runs measured"),
+        "{said}"
+    );
+    assert!(said.contains("block 2, released (A/A)"), "{said}");
+    assert_eq!(bench.runs("s1-run-2").len(), 1);
+}
+
+#[test]
+fn launches_end_when_the_subjects_are_known() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let mut sweep = bench.sweep(&SMALL);
+    let output = sweep
+        .args(["--precision", "100pp,10000%"])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(
+        (bench.runs("s0-run-4").len(), bench.runs("s0-run-5").len()),
+        (1, 0)
+    );
+    let output = bench.resume().output().unwrap();
+    let said = text(&output.stderr);
+    assert!(said.contains("0 runs measured"), "{said}");
+}
+
+#[test]
+fn a_budget_for_a_site_that_cannot_be_bounded_is_refused() {
+    let bench = Bench::new();
+    let folder = bench.dir.path().join("checkout");
+    let poll = "impl Connection {\n    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {\n        self.muxer.poll(cx)\n    }\n}\n";
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(
+        folder.join("Cargo.toml"),
+        "[workspace]\nmembers = [\"*\"]\n",
+    )
+    .unwrap();
+    for (package, file, text) in [
+        ("libp2p", "lib.rs", ""),
+        ("libp2p-stream", "lib.rs", ""),
+        ("libp2p-swarm", "connection.rs", poll),
+    ] {
+        let dir = folder.join(package);
+        fs::create_dir_all(dir.join("src")).unwrap();
+        let manifest =
+            format!("[package]\nname = \"{package}\"\nversion = \"0.57.0\"\nedition = \"2024\"\n");
+        fs::write(dir.join("Cargo.toml"), manifest).unwrap();
+        fs::write(dir.join("src/lib.rs"), "").unwrap();
+        fs::write(dir.join("src").join(file), text).unwrap();
+    }
+    let mut sweep = bench.sweep(&["--budget", "none", "--budget", "connection=8"]);
+    let output = sweep
+        .args(["--subject", "released", "--subject"])
+        .arg(&folder)
+        .output()
+        .unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    let complaint = "error: --budget connection=8: the site connection of checkout cannot be bounded: libp2p-swarm 0.57.0, \
+                     src/connection.rs, Connection::poll: looked for a loop that polls, found none in the function in line 2\n";
+    assert!(said.ends_with(complaint), "{said}");
+    assert!(!bench.out().exists());
+}
+
+#[test]
+fn a_subject_that_is_not_as_expected_fails_before_anything_is_written() {
+    let bench = Bench::new();
+    let folder = bench.dir.path().join("checkout");
+    let manifest = "[package]\nname = \"libp2p-swarm\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
+    fs::create_dir_all(folder.join("src")).unwrap();
+    for (name, code, says) in [
+        (
+            "Cargo.toml",
+            1,
+            "looked for one function Connection::poll, found none",
+        ),
+        ("src/nothing", 2, "it is no checkout"),
+    ] {
+        fs::write(folder.join("src/lib.rs"), "").unwrap();
+        fs::write(folder.join("src/connection.rs"), "").unwrap();
+        let _ = fs::remove_file(folder.join("Cargo.toml"));
+        fs::write(folder.join(name), manifest).unwrap();
+        let mut sweep = bench.sweep(&["--subject", "released", "--subject"]);
+        let output = sweep.arg(&folder).output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        let complaint = said
+            .lines()
+            .find(|line| line.starts_with("error: "))
+            .unwrap();
+        assert!(complaint.contains(says), "{complaint}");
+        assert!(!bench.out().exists());
+    }
+}
+
+#[test]
+fn a_checkout_of_another_stack_is_built_measured_and_named() {
+    if !can_run(false) {
+        return;
+    }
+    build_program("iroh-node");
+    let bench = Bench::new();
+    let checkout = bench.dir.path().join("checkout");
+    let complain = |subject: &str| {
+        let mut sweep = bench.sweep(&SMALL);
+        let sweep = sweep.args(["--stack", "iroh", "--subject", subject]);
+        let output = sweep.output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        text(&output.stderr)
+    };
+    fs::create_dir_all(checkout.join("src")).unwrap();
+    fs::write(checkout.join("Cargo.toml"), "[package]\nname = \"h2\"\n").unwrap();
+    let path = checkout.display().to_string();
+    let only_libp2p = "released@VERSION and +BUDGET are for libp2p only (accepted with --stack iroh: released, PATH or";
+    for (subject, says) in [
+        (
+            &*path,
+            "there is no package iroh or noq or iroh-gossip in it",
+        ),
+        ("released@1.0", only_libp2p),
+    ] {
+        let said = complain(subject);
+        let expected = format!("error: --subject {subject}: {says}");
+        assert!(said.starts_with(&expected), "{said}");
+    }
+
+    let pristine = pristine::find(&upstream_manifest(), &["noq"]).unwrap();
+    sync::folder(&pristine[0].dir, &checkout).unwrap();
+    fs::remove_file(checkout.join(".cargo-ok")).unwrap();
+    let bounded = checkout.join("src/connection.rs");
+    let text_of_it = fs::read_to_string(&bounded).unwrap();
+    let bound = "MAX_TRANSMIT_DATAGRAMS: usize = ";
+    assert!(text_of_it.contains(bound));
+    fs::write(&bounded, text_of_it.replace(bound, &format!("{bound}1 + "))).unwrap();
+    let mut sweep = bench.sweep(&SMALL);
+    let sweep = sweep.args(["--stack", "iroh", "--repeat", "1", "--no-aa", "--subject"]);
+    let budgets = ["--budget", "none", "--budget", "quic-connection=1/deferred"];
+    let output = sweep.arg(&checkout).args(budgets).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+
+    let manifest = json(&bench.run_dir().join("manifest.json"));
+    let subject = &manifest["config"]["subjects"][1];
+    assert_eq!(subject["label"], "checkout");
+    let noq = subject["build"]["crates"].as_array().unwrap();
+    let noq = noq.iter().find(|it| it["name"] == "noq").unwrap();
+    assert_eq!(
+        (&noq["from"], &noq["grafted"]),
+        (&"subject".into(), &true.into())
+    );
+    for (name, subject) in [("s0-run-1", 0), ("s1-run-1", 1)] {
+        let run = &bench.runs(name)[0];
+        let row = json(&run.join("run.json"));
+        assert_eq!(row["status"], "ok");
+        assert_eq!(row["config"]["subject"], subject);
+        let sites = table(&run.join("sites.csv"));
+        let of_quic = sites.iter().filter(|it| it["site"] == "quic-connection");
+        let yielded: u64 = of_quic.map(|it| number(it, "yielded")).sum();
+        assert!(yielded > 0, "{name}: its budget");
+    }
+    let mut report = Command::new(analysis());
+    let reported = report.arg("report").arg(bench.run_dir()).output().unwrap();
+    assert!(reported.status.success(), "{}", text(&reported.stderr));
+    let markdown = fs::read_to_string(bench.run_dir().join("report/report.md")).unwrap();
+    let sha256 = subject["libp2p"]["tree_sha256"].as_str().unwrap();
+    let named = format!("`checkout`: folder {}", &sha256[..12]);
+    assert!(markdown.contains(&named), "{markdown}");
+}
+
+#[test]
+fn settings_of_the_runtime_are_launched_in_turns() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let cell = SMALL.split_last_chunk::<2>().unwrap().0;
+    let setting = "event_interval=7,global_queue_interval=3";
+    let mut sweep = bench.sweep(cell);
+    let settings = ["--runtime-setting", setting, "--repeat", "1"];
+    let output = sweep.args(settings).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    for (name, interval) in [
+        ("s0-run-1", None),
+        ("s1-run-1", None),
+        ("s2-run-1", Some(7)),
+    ] {
+        let [run] = &bench.runs(name)[..] else {
+            panic!("{name}: one cell")
+        };
+        let runtime = &json(&run.join("run.json"))["config"]["runtime"];
+        assert_eq!(runtime["event_interval"].as_u64(), interval, "{name}");
+    }
+    let manifest = json(&bench.run_dir().join("manifest.json"));
+    assert_eq!(manifest["config"]["subjects"][2]["label"], setting);
+}

@@ -1,0 +1,199 @@
+//! Sweeps that are interrupted, that run at the same time, and that have few rights or one core.
+
+use std::{fs, process::Command};
+
+use crate::bench::{self, Bench, SMALL, can_run, json, kill, pid, signal, table, text, words};
+use nix::sys::signal::Signal;
+
+/// A sweep by an ordinary user, who may have so many processes.
+fn sweep_as_user(bench: &Bench, user: u32, processes: Option<u32>) -> Command {
+    fs::create_dir(bench.out()).unwrap();
+    for path in [bench.dir.path().to_owned(), bench.out()] {
+        std::os::unix::fs::chown(&path, Some(user), Some(user)).unwrap();
+    }
+    // Where the program was built is not for everybody to see.
+    let program = bench.dir.path().join("latency-benchmark");
+    fs::copy(bench::PROGRAM, &program).unwrap();
+    let node = "libp2p-node";
+    fs::copy(bench::node_program(node), program.with_file_name(node)).unwrap();
+    let mut command = Command::new("env");
+    if let Some(processes) = processes {
+        command.arg("prlimit").arg(format!("--nproc={processes}"));
+    }
+    command.arg("setpriv");
+    let user = [format!("--reuid={user}"), format!("--regid={user}")];
+    command.args(user).arg("--clear-groups").arg(program);
+    command.arg("sweep").arg("--out").arg(bench.out());
+    command.args(words("--name run")).args(SMALL);
+    command.args(words("--rtt 0 --no-aa --budget none"));
+    bench.prepare(&mut command);
+    command
+}
+
+#[test]
+fn an_ordinary_user_can_sweep() {
+    if !nix::unistd::geteuid().is_root() {
+        return; // Every other test shows it.
+    }
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let mut command = sweep_as_user(&bench, 65_534, None);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let run = bench.only("run-1");
+    assert_eq!(
+        json(&run.join("run.json"))["network"]["lab"]["rootless"],
+        true
+    );
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn too_few_processes_are_a_line_and_no_panic() {
+    if !nix::unistd::geteuid().is_root() || !can_run(false) {
+        return;
+    }
+    for processes in 1..15 {
+        let bench = Bench::new();
+        // Nobody else has processes of this user.
+        let mut command = sweep_as_user(&bench, 64_321, Some(processes));
+        let output = command.output().unwrap();
+        let said = text(&output.stderr);
+        let code = output.status.code();
+        println!(
+            "{processes} processes: {}",
+            said.lines().last().unwrap_or_default()
+        );
+        assert!(matches!(code, Some(0..=2)), "{processes}: {code:?}: {said}");
+        assert!(
+            !said.contains("panicked") && !said.contains("RUST_BACKTRACE"),
+            "{processes}: {said}"
+        );
+        bench.assert_nothing_left();
+    }
+}
+
+#[test]
+fn an_interrupt_keeps_what_is_there_and_the_rest_can_be_measured_later() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let mut command = bench.sweep(&words(
+        "--peers 1,2 --rtt 0 --payload 4KiB --turn 200 --max-cell-seconds 3600 \
+         --precision 0.0001pp,0.0001%",
+    ));
+    let sweep = command.spawn().unwrap();
+    bench.wait_for("central", 0);
+    let slices = bench.wait_for_rows("slices.csv");
+    signal(pid(&sweep), Signal::SIGINT);
+    let output = sweep.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).contains("\n0 runs measured, 0 invalid, 0 failed; interrupted in "),
+        "{}",
+        text(&output.stderr)
+    );
+    bench.assert_nothing_left();
+    let partial = bench.only("run-1.partial");
+    assert_eq!(json(&partial.join("run.json"))["stop"], "interrupted");
+    assert!(table(&partial.join("slices.csv")).len() >= slices.lines().count() - 1);
+
+    // As it was asked for, but for how long: that is in the manifest.
+    let manifest = bench.run_dir().join("manifest.json");
+    let shorter = fs::read_to_string(&manifest)
+        .unwrap()
+        .replace("3600000", "1000");
+    fs::write(&manifest, shorter).unwrap();
+    let output = bench.resume().output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(bench.runs("run-1").len(), 2);
+    assert_eq!(
+        bench.runs("run-1.killed-1").len(),
+        1,
+        "what was there is kept"
+    );
+}
+
+#[test]
+fn a_second_interrupt_stops_at_once() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let mut command = bench.sweep(&words("--peers 1 --rtt 0 --payload 4KiB --turn 600000"));
+    let sweep = command.spawn().unwrap();
+    bench.wait_for("central", 0);
+    signal(pid(&sweep), Signal::SIGINT);
+    signal(pid(&sweep), Signal::SIGTERM);
+    let output = sweep.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn two_sweeps_at_once_keep_apart_and_the_second_warns() {
+    if !can_run(false) {
+        return;
+    }
+    let (first, second) = (Bench::new(), Bench::new());
+    let arguments = words("--peers 1 --rtt 0 --payload 4KiB --turn 100 --max-cell-seconds 3");
+    let running = first.sweep(&arguments).spawn().unwrap();
+    first.wait_for("central", 0);
+    let output = second.sweep(&arguments).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).contains("warning: another sweep is running"),
+        "{}",
+        text(&output.stderr)
+    );
+    assert!(running.wait_with_output().unwrap().status.success());
+    assert_eq!(
+        (first.runs("run-1").len(), second.runs("run-1").len()),
+        (1, 1)
+    );
+}
+
+#[test]
+fn a_folder_is_for_one_sweep_at_a_time() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let running = bench
+        .sweep(&words("--peers 1 --rtt 0 --payload 4KiB --turn 600000"))
+        .spawn()
+        .unwrap();
+    let sweep = pid(&running);
+    bench.wait_for("central", 0);
+    let output = bench.resume().output().unwrap();
+    assert!(bench::complaint(&output).contains("another sweep is writing there"));
+    kill(sweep);
+    running.wait_with_output().unwrap();
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn one_core_is_enough_and_said() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let mut command = Command::new("taskset");
+    command
+        .args(["-c", "0", bench::PROGRAM, "sweep", "--out"])
+        .arg(bench.out())
+        .args(words("--name run"))
+        .args(SMALL);
+    command.args(words("--rtt 0 --no-aa --budget none"));
+    bench.prepare(&mut command);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let run = bench.only("run-1");
+    assert_eq!(
+        json(&run.join("run.json"))["network"]["lab"]["placement"]["sharing"],
+        "core"
+    );
+}

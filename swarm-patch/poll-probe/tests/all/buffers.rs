@@ -1,0 +1,267 @@
+//! The buffers that keep records until a drain, also when they are full.
+
+use std::{sync::Arc, task::Poll, thread};
+
+use crate::common::{SMALL, alone, attached, context, drain, entered, install, only, poll_site};
+use poll_probe::{Capacity, Invocation, Mode, Record, Recorder, Site};
+
+#[test]
+fn a_full_buffer_counts_what_it_lost_and_goes_on() {
+    let _alone = alone();
+    let recorder = attached(Capacity {
+        records: 10,
+        spans: 0,
+    });
+    install("none", Mode::Minimal);
+    let cx = &mut context();
+    for _ in 0..25 {
+        assert!(poll_site(Site::Task, 1, cx).is_ready());
+    }
+    let drained = recorder.drain(|_| {});
+    assert_eq!(
+        (
+            drained.records,
+            drained.lost(Site::Task),
+            drained.lost(Site::Swarm)
+        ),
+        (10, 15, 0)
+    );
+    assert!(poll_site(Site::Task, 1, cx).is_ready());
+    let drained = recorder.drain(|_| {});
+    assert_eq!((drained.records, drained.lost(Site::Task)), (1, 0));
+}
+
+#[test]
+fn children_that_find_the_buffer_full_are_counted_in_their_record() {
+    let _alone = alone();
+    let recorder = attached(Capacity {
+        records: 10,
+        spans: 3,
+    });
+    install("none", Mode::Children);
+    assert!(poll_site(Site::Connection, 4, &mut context()).is_ready());
+    let record = only(drain(&recorder));
+    // The end of an iteration takes a place, too.
+    assert_eq!((record.polls.len(), record.children_lost), (2, 8));
+}
+
+#[test]
+fn spans_of_lost_records_are_not_taken_for_those_of_others() {
+    let _alone = alone();
+    let recorder = attached(Capacity {
+        records: 2,
+        spans: 100,
+    });
+    install("none", Mode::Children);
+    let cx = &mut context();
+    for _ in 0..3 {
+        for wanted in 1..=5 {
+            assert!(poll_site(Site::Connection, wanted, cx).is_ready());
+        }
+        for (record, iterations) in drain(&recorder).iter().zip(1..) {
+            assert_eq!(record.iterations, iterations);
+            assert_eq!(record.polls.len(), 2 * iterations as usize);
+        }
+    }
+}
+
+#[test]
+fn many_threads_record_while_variants_change() {
+    let _alone = alone();
+    let recorder = Arc::new(Recorder::new(Capacity {
+        records: 1 << 14,
+        spans: 1 << 16,
+    }));
+    const POLLS: u64 = 5_000;
+    let threads: Vec<_> = (0..4)
+        .map(|_| {
+            let recorder = Arc::clone(&recorder);
+            thread::spawn(move || {
+                recorder.attach();
+                for _ in 0..POLLS {
+                    let polled = poll_site(Site::Connection, 5, &mut context());
+                    assert!(matches!(polled, Poll::Ready(5) | Poll::Pending));
+                }
+            })
+        })
+        .collect();
+    let mut variants = Vec::new();
+    let mut records = 0;
+    let mut seen = |record: &Record<'_>| {
+        records += 1;
+        variants.push((record.variant, record.iterations.unwrap_or(0)));
+    };
+    let mut bounded = None;
+    let mut unbounded = None;
+    while threads.iter().any(|thread| !thread.is_finished()) {
+        bounded = Some(install("connection=2", Mode::Minimal));
+        unbounded = Some(install("none", Mode::Children));
+        assert_eq!(recorder.drain(&mut seen).lost(Site::Connection), 0);
+    }
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    recorder.drain(&mut seen);
+    assert!(records > 0 && records <= 4 * POLLS);
+    for (variant, iterations) in variants {
+        if Some(variant) == bounded {
+            assert_eq!(iterations, 2);
+        } else if Some(variant) == unbounded {
+            assert_eq!(iterations, 5);
+        }
+    }
+    install("none", Mode::Off);
+}
+
+#[test]
+fn spans_without_a_record_do_not_fill_the_buffer_for_ever() {
+    let _alone = alone();
+    let recorder = attached(Capacity {
+        records: 4,
+        spans: 16,
+    });
+    let cx = &mut context();
+    install("none", Mode::Minimal);
+    for _ in 0..4 {
+        assert!(poll_site(Site::Connection, 1, cx).is_ready());
+    }
+    // The records of these invocations are lost, but their spans are not.
+    install("none", Mode::Children);
+    for _ in 0..20 {
+        assert!(poll_site(Site::Connection, 1, cx).is_ready());
+    }
+    drain(&recorder);
+    assert!(poll_site(Site::Connection, 1, cx).is_ready());
+    let record = only(drain(&recorder));
+    assert_eq!((record.polls.len(), record.children_lost), (2, 0));
+}
+
+#[test]
+fn an_invocation_under_way_during_a_drain_keeps_its_children() {
+    let _alone = alone();
+    let recorder = attached(SMALL);
+    install("none", Mode::Children);
+    let cx = &mut context();
+    let mut outer = entered(Site::Connection, &["before", "after"]);
+    outer.child(0);
+    outer.own();
+    assert!(poll_site(Site::Muxer, 1, cx).is_ready());
+    assert_eq!(only(drain(&recorder)).site, Site::Muxer);
+    outer.child(1);
+    drop(outer);
+    let record = only(drain(&recorder));
+    assert_eq!(record.children(), [("before", 1), ("after", 1)]);
+    assert_eq!(record.children_lost, 0);
+}
+
+#[test]
+fn children_that_were_forgotten_among_those_of_lost_records_are_counted() {
+    let _alone = alone();
+    let recorder = attached(Capacity {
+        records: 2,
+        spans: 4096,
+    });
+    install("none", Mode::Children);
+    let cx = &mut context();
+    let mut outer = entered(Site::Connection, &["early", "late"]);
+    outer.child(0);
+    outer.own();
+    for _ in 0..100 {
+        assert!(poll_site(Site::Muxer, 1, cx).is_ready());
+    }
+    drain(&recorder);
+    outer.child(1);
+    drop(outer);
+    let record = only(drain(&recorder));
+    assert_eq!(record.children(), [("late", 1)]);
+    assert_eq!(record.children_lost, 1);
+}
+
+#[test]
+fn children_from_before_the_thread_was_attached_are_counted() {
+    let _alone = alone();
+    let _former = attached(SMALL);
+    install("none", Mode::Children);
+    let cx = &mut context();
+    let mut outer = entered(Site::Connection, &["a"]);
+    outer.child(0);
+    outer.own();
+    let recorder = attached(SMALL);
+    assert!(poll_site(Site::Muxer, 1, cx).is_ready());
+    outer.child(0);
+    drop(outer);
+    let records = drain(&recorder);
+    assert_eq!(records.len(), 2);
+    assert_eq!((records[1].polls.len(), records[1].children_lost), (1, 1));
+}
+
+#[test]
+fn threads_are_numbered_as_they_were_attached_whichever_records_first() {
+    let _alone = alone();
+    install("none", Mode::Minimal);
+    let recorder = Arc::new(attached(SMALL));
+    let other = Arc::clone(&recorder);
+    let polling = thread::spawn(move || {
+        other.attach();
+        poll_site(Site::Muxer, 1, &mut context()).is_ready()
+    });
+    assert!(polling.join().unwrap());
+    assert!(poll_site(Site::Task, 1, &mut context()).is_ready());
+    let mut threads: Vec<(usize, Site)> = drain(&recorder)
+        .iter()
+        .map(|record| (record.thread, record.site))
+        .collect();
+    threads.sort_unstable();
+    assert_eq!(threads, [(0, Site::Task), (1, Site::Muxer)]);
+    // The other thread has ended, and the number of this one stays.
+    assert!(poll_site(Site::Task, 1, &mut context()).is_ready());
+    assert_eq!(only(drain(&recorder)).thread, 0);
+}
+
+#[test]
+fn what_a_thread_recorded_before_it_ended_is_drained() {
+    let _alone = alone();
+    install("none", Mode::Children);
+    let recorder = Arc::new(Recorder::new(Capacity {
+        records: 2,
+        spans: 64,
+    }));
+    let other = Arc::clone(&recorder);
+    let polling = thread::spawn(move || {
+        other.attach();
+        for _ in 0..3 {
+            let _ = poll_site(Site::Muxer, 1, &mut context());
+        }
+    });
+    polling.join().unwrap();
+    let mut children = 0;
+    let drained = recorder.drain(|record| children += record.children.len());
+    assert_eq!(
+        (drained.records, drained.lost(Site::Muxer), children),
+        (2, 1, 4)
+    );
+    assert_eq!(recorder.drain(|_| {}), poll_probe::Drained::default());
+}
+
+#[test]
+fn a_thread_whose_recorder_is_gone_goes_on() {
+    let _alone = alone();
+    install("none", Mode::Minimal);
+    drop(attached(SMALL));
+    assert!(poll_site(Site::Muxer, 1, &mut context()).is_ready());
+}
+
+#[test]
+fn an_invocation_that_a_panic_goes_through_is_counted_and_has_no_record() {
+    let _alone = alone();
+    let recorder = attached(SMALL);
+    install("none", Mode::Children);
+    let panicked = std::panic::catch_unwind(|| {
+        let mut probe = Invocation::enter(Site::Connection, &["panicking"]);
+        probe.child(0);
+        panic!("as planned");
+    });
+    assert!(panicked.is_err());
+    let drained = recorder.drain(|_| {});
+    assert_eq!((drained.records, drained.lost(Site::Connection)), (0, 1));
+}

@@ -1,0 +1,151 @@
+//! Helpers that several tests of the probe use.
+
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::{Context, Poll, Wake, Waker},
+    time::{Duration, Instant},
+};
+
+use poll_probe::{
+    Capacity, ChildPoll, Invocation, IterationEnd, Mode, Outcome, Reading, Record, Recorder, Site,
+    Variant, VariantId,
+};
+
+/// The variant in force applies to the whole process, so these tests take turns.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(crate) fn install(budgets: &str, mode: Mode) -> VariantId {
+    Variant {
+        budgets: budgets.parse().unwrap(),
+        mode,
+    }
+    .install()
+}
+
+pub(crate) fn attached(capacity: Capacity) -> Recorder {
+    let recorder = Recorder::new(capacity);
+    recorder.attach();
+    recorder
+}
+
+pub(crate) const SMALL: Capacity = Capacity {
+    records: 64,
+    spans: 256,
+};
+
+/// A record that can be kept.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    pub(crate) site: Site,
+    pub(crate) variant: VariantId,
+    pub(crate) start_ns: u64,
+    pub(crate) duration_ns: u64,
+    pub(crate) iterations: u32,
+    pub(crate) longest_iteration_ns: u64,
+    pub(crate) outcome: Outcome,
+    pub(crate) thread: usize,
+    pub(crate) polls: Vec<ChildPoll>,
+    pub(crate) iteration_ends: Vec<IterationEnd>,
+    pub(crate) children_lost: u16,
+    pub(crate) readings: Vec<Reading>,
+    pub(crate) readings_lost: u32,
+}
+
+impl Kept {
+    /// Every poll of a child, with its iteration.
+    pub(crate) fn children(&self) -> Vec<(&'static str, u32)> {
+        let poll = |poll: &ChildPoll| (poll.child, poll.iteration);
+        self.polls.iter().map(poll).collect()
+    }
+
+    /// How long the polls of children took, in one iteration.
+    pub(crate) fn children_ns(&self, iteration: u32) -> u64 {
+        let of_it = self.polls.iter().filter(|poll| poll.iteration == iteration);
+        of_it.map(|poll| poll.duration_ns).sum()
+    }
+}
+
+pub(crate) fn drain(recorder: &Recorder) -> Vec<Kept> {
+    let mut kept = Vec::new();
+    recorder.drain(|record: &Record<'_>| {
+        kept.push(Kept {
+            site: record.site,
+            variant: record.variant,
+            start_ns: record.start_ns,
+            duration_ns: record.duration_ns,
+            iterations: record.iterations.expect("the loops are marked"),
+            longest_iteration_ns: record.longest_iteration_ns.expect("the loops are marked"),
+            outcome: record.outcome,
+            thread: record.thread,
+            polls: record.children.to_vec(),
+            iteration_ends: record.iteration_ends.to_vec(),
+            children_lost: record.children_lost,
+            readings: record.readings.to_vec(),
+            readings_lost: record.readings_lost,
+        });
+    });
+    kept
+}
+
+pub(crate) fn only(mut kept: Vec<Kept>) -> Kept {
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    kept.remove(0)
+}
+
+#[derive(Default)]
+pub(crate) struct CountingWaker(pub(crate) AtomicUsize);
+
+impl Wake for CountingWaker {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+pub(crate) fn context() -> Context<'static> {
+    Context::from_waker(Waker::noop())
+}
+
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    runtime.unwrap().block_on(future)
+}
+
+/// An invocation in its first iteration.
+pub(crate) fn entered(site: Site, children: &'static [&'static str]) -> Invocation {
+    let mut invocation = Invocation::enter(site, children);
+    assert!(invocation.iterate(&mut context()).is_ready());
+    invocation
+}
+
+/// A poll function that wants to iterate `wanted` times.
+pub(crate) fn poll_site(site: Site, wanted: u32, cx: &mut Context<'_>) -> Poll<u32> {
+    let mut probe = Invocation::enter(site, &["first", "second"]);
+    let mut done = 0;
+    loop {
+        if probe.iterate(cx).is_pending() {
+            return Poll::Pending;
+        }
+        probe.child(0);
+        done += 1;
+        probe.child(1);
+        if done < wanted {
+            probe.own();
+            continue;
+        }
+        probe.own();
+        return Poll::Ready(done);
+    }
+}
+
+pub(crate) fn spin(time: Duration) {
+    let start = Instant::now();
+    while start.elapsed() < time {
+        std::hint::spin_loop();
+    }
+}

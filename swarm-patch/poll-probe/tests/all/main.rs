@@ -1,0 +1,13 @@
+//! All integration tests of this package in one program, which links once.
+#![allow(clippy::unwrap_used)]
+
+mod budget_text;
+mod buffers;
+mod common;
+mod futures;
+mod invocations;
+mod iteration_ends;
+mod metered;
+mod passes;
+mod quic;
+mod wakes;

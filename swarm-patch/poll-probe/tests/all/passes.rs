@@ -1,0 +1,85 @@
+//! Poll functions without a loop of their own, whose bounds a budget replaces.
+
+use std::{
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+use crate::common::alone;
+use poll_probe::{
+    Capacity, Mode, Outcome, Recorder, Site, Variant, at_most, child, in_time, no_longer_than, own,
+    passes, reached, wakes_now,
+};
+
+const OWN: Duration = Duration::from_micros(50);
+
+/// What the functions that it calls are told, and whether it wakes its task itself.
+fn poll(reaches_bound: bool) -> (usize, Duration, usize, bool) {
+    let cx = &mut Context::from_waker(Waker::noop());
+    let mut told = (0, OWN, 0, false);
+    let polled = passes(Site::QuicEndpoint, &["receive"], || {
+        child(0);
+        told = (at_most(160), no_longer_than(OWN), in_time(7, 1000.0), false);
+        own();
+        assert_eq!(reached(reaches_bound), reaches_bound);
+        told.3 = wakes_now(cx);
+        Poll::<()>::Pending
+    });
+    assert!(polled.is_pending());
+    told
+}
+
+#[test]
+fn a_budget_takes_the_place_of_the_functions_own_bounds() {
+    let _alone = alone();
+    let recorder = Recorder::new(Capacity::default());
+    recorder.attach();
+    let us = Duration::from_micros;
+    for (budgets, count, time, pieces, is_deferred) in [
+        ("none", 160, OWN, 7, false),
+        ("quic-endpoint=32", 32, OWN, 7, false),
+        ("quic-endpoint=25us", 160, us(25), 25, false),
+        (
+            "quic-endpoint=1ns/deferred",
+            160,
+            Duration::from_nanos(1),
+            1,
+            true,
+        ),
+        ("quic-connection=32,connection=25us", 160, OWN, 7, false),
+    ] {
+        let variant = Variant {
+            budgets: budgets.parse().unwrap(),
+            mode: Mode::Children,
+        };
+        variant.install();
+        for reaches_bound in [false, true] {
+            let wakes = !(reaches_bound && is_deferred);
+            assert_eq!(
+                poll(reaches_bound),
+                (count, time, pieces, wakes),
+                "{budgets}"
+            );
+            let mut outcome = None;
+            recorder.drain(|record| {
+                assert_eq!(
+                    (record.iterations, record.longest_iteration_ns),
+                    (None, None)
+                );
+                assert_eq!(record.children.len(), 1);
+                assert_eq!(record.children[0].child, "receive");
+                outcome = Some(record.outcome);
+            });
+            let expected = match reaches_bound && budgets.starts_with("quic-endpoint") {
+                true => Outcome::Yielded,
+                false => Outcome::Pending,
+            };
+            assert_eq!(outcome, Some(expected), "{budgets}");
+        }
+    }
+    // Outside of such a function the bounds stay.
+    assert_eq!(
+        (at_most(160), no_longer_than(OWN), in_time(7, 1.0)),
+        (160, OWN, 7)
+    );
+}

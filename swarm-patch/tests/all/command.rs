@@ -1,0 +1,313 @@
+//! Runs the command as a user does.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Output},
+};
+
+use crate::scratch::{copy, folder, git_apply, pristine_source, pristine_sources, replace};
+
+fn run(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_swarm-patch"))
+        .args(arguments)
+        .output()
+        .expect("the command was built for this test")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn printed(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    assert!(
+        output.status.success(),
+        "{arguments:?}: {}",
+        text(&output.stderr)
+    );
+    text(&output.stdout)
+}
+
+fn complaint(arguments: &[&str], code: i32) -> String {
+    let output = run(arguments);
+    assert_eq!(
+        output.status.code(),
+        Some(code),
+        "{arguments:?}: {}",
+        text(&output.stderr)
+    );
+    assert!(output.stdout.is_empty(), "{arguments:?}");
+    let complaint = text(&output.stderr);
+    assert_eq!(complaint.lines().count(), 1, "{arguments:?}: {complaint}");
+    assert!(complaint.starts_with("error: "), "{complaint}");
+    complaint
+}
+
+#[test]
+fn sites_lists_every_inserted_line_with_where_it_goes() {
+    let table = printed(&["sites"]);
+    let mut rows = table.lines().skip_while(|row| !row.is_empty()).skip(1);
+    assert_eq!(
+        table
+            .lines()
+            .take_while(|row| row.ends_with("measured") || row.starts_with("CRATE"))
+            .count(),
+        18,
+        "{table}"
+    );
+    assert_eq!(
+        rows.next()
+            .expect("a heading")
+            .split_whitespace()
+            .collect::<Vec<_>>(),
+        ["CRATE", "FILE", "LINE", "SITE", "MARK", "CHILD"]
+    );
+    // A mark has a line of its own, or changes one, perhaps with others.
+    let changed = rows.filter(|row| !row.starts_with("quinn "));
+    let mut changed: Vec<String> = changed
+        .enumerate()
+        .map(|(number, row)| {
+            let place: Vec<&str> = row.split_whitespace().take(4).collect();
+            let is_within = row.contains("  child  ") || row.contains("  own  ");
+            format!("{place:?} {}", if is_within { 0 } else { 1 + number })
+        })
+        .collect();
+    changed.dedup();
+    let diffs = ["libp2p-swarm", "yamux"].map(|name| printed(&["diff", "--crate", name]));
+    let added = diffs.iter().flat_map(|diff| diff.lines());
+    let added = added.filter(|line| line.starts_with('+') && !line.starts_with("+++"));
+    assert_eq!(changed.len(), added.count());
+    for site in [
+        "connection",
+        "swarm",
+        "muxer",
+        "task",
+        "quic-connection",
+        "quic-endpoint",
+    ] {
+        assert!(table.contains(&format!("  {site} ")), "{site}");
+    }
+    for child in [
+        "handler.poll",
+        "muxing.poll_unpin",
+        "self.socket.poll_flush_unpin",
+        "conn.forward_endpoint_events",
+    ] {
+        let is_of_it = |row: &str| row.ends_with(&format!("  {child}"));
+        assert!(table.lines().any(is_of_it), "{child}");
+    }
+}
+
+#[test]
+fn diff_applies_to_copies_of_what_cargo_unpacked() {
+    let dir = folder();
+    for source in pristine_sources() {
+        copy(&source, dir.path());
+    }
+    copy(&pristine_source("quinn"), dir.path());
+    git_apply(dir.path(), &printed(&["diff"]), &["--check"]).expect("it applies");
+    let source = pristine_source("libp2p-swarm");
+    let budget = printed(&["diff", "--budget", "connection=8", "--layout", "crate"]);
+    git_apply(
+        &dir.path().join(format!("libp2p-swarm-{}", source.version)),
+        &budget,
+        &["--check"],
+    )
+    .expect("it applies");
+    assert!(
+        printed(&["diff", "--budget", "connection=8"]).contains("+++ b/swarm/src/connection.rs")
+    );
+    assert!(!printed(&["diff", "--crate", "yamux"]).contains("swarm"));
+}
+
+#[test]
+fn apply_edits_a_tree_in_place_and_only_once() {
+    let dir = folder();
+    let source = copy(&pristine_source("yamux"), dir.path());
+    let path = dir.path().to_str().expect("a plain path");
+    let written = printed(&["apply", path]);
+    assert_eq!(written.lines().count(), 2, "{written}");
+    assert!(
+        source
+            .read("src/connection.rs")
+            .expect("it is there")
+            .contains("::poll_probe::Invocation::enter")
+    );
+    assert!(
+        source
+            .read("Cargo.toml")
+            .expect("it is there")
+            .contains("poll-probe")
+    );
+    assert!(complaint(&["apply", path], 1).contains("applied already"));
+}
+
+#[test]
+fn apply_writes_nothing_if_any_site_is_not_as_expected() {
+    let dir = folder();
+    let yamux = copy(&pristine_source("yamux"), dir.path());
+    let swarm = copy(&pristine_source("libp2p-swarm"), dir.path());
+    replace(
+        &swarm,
+        "src/connection.rs",
+        "    pub(crate) fn poll(\n",
+        "    pub(crate) fn drive(\n",
+    );
+    let before = yamux.read("src/connection.rs").expect("it is there");
+    let refusal = complaint(&["apply", dir.path().to_str().expect("a plain path")], 1);
+    assert!(refusal.contains("Connection::poll"), "{refusal}");
+    assert_eq!(
+        yamux.read("src/connection.rs").expect("it is there"),
+        before
+    );
+    assert!(
+        !yamux
+            .read("Cargo.toml")
+            .expect("it is there")
+            .contains("poll-probe")
+    );
+}
+
+#[test]
+fn apply_leaves_cargos_own_copies_alone() {
+    let own = pristine_source("yamux").dir;
+    assert!(
+        complaint(&["apply", own.to_str().expect("a plain path")], 1).contains("cargo's own copy")
+    );
+}
+
+#[test]
+fn a_folder_without_the_crates_or_with_two_of_one_is_refused() {
+    let dir = folder();
+    let path = dir.path().to_str().expect("a plain path");
+    for command in [&["apply"][..], &["sites", "--source"]] {
+        let complain = |dir| complaint(&[command, &[dir]].concat(), 2);
+        assert!(complain(path).contains("no package libp2p-swarm or yamux or quinn in it"));
+        assert!(complain("/nowhere/at/all").contains("not a folder"));
+    }
+    let yamux = copy(&pristine_source("yamux"), dir.path());
+    fs::rename(&yamux.dir, dir.path().join("one")).expect("the folder is ours");
+    copy(&pristine_source("yamux"), dir.path());
+    assert!(complaint(&["diff", "--source", path], 2).contains("yamux is there twice"));
+}
+
+#[test]
+fn a_checkout_is_found_whatever_its_folders_are_called() {
+    let dir = folder();
+    let tree = dir.path().join("a path with spaces/repository");
+    fs::create_dir_all(&tree).expect("the folder is ours");
+    let source = copy(&pristine_source("libp2p-swarm"), &tree);
+    fs::rename(&source.dir, tree.join("swarm")).expect("the folder is ours");
+    let table = printed(&[
+        "sites",
+        "--source",
+        dir.path().to_str().expect("a plain path"),
+    ]);
+    assert!(
+        table.contains("src/connection/pool/task.rs") && !table.contains("muxer"),
+        "{table}"
+    );
+}
+
+#[test]
+fn the_diff_of_a_checkout_applies_where_it_was_said_to_be() {
+    let dir = folder();
+    let tree = dir.path().join("repository");
+    fs::create_dir_all(&tree).expect("the folder is ours");
+    let source = copy(&pristine_source("libp2p-swarm"), &tree);
+    fs::rename(&source.dir, tree.join("network")).expect("the folder is ours");
+    for more in [&[][..], &["--budget", "connection=8"]] {
+        for base in [dir.path(), &tree, &tree.join("network")] {
+            let path = base.to_str().expect("a plain path");
+            let diff = printed(&[&["diff", "--source", path][..], more].concat());
+            git_apply(base, &diff, &["--check"]).expect("it applies");
+        }
+    }
+}
+
+#[test]
+fn a_crate_that_a_checkout_lacks_is_refused() {
+    let dir = folder();
+    copy(&pristine_source("libp2p-swarm"), dir.path());
+    let path = dir.path().to_str().expect("a plain path");
+    for budget in [&[][..], &["--budget", "muxer=2"]] {
+        let arguments = [&["diff", "--crate", "yamux", "--source", path][..], budget].concat();
+        assert!(complaint(&arguments, 2).contains("--source: no package yamux in it"));
+    }
+}
+
+#[test]
+fn budgets_without_a_patch_are_refused_in_one_line() {
+    for (budget, part) in [
+        ("", "--budget: "),
+        ("connexion=8", "--budget: "),
+        ("none", "nothing to patch"),
+        ("quic-connection=5", "nothing to patch"),
+    ] {
+        let text = complaint(&["diff", "--budget", budget], 2);
+        assert!(text.contains(part), "{budget}: {text}");
+    }
+    let of_the_other = ["diff", "--budget", "muxer=2", "--crate", "libp2p-swarm"];
+    let text = complaint(&of_the_other, 2);
+    assert!(text.contains("muxer=2 changes only yamux"), "{text}");
+}
+
+#[test]
+fn a_budget_of_two_repositories_is_two_diffs_after_a_line_for_each() {
+    let heads = |arguments: &[&str]| -> Vec<String> {
+        let diff = printed(&[&["diff", "--budget", "task=1,muxer=2/deferred"], arguments].concat());
+        let heads = diff.lines().filter(|line| line.starts_with("# "));
+        heads.map(str::to_owned).collect()
+    };
+    let both = heads(&[]);
+    assert_eq!(both.len(), 2, "{both:?}");
+    assert!(both[0].contains("rust-libp2p") && both[1].contains("rust-yamux"));
+    assert_eq!(heads(&["--crate", "yamux"]), both[1..]);
+    let dir = folder();
+    copy(&pristine_source("libp2p-swarm"), dir.path());
+    let path = dir.path().to_str().expect("a plain path");
+    let one = heads(&["--source", path]);
+    assert!(
+        one[0] == both[0] && one[1].ends_with("yamux is not in --source"),
+        "{one:?}"
+    );
+}
+
+#[test]
+fn wrong_arguments_are_one_line_and_help_is_help() {
+    assert!(complaint(&[], 2).contains("sites, diff, apply"));
+    assert!(complaint(&["site"], 2).contains("'site'"));
+    assert!(complaint(&["diff", "--crate", "tokio"], 2).contains("libp2p-swarm, yamux"));
+    assert!(complaint(&["apply"], 2).contains("DIR"));
+    let help = printed(&["--help"]);
+    assert!(
+        help.contains("Examples:") && help.contains("Exit codes:"),
+        "{help}"
+    );
+}
+
+#[test]
+fn the_variable_that_upstreams_tests_take_budgets_from_means_nothing_here() {
+    let output = Command::new(env!("CARGO_BIN_EXE_swarm-patch"))
+        .args(["sites"])
+        .env("POLL_BUDGET", "no budget")
+        .output()
+        .expect("the command was built for this test");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let command = env!("CARGO_BIN_EXE_swarm-patch");
+    let output = Command::new("sh")
+        .args(["-c", &format!("set -e; {command:?} sites | head -1")])
+        .output();
+    let output = output.expect("a shell");
+    assert!(
+        output.status.success() && output.stderr.is_empty(),
+        "{}",
+        text(&output.stderr)
+    );
+    assert!(Path::new(command).is_absolute());
+}

@@ -1,0 +1,88 @@
+//! Diffs insert and change nothing else, and apply.
+
+use std::fs;
+
+use crate::scratch::{copy, folder, git_apply, pristine_sources};
+use swarm_patch::{
+    diff::{Layout, unified},
+    graft::{GraftedFile, graft},
+    insertion::Place,
+};
+
+/// All of the original is still there, in its order.
+fn assert_only_inserts(file: &GraftedFile) {
+    let grafted = file.grafted();
+    let mut letters = grafted.chars();
+    assert!(
+        file.original
+            .chars()
+            .all(|letter| letters.any(|it| it == letter)),
+        "{grafted}"
+    );
+    let insertions = file.sites.iter().flat_map(|(_, insertions)| insertions);
+    let own_lines = insertions.filter(|it| matches!(it.place, Place::OwnLine { .. }));
+    let inserted = grafted.lines().count() - file.original.lines().count();
+    assert_eq!(inserted, own_lines.count(), "{}", file.file);
+}
+
+#[test]
+fn the_whole_graft_only_inserts_and_applies_to_what_cargo_unpacked() {
+    let dir = folder();
+    let mut diff = String::new();
+    for source in pristine_sources() {
+        copy(&source, dir.path());
+        diff += &unified(
+            &source,
+            &graft(&source).expect("it is as expected").files,
+            Layout::Registry,
+        );
+    }
+    git_apply(dir.path(), &diff, &["--check"]).expect("it applies");
+    git_apply(dir.path(), &diff, &[]).expect("it applies");
+    for source in pristine_sources() {
+        for file in graft(&source).expect("it is as expected").files {
+            let path = dir
+                .path()
+                .join(format!("{}-{}", source.name, source.version))
+                .join(&file.file);
+            assert_eq!(
+                fs::read_to_string(path).expect("it is there"),
+                file.grafted(),
+                "{}",
+                file.file
+            );
+            assert_only_inserts(&file);
+        }
+    }
+    assert!(
+        git_apply(dir.path(), &diff, &["--check"]).is_err(),
+        "not a second time"
+    );
+}
+
+#[test]
+fn a_crates_diff_applies_in_its_own_folder_and_in_its_repository() {
+    for source in pristine_sources() {
+        let files = graft(&source).expect("it is as expected").files;
+        let dir = folder();
+        let own = copy(&source, dir.path());
+        git_apply(
+            &own.dir,
+            &unified(&source, &files, Layout::Crate),
+            &["--check"],
+        )
+        .expect("it applies");
+        let folder_in_repository = if source.name == "yamux" {
+            "yamux"
+        } else {
+            "swarm"
+        };
+        fs::rename(&own.dir, dir.path().join(folder_in_repository)).expect("the folder is ours");
+        git_apply(
+            dir.path(),
+            &unified(&source, &files, Layout::Repository),
+            &["--check"],
+        )
+        .expect("it applies");
+    }
+}

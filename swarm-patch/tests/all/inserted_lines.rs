@@ -1,0 +1,38 @@
+//! Compares every line that is inserted into the releases of this workspace with a reviewed list. After a
+//! deliberate change, `BLESS=1 cargo test -p swarm-patch --test inserted_lines` writes a new list for
+//! review.
+
+use std::{fs, path::Path};
+
+use crate::scratch::sources_of_all_stacks;
+use swarm_patch::graft::graft;
+
+#[test]
+fn the_inserted_lines_are_those_that_were_looked_over() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/inserted_lines.txt");
+    let lines = inserted_lines();
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&path, &lines).expect("the list can be written");
+    }
+    let expected = fs::read_to_string(&path).expect("the list is there");
+    assert!(lines == expected, "not as in {}:\n{lines}", path.display());
+}
+
+/// Each line with the number of upstream's line after it.
+fn inserted_lines() -> String {
+    let mut lines = String::new();
+    for source in sources_of_all_stacks() {
+        for file in graft(&source).expect("it is as expected").files {
+            for (spec, insertions) in &file.sites {
+                let (id, name) = (source.id(), spec.name());
+                lines += &format!("{id}, {}, {}: {name}\n", file.file, spec.function_path());
+                for insertion in insertions {
+                    let child = insertion.child.iter().map(|child| format!(" {child}"));
+                    let mark = format!("{}{}", insertion.mark, child.collect::<String>());
+                    lines += &format!("{:5}  {mark}: {}\n", insertion.before, insertion.text);
+                }
+            }
+        }
+    }
+    lines
+}

@@ -1,0 +1,357 @@
+//! What the graft cannot do in a source, it notes with one sentence that says what and where. It refuses a source
+//! in which it does not find the polls of connections.
+
+use crate::scratch::{copy, folder, pristine_source, replace};
+use swarm_patch::{
+    crate_source::CrateSource,
+    graft::{Graft, graft},
+    sites::SiteLevels,
+};
+use tempfile::TempDir;
+
+/// A copy of a package in which one text is replaced.
+fn changed(package: &str, file: &str, from: &str, to: &str) -> (TempDir, CrateSource) {
+    let dir = folder();
+    let source = copy(&pristine_source(package), dir.path());
+    replace(&source, file, from, to);
+    (dir, source)
+}
+
+fn grafted(package: &str, file: &str, from: &str, to: &str) -> Graft {
+    let (_dir, source) = changed(package, file, from, to);
+    graft(&source).expect("the polls of connections are there")
+}
+
+fn levels(graft: &Graft, site: &str) -> SiteLevels {
+    let mut sites = graft.sites.iter().filter(|levels| levels.spec.site == site);
+    sites.next().expect("it is one of the sites").clone()
+}
+
+/// The levels of yamux's site after a change, and its grafted text.
+fn muxer(from: &str, to: &str) -> (SiteLevels, String) {
+    let graft = grafted("yamux", CONNECTION, from, to);
+    let text = graft.files.first().map(|file| file.grafted());
+    (levels(&graft, "Muxer"), text.unwrap_or_default())
+}
+
+/// Why the inner level is not there, where the outer is.
+fn missing_inside(from: &str, to: &str) -> String {
+    let (levels, text) = muxer(from, to);
+    assert_eq!(levels.outer.as_deref(), None, "{to}");
+    assert!(
+        text.contains("enter_unmarked(::poll_probe::Site::Muxer)"),
+        "{text}"
+    );
+    assert_eq!(levels.budget, levels.inner);
+    let reason = levels.inner.as_deref().expect("it is not there").to_owned();
+    assert_eq!(reason.lines().count(), 1, "{reason}");
+    reason
+}
+
+const CONNECTION: &str = "src/connection.rs";
+const TASK: &str = "src/connection/pool/task.rs";
+const FLUSH: &str = "            match self.socket.poll_flush_unpin(cx)? {\n                Poll::Ready(()) => {}\n                Poll::Pending => {}\n            }";
+const LOOP: &str = "        loop {\n            if self.socket.poll_ready_unpin";
+
+#[test]
+fn without_the_polls_of_connections_a_source_is_refused() {
+    let (_dir, source) = changed(
+        "libp2p-swarm",
+        CONNECTION,
+        "    pub(crate) fn poll(\n",
+        "    pub(crate) fn drive(\n",
+    );
+    let text = format!("{:#}", graft(&source).expect_err("it has no such function"));
+    assert_eq!(
+        text,
+        "libp2p-swarm 0.48.0, src/connection.rs, Connection::poll: looked for one function Connection::poll, found none"
+    );
+}
+
+#[test]
+fn a_function_that_is_not_there_leaves_the_other_sites() {
+    let graft = grafted(
+        "libp2p-swarm",
+        "src/lib.rs",
+        "fn poll_next_event(",
+        "fn poll_next_thing(",
+    );
+    let swarm = levels(&graft, "Swarm");
+    assert_eq!(
+        swarm.outer.as_deref(),
+        Some(
+            "libp2p-swarm 0.48.0, src/lib.rs, Swarm::poll_next_event: looked for one function Swarm::poll_next_event, found none"
+        )
+    );
+    assert_eq!(swarm.inner, swarm.outer);
+    assert_eq!(levels(&graft, "Connection").inner.as_deref(), None);
+    assert!(
+        graft.require_all().is_err(),
+        "the build of this workspace stops"
+    );
+}
+
+#[test]
+fn two_functions_of_the_name_and_kind() {
+    let (levels, _) = muxer(
+        "impl<T> Active<T> {",
+        "impl<T> Active<T> {\n    fn poll(&mut self) {}\n",
+    );
+    assert_eq!(
+        levels.inner.as_deref(),
+        None,
+        "another signature is another function"
+    );
+    let (levels, text) = muxer(
+        "impl<T> Active<T> {",
+        "impl<T> Active<T> {\n    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {\n        Poll::Pending\n    }\n",
+    );
+    let reason = levels.outer.as_deref().expect("which of them is it?");
+    assert!(
+        reason.contains("looked for one function Active::poll, found 2: line "),
+        "{reason}"
+    );
+    assert!(text.is_empty());
+}
+
+#[test]
+fn a_task_that_is_no_async_function_is_wrapped_where_it_is_spawned() {
+    let graft = grafted(
+        "libp2p-swarm",
+        TASK,
+        "pub(crate) async fn new_for_established_connection",
+        "pub(crate) fn new_for_established_connection",
+    );
+    let task = levels(&graft, "Task");
+    assert_eq!(task.outer.as_deref(), None);
+    assert_eq!(task.inner.as_deref(), None);
+    let pool = graft
+        .files
+        .iter()
+        .find(|file| file.file.ends_with("pool.rs"));
+    let pool = pool.expect("the future is wrapped there").grafted();
+    assert!(
+        pool.contains("::poll_probe::Probe::new(::poll_probe::Site::Task).children(&["),
+        "{pool}"
+    );
+}
+
+#[test]
+fn what_cannot_be_understood_is_not_there() {
+    for (replacement, complaint) in [
+        (
+            "            let _ = self.socket.poll_flush_unpin(other(self.socket.poll_ready_unpin(cx), cx));",
+            "looked for one poll at a time, found a poll within one in line 424",
+        ),
+        (
+            "            let cx2 = &mut *cx;\n            let _ = self.socket.poll_flush_unpin(cx2)?;",
+            "no use of `cx` except as an argument of polls and for its waker, found another use in line 424",
+        ),
+        (
+            "            let _ = async { self.socket.poll_flush_unpin(cx) };",
+            "found another use in line 424",
+        ),
+        (
+            "            log::trace!(\"{:?}\", other!(cx));",
+            "found another use in line 424",
+        ),
+        (
+            "            let waker = cx.waker().clone();\n            let _ = self.socket.poll_flush_unpin(&mut Context::from_waker(&waker));",
+            "looked for no context but `cx`, found one made in line 425",
+        ),
+    ] {
+        let reason = missing_inside(FLUSH, replacement);
+        assert!(reason.contains(complaint), "{replacement}: {reason}");
+    }
+    let reason = missing_inside(
+        "                if let Some(frame) = self.rtt.next_ping() {",
+        "                let probe = 1;\n                if let Some(frame) = self.rtt.next_ping() {",
+    );
+    assert!(
+        reason.contains("no variable `probe`, found one in line 407"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn a_function_without_a_loop_has_no_iterations() {
+    let (_dir, source) = changed(
+        "yamux",
+        CONNECTION,
+        LOOP,
+        "        if true {\n            if self.socket.poll_ready_unpin",
+    );
+    let text = source.read(CONNECTION).expect("it is there");
+    let (head, body) = text.split_at(
+        text.find("fn poll(&mut self, cx: &mut Context<'_>)")
+            .expect("it is there"),
+    );
+    let body = body.replacen("continue;", "{}", 6);
+    std::fs::write(source.dir.join(CONNECTION), [head, &body].concat()).expect("the copy is ours");
+    let levels = levels(&graft(&source).expect("the function is there"), "Muxer");
+    assert_eq!(levels.outer.as_deref(), None);
+    let reason = levels.inner.as_deref().expect("there is no loop");
+    assert!(
+        reason.contains("looked for a loop that polls, found none in the function in line 401"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn a_loop_that_has_something_in_hand_is_counted_and_not_left() {
+    for before in [
+        "        let mut frames = Vec::<u8>::new();\n",
+        "        let frame = self.pending_read_frame.take();\n",
+    ] {
+        let (levels, text) = muxer(LOOP, &format!("{before}{LOOP}"));
+        assert_eq!(levels.inner.as_deref(), None);
+        let reason = levels.budget.as_deref().expect("leaving would lose it");
+        assert!(
+            reason.contains("a loop that can be left without losing what it has in hand"),
+            "{reason}"
+        );
+        assert!(
+            text.contains("probe.count();") && !text.contains("probe.iterate"),
+            "{text}"
+        );
+    }
+    for before in [
+        "        let socket = &mut self.socket;\n",
+        "        let limit = 16;\n",
+    ] {
+        let (levels, text) = muxer(LOOP, &format!("{before}{LOOP}"));
+        assert_eq!(levels.budget.as_deref(), None, "{before}");
+        assert!(text.contains("probe.iterate(cx)"), "{text}");
+    }
+}
+
+#[test]
+fn a_poll_is_marked_wherever_it_is() {
+    for (replacement, marked) in [
+        (
+            "            let _ = ready!(self.socket.poll_flush_unpin(cx))?;",
+            "ready!((probe.child(1), self.socket.poll_flush_unpin(cx), probe.own()).1)?;",
+        ),
+        (
+            "            let _ = (self.socket.poll_flush_unpin(cx)?, self.socket.poll_ready_unpin(cx));",
+            "((probe.child(1), self.socket.poll_flush_unpin(cx), probe.own()).1?, (probe.child(0), self.socket.poll_ready_unpin(cx), probe.own()).1);",
+        ),
+        (
+            "            while self.socket.poll_flush_unpin(cx)?.is_ready() {}",
+            "while ({ if probe.iterate(cx).is_pending() { return ::core::task::Poll::Pending; } }, (probe.child(1), self.socket.poll_flush_unpin(cx), probe.own()).1?.is_ready()).1 {}",
+        ),
+        (
+            "            while let Poll::Ready(x) = self.socket.poll_flush_unpin(cx)? {\n                loop {\n                    let _ = self.socket.poll_ready_unpin(cx);\n                }\n            }",
+            "loop {\n                    probe.count();",
+        ),
+        (
+            "            for _ in 0..2 {\n                let _ = self.socket.poll_flush_unpin(cx)?;\n            }",
+            "for _ in 0..2 {\n                probe.count();",
+        ),
+        (
+            "            match () {\n                () if self.socket.poll_flush_unpin(cx)?.is_ready() => {}\n                () => {}\n            }",
+            "() if (probe.child(1), self.socket.poll_flush_unpin(cx), probe.own()).1?.is_ready() => {}",
+        ),
+        (
+            "            futures::select! { x = self.socket.poll_flush_unpin(cx) => {} complete => break }",
+            "{ x = (probe.child(1), self.socket.poll_flush_unpin(cx), probe.own()).1 => {} complete => break }",
+        ),
+        (
+            "            let _ = self.socket.poll_flush_unpin(&mut *cx)?;",
+            "(probe.child(1), self.socket.poll_flush_unpin(&mut *cx), probe.own()).1?;",
+        ),
+        (
+            "            self.keep(cx.waker());",
+            "self.keep(cx.waker());",
+        ),
+    ] {
+        let (levels, text) = muxer(FLUSH, replacement);
+        assert_eq!(levels.inner.as_deref(), None, "{replacement}");
+        assert_eq!(levels.budget.as_deref(), None, "{replacement}");
+        assert!(text.contains(marked), "{replacement}: {text}");
+    }
+}
+
+#[test]
+fn a_function_that_gets_the_context_and_loops_is_part_of_the_site() {
+    let helper = "impl<T: AsyncRead + AsyncWrite + Unpin> Active<T> {\n    fn poll_flushed(&mut self, cx: &mut Context<'_>) -> Poll<Result<()>> {\n        loop {\n            let _ = self.socket.poll_flush_unpin(cx)?;\n        }\n    }\n}\n\nimpl<T> Active<T> {";
+    let (_dir, source) = changed("yamux", CONNECTION, "impl<T> Active<T> {", helper);
+    replace(
+        &source,
+        CONNECTION,
+        FLUSH,
+        "            let _ = self.poll_flushed(cx)?;",
+    );
+    let text = graft(&source).expect("it is understood").files[0].grafted();
+    assert!(
+        text.contains(
+            "cx: &mut Context<'_>, probe: &mut ::poll_probe::Invocation) -> Poll<Result<()>>"
+        ),
+        "{text}"
+    );
+    assert!(text.contains("self.poll_flushed(cx, probe)?;"), "{text}");
+    assert!(
+        !text.contains("\"self.poll_flushed\""),
+        "it is no child: {text}"
+    );
+    // Called by somebody who has no invocation to hand on, it is a child.
+    replace(
+        &source,
+        CONNECTION,
+        "impl<T> Active<T> {",
+        "impl<T: AsyncRead + AsyncWrite + Unpin> Active<T> {\n    fn other(&mut self, cx: &mut Context<'_>) {\n        let _ = self.poll_flushed(cx);\n    }\n}\n\nimpl<T> Active<T> {",
+    );
+    let text = graft(&source).expect("it is understood").files[0].grafted();
+    assert!(text.contains("\"self.poll_flushed\""), "{text}");
+}
+
+#[test]
+fn work_after_a_poll_is_not_timed_with_it() {
+    const IN_MATCH: &str = "self.socket.poll_flush_unpin({ probe.child(1); &mut *cx })? { _ if { probe.own(); false } => unreachable!(),\n";
+    const IN_IF: &str =
+        "(probe.child(1), self.socket.poll_flush_unpin(cx), probe.own()).1?.is_ready()";
+    for replacement in [
+        "            match self.socket.poll_flush_unpin(cx)? {\n                Poll::Ready(()) => self.expensive(),\n                Poll::Pending => {}\n            }",
+        "            match self.socket.poll_flush_unpin(cx)? {\n                Poll::Ready(()) if self.expensive() => {}\n                _ => {}\n            }",
+        "            if self.socket.poll_flush_unpin(cx)?.is_ready() {\n            } else if self.expensive() {\n            }",
+    ] {
+        let (levels, text) = muxer(FLUSH, replacement);
+        assert_eq!(levels.inner.as_deref(), None);
+        let marked = text.contains(IN_MATCH) || text.contains(IN_IF);
+        assert!(marked, "{replacement}: {text}");
+    }
+}
+
+#[test]
+fn what_a_poll_leads_to_in_an_else_is_marked() {
+    let (_dir, source) = changed(
+        "yamux",
+        CONNECTION,
+        FLUSH,
+        "            let Poll::Ready(()) = self.socket.poll_flush_unpin(cx)? else {\n                self.expensive();\n                let _ = self.socket.poll_ready_unpin(cx);\n                return Poll::Pending;\n            };",
+    );
+    let files = graft(&source).expect("all of it can be marked").files;
+    let marks: Vec<(usize, &str)> = files[0].sites[0]
+        .1
+        .iter()
+        .filter(|insertion| (424..=429).contains(&insertion.before))
+        .map(|insertion| (insertion.before, insertion.mark))
+        .collect();
+    assert_eq!(
+        marks,
+        [(424, "child"), (424, "own"), (426, "child"), (426, "own"),]
+    );
+}
+
+#[test]
+fn comments_and_formatting_make_no_difference() {
+    let (levels, text) = muxer(
+        LOOP,
+        "        // Around and around.\n        'again: loop { // here\n\n            if self.socket.poll_ready_unpin",
+    );
+    assert_eq!((levels.inner, levels.budget), (None, None));
+    assert!(
+        text.contains("loop { // here\nif probe.iterate(cx)"),
+        "{text}"
+    );
+}

@@ -1,0 +1,12 @@
+//! All integration tests of this package in one program, which links once.
+
+mod command;
+mod diffs;
+mod inserted_lines;
+mod levels;
+mod patches;
+mod releases;
+mod repository;
+mod scratch;
+mod shapes;
+mod subjects;

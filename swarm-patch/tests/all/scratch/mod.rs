@@ -1,0 +1,146 @@
+//! Copies of pristine sources that tests may change.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use swarm_patch::{
+    crate_source::CrateSource,
+    package::upstream_manifest,
+    pristine,
+    stacks::{LIBP2P, STACKS, Stack},
+    sync,
+};
+use tempfile::TempDir;
+
+/// The pristine sources of libp2p that budgets can patch. They exist, since the build needed them.
+pub(crate) fn pristine_sources() -> Vec<CrateSource> {
+    let mut sources = sources_of(&LIBP2P);
+    sources.retain(|source| source.name != "quinn");
+    sources
+}
+
+/// The same of every stack.
+pub(crate) fn sources_of_all_stacks() -> Vec<CrateSource> {
+    STACKS.into_iter().flat_map(sources_of).collect()
+}
+
+fn sources_of(stack: &Stack) -> Vec<CrateSource> {
+    pristine::find(&upstream_manifest(), stack.packages).expect("cargo found them for the build")
+}
+
+pub(crate) fn pristine_source(package: &str) -> CrateSource {
+    let found = sources_of(&LIBP2P)
+        .into_iter()
+        .find(|source| source.name == package);
+    found.expect("it is one of the packages with sites")
+}
+
+/// The folder of the nested manifest that names older releases.
+pub(crate) fn versions_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/versions")
+}
+
+/// Every release that the graft is tested on. None, with a message, if they cannot be downloaded.
+pub(crate) fn releases() -> Option<Vec<CrateSource>> {
+    match pristine::find(&versions_folder().join("Cargo.toml"), &["libp2p-swarm"]) {
+        Ok(sources) => Some(sources),
+        Err(error) => missing(&format!("older releases from the registry: {error:#}")),
+    }
+}
+
+/// Skips a test; in CI it fails instead.
+pub(crate) fn missing<T>(what: &str) -> Option<T> {
+    assert_ne!(
+        std::env::var("CI").as_deref(),
+        Ok("true"),
+        "missing: {what}"
+    );
+    println!("skipped, missing: {what}");
+    None
+}
+
+pub(crate) fn folder() -> TempDir {
+    tempfile::tempdir().expect("a temporary folder can be made")
+}
+
+/// A copy of a source, in a folder of its own in `dir`, that may be edited.
+pub(crate) fn copy(source: &CrateSource, dir: &Path) -> CrateSource {
+    let target = dir.join(format!("{}-{}", source.name, source.version));
+    sync::folder(&source.dir, &target).expect("a source can be copied");
+    // This file says that cargo unpacked the crate there, which is not so.
+    let _ = fs::remove_file(target.join(".cargo-ok"));
+    CrateSource::new(&source.name, &source.version, target, None).expect("the copy is there")
+}
+
+/// Replaces text in one of the files of a copy.
+pub(crate) fn replace(source: &CrateSource, file: &str, from: &str, to: &str) {
+    let text = source.read(file).expect("the file is there");
+    assert!(text.contains(from), "{file} has «{from}»");
+    fs::write(source.dir.join(file), text.replacen(from, to, 1)).expect("the copy can be written");
+}
+
+/// Runs `cargo check` on crates, with the versions in the lock file `lock`. Returns the warnings.
+pub(crate) fn cargo_check(
+    dir: &Path,
+    lock: &Path,
+    crates: &[CrateSource],
+    with_tokio: bool,
+    more: &str,
+) -> String {
+    let dependencies: String = crates
+        .iter()
+        .enumerate()
+        .map(|(number, source)| {
+            let (name, path) = (&source.name, source.dir.display());
+            let features = match (name.as_str(), with_tokio) {
+                ("libp2p-swarm", true) => r#", features = ["macros", "tokio"]"#,
+                _ => "",
+            };
+            format!("crate-{number} = {{ package = {name:?}, path = \"{path}\"{features} }}\n")
+        })
+        .collect();
+    let manifest = format!(
+        "[workspace]\n[package]\nname = \"check\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\
+         [lib]\npath = \"lib.rs\"\n[dependencies]\n{dependencies}{more}"
+    );
+    // Beside the crates and not above them, since they would become members of its workspace.
+    let dir = dir.join("check");
+    fs::create_dir(&dir).expect("the folder is ours");
+    fs::write(dir.join("Cargo.toml"), manifest).expect("the folder is ours");
+    fs::write(dir.join("lib.rs"), "").expect("the folder is ours");
+    fs::copy(lock, dir.join("Cargo.lock")).expect("the lock file is there");
+    let output = Command::new(env!("CARGO"))
+        .args(["check", "--quiet", "--manifest-path"])
+        .arg(dir.join("Cargo.toml"))
+        .env(
+            "CARGO_TARGET_DIR",
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join("check"),
+        )
+        .output()
+        .expect("cargo runs, since it runs this");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    said
+}
+
+/// Runs `git apply` for `diff` in `dir`; with the option `--check` it changes nothing.
+pub(crate) fn git_apply(dir: &Path, diff: &str, options: &[&str]) -> Result<(), String> {
+    let patch = dir.join("the.diff");
+    fs::write(&patch, diff).expect("the folder is ours");
+    let output = Command::new("git")
+        .current_dir(dir)
+        .args(["apply", "--whitespace=error-all"])
+        .args(options)
+        .arg(&patch)
+        .output()
+        .expect("git is there, since cargo and this repository use it");
+    fs::remove_file(&patch).expect("the folder is ours");
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+}

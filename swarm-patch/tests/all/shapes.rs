@@ -1,0 +1,162 @@
+//! Sources whose authors rewrote the functions with sites. Each shape is a change to the pristine source. It has the
+//! levels that it is said to have, compiles with the graft, passes upstream's own tests, and the polls of its task are
+//! those that `tokio_metrics` counts.
+
+mod connection;
+mod muxer;
+mod swarm;
+mod task;
+
+use std::{path::Path, process::Command};
+
+use crate::scratch::{copy, folder, pristine_source};
+use swarm_patch::{crate_source::CrateSource, graft::graft, package::CHANGED};
+
+/// A way in which a function was rewritten.
+pub(crate) struct Shape {
+    pub(crate) name: &'static str,
+    pub(crate) rewrite: fn(&CrateSource),
+    pub(crate) levels: Levels,
+}
+
+/// What is recorded of the function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Levels {
+    /// Durations, iterations and children; budgets bound it.
+    All,
+    /// The same, but no loop can be left without losing something.
+    Unbounded,
+    /// Durations.
+    Outer,
+}
+
+impl Levels {
+    fn of(source: &CrateSource, site: &str) -> Levels {
+        let graft = graft(source).expect("it has the polls of connections");
+        let mut sites = graft.sites.into_iter();
+        let levels = sites
+            .find(|levels| levels.spec.site == site)
+            .expect("it is a site");
+        println!("{site}: {levels:?}");
+        assert_eq!(levels.outer.as_deref(), None);
+        match (levels.inner.as_deref(), levels.budget.as_deref()) {
+            (None, None) => Levels::All,
+            (None, Some(_)) => Levels::Unbounded,
+            (Some(_), _) => Levels::Outer,
+        }
+    }
+}
+
+/// The shapes of one site.
+struct Corpus {
+    site: &'static str,
+    package: &'static str,
+    shapes: &'static [Shape],
+}
+
+const CORPORA: [Corpus; 4] = [
+    Corpus {
+        site: "Connection",
+        package: "libp2p-swarm",
+        shapes: &connection::SHAPES,
+    },
+    Corpus {
+        site: "Task",
+        package: "libp2p-swarm",
+        shapes: &task::SHAPES,
+    },
+    Corpus {
+        site: "Swarm",
+        package: "libp2p-swarm",
+        shapes: &swarm::SHAPES,
+    },
+    Corpus {
+        site: "Muxer",
+        package: "yamux",
+        shapes: &muxer::SHAPES,
+    },
+];
+
+#[test]
+fn each_shape_has_the_levels_that_it_is_said_to_have() {
+    let mut count = [0, 0];
+    for corpus in &CORPORA {
+        let pristine = pristine_source(corpus.package);
+        for shape in corpus.shapes {
+            let dir = folder();
+            let source = copy(&pristine, dir.path());
+            (shape.rewrite)(&source);
+            let levels = Levels::of(&source, corpus.site);
+            assert_eq!(levels, shape.levels, "{}: {}", corpus.site, shape.name);
+            count[usize::from(corpus.package == "yamux")] += 1;
+        }
+    }
+    assert!(count[0] >= 25 && count[1] >= 6, "{count:?}");
+}
+
+/// One shape of each site at a time, which makes as many builds as the site with the most shapes has.
+#[test]
+fn each_shape_passes_the_tests_of_upstream_and_the_count_of_tokio_metrics() {
+    let most = CORPORA.iter().map(|corpus| corpus.shapes.len()).max();
+    for build in 0..most.unwrap_or(0) {
+        let dir = folder();
+        let mut names = Vec::new();
+        let mut are_bounded = true;
+        let crates = ["libp2p-swarm", "yamux"].map(|package| {
+            let source = copy(&pristine_source(package), dir.path());
+            let named = dir.path().join(package);
+            std::fs::rename(&source.dir, &named).expect("the folder is ours");
+            CrateSource::new(package, &source.version, named, None).expect("it is there")
+        });
+        for corpus in &CORPORA {
+            let source = crates.iter().find(|source| source.name == corpus.package);
+            if let Some(shape) = corpus.shapes.get(build) {
+                (shape.rewrite)(source.expect("it is one of the two"));
+                names.push(format!("{}: {}", corpus.site, shape.name));
+                are_bounded &= shape.levels == Levels::All;
+            }
+        }
+        let names = names.join(", ");
+        let output = Command::new(env!("CARGO"))
+            .args([
+                "test",
+                "--locked",
+                "--quiet",
+                "--package",
+                "libp2p-swarm",
+                "--package",
+                "yamux",
+            ])
+            .args([
+                "--package",
+                "swarm-patch",
+                "--lib",
+                "--test",
+                "task_monitor",
+            ])
+            // With the smallest budgets, which this test expects to be spent.
+            .args(if are_bounded {
+                &["--test", "no_lost_byte"][..]
+            } else {
+                &[]
+            })
+            .args(["--", "--skip", "passes_under_budgets"])
+            .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
+            .env(CHANGED, dir.path())
+            // Nobody debugs these programs, and without that they link sooner.
+            .env("CARGO_PROFILE_DEV_DEBUG", "false")
+            .env("CARGO_INCREMENTAL", "0")
+            .env(
+                "CARGO_TARGET_DIR",
+                Path::new(env!("CARGO_TARGET_TMPDIR")).join("shapes"),
+            )
+            .output()
+            .expect("cargo runs, since it runs this");
+        let (said, complained) = (
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr),
+        );
+        assert!(output.status.success(), "{names}\n{said}\n{complained}");
+        println!("{names}: passed");
+    }
+}
