@@ -15,17 +15,38 @@ const full = (value) => (value === null || value === undefined ? "?" : String(va
 const whole = new Intl.NumberFormat("en");
 const signed = (value) => (value > 0 ? "+" : "") + full(value);
 
-// Three digits, for the narrow space of a cell.
+// For the narrow space of a cell: three digits, or two below 0.1, as the report's pictures have them.
 function short(value) {
   const size = Math.abs(value);
-  const [divisor, letter] = size >= 999500 ? [1e6, "M"] : size >= 9995 ? [1e3, "k"] : [1, ""];
-  const scaled = value / divisor;
-  const text = size === 0 ? "0" : size < 0.0005 ? scaled.toExponential(0) : Number(scaled.toPrecision(3)).toString();
-  return (text + letter).replace("-", "−");
+  const [divisor, letter] = size >= 999.5e6 ? [1e9, "G"] : size >= 999500 ? [1e6, "M"] : size >= 10000 ? [1e3, "k"] : [1, ""];
+  return digits(rounded(value) / divisor, size < 0.1 ? 2 : 3) + letter;
 }
 
-// The ends of an interval have a digit less where that is enough.
-const brief = (value) => (Math.abs(value) < 10 ? short(Number(value.toPrecision(2))) : short(value));
+// The ends of an interval have two digits where that is enough.
+const brief = (value) => (Math.abs(rounded(value)) < 99.5 ? digits(rounded(value), 2) : short(value));
+
+// So many significant ones, but all of a whole number and at most six decimals.
+function digits(value, count) {
+  const few = Number(value.toPrecision(count));
+  return full(Math.abs(few) >= 10 ** count ? Math.round(value) : Number(few.toFixed(6)));
+}
+
+// A value has no more digits than two of half its interval.
+function noFiner({ value, low, high }) {
+  if (low === undefined || low === null || high === null || high <= low) return value;
+  const step = 10 ** (Math.floor(Math.log10((high - low) / 2)) - 1);
+  return Math.sign(value) * Math.round(Math.abs(value) / step) * step;
+}
+
+// "±1.1" if both sides are alike, else "11–14"; "?" for an end that the data do not bound.
+function briefInterval(value, low, high) {
+  const between = low < 0 ? ".." : "–";
+  if (high === null) return `${brief(low)}${between}?`;
+  const half = (high - low) / 2;
+  if (Math.abs(high + low - 2 * value) <= 0.2 * half) return `±${brief(half)}`;
+  const digits = brief(low) === brief(high) ? short : brief;
+  return `${digits(low)}${between}${digits(high)}`;
+}
 
 function duration(ns) {
   const [divisor, unit] = ns >= 1e9 ? [1e9, "s"] : ns >= 1e6 ? [1e6, "ms"] : ns >= 1e3 ? [1e3, "µs"] : [1, "ns"];

@@ -24,35 +24,16 @@ function tableOf(caption, head, rows) {
     element("tbody", {}, ...rows.map((it) => row("td", it))));
 }
 
-const colours = {};
-
-// The colours of the style sheet, which differ between dark and light.
-function readColours() {
-  const style = getComputedStyle(document.documentElement);
-  const hex = (name) => [1, 3, 5].map((at) => parseInt(style.getPropertyValue(`--${name}`).trim().slice(at, at + 2), 16));
-  for (const name of ["least", "middle", "most", "better", "worse", "none", "grey"]) colours[name] = hex(name);
-}
-
-const between = (from, to, share) => from.map((it, at) => Math.round(it + share * (to[at] - it)));
-const css = (colour) => `rgb(${colour.join(" ")})`;
-
-// Black or white, whichever can be read better.
-function inkOn(colour) {
-  const [r, g, b] = colour.map((it) => (it / 255) ** 2.2);
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18 ? "#111" : "#fff";
-}
-
 // Small values would look alike beside a few large ones, so shares are taken by their roots.
 const share = (value, most) => (most > 0 ? Math.sqrt(Math.min(1, Math.abs(value) / most)) : 0);
 
-function levelColour(value, most) {
-  const of = share(value, most);
-  return of < 0.5 ? between(colours.least, colours.middle, 2 * of) : between(colours.middle, colours.most, 2 * of - 1);
-}
+// A colour and the ink on it, from the scales of the report's pictures.
+const shadeAt = (shades, part) => shades[Math.round(part * (shades.length - 1))];
+const levelShade = (value, most) => shadeAt(page.colours.level, share(value, most));
 
-function changeColour(value, most, better) {
+function changeShade(value, most, better) {
   const isBetter = value * (better || -1) > 0;
-  return between(colours.none, isBetter ? colours.better : colours.worse, share(value, most));
+  return shadeAt(page.colours.change, (1 + (isBetter ? 1 : -1) * share(value, most)) / 2);
 }
 
 const LINES = 8;

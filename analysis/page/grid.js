@@ -71,23 +71,28 @@ function gridCell(at, facet, place, isFirst) {
   return { group, at };
 }
 
+function valueText(value, isChange) {
+  const words = short(noFiner(value));
+  return isChange && value.value > 0 && words !== "0" ? `+${words}` : words;
+}
+
 function paintCell({ group, at }, facet, most) {
   const cell = run.cells[at];
   const value = cell.why ? null : valueIn(facet, at);
   const isGrey = value && facet.isChange && state.grey && value.resolved === "n";
   const { better, unit, changeUnit } = metrics.get(state.metric);
-  const colour = !value || isGrey ? colours.grey
-    : facet.isChange ? changeColour(value.value, most.change, better) : levelColour(value.value, most.level);
-  const words = value ? (facet.isChange && value.value > 0 ? "+" : "") + short(value.value) : cell.why ? cell.why.split(":")[0] : "–";
+  const [colour, ink] = !value || isGrey ? ["var(--grey)", "var(--faint)"]
+    : facet.isChange ? changeShade(value.value, most.change, better) : levelShade(value.value, most.level);
+  const words = value ? valueText(value, facet.isChange) : cell.why ? cell.why.split(":")[0] : "–";
   const ends = value && value.low !== undefined && value.low !== null
-    ? `${brief(value.low)}…${value.high === null ? "?" : brief(value.high)}` : "";
+    ? briefInterval(value.value, value.low, value.high) : "";
   const [rect, upper, lower] = group.children;
-  rect.setAttribute("fill", css(colour));
+  rect.style.fill = colour;
   upper.setAttribute("class", value ? "value" : "why");
   upper.setAttribute("y", ends ? 16 : 23);
   upper.textContent = words;
   lower.textContent = ends;
-  group.style.setProperty("--own-ink", isGrey || !value ? "var(--faint)" : inkOn(colour));
+  group.style.setProperty("--own-ink", ink);
   group.setAttribute("aria-label", `${cellName(run, cell)}, ${run.variants[facet.variant].label}: ${words} ${value ? (facet.isChange ? changeUnit : unit) : ""} ${ends}`);
 }
 
@@ -151,13 +156,13 @@ function drawGrid() {
 function drawScales(most, shown) {
   const metric = metrics.get(state.metric);
   const bar = (name, colour, from, to, unit) => element("p", { class: "scale" }, `${name}: ${from} `,
-    ...Array.from({ length: 24 }, (_, at) => element("span", { style: `background: ${css(colour(at / 23))}` })), ` ${to} ${unit}`);
+    ...Array.from({ length: 24 }, (_, at) => element("span", { style: `background: ${colour(at / 23)[0]}` })), ` ${to} ${unit}`);
   const bars = [];
   if (shown.some((it) => !it.isChange)) {
-    bars.push(bar(metric.words, (at) => levelColour(at * most.level, most.level), "0", short(most.level), metric.unit));
+    bars.push(bar(metric.words, (at) => shadeAt(page.colours.level, at), "0", short(most.level), metric.unit));
   }
   if (shown.some((it) => it.isChange)) {
-    const colour = (at) => changeColour((2 * at - 1) * most.change, most.change, metric.better);
+    const colour = (at) => shadeAt(page.colours.change, metric.better > 0 ? at : 1 - at);
     if (most.change > 0) bars.push(bar("difference", colour, `−${short(most.change)}`, `+${short(most.change)}`, metric.changeUnit));
     const meaning = metric.better === 0 ? "Blue is less, red is more." : "Blue is better, red is worse.";
     bars.push(element("p", {}, state.grey ? `${meaning} Grey is not resolved: not significant after correction for the number of comparisons.` : meaning));

@@ -117,7 +117,6 @@ function drawFilters() {
 
 function draw() {
   document.documentElement.dataset.theme = state.theme;
-  readColours();
   byId("identity").textContent = run.identity;
   drawControls();
   drawGrid();
@@ -179,8 +178,7 @@ function listen() {
   // Paper is light.
   const redraw = (theme) => {
     document.documentElement.dataset.theme = theme;
-    readColours();
-    drawGrid();
+      drawGrid();
   };
   window.addEventListener("beforeprint", () => redraw("light"));
   window.addEventListener("afterprint", () => redraw(state.theme));

@@ -57,7 +57,7 @@ pub(crate) struct Options {
         long,
         value_name = "FORMAT",
         value_delimiter = ',',
-        default_value = "png,svg"
+        default_value = "png"
     )]
     pub(crate) format: Vec<ChartFormat>,
     /// The URL of the report's folder, if readers of report.md do not have the pictures beside it

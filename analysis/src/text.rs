@@ -27,16 +27,36 @@ pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     }
 }
 
-/// The same, but "0" for zero, and three digits with k, M or G from 10,000 on.
-pub(crate) fn compact(value: f64, decimals: usize) -> String {
+/// For the narrow space of a picture: three digits, two below 0.1, without zeros at the end, and k, M or G from 10,000 on. The page
+/// writes numbers the same way, and knows those of [`rounded`] only.
+pub(crate) fn short(value: f64) -> String {
+    let value = rounded(value);
     let (divisor, letter) = match value.abs() {
-        0.0 => return "0".to_owned(),
-        size if size >= 999_500_000.0 => (1e9, 'G'),
-        size if size >= 999_500.0 => (1e6, 'M'),
-        size if size >= 10_000.0 => (1e3, 'k'),
-        _ => return fixed(value, decimals),
+        size if size >= 999_500_000.0 => (1e9, "G"),
+        size if size >= 999_500.0 => (1e6, "M"),
+        size if size >= 10_000.0 => (1e3, "k"),
+        _ => (1.0, ""),
     };
-    format!("{}{letter}", number(value / divisor))
+    let digits = if value.abs() < 0.1 { 2 } else { 3 };
+    let scaled = value / divisor;
+    without_zeros(fixed(scaled, decimals_for(scaled, digits))) + letter
+}
+
+/// Likewise the end of an interval, with two digits where that is enough.
+pub(crate) fn brief(value: f64) -> String {
+    let value = rounded(value);
+    if value.abs() < 99.5 {
+        without_zeros(fixed(value, decimals_for(value, 2)))
+    } else {
+        short(value)
+    }
+}
+
+fn without_zeros(text: String) -> String {
+    if text.contains('.') {
+        return text.trim_end_matches('0').trim_end_matches('.').to_owned();
+    }
+    text
 }
 
 /// With a plus sign before what is positive.
@@ -221,10 +241,24 @@ mod tests {
     }
 
     #[test]
-    fn large_numbers_are_shortened() {
+    fn numbers_in_pictures_are_short() {
         assert_eq!(
-            [9999.0, 12_345.0, 2_500_000.0, -999_600.0].map(|value| compact(value, 0)),
-            ["9999", "12.3k", "2.50M", "−1.00M"]
+            [
+                9999.0,
+                12_345.0,
+                2_500_000.0,
+                -999_600.0,
+                12.0,
+                0.0,
+                0.123_456,
+                0.012_34
+            ]
+            .map(short),
+            ["9999", "12.3k", "2.5M", "−1M", "12", "0", "0.123", "0.012"]
+        );
+        assert_eq!(
+            [9.96, -0.514, 3.0, 12.34, -234.5, -10_500.0].map(brief),
+            ["10", "−0.51", "3", "12", "−234", "−10.5k"]
         );
     }
 

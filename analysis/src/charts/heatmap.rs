@@ -3,10 +3,9 @@
 use super::{
     draw::{Canvas, FAINT_INK, Rect, contrasting, grey},
     parts::{
-        cell_grid::{CellGrid, Facets},
+        cell_grid::Facets,
         cell_text::{CellText, TextSizes},
         colour_scale,
-        frame::BODY_WIDTH,
         legend::{Legend, LegendKey},
     },
     view::{Caption, Categories, CellValue, ColourScale, NoValue, Picture},
@@ -52,30 +51,28 @@ impl Picture for Heatmap {
     }
 
     fn body_height(&self) -> f64 {
-        let legend = self.legend().height(BODY_WIDTH);
-        self.layout().height() + BEFORE_LEGEND + colour_scale::HEIGHT + legend
+        self.layout().height() + BEFORE_LEGEND + colour_scale::HEIGHT + self.legend().height()
     }
 
     fn draw_body(&self, canvas: &mut Canvas, body: Rect) {
         let layout = self.layout();
-        let grids = layout.grids(body);
-        if let Some(cell) = grids.first().and_then(CellGrid::first) {
-            let texts: Vec<CellText> = self.cells().filter_map(text_of).collect();
-            let sizes = TextSizes::for_all(&texts, cell);
-            for (facet, grid) in self.facets.iter().zip(&grids) {
-                for (place, cell) in grid.zip(&facet.cells) {
+        let texts: Vec<CellText> = self.cells().filter_map(text_of).collect();
+        let (width, height) = layout.cell_size();
+        let sizes = TextSizes::for_all(&texts, Rect::new(0.0, 0.0, width, height));
+        for (index, facet) in self.facets.iter().enumerate() {
+            let grid = layout.grid(body, index);
+            for (row, cells) in facet.cells.iter().enumerate() {
+                for (column, cell) in cells.iter().enumerate() {
+                    let place = layout.cell(grid, row, column);
                     self.draw_cell(canvas, place, (facet, cell), sizes);
                 }
             }
-        }
-        for (index, (facet, grid)) in self.facets.iter().zip(&grids).enumerate() {
             layout.draw_axes(canvas, grid, index, &facet.title);
         }
         let below = body.below(layout.height() + BEFORE_LEGEND);
         if let Some(differences) = &self.difference_scale {
-            let bars = below.columns(2, 40.0);
-            self.scale.draw(canvas, bars[0]);
-            differences.draw(canvas, bars[1]);
+            self.scale.draw(canvas, below.column(0, 2, 40.0));
+            differences.draw(canvas, below.column(1, 2, 40.0));
         } else {
             self.scale.draw(canvas, below.with_width(BAR_WIDTH));
         }
@@ -102,7 +99,7 @@ impl Heatmap {
         sizes: TextSizes,
     ) {
         canvas.fill(place, grey(0xc0));
-        let inside = place.inset(0.5);
+        let inside = place.right_of(1.0).below(1.0);
         let value = match &cell.value {
             Ok(value) => value,
             Err(reason) => return reason.draw(canvas, inside),
@@ -124,15 +121,15 @@ impl Heatmap {
 
     fn legend(&self) -> Legend {
         let is_grey = |cell: &HeatmapCell| !cell.is_resolved && cell.value.is_ok();
-        let mut legend = Legend::default();
-        if self.cells().any(|(_, cell)| is_grey(cell)) {
-            let key = LegendKey::Patch(grey(UNRESOLVED));
-            legend = legend.with(key, "grey: not resolved, that is, not significant after correction for the number of comparisons");
-        }
-        let reasons = NoValue::among(self.cells().map(|(_, cell)| &cell.value));
-        reasons.into_iter().fold(legend, |legend, reason| {
-            legend.with(LegendKey::Patch(reason.colour()), reason.meaning())
-        })
+        let unresolved = self.cells().any(|(_, cell)| is_grey(cell)).then_some((
+            UNRESOLVED,
+            "grey: not resolved, that is, not significant after correction for the number of comparisons",
+        ));
+        let reasons = NoValue::among(self.cells().map(|(_, cell)| &cell.value)).into_iter();
+        let reasons = reasons.map(|reason| (reason.grey(), reason.meaning()));
+        let entry =
+            |(level, meaning): (u8, &str)| (LegendKey::Patch(grey(level)), meaning.to_owned());
+        Legend(unresolved.into_iter().chain(reasons).map(entry).collect())
     }
 
     fn cells(&self) -> impl Iterator<Item = (&Facet, &HeatmapCell)> {

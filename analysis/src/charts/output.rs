@@ -1,9 +1,18 @@
 //! Writes pictures to files.
 
-use std::{ffi::OsString, fs, path::Path};
+use std::{
+    ffi::OsString,
+    fs,
+    path::Path,
+    sync::{Arc, LazyLock},
+};
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
+use resvg::{
+    tiny_skia::{Pixmap, Transform},
+    usvg::{Options, Tree, fontdb},
+};
 use serde::{Deserialize, Serialize};
 
 use super::{draw, parts::frame, view::Picture};
@@ -27,24 +36,42 @@ impl ChartFormat {
 
 /// Writes `<stem>.png` and `<stem>.svg`, whichever are asked for.
 pub(crate) fn write(picture: &dyn Picture, stem: &Path, formats: &[ChartFormat]) -> Result<()> {
+    let svg = svg(picture);
     for format in formats {
-        let bytes = match format {
-            ChartFormat::Png => png(picture)?,
-            ChartFormat::Svg => svg(picture).into_bytes(),
-        };
         // Appended, since the stem may have dots of its own.
         let mut path = OsString::from(stem);
         path.push(format!(".{}", format.extension()));
-        fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
+        let written = match format {
+            ChartFormat::Png => fs::write(&path, png(&svg)?),
+            ChartFormat::Svg => fs::write(&path, &svg),
+        };
+        written.with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())
 }
 
-pub(super) fn png(picture: &dyn Picture) -> Result<Vec<u8>> {
-    draw::png(&frame::draw(picture).0, frame::size(picture))
-}
-
 /// As SVG.
 pub(crate) fn svg(picture: &dyn Picture) -> String {
-    draw::svg(&frame::draw(picture).0, frame::size(picture))
+    frame::svg(picture)
+}
+
+/// The pixels of an SVG.
+pub(super) fn png(svg: &str) -> Result<Vec<u8>> {
+    static FONTS: LazyLock<Arc<fontdb::Database>> = LazyLock::new(|| {
+        let mut fonts = fontdb::Database::new();
+        for face in draw::faces() {
+            fonts.load_font_source(fontdb::Source::Binary(Arc::new(face)));
+        }
+        Arc::new(fonts)
+    });
+    let options = Options {
+        fontdb: FONTS.clone(),
+        ..Options::default()
+    };
+    let tree = Tree::from_str(svg, &options).context("an SVG that cannot be read")?;
+    let size = tree.size().to_int_size();
+    let pixels = Pixmap::new(size.width(), size.height());
+    let mut pixels = pixels.context("a picture without pixels")?;
+    resvg::render(&tree, Transform::identity(), &mut pixels.as_mut());
+    pixels.encode_png().context("pixels that are no PNG")
 }

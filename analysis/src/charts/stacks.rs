@@ -2,16 +2,16 @@
 
 use super::{
     draw::{
-        Canvas, Colour, FAINT_INK, Lettering, Pen, Point, Rect, contrasting, grey, okabe_ito,
-        widest, width_of,
+        Canvas, Colour, FAINT_INK, Lettering, Rect, area_colour, contrasting, grey, widest,
+        width_of,
     },
     parts::{
-        frame::{BODY_WIDTH, LABEL, TICK},
+        frame::{LABEL, TICK},
         legend::{Legend, LegendKey},
     },
     view::{Caption, Picture},
 };
-use crate::text::compact;
+use crate::text::fixed;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Stacks {
@@ -41,12 +41,16 @@ impl Picture for Stacks {
     }
 
     fn body_height(&self) -> f64 {
-        self.bars_height() + AXIS_HEIGHT + self.legend().height(BODY_WIDTH)
+        self.bars_height() + AXIS_HEIGHT + self.legend().height()
     }
 
     fn draw_body(&self, canvas: &mut Canvas, body: Rect) {
         let bars = || self.groups.iter().flat_map(|group| &group.bars);
-        let groups_width = widest(self.groups.iter().map(|it| it.name.as_str()), LABEL, true);
+        let groups_width = widest(
+            self.groups.iter().map(|group| group.name.as_str()),
+            LABEL,
+            true,
+        );
         let bars_width = widest(bars().map(|(name, _)| *name), TICK, false);
         let left = groups_width + GAP + bars_width + GAP;
         let plot = body.with_height(self.bars_height()).right_of(left);
@@ -55,12 +59,12 @@ impl Picture for Stacks {
         let mut y = plot.y;
         for group in &self.groups {
             let height = group_height(group);
-            let middle = Point::new(body.x, y + height / 2.0);
+            let middle = (body.x, y + height / 2.0);
             canvas.text_across(middle, &group.name, &Lettering::new(LABEL).bold());
-            let rows =
-                Rect::new(plot.x, y, plot.width, height).rows(group.bars.len(), BETWEEN_BARS);
-            for ((name, shares), place) in group.bars.iter().zip(rows) {
-                let before = Point::new(place.x - GAP, place.centre().y);
+            let bars = Rect::new(plot.x, y, plot.width, height);
+            for (index, (name, shares)) in group.bars.iter().enumerate() {
+                let place = bars.row(index, group.bars.len(), BETWEEN_BARS);
+                let before = (place.x - GAP, place.centre().1);
                 canvas.text_across(before, name, &Lettering::new(TICK).right());
                 draw_bar(canvas, shares.as_deref(), place);
             }
@@ -76,22 +80,19 @@ impl Stacks {
         for part in 0..=5 {
             let x = plot.x + plot.width * f64::from(part) / 5.0;
             let foot = plot.bottom() + 8.0;
-            let ends = [plot.y, foot].map(|y| Point::new(x, y));
-            canvas.line(ends[0], ends[1], Pen::new(grey(0xd8), 1.0));
-            let below = Point::new(x, foot + 18.0);
+            canvas.line((x, plot.y), (x, foot), grey(0xd8), 1);
             let label = format!("{}", part * 20);
-            canvas.text(below, &label, &Lettering::new(TICK).centred());
+            canvas.text((x, foot + 18.0), &label, &Lettering::new(TICK).centred());
         }
-        let at = Point::new(plot.centre().x, plot.bottom() + 48.0);
+        let at = (plot.centre().0, plot.bottom() + 48.0);
         canvas.text(at, &self.axis, &Lettering::new(TICK).centred());
     }
 
     fn legend(&self) -> Legend {
-        let with = |legend: Legend, (index, name): (usize, &String)| {
-            legend.with(LegendKey::Patch(okabe_ito(index)), name)
-        };
         let segments = self.segments.iter().enumerate();
-        segments.fold(Legend::default(), with)
+        let entry =
+            |(index, name): (usize, &String)| (LegendKey::Patch(area_colour(index)), name.clone());
+        Legend(segments.map(entry).collect())
     }
 
     fn bars_height(&self) -> f64 {
@@ -107,8 +108,8 @@ fn group_height(group: &BarGroup) -> f64 {
 
 fn draw_bar(canvas: &mut Canvas, shares: Option<&[f64]>, place: Rect) {
     let Some(shares) = shares else {
-        canvas.outline(place, Pen::new(grey(0x90), 1.0).dashed(&[4.0, 4.0]));
-        let at = Point::new(place.x + 10.0, place.centre().y);
+        canvas.outline(place, grey(0x90));
+        let at = (place.x + 10.0, place.centre().1);
         let style = Lettering::new(TICK).colour(FAINT_INK);
         return canvas.text_across(at, "no such polls", &style);
     };
@@ -116,7 +117,7 @@ fn draw_bar(canvas: &mut Canvas, shares: Option<&[f64]>, place: Rect) {
     for (index, share) in shares.iter().enumerate() {
         let width = place.width * share / 100.0;
         let segment = place.right_of(left).with_width(width);
-        draw_segment(canvas, segment, *share, okabe_ito(index));
+        draw_segment(canvas, segment, *share, area_colour(index));
         left += width;
     }
 }
@@ -127,7 +128,7 @@ fn draw_segment(canvas: &mut Canvas, segment: Rect, share: f64, colour: Colour) 
     if segment.width > 3.0 {
         canvas.fill(segment.right_of(segment.width - 1.0), grey(255));
     }
-    let number = compact(share, usize::from(share < 9.95));
+    let number = fixed(share, usize::from(share < 9.95));
     let with_sign = format!("{number} %");
     let room = segment.width - 8.0;
     let fits = |text: &&String| width_of(text, TICK, false) <= room;

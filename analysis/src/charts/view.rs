@@ -36,12 +36,6 @@ impl ChartValue {
     pub(crate) fn new(value: f64, interval: Option<(f64, f64)>) -> ChartValue {
         ChartValue { value, interval }
     }
-
-    /// The least and the greatest number that has to be visible.
-    pub(crate) fn extent(&self) -> (f64, f64) {
-        let (low, high) = self.interval.unwrap_or((self.value, self.value));
-        (low.min(self.value), high.max(self.value))
-    }
 }
 
 /// The result of a cell of the grid, or why it has none.

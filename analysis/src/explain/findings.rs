@@ -308,15 +308,14 @@ impl FindingSearch<'_> {
             };
             let Gauge { unit, scale, .. } = gauge;
             let sentence = format!(
-                "{} grows from {} to {}{unit} during the launch, by {} [{}, {}]{unit} per second (Mann–Kendall p {}). What \
+                "{} grows from {} to {}{unit} during the launch, by {} [{}, {}]{unit} per second. What \
                  is created is not removed.",
                 gauge.name,
                 number((trend.from * scale).max(0.0)),
                 number(trend.to * scale),
                 number(trend.slope * scale),
                 number(trend.interval.low * scale),
-                number(trend.interval.high * scale),
-                p(trend.p_value)
+                number(trend.interval.high * scale)
             );
             let growth = trend.growth();
             let percent = growth.map_or(f64::INFINITY, |growth| 100.0 * growth);
@@ -329,14 +328,6 @@ impl FindingSearch<'_> {
 fn idle_polls(sums: &PassSums, site: Site) -> Option<(f64, f64)> {
     let count = |what: &str| Some(sums.activity(&format!("{site}_{what}"))? as f64);
     count("polls_idle").zip(count("polls"))
-}
-
-fn p(value: f64) -> String {
-    if value < 1e-4 {
-        "< 0.0001".to_owned()
-    } else {
-        format!("= {}", number(value))
-    }
 }
 
 /// "The child `handler.poll`".

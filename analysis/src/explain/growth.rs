@@ -2,7 +2,7 @@
 
 use super::{
     findings::FindingKind,
-    thresholds::{GROWTH_PERCENT, MEMORY_GROWTH_BYTES, MEMORY_GROWTH_PERCENT, TREND_P},
+    thresholds::{GROWTH_PERCENT, MEMORY_GROWTH_BYTES, MEMORY_GROWTH_PERCENT, TREND_CONFIDENCE},
 };
 use crate::{
     load::explain::cell::CellEvidence,
@@ -49,10 +49,11 @@ pub(crate) fn series(evidence: &CellEvidence, counter: &str) -> Vec<(f64, f64)> 
 
 /// The trend of a gauge that grows beyond noise and beyond its threshold.
 pub(crate) fn growing(evidence: &CellEvidence, gauge: &Gauge) -> Option<Trend> {
-    let trend = trend(&series(evidence, gauge.counter), CONFIDENCE)?;
+    let series = series(evidence, gauge.counter);
+    trend(&series, TREND_CONFIDENCE).filter(Trend::is_beyond_noise)?;
+    let trend = trend(&series, CONFIDENCE)?;
     // Growth from nothing has no percentage.
     let growth = trend.growth();
     let is_much = growth.is_none_or(|growth| 100.0 * growth > gauge.threshold);
-    let grows = trend.slope > 0.0 && trend.p_value < TREND_P;
-    (grows && is_much && trend.to - trend.from > gauge.least).then_some(trend)
+    (trend.slope > 0.0 && is_much && trend.to - trend.from > gauge.least).then_some(trend)
 }

@@ -46,8 +46,8 @@ pub(crate) const FEWEST_DIALS: u64 = 3;
 /// Connections per peer.
 pub(crate) const CONNECTIONS_PER_PEER: f64 = 1.0;
 
-/// The largest p-value of a trend. Every cell has three trends.
-pub(crate) const TREND_P: f64 = 0.001;
+/// That a value grows at all. Every cell has three trends.
+pub(crate) const TREND_CONFIDENCE: f64 = 0.999;
 
 /// In percent, from the first slice to the last. Single connections and tasks come and go.
 pub(crate) const GROWTH_PERCENT: f64 = 10.0;

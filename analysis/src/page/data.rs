@@ -4,6 +4,7 @@ use run_format::{Site, grid::Axes};
 use serde_json::{Map, Value, json};
 
 use crate::{
+    charts::shades_of_page,
     drift::{Drift, Drifts},
     load::name_in_files,
     measure::{
@@ -52,6 +53,12 @@ pub(super) fn metrics() -> Value {
 pub(super) fn opening() -> Value {
     let gains = DELAY.map(|metric| metric.info().name);
     json!({"gains": gains, "cost": Metric::RequestsPerS.info().name})
+}
+
+/// The scales of the pictures in the report.
+pub(super) fn colours() -> Value {
+    let [level, change] = shades_of_page();
+    json!({"level": level, "change": change})
 }
 
 /// One sweep, or one round of a search, or one budget in two sweeps. `name` is what a reader chooses it by.

@@ -105,7 +105,8 @@ impl Page {
         let verdict = list(first) + &details("more", &more_sentences(more), more);
         let caveats = details("caveats", "Caveats, and what is missing", &self.caveats);
         let data = json!({
-            "metrics": data::metrics(), "opening": data::opening(), "checks": trust::limits(), "runs": self.runs, "soak": self.soak,
+            "metrics": data::metrics(), "opening": data::opening(), "checks": trust::limits(), "colours": data::colours(),
+            "runs": self.runs, "soak": self.soak,
         });
         // `<` could end the element that the data are in.
         let data = data.to_string().replace('<', "\\u003c");

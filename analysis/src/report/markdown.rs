@@ -70,12 +70,8 @@ impl Document {
                 document.details(&more_sentences(more), |document| document.list(more));
             }
         }
-        for first in pictures.iter().filter(|it| it.is_first) {
-            if let Some(file) = first.files().first() {
-                let link = document.links.chart(file);
-                document.paragraph(format!("![{}]({link})", first.title()));
-            }
-        }
+        let first = pictures.iter().filter(|picture| picture.is_first);
+        first.for_each(|picture| document.picture(picture));
         document.details("Terms", |document| {
             document.list(terms.iter().map(|(term, meaning)| {
                 format!("**{term}**: {}", meaning.replace(SITES, &sites.in_words()))
@@ -124,19 +120,24 @@ impl Document {
         self.text += "\n</details>\n";
     }
 
-    /// Ends with links to all pictures.
+    fn picture(&mut self, picture: &Entry) {
+        if let Some(file) = picture.files().first() {
+            let link = self.links.chart(file);
+            self.paragraph(format!("![{}]({link})", picture.title()));
+        }
+    }
+
+    /// Ends with the pictures that it does not begin with.
     pub(crate) fn finish(mut self, pictures: &[Entry]) -> String {
-        let links = self.links.clone();
-        let line = |entry: &Entry| {
-            let files = entry.files().into_iter().map(|file| {
-                let extension = file.rsplit('.').next().unwrap_or_default();
-                format!("[{extension}]({})", links.chart(&file))
+        let others: Vec<&Entry> = pictures
+            .iter()
+            .filter(|picture| !picture.is_first)
+            .collect();
+        if !others.is_empty() {
+            self.details("More pictures", |document| {
+                others.iter().for_each(|picture| document.picture(picture));
             });
-            format!("{} ({})", entry.title(), joined(files, ", "))
-        };
-        self.details("All pictures", |document| {
-            document.list(pictures.iter().map(line));
-        });
+        }
         self.text
     }
 }

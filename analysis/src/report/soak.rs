@@ -1,4 +1,4 @@
-//! The report of a soak: what drifts, how it was measured, and what the test can have missed.
+//! The report of a soak: what drifts, how it was measured, and what can have been missed.
 
 use run_format::{run_row::End, soak::SoakEnd};
 
@@ -9,7 +9,7 @@ use super::{
     method, terms,
 };
 use crate::{
-    drift::{Drift, Drifts, words::p_text},
+    drift::{Drift, Drifts},
     load::{name_in_files, soak::Soak},
     machine,
     options::Options,
@@ -18,7 +18,7 @@ use crate::{
         identity::{of_tool, of_upstream},
         real_network,
     },
-    text::{change, count, date, lasting, number},
+    text::{count, date, lasting, number},
     views::Entry,
 };
 
@@ -94,10 +94,6 @@ pub(crate) fn text(soak: &Soak, drifts: &Drifts, pictures: &[Entry], options: &O
 }
 
 fn table(document: &mut Document, drifts: &Drifts) {
-    let late = |drift: &Drift| {
-        let trend = drift.late_trend.as_ref()?;
-        Some(change(trend.slope, &drift.per_hour(), trend.interval))
-    };
     let row = |drift: &Drift| {
         let drifting = match (drift.trend.is_some(), drift.is_drifting()) {
             (false, _) => "unknown",
@@ -107,23 +103,21 @@ fn table(document: &mut Document, drifts: &Drifts) {
         };
         vec![
             drift.series.words.to_owned(),
-            or_dash(drift.median()),
+            drift.median(),
             or_dash(drift.slope()),
-            or_dash(drift.adjusted_p_value.map(p_text)),
-            or_dash(late(drift)),
+            or_dash(drift.late_slope()),
             or_dash(drift.detectable_slope()),
             drifting.to_owned(),
         ]
     };
     document.table(
-        "series | median | trend | p, corrected for all series | trend in the second half | smallest detectable slope | \
-         drifts",
+        "series | median | slope | slope of the second half | smallest detectable slope | drifts",
         drifts.all.iter().map(row),
     );
     document.paragraph(
-        "Trends are Sen's slopes with 95 % intervals. Four of five soaks of this length and noise would detect the \
-         smallest detectable slope; smaller slopes can be missed. It is absent if the value never changed or if no \
-         slope could be computed.",
+        "A series drifts if the interval of its slope excludes zero. These intervals hold together with 95 % for all \
+         series; that of a second half holds with 95 % by itself. Four of five soaks of this length and noise would show \
+         the smallest detectable slope. It is absent if the value never changed or if the interval has no end.",
     );
 }
 
@@ -133,14 +127,14 @@ fn method(document: &mut Document, soak: &Soak, drifts: &Drifts) {
     document.heading("How it was measured");
     document.list([
         format!(
-            "{} for {} of the requested {}, with a row every {} s. Of {}, {} are tested: those after a warm-up of {}, \
+            "{} for {} of the requested {}, with a row every {} s. Of {}, {} are judged: those after a warm-up of {}, \
              which is a tenth of the soak and at most half an hour.",
             cell(soak),
             lasting(drifts.last_s),
             lasting(config.duration_ms as f64 / 1e3),
             config.interval_ms as f64 / 1e3,
             count(drifts.rows, "row"),
-            drifts.tested_rows,
+            drifts.judged_rows,
             lasting(drifts.warm_up_s)
         ),
         format!(
@@ -150,9 +144,8 @@ fn method(document: &mut Document, soak: &Soak, drifts: &Drifts) {
             restarts.map_or_else(|| "unknown".to_owned(), |restarts| restarts.to_string()),
             config.seed
         ),
-        "Each series is tested for a trend with the Mann–Kendall test; its variance is widened because neighbouring \
-         values resemble each other. Of the series called drifting, at most 5 % are expected not to drift \
-         (Benjamini–Yekutieli). Slow and late mean over 50 µs."
+        "A slope is the median of the slopes between all pairs of rows (Sen's slope). Its interval is the wider, the more \
+         neighbouring rows resemble each other. Slow and late mean over 50 µs."
             .to_owned(),
         identity(soak),
     ]);
@@ -195,8 +188,8 @@ pub(crate) fn caveats(soak: &Soak, drifts: &Drifts) -> Vec<String> {
             "This is one launch; another may drift differently. Other load on the machine that starts or stops during \
              the soak appears as drift, too. Resident memory includes the measuring code, and freed memory may stay \
              resident.",
-            "The test finds overall trends. A value that grows and is released again, or that grows in the last minutes \
-             only, may show in the page's pictures and not in the test.",
+            "Slopes are those of the whole soak. A value that grows and is released again, or that grows in the last minutes \
+             only, may show in the page's pictures and not in its slope.",
         ]
         .map(str::to_owned),
     );
@@ -231,7 +224,7 @@ fn too_short(drifts: &Drifts) -> Option<String> {
         .filter_map(|it| Some(format!("{} of {}", it.detectable_slope()?, it.series.words)));
     let mut smallest = joined(smallest, " or ");
     if !smallest.is_empty() {
-        smallest = format!(" The test may miss drifts below {smallest}.");
+        smallest = format!(" Drifts below {smallest} can be missed.");
     }
     (drifts.last_s < SHORT_S).then(|| {
         format!(

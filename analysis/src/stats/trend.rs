@@ -1,17 +1,15 @@
-//! The long-term trend of a series: whether there is one, and its slope.
+//! The long-term trend of a series: its slope, and how far noise alone could have moved it.
 //!
-//! Mann and Kendall's test by ranks, which assumes no distribution, with Sen's slope. Values of a series are
-//! correlated with their neighbours, so the variance of the test is widened as Yue and Wang propose: to that of
-//! an autoregressive process with the same correlation. `METHODS.md` has the formulas.
+//! Sen's slope, which no wild value moves, with its interval. Neighbours resemble each other, which makes noise look like
+//! a trend. So the interval is as wide as that of an autoregressive process with the same correlation. `METHODS.md` has
+//! the formulas.
 
-use statrs::distribution::{ContinuousCDF, Normal};
-
-use super::{mean::median_of_sorted, uncertain::Interval};
+use super::{mean::median_of_sorted, student::critical, uncertain::Interval};
 
 /// Fewer values have no order that could be significant.
 const FEWEST: usize = 6;
 
-/// The test looks at all pairs. In a longer series, neighbours are averaged until it has this length.
+/// The slope is the median over all pairs. In a longer series, neighbours are averaged until it has this length.
 const MOST: usize = 720;
 
 /// A series with a correlation of one could not be distinguished from a trend.
@@ -23,8 +21,6 @@ const ROUNDING: f64 = 1e-9;
 /// The trend of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Trend {
-    /// The probability that chance alone would give at least this, two-sided, if there were no trend.
-    pub(crate) p_value: f64,
     /// By unit of time: the median of the slopes between all pairs.
     pub(crate) slope: f64,
     pub(crate) interval: Interval,
@@ -38,6 +34,10 @@ impl Trend {
     pub(crate) fn growth(&self) -> Option<f64> {
         (self.from > 0.0).then(|| self.to / self.from - 1.0)
     }
+
+    pub(crate) fn is_beyond_noise(&self) -> bool {
+        !self.interval.covers(0.0)
+    }
 }
 
 /// Of values with their times, in any unit; `confidence` as 0.95. None of fewer than six, or if times are not in
@@ -50,19 +50,24 @@ pub(crate) fn trend(series: &[(f64, f64)], confidence: f64) -> Option<Trend> {
     let slopes = slopes(&series);
     let slope = median_of_sorted(&slopes);
     let values: Vec<f64> = series.iter().map(|(_, value)| *value).collect();
-    let deviation = (variance_of_score(&values) * widening(&values)).sqrt();
-    let middle = Normal::standard().inverse_cdf(0.5 + confidence / 2.0);
-    let mut levels: Vec<f64> = series
-        .iter()
-        .map(|(time, value)| value - slope * time)
-        .collect();
-    levels.sort_by(f64::total_cmp);
-    let level = median_of_sorted(&levels);
+    let memory = if never_turns(&values, confidence) {
+        0.0
+    } else {
+        memory(&about_curve(&values))
+    };
+    // Kendall's score, the pairs that go up less those that go down, varies so much by chance.
+    let count = values.len() as f64;
+    let variance = count * (count - 1.0) * (2.0 * count + 5.0) / 18.0;
+    let widening = (1.0 + memory) / (1.0 - memory);
+    let deviation = (variance * widening).sqrt();
+    // As many independent values would vary as much.
+    let freedom = (count / widening - 2.0).max(1.0);
+    let levels = series.iter().map(|(time, value)| value - slope * time);
+    let level = median_of_sorted(&sorted(levels.collect()));
     let at = |(time, _): (f64, f64)| level + slope * time;
     Some(Trend {
-        p_value: p_value(&values, deviation),
         slope,
-        interval: between_ranks(&slopes, middle * deviation),
+        interval: between_ranks(&slopes, critical(freedom, confidence) * deviation),
         from: at(series[0]),
         to: at(series[series.len() - 1]),
     })
@@ -70,14 +75,13 @@ pub(crate) fn trend(series: &[(f64, f64)], confidence: f64) -> Option<Trend> {
 
 /// Averages of neighbours.
 fn no_longer_than(most: usize, series: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    let together = series.len().div_ceil(most).max(1);
+    let neighbours = series.len().div_ceil(most).max(1);
     let average = |part: &[(f64, f64)]| {
-        let sum = part
-            .iter()
-            .fold((0.0, 0.0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
-        (sum.0 / part.len() as f64, sum.1 / part.len() as f64)
+        let time: f64 = part.iter().map(|(time, _)| time).sum();
+        let value: f64 = part.iter().map(|(_, value)| value).sum();
+        (time / part.len() as f64, value / part.len() as f64)
     };
-    series.chunks(together).map(average).collect()
+    series.chunks(neighbours).map(average).collect()
 }
 
 /// Between all pairs, in ascending order.
@@ -87,8 +91,12 @@ fn slopes(series: &[(f64, f64)]) -> Vec<f64> {
         let later = series[at + 1..].iter();
         slopes.extend(later.map(|(then, other)| (other - value) / (then - time)));
     }
-    slopes.sort_by(f64::total_cmp);
-    slopes
+    sorted(slopes)
+}
+
+fn sorted(mut values: Vec<f64>) -> Vec<f64> {
+    values.sort_unstable_by(f64::total_cmp);
+    values
 }
 
 /// Sen's interval: the slopes to either side of the median, by as many pairs as chance changes the score.
@@ -108,56 +116,12 @@ fn between_ranks(slopes: &[f64], margin: f64) -> Interval {
     }
 }
 
-/// The lower p-value of two tests, doubled because there are two: that of the score, and that of a series whose
-/// every step goes the same way. A random walk can look like a curve, but it does not go up at every step.
-fn p_value(values: &[f64], deviation: f64) -> f64 {
-    let beyond = (score(values).abs() - 1.0).max(0.0);
-    let by_score = if deviation > 0.0 {
-        2.0 * Normal::standard().sf(beyond / deviation)
-    } else {
-        1.0
-    };
-    (2.0 * by_score.min(by_steps(values))).min(1.0)
-}
-
-/// The probability that as many coins all show the same side.
-fn by_steps(values: &[f64]) -> f64 {
+/// A random walk can look like a curve, but its steps do not all go the same way: that is as likely as that as many
+/// coins all show the same side.
+fn never_turns(values: &[f64], confidence: f64) -> bool {
     let up = values.windows(2).filter(|pair| pair[1] > pair[0]).count() as i32;
     let down = values.windows(2).filter(|pair| pair[1] < pair[0]).count() as i32;
-    if up > 0 && down > 0 {
-        return 1.0;
-    }
-    (2.0 * 0.5_f64.powi(up + down)).min(1.0)
-}
-
-/// Kendall's score: the number of pairs that go up, minus that of pairs that go down.
-fn score(values: &[f64]) -> f64 {
-    let mut score = 0i64;
-    for (at, value) in values.iter().enumerate() {
-        for later in &values[at + 1..] {
-            score += i64::from(later > value) - i64::from(later < value);
-        }
-    }
-    score as f64
-}
-
-/// By chance, of independent values. Equal values make no pair.
-fn variance_of_score(values: &[f64]) -> f64 {
-    let of = |count: f64| count * (count - 1.0) * (2.0 * count + 5.0);
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let same = sorted.chunk_by(|one, other| one == other);
-    let tied: f64 = same.map(|group| of(group.len() as f64)).sum();
-    (of(values.len() as f64) - tied) / 18.0
-}
-
-/// The factor by which the correlation of neighbours increases the variance of the score.
-fn widening(values: &[f64]) -> f64 {
-    let count = values.len() as f64;
-    let weight = |lag: f64| (count - lag) * (count - lag - 1.0) * (count - lag - 2.0);
-    let memory = memory(&ranks(&about_curve(values)));
-    let lags = (1..values.len() - 2).map(|lag| weight(lag as f64) * memory.powi(lag as i32));
-    1.0 + 2.0 / weight(0.0) * lags.sum::<f64>()
+    (up == 0 || down == 0) && 2.0 * 0.5_f64.powi(up + down) < 1.0 - confidence
 }
 
 /// The correlation of neighbours. Around a fitted curve even independent values have a negative one of about
@@ -201,20 +165,6 @@ fn about_curve(values: &[f64]) -> Vec<f64> {
     left.map(|left| (left / grain).round()).collect()
 }
 
-/// The rank of each value. Equal values all have the middle one of their ranks.
-fn ranks(values: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_by(|one, other| values[*one].total_cmp(&values[*other]));
-    let mut ranks = vec![0.0; values.len()];
-    let mut below = 0;
-    for same in order.chunk_by(|one, other| values[*one] == values[*other]) {
-        let rank = below as f64 + (same.len() as f64 - 1.0) / 2.0;
-        same.iter().for_each(|at| ranks[*at] = rank);
-        below += same.len();
-    }
-    ranks
-}
-
 #[cfg(test)]
 mod tests {
     use rand::{RngExt, SeedableRng, rngs::StdRng};
@@ -242,24 +192,10 @@ mod tests {
     }
 
     #[test]
-    fn score_and_variance_are_those_of_a_worked_example() {
-        // The groups of ties with which Gilbert (1987) shows the correction: two, three and three alike.
-        let tied = [23.0, 24.0, 29.0, 6.0, 29.0, 24.0, 24.0, 29.0, 23.0];
-        assert_eq!(score(&tied), 3.0);
-        // (9·8·23 − 2·1·9 − 2·3·2·11) / 18
-        assert!((variance_of_score(&tied) - 1506.0 / 18.0).abs() < 1e-12);
-        assert_eq!(
-            variance_of_score(&[1.0, 2.0, 3.0, 4.0]),
-            4.0 * 3.0 * 13.0 / 18.0
-        );
-        assert_eq!(ranks(&tied)[..4], [1.5, 4.0, 7.0, 0.0]);
-    }
-
-    #[test]
     fn a_line_has_its_slope_and_its_ends() {
         let line: Vec<f64> = (0..20).map(|at| 100.0 + 2.5 * f64::from(at)).collect();
         let trend = of(&line);
-        assert!((trend.slope - 2.5).abs() < 1e-12 && trend.p_value < 1e-5);
+        assert!((trend.slope - 2.5).abs() < 1e-12);
         assert!((trend.from - 100.0).abs() < 1e-9 && (trend.to - 147.5).abs() < 1e-9);
         assert!((trend.growth().expect("a level") - 0.475).abs() < 1e-9);
         let Interval { low, high } = trend.interval;
@@ -269,7 +205,8 @@ mod tests {
     #[test]
     fn what_never_changes_has_no_trend() {
         let trend = of(&[7.0; 30]);
-        assert_eq!((trend.p_value, trend.slope), (1.0, 0.0));
+        assert_eq!(trend.slope, 0.0);
+        assert!(!trend.is_beyond_noise());
         assert_eq!(of(&[0.0; 30]).growth(), None);
     }
 
@@ -277,7 +214,7 @@ mod tests {
     fn one_wild_value_moves_no_slope() {
         let mut values: Vec<f64> = (0..40).map(|at| f64::from(at % 3)).collect();
         values[39] = 1e9;
-        assert!(of(&values).p_value > 0.05);
+        assert!(!of(&values).is_beyond_noise());
         assert_eq!(of(&values).slope, 0.0);
     }
 
@@ -292,7 +229,7 @@ mod tests {
             .collect();
         let down: Vec<f64> = up.iter().map(|it| -it).collect();
         let (up, down) = (of(&up), of(&down));
-        assert!((up.p_value - down.p_value).abs() < 1e-9);
+        assert!((up.interval.low + down.interval.high).abs() < 1e-9);
         assert!((up.slope + down.slope).abs() < 1e-9);
     }
 
@@ -315,7 +252,7 @@ mod tests {
         let mut rng = StdRng::seed_from_u64(6438);
         for (memory, most_of_400) in [(0.0, 28), (0.3, 28), (0.6, 36), (0.8, 48)] {
             let flagged = (0..400)
-                .filter(|_| of(&remembering(memory, 60, &mut rng)).p_value < 0.05)
+                .filter(|_| of(&remembering(memory, 60, &mut rng)).is_beyond_noise())
                 .count();
             assert!(flagged <= most_of_400, "{memory}: {flagged}");
         }
@@ -331,8 +268,8 @@ mod tests {
                     let drifting = noise.iter().enumerate();
                     let drifting: Vec<f64> =
                         drifting.map(|(at, it)| it + 0.03 * at as f64).collect();
-                    let trend = of(&drifting);
-                    trend.p_value < 0.001 && trend.interval.low > 0.0
+                    let trend = trend(&series(&drifting), 0.999);
+                    trend.is_some_and(|trend| trend.interval.low > 0.0)
                 })
                 .count();
             assert!(found >= 48, "{memory}: {found}");
@@ -365,14 +302,15 @@ mod tests {
         ];
         for (number, shape) in shapes.into_iter().enumerate() {
             let values: Vec<f64> = (0..60).map(|at| shape(f64::from(at) / 60.0)).collect();
-            assert!(of(&values).p_value < 0.001, "{number}");
+            let trend = trend(&series(&values), 0.999).expect("enough values");
+            assert!(trend.is_beyond_noise(), "{number}: {trend:?}");
         }
     }
 
     #[test]
     fn a_saw_has_no_trend() {
         let saw: Vec<f64> = (0..60).map(|at| f64::from(at % 12)).collect();
-        assert!(of(&saw).p_value > 0.05);
+        assert!(!of(&saw).is_beyond_noise());
     }
 
     #[test]
@@ -386,7 +324,7 @@ mod tests {
             .collect();
         let trend = of(&values);
         assert!(
-            trend.p_value < 0.001 && trend.interval.covers(0.002),
+            trend.is_beyond_noise() && trend.interval.covers(0.002),
             "{trend:?}"
         );
     }

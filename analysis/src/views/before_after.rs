@@ -1,14 +1,11 @@
 //! The baseline, a variant, and the difference between them, in every cell. Without a variant, the baseline alone.
 
-use run_format::Site;
-
 use super::{
     grid,
     scene::{Entry, Scene, of_uncertain, stem},
 };
 use crate::{
     charts::{ChartValue, ColourScale, Facet, Heatmap, HeatmapCell, across_for},
-    load::compared::ComparedVariant,
     measure::{
         metric::{Metric, MetricKey},
         metric_info::Place,
@@ -27,8 +24,7 @@ pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
     };
     let mut whats: Vec<MetricKey> = Vec::new();
     whats.extend(metrics.iter().map(|metric| MetricKey::new(first, *metric)));
-    let others = scene.sites.iter();
-    let others = others.filter(|site| **site != first && is_bounded(scene, **site));
+    let others = scene.sites.iter().filter(|site| **site != first);
     whats.extend(others.map(|site| MetricKey::new(*site, Metric::SlowPercent)));
     whats.dedup();
     whats.retain(|what| scene.summary.has(*what));
@@ -52,13 +48,6 @@ pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
         }
     }
     entries
-}
-
-/// Whether any variant has a budget there.
-fn is_bounded(scene: &Scene, site: Site) -> bool {
-    let variants = scene.summary.variants.iter();
-    let mut bounds = variants.flat_map(ComparedVariant::bounds);
-    bounds.any(|(bounded, _)| bounded == site)
 }
 
 /// The leading candidate, else the first that is shown.
@@ -188,6 +177,8 @@ fn difference_scale(scene: &Scene, what: MetricKey) -> ColourScale {
 
 #[cfg(test)]
 mod tests {
+    use run_format::Site;
+
     use super::*;
     use crate::charts::NoValue;
 

@@ -3,7 +3,7 @@
 use super::scene::Entry;
 use crate::{
     charts::{Caption, Categories, ChartValue, LineChart, LineChartPanel, ValueAxis},
-    drift::{Drift, Drifts, words::p_text},
+    drift::{Drift, Drifts},
     options::Options,
     text::{lasting, number},
 };
@@ -86,24 +86,24 @@ fn panel(drift: &Drift, last_s: f64) -> LineChartPanel {
     }
 }
 
-/// "+60.0 per hour [+59.1, +60.8], p < 0.001; 2.0 hours in all"
+/// "+60.0 per hour [+59.1, +60.8]; 2.0 hours in all"
 pub(crate) fn in_short(drift: &Drift, drifts: &Drifts) -> String {
-    let how = match (drift.slope(), drift.adjusted_p_value) {
-        (Some(slope), Some(p)) if drift.is_drifting() => format!("{slope}, {}", p_text(p)),
-        (Some(slope), Some(p)) => format!("no significant drift: {slope}, {}", p_text(p)),
-        _ => "too few rows to test for a drift".to_owned(),
+    let how = match drift.slope() {
+        Some(slope) if drift.is_drifting() => slope,
+        Some(slope) => format!("no drift beyond noise: {slope}"),
+        None => "too few rows to judge whether it drifts".to_owned(),
     };
     format!("{how}; {} in all", lasting(drifts.last_s))
 }
 
-/// Its ends, in seconds. Only if the drift is significant: a line through noise would look like a trend.
+/// Its ends, in seconds. Only of a drift: a line through noise would look like a trend.
 pub(crate) fn trend(drift: &Drift) -> Option<[(f64, f64); 2]> {
-    let trend = drift.trend.as_ref().filter(|_| drift.is_drifting())?;
-    let tested = || {
+    let trend = drift.trend.filter(|_| drift.is_drifting())?;
+    let judged = || {
         let values = drift.values.iter();
         values.filter(|(at_s, value)| value.is_some() && *at_s > drift.warm_up_s)
     };
-    let (first, last) = (tested().next()?.0, tested().next_back()?.0);
+    let (first, last) = (judged().next()?.0, judged().next_back()?.0);
     Some([(first, trend.from), (last, trend.to)])
 }
 

@@ -43,7 +43,7 @@ pub(crate) struct Scene<'a> {
     pub(crate) options: &'a Options,
     /// The variants to show, by index; the baseline first.
     pub(crate) shown: Vec<usize>,
-    /// The sites to show, of those that were measured.
+    /// That of the verdict, or those that the options name.
     pub(crate) sites: Vec<Site>,
 }
 
@@ -59,13 +59,18 @@ impl<'a> Scene<'a> {
         let shown = shown
             .filter(|(at, variant)| *at == 0 || is_shown(&variant.label))
             .map(|(at, _)| at);
+        // The page has the others.
+        let sites = match options.site[..] {
+            [] => vec![verdict.site],
+            _ => options.sites(),
+        };
         let measured = |site: &Site| summary.has(MetricKey::new(*site, Metric::SlowPercent));
         Scene {
             summary,
             verdict,
             options,
             shown: shown.collect(),
-            sites: options.sites().into_iter().filter(measured).collect(),
+            sites: sites.into_iter().filter(measured).collect(),
         }
     }
 

@@ -54,7 +54,7 @@ fn histograms_are_found_by_the_number_of_their_slice_and_in_older_runs_by_its_st
 #[test]
 fn a_report_is_whole_and_short_enough_to_paste() {
     let copy = Copy::new();
-    copy.report(&[]).succeeds();
+    copy.report(&["--format", "png,svg"]).succeeds();
     let report = copy.dir().join("report");
     let text = copy.text("report.md");
     assert!(text.len() < 60_000);
@@ -74,6 +74,9 @@ fn a_report_is_whole_and_short_enough_to_paste() {
             let is_one = |name: &String| name.starts_with(kind) && name.ends_with(format);
             assert!(charts.iter().any(is_one), "{kind}*{format}: {charts:?}");
         }
+    }
+    for picture in charts.iter().filter(|name| name.ends_with(".png")) {
+        assert!(text.contains(&format!("](charts/{picture})")), "{picture}");
     }
     let left = names(&copy.dir());
     assert!(

@@ -113,6 +113,42 @@ fn numbers_are_those_of_the_table_and_the_threshold_recounts_them() {
     );
 }
 
+/// A cell without white space: its colour, its value and its interval.
+fn plain(cell: &str) -> String {
+    cell.split_whitespace().collect()
+}
+
+#[test]
+fn the_grid_has_the_colours_and_the_words_of_the_picture() {
+    let Some((copy, browser)) = opened("#m=slow_percent&v=2&w=before-after") else {
+        return;
+    };
+    let picture = copy.text("charts/before-after.slow-percent.connection.muxer-1-deferred.svg");
+    // Every cell is a rectangle on a grey one, which shows at its edges.
+    let drawn = picture.split("fill=\"#C0C0C0\"").skip(1).map(|cell| {
+        let (_, rest) = cell.split_once("fill=\"#").expect("a colour");
+        let texts = rest.split("<text").skip(1).take(2);
+        let texts = texts.map(|text| {
+            let (_, text) = text.split_once('>').expect("its words");
+            plain(text.split("</").next().unwrap_or_default())
+        });
+        let colour = u32::from_str_radix(&rest[..6], 16).expect("a colour");
+        let [_, red, green, blue] = colour.to_be_bytes();
+        let words: String = texts.collect();
+        format!("rgb({red},{green},{blue}){words}")
+    });
+    let drawn: Vec<String> = drawn.collect();
+    assert_eq!(drawn.len(), 6);
+    let shown = browser.eval(
+        "[...document.querySelectorAll('.cell')].map((it) => getComputedStyle(it.children[0]).fill + it.textContent)",
+    );
+    let shown = shown.as_array().expect("a list").iter();
+    let shown: Vec<String> = shown
+        .map(|cell| plain(cell.as_str().unwrap_or_default()))
+        .collect();
+    assert_eq!(shown, drawn);
+}
+
 #[test]
 fn the_address_keeps_what_is_shown_and_the_filters_leave_cells_out() {
     let Some((copy, browser)) = opened("#m=requests_per_s&w=difference") else {

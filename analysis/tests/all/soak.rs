@@ -80,7 +80,7 @@ fn a_soak_that_was_killed_is_reported_without_its_torn_line() {
     let report = text(soak.path(), "report.md");
     holds(
         &report,
-        &["was killed", "Of 40 rows, 36 are tested", "only 7 minutes"],
+        &["was killed", "Of 40 rows, 36 are judged", "only 7 minutes"],
     );
 }
 

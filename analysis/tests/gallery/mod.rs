@@ -8,8 +8,10 @@ mod recorder;
 
 use std::{fs, path::PathBuf, time::Instant};
 
-use super::{ChartFormat, Picture, Stacks, output, parts::frame, write};
-use recorder::TextRecorder;
+use resvg::tiny_skia::Pixmap;
+
+use super::{ChartFormat, Picture, Stacks, output, write};
+use recorder::{TextRecorder, size_of};
 
 /// Draws one picture of each kind.
 fn check(name: &str, picture: &dyn Picture) {
@@ -27,16 +29,16 @@ fn check_layout(name: &str, picture: &dyn Picture) {
 
 fn draw(name: &str, picture: &dyn Picture) {
     let started = Instant::now();
-    let bytes = output::png(picture).expect("it can be drawn");
-    let took_ms = started.elapsed().as_secs_f64() * 1e3;
     let svg = output::svg(picture);
+    let bytes = output::png(&svg).expect("it can be drawn");
+    let took_ms = started.elapsed().as_secs_f64() * 1e3;
     println!(
         "{name}: {:?}, {took_ms:.0} ms, PNG {} kB, SVG {} kB",
-        frame::size(picture),
+        size_of(&svg),
         bytes.len() / 1000,
         svg.len() / 1000,
     );
-    assert_png(name, &bytes, frame::size(picture));
+    assert_png(name, &bytes, size_of(&svg));
     assert!(svg.starts_with("<svg width=\"1200\""), "{name}");
     assert!(svg.trim_end().ends_with("</svg>"), "{name}");
     if let Some(folder) = folder() {
@@ -51,18 +53,14 @@ fn folder() -> Option<PathBuf> {
     std::env::var_os("CHARTS_GALLERY").map(PathBuf::from)
 }
 
-/// Of the right size, without transparency, and with nothing at its edges.
+/// Of the right size, without transparency, with letters, and with nothing at its edges.
 fn assert_png(name: &str, bytes: &[u8], size: (u32, u32)) {
-    let mut decoder = png::Decoder::new(std::io::Cursor::new(bytes));
-    decoder.set_transformations(png::Transformations::EXPAND);
-    let mut reader = decoder.read_info().expect("a PNG");
-    let mut pixels = vec![0; reader.output_buffer_size().expect("it fits into memory")];
-    let info = reader.next_frame(&mut pixels).expect("a whole PNG");
-    assert_eq!((info.width, info.height), size, "{name}");
-    assert_eq!(info.color_type, png::ColorType::Rgb, "{name}");
+    let pixels = Pixmap::decode_png(bytes).expect("a PNG");
+    assert_eq!((pixels.width(), pixels.height()), size, "{name}");
+    let pixel = |x: u32, y: u32| pixels.pixel(x, y).expect("a pixel");
     let white = |x: u32, y: u32| {
-        let at = ((y * size.0 + x) * 3) as usize;
-        pixels[at..at + 3] == [255; 3]
+        let pixel = pixel(x, y);
+        [pixel.red(), pixel.green(), pixel.blue(), pixel.alpha()] == [255; 4]
     };
     assert!(
         (0..size.0).all(|x| white(x, 3) && white(x, size.1 - 4)),
@@ -72,13 +70,17 @@ fn assert_png(name: &str, bytes: &[u8], size: (u32, u32)) {
         (0..size.1).all(|y| white(3, y) && white(size.0 - 4, y)),
         "{name}: clipped at a side"
     );
+    let title = (28..60).flat_map(|y| (28..300).map(move |x| (x, y)));
+    let dark = title.filter(|(x, y)| pixel(*x, *y).red() < 0x40).count();
+    assert!(dark > 300, "{name}: the title has {dark} dark pixels");
 }
 
 /// No text leaves the picture or runs into another.
 fn assert_laid_out(name: &str, picture: &dyn Picture) {
-    let recorder = TextRecorder::of(picture);
+    let svg = output::svg(picture);
+    let recorder = TextRecorder::of(&svg);
     assert_eq!(
-        recorder.outside(frame::size(picture)),
+        recorder.outside(size_of(&svg)),
         Vec::<String>::new(),
         "{name}: outside"
     );
@@ -159,11 +161,11 @@ fn a_picture_of_nothing_can_be_drawn() {
 #[test]
 fn the_longer_the_words_the_taller_the_picture() {
     let mut picture = plots::marks();
-    let (width, height) = frame::size(&picture);
+    let (width, height) = size_of(&output::svg(&picture));
     picture.caption.title = "What every budget gains and costs ".repeat(4);
     picture.caption.subtitle = "with a subtitle that does not fit into a line either ".repeat(3);
     picture.caption.small_print = "sha256:0123456789abcdef".repeat(30);
-    let (wider, taller) = frame::size(&picture);
+    let (wider, taller) = size_of(&output::svg(&picture));
     assert!(wider == width && taller > height + 100);
     check_layout("long-words", &picture);
 }

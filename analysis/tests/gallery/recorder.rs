@@ -1,10 +1,6 @@
-//! The places of the text of a picture.
+//! The places of the text of a picture, read from its SVG.
 
-use crate::charts::{
-    Picture,
-    draw::{Align, Lettering, Point, Rect, Shape, width_of},
-    parts::frame,
-};
+use crate::charts::draw::{Rect, width_of};
 
 impl Rect {
     pub(crate) fn contains(&self, other: &Rect) -> bool {
@@ -23,24 +19,50 @@ impl Rect {
     }
 }
 
+/// The value of an attribute of the first element.
+pub(crate) fn attribute<'a>(svg: &'a str, name: &str) -> Option<&'a str> {
+    let element = svg.split('>').next()?;
+    let (_, value) = element.split_once(&format!(" {name}=\""))?;
+    value.split('"').next()
+}
+
+pub(crate) fn size_of(svg: &str) -> (u32, u32) {
+    let number = |name| attribute(svg, name)?.parse().ok();
+    let size = number("width").zip(number("height"));
+    size.expect("an SVG has a size")
+}
+
 pub(crate) struct TextRecorder {
     texts: Vec<(String, Rect)>,
     smallest: f64,
 }
 
 impl TextRecorder {
-    pub(crate) fn of(picture: &dyn Picture) -> Self {
+    pub(crate) fn of(svg: &str) -> Self {
         let mut recorder = Self {
             texts: Vec::new(),
             smallest: f64::INFINITY,
         };
-        for shape in frame::draw(picture).0 {
-            if let Shape::Text { at, text, style } = shape {
-                recorder.smallest = recorder.smallest.min(style.size);
-                recorder
-                    .texts
-                    .push((text.clone(), place(at, &text, &style)));
-            }
+        for element in svg.split("<text").skip(1) {
+            let number = |name: &str| -> f64 {
+                let text = attribute(element, name).expect("all letters have a place");
+                text.parse().expect("a number")
+            };
+            let (_, rest) = element.split_once('>').expect("its content");
+            let text = rest.split("</text>").next().unwrap_or_default().trim();
+            let text = text.replace("&lt;", "<").replace("&gt;", ">");
+            let size = number("font-size");
+            let width = width_of(&text, size, attribute(element, "font-weight").is_some());
+            let before = match attribute(element, "text-anchor") {
+                Some("middle") => width / 2.0,
+                Some("end") => width,
+                _ => 0.0,
+            };
+            // From the top of digits to the bottom of a "g".
+            let top = number("y") + 0.02 * size;
+            recorder.smallest = recorder.smallest.min(size);
+            let place = Rect::new(number("x") - before, top, width, 0.95 * size);
+            recorder.texts.push((text, place));
         }
         recorder
     }
@@ -50,7 +72,8 @@ impl TextRecorder {
     }
 
     pub(crate) fn outside(&self, (width, height): (u32, u32)) -> Vec<String> {
-        let page = Rect::new(0.0, 0.0, f64::from(width), f64::from(height)).inset(4.0);
+        let (width, height) = (f64::from(width), f64::from(height));
+        let page = Rect::new(4.0, 4.0, width - 8.0, height - 8.0);
         let out = self.texts.iter().filter(|(_, place)| !page.contains(place));
         out.map(|(text, place)| format!("{text} {place:?}"))
             .collect()
@@ -60,23 +83,13 @@ impl TextRecorder {
         let mut pairs = Vec::new();
         for (index, (text, place)) in self.texts.iter().enumerate() {
             for (other, taken) in &self.texts[..index] {
-                if place.overlap(taken) > 2.0 {
+                // Letters stand on whole pixels.
+                let most = 1.0 + place.width.min(taken.width);
+                if place.overlap(taken) > most {
                     pairs.push((other.clone(), text.clone()));
                 }
             }
         }
         pairs
     }
-}
-
-fn place(at: Point, text: &str, style: &Lettering) -> Rect {
-    let width = width_of(text, style.size, style.bold);
-    let before = match style.align {
-        Align::Left => 0.0,
-        Align::Centre => width / 2.0,
-        Align::Right => width,
-    };
-    // From the top of digits to the bottom of a "g".
-    let (above, tall) = (0.74 * style.size, 0.95 * style.size);
-    Rect::new(at.x - before, at.y - above, width, tall)
 }

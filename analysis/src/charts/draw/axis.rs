@@ -1,125 +1,90 @@
-//! Converts numbers to pixels.
+//! Numbers from the bottom of a plot to its top.
 
-use super::{
-    font::width_of,
-    text::widest,
-    ticks::{self, label_of_tick},
+use plotters::coord::{
+    ranged1d::{BoldPoints, Ranged},
+    types::RangedCoordf64,
 };
 
-/// A named place on an axis.
-#[derive(Clone, Debug)]
-pub(crate) struct Tick {
-    pub(crate) value: f64,
-    pub(crate) label: String,
-}
+use super::geometry::Rect;
+use crate::text::{decimals_for, fixed};
 
-/// A scale along one side of a plot; the pixels may go up or down.
-#[derive(Clone, Debug)]
 pub(crate) struct Axis {
+    plot: Rect,
     low: f64,
     high: f64,
-    pixels: (f64, f64),
-    pub(crate) ticks: Vec<Tick>,
+    /// Round numbers with their labels.
+    pub(crate) ticks: Vec<(f64, String)>,
 }
+
+/// The least distance between ticks.
+const TICK_SPACING: f64 = 33.0;
+/// Between the outermost values and the ends of the axis, as a part of it.
+const ROOM: f64 = 0.05;
 
 impl Axis {
-    /// From the first tick to the last, one for about every `spacing` pixels.
-    pub(crate) fn linear(range: (f64, f64), pixels: (f64, f64), spacing: f64) -> Self {
-        let at_most = ((pixels.1 - pixels.0).abs() / spacing) as usize;
-        let values = ticks::linear(room(range), at_most.max(2));
-        let step = values[1] - values[0];
-        let range = (values[0], values[values.len() - 1]);
-        let tick = |value| Tick {
-            value,
-            label: label_of_tick(value, step),
+    /// Encloses all these numbers.
+    pub(crate) fn around(values: impl Iterator<Item = f64>, plot: Rect) -> Axis {
+        let (low, high) = values
+            .map(|value| (value, value))
+            .reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
+            .unwrap_or((0.0, 1.0));
+        let room = match (high - low, low) {
+            (0.0, 0.0) => 1.0,
+            (0.0, level) => 0.1 * level.abs(),
+            (length, _) => ROOM * length,
         };
-        Self::with_ticks(values.into_iter().map(tick).collect(), range, pixels)
-    }
-
-    /// With the caller's own ticks.
-    pub(crate) fn with_ticks(
-        ticks: Vec<Tick>,
-        (low, high): (f64, f64),
-        pixels: (f64, f64),
-    ) -> Self {
-        Self {
+        // Nothing is below zero where no value is.
+        let low = if low == 0.0 && high > 0.0 {
+            low
+        } else {
+            low - room
+        };
+        let high = high + room;
+        let most = (plot.height / TICK_SPACING).max(2.0) as usize;
+        let ticks = RangedCoordf64::from(low..high).key_points(BoldPoints(most));
+        let step = ticks.windows(2).next().map_or(1.0, |two| two[1] - two[0]);
+        let decimals = decimals_for(step, 1);
+        let label = |tick: f64| (tick, fixed(tick, decimals));
+        Axis {
+            plot,
             low,
             high,
-            pixels,
-            ticks,
+            ticks: ticks.into_iter().map(label).collect(),
         }
     }
 
-    pub(crate) fn position(&self, value: f64) -> f64 {
+    pub(crate) fn y(&self, value: f64) -> f64 {
         let part = (value - self.low) / (self.high - self.low);
-        self.pixels.0 + part * (self.pixels.1 - self.pixels.0)
+        self.plot.bottom() - part * self.plot.height
     }
-
-    /// The width that the labels of a vertical axis need beside the plot.
-    pub(crate) fn label_width(&self, size: f64) -> f64 {
-        widest(
-            self.ticks.iter().map(|tick| tick.label.as_str()),
-            size,
-            false,
-        )
-    }
-
-    /// The ticks of a horizontal axis without those whose labels would touch, the last one first.
-    pub(crate) fn labels_with_room(&self, size: f64) -> Vec<&Tick> {
-        let mut kept: Vec<&Tick> = Vec::new();
-        let mut free_until = f64::INFINITY;
-        for tick in self.ticks.iter().rev() {
-            let half = width_of(&tick.label, size, false) / 2.0;
-            let at = self.position(tick.value);
-            if at + half <= free_until {
-                free_until = at - half - size * 0.5;
-                kept.push(tick);
-            }
-        }
-        kept
-    }
-}
-
-/// From the least to the greatest number that has to be visible.
-pub(crate) fn extent(parts: impl IntoIterator<Item = (f64, f64)>) -> Option<(f64, f64)> {
-    parts
-        .into_iter()
-        .reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
-}
-
-/// An empty range gets some room around it.
-fn room((low, high): (f64, f64)) -> (f64, f64) {
-    if high > low {
-        return (low, high);
-    }
-    let around = if low == 0.0 { 1.0 } else { low.abs() * 0.1 };
-    (low - around, high + around)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn axis(values: &[f64]) -> Axis {
+        let plot = Rect::new(0.0, 0.0, 100.0, 200.0);
+        Axis::around(values.iter().copied(), plot)
+    }
+
     #[test]
-    fn an_axis_reaches_around_everything_on_it() {
-        let axis = Axis::linear((0.3, 13.6), (200.0, 0.0), 40.0);
-        let (least, greatest) = (axis.position(0.3), axis.position(13.6));
-        assert!(0.0 <= greatest && greatest < least && least <= 200.0);
+    fn ticks_are_round_and_no_value_is_outside() {
+        let labels = |values: &[f64]| -> Vec<String> {
+            let ticks = axis(values).ticks.into_iter();
+            ticks.map(|(_, label)| label).collect()
+        };
+        assert_eq!(labels(&[0.0, 13.6]), ["0", "5", "10"]);
+        assert_eq!(labels(&[-0.04, 0.11]), ["0.00", "0.05", "0.10"]);
+        let (low, high) = (axis(&[0.3, 13.6]).y(0.3), axis(&[0.3, 13.6]).y(13.6));
+        assert!(0.0 < high && high < low && low < 200.0);
     }
 
     #[test]
     fn a_single_value_is_not_on_the_edge() {
-        let axis = Axis::linear((5.0, 5.0), (0.0, 100.0), 20.0);
-        assert!((1.0..99.0).contains(&axis.position(5.0)));
-    }
-
-    #[test]
-    fn labels_that_would_touch_are_left_out() {
-        let ticks = [0.0, 0.1, 5.0].map(|value| Tick {
-            value,
-            label: "99.99".to_owned(),
-        });
-        let axis = Axis::with_ticks(ticks.to_vec(), (0.0, 5.0), (0.0, 300.0));
-        assert_eq!(axis.labels_with_room(17.0).len(), 2);
+        for value in [0.0, 5.0, -3.0] {
+            let axis = axis(&[value]);
+            assert!((1.0..199.0).contains(&axis.y(value)) && !axis.ticks.is_empty());
+        }
     }
 }

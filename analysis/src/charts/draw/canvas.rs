@@ -1,94 +1,79 @@
-//! What a picture consists of, from the lowest shape to the uppermost.
+//! A sheet on which plotters writes SVG. It knows whole pixels only.
+
+use std::fmt::Debug;
+
+use plotters::{
+    backend::{DrawingBackend, SVGBackend},
+    style::{Color, ShapeStyle},
+};
 
 use super::{
     colour::Colour,
     geometry::{Point, Rect},
-    ink::{Lettering, Pen},
+    text::Lettering,
 };
 
-#[derive(Debug)]
-pub(crate) enum Shape {
-    /// A polygon.
-    Area {
-        corners: Vec<Point>,
-        colour: Colour,
-        opacity: f64,
-    },
-    Line {
-        points: Vec<Point>,
-        pen: Pen,
-    },
-    Dot {
-        centre: Point,
-        radius: f64,
-        colour: Colour,
-    },
-    /// The letters stand on `at`, which is where the line starts, is centred or ends.
-    Text {
-        at: Point,
-        text: String,
-        style: Lettering,
-    },
+pub(crate) struct Canvas<'a>(SVGBackend<'a>);
+
+/// What `draw` draws, as SVG.
+pub(crate) fn svg(size: (u32, u32), draw: impl FnOnce(&mut Canvas)) -> String {
+    let mut svg = String::new();
+    draw(&mut Canvas(SVGBackend::with_string(&mut svg, size)));
+    svg
 }
 
-#[derive(Debug, Default)]
-pub(crate) struct Canvas(pub(crate) Vec<Shape>);
-
-impl Canvas {
+impl Canvas<'_> {
     pub(crate) fn fill(&mut self, area: Rect, colour: Colour) {
-        self.shade(area, colour, 1.0);
+        self.rectangle(area, colour, true);
     }
 
-    /// Lets through what is below.
-    pub(crate) fn shade(&mut self, area: Rect, colour: Colour, opacity: f64) {
-        let corners = area.corners().to_vec();
-        self.0.push(Shape::Area {
-            corners,
-            colour,
-            opacity,
-        });
+    pub(crate) fn outline(&mut self, area: Rect, colour: Colour) {
+        self.rectangle(area, colour, false);
     }
 
-    pub(crate) fn outline(&mut self, area: Rect, pen: Pen) {
-        let [first, second, third, fourth] = area.corners();
-        self.path(&[first, second, third, fourth, first, second], pen);
+    fn rectangle(&mut self, area: Rect, colour: Colour, is_filled: bool) {
+        let (from, to) = (
+            pixel((area.x, area.y)),
+            pixel((area.right(), area.bottom())),
+        );
+        written(self.0.draw_rect(from, to, &colour, is_filled));
     }
 
-    pub(crate) fn line(&mut self, from: Point, to: Point, pen: Pen) {
-        self.path(&[from, to], pen);
+    pub(crate) fn line(&mut self, from: Point, to: Point, colour: Colour, width: u32) {
+        let style = ShapeStyle {
+            color: colour.to_rgba(),
+            filled: false,
+            stroke_width: width,
+        };
+        written(self.0.draw_line(pixel(from), pixel(to), &style));
     }
 
-    pub(crate) fn path(&mut self, points: &[Point], pen: Pen) {
-        let points = points.to_vec();
-        self.0.push(Shape::Line { points, pen });
+    pub(crate) fn polygon(&mut self, corners: impl IntoIterator<Item = Point>, colour: Colour) {
+        let corners = corners.into_iter().map(pixel);
+        written(self.0.fill_polygon(corners, &colour));
     }
 
-    pub(crate) fn polygon(&mut self, corners: &[Point], colour: Colour) {
-        self.0.push(Shape::Area {
-            corners: corners.to_vec(),
-            colour,
-            opacity: 1.0,
-        });
+    pub(crate) fn dot(&mut self, centre: Point, radius: u32, colour: Colour) {
+        written(self.0.draw_circle(pixel(centre), radius, &colour, true));
     }
 
-    pub(crate) fn dot(&mut self, centre: Point, radius: f64, colour: Colour) {
-        self.0.push(Shape::Dot {
-            centre,
-            radius,
-            colour,
-        });
-    }
-
+    /// The letters stand on `at`, which is where the line starts, is centred or ends.
     pub(crate) fn text(&mut self, at: Point, text: &str, style: &Lettering) {
-        self.0.push(Shape::Text {
-            at,
-            text: text.to_owned(),
-            style: *style,
-        });
+        let top = (at.0, at.1 - style.top_to_baseline());
+        written(self.0.draw_text(text, &style.in_plotters(), pixel(top)));
     }
 
-    /// The letters have `at` at half their height.
+    /// The letters have `at` at half the height of digits and capitals.
     pub(crate) fn text_across(&mut self, at: Point, text: &str, style: &Lettering) {
-        self.text(Point::new(at.x, at.y + style.drop()), text, style);
+        const HALF_A_CAPITAL_EM: f64 = 0.365;
+        self.text((at.0, at.1 + HALF_A_CAPITAL_EM * style.size), text, style);
     }
+}
+
+fn pixel((x, y): Point) -> (i32, i32) {
+    (x.round() as i32, y.round() as i32)
+}
+
+fn written<E: Debug>(drawn: Result<(), E>) {
+    drawn.expect("a string can be written to");
 }

@@ -1,47 +1,49 @@
 //! Colours that a colour-blind reader can distinguish.
 
-/// Red, green and blue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Colour(pub(crate) u8, pub(crate) u8, pub(crate) u8);
+use plotters::style::RGBColor;
+
+pub(crate) type Colour = RGBColor;
 
 /// For text and for lines that have to be seen first.
-pub(crate) const INK: Colour = Colour(0x20, 0x20, 0x20);
+pub(crate) const INK: Colour = RGBColor(0x20, 0x20, 0x20);
 /// For less important text, still dark enough to read.
-pub(crate) const FAINT_INK: Colour = Colour(0x59, 0x59, 0x59);
+pub(crate) const FAINT_INK: Colour = RGBColor(0x59, 0x59, 0x59);
+
+/// A scale has one colour more than this. The page gets them as they are.
+pub(crate) const SHADES: usize = 64;
 
 /// Light for 0 and dark for 1.
 pub(crate) fn sequential(fraction: f64) -> Colour {
-    of(colorous::YELLOW_ORANGE_BROWN, fraction)
+    shade(colorous::YELLOW_ORANGE_BROWN, fraction)
 }
 
 /// Red for −1, nearly white for 0 and blue for 1.
 pub(crate) fn diverging(goodness: f64) -> Colour {
-    of(colorous::RED_BLUE, (goodness + 1.0) / 2.0)
+    shade(colorous::RED_BLUE, (goodness + 1.0) / 2.0)
 }
 
-fn of(gradient: colorous::Gradient, fraction: f64) -> Colour {
-    let (red, green, blue) = gradient
-        .eval_continuous(fraction.clamp(0.0, 1.0))
-        .as_tuple();
-    Colour(red, green, blue)
+fn shade(gradient: colorous::Gradient, fraction: f64) -> Colour {
+    let step = (fraction.clamp(0.0, 1.0) * SHADES as f64).round() as usize;
+    let (red, green, blue) = gradient.eval_rational(step, SHADES + 1).as_tuple();
+    RGBColor(red, green, blue)
 }
 
 pub(crate) fn grey(level: u8) -> Colour {
-    Colour(level, level, level)
+    RGBColor(level, level, level)
 }
 
 /// Black or white, whichever is easier to read on the colour.
 pub(crate) fn contrasting(background: Colour) -> Colour {
     const EQUAL_CONTRAST: f64 = 0.21;
     if luminance(background) < EQUAL_CONTRAST {
-        Colour(255, 255, 255)
+        RGBColor(255, 255, 255)
     } else {
         INK
     }
 }
 
 /// As in the Web Content Accessibility Guidelines.
-fn luminance(Colour(red, green, blue): Colour) -> f64 {
+fn luminance(RGBColor(red, green, blue): Colour) -> f64 {
     let linear = |channel: u8| {
         let part = f64::from(channel) / 255.0;
         if part <= 0.040_45 {
@@ -83,7 +85,7 @@ mod tests {
 
     #[test]
     fn better_is_blue_and_worse_is_red() {
-        let (Colour(red, _, blue), worse) = (diverging(0.7), diverging(-0.7));
+        let (RGBColor(red, _, blue), worse) = (diverging(0.7), diverging(-0.7));
         assert!(blue > red);
         assert!(worse.0 > worse.2);
     }

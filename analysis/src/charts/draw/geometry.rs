@@ -1,16 +1,7 @@
-//! Places in a picture, in pixels of the PNG from its upper left corner.
+//! Places in a picture, in pixels from its upper left corner.
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Point {
-    pub(crate) x: f64,
-    pub(crate) y: f64,
-}
-
-impl Point {
-    pub(crate) fn new(x: f64, y: f64) -> Self {
-        Self { x, y }
-    }
-}
+/// Across and down.
+pub(crate) type Point = (f64, f64);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Rect {
@@ -39,29 +30,7 @@ impl Rect {
     }
 
     pub(crate) fn centre(&self) -> Point {
-        Point::new(self.x + self.width / 2.0, self.y + self.height / 2.0)
-    }
-
-    /// All around.
-    pub(crate) fn corners(&self) -> [Point; 4] {
-        let (right, bottom) = (self.right(), self.bottom());
-        [
-            (self.x, self.y),
-            (right, self.y),
-            (right, bottom),
-            (self.x, bottom),
-        ]
-        .map(|(x, y)| Point::new(x, y))
-    }
-
-    /// Smaller by this much on each side.
-    pub(crate) fn inset(&self, by: f64) -> Self {
-        Self::new(
-            self.x + by,
-            self.y + by,
-            self.width - 2.0 * by,
-            self.height - 2.0 * by,
-        )
+        (self.x + self.width / 2.0, self.y + self.height / 2.0)
     }
 
     pub(crate) fn with_width(&self, width: f64) -> Self {
@@ -90,28 +59,18 @@ impl Rect {
         }
     }
 
-    /// Columns of equal width, from left to right.
-    pub(crate) fn columns(&self, count: usize, gap: f64) -> Vec<Self> {
+    /// One of several columns of equal width, from left to right.
+    pub(crate) fn column(&self, index: usize, count: usize, gap: f64) -> Self {
         let width = (self.width - gap * (count as f64 - 1.0)) / count as f64;
-        (0..count)
-            .map(|column| Self {
-                x: self.x + column as f64 * (width + gap),
-                width,
-                ..*self
-            })
-            .collect()
+        self.right_of(index as f64 * (width + gap))
+            .with_width(width)
     }
 
-    /// Rows of equal height, from top to bottom.
-    pub(crate) fn rows(&self, count: usize, gap: f64) -> Vec<Self> {
+    /// One of several rows of equal height, from top to bottom.
+    pub(crate) fn row(&self, index: usize, count: usize, gap: f64) -> Self {
         let height = (self.height - gap * (count as f64 - 1.0)) / count as f64;
-        (0..count)
-            .map(|row| Self {
-                y: self.y + row as f64 * (height + gap),
-                height,
-                ..*self
-            })
-            .collect()
+        self.below(index as f64 * (height + gap))
+            .with_height(height)
     }
 }
 
@@ -122,8 +81,7 @@ mod tests {
     #[test]
     fn columns_fill_the_width_and_do_not_overlap() {
         let whole = Rect::new(10.0, 0.0, 100.0, 5.0);
-        let columns = whole.columns(3, 5.0);
-        assert_eq!(columns.len(), 3);
+        let columns = [0, 1, 2].map(|index| whole.column(index, 3, 5.0));
         assert_eq!(columns[0].overlap(&columns[1]), 0.0);
         assert!((columns[2].right() - whole.right()).abs() < 1e-9);
         assert!(columns.iter().all(|column| whole.contains(column)));

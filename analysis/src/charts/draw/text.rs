@@ -1,6 +1,110 @@
-//! Fits text into widths.
+//! Letters of DejaVu Sans, which is built into the program, so that pictures are the same on every machine; and how
+//! text fits into widths.
 
-use super::font::width_of;
+use std::sync::Once;
+
+use plotters::style::{
+    FontDesc, FontFamily, FontStyle, TextStyle, register_font,
+    text_anchor::{HPos, Pos, VPos},
+};
+
+use super::colour::{Colour, INK};
+
+/// Verdana has the same proportions, for a reader of an SVG who has no DejaVu.
+const FAMILY: &str = "DejaVu Sans, Verdana, sans-serif";
+
+/// Plotters measures text of a size that is the sum of the font's ascent and descent, in em.
+const HEIGHT_EM: f64 = 2384.0 / 2048.0;
+/// Its SVG has an em of the size divided by this,
+const SIZE_PER_EM: f64 = 1.24;
+/// and the line on which letters stand so many em below their top.
+const TOP_TO_BASELINE_EM: f64 = 0.76;
+
+/// The looks of text.
+#[derive(Clone, Copy)]
+pub(crate) struct Lettering {
+    /// The em, in pixels.
+    pub(crate) size: f64,
+    pub(crate) bold: bool,
+    pub(crate) colour: Colour,
+    pub(crate) align: HPos,
+}
+
+impl Lettering {
+    pub(crate) fn new(size: f64) -> Self {
+        Self {
+            size,
+            bold: false,
+            colour: INK,
+            align: HPos::Left,
+        }
+    }
+
+    pub(crate) fn bold(self) -> Self {
+        Self { bold: true, ..self }
+    }
+
+    pub(crate) fn colour(self, colour: Colour) -> Self {
+        Self { colour, ..self }
+    }
+
+    pub(crate) fn centred(self) -> Self {
+        Self {
+            align: HPos::Center,
+            ..self
+        }
+    }
+
+    pub(crate) fn right(self) -> Self {
+        Self {
+            align: HPos::Right,
+            ..self
+        }
+    }
+
+    pub(super) fn top_to_baseline(&self) -> f64 {
+        TOP_TO_BASELINE_EM * self.size
+    }
+
+    pub(super) fn in_plotters(&self) -> TextStyle<'static> {
+        font(self.size * SIZE_PER_EM, self.bold)
+            .color(&self.colour)
+            .pos(Pos::new(self.align, VPos::Top))
+    }
+}
+
+/// The two faces of the font, as files.
+pub(crate) fn faces() -> [&'static [u8]; 2] {
+    [dejavu::sans::regular(), dejavu::sans::bold()]
+}
+
+fn font(size: f64, bold: bool) -> FontDesc<'static> {
+    static REGISTERED: Once = Once::new();
+    REGISTERED.call_once(|| {
+        for (style, face) in [FontStyle::Normal, FontStyle::Bold]
+            .into_iter()
+            .zip(faces())
+        {
+            let registered = register_font(FAMILY, style, face);
+            assert!(registered.is_ok(), "DejaVu is a font");
+        }
+    });
+    let style = if bold {
+        FontStyle::Bold
+    } else {
+        FontStyle::Normal
+    };
+    FontDesc::new(FontFamily::Name(FAMILY), size, style)
+}
+
+/// The width of a line of text.
+pub(crate) fn width_of(text: &str, em: f64, bold: bool) -> f64 {
+    // It is measured in whole pixels, so of large letters.
+    const LARGE: f64 = 100.0;
+    let measured = font(LARGE * HEIGHT_EM, bold).box_size(text);
+    let (width, _) = measured.expect("the font is registered");
+    em * f64::from(width) / LARGE
+}
 
 /// The width of the widest text.
 pub(crate) fn widest<'a>(texts: impl IntoIterator<Item = &'a str>, size: f64, bold: bool) -> f64 {
@@ -26,38 +130,23 @@ pub(crate) fn fitting<'a>(
 /// Breaks text after spaces, and labels such as `muxer=1/deferred` after their signs. What is still wider than a line is
 /// broken anywhere.
 pub(crate) fn wrap(text: &str, width: f64, size: f64, bold: bool) -> Vec<String> {
+    let fits = |line: &str| width_of(line.trim_end(), size, bold) <= width;
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
-    for word in text.split_inclusive([' ', '/', ',', '=']) {
-        let longer = format!("{line}{word}");
-        if width_of(longer.trim_end(), size, bold) <= width {
-            line = longer;
-            continue;
+    for word in text.split_inclusive([' ', '/', ',', '=', '+']) {
+        if !fits(&format!("{line}{word}")) {
+            lines.push(std::mem::take(&mut line));
         }
-        lines.push(line);
-        let mut pieces = pieces_of(word, width, size, bold);
-        line = pieces.pop().unwrap_or_default();
-        lines.extend(pieces);
+        for letter in word.chars() {
+            if !line.is_empty() && !fits(&format!("{line}{letter}")) {
+                lines.push(std::mem::take(&mut line));
+            }
+            line.push(letter);
+        }
     }
     lines.push(line);
     let lines = lines.iter().map(|line| line.trim().to_owned());
     lines.filter(|line| !line.is_empty()).collect()
-}
-
-fn pieces_of(word: &str, width: f64, size: f64, bold: bool) -> Vec<String> {
-    let mut pieces = vec![String::new()];
-    let mut used = 0.0;
-    for character in word.chars() {
-        let needed = width_of(character.encode_utf8(&mut [0; 4]), size, bold);
-        if used > 0.0 && used + needed > width {
-            pieces.push(String::new());
-            used = 0.0;
-        }
-        used += needed;
-        let piece = pieces.last_mut().expect("there is one from the start");
-        piece.push(character);
-    }
-    pieces
 }
 
 #[cfg(test)]
@@ -82,5 +171,15 @@ mod tests {
         assert_eq!(fitting(["ab", "abc"], 500.0, 17.0, false), 17.0);
         let size = fitting(["abcdefghijklmnop"], 50.0, 17.0, false);
         assert!(width_of("abcdefghijklmnop", size, false) <= 50.01);
+    }
+
+    #[test]
+    fn every_sign_the_charts_use_is_in_the_font_and_has_its_width() {
+        let missing = width_of("\u{10ffff}", 20.0, false);
+        for sign in "0123456789.,:;%−–±…×·→≥≤µΔ/=()[]<>|\u{2009}".chars() {
+            assert_ne!(width_of(&sign.to_string(), 20.0, false), missing, "{sign}");
+        }
+        // Digits of DejaVu Sans are 1303 units of 2048 wide.
+        assert!((width_of("10", 20.0, false) - 2.0 * 20.0 * 1303.0 / 2048.0).abs() < 0.3);
     }
 }

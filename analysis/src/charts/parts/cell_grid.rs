@@ -1,7 +1,7 @@
 //! The places of facets and of their cells, and the axes around them.
 
 use crate::charts::{
-    draw::{Canvas, Lettering, Pen, Point, Rect, fitting, grey, widest},
+    draw::{Canvas, Lettering, Rect, fitting, grey, widest},
     parts::frame::{BODY_WIDTH, TICK, draw_heading},
     view::Categories,
 };
@@ -15,108 +15,70 @@ pub(crate) struct Facets<'a> {
     pub(crate) across: usize,
 }
 
-/// The cells of one facet.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct CellGrid {
-    pub(crate) cells: Rect,
-    rows: usize,
-    columns: usize,
-}
-
 const GUTTER: f64 = 16.0;
 const BETWEEN: f64 = 14.0;
 const TITLE_HEIGHT: f64 = 32.0;
 const AXIS_HEIGHT: f64 = 52.0;
 const WIDEST_CELL: f64 = 150.0;
+const TO_LABEL: f64 = 9.0;
 
 impl Facets<'_> {
     pub(crate) fn height(&self) -> f64 {
-        let down = self.down() as f64;
-        down * self.facet_height() + (down - 1.0) * BETWEEN
+        let down = self.count.div_ceil(self.across).max(1) as f64;
+        down * (self.facet_height() + BETWEEN) - BETWEEN
     }
 
-    /// From left to right, then down.
-    pub(crate) fn grids(&self, body: Rect) -> Vec<CellGrid> {
-        let all = body.with_height(self.height());
-        let cell = self.cell_size();
-        let (rows, columns) = (self.rows.labels.len(), self.columns.labels.len());
-        all.rows(self.down(), BETWEEN)
-            .into_iter()
-            .flat_map(|row| {
-                row.right_of(self.row_label_width())
-                    .columns(self.across, GUTTER)
-            })
-            .take(self.count)
-            .map(|slot| CellGrid {
-                cells: Rect::new(
-                    slot.x.round(),
-                    slot.y + TITLE_HEIGHT,
-                    cell.0 * columns as f64,
-                    cell.1 * rows as f64,
-                ),
-                rows,
-                columns,
-            })
-            .collect()
+    /// The cells of one facet, counted from left to right, then down.
+    pub(crate) fn grid(&self, body: Rect, facet: usize) -> Rect {
+        let (column, row) = (facet % self.across, facet / self.across);
+        let right = self.row_label_width() + column as f64 * (self.facet_width() + GUTTER);
+        let down = row as f64 * (self.facet_height() + BETWEEN) + TITLE_HEIGHT;
+        let (width, height) = self.cell_size();
+        Rect::new(
+            (body.x + right).round(),
+            body.y + down,
+            width * self.columns.labels.len() as f64,
+            height * self.rows.labels.len() as f64,
+        )
+    }
+
+    pub(crate) fn cell(&self, grid: Rect, row: usize, column: usize) -> Rect {
+        let (width, height) = self.cell_size();
+        let (right, down) = (column as f64 * width, row as f64 * height);
+        Rect::new(grid.x + right, grid.y + down, width, height)
     }
 
     /// The title above a facet and the axes around it; rows are named once for all side by side.
-    pub(crate) fn draw_axes(
-        &self,
-        canvas: &mut Canvas,
-        grid: &CellGrid,
-        index: usize,
-        title: &str,
-    ) {
-        let cells = grid.cells;
-        draw_heading(canvas, cells.with_width(self.facet_width()), title);
-        self.draw_columns(canvas, grid);
-        if index.is_multiple_of(self.across) && grid.first().is_some() {
-            self.draw_rows(canvas, grid);
+    pub(crate) fn draw_axes(&self, canvas: &mut Canvas, grid: Rect, facet: usize, title: &str) {
+        draw_heading(canvas, grid.with_width(self.facet_width()), title);
+        let (labels, width) = (&self.columns.labels, self.cell_size().0 - 4.0);
+        let size = fitting(labels.iter().map(String::as_str), width, TICK, false);
+        for (column, label) in labels.iter().enumerate() {
+            let at = (self.cell(grid, 0, column).centre().0, grid.bottom() + 20.0);
+            canvas.text(at, label, &Lettering::new(size).centred());
         }
-        canvas.outline(cells, Pen::new(grey(0x80), 1.0));
-    }
-
-    fn draw_columns(&self, canvas: &mut Canvas, grid: &CellGrid) {
-        let cells = grid.cells;
-        let labels = self.columns.labels.iter().map(String::as_str);
-        let size = fitting(labels, self.cell_size().0 - 4.0, TICK, false);
-        for (column, label) in self.columns.labels.iter().enumerate() {
-            let x = grid.cell(0, column).centre().x;
-            canvas.text(
-                Point::new(x, cells.bottom() + 20.0),
-                label,
-                &Lettering::new(size).centred(),
-            );
-        }
+        let below = (grid.centre().0, grid.bottom() + 43.0);
         let name = Lettering::new(TICK).centred();
-        canvas.text(
-            Point::new(cells.centre().x, cells.bottom() + 43.0),
-            &self.columns.name,
-            &name,
-        );
-    }
-
-    fn draw_rows(&self, canvas: &mut Canvas, grid: &CellGrid) {
-        let cells = grid.cells;
-        for (row, label) in self.rows.labels.iter().enumerate() {
-            let at = Point::new(cells.x - 9.0, grid.cell(row, 0).centre().y);
-            canvas.text_across(at, label, &Lettering::new(TICK).right());
+        canvas.text(below, &self.columns.name, &name);
+        if facet.is_multiple_of(self.across) && grid.height > 0.0 {
+            let before = grid.x - TO_LABEL;
+            let style = Lettering::new(TICK).right();
+            for (row, label) in self.rows.labels.iter().enumerate() {
+                let middle = self.cell(grid, row, 0).centre().1;
+                canvas.text_across((before, middle), label, &style);
+            }
+            canvas.text((before, grid.bottom() + 20.0), &self.rows.name, &style);
         }
-        let below = Point::new(cells.x - 9.0, cells.bottom() + 20.0);
-        canvas.text(below, &self.rows.name, &Lettering::new(TICK).right());
-    }
-
-    fn down(&self) -> usize {
-        self.count.div_ceil(self.across).max(1)
+        canvas.outline(grid, grey(0x80));
     }
 
     fn facet_height(&self) -> f64 {
         TITLE_HEIGHT + self.cell_size().1 * self.rows.labels.len() as f64 + AXIS_HEIGHT
     }
 
-    fn cell_size(&self) -> (f64, f64) {
-        let width = (self.facet_width() / self.columns.labels.len() as f64).min(WIDEST_CELL);
+    pub(crate) fn cell_size(&self) -> (f64, f64) {
+        let columns = self.columns.labels.len().max(1);
+        let width = (self.facet_width() / columns as f64).min(WIDEST_CELL);
         // Whole pixels, so that all edges are equally sharp.
         (width.floor(), (0.52 * width).clamp(44.0, 58.0).round())
     }
@@ -128,28 +90,7 @@ impl Facets<'_> {
 
     fn row_label_width(&self) -> f64 {
         let labels = self.rows.labels.iter().chain([&self.rows.name]);
-        (widest(labels.map(String::as_str), TICK, false) + 9.0).ceil()
-    }
-}
-
-impl CellGrid {
-    pub(crate) fn cell(&self, row: usize, column: usize) -> Rect {
-        self.cells.rows(self.rows, 0.0)[row].columns(self.columns, 0.0)[column]
-    }
-
-    /// All cells are as large as this one, if there are any.
-    pub(crate) fn first(&self) -> Option<Rect> {
-        (self.rows > 0 && self.columns > 0).then(|| self.cell(0, 0))
-    }
-
-    /// Pairs each cell's place with its value, by row and column.
-    pub(crate) fn zip<'v, T>(&self, values: &'v [Vec<T>]) -> impl Iterator<Item = (Rect, &'v T)> {
-        let grid = *self;
-        values.iter().enumerate().flat_map(move |(row, line)| {
-            line.iter()
-                .enumerate()
-                .map(move |(column, value)| (grid.cell(row, column), value))
-        })
+        (widest(labels.map(String::as_str), TICK, false) + TO_LABEL).ceil()
     }
 }
 
@@ -182,25 +123,21 @@ mod tests {
                     across: across_for(count),
                 };
                 let body = Rect::new(28.0, 90.0, BODY_WIDTH, facets.height());
-                let grids = facets.grids(body);
-                assert_eq!(grids.len(), count);
-                for (index, grid) in grids.iter().enumerate() {
-                    let (cells, label_width) = (grid.cells, facets.row_label_width());
+                let grids: Vec<Rect> = (0..count).map(|facet| facets.grid(body, facet)).collect();
+                for (facet, grid) in grids.iter().enumerate() {
                     let with_axes = Rect::new(
-                        cells.x,
-                        cells.y - TITLE_HEIGHT,
-                        cells.width,
-                        cells.height + TITLE_HEIGHT + AXIS_HEIGHT,
+                        grid.x,
+                        grid.y - TITLE_HEIGHT,
+                        grid.width,
+                        grid.height + TITLE_HEIGHT + AXIS_HEIGHT,
                     );
+                    let labels = facets.row_label_width();
                     assert!(
-                        body.right_of(label_width).contains(&with_axes),
-                        "{count} {cells:?}"
+                        body.right_of(labels).contains(&with_axes),
+                        "{count} {grid:?}"
                     );
-                    assert!(
-                        grids[..index]
-                            .iter()
-                            .all(|other| other.cells.overlap(&with_axes) == 0.0)
-                    );
+                    let mut others = grids[..facet].iter();
+                    assert!(others.all(|other| other.overlap(&with_axes) == 0.0));
                 }
             }
         }
@@ -208,14 +145,18 @@ mod tests {
 
     #[test]
     fn cells_fill_their_grid() {
-        let grid = CellGrid {
-            cells: Rect::new(0.0, 0.0, 70.0, 70.0),
-            rows: 7,
-            columns: 7,
+        let seven = categories(7);
+        let facets = Facets {
+            rows: &seven,
+            columns: &seven,
+            count: 1,
+            across: 1,
         };
-        assert_eq!(grid.cell(0, 0), Rect::new(0.0, 0.0, 10.0, 10.0));
-        assert!((grid.cell(6, 6).right() - 70.0).abs() < 1e-9);
-        assert!(grid.cell(2, 3).overlap(&grid.cell(2, 4)) < 1e-9);
+        let grid = facets.grid(Rect::new(0.0, 0.0, BODY_WIDTH, facets.height()), 0);
+        let last = facets.cell(grid, 6, 6);
+        assert!((last.right() - grid.right()).abs() < 1e-9);
+        assert!((last.bottom() - grid.bottom()).abs() < 1e-9);
+        assert!(facets.cell(grid, 2, 3).overlap(&facets.cell(grid, 2, 4)) < 1e-9);
     }
 
     #[test]

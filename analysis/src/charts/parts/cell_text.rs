@@ -1,11 +1,11 @@
-//! The words in a cell: a value and, smaller, its interval.
+//! The words in a cell: a value and, smaller, its interval. The page has the same words.
 
 use crate::{
     charts::{
-        draw::{Canvas, Colour, Lettering, Point, Rect, fitting},
+        draw::{Canvas, Colour, Lettering, Rect, fitting},
         view::ChartValue,
     },
-    text::{compact, decimals_for, number, with_plus},
+    text::{brief, rounded, short, with_plus},
 };
 
 #[derive(Clone, Debug)]
@@ -15,52 +15,47 @@ pub(crate) struct CellText {
 }
 
 impl CellText {
-    /// A value no finer than its interval allows, and the interval: "±1.1" if both sides are alike, else
-    /// "11–14". A difference has its sign even if it is positive.
+    /// A difference has its sign even if it is positive.
     pub(crate) fn of(shown: &ChartValue, is_difference: bool) -> Self {
-        let value = shown.value;
-        let (decimals, interval) = match shown.interval {
-            Some((low, high)) if high > low => {
-                // Two digits of half the width, but no more of the value than a reader needs.
-                let finest = if value.abs() < 0.1 { 3 } else { 2 };
-                let fine = decimals_for((high - low) / 2.0, 2).min(finest);
-                let decimals = match value {
-                    0.0 => fine,
-                    _ => fine.min(decimals_for(value, 3)),
-                };
-                (decimals, Some(interval(value, (low, high), decimals)))
-            }
-            Some(_) => (decimals_for(value, 3).min(2), Some("±0".to_owned())),
-            None => (decimals_for(value, 3), None),
-        };
-        let text = compact(value, decimals);
+        let value = no_finer(shown.value, shown.interval);
+        let text = short(value);
         Self {
             value: match is_difference {
                 true => with_plus(value, text),
                 false => text,
             },
-            interval,
+            interval: shown.interval.map(|ends| interval(shown.value, ends)),
         }
     }
 }
 
-fn interval(value: f64, (low, high): (f64, f64), decimals: usize) -> String {
+/// A value has no more digits than two of half its interval.
+fn no_finer(value: f64, interval: Option<(f64, f64)>) -> f64 {
+    let half = interval.map(|(low, high)| (rounded(high) - rounded(low)) / 2.0);
+    match half {
+        Some(half) if half > 0.0 => {
+            let step = 10_f64.powf(half.log10().floor() - 1.0);
+            (rounded(value) / step).round() * step
+        }
+        _ => value,
+    }
+}
+
+/// "±1.1" if both sides are alike, else "11–14". The page knows rounded numbers only.
+fn interval(value: f64, (low, high): (f64, f64)) -> String {
+    let [value, low, high] = [value, low, high].map(rounded);
     let half = (high - low) / 2.0;
     if (high + low - 2.0 * value).abs() <= 0.2 * half {
-        // One that is far finer than its value has a digit of its own.
-        return format!("±{}", compact(half, decimals.max(decimals_for(half, 1))));
+        return format!("±{}", brief(half));
     }
-    // Ends are less important than the value.
-    let greater = low.abs().max(high.abs());
-    let coarse = decimals.min(decimals_for(greater, if greater < 1.0 { 1 } else { 2 }));
-    let ends = [coarse, decimals]
-        .map(|decimals| [low, high].map(|end| compact(end, decimals)))
-        .into_iter()
-        .find(|[low, high]| low != high);
-    let [low_text, high_text] = ends.unwrap_or_else(|| [low, high].map(number));
     // A dash beside a minus would be hard to read.
     let between = if low < 0.0 { ".." } else { "–" };
-    format!("{low_text}{between}{high_text}")
+    let digits = if brief(low) == brief(high) {
+        short
+    } else {
+        brief
+    };
+    format!("{}{between}{}", digits(low), digits(high))
 }
 
 /// One pair of sizes for all cells, so that no value looks more important than another.
@@ -99,7 +94,7 @@ impl TextSizes {
             bold,
             ..Lettering::new(self.value).colour(colour).centred()
         };
-        let middle = |part: f64| Point::new(cell.centre().x, cell.y + part * cell.height);
+        let middle = |part: f64| (cell.centre().0, cell.y + part * cell.height);
         let Some(interval) = &text.interval else {
             return canvas.text_across(middle(0.5), &text.value, &value);
         };
@@ -114,38 +109,26 @@ mod tests {
     use super::*;
     use crate::charts::draw::width_of;
 
-    fn text(value: f64, low: f64, high: f64) -> (String, String) {
-        let interval = Some((low, high));
-        let text = CellText::of(&ChartValue { value, interval }, false);
-        (text.value, text.interval.expect("there is an interval"))
-    }
-
-    fn both(value: &str, ends: &str) -> (String, String) {
-        (value.to_owned(), ends.to_owned())
-    }
-
     #[test]
     fn a_value_is_no_finer_than_its_interval() {
-        assert_eq!(text(12.3, 11.2, 13.4), both("12.3", "±1.1"));
-        assert_eq!(text(2.7, 2.4, 3.0), both("2.70", "±0.30"));
-        assert_eq!(text(45.2, 30.2, 60.2), both("45", "±15"));
-        assert_eq!(text(-10.9, -11.6, -10.2), both("−10.9", "±0.7"));
-        assert_eq!(text(0.676, 0.629, 0.723), both("0.68", "±0.05"));
-        assert_eq!(text(0.003, -1.0, 1.006), both("0.0", "±1.0"));
-        assert_eq!(text(0.0, 0.0, 0.0), both("0", "±0"));
+        let text = |value, low, high| {
+            let shown = ChartValue::new(value, Some((low, high)));
+            CellText::of(&shown, true).value
+        };
+        assert_eq!(text(12.34, 11.2, 13.4), "+12.3");
+        assert_eq!(text(-0.003_45, -0.17, 0.16), "0");
+        assert_eq!(text(45.2, -120.0, 250.0), "+50");
     }
 
     #[test]
-    fn a_lopsided_interval_is_shown_by_its_ends() {
-        assert_eq!(text(12.3, 11.2, 14.4), both("12.3", "11–14"));
-        assert_eq!(text(5.7, 5.13, 7.1), both("5.70", "5.1–7.1"));
-        assert_eq!(text(0.0, 0.0, 0.4), both("0", "0–0.4"));
-        assert_eq!(text(-1.2, -4.0, 0.5), both("−1.2", "−4.0..0.5"));
-    }
-
-    #[test]
-    fn a_narrow_interval_is_not_shown_as_zero() {
-        assert_eq!(text(123.0, 122.98, 123.02), both("123", "±0.02"));
+    fn an_interval_is_short_if_both_sides_are_alike() {
+        let text = |value, low, high| interval(value, (low, high));
+        assert_eq!(text(12.3, 11.2, 13.4), "±1.1");
+        assert_eq!(text(0.0, 0.0, 0.0), "±0");
+        assert_eq!(text(123.0, 122.9, 123.1), "±0.1");
+        assert_eq!(text(12.3, 11.2, 14.4), "11–14");
+        assert_eq!(text(12.3, 12.2, 12.45), "12.2–12.4");
+        assert_eq!(text(-1.2, -4.04, 0.5), "−4..0.5");
     }
 
     #[test]

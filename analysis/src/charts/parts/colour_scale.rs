@@ -1,21 +1,48 @@
 //! Turns numbers into colours, and draws the bar that shows which colour is which number.
 
+use plotters::style::RGBColor;
+
 use crate::{
     charts::{
         draw::{
-            Axis, Canvas, Colour, Lettering, Pen, Point, Rect, Tick, diverging, fitting, grey,
-            sequential,
+            Canvas, Colour, Lettering, Rect, SHADES, contrasting, diverging, fitting, grey,
+            sequential, width_of,
         },
         parts::frame::TICK,
         view::{ColourScale, Colours, with_unit},
     },
-    text::{compact, decimals_for, with_plus},
+    text::{short, with_plus},
 };
 
 /// The height of the bar with its name and its labels.
 pub(crate) const HEIGHT: f64 = 78.0;
 const BAR_HEIGHT: f64 = 20.0;
-const STEPS: usize = 80;
+
+/// The colours of levels, and those of changes from worse to better; each with that of letters on it.
+pub(crate) fn shades_of_page() -> [Vec<[String; 2]>; 2] {
+    let hex = |RGBColor(red, green, blue): Colour| format!("#{red:02x}{green:02x}{blue:02x}");
+    let scales = [Colours::Sequential, Colours::HigherIsBetter].map(shades);
+    scales.map(|shades| {
+        let shades = shades.into_iter();
+        let with_ink = shades.map(|shade| [shade, contrasting(shade)].map(hex));
+        with_ink.collect()
+    })
+}
+
+/// Every colour of a scale, from its first place to its last.
+fn shades(colours: Colours) -> Vec<Colour> {
+    let scale = ColourScale {
+        name: String::new(),
+        unit: String::new(),
+        max: 1.0,
+        colours,
+    };
+    let first = scale.first_place();
+    let place = |step: usize| first + (1.0 - first) * step as f64 / SHADES as f64;
+    (0..=SHADES)
+        .map(|step| scale.colour_at(place(step)))
+        .collect()
+}
 
 impl ColourScale {
     pub(crate) fn colour(&self, value: f64) -> Colour {
@@ -26,25 +53,27 @@ impl ColourScale {
     pub(crate) fn draw(&self, canvas: &mut Canvas, area: Rect) {
         let name = self.legend();
         let size = fitting([name.as_str()], area.width, TICK, false);
-        let at = Point::new(area.x, area.y + TICK);
-        canvas.text(at, &name, &Lettering::new(size));
+        canvas.text((area.x, area.y + TICK), &name, &Lettering::new(size));
         // The label at the end sticks out by half its width.
         let bar = Rect::new(area.x, area.y + 28.0, area.width - 28.0, BAR_HEIGHT);
-        let first = self.first_place();
-        for (step, part) in bar.columns(STEPS, 0.0).into_iter().enumerate() {
-            // Each step reaches into the next one: some SVG viewers would show a gap between the two.
-            let width = (part.width + 1.0).min(bar.right() - part.x);
-            let place = first + (1.0 - first) * (step as f64 + 0.5) / STEPS as f64;
-            canvas.fill(part.with_width(width), self.colour_at(place));
+        let shades = shades(self.colours);
+        for (step, shade) in shades.iter().enumerate() {
+            canvas.fill(bar.column(step, shades.len(), 0.0), *shade);
         }
-        canvas.outline(bar, Pen::new(grey(0x80), 1.0));
-        let axis = Axis::with_ticks(self.ticks(), (first, 1.0), (bar.x, bar.right()));
-        for tick in axis.labels_with_room(TICK) {
-            let foot = Point::new(axis.position(tick.value), bar.bottom());
-            let end = Point::new(foot.x, foot.y + 5.0);
-            canvas.line(foot, end, Pen::new(grey(0x40), 1.0));
-            let at = Point::new(foot.x, foot.y + 22.0);
-            canvas.text(at, &tick.label, &Lettering::new(TICK).centred());
+        canvas.outline(bar, grey(0x80));
+        let first = self.first_place();
+        let mut free_until = f64::INFINITY;
+        // Labels that would touch are left out, the greatest last.
+        for (place, label) in self.ticks().into_iter().rev() {
+            let half = width_of(&label, TICK, false) / 2.0;
+            let x = bar.x + bar.width * (place - first) / (1.0 - first);
+            if x + half > free_until {
+                continue;
+            }
+            free_until = x - half - TICK / 2.0;
+            canvas.line((x, bar.bottom()), (x, bar.bottom() + 5.0), grey(0x40), 1);
+            let below = (x, bar.bottom() + 22.0);
+            canvas.text(below, &label, &Lettering::new(TICK).centred());
         }
     }
 
@@ -86,8 +115,9 @@ impl ColourScale {
         format!("{name} (square-root scale){direction}")
     }
 
-    /// Zero, the greatest, and round values about evenly spread between them; of differences to both sides.
-    fn ticks(&self) -> Vec<Tick> {
+    /// Places and labels of zero, the greatest, and round values about evenly spread between them; of differences to
+    /// both sides.
+    fn ticks(&self) -> Vec<(f64, String)> {
         let is_difference = self.colours != Colours::Sequential;
         let count = if is_difference { 3 } else { 5 };
         let between = (1..count).map(|index| {
@@ -100,24 +130,15 @@ impl ColourScale {
             values.push(value);
         }
         values.sort_by(f64::total_cmp);
-        let tick = |value| Tick {
-            value: self.place(value),
-            label: match is_difference {
+        let tick = |value| {
+            let label = match is_difference {
                 true => with_plus(value, short(value)),
                 false => short(value),
-            },
+            };
+            (self.place(value), label)
         };
         values.into_iter().map(tick).collect()
     }
-}
-
-/// Without the zeros at the end that a scale does not need: "62" and not "62.0".
-fn short(value: f64) -> String {
-    let text = compact(value, decimals_for(value, 3));
-    if text.contains('.') && text.ends_with('0') {
-        return text.trim_end_matches('0').trim_end_matches('.').to_owned();
-    }
-    text
 }
 
 fn one_digit(value: f64) -> f64 {
@@ -139,7 +160,7 @@ mod tests {
     }
 
     fn labels(scale: &ColourScale) -> Vec<String> {
-        scale.ticks().into_iter().map(|tick| tick.label).collect()
+        scale.ticks().into_iter().map(|(_, label)| label).collect()
     }
 
     #[test]

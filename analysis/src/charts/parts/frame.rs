@@ -1,8 +1,8 @@
 //! The words around a picture: headings above, small print below. Long text is wrapped, never clipped.
 
 use crate::charts::{
-    draw::{Canvas, FAINT_INK, Lettering, Point, Rect, fitting, grey, wrap},
-    view::{Caption, Picture},
+    draw::{self, Canvas, FAINT_INK, Lettering, Rect, fitting, grey, wrap},
+    view::Picture,
 };
 
 pub(crate) const WIDTH: f64 = 1200.0;
@@ -23,54 +23,57 @@ const AFTER_BODY: f64 = 14.0;
 /// The width between the margins.
 pub(crate) const BODY_WIDTH: f64 = WIDTH - 2.0 * MARGIN;
 
-/// In pixels of the PNG.
-pub(crate) fn size(picture: &dyn Picture) -> (u32, u32) {
-    let mut nothing = Canvas::default();
-    let body = headings(&mut nothing, picture.caption());
-    let below = body + picture.body_height() + AFTER_BODY;
-    let bottom = small_print(&mut nothing, below, picture.caption());
-    (WIDTH as u32, (bottom + MARGIN / 2.0).ceil() as u32)
+/// Lines of text below each other.
+struct Paragraph {
+    lines: Vec<String>,
+    style: Lettering,
 }
 
-pub(crate) fn draw(picture: &dyn Picture) -> Canvas {
-    let mut canvas = Canvas::default();
-    let (width, height) = size(picture);
-    let page = Rect::new(0.0, 0.0, f64::from(width), f64::from(height));
-    canvas.fill(page, grey(255));
-    let top = headings(&mut canvas, picture.caption());
-    let body = Rect::new(MARGIN, top, BODY_WIDTH, picture.body_height());
-    small_print(&mut canvas, body.bottom() + AFTER_BODY, picture.caption());
-    picture.draw_body(&mut canvas, body);
-    canvas
-}
-
-/// Returns where the body begins.
-fn headings(canvas: &mut Canvas, caption: &Caption) -> f64 {
-    let title = Lettering::new(TITLE).bold();
-    let below = paragraph(canvas, MARGIN, &caption.title, &title);
-    let below = paragraph(canvas, below, &caption.subtitle, &Lettering::new(SUBTITLE));
-    // A whole number, so that lines on whole pixels of the body stay sharp.
-    (below + BEFORE_BODY).ceil()
-}
-
-fn small_print(canvas: &mut Canvas, top: f64, caption: &Caption) -> f64 {
-    let style = Lettering::new(SMALL_PRINT).colour(FAINT_INK);
-    paragraph(canvas, top, &caption.small_print, &style)
-}
-
-/// Returns where the next one begins.
-fn paragraph(canvas: &mut Canvas, top: f64, text: &str, style: &Lettering) -> f64 {
-    let mut bottom = top;
-    for line in wrap(text, BODY_WIDTH, style.size, style.bold) {
-        canvas.text(Point::new(MARGIN, bottom + style.size), &line, style);
-        bottom += LINE * style.size;
+impl Paragraph {
+    fn new(text: &str, style: Lettering) -> Paragraph {
+        Paragraph {
+            lines: wrap(text, BODY_WIDTH, style.size, style.bold),
+            style,
+        }
     }
-    bottom
+
+    fn height(&self) -> f64 {
+        self.lines.len() as f64 * LINE * self.style.size
+    }
+
+    fn draw(&self, canvas: &mut Canvas, top: f64) {
+        let mut bottom = top;
+        for line in &self.lines {
+            canvas.text((MARGIN, bottom + self.style.size), line, &self.style);
+            bottom += LINE * self.style.size;
+        }
+    }
+}
+
+/// As SVG.
+pub(crate) fn svg(picture: &dyn Picture) -> String {
+    let caption = picture.caption();
+    let title = Paragraph::new(&caption.title, Lettering::new(TITLE).bold());
+    let subtitle = Paragraph::new(&caption.subtitle, Lettering::new(SUBTITLE));
+    let faint = Lettering::new(SMALL_PRINT).colour(FAINT_INK);
+    let small_print = Paragraph::new(&caption.small_print, faint);
+    // A whole number, so that lines on whole pixels of the body stay sharp.
+    let top = (title.height() + subtitle.height() + BEFORE_BODY).ceil() + MARGIN;
+    let body = Rect::new(MARGIN, top, BODY_WIDTH, picture.body_height());
+    let below = body.bottom() + AFTER_BODY;
+    let height = (below + small_print.height() + MARGIN / 2.0).ceil();
+    draw::svg((WIDTH as u32, height as u32), |canvas| {
+        canvas.fill(Rect::new(0.0, 0.0, WIDTH, height), grey(255));
+        title.draw(canvas, MARGIN);
+        subtitle.draw(canvas, MARGIN + title.height());
+        small_print.draw(canvas, below);
+        picture.draw_body(canvas, body);
+    })
 }
 
 /// The title above a part of the picture.
 pub(crate) fn draw_heading(canvas: &mut Canvas, above: Rect, text: &str) {
     let size = fitting([text], above.width, HEADING, true);
-    let at = Point::new(above.x, above.y - 12.0);
+    let at = (above.x, above.y - 12.0);
     canvas.text(at, text, &Lettering::new(size).bold());
 }

@@ -5,5 +5,4 @@ pub(super) mod cell_text;
 pub(super) mod colour_scale;
 pub(super) mod frame;
 pub(super) mod legend;
-pub(super) mod line_panel;
 mod no_value;

@@ -1,7 +1,7 @@
 //! The looks and words of cells without a value.
 
 use crate::charts::{
-    draw::{Canvas, Colour, FAINT_INK, Lettering, Rect, fitting, grey},
+    draw::{Canvas, FAINT_INK, Lettering, Rect, fitting, grey},
     view::{CellValue, NoValue},
 };
 
@@ -16,7 +16,7 @@ const ALL: [NoValue; 5] = [
 impl NoValue {
     /// Each reason that occurs, once and in a fixed order.
     pub(crate) fn among<'a>(values: impl IntoIterator<Item = &'a CellValue>) -> Vec<Self> {
-        let seen: Vec<Self> = values.into_iter().filter_map(|it| it.err()).collect();
+        let seen: Vec<Self> = values.into_iter().filter_map(|value| value.err()).collect();
         ALL.into_iter()
             .filter(|reason| seen.contains(reason))
             .collect()
@@ -34,20 +34,20 @@ impl NoValue {
     }
 
     /// A grey that no value has.
-    pub(crate) fn colour(self) -> Colour {
-        grey(match self {
+    pub(crate) fn grey(self) -> u8 {
+        match self {
             NoValue::Failed => 0xc8,
             NoValue::Invalid => 0xd8,
             NoValue::NotApplicable | NoValue::NeverFires => 0xee,
             NoValue::Missing => 0xff,
-        })
+        }
     }
 
     /// Fills the place of a cell.
     pub(crate) fn draw(self, canvas: &mut Canvas, cell: Rect) {
         let meaning = self.meaning();
         let word = meaning.split_once(':').map_or(meaning, |(word, _)| word);
-        canvas.fill(cell, self.colour());
+        canvas.fill(cell, grey(self.grey()));
         let size = fitting([word], cell.width - 8.0, 16.0, false).min(0.45 * cell.height);
         let style = Lettering::new(size).colour(FAINT_INK).centred();
         canvas.text_across(cell.centre(), word, &style);
