@@ -13,6 +13,8 @@ mod options;
 mod page;
 mod published;
 mod report;
+mod report_folder;
+mod report_record;
 mod search;
 mod site;
 mod stats;

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use program::{Failure, reject};
 use tempfile::TempDir;
 
-use crate::report::folder::RECORD;
+use crate::report_record::RECORD;
 
 /// Refuses a place for results that is in one of the inputs, or that would replace one of them.
 pub(crate) fn refuse_inside<'a>(

@@ -2,6 +2,7 @@
 //! stack: the nodes are programs of their own (see `run_format::protocol`).
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))] // They panic where nobody reads.
 
+mod analysis_program;
 mod args;
 mod cell;
 mod cell_process;

@@ -1,7 +1,6 @@
 //! The verb `pipeline`, which `./sweep.sh` runs: checks the machine, builds, sweeps, explains and reports.
 
 use std::{
-    env,
     path::Path,
     process::{Command, ExitCode, Stdio},
 };
@@ -10,9 +9,10 @@ use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use lab::{Topology, move_to};
 use program::{Failure, SYSTEM_PATH, exit_code, program_in, say, tool_folders};
-use run_format::{config::SweepConfig, files::MANIFEST};
+use run_format::{config::SweepConfig, files::MANIFEST, search::is_search};
 
 use crate::{
+    analysis_program::analysis,
     explain::{self, args::ExplainArgs},
     interrupts::Interrupts,
     manifest,
@@ -37,7 +37,7 @@ pub(crate) struct PipelineArgs {
 }
 
 pub(crate) fn run(args: PipelineArgs, interrupts: &Interrupts) -> Result<ExitCode, Failure> {
-    if args.search.search || args.sweep.resumed().is_some_and(search::is_in) {
+    if args.search.search || args.sweep.resumed().is_some_and(is_search) {
         return search(&args, interrupts);
     }
     let asked = args.sweep.asked()?;
@@ -161,14 +161,4 @@ fn report(dir: &Path) -> Result<ExitCode> {
         .status()
         .context("cannot start analysis")?;
     Ok(ExitCode::from(exit_code(status)))
-}
-
-/// A verb of the program beside this one.
-pub(crate) fn analysis(verb: &str, dir: &Path) -> Result<Command> {
-    let program = env::current_exe()
-        .context("cannot find this program's file")?
-        .with_file_name("analysis");
-    let mut command = Command::new(program);
-    command.arg(verb).arg(dir).stdin(Stdio::null());
-    Ok(command)
 }

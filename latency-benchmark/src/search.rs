@@ -27,10 +27,10 @@ use swarm_patch::{
 };
 
 use crate::{
+    analysis_program::analysis,
     args::budgets::{or, refuse_twice, unknown_site, variants},
     interrupts::Interrupts,
     new_folder,
-    pipeline::analysis,
     progress::{MEASURED, SOME_FAILED},
     sweep::{
         self,
@@ -124,11 +124,6 @@ fn every_budget() -> Vec<Budgets> {
         })
     };
     bounds.chain([coop]).flat_map(at_sites).collect()
-}
-
-/// Whether a folder is that of a search.
-pub(crate) fn is_in(dir: &Path) -> bool {
-    dir.join(SEARCH).is_file()
 }
 
 pub(crate) fn read(dir: &Path) -> Result<Search, Failure> {

@@ -11,8 +11,8 @@ use crate::{
     locate::{ParsedCrate, ParsedFile},
     outer::{self, Spawned},
     passes,
-    sites::{LoopShape, SiteLevels, SiteSpec, sites_of},
-    stacks::STACKS,
+    sites::{LoopShape, SiteLevels, SiteSpec},
+    stacks::{STACKS, sites_of},
 };
 
 /// What is inserted into a crate, and what that records.

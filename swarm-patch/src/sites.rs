@@ -1,7 +1,5 @@
 //! What is known of an instrumented function.
 
-use crate::stacks::STACKS;
-
 /// A function to look for.
 #[derive(Clone, Copy, Debug)]
 pub struct SiteSpec {
@@ -134,10 +132,4 @@ impl SiteLevels {
         let all = recorded.into_iter().chain(budget);
         all.map(|(level, missing)| (level, missing.as_deref()))
     }
-}
-
-/// The sites of one package.
-pub fn sites_of(package: &str) -> impl Iterator<Item = &'static SiteSpec> {
-    let sites = STACKS.into_iter().flat_map(|stack| stack.sites);
-    sites.filter(move |spec| spec.package == package)
 }

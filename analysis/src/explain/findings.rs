@@ -1,13 +1,11 @@
 //! Findings of needless work. A launch without defects has none.
 
-use std::fmt;
-
 use anyhow::Result;
 use run_format::{Site, tables::Pass};
-use serde::Serialize;
 
 use super::{
     allocations,
+    finding_kind::FindingKind,
     growth::{self, GAUGES, Gauge},
     sums::{PassSums, by},
     system_calls,
@@ -32,27 +30,6 @@ const SITES: [Site; 5] = [
     Site::QuicEndpoint,
     Site::GossipActor,
 ];
-
-/// The most severe first. A kind that can cause another one comes before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum FindingKind {
-    SleepingPoll,
-    AllocatingPoll,
-    RedundantDials,
-    GrowingConnections,
-    GrowingTasks,
-    SelfWaking,
-    SeveralConnections,
-    IdlePolls,
-    GrowingMemory,
-}
-
-impl fmt::Display for FindingKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
-    }
-}
 
 /// Needless work that a maintainer should look at.
 #[derive(Clone, Debug, PartialEq)]

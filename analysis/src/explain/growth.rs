@@ -1,7 +1,7 @@
 //! Values that grow from slice to slice.
 
 use super::{
-    findings::FindingKind,
+    finding_kind::FindingKind,
     thresholds::{GROWTH_PERCENT, MEMORY_GROWTH_BYTES, MEMORY_GROWTH_PERCENT, TREND_CONFIDENCE},
 };
 use crate::{

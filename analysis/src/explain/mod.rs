@@ -3,6 +3,7 @@
 pub(crate) mod allocations;
 pub(crate) mod counters;
 pub(crate) mod files;
+pub(crate) mod finding_kind;
 pub(crate) mod findings;
 mod flamegraph;
 mod growth;

@@ -5,6 +5,7 @@ pub(crate) mod blocks;
 pub(crate) mod compared;
 pub(crate) mod explain;
 mod histograms;
+pub(crate) mod loaded_run;
 mod outside;
 mod plausible;
 mod rows;

@@ -15,7 +15,7 @@ use run_format::{
     tables::{Pass, PeerRow},
 };
 
-use super::{run::LoadedRun, slice::LoadedSlice};
+use super::{loaded_run::LoadedRun, slice::LoadedSlice};
 
 /// Readings are not taken at the same instant. The second is for each turn.
 const SLACK: f64 = 1.1;

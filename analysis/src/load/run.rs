@@ -13,19 +13,19 @@ use run_format::{
     table::read_table,
     tables::{
         BandRow, BlockRow, BoundRow, ChildRow, Pass, PeerRow, QuicRow, SiteRow, SliceRow, TurnRow,
-        WorkerRow,
     },
     variant::BASELINE,
 };
 
 use super::{
-    blocks::{Disturbances, Disturbed, SliceInBlock, check_count, complete_blocks},
+    blocks::{Disturbed, SliceInBlock, check_count, complete_blocks},
     histograms::{self, HistogramsBySlice},
+    loaded_run::LoadedRun,
     plausible,
     rows::{self, Row},
     slice::{LoadedSite, LoadedSlice},
 };
-use crate::{machine, stats::Counts};
+use crate::stats::Counts;
 
 /// Where a run is.
 #[derive(Clone, Debug)]
@@ -37,31 +37,6 @@ pub(crate) struct RunFiles {
     pub(crate) number: u32,
     /// Absent if the run did not come to an end.
     pub(crate) row: Option<RunRow>,
-}
-
-/// A run with everything that was measured in it.
-pub(crate) struct LoadedRun {
-    pub(crate) subject: usize,
-    pub(crate) number: u32,
-    pub(crate) row: Option<RunRow>,
-    /// In the order of time.
-    pub(crate) slices: Vec<LoadedSlice>,
-    /// The complete blocks: in each the slices of every variant, by variant.
-    pub(crate) blocks: Vec<Vec<usize>>,
-    /// What the machine did in complete blocks.
-    pub(crate) machine: Vec<BlockRow>,
-    /// With those that were disturbed, if that is more.
-    pub(crate) all_blocks: Option<Vec<Vec<usize>>>,
-    /// Complete blocks that are not in `blocks` because they were disturbed, and those that nevertheless are.
-    pub(crate) set_aside: Disturbances,
-    pub(crate) kept: Disturbances,
-    /// Of the slices above, as are the children.
-    pub(crate) bands: Vec<BandRow>,
-    pub(crate) children: Vec<ChildRow>,
-    /// Of slices in `blocks` and sites of which nothing was lost.
-    pub(crate) bounds: Vec<BoundRow>,
-    /// Where central has several.
-    pub(crate) workers: Vec<WorkerRow>,
 }
 
 impl RunFiles {
@@ -170,19 +145,6 @@ impl RunFiles {
 
     fn table<T: Row>(&self, name: &str) -> Result<Vec<T>> {
         rows::read(&self.dir.join(name), self.row.is_none())
-    }
-}
-
-impl LoadedRun {
-    /// The machine, if it is not said for the whole sweep.
-    pub(crate) fn host(&self) -> Option<String> {
-        self.row.as_ref()?.machine.as_ref().map(machine::name)
-    }
-
-    /// The slice with this number.
-    pub(crate) fn slice(&self, number: u32) -> Option<&LoadedSlice> {
-        let found = self.slices.binary_search_by_key(&number, |it| it.row.slice);
-        found.ok().map(|at| &self.slices[at])
     }
 }
 

@@ -7,7 +7,7 @@ use run_format::{
     tables::{BANDS_FROM_NS, Pass},
 };
 
-use crate::load::run::LoadedRun;
+use crate::load::loaded_run::LoadedRun;
 
 /// The name of a site's own code among its children.
 pub(crate) const OWN: &str = "own code";

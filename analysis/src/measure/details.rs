@@ -12,7 +12,7 @@ use super::{
     metric_info::Place,
 };
 use crate::{
-    load::run::LoadedRun,
+    load::loaded_run::LoadedRun,
     machine,
     stats::{Counts, RatioPart},
     text,

@@ -43,11 +43,7 @@ use self::{
     workers::Workers,
 };
 use crate::{
-    load::{
-        CellRuns,
-        run::{LoadedRun, RunFiles},
-        slice::LoadedSlice,
-    },
+    load::{CellRuns, loaded_run::LoadedRun, run::RunFiles, slice::LoadedSlice},
     stats::{self, CellEstimate, Counts, LaunchCounts, RatioKind, RatioPart, Uncertain},
 };
 

@@ -7,7 +7,7 @@ use run_format::{Site, config::SLOW_NS};
 
 use super::Question;
 use crate::{
-    load::run::LoadedRun,
+    load::loaded_run::LoadedRun,
     stats::{self, BareEstimate, RatioKind, RatioPart},
 };
 

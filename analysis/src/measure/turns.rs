@@ -3,7 +3,7 @@
 use run_format::{tables::Pass, variant::BASELINE};
 
 use super::metric::Metric;
-use crate::load::run::LoadedRun;
+use crate::load::loaded_run::LoadedRun;
 
 /// Of a cell.
 #[derive(Clone, Debug, Default)]

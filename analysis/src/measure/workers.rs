@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use run_format::tables::WorkerRow;
 
 use crate::{
-    load::run::LoadedRun,
+    load::loaded_run::LoadedRun,
     stats::{self, Counts, LaunchCounts},
 };
 

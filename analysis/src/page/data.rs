@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     charts::shades_of_page,
     drift::{Drift, Drifts},
+    explain::files::File,
     load::name_in_files,
     measure::{
         CellState,
@@ -15,7 +16,7 @@ use crate::{
         metric_info::{Better, Per},
     },
     options::Options,
-    report::{folder::File, trust},
+    report::trust,
     summary::{CellFigure, CellSummary, Summary},
     text::rounded,
     verdict::{Judged, Verdict, holders, recommend::DELAY},

@@ -2,12 +2,12 @@
 
 use std::fmt::Display;
 
-use super::{
-    folder::CHARTS,
-    terms::{SITES, Term},
-};
+use super::terms::{SITES, Term};
 pub(crate) use crate::text::{joined, or_dash, quoted};
 use crate::{explain::files, options::Options, site::SiteNames, text::count, views::Entry};
+
+/// The folder of the pictures.
+pub(crate) const CHARTS: &str = "charts";
 
 /// The addresses that a report links to.
 #[derive(Clone)]

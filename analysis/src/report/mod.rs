@@ -7,7 +7,6 @@ pub(crate) mod comment;
 pub(crate) mod comparison;
 pub(crate) mod disturbed;
 mod explain;
-pub(crate) mod folder;
 mod grade;
 mod jobs;
 pub(crate) mod markdown;

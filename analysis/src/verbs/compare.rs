@@ -12,10 +12,9 @@ use crate::{
     options::Options,
     page::{self, Page, data},
     published,
-    report::{
-        comparison::{self, Compared},
-        folder::{self, Content, ReportRecord},
-    },
+    report::comparison::{self, Compared},
+    report_folder::{self, Content},
+    report_record::ReportRecord,
     summary::{
         Summary,
         sweeps::between,
@@ -88,7 +87,7 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
         text,
         record: ReportRecord::new("compare", names, options),
     };
-    folder::write(out, content)
+    report_folder::write(out, content)
 }
 
 /// A sweep's folder, or a published table.

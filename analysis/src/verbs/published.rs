@@ -8,10 +8,9 @@ use crate::{
     new_folder::refuse_inside,
     options::Options,
     published,
-    report::{
-        folder::{self, Content, ReportRecord},
-        published as report,
-    },
+    report::published as report,
+    report_folder::{self, Content},
+    report_record::ReportRecord,
     summary::table::{Tables, tables},
     verdict::Verdict,
     views::Scene,
@@ -36,5 +35,5 @@ pub(crate) fn run(path: &Path, options: &Options) -> Result<(), Failure> {
         text,
         record: ReportRecord::new("published", vec![summary.identity.name.clone()], options),
     };
-    folder::write(&out, content)
+    report_folder::write(&out, content)
 }

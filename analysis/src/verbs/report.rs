@@ -10,16 +10,16 @@ use program::{Failure, bad_input, reject, say};
 use run_format::Site;
 
 use crate::{
+    explain::files::File,
     explain::{self, Explanation},
     load::{FolderOf, Sweep, folder_name},
     measure::metric::{Metric, MetricKey},
     new_folder::{refuse_inside, resolved},
     options::Options,
     page::{self, Page, data},
-    report::{
-        self, caveats, comment, disturbed,
-        folder::{self, Content, File, ReportRecord},
-    },
+    report::{self, caveats, comment, disturbed},
+    report_folder::{self, Content},
+    report_record::ReportRecord,
     search::Search,
     summary::{
         Summary, predicted,
@@ -38,7 +38,7 @@ pub(crate) fn run(run: &Path, options: &Options, is_opened: bool) -> Result<(), 
         FolderOf::Rr => super::rr::run(run, options)?,
         FolderOf::Soak => super::soak::run(run, options)?,
         FolderOf::Sweep | FolderOf::Search => {
-            folder::write(&out, make(run, None, options)?)?;
+            report_folder::write(&out, make(run, None, options)?)?;
         }
     }
     if is_opened {
@@ -49,7 +49,7 @@ pub(crate) fn run(run: &Path, options: &Options, is_opened: bool) -> Result<(), 
 
 /// Shows a report in the reader's browser.
 fn open(out: &Path) -> Result<(), Failure> {
-    let files = [page::FILE, folder::TEXT].map(|name| out.join(name));
+    let files = [page::FILE, report_folder::TEXT].map(|name| out.join(name));
     let file = files.iter().find(|file| file.is_file());
     let file = file.unwrap_or(&files[1]).canonicalize()?;
     let mut program = Command::new(program::tool("xdg-open"));

@@ -7,10 +7,9 @@ use program::Failure;
 use crate::{
     load::Sweep,
     options::Options,
-    report::{
-        folder::{self, Content, ReportRecord},
-        rr,
-    },
+    report::rr,
+    report_folder::{self, Content},
+    report_record::ReportRecord,
     summary::{
         Summary,
         table::{Tables, tables},
@@ -33,5 +32,5 @@ pub(crate) fn run(run: &Path, options: &Options) -> Result<(), Failure> {
         record: ReportRecord::new("rr", vec![sweep.name()], options),
     };
     let out = options.out.clone().unwrap_or_else(|| run.join("report"));
-    folder::write(&out, content)
+    report_folder::write(&out, content)
 }

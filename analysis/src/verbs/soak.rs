@@ -9,10 +9,9 @@ use crate::{
     load::{blocks::Disturbed, soak::Soak},
     options::Options,
     page::{self, Page, data},
-    report::{
-        folder::{self, Content, ReportRecord},
-        soak as report,
-    },
+    report::soak as report,
+    report_folder::{self, Content},
+    report_record::ReportRecord,
     summary::table::Tables,
     views::drift,
 };
@@ -42,5 +41,5 @@ pub(crate) fn run(dir: &Path, options: &Options) -> Result<(), Failure> {
         record: ReportRecord::new("soak", vec![soak.name()], options),
     };
     let out = options.out.clone().unwrap_or_else(|| dir.join("report"));
-    folder::write(&out, content)
+    report_folder::write(&out, content)
 }

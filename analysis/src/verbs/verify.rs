@@ -9,7 +9,8 @@ use run_format::{files::read, search};
 use super::report::make;
 use crate::{
     load::{FolderOf, Sweep},
-    report::folder::{self, ReportRecord, TEXT},
+    report_folder::{self, TEXT},
+    report_record::ReportRecord,
     summary::table,
 };
 
@@ -41,7 +42,7 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
         content.files.len()
     );
     let again = tempfile::tempdir().context("cannot make a temporary folder")?;
-    folder::fill(again.path(), &content)?;
+    report_folder::fill(again.path(), &content)?;
     same_folder(again.path(), &dir)?;
     sweeps.iter().try_for_each(only_its_files)?;
     let (dir, run) = (dir.display(), run.display());

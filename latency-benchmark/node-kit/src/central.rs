@@ -4,7 +4,7 @@ use std::{
     convert::Infallible,
     future::Future,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
+    sync::{Arc, Mutex, mpsc},
     thread,
     time::Duration,
 };
@@ -23,24 +23,20 @@ use tokio_metrics::TaskMonitor;
 use crate::{
     connected::Connected,
     evidence::{Watch, recorder},
-    measure::{
-        measure,
-        paths::{TurnSwitch, TurnTaker},
-    },
+    measure::measure,
     observe::{
         activity::{Activity, ConnectionCounts, SelfWakeCounters},
-        cotenant,
+        cotenant::{self, WakeReceiver},
         observers::Observers,
         probe_cost,
         process::{self, Observee, this_thread},
         requests::RequestLog,
-        same_worker::{Rung, SameWorker},
+        same_worker::SameWorker,
     },
     parent::Parent,
+    paths::{TurnSwitch, TurnTaker},
+    stack_task::{StackTask, locked},
 };
-
-/// A task of the network stack.
-pub type StackTask = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Central before it is connected: its runtime, and what is around its tasks.
 pub struct Central {
@@ -52,7 +48,7 @@ pub struct Central {
     tasks: TaskMonitor,
     self_wakes: Option<SelfWakeCounters>,
     /// With several workers.
-    same_worker: Option<(Arc<SameWorker>, Rung)>,
+    same_worker: Option<(Arc<SameWorker>, WakeReceiver)>,
     watch: Option<Watch>,
     probe_ns: Option<f64>,
     /// Where requests take two paths. Nothing else is to cost time there.
@@ -207,11 +203,6 @@ impl Central {
             }
         })
     }
-}
-
-/// Locks what no holder leaves half done.
-pub fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A runtime on whose every thread, the calling one included, `attach` has run.

@@ -6,8 +6,8 @@ use tokio_metrics::TaskMonitor;
 
 use crate::{
     evidence::Watch,
-    measure::paths::TurnSwitch,
     observe::{activity::Activity, observers::Observers, process::Observee},
+    paths::TurnSwitch,
 };
 
 /// Central at work, seen from the thread that measures it.

@@ -10,13 +10,16 @@ mod messages;
 mod observe;
 mod pace;
 mod parent;
+mod paths;
 mod run_writer;
+mod stack_task;
 
 pub use self::{
-    central::{Central, locked},
-    measure::paths::{TrafficPath, TurnTaker},
+    central::Central,
     messages::{Deliveries, Publisher},
     observe::{activity::ConnectionCounts, requests::RequestLog},
     pace::{MOST_UNANSWERED, ask_at_pace, refuse_unless},
     parent::{NodeProgram, Parent, announce, described, main},
+    paths::{TrafficPath, TurnTaker},
+    stack_task::{StackTask, locked},
 };

@@ -29,6 +29,11 @@ pub struct NextRound {
     pub candidates: Vec<Budgets>,
 }
 
+/// Whether a folder is that of a search.
+pub fn is_search(dir: &Path) -> bool {
+    dir.join(SEARCH).is_file()
+}
+
 /// The sweep that chooses cells.
 pub fn first_look(dir: &Path) -> PathBuf {
     dir.join("first-look")

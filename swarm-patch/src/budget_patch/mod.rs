@@ -16,8 +16,8 @@ use crate::{
     insertion::Insertion,
     locate::{FoundFunction, ParsedCrate, bytes},
     outer::Spawned,
-    sites::{LoopShape, SiteSpec, sites_of},
-    stacks::LIBP2P,
+    sites::{LoopShape, SiteSpec},
+    stacks::{LIBP2P, sites_of},
 };
 
 /// The file that cargo builds a crate with.

@@ -11,8 +11,8 @@ use crate::{
     insertion::Insertion,
     locate::FoundFunction,
     outer::Spawned,
-    sites::{SiteSpec, sites_of},
-    stacks::LIBP2P,
+    sites::SiteSpec,
+    stacks::{LIBP2P, sites_of},
 };
 
 /// Makes the tasks of connections note when their polls begin.

@@ -52,3 +52,9 @@ impl Stack {
         found.map_or(&[], |(_, values)| values)
     }
 }
+
+/// The sites of one package.
+pub fn sites_of(package: &str) -> impl Iterator<Item = &'static SiteSpec> {
+    let sites = STACKS.into_iter().flat_map(|stack| stack.sites);
+    sites.filter(move |spec| spec.package == package)
+}

@@ -4,7 +4,6 @@
 
 mod block;
 mod order;
-pub(crate) mod paths;
 mod polls;
 mod sample;
 mod soak_rows;

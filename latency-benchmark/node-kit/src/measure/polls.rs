@@ -21,7 +21,6 @@ use run_format::{
 };
 
 use super::{
-    paths::{TrafficPath, TurnSwitch},
     sample::Clocks,
     source::{FinishedSlice, Source},
 };
@@ -33,6 +32,7 @@ use crate::{
         replay::Replay,
         slice::{ObservedSlice, coarse_histogram},
     },
+    paths::{TrafficPath, TurnSwitch},
     run_writer::{RunWriter, Span},
 };
 

@@ -18,10 +18,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use super::{
-    log::{Log, LogReader, log},
-    same_worker::Rung,
-};
+use super::log::{Log, LogReader, log};
 
 /// How late a co-tenant ran.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,6 +42,9 @@ pub(crate) struct Cotenants {
 /// More than a second's worth.
 pub(super) const CAPACITY: usize = 1 << 14;
 
+/// How a co-tenant learns that it was woken, and when.
+pub(crate) type WakeReceiver = (Arc<Notify>, Consumer<u64>);
+
 /// Between two wakes.
 pub(super) const PAUSE_NS: Range<u64> = 500_000..1_500_000;
 
@@ -53,7 +53,7 @@ pub(crate) fn start(
     clock: &Arc<Recorder>,
     cores: &Cores,
     seed: u64,
-    same_worker: Option<Rung>,
+    same_worker: Option<WakeReceiver>,
 ) -> io::Result<Cotenants> {
     let (wakes, wake) = log(CAPACITY);
     let (timers, timer) = log(CAPACITY);

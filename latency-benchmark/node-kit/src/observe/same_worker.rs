@@ -10,11 +10,11 @@ use std::{
 };
 
 use poll_probe::Recorder;
-use rtrb::{Consumer, Producer, RingBuffer};
+use rtrb::{Producer, RingBuffer};
 use tokio::sync::Notify;
 
-use super::cotenant::{CAPACITY, PAUSE_NS};
-use crate::central::{StackTask, locked};
+use super::cotenant::{CAPACITY, PAUSE_NS, WakeReceiver};
+use crate::stack_task::{StackTask, locked};
 
 /// Wakes it.
 pub(crate) struct SameWorker {
@@ -24,11 +24,8 @@ pub(crate) struct SameWorker {
     ringing: Mutex<Producer<u64>>,
 }
 
-/// How it learns that it was woken, and when.
-pub(crate) type Rung = (Arc<Notify>, Consumer<u64>);
-
 impl SameWorker {
-    pub(crate) fn new(clock: &Arc<Recorder>) -> (Arc<SameWorker>, Rung) {
+    pub(crate) fn new(clock: &Arc<Recorder>) -> (Arc<SameWorker>, WakeReceiver) {
         let (ringing, rung) = RingBuffer::new(CAPACITY);
         let bell = Arc::new(Notify::new());
         let same_worker = SameWorker {

@@ -25,7 +25,7 @@ pub enum TrafficPath {
 
 impl TrafficPath {
     /// The path of a variant with that role: raw TCP is both the baseline and its A/A control.
-    pub(super) fn of(role: Role) -> TrafficPath {
+    pub(crate) fn of(role: Role) -> TrafficPath {
         match role {
             Role::Baseline | Role::Control => TrafficPath::RawTcp,
             Role::Candidate => TrafficPath::Libp2p,
@@ -59,7 +59,7 @@ impl TurnSwitch {
     }
 
     /// Waits for the requests of the path that had its turn, and lets those of another begin.
-    pub(super) fn change(&self, to: Option<TrafficPath>, patience: Duration) -> Result<()> {
+    pub(crate) fn change(&self, to: Option<TrafficPath>, patience: Duration) -> Result<()> {
         const LOOK: Duration = Duration::from_millis(1);
         self.give(None);
         let began = Instant::now();

@@ -1,0 +1,63 @@
+//! The file that says what a report was made of.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use run_format::files::read_json;
+use serde::{Deserialize, Serialize};
+
+use crate::options::Options;
+
+/// The file that marks a folder as a report, and from which the report can be verified.
+pub(crate) const RECORD: &str = "report.json";
+
+/// The version of [`RECORD`].
+const SCHEMA: u32 = 2;
+
+/// The content of [`RECORD`].
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ReportRecord {
+    pub(crate) schema: u32,
+    /// `report`, `compare` or `published`; for the report of an `rr` run or a soak: `rr` or `soak`.
+    pub(crate) verb: String,
+    /// The names of the inputs.
+    pub(crate) of: Vec<String>,
+    pub(crate) analysis: String,
+    pub(crate) options: Options,
+}
+
+impl ReportRecord {
+    pub(crate) fn new(verb: &str, of: Vec<String>, options: &Options) -> ReportRecord {
+        ReportRecord {
+            schema: SCHEMA,
+            verb: verb.to_owned(),
+            of,
+            analysis: env!("CARGO_PKG_VERSION").to_owned(),
+            options: options.clone(),
+        }
+    }
+
+    /// Refuses a report of another version, which may compute otherwise.
+    pub(crate) fn check_version(&self, dir: &Path) -> Result<()> {
+        let now = (SCHEMA, env!("CARGO_PKG_VERSION"));
+        if (self.schema, &*self.analysis) != now {
+            bail!(
+                "{}: analysis {} wrote it with schema {}, but this is {} with schema {}",
+                dir.join(RECORD).display(),
+                self.analysis,
+                self.schema,
+                now.1,
+                now.0
+            );
+        }
+        Ok(())
+    }
+
+    pub(crate) fn text(&self) -> Result<String> {
+        Ok(serde_json::to_string_pretty(self)? + "\n")
+    }
+
+    pub(crate) fn read(dir: &Path) -> Result<ReportRecord> {
+        read_json(&dir.join(RECORD))
+    }
+}
