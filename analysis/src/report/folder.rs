@@ -9,16 +9,13 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use crate::explain::files::File;
 use crate::{
-    new_folder,
+    new_folder::{self, RECORD},
     options::Options,
     page::{self, Page},
     report::markdown::MOST_SENTENCES,
     summary::table::Tables,
     views::{self, Entry},
 };
-
-/// The file that marks a folder as a report, and from which the report can be verified.
-pub(crate) const RECORD: &str = "report.json";
 
 /// The report itself.
 pub(crate) const TEXT: &str = "report.md";

@@ -27,6 +27,7 @@ use run_format::{
     manifest::{Machine, Manifest},
     protocol::BlockReport,
     run_row::{End, RunRow},
+    search::SEARCH,
 };
 
 pub(crate) use self::lock::lock;
@@ -48,7 +49,6 @@ use crate::{
     other_load,
     programs::{self, Programs},
     progress::{INTERRUPTED, MEASURED, Progress, SOME_FAILED},
-    search,
     watched_folder::WatchedFolder,
 };
 
@@ -161,7 +161,7 @@ fn measure(
     state.progress.finish(&counts.summary(), dir);
     if counts.exit_code() != MEASURED {
         // A round is resumed with its search.
-        let search = dir.parent().filter(|parent| search::is_in(parent));
+        let search = dir.parent().filter(|parent| parent.join(SEARCH).is_file());
         let resumed = search.unwrap_or(dir).display();
         say(format!("to measure the rest: --resume {resumed}"));
     }
