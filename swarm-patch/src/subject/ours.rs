@@ -17,8 +17,10 @@ use crate::{
 };
 
 /// Its packages, besides the node program's.
-const MEMBERS: [&str; 6] = [
+const MEMBERS: [&str; 8] = [
+    "latency-benchmark/lab/types",
     "latency-benchmark/node-kit",
+    "latency-benchmark/plan",
     "latency-benchmark/program",
     "latency-benchmark/run-format",
     "latency-benchmark/thread-scope",
@@ -248,7 +250,9 @@ mod tests {
             let mut members: Vec<String> = packages.map(|it| it.name.to_string()).collect();
             members.sort();
             let mut expected = vec![
+                "lab-types".to_owned(),
                 "node-kit".to_owned(),
+                "plan".to_owned(),
                 "poll-probe".to_owned(),
                 "program".to_owned(),
                 "run-format".to_owned(),
