@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use run_format::{Site, run_row::RunRow, tables::BlockRow};
 
 use super::{
-    LaunchesByVariant, RatioSums,
     distribution::Distribution,
     metric::{Metric, MetricKey},
     metric_info::Place,
+    sums::{LaunchesByVariant, RatioSums},
 };
 use crate::{
     load::loaded_run::LoadedRun,

@@ -12,6 +12,7 @@ pub(crate) mod metric;
 pub(crate) mod metric_info;
 pub(crate) mod predicted;
 pub(crate) mod quantity;
+mod sums;
 pub(crate) mod turns;
 pub(crate) mod workers;
 
@@ -39,6 +40,7 @@ use self::{
     jobs::JobsOfCell,
     metric::{KeyFormula, MetricKey},
     predicted::Predicted,
+    sums::{LaunchesByVariant, RatioSums},
     turns::Turns,
     workers::Workers,
 };
@@ -300,10 +302,6 @@ fn missed_messages(row: &RunRow) -> impl Iterator<Item = String> {
     )
 }
 
-/// The values that every variant counted, and last what candidates are compared with. None if any slice did not
-/// count them.
-type LaunchesByVariant<'a> = BTreeMap<Distribution, Vec<Option<Vec<LaunchCounts<'a>>>>>;
-
 fn launches<'a>(blocks: &CellBlocks<'a>, question: &Question) -> LaunchesByVariant<'a> {
     if blocks.is_empty() {
         return LaunchesByVariant::new();
@@ -320,9 +318,6 @@ fn launches<'a>(blocks: &CellBlocks<'a>, question: &Question) -> LaunchesByVaria
         })
         .collect()
 }
-
-/// The sums that ratios are made of: by variant, and last of what candidates are compared with; then by run and block.
-type RatioSums = BTreeMap<MetricKey, (RatioKind, Vec<Option<Vec<Vec<RatioPart>>>>)>;
 
 fn ratio_sums(blocks: &CellBlocks, question: &Question) -> RatioSums {
     if blocks.is_empty() {

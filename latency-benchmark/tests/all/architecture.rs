@@ -87,12 +87,22 @@ fn packages_depend_on_what_the_document_allows() {
 #[test]
 fn modules_do_not_depend_on_each_other_in_a_circle() {
     let mut modules = 0;
+    let mut found = Vec::new();
     for (name, folder) in packages() {
         let sources = Sources::read(&folder.join("src"));
         modules += sources.modules.len();
         let circles = without_ends(sources.arrows());
-        assert!(circles.is_empty(), "circles in {name}: {circles:#?}");
+        let arrows = circles.into_iter().map(|(from, to)| {
+            let [from, to] = [from, to].map(|module| format!("crate::{}", module.join("::")));
+            format!("{name}: {from} uses {to}")
+        });
+        found.extend(arrows);
     }
+    assert!(
+        found.is_empty(),
+        "circles, and what is between them:\n{}",
+        found.join("\n")
+    );
     assert!(modules > 300, "only {modules} modules were found");
 }
 
@@ -130,7 +140,7 @@ impl Sources {
         Sources { modules }
     }
 
-    /// Which module uses which other ones. A re-export alone is no use.
+    /// Which module uses which other ones that it does not contain. A re-export alone is no use.
     fn arrows(&self) -> BTreeSet<(Module, Module)> {
         let mut arrows = BTreeSet::new();
         for (module, file) in &self.modules {
@@ -140,7 +150,7 @@ impl Sources {
                 .0
                 .iter()
                 .filter_map(|path| self.target(module, path, 0));
-            let others = targets.filter(|target| target != module);
+            let others = targets.filter(|target| !are_one_room(target, module));
             arrows.extend(others.map(|target| (module.clone(), target)));
         }
         arrows
@@ -192,6 +202,11 @@ impl Sources {
             .into_iter()
             .find_map(|(path, known_as)| (known_as == name).then_some(path))
     }
+}
+
+/// Whether one module contains the other. What a module shares with the files below it may stand in its own file.
+fn are_one_room(one: &Module, other: &Module) -> bool {
+    one.starts_with(other) || other.starts_with(one)
 }
 
 fn joined(module: &Module, name: &str) -> Module {
