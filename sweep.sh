@@ -14,4 +14,4 @@ command -v cargo >/dev/null || die "cargo is missing: install Rust 1.90 or newer
 [ -x "$here/target/tools/latency-benchmark" ] || echo "building (the first build takes some minutes)" >&2
 cargo build --locked --quiet --manifest-path "$here/Cargo.toml" --target-dir "$here/target" \
     --profile tools --package latency-benchmark --package analysis || die "the build failed, see above"
-exec "$here/target/tools/latency-benchmark" pipeline "$@"
+exec "$here/target/tools/latency-benchmark" sweep "$@"

@@ -11,7 +11,10 @@ use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 use program::Failure;
 
-use crate::{options::Options, verbs};
+use crate::{
+    options::{FigureOptions, Options},
+    verbs,
+};
 
 /// Makes reports from what latency-benchmark measured: heatmaps, comparisons and a verdict
 #[derive(Parser)]
@@ -51,14 +54,15 @@ enum AnalysisVerb {
         #[arg(required = true)]
         runs: Vec<PathBuf>,
         #[command(flatten)]
-        options: Options,
+        options: FigureOptions,
     },
     /// Print what a round of a search over budgets is to measure, as JSON; the search asks this
+    #[command(hide = true)]
     NextRound {
         /// The folder of a search, results/NAME
         search: PathBuf,
         #[command(flatten)]
-        options: Options,
+        options: FigureOptions,
     },
     /// Compare two sweeps, of different versions or machines, cell by cell
     Compare {
@@ -75,7 +79,7 @@ enum AnalysisVerb {
         #[arg(required = true)]
         runs: Vec<PathBuf>,
         #[command(flatten)]
-        options: Options,
+        options: FigureOptions,
     },
     /// Put the parts of a sweep (`--shard`) together, or the same sweep of several hosts, whose launches become launches
     /// of one sweep. Refuses runs of different programs, grids or options
@@ -112,16 +116,16 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
     check_threads()?;
     match arguments.verb {
         AnalysisVerb::Report { run, open, options } => verbs::report::run(&run, &options, open)?,
-        AnalysisVerb::Page { runs, options } => verbs::page::run(&runs, &options)?,
+        AnalysisVerb::Page { runs, options } => verbs::page::run(&runs, &options.into())?,
         AnalysisVerb::NextRound { search, options } => {
-            verbs::next_round::run(&search, &options)?;
+            verbs::next_round::run(&search, &options.into())?;
         }
         AnalysisVerb::Compare {
             before,
             after,
             options,
         } => verbs::compare::run(&before, &after, &options)?,
-        AnalysisVerb::Export { runs, options } => verbs::export::run(&runs, &options)?,
+        AnalysisVerb::Export { runs, options } => verbs::export::run(&runs, &options.into())?,
         AnalysisVerb::Merge { runs, out } => verbs::merge::run(&runs, &out)?,
         AnalysisVerb::Verify { run, report } => verbs::verify::run(&run, report.as_deref())?,
         AnalysisVerb::Published { table, options } => verbs::published::run(&table, &options)?,

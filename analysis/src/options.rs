@@ -25,8 +25,10 @@ pub(crate) enum PictureGroup {
     Time,
 }
 
+/// What every verb that makes figures asks for.
 #[derive(Args, Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Options {
+#[command(next_help_heading = "Figures")]
+pub(crate) struct FigureOptions {
     /// A poll that takes longer than this is slow
     #[arg(long, default_value = "50us", value_name = "TIME", value_parser = threshold)]
     pub(crate) threshold: u64,
@@ -46,6 +48,16 @@ pub(crate) struct Options {
     /// slow_ms_per_s are drawn, all are written]
     #[arg(long, value_name = "METRIC", long_help = metric_help())]
     pub(crate) metric: Vec<Metric>,
+    /// Folder to write to [default: RUN/report; of `compare`: compared; of `export`: dataset; of `page`: page]
+    #[arg(long, value_name = "DIR")]
+    #[serde(skip)]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// What a report with pictures asks for.
+#[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
+#[command(next_help_heading = "Pictures")]
+pub(crate) struct PictureOptions {
     /// Budgets to draw before and after; the page shows all [default: the one that the verdict names first]
     #[arg(long, value_name = "BUDGET")]
     pub(crate) budget: Vec<String>,
@@ -63,30 +75,45 @@ pub(crate) struct Options {
     /// The URL of the report's folder, if readers of report.md do not have the pictures beside it
     #[arg(long, value_name = "URL", value_parser = address)]
     pub(crate) link_base: Option<String>,
-    /// Folder to write the report to [default: RUN/report; of `compare`: compared; of `export`: dataset; of `page`: page]
-    #[arg(long, value_name = "DIR")]
-    #[serde(skip)]
-    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Args, Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) figures: FigureOptions,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) pictures: PictureOptions,
+}
+
+impl From<FigureOptions> for Options {
+    fn from(figures: FigureOptions) -> Options {
+        Options {
+            figures,
+            pictures: PictureOptions::default(),
+        }
+    }
 }
 
 impl Options {
     /// The sites to show: all unless the options name some.
     pub(crate) fn sites(&self) -> Vec<Site> {
-        if self.site.is_empty() {
+        if self.figures.site.is_empty() {
             Site::ALL.to_vec()
         } else {
-            once(&self.site)
+            once(&self.figures.site)
         }
     }
 
     /// Refuses what means nothing for a measurement that `why` describes.
     pub(crate) fn refuse_what_is_of_sweeps(&self, why: &str) -> Result<(), Failure> {
         let given = [
-            ("--threshold", self.threshold != SLOW_NS),
-            ("--site", !self.site.is_empty()),
-            ("--metric", !self.metric.is_empty()),
-            ("--budget", !self.budget.is_empty()),
-            ("--picture", !self.picture.is_empty()),
+            ("--threshold", self.figures.threshold != SLOW_NS),
+            ("--site", !self.figures.site.is_empty()),
+            ("--metric", !self.figures.metric.is_empty()),
+            ("--budget", !self.pictures.budget.is_empty()),
+            ("--picture", !self.pictures.picture.is_empty()),
         ];
         match given.into_iter().find(|(_, is_given)| *is_given) {
             None => Ok(()),
@@ -98,19 +125,26 @@ impl Options {
 
     /// The site that the verdict is about.
     pub(crate) fn first_site(&self, names: &SiteNames) -> Site {
-        self.site.first().copied().unwrap_or(names.of_connections())
+        self.figures
+            .site
+            .first()
+            .copied()
+            .unwrap_or(names.of_connections())
     }
 
     pub(crate) fn formats(&self) -> Vec<ChartFormat> {
-        once(&self.format)
+        once(&self.pictures.format)
     }
 
     pub(crate) fn threshold_text(&self) -> String {
         const NS_BY_US: u64 = 1000;
-        if self.threshold.is_multiple_of(NS_BY_US) {
-            return format!("{} µs", self.threshold / NS_BY_US);
+        if self.figures.threshold.is_multiple_of(NS_BY_US) {
+            return format!("{} µs", self.figures.threshold / NS_BY_US);
         }
-        format!("{} µs", crate::text::number(self.threshold as f64 / 1000.0))
+        format!(
+            "{} µs",
+            crate::text::number(self.figures.threshold as f64 / 1000.0)
+        )
     }
 }
 

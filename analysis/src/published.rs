@@ -42,7 +42,7 @@ const COLUMNS: [&str; 12] = [
 
 /// Reads the table as a sweep of one variant without a budget.
 pub(crate) fn read(path: &Path, options: &Options) -> Result<Summary, Failure> {
-    if options.threshold != SLOW_NS {
+    if options.figures.threshold != SLOW_NS {
         reject!("--threshold: a published table only counts polls over 50us");
     }
     let text = files::read(path).map_err(bad_input)?;

@@ -6,12 +6,8 @@ use clap::{Parser, Subcommand};
 use program::Failure;
 
 use crate::{
-    cell, central, explain,
-    interrupts::Interrupts,
-    lab_verb, peer, pipeline, preflight,
-    progress::INTERRUPTED,
-    soak,
-    sweep::{self, rr},
+    cell, central, explain, interrupts::Interrupts, lab_verb, peer, pipeline, preflight,
+    progress::INTERRUPTED, soak, sweep::rr,
 };
 
 /// Measures the polls of a swarm of nodes over peers × round-trip time × payload.
@@ -24,10 +20,8 @@ struct BenchmarkCli {
 
 #[derive(Subcommand)]
 enum BenchmarkVerb {
-    /// Check the machine, build, sweep, explain if asked, and report: what ./sweep.sh runs
-    Pipeline(Box<pipeline::PipelineArgs>),
-    /// Measure every cell of a grid, with the budgets taking turns
-    Sweep(Box<sweep::args::SweepArgs>),
+    /// Measure every cell of a grid, with the budgets taking turns, and report: what ./sweep.sh runs
+    Sweep(Box<pipeline::PipelineArgs>),
     /// Find out why the worst cells of a sweep are slow
     Explain(explain::args::ExplainArgs),
     /// Measure what libp2p adds to TCP: small requests and answers, in turns with and without it
@@ -56,8 +50,7 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
         Err(end) => return end,
     };
     match args.verb {
-        BenchmarkVerb::Pipeline(args) => counted(|interrupts| pipeline::run(*args, interrupts)),
-        BenchmarkVerb::Sweep(args) => counted(|interrupts| sweep::run(*args, interrupts)),
+        BenchmarkVerb::Sweep(args) => counted(|interrupts| pipeline::run(*args, interrupts)),
         BenchmarkVerb::Explain(args) => counted(|interrupts| explain::run(args, interrupts)),
         BenchmarkVerb::Rr(args) => counted(|interrupts| rr::run(*args, interrupts)),
         BenchmarkVerb::Soak(args) => counted(|interrupts| soak::run(*args, interrupts)),

@@ -16,6 +16,7 @@ use swarm_patch::stacks::{LIBP2P, STACKS, Stack};
 
 /// Which node program is measured.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Nodes and their load")]
 pub(crate) struct NodeProgramArgs {
     #[arg(long, value_name = "NAME", default_value = LIBP2P.name, value_parser = Stack::named, help = format!("What the nodes are made of: {}", STACKS.map(|stack| stack.name).join(", ")))]
     pub(crate) stack: &'static Stack,

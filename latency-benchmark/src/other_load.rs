@@ -37,7 +37,7 @@ pub(crate) fn another() -> Option<&'static str> {
         let mut words = command.split(|byte| *byte == 0);
         let is_this_program = words.next()?.ends_with(b"latency-benchmark");
         let verb = words.next().filter(|_| is_this_program)?;
-        ["pipeline", "sweep", "explain", "rr", "soak"]
+        ["sweep", "explain", "rr", "soak"]
             .into_iter()
             .find(|it| it.as_bytes() == verb)
     })

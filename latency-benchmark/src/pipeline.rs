@@ -1,4 +1,4 @@
-//! The verb `pipeline`, which `./sweep.sh` runs: checks the machine, builds, sweeps, explains and reports.
+//! The verb `sweep`, which `./sweep.sh` runs: checks the machine, builds, measures, explains and reports.
 
 use std::{
     path::Path,
@@ -32,8 +32,11 @@ pub(crate) struct PipelineArgs {
     #[command(flatten)]
     search: SearchArgs,
     /// Then run the worst cells again to find out why they are slow
-    #[arg(long, conflicts_with = "shard")]
+    #[arg(long, help_heading = "After the sweep", conflicts_with = "shard")]
     explain: bool,
+    /// Neither check the machine before, nor report after
+    #[arg(long, help_heading = "After the sweep", conflicts_with_all = ["SearchArgs", "explain"])]
+    measure_only: bool,
 }
 
 pub(crate) fn run(args: PipelineArgs, interrupts: &Interrupts) -> Result<ExitCode, Failure> {
@@ -41,14 +44,15 @@ pub(crate) fn run(args: PipelineArgs, interrupts: &Interrupts) -> Result<ExitCod
         return search(&args, interrupts);
     }
     let asked = args.sweep.asked()?;
+    let goes_on = !args.measure_only;
     let (config, program) = match &asked {
-        AskedSweep::Measure(config, _) => (config.clone(), args.sweep.program.clone()),
-        AskedSweep::Resume(dir) => {
+        AskedSweep::Measure(config, _) if goes_on => (config.clone(), args.sweep.program.clone()),
+        AskedSweep::Resume(dir) if goes_on => {
             let manifest = manifest::read(dir, MANIFEST)?;
             let program = args.sweep.program.again(&manifest);
             (manifest.config, program)
         }
-        AskedSweep::List(_) | AskedSweep::DryRun(_) => {
+        _ => {
             let (_, code) = sweep::carry_out(asked, MANIFEST, &args.sweep.program, interrupts)?;
             return Ok(code);
         }

@@ -4,7 +4,7 @@
 //! A child becomes `(probe.child(0), CHILD, probe.own()).1`, which has the value of the child and keeps its
 //! temporaries as long. That moves the value, which may be large. Where it goes to a `match`, the mark before the call
 //! is in its argument, `{ probe.child(0); &mut *cx }`, and the one after it in the guard of a first arm that is never
-//! taken. An iteration is a turn of any loop that polls. A turn is counted before the condition of
+//! taken. If it was pending, the next mark ends its time. An iteration is a turn of any loop that polls. A turn is counted before the condition of
 //! a `while`, and in a `for` after its iterator has given something. A budget ends only loops that can be left
 //! without losing something (see [`leave`]); it counts the turns of all.
 

@@ -54,7 +54,7 @@ impl Explanation {
 
     fn new(explained: Explained, sweep: &Sweep, options: &Options) -> Explanation {
         let variants = &sweep.manifest.config.variants;
-        let slow_from_ns = slow_from_ns(options.threshold);
+        let slow_from_ns = slow_from_ns(options.figures.threshold);
         let manifest = &sweep.manifest;
         let sites = SiteNames::of(Some((&manifest.tool, &manifest.config.node)));
         let site = options.first_site(&sites);

@@ -80,8 +80,8 @@ pub(crate) fn of(
         .map(|site| (site.name().to_owned(), summary.function(*site).into()));
     let manifest = summary.identity.manifest.as_ref();
     let payloads = axes.payload_bytes.iter().map(|it| it.in_words());
-    let edges = edges(options.threshold);
-    let stops = stops(options.threshold);
+    let edges = edges(options.figures.threshold);
+    let stops = stops(options.figures.threshold);
     let stops = stops
         .iter()
         .map(|stop| edges.iter().position(|edge| edge == stop));
@@ -92,7 +92,7 @@ pub(crate) fn of(
         "name": name,
         "identity": summary.line(),
         "workload": manifest.map(|it| name_in_files(it.config.node.workload)),
-        "threshold": options.threshold,
+        "threshold": options.figures.threshold,
         "site": verdict.site.name(),
         "functions": functions.collect::<Map<_, _>>(),
         "variants": variants.collect::<Value>(),

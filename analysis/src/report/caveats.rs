@@ -262,8 +262,8 @@ fn statistics(caveats: &mut Vec<String>, summary: &Summary, options: &Options) {
              cover that noise."
         ));
     }
-    match slow_from_ns(options.threshold) {
-        Some(from_ns) if from_ns != options.threshold => caveats.push(format!(
+    match slow_from_ns(options.figures.threshold) {
+        Some(from_ns) if from_ns != options.figures.threshold => caveats.push(format!(
             "The time of slow polls is recorded in bands of poll length. Where this report says where that time goes, \
              slow polls are those over {} µs instead of {}.",
             from_ns / 1000,

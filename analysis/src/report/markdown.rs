@@ -18,7 +18,7 @@ pub(crate) struct ReportLinks {
 
 impl ReportLinks {
     pub(super) fn new(options: &Options) -> ReportLinks {
-        let base = options.link_base.as_deref();
+        let base = options.pictures.link_base.as_deref();
         let with_slash = |base: &str| format!("{}/", base.trim_end_matches('/'));
         ReportLinks {
             base: base.map_or_else(String::new, with_slash),

@@ -39,7 +39,7 @@ pub(super) fn write(document: &mut Document, summary: &Summary, options: &Option
             rows.map(|(variant, of)| {
                 let mut row = vec![quoted(&variant.label)];
                 for delays_ns in [&of.any_worker_ns, &of.same_worker_ns] {
-                    let late = delays_ns.above(options.threshold);
+                    let late = delays_ns.above(options.figures.threshold);
                     row.push(percent(Some(late as f64), delays_ns.total() as f64));
                     row.push(or_dash(Workers::p90_us(delays_ns).map(number)));
                 }

@@ -141,8 +141,11 @@ fn measure(sweep: &mut Sweep, options: &Options, site: Site) -> Result<Vec<CellS
         budgets: sweep.manifest.config.variants.len(),
         subjects: sweep.manifest.config.subjects.len().max(1),
         repeat: sweep.manifest.config.repeat,
-        threshold_ns: options.threshold,
-        disturbed: match (options.keep_disturbed, sweep.manifest.config.subjects.len()) {
+        threshold_ns: options.figures.threshold,
+        disturbed: match (
+            options.figures.keep_disturbed,
+            sweep.manifest.config.subjects.len(),
+        ) {
             (true, _) => Disturbed::Kept,
             (false, 0) => Disturbed::SetAside,
             (false, _) => Disturbed::KeptIfWaiting,

@@ -41,7 +41,8 @@ pub(crate) fn tables<'a>(
 fn table(summary: &Summary, cells: &[CellSummary], options: &Options) -> Result<DataFrame> {
     let sites = options.sites();
     let is_shown = |what: &MetricKey| {
-        let is_named = options.metric.is_empty() || options.metric.contains(&what.metric);
+        let is_named =
+            options.figures.metric.is_empty() || options.figures.metric.contains(&what.metric);
         is_named && what.site.is_none_or(|site| sites.contains(&site))
     };
     let mut rows = Vec::new();

@@ -25,7 +25,11 @@ use crate::{
 };
 
 pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), Failure> {
-    let out = options.out.as_deref().unwrap_or(Path::new("compared"));
+    let out = options
+        .figures
+        .out
+        .as_deref()
+        .unwrap_or(Path::new("compared"));
     new_folder::refuse_inside(out, [before, after])?;
     let sides = [side(before, options)?, side(after, options)?];
     let [was, is] = &sides;
@@ -46,10 +50,8 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
         };
         let verdict = Verdict::of(&summary, options);
         // Variants of a comparison are before and after, whatever budgets were asked for.
-        let all = Options {
-            budget: Vec::new(),
-            ..options.clone()
-        };
+        let mut all = options.clone();
+        all.pictures.budget.clear();
         let drawn = Scene::new(&summary, &verdict, &all).entries();
         frames.extend(tables(&summary, options));
         entries.extend(comparison::of_budget(drawn, &budget.to_string()));
@@ -108,10 +110,10 @@ fn budgets(was: &Summary, is: &Summary, options: &Options) -> Result<Vec<Budgets
             is.identity.name
         );
     }
-    if options.budget.is_empty() {
+    if options.pictures.budget.is_empty() {
         return Ok(shared);
     }
-    let chosen = options.budget.iter().map(|text| {
+    let chosen = options.pictures.budget.iter().map(|text| {
         let wrong = |problem: String| bad_input(anyhow!("--budget: {problem}"));
         let budgets: Budgets = text.parse().map_err(wrong)?;
         if shared.contains(&budgets) {

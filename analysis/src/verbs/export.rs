@@ -13,7 +13,7 @@ use crate::{
     load::Sweep,
     measure::metric::Metric,
     new_folder,
-    options::Options,
+    options::{FigureOptions, Options},
     summary::{
         Summary,
         table::{Tables, tables},
@@ -21,7 +21,11 @@ use crate::{
 };
 
 pub(crate) fn run(runs: &[PathBuf], options: &Options) -> Result<(), Failure> {
-    let out = options.out.as_deref().unwrap_or(Path::new("dataset"));
+    let out = options
+        .figures
+        .out
+        .as_deref()
+        .unwrap_or(Path::new("dataset"));
     new_folder::refuse_inside(out, runs.iter().map(PathBuf::as_path))?;
     let folder = |name: &str| out.join(format!("sweep={name}"));
     let mut sweeps: Vec<Sweep> = Vec::new();
@@ -41,12 +45,13 @@ pub(crate) fn run(runs: &[PathBuf], options: &Options) -> Result<(), Failure> {
     }
     for mut sweep in sweeps {
         let summary = Summary::of(&mut sweep, options)?;
-        let is_asked = |it: &Metric| options.metric.is_empty() || options.metric.contains(it);
+        let is_asked =
+            |it: &Metric| options.figures.metric.is_empty() || options.figures.metric.contains(it);
         for metric in Metric::ALL.iter().copied().filter(is_asked) {
-            let options = Options {
+            let options = Options::from(FigureOptions {
                 metric: vec![metric],
-                ..options.clone()
-            };
+                ..options.figures.clone()
+            });
             // Its name is that of the folder.
             let parts = tables(&summary, &options).map(|part| Ok(part?.drop("metric")?));
             let tables = Tables::of(parts)?;

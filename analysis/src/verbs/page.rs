@@ -16,7 +16,7 @@ use crate::{
 };
 
 pub(crate) fn run(runs: &[PathBuf], options: &Options) -> Result<(), Failure> {
-    let out = options.out.as_deref().unwrap_or(Path::new("page"));
+    let out = options.figures.out.as_deref().unwrap_or(Path::new("page"));
     new_folder::refuse_inside(out, runs.iter().map(PathBuf::as_path))?;
     let file = out.join(page::FILE);
     if file.exists() && !fs::read_to_string(&file).is_ok_and(|html| Page::is_one(&html)) {

@@ -21,7 +21,7 @@ pub(crate) fn run(path: &Path, options: &Options) -> Result<(), Failure> {
     let verdict = Verdict::of(&summary, options);
     let pictures = Scene::new(&summary, &verdict, options).entries();
     let text = report::text(&summary, &pictures, options);
-    let out = options.out.clone().unwrap_or_else(|| {
+    let out = options.figures.out.clone().unwrap_or_else(|| {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         path.with_file_name(format!("{stem}-report"))
     });

@@ -30,7 +30,11 @@ use crate::{
 };
 
 pub(crate) fn run(run: &Path, options: &Options, is_opened: bool) -> Result<(), Failure> {
-    let out = options.out.clone().unwrap_or_else(|| run.join("report"));
+    let out = options
+        .figures
+        .out
+        .clone()
+        .unwrap_or_else(|| run.join("report"));
     if resolved(&out) != resolved(run).join("report") {
         refuse_inside(&out, [run])?;
     }
@@ -124,10 +128,8 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Cont
     let in_short = report::search::in_short(&search);
     let rounds = search.rounds.iter().enumerate().rev();
     // Of many variants, all sites would be too much for a page.
-    let brief = Options {
-        site: vec![last.summary.first_site(options)],
-        ..options.clone()
-    };
+    let mut brief = options.clone();
+    brief.figures.site = vec![last.summary.first_site(options)];
     let runs = rounds.map(|(at, round)| {
         let name = format!("round {}", at + 1);
         let is_last = at + 1 == search.rounds.len();
@@ -181,11 +183,8 @@ pub(crate) fn check_budgets(sweep: &Sweep, options: &Options) -> Result<(), Fail
         .iter()
         .map(|variant| variant.label.as_str())
         .collect();
-    match options
-        .budget
-        .iter()
-        .find(|it| !labels.contains(&it.as_str()))
-    {
+    let asked = &options.pictures.budget;
+    match asked.iter().find(|it| !labels.contains(&it.as_str())) {
         None => Ok(()),
         Some(unknown) => reject!(
             "--budget {unknown}: not measured in this sweep (measured: {})",
@@ -207,7 +206,7 @@ fn check_sites(summary: &Summary, options: &Options) -> Result<(), Failure> {
             .measured()
             .any(|cell| cell.slow_polls(*site).is_some())
     };
-    match options.site.iter().find(|site| !is_there(site)) {
+    match options.figures.site.iter().find(|site| !is_there(site)) {
         None => Ok(()),
         Some(unseen) => reject!("--site {unseen}: no poll of it was recorded in this sweep"),
     }

@@ -31,6 +31,10 @@ pub(crate) fn run(run: &Path, options: &Options) -> Result<(), Failure> {
         page: None,
         record: ReportRecord::new("rr", vec![sweep.name()], options),
     };
-    let out = options.out.clone().unwrap_or_else(|| run.join("report"));
+    let out = options
+        .figures
+        .out
+        .clone()
+        .unwrap_or_else(|| run.join("report"));
     report_folder::write(&out, content)
 }

@@ -18,7 +18,7 @@ use crate::{
 
 pub(crate) fn run(dir: &Path, options: &Options) -> Result<(), Failure> {
     options.refuse_what_is_of_sweeps("a soak has one budget and counts what is over 50 µs")?;
-    let soak = Soak::open(dir, Disturbed::unless(options.keep_disturbed))?;
+    let soak = Soak::open(dir, Disturbed::unless(options.figures.keep_disturbed))?;
     let drifts = Drifts::of(&soak.rows);
     let picture = drift::entry(&drifts, report::identity(&soak), options);
     let pictures: Vec<_> = picture.into_iter().collect();
@@ -40,6 +40,10 @@ pub(crate) fn run(dir: &Path, options: &Options) -> Result<(), Failure> {
         page: Some(page),
         record: ReportRecord::new("soak", vec![soak.name()], options),
     };
-    let out = options.out.clone().unwrap_or_else(|| dir.join("report"));
+    let out = options
+        .figures
+        .out
+        .clone()
+        .unwrap_or_else(|| dir.join("report"));
     report_folder::write(&out, content)
 }

@@ -79,7 +79,7 @@ impl Verdict {
             control: summary.control().map(of),
             pairs: Vec::new(),
             quantities: quantities
-                .map(|it| (it, Margin::of(it, &options.margin)))
+                .map(|it| (it, Margin::of(it, &options.figures.margin)))
                 .collect(),
             spoilt,
             confidence: CONFIDENCE,

@@ -18,7 +18,7 @@ use crate::{
 /// The page has all metrics under all variants. Drawn is what the options name, or what a report opens with.
 pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
     let first = scene.verdict.site;
-    let metrics = match &*scene.options.metric {
+    let metrics = match &*scene.options.figures.metric {
         [] => Metric::shown_in(Place::BeforeAfter),
         asked => asked.to_vec(),
     };
@@ -29,7 +29,7 @@ pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
     whats.dedup();
     whats.retain(|what| scene.summary.has(*what));
     let opening = opening(scene);
-    let named = match scene.options.budget.is_empty() {
+    let named = match scene.options.pictures.budget.is_empty() {
         true => opening.as_slice(),
         false => &scene.shown[1..],
     };

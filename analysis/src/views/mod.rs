@@ -20,7 +20,7 @@ use crate::{charts, options::PictureGroup};
 impl Scene<'_> {
     /// All pictures that the options ask for.
     pub(crate) fn entries(&self) -> Vec<Entry> {
-        let wanted = &self.options.picture;
+        let wanted = &self.options.pictures.picture;
         let is_wanted = |group| wanted.is_empty() || wanted.contains(&group);
         let mut entries = Vec::new();
         if is_wanted(PictureGroup::BeforeAfter) {

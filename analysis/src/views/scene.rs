@@ -53,14 +53,16 @@ impl<'a> Scene<'a> {
         verdict: &'a Verdict,
         options: &'a Options,
     ) -> Scene<'a> {
-        let is_shown =
-            |label: &str| options.budget.is_empty() || options.budget.iter().any(|it| it == label);
+        let is_shown = |label: &str| {
+            options.pictures.budget.is_empty()
+                || options.pictures.budget.iter().any(|it| it == label)
+        };
         let shown = summary.variants.iter().enumerate();
         let shown = shown
             .filter(|(at, variant)| *at == 0 || is_shown(&variant.label))
             .map(|(at, _)| at);
         // The page has the others.
-        let sites = match options.site[..] {
+        let sites = match options.figures.site[..] {
             [] => vec![verdict.site],
             _ => options.sites(),
         };

@@ -12,6 +12,7 @@ use run_format::{
 use super::network::NetworkArgs;
 
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Peers on other hosts")]
 pub(crate) struct HostArgs {
     /// Run each peer on one of these hosts instead of in a lab. The network stays as it is; each link's round trip is
     /// timed. HOST=ADDRESS has central dial another address than that of the name. The node program has to be on every

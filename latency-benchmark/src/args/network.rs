@@ -24,6 +24,7 @@ pub(crate) struct RttArg {
 
 /// The network around the nodes, but for its round-trip time.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Network and cores")]
 pub(crate) struct NetworkArgs {
     /// What delays the packets
     #[arg(long, value_enum, value_name = "BACKEND", default_value_t)]

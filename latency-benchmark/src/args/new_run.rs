@@ -8,6 +8,7 @@ use program::Failure;
 use crate::new_folder;
 
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Results")]
 pub(crate) struct NewRunArgs {
     /// Seed for the random order [default: a random one, which is recorded]
     #[arg(long)]

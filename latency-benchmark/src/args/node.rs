@@ -9,6 +9,7 @@ use run_format::{
 use swarm_patch::stacks::Stack;
 
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Nodes and their load")]
 pub(crate) struct NodeArgs {
     /// What the nodes do with each other
     #[arg(long, value_enum, default_value = "request-response")]

@@ -1,7 +1,7 @@
 //! Central's tokio runtime.
 
 use anyhow::anyhow;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use program::{Failure, bad_input, reject};
 use run_format::config::{RuntimeConfig, Scheduler};
 
@@ -9,10 +9,11 @@ pub(crate) const SETTING_FORMS: &str = "event_interval=N, global_queue_interval=
 
 /// The runtime with settings of such a form.
 pub(crate) fn with_settings(
+    option: &str,
     runtime: RuntimeConfig,
     settings: &str,
 ) -> Result<RuntimeConfig, Failure> {
-    let wrong = |why: String| bad_input(anyhow!("--runtime-setting {settings}: {why}"));
+    let wrong = |why: String| bad_input(anyhow!("{option} {settings}: {why}"));
     let mut changed = runtime;
     for setting in settings.split(',') {
         let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
@@ -36,32 +37,50 @@ pub(crate) fn with_settings(
 }
 
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Central's runtime")]
 pub(crate) struct RuntimeArgs {
-    /// Central's tokio scheduler [default: current-thread; with several workers: multi-thread]
-    #[arg(long, value_enum, value_name = "SCHEDULER")]
-    runtime: Option<Scheduler>,
+    /// Central's tokio scheduler, current-thread or multi-thread, with event_interval=N or global_queue_interval=N after
+    /// a comma [default: current-thread; with several workers: multi-thread]
+    #[arg(long, value_name = "SCHEDULER")]
+    runtime: Option<String>,
     /// Worker threads of central's runtime, each on a core of its own as far as there are enough
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     workers: u16,
 }
 
 impl RuntimeArgs {
-    /// The runtime, with tokio's intervals.
+    /// The runtime, with tokio's intervals unless others are given.
     pub(crate) fn runtime(&self) -> Result<RuntimeConfig, Failure> {
-        let scheduler = self.runtime.unwrap_or(match self.workers {
-            1 => Scheduler::CurrentThread,
-            _ => Scheduler::MultiThread,
+        let given = self.runtime.as_deref().unwrap_or(match self.workers {
+            1 => "current-thread",
+            _ => "multi-thread",
         });
+        let (scheduler, settings) = given.split_once(',').unwrap_or((given, ""));
+        let Ok(scheduler) = Scheduler::from_str(scheduler, false) else {
+            reject!(
+                "--runtime {given}: unknown scheduler (accepted: current-thread, multi-thread)"
+            );
+        };
         if scheduler == Scheduler::CurrentThread && self.workers > 1 {
             reject!(
                 "--workers {}: a current-thread runtime has one worker (accepted: --runtime multi-thread)",
                 self.workers
             );
         }
-        Ok(RuntimeConfig {
+        let runtime = RuntimeConfig {
             scheduler,
             workers: self.workers.into(),
             ..RuntimeConfig::CURRENT_THREAD
-        })
+        };
+        if settings.is_empty() {
+            return Ok(runtime);
+        }
+        let runtime = with_settings("--runtime", runtime, settings)?;
+        if runtime.lifo_slot_off || runtime.eager_driver_handoff {
+            reject!(
+                "--runtime {given}: this setting needs another build of tokio (accepted: --runtime-setting {settings})"
+            );
+        }
+        Ok(runtime)
     }
 }

@@ -23,6 +23,7 @@ use super::{
 };
 
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "What is compared")]
 pub(crate) struct SubjectArgs {
     #[arg(long, value_name = "SPEC", help = format!("A version of the network stack to compare, repeatable, the first is the baseline: {SUBJECT_FORMS} [default: only the node program of this workspace]"))]
     pub(crate) subject: Vec<Spec>,
@@ -86,7 +87,7 @@ impl SubjectArgs {
         let with = |settings: &String| {
             Ok(SubjectConfig {
                 label: settings.clone(),
-                runtime: Some(with_settings(runtime, settings)?),
+                runtime: Some(with_settings("--runtime-setting", runtime, settings)?),
                 ..released.clone()
             })
         };

@@ -24,7 +24,7 @@ const MAX_CELL_SECONDS: u64 = 120;
 #[command(after_help = "Examples:
   latency-benchmark explain results/default
   latency-benchmark explain results/default --cell pl262144_rtt000_n05 --budget muxer=2
-  latency-benchmark explain results/default --cells 1 --list
+  latency-benchmark explain results/default --cells 1 --dry-run
 
 Writes RUN/explain/ (see EXPLAIN.md); `analysis report RUN` makes pictures and findings of it. Collected are
 stacks, allocations, performance counters, system calls, the slowest polls, tasks that wake themselves, and
@@ -55,7 +55,7 @@ pub(crate) struct ExplainArgs {
     max_cell_seconds: u64,
     /// Print the cells and variants, and measure nothing
     #[arg(long)]
-    list: bool,
+    dry_run: bool,
     #[command(flatten)]
     program: NodeProgramArgs,
 }
@@ -81,7 +81,7 @@ impl ExplainArgs {
             budget: None,
             blocks: BLOCKS,
             max_cell_seconds: MAX_CELL_SECONDS,
-            list: false,
+            dry_run: false,
             program,
         }
     }
@@ -115,7 +115,7 @@ impl ExplainArgs {
                 blocks: self.blocks,
             },
             cells,
-            only_list: self.list,
+            only_list: self.dry_run,
             program,
         })
     }

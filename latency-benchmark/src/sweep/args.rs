@@ -9,7 +9,7 @@ use clap::Args;
 use program::{Failure, reject};
 use run_format::{
     BUDGET_FORMS, Budgets,
-    config::{LabConfig, Measurement, RuntimeConfig, SweepConfig},
+    config::{LabConfig, Measurement, SweepConfig},
     files::MANIFEST,
     grid::Axes,
     network::Rtt,
@@ -17,7 +17,7 @@ use run_format::{
     precision::Precision,
     shard::Shard,
 };
-use swarm_patch::stacks::{LIBP2P, Stack};
+use swarm_patch::stacks::LIBP2P;
 
 use crate::{
     args::{
@@ -38,18 +38,35 @@ use crate::{
 
 /// What to measure, or which sweep to continue.
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, override_usage = "./sweep.sh [OPTIONS]")]
 pub(crate) struct SweepArgs {
     #[command(flatten)]
     grid: GridArgs,
     #[command(flatten)]
+    compared: ComparedArgs,
+    #[command(flatten)]
     pub(crate) program: NodeProgramArgs,
+    #[command(flatten)]
+    node: NodeArgs,
+    #[command(flatten)]
+    runtime: RuntimeArgs,
+    #[command(flatten)]
+    network: NetworkArgs,
+    #[command(flatten)]
+    hosts: HostArgs,
+    #[command(flatten)]
+    length: LengthArgs,
+    #[command(flatten)]
+    parts: PartArgs,
+    #[command(flatten)]
+    new_run: NewRunArgs,
     /// Continue the sweep in DIR with its original options; failed and invalid cells are measured again
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["GridArgs", "SubjectArgs", "NodeArgs", "RuntimeArgs", "NetworkArgs", "HostArgs", "NewRunArgs"])]
+    #[arg(long, value_name = "DIR", help_heading = "Results", conflicts_with_all = ["GridArgs", "ComparedArgs", "SubjectArgs", "NodeArgs", "RuntimeArgs", "NetworkArgs", "HostArgs", "LengthArgs", "PartArgs", "NewRunArgs"])]
     resume: Option<PathBuf>,
 }
 
 #[derive(Args)]
+#[command(next_help_heading = "Cells")]
 struct GridArgs {
     /// Numbers of peers [default: 1,2,5,10,15]
     #[arg(
@@ -69,7 +86,15 @@ struct GridArgs {
     rtt: Vec<Rtt>,
     #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',', allow_hyphen_values = true, help = format!("Payloads: {PAYLOAD_FORMS} [default: 4KiB,16KiB,64KiB,256KiB]"))]
     payload: Vec<Payload>,
-    #[arg(long, value_name = "BUDGET", help = format!("Budgets to compare, repeatable, the first is the baseline: {BUDGET_FORMS} [default: {}; other stacks have others, which --list shows]", LIBP2P.budgets.join(", ")))]
+    /// Twelve cells, a few seconds each
+    #[arg(long, conflicts_with_all = ["peers", "rtt", "payload"])]
+    quick: bool,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "What is compared")]
+struct ComparedArgs {
+    #[arg(long, value_name = "BUDGET", help = format!("Budgets to compare, repeatable, the first is the baseline: {BUDGET_FORMS} [default: {}; other stacks have others, which --dry-run shows]", LIBP2P.budgets.join(", ")))]
     budget: Vec<Budgets>,
     #[command(flatten)]
     subjects: SubjectArgs,
@@ -80,24 +105,11 @@ struct GridArgs {
     /// Skip the A/A control (a second copy of the baseline)
     #[arg(long)]
     no_aa: bool,
-    #[command(flatten)]
-    node: NodeArgs,
-    #[command(flatten)]
-    runtime: RuntimeArgs,
-    /// `event_interval` of central's runtime [default: tokio's]
-    #[arg(long, value_name = "TICKS", value_parser = clap::value_parser!(u32).range(1..))]
-    event_interval: Option<u32>,
-    /// `global_queue_interval` of central's runtime [default: tokio's]
-    #[arg(long, value_name = "TICKS", value_parser = clap::value_parser!(u32).range(1..))]
-    global_queue_interval: Option<u32>,
-    #[command(flatten)]
-    network: NetworkArgs,
-    #[command(flatten)]
-    hosts: HostArgs,
-    /// How many cells are measured at the same time, each on cores of its own: a number, or auto for as many as there
-    /// are cores for [default: 1]
-    #[arg(long, value_name = "COUNT", value_parser = jobs::parse, conflicts_with_all = ["central_core", "peer_cores", "peer_hosts"])]
-    jobs: Option<usize>,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Time and precision")]
+struct LengthArgs {
     /// Runs of each cell, each in new processes [default: 1]; with --subject: at most this many blocks,
     /// each with one launch of every subject [default: 8]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -122,19 +134,20 @@ struct GridArgs {
     /// percentage
     #[arg(long, value_name = "POINTS,PERCENT", default_value = "1pp,5%")]
     precision: Precision,
-    #[command(flatten)]
-    new_run: NewRunArgs,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Parts of a sweep")]
+struct PartArgs {
+    /// How many cells are measured at the same time, each on cores of its own: a number, or auto for as many as there
+    /// are cores for [default: 1]
+    #[arg(long, value_name = "COUNT", value_parser = jobs::parse, conflicts_with_all = ["central_core", "peer_cores", "peer_hosts"])]
+    jobs: Option<usize>,
     #[arg(long, value_name = "I/N", value_parser = shard, requires_all = ["seed", "name"], conflicts_with = "peer_hosts", help = format!("Measure one of N parts of the cells, which take about as long, into the folder NAME-shard-I-of-N; go on if that was begun. `analysis merge` puts all parts together. Forms: {SHARD_FORMS}"))]
     shard: Option<Shard>,
-    /// Twelve cells, a few seconds each
-    #[arg(long, conflicts_with_all = ["peers", "rtt", "payload"])]
-    quick: bool,
-    /// Print the cells, their order and how long they may take, and measure nothing
+    /// Print the cells, their order, the variants and how long they may take, and measure nothing
     #[arg(long)]
     dry_run: bool,
-    /// Print the cells and the variants
-    #[arg(long)]
-    list: bool,
 }
 
 const EXAMPLES: &str = "Examples:
@@ -156,7 +169,6 @@ Exit codes: 0 every cell was measured; 1 some were not, or a subject cannot be b
 
 /// What a sweep is asked to do.
 pub(crate) enum AskedSweep {
-    List(SweepConfig),
     DryRun(SweepConfig),
     /// Into a new folder.
     Measure(SweepConfig, PathBuf),
@@ -168,20 +180,16 @@ impl SweepArgs {
         if let Some(dir) = &self.resume {
             return Ok(AskedSweep::Resume(dir.clone()));
         }
-        let grid = &self.grid;
-        let config = grid.config(self.program.stack, grid.quick)?;
-        let config = match grid.time {
+        let config = self.config(self.grid.quick)?;
+        let config = match self.length.time {
             Some(time) => within(config, time)?,
             None => config,
         };
-        if grid.list {
-            return Ok(AskedSweep::List(config));
-        }
-        if grid.dry_run {
+        if self.parts.dry_run {
             return Ok(AskedSweep::DryRun(config));
         }
-        let dir = grid.new_run.dir()?;
-        let Some(shard) = grid.shard else {
+        let dir = self.new_run.dir()?;
+        let Some(shard) = self.parts.shard else {
             return Ok(AskedSweep::Measure(config, dir));
         };
         let dir = shard.folder(&dir);
@@ -201,7 +209,7 @@ impl SweepArgs {
     pub(crate) fn search(&self) -> Result<AskedSearch, Failure> {
         let grid = &self.grid;
         let chooses_cells = grid.peers.is_empty() && grid.rtt.is_empty() && grid.payload.is_empty();
-        let mut config = grid.config(self.program.stack, chooses_cells)?;
+        let mut config = self.config(chooses_cells)?;
         if chooses_cells {
             // Over longer round trips, a hundred budgets would need minutes for a few blocks.
             const RTTS: [f64; 3] = [0.0, 5.0, 50.0];
@@ -209,10 +217,10 @@ impl SweepArgs {
         }
         Ok(AskedSearch {
             config,
-            budgets: grid.budget.clone(),
+            budgets: self.compared.budget.clone(),
             chooses_cells,
-            time: grid.time,
-            dir: grid.new_run.dir()?,
+            time: self.length.time,
+            dir: self.new_run.dir()?,
         })
     }
 }
@@ -225,32 +233,32 @@ pub(crate) struct AskedSearch {
     pub(crate) dir: PathBuf,
 }
 
-impl GridArgs {
-    fn config(&self, stack: &Stack, quick: bool) -> Result<SweepConfig, Failure> {
-        let axes = self.axes(quick)?;
+impl SweepArgs {
+    fn config(&self, quick: bool) -> Result<SweepConfig, Failure> {
+        let (grid, compared, length) = (&self.grid, &self.compared, &self.length);
+        let stack = self.program.stack;
+        let axes = grid.axes(quick, self.hosts.count())?;
         let pace = self.node.pace(&axes.payload_bytes)?;
-        let runtime = RuntimeConfig {
-            event_interval: self.event_interval,
-            global_queue_interval: self.global_queue_interval,
-            ..self.runtime.runtime()?
-        };
-        let (hosts, workers) = (&self.hosts, runtime.workers);
-        let network = hosts.network(&self.network, &axes.peers, &axes.rtt_ms, workers)?;
+        let runtime = self.runtime.runtime()?;
+        let (peers, rtts) = (&axes.peers, &axes.rtt_ms);
+        let network = self
+            .hosts
+            .network(&self.network, peers, rtts, runtime.workers)?;
         let cells = axes.cells().len();
-        if let Some(shard) = self.shard.filter(|shard| shard.of as usize > cells) {
+        if let Some(shard) = self.parts.shard.filter(|shard| shard.of as usize > cells) {
             reject!(
                 "--shard: {} parts, but the grid has {cells} cells (accepted: at most as many parts)",
                 shard.of
             );
         }
-        let (budgets, subjects) = match self.prove {
+        let (budgets, subjects) = match compared.prove {
             Some(budget) => (vec![Budgets::NONE, budget], SubjectArgs::patched(budget)),
-            None => (self.budget.clone(), self.subjects.clone()),
+            None => (compared.budget.clone(), compared.subjects.clone()),
         };
         let has_subjects = !subjects.is_empty();
         let defaults = if has_subjects {
             SUBJECT_BUDGETS
-        } else if self.quick {
+        } else if grid.quick {
             stack.quick_budgets
         } else {
             stack.budgets
@@ -268,34 +276,38 @@ impl GridArgs {
                 (stack, node),
                 &budgets,
                 &defaults,
-                !self.no_aa && (!has_subjects || self.budget.len() > 1),
+                !compared.no_aa && (!has_subjects || compared.budget.len() > 1),
             )?,
-            subjects: subjects.subjects(stack, !self.no_aa, runtime)?,
+            subjects: subjects.subjects(stack, !compared.no_aa, runtime)?,
             node,
             pace,
             runtime,
             lab: network,
-            repeat: self.repeat.unwrap_or(if has_subjects { BLOCKS } else { 1 }),
-            turn_ms: self.turn,
-            settle_ms: self.settle,
-            max_cell_ms: match self.max_cell_seconds {
+            repeat: length
+                .repeat
+                .unwrap_or(if has_subjects { BLOCKS } else { 1 }),
+            turn_ms: length.turn,
+            settle_ms: length.settle,
+            max_cell_ms: match length.max_cell_seconds {
                 Some(seconds) => Some(seconds * 1000),
-                None => (has_subjects && self.time.is_none()).then_some(LAUNCH_MS),
+                None => (has_subjects && length.time.is_none()).then_some(LAUNCH_MS),
             },
-            time_scale: if self.quick { QUICK_SCALE } else { 1.0 },
-            precision: self.precision,
+            time_scale: if grid.quick { QUICK_SCALE } else { 1.0 },
+            precision: length.precision,
             seed: self.new_run.seed(),
             measurement: Measurement::Compare,
-            shard: self.shard,
+            shard: self.parts.shard,
             jobs: None,
         };
-        if let Some(jobs) = self.jobs {
+        if let Some(jobs) = self.parts.jobs {
             jobs::place(jobs, &mut config)?;
         }
         Ok(config)
     }
+}
 
-    fn axes(&self, quick: bool) -> Result<Axes, Failure> {
+impl GridArgs {
+    fn axes(&self, quick: bool, hosts: usize) -> Result<Axes, Failure> {
         let (peers, rtt_ms, payload_bytes) = if quick {
             (
                 vec![1, 5],
@@ -310,7 +322,7 @@ impl GridArgs {
             )
         };
         // What the links have is found out before the sweep begins.
-        let (peers, rtt_ms) = match self.hosts.count() {
+        let (peers, rtt_ms) = match hosts {
             0 => (peers, rtt_ms),
             hosts => (vec![hosts], rtts(&[0.0])),
         };

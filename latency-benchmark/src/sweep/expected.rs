@@ -5,8 +5,8 @@ use std::{collections::HashSet, fmt::Write as _};
 use run_format::config::{Measurement, SweepConfig};
 use serde::Deserialize;
 
-/// `analysis report` wrote it from a sweep with default options.
-const EVIDENCE: &str = include_str!("../../evidence/summary.csv");
+/// `analysis report` wrote it from a sweep with default options. A program that is used elsewhere does without.
+const EVIDENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/evidence/summary.csv");
 
 /// Metric and site in the evidence, what it is called here, and whether changes are in percent of the baseline.
 const QUANTITIES: [(&str, &str, &str, bool); 4] = [
@@ -43,7 +43,7 @@ pub(super) fn precision(config: &SweepConfig) -> Option<String> {
     if !compares || !config.subjects.is_empty() {
         return None;
     }
-    let (changes, variants) = evidence();
+    let (changes, variants) = evidence()?;
     let mut text = String::from(
         "Expected 95 % intervals of changes in the median cell, by the committed evidence (another machine differs):",
     );
@@ -82,11 +82,11 @@ pub(super) fn precision(config: &SweepConfig) -> Option<String> {
 }
 
 /// The changes of the evidence's budgets, and how many variants took turns.
-fn evidence() -> (Vec<Change>, usize) {
+fn evidence() -> Option<(Vec<Change>, usize)> {
     let mut variants = HashSet::new();
     let mut changes = Vec::new();
     let mut baseline = None;
-    let mut table = csv::Reader::from_reader(EVIDENCE.as_bytes());
+    let mut table = csv::Reader::from_path(EVIDENCE).ok()?;
     for row in table.deserialize::<EvidenceRow>().flatten() {
         // A quantity's baseline comes before its changes.
         if row.variant == "none" {
@@ -105,7 +105,7 @@ fn evidence() -> (Vec<Change>, usize) {
             });
         }
     }
-    (changes, variants.len())
+    Some((changes, variants.len()))
 }
 
 fn median(mut values: Vec<f64>) -> Option<f64> {

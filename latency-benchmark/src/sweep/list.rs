@@ -1,4 +1,4 @@
-//! What `--list` and `--dry-run` print.
+//! What `--dry-run` prints.
 
 use std::{fmt::Write as _, time::Duration};
 
@@ -7,26 +7,16 @@ use run_format::config::SweepConfig;
 
 use super::{expected, schedule::schedule};
 
-/// The cells and the variants.
-pub(super) fn list(config: &SweepConfig) {
-    let cells = plan::cells::cells(config);
-    let mut text = format!("{} cells:\n", cells.len());
-    for cell in cells {
-        let _ = writeln!(text, "  {}  {cell}", cell.id());
-    }
-    let variants = config.variants.len();
-    let _ = writeln!(text, "{variants} variants, the first is the baseline:");
-    for variant in &config.variants {
-        let _ = writeln!(text, "  {}", variant.label);
-    }
-    print((text + &subjects(config)).trim_end());
-}
-
-/// The launches in their order, and how long they may take.
+/// The variants, and the launches in their order with how long they may take.
 pub(super) fn dry_run(config: &SweepConfig) {
     let launches = schedule(config);
     let mut longest = Duration::ZERO;
-    let mut text = String::new();
+    let (cells, variants) = (plan::cells::cells(config).len(), config.variants.len());
+    let mut text = format!("{cells} cells, {variants} variants, the first is the baseline:\n");
+    for variant in &config.variants {
+        let _ = writeln!(text, "  {}", variant.label);
+    }
+    text += &subjects(config);
     for (number, launch) in launches.iter().enumerate() {
         let takes = launch.longest(config);
         longest += takes;
@@ -42,9 +32,8 @@ pub(super) fn dry_run(config: &SweepConfig) {
     }
     let _ = writeln!(
         text,
-        "{} runs × {} variants, at most {:.0} min; less if the ratios are known sooner. Seed {}",
+        "{} runs × {variants} variants, at most {:.0} min; less if the ratios are known sooner. Seed {}",
         launches.len(),
-        config.variants.len(),
         longest.as_secs_f64() / 60.0 / plan::cells::speed(config),
         config.seed
     );
@@ -66,7 +55,7 @@ pub(super) fn dry_run(config: &SweepConfig) {
         text += &precision;
         text.push('\n');
     }
-    print((text + &subjects(config)).trim_end());
+    print(text.trim_end());
 }
 
 fn subjects(config: &SweepConfig) -> String {

@@ -23,7 +23,6 @@ use lab::move_to;
 use program::{Failure, one_line, say};
 use run_format::{
     config::SweepConfig,
-    files::MANIFEST,
     manifest::{Machine, Manifest},
     protocol::BlockReport,
     run_row::{End, RunRow},
@@ -32,7 +31,7 @@ use run_format::{
 
 pub(crate) use self::lock::lock;
 use self::{
-    args::{AskedSweep, SweepArgs},
+    args::AskedSweep,
     jobs::Place,
     known::Known,
     outcome::outcome,
@@ -52,11 +51,6 @@ use crate::{
     watched_folder::WatchedFolder,
 };
 
-pub(crate) fn run(args: SweepArgs, interrupts: &Interrupts) -> Result<ExitCode, Failure> {
-    let (_, code) = carry_out(args.asked()?, MANIFEST, &args.program, interrupts)?;
-    Ok(code)
-}
-
 /// Does what was asked, with a manifest in the file `name`. Returns the folder, if something was measured.
 pub(crate) fn carry_out(
     asked: AskedSweep,
@@ -65,10 +59,6 @@ pub(crate) fn carry_out(
     interrupts: &Interrupts,
 ) -> Result<(Option<PathBuf>, ExitCode), Failure> {
     let (manifest, programs, dir) = match asked {
-        AskedSweep::List(config) => {
-            list::list(&config);
-            return Ok((None, ExitCode::from(MEASURED)));
-        }
         AskedSweep::DryRun(config) => {
             list::dry_run(&config);
             return Ok((None, ExitCode::from(MEASURED)));

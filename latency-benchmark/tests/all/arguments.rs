@@ -84,6 +84,14 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
             "--runtime-setting event_interval=0: unknown (accepted: event_interval=N,",
         ),
         (
+            &["--runtime", "current-thread,event_interval=0"],
+            "--runtime event_interval=0: unknown (accepted: event_interval=N,",
+        ),
+        (
+            &["--runtime", "single"],
+            "--runtime single: unknown scheduler (accepted: current-thread, multi-thread)",
+        ),
+        (
             &["--runtime-setting", "lifo_slot=off"],
             "only a multi-thread runtime has it (accepted: --runtime multi-thread)",
         ),
@@ -165,7 +173,7 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
         (&["--yamux", "/nowhere@main"], "there is no such folder"),
         (&["--nonsense"], "--nonsense"),
     ] {
-        let mut command = bench.command(&["sweep"]);
+        let mut command = bench.command(&["sweep", "--measure-only"]);
         let output = command
             .arg("--out")
             .arg(bench.out())
@@ -194,7 +202,13 @@ fn results_are_never_overwritten() {
 fn a_folder_that_cannot_be_written_is_said_at_once() {
     let bench = Bench::new();
     let output = bench
-        .command(&["sweep", "--quick", "--out", "/proc/nowhere"])
+        .command(&[
+            "sweep",
+            "--measure-only",
+            "--quick",
+            "--out",
+            "/proc/nowhere",
+        ])
         .output()
         .unwrap();
     assert!(complaint(&output).contains("--out"));
@@ -232,7 +246,7 @@ fn a_dry_run_shows_the_order_which_the_seed_decides() {
         text(&output.stdout)
     };
     let first = order("7");
-    assert_eq!(first.lines().count(), 122);
+    assert_eq!(first.lines().count(), 129);
     assert!(
         first.contains("\nExpected 95 % intervals of changes in the median cell")
             && first.contains("slow polls ±"),
@@ -252,7 +266,7 @@ fn the_list_has_every_cell_and_variant() {
     let list = |arguments: &[&str]| {
         text(
             &bench
-                .command(&["sweep", "--list"])
+                .command(&["sweep", "--dry-run"])
                 .args(arguments)
                 .output()
                 .unwrap()
@@ -260,12 +274,12 @@ fn the_list_has_every_cell_and_variant() {
         )
     };
     let default = list(&[]);
-    assert!(default.starts_with("120 cells:"), "{default}");
+    assert!(default.starts_with("120 cells, 6 variants"), "{default}");
     assert!(
         default.contains("  none (A/A)\n") && default.contains("  muxer=1/deferred\n"),
         "{default}"
     );
-    assert!(list(&["--quick"]).starts_with("12 cells:"));
+    assert!(list(&["--quick"]).starts_with("12 cells,"));
     assert!(!list(&["--no-aa"]).contains("A/A"));
     assert!(
         list(&["--rtt", "0.5", "--peers", "3", "--payload", "1KiB"])
@@ -290,16 +304,16 @@ fn subjects_are_listed_and_launched_in_blocks() {
         assert!(output.status.success(), "{}", text(&output.stderr));
         text(&output.stdout)
     };
-    let list = run(&["--list"]);
+    let list = run(&["--dry-run"]);
     assert!(
-        list.contains("1 variants") && list.contains("3 subjects, the first is the baseline:\n"),
+        list.contains(", 1 variants") && list.contains("3 subjects, the first is the baseline:\n"),
         "{list}"
     );
     assert!(
         list.contains("  released (A/A): ") && list.contains("  my libp2p: folder "),
         "{list}"
     );
-    assert!(!run(&["--list", "--no-aa"]).contains("A/A"));
+    assert!(!run(&["--dry-run", "--no-aa"]).contains("A/A"));
 
     let order = run(&["--dry-run", "--repeat", "5", "--seed", "3"]);
     let launches: Vec<&str> = order
@@ -326,7 +340,7 @@ fn a_label_that_is_no_file_name_is_refused() {
     let folder = bench.dir.path().join("a".repeat(200));
     std::fs::create_dir(&folder).unwrap();
     std::fs::write(folder.join("Cargo.toml"), MANIFEST).unwrap();
-    let mut command = bench.command(&["sweep", "--list", "--subject"]);
+    let mut command = bench.command(&["sweep", "--dry-run", "--subject"]);
     let said = complaint(&command.arg(&folder).output().unwrap());
     assert!(said.contains("too long for a file name"), "{said}");
 }
@@ -346,7 +360,7 @@ fn no_program_of_the_working_folder_is_run() {
     std::fs::write(source.join("Cargo.toml"), "text").unwrap();
     for arguments in [
         &["preflight"][..],
-        &["sweep", "--list", "--subject", "source"],
+        &["sweep", "--dry-run", "--subject", "source"],
     ] {
         let mut command = bench.command(arguments);
         let command = command.current_dir(bench.dir.path());
@@ -367,24 +381,21 @@ fn help_shows_examples_and_exit_codes() {
         );
     }
     let bare = bench.command(&[]).output().unwrap();
-    assert!(
-        complaint(&bare)
-            .contains("pipeline, sweep, explain, rr, soak, peer, central, lab, preflight")
-    );
+    assert!(complaint(&bare).contains("sweep, explain, rr, soak, peer, central, lab, preflight"));
 }
 
 #[test]
 fn schedulers_number_the_shards() {
     let bench = Bench::new();
     let plan = |shard: &str, variables: &[(&str, &str)]| {
-        let mut command = bench.command(&["sweep", "--list", "--quick", "--seed", "7"]);
+        let mut command = bench.command(&["sweep", "--dry-run", "--quick", "--seed", "7"]);
         command.args(["--name", "run", "--shard", shard]);
         let output = command.envs(variables.iter().copied()).output().unwrap();
         assert!(output.status.success(), "{}", text(&output.stderr));
         text(&output.stdout)
     };
     let second = plan("2/4", &[]);
-    assert!(second.starts_with("3 cells:"), "{second}");
+    assert!(second.starts_with("3 cells,"), "{second}");
     let of_slurm = [
         ("SLURM_ARRAY_TASK_ID", "2"),
         ("SLURM_ARRAY_TASK_COUNT", "4"),

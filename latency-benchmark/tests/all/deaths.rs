@@ -182,7 +182,7 @@ fn without_user_namespaces_every_cell_says_which_setting_forbids_them() {
     // capabilities needs what an ordinary user needs.
     let script = format!(
         "echo 0 > /proc/sys/user/max_user_namespaces && \
-         exec setpriv --bounding-set=-all --inh-caps=-all {} sweep --out {} --name run --peers 1 --rtt 0 --payload 4KiB",
+         exec setpriv --bounding-set=-all --inh-caps=-all {} sweep --measure-only --out {} --name run --peers 1 --rtt 0 --payload 4KiB",
         bench::PROGRAM,
         bench.out().display()
     );

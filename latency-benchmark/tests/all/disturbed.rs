@@ -159,7 +159,7 @@ fn a_run_beside_another_sweep_says_so_and_the_report_too() {
     let run = second.only("run-1");
     // Other tests and other users may measure here, too, so it need not be the sweep above that is named.
     let beside = json(&run.join("run.json"))["beside"].clone();
-    let verbs = ["pipeline", "sweep", "explain", "rr", "soak"];
+    let verbs = ["sweep", "explain", "rr", "soak"];
     assert!(verbs.map(Into::into).contains(&beside), "{beside}");
     let report = report(&second.run_dir());
     let said = "During 1 run something else measured on this machine, too.";

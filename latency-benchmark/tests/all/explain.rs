@@ -250,7 +250,7 @@ fn it_says_which_cells_it_would_be() {
             &fixture.display().to_string(),
             "--cells",
             "1",
-            "--list",
+            "--dry-run",
         ])
         .output()
         .unwrap();

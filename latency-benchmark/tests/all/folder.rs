@@ -62,7 +62,7 @@ fn a_full_disk_ends_the_sweep_and_what_is_there_is_kept() {
     fs::create_dir(&mount).unwrap();
     // Not all of it fits.
     let script = format!(
-        "mount -t tmpfs -o size=250k none {mount} && exec {program} sweep --out {mount} --name run --peers 2 --rtt 0 \
+        "mount -t tmpfs -o size=250k none {mount} && exec {program} sweep --measure-only --out {mount} --name run --peers 2 --rtt 0 \
          --payload 4KiB,8KiB,16KiB --max-cell-seconds 2 --turn 100 --precision 0.0001pp,0.0001%",
         mount = mount.display(),
         program = bench::PROGRAM
@@ -96,7 +96,7 @@ fn a_limit_on_files_ends_the_sweep() {
     let mut command = Command::new("prlimit");
     command.arg("--fsize=40000").arg(bench::PROGRAM);
     command
-        .args(words("sweep --name run --out"))
+        .args(words("sweep --measure-only --name run --out"))
         .arg(bench.out());
     command.args(words("--peers 1 --rtt 0 --payload 4KiB,8KiB --no-aa"));
     bench.prepare(&mut command);
@@ -145,7 +145,7 @@ fn a_sweep_under_nohup_does_not_end_with_its_terminal() {
     let mut command = Command::new("nohup");
     command
         .arg(bench::PROGRAM)
-        .args(words("sweep --name run --out"));
+        .args(words("sweep --measure-only --name run --out"));
     command
         .arg(bench.out())
         .args(bench::SMALL)

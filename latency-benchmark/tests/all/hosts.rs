@@ -89,7 +89,7 @@ fn with_hosts(bench: &Bench, script: &str) -> Output {
     command.output().unwrap()
 }
 
-const SWEEP: &str = r#"set -- sweep --out "$OUT" --name run --payload 4KiB --budget none --turn 100
+const SWEEP: &str = r#"set -- sweep --measure-only --out "$OUT" --name run --payload 4KiB --budget none --turn 100
     "$TOOL" "$@" --peer-hosts root@10.77.1.2,root@10.77.2.2=10.77.2.2 --peer-command "$SSH" --max-cell-seconds "#;
 
 /// Until the nodes are connected.

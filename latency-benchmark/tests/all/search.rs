@@ -6,7 +6,7 @@ use crate::bench::{Bench, analysis, can_run, json, node_program, text};
 
 fn search(bench: &Bench, arguments: &[&str]) -> Command {
     analysis();
-    let mut command = bench.command(&["pipeline"]);
+    let mut command = bench.command(&["sweep"]);
     command
         .arg("--node")
         .arg(node_program("libp2p-node"))
@@ -103,7 +103,7 @@ fn what_never_fires_leaves_after_the_first_round_and_the_report_says_so() {
 #[test]
 fn a_candidate_without_a_search_is_refused() {
     let output = Bench::new()
-        .command(&["pipeline", "--candidate", "muxer=1"])
+        .command(&["sweep", "--candidate", "muxer=1"])
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(2));

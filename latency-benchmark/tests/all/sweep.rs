@@ -305,6 +305,7 @@ fn the_smallest_and_the_largest_payload_run() {
     let bench = Bench::new();
     let mut command = bench.command(&[
         "sweep",
+        "--measure-only",
         "--peers",
         "1",
         "--rtt",

@@ -23,7 +23,9 @@ fn sweep_as_user(bench: &Bench, user: u32, processes: Option<u32>) -> Command {
     command.arg("setpriv");
     let user = [format!("--reuid={user}"), format!("--regid={user}")];
     command.args(user).arg("--clear-groups").arg(program);
-    command.arg("sweep").arg("--out").arg(bench.out());
+    command
+        .args(["sweep", "--measure-only", "--out"])
+        .arg(bench.out());
     command.args(words("--name run")).args(SMALL);
     command.args(words("--rtt 0 --no-aa --budget none"));
     bench.prepare(&mut command);
@@ -123,7 +125,7 @@ fn an_interrupt_in_the_only_cell_is_no_success_whatever_the_signal_and_the_repor
     if !can_run(false) {
         return;
     }
-    let sweep = "sweep --peers 1 --rtt 0 --payload 4KiB --turn 200 --max-cell-seconds 3600 --precision 0.0001pp,0.0001%";
+    let sweep = "sweep --measure-only --peers 1 --rtt 0 --payload 4KiB --turn 200 --max-cell-seconds 3600 --precision 0.0001pp,0.0001%";
     let shard = format!("{sweep} --seed 1 --shard 1/1");
     for (arguments, signal_sent, folder) in [
         (sweep, Signal::SIGINT, "run"),
@@ -229,7 +231,14 @@ fn one_core_is_enough_and_said() {
     let bench = Bench::new();
     let mut command = Command::new("taskset");
     command
-        .args(["-c", "0", bench::PROGRAM, "sweep", "--out"])
+        .args([
+            "-c",
+            "0",
+            bench::PROGRAM,
+            "sweep",
+            "--measure-only",
+            "--out",
+        ])
         .arg(bench.out())
         .args(words("--name run"))
         .args(SMALL);

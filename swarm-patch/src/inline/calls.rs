@@ -8,7 +8,7 @@ use syn::{
 
 use super::{
     scope::{Leave, Scope},
-    walk::{Access, Walk},
+    walk::{Access, Arms, Walk},
 };
 use crate::{
     calls::{callee, child_of_call, child_of_method},
@@ -94,10 +94,7 @@ impl Walk<'_, '_> {
         let number = number(&mut self.marks.children, &name);
         let begin = format!("{}({number})", self.access.call("child"));
         let own = format!("{}()", self.access.call("own"));
-        let arms = self
-            .arms
-            .take()
-            .filter(|(polled, _)| *polled == bytes(call));
+        let arms = self.arms.take().filter(|arms| arms.polled == bytes(call));
         let (begun, begin) = match arms {
             Some(_) if matches!(context, Expr::Path(_)) => {
                 (bytes(context), format!("{{ {begin}; &mut *"))
@@ -109,12 +106,12 @@ impl Walk<'_, '_> {
             child: Some(name),
             ..self.function.within(begun.start, "child", begin)
         });
-        let Some((_, arms)) = arms else {
+        let Some(Arms { begin, pattern, .. }) = arms else {
             return self.within(begun.end, "own", format!(", {own}).1"));
         };
         self.within(begun.end, "child", " }");
-        let arm = format!(" _ if {{ {own}; false }} => unreachable!(),");
-        self.within(arms, "own", arm);
+        let arm = format!(" {pattern} if {{ {own}; false }} => unreachable!(),");
+        self.within(begin, "own", arm);
     }
 
     fn has_poll(&self, expr: &Expr) -> bool {

@@ -8,7 +8,7 @@ use syn::{
 use super::{
     loops,
     scope::Scope,
-    walk::{Access, Walk},
+    walk::{Access, Arms, Walk},
 };
 use crate::{leave, locate::bytes, macros::expressions};
 
@@ -74,7 +74,19 @@ impl<'ast> Visit<'ast> for Walk<'_, '_> {
                     _ => &matching.expr,
                 };
                 let brace = matching.brace_token.span.open();
-                self.arms = Some((bytes(polled), bytes(&brace).end));
+                let is_poll = matching
+                    .arms
+                    .iter()
+                    .any(|arm| is_ready_or_pending(&arm.pat));
+                self.arms = Some(Arms {
+                    polled: bytes(polled),
+                    begin: bytes(&brace).end,
+                    pattern: if is_poll {
+                        "::core::task::Poll::Ready(_)"
+                    } else {
+                        "_"
+                    },
+                });
                 self.visit_expr(&matching.expr);
                 self.arms = None;
                 for arm in &matching.arms {
@@ -103,4 +115,20 @@ impl<'ast> Visit<'ast> for Walk<'_, '_> {
     }
 
     fn visit_item(&mut self, _: &'ast syn::Item) {}
+}
+
+/// Whether only a value of the type `Poll` matches the pattern, as far as its text tells.
+fn is_ready_or_pending(pattern: &Pat) -> bool {
+    let path = match pattern {
+        Pat::TupleStruct(variant) => &variant.path,
+        Pat::Path(variant) => &variant.path,
+        Pat::Guard(guarded) => return is_ready_or_pending(&guarded.pat),
+        Pat::Or(several) => return several.cases.iter().any(is_ready_or_pending),
+        _ => return false,
+    };
+    path.segments
+        .iter()
+        .rev()
+        .nth(1)
+        .is_some_and(|of| of.ident == "Poll")
 }

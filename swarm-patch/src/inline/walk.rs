@@ -32,6 +32,17 @@ impl Access {
     }
 }
 
+/// The arms of a `match`.
+pub(super) struct Arms {
+    /// The call that gives the matched value, in bytes.
+    pub(super) polled: Range<usize>,
+    /// Where the first arm begins, in bytes.
+    pub(super) begin: usize,
+    /// Of a first arm: matches what ends the time of the call. After `Poll::Pending` nearly always the next call
+    /// comes at once, and its mark ends the time, which saves a reading of the clock.
+    pub(super) pattern: &'static str,
+}
+
 /// The state of the way through one function.
 pub(super) struct Walk<'w, 'a> {
     pub(super) function: &'w FoundFunction<'a>,
@@ -43,8 +54,8 @@ pub(super) struct Walk<'w, 'a> {
     pub(super) contexts: Vec<usize>,
     /// The names of all contexts.
     pub(super) names: Vec<Ident>,
-    /// Of the `match` whose expression is visited: the call that gives its value, and where its arms begin, in bytes.
-    pub(super) arms: Option<(Range<usize>, usize)>,
+    /// The `match` whose expression is visited.
+    pub(super) arms: Option<Arms>,
     pub(super) loops: usize,
     /// Whether turns of its loops are iterations.
     pub(super) counts: bool,

@@ -72,7 +72,7 @@ impl Bench {
 
     /// A sweep into `results/run` of this bench.
     pub(crate) fn sweep(&self, arguments: &[&str]) -> Command {
-        let mut command = self.command(&["sweep"]);
+        let mut command = self.command(&["sweep", "--measure-only"]);
         command
             .arg("--out")
             .arg(self.out())
@@ -82,7 +82,7 @@ impl Bench {
     }
 
     pub(crate) fn resume(&self) -> Command {
-        let mut command = self.command(&["sweep", "--resume"]);
+        let mut command = self.command(&["sweep", "--measure-only", "--resume"]);
         command.arg(self.run_dir());
         command
     }

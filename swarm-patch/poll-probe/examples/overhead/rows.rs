@@ -189,10 +189,11 @@ fn seven_children(polls: u32) {
             }
             for child in 0..7 {
                 probe.child(child);
+                // The others are pending, and the next mark ends their time.
                 if child == 0 && iteration == 0 {
                     work(&mut x);
+                    probe.own();
                 }
-                probe.own();
             }
         }
         probe.pending();
