@@ -75,7 +75,8 @@ fn the_block_in_which_central_stood_still_is_disturbed() {
 }
 
 #[test]
-fn blocks_in_which_a_peer_was_stopped_are_disturbed() {
+#[ignore = "exhaustive: another process"]
+fn exhaustive_blocks_in_which_a_peer_was_stopped_are_disturbed() {
     if !can_run(false) {
         return;
     }
@@ -89,58 +90,54 @@ fn blocks_in_which_a_peer_was_stopped_are_disturbed() {
 }
 
 #[test]
-fn blocks_of_rr_and_rows_of_a_soak_are_disturbed_by_the_same_rule() {
+#[ignore = "exhaustive: another verb"]
+fn exhaustive_blocks_of_rr_are_disturbed_by_the_same_rule() {
+    let rr = ["rr", "--payload", "64B", "--seconds", "6"];
+    disturbed_when_stopped(&rr, "central", "central stood still");
+}
+
+const SOAK: [&str; 7] = [
+    "soak",
+    "--peers",
+    "1",
+    "--hours",
+    "0.0025",
+    "--interval",
+    "1",
+];
+
+#[test]
+#[ignore = "exhaustive: another verb"]
+fn exhaustive_rows_of_a_soak_are_disturbed_when_a_peer_is_stopped() {
+    let said = "a peer or the delay line was stopped";
+    disturbed_when_stopped(&SOAK, "peer", said);
+}
+
+#[test]
+#[ignore = "exhaustive: another process"]
+fn exhaustive_rows_of_a_soak_are_disturbed_by_the_same_rule() {
+    disturbed_when_stopped(&SOAK, "central", "central stood still");
+}
+
+/// Stops a process of that verb for a while.
+fn disturbed_when_stopped(arguments: &[&str], verb: &str, said: &str) {
     if !can_run(false) {
         return;
     }
-    for (arguments, verb, said) in [
-        (
-            &["rr", "--payload", "64B", "--seconds", "6"][..],
-            "central",
-            "central stood still",
-        ),
-        (
-            &[
-                "soak",
-                "--peers",
-                "1",
-                "--hours",
-                "0.0025",
-                "--interval",
-                "1",
-            ],
-            "central",
-            "central stood still",
-        ),
-        (
-            &[
-                "soak",
-                "--peers",
-                "1",
-                "--hours",
-                "0.0025",
-                "--interval",
-                "1",
-            ],
-            "peer",
-            "a peer or the delay line was stopped",
-        ),
-    ] {
-        let bench = Bench::new();
-        let mut command = bench.command(arguments);
-        command
-            .arg("--out")
-            .arg(bench.out())
-            .args(["--name", "run"]);
-        stop_in(command.spawn().unwrap(), verb, &bench);
-        let report = report(&bench.run_dir());
-        // On a busy machine most blocks are disturbed, and then they stay.
-        assert!(report.contains(" disturbed and "), "{verb}: {report}");
-        assert!(
-            report.contains(&format!(" of them {said}.")),
-            "{verb}: {report}"
-        );
-    }
+    let bench = Bench::new();
+    let mut command = bench.command(arguments);
+    command
+        .arg("--out")
+        .arg(bench.out())
+        .args(["--name", "run"]);
+    stop_in(command.spawn().unwrap(), verb, &bench);
+    let report = report(&bench.run_dir());
+    // On a busy machine most blocks are disturbed, and then they stay.
+    assert!(report.contains(" disturbed and "), "{verb}: {report}");
+    assert!(
+        report.contains(&format!(" of them {said}.")),
+        "{verb}: {report}"
+    );
 }
 
 #[test]

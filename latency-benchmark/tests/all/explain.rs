@@ -152,7 +152,8 @@ fn the_worst_cell_is_explained_with_all_evidence_there_is() {
 }
 
 #[test]
-fn stacks_are_sampled_until_there_are_enough_and_no_more_often_than_asked() {
+#[ignore = "exhaustive: takes its time"]
+fn exhaustive_stacks_are_sampled_until_there_are_enough_and_no_more_often_than_asked() {
     if !can_run(false) {
         return;
     }
@@ -267,7 +268,8 @@ fn it_says_which_cells_it_would_be() {
 }
 
 #[test]
-fn what_dies_or_is_interrupted_keeps_what_there_is_and_leaves_nothing_running() {
+#[ignore = "exhaustive: each way to die"]
+fn exhaustive_what_dies_or_is_interrupted_keeps_what_there_is_and_leaves_nothing_running() {
     use nix::sys::signal::Signal;
     if !can_run(false) {
         return;

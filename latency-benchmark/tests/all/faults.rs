@@ -56,7 +56,8 @@ fn a_handler_that_sleeps_makes_polls_that_take_as_long_in_the_handler() {
 }
 
 #[test]
-fn cells_with_other_faults_run_to_their_end() {
+#[ignore = "exhaustive: other faults"]
+fn exhaustive_cells_with_other_faults_run_to_their_end() {
     if !can_run(false) {
         return;
     }

@@ -144,7 +144,8 @@ fn peers_on_other_hosts_are_measured_and_the_network_is_recorded() {
 }
 
 #[test]
-fn a_peer_that_dies_on_its_host_is_named_with_the_host() {
+#[ignore = "exhaustive: another way to end"]
+fn exhaustive_a_peer_that_dies_on_its_host_is_named_with_the_host() {
     if !can_have_hosts() {
         return;
     }
@@ -161,7 +162,8 @@ fn a_peer_that_dies_on_its_host_is_named_with_the_host() {
 }
 
 #[test]
-fn peers_on_other_hosts_end_with_a_sweep_that_is_killed() {
+#[ignore = "exhaustive: another way to end"]
+fn exhaustive_peers_on_other_hosts_end_with_a_sweep_that_is_killed() {
     if !can_have_hosts() {
         return;
     }
@@ -173,7 +175,8 @@ fn peers_on_other_hosts_end_with_a_sweep_that_is_killed() {
 
 /// `env` starts a peer on this host, as ssh does on another.
 #[test]
-fn rr_and_soaks_have_peers_on_other_hosts_too() {
+#[ignore = "exhaustive: other verbs"]
+fn exhaustive_rr_and_soaks_have_peers_on_other_hosts_too() {
     let bench = Bench::new();
     let run = |arguments: &[&str]| {
         let mut command = bench.command(arguments);

@@ -334,11 +334,21 @@ fn one(number: u64, seed: u64) -> (String, String) {
 
 #[test]
 fn no_fault_leaves_anything_or_loses_anything() {
+    several(2);
+}
+
+#[test]
+#[ignore = "exhaustive: more faults"]
+fn exhaustive_no_fault_leaves_anything_or_loses_anything() {
+    several(8);
+}
+
+fn several(faults: u64) {
     if !can_run(true) || !nix::unistd::geteuid().is_root() {
         return;
     }
     let number = |name: &str, default| env::var(name).map_or(default, |text| text.parse().unwrap());
-    let (faults, seed) = (number("FAULTS", 5), number("FAULT_SEED", 1));
+    let (faults, seed) = (number("FAULTS", faults), number("FAULT_SEED", 1));
     let mut outcomes: BTreeMap<(String, String), usize> = BTreeMap::new();
     for at in 0..faults {
         *outcomes.entry(one(at, seed)).or_default() += 1;

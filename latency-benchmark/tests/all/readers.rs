@@ -21,9 +21,8 @@ fn full() -> Stdio {
         .into()
 }
 
-fn printing(bench: &Bench) -> [Command; 5] {
+fn printing(bench: &Bench) -> [Command; 4] {
     [
-        bench.sweep(&["--list"]),
         bench.sweep(&["--dry-run"]),
         bench.command(&["rr", "--dry-run"]),
         bench.command(&["--help"]),

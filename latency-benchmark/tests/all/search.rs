@@ -50,7 +50,8 @@ fn labels(round: &Path) -> Vec<String> {
 }
 
 #[test]
-fn what_never_fires_leaves_after_the_first_round_and_the_report_says_so() {
+#[ignore = "exhaustive: a whole search"]
+fn exhaustive_what_never_fires_leaves_after_the_first_round_and_the_report_says_so() {
     if !can_run(false) {
         return;
     }

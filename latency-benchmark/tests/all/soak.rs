@@ -36,17 +36,23 @@ fn wait_for_rows(bench: &Bench, count: usize) {
 
 #[test]
 fn peers_that_come_and_go_are_linked_again_and_worked_again() {
+    come_and_go(&["request-response"], "0.004", (14, 2));
+}
+
+#[test]
+#[ignore = "exhaustive: every workload"]
+fn exhaustive_peers_that_come_and_go_are_linked_again_and_worked_again() {
+    come_and_go(&["request-response"], "0.01", (36, 6));
+    come_and_go(&["stream", "gossipsub", "idle"], "0.004", (14, 2));
+}
+
+/// Expects so many rows, and so many restarts of peers.
+fn come_and_go(workloads: &[&str], hours: &str, (length, expected): (usize, u64)) {
     if !can_run(false) {
         return;
     }
-    for workload in ["request-response", "stream", "gossipsub", "idle"] {
+    for &workload in workloads {
         let bench = Bench::new();
-        // As short as the others allow who run beside this; the first has its time.
-        let hours = if workload == "request-response" {
-            "0.01"
-        } else {
-            "0.004"
-        };
         let mut command = soak(&bench, &["--hours", hours, "--peers", "2"]);
         let output = command
             .args(["--churn", "12/min", "--workload", workload])
@@ -56,10 +62,6 @@ fn peers_that_come_and_go_are_linked_again_and_worked_again() {
         let errors = text(&output.stderr);
         assert!(output.status.success(), "{workload}: {errors}");
         let rows = rows(&bench);
-        let (length, expected) = (
-            if hours == "0.01" { 36 } else { 14 },
-            if hours == "0.01" { 6 } else { 2 },
-        );
         assert_eq!(rows.len(), length, "{workload}: {errors}");
 
         // Each restart closes the connection and opens it again; nothing else does.
@@ -148,7 +150,8 @@ fn an_interrupt_keeps_all_rows_and_says_where() {
 }
 
 #[test]
-fn what_dies_leaves_its_rows_and_its_reason_and_nothing_running() {
+#[ignore = "exhaustive: each process"]
+fn exhaustive_what_dies_leaves_its_rows_and_its_reason_and_nothing_running() {
     if !can_run(false) {
         return;
     }

@@ -72,7 +72,8 @@ fn every_block_has_a_launch_of_every_subject() {
 }
 
 #[test]
-fn launches_end_when_the_subjects_are_known() {
+#[ignore = "exhaustive: many launches"]
+fn exhaustive_launches_end_when_the_subjects_are_known() {
     if !can_run(false) {
         return;
     }
@@ -235,7 +236,8 @@ fn a_checkout_of_another_stack_is_built_measured_and_named() {
 }
 
 #[test]
-fn settings_of_the_runtime_are_launched_in_turns() {
+#[ignore = "exhaustive: another kind of subjects"]
+fn exhaustive_settings_of_the_runtime_are_launched_in_turns() {
     if !can_run(false) {
         return;
     }

@@ -298,7 +298,8 @@ fn every_workload_security_and_transport_runs() {
 }
 
 #[test]
-fn the_smallest_and_the_largest_payload_run() {
+#[ignore = "exhaustive: 16 MiB"]
+fn exhaustive_the_smallest_and_the_largest_payload_run() {
     if !can_run(false) {
         return;
     }

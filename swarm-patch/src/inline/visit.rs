@@ -1,7 +1,7 @@
 //! What happens at each kind of expression.
 
 use syn::{
-    Block, Expr, Local, Macro, Pat, Stmt,
+    Arm, Block, Expr, Local, Macro, Pat, Stmt,
     visit::{self, Visit},
 };
 
@@ -74,14 +74,10 @@ impl<'ast> Visit<'ast> for Walk<'_, '_> {
                     _ => &matching.expr,
                 };
                 let brace = matching.brace_token.span.open();
-                let is_poll = matching
-                    .arms
-                    .iter()
-                    .any(|arm| is_ready_or_pending(&arm.pat));
                 self.arms = Some(Arms {
                     polled: bytes(polled),
                     begin: bytes(&brace).end,
-                    pattern: if is_poll {
+                    pattern: if matching.arms.iter().any(does_nothing_when_pending) {
                         "::core::task::Poll::Ready(_)"
                     } else {
                         "_"
@@ -117,18 +113,10 @@ impl<'ast> Visit<'ast> for Walk<'_, '_> {
     fn visit_item(&mut self, _: &'ast syn::Item) {}
 }
 
-/// Whether only a value of the type `Poll` matches the pattern, as far as its text tells.
-fn is_ready_or_pending(pattern: &Pat) -> bool {
-    let path = match pattern {
-        Pat::TupleStruct(variant) => &variant.path,
-        Pat::Path(variant) => &variant.path,
-        Pat::Guard(guarded) => return is_ready_or_pending(&guarded.pat),
-        Pat::Or(several) => return several.cases.iter().any(is_ready_or_pending),
-        _ => return false,
-    };
-    path.segments
-        .iter()
-        .rev()
-        .nth(1)
-        .is_some_and(|of| of.ident == "Poll")
+/// `Poll::Pending => {}`
+fn does_nothing_when_pending(arm: &Arm) -> bool {
+    let is_pending = matches!(&arm.pat, Pat::Path(path)
+        if path.path.segments.iter().map(|part| part.ident.to_string()).eq(["Poll", "Pending"]));
+    let is_empty = matches!(&*arm.body, Expr::Block(body) if body.block.stmts.is_empty());
+    is_pending && is_empty
 }

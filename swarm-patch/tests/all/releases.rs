@@ -56,7 +56,8 @@ fn every_release_has_the_same_sites_and_children() {
 }
 
 #[test]
-fn every_release_compiles_with_the_graft() {
+#[ignore = "exhaustive: compiles several releases"]
+fn exhaustive_every_release_compiles_with_the_graft() {
     let Some(releases) = releases() else { return };
     let probe = Path::new(env!("CARGO_MANIFEST_DIR")).join("poll-probe");
     let dependency = format!("poll-probe = {{ path = \"{}\" }}\n", probe.display());
