@@ -1,5 +1,5 @@
 // The panel of one cell.
-const PLOT = { width: 620, height: 260, left: 62, bottom: 34 };
+const PLOT = { width: widthOf(620), height: 260, left: 62, bottom: 34 };
 
 function openCell(id) {
   hideHover();

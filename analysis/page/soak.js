@@ -1,6 +1,6 @@
 // The series of a soak over time. The pointer or the arrow keys show a row.
 function seriesPicture(series) {
-  const size = { width: 660, height: 250, left: 62, bottom: 34 };
+  const size = { width: widthOf(660), height: 250, left: 62, bottom: 34 };
   const { times, values, trend } = series;
   const known = [...values.filter((it) => it !== null), ...(trend ?? []).map(([, value]) => value)];
   const room = 0.05 * (Math.max(...known) - Math.min(...known) || Math.abs(known[0]) || 1);

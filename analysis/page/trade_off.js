@@ -14,7 +14,7 @@ function drawTradeOff() {
     return [low - 0.06 * (high - low || 1), high + 0.06 * (high - low || 1)];
   };
   const [xs, ys] = [extent(points.map((it) => it.x)), extent(points.map((it) => it.y))];
-  const size = { width: 760, height: 440, left: 52, bottom: 36 };
+  const size = { width: widthOf(760), height: 440, left: 52, bottom: 36 };
   const clamp = (value, [low, high]) => Math.max(low, Math.min(high, value));
   const place = {
     x: (value) => size.left + (size.width - size.left - 12) * ((clamp(value, xs) - xs[0]) / (xs[1] - xs[0])),

@@ -43,14 +43,19 @@ pub(crate) fn resolved(path: &Path) -> PathBuf {
     real.unwrap_or(path)
 }
 
+/// The folder that a new folder lies in.
+pub(crate) fn parent(out: &Path) -> &Path {
+    let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty());
+    parent.unwrap_or(Path::new("."))
+}
+
 /// Fills a folder beside the place `out`, and gives it that place, where an older one is replaced.
 pub(crate) fn write<T>(
     out: &Path,
     prefix: &str,
     fill: impl FnOnce(&Path) -> Result<T>,
 ) -> Result<T> {
-    let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let parent = parent.unwrap_or(Path::new("."));
+    let parent = parent(out);
     let (partial, lock) =
         begin(parent, prefix).with_context(|| format!("cannot write in {}", parent.display()))?;
     let filled = fill(partial.path())?;

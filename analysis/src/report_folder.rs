@@ -44,8 +44,7 @@ pub(crate) fn write(out: &Path, content: Content) -> Result<(), Failure> {
             );
         }
     }
-    let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let parent = parent.unwrap_or(Path::new("."));
+    let parent = new_folder::parent(out);
     fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
     new_folder::write(out, ".report-", |partial| fill(partial, &content))?;
     content.in_short.iter().take(MOST_SENTENCES).for_each(print);

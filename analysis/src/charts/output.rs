@@ -15,7 +15,7 @@ use resvg::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{draw, parts::frame, view::Picture};
+use super::{draw, parts::frame::svg, view::Picture};
 
 /// A file format of pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -48,11 +48,6 @@ pub(crate) fn write(picture: &dyn Picture, stem: &Path, formats: &[ChartFormat])
         written.with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())
-}
-
-/// As SVG.
-pub(crate) fn svg(picture: &dyn Picture) -> String {
-    frame::svg(picture)
 }
 
 /// The pixels of an SVG.

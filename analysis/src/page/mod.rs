@@ -34,6 +34,7 @@ const SCRIPTS: [&str; 8] = [
 ];
 
 /// What a page consists of.
+#[derive(Default)]
 pub(crate) struct Page {
     pub(crate) title: String,
     /// The verdict, in Markdown.
@@ -54,11 +55,7 @@ impl Page {
         let names: Vec<String> = pages.iter().map(|page| page.title.clone()).collect();
         let mut all = Page {
             title: names.join("; "),
-            in_short: Vec::new(),
-            still: String::new(),
-            caveats: Vec::new(),
-            runs: Vec::new(),
-            soak: Vec::new(),
+            ..Page::default()
         };
         for (page, name) in pages.into_iter().zip(names) {
             all.still += &format!("<h3>{}</h3>\n", escaped(&name));

@@ -140,8 +140,7 @@ fn check_whole(parts: &[Part]) -> Result<(), Failure> {
 
 /// Writes the folder, which appears as a whole. Returns the number of launches.
 fn merge(sweeps: &[Vec<Part>], out: &Path) -> Result<usize, Failure> {
-    let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let parent = parent.unwrap_or(Path::new("."));
+    let parent = new_folder::parent(out);
     fs::create_dir_all(parent)
         .with_context(|| format!("--out {}", parent.display()))
         .map_err(bad_input)?;

@@ -21,25 +21,25 @@ pub(super) fn entry(scene: &Scene) -> Option<Entry> {
     let has_costs =
         |variant: usize| variant > 0 && value(scene, Metric::CotenantP99Us, variant).is_some();
     let is_drawn = variants.len() <= MOST_VARIANTS && (0..variants.len()).any(has_costs);
+    is_drawn.then(|| scene.entry("budgets".to_owned(), picture(scene)))
+}
+
+fn picture(scene: &Scene) -> LineChart {
     let panels = Metric::shown_in(Place::Budgets).into_iter();
-    let picture = || {
-        LineChart {
-        caption: scene.caption(
-            "Effect of each variant over all cells".to_owned(),
-            format!(
-                "each ring: the mean over cells; change: compared with {}; slow polls of {}; slow and late: more than {}; \
-                 {CO_TENANT}; bars: 95 % intervals",
-                scene.label(0),
-                scene.summary.function(scene.verdict.site),
-                scene.options.threshold_text(),
-            ),
-        ),
+    let labels = scene.summary.variants.iter().map(|variant| &variant.label);
+    let subtitle = format!(
+        "each ring: the mean over cells; change: compared with {}; slow polls of {}; \
+         slow and late: more than {}; {CO_TENANT}; bars: 95 % intervals",
+        scene.label(0),
+        scene.summary.function(scene.verdict.site),
+        scene.options.threshold_text(),
+    );
+    LineChart {
+        caption: scene.caption("Effect of each variant over all cells".to_owned(), subtitle),
         series: Vec::new(),
-        places: Categories::new("variant", variants.iter().map(|it| &it.label)),
+        places: Categories::new("variant", labels),
         panels: panels.map(|metric| panel(scene, metric)).collect(),
     }
-    };
-    is_drawn.then(|| scene.entry("budgets".to_owned(), picture()))
 }
 
 /// Absolute values of shares, and changes in percent of all else.

@@ -47,12 +47,7 @@ pub(crate) fn entry(drifts: &Drifts, small_print: String, options: &Options) -> 
             .map(|drift| panel(drift, drifts.last_s))
             .collect(),
     };
-    (!shown.is_empty()).then(|| Entry {
-        stem: "drift".to_owned(),
-        is_first: true,
-        formats: options.formats(),
-        picture: Box::new(picture),
-    })
+    (!shown.is_empty()).then(|| Entry::first("drift".to_owned(), picture, options))
 }
 
 fn panel(drift: &Drift, last_s: f64) -> LineChartPanel {

@@ -37,12 +37,7 @@ pub(crate) fn entry(summary: &Summary, options: &Options) -> Entry {
             .collect(),
         places,
     };
-    Entry {
-        stem: "rr".to_owned(),
-        is_first: true,
-        formats: options.formats(),
-        picture: Box::new(picture),
-    }
+    Entry::first("rr".to_owned(), picture, options)
 }
 
 fn panel(cells: &[&CellSummary], metric: Metric, variants: usize) -> LineChartPanel {

@@ -25,6 +25,20 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
+    /// A report opens with it.
+    pub(super) fn first(
+        stem: String,
+        picture: impl Picture + Send + 'static,
+        options: &Options,
+    ) -> Entry {
+        Entry {
+            stem,
+            is_first: true,
+            formats: options.formats(),
+            picture: Box::new(picture),
+        }
+    }
+
     pub(crate) fn title(&self) -> &str {
         &self.picture.caption().title
     }
@@ -90,10 +104,8 @@ impl<'a> Scene<'a> {
 
     pub(super) fn entry(&self, stem: String, picture: impl Picture + Send + 'static) -> Entry {
         Entry {
-            stem,
             is_first: false,
-            formats: self.options.formats(),
-            picture: Box::new(picture),
+            ..Entry::first(stem, picture, self.options)
         }
     }
 

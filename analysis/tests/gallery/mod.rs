@@ -10,7 +10,7 @@ use std::{fs, path::PathBuf, time::Instant};
 
 use resvg::tiny_skia::Pixmap;
 
-use super::{ChartFormat, Picture, Stacks, output, write};
+use super::{ChartFormat, Picture, Stacks, output, svg, write};
 use recorder::{TextRecorder, size_of};
 
 /// Draws one picture of each kind.
@@ -29,7 +29,7 @@ fn check_layout(name: &str, picture: &dyn Picture) {
 
 fn draw(name: &str, picture: &dyn Picture) {
     let started = Instant::now();
-    let svg = output::svg(picture);
+    let svg = svg(picture);
     let bytes = output::png(&svg).expect("it can be drawn");
     let took_ms = started.elapsed().as_secs_f64() * 1e3;
     println!(
@@ -77,7 +77,7 @@ fn assert_png(name: &str, bytes: &[u8], size: (u32, u32)) {
 
 /// No text leaves the picture or runs into another.
 fn assert_laid_out(name: &str, picture: &dyn Picture) {
-    let svg = output::svg(picture);
+    let svg = svg(picture);
     let recorder = TextRecorder::of(&svg);
     assert_eq!(
         recorder.outside(size_of(&svg)),
@@ -161,11 +161,11 @@ fn a_picture_of_nothing_can_be_drawn() {
 #[test]
 fn the_longer_the_words_the_taller_the_picture() {
     let mut picture = plots::marks();
-    let (width, height) = size_of(&output::svg(&picture));
+    let (width, height) = size_of(&svg(&picture));
     picture.caption.title = "What every budget gains and costs ".repeat(4);
     picture.caption.subtitle = "with a subtitle that does not fit into a line either ".repeat(3);
     picture.caption.small_print = "sha256:0123456789abcdef".repeat(30);
-    let (wider, taller) = size_of(&output::svg(&picture));
+    let (wider, taller) = size_of(&svg(&picture));
     assert!(wider == width && taller > height + 100);
     check_layout("long-words", &picture);
 }

@@ -20,8 +20,7 @@ pub fn passes<T>(
     body: impl FnOnce() -> Poll<T>,
 ) -> Poll<T> {
     let mut invocation = Invocation::enter(site, children);
-    // For its children, which are polled in turn, once each.
-    invocation.resume_iteration();
+    invocation.straighten();
     let _lent = Lent::new(invocation);
     let polled = body();
     with_current(|invocation| {

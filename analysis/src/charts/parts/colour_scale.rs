@@ -21,7 +21,7 @@ const BAR_HEIGHT: f64 = 20.0;
 /// The colours of levels, and those of changes from worse to better; each with that of letters on it.
 pub(crate) fn shades_of_page() -> [Vec<[String; 2]>; 2] {
     let hex = |RGBColor(red, green, blue): Colour| format!("#{red:02x}{green:02x}{blue:02x}");
-    let scales = [Colours::Sequential, Colours::HigherIsBetter].map(shades);
+    let scales = [Colours::Sequential, Colours::HigherIsBetter].map(Colours::shades);
     scales.map(|shades| {
         let shades = shades.into_iter();
         let with_ink = shades.map(|shade| [shade, contrasting(shade)].map(hex));
@@ -29,24 +29,35 @@ pub(crate) fn shades_of_page() -> [Vec<[String; 2]>; 2] {
     })
 }
 
-/// Every colour of a scale, from its first place to its last.
-fn shades(colours: Colours) -> Vec<Colour> {
-    let scale = ColourScale {
-        name: String::new(),
-        unit: String::new(),
-        max: 1.0,
-        colours,
-    };
-    let first = scale.first_place();
-    let place = |step: usize| first + (1.0 - first) * step as f64 / SHADES as f64;
-    (0..=SHADES)
-        .map(|step| scale.colour_at(place(step)))
-        .collect()
+impl Colours {
+    /// Every colour, from that of the first place to that of the last.
+    fn shades(self) -> Vec<Colour> {
+        let first = self.first_place();
+        let place = |step: usize| first + (1.0 - first) * step as f64 / SHADES as f64;
+        (0..=SHADES)
+            .map(|step| self.colour_at(place(step)))
+            .collect()
+    }
+
+    fn first_place(self) -> f64 {
+        match self {
+            Colours::Sequential => 0.0,
+            Colours::LowerIsBetter | Colours::HigherIsBetter => -1.0,
+        }
+    }
+
+    fn colour_at(self, place: f64) -> Colour {
+        match self {
+            Colours::Sequential => sequential(place),
+            Colours::LowerIsBetter => diverging(-place),
+            Colours::HigherIsBetter => diverging(place),
+        }
+    }
 }
 
 impl ColourScale {
     pub(crate) fn colour(&self, value: f64) -> Colour {
-        self.colour_at(self.place(value))
+        self.colours.colour_at(self.place(value))
     }
 
     /// Draws the bar. Numbers grow to the right, whether that is better or worse.
@@ -56,12 +67,12 @@ impl ColourScale {
         canvas.text((area.x, area.y + TICK), &name, &Lettering::new(size));
         // The label at the end sticks out by half its width.
         let bar = Rect::new(area.x, area.y + 28.0, area.width - 28.0, BAR_HEIGHT);
-        let shades = shades(self.colours);
+        let shades = self.colours.shades();
         for (step, shade) in shades.iter().enumerate() {
             canvas.fill(bar.column(step, shades.len(), 0.0), *shade);
         }
         canvas.outline(bar, grey(0x80));
-        let first = self.first_place();
+        let first = self.colours.first_place();
         let mut free_until = f64::INFINITY;
         // Labels that would touch are left out, the greatest last.
         for (place, label) in self.ticks().into_iter().rev() {
@@ -87,22 +98,7 @@ impl ColourScale {
             0.0
         };
         // Small values would look alike beside a few large ones.
-        part.sqrt().copysign(value).max(self.first_place())
-    }
-
-    fn first_place(&self) -> f64 {
-        match self.colours {
-            Colours::Sequential => 0.0,
-            Colours::LowerIsBetter | Colours::HigherIsBetter => -1.0,
-        }
-    }
-
-    fn colour_at(&self, place: f64) -> Colour {
-        match self.colours {
-            Colours::Sequential => sequential(place),
-            Colours::LowerIsBetter => diverging(-place),
-            Colours::HigherIsBetter => diverging(place),
-        }
+        part.sqrt().copysign(value).max(self.colours.first_place())
     }
 
     fn legend(&self) -> String {
