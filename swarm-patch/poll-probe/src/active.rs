@@ -25,7 +25,7 @@ pub enum Mode {
     Off,
     /// Start, duration, iterations, the longest iteration and the outcome.
     Minimal,
-    /// In addition every poll of every child, which costs one reading of the clock or two, and the end of every
+    /// In addition every poll of every child, each of which costs two readings of the clock, and the end of every
     /// iteration.
     Children,
     /// In addition the counts of the recorder's [`Meter`](crate::Meter), if it has one.

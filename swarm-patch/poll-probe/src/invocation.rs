@@ -75,10 +75,7 @@ pub struct Invocation {
     /// While a meter is read, this is [`OWN_CODE`] instead of [`NO_CHILD`], so that every mark calls
     /// [`store_child`](Self::store_child).
     open_child: u8,
-    /// Without an open child, this is when the one before it ended, if the next child may begin there, or else 0.
     child_start: u64,
-    /// Whether its own code between two children may be long, so that each child's start has to be read.
-    is_straight: bool,
     spans: u16,
     spans_lost: u16,
     frame: FrameId,
@@ -159,7 +156,6 @@ impl Invocation {
             enters_loop: false,
             open_child,
             child_start: 0,
-            is_straight: false,
             spans: 0,
             spans_lost: 0,
             frame,
@@ -174,7 +170,6 @@ impl Invocation {
         if self.iterations > 0 {
             return self.iterate_again(cx);
         }
-        self.child_start = 0;
         if self.active.bound(self.site).coop && wake::poll_coop_unit(cx).is_pending() {
             self.outcome = Outcome::Yielded;
             return Poll::Pending;
@@ -233,36 +228,26 @@ impl Invocation {
             self.end_iteration(now, false);
             self.iteration_start = now;
         }
-        self.child_start = 0;
         self.iterations += 1;
     }
 
     /// From here on the time is the child's, until the next mark.
-    ///
-    /// It reads no clock if it follows the end of another child in the same iteration. A child with a result usually ends
-    /// the iteration, so that nothing but a look at the result of the one before lies between the two.
     #[inline]
     pub fn child(&mut self, child: u8) {
         if self.active.mode.records_children() {
-            if self.open_child != NO_CHILD || self.child_start == 0 {
-                self.child_start = self.end_child(self.active.ticks(), false);
-            }
+            let now = self.active.ticks();
+            let now = self.end_child(now, false);
             self.open_child = child;
+            self.child_start = now;
         }
     }
 
-    /// From here on the time is the poll function's own. If no child is open, this is the end of a child around the one
-    /// that ended last, and the next child does not begin where that one ended.
+    /// From here on the time is the poll function's own.
     #[inline]
     pub fn own(&mut self) {
-        let mut next_start = 0;
         if self.open_child != NO_CHILD {
-            let now = self.end_child(self.active.ticks(), false);
-            if !self.is_straight {
-                next_start = now;
-            }
+            self.end_child(self.active.ticks(), false);
         }
-        self.child_start = next_start;
     }
 
     /// The poll function is about to return `Pending`, and not because of its budget.
@@ -297,13 +282,6 @@ impl Invocation {
         self.iterations = 1;
     }
 
-    /// It has no loop: its children are polled in turn, once each, with its own code between them.
-    #[inline]
-    pub(crate) fn straighten(&mut self) {
-        self.iterations = 1;
-        self.is_straight = true;
-    }
-
     #[inline]
     pub(crate) fn has_iterated(&self) -> bool {
         self.iterations > 0 && self.iterations != UNMARKED
@@ -317,7 +295,6 @@ impl Invocation {
     #[inline]
     fn end_iteration(&mut self, now: u64, is_last: bool) {
         self.end_child(now, is_last);
-        self.child_start = 0;
         let ticks = now.saturating_sub(self.iteration_start);
         self.longest_iteration = self.longest_iteration.max(ticks);
     }

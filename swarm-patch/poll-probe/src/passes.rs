@@ -20,7 +20,8 @@ pub fn passes<T>(
     body: impl FnOnce() -> Poll<T>,
 ) -> Poll<T> {
     let mut invocation = Invocation::enter(site, children);
-    invocation.straighten();
+    // For its children, which are polled in turn, once each.
+    invocation.resume_iteration();
     let _lent = Lent::new(invocation);
     let polled = body();
     with_current(|invocation| {

@@ -235,32 +235,6 @@ fn spun_three_times() {
 }
 
 #[test]
-fn a_child_begins_where_the_one_before_it_ended_unless_another_was_around_that_one() {
-    let _alone = alone();
-    let recorder = attached(SMALL);
-    install("none", Mode::Children);
-    {
-        let mut probe = Invocation::enter(Site::Connection, &["first", "around", "inside", "last"]);
-        assert!(probe.iterate(&mut context()).is_ready());
-        probe.child(0);
-        probe.own();
-        probe.child(1);
-        probe.child(2);
-        probe.own();
-        spin(Duration::from_micros(50));
-        probe.own();
-        probe.child(3);
-        probe.own();
-    }
-    let polls = only(drain(&recorder)).polls;
-    let end_ns = |poll: usize| polls[poll].offset_ns + polls[poll].duration_ns;
-    assert_eq!(polls.len(), 4);
-    // Apart from rounding, the second begins at the very reading that ended the first.
-    assert!(polls[1].offset_ns.abs_diff(end_ns(0)) <= 1, "{polls:?}");
-    assert!(polls[3].offset_ns >= end_ns(2) + 25_000, "{polls:?}");
-}
-
-#[test]
 fn a_child_that_is_open_when_the_function_ends_is_recorded() {
     let _alone = alone();
     let recorder = attached(SMALL);
