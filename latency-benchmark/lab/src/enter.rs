@@ -92,19 +92,19 @@ pub fn enter() -> Result<Inside, EnterError> {
 }
 
 fn refused(attempt: &'static str) -> impl Fn(Errno) -> EnterError {
-    move |errno| {
-        match errno {
+    move |errno| match errno {
         Errno::EAGAIN => EnterError {
             why: "no more processes can be started".to_owned(),
             remedy: "`ulimit -u` is the limit".to_owned(),
         },
         errno => EnterError {
             why: format!("the kernel refused {attempt}: {errno}"),
-            remedy: "common in containers and under seccomp filters; run with `sudo`, outside of a container; a pod of \
-                     Kubernetes needs `seccompProfile: Unconfined`, `procMount: Unmasked` and `hostUsers: false`"
+            remedy: "common in containers and under seccomp filters; \
+                     run with `sudo`, outside of a container; \
+                     a pod of Kubernetes needs `seccompProfile: Unconfined`, \
+                     `procMount: Unmasked` and `hostUsers: false`"
                 .to_owned(),
         },
-    }
     }
 }
 

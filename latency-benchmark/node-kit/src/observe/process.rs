@@ -78,7 +78,7 @@ pub(crate) fn this_thread() -> Observee {
     Observee::Thread(gettid().as_raw())
 }
 
-/// What a observee has used so far; a field is absent where the kernel does not say.
+/// What an observee has used so far; a field is absent where the kernel does not say.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Usage {
     pub(crate) user_ms: Option<f64>,
