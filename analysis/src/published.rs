@@ -51,9 +51,9 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Summary, Failure> {
         .with_context(|| path.display().to_string())
         .map_err(bad_input)?;
     let name = table_name(path);
-    let axes = Axes::of(cells.iter().map(|cell| &cell.cell));
+    let axes = Axes::of(cells.iter().map(|cell| &cell.measured.cell));
     let grid = axes.cells();
-    cells.sort_by_key(|cell| grid.iter().position(|it| *it == cell.cell));
+    cells.sort_by_key(|cell| grid.iter().position(|it| *it == cell.measured.cell));
     Ok(Summary {
         identity: Identity {
             name,
@@ -117,7 +117,7 @@ fn cells(rows: &[PublishedRow]) -> Result<Vec<CellSummary>> {
             rtt_ms: Rtt::from_ms(row["rtt_ms"]).map_err(|it| anyhow!("{}: {it}", line()))?,
             payload_bytes: Payload::of_bytes(row["payload"] as u32),
         };
-        if cells.iter().any(|other| other.cell == cell) {
+        if cells.iter().any(|other| other.measured.cell == cell) {
             bail!("{}: the cell {cell} appears twice", line());
         }
         cells.push(summary(cell, row));

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use lab::preflight::busy_cores;
+
 /// Warnings about it.
 pub(crate) fn warnings() -> Vec<String> {
     let mut warnings = Vec::new();
@@ -10,11 +12,9 @@ pub(crate) fn warnings() -> Vec<String> {
             "another {verb} is running on this machine; both will measure each other"
         ));
     }
-    let load = fs::read_to_string("/proc/loadavg").ok();
-    let load: Option<f64> = load.and_then(|text| text.split(' ').next()?.parse().ok());
-    if let Some(load) = load.filter(|load| *load > 0.5) {
+    if let Some(cores) = busy_cores().filter(|cores| *cores > 0.5) {
         warnings.push(format!(
-            "the load average is {load}; other work on this machine is measured too"
+            "other work keeps {cores:.1} cores of this machine busy; it is measured too"
         ));
     }
     warnings

@@ -14,7 +14,7 @@ use crate::{
     inner::{Marks, number},
     insertion::Insertion,
     locate::{FoundFunction, ParsedCrate, ParsedFile, bytes, only_one},
-    sites::{LoopShape, OwnBound},
+    sites::{LoopShape, Rewrite},
 };
 
 /// The marks of the children, and where budgets apply.
@@ -28,7 +28,7 @@ pub(crate) fn marks<'a>(
         children: Vec::new(),
         cannot_be_left: None,
     };
-    let (children, inner, bounds, counts): (&[&str], _, &[OwnBound], _) = match shape {
+    let (children, inner, bounds, counts): (&[&str], _, &[Rewrite], _) = match shape {
         LoopShape::Passes {
             children,
             inner,
@@ -103,7 +103,7 @@ fn around<'a>(
     parsed: &'a ParsedCrate,
     site: &FoundFunction<'a>,
     mark: &'static str,
-    bound: &OwnBound,
+    bound: &Rewrite,
 ) -> Result<Vec<(&'a ParsedFile, Insertion)>, Refused> {
     let function = named(parsed, site, bound.function)?;
     let looked_for = format!("one `{}`", bound.expression);

@@ -40,16 +40,16 @@ pub enum LoopShape {
         /// One more child.
         inner: InnerChild,
         /// Where budgets apply.
-        bounds: &'static [OwnBound],
+        bounds: &'static [Rewrite],
         /// Where what it counts is to be had.
-        counts: &'static [OwnBound],
+        counts: &'static [Rewrite],
     },
     /// An `async` function whose loop calls functions of its own.
     Future {
         /// Its child.
         inner: InnerChild,
         /// Where its iterations begin.
-        iterations: &'static [OwnBound],
+        iterations: &'static [Rewrite],
     },
 }
 
@@ -66,7 +66,7 @@ pub struct InnerChild {
 
 /// An expression of upstream's around which code goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OwnBound {
+pub struct Rewrite {
     /// The function that it is in, as `Type::function`.
     pub function: &'static str,
     /// Its text.

@@ -18,7 +18,7 @@ pub(super) enum CellBlocks<'a> {
 
 /// The setup of the sweep, which is the same for all cells.
 #[derive(Clone, Debug)]
-pub(crate) struct Question {
+pub(crate) struct SweepSetup {
     /// Budgets that take turns inside a program.
     pub(crate) budgets: usize,
     /// Programs that take turns; 1 where there is one.
@@ -32,7 +32,7 @@ pub(crate) struct Question {
     pub(crate) reference: Vec<usize>,
 }
 
-impl Question {
+impl SweepSetup {
     /// Every variant by itself, and last what candidates are compared with.
     pub(super) fn estimated(&self) -> impl Iterator<Item = Vec<usize>> {
         let variants = self.budgets * self.subjects;
@@ -51,8 +51,8 @@ fn by_host<T>(blocks: impl Iterator<Item = (Option<String>, Vec<T>)>) -> Vec<Vec
 }
 
 impl<'a> CellBlocks<'a> {
-    pub(super) fn of_runs(runs: &'a [LoadedRun], question: &Question) -> CellBlocks<'a> {
-        if question.subjects == 1 {
+    pub(super) fn of_runs(runs: &'a [LoadedRun], setup: &SweepSetup) -> CellBlocks<'a> {
+        if setup.subjects == 1 {
             return CellBlocks::Slices(runs);
         }
         let block = |number: u32| {
@@ -60,13 +60,11 @@ impl<'a> CellBlocks<'a> {
                 let mut launches = runs.iter();
                 launches.find(|run| run.number == number && run.subject == subject)
             };
-            (0..question.subjects)
-                .map(launch)
-                .collect::<Option<Vec<_>>>()
+            (0..setup.subjects).map(launch).collect::<Option<Vec<_>>>()
         };
         CellBlocks::Launches {
-            blocks: (1..=question.repeat).filter_map(block).collect(),
-            budgets: question.budgets,
+            blocks: (1..=setup.repeat).filter_map(block).collect(),
+            budgets: setup.budgets,
         }
     }
 

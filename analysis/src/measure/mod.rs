@@ -30,7 +30,7 @@ use run_format::{
     tables::Disturbance,
 };
 
-pub(crate) use self::cell_blocks::Question;
+pub(crate) use self::cell_blocks::SweepSetup;
 use self::{
     breakdown::Breakdown,
     cell_blocks::CellBlocks,
@@ -105,11 +105,11 @@ pub(crate) struct SlowPollCounts {
 }
 
 impl CellMeasured {
-    pub(crate) fn of(files: &CellRuns, question: &Question) -> Result<CellMeasured> {
+    pub(crate) fn of(files: &CellRuns, setup: &SweepSetup) -> Result<CellMeasured> {
         let mut runs = Vec::new();
         for file in &files.runs {
             if is_readable(file) {
-                match file.read(question.budgets, question.disturbed) {
+                match file.read(setup.budgets, setup.disturbed) {
                     Ok(run) => runs.push(run),
                     // A run that failed may have left anything.
                     Err(_) if has_failed(file) => {}
@@ -120,7 +120,7 @@ impl CellMeasured {
         let disturbed = runs.iter().flat_map(|run| run.set_aside.keys().next());
         let disturbed = disturbed.copied().next();
         runs.retain(|run| !run.blocks.is_empty());
-        let blocks = CellBlocks::of_runs(&runs, question);
+        let blocks = CellBlocks::of_runs(&runs, setup);
         let is_first = |run: &&LoadedRun| run.subject == 0;
         let of_first: Vec<&LoadedRun> = runs.iter().filter(is_first).collect();
         let rows: Vec<&RunRow> = files
@@ -129,13 +129,13 @@ impl CellMeasured {
             .filter_map(|file| file.row.as_ref())
             .collect();
         let measured = !blocks.is_empty();
-        let launches = launches(&blocks, question);
-        let sums = ratio_sums(&blocks, question);
+        let launches = launches(&blocks, setup);
+        let sums = ratio_sums(&blocks, setup);
         let mut cell = CellMeasured {
             cell: files.cell,
             state: state(&rows, measured, disturbed),
-            flaws: flaws(files, question),
-            is_unfinished: missing_runs(files, question).0 > 0
+            flaws: flaws(files, setup),
+            is_unfinished: missing_runs(files, setup).0 > 0
                 || files.runs.iter().any(|file| file.row.is_none()),
             runs: blocks.runs(),
             hosts: runs
@@ -145,20 +145,20 @@ impl CellMeasured {
                 .len(),
             blocks: blocks.blocks(),
             // With several programs a launch need not be precise by itself.
-            at_cap: question.subjects == 1
+            at_cap: setup.subjects == 1
                 && rows
                     .iter()
                     .any(|row| row.end == End::Ok { stop: Stop::Cap }),
-            slow_polls: slow_polls(&of_first, question.threshold_ns),
+            slow_polls: slow_polls(&of_first, setup.threshold_ns),
             estimates: estimates(&sums, &launches),
-            after_switch: after_switch(&blocks, question),
-            turns: Turns::of(&runs, question.budgets),
+            after_switch: after_switch(&blocks, setup),
+            turns: Turns::of(&runs, setup.budgets),
             checks: Checks::of(&rows, &runs),
-            breakdown: measured.then(|| Breakdown::of(&of_first, question.threshold_ns)),
-            predicted: predicted::of(&of_first, question),
-            details: PageDetails::of(&sums, &launches, (&rows, &runs), question.threshold_ns),
-            jobs: jobs::of(files, question.budgets)?,
-            workers: workers::of(&runs, question.budgets, question.subjects),
+            breakdown: measured.then(|| Breakdown::of(&of_first, setup.threshold_ns)),
+            predicted: predicted::of(&of_first, setup),
+            details: PageDetails::of(&sums, &launches, (&rows, &runs), setup.threshold_ns),
+            jobs: jobs::of(files, setup.budgets)?,
+            workers: workers::of(&runs, setup.budgets, setup.subjects),
             with_disturbed: None,
         };
         if runs.iter().any(|run| run.all_blocks.is_some()) {
@@ -167,9 +167,9 @@ impl CellMeasured {
                     run.blocks = all;
                 }
             }
-            let blocks = CellBlocks::of_runs(&runs, question);
-            let launches = self::launches(&blocks, question);
-            let sums = ratio_sums(&blocks, question);
+            let blocks = CellBlocks::of_runs(&runs, setup);
+            let launches = self::launches(&blocks, setup);
+            let sums = ratio_sums(&blocks, setup);
             cell.with_disturbed = Some(estimates(&sums, &launches));
         }
         Ok(cell)
@@ -249,7 +249,7 @@ fn has_failed(file: &RunFiles) -> bool {
     matches!(&file.row, Some(row) if matches!(row.end, End::Failed { .. }))
 }
 
-fn flaws(files: &CellRuns, question: &Question) -> Vec<String> {
+fn flaws(files: &CellRuns, setup: &SweepSetup) -> Vec<String> {
     let flaw = |file: &RunFiles| match &file.row {
         None => Some("a run was cut short; its complete blocks count".to_owned()),
         Some(row) => match &row.end {
@@ -259,7 +259,7 @@ fn flaws(files: &CellRuns, question: &Question) -> Vec<String> {
             End::Failed { stage, reason } => Some(format!("a run failed: {stage}: {reason}")),
         },
     };
-    let (missing, wanted) = missing_runs(files, question);
+    let (missing, wanted) = missing_runs(files, setup);
     let some_missing = (missing > 0 && !files.runs.is_empty())
         .then(|| format!("{missing} of {wanted} runs are missing"));
     let rows = files.runs.iter().filter_map(|file| file.row.as_ref());
@@ -273,14 +273,14 @@ fn flaws(files: &CellRuns, question: &Question) -> Vec<String> {
 }
 
 /// How many runs of a cell are missing, and how many there should be.
-fn missing_runs(files: &CellRuns, question: &Question) -> (usize, usize) {
+fn missing_runs(files: &CellRuns, setup: &SweepSetup) -> (usize, usize) {
     // Launches of subjects stop after the block in which all are precise enough.
-    let blocks = if question.subjects == 1 {
-        question.repeat
+    let blocks = if setup.subjects == 1 {
+        setup.repeat
     } else {
         files.runs.iter().map(|file| file.number).max().unwrap_or(0)
     };
-    let wanted = blocks as usize * question.subjects;
+    let wanted = blocks as usize * setup.subjects;
     (wanted - files.runs.len(), wanted)
 }
 
@@ -302,7 +302,7 @@ fn missed_messages(row: &RunRow) -> impl Iterator<Item = String> {
     )
 }
 
-fn launches<'a>(blocks: &CellBlocks<'a>, question: &Question) -> LaunchesByVariant<'a> {
+fn launches<'a>(blocks: &CellBlocks<'a>, setup: &SweepSetup) -> LaunchesByVariant<'a> {
     if blocks.is_empty() {
         return LaunchesByVariant::new();
     }
@@ -313,20 +313,20 @@ fn launches<'a>(blocks: &CellBlocks<'a>, question: &Question) -> LaunchesByVaria
     };
     Distribution::all()
         .map(|what| {
-            let estimated = question.estimated();
+            let estimated = setup.estimated();
             (what, estimated.map(|it| of_variants(what, it)).collect())
         })
         .collect()
 }
 
-fn ratio_sums(blocks: &CellBlocks, question: &Question) -> RatioSums {
+fn ratio_sums(blocks: &CellBlocks, setup: &SweepSetup) -> RatioSums {
     if blocks.is_empty() {
         return RatioSums::new();
     }
     let sums = |key: MetricKey| match key.formula() {
         KeyFormula::Ratio(kind) => {
-            let parts = |slice: &_| key.parts(slice, question.threshold_ns);
-            let estimated = question.estimated();
+            let parts = |slice: &_| key.parts(slice, setup.threshold_ns);
+            let estimated = setup.estimated();
             let sums = estimated.map(|variants| blocks.of(&variants, parts, RatioPart::sum));
             Some((key, (kind, sums.collect())))
         }
@@ -356,7 +356,7 @@ fn estimates(sums: &RatioSums, launches: &LaunchesByVariant) -> Estimates {
 /// By the lower end of the range, and then by variant: the change from what candidates are compared with.
 pub(crate) type AfterSwitch = BTreeMap<u64, Vec<Option<Uncertain>>>;
 
-fn after_switch(blocks: &CellBlocks, question: &Question) -> AfterSwitch {
+fn after_switch(blocks: &CellBlocks, setup: &SweepSetup) -> AfterSwitch {
     let of_range = |from_ms: u64, variants: &[usize]| {
         let part = |slice: &LoadedSlice| {
             let mut ranges = slice.after_switch.iter();
@@ -374,14 +374,12 @@ fn after_switch(blocks: &CellBlocks, question: &Question) -> AfterSwitch {
     let ranges = blocks.slices().flat_map(|slice| &slice.after_switch);
     let ranges: BTreeSet<u64> = ranges.map(|it| it.from_ms).collect();
     let changes = |from_ms: u64| {
-        let reference = of_range(from_ms, &question.reference);
+        let reference = of_range(from_ms, &setup.reference);
         let change = |variant| {
             let estimate = of_range(from_ms, &[variant])?;
             Some(stats::change(reference.as_ref()?, &estimate)?.difference)
         };
-        (0..question.budgets * question.subjects)
-            .map(change)
-            .collect()
+        (0..setup.budgets * setup.subjects).map(change).collect()
     };
     ranges.into_iter().map(|it| (it, changes(it))).collect()
 }

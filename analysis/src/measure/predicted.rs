@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use poll_probe::Limit;
 use run_format::{Site, config::SLOW_NS};
 
-use super::Question;
+use super::SweepSetup;
 use crate::{
     load::loaded_run::LoadedRun,
     stats::{self, BareEstimate, RatioKind, RatioPart},
@@ -27,10 +27,10 @@ pub(crate) struct Predicted {
 
 /// Sorted by site, and by limit: none first, then counts, then times. The recordings know one threshold only, so at
 /// another one there is nothing.
-pub(super) fn of(runs: &[&LoadedRun], question: &Question) -> Vec<Predicted> {
+pub(super) fn of(runs: &[&LoadedRun], setup: &SweepSetup) -> Vec<Predicted> {
     type Parts = Vec<Vec<RatioPart>>;
     let mut found: BTreeMap<_, (Site, Option<Limit>, u64, Parts)> = BTreeMap::new();
-    if question.threshold_ns != SLOW_NS {
+    if setup.threshold_ns != SLOW_NS {
         return Vec::new();
     }
     for (at, run) in runs.iter().enumerate() {
@@ -51,7 +51,7 @@ pub(super) fn of(runs: &[&LoadedRun], question: &Question) -> Vec<Predicted> {
         parts.retain(|run| !run.is_empty());
         let slices = parts.iter().map(Vec::len).sum();
         // As elsewhere, launches of a program are blocks.
-        if question.subjects > 1 {
+        if setup.subjects > 1 {
             parts = vec![parts.into_iter().map(RatioPart::sum).collect()];
         }
         let sum = RatioPart::sum(parts.iter().flatten().copied());

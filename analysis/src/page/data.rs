@@ -104,7 +104,7 @@ pub(crate) fn of(
         "stops": stops.collect::<Vec<_>>(),
         "durations": durations(summary, &sites),
         "requests": by_variant(summary, |cell, at| {
-            cell.details.requests.get(at).copied().flatten().map_or(Value::Null, number)
+            cell.measured.details.requests.get(at).copied().flatten().map_or(Value::Null, number)
         }),
         "byBlock": by_block(summary, &sites),
         "edges": edges,
@@ -165,8 +165,8 @@ fn by_variant(summary: &Summary, of: impl Fn(&CellSummary, usize) -> Value) -> V
 }
 
 fn of_cell(cell: &CellSummary, axes: &Axes, sites: &[Site], explained: &[File]) -> Value {
-    let id = cell.cell.id();
-    let why = match &cell.state {
+    let id = cell.measured.cell.id();
+    let why = match &cell.measured.state {
         CellState::Measured => None,
         CellState::Missing => Some("not measured".to_owned()),
         CellState::Invalid(reason) => Some(format!("invalid: {reason}")),
@@ -184,22 +184,22 @@ fn of_cell(cell: &CellSummary, axes: &Axes, sites: &[Site], explained: &[File]) 
         .iter()
         .map(|site| (site.name().to_owned(), children(cell, *site)));
     let payloads = &axes.payload_bytes;
-    let waited = cell.details.waited.iter();
+    let waited = cell.measured.details.waited.iter();
     let waited = waited.map(|run| run.iter().map(|it| optional(*it)).collect::<Value>());
     json!({
-        "n": cell.cell.peers,
-        "rtt": cell.cell.rtt_ms.ms(),
-        "payload": payloads.iter().position(|it| *it == cell.cell.payload_bytes),
+        "n": cell.measured.cell.peers,
+        "rtt": cell.measured.cell.rtt_ms.ms(),
+        "payload": payloads.iter().position(|it| *it == cell.measured.cell.payload_bytes),
         "why": why,
-        "flaws": cell.flaws,
-        "runs": cell.runs,
-        "blocks": cell.blocks,
-        "aside": cell.checks.set_aside.values().sum::<usize>(),
-        "checks": trust::of_cell(&cell.checks),
-        "connects": cell.checks.rtt_ms.map(|(least, median, most)| [least, median, most].map(number)),
+        "flaws": cell.measured.flaws,
+        "runs": cell.measured.runs,
+        "blocks": cell.measured.blocks,
+        "aside": cell.measured.checks.set_aside.values().sum::<usize>(),
+        "checks": trust::of_cell(&cell.measured.checks),
+        "connects": cell.measured.checks.rtt_ms.map(|(least, median, most)| [least, median, most].map(number)),
         "children": children.collect::<Map<_, _>>(),
         "waited": waited.collect::<Value>(),
-        "launches": cell.details.launches,
+        "launches": cell.measured.details.launches,
         "files": files.collect::<Vec<_>>(),
         "id": id,
     })
@@ -234,7 +234,7 @@ fn figures(summary: &Summary, sites: &[Site]) -> Value {
                 optional(cell.figure(what, at).and_then(of))
             })
         };
-        let value = column(|it| Some(it.value));
+        let value = column(|it| Some(it.estimate.value));
         // The first letter: lower, higher, no.
         let resolved = |(cell, at): (&CellSummary, usize)| {
             let change = cell.change(what, at);
@@ -262,7 +262,13 @@ fn durations(summary: &Summary, sites: &[Site]) -> Value {
     let all = sites.chain([("worker", Distribution::CotenantWake)]);
     let of_one = |(name, of): (&str, Distribution)| {
         let counts = |cell: &CellSummary, at: usize| {
-            let counts = cell.details.durations.get(&of)?.get(at)?.as_ref()?;
+            let counts = cell
+                .measured
+                .details
+                .durations
+                .get(&of)?
+                .get(at)?
+                .as_ref()?;
             let first = counts.iter().position(|count| *count > 0)?;
             let last = counts.iter().rposition(|count| *count > 0)?;
             let shown = [first as u64]
@@ -282,7 +288,7 @@ fn by_block(summary: &Summary, sites: &[Site]) -> Value {
     let whats = MetricKey::all(sites).into_iter();
     let of_what = |what: MetricKey| {
         let values = by_variant(summary, |cell, at| {
-            let of_cell = cell.details.by_block.get(&what);
+            let of_cell = cell.measured.details.by_block.get(&what);
             let Some(Some(runs)) = of_cell.and_then(|it| it.get(at)) else {
                 return Value::Null;
             };

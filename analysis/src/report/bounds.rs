@@ -25,7 +25,7 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, site: Site) {
              bound would have ended it. So this table says what bounds would have done, had the same work come in the same \
              pieces. The bound 1 shows how many single iterations are slow, which no bound on the site changes. The table is \
              about the cell {}, which has the most time in slow polls of `{}`. `{FILE}` has all cells. Slow means over 50 µs.",
-            cell.cell,
+            cell.measured.cell,
             summary.function(site)
         ));
         of_cell(document, summary, cell);
@@ -100,8 +100,8 @@ fn measured(document: &mut Document, summary: &Summary) {
         vec![
             quoted(&summary.variants[*variant].label),
             site.to_string(),
-            mean(|it| Some(it.predicted.value)),
-            mean(|it| Some(it.measured?.1.value)),
+            mean(|it| Some(it.predicted.estimate.value)),
+            mean(|it| Some(it.measured?.1.estimate.value)),
             or_dash(difference),
             format!("{agree} of {}", differences.len()),
         ]
@@ -113,7 +113,7 @@ fn measured(document: &mut Document, summary: &Summary) {
 }
 
 fn percent(of: &CellFigure) -> String {
-    let value = number(of.value);
+    let value = number(of.estimate.value);
     match of.interval() {
         Some(Interval { low, high }) => format!("{value} [{}, {}]", number(low), number(high)),
         None => value,

@@ -18,7 +18,9 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
     let Some(candidate) = leader.or_else(|| candidates.next()) else {
         return;
     };
-    let ranges = summary.measured().flat_map(|cell| cell.after_switch.keys());
+    let ranges = summary
+        .measured()
+        .flat_map(|cell| cell.measured.after_switch.keys());
     let ranges: BTreeSet<u64> = ranges.copied().collect();
     if ranges.is_empty() {
         return;
@@ -54,9 +56,11 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
 fn change(summary: &Summary, rtt_ms: Rtt, from_ms: u64, variant: usize) -> Option<Uncertain> {
     const PERCENT: f64 = 100.0;
     let of_cell = |cell: &CellSummary| {
-        let change = *cell.after_switch.get(&from_ms)?.get(variant)?;
+        let change = *cell.measured.after_switch.get(&from_ms)?.get(variant)?;
         Some(change?.times(PERCENT))
     };
-    let cells = summary.measured().filter(|cell| cell.cell.rtt_ms == rtt_ms);
+    let cells = summary
+        .measured()
+        .filter(|cell| cell.measured.cell.rtt_ms == rtt_ms);
     stats::mean_over_cells(&cells.filter_map(of_cell).collect::<Vec<_>>())
 }

@@ -56,7 +56,7 @@ pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
     few_blocks(&mut caveats, summary);
     statistics(&mut caveats, summary, options);
     let cells = summary.cells.iter();
-    let cells = cells.map(|it| (it.cell, &it.state, &it.flaws[..]));
+    let cells = cells.map(|it| (it.measured.cell, &it.measured.state, &it.measured.flaws[..]));
     problems(&mut caveats, cells);
     caveats
 }
@@ -66,8 +66,9 @@ pub(crate) fn incomplete(summary: &Summary) -> Option<String> {
     let program = method::program(summary.identity.manifest.as_ref()?);
     let count =
         |is_meant: fn(&CellSummary) -> bool| summary.cells.iter().filter(|it| is_meant(it)).count();
-    let missing = count(|cell| cell.state == CellState::Missing);
-    let cut_short = count(|cell| cell.state != CellState::Missing && cell.is_unfinished);
+    let missing = count(|cell| cell.measured.state == CellState::Missing);
+    let cut_short =
+        count(|cell| cell.measured.state != CellState::Missing && cell.measured.is_unfinished);
     let all = summary.cells.len();
     (missing + cut_short > 0).then(|| {
         format!(
@@ -114,7 +115,7 @@ const ONE_LAUNCH: &str = "Each payload has one launch. Absolute values and their
     may differ by ±30 %. Differences and ratios are measured inside one launch.";
 
 fn launches(caveats: &mut Vec<String>, summary: &Summary) {
-    if summary.measured().any(|cell| cell.runs < 2) {
+    if summary.measured().any(|cell| cell.measured.runs < 2) {
         caveats.push(
             "Some or all cells were launched only once. Launches of one configuration differ by up to ±30 %, and the \
              intervals of such a cell's absolute values do not include that. Differences between variants are \
@@ -123,7 +124,10 @@ fn launches(caveats: &mut Vec<String>, summary: &Summary) {
                 .to_owned(),
         );
     }
-    let at_cap = summary.measured().filter(|cell| cell.at_cap).count();
+    let at_cap = summary
+        .measured()
+        .filter(|cell| cell.measured.at_cap)
+        .count();
     if at_cap > 0 {
         caveats.push(format!(
             "{} reached the time limit before all changes were known as precisely as requested.",
@@ -133,7 +137,9 @@ fn launches(caveats: &mut Vec<String>, summary: &Summary) {
 }
 
 fn few_blocks(caveats: &mut Vec<String>, summary: &Summary) {
-    let few = summary.measured().filter(|it| it.blocks < FEWEST_BLOCKS);
+    let few = summary
+        .measured()
+        .filter(|it| it.measured.blocks < FEWEST_BLOCKS);
     if let few @ 1.. = few.count() {
         caveats.push(format!(
             "Number of cells with fewer than {FEWEST_BLOCKS} blocks: {few}. Their intervals are somewhat too narrow. No \
@@ -145,7 +151,9 @@ fn few_blocks(caveats: &mut Vec<String>, summary: &Summary) {
 fn network(caveats: &mut Vec<String>, summary: &Summary, manifest: &Manifest) {
     let config = &manifest.config;
     if summary.identity.backends.contains(&DelayBackend::Nfqueue) {
-        let late = summary.measured().filter_map(|it| it.checks.delay_late_us);
+        let late = summary
+            .measured()
+            .filter_map(|it| it.measured.checks.delay_late_us);
         let late = late.reduce(f64::max).map_or_else(String::new, |us| {
             format!(
                 " In the worst cell its packets are {} µs late on average.",
@@ -179,7 +187,10 @@ fn network(caveats: &mut Vec<String>, summary: &Summary, manifest: &Manifest) {
 fn machines(caveats: &mut Vec<String>, summary: &Summary, lab: &LabConfig) {
     let hosts = &summary.identity.hosts;
     if hosts.len() > 1 {
-        let of_several = summary.measured().filter(|cell| cell.hosts > 1).count();
+        let of_several = summary
+            .measured()
+            .filter(|cell| cell.measured.hosts > 1)
+            .count();
         caveats.push(format!(
             "{} measured. Measured by several of them: {} of {}, whose intervals are over hosts. Any other cell tells of \
              one host only, and absolute values of two cells may differ because their hosts do.",

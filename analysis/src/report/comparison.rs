@@ -118,7 +118,7 @@ pub(crate) fn text(
         document.paragraph(
             "A published table has no intervals, so no difference between the two sides is resolved, however large it is.",
         );
-    } else if cells.any(|cell| cell.runs < 2) {
+    } else if cells.any(|cell| cell.measured.runs < 2) {
         document.paragraph(
             "**Nothing can be resolved in cells that were launched only once on either side.** Launches of one \
              configuration differ by up to ±30 %, and a single launch does not show by how much. Differences in these \

@@ -20,7 +20,9 @@ const NEARLY_QUIET_PERCENT: f64 = 10.0;
 pub(crate) fn sentence(summary: &Summary, verdict: &Verdict) -> Option<String> {
     summary.identity.manifest.as_ref()?;
     let of = |check: fn(&Checks) -> Option<f64>| {
-        let values = summary.measured().filter_map(|cell| check(&cell.checks));
+        let values = summary
+            .measured()
+            .filter_map(|cell| check(&cell.measured.checks));
         let mut values: Vec<f64> = values.collect();
         values.sort_by(f64::total_cmp);
         Some((*values.get(values.len() / 2)?, *values.last()?))
@@ -59,14 +61,18 @@ pub(crate) fn sentence(summary: &Summary, verdict: &Verdict) -> Option<String> {
 
 /// Which blocks were disturbed, and by what unless that is in the grade.
 fn disturbed(summary: &Summary) -> String {
-    let of =
-        |of: fn(&Checks) -> &Disturbances| sum(summary.measured().map(|cell| of(&cell.checks)));
+    let of = |of: fn(&Checks) -> &Disturbances| {
+        sum(summary.measured().map(|cell| of(&cell.measured.checks)))
+    };
     let (set_aside, kept) = (of(|it| &it.set_aside), of(|it| &it.kept));
-    let blocks = summary.measured().map(|cell| cell.blocks).sum();
+    let blocks = summary.measured().map(|cell| cell.measured.blocks).sum();
     let mut text = in_words((&set_aside, &kept), (blocks, "block"), |it| {
         it != Disturbance::Waiting
     });
-    let beside = summary.measured().map(|cell| cell.checks.beside).sum();
+    let beside = summary
+        .measured()
+        .map(|cell| cell.measured.checks.beside)
+        .sum();
     if beside > 0 {
         let runs = count(beside, "run");
         text += &format!(" During {runs} something else measured on this machine, too.");

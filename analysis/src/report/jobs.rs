@@ -24,7 +24,7 @@ pub(super) fn write(document: &mut Document, summary: &Summary) {
     let Some(jobs) = &config.jobs else {
         return;
     };
-    let cells: Vec<&JobsOfCell> = summary.measured().map(|cell| &cell.jobs).collect();
+    let cells: Vec<&JobsOfCell> = summary.measured().map(|cell| &cell.measured.jobs).collect();
     let mut runs = BTreeMap::<usize, usize>::new();
     for (jobs, of_cell) in cells.iter().flat_map(|cell| &cell.runs) {
         *runs.entry(*jobs).or_default() += of_cell;

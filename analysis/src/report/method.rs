@@ -42,8 +42,8 @@ pub(crate) fn write(document: &mut Document, summary: &Summary) {
 
 fn grid(summary: &Summary) -> String {
     let axes = &summary.axes;
-    let runs: usize = summary.measured().map(|cell| cell.runs).sum();
-    let blocks: usize = summary.measured().map(|cell| cell.blocks).sum();
+    let runs: usize = summary.measured().map(|cell| cell.measured.runs).sum();
+    let blocks: usize = summary.measured().map(|cell| cell.measured.blocks).sum();
     let launches = match runs {
         _ if !summary.identity.has_subjects() => {
             format!("{} and {}", count(runs, "run"), count(blocks, "block"))

@@ -22,7 +22,7 @@ pub(super) fn sentence(summary: &Summary, site: Site) -> Option<String> {
     let cells = summary.measured().filter_map(|cell| {
         let value = |metric| cell.value(MetricKey::new(site, metric), 0);
         Some((
-            cell.cell,
+            cell.measured.cell,
             value(Metric::SlowPercent)?,
             value(Metric::SlowMsPerS)?,
         ))

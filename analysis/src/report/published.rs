@@ -30,7 +30,7 @@ pub(crate) fn sentences(summary: &Summary, site: Site, variant: usize) -> Vec<St
         let (cells, percent) = (count(cells.len(), "cell"), number(percent));
         Some(format!(
             "over 1 % in {over} of {cells}; the worst is {} with {percent} %.",
-            worst.cell
+            worst.measured.cell
         ))
     };
     let all = of(summary
@@ -40,7 +40,7 @@ pub(crate) fn sentences(summary: &Summary, site: Site, variant: usize) -> Vec<St
     let all = all.map(|words| format!("Slow polls of `{}` are {words}", summary.function(site)));
     let payloads = summary.axes.payload_bytes.iter().filter_map(|payload| {
         let cells = summary.measured().filter(|it| share(it).is_some());
-        let cells = cells.filter(|it| it.cell.payload_bytes == *payload);
+        let cells = cells.filter(|it| it.measured.cell.payload_bytes == *payload);
         Some(format!("{}: {}", payload.in_words(), of(cells.collect())?))
     });
     all.into_iter().chain(payloads).collect()
@@ -96,7 +96,10 @@ pub(super) fn cells(
             let sides = (0..variants.len()).map(|variant| value(*what, variant));
             sides.collect::<Vec<_>>().join(" / ")
         });
-        [cell.cell.to_string()].into_iter().chain(values).collect()
+        [cell.measured.cell.to_string()]
+            .into_iter()
+            .chain(values)
+            .collect()
     };
     document.table(&head.join(" | "), rows.iter().take(MOST_ROWS).map(row));
 }

@@ -25,7 +25,7 @@ pub(super) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
         let what = MetricKey::new(verdict.site, metric);
         let levels = summary
             .measured()
-            .filter_map(|cell| cell.figure(what, 0)?.level);
+            .filter_map(|cell| cell.figure(what, 0)?.estimate.level);
         let level = stats::mean_over_cells(&levels.collect::<Vec<_>>());
         let level =
             level.map(|it| text::level(it.value, metric.info().unit, it.interval(CONFIDENCE)));

@@ -63,12 +63,14 @@ fn figures(document: &mut Document, summary: &Summary) {
         let mut add = |name: String, at: usize, field: fn(&CellFigure) -> Option<String>| {
             let fields = metrics.iter();
             let fields = fields.map(|it| or_dash(cell.worker_figure(*it, at).and_then(field)));
-            let row = [cell.cell.payload_bytes.in_words(), name].into_iter();
+            let row = [cell.measured.cell.payload_bytes.in_words(), name].into_iter();
             rows.push(row.chain(fields).collect());
         };
         let variants = || summary.variants.iter().enumerate();
         for (at, variant) in variants() {
-            add(variant.label.clone(), at, |it| Some(number(it.value)));
+            add(variant.label.clone(), at, |it| {
+                Some(number(it.estimate.value))
+            });
         }
         for (at, variant) in variants().skip(1) {
             let name = format!("{} / {}", variant.label, summary.variants[BASELINE].label);
@@ -98,12 +100,17 @@ fn caveats(summary: &Summary, options: &Options) -> Vec<String> {
                     virtual interfaces.";
         caveats.push(link.to_owned());
     }
-    let of = |of: fn(&Checks) -> &Disturbances| sum(summary.measured().map(|it| of(&it.checks)));
+    let of = |of: fn(&Checks) -> &Disturbances| {
+        sum(summary.measured().map(|it| of(&it.measured.checks)))
+    };
     let (set_aside, kept) = (of(|it| &it.set_aside), of(|it| &it.kept));
-    let blocks = summary.measured().map(|cell| cell.blocks).sum();
+    let blocks = summary.measured().map(|cell| cell.measured.blocks).sum();
     let disturbed = in_words((&set_aside, &kept), (blocks, "block"), |_| true);
     caveats.extend((!disturbed.is_empty()).then(|| disturbed.trim().to_owned()));
-    let lost: u64 = summary.measured().map(|cell| cell.checks.lost).sum();
+    let lost: u64 = summary
+        .measured()
+        .map(|cell| cell.measured.checks.lost)
+        .sum();
     caveats.extend((lost > 0).then(|| format!("{lost} requests found the buffer full.")));
     caveats
 }
@@ -111,14 +118,14 @@ fn caveats(summary: &Summary, options: &Options) -> Vec<String> {
 /// "libp2p adds …". None where the two cannot be compared.
 fn sentence(cell: &CellSummary, libp2p: usize) -> Option<String> {
     let of = |metric| cell.worker_figure(metric, libp2p);
-    let raw = |metric| Some(cell.worker_figure(metric, BASELINE)?.value);
+    let raw = |metric| Some(cell.worker_figure(metric, BASELINE)?.estimate.value);
     let added = |metric, scale: f64| {
         let change = of(metric)?.change?;
         let interval = change.interval()?.times(scale);
         Some(text::change(scale * change.value, "µs", interval).replace('+', ""))
     };
     let latency = added(Metric::LatencyP50Ms, 1e3)?;
-    let size = cell.cell.payload_bytes.in_words();
+    let size = cell.measured.cell.payload_bytes.in_words();
     let cpu = || {
         let metric = Metric::CpuUsPerRequest;
         Some((added(metric, 1.0)?, times(of(metric)?)?, raw(metric)?))

@@ -96,7 +96,7 @@ fn rounds(document: &mut Document, search: &Search) {
         let blocks: Vec<String> = round
             .summary
             .measured()
-            .map(|it| it.blocks.to_string())
+            .map(|it| it.measured.blocks.to_string())
             .collect();
         vec![
             number.to_string(),

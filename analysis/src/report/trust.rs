@@ -81,7 +81,7 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
 fn row(summary: &Summary, limit: &CheckLimit) -> Vec<String> {
     let values = summary
         .measured()
-        .filter_map(|cell| (limit.of)(&cell.checks));
+        .filter_map(|cell| (limit.of)(&cell.measured.checks));
     let mut values: Vec<f64> = values.collect();
     values.sort_by(|a, b| a.abs().total_cmp(&b.abs()));
     let show = |value: Option<&f64>| {
@@ -106,8 +106,10 @@ fn round_trips(document: &mut Document, summary: &Summary) {
     let of_axis = |rtt_ms: &Rtt| {
         let cells = summary
             .measured()
-            .filter(|cell| cell.cell.rtt_ms == *rtt_ms);
-        let found: Vec<(f64, f64, f64)> = cells.filter_map(|cell| cell.checks.rtt_ms).collect();
+            .filter(|cell| cell.measured.cell.rtt_ms == *rtt_ms);
+        let found: Vec<(f64, f64, f64)> = cells
+            .filter_map(|cell| cell.measured.checks.rtt_ms)
+            .collect();
         let low = found.iter().map(|it| it.0).reduce(f64::min)?;
         let high = found.iter().map(|it| it.2).reduce(f64::max)?;
         Some(format!("{rtt_ms} → {}–{}", number(low), number(high)))

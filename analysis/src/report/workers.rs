@@ -6,7 +6,10 @@ use super::markdown::{Document, or_dash, quoted};
 use crate::{measure::workers::Workers, options::Options, summary::Summary, text::number};
 
 pub(super) fn write(document: &mut Document, summary: &Summary, options: &Options) {
-    let cells: Vec<&Vec<Workers>> = summary.measured().map(|cell| &cell.workers).collect();
+    let cells: Vec<&Vec<Workers>> = summary
+        .measured()
+        .map(|cell| &cell.measured.workers)
+        .collect();
     let variants = cells.iter().map(|cell| cell.len()).max().unwrap_or(0);
     let sum = |variant: usize| {
         let mut sum = Workers::default();

@@ -70,7 +70,11 @@ impl Search {
             let mut staying: Vec<(usize, Budgets)> = last.staying().collect();
             staying.sort_by_key(|(at, _)| rank(*at).unwrap_or(usize::MAX));
             return NextRound {
-                cells: last.summary.measured().map(|cell| cell.cell).collect(),
+                cells: last
+                    .summary
+                    .measured()
+                    .map(|cell| cell.measured.cell)
+                    .collect(),
                 candidates: staying.into_iter().map(|(_, budgets)| budgets).collect(),
             };
         }
@@ -101,7 +105,10 @@ impl Search {
         let Some((summary, cells)) = &self.first_look else {
             return false;
         };
-        let mut chosen = summary.cells.iter().filter(|it| cells.contains(&it.cell));
+        let mut chosen = summary
+            .cells
+            .iter()
+            .filter(|it| cells.contains(&it.measured.cell));
         chosen.all(|cell| {
             let mut bounds = Site::BUDGETED
                 .into_iter()
@@ -147,12 +154,12 @@ fn chosen(summary: &Summary, options: &Options) -> Vec<Cell> {
         cell.value(what, 0).unwrap_or(0.0)
     };
     by_late.sort_by(|a, b| late(b).total_cmp(&late(a)));
-    let longest = by_slow_time.iter().map(|it| it.cell.rtt_ms).max();
+    let longest = by_slow_time.iter().map(|it| it.measured.cell.rtt_ms).max();
     let mut long = by_slow_time.clone();
-    long.retain(|it| Some(it.cell.rtt_ms) == longest);
+    long.retain(|it| Some(it.measured.cell.rtt_ms) == longest);
     let mut chosen: Vec<Cell> = Vec::new();
     for order in [by_slow_time, by_late, long] {
-        let mut cells = order.iter().map(|it| it.cell);
+        let mut cells = order.iter().map(|it| it.measured.cell);
         chosen.extend(cells.find(|cell| !chosen.contains(cell)));
     }
     chosen

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     load::{Sweep, blocks::Disturbed, compared::ComparedVariant},
     measure::{
-        CellMeasured, CellState, Estimates, Question,
+        CellMeasured, CellState, Estimates, SweepSetup,
         details::PageDetails,
         metric::{Metric, MetricKey},
     },
@@ -79,7 +79,7 @@ impl Summary {
         });
         CellSummary {
             figures: figures.collect(),
-            ..only_judged(cell).into()
+            ..only_judged(&cell.measured).into()
         }
     }
 }
@@ -137,7 +137,7 @@ impl CellSummary {
 fn measure(sweep: &mut Sweep, options: &Options, site: Site) -> Result<Vec<CellSummary>, Failure> {
     let roles = sweep.compared();
     let control = roles.iter().position(|it| it.role == Role::Control);
-    let question = Question {
+    let setup = SweepSetup {
         budgets: sweep.manifest.config.variants.len(),
         subjects: sweep.manifest.config.subjects.len().max(1),
         repeat: sweep.manifest.config.repeat,
@@ -157,7 +157,7 @@ fn measure(sweep: &mut Sweep, options: &Options, site: Site) -> Result<Vec<CellS
     let cells = mem::take(&mut sweep.cells).into_par_iter().with_max_len(1);
     let measured: Vec<CellSummary> = cells
         .map(|files| {
-            let mut measured = CellMeasured::of(&files, &question)?;
+            let mut measured = CellMeasured::of(&files, &setup)?;
             if !shown::has(&shown, &measured.cell) {
                 measured.details = PageDetails::default();
             }
@@ -167,7 +167,7 @@ fn measure(sweep: &mut Sweep, options: &Options, site: Site) -> Result<Vec<CellS
         .map_err(bad_input)?;
     if measured
         .iter()
-        .all(|cell| cell.state != CellState::Measured)
+        .all(|cell| cell.measured.state != CellState::Measured)
     {
         reject!(
             "{}: no cell has a complete block, so there is nothing to report",
@@ -197,7 +197,7 @@ pub(crate) fn with_baseline(
         }
         for variant in 1..variants.len() {
             resolve(cells, what, variant, |cell| {
-                what.metric.has_error_floor() || cell.blocks >= FEWEST_BLOCKS
+                what.metric.has_error_floor() || cell.measured.blocks >= FEWEST_BLOCKS
             });
         }
         (what, calibration)
@@ -285,7 +285,7 @@ fn idle_variants(cells: &[CellSummary], variants: &[ComparedVariant]) -> Vec<Vec
     let of_cell = |cell: &CellSummary| {
         let variants = 0..variants.len();
         variants
-            .filter(|variant| !cell.turns.are_fewer(*variant))
+            .filter(|variant| !cell.measured.turns.are_fewer(*variant))
             .filter(|variant| is_idle(cell, *variant))
             .collect()
     };

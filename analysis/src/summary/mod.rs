@@ -8,7 +8,7 @@ mod shown;
 pub(crate) mod sweeps;
 pub(crate) mod table;
 
-use std::{collections::BTreeMap, ops::Deref};
+use std::collections::BTreeMap;
 
 use run_format::{
     Site,
@@ -59,28 +59,12 @@ pub(crate) struct CellSummary {
 /// By variant.
 type Figures = BTreeMap<MetricKey, Vec<Option<CellFigure>>>;
 
-impl Deref for CellSummary {
-    type Target = CellMeasured;
-
-    fn deref(&self) -> &CellMeasured {
-        &self.measured
-    }
-}
-
 /// A metric of a cell under a variant, in the metric's unit.
 #[derive(Clone, Debug)]
 pub(crate) struct CellFigure {
     pub(crate) estimate: BareEstimate,
     /// The difference from the baseline; absent for the baseline itself.
     pub(crate) change: Option<ChangeFigure>,
-}
-
-impl Deref for CellFigure {
-    type Target = BareEstimate;
-
-    fn deref(&self) -> &BareEstimate {
-        &self.estimate
-    }
 }
 
 /// A difference from the baseline.
@@ -193,9 +177,11 @@ impl Summary {
     /// The change from one variant to another in each measured cell where both are known. Errors are calibrated.
     pub(crate) fn changes(&self, what: MetricKey, [from, to]: [usize; 2]) -> Vec<ChangeFigure> {
         let inflation = self.inflation(what);
-        let sharp = self.measured().filter(|cell| !cell.turns.blur(what.metric));
+        let sharp = self
+            .measured()
+            .filter(|cell| !cell.measured.turns.blur(what.metric));
         let changes = sharp.filter_map(|cell| {
-            let estimates = cell.estimates.get(&what)?;
+            let estimates = cell.measured.estimates.get(&what)?;
             let [from, to] = [from, to].map(|variant| estimates.get(variant)?.as_ref());
             let change = stats::change(from?, to?)?.inflated(inflation);
             Some(ChangeFigure::of(&change, what.metric.info().scale))
@@ -211,7 +197,7 @@ impl Summary {
 
     pub(crate) fn measured(&self) -> impl Iterator<Item = &CellSummary> {
         let cells = self.cells.iter();
-        cells.filter(|cell| cell.state == CellState::Measured)
+        cells.filter(|cell| cell.measured.state == CellState::Measured)
     }
 }
 
@@ -242,11 +228,12 @@ impl CellSummary {
 
     /// Of the baseline.
     pub(crate) fn slow_polls(&self, site: Site) -> Option<SlowPollCounts> {
-        self.slow_polls.get(&site).copied()
+        self.measured.slow_polls.get(&site).copied()
     }
 
     pub(crate) fn value(&self, what: MetricKey, variant: usize) -> Option<f64> {
-        self.figure(what, variant).map(|figure| figure.value)
+        self.figure(what, variant)
+            .map(|figure| figure.estimate.value)
     }
 
     pub(crate) fn change(&self, what: MetricKey, variant: usize) -> Option<ChangeFigure> {

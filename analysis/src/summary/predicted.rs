@@ -30,7 +30,12 @@ impl SideBySide<'_> {
     /// How much more was measured than predicted. None if nothing was measured, or one of the two has no interval.
     pub(crate) fn difference(&self) -> Option<Uncertain> {
         let (_, measured) = self.measured?;
-        Some(measured.level?.minus(&self.predicted.level?))
+        Some(
+            measured
+                .estimate
+                .level?
+                .minus(&self.predicted.estimate.level?),
+        )
     }
 }
 
@@ -46,7 +51,7 @@ impl Summary {
         &'a self,
         cell: &'a CellSummary,
     ) -> impl Iterator<Item = SideBySide<'a>> {
-        cell.predicted.iter().flat_map(move |of| {
+        cell.measured.predicted.iter().flat_map(move |of| {
             let what = MetricKey::new(of.site, Metric::SlowPercent);
             let inflation = self.inflation(what);
             let side_by_side = move |measured| SideBySide {
@@ -80,7 +85,7 @@ impl Summary {
 impl CellSummary {
     /// The polls of a site that were recorded with their iterations.
     pub(crate) fn recorded_polls(&self, site: Site) -> Option<u64> {
-        let mut found = self.predicted.iter();
+        let mut found = self.measured.predicted.iter();
         let whole = found.find(|it| it.site == site && it.limit.is_none());
         whole.map(|it| it.polls)
     }
@@ -88,7 +93,11 @@ impl CellSummary {
     /// The bounds that would have ended none of the [recorded polls](Self::recorded_polls) of a site.
     pub(crate) fn bounds_without_effect(&self, site: Site) -> impl Iterator<Item = Limit> {
         let polls = self.recorded_polls(site);
-        let of_site = self.predicted.iter().filter(move |it| it.site == site);
+        let of_site = self
+            .measured
+            .predicted
+            .iter()
+            .filter(move |it| it.site == site);
         of_site
             .filter(move |it| Some(it.polls) == polls)
             .filter_map(|it| it.limit)
@@ -118,25 +127,25 @@ fn row(summary: &Summary, cell: &CellSummary, it: &SideBySide) -> [String; 19] {
     let difference = it.difference().map(|it| it.interval(CONFIDENCE));
     let [difference_low, difference_high] = ends(difference);
     [
-        cell.cell.peers.to_string(),
-        number(Some(cell.cell.rtt_ms.ms())),
-        cell.cell.payload_bytes.bytes().to_string(),
+        cell.measured.cell.peers.to_string(),
+        number(Some(cell.measured.cell.rtt_ms.ms())),
+        cell.measured.cell.payload_bytes.bytes().to_string(),
         it.of.site.to_string(),
         in_words(it.of.limit),
         it.of.slices.to_string(),
         it.of.polls.to_string(),
         it.of.slow_polls.to_string(),
         it.of.longest_ns.to_string(),
-        number(Some(it.predicted.value)),
+        number(Some(it.predicted.estimate.value)),
         low,
         high,
         it.measured
             .map_or("", |(at, _)| &summary.variants[at].label)
             .to_owned(),
-        number(measured.map(|figure| figure.value)),
+        number(measured.map(|figure| figure.estimate.value)),
         measured_low,
         measured_high,
-        number(measured.map(|figure| figure.value - it.predicted.value)),
+        number(measured.map(|figure| figure.estimate.value - it.predicted.estimate.value)),
         difference_low,
         difference_high,
     ]

@@ -46,7 +46,7 @@ impl Summary {
     pub(crate) fn shown_cells(&self) -> Vec<&CellSummary> {
         let axes = self.shown_axes();
         let cells = self.cells.iter();
-        cells.filter(|it| has(&axes, &it.cell)).collect()
+        cells.filter(|it| has(&axes, &it.measured.cell)).collect()
     }
 
     /// None if all cells are shown.

@@ -28,7 +28,12 @@ impl Summary {
     }
 
     pub(crate) fn shared_cells(&self, other: &Summary) -> usize {
-        let is_there = |cell: &&CellSummary| other.cells.iter().any(|it| it.cell == cell.cell);
+        let is_there = |cell: &&CellSummary| {
+            other
+                .cells
+                .iter()
+                .any(|it| it.measured.cell == cell.measured.cell)
+        };
         self.cells.iter().filter(is_there).count()
     }
 }
@@ -53,7 +58,7 @@ pub(crate) fn between(before: &Summary, after: &Summary, budgets: Budgets) -> Op
     };
     Some(Summary {
         identity: after.identity.clone(),
-        axes: Axes::of(cells.iter().map(|cell| &cell.cell)),
+        axes: Axes::of(cells.iter().map(|cell| &cell.measured.cell)),
         variants: vec![
             variant(before, "before", Role::Baseline),
             variant(after, "after", Role::Candidate),
@@ -75,7 +80,7 @@ impl SweepPair<'_> {
     fn cells(&self) -> Vec<CellSummary> {
         let pairs = self.after.cells.iter().filter_map(|after| {
             let mut same = self.before.cells.iter();
-            let before = same.find(|cell| cell.cell == after.cell)?;
+            let before = same.find(|cell| cell.measured.cell == after.measured.cell)?;
             Some(self.cell(before, after))
         });
         pairs.collect()
@@ -87,15 +92,18 @@ impl SweepPair<'_> {
         let figures = after.figures.keys().filter(is_shared);
         let figures = figures.map(|what| (*what, self.figures(*what, [before, after])));
         let measured = CellMeasured {
-            state: match &before.state {
-                CellState::Measured => after.state.clone(),
+            state: match &before.measured.state {
+                CellState::Measured => after.measured.state.clone(),
                 other => other.clone(),
             },
-            flaws: [before.flaws.clone(), after.flaws.clone()].concat(),
-            runs: before.runs.min(after.runs),
-            at_cap: before.at_cap || after.at_cap,
-            checks: after.checks.clone(),
-            ..CellMeasured::empty(after.cell, before.blocks.min(after.blocks))
+            flaws: [before.measured.flaws.clone(), after.measured.flaws.clone()].concat(),
+            runs: before.measured.runs.min(after.measured.runs),
+            at_cap: before.measured.at_cap || after.measured.at_cap,
+            checks: after.measured.checks.clone(),
+            ..CellMeasured::empty(
+                after.measured.cell,
+                before.measured.blocks.min(after.measured.blocks),
+            )
         };
         CellSummary {
             figures: figures.collect(),

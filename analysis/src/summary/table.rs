@@ -51,7 +51,7 @@ fn table(summary: &Summary, cells: &[CellSummary], options: &Options) -> Result<
             let figures = figures.iter().zip(&summary.variants);
             rows.extend(figures.filter_map(|(figure, variant)| {
                 Some(FigureRow {
-                    cell: cell.cell,
+                    cell: cell.measured.cell,
                     what,
                     variant: &variant.label,
                     figure: figure.as_ref()?,
@@ -70,7 +70,7 @@ fn table(summary: &Summary, cells: &[CellSummary], options: &Options) -> Result<
             "metric",
             rows.iter().map(|row| Some(row.what.metric.info().name)),
         ),
-        number("value", |it| Some(it.value)),
+        number("value", |it| Some(it.estimate.value)),
         number("low", |it| Some(it.interval()?.low)),
         number("high", |it| Some(it.interval()?.high)),
         number("change", |it| Some(it.change?.value)),

@@ -149,7 +149,7 @@ impl AtRtt {
     fn all(summary: &Summary, site: Site, variant: usize) -> Vec<AtRtt> {
         let at = |rtt_ms: &Rtt| {
             let cells = summary.measured();
-            let cells = cells.filter(|cell| cell.cell.rtt_ms == *rtt_ms);
+            let cells = cells.filter(|cell| cell.measured.cell.rtt_ms == *rtt_ms);
             let cells: Vec<&CellSummary> = cells.collect();
             let mean = |metric: Metric| {
                 let what = MetricKey::new(site, metric);

@@ -6,7 +6,9 @@ use crate::{measure::metric::Metric, summary::Summary, text::number};
 
 /// The reason why a metric says nothing about variants here, for those that are spoilt.
 pub(super) fn of(summary: &Summary) -> BTreeMap<Metric, String> {
-    let stolen = summary.measured().filter_map(|it| it.checks.steal_percent);
+    let stolen = summary
+        .measured()
+        .filter_map(|it| it.measured.checks.steal_percent);
     let mut stolen: Vec<f64> = stolen.collect();
     stolen.sort_by(f64::total_cmp);
     let Some(median) = stolen.get(stolen.len() / 2) else {

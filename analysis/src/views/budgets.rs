@@ -82,7 +82,7 @@ fn value(scene: &Scene, metric: Metric, variant: usize) -> Option<ChartValue> {
 
 /// The mean of values that cannot be negative. None unless all of them have intervals.
 fn mean_level<'a>(figures: impl Iterator<Item = &'a CellFigure>) -> Option<ChartValue> {
-    let levels: Option<Vec<Uncertain>> = figures.map(|figure| figure.level).collect();
+    let levels: Option<Vec<Uncertain>> = figures.map(|figure| figure.estimate.level).collect();
     let mean = of_uncertain(stats::mean_over_cells(&levels?)?);
     Some(ChartValue {
         interval: mean.interval.map(|(low, high)| (low.max(0.0), high)),

@@ -32,7 +32,12 @@ pub(super) fn payloads<T>(
                     rtt_ms,
                     payload_bytes,
                 };
-                value(summary.cells.iter().find(|cell| cell.cell == wanted))
+                value(
+                    summary
+                        .cells
+                        .iter()
+                        .find(|cell| cell.measured.cell == wanted),
+                )
             };
             axes.rtt_ms.iter().map(of_column).collect()
         };
@@ -56,7 +61,7 @@ pub(super) fn value_of(
     value: impl Fn(&CellSummary) -> Option<ChartValue>,
 ) -> CellValue {
     let cell = cell.ok_or(NoValue::Missing)?;
-    match cell.state {
+    match cell.measured.state {
         CellState::Missing => Err(NoValue::Missing),
         CellState::Failed(_) => Err(NoValue::Failed),
         CellState::Invalid(_) => Err(NoValue::Invalid),

@@ -20,7 +20,9 @@ pub(crate) fn entry(summary: &Summary, options: &Options) -> Entry {
     let cells: Vec<&CellSummary> = summary.measured().collect();
     let places = Categories::new(
         "payload of the request and of the response",
-        cells.iter().map(|cell| cell.cell.payload_bytes.in_words()),
+        cells
+            .iter()
+            .map(|cell| cell.measured.cell.payload_bytes.in_words()),
     );
     let panel = |metric| panel(&cells, metric, summary.variants.len());
     let picture = LineChart {

@@ -127,7 +127,11 @@ impl<'a> Scene<'a> {
             .summary
             .measured()
             .flat_map(|cell| cell.figures.values().flatten());
-        if figures.any(|figure| figure.as_ref().is_some_and(|it| it.level.is_some())) {
+        if figures.any(|figure| {
+            figure
+                .as_ref()
+                .is_some_and(|it| it.estimate.level.is_some())
+        }) {
             "its 95 % interval"
         } else {
             "no interval, since none was published"
@@ -164,7 +168,7 @@ pub(super) fn ends(interval: Option<Interval>) -> Option<(f64, f64)> {
 }
 
 pub(super) fn of_figure(figure: &CellFigure) -> ChartValue {
-    ChartValue::new(figure.value, ends(figure.interval()))
+    ChartValue::new(figure.estimate.value, ends(figure.interval()))
 }
 
 pub(super) fn of_uncertain(uncertain: Uncertain) -> ChartValue {

@@ -51,7 +51,7 @@ fn by_child(scene: &Scene, site: Site) -> Option<Entry> {
 
 /// The bars of a payload: all polls and slow polls.
 fn group(scene: &Scene, site: Site, segments: &[String], bytes: Payload) -> BarGroup {
-    let is_one = |cell: &&CellSummary| cell.cell.payload_bytes == bytes;
+    let is_one = |cell: &&CellSummary| cell.measured.cell.payload_bytes == bytes;
     let cells = scene.summary.measured().filter(is_one);
     let holders = holders::among(cells, site);
     let bar = |(name, slow): (&'static str, bool)| {

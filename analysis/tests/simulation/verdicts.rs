@@ -196,7 +196,7 @@ fn summary(mut cells: Vec<CellSummary>, candidates: usize) -> Summary {
             took_ms: 0,
             unsealed: 0,
         },
-        axes: Axes::of(cells.iter().map(|cell| &cell.cell)),
+        axes: Axes::of(cells.iter().map(|cell| &cell.measured.cell)),
         variants,
         cells,
         calibrations,

@@ -8,7 +8,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::finding::{PreflightFinding, PreflightStatus};
+pub use self::{
+    finding::{PreflightFinding, PreflightStatus},
+    machine::busy_cores,
+};
 use crate::{EnterError, Inside};
 
 /// The results of all checks.

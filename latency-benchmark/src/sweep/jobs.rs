@@ -17,7 +17,7 @@ use plan::{
 };
 use run_format::network::Placement;
 
-use super::{RunningSweep, known::Known, schedule::Launch};
+use super::{RunningSweep, schedule::Launch, stop_rule::StopRule};
 
 /// Where a launch is measured, and beside how many.
 #[derive(Clone, Copy)]
@@ -74,7 +74,7 @@ fn pair_of(number: usize, alone: usize, launches: usize) -> Option<usize> {
 
 impl Jobs<'_> {
     fn work(&self, job: usize, placement: &Placement) -> Result<bool> {
-        let mut known = Known::nothing(self.sweep.config);
+        let mut stop_rule = StopRule::nothing(self.sweep.config);
         while job < self.running.load(Relaxed) {
             let number = self.next_unit.fetch_add(1, Relaxed);
             let Some(unit) = self.units.get(number) else {
@@ -82,7 +82,7 @@ impl Jobs<'_> {
             };
             let mut pair = pair_of(number, self.alone(), self.units.len());
             for launch in *unit {
-                let goes_on = self.measure(launch, pair.take(), placement, &mut known);
+                let goes_on = self.measure(launch, pair.take(), placement, &mut stop_rule);
                 if !matches!(goes_on, Ok(true)) {
                     // Nor do the others.
                     self.next_unit.store(self.units.len(), Relaxed);
@@ -105,7 +105,7 @@ impl Jobs<'_> {
         launch: &Launch,
         pair: Option<usize>,
         placement: &Placement,
-        known: &mut Known<'_>,
+        stop_rule: &mut StopRule<'_>,
     ) -> Result<bool> {
         let running = self.running.load(Relaxed);
         let jobs = self.sweep.config.jobs.as_ref().map(|_| running);
@@ -122,7 +122,7 @@ impl Jobs<'_> {
                 jobs: if is_alone { Some(1) } else { jobs },
                 is_alone,
             };
-            let goes_on = self.sweep.launch(launch, place, known)?;
+            let goes_on = self.sweep.launch(launch, place, stop_rule)?;
             drop((shared, alone));
             if !goes_on {
                 return Ok(false);

@@ -1,15 +1,16 @@
 //! Measures the cells of a grid, one after the other, each on disk before the next.
 
 pub(crate) mod args;
+mod counts;
 mod expected;
 mod jobs;
-mod known;
 mod list;
 mod lock;
 mod outcome;
 pub(crate) mod rr;
 pub(crate) mod run_dir;
 mod schedule;
+mod stop_rule;
 pub(crate) mod time;
 
 use std::{
@@ -18,7 +19,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use lab::move_to;
 use program::{Failure, one_line, say};
 use run_format::{
@@ -32,11 +33,12 @@ use run_format::{
 pub(crate) use self::lock::lock;
 use self::{
     args::AskedSweep,
+    counts::RunCounts,
     jobs::Place,
-    known::Known,
     outcome::outcome,
     run_dir::RunDir,
     schedule::{Launch, schedule},
+    stop_rule::StopRule,
     time::SavedTime,
 };
 use crate::{
@@ -47,7 +49,7 @@ use crate::{
     node_program::NodeProgramArgs,
     other_load,
     programs::{self, Programs},
-    progress::{INTERRUPTED, MEASURED, Progress, SOME_FAILED},
+    progress::{MEASURED, Progress},
     watched_folder::WatchedFolder,
 };
 
@@ -144,10 +146,8 @@ fn measure(
     drop(lock);
     let state = sweep.state.into_inner();
     let state = state.unwrap_or_else(PoisonError::into_inner);
-    let counts = RunCounts {
-        interrupted,
-        ..state.counts
-    };
+    let mut counts = state.counts;
+    counts.interrupted = interrupted;
     state.progress.finish(&counts.summary(), dir);
     if counts.exit_code() != MEASURED {
         // A round is resumed with its search.
@@ -196,37 +196,26 @@ impl RunningSweep<'_> {
 
     /// Measures a launch, unless that is done or not needed. Returns whether to go on, also after the last
     /// one: what an interrupt cut short is not done.
-    fn launch(&self, launch: &Launch, place: Place<'_>, known: &mut Known<'_>) -> Result<bool> {
+    fn launch(
+        &self,
+        launch: &Launch,
+        place: Place<'_>,
+        stop_rule: &mut StopRule<'_>,
+    ) -> Result<bool> {
         if self.interrupts.seen() > 0 {
             return Ok(false);
         }
-        // The time of those that are alone is not shared out.
-        let planned_ms = match place.is_alone {
-            true => 0.0,
-            false => launch.config(self.config).plan.max_ms as f64,
-        };
-        if known.is_enough_without(launch) {
-            self.state().skip(planned_ms);
-            return Ok(true);
-        }
         let run_dir = self.run_dir(launch, place.is_alone);
-        let row = run_dir.row().filter(RunRow::is_measured);
-        let held = row.map(|row| {
-            let plan = plan::run::of_cell(self.config, launch.cell);
-            if let Some(field) = plan::run::differs_in(self.config, &row.config, plan) {
-                let run = run_dir.done();
-                bail!("{}: its {field} is not that of this sweep", run.display());
+        let is_needed = !stop_rule.is_enough_without(launch);
+        if !is_needed || self.is_done(launch, &run_dir) {
+            if is_needed && !place.is_alone {
+                stop_rule.add(launch, &run_dir.done())?;
             }
-            row.check_files(&run_dir.done())
-        });
-        if let Some(Err(error)) = &held {
-            let warning = format!("{error:#}; the run is measured again");
-            self.state().progress.warn(&warning);
-        }
-        if let Some(Ok(_)) = held {
-            if !place.is_alone {
-                known.add(launch, &run_dir.done())?;
-            }
+            // The time of those that are alone is not shared out.
+            let planned_ms = match place.is_alone {
+                true => 0.0,
+                false => launch.config(self.config).plan.max_ms as f64,
+            };
             self.state().skip(planned_ms);
             return Ok(true);
         }
@@ -236,38 +225,74 @@ impl RunningSweep<'_> {
             return Ok(false);
         };
         self.folder.check()?;
+        self.say_outcome(&self.name(launch, place), &row, last.as_ref());
+        let is_kept = self.keep(launch, &row, &run_dir, room)?;
+        if is_kept && row.is_measured() && run_dir.done().exists() && !place.is_alone {
+            stop_rule.add(launch, &run_dir.done())?;
+        }
+        let is_whole = row.is_measured() && row.end != End::INTERRUPTED;
+        Ok(is_whole || self.interrupts.seen() == 0)
+    }
+
+    /// Whether the run was measured before, with the options of this sweep, and is as it was written.
+    fn is_done(&self, launch: &Launch, run_dir: &RunDir) -> bool {
+        let Some(row) = run_dir.row().filter(RunRow::is_measured) else {
+            return false;
+        };
+        let plan = plan::run::of_cell(self.config, launch.cell);
+        let checked = match plan::run::differs_in(self.config, &row.config, plan) {
+            Some(field) => {
+                let run = run_dir.done();
+                Err(anyhow!(
+                    "{}: its {field} is not that of this sweep",
+                    run.display()
+                ))
+            }
+            None => row.check_files(&run_dir.done()).map(drop),
+        };
+        if let Err(error) = &checked {
+            let warning = format!("{error:#}; the run is measured again");
+            self.state().progress.warn(&warning);
+        }
+        checked.is_ok()
+    }
+
+    fn say_outcome(&self, name: &str, row: &RunRow, last: Option<&BlockReport>) {
         let mut state = self.state();
         state.counts.add(&row.end);
         state.progress.advance(1);
         let (done, total) = state.progress.position();
-        let (name, outcome) = (
-            self.name(launch, place),
-            outcome(&row, last.as_ref(), self.config),
-        );
+        let outcome = outcome(row, last, self.config);
         let took_s = row.took_ms as f64 / 1e3;
         let line = format!("[{done:3}/{total}] {name}  {outcome}, {took_s:.1} s");
         state.progress.line(&line);
-        drop(state);
-        let kept = keep(&row, &run_dir);
-        let room = match kept {
-            Ok(()) => room,
-            Err(_) => self.folder.check_room(),
+    }
+
+    /// Keeps what was measured, and says whether that worked. A full disk ends the sweep.
+    fn keep(
+        &self,
+        launch: &Launch,
+        row: &RunRow,
+        run_dir: &RunDir,
+        room: Result<()>,
+    ) -> Result<bool> {
+        let kept = keep(row, run_dir);
+        let room = if kept.is_ok() {
+            room
+        } else {
+            self.folder.check_room()
         };
         let dir = self.folder.path.display();
         room.map_err(|full| {
             anyhow!("{full:#}; what was measured is kept (with more room: --resume {dir})")
         })?;
-        if let Err(error) = kept {
-            let error = one_line(&format!("{error:#}"));
-            let mut state = self.state();
-            let warning = format!("{} cannot be kept: {error}", launch.cell);
-            state.progress.warn(&warning);
-            state.counts.unkept += 1;
-        } else if row.is_measured() && run_dir.done().exists() && !place.is_alone {
-            known.add(launch, &run_dir.done())?;
-        }
-        let is_whole = row.is_measured() && row.end != End::INTERRUPTED;
-        Ok(is_whole || self.interrupts.seen() == 0)
+        let Err(error) = kept else { return Ok(true) };
+        let error = one_line(&format!("{error:#}"));
+        let mut state = self.state();
+        let warning = format!("{} cannot be kept: {error}", launch.cell);
+        state.progress.warn(&warning);
+        state.counts.unkept += 1;
+        Ok(false)
     }
 
     fn name(&self, launch: &Launch, place: Place<'_>) -> String {
@@ -325,52 +350,6 @@ impl RunningSweep<'_> {
             self.state().time.save(&row);
         }
         Some((row, last, room))
-    }
-}
-
-#[derive(Default)]
-struct RunCounts {
-    measured: usize,
-    invalid: usize,
-    failed: usize,
-    /// Runs whose rows could not be written.
-    unkept: usize,
-    interrupted: bool,
-}
-
-impl RunCounts {
-    fn add(&mut self, end: &End) {
-        match end {
-            // It is measured again.
-            &End::INTERRUPTED => {}
-            End::Ok { .. } => self.measured += 1,
-            End::Invalid { .. } => self.invalid += 1,
-            End::Failed { .. } => self.failed += 1,
-        }
-    }
-
-    fn summary(&self) -> String {
-        let unkept = match self.unkept {
-            0 => String::new(),
-            count => format!(", {count} not kept"),
-        };
-        let interrupted = if self.interrupted {
-            "; interrupted"
-        } else {
-            ""
-        };
-        format!(
-            "{} runs measured, {} invalid, {} failed{unkept}{interrupted}",
-            self.measured, self.invalid, self.failed
-        )
-    }
-
-    fn exit_code(&self) -> u8 {
-        match self.invalid + self.failed + self.unkept {
-            _ if self.interrupted => INTERRUPTED,
-            0 => MEASURED,
-            _ => SOME_FAILED,
-        }
     }
 }
 

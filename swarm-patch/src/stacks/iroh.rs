@@ -1,11 +1,11 @@
 use super::{Stack, quinn};
-use crate::sites::{InnerChild, LoopShape, OwnBound, SiteSpec};
+use crate::sites::{InnerChild, LoopShape, Rewrite, SiteSpec};
 
 const QUIC: [SiteSpec; 2] = quinn::sites("noq", "poll_send", OF_NOQ);
 
 /// What a connection of noq counts, which may have several paths. Its round-trip time is that of the path that has sent
 /// most.
-const OF_NOQ: &[OwnBound] = &[quinn::bound(
+const OF_NOQ: &[Rewrite] = &[quinn::bound(
     "Connecting::new",
     "ConnectionDriver(conn.clone())",
     r#"{

@@ -1,13 +1,13 @@
 //! QUIC by quinn, or by a fork of it.
 
-use crate::sites::{InnerChild, LoopShape, OwnBound, SiteSpec};
+use crate::sites::{InnerChild, LoopShape, Rewrite, SiteSpec};
 
 /// The drivers of connections and of sockets in that package. Each calls functions whose loops have bounds. `send` is the
 /// method by which the socket sends, and `counts` are those of a connection.
 pub const fn sites(
     package: &'static str,
     send: &'static str,
-    counts: &'static [OwnBound],
+    counts: &'static [Rewrite],
 ) -> [SiteSpec; 2] {
     [
         SiteSpec {
@@ -60,7 +60,7 @@ pub const fn sites(
     ]
 }
 
-const OF_CONNECTION: &[OwnBound] = &[
+const OF_CONNECTION: &[Rewrite] = &[
     wake("ConnectionDriver::poll"),
     bound(
         "State::drive_transmit",
@@ -76,7 +76,7 @@ const OF_CONNECTION: &[OwnBound] = &[
 ];
 
 /// What a connection of quinn counts.
-pub const OF_QUINN: &[OwnBound] = &[bound(
+pub const OF_QUINN: &[Rewrite] = &[bound(
     "Connecting::new",
     "ConnectionDriver::new(conn.clone())",
     r#"{
@@ -100,13 +100,13 @@ pub const OF_QUINN: &[OwnBound] = &[bound(
 )];
 
 /// What is counted of a socket that receives.
-const OF_SOCKET: &[OwnBound] = &[bound(
+const OF_SOCKET: &[Rewrite] = &[bound(
     "RecvState::poll_socket",
     "self.recv_limiter.record_work(msgs)",
     "(::poll_probe::received(), {}).1",
 )];
 
-const OF_ENDPOINT: &[OwnBound] = &[
+const OF_ENDPOINT: &[Rewrite] = &[
     wake("EndpointDriver::poll"),
     bound(
         "State::handle_events",
@@ -131,7 +131,7 @@ const OF_ENDPOINT: &[OwnBound] = &[
     ),
 ];
 
-const fn wake(function: &'static str) -> OwnBound {
+const fn wake(function: &'static str) -> Rewrite {
     bound(
         function,
         "cx.waker().wake_by_ref()",
@@ -139,7 +139,7 @@ const fn wake(function: &'static str) -> OwnBound {
     )
 }
 
-const fn reached(function: &'static str, condition: &'static str) -> OwnBound {
+const fn reached(function: &'static str, condition: &'static str) -> Rewrite {
     bound(function, condition, "::poll_probe::reached({})")
 }
 
@@ -147,8 +147,8 @@ pub(super) const fn bound(
     function: &'static str,
     expression: &'static str,
     becomes: &'static str,
-) -> OwnBound {
-    OwnBound {
+) -> Rewrite {
+    Rewrite {
         function,
         expression,
         becomes,

@@ -1,6 +1,6 @@
 //! Checks of properties of this machine that affect the quality of measurements.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, thread, time::Duration};
 
 use perf_event::{Builder, events::Hardware};
 
@@ -181,31 +181,39 @@ fn enabled_idle_states() -> Vec<(String, u64)> {
 }
 
 /// A load below this is ordinary background work of the system.
-const QUIET_LOAD: f64 = 0.3;
+const QUIET_CORES: f64 = 0.3;
 
 fn load() -> PreflightFinding {
-    let load = read("/proc/loadavg").as_deref().and_then(parse_load);
     judge(
         "other load",
-        load.map(|(load, running)| {
-            // This process is one of the running tasks.
-            let others = running.saturating_sub(1);
-            let seen = format!(
-                "load average of the last minute {load:.2}, {others} other tasks running now"
-            );
-            (load < QUIET_LOAD && others == 0, seen)
+        busy_cores().map(|cores| {
+            let seen = format!("other processes keep {cores:.1} cores busy");
+            (cores < QUIET_CORES, seen)
         }),
         "other processes may take time and cache from central's core",
-        "end them or wait; a build that has just ended still counts for a minute",
+        "end them or wait",
     )
 }
 
-/// The mean of the last minute, and the number of running tasks.
-fn parse_load(text: &str) -> Option<(f64, u64)> {
-    let mut fields = text.split_whitespace();
-    let load = fields.next()?.parse().ok()?;
-    let (running, _) = fields.nth(2)?.split_once('/')?;
-    Some((load, running.parse().ok()?))
+/// How many cores are busy at the moment. A load average would still count a build that has just ended.
+pub fn busy_cores() -> Option<f64> {
+    const MOMENT: Duration = Duration::from_millis(250);
+    const TICKS_PER_S: f64 = 100.0;
+    let before = busy_ticks(&read("/proc/stat")?);
+    thread::sleep(MOMENT);
+    let ticks = busy_ticks(&read("/proc/stat")?).saturating_sub(before);
+    Some(ticks as f64 / TICKS_PER_S / MOMENT.as_secs_f64())
+}
+
+/// Of all cores since boot, but for the fourth and the fifth count: being idle, and waiting for disks.
+fn busy_ticks(stat: &str) -> u64 {
+    let first = stat.lines().next().unwrap_or_default();
+    let counts = first.split_whitespace().skip(1).take(8);
+    let counts = counts.map(|count| count.parse().unwrap_or(0)).enumerate();
+    counts
+        .filter(|(at, _)| !matches!(at, 3 | 4))
+        .map(|(_, ticks): (_, u64)| ticks)
+        .sum()
 }
 
 /// More than a large cell needs.
@@ -232,9 +240,10 @@ mod tests {
     use crate::preflight::PreflightStatus;
 
     #[test]
-    fn the_load_is_read_with_the_running_tasks() {
-        assert_eq!(parse_load("0.52 0.58 0.59 3/602 29306"), Some((0.52, 3)));
-        assert_eq!(parse_load(""), None);
+    fn idle_time_is_no_load() {
+        let stat = "cpu  10 20 30 4000 500 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10";
+        assert_eq!(busy_ticks(stat), 10 + 20 + 30 + 6 + 7 + 8);
+        assert_eq!(busy_ticks(""), 0);
     }
 
     #[test]

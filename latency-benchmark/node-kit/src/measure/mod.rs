@@ -22,7 +22,7 @@ use run_format::{
 use self::{
     block::{Blocks, FinishedBlock, Interruptions},
     order::order,
-    polls::Polls,
+    polls::VariantSlices,
     sample::{Clocks, Sampler},
     soak_rows::SoakRows,
     source::{FinishedSlice, Source},
@@ -38,7 +38,7 @@ pub(crate) fn measure(
     let sampler = Sampler::new(&connected, task)?;
     match &task.config.measurement {
         Measurement::Compare | Measurement::Explain(_) | Measurement::BesideTcp => {
-            let source = Polls::new(task, connected)?;
+            let source = VariantSlices::new(task, connected)?;
             let (source, mut measured) = run(task, source, sampler, parent)?;
             measured.messages = source.finish()?;
             Ok(measured)

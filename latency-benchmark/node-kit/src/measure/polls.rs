@@ -36,7 +36,7 @@ use crate::{
     run_writer::{RunWriter, Span},
 };
 
-pub(super) struct Polls {
+pub(super) struct VariantSlices {
     observers: Observers,
     /// The site of connections.
     connections: Site,
@@ -70,8 +70,8 @@ pub(super) struct Polls {
     patience: Duration,
 }
 
-impl Polls {
-    pub(super) fn new(task: &CentralTask, connected: Connected) -> Result<Polls> {
+impl VariantSlices {
+    pub(super) fn new(task: &CentralTask, connected: Connected) -> Result<VariantSlices> {
         let config = &task.config;
         let connections = connected.connections_site();
         let explained = match (&config.measurement, connected.watch) {
@@ -86,7 +86,7 @@ impl Polls {
             )),
             _ => None,
         };
-        Ok(Polls {
+        Ok(VariantSlices {
             connections,
             watches_tasks: connected.tasks.cumulative().instrumented_count > 0,
             observers: connected.observers,
@@ -144,7 +144,7 @@ struct Fired {
     yields: u64,
 }
 
-impl Polls {
+impl VariantSlices {
     /// Whether the variant has budgets that have never ended a poll. It can have changed nothing, so it has one turn
     /// in a slice, by which it is seen if that changes.
     fn is_idle(&self, variant: usize) -> bool {
@@ -156,7 +156,7 @@ impl Polls {
     }
 }
 
-impl Source for Polls {
+impl Source for VariantSlices {
     type Turn = PlannedSlice;
     type Seen = ObservedSlice;
 
@@ -287,7 +287,7 @@ impl Source for Polls {
         seen.requests().collect()
     }
 
-    fn keep(&mut self, mut slice: FinishedSlice<Polls>) -> Result<Option<NodeMessage>> {
+    fn keep(&mut self, mut slice: FinishedSlice<VariantSlices>) -> Result<Option<NodeMessage>> {
         let row = row(&slice, self.watches_tasks);
         if row.pass == Pass::Compare {
             let messages = &mut self.messages[row.variant];
@@ -350,7 +350,7 @@ impl Source for Polls {
     }
 }
 
-fn quic_row(slice: &FinishedSlice<Polls>) -> Option<QuicRow> {
+fn quic_row(slice: &FinishedSlice<VariantSlices>) -> Option<QuicRow> {
     let of = slice.used.quic?;
     Some(QuicRow {
         slice: slice.number,
@@ -367,7 +367,7 @@ fn quic_row(slice: &FinishedSlice<Polls>) -> Option<QuicRow> {
     })
 }
 
-fn row(slice: &FinishedSlice<Polls>, watches_tasks: bool) -> SliceRow {
+fn row(slice: &FinishedSlice<VariantSlices>, watches_tasks: bool) -> SliceRow {
     let FinishedSlice {
         turn, seen, used, ..
     } = slice;

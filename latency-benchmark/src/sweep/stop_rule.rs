@@ -9,7 +9,7 @@ use run_format::{config::SweepConfig, grid::Cell};
 use super::schedule::Launch;
 
 /// What is known of the cell that is being measured.
-pub(super) struct Known<'a> {
+pub(super) struct StopRule<'a> {
     config: &'a SweepConfig,
     cell: Option<Cell>,
     block: u32,
@@ -17,9 +17,9 @@ pub(super) struct Known<'a> {
     changes: Changes,
 }
 
-impl Known<'_> {
-    pub(super) fn nothing(config: &SweepConfig) -> Known<'_> {
-        Known {
+impl StopRule<'_> {
+    pub(super) fn nothing(config: &SweepConfig) -> StopRule<'_> {
+        StopRule {
             config,
             cell: None,
             block: 0,
@@ -34,9 +34,9 @@ impl Known<'_> {
             return false;
         }
         if self.cell != Some(launch.cell) {
-            *self = Known {
+            *self = StopRule {
                 cell: Some(launch.cell),
-                ..Known::nothing(self.config)
+                ..StopRule::nothing(self.config)
             };
         }
         if self.block != launch.run {
