@@ -43,7 +43,6 @@ pub(crate) fn resolved(path: &Path) -> PathBuf {
     real.unwrap_or(path)
 }
 
-/// The folder that a new folder lies in.
 pub(crate) fn parent(out: &Path) -> &Path {
     let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty());
     parent.unwrap_or(Path::new("."))

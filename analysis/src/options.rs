@@ -97,7 +97,6 @@ impl From<FigureOptions> for Options {
 }
 
 impl Options {
-    /// The sites to show: all unless the options name some.
     pub(crate) fn sites(&self) -> Vec<Site> {
         if self.figures.site.is_empty() {
             Site::ALL.to_vec()
@@ -123,7 +122,6 @@ impl Options {
         }
     }
 
-    /// The site that the verdict is about.
     pub(crate) fn first_site(&self, names: &SiteNames) -> Site {
         self.figures
             .site
@@ -159,7 +157,6 @@ fn metric_help() -> String {
     )
 }
 
-/// Each named value once.
 fn once<T: Copy + PartialEq>(named: &[T]) -> Vec<T> {
     let mut once = Vec::new();
     for it in named {

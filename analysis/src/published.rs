@@ -40,7 +40,6 @@ const COLUMNS: [&str; 12] = [
     "total_rps",
 ];
 
-/// Reads the table as a sweep of one variant without a budget.
 pub(crate) fn read(path: &Path, options: &Options) -> Result<Summary, Failure> {
     if options.figures.threshold != SLOW_NS {
         reject!("--threshold: a published table only counts polls over 50us");

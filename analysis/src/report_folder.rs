@@ -15,10 +15,8 @@ use crate::{
     views::{self, Entry},
 };
 
-/// The report itself.
 pub(crate) const TEXT: &str = "report.md";
 
-/// What a report is made of.
 pub(crate) struct Content {
     /// The verdict, to be printed.
     pub(crate) in_short: Vec<String>,
@@ -52,7 +50,6 @@ pub(crate) fn write(out: &Path, content: Content) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes all files of a report.
 pub(crate) fn fill(dir: &Path, content: &Content) -> Result<()> {
     let write = |name: &str, content: &[u8]| {
         let path = dir.join(name);

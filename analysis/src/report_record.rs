@@ -14,13 +14,11 @@ pub(crate) const RECORD: &str = "report.json";
 /// The version of [`RECORD`].
 const SCHEMA: u32 = 2;
 
-/// The content of [`RECORD`].
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ReportRecord {
     pub(crate) schema: u32,
     /// `report`, `compare` or `published`; for the report of an `rr` run or a soak: `rr` or `soak`.
     pub(crate) verb: String,
-    /// The names of the inputs.
     pub(crate) of: Vec<String>,
     pub(crate) analysis: String,
     pub(crate) options: Options,

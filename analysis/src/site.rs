@@ -36,12 +36,10 @@ impl SiteNames {
         Site::of_connections(self.0.iter().map(|it| it.0))
     }
 
-    /// Whether the stack has the site.
     pub(crate) fn has(&self, site: Site) -> bool {
         self.0.iter().any(|it| it.0 == site)
     }
 
-    /// The function that the site is.
     pub(crate) fn function(&self, site: Site) -> &str {
         let named = self.0.iter().find(|it| it.0 == site);
         named.map_or(site.name(), |it| &it.1)

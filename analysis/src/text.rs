@@ -146,7 +146,6 @@ pub(crate) fn csv<const N: usize>(
     Ok(csv.into_inner()?)
 }
 
-/// As text of HTML or SVG.
 pub(crate) fn escaped(text: &str) -> String {
     let text = text
         .replace('&', "&amp;")
@@ -155,7 +154,6 @@ pub(crate) fn escaped(text: &str) -> String {
     text.replace('"', "&quot;")
 }
 
-/// With a capital first letter.
 pub(crate) fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| {

@@ -19,7 +19,6 @@ pub(crate) struct Heatmap {
     pub(crate) columns: Categories,
     /// From left to right, then down.
     pub(crate) facets: Vec<Facet>,
-    /// The number of facets side by side.
     pub(crate) across: usize,
     pub(crate) scale: ColourScale,
     /// For the facets that show differences, if there are any.
@@ -30,7 +29,6 @@ pub(crate) struct Heatmap {
 pub(crate) struct Facet {
     pub(crate) title: String,
     pub(crate) is_difference: bool,
-    /// By row and column.
     pub(crate) cells: Vec<Vec<HeatmapCell>>,
 }
 

@@ -15,7 +15,6 @@ use super::{
 #[derive(Clone, Debug)]
 pub(crate) struct LineChart {
     pub(crate) caption: Caption,
-    /// The names of the lines.
     pub(crate) series: Vec<String>,
     /// From left to right, in all panels.
     pub(crate) places: Categories,
@@ -102,7 +101,6 @@ impl LineChart {
 }
 
 impl LineChartPanel {
-    /// All numbers that have to be visible.
     fn values(&self) -> impl Iterator<Item = f64> {
         let lines = self.lines.iter().flatten().flatten();
         let marks = self.marks.iter().map(|(_, value)| value);
@@ -134,7 +132,6 @@ impl Plot {
         }
     }
 
-    /// With gaps where values are absent.
     fn draw_lines(&self, canvas: &mut Canvas, lines: &[Vec<Option<ChartValue>>]) {
         let apart = FURTHEST_APART.min(0.6 * self.pitch() / lines.len().max(1) as f64);
         for (index, line) in lines.iter().enumerate() {

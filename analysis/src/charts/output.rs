@@ -34,7 +34,6 @@ impl ChartFormat {
     }
 }
 
-/// Writes `<stem>.png` and `<stem>.svg`, whichever are asked for.
 pub(crate) fn write(picture: &dyn Picture, stem: &Path, formats: &[ChartFormat]) -> Result<()> {
     let svg = svg(picture);
     for format in formats {
@@ -50,7 +49,6 @@ pub(crate) fn write(picture: &dyn Picture, stem: &Path, formats: &[ChartFormat])
     Ok(())
 }
 
-/// The pixels of an SVG.
 pub(super) fn png(svg: &str) -> Result<Vec<u8>> {
     static FONTS: LazyLock<Arc<fontdb::Database>> = LazyLock::new(|| {
         let mut fonts = fontdb::Database::new();

@@ -12,7 +12,6 @@ pub(crate) trait Picture: Sync {
     fn draw_body(&self, canvas: &mut Canvas, body: Rect);
 }
 
-/// The words around a picture.
 #[derive(Clone, Debug)]
 pub(crate) struct Caption {
     pub(crate) title: String,
@@ -21,7 +20,6 @@ pub(crate) struct Caption {
     pub(crate) small_print: String,
 }
 
-/// A value and the interval around it, if there is one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ChartValue {
     pub(crate) value: f64,
@@ -73,7 +71,6 @@ impl Categories {
     }
 }
 
-/// An axis of numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct ValueAxis {
     pub(crate) name: String,
@@ -88,7 +85,6 @@ impl ValueAxis {
     }
 }
 
-/// The colours of numbers. All pictures of a metric share one scale.
 #[derive(Clone, Debug)]
 pub(crate) struct ColourScale {
     pub(crate) name: String,

@@ -2,7 +2,6 @@
 
 use crate::load::soak::{INTERVAL, SoakColumns};
 
-/// One quantity of a soak over time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct SoakSeries {
     /// In tables and files.
@@ -49,7 +48,6 @@ pub(crate) const ALL: [SoakSeries; 14] = [
 ];
 
 impl SoakSeries {
-    /// A value for each row.
     pub(crate) fn values(&self, rows: &SoakColumns) -> Vec<Option<f64>> {
         let with = |left: &str, right: &str, of: fn(f64, f64) -> f64| -> Vec<Option<f64>> {
             let pairs = rows.column(left).iter().zip(rows.column(right));

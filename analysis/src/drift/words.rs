@@ -7,7 +7,6 @@ use crate::{
 };
 
 impl Drifts {
-    /// The verdict.
     pub(crate) fn sentences(&self) -> Vec<String> {
         if self.all.iter().all(|drift| drift.trend.is_none()) {
             let rows = count(self.judged_rows, "row");

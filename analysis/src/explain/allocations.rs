@@ -7,7 +7,6 @@ use run_format::{Site, tables::Pass};
 use super::sums::{EventRates, PassSums, apart, both_by, child_name};
 use crate::load::explain::cell::CellEvidence;
 
-/// A function and its share of all objects that are allocated in polls.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct AllocatingFunction {
     pub(crate) function: String,

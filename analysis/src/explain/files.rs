@@ -14,16 +14,13 @@ use crate::{
     text::{count, number},
 };
 
-/// Their folder, below that of the report.
 pub(crate) const FOLDER: &str = "explain";
 
-/// A file with its name below the folder of a report.
 pub(crate) struct File {
     pub(crate) name: String,
     pub(crate) content: Vec<u8>,
 }
 
-/// All files. The same evidence gives the same bytes.
 pub(crate) fn of(explanation: &Explanation) -> Result<Vec<File>> {
     let mut files = vec![File {
         name: format!("{FOLDER}/findings.csv"),
@@ -48,7 +45,6 @@ pub(crate) fn of(explanation: &Explanation) -> Result<Vec<File>> {
     Ok(files)
 }
 
-/// A flamegraph of a cell that has samples.
 pub(crate) struct CellFlamegraph {
     /// The name of its file, after the cell's id.
     pub(crate) name: String,

@@ -31,7 +31,6 @@ const SITES: [Site; 5] = [
     Site::GossipActor,
 ];
 
-/// Needless work that a maintainer should look at.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct WorkFinding {
     /// The cell's id.
@@ -46,7 +45,6 @@ pub(crate) struct WorkFinding {
     pub(crate) sentence: String,
 }
 
-/// The findings about the baseline of a cell.
 pub(crate) fn of(
     evidence: &CellEvidence,
     sites: &SiteNames,
@@ -81,7 +79,6 @@ pub(crate) fn sorted(mut findings: Vec<WorkFinding>) -> Vec<WorkFinding> {
     findings
 }
 
-/// One line for each.
 pub(crate) fn csv(findings: &[WorkFinding]) -> Result<Vec<u8>> {
     const HEAD: &str = "cell,kind,site,child,value,threshold,sentence";
     let row = |it: &WorkFinding| {
@@ -107,7 +104,6 @@ struct FindingSearch<'a> {
 }
 
 impl FindingSearch<'_> {
-    /// Adds a finding if the value exceeds the threshold.
     fn add(
         &mut self,
         kind: FindingKind,

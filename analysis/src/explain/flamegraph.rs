@@ -10,7 +10,6 @@ use inferno::flamegraph::{
 
 use super::stacks::Folded;
 
-/// The text above a flamegraph.
 pub(crate) struct FlamegraphText {
     pub(crate) title: String,
     pub(crate) subtitle: String,

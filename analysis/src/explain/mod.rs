@@ -30,7 +30,6 @@ use crate::{
     site::SiteNames,
 };
 
-/// All explained cells.
 pub(crate) struct Explanation {
     /// The baseline and the variant that is compared with it: indices into the manifest's variants, and labels.
     pub(crate) variants: Vec<(usize, String)>,
@@ -79,7 +78,6 @@ impl Explanation {
         }
     }
 
-    /// The variant that is compared with the baseline.
     pub(crate) fn other(&self) -> Option<(usize, &str)> {
         let (variant, label) = self.variants.get(1)?;
         Some((*variant, label.as_str()))

@@ -9,7 +9,6 @@ use run_format::{
 
 use crate::{load::explain::cell::CellEvidence, measure::breakdown::OWN};
 
-/// Slices of some passes (kinds of evidence) of one variant.
 pub(crate) struct PassSums<'a> {
     evidence: &'a CellEvidence,
     slices: Vec<&'a SliceRow>,
@@ -108,7 +107,6 @@ pub(crate) struct EventRates {
     pub(crate) per_request: Option<(f64, f64)>,
 }
 
-/// The name of a child in tables.
 pub(crate) fn child_name(child: Option<&str>) -> &str {
     child.unwrap_or(OWN)
 }
@@ -160,7 +158,6 @@ pub(crate) fn both_by((count, amount): (f64, f64), of: f64) -> Option<(f64, f64)
     Some((by(count, of)?, by(amount, of)?))
 }
 
-/// A quotient; none if the divisor is zero.
 pub(crate) fn by(count: f64, of: f64) -> Option<f64> {
     (of > 0.0).then(|| count / of)
 }

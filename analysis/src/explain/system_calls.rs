@@ -46,7 +46,6 @@ pub(crate) struct WaitingChild {
     pub(crate) percent: f64,
     pub(crate) us_per_call: f64,
     pub(crate) slow_polls: u64,
-    /// The number of those calls.
     pub(crate) calls: u64,
 }
 
@@ -105,10 +104,8 @@ pub(crate) fn kernel_share(
     })
 }
 
-/// The system calls in slow polls of the baseline.
 struct SlowCalls<'a> {
     rows: Vec<&'a SystemCallRow>,
-    /// The number of those polls.
     polls: u64,
     /// The time of those polls, without the cost of observing their system calls.
     time_ns: f64,

@@ -43,7 +43,6 @@ pub(crate) const DIALS_PER_S: f64 = 0.1;
 /// Slices are short, so a single dial would be many per second.
 pub(crate) const FEWEST_DIALS: u64 = 3;
 
-/// Connections per peer.
 pub(crate) const CONNECTIONS_PER_PEER: f64 = 1.0;
 
 /// That a value grows at all. Every cell has three trends.

@@ -7,13 +7,11 @@ use run_format::evidence::TimelineRow;
 
 use crate::{load::explain::cell::CellEvidence, text};
 
-/// One of the slowest polls of a variant.
 #[derive(Clone, Debug)]
 pub(crate) struct WorstPoll<'a> {
     pub(crate) variant: usize,
     pub(crate) rank: usize,
     pub(crate) slice: u32,
-    /// The poll itself.
     pub(crate) poll: &'a TimelineRow,
     /// What it polled, at any depth, sorted by time.
     pub(crate) inside: Vec<&'a TimelineRow>,
@@ -108,7 +106,6 @@ fn us(ns: u64) -> f64 {
     ns as f64 / 1000.0
 }
 
-/// All of them as a table.
 pub(crate) fn csv(worst: &[WorstPoll], labels: &[(usize, String)]) -> Result<Vec<u8>> {
     const HEAD: &str = "variant,rank,slice,start_ms,duration_us,outcome,iterations,timeline";
     let row = |it: &WorstPoll| {

@@ -67,11 +67,9 @@ pub(super) fn machine(dir: &Path, may_be_torn: bool) -> Result<Vec<BlockRow>> {
     }
 }
 
-/// How many blocks were disturbed by what.
 pub(crate) type Disturbances = BTreeMap<Disturbance, usize>;
 
 impl Disturbed {
-    /// Where one launch has all variants.
     pub(crate) fn unless(is_kept: bool) -> Disturbed {
         if is_kept {
             Disturbed::Kept

@@ -8,7 +8,6 @@ use run_format::{
 use super::{blocks::Disturbances, slice::LoadedSlice};
 use crate::machine;
 
-/// A run with everything that was measured in it.
 pub(crate) struct LoadedRun {
     pub(crate) subject: usize,
     pub(crate) number: u32,
@@ -39,7 +38,6 @@ impl LoadedRun {
         self.row.as_ref()?.machine.as_ref().map(machine::name)
     }
 
-    /// The slice with this number.
     pub(crate) fn slice(&self, number: u32) -> Option<&LoadedSlice> {
         let found = self.slices.binary_search_by_key(&number, |it| it.row.slice);
         found.ok().map(|at| &self.slices[at])

@@ -43,7 +43,6 @@ pub(crate) struct Sweep {
     pub(crate) cells: Vec<CellRuns>,
 }
 
-/// The runs of a cell, by number.
 pub(crate) struct CellRuns {
     pub(crate) cell: Cell,
     pub(crate) runs: Vec<RunFiles>,
@@ -56,7 +55,6 @@ impl Sweep {
         open(dir, files::MANIFEST).map_err(bad_input)
     }
 
-    /// What `rr` measured.
     pub(crate) fn open_rr(dir: &Path) -> Result<Sweep, Failure> {
         open(dir, files::RR_MANIFEST).map_err(bad_input)
     }
@@ -119,7 +117,6 @@ fn plain_name(path: &Path) -> String {
     file_name(path).replace(is_other, "_")
 }
 
-/// A folder of runs is recognised by its manifest.
 fn open(dir: &Path, manifest: &str) -> Result<Sweep> {
     let path = dir.join(manifest);
     if !path.is_file() {
@@ -272,7 +269,6 @@ fn plan(config: &SweepConfig, launch: &RunConfig) -> Plan {
     }
 }
 
-/// Refuses a launch with other options than its sweep.
 fn check_options(config: &SweepConfig, launch: &RunConfig) -> Result<()> {
     match plan::run::differs_in(config, launch, plan(config, launch)) {
         Some(field) => bail!("its `{field}` is not that of the manifest"),

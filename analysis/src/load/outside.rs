@@ -8,12 +8,10 @@ use run_format::files;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Reads a JSON file that says which schema it has.
 pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<T> {
     tamed(files::read_versioned(path)?, path)
 }
 
-/// Reads a JSON file.
 pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
     tamed(files::read_json(path)?, path)
 }

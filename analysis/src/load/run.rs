@@ -27,7 +27,6 @@ use super::{
 };
 use crate::stats::Counts;
 
-/// Where a run is.
 #[derive(Clone, Debug)]
 pub(crate) struct RunFiles {
     pub(crate) dir: PathBuf,
@@ -172,7 +171,6 @@ fn is_used(tag: HistogramTag) -> bool {
     is_used && tag.pass == Pass::Compare
 }
 
-/// Puts slices together.
 struct SliceAssembly<'a> {
     histograms: HistogramsBySlice,
     log: &'a Path,

@@ -7,7 +7,6 @@ use run_format::{
 
 use crate::stats::Counts;
 
-/// What was measured in a slice.
 #[derive(Clone, Debug)]
 pub(crate) struct LoadedSlice {
     pub(crate) row: SliceRow,
@@ -23,7 +22,6 @@ pub(crate) struct LoadedSlice {
     pub(crate) quic: Option<QuicRow>,
 }
 
-/// What was measured of a site in a slice.
 #[derive(Clone, Debug)]
 pub(crate) struct LoadedSite {
     pub(crate) row: SiteRow,

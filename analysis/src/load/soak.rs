@@ -24,7 +24,6 @@ use super::{
 pub(crate) const AT: &str = "at_s";
 pub(crate) const INTERVAL: &str = "interval_s";
 
-/// A soak on disk.
 pub(crate) struct Soak {
     pub(crate) dir: PathBuf,
     pub(crate) file: SoakFile,
@@ -35,7 +34,6 @@ pub(crate) struct Soak {
     pub(crate) kept: Disturbances,
 }
 
-/// The columns of the table, by name. All have the same length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SoakColumns(BTreeMap<String, Vec<Option<f64>>>);
 
@@ -69,7 +67,6 @@ impl SoakColumns {
         self.column(AT).len()
     }
 
-    /// The end of the last one.
     pub(crate) fn last_s(&self) -> f64 {
         self.column(AT).last().copied().flatten().unwrap_or(0.0)
     }

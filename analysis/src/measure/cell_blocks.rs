@@ -16,7 +16,6 @@ pub(super) enum CellBlocks<'a> {
     },
 }
 
-/// The setup of the sweep, which is the same for all cells.
 #[derive(Clone, Debug)]
 pub(crate) struct SweepSetup {
     /// Budgets that take turns inside a program.
@@ -72,7 +71,6 @@ impl<'a> CellBlocks<'a> {
         self.blocks() == 0
     }
 
-    /// The number of launches of one program.
     pub(super) fn runs(&self) -> usize {
         match self {
             CellBlocks::Slices(runs) => runs.len(),
@@ -87,7 +85,6 @@ impl<'a> CellBlocks<'a> {
         }
     }
 
-    /// All slices, of all passes.
     pub(super) fn slices(&self) -> impl Iterator<Item = &'a LoadedSlice> {
         let runs: Vec<&'a LoadedRun> = match self {
             CellBlocks::Slices(runs) => runs.iter().collect(),

@@ -27,9 +27,7 @@ pub(crate) struct PageDetails {
     pub(crate) requests: Vec<Option<f64>>,
     /// By variant, run and block.
     pub(crate) by_block: BTreeMap<MetricKey, Vec<Option<Vec<Vec<f64>>>>>,
-    /// By run and block, the percentage of its time that central's worker was kept from its core.
     pub(crate) waited: Vec<Vec<Option<f64>>>,
-    /// A line for each launch.
     pub(crate) launches: Vec<String>,
 }
 

@@ -7,7 +7,6 @@ use plan::{slow_polls, sums::SliceSums};
 
 use crate::load::{CellRuns, run::RunFiles};
 
-/// Of a sweep that measures cells at the same time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct JobsOfCell {
     /// How many runs were measured beside so many others, themselves included.

@@ -12,7 +12,6 @@ use super::{
 };
 use crate::{load::slice::LoadedSlice, stats::RatioKind};
 
-/// A formula for one site or for the worker.
 pub(crate) enum KeyFormula {
     Ratio(RatioKind),
     Quantile(Distribution, f64),
@@ -26,7 +25,6 @@ impl Metric {
             .collect()
     }
 
-    /// The unit of a difference.
     pub(crate) fn change_unit(self) -> &'static str {
         match self.info().unit {
             share if share.starts_with('%') => "pp",
@@ -90,7 +88,6 @@ impl FromStr for Metric {
 
 serde_as_text!(Metric);
 
-/// The site and the metric of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct MetricKey {
     /// None for a metric of the worker as a whole.
@@ -106,7 +103,6 @@ impl MetricKey {
         }
     }
 
-    /// All figures of these sites and of the worker.
     pub(crate) fn all(sites: &[Site]) -> Vec<MetricKey> {
         let (by_site, of_worker): (Vec<Metric>, Vec<Metric>) =
             Metric::ALL.iter().partition(|metric| metric.is_by_site());

@@ -39,7 +39,6 @@ pub(crate) struct MetricInfo {
     pub(crate) uses: MetricUses,
 }
 
-/// Who makes what of a metric.
 pub(crate) struct MetricUses {
     pub(crate) average: Average,
     /// None if a verdict does not depend on it.
@@ -86,12 +85,10 @@ pub(crate) enum Average {
     OfRelativeChanges,
 }
 
-/// How a verdict uses a metric.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct VerdictInfo {
     /// Its name in `--margin`.
     pub(crate) option: &'static str,
-    /// Its name in sentences.
     pub(crate) words: &'static str,
     /// Whether budgets are meant to improve it. Otherwise it is a cost.
     pub(crate) is_benefit: bool,

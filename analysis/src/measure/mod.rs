@@ -49,7 +49,6 @@ use crate::{
     stats::{self, CellEstimate, Counts, LaunchCounts, RatioKind, RatioPart, Uncertain},
 };
 
-/// The outcome of a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CellState {
     Measured,
@@ -61,16 +60,13 @@ pub(crate) enum CellState {
     Missing,
 }
 
-/// A cell, measured.
 pub(crate) struct CellMeasured {
     pub(crate) cell: Cell,
     pub(crate) state: CellState,
-    /// Problems of its runs.
     pub(crate) flaws: Vec<String>,
     /// Whether a run of it did not come to its end, or did not begin.
     pub(crate) is_unfinished: bool,
     pub(crate) runs: usize,
-    /// The number of machines.
     pub(crate) hosts: usize,
     pub(crate) blocks: usize,
     /// Whether the time limit came before the shares of slow polls were as precise as requested.
@@ -89,7 +85,6 @@ pub(crate) struct CellMeasured {
     /// What bounds would have done to the baseline's polls.
     pub(crate) predicted: Vec<Predicted>,
     pub(crate) details: PageDetails,
-    /// By variant, if central has several workers.
     pub(crate) workers: Vec<Workers>,
     pub(crate) jobs: JobsOfCell,
 }
@@ -175,7 +170,6 @@ impl CellMeasured {
         Ok(cell)
     }
 
-    /// A measured cell of which nothing is known.
     pub(crate) fn empty(cell: Cell, blocks: usize) -> CellMeasured {
         CellMeasured {
             cell,

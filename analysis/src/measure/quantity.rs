@@ -15,7 +15,6 @@ pub(crate) struct Quantity {
     pub(crate) metric: Metric,
     /// Its name in options.
     name: &'static str,
-    /// Its name in sentences.
     pub(crate) words: &'static str,
     /// Whether budgets are meant to improve it. Otherwise it is a cost.
     pub(crate) is_benefit: bool,
@@ -25,7 +24,6 @@ pub(crate) struct Quantity {
 }
 
 impl Quantity {
-    /// In the order of the table of metrics.
     pub(crate) fn all() -> Vec<Quantity> {
         let metrics = Metric::ALL.iter().copied();
         let quantity = |metric: Metric| {

@@ -9,7 +9,6 @@ use crate::{
     stats::{self, Counts, LaunchCounts},
 };
 
-/// Under one variant.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Workers {
     /// Sums. The first is the main thread.

@@ -23,7 +23,6 @@ use crate::{
     views::drift,
 };
 
-/// The names, units and better directions of all metrics.
 pub(super) fn metrics() -> Value {
     let metric = |metric: Metric| {
         let info = metric.info();
@@ -56,7 +55,6 @@ pub(super) fn opening() -> Value {
     json!({"gains": gains, "cost": Metric::RequestsPerS.info().name})
 }
 
-/// The scales of the pictures in the report.
 pub(super) fn colours() -> Value {
     let [level, change] = shades_of_page();
     json!({"level": level, "change": change})

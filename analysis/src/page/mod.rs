@@ -33,7 +33,6 @@ const SCRIPTS: [&str; 8] = [
     include_str!("../../page/main.js"),
 ];
 
-/// What a page consists of.
 #[derive(Default)]
 pub(crate) struct Page {
     pub(crate) title: String,

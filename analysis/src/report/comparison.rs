@@ -21,7 +21,6 @@ use crate::{
     views::Entry,
 };
 
-/// One budget in two sweeps.
 pub(crate) struct Compared {
     pub(crate) budget: String,
     pub(crate) verdict: Verdict,

@@ -6,10 +6,8 @@ use super::terms::{SITES, Term};
 pub(crate) use crate::text::{joined, or_dash, quoted};
 use crate::{explain::files, options::Options, site::SiteNames, text::count, views::Entry};
 
-/// The folder of the pictures.
 pub(crate) const CHARTS: &str = "charts";
 
-/// The addresses that a report links to.
 #[derive(Clone)]
 pub(crate) struct ReportLinks {
     /// Address of the report's folder: empty, or with a slash at its end.
@@ -29,7 +27,6 @@ impl ReportLinks {
         format!("{}{CHARTS}/{file}", self.base)
     }
 
-    /// The address of a file about the explained cells.
     pub(crate) fn explain(&self, file: &str) -> String {
         format!("{}{}/{file}", self.base, files::FOLDER)
     }
@@ -42,7 +39,6 @@ pub(crate) fn more_sentences(more: &[String]) -> String {
     format!("{} of the verdict", count(more.len(), "more sentence"))
 }
 
-/// A report while it is written.
 pub(crate) struct Document {
     text: String,
     pub(crate) links: ReportLinks,
@@ -113,7 +109,6 @@ impl Document {
         }
     }
 
-    /// A part that is folded away.
     pub(crate) fn details(&mut self, summary: &str, write: impl FnOnce(&mut Document)) {
         self.text += &format!("\n<details><summary>{summary}</summary>\n");
         write(self);

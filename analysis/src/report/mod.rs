@@ -211,7 +211,6 @@ fn overview(document: &mut Document, summary: &Summary, verdict: &Verdict, optio
     document.list(notes);
 }
 
-/// The head of a table of rows.
 pub(crate) fn head(first: &str, verdict: &Verdict) -> Vec<String> {
     let mut head = vec![first.to_owned(), "yields per 1,000 polls".to_owned()];
     let quantities = verdict.quantities.iter();

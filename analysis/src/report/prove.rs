@@ -8,7 +8,6 @@ use crate::{
     verdict::{Judged, Verdict},
 };
 
-/// A budget measured in both ways, by variant.
 struct Proof {
     budget: String,
     graft: usize,

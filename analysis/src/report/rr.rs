@@ -22,7 +22,6 @@ use crate::{
     views::Entry,
 };
 
-/// The result, one sentence for each payload.
 pub(crate) fn sentences(summary: &Summary) -> Vec<String> {
     let libp2p = summary.candidates().next();
     let sentence = |cell| libp2p.and_then(|(libp2p, _)| sentence(cell, libp2p));

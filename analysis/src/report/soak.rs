@@ -22,7 +22,6 @@ use crate::{
     views::Entry,
 };
 
-/// Which soak it is, in one line.
 pub(crate) fn identity(soak: &Soak) -> String {
     let file = &soak.file;
     let node = &file.config.node;
@@ -67,7 +66,6 @@ fn delay(soak: &Soak) -> String {
     }
 }
 
-/// The whole report.
 pub(crate) fn text(soak: &Soak, drifts: &Drifts, pictures: &[Entry], options: &Options) -> String {
     let mut document = Document::new(
         &format!("What drifts in a soak: {}", soak.name()),

@@ -1,6 +1,5 @@
 //! The terms that a report explains before it uses them.
 
-/// A term and what it means.
 pub(crate) type Term = (&'static str, &'static str);
 
 /// What stands for the names of a stack's sites.

@@ -17,7 +17,6 @@ use crate::{
     verdict::Verdict,
 };
 
-/// A check of a cell. The report names cells beyond the limit.
 struct CheckLimit {
     what: &'static str,
     unit: &'static str,
@@ -53,7 +52,6 @@ impl CheckLimit {
     }
 }
 
-/// The checks and their limits.
 pub(crate) fn limits() -> Vec<(&'static str, Option<String>)> {
     let most = |it: &CheckLimit| it.most.is_finite().then(|| it.show(it.most));
     LIMITS.iter().map(|it| (it.what, most(it))).collect()
@@ -101,7 +99,6 @@ fn row(summary: &Summary, limit: &CheckLimit) -> Vec<String> {
     ]
 }
 
-/// The configured and the measured round trips.
 fn round_trips(document: &mut Document, summary: &Summary) {
     let of_axis = |rtt_ms: &Rtt| {
         let cells = summary

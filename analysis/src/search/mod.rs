@@ -136,7 +136,6 @@ impl Round {
         })
     }
 
-    /// The variants that the next round has, too, by index.
     pub(crate) fn staying(&self) -> impl Iterator<Item = (usize, Budgets)> {
         let candidates = self.summary.candidates();
         let candidates = candidates.map(|(at, variant)| (at, variant.budgets));

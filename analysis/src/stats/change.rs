@@ -29,13 +29,11 @@ pub(crate) fn change(baseline: &CellEstimate, other: &CellEstimate) -> Option<Ch
 }
 
 impl Change {
-    /// Of the difference.
     #[cfg(test)]
     pub(crate) fn interval(&self, confidence: f64) -> super::uncertain::Interval {
         self.difference.interval(confidence)
     }
 
-    /// Of the difference.
     pub(crate) fn p_value(&self) -> f64 {
         self.difference.p_value()
     }

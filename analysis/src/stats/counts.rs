@@ -50,7 +50,6 @@ impl Counts {
         self.0.iter().copied()
     }
 
-    /// The number of values above the bucket of `limit`.
     pub(crate) fn above(&self, limit: u64) -> u64 {
         self.beyond(limit).iter().map(|(_, count)| count).sum()
     }
@@ -61,7 +60,6 @@ impl Counts {
         above.map(|(value, count)| value * count).sum()
     }
 
-    /// The number of values in the bucket of `value`.
     pub(super) fn at(&self, value: u64) -> u64 {
         let found = self
             .0

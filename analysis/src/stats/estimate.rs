@@ -82,7 +82,6 @@ impl CellEstimate {
         }
     }
 
-    /// [`BareEstimate::level`].
     pub(crate) fn level(&self) -> Option<Uncertain> {
         let blocks = within(&self.deviations).map(|of| of.at_least(self.floor));
         let variance = match (blocks, between(&self.deviations)) {
@@ -92,7 +91,6 @@ impl CellEstimate {
         (variance.value > 0.0).then(|| variance.of(self.value))
     }
 
-    /// [`BareEstimate::interval`].
     pub(crate) fn interval(&self, confidence: f64) -> Option<Interval> {
         self.bare().interval(confidence)
     }

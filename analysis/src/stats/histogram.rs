@@ -20,7 +20,6 @@ pub(super) struct Position {
 }
 
 impl Histogram {
-    /// None if nothing was counted.
     pub(super) fn of(counts: &Counts) -> Option<Histogram> {
         let total = counts.total();
         let mut below = 0;

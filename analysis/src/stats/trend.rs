@@ -18,7 +18,6 @@ const LONGEST_MEMORY: f64 = 0.99;
 /// The relative error that rounding leaves in a number.
 const ROUNDING: f64 = 1e-9;
 
-/// The trend of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Trend {
     /// By unit of time: the median of the slopes between all pairs.

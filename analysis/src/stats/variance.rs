@@ -94,7 +94,6 @@ pub(super) fn wider(runs: Variance, blocks: Variance) -> Variance {
 }
 
 impl Variance {
-    /// Half the width of an interval.
     fn margin(self) -> f64 {
         student::critical(self.df, CONFIDENCE) * self.value.sqrt()
     }

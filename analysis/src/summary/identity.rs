@@ -16,10 +16,8 @@ use crate::{
     text::{count, date},
 };
 
-/// Where figures come from.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
-    /// The name of the sweep's folder, or of a table's file.
     pub(crate) name: String,
     /// What made the delay, in the cells that have a delay.
     pub(crate) backends: Vec<DelayBackend>,
@@ -30,7 +28,6 @@ pub(crate) struct Identity {
     /// Absent for a published table.
     pub(crate) manifest: Option<Manifest>,
     pub(crate) sites: SiteNames,
-    /// All runs together.
     pub(crate) took_ms: u64,
     /// The number of runs whose files have no checksums.
     pub(crate) unsealed: usize,
@@ -75,7 +72,6 @@ impl Identity {
         manifest.is_some_and(|manifest| !manifest.config.subjects.is_empty())
     }
 
-    /// In one line.
     pub(crate) fn line(&self) -> String {
         let Some(manifest) = &self.manifest else {
             return format!("{}: a published table with one run per cell", self.name);

@@ -35,7 +35,6 @@ pub(crate) use plan::changes::FEWEST_BLOCKS;
 
 pub(crate) use crate::stats::CONFIDENCE;
 
-/// The figures of a sweep.
 pub(crate) struct Summary {
     pub(crate) identity: Identity,
     pub(crate) axes: Axes,
@@ -59,7 +58,6 @@ pub(crate) struct CellSummary {
 /// By variant.
 type Figures = BTreeMap<MetricKey, Vec<Option<CellFigure>>>;
 
-/// A metric of a cell under a variant, in the metric's unit.
 #[derive(Clone, Debug)]
 pub(crate) struct CellFigure {
     pub(crate) estimate: BareEstimate,
@@ -67,7 +65,6 @@ pub(crate) struct CellFigure {
     pub(crate) change: Option<ChangeFigure>,
 }
 
-/// A difference from the baseline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ChangeFigure {
     pub(crate) value: f64,
@@ -135,12 +132,10 @@ impl ChangeFigure {
 }
 
 impl Summary {
-    /// What the measured stack calls the function of a site.
     pub(crate) fn function(&self, site: Site) -> &str {
         self.identity.sites.function(site)
     }
 
-    /// The site that the verdict is about.
     pub(crate) fn first_site(&self, options: &Options) -> Site {
         options.first_site(&self.identity.sites)
     }
@@ -150,7 +145,6 @@ impl Summary {
         self.with_role(Role::Candidate)
     }
 
-    /// The A/A control.
     pub(crate) fn control(&self) -> Option<(usize, &ComparedVariant)> {
         self.with_role(Role::Control).next()
     }
@@ -169,7 +163,6 @@ impl Summary {
         cells
     }
 
-    /// Whether the baseline has this figure in any cell.
     pub(crate) fn has(&self, what: MetricKey) -> bool {
         self.measured().any(|cell| cell.figure(what, 0).is_some())
     }
@@ -189,7 +182,6 @@ impl Summary {
         changes.collect()
     }
 
-    /// The factor by which the calibration of a metric widens intervals.
     fn inflation(&self, what: MetricKey) -> f64 {
         let calibration = self.calibrations.get(&what);
         calibration.map_or(1.0, Calibration::inflation)
@@ -212,7 +204,6 @@ impl From<CellMeasured> for CellSummary {
 }
 
 impl CellSummary {
-    /// A measured cell without any figures.
     pub(crate) fn new(cell: Cell, blocks: usize) -> CellSummary {
         CellMeasured::empty(cell, blocks).into()
     }
@@ -258,7 +249,6 @@ impl CellFigure {
         }
     }
 
-    /// Absent if the uncertainty is unknown.
     pub(crate) fn interval(&self) -> Option<Interval> {
         self.estimate.interval(CONFIDENCE)
     }

@@ -14,7 +14,6 @@ use crate::{
     text::{self, rounded},
 };
 
-/// The name of the file in a report.
 pub(crate) const FILE: &str = "predicted.csv";
 
 /// The share of slow polls under a bound, in percent: as predicted, and as measured where a variant has this bound and

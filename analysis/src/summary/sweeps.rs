@@ -76,7 +76,6 @@ struct SweepPair<'a> {
 }
 
 impl SweepPair<'_> {
-    /// The cells that both sweeps have.
     fn cells(&self) -> Vec<CellSummary> {
         let pairs = self.after.cells.iter().filter_map(|after| {
             let mut same = self.before.cells.iter();

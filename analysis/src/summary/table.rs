@@ -14,7 +14,6 @@ use run_format::{Site, grid::Cell};
 use super::{CellFigure, CellSummary, Summary};
 use crate::{measure::metric::MetricKey, options::Options, text::rounded};
 
-/// The names of the files in a report.
 pub(crate) const FILE: &str = "summary.csv";
 /// The same rows with types. What is empty in the other file is null here.
 pub(crate) const PARQUET: &str = "summary.parquet";
@@ -85,7 +84,6 @@ fn table(summary: &Summary, cells: &[CellSummary], options: &Options) -> Result<
     Ok(DataFrame::new_infer_height(columns)?)
 }
 
-/// The columns that name the cell of each row.
 pub(crate) fn cell_columns(cells: &[Cell]) -> Vec<Column> {
     let peers = |cell: &Cell| u32::try_from(cell.peers).unwrap_or(u32::MAX);
     let payload = |cell: &Cell| i64::from(cell.payload_bytes.bytes());
@@ -111,7 +109,6 @@ pub(crate) fn numbers(name: &str, values: impl Iterator<Item = Option<f64>>) -> 
     Column::new(name.into(), values.collect::<Vec<_>>())
 }
 
-/// The content of both files.
 pub(crate) struct Tables {
     pub(crate) rows: usize,
     pub(crate) csv: Vec<u8>,

@@ -92,7 +92,6 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
     report_folder::write(out, content)
 }
 
-/// A sweep's folder, or a published table.
 fn side(path: &Path, options: &Options) -> Result<Summary, Failure> {
     if path.is_file() {
         published::read(path, options)

@@ -51,7 +51,6 @@ pub(crate) fn run(run: &Path, options: &Options, is_opened: bool) -> Result<(), 
     Ok(())
 }
 
-/// Shows a report in the reader's browser.
 fn open(out: &Path) -> Result<(), Failure> {
     let files = [page::FILE, report_folder::TEXT].map(|name| out.join(name));
     let file = files.iter().find(|file| file.is_file());
@@ -176,7 +175,6 @@ fn files(
     Ok(explained)
 }
 
-/// Refuses a budget that was not measured.
 pub(crate) fn check_budgets(sweep: &Sweep, options: &Options) -> Result<(), Failure> {
     let compared = sweep.compared();
     let labels: Vec<&str> = compared
@@ -193,7 +191,6 @@ pub(crate) fn check_budgets(sweep: &Sweep, options: &Options) -> Result<(), Fail
     }
 }
 
-/// Refuses a site without polls.
 fn check_sites(summary: &Summary, options: &Options) -> Result<(), Failure> {
     let is_there = |site: &Site| {
         let what = MetricKey::new(*site, Metric::PollsPerRequest);

@@ -15,7 +15,6 @@ use crate::{
     summary::{CellSummary, ChangeFigure, Summary},
 };
 
-/// A variant compared with the baseline.
 pub(crate) struct Candidate {
     pub(crate) variant: usize,
     pub(crate) label: String,
@@ -46,7 +45,6 @@ pub(crate) struct SiteYields {
     pub(crate) single_iteration_percent: Option<f64>,
 }
 
-/// The result for a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Class {
     /// Something is better, nothing is worse, and a greater loss than the margin is excluded for every cost.
@@ -111,7 +109,6 @@ impl Candidate {
         }
     }
 
-    /// Whether anything is shown to be better.
     pub(crate) fn gains(&self) -> bool {
         self.class() <= Class::TradeOff
     }

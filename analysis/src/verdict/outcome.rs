@@ -5,7 +5,6 @@ use crate::{
     stats::{Interval, MeanChange},
 };
 
-/// A change of a quantity over all cells.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Judged {
     pub(crate) quantity: Quantity,

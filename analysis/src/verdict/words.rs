@@ -39,7 +39,6 @@ impl Judged {
         }
     }
 
-    /// Of a picture.
     pub(crate) fn title(&self, subject: &str, label: &str) -> String {
         format!(
             "{subject}, {label}: {} over {}",

@@ -18,7 +18,6 @@ pub(crate) use self::scene::{Entry, Scene, slug};
 use crate::{charts, options::PictureGroup};
 
 impl Scene<'_> {
-    /// All pictures that the options ask for.
     pub(crate) fn entries(&self) -> Vec<Entry> {
         let wanted = &self.options.pictures.picture;
         let is_wanted = |group| wanted.is_empty() || wanted.contains(&group);
@@ -36,7 +35,6 @@ impl Scene<'_> {
     }
 }
 
-/// Draws all pictures.
 pub(crate) fn write(entries: &[Entry], dir: &Path) -> Result<()> {
     entries.par_iter().try_for_each(|entry| {
         charts::write(

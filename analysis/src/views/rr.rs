@@ -11,7 +11,6 @@ use crate::{
     summary::{CellSummary, Summary},
 };
 
-/// The picture of a report.
 pub(crate) fn entry(summary: &Summary, options: &Options) -> Entry {
     let name = |it: &ComparedVariant| match it.role {
         Role::Control => format!("{}: a second copy of the baseline", it.label),

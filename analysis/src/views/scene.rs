@@ -14,7 +14,6 @@ use crate::{
     verdict::Verdict,
 };
 
-/// A picture with its place in a report.
 pub(crate) struct Entry {
     /// The file's name without its extension.
     pub(crate) stem: String,
@@ -43,14 +42,12 @@ impl Entry {
         &self.picture.caption().title
     }
 
-    /// The names of its files.
     pub(crate) fn files(&self) -> Vec<String> {
         let name = |format: &ChartFormat| format!("{}.{}", self.stem, format.extension());
         self.formats.iter().map(name).collect()
     }
 }
 
-/// The data of all pictures of a report.
 pub(crate) struct Scene<'a> {
     pub(crate) summary: &'a Summary,
     pub(crate) verdict: &'a Verdict,

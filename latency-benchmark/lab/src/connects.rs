@@ -39,7 +39,6 @@ const LOSSY_ALLOWANCE: Duration = Duration::from_millis(25);
 /// How often to look whether the lab still works.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// The results of the connects over one link.
 pub(crate) struct TimedLink {
     pub(crate) rtt: LinkRtt,
     /// The first connection, kept to read its congestion control.

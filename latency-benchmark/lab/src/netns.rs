@@ -17,14 +17,12 @@ use crate::{Inside, sys};
 /// What failed, where namespaces are made or looked into.
 pub(crate) const SET_UP: &str = "the network namespaces could not be set up";
 
-/// A network namespace.
 #[derive(Clone, Debug)]
 pub(crate) struct Netns {
     fd: Arc<OwnedFd>,
 }
 
 impl Netns {
-    /// Creates `count` namespaces.
     pub(crate) fn create(_: Inside, count: usize) -> io::Result<Vec<Netns>> {
         // The namespace that the calling thread is in when it opens this.
         const OF_THIS_THREAD: &str = "/proc/thread-self/ns/net";
@@ -36,7 +34,6 @@ impl Netns {
         on_another_thread(|| (0..count).map(create).collect())
     }
 
-    /// Creates a temporary namespace, to try something in.
     pub(crate) fn scratch(inside: Inside) -> io::Result<Netns> {
         Ok(Netns::create(inside, 1)?.remove(0))
     }
@@ -61,7 +58,6 @@ impl Netns {
         on_another_thread(|| namespaces.enumerate().map(inside).collect())
     }
 
-    /// Has the process of `command` start inside.
     pub(crate) fn hold_command(&self, command: &mut Command) {
         let namespace = self.clone();
         sys::before_exec(command, move || namespace.move_thread_in());

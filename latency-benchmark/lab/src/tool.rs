@@ -25,7 +25,6 @@ const LIMITS: Limits = Limits {
 /// The arguments of `ip` and `tc` to read commands from standard input.
 pub(crate) const BATCH: [&str; 2] = ["-batch", "-"];
 
-/// An installed program.
 #[derive(Clone, Debug)]
 pub(crate) struct SystemTool {
     name: &'static str,
@@ -104,7 +103,6 @@ impl SystemTool {
     }
 }
 
-/// A program that was started.
 pub(crate) struct RunningTool {
     name: &'static str,
     child: LimitedChild,
@@ -115,7 +113,6 @@ fn could_not_run(name: &str) -> String {
 }
 
 impl RunningTool {
-    /// Waits for the end of the program and returns its output.
     pub(crate) fn finish(self) -> Result<String> {
         let RunningTool { name, child } = self;
         let output = child.output();

@@ -24,7 +24,6 @@ use crate::{
     tool::{BATCH, RunningTool, SystemTool},
 };
 
-/// The name of a peer's end of its link.
 pub(crate) const PEER_INTERFACE: &str = "e0";
 
 /// The name of central's end of the link to peer `peer`, counted from zero.
@@ -37,7 +36,6 @@ pub(crate) fn central_address(peer: usize) -> Ipv4Addr {
     Ipv4Addr::new(10, 53, octet(peer), 1)
 }
 
-/// The address of peer `peer`.
 pub(crate) fn peer_address(peer: usize) -> Ipv4Addr {
     Ipv4Addr::new(10, 53, octet(peer), 2)
 }
@@ -68,7 +66,6 @@ impl Wires {
         std::iter::once(&self.central).chain(&self.peers)
     }
 
-    /// Creates the links and sets what has to be set before.
     pub(crate) fn lay(inside: Inside, spec: &LabSpec) -> Result<Wires> {
         let congestion_control = &*spec.congestion_control;
         check_congestion_control(congestion_control)?;
@@ -115,7 +112,6 @@ impl Wires {
         })
     }
 
-    /// Creates the links and brings up central's ends.
     fn central_script(&self, congestion_control: &str) -> String {
         let links = self.peers.iter().enumerate().map(|(peer, namespace)| {
             let interface = central_interface(peer);
@@ -172,7 +168,6 @@ fn link_end(
 /// Programs that run at the same time: enough to use all cores, and few enough for the limit of open files.
 const AT_A_TIME: usize = 16;
 
-/// Runs one program per item, several at the same time, and returns their outputs in order.
 pub(crate) fn run_all<T>(
     items: impl Iterator<Item = T>,
     mut start: impl FnMut(T) -> Result<RunningTool>,
@@ -232,7 +227,6 @@ pub(crate) fn set_tcp(wires: &Wires, buffers: TcpBuffers) -> io::Result<()> {
     .map(drop)
 }
 
-/// Reads the buffer sizes. Fails if they differ between namespaces.
 pub(crate) fn read_tcp_buffers(wires: &Wires) -> io::Result<TcpBuffers> {
     let mut read = Netns::for_each(wires.namespaces(), |_| {
         Ok(TcpBuffers {

@@ -22,7 +22,6 @@ const TICK_SPACING: f64 = 33.0;
 const ROOM: f64 = 0.05;
 
 impl Axis {
-    /// Encloses all these numbers.
     pub(crate) fn around(values: impl Iterator<Item = f64>, plot: Rect) -> Axis {
         let (low, high) = values
             .map(|value| (value, value))

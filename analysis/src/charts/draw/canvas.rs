@@ -15,7 +15,6 @@ use super::{
 
 pub(crate) struct Canvas<'a>(SVGBackend<'a>);
 
-/// What `draw` draws, as SVG.
 pub(crate) fn svg(size: (u32, u32), draw: impl FnOnce(&mut Canvas)) -> String {
     let mut svg = String::new();
     draw(&mut Canvas(SVGBackend::with_string(&mut svg, size)));

@@ -41,7 +41,6 @@ impl Rect {
         Self { height, ..*self }
     }
 
-    /// The part below this height.
     pub(crate) fn below(&self, height: f64) -> Self {
         Self {
             y: self.y + height,
@@ -50,7 +49,6 @@ impl Rect {
         }
     }
 
-    /// The part right of this width.
     pub(crate) fn right_of(&self, width: f64) -> Self {
         Self {
             x: self.x + width,
@@ -59,14 +57,12 @@ impl Rect {
         }
     }
 
-    /// One of several columns of equal width, from left to right.
     pub(crate) fn column(&self, index: usize, count: usize, gap: f64) -> Self {
         let width = (self.width - gap * (count as f64 - 1.0)) / count as f64;
         self.right_of(index as f64 * (width + gap))
             .with_width(width)
     }
 
-    /// One of several rows of equal height, from top to bottom.
     pub(crate) fn row(&self, index: usize, count: usize, gap: f64) -> Self {
         let height = (self.height - gap * (count as f64 - 1.0)) / count as f64;
         self.below(index as f64 * (height + gap))

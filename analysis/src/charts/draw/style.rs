@@ -45,7 +45,6 @@ const MARKS: [PointMark; 4] = [
     PointMark::Diamond,
 ];
 
-/// The colour and the mark of a series.
 pub(crate) fn line_style(series: usize) -> (Colour, PointMark) {
     let colour = LINE_COLOURS[series % LINE_COLOURS.len()];
     (colour, MARKS[series % MARKS.len()])

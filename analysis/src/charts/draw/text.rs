@@ -20,7 +20,6 @@ const SIZE_PER_EM: f64 = 1.24;
 /// and the line on which letters stand so many em below their top.
 const TOP_TO_BASELINE_EM: f64 = 0.76;
 
-/// The looks of text.
 #[derive(Clone, Copy)]
 pub(crate) struct Lettering {
     /// The em, in pixels.
@@ -73,7 +72,6 @@ impl Lettering {
     }
 }
 
-/// The two faces of the font, as files.
 pub(crate) fn faces() -> [&'static [u8]; 2] {
     [dejavu::sans::regular(), dejavu::sans::bold()]
 }
@@ -97,7 +95,6 @@ fn font(size: f64, bold: bool) -> FontDesc<'static> {
     FontDesc::new(FontFamily::Name(FAMILY), size, style)
 }
 
-/// The width of a line of text.
 pub(crate) fn width_of(text: &str, em: f64, bold: bool) -> f64 {
     // It is measured in whole pixels, so of large letters.
     const LARGE: f64 = 100.0;
@@ -106,7 +103,6 @@ pub(crate) fn width_of(text: &str, em: f64, bold: bool) -> f64 {
     em * f64::from(width) / LARGE
 }
 
-/// The width of the widest text.
 pub(crate) fn widest<'a>(texts: impl IntoIterator<Item = &'a str>, size: f64, bold: bool) -> f64 {
     let widths = texts.into_iter().map(|text| width_of(text, size, bold));
     widths.fold(0.0, f64::max)

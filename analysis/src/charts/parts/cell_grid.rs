@@ -11,7 +11,6 @@ pub(crate) struct Facets<'a> {
     pub(crate) rows: &'a Categories,
     pub(crate) columns: &'a Categories,
     pub(crate) count: usize,
-    /// The number of facets side by side.
     pub(crate) across: usize,
 }
 
@@ -94,7 +93,6 @@ impl Facets<'_> {
     }
 }
 
-/// The best number of facets side by side.
 pub(crate) fn across_for(count: usize) -> usize {
     match count {
         0 | 1 => 1,

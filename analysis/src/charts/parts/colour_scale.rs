@@ -14,7 +14,6 @@ use crate::{
     text::{short, with_plus},
 };
 
-/// The height of the bar with its name and its labels.
 pub(crate) const HEIGHT: f64 = 78.0;
 const BAR_HEIGHT: f64 = 20.0;
 

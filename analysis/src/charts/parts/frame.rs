@@ -20,10 +20,8 @@ const LINE: f64 = 1.3;
 const BEFORE_BODY: f64 = 16.0;
 const AFTER_BODY: f64 = 14.0;
 
-/// The width between the margins.
 pub(crate) const BODY_WIDTH: f64 = WIDTH - 2.0 * MARGIN;
 
-/// Lines of text below each other.
 struct Paragraph {
     lines: Vec<String>,
     style: Lettering,
@@ -50,7 +48,6 @@ impl Paragraph {
     }
 }
 
-/// As SVG.
 pub(crate) fn svg(picture: &dyn Picture) -> String {
     let caption = picture.caption();
     let title = Paragraph::new(&caption.title, Lettering::new(TITLE).bold());
@@ -71,7 +68,6 @@ pub(crate) fn svg(picture: &dyn Picture) -> String {
     })
 }
 
-/// The title above a part of the picture.
 pub(crate) fn draw_heading(canvas: &mut Canvas, above: Rect, text: &str) {
     let size = fitting([text], above.width, HEADING, true);
     let at = (above.x, above.y - 12.0);

@@ -43,7 +43,6 @@ impl NoValue {
         }
     }
 
-    /// Fills the place of a cell.
     pub(crate) fn draw(self, canvas: &mut Canvas, cell: Rect) {
         let meaning = self.meaning();
         let word = meaning.split_once(':').map_or(meaning, |(word, _)| word);

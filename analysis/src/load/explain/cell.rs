@@ -19,7 +19,6 @@ use serde::de::DeserializeOwned;
 
 use crate::load::{outside, rows};
 
-/// One launch with all that was recorded in it.
 pub(crate) struct CellEvidence {
     pub(crate) cell: Cell,
     pub(crate) seen: EvidenceFile,
@@ -38,7 +37,6 @@ pub(crate) struct CellEvidence {
 }
 
 impl CellEvidence {
-    /// Whether there is this kind of evidence about the baseline.
     pub(crate) fn has(&self, pass: Pass) -> bool {
         let is_there = |slice: &SliceRow| slice.variant == BASELINE && slice.pass == pass;
         let rows = match pass {
@@ -102,7 +100,6 @@ of_slice!(StackRow AllocationRow AllocationStackRow CounterRow SystemCallRow Tim
 struct EvidenceTables<'a> {
     dir: &'a Path,
     seen: &'a EvidenceFile,
-    /// The numbers of all slices.
     slices: BTreeSet<u32>,
 }
 

@@ -16,13 +16,11 @@ use run_format::{
 use self::cell::CellEvidence;
 use super::outside;
 
-/// A cell with its evidence.
 pub(crate) struct CellExplained {
     pub(crate) chosen: ChosenCell,
     pub(crate) evidence: CellEvidence,
 }
 
-/// All that `explain` left.
 pub(crate) struct Explained {
     pub(crate) file: ExplainFile,
     /// Those whose launch is `ok`, in the order in which they were chosen.
@@ -32,7 +30,6 @@ pub(crate) struct Explained {
 }
 
 impl Explained {
-    /// None if nothing was explained.
     pub(crate) fn read(run: &Path, manifest: &Manifest) -> Result<Option<Explained>> {
         let dir = run.join(files::EXPLAIN);
         if !dir.is_dir() {
@@ -83,7 +80,6 @@ impl Explained {
     }
 }
 
-/// Refuses a launch with other options than those of the sweep.
 fn check_options(launch: &RunConfig, manifest: &Manifest) -> Result<()> {
     if !matches!(launch.measurement, Measurement::Explain(_)) {
         bail!("it explains nothing");

@@ -68,7 +68,6 @@ impl Section<'_> {
         sentences
     }
 
-    /// The effect of keeping the core warm.
     fn warm(&self, from_ns: u64) -> Option<String> {
         let warm = warm::of(&self.cell.evidence, self.explanation.site, from_ns)?;
         let normal = number(100.0 * warm.normal.value());
@@ -105,7 +104,6 @@ impl Section<'_> {
         })
     }
 
-    /// The innermost frames of slow polls.
     pub(super) fn frames(&self, document: &mut Document) {
         let Some(from_ns) = self.explanation.slow_from_ns else {
             return;
@@ -140,7 +138,6 @@ impl Section<'_> {
         ));
     }
 
-    /// Whether samples and recorded times agree.
     fn agreement(&self, from_ns: u64) -> String {
         let (evidence, site) = (&self.cell.evidence, self.explanation.site);
         let shares = stacks::shares(evidence, site, from_ns);

@@ -71,7 +71,6 @@ fn findings(document: &mut Document, explanation: &Explanation) {
     document.list(explanation.findings.iter().take(MOST_FINDINGS).map(item));
 }
 
-/// Names the evidence without which some needless work cannot be found.
 fn unseen(explanation: &Explanation) -> String {
     let needed = [Pass::SystemCalls, Pass::Allocations, Pass::Activity].into_iter();
     let is_unseen = |pass: &Pass| {
@@ -134,7 +133,6 @@ struct Section<'a> {
 }
 
 impl Section<'_> {
-    /// The address of a file about the cell.
     fn link(&self, what: &str) -> String {
         self.links.explain(&format!("{}.{what}", self.cell.id()))
     }

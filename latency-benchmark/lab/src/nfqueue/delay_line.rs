@@ -33,7 +33,6 @@ use crate::{
 /// The line that the delay line prints once it is ready.
 pub(crate) const READY: &str = "ready";
 
-/// The configuration of a delay line: one line of JSON on its standard input.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct DelayLineConfig {
     pub(crate) delay_ns: u64,

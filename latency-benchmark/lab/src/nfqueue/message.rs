@@ -14,14 +14,12 @@ use nix::errno::Errno;
 /// The size of two headers: length, type, flags, sequence and sender; family, version and queue.
 const HEADER_BYTES: usize = 16 + 4;
 
-/// Requests the packets of `queue`.
 pub(super) fn bind(queue: u16) -> Vec<u8> {
     Message::new(NFQNL_MSG_CONFIG, NLM_F_REQUEST | NLM_F_ACK, queue)
         .attribute(NFQA_CFG_CMD, &[NFQNL_CFG_CMD_BIND as u8, 0, 0, 0])
         .finish()
 }
 
-/// Requests the metadata of packets without their contents.
 pub(super) fn copy_metadata(queue: u16) -> Vec<u8> {
     Message::new(NFQNL_MSG_CONFIG, NLM_F_REQUEST | NLM_F_ACK, queue)
         .attribute(NFQA_CFG_PARAMS, &[0, 0, 0, 0, NFQNL_COPY_META as u8])
@@ -76,7 +74,6 @@ impl Message {
     }
 }
 
-/// The metadata of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Packet {
     pub(super) id: u32,
@@ -84,7 +81,6 @@ pub(super) struct Packet {
     pub(super) arrived: Option<Duration>,
 }
 
-/// Decodes the message about a packet.
 pub(super) fn packet(message: &[u8]) -> Option<Packet> {
     if kind(message)? != of_queue(NFQNL_MSG_PACKET) {
         return None;

@@ -14,7 +14,6 @@ use super::{
 };
 use crate::{DelayLineReport, LabSpec, Reaped, child, wiring::Wires};
 
-/// A running delay line.
 #[derive(Debug)]
 pub(crate) struct DelayLineProcess {
     child: Reaped,
@@ -80,7 +79,6 @@ impl DelayLineProcess {
         self.child.id()
     }
 
-    /// An error if it has ended.
     pub(crate) fn check(&mut self) -> Result<()> {
         match self.child.try_wait() {
             Ok(None) => Ok(()),
@@ -92,7 +90,6 @@ impl DelayLineProcess {
         }
     }
 
-    /// Ends the delay line and returns its report.
     pub(crate) fn finish(mut self) -> Result<DelayLineReport> {
         self.check()?;
         drop(self.child.stdin.take());

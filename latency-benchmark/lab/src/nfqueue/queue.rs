@@ -35,7 +35,6 @@ pub(crate) struct PacketQueue {
 }
 
 impl PacketQueue {
-    /// Binds the queue of the calling thread's namespace.
     pub(crate) fn bind() -> io::Result<PacketQueue> {
         let socket = socket(
             AddressFamily::Netlink,

@@ -82,7 +82,6 @@ fn tool(name: &'static str, consequence: &str) -> PreflightFinding {
     }
 }
 
-/// Wires one link and measures it.
 fn try_link(inside: Inside) -> Result<String> {
     let placement = Topology::of_this_process()?.place(1, None, None)?;
     let report = Lab::wire(inside, LabSpec::new(1, placement))?.measure_rtt()?;
