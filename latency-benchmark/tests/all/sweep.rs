@@ -268,7 +268,10 @@ fn every_workload_security_and_transport_runs() {
         &["--rate", "50"],
         &["--workers", "2"],
         &["--runtime", "multi-thread"],
-        &["--event-interval", "1", "--global-queue-interval", "3"],
+        &[
+            "--runtime",
+            "current-thread,event_interval=1,global_queue_interval=3",
+        ],
     ] {
         let bench = Bench::new();
         let mut arguments = arguments.to_vec();
