@@ -14,6 +14,7 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use std::{
+    collections::BTreeSet,
     fs, io,
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -34,16 +35,16 @@ use run_format::{
 
 const REPEAT: u32 = 3;
 
-/// Of at least so many cells. The default grid has as many values on each axis as the smallest.
-fn axes(cells: usize) -> Axes {
-    let mut values = [5, 6, 4];
-    while values.iter().product::<usize>() < cells {
+/// Of at least so many cells, with the numbers of peers that were measured: a run has tables by peer.
+fn axes(cells: usize, peers: Vec<usize>) -> Axes {
+    let mut values = [6, 4];
+    while peers.len() * values.iter().product::<usize>() < cells {
         *values.iter_mut().min().unwrap() += 1;
     }
-    let [peers, rtts, payloads] = values;
+    let [rtts, payloads] = values;
     let rtt = |at| Rtt::from_ms(5.0 * at as f64).unwrap();
     Axes {
-        peers: (1..=peers).collect(),
+        peers,
         rtt_ms: (0..rtts).map(rtt).collect(),
         payload_bytes: (1..)
             .take(payloads)
@@ -77,9 +78,7 @@ fn main() {
     let args = BenchArguments::parse();
     let temporary = tempfile::tempdir().unwrap();
     let sweep = temporary.path().join("sweep");
-    let axes = axes(args.cells);
-    let cells = axes.cells().len();
-    let bytes = put_together(&args.sweep, axes, &sweep);
+    let (cells, bytes) = put_together(&args.sweep, args.cells, &sweep);
     println!(
         "{} MB, {cells} cells with {REPEAT} runs each",
         bytes / 1_000_000
@@ -159,6 +158,8 @@ fn link((from, row): &(PathBuf, RunRow), cell: Cell, run: u32, to: &Path) -> u64
     row.config.cell = cell;
     row.config.load.payload = cell.payload_bytes;
     row.config.run = run;
+    // A run of this version has the lengths of its cell; those of another version have theirs.
+    row.config.plan.warm_up_ms += 1;
     let bytes = each_table(from, to, |from, to| {
         fs::hard_link(from, to)?;
         Ok(to.metadata()?.len())
@@ -167,31 +168,40 @@ fn link((from, row): &(PathBuf, RunRow), cell: Cell, run: u32, to: &Path) -> u64
     bytes
 }
 
-/// Returns the number of bytes that a report has to read.
-fn put_together(from: &Path, axes: Axes, sweep: &Path) -> u64 {
+/// Returns the number of cells, and that of the bytes that a report has to read.
+fn put_together(from: &Path, cells: usize, sweep: &Path) -> (usize, u64) {
     let mut manifest: Manifest = read_json(&from.join(files::MANIFEST)).unwrap();
-    let mut cells = axes.cells();
-    manifest.config.axes = axes;
+    let mut sources = sources(from);
+    let peers: BTreeSet<usize> = sources.iter().map(|it| it.1.config.cell.peers).collect();
+    manifest.config.axes = axes(cells, peers.iter().copied().collect());
     manifest.config.repeat = REPEAT;
     fs::create_dir(sweep).unwrap();
     write_json(&sweep.join(files::MANIFEST), &manifest).unwrap();
-    let mut sources = sources(from);
     // Links do not reach into other file systems.
     for (at, (run, _)) in sources.iter_mut().enumerate() {
         let copy = sweep.with_file_name("sources").join(at.to_string());
         each_table(run, &copy, |from, to| fs::copy(from, to));
         *run = copy;
     }
+    let mut cells = manifest.config.axes.cells();
     cells.sort_by_key(key);
     let mut bytes = 0;
-    for (at, cell) in cells.iter().enumerate() {
-        let source = &sources[at * sources.len() / cells.len()];
-        for run in 1..=REPEAT {
-            let dir = sweep.join(files::CELLS).join(cell.id());
-            bytes += link(source, *cell, run, &dir.join(files::run_folder(run, None)));
+    for peers in peers {
+        let alike = |cell: &Cell| cell.peers == peers;
+        let sources: Vec<_> = sources
+            .iter()
+            .filter(|it| alike(&it.1.config.cell))
+            .collect();
+        let cells: Vec<&Cell> = cells.iter().filter(|cell| alike(cell)).collect();
+        for (at, cell) in cells.iter().enumerate() {
+            let source = sources[at * sources.len() / cells.len()];
+            for run in 1..=REPEAT {
+                let dir = sweep.join(files::CELLS).join(cell.id());
+                bytes += link(source, **cell, run, &dir.join(files::run_folder(run, None)));
+            }
         }
     }
-    bytes
+    (cells.len(), bytes)
 }
 
 struct ReportProgram {
@@ -214,8 +224,9 @@ impl ReportProgram {
         let (began, cpu_before) = (Instant::now(), children_cpu_s());
         let mut command = Command::new(&self.path);
         command.arg(verb).arg(sweep).arg("--out").arg(out);
-        let ended = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
-        assert!(ended.unwrap().success(), "{command:?}");
+        let ended = command.stdout(Stdio::null()).output().unwrap();
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert!(ended.status.success(), "{command:?}: {said}");
         self.wall_s.push(began.elapsed().as_secs_f64());
         self.cpu_s.push(children_cpu_s() - cpu_before);
     }
