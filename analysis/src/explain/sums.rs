@@ -1,4 +1,4 @@
-//! PassSums over the slices that collect one kind of evidence for one variant.
+//! Sums over the slices of one kind of evidence.
 
 use std::collections::{BTreeMap, BTreeSet};
 

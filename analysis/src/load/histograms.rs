@@ -119,7 +119,8 @@ fn decode(encoded: &str) -> Result<Counts> {
     }
     let number = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
     let (length, digits, lowest) = (number(4) as usize, number(12), number(20));
-    if length != bytes.len() - HEADER || digits > 5 || number(16) > 0 || lowest == 0 {
+    let is_scaled = number(8) != 0 || (number(32), number(36)) != (ONE, 0);
+    if length != bytes.len() - HEADER || digits > 5 || number(16) > 0 || lowest == 0 || is_scaled {
         bail!("cannot be decoded: its header is wrong");
     }
     let half_bits = (2 * 10_u32.pow(digits)).next_power_of_two().ilog2() - 1;
@@ -130,7 +131,8 @@ fn decode(encoded: &str) -> Result<Counts> {
     while !rest.is_empty() {
         let count = zigzag(&mut rest).context("cannot be decoded: it ends too early")?;
         if count < 0 {
-            index += count.unsigned_abs();
+            let empty = count.unsigned_abs();
+            index = index.checked_add(empty).context(TOO_LARGE)?;
         } else {
             let (bucket, within) = (index >> half_bits, index & ((1 << half_bits) - 1));
             let (shift, within) = match bucket {
@@ -138,8 +140,10 @@ fn decode(encoded: &str) -> Result<Counts> {
                 _ => (bucket - 1, within | 1 << half_bits),
             };
             let shift = shift + u64::from(unit_bits);
-            if shift + u64::from(half_bits) >= 63 || count > i64::from(u32::MAX) {
-                bail!("cannot be decoded: a value or a count is too large");
+            let is_too_large = shift + u64::from(half_bits) >= 63
+                || (within << shift).checked_mul(count as u64).is_none();
+            if is_too_large {
+                bail!(TOO_LARGE);
             }
             values.push((within << shift, count as u64));
             index += 1;
@@ -148,6 +152,9 @@ fn decode(encoded: &str) -> Result<Counts> {
     Ok(Counts::of(values))
 }
 
+const TOO_LARGE: &str = "cannot be decoded: a value or a count is too large";
+/// The first half of the number 1.0.
+const ONE: u32 = 0x3ff0_0000;
 const PLAIN: u32 = 0x1c84_9313;
 const COMPRESSED: u32 = 0x1c84_9314;
 /// The counts of all values that a histogram of five digits has.
@@ -182,6 +189,30 @@ mod tests {
     };
 
     use super::*;
+
+    #[test]
+    fn a_header_or_a_count_that_no_histogram_has_is_refused() {
+        let mut plain = Vec::new();
+        let histogram = Histogram::<u64>::new(3).expect("three digits");
+        V2Serializer::new()
+            .serialize(&histogram, &mut plain)
+            .expect("it is written to memory");
+        plain.truncate(40);
+        let with = |at: usize, byte: u8, counts: &[u8]| {
+            let mut changed = [&plain[..], counts].concat();
+            changed[7] = counts.len() as u8;
+            changed[at] = byte;
+            decode(&STANDARD.encode(changed))
+        };
+        assert!(with(7, 1, &[2]).is_ok());
+        // A normalizing offset, digits, a lowest value and a ratio.
+        for (at, byte) in [(11, 1), (15, 6), (16, 1), (23, 0), (32, 0)] {
+            with(at, byte, &[2]).expect_err("a wrong header");
+        }
+        with(7, 18, &[0xff; 18]).expect_err("so many empty buckets");
+        let far = [0xff, 0xff, 0xff, 0x7f, 2];
+        with(7, 5, &far).expect_err("a value beyond all");
+    }
 
     #[test]
     fn histograms_of_other_digits_and_not_compressed_ones_are_read_too() {
