@@ -89,7 +89,9 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
         explanation.as_ref(),
         options,
     );
-    let explained = explanation.map(|it| explain::files::of(&it)).transpose()?;
+    let explained = explanation
+        .map(|it| explain::files::files(&it))
+        .transpose()?;
     let in_short = report::in_short(&summary, &verdict);
     let explained = explained.unwrap_or_default();
     let name = &summary.identity.name;
