@@ -231,7 +231,7 @@ pub(crate) fn table<'a>(
     (head.collect(), rows.chain(control).collect())
 }
 
-fn row(candidate: &Candidate, verdict: &Verdict, result: &str) -> Vec<String> {
+pub(crate) fn row(candidate: &Candidate, verdict: &Verdict, result: &str) -> Vec<String> {
     let mut row = vec![quoted(&candidate.label), candidate.firing()];
     let quantities = verdict.quantities.iter();
     row.extend(quantities.map(|(quantity, _)| {
