@@ -36,10 +36,8 @@ pub(crate) fn write(out: &Path, content: Content) -> Result<(), Failure> {
     if out.exists() && !out.join(RECORD).is_file() {
         let is_empty = fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_none());
         if !is_empty {
-            reject!(
-                "--out {}: this path exists and is not a report; choose a new folder",
-                out.display()
-            );
+            let out = out.display();
+            reject!("--out {out}: this path exists and is not a report; choose a new folder");
         }
     }
     let parent = new_folder::parent(out);

@@ -37,15 +37,13 @@ impl ReportRecord {
 
     /// Refuses a report of another version, which may compute otherwise.
     pub(crate) fn check_version(&self, dir: &Path) -> Result<()> {
-        let now = (SCHEMA, env!("CARGO_PKG_VERSION"));
-        if (self.schema, &*self.analysis) != now {
+        let (schema, analysis) = (self.schema, &self.analysis);
+        let now = env!("CARGO_PKG_VERSION");
+        if (schema, &**analysis) != (SCHEMA, now) {
+            let path = dir.join(RECORD);
+            let path = path.display();
             bail!(
-                "{}: analysis {} wrote it with schema {}, but this is {} with schema {}",
-                dir.join(RECORD).display(),
-                self.analysis,
-                self.schema,
-                now.1,
-                now.0
+                "{path}: analysis {analysis} wrote it with schema {schema}, but this is {now} with schema {SCHEMA}"
             );
         }
         Ok(())

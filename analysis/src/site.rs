@@ -20,13 +20,12 @@ impl SiteNames {
         ];
         let named = measured.and_then(|(tool, _)| tool.node.as_ref());
         let named = named.map(|it| &it.sites).filter(|it| !it.is_empty());
-        let mut sites = match named {
-            Some(sites) => sites
-                .iter()
-                .map(|it| (it.site, it.function.clone()))
-                .collect(),
-            None => LIBP2P.map(|(site, name)| (site, name.to_owned())).to_vec(),
-        };
+        let named = named.map(|sites| {
+            let sites = sites.iter().map(|it| (it.site, it.function.clone()));
+            sites.collect()
+        });
+        let of_libp2p = || LIBP2P.map(|(site, name)| (site, name.to_owned())).to_vec();
+        let mut sites: Vec<(Site, String)> = named.unwrap_or_else(of_libp2p);
         sites.retain(|(site, _)| measured.is_none_or(|(_, node)| node.has_site(*site)));
         SiteNames(sites)
     }

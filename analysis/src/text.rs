@@ -147,11 +147,14 @@ pub(crate) fn csv<const N: usize>(
 }
 
 pub(crate) fn escaped(text: &str) -> String {
-    let text = text
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;");
-    text.replace('"', "&quot;")
+    let letters = [
+        ('&', "&amp;"),
+        ('<', "&lt;"),
+        ('>', "&gt;"),
+        ('"', "&quot;"),
+    ];
+    let replaced = |text: String, (letter, name)| text.replace::<char>(letter, name);
+    letters.into_iter().fold(text.to_owned(), replaced)
 }
 
 pub(crate) fn capitalised(text: &str) -> String {

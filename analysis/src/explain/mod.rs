@@ -57,10 +57,8 @@ impl Explanation {
         let sites = SiteNames::of(Some((&manifest.tool, &manifest.config.node)));
         let site = options.first_site(&sites);
         let cells = explained.cells;
-        let findings = cells
-            .iter()
-            .flat_map(|cell| findings::find(&cell.evidence, &sites, slow_from_ns))
-            .collect();
+        let of_cell = |cell: &CellExplained| findings::find(&cell.evidence, &sites, slow_from_ns);
+        let findings = cells.iter().flat_map(of_cell).collect();
         let compared = explained.file.variants.into_iter();
         Explanation {
             variants: compared

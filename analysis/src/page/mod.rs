@@ -62,18 +62,15 @@ impl Page {
                 |lines: Vec<String>| lines.into_iter().map(move |it| format!("**{name}**: {it}"));
             all.in_short.extend(named.clone()(page.in_short));
             all.caveats.extend(named(page.caveats));
-            all.still += &page
-                .still
-                .replace("href=\"#", &format!("href=\"#r={}&amp;", all.runs.len()));
+            let link = format!("href=\"#r={}&amp;", all.runs.len());
+            all.still += &page.still.replace("href=\"#", &link);
             all.runs.extend(page.runs);
         }
-        for cells in all
+        let cells = all
             .runs
             .iter_mut()
-            .filter_map(|run| run["cells"].as_array_mut())
-        {
-            cells.iter_mut().for_each(|cell| cell["files"] = json!([]));
-        }
+            .filter_map(|run| run["cells"].as_array_mut());
+        cells.flatten().for_each(|cell| cell["files"] = json!([]));
         all
     }
 
@@ -95,9 +92,8 @@ impl Page {
                 list(some)
             ),
         };
-        let (first, more) = self
-            .in_short
-            .split_at(self.in_short.len().min(MOST_SENTENCES));
+        let shown = self.in_short.len().min(MOST_SENTENCES);
+        let (first, more) = self.in_short.split_at(shown);
         let verdict = list(first) + &details("more", &more_sentences(more), more);
         let caveats = details("caveats", "Caveats, and what is missing", &self.caveats);
         let data = json!({
@@ -167,11 +163,9 @@ fn over_all_cells(verdict: &Verdict) -> String {
             let quantity = at.checked_sub(2).and_then(|at| verdict.quantities.get(at));
             quantity.map_or(marked(field), |(quantity, _)| {
                 let (site, metric) = (verdict.site.name(), quantity.metric.info().name);
-                let link = format!(
-                    "#s={site}&amp;m={metric}&amp;v={}&amp;w=difference",
-                    candidate.variant
-                );
-                format!("<a href=\"{link}\">{}</a>", marked(field))
+                let (variant, field) = (candidate.variant, marked(field));
+                let link = format!("#s={site}&amp;m={metric}&amp;v={variant}&amp;w=difference");
+                format!("<a href=\"{link}\">{field}</a>")
             })
         });
         fields.collect()

@@ -18,10 +18,8 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
     let Some(candidate) = leader.or_else(|| candidates.next()) else {
         return;
     };
-    let ranges = summary
-        .measured()
-        .flat_map(|cell| cell.measured.after_switch.keys());
-    let ranges: BTreeSet<u64> = ranges.copied().collect();
+    let cells = summary.measured().map(|cell| &cell.measured.after_switch);
+    let ranges: BTreeSet<u64> = cells.flat_map(|ranges| ranges.keys().copied()).collect();
     if ranges.is_empty() {
         return;
     }
@@ -43,9 +41,7 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
         let mut row = vec![format!("{rtt_ms} ms")];
         row.extend(ranges.iter().map(|from_ms| {
             let change = change(summary, *rtt_ms, *from_ms, candidate.variant);
-            or_dash(
-                change.map(|change| text::change(change.value, "pp", change.interval(CONFIDENCE))),
-            )
+            or_dash(change.map(|it| text::change(it.value, "pp", it.interval(CONFIDENCE))))
         }));
         row
     });

@@ -16,10 +16,8 @@ pub(crate) fn text(
 ) -> String {
     let links = ReportLinks::new(options);
     let mut end = String::new();
-    if let Some((entry, file)) = pictures
-        .iter()
-        .find_map(|it| Some((it, it.files().into_iter().next()?)))
-    {
+    let file = |it| Some((it, Entry::files(it).into_iter().next()?));
+    if let Some((entry, file)) = pictures.iter().find_map(file) {
         end += &format!("\n![{}]({})\n", entry.title(), links.chart(&file));
     }
     if let Some(manifest) = &summary.identity.manifest {

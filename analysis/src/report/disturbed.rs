@@ -3,6 +3,7 @@
 use super::markdown::{Document, or_dash, quoted};
 use crate::{
     load::blocks::Disturbances,
+    measure::checks::sum,
     options::Options,
     summary::Summary,
     text::count,
@@ -42,6 +43,14 @@ pub(super) fn in_words(
         );
     }
     text
+}
+
+/// The same of all blocks of a sweep.
+pub(super) fn of_sweep(summary: &Summary, is_named: impl Fn(Disturbance) -> bool) -> String {
+    let set_aside = sum(summary.checks().map(|it| &it.set_aside));
+    let kept = sum(summary.checks().map(|it| &it.kept));
+    let blocks = summary.measured().map(|cell| cell.measured.blocks).sum();
+    in_words((&set_aside, &kept), (blocks, "block"), is_named)
 }
 
 /// The verdict with all blocks. None if no block was set aside.

@@ -2,12 +2,11 @@
 
 use run_format::tables::Disturbance;
 
-use super::disturbed::in_words;
+use super::disturbed::of_sweep;
 use crate::{
-    load::blocks::Disturbances,
-    measure::checks::{Checks, sum},
+    measure::checks::Checks,
     summary::Summary,
-    text::{count, number},
+    text::{count, joined, number},
     verdict::Verdict,
 };
 
@@ -20,10 +19,7 @@ const NEARLY_QUIET_PERCENT: f64 = 10.0;
 pub(crate) fn sentence(summary: &Summary, verdict: &Verdict) -> Option<String> {
     summary.identity.manifest.as_ref()?;
     let of = |check: fn(&Checks) -> Option<f64>| {
-        let values = summary
-            .measured()
-            .filter_map(|cell| check(&cell.measured.checks));
-        let mut values: Vec<f64> = values.collect();
+        let mut values: Vec<f64> = summary.checks().filter_map(check).collect();
         values.sort_by(f64::total_cmp);
         Some((*values.get(values.len() / 2)?, *values.last()?))
     };
@@ -49,30 +45,16 @@ pub(crate) fn sentence(summary: &Summary, verdict: &Verdict) -> Option<String> {
     );
     sentence += &disturbed(summary);
     if !verdict.spoilt.is_empty() {
-        let spoilt: Vec<&str> = verdict
-            .spoilt
-            .keys()
-            .map(|metric| metric.info().words)
-            .collect();
-        sentence += &format!(" This makes unusable: {}.", spoilt.join(", "));
+        let spoilt = verdict.spoilt.keys().map(|metric| metric.info().words);
+        sentence += &format!(" This makes unusable: {}.", joined(spoilt, ", "));
     }
     Some(sentence)
 }
 
 /// Which blocks were disturbed, and by what unless that is in the grade.
 fn disturbed(summary: &Summary) -> String {
-    let of = |of: fn(&Checks) -> &Disturbances| {
-        sum(summary.measured().map(|cell| of(&cell.measured.checks)))
-    };
-    let (set_aside, kept) = (of(|it| &it.set_aside), of(|it| &it.kept));
-    let blocks = summary.measured().map(|cell| cell.measured.blocks).sum();
-    let mut text = in_words((&set_aside, &kept), (blocks, "block"), |it| {
-        it != Disturbance::Waiting
-    });
-    let beside = summary
-        .measured()
-        .map(|cell| cell.measured.checks.beside)
-        .sum();
+    let mut text = of_sweep(summary, |it| it != Disturbance::Waiting);
+    let beside = summary.checks().map(|it| it.beside).sum();
     if beside > 0 {
         let runs = count(beside, "run");
         text += &format!(" During {runs} something else measured on this machine, too.");

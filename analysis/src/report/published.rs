@@ -33,14 +33,11 @@ pub(crate) fn sentences(summary: &Summary, site: Site, variant: usize) -> Vec<St
             worst.measured.cell
         ))
     };
-    let all = of(summary
-        .measured()
-        .filter(|it| share(it).is_some())
-        .collect());
+    let measured = || summary.measured().filter(|cell| share(cell).is_some());
+    let all = of(measured().collect());
     let all = all.map(|words| format!("Slow polls of `{}` are {words}", summary.function(site)));
     let payloads = summary.axes.payload_bytes.iter().filter_map(|payload| {
-        let cells = summary.measured().filter(|it| share(it).is_some());
-        let cells = cells.filter(|it| it.measured.cell.payload_bytes == *payload);
+        let cells = measured().filter(|it| it.measured.cell.payload_bytes == *payload);
         Some(format!("{}: {}", payload.in_words(), of(cells.collect())?))
     });
     all.into_iter().chain(payloads).collect()
@@ -97,10 +94,8 @@ pub(super) fn cells(
             let sides = (0..variants.len()).map(|variant| value(*what, variant));
             sides.collect::<Vec<_>>().join(" / ")
         });
-        [cell.measured.cell.to_string()]
-            .into_iter()
-            .chain(values)
-            .collect()
+        let cell = cell.measured.cell.to_string();
+        [cell].into_iter().chain(values).collect()
     };
     document.table(&head.join(" | "), rows.iter().take(MOST_ROWS).map(row));
 }

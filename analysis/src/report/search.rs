@@ -96,16 +96,12 @@ fn rounds(document: &mut Document, search: &Search) {
             |is_one: fn(&Why) -> bool| round.left.iter().filter(|it| is_one(&it.why)).count();
         let idle = left(|why| matches!(why, Why::NeverFires));
         let dominated = left(|why| matches!(why, Why::Dominated { .. }));
-        let blocks: Vec<String> = round
-            .summary
-            .measured()
-            .map(|it| it.measured.blocks.to_string())
-            .collect();
+        let blocks = round.summary.measured().map(|it| it.measured.blocks);
         vec![
             number.to_string(),
             round.summary.candidates().count().to_string(),
             format!("{:.0} s", round.summary.identity.took_ms as f64 / 1e3),
-            blocks.join(", "),
+            joined(blocks, ", "),
             idle.to_string(),
             dominated.to_string(),
             (round.left.len() - idle - dominated).to_string(),

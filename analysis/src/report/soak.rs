@@ -54,11 +54,8 @@ fn cell(soak: &Soak) -> String {
 }
 
 fn delay(soak: &Soak) -> String {
-    let lab = soak
-        .file
-        .end
-        .as_ref()
-        .and_then(|end| end.network.lab.as_ref());
+    let end = soak.file.end.as_ref();
+    let lab = end.and_then(|end| end.network.lab.as_ref());
     match lab.and_then(|lab| lab.backend) {
         _ if soak.file.config.lab.peer_hosts.is_some() => "a real network".to_owned(),
         Some(backend) => format!("delay by {backend}"),
@@ -221,9 +218,9 @@ fn ended(end: Option<&SoakEnd>) -> Option<String> {
 fn too_short(drifts: &Drifts) -> Option<String> {
     const SHORT_S: f64 = 3600.0;
     let important = |it: &&Drift| ["resident_mib", "tasks"].contains(&it.series.name);
-    let smallest = drifts.all.iter().filter(important);
-    let smallest = smallest
-        .filter_map(|it| Some(format!("{} of {}", it.detectable_slope()?, it.series.words)));
+    let detectable =
+        |it: &Drift| Some(format!("{} of {}", it.detectable_slope()?, it.series.words));
+    let smallest = drifts.all.iter().filter(important).filter_map(detectable);
     let mut smallest = joined(smallest, " or ");
     if !smallest.is_empty() {
         smallest = format!(" Drifts below {smallest} can be missed.");

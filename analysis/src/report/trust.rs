@@ -42,9 +42,8 @@ const LIMITS: [CheckLimit; 12] = [
 
 impl CheckLimit {
     fn show(&self, value: f64) -> String {
-        format!("{} {}", number(value), self.unit)
-            .trim_end()
-            .to_owned()
+        let text = format!("{} {}", number(value), self.unit);
+        text.trim_end().to_owned()
     }
 
     fn is_beyond(&self, value: f64) -> bool {
@@ -77,36 +76,27 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
 }
 
 fn row(summary: &Summary, limit: &CheckLimit) -> Vec<String> {
-    let values = summary
-        .measured()
-        .filter_map(|cell| (limit.of)(&cell.measured.checks));
-    let mut values: Vec<f64> = values.collect();
+    let mut values: Vec<f64> = summary.checks().filter_map(limit.of).collect();
     values.sort_by(|a, b| a.abs().total_cmp(&b.abs()));
     let show = |value: Option<&f64>| {
         value.map_or_else(|| "not measured".to_owned(), |value| limit.show(*value))
     };
-    let beyond = values
-        .iter()
-        .filter(|value| limit.is_beyond(**value))
-        .count();
+    let beyond = values.iter().filter(|value| limit.is_beyond(**value));
     let is_limited = limit.most.is_finite();
     vec![
         limit.what.to_owned(),
         show(values.get(values.len() / 2)),
         show(values.last()),
         or_dash(is_limited.then(|| limit.show(limit.most))),
-        or_dash(is_limited.then(|| beyond.to_string())),
+        or_dash(is_limited.then(|| beyond.count().to_string())),
     ]
 }
 
 fn round_trips(document: &mut Document, summary: &Summary) {
     let of_axis = |rtt_ms: &Rtt| {
-        let cells = summary
-            .measured()
-            .filter(|cell| cell.measured.cell.rtt_ms == *rtt_ms);
-        let found: Vec<(f64, f64, f64)> = cells
-            .filter_map(|cell| cell.measured.checks.rtt_ms)
-            .collect();
+        let cells = summary.measured().map(|cell| &cell.measured);
+        let cells = cells.filter(|it| it.cell.rtt_ms == *rtt_ms);
+        let found: Vec<(f64, f64, f64)> = cells.filter_map(|it| it.checks.rtt_ms).collect();
         let low = found.iter().map(|it| it.0).reduce(f64::min)?;
         let high = found.iter().map(|it| it.2).reduce(f64::max)?;
         Some(format!("{rtt_ms} → {}–{}", number(low), number(high)))

@@ -26,11 +26,9 @@ pub(crate) enum Why {
 /// At most so many stay.
 pub(crate) fn eliminate(summary: &Summary, verdict: &Verdict, most: usize) -> Vec<Left> {
     let (idle, mut fired): (Vec<_>, Vec<_>) = verdict.candidates.iter().partition(|it| it.is_idle);
-    let idle = idle.into_iter().map(|it| Left {
-        variant: it.variant,
-        why: Why::NeverFires,
-    });
-    let mut left: Vec<Left> = idle.collect();
+    let left = |variant, why| Left { variant, why };
+    let idle = idle.iter().map(|it| left(it.variant, Why::NeverFires));
+    let mut leaving: Vec<Left> = idle.collect();
     // The one with the longest delay of the co-tenant first: of two that dominate each other by a hair, one stays.
     fired.sort_by(|a, b| delay(b).total_cmp(&delay(a)));
     let mut staying: Vec<&Candidate> = fired.clone();
@@ -46,24 +44,18 @@ pub(crate) fn eliminate(summary: &Summary, verdict: &Verdict, most: usize) -> Ve
         });
         if let Some(why) = dominated {
             staying.retain(|it| it.variant != variant);
-            left.push(Left { variant, why });
+            leaving.push(left(variant, why));
         }
     }
-    let mut ranks: Vec<(usize, usize)> = staying
-        .iter()
-        .map(|it| {
-            (
-                staying.iter().filter(|other| is_ahead(other, it)).count(),
-                it.variant,
-            )
-        })
-        .collect();
+    let rank = |it: &&Candidate| {
+        let ahead = staying.iter().filter(|other| is_ahead(other, it));
+        (ahead.count(), it.variant)
+    };
+    let mut ranks: Vec<(usize, usize)> = staying.iter().map(rank).collect();
     ranks.sort_unstable();
-    left.extend(ranks.into_iter().skip(most).map(|(ahead, variant)| Left {
-        variant,
-        why: Why::Outranked(ahead),
-    }));
-    left
+    let outranked = ranks.into_iter().skip(most);
+    leaving.extend(outranked.map(|(ahead, variant)| left(variant, Why::Outranked(ahead))));
+    leaving
 }
 
 /// Turned so that positive is worse.
@@ -88,17 +80,14 @@ fn delay(candidate: &Candidate) -> f64 {
 }
 
 fn is_ahead(other: &Candidate, of: &Candidate) -> bool {
-    other.variant != of.variant
-        && losses(other)
-            .zip(losses(of))
-            .all(|(other, own)| other <= own)
+    let mut pairs = losses(other).zip(losses(of));
+    other.variant != of.variant && pairs.all(|(other, own)| other <= own)
 }
 
 /// Of changes to a candidate from another variant: whether none can be a gain greater than the margin, and one is a loss.
 fn is_dominated(judged: &[Judged]) -> bool {
     let metrics = Metric::shown_in(Place::Search);
-    let mut deciding = judged
-        .iter()
-        .filter(|it| metrics.contains(&it.quantity.metric));
+    let decides = |it: &&Judged| metrics.contains(&it.quantity.metric);
+    let mut deciding = judged.iter().filter(decides);
     deciding.clone().any(|it| it.loss().low > 0.0) && deciding.all(Judged::excludes_gain)
 }

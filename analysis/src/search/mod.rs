@@ -47,13 +47,12 @@ impl Search {
             .map(|(folder, most)| Round::of(&folder, options, most))
             .collect::<Result<_, _>>()?;
         let folder = search::first_look(dir);
-        let first_look = if folder.is_dir() {
+        let mut first_look = None;
+        if folder.is_dir() {
             let summary = Summary::of(&mut Sweep::open(&folder)?, options)?;
             let cells = chosen(&summary, options);
-            Some((summary, cells))
-        } else {
-            None
-        };
+            first_look = Some((summary, cells));
+        }
         Ok(Search {
             of,
             first_look,
@@ -69,23 +68,18 @@ impl Search {
             let rank = |at: usize| ranked.iter().position(|it| it.variant == at);
             let mut staying: Vec<(usize, Budgets)> = last.staying().collect();
             staying.sort_by_key(|(at, _)| rank(*at).unwrap_or(usize::MAX));
+            let cells = last.summary.measured().map(|cell| cell.measured.cell);
             return NextRound {
-                cells: last
-                    .summary
-                    .measured()
-                    .map(|cell| cell.measured.cell)
-                    .collect(),
+                cells: cells.collect(),
                 candidates: staying.into_iter().map(|(_, budgets)| budgets).collect(),
             };
         }
         let of_grid = || self.of.config.axes.cells();
         let first_look = self.first_look.as_ref();
+        let candidates = self.candidates().filter(|it| !self.is_foreseen(*it));
         NextRound {
             cells: first_look.map_or_else(of_grid, |(_, cells)| cells.clone()),
-            candidates: self
-                .candidates()
-                .filter(|it| !self.is_foreseen(*it))
-                .collect(),
+            candidates: candidates.collect(),
         }
     }
 
@@ -96,26 +90,20 @@ impl Search {
 
     /// The candidates that never end a poll of those recorded at the first look, whatever the cell, and leave unmeasured.
     pub(crate) fn foreseen(&self) -> Vec<Budgets> {
-        self.candidates()
-            .filter(|it| self.is_foreseen(*it))
-            .collect()
+        let foreseen = self.candidates().filter(|it| self.is_foreseen(*it));
+        foreseen.collect()
     }
 
     pub(crate) fn is_foreseen(&self, budgets: Budgets) -> bool {
         let Some((summary, cells)) = &self.first_look else {
             return false;
         };
-        let mut chosen = summary
-            .cells
-            .iter()
-            .filter(|it| cells.contains(&it.measured.cell));
-        chosen.all(|cell| {
-            let mut bounds = Site::BUDGETED
-                .into_iter()
-                .filter_map(|site| Some((site, budgets.at(site)?)));
-            bounds.all(|(site, bound)| {
-                cell.bounds_without_effect(site)
-                    .any(|limit| limit == bound.limit)
+        let is_chosen = |cell: &&CellSummary| cells.contains(&cell.measured.cell);
+        summary.cells.iter().filter(is_chosen).all(|cell| {
+            Site::BUDGETED.into_iter().all(|site| {
+                let mut idle = cell.bounds_without_effect(site);
+                let bound = budgets.at(site);
+                bound.is_none_or(|bound| idle.any(|limit| limit == bound.limit))
             })
         })
     }

@@ -32,12 +32,8 @@ pub(super) fn payloads<T>(
                     rtt_ms,
                     payload_bytes,
                 };
-                value(
-                    summary
-                        .cells
-                        .iter()
-                        .find(|cell| cell.measured.cell == wanted),
-                )
+                let mut cells = summary.cells.iter();
+                value(cells.find(|cell| cell.measured.cell == wanted))
             };
             axes.rtt_ms.iter().map(of_column).collect()
         };
