@@ -10,7 +10,8 @@ use anyhow::{Context, Result};
 use program::{Failure, reject};
 use tempfile::TempDir;
 
-use crate::report_record::RECORD;
+/// The file that marks a folder as a report, and from which the report can be verified.
+pub(crate) const RECORD: &str = "report.json";
 
 /// Refuses a place for results that is in one of the inputs, or that would replace one of them.
 pub(crate) fn refuse_inside<'a>(

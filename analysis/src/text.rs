@@ -5,6 +5,8 @@ use std::{
     time::{Duration, UNIX_EPOCH},
 };
 
+use run_format::manifest::Machine;
+
 use crate::stats::Interval;
 
 /// Three significant digits, a proper minus sign, and no exponent.
@@ -207,6 +209,22 @@ pub(crate) fn lasting(seconds: f64) -> String {
     } else {
         format!("{seconds:.0} s")
     }
+}
+
+/// "2 cores of …, Linux 6.8"
+pub(crate) fn machine(machine: &Machine) -> String {
+    let cores = machine.cores;
+    let cores = cores.map_or_else(String::new, |cores| format!("{cores} cores of "));
+    let cpu = machine.cpu.as_deref().unwrap_or("an unknown CPU");
+    let kernel = machine.kernel.as_deref();
+    let kernel = kernel.map_or_else(String::new, |kernel| format!(", Linux {kernel}"));
+    format!("{cores}{cpu}{kernel}")
+}
+
+/// The name of a machine, or what it is like if that is not recorded.
+pub(crate) fn host(machine: &Machine) -> String {
+    let host = machine.host.clone();
+    host.unwrap_or_else(|| self::machine(machine))
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@ pub(crate) mod flamegraph;
 pub(crate) mod stacks;
 mod sums;
 pub(crate) mod thresholds;
-mod trace;
 pub(crate) mod warm;
 pub(crate) mod worst;
 

@@ -10,7 +10,6 @@ mod outside;
 mod plausible;
 mod rows;
 pub(crate) mod run;
-pub(crate) mod slice;
 pub(crate) mod soak;
 
 use std::{

@@ -14,7 +14,7 @@ use run_format::{
     tables::{Pass, PeerRow},
 };
 
-use super::{loaded_run::LoadedRun, slice::LoadedSlice};
+use super::{loaded_run::LoadedRun, loaded_run::LoadedSlice};
 
 /// Readings are not taken at the same instant. The second is for each turn.
 const SLACK: f64 = 1.1;

@@ -21,9 +21,9 @@ use super::{
     blocks::{Disturbed, SliceInBlock, check_count, complete_blocks},
     histograms::{self, HistogramsBySlice},
     loaded_run::LoadedRun,
+    loaded_run::{LoadedSite, LoadedSlice},
     plausible,
     rows::{self, Row},
-    slice::{LoadedSite, LoadedSlice},
 };
 use crate::stats::Counts;
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::load::{blocks::Disturbed, loaded_run::LoadedRun, slice::LoadedSlice};
+use crate::load::{blocks::Disturbed, loaded_run::LoadedRun, loaded_run::LoadedSlice};
 
 /// The complete blocks of a cell. With one program, a block is a slice of each budget. With several, it is a
 /// launch of each, and the slices of a budget in a launch are summed.

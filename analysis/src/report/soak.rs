@@ -12,14 +12,13 @@ use super::{
 use crate::{
     drift::{Drift, Drifts},
     load::{name_in_files, soak::Soak},
-    machine,
     options::Options,
     site::SiteNames,
     summary::{
         identity::{of_tool, of_upstream},
         real_network,
     },
-    text::{count, date, lasting, number},
+    text::{self, count, date, lasting, number},
     views::Entry,
 };
 
@@ -40,7 +39,7 @@ pub(crate) fn identity(soak: &Soak) -> String {
             name_in_files(node.transport),
             name_in_files(node.security)
         ),
-        machine::described(&file.machine),
+        text::machine(&file.machine),
         delay(soak),
         of_tool(&file.tool),
     ]

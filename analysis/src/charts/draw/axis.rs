@@ -5,7 +5,7 @@ use plotters::coord::{
     types::RangedCoordf64,
 };
 
-use super::geometry::Rect;
+use super::canvas::Rect;
 use crate::text::{decimals_for, fixed};
 
 pub(crate) struct Axis {

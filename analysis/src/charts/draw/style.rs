@@ -2,7 +2,10 @@
 
 use plotters::style::RGBColor;
 
-use super::{canvas::Canvas, colour::Colour, geometry::Point};
+use super::{
+    canvas::{Canvas, Point},
+    colour::Colour,
+};
 
 /// Okabe and Ito's colours without yellow, which is too light for a line.
 const LINE_COLOURS: [Colour; 7] = [
