@@ -25,9 +25,7 @@ pub(crate) struct Content {
     pub(crate) tables: Tables,
     pub(crate) pictures: Vec<Entry>,
     pub(crate) text: String,
-    /// To explore, if there is one.
     pub(crate) page: Option<Page>,
-    /// All else.
     pub(crate) files: Vec<File>,
     pub(crate) record: ReportRecord,
 }

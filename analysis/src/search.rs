@@ -24,7 +24,6 @@ use crate::{
 /// How many candidates stay after each round at most. The last one does not choose for another.
 pub(crate) const MOST_STAY: [usize; 3] = [24, 8, usize::MAX];
 
-/// The rounds that were measured.
 pub(crate) struct Search {
     pub(crate) of: search::Search,
     /// The sweep that chose the cells, and those cells.
@@ -152,7 +151,6 @@ fn chosen(summary: &Summary, options: &Options) -> Vec<Cell> {
     chosen
 }
 
-/// A candidate that does not stay.
 pub(crate) struct Left {
     pub(crate) variant: usize,
     pub(crate) why: Why,
@@ -169,7 +167,6 @@ pub(crate) enum Why {
     Outranked(usize),
 }
 
-/// At most so many stay.
 pub(crate) fn eliminate(summary: &Summary, verdict: &Verdict, most: usize) -> Vec<Left> {
     let (idle, mut fired): (Vec<_>, Vec<_>) = verdict.candidates.iter().partition(|it| it.is_idle);
     let left = |variant, why| Left { variant, why };

@@ -4,7 +4,6 @@ use run_format::{Site, config::NodeConfig, manifest::Tool};
 
 use crate::text::{joined, quoted};
 
-/// The function that each site of a stack is.
 #[derive(Clone, Debug)]
 pub(crate) struct SiteNames(Vec<(Site, String)>);
 

@@ -14,7 +14,6 @@ pub(crate) fn number(value: f64) -> String {
     fixed(value, decimals_for(value, 3))
 }
 
-/// The same with its sign even if it is positive.
 pub(crate) fn signed(value: f64) -> String {
     with_plus(value, number(value))
 }
@@ -61,7 +60,6 @@ fn without_zeros(text: String) -> String {
     text
 }
 
-/// With a plus sign before what is positive.
 pub(crate) fn with_plus(value: f64, text: String) -> String {
     if value > 0.0 && !is_zero(&text) {
         format!("+{text}")
@@ -110,7 +108,6 @@ pub(crate) fn level(value: f64, unit: &str, interval: Interval) -> String {
     format!("{value} {unit} [{low}, {high}]")
 }
 
-/// The decimals of a change, and so of its ends.
 pub(crate) fn decimals_of_change(value: f64, Interval { low, high }: Interval) -> usize {
     let width = if (high - low).is_finite() {
         high - low
@@ -191,7 +188,6 @@ pub(crate) fn or_dash(text: Option<String>) -> String {
     text.unwrap_or_else(|| "–".to_owned())
 }
 
-/// The day, in UTC.
 pub(crate) fn date(unix_s: u64) -> String {
     let time = UNIX_EPOCH + Duration::from_secs(unix_s);
     let text = humantime::format_rfc3339_seconds(time).to_string();

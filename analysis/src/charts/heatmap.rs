@@ -14,14 +14,12 @@ use super::{
 #[derive(Clone, Debug)]
 pub(crate) struct Heatmap {
     pub(crate) caption: Caption,
-    /// From top to bottom.
     pub(crate) rows: Categories,
     pub(crate) columns: Categories,
     /// From left to right, then down.
     pub(crate) facets: Vec<Facet>,
     pub(crate) across: usize,
     pub(crate) scale: ColourScale,
-    /// For the facets that show differences, if there are any.
     pub(crate) difference_scale: Option<ColourScale>,
 }
 

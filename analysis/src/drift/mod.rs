@@ -19,7 +19,6 @@ use crate::{
 
 const SECONDS_PER_HOUR: f64 = 3600.0;
 
-/// All series of a soak.
 pub(crate) struct Drifts {
     /// Rows up to here are drawn and not judged.
     pub(crate) warm_up_s: f64,
@@ -27,11 +26,9 @@ pub(crate) struct Drifts {
     pub(crate) rows: usize,
     /// The number of rows after the warm-up.
     pub(crate) judged_rows: usize,
-    /// The series that have a value.
     pub(crate) all: Vec<Drift>,
 }
 
-/// A series and its trend after the warm-up.
 pub(crate) struct Drift {
     pub(crate) series: SoakSeries,
     /// The end of each row in seconds, and its value; warm-up included.
@@ -74,7 +71,6 @@ impl Drifts {
         }
     }
 
-    /// The series that drift.
     pub(crate) fn drifting(&self) -> impl Iterator<Item = &Drift> {
         self.all.iter().filter(|drift| drift.is_drifting())
     }

@@ -56,7 +56,6 @@ impl fmt::Display for FindingKind {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct WorkFinding {
-    /// The cell's id.
     pub(crate) cell: String,
     pub(crate) kind: FindingKind,
     pub(crate) site: Option<Site>,
@@ -64,7 +63,6 @@ pub(crate) struct WorkFinding {
     pub(crate) child: String,
     pub(crate) value: f64,
     pub(crate) threshold: f64,
-    /// The observation and its consequence.
     pub(crate) sentence: String,
 }
 
@@ -315,13 +313,11 @@ impl FindingSearch<'_> {
     }
 }
 
-/// The polls of a site that found nothing ready, and all its polls.
 fn idle_polls(sums: &PassSums, site: Site) -> Option<(f64, f64)> {
     let count = |what: &str| Some(sums.activity(&format!("{site}_{what}"))? as f64);
     count("polls_idle").zip(count("polls"))
 }
 
-/// "The child `handler.poll`".
 fn part(child: &str) -> String {
     if child == OWN {
         "The own code".to_owned()

@@ -21,7 +21,6 @@ use crate::{
 pub(crate) struct CellFlamegraph {
     /// The name of its file, after the cell's id.
     pub(crate) name: String,
-    /// The text of a link to it.
     pub(crate) link: String,
     title: String,
     subtitle: String,

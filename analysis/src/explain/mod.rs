@@ -79,7 +79,6 @@ impl Explanation {
 }
 
 impl CellExplained {
-    /// The start of the names of the cell's files.
     pub(crate) fn id(&self) -> &str {
         &self.chosen.id
     }

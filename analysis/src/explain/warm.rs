@@ -55,7 +55,6 @@ pub(crate) fn warm_core(evidence: &CellEvidence, site: Site, from_ns: u64) -> Op
 }
 
 impl WarmCore {
-    /// The fraction of slow polls that a warm core prevents.
     pub(crate) fn prevented(&self) -> Option<f64> {
         let (normal, warm) = (self.normal.value(), self.warm.value());
         ratio(normal - warm, normal)

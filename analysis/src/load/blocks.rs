@@ -10,7 +10,6 @@ use run_format::{
 };
 
 pub(super) struct SliceInBlock {
-    /// Its index among the rows of the table.
     pub(super) index: usize,
     pub(super) block: u32,
     pub(super) variant: usize,
@@ -40,7 +39,6 @@ pub(super) fn complete_blocks(
         .collect())
 }
 
-/// What becomes of disturbed blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Disturbed {
     Kept,

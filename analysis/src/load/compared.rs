@@ -19,7 +19,6 @@ pub(crate) struct ComparedVariant {
 }
 
 impl ComparedVariant {
-    /// The budget of every site that has one.
     pub(crate) fn bounds(&self) -> impl Iterator<Item = (Site, Budget)> {
         let budgets = self.budgets;
         let of_site = move |site| Some((site, budgets.at(site)?));

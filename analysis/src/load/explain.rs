@@ -30,7 +30,6 @@ pub(crate) struct Explained {
     pub(crate) file: ExplainFile,
     /// Those whose launch is `ok`, in the order in which they were chosen.
     pub(crate) cells: Vec<CellExplained>,
-    /// What became of the others.
     pub(crate) flaws: Vec<String>,
 }
 
@@ -177,7 +176,6 @@ impl CellEvidence {
     }
 }
 
-/// A row of a slice.
 pub(crate) trait OfSlice {
     fn slice(&self) -> u32;
 }

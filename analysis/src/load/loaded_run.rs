@@ -19,7 +19,6 @@ pub(crate) struct LoadedRun {
     pub(crate) slices: Vec<LoadedSlice>,
     /// The complete blocks: in each the slices of every variant, by variant.
     pub(crate) blocks: Vec<Vec<usize>>,
-    /// What the machine did in complete blocks.
     pub(crate) machine: Vec<BlockRow>,
     /// With those that were disturbed, if that is more.
     pub(crate) all_blocks: Option<Vec<Vec<usize>>>,

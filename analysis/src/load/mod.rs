@@ -207,7 +207,6 @@ fn expected<'a>(
     })
 }
 
-/// A run that there should be.
 struct ExpectedRun<'a> {
     id: &'a str,
     number: u32,

@@ -34,7 +34,6 @@ pub(crate) struct RunFiles {
     pub(crate) subject: usize,
     /// The run's number, or that of its block where subjects are compared.
     pub(crate) number: u32,
-    /// Absent if the run did not come to an end.
     pub(crate) row: Option<RunRow>,
 }
 
@@ -148,7 +147,6 @@ fn by_slice<T>(rows: Vec<T>, slice: fn(&T) -> u32) -> BTreeMap<u32, Vec<T>> {
     by_slice
 }
 
-/// Refuses slices out of order, and those of `explain`.
 fn check(rows: &[SliceRow]) -> Result<()> {
     for (at, row) in rows.iter().enumerate() {
         let line = at + 2;

@@ -36,15 +36,11 @@ const SCRIPTS: [&str; 8] = [
 #[derive(Default)]
 pub(crate) struct Page {
     pub(crate) title: String,
-    /// The verdict, in Markdown.
     pub(crate) in_short: Vec<String>,
     /// What a reader without JavaScript sees, as HTML.
     pub(crate) still: String,
-    /// What limits the conclusions, in Markdown.
     pub(crate) caveats: Vec<String>,
-    /// Each from [`data::of`].
     pub(crate) runs: Vec<Value>,
-    /// From [`data::of_soak`].
     pub(crate) soak: Vec<Value>,
 }
 
@@ -74,7 +70,6 @@ impl Page {
         all
     }
 
-    /// Whether a page was made so.
     pub(crate) fn is_one(html: &str) -> bool {
         html.contains("<meta name=\"generator\" content=\"analysis\">")
     }
@@ -128,7 +123,6 @@ fn filled(template: &str, parts: &[(&str, String)]) -> String {
     html
 }
 
-/// The changes over all cells, and the main picture.
 pub(crate) fn still(verdict: &Verdict, pictures: &[Entry]) -> String {
     let main = pictures.iter().find(|it| it.is_first).or(pictures.first());
     over_all_cells(verdict) + &still_pictures(main)

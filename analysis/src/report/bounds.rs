@@ -71,7 +71,6 @@ fn without_effect(cell: &CellSummary, site: Site) -> Option<String> {
     (!idle.is_empty()).then(|| format!("{idle} would have ended none of these polls."))
 }
 
-/// The predictions of a budget that was measured, over all cells.
 fn measured(document: &mut Document, summary: &Summary) {
     let mut by_variant = BTreeMap::<(usize, Site), Vec<SideBySide>>::new();
     for it in summary.measured().flat_map(|cell| summary.predicted(cell)) {

@@ -179,7 +179,6 @@ fn network(caveats: &mut Vec<String>, summary: &Summary, manifest: &Manifest) {
     }
 }
 
-/// What is true of any machine, once.
 fn machines(caveats: &mut Vec<String>, summary: &Summary, lab: &LabConfig) {
     let hosts = &summary.identity.hosts;
     if hosts.len() > 1 {
@@ -266,7 +265,6 @@ fn statistics(caveats: &mut Vec<String>, summary: &Summary, options: &Options) {
     }
 }
 
-/// What went wrong in cells that are not missing.
 fn problems(caveats: &mut Vec<String>, summary: &Summary) {
     const MOST: usize = 12;
     let mut found = Vec::new();
@@ -292,7 +290,6 @@ fn problems(caveats: &mut Vec<String>, summary: &Summary) {
     }
 }
 
-/// The words of a program, without anything that Markdown would interpret.
 fn plain(words: &str) -> String {
     format!("`{}`", words.replace(['`', '\n'], " "))
 }

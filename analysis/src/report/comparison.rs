@@ -28,7 +28,6 @@ pub(crate) struct Compared {
     pub(crate) summary: Summary,
 }
 
-/// Adds the budget to the names of the files.
 pub(crate) fn of_budget(entries: Vec<Entry>, budget: &str) -> Vec<Entry> {
     let name = crate::views::slug(budget);
     let named = entries.into_iter().map(|entry| Entry {

@@ -46,7 +46,6 @@ pub(super) fn in_words(
     text
 }
 
-/// The same of all blocks of a sweep.
 pub(super) fn of_sweep(summary: &Summary, is_named: impl Fn(Disturbance) -> bool) -> String {
     let set_aside = sum(summary.checks().map(|it| &it.set_aside));
     let kept = sum(summary.checks().map(|it| &it.kept));

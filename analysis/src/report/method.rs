@@ -192,7 +192,6 @@ pub(super) fn typed(command: &[String], tool: &Tool, seed: u64, program: &str) -
     format!("{checkout}{program} {}", words.join(" "))
 }
 
-/// Quotes an argument if a shell needs that.
 fn for_shell(word: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=./,:%+@".contains(letter);
     if !word.is_empty() && word.chars().all(plain) {

@@ -17,7 +17,6 @@ const HIGH_PERCENT: f64 = 10.0;
 /// One percent of the worker's time, which cannot delay much else.
 const LITTLE_MS_PER_S: f64 = 10.0;
 
-/// About the baseline.
 pub(super) fn sentence(summary: &Summary, site: Site) -> Option<String> {
     let cells = summary.measured().filter_map(|cell| {
         let value = |metric| cell.value(MetricKey::new(site, metric), 0);

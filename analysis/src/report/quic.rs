@@ -9,7 +9,6 @@ use crate::{
     verdict::{Verdict, unit},
 };
 
-/// Nothing without QUIC.
 pub(super) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict) {
     let of_quic =
         |metric: &Metric| metric.is_of_quic() && summary.has(MetricKey::new(verdict.site, *metric));

@@ -130,7 +130,6 @@ fn sentence(cell: &CellSummary, libp2p: usize) -> Option<String> {
     })
 }
 
-/// Divided by the value over raw TCP, with its interval.
 fn times(figure: &CellFigure) -> Option<(f64, Interval)> {
     let relative = figure.change?.relative?.times(0.01);
     let Interval { low, high } = relative.interval(CONFIDENCE);

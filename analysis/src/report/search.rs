@@ -24,7 +24,6 @@ const TERMS: [terms::Term; 6] = [
     terms::SLOW_POLL,
 ];
 
-/// The verdict of the last round, and what the search did.
 pub(crate) fn in_short(search: &Search) -> Vec<String> {
     let Some(last) = search.rounds.last() else {
         return Vec::new();

@@ -154,7 +154,6 @@ fn method(document: &mut Document, soak: &Soak, drifts: &Drifts) {
     document.command(&method::typed(command, tool, config.seed, &program));
 }
 
-/// Only those that apply.
 pub(crate) fn caveats(soak: &Soak, drifts: &Drifts) -> Vec<String> {
     let mut caveats = Vec::new();
     caveats.extend(ended(soak.file.end.as_ref()));

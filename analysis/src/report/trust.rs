@@ -110,7 +110,6 @@ fn round_trips(document: &mut Document, summary: &Summary) {
     }
 }
 
-/// How well the intervals of each metric cover the noise.
 fn calibration(document: &mut Document, summary: &Summary, verdict: &Verdict) {
     let Some((control, _)) = summary.control() else {
         return;

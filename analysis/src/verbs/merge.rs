@@ -118,7 +118,6 @@ impl Part {
     }
 }
 
-/// Refuses a sweep without all of its shards, or with one of them twice.
 fn check_whole(parts: &[Part]) -> Result<(), Failure> {
     for Shard { index, of } in parts[0].shard().all() {
         let of_index = parts.iter().filter(|part| part.shard().index == index);
@@ -160,7 +159,6 @@ fn merge(sweeps: &[Vec<Part>], out: &Path) -> Result<usize, Failure> {
     Ok(launches)
 }
 
-/// That of the first run, without its shard.
 fn manifest(sweeps: &[Vec<Part>]) -> Manifest {
     let mut manifest = sweeps[0][0].manifest.clone();
     manifest.config.shard = None;
@@ -217,7 +215,6 @@ fn copy_launch(run: &RunFiles, number: u32, machine: &Machine, to: &Path) -> Res
     row.rewrite(to)
 }
 
-/// A file or a folder, if it is there.
 fn copy(from: &Path, to: &Path) -> Result<()> {
     let at = || format!("cannot copy {} to {}", from.display(), to.display());
     if from.is_dir() {

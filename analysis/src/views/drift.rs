@@ -99,7 +99,6 @@ pub(crate) fn trend(drift: &Drift) -> Option<[(f64, f64); 2]> {
     Some([(first, trend.from), (last, trend.to)])
 }
 
-/// The unit in seconds, and its name.
 pub(crate) fn time_unit(last_s: f64) -> (f64, &'static str) {
     const ENOUGH: f64 = 2.0;
     let units = [(3600.0, "h"), (60.0, "min")].into_iter();

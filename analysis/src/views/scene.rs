@@ -16,7 +16,6 @@ use crate::{
 };
 
 pub(crate) struct Entry {
-    /// The file's name without its extension.
     pub(crate) stem: String,
     /// Whether the report opens with it. There may be several.
     pub(crate) is_first: bool,
@@ -25,7 +24,6 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// A report opens with it.
     pub(super) fn first(
         stem: String,
         picture: impl Picture + Send + 'static,
@@ -172,7 +170,6 @@ pub(crate) fn slug(text: &str) -> String {
     slug.trim_end_matches('-').to_owned()
 }
 
-/// The stem of a picture's file name.
 pub(super) fn stem(parts: &[&str]) -> String {
     let slugs = parts.iter().map(|part| slug(part));
     joined(slugs.filter(|slug| !slug.is_empty()), ".")

@@ -24,7 +24,6 @@ pub(crate) fn entries(scene: &Scene, search: &Search) -> Vec<Entry> {
     metrics.map(entry).collect()
 }
 
-/// The sites that share a budget, and that budget.
 fn bound(budgets: &Budgets) -> Option<(Vec<Site>, Budget)> {
     let at = |site: &Site| Some((*site, budgets.at(*site)?));
     let bounds: Vec<(Site, Budget)> = Site::BUDGETED.iter().filter_map(at).collect();

@@ -12,11 +12,9 @@ pub(crate) struct Axis {
     plot: Rect,
     low: f64,
     high: f64,
-    /// Round numbers with their labels.
     pub(crate) ticks: Vec<(f64, String)>,
 }
 
-/// The least distance between ticks.
 const TICK_SPACING: f64 = 33.0;
 /// Between the outermost values and the ends of the axis, as a part of it.
 const ROOM: f64 = 0.05;

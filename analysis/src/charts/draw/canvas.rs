@@ -74,7 +74,6 @@ fn written<E: Debug>(drawn: Result<(), E>) {
     drawn.expect("a string can be written to");
 }
 
-/// Across and down.
 pub(crate) type Point = (f64, f64);
 
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -108,7 +108,6 @@ pub(crate) fn widest<'a>(texts: impl IntoIterator<Item = &'a str>, size: f64, bo
     widths.fold(0.0, f64::max)
 }
 
-/// The given size, or a smaller one with which the widest text fits.
 pub(crate) fn fitting<'a>(
     texts: impl IntoIterator<Item = &'a str>,
     width: f64,

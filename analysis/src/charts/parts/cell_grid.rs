@@ -6,7 +6,6 @@ use crate::charts::{
     view::Categories,
 };
 
-/// Facets with the same rows and columns, side by side and below each other.
 pub(crate) struct Facets<'a> {
     pub(crate) rows: &'a Categories,
     pub(crate) columns: &'a Categories,
@@ -27,7 +26,6 @@ impl Facets<'_> {
         down * (self.facet_height() + BETWEEN) - BETWEEN
     }
 
-    /// The cells of one facet, counted from left to right, then down.
     pub(crate) fn grid(&self, body: Rect, facet: usize) -> Rect {
         let (column, row) = (facet % self.across, facet / self.across);
         let right = self.row_label_width() + column as f64 * (self.facet_width() + GUTTER);

@@ -29,7 +29,6 @@ pub(crate) fn shades_of_page() -> [Vec<[String; 2]>; 2] {
 }
 
 impl Colours {
-    /// Every colour, from that of the first place to that of the last.
     fn shades(self) -> Vec<Colour> {
         let first = self.first_place();
         let place = |step: usize| first + (1.0 - first) * step as f64 / SHADES as f64;

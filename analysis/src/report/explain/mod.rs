@@ -106,7 +106,6 @@ fn caveats(explanation: &Explanation) -> Vec<String> {
     lines
 }
 
-/// That the machine gave fewer samples of stacks than it was asked for.
 fn rarer_samples(explanation: &Explanation, cell: &CellExplained) -> Option<String> {
     let asked_ns = cell.evidence.seen.stack_interval_ns? as f64;
     let given_ns = given_interval_ns(&cell.evidence, explanation.site)?;
@@ -121,10 +120,8 @@ fn rarer_samples(explanation: &Explanation, cell: &CellExplained) -> Option<Stri
     })
 }
 
-/// The most rows of a table that is an excerpt.
 const MOST_ROWS: usize = 10;
 
-/// A cell, and what is needed to write about it.
 struct Section<'a> {
     explanation: &'a Explanation,
     cell: &'a CellExplained,
