@@ -61,10 +61,9 @@ fn without_zeros(text: String) -> String {
 }
 
 pub(crate) fn with_plus(value: f64, text: String) -> String {
-    if value > 0.0 && !is_zero(&text) {
-        format!("+{text}")
-    } else {
-        text
+    match value > 0.0 && !is_zero(&text) {
+        true => format!("+{text}"),
+        false => text,
     }
 }
 
@@ -109,10 +108,9 @@ pub(crate) fn level(value: f64, unit: &str, interval: Interval) -> String {
 }
 
 pub(crate) fn decimals_of_change(value: f64, Interval { low, high }: Interval) -> usize {
-    let width = if (high - low).is_finite() {
-        high - low
-    } else {
-        value.abs()
+    let width = match (high - low).is_finite() {
+        true => high - low,
+        false => value.abs(),
     };
     decimals_for(width / 2.0, 2)
 }
@@ -125,10 +123,9 @@ pub(crate) fn rounded(value: f64) -> f64 {
     }
     let magnitude = value.abs().log10().floor() as i32;
     let shift = 10f64.powi((DIGITS - 1 - magnitude).abs());
-    if magnitude < DIGITS {
-        (value * shift).round() / shift
-    } else {
-        (value / shift).round() * shift
+    match magnitude < DIGITS {
+        true => (value * shift).round() / shift,
+        false => (value / shift).round() * shift,
     }
 }
 
@@ -165,10 +162,9 @@ pub(crate) fn capitalised(text: &str) -> String {
 
 /// "1 cell", "2 cells".
 pub(crate) fn count(number: usize, what: &str) -> String {
-    if number == 1 {
-        format!("1 {what}")
-    } else {
-        format!("{number} {what}s")
+    match number {
+        1 => format!("1 {what}"),
+        number => format!("{number} {what}s"),
     }
 }
 
@@ -198,12 +194,10 @@ pub(crate) fn date(unix_s: u64) -> String {
 pub(crate) fn lasting(seconds: f64) -> String {
     const MINUTE_S: f64 = 60.0;
     const HOUR_S: f64 = 3600.0;
-    if seconds >= 2.0 * HOUR_S {
-        format!("{:.1} hours", seconds / HOUR_S)
-    } else if seconds >= 2.0 * MINUTE_S {
-        format!("{:.0} minutes", seconds / MINUTE_S)
-    } else {
-        format!("{seconds:.0} s")
+    match seconds {
+        _ if seconds >= 2.0 * HOUR_S => format!("{:.1} hours", seconds / HOUR_S),
+        _ if seconds >= 2.0 * MINUTE_S => format!("{:.0} minutes", seconds / MINUTE_S),
+        _ => format!("{seconds:.0} s"),
     }
 }
 

@@ -101,9 +101,8 @@ pub(crate) enum Colours {
 
 /// "slow polls, %", or the name alone.
 pub(crate) fn with_unit(name: &str, unit: &str) -> String {
-    if unit.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{name}, {unit}")
+    match unit {
+        "" => name.to_owned(),
+        unit => format!("{name}, {unit}"),
     }
 }

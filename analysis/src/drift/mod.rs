@@ -96,10 +96,8 @@ impl Drift {
 
     /// Hours and values after the warm-up.
     fn judged(&self) -> Vec<(f64, f64)> {
-        let values = self
-            .values
-            .iter()
-            .filter(|(at_s, _)| *at_s > self.warm_up_s);
+        let values = self.values.iter();
+        let values = values.filter(|(at_s, _)| *at_s > self.warm_up_s);
         let by_hours = values.map(|(at_s, value)| Some((at_s / SECONDS_PER_HOUR, (*value)?)));
         by_hours.flatten().collect()
     }
@@ -191,17 +189,13 @@ impl Drift {
             let percent = signed(100.0 * growth);
             format!(", {percent} % from the start to the end of the trend")
         });
-        let settled = if self.has_settled() {
-            " The second half alone has no trend beyond noise."
-        } else {
-            ""
+        let settled = match self.has_settled() {
+            true => " The second half alone has no trend beyond noise.",
+            false => "",
         };
-        format!(
-            "**Drift of {}**: {}, median {}{growth}.{settled}",
-            self.series.words,
-            self.slope().unwrap_or_default(),
-            self.median(),
-        )
+        let (what, slope) = (self.series.words, self.slope().unwrap_or_default());
+        let median = self.median();
+        format!("**Drift of {what}**: {slope}, median {median}{growth}.{settled}")
     }
 
     /// "+60.0 per hour [+59.1, +60.8]".

@@ -33,11 +33,9 @@ pub(crate) fn warm_core(evidence: &CellEvidence, site: Site, from_ns: u64) -> Op
         let bands = evidence.bands.iter();
         for band in bands.filter(|it| it.slice == slice.slice && it.site == site) {
             part.den += band.polls as f64;
-            part.num += if band.from_ns >= from_ns {
-                band.polls as f64
-            } else {
-                0.0
-            };
+            if band.from_ns >= from_ns {
+                part.num += band.polls as f64;
+            }
         }
     }
     let pairs = blocks.into_values();

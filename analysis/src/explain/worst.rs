@@ -16,8 +16,6 @@ use crate::{load::explain::CellEvidence, site::SiteNames, text};
 #[derive(Clone, Debug)]
 pub(crate) struct WorstPoll<'a> {
     pub(crate) variant: usize,
-    pub(crate) rank: usize,
-    pub(crate) slice: u32,
     pub(crate) poll: &'a TimelineRow,
     /// What it polled, at any depth, sorted by time.
     pub(crate) inside: Vec<&'a TimelineRow>,
@@ -35,24 +33,17 @@ pub(crate) fn polls(evidence: &CellEvidence) -> Vec<WorstPoll<'_>> {
         }
     }
     let polls = polls.into_iter();
-    polls
-        .filter_map(|((variant, rank), stretches)| WorstPoll::new(variant, rank, stretches))
-        .collect()
+    let polls = polls.map(|((variant, _), stretches)| WorstPoll::new(variant, stretches));
+    polls.flatten().collect()
 }
 
 impl<'a> WorstPoll<'a> {
-    fn new(
-        variant: usize,
-        rank: usize,
-        mut stretches: Vec<&'a TimelineRow>,
-    ) -> Option<WorstPoll<'a>> {
+    fn new(variant: usize, mut stretches: Vec<&'a TimelineRow>) -> Option<WorstPoll<'a>> {
         stretches.sort_by_key(|it| (it.start_ns, it.depth));
         let poll = stretches.iter().position(|it| it.depth == 0)?;
         let poll = stretches.remove(poll);
         Some(WorstPoll {
             variant,
-            rank,
-            slice: poll.slice,
             poll,
             inside: stretches,
         })
@@ -113,8 +104,8 @@ pub(super) fn csv(worst: &[WorstPoll], explanation: &Explanation) -> Result<Vec<
         let iterations = it.poll.iterations.map(|it| it.to_string());
         [
             explanation.label(it.variant).to_owned(),
-            it.rank.to_string(),
-            it.slice.to_string(),
+            it.poll.rank.to_string(),
+            it.poll.slice.to_string(),
             format!("{:.3}", it.poll.start_ns as f64 / 1e6),
             format!("{:.3}", it.us()),
             it.poll.outcome.clone().unwrap_or_default().into_owned(),
@@ -143,8 +134,9 @@ pub(super) fn trace(cell: &str, worst: &[WorstPoll], explained: &Explanation) ->
         name_track("process", variant, 0, name, variant);
     }
     for poll in worst {
-        let name = format!("#{}: {:.0} µs, slice {}", poll.rank, poll.us(), poll.slice);
-        name_track("thread", poll.variant, poll.rank, name, poll.rank);
+        let (rank, slice) = (poll.poll.rank, poll.poll.slice);
+        let name = format!("#{rank}: {:.0} µs, slice {slice}", poll.us());
+        name_track("thread", poll.variant, rank, name, rank);
     }
     for poll in worst {
         // Already sorted by time, with an outer part before its inner parts.
@@ -181,7 +173,7 @@ fn complete(poll: &WorstPoll, stretch: &TimelineRow, sites: &SiteNames) -> Value
         "ph": "X",
         "cat": stretch.site.name(),
         "pid": pid(poll.variant),
-        "tid": poll.rank,
+        "tid": poll.poll.rank,
         "ts": us(stretch.start_ns.saturating_sub(poll.poll.start_ns)),
         "dur": us(stretch.duration_ns),
         "args": args,
@@ -221,7 +213,7 @@ mod tests {
                 29_000,
             ));
         }
-        let poll = WorstPoll::new(0, 1, rows.iter().collect()).expect("the poll is there");
+        let poll = WorstPoll::new(0, rows.iter().collect()).expect("the poll is there");
         // 50, 60, 70, 40, 50 and 60 µs.
         assert_eq!(
             poll.words(),
@@ -232,8 +224,8 @@ mod tests {
     #[test]
     fn a_poll_without_a_long_part_says_so() {
         let rows = [stretch("", 0, 0, 1_000_000), stretch("a", 1, 10, 20)];
-        let poll = WorstPoll::new(0, 1, rows.iter().collect()).expect("the poll is there");
+        let poll = WorstPoll::new(0, rows.iter().collect()).expect("the poll is there");
         assert_eq!(poll.words(), "no single part took long");
-        assert!(WorstPoll::new(0, 1, vec![&rows[1]]).is_none());
+        assert!(WorstPoll::new(0, vec![&rows[1]]).is_none());
     }
 }

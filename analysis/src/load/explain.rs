@@ -41,9 +41,9 @@ impl Explained {
         }
         let path = dir.join(files::EXPLAIN).with_extension("json");
         if !path.is_file() {
+            let dir = dir.display();
             bail!(
-                "{}: it has no explain.json, so it is not what `explain` writes; remove it or explain again",
-                dir.display()
+                "{dir}: it has no explain.json, so it is not what `explain` writes; remove it or explain again"
             );
         }
         let mut file: ExplainFile = outside::read(&path)?;
@@ -214,18 +214,15 @@ fn evidence<Row: DeserializeOwned + OfSlice>(
 fn check_slices(slices: &[SliceRow], variants: &[usize]) -> Result<()> {
     let mut known = BTreeSet::new();
     for (at, slice) in slices.iter().enumerate() {
-        let line = at + 2;
-        if !variants.contains(&slice.variant) {
-            bail!(
-                "line {line}: variant {} is not one of explain.json's",
-                slice.variant
-            );
+        let (line, number, variant, pass) = (at + 2, slice.slice, slice.variant, slice.pass);
+        if !variants.contains(&variant) {
+            bail!("line {line}: variant {variant} is not one of explain.json's");
         }
-        if !known.insert(slice.slice) {
-            bail!("line {line}: slice {} is there twice", slice.slice);
+        if !known.insert(number) {
+            bail!("line {line}: slice {number} is there twice");
         }
-        if matches!(slice.pass, Pass::Compare | Pass::Children) {
-            bail!("line {line}: `explain` has no pass \"{}\"", slice.pass);
+        if matches!(pass, Pass::Compare | Pass::Children) {
+            bail!("line {line}: `explain` has no pass \"{pass}\"");
         }
     }
     Ok(())

@@ -87,14 +87,11 @@ pub(crate) enum FolderOf {
 impl FolderOf {
     pub(crate) fn find(dir: &Path) -> FolderOf {
         let has = |name| dir.join(name).is_file();
-        if has(SEARCH) {
-            FolderOf::Search
-        } else if has(files::RR_MANIFEST) {
-            FolderOf::Rr
-        } else if has(files::SOAK) {
-            FolderOf::Soak
-        } else {
-            FolderOf::Sweep
+        match () {
+            () if has(SEARCH) => FolderOf::Search,
+            () if has(files::RR_MANIFEST) => FolderOf::Rr,
+            () if has(files::SOAK) => FolderOf::Soak,
+            () => FolderOf::Sweep,
         }
     }
 }

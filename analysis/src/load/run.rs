@@ -18,7 +18,7 @@ use run_format::{
 };
 
 use super::{
-    blocks::{Disturbed, SliceInBlock, check_count, complete_blocks},
+    blocks::{Disturbed, complete_blocks},
     histograms::{self, HistogramsBySlice},
     loaded_run::LoadedRun,
     loaded_run::{LoadedSite, LoadedSlice},
@@ -57,16 +57,13 @@ impl RunFiles {
         };
         let slices = assembly.slices(rows, sites, turns, quic);
         let slices = slices.with_context(|| self.dir.display().to_string())?;
-        let compared = slices.iter().enumerate();
-        let compared = compared.filter(|(_, slice)| slice.row.pass == Pass::Compare);
-        let places = compared.map(|(index, slice)| SliceInBlock {
-            index,
-            block: slice.row.block,
-            variant: slice.row.variant,
-        });
-        let mut blocks =
-            complete_blocks(places, variants).with_context(|| path.display().to_string())?;
-        check_count(blocks.len(), self.row.as_ref(), &path)?;
+        let path = path.display();
+        let mut blocks = complete_blocks(slices.iter().map(|it| &it.row), variants)
+            .with_context(|| path.to_string())?;
+        let (found, reported) = (blocks.len(), self.row.as_ref().and_then(|row| row.blocks));
+        if let Some(reported) = reported.filter(|reported| *reported as usize != found) {
+            bail!("{path}: {found} complete blocks, but run.json says {reported}");
+        }
         let machine: Vec<BlockRow> = self.table(files::BLOCKS)?;
         let all_blocks = blocks.clone();
         let runtime = self.row.as_ref().map(|row| &row.config.runtime);

@@ -132,10 +132,9 @@ pub(crate) fn of_soak(drifts: &Drifts) -> Vec<Value> {
 /// With the four digits of `summary.csv`, or fewer; what is not finite is null there, too.
 fn number(value: f64) -> Value {
     let value = rounded(value);
-    if value.fract() == 0.0 && value.abs() < 1e15 {
-        (value as i64).into()
-    } else {
-        value.into()
+    match value.fract() == 0.0 && value.abs() < 1e15 {
+        true => (value as i64).into(),
+        false => value.into(),
     }
 }
 
@@ -152,10 +151,9 @@ fn every_variant(summary: &Summary) -> impl Iterator<Item = (&CellSummary, usize
 fn by_variant(summary: &Summary, of: impl Fn(&CellSummary, usize) -> Value) -> Value {
     let all = every_variant(summary);
     let all: Vec<Value> = all.map(|(cell, at)| of(cell, at)).collect();
-    if all.iter().all(Value::is_null) {
-        Value::Null
-    } else {
-        all.into()
+    match all.iter().all(Value::is_null) {
+        true => Value::Null,
+        false => all.into(),
     }
 }
 

@@ -135,8 +135,8 @@ fn departures(round: &Round) -> Vec<Vec<String>> {
                 format!("{ahead} others have better estimates of all that decides")
             }
             Why::Dominated { by, judged } => {
-                let changes: Vec<String> = judged.iter().map(Judged::phrase).collect();
-                format!("compared with {}: {}", label(*by), changes.join(", "))
+                let changes = joined(judged.iter().map(Judged::phrase), ", ");
+                format!("compared with {}: {changes}", label(*by))
             }
         };
         vec![label(left.variant), reason]

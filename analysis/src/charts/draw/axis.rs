@@ -31,11 +31,8 @@ impl Axis {
             (length, _) => ROOM * length,
         };
         // Nothing is below zero where no value is.
-        let low = if low == 0.0 && high > 0.0 {
-            low
-        } else {
-            low - room
-        };
+        let is_from_zero = low == 0.0 && high > 0.0;
+        let low = if is_from_zero { low } else { low - room };
         let high = high + room;
         let most = (plot.height / TICK_SPACING).max(2.0) as usize;
         let ticks = RangedCoordf64::from(low..high).key_points(BoldPoints(most));
