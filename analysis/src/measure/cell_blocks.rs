@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use run_format::Site;
+
 use crate::load::{blocks::Disturbed, loaded_run::LoadedRun, slice::LoadedSlice};
 
 /// The complete blocks of a cell. With one program, a block is a slice of each budget. With several, it is a
@@ -25,6 +27,8 @@ pub(crate) struct SweepSetup {
     /// The number of runs that a cell should have.
     pub(crate) repeat: u32,
     pub(crate) threshold_ns: u64,
+    /// That the verdict is about.
+    pub(crate) site: Site,
     pub(crate) disturbed: Disturbed,
     /// The baseline, and its A/A control if there is one. Candidates are compared with both together: they are the same,
     /// took their turns at random, and twice as much is known of them.

@@ -14,8 +14,7 @@ use crate::{
 
 pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict) {
     let mut candidates = verdict.candidates.iter().filter(|it| !it.is_idle);
-    let leader = verdict.leaders().first().map(|at| &verdict.candidates[*at]);
-    let Some(candidate) = leader.or_else(|| candidates.next()) else {
+    let Some(candidate) = verdict.best().or_else(|| candidates.next()) else {
         return;
     };
     let ranges = summary

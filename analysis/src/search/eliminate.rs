@@ -3,7 +3,7 @@
 use crate::{
     measure::{metric::Metric, metric_info::Place},
     summary::{CONFIDENCE, Summary},
-    verdict::{Candidate, Judged, Verdict, recommend::DELAY},
+    verdict::{Candidate, Judged, Verdict, ranking::RANKS},
 };
 
 /// A candidate that does not stay.
@@ -31,8 +31,8 @@ pub(crate) fn eliminate(summary: &Summary, verdict: &Verdict, most: usize) -> Ve
         why: Why::NeverFires,
     });
     let mut left: Vec<Left> = idle.collect();
-    // The one with the longest delay of the co-tenant first: of two that dominate each other by a hair, one stays.
-    fired.sort_by(|a, b| delay(b).total_cmp(&delay(a)));
+    // The one with the least gain first: of two that dominate each other by a hair, one stays.
+    fired.sort_by(|a, b| first_rank(b).total_cmp(&first_rank(a)));
     let mut staying: Vec<&Candidate> = fired.clone();
     // Both copies of the baseline together.
     let reference = summary.variants.len();
@@ -81,9 +81,9 @@ fn loss(judged: &Judged) -> f64 {
     }
 }
 
-fn delay(candidate: &Candidate) -> f64 {
-    let delay = DELAY.into_iter();
-    let judged = delay.filter_map(|metric| candidate.of_metric(metric));
+fn first_rank(candidate: &Candidate) -> f64 {
+    let ranks = RANKS.into_iter();
+    let judged = ranks.filter_map(|metric| candidate.of_metric(metric));
     judged.map(loss).next().unwrap_or(f64::MAX)
 }
 

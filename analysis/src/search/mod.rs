@@ -143,21 +143,24 @@ impl Round {
     }
 }
 
-/// The cell with the most time in slow polls, that with the most late wake-ups of the co-tenant, and of those with the
-/// longest round trip the one with the most time in slow polls.
+/// The cell with the most time beyond the threshold, that with the most late wake-ups of the co-tenant, and of those with the
+/// longest round trip the one with the most time beyond the threshold.
 fn chosen(summary: &Summary, options: &Options) -> Vec<Cell> {
-    let by_slow_time = summary.by_slow_time(summary.first_site(options));
-    let mut by_late = by_slow_time.clone();
+    let by_time_beyond = summary.by_time_beyond(summary.first_site(options));
+    let mut by_late = by_time_beyond.clone();
     let late = |cell: &CellSummary| {
         let what = MetricKey::new(summary.first_site(options), Metric::CotenantLatePercent);
         cell.value(what, 0).unwrap_or(0.0)
     };
     by_late.sort_by(|a, b| late(b).total_cmp(&late(a)));
-    let longest = by_slow_time.iter().map(|it| it.measured.cell.rtt_ms).max();
-    let mut long = by_slow_time.clone();
+    let longest = by_time_beyond
+        .iter()
+        .map(|it| it.measured.cell.rtt_ms)
+        .max();
+    let mut long = by_time_beyond.clone();
     long.retain(|it| Some(it.measured.cell.rtt_ms) == longest);
     let mut chosen: Vec<Cell> = Vec::new();
-    for order in [by_slow_time, by_late, long] {
+    for order in [by_time_beyond, by_late, long] {
         let mut cells = order.iter().map(|it| it.measured.cell);
         chosen.extend(cells.find(|cell| !chosen.contains(cell)));
     }

@@ -51,13 +51,39 @@ impl Counts {
     }
 
     pub(crate) fn above(&self, limit: u64) -> u64 {
-        self.beyond(limit).iter().map(|(_, count)| count).sum()
+        self.above_limit(limit).iter().map(|(_, count)| count).sum()
     }
 
     /// The sum of those.
     pub(crate) fn sum_above(&self, limit: u64) -> u64 {
-        let above = self.beyond(limit).iter();
+        let above = self.above_limit(limit).iter();
         above.map(|(value, count)| value * count).sum()
+    }
+
+    /// By how much all values together exceed the limit.
+    pub(crate) fn beyond(&self, limit: u64) -> u64 {
+        let above = self.above_limit(limit).iter();
+        above.map(|(value, count)| (value - limit) * count).sum()
+    }
+
+    /// The sum of the squares of values, each of which counts as the limit at most.
+    pub(crate) fn squares(&self, limit: u64) -> f64 {
+        let squares = self.values();
+        let squares =
+            squares.map(|(value, count)| (value.min(limit) as f64).powi(2) * count as f64);
+        squares.sum()
+    }
+
+    /// The least value that at most this share of all values exceeds. Zero without any.
+    pub(crate) fn exceeded_by(&self, share: f64) -> u64 {
+        let most = (share * self.total() as f64) as u64;
+        let mut above = 0;
+        let mut values = self.0.iter().rev();
+        let limit = values.find(|(_, count)| {
+            above += count;
+            above > most
+        });
+        limit.map_or(0, |(value, _)| *value)
     }
 
     pub(super) fn at(&self, value: u64) -> u64 {
@@ -67,7 +93,7 @@ impl Counts {
         found.map_or(0, |at| self.0[at].1)
     }
 
-    fn beyond(&self, limit: u64) -> &[(u64, u64)] {
+    fn above_limit(&self, limit: u64) -> &[(u64, u64)] {
         let limit = bucket(limit);
         &self.0[self.0.partition_point(|(bucket, _)| *bucket <= limit)..]
     }
