@@ -24,7 +24,7 @@ pub(crate) struct SweepSetup {
     pub(crate) budgets: usize,
     /// Programs that take turns; 1 where there is one.
     pub(crate) subjects: usize,
-    /// The number of runs that a cell should have.
+    /// The most runs that a cell has.
     pub(crate) repeat: u32,
     pub(crate) threshold_ns: u64,
     /// That the verdict is about.

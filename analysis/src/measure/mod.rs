@@ -277,7 +277,7 @@ fn flaws(files: &CellRuns, setup: &SweepSetup) -> Vec<String> {
 fn missing_runs(files: &CellRuns, setup: &SweepSetup) -> (usize, usize) {
     // Launches of subjects stop after the block in which all are precise enough.
     let blocks = if setup.subjects == 1 {
-        setup.repeat
+        files.visits
     } else {
         files.runs.iter().map(|file| file.number).max().unwrap_or(0)
     };
