@@ -9,10 +9,11 @@ use std::{
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
-use program::Failure;
+use program::{Failure, print};
 
 use crate::{
     options::{FigureOptions, Options},
+    search::Search,
     verbs,
 };
 
@@ -127,7 +128,8 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
         AnalysisVerb::Comment { run, options } => verbs::report::print_comment(&run, &options)?,
         AnalysisVerb::Page { runs, options } => verbs::page::run(&runs, &options.into())?,
         AnalysisVerb::NextRound { search, options } => {
-            verbs::next_round::run(&search, &options.into())?;
+            let next = Search::open(&search, &options.into())?.next();
+            print(serde_json::to_string(&next)?);
         }
         AnalysisVerb::Compare {
             before,

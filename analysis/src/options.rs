@@ -11,6 +11,7 @@ use crate::{
     charts::ChartFormat,
     measure::{metric::Metric, metric_info::Place, quantity::Margin},
     site::SiteNames,
+    text::number,
 };
 
 /// A kind of pictures.
@@ -123,11 +124,14 @@ impl Options {
     }
 
     pub(crate) fn first_site(&self, names: &SiteNames) -> Site {
-        self.figures
-            .site
-            .first()
-            .copied()
-            .unwrap_or(names.of_connections())
+        let asked = self.figures.site.first().copied();
+        asked.unwrap_or(names.of_connections())
+    }
+
+    /// The folder to write, if no other one is asked for.
+    pub(crate) fn out(&self, default: impl Into<PathBuf>) -> PathBuf {
+        let asked = self.figures.out.clone();
+        asked.unwrap_or_else(|| default.into())
     }
 
     pub(crate) fn formats(&self) -> Vec<ChartFormat> {
@@ -135,14 +139,11 @@ impl Options {
     }
 
     pub(crate) fn threshold_text(&self) -> String {
-        const NS_BY_US: u64 = 1000;
-        if self.figures.threshold.is_multiple_of(NS_BY_US) {
-            return format!("{} µs", self.figures.threshold / NS_BY_US);
+        let threshold = self.figures.threshold;
+        if threshold.is_multiple_of(1000) {
+            return format!("{} µs", threshold / 1000);
         }
-        format!(
-            "{} µs",
-            crate::text::number(self.figures.threshold as f64 / 1000.0)
-        )
+        format!("{} µs", number(threshold as f64 / 1000.0))
     }
 }
 

@@ -5,13 +5,16 @@ pub(crate) mod series;
 #[cfg(test)]
 #[path = "../../tests/simulation/drift.rs"]
 mod simulation;
-pub(crate) mod table;
-pub(crate) mod words;
+mod words;
+
+use anyhow::Result;
+use polars_core::prelude::DataFrame;
 
 use self::series::SoakSeries;
 use crate::{
     load::soak::{AT, SoakColumns},
     stats::{CONFIDENCE, Interval, Trend, trend},
+    summary::table::{numbers, texts},
 };
 
 const SECONDS_PER_HOUR: f64 = 3600.0;
@@ -115,6 +118,16 @@ impl Drift {
         self.is_drifting() && late.is_some_and(|late| !late.is_beyond_noise())
     }
 
+    /// Absent if there are too few rows.
+    fn in_a_word(&self) -> Option<&'static str> {
+        self.trend?;
+        Some(match (self.is_drifting(), self.has_settled()) {
+            (false, _) => "no",
+            (true, false) => "yes",
+            (true, true) => "settled",
+        })
+    }
+
     /// A slope that four of five soaks with this noise would show: half the interval, and 0.842 standard errors more.
     /// None if the value never changed or if the interval has no end.
     pub(crate) fn detectable(&self) -> Option<f64> {
@@ -125,6 +138,22 @@ impl Drift {
         let slope = (high - low) / 2.0 * (1.0 + SELDOM_MISSED / TO_BE_BEYOND);
         (slope.is_finite() && slope > 0.0).then_some(slope)
     }
+}
+
+/// `summary.csv` of a soak: one row for each series. Slopes are per hour.
+pub(crate) fn table(drifts: &Drifts) -> Result<DataFrame> {
+    let all = || drifts.all.iter();
+    let number = |name: &str, of: fn(&Drift) -> Option<f64>| numbers(name, all().map(of));
+    Ok(DataFrame::new_infer_height(vec![
+        texts("series", all().map(|drift| Some(drift.series.name))),
+        number("median", |drift| Some(drift.median)),
+        number("slope", |drift| Some(drift.trend?.slope)),
+        number("low", |drift| Some(drift.trend?.interval.low)),
+        number("high", |drift| Some(drift.trend?.interval.high)),
+        number("second_half_slope", |drift| Some(drift.late_trend?.slope)),
+        number("detectable", Drift::detectable),
+        texts("drifts", all().map(Drift::in_a_word)),
+    ])?)
 }
 
 /// A tenth of the soak, at most half an hour: in that time caches fill and memory is allocated once.

@@ -1,24 +1,26 @@
 //! Findings of needless work. A launch without defects has none.
 
+use std::fmt;
+
 use anyhow::Result;
 use run_format::{Site, tables::Pass};
+use serde::Serialize;
 
 use super::{
-    allocations,
-    finding_kind::FindingKind,
-    growth::{self, GAUGES, Gauge},
-    sums::{PassSums, by},
-    system_calls,
+    events,
+    sums::{PassSums, ratio},
     thresholds::{
         CONNECTIONS_PER_PEER, DIALS_PER_S, FEWEST_DIALS, FEWEST_POLLS, FEWEST_SLOW_POLLS,
-        FEWEST_WAITS, IDLE_CONNECTION_PERCENT, IDLE_PER_S, IDLE_SWARM_PERCENT, OBJECTS_PER_POLL,
-        SELF_WAKING_IDLE_PERCENT, SELF_WAKING_PERCENT, SLEEPING_PERCENT,
+        FEWEST_WAITS, GROWTH_PERCENT, IDLE_CONNECTION_PERCENT, IDLE_PER_S, IDLE_SWARM_PERCENT,
+        MEMORY_GROWTH_BYTES, MEMORY_GROWTH_PERCENT, OBJECTS_PER_POLL, SELF_WAKING_IDLE_PERCENT,
+        SELF_WAKING_PERCENT, SLEEPING_PERCENT, TREND_CONFIDENCE,
     },
 };
 use crate::{
-    load::explain::cell::CellEvidence,
+    load::explain::CellEvidence,
     measure::breakdown::OWN,
     site::SiteNames,
+    stats::{CONFIDENCE, Trend, trend},
     text::{self, number, rounded},
 };
 
@@ -30,6 +32,27 @@ const SITES: [Site; 5] = [
     Site::QuicEndpoint,
     Site::GossipActor,
 ];
+
+/// The most severe first. A kind that can cause another one comes before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum FindingKind {
+    SleepingPoll,
+    AllocatingPoll,
+    RedundantDials,
+    GrowingConnections,
+    GrowingTasks,
+    SelfWaking,
+    SeveralConnections,
+    IdlePolls,
+    GrowingMemory,
+}
+
+impl fmt::Display for FindingKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct WorkFinding {
@@ -45,7 +68,7 @@ pub(crate) struct WorkFinding {
     pub(crate) sentence: String,
 }
 
-pub(crate) fn of(
+pub(crate) fn find(
     evidence: &CellEvidence,
     sites: &SiteNames,
     slow_from_ns: Option<u64>,
@@ -59,7 +82,7 @@ pub(crate) fn of(
         search.sleeping(from_ns);
     }
     search.allocating();
-    if let Some(sums) = PassSums::of(evidence, &[Pass::Activity], 0) {
+    if let Some(sums) = PassSums::of(evidence, Pass::Activity, 0) {
         search.dials(&sums);
         search.self_waking(&sums);
         search.idle(&sums);
@@ -127,7 +150,7 @@ impl FindingSearch<'_> {
 
     fn sleeping(&mut self, from_ns: u64) {
         for site in SITES {
-            let Some(it) = system_calls::waiting(self.evidence, site, from_ns) else {
+            let Some(it) = events::waiting(self.evidence, site, from_ns) else {
                 continue;
             };
             if it.slow_polls < FEWEST_SLOW_POLLS || it.calls < FEWEST_WAITS {
@@ -148,7 +171,7 @@ impl FindingSearch<'_> {
     }
 
     fn allocating(&mut self) {
-        for ((site, child), (polls, of)) in allocations::by_child(self.evidence, 0) {
+        for ((site, child), (polls, of)) in events::allocations(self.evidence, 0) {
             let (objects, bytes) = of.per_poll.unwrap_or_default();
             if !SITES.contains(&site) || polls < FEWEST_POLLS {
                 continue;
@@ -170,7 +193,7 @@ impl FindingSearch<'_> {
         let Some(dials) = sums.activity("dials").filter(|it| *it >= FEWEST_DIALS) else {
             return;
         };
-        let per_s = by(dials as f64, sums.seconds()).unwrap_or(0.0);
+        let per_s = ratio(dials as f64, sums.seconds()).unwrap_or(0.0);
         let failed = sums.activity("dial_failures");
         let failed = failed.map_or_else(String::new, |it| {
             format!(" ({} dials failed)", number(it as f64))
@@ -181,13 +204,8 @@ impl FindingSearch<'_> {
             number(per_s)
         );
         let excess = (per_s, DIALS_PER_S);
-        self.add(
-            FindingKind::RedundantDials,
-            Site::Swarm,
-            "",
-            excess,
-            sentence,
-        );
+        let kind = FindingKind::RedundantDials;
+        self.add(kind, Site::Swarm, "", excess, sentence);
     }
 
     fn self_waking(&mut self, sums: &PassSums) {
@@ -198,16 +216,16 @@ impl FindingSearch<'_> {
         });
         let of_central = count("central_self_wakes");
         // Central's task polls the swarm until it is pending, so this is how often the task was polled.
-        let central_polls = sums.ends(Site::Swarm).1;
-        let task_polls = sums.ends(Site::Task).0;
+        let [_, central_polls] = sums.ends(Site::Swarm);
+        let [task_polls, _] = sums.ends(Site::Task);
         let central = (Site::Swarm, Site::Swarm, "Central's own task");
         let task = (Site::Task, Site::Connection, "A connection's task");
         for ((site, inside, whose), wakes, polls) in [
             (central, of_central, central_polls),
             (task, of_task, task_polls),
         ] {
-            let share = wakes.and_then(|wakes| by(wakes, polls as f64));
-            let idle = idle_polls(sums, inside).and_then(|(idle, polls)| by(idle, polls));
+            let share = wakes.and_then(|wakes| ratio(wakes, polls as f64));
+            let idle = idle_polls(sums, inside).and_then(|(idle, polls)| ratio(idle, polls));
             let (Some(share), Some(idle)) = (share, idle) else {
                 continue;
             };
@@ -235,8 +253,8 @@ impl FindingSearch<'_> {
             let Some((idle, polls)) = idle_polls(sums, site) else {
                 continue;
             };
-            let per_s = by(idle, sums.seconds()).unwrap_or(0.0);
-            let Some(share) = by(idle, polls).filter(|_| per_s > IDLE_PER_S) else {
+            let per_s = ratio(idle, sums.seconds()).unwrap_or(0.0);
+            let Some(share) = ratio(idle, polls).filter(|_| per_s > IDLE_PER_S) else {
                 continue;
             };
             let percent = 100.0 * share;
@@ -254,13 +272,13 @@ impl FindingSearch<'_> {
 
     /// Uses the median over slices, so that more than half of them must have too many connections.
     fn several_connections(&mut self) {
-        let connections = growth::series(self.evidence, "connections");
-        let peers = growth::series(self.evidence, "peers");
+        let connections = series(self.evidence, "connections");
+        let peers = series(self.evidence, "peers");
         if connections.len() != peers.len() {
             return;
         }
         let per_peer = connections.iter().zip(&peers);
-        let per_peer = per_peer.filter_map(|(connections, peers)| by(connections.1, peers.1));
+        let per_peer = per_peer.filter_map(|(connections, peers)| ratio(connections.1, peers.1));
         let mut per_peer: Vec<f64> = per_peer.collect();
         per_peer.sort_by(f64::total_cmp);
         let Some(median) = per_peer.get(per_peer.len().saturating_sub(1) / 2) else {
@@ -276,7 +294,7 @@ impl FindingSearch<'_> {
 
     fn growing(&mut self) {
         for gauge in &GAUGES {
-            let Some(trend) = growth::growing(self.evidence, gauge) else {
+            let Some(trend) = growing(self.evidence, gauge) else {
                 continue;
             };
             let Gauge { unit, scale, .. } = gauge;
@@ -310,4 +328,52 @@ fn part(child: &str) -> String {
     } else {
         format!("The child `{child}`")
     }
+}
+
+/// A value that slices of every pass record.
+pub(crate) struct Gauge {
+    counter: &'static str,
+    pub(crate) kind: FindingKind,
+    /// At the start of a sentence.
+    pub(crate) name: &'static str,
+    pub(crate) unit: &'static str,
+    /// What converts the counter to the unit.
+    pub(crate) scale: f64,
+    /// In percent, and of the counter.
+    pub(crate) threshold: f64,
+    least: f64,
+}
+
+#[rustfmt::skip]
+pub(crate) const GAUGES: [Gauge; 3] = [
+    Gauge { counter: "connections", kind: FindingKind::GrowingConnections, name: "The number of connections", unit: "", scale: 1.0, threshold: GROWTH_PERCENT, least: 1.0 },
+    Gauge { counter: "tasks", kind: FindingKind::GrowingTasks, name: "The number of tasks on central's runtime", unit: "", scale: 1.0, threshold: GROWTH_PERCENT, least: 1.0 },
+    Gauge { counter: "resident_bytes", kind: FindingKind::GrowingMemory, name: "Resident memory", unit: " MiB", scale: 1.0 / 1_048_576.0, threshold: MEMORY_GROWTH_PERCENT, least: MEMORY_GROWTH_BYTES },
+];
+
+/// The end of every slice in seconds, and the value there.
+pub(crate) fn series(evidence: &CellEvidence, counter: &str) -> Vec<(f64, f64)> {
+    let value = |number: u32| {
+        let mut rows = evidence.activity.iter();
+        rows.find(|it| it.slice == number && it.counter == counter)?
+            .value
+    };
+    let slices = evidence.slices.iter().filter_map(|slice| {
+        let end_s = (slice.start_ms + slice.duration_ms) / 1000.0;
+        Some((end_s, value(slice.slice)? as f64))
+    });
+    let mut series: Vec<(f64, f64)> = slices.collect();
+    series.sort_by(|one, other| one.0.total_cmp(&other.0));
+    series
+}
+
+/// The trend of a gauge that grows beyond noise and beyond its threshold.
+pub(crate) fn growing(evidence: &CellEvidence, gauge: &Gauge) -> Option<Trend> {
+    let series = series(evidence, gauge.counter);
+    trend(&series, TREND_CONFIDENCE).filter(Trend::is_beyond_noise)?;
+    let trend = trend(&series, CONFIDENCE)?;
+    // Growth from nothing has no percentage.
+    let growth = trend.growth();
+    let is_much = growth.is_none_or(|growth| 100.0 * growth > gauge.threshold);
+    (trend.slope > 0.0 && is_much && trend.to - trend.from > gauge.least).then_some(trend)
 }

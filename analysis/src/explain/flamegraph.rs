@@ -7,26 +7,121 @@ use inferno::flamegraph::{
     self, Options, TextTruncateDirection,
     color::{MultiPalette, Palette},
 };
+use run_format::config::ENOUGH_SLOW_SAMPLES;
 
-use super::stacks::Folded;
+use super::{
+    Explanation,
+    stacks::{self, Folded},
+};
+use crate::{
+    load::explain::CellExplained,
+    text::{count, number},
+};
 
-pub(crate) struct FlamegraphText {
-    pub(crate) title: String,
-    pub(crate) subtitle: String,
+pub(crate) struct CellFlamegraph {
+    /// The name of its file, after the cell's id.
+    pub(crate) name: String,
+    /// The text of a link to it.
+    pub(crate) link: String,
+    title: String,
+    subtitle: String,
+    samples: Folded,
+    /// The samples of the baseline, if it shows the difference from the baseline.
+    before: Option<Folded>,
 }
 
-pub(crate) fn of(samples: &Folded, text: &FlamegraphText) -> Result<Vec<u8>> {
-    let lines = samples.iter();
-    let lines = lines.map(|(stack, samples)| format!("{stack} {samples}"));
-    drawn(lines.collect(), text)
+pub(crate) fn flamegraphs(explanation: &Explanation, cell: &CellExplained) -> Vec<CellFlamegraph> {
+    let folded =
+        |variant, from_ns| stacks::folded(&cell.evidence, variant, explanation.site, from_ns);
+    let of_cell = cell.evidence.cell;
+    let mut flamegraphs = Vec::new();
+    for (at, (variant, label)) in explanation.variants.iter().enumerate() {
+        let (prefix, with) = match at {
+            0 => ("", String::new()),
+            _ => ("budget-", format!(" with `{label}`")),
+        };
+        for from_ns in explanation.slow_from_ns.map(Some).into_iter().chain([None]) {
+            let (of, what, polls) = match from_ns {
+                Some(ns) => ("slow", "slow polls", format!("polls over {} µs", ns / 1000)),
+                None => ("all", "polls", "all polls".to_owned()),
+            };
+            let samples = folded(*variant, from_ns);
+            flamegraphs.push(CellFlamegraph {
+                name: format!("{prefix}{of}.svg"),
+                link: format!("{of} polls{with}"),
+                title: format!("Where the time of {what} goes: {of_cell}, {label}"),
+                subtitle: format!("{}, in {polls}", how_many(cell, &samples)),
+                samples,
+                before: None,
+            });
+        }
+    }
+    if let [(_, baseline), (variant, label)] = &explanation.variants[..] {
+        let samples = folded(*variant, None);
+        flamegraphs.push(CellFlamegraph {
+            name: "difference.svg".to_owned(),
+            link: "the difference".to_owned(),
+            title: format!("What {label} changes from {baseline}: {of_cell}"),
+            subtitle: format!(
+                "red: a larger share of poll time than before, without callees; blue: a smaller share; widths are those \
+                 of {label}, {}",
+                how_many(cell, &samples)
+            ),
+            samples,
+            before: Some(folded(0, None)),
+        });
+    }
+    let has_samples = |folded: &Folded| folded.values().any(|samples| *samples > 0);
+    flamegraphs.retain(|it| has_samples(&it.samples) && it.before.as_ref().is_none_or(has_samples));
+    flamegraphs
+}
+
+/// "600 samples, one in 100 µs"
+fn how_many(cell: &CellExplained, samples: &Folded) -> String {
+    let interval = cell.evidence.seen.stack_interval_ns;
+    let how_often = interval.map_or_else(String::new, |ns| {
+        format!(", one in {} µs", number(ns as f64 / 1000.0))
+    });
+    let samples: u64 = samples.values().sum();
+    let too_few = if samples < ENOUGH_SLOW_SAMPLES {
+        " (too few for a claim)"
+    } else {
+        ""
+    };
+    format!("{}{too_few}{how_often}", count(samples as usize, "sample"))
+}
+
+impl CellFlamegraph {
+    pub(super) fn svg(&self) -> Result<Vec<u8>> {
+        const LEAST_PERCENT: f64 = 0.1;
+        let lines = match &self.before {
+            Some(before) => difference(before, &self.samples),
+            None => {
+                let lines = self.samples.iter();
+                let lines = lines.map(|(stack, samples)| format!("{stack} {samples}"));
+                lines.collect()
+            }
+        };
+        let mut options = Options::default();
+        options.title.clone_from(&self.title);
+        options.subtitle = Some(self.subtitle.clone());
+        options.colors = Palette::Multi(MultiPalette::Rust);
+        options.deterministic = true;
+        options.bgcolors = "#ffffff".parse().ok();
+        options.min_width = LEAST_PERCENT;
+        options.font_type = "DejaVu Sans Mono, Menlo, Consolas, monospace".to_owned();
+        options.frame_height = 18;
+        options.text_truncate_direction = TextTruncateDirection::Right;
+        options.name_type = "Frame:".to_owned();
+        let mut svg = Vec::new();
+        flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), &mut svg)
+            .context("cannot draw a flamegraph")?;
+        Ok(svg)
+    }
 }
 
 /// Red frames have a larger share of the samples after, blue ones a smaller share. Widths are those after.
-pub(crate) fn difference(
-    before: &Folded,
-    after: &Folded,
-    text: &FlamegraphText,
-) -> Result<Vec<u8>> {
+fn difference(before: &Folded, after: &Folded) -> Vec<String> {
     let (was, is): (u64, u64) = (before.values().sum(), after.values().sum());
     let scale = is as f64 / was as f64;
     let stacks: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
@@ -35,24 +130,5 @@ pub(crate) fn difference(
         let was = (of(before) as f64 * scale).round();
         format!("{stack} {was} {}", of(after))
     };
-    drawn(stacks.into_iter().map(line).collect(), text)
-}
-
-fn drawn(lines: Vec<String>, text: &FlamegraphText) -> Result<Vec<u8>> {
-    const LEAST_PERCENT: f64 = 0.1;
-    let mut options = Options::default();
-    options.title.clone_from(&text.title);
-    options.subtitle = Some(text.subtitle.clone());
-    options.colors = Palette::Multi(MultiPalette::Rust);
-    options.deterministic = true;
-    options.bgcolors = "#ffffff".parse().ok();
-    options.min_width = LEAST_PERCENT;
-    options.font_type = "DejaVu Sans Mono, Menlo, Consolas, monospace".to_owned();
-    options.frame_height = 18;
-    options.text_truncate_direction = TextTruncateDirection::Right;
-    options.name_type = "Frame:".to_owned();
-    let mut svg = Vec::new();
-    flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), &mut svg)
-        .context("cannot draw a flamegraph")?;
-    Ok(svg)
+    stacks.into_iter().map(line).collect()
 }

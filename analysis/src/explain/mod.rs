@@ -1,16 +1,11 @@
 //! Why the worst cells are slow: figures, pictures and findings from the evidence of their second launches.
 
-pub(crate) mod allocations;
-pub(crate) mod counters;
+pub(crate) mod events;
 pub(crate) mod files;
-pub(crate) mod finding_kind;
 pub(crate) mod findings;
-mod flamegraph;
-mod growth;
-pub(crate) mod lost;
+pub(crate) mod flamegraph;
 pub(crate) mod stacks;
-pub(crate) mod sums;
-pub(crate) mod system_calls;
+mod sums;
 pub(crate) mod thresholds;
 mod trace;
 pub(crate) mod warm;
@@ -19,7 +14,11 @@ pub(crate) mod worst;
 use program::{Failure, bad_input};
 use run_format::{Site, tables::Pass};
 
-use self::findings::WorkFinding;
+use self::{
+    findings::WorkFinding,
+    sums::{PassSums, counted_once, ratio},
+    thresholds::LOST_PERCENT,
+};
 use crate::{
     load::{
         Sweep,
@@ -60,14 +59,12 @@ impl Explanation {
         let cells = explained.cells;
         let findings = cells
             .iter()
-            .flat_map(|cell| findings::of(&cell.evidence, &sites, slow_from_ns))
+            .flat_map(|cell| findings::find(&cell.evidence, &sites, slow_from_ns))
             .collect();
+        let compared = explained.file.variants.into_iter();
         Explanation {
-            variants: explained
-                .file
-                .variants
-                .iter()
-                .map(|variant| (*variant, variants[*variant].label.clone()))
+            variants: compared
+                .map(|variant| (variant, variants[variant].label.clone()))
                 .collect(),
             site,
             sites,
@@ -78,13 +75,9 @@ impl Explanation {
         }
     }
 
-    pub(crate) fn other(&self) -> Option<(usize, &str)> {
-        let (variant, label) = self.variants.get(1)?;
-        Some((*variant, label.as_str()))
-    }
-
-    pub(crate) fn label(&self, variant: usize) -> &str {
-        worst::label(&self.variants, variant)
+    fn label(&self, variant: usize) -> &str {
+        let found = self.variants.iter().find(|(of, _)| *of == variant);
+        found.map_or("", |(_, label)| label)
     }
 }
 
@@ -96,8 +89,42 @@ impl CellExplained {
 
     /// The share of slow polls of the baseline in slices that collect no evidence.
     pub(crate) fn slow_percent(&self, site: Site, from_ns: u64) -> Option<f64> {
-        let sums = sums::PassSums::of(&self.evidence, &[Pass::Normal], 0)?;
-        let (slow, all) = (sums.polls(site, from_ns).0, sums.polls(site, 0).0);
-        Some(100.0 * sums::by(slow as f64, all as f64)?)
+        let sums = PassSums::of(&self.evidence, Pass::Normal, 0)?;
+        let [slow, all] = [from_ns, 0].map(|from_ns| sums.polls(site, from_ns)[0] as f64);
+        Some(100.0 * ratio(slow, all)?)
+    }
+
+    /// The lost percentage by kind of evidence, for kinds of which too much is lost for the rest to be representative.
+    pub(crate) fn lost(&self) -> Vec<(&'static str, f64)> {
+        let evidence = &self.evidence;
+        let (stacks, calls) = (&evidence.stacks, &evidence.system_calls);
+        let of_stacks = counted_once(stacks.iter().map(|it| it.site));
+        let of_calls = counted_once(calls.iter().map(|it| it.site));
+        let stacks = stacks.iter().filter(|it| of_stacks(it.site));
+        let calls = calls.iter().filter(|it| of_calls(it.site));
+        let sites = || evidence.sites.iter();
+        let kept: [u64; 4] = [
+            stacks.map(|it| it.samples).sum(),
+            calls.map(|it| it.calls).sum(),
+            sites().map(|it| it.polls).sum(),
+            evidence.children.iter().map(|it| it.polls).sum(),
+        ];
+        let lost = [
+            ("sampled stacks", evidence.seen.stacks_lost.unwrap_or(0)),
+            ("system calls", evidence.seen.system_calls_lost.unwrap_or(0)),
+            ("polls", sites().map(|it| it.lost).sum()),
+            (
+                "polls of children",
+                sites().map(|it| it.children_lost).sum(),
+            ),
+        ];
+        let percents = lost
+            .into_iter()
+            .zip(kept)
+            .filter(|((_, lost), _)| *lost > 0);
+        percents
+            .map(|((what, lost), kept)| (what, 100.0 * lost as f64 / (kept + lost) as f64))
+            .filter(|(_, percent)| *percent > LOST_PERCENT)
+            .collect()
     }
 }

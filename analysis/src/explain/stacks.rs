@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use run_format::{Site, config::ENOUGH_SLOW_SAMPLES, evidence::StackRow, tables::Pass};
 
 use super::{
-    sums::{PassSums, apart, by, child_name, is_slow},
+    sums::{PassSums, apart, child_name, is_slow, ratio},
     thresholds::{AGREEMENT_PP, FEWEST_SLICES},
 };
 use crate::{
-    load::explain::cell::CellEvidence,
-    stats::{CONFIDENCE, Interval, RatioKind, RatioPart, change, ratio},
+    load::explain::CellEvidence,
+    stats::{self, CONFIDENCE, Interval, RatioKind, RatioPart, change},
 };
 
 /// Samples by folded stack: site, child, then frames from the poll function inwards.
@@ -51,28 +51,22 @@ impl ChildShares {
     }
 }
 
-/// The stacks of all polls, or of those in a band and higher ones.
 pub(crate) fn folded(
     evidence: &CellEvidence,
     variant: usize,
     site: Site,
     from_ns: Option<u64>,
 ) -> Folded {
-    let mut folded = Folded::new();
-    let Some(sums) = PassSums::of(evidence, &[Pass::Stacks], variant) else {
-        return folded;
+    let Some(sums) = PassSums::of(evidence, Pass::Stacks, variant) else {
+        return Folded::new();
     };
-    let sites = apart(site);
-    for stack in evidence.stacks.iter().filter(|it| sums.has(it.slice)) {
-        let Some(of) = stack.site.filter(|of| sites.contains(of)) else {
-            continue;
-        };
-        if from_ns.is_none_or(|from_ns| is_slow(stack.from_ns, from_ns)) {
-            let line = format!("{of};{}", line(stack));
-            *folded.entry(line).or_default() += stack.samples;
-        }
-    }
-    folded
+    let folded = sums.by(&evidence.stacks, |stack| {
+        let of = stack.site.filter(|of| apart(site).contains(of))?;
+        let is_one = from_ns.is_none_or(|from_ns| is_slow(stack.from_ns, from_ns));
+        is_one.then(|| (format!("{of};{}", line(stack)), [stack.samples]))
+    });
+    let lines = folded.into_iter();
+    lines.map(|(line, [samples])| (line, samples)).collect()
 }
 
 /// The mean time between samples in polls of a site, as this machine gave them. On a busy machine it can be several
@@ -80,11 +74,11 @@ pub(crate) fn folded(
 pub(crate) fn given_interval_ns(evidence: &CellEvidence, site: Site) -> Option<f64> {
     let variants: BTreeSet<usize> = evidence.slices.iter().map(|slice| slice.variant).collect();
     let sums = variants.into_iter();
-    let sums = sums.filter_map(|variant| PassSums::of(evidence, &[Pass::Stacks], variant));
-    let ns: u64 = sums.map(|sums| sums.polls(site, 0).1).sum();
+    let sums = sums.filter_map(|variant| PassSums::of(evidence, Pass::Stacks, variant));
+    let ns: u64 = sums.map(|sums| sums.polls(site, 0)[1]).sum();
     let stacks = evidence.stacks.iter().filter(|row| row.site == Some(site));
     let samples: u64 = stacks.map(|row| row.samples).sum();
-    by(ns as f64, samples as f64)
+    ratio(ns as f64, samples as f64)
 }
 
 /// A stack that was inside the kernel gets an extra innermost frame.
@@ -118,18 +112,19 @@ fn innermost(stack: &StackRow) -> String {
     format!("[kernel] {}", bare.unwrap_or(name))
 }
 
-fn slow(
-    evidence: &CellEvidence,
-    variant: usize,
-    site: Site,
-    from_ns: u64,
-) -> impl Iterator<Item = &StackRow> {
-    let sums = PassSums::of(evidence, &[Pass::Stacks], variant);
-    evidence.stacks.iter().filter(move |it| {
-        it.site == Some(site)
-            && is_slow(it.from_ns, from_ns)
-            && sums.as_ref().is_some_and(|sums| sums.has(it.slice))
-    })
+/// Of slow polls: samples by what stacks are named by.
+fn slow<'a, Name: Ord>(
+    sums: &PassSums<'a>,
+    evidence: &'a CellEvidence,
+    (site, from_ns): (Site, u64),
+    name: impl Fn(&'a StackRow) -> Name,
+) -> BTreeMap<Name, u64> {
+    let samples = sums.by(&evidence.stacks, |stack| {
+        let is_one = stack.site == Some(site) && is_slow(stack.from_ns, from_ns);
+        is_one.then(|| (name(stack), [stack.samples]))
+    });
+    let named = samples.into_iter();
+    named.map(|(name, [samples])| (name, samples)).collect()
 }
 
 /// The innermost frames of slow polls, those with the most samples first, and the number of all samples.
@@ -139,10 +134,9 @@ pub(crate) fn frames(
     site: Site,
     from_ns: u64,
 ) -> (Vec<InnermostFrame>, u64) {
-    let mut by_name: BTreeMap<String, u64> = BTreeMap::new();
-    for stack in slow(evidence, variant, site, from_ns) {
-        *by_name.entry(innermost(stack)).or_default() += stack.samples;
-    }
+    let sums = PassSums::of(evidence, Pass::Stacks, variant);
+    let by_name = sums.map(|sums| slow(&sums, evidence, (site, from_ns), innermost));
+    let by_name = by_name.unwrap_or_default();
     let all: u64 = by_name.values().sum();
     let frame = |(name, samples): (String, u64)| InnermostFrame {
         name,
@@ -156,48 +150,47 @@ pub(crate) fn frames(
 /// The share of the samples in slow polls of the baseline that were inside the kernel, in percent. None if there are
 /// too few samples.
 pub(super) fn in_kernel_percent(evidence: &CellEvidence, site: Site, from_ns: u64) -> Option<f64> {
-    let (mut inside, mut all) = (0, 0);
-    for stack in slow(evidence, 0, site, from_ns) {
-        all += stack.samples;
-        inside += if stack.in_kernel { stack.samples } else { 0 };
-    }
-    (all >= ENOUGH_SLOW_SAMPLES).then_some(100.0 * by(inside as f64, all as f64)?)
+    let sums = PassSums::of(evidence, Pass::Stacks, 0)?;
+    let samples = slow(&sums, evidence, (site, from_ns), |stack| stack.in_kernel);
+    let inside = samples.get(&true).copied().unwrap_or(0);
+    let all: u64 = samples.values().sum();
+    (all >= ENOUGH_SLOW_SAMPLES).then_some(100.0 * ratio(inside as f64, all as f64)?)
 }
 
 /// The shares of children in slow polls of the baseline, by samples and by the times of children in other slices of the
 /// same blocks, whose polls no sample makes longer. The largest difference is first. Empty if either is missing, or if
 /// there are too few samples.
 pub(crate) fn shares(evidence: &CellEvidence, site: Site, from_ns: u64) -> Vec<ChildShares> {
-    let of_pass = |pass| PassSums::of(evidence, &[pass], 0);
+    let of_pass = |pass| PassSums::of(evidence, pass, 0);
     let (Some(stacks), Some(timed)) = (of_pass(Pass::Stacks), of_pass(Pass::Timeline)) else {
         return Vec::new();
     };
     let timed = timed.by_slice();
-    let mut slices: Vec<[BTreeMap<String, f64>; 2]> = timed
+    let mut slices: Vec<[BTreeMap<String, u64>; 2]> = timed
         .map(|sums| [sums.child_ns(site, from_ns), BTreeMap::new()])
         .collect();
     // Later blocks have stacks alone, which are spread over the others.
     let blocks = slices.len();
     for (at, sums) in stacks.by_slice().enumerate() {
-        let [_, samples] = &mut slices[at % blocks];
-        for stack in slow(evidence, 0, site, from_ns).filter(|it| sums.has(it.slice)) {
-            let child = child_name(stack.child.as_deref()).to_owned();
-            *samples.entry(child).or_default() += stack.samples as f64;
+        let [_, by_child] = &mut slices[at % blocks];
+        let child = |stack: &StackRow| child_name(stack.child.as_deref()).to_owned();
+        for (child, samples) in slow(&sums, evidence, (site, from_ns), child) {
+            *by_child.entry(child).or_default() += samples;
         }
     }
-    let samples: f64 = slices.iter().flat_map(|[_, it]| it.values()).sum();
-    if samples < ENOUGH_SLOW_SAMPLES as f64 {
+    let samples: u64 = slices.iter().flat_map(|[_, it]| it.values()).sum();
+    if samples < ENOUGH_SLOW_SAMPLES {
         return Vec::new();
     }
     let children: BTreeSet<&String> = slices.iter().flatten().flat_map(BTreeMap::keys).collect();
     let of_child = |child: &String| {
-        let part = |of: &BTreeMap<String, f64>| RatioPart {
-            num: of.get(child).copied().unwrap_or(0.0),
-            den: of.values().sum(),
+        let part = |of: &BTreeMap<String, u64>| RatioPart {
+            num: of.get(child).copied().unwrap_or(0) as f64,
+            den: of.values().sum::<u64>() as f64,
         };
         let parts = |at: usize| vec![slices.iter().map(|it| part(&it[at])).collect()];
-        let table = ratio(&parts(0), RatioKind::Amount)?;
-        let stacks = ratio(&parts(1), RatioKind::Share)?;
+        let table = stats::ratio(&parts(0), RatioKind::Amount)?;
+        let stacks = stats::ratio(&parts(1), RatioKind::Share)?;
         let change = change(&table, &stacks).filter(|_| slices.len() >= FEWEST_SLICES);
         Some(ChildShares {
             child: child.clone(),

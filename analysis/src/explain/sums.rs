@@ -7,7 +7,10 @@ use run_format::{
     tables::{Pass, SliceRow},
 };
 
-use crate::{load::explain::cell::CellEvidence, measure::breakdown::OWN};
+use crate::{
+    load::explain::{CellEvidence, OfSlice},
+    measure::breakdown::OWN,
+};
 
 pub(crate) struct PassSums<'a> {
     evidence: &'a CellEvidence,
@@ -17,94 +20,102 @@ pub(crate) struct PassSums<'a> {
 
 impl<'a> PassSums<'a> {
     /// None if there is no such slice.
-    pub(crate) fn of(
-        evidence: &'a CellEvidence,
-        passes: &[Pass],
-        variant: usize,
-    ) -> Option<PassSums<'a>> {
-        let is_one = |slice: &&SliceRow| slice.variant == variant && passes.contains(&slice.pass);
+    pub(crate) fn of(evidence: &CellEvidence, pass: Pass, variant: usize) -> Option<PassSums<'_>> {
+        let is_one = |slice: &&SliceRow| slice.variant == variant && slice.pass == pass;
         let slices: Vec<&SliceRow> = evidence.slices.iter().filter(is_one).collect();
-        let numbers = slices.iter().map(|slice| slice.slice).collect();
-        (!slices.is_empty()).then_some(PassSums {
+        (!slices.is_empty()).then(|| PassSums::new(evidence, slices))
+    }
+
+    fn new(evidence: &'a CellEvidence, slices: Vec<&'a SliceRow>) -> PassSums<'a> {
+        PassSums {
             evidence,
+            numbers: slices.iter().map(|slice| slice.slice).collect(),
             slices,
-            numbers,
-        })
+        }
     }
 
     /// Of each slice by itself, in the order of time.
     pub(crate) fn by_slice(&self) -> impl Iterator<Item = PassSums<'a>> {
-        self.slices.iter().map(|slice| PassSums {
-            evidence: self.evidence,
-            slices: vec![slice],
-            numbers: BTreeSet::from([slice.slice]),
-        })
+        let slices = self.slices.iter();
+        slices.map(|slice| PassSums::new(self.evidence, vec![slice]))
     }
 
-    pub(crate) fn has(&self, slice: u32) -> bool {
-        self.numbers.contains(&slice)
+    /// Amounts by what rows are about; of rows of these slices that have both.
+    pub(crate) fn by<Row: OfSlice, Key: Ord, const N: usize>(
+        &self,
+        rows: &'a [Row],
+        amounts: impl Fn(&'a Row) -> Option<(Key, [u64; N])>,
+    ) -> BTreeMap<Key, [u64; N]> {
+        let mut sums = BTreeMap::new();
+        let rows = rows
+            .iter()
+            .filter(|row| self.numbers.contains(&row.slice()));
+        for (key, amounts) in rows.filter_map(amounts) {
+            let sum = sums.entry(key).or_insert([0; N]);
+            for (sum, amount) in sum.iter_mut().zip(amounts) {
+                *sum += amount;
+            }
+        }
+        sums
+    }
+
+    /// None if no row has amounts.
+    pub(crate) fn total<Row: OfSlice, const N: usize>(
+        &self,
+        rows: &'a [Row],
+        amounts: impl Fn(&'a Row) -> Option<[u64; N]>,
+    ) -> Option<[u64; N]> {
+        self.by(rows, |row| Some(((), amounts(row)?))).remove(&())
     }
 
     pub(crate) fn seconds(&self) -> f64 {
         self.slices.iter().map(|it| it.duration_ms).sum::<f64>() / 1000.0
     }
 
-    pub(crate) fn requests(&self) -> u64 {
-        self.slices.iter().map(|it| it.requests).sum()
+    pub(crate) fn requests(&self) -> f64 {
+        self.slices.iter().map(|it| it.requests).sum::<u64>() as f64
     }
 
     /// Polls of a site in this band and higher ones, and their time.
-    pub(crate) fn polls(&self, site: Site, from_ns: u64) -> (u64, u64) {
-        let bands = self.evidence.bands.iter();
-        let bands =
-            bands.filter(|it| it.site == site && it.from_ns >= from_ns && self.has(it.slice));
-        bands.fold((0, 0), |(polls, ns), it| (polls + it.polls, ns + it.ns))
+    pub(crate) fn polls(&self, site: Site, from_ns: u64) -> [u64; 2] {
+        let polls = self.total(&self.evidence.bands, |row| {
+            (row.site == site && row.from_ns >= from_ns).then_some([row.polls, row.ns])
+        });
+        polls.unwrap_or_default()
     }
 
     /// Polls of a site, and those of them that ended pending.
-    pub(crate) fn ends(&self, site: Site) -> (u64, u64) {
-        let ends = self.evidence.sites.iter();
-        let ends = ends.filter(|it| it.site == site && self.has(it.slice));
-        ends.fold((0, 0), |(polls, pending), it| {
-            (polls + it.polls, pending + it.pending)
-        })
+    pub(crate) fn ends(&self, site: Site) -> [u64; 2] {
+        let ends = self.total(&self.evidence.sites, |row| {
+            (row.site == site).then_some([row.polls, row.pending])
+        });
+        ends.unwrap_or_default()
     }
 
     /// The time of the same polls by child, including the site's own code.
-    pub(crate) fn child_ns(&self, site: Site, from_ns: u64) -> BTreeMap<String, f64> {
-        let mut by_child: BTreeMap<String, f64> = BTreeMap::new();
-        let children = self.evidence.children.iter();
-        for it in children.filter(|it| it.site == site && it.from_ns >= from_ns) {
-            if self.has(it.slice) {
-                *by_child.entry(it.child.to_string()).or_default() += it.ns as f64;
-            }
+    pub(crate) fn child_ns(&self, site: Site, from_ns: u64) -> BTreeMap<String, u64> {
+        let by_child = self.by(&self.evidence.children, |row| {
+            let is_one = row.site == site && row.from_ns >= from_ns;
+            is_one.then(|| (row.child.to_string(), [row.ns]))
+        });
+        let named = by_child.into_iter().map(|(child, [ns])| (child, ns));
+        let mut by_child: BTreeMap<String, u64> = named.collect();
+        // Without children, all time would look like that of the site's own code.
+        if !by_child.is_empty() {
+            let [_, around] = self.polls(site, from_ns);
+            let inside: u64 = by_child.values().sum();
+            by_child.insert(OWN.to_owned(), around.saturating_sub(inside));
         }
-        if by_child.is_empty() {
-            // Without children, all time would look like that of the site's own code.
-            return by_child;
-        }
-        let inside: f64 = by_child.values().sum();
-        let around = self.polls(site, from_ns).1 as f64;
-        by_child.insert(OWN.to_owned(), (around - inside).max(0.0));
         by_child
     }
 
     /// The sum of an activity counter; none if no slice has it.
     pub(crate) fn activity(&self, counter: &str) -> Option<u64> {
-        let rows = self.evidence.activity.iter();
-        let rows = rows.filter(|it| it.counter == counter && self.has(it.slice));
-        rows.filter_map(|it| it.value)
-            .reduce(|sum, more| sum + more)
+        let sum = self.total(&self.evidence.activity, |row| {
+            Some([row.value.filter(|_| row.counter == counter)?])
+        });
+        sum.map(|[sum]| sum)
     }
-}
-
-/// How often something happens, and how much that is: bytes of objects, or microseconds of calls. None if there was no
-/// poll, or no request.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct EventRates {
-    pub(crate) per_poll: Option<(f64, f64)>,
-    /// In polls and outside them.
-    pub(crate) per_request: Option<(f64, f64)>,
 }
 
 pub(crate) fn child_name(child: Option<&str>) -> &str {
@@ -127,37 +138,22 @@ pub(crate) fn apart(site: Site) -> [Site; 2] {
 
 /// Selects rows so that nothing is counted twice. A task's polls contain those of its connection and muxer; without
 /// rows of tasks, the connection's are the outermost.
-pub(crate) struct OutermostSite {
-    outermost: Site,
-}
-
-impl OutermostSite {
-    pub(crate) fn of(sites: impl IntoIterator<Item = Option<Site>>) -> OutermostSite {
-        let has_tasks = sites.into_iter().any(|site| site == Some(Site::Task));
-        OutermostSite {
-            outermost: if has_tasks {
-                Site::Task
-            } else {
-                Site::Connection
-            },
-        }
-    }
-
-    pub(crate) fn counts(&self, site: Option<Site>) -> bool {
-        match site {
-            // These and drivers of QUIC are tasks of their own.
-            Some(Site::Swarm | Site::GossipActor) => true,
-            Some(site) => site.is_of_quic() || site == self.outermost,
-            None => true,
-        }
+pub(crate) fn counted_once(
+    sites: impl IntoIterator<Item = Option<Site>>,
+) -> impl Fn(Option<Site>) -> bool {
+    let has_tasks = sites.into_iter().any(|site| site == Some(Site::Task));
+    let outermost = if has_tasks {
+        Site::Task
+    } else {
+        Site::Connection
+    };
+    move |site| match site {
+        // These and drivers of QUIC are tasks of their own.
+        None | Some(Site::Swarm | Site::GossipActor) => true,
+        Some(site) => site.is_of_quic() || site == outermost,
     }
 }
 
-/// Both by the same divisor.
-pub(crate) fn both_by((count, amount): (f64, f64), of: f64) -> Option<(f64, f64)> {
-    Some((by(count, of)?, by(amount, of)?))
-}
-
-pub(crate) fn by(count: f64, of: f64) -> Option<f64> {
+pub(crate) fn ratio(count: f64, of: f64) -> Option<f64> {
     (of > 0.0).then(|| count / of)
 }

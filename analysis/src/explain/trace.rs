@@ -7,19 +7,10 @@ use anyhow::Result;
 use run_format::evidence::TimelineRow;
 use serde_json::{Value, json};
 
-use super::worst::{WorstPoll, label};
+use super::{Explanation, worst::WorstPoll};
 use crate::site::SiteNames;
 
-/// None without any poll.
-pub(crate) fn of(
-    cell: &str,
-    worst: &[WorstPoll],
-    labels: &[(usize, String)],
-    sites: &SiteNames,
-) -> Result<Option<Vec<u8>>> {
-    if worst.is_empty() {
-        return Ok(None);
-    }
+pub(super) fn json(cell: &str, worst: &[WorstPoll], explained: &Explanation) -> Result<Vec<u8>> {
     let mut events = Vec::new();
     let mut name_track = |what: &str, variant: usize, rank: usize, name: String, index: usize| {
         for (key, args) in [
@@ -33,7 +24,7 @@ pub(crate) fn of(
     let mut variants: Vec<usize> = worst.iter().map(|poll| poll.variant).collect();
     variants.dedup();
     for variant in variants {
-        let name = format!("{cell}, {}: slowest polls", label(labels, variant));
+        let name = format!("{cell}, {}: slowest polls", explained.label(variant));
         name_track("process", variant, 0, name, variant);
     }
     for poll in worst {
@@ -41,13 +32,12 @@ pub(crate) fn of(
         name_track("thread", poll.variant, poll.rank, name, poll.rank);
     }
     for poll in worst {
-        events.push(complete(poll, poll.poll, sites));
         // Already sorted by time, with an outer part before its inner parts.
-        let inside = poll.inside.iter();
-        events.extend(inside.map(|stretch| complete(poll, stretch, sites)));
+        let stretches = [poll.poll].into_iter().chain(poll.inside.iter().copied());
+        events.extend(stretches.map(|stretch| complete(poll, stretch, &explained.sites)));
     }
     let trace = json!({ "displayTimeUnit": "ns", "traceEvents": events });
-    Ok(Some(serde_json::to_vec(&trace)?))
+    Ok(serde_json::to_vec(&trace)?)
 }
 
 /// Processes are counted from 1, since 0 is the kernel's idle process.

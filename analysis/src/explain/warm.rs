@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use run_format::{Site, tables::Pass};
 
-use super::sums::by;
+use super::sums::ratio;
 use crate::{
-    load::explain::cell::CellEvidence,
-    stats::{CellEstimate, Change, RatioKind, RatioPart, change, ratio},
+    load::explain::CellEvidence,
+    stats::{self, CellEstimate, Change, RatioKind, RatioPart, change},
 };
 
 /// The shares of slow polls, from the blocks that have a slice of each kind.
@@ -21,7 +21,7 @@ pub(crate) struct WarmCore {
 }
 
 /// For the baseline. None without any block that has both slices.
-pub(crate) fn of(evidence: &CellEvidence, site: Site, from_ns: u64) -> Option<WarmCore> {
+pub(crate) fn warm_core(evidence: &CellEvidence, site: Site, from_ns: u64) -> Option<WarmCore> {
     let mut blocks: BTreeMap<u32, [Option<RatioPart>; 2]> = BTreeMap::new();
     for slice in evidence.slices.iter().filter(|it| it.variant == 0) {
         let place = match slice.pass {
@@ -44,8 +44,8 @@ pub(crate) fn of(evidence: &CellEvidence, site: Site, from_ns: u64) -> Option<Wa
     let pairs: Vec<(RatioPart, RatioPart)> =
         pairs.filter_map(|[one, other]| one.zip(other)).collect();
     let (normal, warm): (Vec<RatioPart>, Vec<RatioPart>) = pairs.iter().copied().unzip();
-    let normal = ratio(&[normal], RatioKind::Share)?;
-    let warm = ratio(&[warm], RatioKind::Share)?;
+    let normal = stats::ratio(&[normal], RatioKind::Share)?;
+    let warm = stats::ratio(&[warm], RatioKind::Share)?;
     Some(WarmCore {
         blocks: pairs.len(),
         change: change(&normal, &warm),
@@ -57,6 +57,7 @@ pub(crate) fn of(evidence: &CellEvidence, site: Site, from_ns: u64) -> Option<Wa
 impl WarmCore {
     /// The fraction of slow polls that a warm core prevents.
     pub(crate) fn prevented(&self) -> Option<f64> {
-        by(self.normal.value() - self.warm.value(), self.normal.value())
+        let (normal, warm) = (self.normal.value(), self.warm.value());
+        ratio(normal - warm, normal)
     }
 }

@@ -5,7 +5,8 @@ use std::{cmp::Reverse, collections::BTreeMap};
 use anyhow::Result;
 use run_format::evidence::TimelineRow;
 
-use crate::{load::explain::cell::CellEvidence, text};
+use super::Explanation;
+use crate::{load::explain::CellEvidence, text};
 
 #[derive(Clone, Debug)]
 pub(crate) struct WorstPoll<'a> {
@@ -18,19 +19,14 @@ pub(crate) struct WorstPoll<'a> {
 }
 
 /// The polls of all variants, by variant and rank. A poll is left out if the row of the poll itself is missing.
-pub(crate) fn of(evidence: &CellEvidence) -> Vec<WorstPoll<'_>> {
-    let variants: BTreeMap<u32, usize> = evidence
-        .slices
-        .iter()
-        .map(|slice| (slice.slice, slice.variant))
-        .collect();
+pub(crate) fn polls(evidence: &CellEvidence) -> Vec<WorstPoll<'_>> {
+    let slices = evidence.slices.iter();
+    let variants: BTreeMap<u32, usize> = slices.map(|slice| (slice.slice, slice.variant)).collect();
     let mut polls: BTreeMap<(usize, usize), Vec<&TimelineRow>> = BTreeMap::new();
     for stretch in &evidence.timeline {
         if let Some(variant) = variants.get(&stretch.slice) {
-            polls
-                .entry((*variant, stretch.rank))
-                .or_default()
-                .push(stretch);
+            let key = (*variant, stretch.rank);
+            polls.entry(key).or_default().push(stretch);
         }
     }
     let polls = polls.into_iter();
@@ -106,12 +102,12 @@ fn us(ns: u64) -> f64 {
     ns as f64 / 1000.0
 }
 
-pub(crate) fn csv(worst: &[WorstPoll], labels: &[(usize, String)]) -> Result<Vec<u8>> {
+pub(super) fn csv(worst: &[WorstPoll], explanation: &Explanation) -> Result<Vec<u8>> {
     const HEAD: &str = "variant,rank,slice,start_ms,duration_us,outcome,iterations,timeline";
     let row = |it: &WorstPoll| {
         let iterations = it.poll.iterations.map(|it| it.to_string());
         [
-            label(labels, it.variant).to_owned(),
+            explanation.label(it.variant).to_owned(),
             it.rank.to_string(),
             it.slice.to_string(),
             format!("{:.3}", it.poll.start_ns as f64 / 1e6),
@@ -122,11 +118,6 @@ pub(crate) fn csv(worst: &[WorstPoll], labels: &[(usize, String)]) -> Result<Vec
         ]
     };
     text::csv(HEAD, worst.iter().map(row))
-}
-
-pub(crate) fn label(labels: &[(usize, String)], variant: usize) -> &str {
-    let found = labels.iter().find(|(of, _)| *of == variant);
-    found.map_or("", |(_, label)| label)
 }
 
 #[cfg(test)]

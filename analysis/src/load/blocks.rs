@@ -5,14 +5,10 @@ use std::{collections::BTreeMap, path::Path};
 use anyhow::{Result, bail};
 use run_format::{
     config::RuntimeConfig,
-    files,
     run_row::RunRow,
     tables::{BlockRow, Disturbance},
 };
 
-use super::rows;
-
-/// A slice's place.
 pub(super) struct SliceInBlock {
     /// Its index among the rows of the table.
     pub(super) index: usize,
@@ -30,20 +26,16 @@ pub(super) fn complete_blocks(
         let block = blocks
             .entry(slice.block)
             .or_insert_with(|| vec![None; variants]);
-        let line = slice.index + 2;
-        let Some(place) = block.get_mut(slice.variant) else {
-            bail!("line {line}: there is no variant {}", slice.variant);
+        let (line, number, variant) = (slice.index + 2, slice.block, slice.variant);
+        let Some(place) = block.get_mut(variant) else {
+            bail!("line {line}: there is no variant {variant}");
         };
         if place.replace(slice.index).is_some() {
-            bail!(
-                "line {line}: block {} has variant {} twice",
-                slice.block,
-                slice.variant
-            );
+            bail!("line {line}: block {number} has variant {variant} twice");
         }
     }
+    let blocks = blocks.into_values();
     Ok(blocks
-        .into_values()
         .filter_map(|block| block.into_iter().collect())
         .collect())
 }
@@ -55,16 +47,6 @@ pub(crate) enum Disturbed {
     /// Launches are compared, and each waits for its core in its own blocks.
     KeptIfWaiting,
     SetAside,
-}
-
-/// What the machine did in blocks. Older soaks do not say.
-pub(super) fn machine(dir: &Path, may_be_torn: bool) -> Result<Vec<BlockRow>> {
-    let path = dir.join(files::BLOCKS);
-    if path.exists() {
-        rows::read(&path, may_be_torn)
-    } else {
-        Ok(Vec::new())
-    }
 }
 
 pub(crate) type Disturbances = BTreeMap<Disturbance, usize>;
@@ -86,37 +68,34 @@ impl Disturbed {
         blocks: &mut Vec<T>,
         number: impl Fn(&T) -> u32,
     ) -> (Disturbances, Disturbances) {
-        if self == Disturbed::Kept {
-            return Default::default();
-        }
         let rows: BTreeMap<u32, &BlockRow> = machine.iter().map(|row| (row.block, row)).collect();
         let disturbance = |block: &T| {
-            let (row, runtime) = rows.get(&number(block)).zip(runtime)?;
-            let is_kept =
-                |it: &Disturbance| self == Disturbed::KeptIfWaiting && *it == Disturbance::Waiting;
-            row.disturbance(runtime).filter(|it| !is_kept(it))
+            let row = rows.get(&number(block))?;
+            let disturbance = row.disturbance(runtime?)?;
+            let is_kept = match self {
+                Disturbed::Kept => true,
+                Disturbed::KeptIfWaiting => disturbance == Disturbance::Waiting,
+                Disturbed::SetAside => false,
+            };
+            (!is_kept).then(|| (disturbance, row.stood_still()))
         };
-        let counted = |blocks: &[T], counts: &mut Disturbances| {
-            for disturbance in blocks.iter().filter_map(disturbance) {
-                *counts.entry(disturbance).or_default() += 1;
-            }
-        };
-        let stood_still = |block: &T| {
-            disturbance(block).is_some()
-                && rows
-                    .get(&number(block))
-                    .is_some_and(|row| row.stood_still())
-        };
+        let found: Vec<_> = blocks.iter().map(disturbance).collect();
         let (mut taken, mut left) = (Disturbances::new(), Disturbances::new());
-        let lost: Vec<T> = blocks.extract_if(.., |block| stood_still(block)).collect();
-        counted(&lost, &mut taken);
-        counted(blocks, &mut left);
-        if 2 * left.values().sum::<usize>() > blocks.len() {
-            return (taken, left);
+        for (disturbance, stood_still) in found.iter().flatten() {
+            let counts = if *stood_still { &mut taken } else { &mut left };
+            *counts.entry(*disturbance).or_default() += 1;
         }
-        counted(blocks, &mut taken);
-        blocks.retain(|block| disturbance(block).is_none());
-        (taken, Disturbances::new())
+        let stood_still: usize = taken.values().sum();
+        let is_most = 2 * left.values().sum::<usize>() > blocks.len() - stood_still;
+        if !is_most {
+            for (disturbance, blocks) in std::mem::take(&mut left) {
+                *taken.entry(disturbance).or_default() += blocks;
+            }
+        }
+        let mut found = found.into_iter();
+        let stays = |(_, stood_still): (_, bool)| is_most && !stood_still;
+        blocks.retain(|_| found.next().flatten().is_none_or(stays));
+        (taken, left)
     }
 }
 

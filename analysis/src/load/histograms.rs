@@ -1,6 +1,6 @@
 //! `histograms.hlog`: an HdrHistogram interval log. A histogram becomes a list of its values and their counts.
 
-use std::{collections::HashMap, io::Read, path::Path, time::Duration};
+use std::{collections::HashMap, io::Read, path::Path};
 
 use anyhow::{Context, Result, anyhow, bail};
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -24,80 +24,59 @@ pub(crate) fn read(
     slices: &[SliceRow],
     wanted: impl Fn(HistogramTag) -> bool,
 ) -> Result<HistogramsBySlice> {
-    let at = || path.display().to_string();
+    let at = path.display();
     let text = whole_lines(path, torn)?;
-    let index = SliceIndex::new(slices);
+    let by_start_ms = slices.iter().map(|row| (row.start_ms.round() as u64, row));
+    let by_start_ms: HashMap<u64, &SliceRow> = by_start_ms.collect();
     let mut found = HistogramsBySlice::new();
     for entry in IntervalLogIterator::new(&text) {
-        let entry = entry.map_err(|_| anyhow!("{}: not an HdrHistogram interval log", at()))?;
+        let entry = entry.map_err(|_| anyhow!("{at}: not an HdrHistogram interval log"))?;
         let LogEntry::Interval(interval) = entry else {
             continue;
         };
         let Some(tag) = interval.tag() else { continue };
-        let tag: HistogramTag = tag
-            .as_str()
-            .parse()
-            .map_err(|error| anyhow!("{}: {error}", at()))?;
+        let tag = tag.as_str().parse::<HistogramTag>();
+        let tag = tag.map_err(|error| anyhow!("{at}: {error}"))?;
         if !wanted(tag) {
             continue;
         }
+        let start_ms = interval.start_timestamp().as_secs_f64() * 1e3;
+        let slice = match tag.slice {
+            Some(number) => slices
+                .binary_search_by_key(&number, |row| row.slice)
+                .ok()
+                .map(|at| &slices[at]),
+            // Tags of older runs do not name the slice. There, the log has its start, rounded to a whole millisecond.
+            None => by_start_ms.get(&(start_ms.round() as u64)).copied(),
+        };
         // The slice in which a run was interrupted has histograms, but no row.
-        let Some(slice) = index.slice(tag, interval.start_timestamp()) else {
+        let Some(&SliceRow {
+            slice,
+            variant,
+            pass,
+            start_ms: began_ms,
+            ..
+        }) = slice
+        else {
             continue;
         };
-        if (slice.variant, slice.pass) != (tag.variant, tag.pass) {
+        if (variant, pass) != (tag.variant, tag.pass) {
             bail!(
-                "{}: histogram {tag}, but slice {} is of variant {} and pass {}",
-                at(),
-                slice.slice,
-                slice.variant,
-                slice.pass
+                "{at}: histogram {tag}, but slice {slice} is of variant {variant} and pass {pass}"
             );
         }
-        let start_ms = interval.start_timestamp().as_secs_f64() * 1e3;
-        if (start_ms - slice.start_ms).abs() > 1.0 {
+        if (start_ms - began_ms).abs() > 1.0 {
             bail!(
-                "{}: histogram {tag} is of {start_ms} ms, but slice {} began at {} ms",
-                at(),
-                slice.slice,
-                slice.start_ms
+                "{at}: histogram {tag} is of {start_ms} ms, but slice {slice} began at {began_ms} ms"
             );
         }
         let counts = decode(interval.encoded_histogram())
-            .with_context(|| format!("{}: histogram {tag} of slice {}", at(), slice.slice))?;
-        if found.insert((slice.slice, tag.of), counts).is_some() {
-            bail!("{}: histogram {tag} is there twice", at());
+            .with_context(|| format!("{at}: histogram {tag} of slice {slice}"))?;
+        if found.insert((slice, tag.of), counts).is_some() {
+            bail!("{at}: histogram {tag} is there twice");
         }
     }
     Ok(found)
-}
-
-/// Finds the slice of a histogram.
-struct SliceIndex<'a> {
-    by_number: &'a [SliceRow],
-    by_start_ms: HashMap<u64, &'a SliceRow>,
-}
-
-impl SliceIndex<'_> {
-    fn new(slices: &[SliceRow]) -> SliceIndex<'_> {
-        let by_start_ms = slices.iter().map(|row| (row.start_ms.round() as u64, row));
-        SliceIndex {
-            by_number: slices,
-            by_start_ms: by_start_ms.collect(),
-        }
-    }
-
-    /// Tags of older runs do not name the slice. There, the log has its start, rounded to a whole millisecond.
-    fn slice(&self, tag: HistogramTag, start: Duration) -> Option<&SliceRow> {
-        let Some(number) = tag.slice else {
-            let start_ms = (start.as_secs_f64() * 1e3).round() as u64;
-            return self.by_start_ms.get(&start_ms).copied();
-        };
-        let found = self
-            .by_number
-            .binary_search_by_key(&number, |row| row.slice);
-        found.ok().map(|at| &self.by_number[at])
-    }
 }
 
 /// Decodes a histogram of the second version, compressed or not. The crate's own decoder makes a histogram with all of its

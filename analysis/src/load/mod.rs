@@ -52,6 +52,12 @@ pub(crate) struct CellRuns {
     pub(crate) alone: Vec<RunFiles>,
 }
 
+impl CellRuns {
+    pub(crate) fn all(&self) -> impl Iterator<Item = &RunFiles> {
+        self.runs.iter().chain(&self.alone)
+    }
+}
+
 impl Sweep {
     pub(crate) fn open(dir: &Path) -> Result<Sweep, Failure> {
         open(dir, files::MANIFEST).map_err(bad_input)
@@ -120,21 +126,17 @@ fn plain_name(path: &Path) -> String {
 }
 
 fn open(dir: &Path, manifest: &str) -> Result<Sweep> {
-    let path = dir.join(manifest);
+    let (path, shown) = (dir.join(manifest), dir.display());
     if !path.is_file() {
         let verb = match FolderOf::find(dir) {
             FolderOf::Rr => "rr",
             FolderOf::Soak => "soak",
             FolderOf::Search => "--search",
             FolderOf::Sweep => bail!(
-                "{}: not the folder of a sweep (it has no manifest.json); give one as results/NAME",
-                dir.display()
+                "{shown}: not the folder of a sweep (it has no manifest.json); give one as results/NAME"
             ),
         };
-        bail!(
-            "{}: measured by `{verb}`, for which there is only `analysis report`",
-            dir.display()
-        );
+        bail!("{shown}: measured by `{verb}`, for which there is only `analysis report`");
     }
     let manifest: Manifest = outside::read(&path)?;
     check_baseline(&manifest.config.variants)
@@ -150,8 +152,11 @@ fn open(dir: &Path, manifest: &str) -> Result<Sweep> {
         let Some(of_cell) = runs_by_cell.get_mut(&name) else {
             bail!("{}: no cell of this sweep's manifest", cell_dir.display());
         };
-        let runs = |is_alone| runs(&cell_dir, (&name, is_alone), &manifest);
-        *of_cell = [runs(false)?, runs(true)?];
+        for (runs, is_alone) in of_cell.iter_mut().zip([false, true]) {
+            let all = expected(&manifest.config, &name, is_alone);
+            let found = all.map(|run| run.find(&cell_dir, &manifest));
+            *runs = found.filter_map(Result::transpose).collect::<Result<_>>()?;
+        }
     }
     let cells = axes.cells().into_iter().filter_map(|cell| {
         let [runs, alone] = runs_by_cell.remove(&cell.id())?;
@@ -164,10 +169,10 @@ fn open(dir: &Path, manifest: &str) -> Result<Sweep> {
     });
     let cells: Vec<CellRuns> = cells.collect();
     check_lengths(&manifest.config, &cells)?;
-    cells
+    let runs = cells
         .par_iter()
-        .flat_map(|cell| cell.runs.par_iter().chain(&cell.alone))
-        .try_for_each(|run| run.check_files().map(drop))?;
+        .flat_map(|cell| cell.runs.par_iter().chain(&cell.alone));
+    runs.try_for_each(|run| run.check_files().map(drop))?;
     Ok(Sweep {
         dir: dir.to_owned(),
         manifest,
@@ -193,26 +198,21 @@ fn check_labels(config: &SweepConfig) -> Result<()> {
     }
 }
 
-/// Those that ended, and those that were cut short and not done again.
-fn runs(
-    cell_dir: &Path,
-    (id, is_alone): (&str, bool),
-    manifest: &Manifest,
-) -> Result<Vec<RunFiles>> {
-    let config = &manifest.config;
-    let mut runs = Vec::new();
-    for number in 1..=config.repeat {
-        for subject in 0..config.subjects.len().max(1) {
-            let expected = ExpectedRun {
-                id,
-                number,
-                subject: (!config.subjects.is_empty()).then_some(subject),
-                is_alone,
-            };
-            runs.extend(expected.find(cell_dir, manifest)?);
-        }
-    }
-    Ok(runs)
+fn expected<'a>(
+    config: &SweepConfig,
+    id: &'a str,
+    is_alone: bool,
+) -> impl Iterator<Item = ExpectedRun<'a>> {
+    let has_subjects = !config.subjects.is_empty();
+    let subjects = 0..config.subjects.len().max(1);
+    (1..=config.repeat).flat_map(move |number| {
+        subjects.clone().map(move |subject| ExpectedRun {
+            id,
+            number,
+            subject: has_subjects.then_some(subject),
+            is_alone,
+        })
+    })
 }
 
 /// A run that there should be.
@@ -224,6 +224,7 @@ struct ExpectedRun<'a> {
 }
 
 impl ExpectedRun<'_> {
+    /// If it ended, or was cut short and not done again.
     fn find(&self, cell_dir: &Path, manifest: &Manifest) -> Result<Option<RunFiles>> {
         let mut name = files::run_folder(self.number, self.subject);
         if self.is_alone {
@@ -265,15 +266,16 @@ impl ExpectedRun<'_> {
 /// The plan of a launch of a sweep. What its manifest leaves to the program is as the launch has it, since other versions
 /// have other lengths.
 fn plan(config: &SweepConfig, launch: &RunConfig) -> Plan {
-    let plan = plan::run::of_cell(config, launch.cell);
-    Plan {
-        settle_ms: config
-            .settle_ms
-            .map_or(launch.plan.settle_ms, |_| plan.settle_ms),
-        turn_ms: config.turn_ms.map_or(launch.plan.turn_ms, |_| plan.turn_ms),
-        precision: plan.precision,
-        ..launch.plan
+    let ours = plan::run::of_cell(config, launch.cell);
+    let mut plan = launch.plan;
+    plan.precision = ours.precision;
+    if config.settle_ms.is_some() {
+        plan.settle_ms = ours.settle_ms;
     }
+    if config.turn_ms.is_some() {
+        plan.turn_ms = ours.turn_ms;
+    }
+    plan
 }
 
 fn check_options(config: &SweepConfig, launch: &RunConfig) -> Result<()> {
@@ -285,11 +287,8 @@ fn check_options(config: &SweepConfig, launch: &RunConfig) -> Result<()> {
 
 /// Refuses launches of several versions, which have other lengths.
 fn check_lengths(config: &SweepConfig, cells: &[CellRuns]) -> Result<()> {
-    let runs = cells
-        .iter()
-        .flat_map(|cell| cell.runs.iter().chain(&cell.alone));
     let mut known = None;
-    for run in runs {
+    for run in cells.iter().flat_map(CellRuns::all) {
         let Some(row) = &run.row else { continue };
         let ours = Plan {
             max_ms: row.config.plan.max_ms,
@@ -318,15 +317,12 @@ fn folders(dir: &Path) -> Result<Vec<PathBuf>> {
     if !dir.is_dir() {
         return Ok(Vec::new());
     }
-    let mut folders = Vec::new();
-    for entry in fs::read_dir(dir).with_context(|| dir.display().to_string())? {
-        let path = entry?.path();
-        if path.is_dir() {
-            folders.push(path);
-        }
-    }
-    folders.sort();
-    Ok(folders)
+    let entries = fs::read_dir(dir).with_context(|| dir.display().to_string())?;
+    let paths = entries.map(|entry| Ok(entry?.path()));
+    let mut paths: Vec<PathBuf> = paths.collect::<Result<_>>()?;
+    paths.retain(|path| path.is_dir());
+    paths.sort();
+    Ok(paths)
 }
 
 fn file_name(path: &Path) -> String {

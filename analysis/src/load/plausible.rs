@@ -8,9 +8,8 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 use run_format::{
-    Site,
     config::Scheduler,
-    files,
+    files::{BANDS, BLOCKS, BOUNDS, CHILDREN, HISTOGRAMS, PEERS, SITES, SLICES, TURNS, WORKERS},
     run_row::RunRow,
     tables::{Pass, PeerRow},
 };
@@ -23,27 +22,9 @@ const SLACK_MS: f64 = 10.0;
 
 pub(super) fn check(run: &LoadedRun, peers: &[PeerRow]) -> Result<()> {
     whole(run)?;
-    let bands = run.bands.iter();
-    let polls = sums(bands.clone().map(|it| ((it.slice, it.site), it.polls)));
-    let ns = sums(bands.clone().map(|it| ((it.slice, it.site), it.ns)));
-    for slice in &run.slices {
-        for site in slice.sites.iter().flatten().map(|site| &site.row) {
-            let key = (site.slice, site.site);
-            let ends = [site.ready, site.pending, site.yielded].map(u128::from);
-            if u128::from(site.polls) != ends.iter().sum::<u128>() {
-                let (slice, site) = key;
-                bail!(
-                    "{}: slice {slice}: polls of {site} are not ready, pending and yielded",
-                    files::SITES
-                );
-            }
-            same(key, site.polls, &polls, "polls")?;
-            same(key, site.total_ns, &ns, "ns")?;
-        }
-    }
+    sites(run)?;
     counts(run)?;
     of_peers(run, peers)?;
-    workers(run)?;
     children(run)?;
     run.row.as_ref().map_or(Ok(()), |row| times(run, row))
 }
@@ -56,148 +37,128 @@ fn whole(run: &LoadedRun) -> Result<()> {
     let mut complete = blocks.iter().flatten().map(|at| run.slices[*at].row.block);
     if run.row.as_ref().is_some_and(RunRow::is_measured) {
         if let Some(block) = machine.difference(&known).next() {
-            bail!(
-                "{}: block {block} is not in {}",
-                files::BLOCKS,
-                files::SLICES
-            );
+            bail!("{BLOCKS}: block {block} is not in {SLICES}");
         }
         if let Some(block) = complete.find(|block| !machine.contains(block)) {
-            bail!("{}: block {block} is missing", files::BLOCKS);
+            bail!("{BLOCKS}: block {block} is missing");
         }
     }
     let with_children: BTreeSet<u32> = run.children.iter().map(|row| row.slice).collect();
     let sites = |slice: &LoadedSlice| slice.sites.each_ref().map(Option::is_some);
     for slice in &run.slices {
-        let number = slice.row.slice;
+        let (number, first) = (slice.row.slice, &run.slices[0]);
         ensure!(
-            sites(slice) == sites(&run.slices[0]),
-            "{}: slice {number} has other sites than slice {}",
-            files::SITES,
-            run.slices[0].row.slice
+            sites(slice) == sites(first),
+            "{SITES}: slice {number} has other sites than slice {}",
+            first.row.slice
         );
         let polls = slice.of_connections().map_or(0, |it| it.row.polls);
         ensure!(
             slice.row.pass != Pass::Children || polls == 0 || with_children.contains(&number),
-            "{}: slice {number} is missing",
-            files::CHILDREN
+            "{CHILDREN}: slice {number} is missing"
         );
+    }
+    Ok(())
+}
+
+/// Every poll of a site has an end and is in a band.
+fn sites(run: &LoadedRun) -> Result<()> {
+    let bands = run.bands.iter();
+    let polls = sums(bands.clone().map(|it| ((it.slice, it.site), it.polls)));
+    let ns = sums(bands.map(|it| ((it.slice, it.site), it.ns)));
+    for row in run
+        .slices
+        .iter()
+        .flat_map(|slice| slice.sites.iter().flatten())
+    {
+        let row = &row.row;
+        let (slice, site) = (row.slice, row.site);
+        let ends = [row.ready, row.pending, row.yielded].map(u128::from);
+        ensure!(
+            u128::from(row.polls) == ends.iter().sum::<u128>(),
+            "{SITES}: slice {slice}: polls of {site} are not ready, pending and yielded"
+        );
+        for (whole, sums, what) in [(row.polls, &polls, "polls"), (row.total_ns, &ns, "ns")] {
+            let sum = sums.get(&(slice, site)).copied().unwrap_or_default();
+            ensure!(
+                sum == u128::from(whole),
+                "{BANDS}: slice {slice}: {what} of {site} add up to {sum}, but to {whole} in {SITES}"
+            );
+        }
     }
     Ok(())
 }
 
 /// The requests of all peers are those of the slice.
 fn of_peers(run: &LoadedRun, peers: &[PeerRow]) -> Result<()> {
-    let there_are = run
-        .row
-        .as_ref()
-        .map_or(usize::MAX, |row| row.config.cell.peers);
+    let there_are = run.row.as_ref().map(|row| row.config.cell.peers);
+    let there_are = there_are.unwrap_or(usize::MAX);
     for row in peers {
         let PeerRow { slice, peer, .. } = row;
-        let is_timed = row.latency_p50_ns.is_some() && row.latency_p50_ns <= row.latency_p99_ns;
-        let is_untimed = row.latency_p50_ns.is_none() && row.latency_p99_ns.is_none();
+        let (p50, p99) = (row.latency_p50_ns, row.latency_p99_ns);
+        let is_possible = match row.requests {
+            0 => p50.is_none() && p99.is_none(),
+            _ => p50.is_some() && p50 <= p99,
+        };
         ensure!(
-            (1..=there_are).contains(peer)
-                && if row.requests > 0 {
-                    is_timed
-                } else {
-                    is_untimed
-                },
-            "{}: slice {slice}: peer {peer} cannot have these figures",
-            files::PEERS
+            is_possible && (1..=there_are).contains(peer),
+            "{PEERS}: slice {slice}: peer {peer} cannot have these figures"
         );
     }
     let requests = sums(peers.iter().map(|it| (it.slice, it.requests)));
     let rows = sums(peers.iter().map(|it| (it.slice, 1)));
     for slice in &run.slices {
-        let number = slice.row.slice;
-        let sum = requests.get(&number).copied().unwrap_or_default();
-        let own = slice.row.requests;
+        let (number, own) = (slice.row.slice, slice.row.requests);
+        let [sum, rows] = [&requests, &rows].map(|it| it.get(&number).copied().unwrap_or_default());
         ensure!(
             sum == u128::from(own),
-            "{}: slice {number}: {sum} requests of its peers, but {own} in {}",
-            files::PEERS,
-            files::SLICES
+            "{PEERS}: slice {number}: {sum} requests of its peers, but {own} in {SLICES}"
         );
-        let rows = rows.get(&number).copied().unwrap_or_default();
         ensure!(
             run.row.is_none() || rows == there_are as u128,
-            "{}: slice {number}: {rows} peers, of {there_are}",
-            files::PEERS
+            "{PEERS}: slice {number}: {rows} peers, of {there_are}"
         );
     }
     Ok(())
 }
 
-/// Every poll of a connection ran on a worker.
-fn workers(run: &LoadedRun) -> Result<()> {
-    let polls = sums(run.workers.iter().map(|it| (it.slice, it.polls)));
-    for slice in &run.slices {
-        let number = slice.row.slice;
-        let site = slice.of_connections();
-        let site = site.map(|it| u128::from(it.row.polls));
-        ensure!(
-            run.workers.is_empty() || polls.get(&number).copied() == site,
-            "{}: slice {number}: the polls of all workers are not those of its connections",
-            files::WORKERS
-        );
-    }
-    Ok(())
-}
-
-/// What several tables count is the same.
+/// What several tables count is the same. Every poll of a connection ran on a worker.
 fn counts(run: &LoadedRun) -> Result<()> {
+    let on_workers = sums(run.workers.iter().map(|it| (it.slice, it.polls)));
     for slice in &run.slices {
         let (number, requests) = (slice.row.slice, slice.row.requests);
         let timed = slice.latency_ns.total();
         // Histograms of other passes are not read.
         ensure!(
             timed == requests || slice.row.pass != Pass::Compare,
-            "{}: slice {number}: {requests} requests, but {timed} in {}",
-            files::SLICES,
-            files::HISTOGRAMS
+            "{SLICES}: slice {number}: {requests} requests, but {timed} in {HISTOGRAMS}"
         );
-        let turns = slice.after_switch.iter();
-        let site = slice.of_connections().map(|it| it.row.polls);
+        let turns = || slice.after_switch.iter();
+        let polls = slice.of_connections().map(|it| it.row.polls);
         ensure!(
-            turns.clone().map(|it| it.polls).sum::<u64>() <= site.unwrap_or(u64::MAX)
-                && turns.clone().all(|it| it.slow_polls <= it.polls),
-            "{}: slice {number}: more polls of a turn than the slice has, or more slow ones than polls",
-            files::TURNS
+            turns().map(|it| it.polls).sum::<u64>() <= polls.unwrap_or(u64::MAX)
+                && turns().all(|it| it.slow_polls <= it.polls),
+            "{TURNS}: slice {number}: more polls of a turn than the slice has, or more slow ones than polls"
+        );
+        ensure!(
+            run.workers.is_empty() || on_workers.get(&number).copied() == polls.map(u128::from),
+            "{WORKERS}: slice {number}: the polls of all workers are not those of its connections"
         );
     }
-    let mut bounds = run.bounds.iter();
-    if let Some(row) = bounds.find(|it| it.slow_pieces > it.pieces) {
+    if let Some(row) = run.bounds.iter().find(|it| it.slow_pieces > it.pieces) {
         bail!(
-            "{}: slice {}: more slow pieces than pieces",
-            files::BOUNDS,
+            "{BOUNDS}: slice {}: more slow pieces than pieces",
             row.slice
         );
     }
     Ok(())
 }
 
-fn sums<K: Hash + Eq>(rows: impl Iterator<Item = (K, u64)>) -> HashMap<K, u128> {
+fn sums<Key: Hash + Eq>(rows: impl Iterator<Item = (Key, u64)>) -> HashMap<Key, u128> {
     rows.fold(HashMap::new(), |mut sums, (key, value)| {
         *sums.entry(key).or_default() += u128::from(value);
         sums
     })
-}
-
-fn same(
-    (slice, site): (u32, Site),
-    whole: u64,
-    bands: &HashMap<(u32, Site), u128>,
-    what: &str,
-) -> Result<()> {
-    let sum = bands.get(&(slice, site)).copied().unwrap_or_default();
-    ensure!(
-        sum == u128::from(whole),
-        "{}: slice {slice}: {what} of {site} add up to {sum}, but to {whole} in {}",
-        files::BANDS,
-        files::SITES
-    );
-    Ok(())
 }
 
 /// A child has no more time than the polls that it is part of.
@@ -208,28 +169,23 @@ fn children(run: &LoadedRun) -> Result<()> {
     let children = sums(children.map(|it| ((it.slice, it.site, it.from_ns), it.ns)));
     for (key, ns) in children {
         let (slice, site, from_ns) = key;
-        let lost = run
-            .slice(slice)
-            .and_then(|it| it.site(site))
-            .map(|it| it.lost());
+        let of_site = run.slice(slice).and_then(|it| it.site(site));
         let whole = polls.get(&key).copied().unwrap_or_default();
-        if lost == Some(0) && ns as f64 > SLACK * whole as f64 {
-            bail!(
-                "{}: slice {slice}: the children in polls of {site} from {from_ns} ns take {ns} ns, but the polls {whole} ns",
-                files::CHILDREN
-            );
-        }
+        ensure!(
+            of_site.is_none_or(|it| it.lost() > 0) || ns as f64 <= SLACK * whole as f64,
+            "{CHILDREN}: slice {slice}: the children in polls of {site} from {from_ns} ns take {ns} ns, but the polls {whole} ns"
+        );
     }
     Ok(())
 }
 
 /// A slice is as long as planned, or longer if the machine was busy.
-pub(super) fn length(row: &RunRow, duration_ms: f64, turns: u32) -> Result<()> {
+fn length(row: &RunRow, duration_ms: f64, turns: u32) -> Result<()> {
     let plan = &row.config.plan;
+    let planned = plan.turns;
     ensure!(
-        (1..=plan.turns).contains(&turns),
-        "{turns} turns, of {} planned",
-        plan.turns
+        (1..=planned).contains(&turns),
+        "{turns} turns, of {planned} planned"
     );
     let (least_ms, most_ms) = (plan.turn_ms as f64 * f64::from(turns), row.took_ms as f64);
     ensure!(
@@ -254,13 +210,12 @@ fn times(run: &LoadedRun, row: &RunRow) -> Result<()> {
         let within = |what: &str, ms: f64, most_ms: f64| {
             ensure!(
                 ms <= SLACK * (most_ms + turns * SLACK_MS),
-                "{}: slice {number}: {what} is {ms} ms, of {most_ms} ms that there were",
-                files::SLICES
+                "{SLICES}: slice {number}: {what} is {ms} ms, of {most_ms} ms that there were"
             );
             Ok(())
         };
         length(row, row_ms, slice.row.turns)
-            .with_context(|| format!("{}: slice {number}", files::SLICES))?;
+            .with_context(|| format!("{SLICES}: slice {number}"))?;
         let cpu_ms = slice.row.central_cpu_ns.unwrap_or_default() as f64 / 1e6;
         within("CPU time", cpu_ms, threads as f64 * slice.row.sampled_ms)?;
         for site in slice.sites.iter().flatten() {

@@ -37,13 +37,21 @@ rows! {
     QuicRow: slice;
 }
 
+/// Older measurements, and those without what a table is about, do not have it.
+pub(super) fn read_if_there<T: Row>(path: &Path, torn: bool) -> Result<Vec<T>> {
+    match path.is_file() {
+        true => read(path, torn),
+        false => Ok(Vec::new()),
+    }
+}
+
 /// Reads a table. Its last row may be `torn`.
 pub(super) fn read<T: Row>(path: &Path, torn: bool) -> Result<Vec<T>> {
     let rows: Vec<T> = read_table(path, torn)?;
     let mut known = HashSet::with_capacity(rows.len());
     if let Some(at) = rows.iter().position(|row| !known.insert(row.key())) {
-        let line = at + 2;
-        bail!("{}: line {line}: this row is there twice", path.display());
+        let (path, line) = (path.display(), at + 2);
+        bail!("{path}: line {line}: this row is there twice");
     }
     drop(known);
     Ok(rows)

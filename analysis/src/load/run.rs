@@ -49,19 +49,15 @@ impl RunFiles {
         let path = self.dir.join(files::SLICES);
         let rows = self.table(files::SLICES)?;
         check(&rows).with_context(|| path.display().to_string())?;
+        let (sites, turns) = (self.table(files::SITES)?, self.table(files::TURNS)?);
+        let quic = self.table_if_there(files::QUIC)?;
         let log = self.dir.join(files::HISTOGRAMS);
         let assembly = SliceAssembly {
             histograms: histograms::read(&log, self.row.is_none(), &rows, is_used)?,
             log: &log,
         };
-        let slices = assembly
-            .slices(
-                rows,
-                self.table(files::SITES)?,
-                self.table(files::TURNS)?,
-                self.table_if_there(files::QUIC)?,
-            )
-            .with_context(|| self.dir.display().to_string())?;
+        let slices = assembly.slices(rows, sites, turns, quic);
+        let slices = slices.with_context(|| self.dir.display().to_string())?;
         let compared = slices.iter().enumerate();
         let compared = compared.filter(|(_, slice)| slice.row.pass == Pass::Compare);
         let places = compared.map(|(index, slice)| SliceInBlock {
@@ -112,21 +108,21 @@ impl RunFiles {
         let blocks: BTreeSet<u32> = first_slices.map(|at| run.slices[*at].row.block).collect();
         let mut whole = Vec::new();
         for row in self.table::<BoundRow>(files::BOUNDS)? {
-            let Some(slice) = run.slice(row.slice) else {
+            let slice = run.slice(row.slice);
+            let Some((slice, site)) = slice.and_then(|it| Some((it, it.site(row.site)?))) else {
                 continue;
             };
-            let Some(site) = slice.site(row.site) else {
-                continue;
-            };
-            if row.budget == Budgets::NONE && row.pieces != site.row.polls {
-                bail!(
-                    "{}: {} polls of {} in slice {}, but {} in sites.csv",
-                    self.dir.join(files::BOUNDS).display(),
-                    row.pieces,
-                    row.site,
-                    row.slice,
-                    site.row.polls
-                );
+            let BoundRow {
+                slice: number,
+                site: of,
+                pieces,
+                ..
+            } = row;
+            let polls = site.row.polls;
+            if row.budget == Budgets::NONE && pieces != polls {
+                let path = self.dir.join(files::BOUNDS);
+                let path = path.display();
+                bail!("{path}: {pieces} polls of {of} in slice {number}, but {polls} in sites.csv");
             }
             if blocks.contains(&slice.row.block) && site.lost() == 0 {
                 whole.push(row);
@@ -136,15 +132,20 @@ impl RunFiles {
     }
 
     fn table_if_there<T: Row>(&self, name: &str) -> Result<Vec<T>> {
-        match self.dir.join(name).is_file() {
-            true => self.table(name),
-            false => Ok(Vec::new()),
-        }
+        rows::read_if_there(&self.dir.join(name), self.row.is_none())
     }
 
     fn table<T: Row>(&self, name: &str) -> Result<Vec<T>> {
         rows::read(&self.dir.join(name), self.row.is_none())
     }
+}
+
+fn by_slice<T>(rows: Vec<T>, slice: fn(&T) -> u32) -> BTreeMap<u32, Vec<T>> {
+    let mut by_slice: BTreeMap<u32, Vec<T>> = BTreeMap::new();
+    for row in rows {
+        by_slice.entry(slice(&row)).or_default().push(row);
+    }
+    by_slice
 }
 
 /// Refuses slices out of order, and those of `explain`.
@@ -184,20 +185,14 @@ impl SliceAssembly<'_> {
         turns: Vec<TurnRow>,
         quic: Vec<QuicRow>,
     ) -> Result<Vec<LoadedSlice>> {
-        let mut after_switch: BTreeMap<u32, Vec<TurnRow>> = BTreeMap::new();
-        for row in turns {
-            after_switch.entry(row.slice).or_default().push(row);
-        }
-        let mut by_slice: BTreeMap<u32, Vec<SiteRow>> = BTreeMap::new();
-        for row in sites {
-            by_slice.entry(row.slice).or_default().push(row);
-        }
+        let mut after_switch = by_slice(turns, |row| row.slice);
+        let mut of_slices = by_slice(sites, |row| row.slice);
         let quic = quic.into_iter().map(|row| (row.slice, row));
         let quic: BTreeMap<u32, QuicRow> = quic.collect();
         let mut slices = Vec::with_capacity(rows.len());
         for row in rows {
             let mut sites = [const { None }; _];
-            for of_site in by_slice.remove(&row.slice).unwrap_or_default() {
+            for of_site in of_slices.remove(&row.slice).unwrap_or_default() {
                 let site = of_site.site;
                 sites[site as usize] = Some(self.site(of_site, &row)?);
             }
@@ -230,14 +225,10 @@ impl SliceAssembly<'_> {
         }
         let site = row.site;
         let duration_ns = self.take(slice.slice, HistogramOf::Polls(site));
-        if duration_ns.total() != row.polls {
-            bail!(
-                "sites.csv: {} polls of {site} in slice {}, but {} in {}",
-                row.polls,
-                slice.slice,
-                duration_ns.total(),
-                self.log.display()
-            );
+        let (polls, found) = (row.polls, duration_ns.total());
+        if found != polls {
+            let (number, log) = (slice.slice, self.log.display());
+            bail!("sites.csv: {polls} polls of {site} in slice {number}, but {found} in {log}");
         }
         let has_longest = slice.variant == BASELINE && row.iterations.is_some();
         Ok(LoadedSite {

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use program::{Failure, bad_input};
 use run_format::{
     checksums::of_file,
@@ -13,11 +13,13 @@ use run_format::{
     run_row::End,
     soak::{SoakFile, SoakRow},
     table::read_table,
+    tables::BlockRow,
 };
 
 use super::{
-    blocks::{self, Disturbances, Disturbed},
+    blocks::{Disturbances, Disturbed},
     outside,
+    rows::read_if_there,
 };
 
 /// When a row ends, and how long it is.
@@ -86,44 +88,36 @@ fn open(dir: &Path, disturbed: Disturbed) -> Result<Soak> {
     let file: SoakFile = outside::read(&dir.join(files::SOAK))?;
     let path = dir.join(files::SOAK_ROWS);
     let end = file.end.as_ref();
-    for (name, sum) in [
-        (files::SOAK_ROWS, end.and_then(|end| end.sha256.as_ref())),
-        (
-            files::BLOCKS,
-            end.and_then(|end| end.blocks_sha256.as_ref()),
-        ),
-    ] {
+    let sums = end.map(|end| [&end.sha256, &end.blocks_sha256]);
+    let names = [files::SOAK_ROWS, files::BLOCKS];
+    for (name, sum) in names.into_iter().zip(sums.into_iter().flatten()) {
         let path = dir.join(name);
-        if sum.is_some_and(|sum| of_file(&path).ok().as_ref() != Some(sum)) {
+        if sum.is_some() && of_file(&path).ok() != *sum {
+            let path = path.display();
             bail!(
-                "{}: its checksum is not that in soak.json, so it was changed, or is of another soak",
-                path.display()
+                "{path}: its checksum is not that in soak.json, so it was changed, or is of another soak"
             );
         }
     }
-    let rows: Vec<SoakRow> = if path.exists() {
-        read_table(&path, end.is_none())?
-    } else {
-        Vec::new()
+    let rows: Vec<SoakRow> = match path.exists() {
+        true => read_table(&path, end.is_none())?,
+        false => Vec::new(),
     };
+    let shown = path.display();
     if rows.is_empty() {
-        let why = match file.end.as_ref().map(|end| &end.end) {
+        let why = match end.map(|end| &end.end) {
             Some(End::Invalid { reason } | End::Failed { reason, .. }) => reason,
             Some(End::Ok { .. }) => "it ended at once",
             None => "it was killed, or goes on",
         };
-        bail!("{}: not a row was measured ({why})", path.display());
+        bail!("{shown}: not a row was measured ({why})");
     }
-    check(&rows).with_context(|| path.display().to_string())?;
-    if let Some(end) = end.filter(|end| end.rows != rows.len() as u64) {
-        bail!(
-            "{}: {} rows, but soak.json says {}",
-            path.display(),
-            rows.len(),
-            end.rows
-        );
+    check(&rows).with_context(|| shown.to_string())?;
+    let count = rows.len() as u64;
+    if let Some(said) = end.map(|end| end.rows).filter(|said| *said != count) {
+        bail!("{shown}: {count} rows, but soak.json says {said}");
     }
-    let machine = blocks::machine(dir, end.is_none())?;
+    let machine: Vec<BlockRow> = read_if_there(&dir.join(files::BLOCKS), end.is_none())?;
     let machine = (&machine[..], Some(&file.config.runtime));
     // A row is a block.
     let mut numbered: Vec<(u32, SoakRow)> = (1..).zip(rows).collect();
@@ -131,7 +125,7 @@ fn open(dir: &Path, disturbed: Disturbed) -> Result<Soak> {
     let rows: Vec<SoakRow> = numbered.into_iter().map(|(_, row)| row).collect();
     if let (true, Some(disturbance)) = (rows.is_empty(), set_aside.keys().next()) {
         let how = disturbance.words();
-        bail!("{}: every row was disturbed: {how}", path.display());
+        bail!("{shown}: every row was disturbed: {how}");
     }
     Ok(Soak {
         dir: dir.to_owned(),
@@ -147,31 +141,21 @@ fn check(rows: &[SoakRow]) -> Result<()> {
     let mut before_s = None;
     for (at, row) in rows.iter().enumerate() {
         let line = at + 2;
-        for (part, name, whole, of) in [
-            (
-                row.connection_slow_polls,
-                "connection_slow_polls",
-                row.connection_polls,
-                "connection_polls",
-            ),
-            (
-                row.task_slow_polls.unwrap_or(0),
-                "task_slow_polls",
-                row.task_polls.unwrap_or(0),
-                "task_polls",
-            ),
-            (row.late_wakes, "late_wakes", row.wakes, "wakes"),
+        let of_connections = (row.connection_slow_polls, row.connection_polls);
+        let of_tasks = [row.task_slow_polls, row.task_polls].map(Option::unwrap_or_default);
+        for ((part, whole), name, of) in [
+            (of_connections, "connection_slow_polls", "connection_polls"),
+            (of_tasks.into(), "task_slow_polls", "task_polls"),
+            ((row.late_wakes, row.wakes), "late_wakes", "wakes"),
         ] {
-            if part > whole {
-                bail!("line {line}: {name} is more than {of}");
-            }
+            ensure!(part <= whole, "line {line}: {name} is more than {of}");
         }
-        if row.interval_s <= 0.0 {
-            bail!("line {line}: {INTERVAL} is not above zero");
-        }
-        if before_s.replace(row.at_s) >= Some(row.at_s) {
-            bail!("line {line}: {AT} does not go up");
-        }
+        ensure!(
+            row.interval_s > 0.0,
+            "line {line}: {INTERVAL} is not above zero"
+        );
+        let is_later = before_s.replace(row.at_s) < Some(row.at_s);
+        ensure!(is_later, "line {line}: {AT} does not go up");
     }
     Ok(())
 }

@@ -159,12 +159,9 @@ fn over_all_cells(verdict: &Verdict) -> String {
     if verdict.candidates.iter().all(|it| it.judged.is_empty()) {
         return String::new();
     }
-    let (head, rows) = report::table(verdict, MOST_ROWS);
-    let variants = verdict
-        .candidates
-        .iter()
-        .take(MOST_ROWS)
-        .chain(&verdict.control);
+    let candidates = verdict.candidates.iter().take(MOST_ROWS);
+    let (head, rows) = report::table(verdict, candidates.clone());
+    let variants = candidates.chain(&verdict.control);
     let rows = rows.into_iter().zip(variants).map(|(row, candidate)| {
         let fields = row.iter().enumerate().map(|(at, field)| {
             let quantity = at.checked_sub(2).and_then(|at| verdict.quantities.get(at));

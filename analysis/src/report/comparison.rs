@@ -4,7 +4,8 @@ use run_format::manifest::Manifest;
 
 use super::{
     markdown::{Document, joined, quoted},
-    method, published, terms,
+    method, published,
+    terms::{self, Term},
 };
 use crate::{
     measure::{
@@ -72,33 +73,28 @@ fn is_published(sides: [&Summary; 2]) -> bool {
     sides.iter().any(|it| it.identity.manifest.is_none())
 }
 
+const TERMS: [Term; 7] = [
+    terms::SITE,
+    terms::SLOW_POLL,
+    terms::BUDGET,
+    terms::CELL,
+    terms::SLICE,
+    terms::CO_TENANT,
+    terms::RESOLVED,
+];
+
 pub(crate) fn text(
-    before: &Summary,
-    after: &Summary,
+    title: &str,
+    in_short: &[String],
+    [before, after]: [&Summary; 2],
     compared: &[Compared],
     entries: &[Entry],
     warnings: &[String],
     options: &Options,
 ) -> String {
-    let mut document = Document::new(
-        &format!(
-            "Poll latency: {} compared with {}",
-            after.identity.name, before.identity.name
-        ),
-        &sentences(compared, [before, after], options),
-        entries,
-        &[
-            terms::SITE,
-            terms::SLOW_POLL,
-            terms::BUDGET,
-            terms::CELL,
-            terms::SLICE,
-            terms::CO_TENANT,
-            terms::RESOLVED,
-        ],
-        &after.identity.sites,
-        options,
-    );
+    let title = format!("Poll latency: {title}");
+    let sites = &after.identity.sites;
+    let mut document = Document::new(&title, in_short, entries, &TERMS, sites, options);
     let is_published = is_published([before, after]);
     match compared {
         [only] if is_published => {

@@ -162,7 +162,7 @@ fn fewer_cells(verdict: &Verdict) -> String {
 /// One row per variant, at most eight.
 fn overview(document: &mut Document, summary: &Summary, verdict: &Verdict, options: &Options) {
     const MOST_ROWS: usize = 7;
-    let (head, rows) = table(verdict, MOST_ROWS);
+    let (head, rows) = table(verdict, verdict.candidates.iter().take(MOST_ROWS));
     document.table(&head.join(" | "), rows);
     if let Some(best) = verdict.best().filter(|it| !it.regimes.is_empty()) {
         by_regime(document, best);
@@ -254,21 +254,24 @@ fn emphasised(judged: &Judged) -> String {
     }
 }
 
-pub(crate) fn head(first: &str, verdict: &Verdict) -> Vec<String> {
-    let mut head = vec![first.to_owned(), "yields per 1,000 polls".to_owned()];
-    let quantities = verdict.quantities.iter();
-    head.extend(quantities.map(|(it, _)| it.words.to_owned()));
-    head.push("result".to_owned());
-    head
-}
-
-/// The changes over all cells: so many candidates, and last the A/A control.
-pub(crate) fn table(verdict: &Verdict, most: usize) -> (Vec<String>, Vec<Vec<String>>) {
+/// The changes over all cells: of these candidates, and last of the A/A control.
+pub(crate) fn table<'a>(
+    verdict: &Verdict,
+    candidates: impl IntoIterator<Item = &'a Candidate>,
+) -> (Vec<String>, Vec<Vec<String>>) {
+    let words = verdict
+        .quantities
+        .iter()
+        .map(|(quantity, _)| quantity.words);
+    let head = ["variant", "yields per 1,000 polls"]
+        .into_iter()
+        .chain(words);
+    let head = head.chain(["result"]).map(str::to_owned);
     let control = verdict.control.iter();
     let control = control.map(|it| row(it, verdict, "A/A control"));
-    let candidates = verdict.candidates.iter().take(most);
+    let candidates = candidates.into_iter();
     let rows = candidates.map(|it| row(it, verdict, it.result()));
-    (head("variant", verdict), rows.chain(control).collect())
+    (head.collect(), rows.chain(control).collect())
 }
 
 pub(crate) fn row(candidate: &Candidate, verdict: &Verdict, result: &str) -> Vec<String> {

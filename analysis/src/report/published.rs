@@ -46,15 +46,16 @@ pub(crate) fn sentences(summary: &Summary, site: Site, variant: usize) -> Vec<St
     all.into_iter().chain(payloads).collect()
 }
 
-pub(crate) fn text(summary: &Summary, pictures: &[Entry], options: &Options) -> String {
-    let mut document = Document::new(
-        &format!("Slow polls in a published table: {}", summary.identity.name),
-        &sentences(summary, summary.first_site(options), 0),
-        pictures,
-        &[terms::SITE, terms::SLOW_POLL, terms::CELL, terms::CENTRAL],
-        &summary.identity.sites,
-        options,
-    );
+pub(crate) fn text(
+    summary: &Summary,
+    in_short: &[String],
+    pictures: &[Entry],
+    options: &Options,
+) -> String {
+    let terms = [terms::SITE, terms::SLOW_POLL, terms::CELL, terms::CENTRAL];
+    let title = format!("Slow polls in a published table: {}", summary.identity.name);
+    let sites = &summary.identity.sites;
+    let mut document = Document::new(&title, in_short, pictures, &terms, sites, options);
     document.paragraph(format!(
         "Source: {}. It has no intervals, so it does not show which differences between cells are chance.",
         summary.identity.line()

@@ -29,22 +29,21 @@ pub(crate) fn sentences(summary: &Summary) -> Vec<String> {
     measured.chain(caveats::incomplete(summary)).collect()
 }
 
-pub(crate) fn text(summary: &Summary, picture: &Entry, options: &Options) -> String {
-    let pictures = std::slice::from_ref(picture);
-    let identity = &summary.identity;
-    let mut document = Document::new(
-        &format!("What libp2p adds to TCP: {}", identity.name),
-        &sentences(summary),
-        pictures,
-        &[
-            terms::CENTRAL,
-            terms::CONTROL,
-            terms::SLICE,
-            terms::INTERVAL,
-        ],
-        &identity.sites,
-        options,
-    );
+pub(crate) fn text(
+    summary: &Summary,
+    in_short: &[String],
+    pictures: &[Entry],
+    options: &Options,
+) -> String {
+    let terms = [
+        terms::CENTRAL,
+        terms::CONTROL,
+        terms::SLICE,
+        terms::INTERVAL,
+    ];
+    let title = format!("What libp2p adds to TCP: {}", summary.identity.name);
+    let sites = &summary.identity.sites;
+    let mut document = Document::new(&title, in_short, pictures, &terms, sites, options);
     figures(&mut document, summary);
     document.heading("Caveats of this run");
     document.list(caveats(summary, options));

@@ -11,7 +11,7 @@ use crate::{
     search::{Left, Round, Search, Why},
     site::SiteNames,
     text::count,
-    verdict::Judged,
+    verdict::{Candidate, Judged},
     views::Entry,
 };
 
@@ -41,10 +41,16 @@ pub(crate) fn in_short(search: &Search) -> Vec<String> {
     sentences
 }
 
-pub(crate) fn text(name: &str, search: &Search, pictures: &[Entry], options: &Options) -> String {
+pub(crate) fn text(
+    name: &str,
+    search: &Search,
+    in_short: &[String],
+    pictures: &[Entry],
+    options: &Options,
+) -> String {
     let title = format!("Search over budgets: {name}");
     let sites = SiteNames::of(None);
-    let mut document = Document::new(&title, &in_short(search), pictures, &TERMS, &sites, options);
+    let mut document = Document::new(&title, in_short, pictures, &TERMS, &sites, options);
     let Some(last) = search.rounds.last() else {
         return document.finish(pictures);
     };
@@ -72,14 +78,11 @@ pub(crate) fn text(name: &str, search: &Search, pictures: &[Entry], options: &Op
 /// The Pareto set: in no quantity that decides is another shown to be better without being worse in one.
 fn remaining(document: &mut Document, last: &Round) {
     let verdict = &last.verdict;
-    let head = report::head("budget", verdict);
     let stays: Vec<usize> = last.staying().map(|(variant, _)| variant).collect();
-    let candidates = verdict.candidates.iter();
-    let left = candidates.filter(|it| stays.contains(&it.variant));
-    let rows = left.map(|it| report::row(it, verdict, it.result()));
-    let control = verdict.control.iter();
-    let control = control.map(|it| report::row(it, verdict, "A/A control"));
-    document.table(&head.join(" | "), rows.chain(control));
+    let left = |candidate: &&Candidate| stays.contains(&candidate.variant);
+    let (mut head, rows) = report::table(verdict, verdict.candidates.iter().filter(left));
+    head[0] = "budget".to_owned();
+    document.table(&head.join(" | "), rows);
     document.list([format!(
         "Changes from no budget: means over {}. The intervals hold together with 95 % for all budgets of the last \
          round.",

@@ -6,7 +6,8 @@ use super::{
     caveats,
     disturbed::in_words,
     markdown::{Document, joined, or_dash},
-    method, terms,
+    method,
+    terms::{self, Term},
 };
 use crate::{
     drift::{Drift, Drifts},
@@ -66,23 +67,26 @@ fn delay(soak: &Soak) -> String {
     }
 }
 
-pub(crate) fn text(soak: &Soak, drifts: &Drifts, pictures: &[Entry], options: &Options) -> String {
-    let mut document = Document::new(
-        &format!("What drifts in a soak: {}", soak.name()),
-        &drifts.sentences(),
-        pictures,
-        &[
-            terms::SOAK,
-            terms::SITE,
-            terms::SLOW_POLL,
-            terms::BUDGET,
-            terms::CENTRAL,
-            terms::CO_TENANT,
-            terms::INTERVAL,
-        ],
-        &SiteNames::of(Some((&soak.file.tool, &soak.file.config.node))),
-        options,
-    );
+const TERMS: [Term; 7] = [
+    terms::SOAK,
+    terms::SITE,
+    terms::SLOW_POLL,
+    terms::BUDGET,
+    terms::CENTRAL,
+    terms::CO_TENANT,
+    terms::INTERVAL,
+];
+
+pub(crate) fn text(
+    title: &str,
+    soak: &Soak,
+    drifts: &Drifts,
+    pictures: &[Entry],
+    options: &Options,
+) -> String {
+    let sites = SiteNames::of(Some((&soak.file.tool, &soak.file.config.node)));
+    let in_short = drifts.sentences();
+    let mut document = Document::new(title, &in_short, pictures, &TERMS, &sites, options);
     table(&mut document, drifts);
     method(&mut document, soak, drifts);
     document.details("Caveats of this soak", |document| {

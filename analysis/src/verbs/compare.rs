@@ -20,38 +20,28 @@ use crate::{
         sweeps::between,
         table::{Tables, tables},
     },
+    text::joined,
     verdict::Verdict,
     views::Scene,
 };
 
 pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), Failure> {
-    let out = options
-        .figures
-        .out
-        .as_deref()
-        .unwrap_or(Path::new("compared"));
-    new_folder::refuse_inside(out, [before, after])?;
-    let sides = [side(before, options)?, side(after, options)?];
-    let [was, is] = &sides;
+    let out = options.out("compared");
+    new_folder::refuse_inside(&out, [before, after])?;
+    let [was, is] = &[side(before, options)?, side(after, options)?];
     if was.shared_cells(is) == 0 {
-        reject!(
-            "{} and {}: their grids share no cell",
-            before.display(),
-            after.display()
-        );
+        let (before, after) = (before.display(), after.display());
+        reject!("{before} and {after}: their grids share no cell");
     }
-    let budgets = budgets(was, is, options)?;
-    let mut compared = Vec::new();
-    let mut entries = Vec::new();
-    let mut frames = Vec::new();
-    for budget in budgets {
+    // Variants of a comparison are before and after, whatever budgets were asked for.
+    let mut all = options.clone();
+    all.pictures.budget.clear();
+    let (mut compared, mut entries, mut frames) = (Vec::new(), Vec::new(), Vec::new());
+    for budget in budgets(was, is, options)? {
         let Some(summary) = between(was, is, budget) else {
             continue;
         };
         let verdict = Verdict::of(&summary, options);
-        // Variants of a comparison are before and after, whatever budgets were asked for.
-        let mut all = options.clone();
-        all.pictures.budget.clear();
         let drawn = Scene::new(&summary, &verdict, &all).entries();
         frames.extend(tables(&summary, options));
         entries.extend(comparison::of_budget(drawn, &budget.to_string()));
@@ -66,30 +56,35 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
         say(format!("warning: {warning}"));
     }
     let in_short = comparison::sentences(&compared, [was, is], options);
-    let runs = compared
-        .iter()
-        .map(|it| data::of(&it.budget, &it.summary, &it.verdict, &[], options));
-    let page = Page {
-        title: format!("{} compared with {}", is.identity.name, was.identity.name),
-        in_short: in_short.clone(),
-        still: page::still(&compared[0].verdict, &entries),
-        caveats: warnings.clone(),
-        runs: runs.collect(),
-        soak: Vec::new(),
-    };
-    let text = comparison::text(was, is, &compared, &entries, &warnings, options);
-
-    let names = vec![was.identity.name.clone(), is.identity.name.clone()];
+    let runs = compared.iter();
+    let runs = runs.map(|it| data::of(&it.budget, &it.summary, &it.verdict, &[], options));
+    let names = [was, is].map(|side| side.identity.name.clone());
+    let title = format!("{} compared with {}", names[1], names[0]);
     let content = Content {
-        in_short,
+        page: Some(Page {
+            title: title.clone(),
+            in_short: in_short.clone(),
+            still: page::still(&compared[0].verdict, &entries),
+            runs: runs.collect(),
+            caveats: warnings.clone(),
+            ..Page::default()
+        }),
         tables: Tables::of(frames)?,
+        text: comparison::text(
+            &title,
+            &in_short,
+            [was, is],
+            &compared,
+            &entries,
+            &warnings,
+            options,
+        ),
+        in_short,
         pictures: entries,
         files: Vec::new(),
-        page: Some(page),
-        text,
-        record: ReportRecord::new("compare", names, options),
+        record: ReportRecord::new("compare", names.into(), options),
     };
-    report_folder::write(out, content)
+    report_folder::write(&out, content)
 }
 
 fn side(path: &Path, options: &Options) -> Result<Summary, Failure> {
@@ -103,11 +98,8 @@ fn side(path: &Path, options: &Options) -> Result<Summary, Failure> {
 fn budgets(was: &Summary, is: &Summary, options: &Options) -> Result<Vec<Budgets>, Failure> {
     let shared = was.shared_budgets(is);
     if shared.is_empty() {
-        reject!(
-            "{} and {} share no budget",
-            was.identity.name,
-            is.identity.name
-        );
+        let (was, is) = (&was.identity.name, &is.identity.name);
+        reject!("{was} and {is} share no budget");
     }
     if options.pictures.budget.is_empty() {
         return Ok(shared);
@@ -118,11 +110,8 @@ fn budgets(was: &Summary, is: &Summary, options: &Options) -> Result<Vec<Budgets
         if shared.contains(&budgets) {
             return Ok(budgets);
         }
-        let names: Vec<String> = shared.iter().map(Budgets::to_string).collect();
-        Err(bad_input(anyhow!(
-            "--budget {text}: not in both sweeps (in both: {})",
-            names.join(", ")
-        )))
+        let names = joined(&shared, ", ");
+        reject!("--budget {text}: not in both sweeps (in both: {names})")
     });
     chosen.collect()
 }

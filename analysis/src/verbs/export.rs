@@ -1,9 +1,6 @@
 //! `export`: the figures of sweeps as Parquet files, a folder for each sweep and metric.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::PathBuf};
 
 use anyhow::Context;
 use program::{Failure, print, reject};
@@ -21,33 +18,27 @@ use crate::{
 };
 
 pub(crate) fn run(runs: &[PathBuf], options: &Options) -> Result<(), Failure> {
-    let out = options
-        .figures
-        .out
-        .as_deref()
-        .unwrap_or(Path::new("dataset"));
-    new_folder::refuse_inside(out, runs.iter().map(PathBuf::as_path))?;
+    let out = options.out("dataset");
+    new_folder::refuse_inside(&out, runs.iter().map(PathBuf::as_path))?;
     let folder = |name: &str| out.join(format!("sweep={name}"));
     let mut sweeps: Vec<Sweep> = Vec::new();
     for run in runs {
         let sweep = Sweep::open(run)?;
         let name = sweep.name();
         let is_known = sweeps.iter().any(|other| other.name() == name);
-        if is_known || folder(&name).exists() {
-            let folder = folder(&name);
-            reject!(
-                "--out: {} is there already (remove it, or choose another folder)",
-                folder.display()
-            );
+        let folder = folder(&name);
+        if is_known || folder.exists() {
+            let folder = folder.display();
+            reject!("--out: {folder} is there already (remove it, or choose another folder)");
         }
         check_budgets(&sweep, options)?;
         sweeps.push(sweep);
     }
     for mut sweep in sweeps {
         let summary = Summary::of(&mut sweep, options)?;
-        let is_asked =
-            |it: &Metric| options.figures.metric.is_empty() || options.figures.metric.contains(it);
-        for metric in Metric::ALL.iter().copied().filter(is_asked) {
+        let asked = &options.figures.metric;
+        let is_asked = |metric: &&Metric| asked.is_empty() || asked.contains(metric);
+        for &metric in Metric::ALL.iter().filter(is_asked) {
             let options = Options::from(FigureOptions {
                 metric: vec![metric],
                 ..options.figures.clone()

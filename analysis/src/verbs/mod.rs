@@ -3,10 +3,7 @@
 pub(crate) mod compare;
 pub(crate) mod export;
 pub(crate) mod merge;
-pub(crate) mod next_round;
 pub(crate) mod page;
 pub(crate) mod published;
 pub(crate) mod report;
-mod rr;
-mod soak;
 pub(crate) mod verify;

@@ -1,9 +1,6 @@
 //! `page`
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::PathBuf};
 
 use anyhow::Context;
 use program::{Failure, print, reject};
@@ -16,8 +13,8 @@ use crate::{
 };
 
 pub(crate) fn run(runs: &[PathBuf], options: &Options) -> Result<(), Failure> {
-    let out = options.figures.out.as_deref().unwrap_or(Path::new("page"));
-    new_folder::refuse_inside(out, runs.iter().map(PathBuf::as_path))?;
+    let out = options.out("page");
+    new_folder::refuse_inside(&out, runs.iter().map(PathBuf::as_path))?;
     let file = out.join(page::FILE);
     if file.exists() && !fs::read_to_string(&file).is_ok_and(|html| Page::is_one(&html)) {
         let file = file.display();
@@ -26,7 +23,7 @@ pub(crate) fn run(runs: &[PathBuf], options: &Options) -> Result<(), Failure> {
     let pages = runs.iter().map(|run| Ok(make(run, None, options)?.page));
     let pages: Vec<Option<Page>> = pages.collect::<Result<_, Failure>>()?;
     let page = Page::of_several(pages.into_iter().flatten().collect());
-    fs::create_dir_all(out).with_context(|| out.display().to_string())?;
+    fs::create_dir_all(&out).with_context(|| out.display().to_string())?;
     fs::write(&file, page.html()).with_context(|| file.display().to_string())?;
     print(file.display());
     Ok(())

@@ -20,19 +20,17 @@ pub(crate) fn run(path: &Path, options: &Options) -> Result<(), Failure> {
     let summary = published::read(path, options)?;
     let verdict = Verdict::of(&summary, options);
     let pictures = Scene::new(&summary, &verdict, options).entries();
-    let text = report::text(&summary, &pictures, options);
-    let out = options.figures.out.clone().unwrap_or_else(|| {
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        path.with_file_name(format!("{stem}-report"))
-    });
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let out = options.out(path.with_file_name(format!("{stem}-report")));
     refuse_inside(&out, [path])?;
+    let in_short = report::sentences(&summary, summary.first_site(options), 0);
     let content = Content {
-        in_short: report::sentences(&summary, summary.first_site(options), 0),
         tables: Tables::of(tables(&summary, options))?,
+        text: report::text(&summary, &in_short, &pictures, options),
+        in_short,
         pictures,
         files: Vec::new(),
         page: None,
-        text,
         record: ReportRecord::new("published", vec![summary.identity.name.clone()], options),
     };
     report_folder::write(&out, content)

@@ -10,9 +10,9 @@ use program::{Failure, bad_input, reject, say};
 use run_format::Site;
 
 use crate::{
-    explain::files::File,
-    explain::{self, Explanation},
-    load::{FolderOf, Sweep, folder_name},
+    drift::{self, Drifts},
+    explain::{self, Explanation, files::File},
+    load::{FolderOf, Sweep, blocks::Disturbed, folder_name, soak::Soak},
     measure::metric::{Metric, MetricKey},
     new_folder::{refuse_inside, resolved},
     options::Options,
@@ -26,25 +26,20 @@ use crate::{
         table::{Tables, tables},
     },
     verdict::Verdict,
-    views::{Entry, Scene, search_map},
+    views::{self, Entry, Scene},
 };
 
 pub(crate) fn run(run: &Path, options: &Options, is_opened: bool) -> Result<(), Failure> {
-    let out = options
-        .figures
-        .out
-        .clone()
-        .unwrap_or_else(|| run.join("report"));
+    let out = options.out(run.join("report"));
     if resolved(&out) != resolved(run).join("report") {
         refuse_inside(&out, [run])?;
     }
-    match FolderOf::find(run) {
-        FolderOf::Rr => super::rr::run(run, options)?,
-        FolderOf::Soak => super::soak::run(run, options)?,
-        FolderOf::Sweep | FolderOf::Search => {
-            report_folder::write(&out, make(run, None, options)?)?;
-        }
-    }
+    let content = match FolderOf::find(run) {
+        FolderOf::Rr => of_rr(run, options)?,
+        FolderOf::Soak => of_a_soak(run, options)?,
+        FolderOf::Sweep | FolderOf::Search => make(run, None, options)?,
+    };
+    report_folder::write(&out, content)?;
     if is_opened {
         open(&out)?;
     }
@@ -105,7 +100,9 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
         explanation.as_ref(),
         options,
     );
-    let explained = explanation.map(|it| explain::files::of(&it)).transpose()?;
+    let explained = explanation
+        .map(|it| explain::files::files(&it))
+        .transpose()?;
     let in_short = report::in_short(&summary, &verdict);
     let explained = explained.unwrap_or_default();
     let name = &summary.identity.name;
@@ -115,7 +112,7 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
         still: page::still(&verdict, &pictures),
         caveats: caveats::of_sweep(&summary, options),
         runs: vec![data::of(name, &summary, &verdict, &explained, options)],
-        soak: Vec::new(),
+        ..Page::default()
     };
     Ok(Content {
         page: Some(page),
@@ -138,7 +135,7 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Cont
     })?;
     let name = name.map_or_else(|| folder_name(dir), str::to_owned);
     let scene = Scene::new(&last.summary, &last.verdict, options);
-    let mut pictures = search_map::entries(&scene, &search);
+    let mut pictures = views::search_map::entries(&scene, &search);
     pictures.extend(scene.entries());
     let in_short = report::search::in_short(&search);
     let rounds = search.rounds.iter().enumerate().rev();
@@ -157,16 +154,59 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Cont
         still: page::still(&last.verdict, &pictures),
         caveats: caveats::of_sweep(&last.summary, options),
         runs: runs.collect(),
-        soak: Vec::new(),
+        ..Page::default()
     };
     Ok(Content {
         page: Some(page),
         tables: Tables::of(tables(&last.summary, options))?,
         files: files(&last.verdict, &last.summary, &pictures, Vec::new(), options)?,
+        text: report::search::text(&name, &search, &in_short, &pictures, options),
         in_short,
-        text: report::search::text(&name, &search, &pictures, options),
         pictures,
         record: ReportRecord::new("report", vec![name], options),
+    })
+}
+
+fn of_rr(run: &Path, options: &Options) -> Result<Content, Failure> {
+    options.refuse_what_is_of_sweeps("a run of `rr` records no polls")?;
+    let mut sweep = Sweep::open_rr(run)?;
+    let summary = Summary::of(&mut sweep, options)?;
+    let pictures = vec![views::rr::entry(&summary, options)];
+    let in_short = report::rr::sentences(&summary);
+    Ok(Content {
+        tables: Tables::of(tables(&summary, options))?,
+        text: report::rr::text(&summary, &in_short, &pictures, options),
+        in_short,
+        pictures,
+        files: Vec::new(),
+        page: None,
+        record: ReportRecord::new("rr", vec![sweep.name()], options),
+    })
+}
+
+fn of_a_soak(dir: &Path, options: &Options) -> Result<Content, Failure> {
+    options.refuse_what_is_of_sweeps("a soak has one budget and counts what is over 50 µs")?;
+    let soak = Soak::open(dir, Disturbed::unless(options.figures.keep_disturbed))?;
+    let drifts = Drifts::of(&soak.rows);
+    let picture = views::drift::entry(&drifts, report::soak::identity(&soak), options);
+    let pictures = Vec::from_iter(picture);
+    let in_short = drifts.sentences();
+    let title = format!("What drifts in a soak: {}", soak.name());
+    Ok(Content {
+        tables: Tables::of([drift::table(&drifts)])?,
+        text: report::soak::text(&title, &soak, &drifts, &pictures, options),
+        in_short: in_short.iter().map(|it| it.replace("**", "")).collect(),
+        page: Some(Page {
+            title,
+            in_short,
+            still: page::still_pictures(&pictures),
+            caveats: report::soak::caveats(&soak, &drifts),
+            soak: data::of_soak(&drifts),
+            ..Page::default()
+        }),
+        pictures,
+        files: Vec::new(),
+        record: ReportRecord::new("soak", vec![soak.name()], options),
     })
 }
 
@@ -192,32 +232,24 @@ fn files(
 }
 
 pub(crate) fn check_budgets(sweep: &Sweep, options: &Options) -> Result<(), Failure> {
-    let compared = sweep.compared();
-    let labels: Vec<&str> = compared
-        .iter()
-        .map(|variant| variant.label.as_str())
-        .collect();
+    let labels: Vec<String> = sweep.compared().into_iter().map(|it| it.label).collect();
     let asked = &options.pictures.budget;
-    match asked.iter().find(|it| !labels.contains(&it.as_str())) {
+    match asked.iter().find(|label| !labels.contains(label)) {
         None => Ok(()),
-        Some(unknown) => reject!(
-            "--budget {unknown}: not measured in this sweep (measured: {})",
-            labels.join(", ")
-        ),
+        Some(unknown) => {
+            let labels = labels.join(", ");
+            reject!("--budget {unknown}: not measured in this sweep (measured: {labels})")
+        }
     }
 }
 
 fn check_sites(summary: &Summary, options: &Options) -> Result<(), Failure> {
     let is_there = |site: &Site| {
         let what = MetricKey::new(*site, Metric::PollsPerRequest);
-        let mut cells = summary.measured();
-        cells.any(|cell| {
-            cell.figures
-                .get(&what)
-                .is_some_and(|of| of.iter().any(Option::is_some))
-        }) || summary
-            .measured()
-            .any(|cell| cell.slow_polls(*site).is_some())
+        summary.measured().any(|cell| {
+            let figures = cell.figures.get(&what).into_iter().flatten();
+            figures.flatten().next().is_some() || cell.slow_polls(*site).is_some()
+        })
     };
     match options.figures.site.iter().find(|site| !is_there(site)) {
         None => Ok(()),

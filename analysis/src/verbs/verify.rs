@@ -8,7 +8,7 @@ use run_format::{files::read, search};
 
 use super::report::make;
 use crate::{
-    load::{FolderOf, Sweep},
+    load::{CellRuns, FolderOf, Sweep},
     report_folder::{self, TEXT},
     report_record::ReportRecord,
     summary::table,
@@ -20,16 +20,13 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
         FolderOf::Search => search::folders(run),
         _ => vec![run.to_path_buf()],
     };
-    let sweeps: Vec<Sweep> = sweeps
-        .iter()
-        .map(|dir| Sweep::open(dir))
-        .collect::<Result<_, _>>()?;
+    let sweeps = sweeps.iter().map(|dir| Sweep::open(dir));
+    let sweeps: Vec<Sweep> = sweeps.collect::<Result<_, _>>()?;
     let record = ReportRecord::read(&dir).map_err(bad_input)?;
     if record.verb != "report" {
+        let (dir, verb) = (dir.display(), &record.verb);
         reject!(
-            "{}: a report of `{}`; only those of `report` can be made again from one run",
-            dir.display(),
-            record.verb
+            "{dir}: a report of `{verb}`; only those of `report` can be made again from one run"
         );
     }
     record.check_version(&dir)?;
@@ -102,8 +99,7 @@ fn how_different(path: &Path, was: &[u8], is: &[u8]) -> String {
 
 /// Refuses files beside those that the runs wrote.
 fn only_its_files(sweep: &Sweep) -> Result<(), Failure> {
-    let runs = sweep.cells.iter();
-    for run in runs.flat_map(|cell| cell.runs.iter().chain(&cell.alone)) {
+    for run in sweep.cells.iter().flat_map(CellRuns::all) {
         if let Some(stray) = run.check_files()?.first() {
             let how = "it does not belong to the run";
             return Err(differs(&run.dir.join(stray), how));

@@ -4,7 +4,10 @@ use run_format::Site;
 
 use super::{MOST_ROWS, Section};
 use crate::{
-    explain::{allocations, counters, sums::EventRates, system_calls, worst},
+    explain::{
+        events::{self, EventRates},
+        worst,
+    },
     report::markdown::{Document, or_dash, quoted},
     text::number,
 };
@@ -14,8 +17,8 @@ const MOST_POLLS: usize = 10;
 
 impl Section<'_> {
     pub(super) fn allocations(&self, document: &mut Document) {
-        let evidence = &self.cell.evidence;
-        let by_variant = self.by_variant(|variant| allocations::by_child(evidence, variant));
+        let (evidence, site) = (&self.cell.evidence, self.explanation.site);
+        let by_variant = self.by_variant(|variant| events::allocations(evidence, variant));
         let Some(baseline) = by_variant.first().filter(|it| !it.is_empty()) else {
             return;
         };
@@ -38,10 +41,11 @@ impl Section<'_> {
         let columns = ["objects (bytes) per poll", "per request"];
         let head = self.head("site | child", &columns);
         document.table(&head, keys.iter().take(MOST_ROWS + 2).map(row));
-        let functions = allocations::functions(evidence, self.explanation.site);
+        let functions = events::allocating_functions(evidence, site);
         if functions.is_empty() {
             return;
         }
+        let all: u64 = functions.iter().map(|(_, [objects, _])| objects).sum();
         let how_often = evidence.seen.objects_per_stack;
         let how_often = how_often.map_or_else(String::new, |objects| {
             format!(" (the stack of one in {} objects)", number(objects as f64))
@@ -51,14 +55,17 @@ impl Section<'_> {
         ));
         document.table(
             "function | share of objects, % | objects | bytes",
-            functions.iter().take(MOST_ROWS).map(|it| {
-                vec![
-                    quoted(&it.function),
-                    number(it.percent),
-                    it.objects.to_string(),
-                    it.bytes.to_string(),
-                ]
-            }),
+            functions
+                .iter()
+                .take(MOST_ROWS)
+                .map(|(function, [objects, bytes])| {
+                    vec![
+                        quoted(function),
+                        number(100.0 * *objects as f64 / all.max(1) as f64),
+                        objects.to_string(),
+                        bytes.to_string(),
+                    ]
+                }),
         );
     }
 
@@ -66,7 +73,7 @@ impl Section<'_> {
         let (evidence, site) = (&self.cell.evidence, self.explanation.site);
         let mut rows = Vec::new();
         for (variant, label) in &self.explanation.variants {
-            let rates = counters::of(evidence, *variant, site, self.explanation.slow_from_ns);
+            let rates = events::counters(evidence, *variant, site, self.explanation.slow_from_ns);
             rows.extend(rates.into_iter().map(|(name, it)| {
                 let mut row = vec![quoted(name), quoted(label)];
                 let figures = [it.per_poll, it.per_slow_poll, it.process_per_s];
@@ -88,7 +95,7 @@ impl Section<'_> {
 
     pub(super) fn system_calls(&self, document: &mut Document) {
         let (evidence, site) = (&self.cell.evidence, self.explanation.site);
-        let by_variant = self.by_variant(|variant| system_calls::by_name(evidence, variant, site));
+        let by_variant = self.by_variant(|variant| events::system_calls(evidence, variant, site));
         let Some(baseline) = by_variant.first().filter(|it| !it.is_empty()) else {
             return;
         };
@@ -117,7 +124,7 @@ impl Section<'_> {
     }
 
     pub(super) fn worst(&self, document: &mut Document) {
-        let worst = worst::of(&self.cell.evidence);
+        let worst = worst::polls(&self.cell.evidence);
         let mut of_baseline = worst.iter().filter(|it| it.variant == 0).peekable();
         if of_baseline.peek().is_none() {
             return;

@@ -4,7 +4,7 @@ use run_format::{config::ENOUGH_SLOW_SAMPLES, evidence::ChosenBecause};
 
 use super::{MOST_ROWS, Section};
 use crate::{
-    explain::{files::flamegraphs, stacks, system_calls, thresholds::AGREEMENT_PP, warm},
+    explain::{events, flamegraph::flamegraphs, stacks, thresholds::AGREEMENT_PP, warm::warm_core},
     report::markdown::{Document, joined, or_dash, quoted},
     summary::CONFIDENCE,
     text::{self, capitalised, count, number},
@@ -42,7 +42,7 @@ impl Section<'_> {
                 from_ns / 1000
             ));
         }
-        if let Some(share) = system_calls::kernel_share(evidence, site, from_ns) {
+        if let Some(share) = events::kernel_share(evidence, site, from_ns) {
             let sampled = share.by_stacks.map_or_else(String::new, |it| {
                 format!(
                     " Of the stacks sampled in slow polls, {} % are in the kernel.",
@@ -69,7 +69,7 @@ impl Section<'_> {
     }
 
     fn warm(&self, from_ns: u64) -> Option<String> {
-        let warm = warm::of(&self.cell.evidence, self.explanation.site, from_ns)?;
+        let warm = warm_core(&self.cell.evidence, self.explanation.site, from_ns)?;
         let normal = number(100.0 * warm.normal.value());
         let Some(change) = warm.change.filter(|_| warm.blocks > 1) else {
             return Some(format!(

@@ -10,8 +10,7 @@ use run_format::tables::Pass;
 use super::markdown::{Document, ReportLinks, joined, quoted};
 use crate::{
     explain::{
-        Explanation, findings::WorkFinding, lost::lost, stacks::given_interval_ns,
-        thresholds::RARER_SAMPLES,
+        Explanation, findings::WorkFinding, stacks::given_interval_ns, thresholds::RARER_SAMPLES,
     },
     load::explain::CellExplained,
     text::number,
@@ -96,7 +95,7 @@ fn caveats(explanation: &Explanation) -> Vec<String> {
         }
         lines.extend(rarer_samples(explanation, cell));
         let stacks = seen.allocation_stacks_lost.filter(|lost| *lost > 0);
-        let lost = lost(&cell.evidence).into_iter();
+        let lost = cell.lost().into_iter();
         let lost = lost.map(|(what, percent)| format!("{} % of {what}", number(percent)));
         let lost = lost.chain(stacks.map(|lost| format!("{lost} stacks of allocations")));
         lines.extend(lost.map(|what| format!("`{}`: {what} were lost.", cell.id())));

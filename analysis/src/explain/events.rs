@@ -1,0 +1,286 @@
+//! What happens in polls, and how often: allocations, system calls and counted events.
+
+use std::{cmp::Reverse, collections::BTreeMap};
+
+use run_format::{
+    Site,
+    evidence::{CounterRow, CounterScope, SystemCallRow},
+    tables::Pass,
+};
+
+use super::{
+    stacks,
+    sums::{PassSums, apart, child_name, counted_once, is_slow, ratio},
+};
+use crate::load::explain::CellEvidence;
+
+/// How often something happens, and how much that is: bytes of objects, or microseconds of calls. None if there was no
+/// poll, or no request.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct EventRates {
+    pub(crate) per_poll: Option<(f64, f64)>,
+    /// In polls and outside them.
+    pub(crate) per_request: Option<(f64, f64)>,
+}
+
+fn rates(count: u64, amount: f64, of: f64) -> Option<(f64, f64)> {
+    Some((ratio(count as f64, of)?, ratio(amount, of)?))
+}
+
+/// By site and child: the polls of the child (for the site's own code, of the site), and the objects with their bytes.
+pub(crate) fn allocations(
+    evidence: &CellEvidence,
+    variant: usize,
+) -> BTreeMap<(Site, String), (u64, EventRates)> {
+    let Some(sums) = PassSums::of(evidence, Pass::Allocations, variant) else {
+        return BTreeMap::new();
+    };
+    let totals = sums.by(&evidence.allocations, |row| {
+        let child = child_name(row.child.as_deref()).to_owned();
+        let amounts = [row.polls.unwrap_or(0), row.objects, row.bytes];
+        Some(((row.site?, child), amounts))
+    });
+    let averages = |(key, [polls, objects, bytes]): (_, [u64; 3])| {
+        let rates = EventRates {
+            per_poll: Some(rates(objects, bytes as f64, polls as f64)?),
+            per_request: rates(objects, bytes as f64, sums.requests()),
+        };
+        Some((key, (polls, rates)))
+    };
+    totals.into_iter().filter_map(averages).collect()
+}
+
+/// Objects and bytes by function, from stacks sampled in polls of `site` and of the swarm's site, for the baseline. The
+/// functions with the most objects come first.
+pub(crate) fn allocating_functions(evidence: &CellEvidence, site: Site) -> Vec<(String, [u64; 2])> {
+    let Some(sums) = PassSums::of(evidence, Pass::Allocations, 0) else {
+        return Vec::new();
+    };
+    let by_function = sums.by(&evidence.allocation_stacks, |row| {
+        let function = || allocating_frame(&row.stack).to_owned();
+        let is_one = apart(site).contains(&row.site?);
+        is_one.then(|| (function(), [row.objects, row.bytes]))
+    });
+    let mut functions: Vec<(String, [u64; 2])> = by_function.into_iter().collect();
+    functions.sort_by_key(|(_, [objects, _])| Reverse(*objects));
+    functions
+}
+
+/// The innermost function outside the standard library: the code that decides to allocate.
+fn allocating_frame(frames: &str) -> &str {
+    const OF_THE_LANGUAGE: [&str; 5] = ["alloc::", "core::", "std::", "hashbrown::", "__"];
+    let is_own = |frame: &&str| {
+        let bare = frame.trim_start_matches(['<', '&']);
+        !frame.is_empty()
+            && !matches!(bare, "malloc" | "calloc" | "realloc")
+            && !OF_THE_LANGUAGE.iter().any(|it| bare.starts_with(it))
+    };
+    let mut frames_inwards = frames.rsplit(';');
+    let innermost = frames_inwards.clone().find(|it| !it.is_empty());
+    frames_inwards
+        .find(is_own)
+        .or(innermost)
+        .unwrap_or("unknown")
+}
+
+/// One counter for one variant. A value that was not counted, or that would divide by zero, is absent.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct CounterRates {
+    pub(crate) per_poll: Option<f64>,
+    pub(crate) per_slow_poll: Option<f64>,
+    pub(crate) process_per_s: Option<f64>,
+}
+
+/// By counter; polls are those of `site`.
+pub(crate) fn counters(
+    evidence: &CellEvidence,
+    variant: usize,
+    site: Site,
+    slow_from_ns: Option<u64>,
+) -> BTreeMap<String, CounterRates> {
+    let Some(sums) = PassSums::of(evidence, Pass::Counters, variant) else {
+        return BTreeMap::new();
+    };
+    let counts = |is_one: &dyn Fn(&CounterRow) -> bool| {
+        let counted = |row: &CounterRow| Some((row.counter.clone(), [row.count]));
+        sums.by(&evidence.counters, |row| {
+            counted(row).filter(|_| is_one(row))
+        })
+    };
+    let in_polls = |row: &CounterRow| row.scope == CounterScope::Poll && row.site == Some(site);
+    let from_ns = slow_from_ns.unwrap_or(u64::MAX);
+    let all = counts(&in_polls);
+    let slow = counts(&|row| in_polls(row) && is_slow(row.from_ns, from_ns));
+    let process = counts(&|row| row.scope == CounterScope::Process);
+    let polls = |from_ns| sums.polls(site, from_ns)[0] as f64;
+    let of_one = |counter: String| {
+        let per = |counts: &BTreeMap<String, [u64; 1]>, of| {
+            let [count] = counts.get(&counter)?;
+            ratio(*count as f64, of)
+        };
+        let rates = CounterRates {
+            per_poll: per(&all, polls(0)),
+            per_slow_poll: per(&slow, polls(from_ns)),
+            process_per_s: per(&process, sums.seconds()),
+        };
+        (counter, rates)
+    };
+    counts(&|_| true).into_keys().map(of_one).collect()
+}
+
+/// System calls that wait.
+const WAITING: [&str; 13] = [
+    "clock_nanosleep",
+    "epoll_pwait",
+    "epoll_pwait2",
+    "epoll_wait",
+    "futex_wait",
+    "nanosleep",
+    "pause",
+    "poll",
+    "ppoll",
+    "pselect6",
+    "sched_yield",
+    "select",
+    "wait4",
+];
+
+/// The kernel's share of the time of slow polls, in percent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct KernelShare {
+    /// From the durations of system calls. The cost of observing them is subtracted from the time of the polls.
+    pub(crate) by_calls: f64,
+    pub(crate) by_stacks: Option<f64>,
+}
+
+/// The child that waits most in slow polls.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct WaitingChild {
+    pub(crate) child: String,
+    /// The call with the most time.
+    pub(crate) call: String,
+    /// The share of the time of the site's slow polls.
+    pub(crate) percent: f64,
+    pub(crate) us_per_call: f64,
+    pub(crate) slow_polls: u64,
+    pub(crate) calls: u64,
+}
+
+/// How often each is called, with its microseconds. The call with the most time comes first.
+pub(crate) fn system_calls(
+    evidence: &CellEvidence,
+    variant: usize,
+    site: Site,
+) -> Vec<(String, EventRates)> {
+    let Some(sums) = PassSums::of(evidence, Pass::SystemCalls, variant) else {
+        return Vec::new();
+    };
+    let sites = sums.by(&evidence.system_calls, |row| Some((row.site, [])));
+    let is_counted = counted_once(sites.into_keys());
+    let totals = sums.by(&evidence.system_calls, |row| {
+        let (here, once) = (row.site == Some(site), is_counted(row.site));
+        let [of_site, of_all] = [here, once].map(u64::from);
+        let amounts = [
+            of_site * row.calls,
+            of_site * row.ns,
+            of_all * row.calls,
+            of_all * row.ns,
+        ];
+        Some((&*row.call, amounts))
+    });
+    let polls = sums.polls(site, 0)[0] as f64;
+    let mut sorted: Vec<(&str, [u64; 4])> = totals.into_iter().collect();
+    sorted.sort_by_key(|(_, total)| Reverse(total[1].max(total[3])));
+    let called = |(name, [calls, ns, of_all, ns_of_all]): (&str, [u64; 4])| {
+        let called = EventRates {
+            per_poll: rates(calls, ns as f64 / 1000.0, polls),
+            per_request: rates(of_all, ns_of_all as f64 / 1000.0, sums.requests()),
+        };
+        (name.to_owned(), called)
+    };
+    sorted.into_iter().map(called).collect()
+}
+
+/// For slow polls of `site`. None without slow polls or without any system call.
+pub(crate) fn kernel_share(
+    evidence: &CellEvidence,
+    site: Site,
+    from_ns: u64,
+) -> Option<KernelShare> {
+    let slow = SlowCalls::of(evidence, site, from_ns)?;
+    if evidence.system_calls.is_empty() {
+        return None;
+    }
+    let ns: u64 = slow.by_child.values().map(|[_, ns]| ns).sum();
+    Some(KernelShare {
+        by_calls: 100.0 * ratio(ns as f64, slow.time_ns)?,
+        by_stacks: stacks::in_kernel_percent(evidence, site, from_ns),
+    })
+}
+
+struct SlowCalls<'a> {
+    /// By child and call: how many, and their time.
+    by_child: BTreeMap<(Option<&'a str>, &'a str), [u64; 2]>,
+    polls: u64,
+    /// The time of those polls, without the cost of observing their system calls.
+    time_ns: f64,
+}
+
+impl SlowCalls<'_> {
+    fn of(evidence: &CellEvidence, site: Site, from_ns: u64) -> Option<SlowCalls<'_>> {
+        let sums = PassSums::of(evidence, Pass::SystemCalls, 0)?;
+        let by_child = sums.by(&evidence.system_calls, |row: &SystemCallRow| {
+            let is_one = row.site == Some(site) && is_slow(row.from_ns, from_ns);
+            is_one.then_some(((row.child.as_deref(), &*row.call), [row.calls, row.ns]))
+        });
+        let [polls, ns] = sums.polls(site, from_ns);
+        let calls: u64 = by_child.values().map(|[calls, _]| calls).sum();
+        let overhead_ns = calls * evidence.seen.system_call_overhead_ns.unwrap_or(0);
+        Some(SlowCalls {
+            by_child,
+            polls,
+            time_ns: ns.saturating_sub(overhead_ns) as f64,
+        })
+    }
+}
+
+/// For slow polls of `site`.
+pub(crate) fn waiting(evidence: &CellEvidence, site: Site, from_ns: u64) -> Option<WaitingChild> {
+    let mut slow = SlowCalls::of(evidence, site, from_ns)?;
+    slow.by_child.retain(|(_, call), _| WAITING.contains(call));
+    let mut by_child: BTreeMap<Option<&str>, u64> = BTreeMap::new();
+    for ((child, _), [_, ns]) in &slow.by_child {
+        *by_child.entry(*child).or_default() += ns;
+    }
+    let (child, waited_ns) = by_child.into_iter().max_by_key(|(_, ns)| *ns)?;
+    let calls = slow.by_child.iter().filter(|((of, _), _)| *of == child);
+    let ((_, call), [count, in_call]) = calls.max_by_key(|(_, [_, ns])| *ns)?;
+    Some(WaitingChild {
+        child: child_name(child).to_owned(),
+        call: (*call).to_owned(),
+        percent: 100.0 * ratio(waited_ns as f64, slow.time_ns)?,
+        us_per_call: ratio(*in_call as f64 / 1000.0, *count as f64)?,
+        slow_polls: slow.polls,
+        calls: *count,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn allocations_of_a_collection_are_those_of_its_caller() {
+        let frames = "Connection::poll;yamux::frame::encode;alloc::vec::Vec::push;alloc::raw_vec::finish_grow";
+        assert_eq!(allocating_frame(frames), "yamux::frame::encode");
+        assert_eq!(
+            allocating_frame("alloc::alloc::alloc"),
+            "alloc::alloc::alloc"
+        );
+        assert_eq!(
+            allocating_frame("a;<alloc::vec::Vec as core::iter::Extend>::extend"),
+            "a"
+        );
+        assert_eq!(allocating_frame(""), "unknown");
+    }
+}

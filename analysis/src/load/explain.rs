@@ -1,0 +1,234 @@
+//! Reads what `explain` wrote.
+
+use std::{collections::BTreeSet, path::Path};
+
+use anyhow::{Context, Result, bail};
+use run_format::{
+    config::{Measurement, RunConfig, SweepConfig},
+    evidence::{
+        ActivityRow, AllocationRow, AllocationStackRow, ChosenCell, CounterRow, EvidenceFile,
+        ExplainFile, StackRow, SystemCallRow, TimelineRow,
+    },
+    files,
+    grid::Cell,
+    manifest::Manifest,
+    run_row::{End, RunRow, Stop},
+    table::read_table,
+    tables::{BandRow, ChildRow, Pass, SiteRow, SliceRow},
+    variant::BASELINE,
+};
+use serde::de::DeserializeOwned;
+
+use super::{outside, rows};
+
+pub(crate) struct CellExplained {
+    pub(crate) chosen: ChosenCell,
+    pub(crate) evidence: CellEvidence,
+}
+
+pub(crate) struct Explained {
+    pub(crate) file: ExplainFile,
+    /// Those whose launch is `ok`, in the order in which they were chosen.
+    pub(crate) cells: Vec<CellExplained>,
+    /// What became of the others.
+    pub(crate) flaws: Vec<String>,
+}
+
+impl Explained {
+    pub(crate) fn read(run: &Path, manifest: &Manifest) -> Result<Option<Explained>> {
+        let dir = run.join(files::EXPLAIN);
+        if !dir.is_dir() {
+            return Ok(None);
+        }
+        let path = dir.join(files::EXPLAIN).with_extension("json");
+        if !path.is_file() {
+            bail!(
+                "{}: it has no explain.json, so it is not what `explain` writes; remove it or explain again",
+                dir.display()
+            );
+        }
+        let mut file: ExplainFile = outside::read(&path)?;
+        check(&file, manifest).with_context(|| path.display().to_string())?;
+        file.cells.sort_by_key(|chosen| chosen.rank);
+        let (mut cells, mut flaws) = (Vec::new(), Vec::new());
+        for chosen in &file.cells {
+            let id = &chosen.id;
+            let folder = dir.join(id);
+            if !folder.is_dir() {
+                flaws.push(format!("`{id}` was chosen but not launched (yet)"));
+                continue;
+            }
+            let path = folder.join(files::RUN);
+            let row: RunRow = outside::read(&path)?;
+            super::check_cell(&row, id, manifest)
+                .and_then(|()| check_options(&row.config, manifest))
+                .with_context(|| path.display().to_string())?;
+            row.check_files(&folder)?;
+            let flaw = match &row.end {
+                End::Ok { stop } => {
+                    (*stop == Stop::Interrupted).then(|| "was interrupted".to_owned())
+                }
+                End::Invalid { reason } => Some(format!("is invalid: {reason}")),
+                End::Failed { stage, reason } => Some(format!("failed: {stage}: {reason}")),
+            };
+            flaws.extend(flaw.map(|flaw| format!("the launch of `{id}` {flaw}")));
+            if matches!(row.end, End::Ok { .. }) {
+                cells.push(CellExplained {
+                    chosen: chosen.clone(),
+                    evidence: CellEvidence::read(&folder, row, &file.variants)?,
+                });
+            }
+        }
+        Ok(Some(Explained { file, cells, flaws }))
+    }
+}
+
+fn check_options(launch: &RunConfig, manifest: &Manifest) -> Result<()> {
+    if !matches!(launch.measurement, Measurement::Explain(_)) {
+        bail!("it explains nothing");
+    }
+    let config = SweepConfig {
+        measurement: launch.measurement.clone(),
+        turn_ms: None,
+        max_cell_ms: None,
+        ..manifest.config.clone()
+    };
+    super::check_options(&config, launch)
+}
+
+fn check(file: &ExplainFile, manifest: &Manifest) -> Result<()> {
+    let known = manifest.config.variants.len();
+    match file.variants[..] {
+        [0] => {}
+        [0, other] if other != 0 && other < known => {}
+        _ => bail!(
+            "variants are {:?}, not the baseline (0) and at most one other of the manifest's {known}",
+            file.variants
+        ),
+    }
+    let cells = manifest.config.axes.cells();
+    for (at, chosen) in file.cells.iter().enumerate() {
+        if !cells.iter().any(|cell| cell.id() == chosen.id) {
+            bail!("{} is no cell of this sweep's manifest", chosen.id);
+        }
+        if file.cells[..at].iter().any(|it| it.id == chosen.id) {
+            bail!("{} is there twice", chosen.id);
+        }
+    }
+    Ok(())
+}
+
+pub(crate) struct CellEvidence {
+    pub(crate) cell: Cell,
+    pub(crate) seen: EvidenceFile,
+    /// In the order of time.
+    pub(crate) slices: Vec<SliceRow>,
+    pub(crate) sites: Vec<SiteRow>,
+    pub(crate) bands: Vec<BandRow>,
+    pub(crate) children: Vec<ChildRow>,
+    pub(crate) stacks: Vec<StackRow>,
+    pub(crate) allocations: Vec<AllocationRow>,
+    pub(crate) allocation_stacks: Vec<AllocationStackRow>,
+    pub(crate) counters: Vec<CounterRow>,
+    pub(crate) system_calls: Vec<SystemCallRow>,
+    pub(crate) timeline: Vec<TimelineRow>,
+    pub(crate) activity: Vec<ActivityRow>,
+}
+
+impl CellEvidence {
+    pub(crate) fn has(&self, pass: Pass) -> bool {
+        let is_there = |slice: &SliceRow| slice.variant == BASELINE && slice.pass == pass;
+        let rows = match pass {
+            Pass::Stacks => self.stacks.len(),
+            Pass::Allocations => self.allocations.len(),
+            Pass::Counters => self.counters.len(),
+            Pass::SystemCalls => self.system_calls.len(),
+            Pass::Timeline => self.timeline.len(),
+            Pass::Activity => self.activity.len(),
+            Pass::Normal | Pass::Warm => self.bands.len(),
+            Pass::Compare | Pass::Children => 0,
+        };
+        rows > 0 && self.slices.iter().any(is_there)
+    }
+
+    /// Everything that the launch left. `variants` are those that it may be about.
+    fn read(dir: &Path, row: RunRow, variants: &[usize]) -> Result<CellEvidence> {
+        let seen: EvidenceFile = outside::read_json(&dir.join(files::EVIDENCE))?;
+        let path = dir.join(files::SLICES);
+        let slices: Vec<SliceRow> = read_table(&path, false)?;
+        check_slices(&slices, variants).with_context(|| path.display().to_string())?;
+        let numbers = slices.iter().map(|slice| slice.slice).collect();
+        let of = (dir, &seen, &numbers);
+        Ok(CellEvidence {
+            cell: row.config.cell,
+            sites: rows::read(&dir.join(files::SITES), false)?,
+            bands: read_table(&dir.join(files::BANDS), false)?,
+            children: rows::read(&dir.join(files::CHILDREN), false)?,
+            stacks: evidence(of, Pass::Stacks, files::STACKS)?,
+            allocations: evidence(of, Pass::Allocations, files::ALLOCATIONS)?,
+            allocation_stacks: evidence(of, Pass::Allocations, files::ALLOCATION_STACKS)?,
+            counters: evidence(of, Pass::Counters, files::COUNTERS)?,
+            system_calls: evidence(of, Pass::SystemCalls, files::SYSTEM_CALLS)?,
+            timeline: evidence(of, Pass::Timeline, files::TIMELINE)?,
+            activity: evidence(of, Pass::Activity, files::ACTIVITY)?,
+            slices,
+            seen,
+        })
+    }
+}
+
+/// A row of a slice.
+pub(crate) trait OfSlice {
+    fn slice(&self) -> u32;
+}
+
+macro_rules! of_slice {
+    ($($row:ident)*) => {$(
+        impl OfSlice for $row {
+            fn slice(&self) -> u32 {
+                self.slice
+            }
+        }
+    )*};
+}
+of_slice!(StackRow AllocationRow AllocationStackRow CounterRow SystemCallRow TimelineRow ActivityRow);
+of_slice!(BandRow ChildRow SiteRow);
+
+/// A table of evidence that was unavailable need not be there.
+fn evidence<Row: DeserializeOwned + OfSlice>(
+    (dir, seen, slices): (&Path, &EvidenceFile, &BTreeSet<u32>),
+    pass: Pass,
+    name: &str,
+) -> Result<Vec<Row>> {
+    let path = dir.join(name);
+    if !path.exists() && seen.unavailable.iter().any(|it| it.pass == pass) {
+        return Ok(Vec::new());
+    }
+    let rows: Vec<Row> = read_table(&path, false)?;
+    let mut known = rows.iter().map(|row| slices.contains(&row.slice()));
+    if let Some(at) = known.position(|is_known| !is_known) {
+        let (path, line, slice) = (path.display(), at + 2, rows[at].slice());
+        bail!("{path}: line {line}: slice {slice} is not in slices.csv");
+    }
+    Ok(rows)
+}
+
+fn check_slices(slices: &[SliceRow], variants: &[usize]) -> Result<()> {
+    let mut known = BTreeSet::new();
+    for (at, slice) in slices.iter().enumerate() {
+        let line = at + 2;
+        if !variants.contains(&slice.variant) {
+            bail!(
+                "line {line}: variant {} is not one of explain.json's",
+                slice.variant
+            );
+        }
+        if !known.insert(slice.slice) {
+            bail!("line {line}: slice {} is there twice", slice.slice);
+        }
+        if matches!(slice.pass, Pass::Compare | Pass::Children) {
+            bail!("line {line}: `explain` has no pass \"{}\"", slice.pass);
+        }
+    }
+    Ok(())
+}
