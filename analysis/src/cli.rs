@@ -24,6 +24,7 @@ use crate::{
     after_help = "Examples:
   analysis report results/2026-11-20T10-00-00Z
   analysis report results/default --threshold 100us --site muxer --budget muxer=2
+  analysis comment results/default
   analysis compare results/before results/after --out compared
   analysis page results/monday results/tuesday --out pages
   analysis merge results/default-shard-* --out results/default
@@ -46,6 +47,13 @@ enum AnalysisVerb {
         /// Open the page that explores the report in a browser
         #[arg(long)]
         open: bool,
+        #[command(flatten)]
+        options: Options,
+    },
+    /// Print what to paste into an issue: at most 200 words, as in comment.md of the report
+    Comment {
+        /// The folder of a sweep or a search, results/NAME
+        run: PathBuf,
         #[command(flatten)]
         options: Options,
     },
@@ -117,6 +125,7 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
     check_threads()?;
     match arguments.verb {
         AnalysisVerb::Report { run, open, options } => verbs::report::run(&run, &options, open)?,
+        AnalysisVerb::Comment { run, options } => verbs::report::print_comment(&run, &options)?,
         AnalysisVerb::Page { runs, options } => verbs::page::run(&runs, &options.into())?,
         AnalysisVerb::NextRound { search, options } => {
             let next = Search::open(&search, &options.into())?.next();

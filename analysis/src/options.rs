@@ -30,14 +30,14 @@ pub(crate) enum PictureGroup {
 #[derive(Args, Clone, Debug, Serialize, Deserialize)]
 #[command(next_help_heading = "Figures")]
 pub(crate) struct FigureOptions {
-    /// A poll that takes longer than this is slow
+    /// A poll that takes longer than this is slow; its time beyond this is what a verdict judges
     #[arg(long, default_value = "50us", value_name = "TIME", value_parser = threshold)]
     pub(crate) threshold: u64,
     /// Sites to show; the verdict is about the first [default: all; it is about connection, or quic-connection]
     #[arg(long, value_name = "SITE")]
     pub(crate) site: Vec<Site>,
-    /// Change of a quantity that matters, such as throughput=1% or slow=1pp; may be repeated [default: slow=0.5pp,
-    /// slow-per-request=10%, late=0.5pp, wake-up=10%, throughput=2%, cpu=3%, latency=10%]
+    /// Change of a quantity that matters, such as throughput=1% or late=1pp; may be repeated [default: beyond=10%,
+    /// late=0.5pp, wake-up=10%, throughput=2%, cpu=3%, latency=10%]
     #[arg(long, value_name = "QUANTITY=VALUE")]
     #[serde(default)]
     pub(crate) margin: Vec<Margin>,
@@ -45,8 +45,8 @@ pub(crate) struct FigureOptions {
     /// in which a process of the cell or the machine stood still
     #[arg(long)]
     pub(crate) keep_disturbed: bool,
-    /// Metrics to draw before and after, and to write to summary.csv; the page has all [default: slow_percent and
-    /// slow_ms_per_s are drawn, all are written]
+    /// Metrics to draw before and after, and to write to summary.csv; the page has all [default:
+    /// beyond_ms_per_s and slow_percent are drawn, all are written]
     #[arg(long, value_name = "METRIC", long_help = metric_help())]
     pub(crate) metric: Vec<Metric>,
     /// Folder to write to [default: RUN/report; of `compare`: compared; of `export`: dataset; of `page`: page]

@@ -18,7 +18,7 @@ use crate::{
     },
     options::Options,
     summary::{CONFIDENCE, CellSummary, Summary},
-    verdict::{Candidate, Judged, Verdict, recommend::DELAY},
+    verdict::{Candidate, Judged, Verdict, ranking::RANKS},
 };
 
 /// How many candidates stay after each round at most. The last one does not choose for another.
@@ -130,21 +130,22 @@ impl Round {
     }
 }
 
-/// The cell with the most time in slow polls, that with the most late wake-ups of the co-tenant, and of those with the
-/// longest round trip the one with the most time in slow polls.
+/// The cell with the most time beyond the threshold, that with the most late wake-ups of the co-tenant, and of those with the
+/// longest round trip the one with the most time beyond the threshold.
 fn chosen(summary: &Summary, options: &Options) -> Vec<Cell> {
-    let by_slow_time = summary.by_slow_time(summary.first_site(options));
-    let mut by_late = by_slow_time.clone();
+    let by_time_beyond = summary.by_time_beyond(summary.first_site(options));
+    let mut by_late = by_time_beyond.clone();
     let late = |cell: &CellSummary| {
         let what = MetricKey::new(summary.first_site(options), Metric::CotenantLatePercent);
         cell.value(what, 0).unwrap_or(0.0)
     };
     by_late.sort_by(|a, b| late(b).total_cmp(&late(a)));
-    let longest = by_slow_time.iter().map(|it| it.measured.cell.rtt_ms).max();
-    let mut long = by_slow_time.clone();
+    let rtts = by_time_beyond.iter().map(|it| it.measured.cell.rtt_ms);
+    let longest = rtts.max();
+    let mut long = by_time_beyond.clone();
     long.retain(|it| Some(it.measured.cell.rtt_ms) == longest);
     let mut chosen: Vec<Cell> = Vec::new();
-    for order in [by_slow_time, by_late, long] {
+    for order in [by_time_beyond, by_late, long] {
         let mut cells = order.iter().map(|it| it.measured.cell);
         chosen.extend(cells.find(|cell| !chosen.contains(cell)));
     }
@@ -172,8 +173,8 @@ pub(crate) fn eliminate(summary: &Summary, verdict: &Verdict, most: usize) -> Ve
     let left = |variant, why| Left { variant, why };
     let idle = idle.iter().map(|it| left(it.variant, Why::NeverFires));
     let mut leaving: Vec<Left> = idle.collect();
-    // The one with the longest delay of the co-tenant first: of two that dominate each other by a hair, one stays.
-    fired.sort_by(|a, b| delay(b).total_cmp(&delay(a)));
+    // The one with the least gain first: of two that dominate each other by a hair, one stays.
+    fired.sort_by(|a, b| first_rank(b).total_cmp(&first_rank(a)));
     let mut staying: Vec<&Candidate> = fired.clone();
     // Both copies of the baseline together.
     let reference = summary.variants.len();
@@ -216,9 +217,9 @@ fn loss(judged: &Judged) -> f64 {
     }
 }
 
-fn delay(candidate: &Candidate) -> f64 {
-    let delay = DELAY.into_iter();
-    let judged = delay.filter_map(|metric| candidate.of_metric(metric));
+fn first_rank(candidate: &Candidate) -> f64 {
+    let ranks = RANKS.into_iter();
+    let judged = ranks.filter_map(|metric| candidate.of_metric(metric));
     judged.map(loss).next().unwrap_or(f64::MAX)
 }
 

@@ -44,6 +44,8 @@ pub(crate) struct Sweep {
 
 pub(crate) struct CellRuns {
     pub(crate) cell: Cell,
+    /// How many runs there should be.
+    pub(crate) visits: u32,
     pub(crate) runs: Vec<RunFiles>,
     /// Some of these runs once more, while no other cell was measured.
     pub(crate) alone: Vec<RunFiles>,
@@ -154,7 +156,12 @@ fn open(dir: &Path, manifest: &str) -> Result<Sweep> {
     }
     let cells = axes.cells().into_iter().filter_map(|cell| {
         let [runs, alone] = runs_by_cell.remove(&cell.id())?;
-        Some(CellRuns { cell, runs, alone })
+        Some(CellRuns {
+            cell,
+            visits: plan::cells::visits(&manifest.config, cell),
+            runs,
+            alone,
+        })
     });
     let cells: Vec<CellRuns> = cells.collect();
     check_lengths(&manifest.config, &cells)?;

@@ -8,7 +8,7 @@ use super::{
         Better::{Higher, Lower, Neither},
         Formula::{QuicRatio, SiteQuantile, SiteRatio, WorkerQuantile, WorkerRatio},
         MetricInfo, MetricUses, Per,
-        Place::{BeforeAfter, Blocks, Budgets, Comparison, Details, Published, RawTcp, Search},
+        Place::{BeforeAfter, Blocks, Comparison, Details, Published, RawTcp, Search},
         QUIC_USES, Term, USUAL, VerdictInfo, metrics, part, polls,
     },
 };
@@ -17,8 +17,65 @@ use crate::stats::RatioKind::{Amount, Count, Share};
 const PERCENT: f64 = 100.0;
 const US: f64 = 1e-3;
 const MS: f64 = 1e-6;
+const NS_PER_S: f64 = 1e9;
+const NS_PER_MS: f64 = 1e6;
 
 metrics! {
+    BeyondMsPerS: MetricInfo {
+        name: "beyond_ms_per_s",
+        words: "time beyond the threshold",
+        unit: "ms per s",
+        says: "By how much polls of a site were longer than the threshold, summed up over each second; cutting a poll \
+               into pieces never raises it, and more short polls never lower it.",
+        formula_words: "sum of (duration - threshold) of polls over the threshold / time",
+        better: Lower,
+        scale: MS,
+        formula: SiteRatio(Amount, |site, slice| part(slice.beyond_ns(site), slice.seconds())),
+        uses: MetricUses {
+            verdict: Some(VerdictInfo {
+                option: "beyond",
+                words: "time beyond the threshold",
+                is_benefit: true,
+                margin: 10.0,
+            }),
+            terms: &[Term::Beyond],
+            shown: &[BeforeAfter, Blocks, Search, Comparison],
+            ..USUAL
+        },
+    },
+    BeyondUsPerRequest: MetricInfo {
+        name: "beyond_us_per_request",
+        words: "time beyond the threshold per request",
+        unit: "µs per request",
+        says: "By how much polls of a site were longer than the threshold, for each request.",
+        formula_words: "sum of (duration - threshold) of polls over the threshold / requests",
+        better: Lower,
+        scale: US,
+        formula: SiteRatio(Amount, |site, slice| part(slice.beyond_ns(site), slice.requests())),
+        uses: MetricUses {
+            terms: &[Term::Beyond],
+            shown: &[Details],
+            ..USUAL
+        },
+    },
+    PollWaitUs: MetricInfo {
+        name: "poll_wait_us",
+        words: "mean wait for a poll's end",
+        unit: "µs",
+        says: "How long a task that becomes ready at a random moment waits on average until the poll of the site that \
+               runs then has ended; it is zero if none runs.",
+        formula_words: "sum of d² / (2 * time), where d is a poll's duration, or the limit if that is less; the limit \
+                        is the duration that one in 1,000 polls of the site exceeds over all variants of the cell",
+        better: Lower,
+        scale: US,
+        formula: SiteRatio(Amount, |site, slice| {
+            part(slice.squared_ns(site) / 2.0, slice.seconds() * NS_PER_S)
+        }),
+        uses: MetricUses {
+            shown: &[Details],
+            ..USUAL
+        },
+    },
     SlowPercent: MetricInfo {
         name: "slow_percent",
         words: "slow polls",
@@ -30,15 +87,9 @@ metrics! {
         formula: SiteRatio(Share, |site, slice| part(slice.slow_polls(site), polls(site))),
         uses: MetricUses {
             average: Average::OfDifferences,
-            verdict: Some(VerdictInfo {
-                option: "slow",
-                words: "slow polls",
-                is_benefit: true,
-                margin: 0.5,
-            }),
             recounted: Some(Per::Event),
             terms: &[Term::Slow],
-            shown: &[BeforeAfter, Budgets, Blocks, Comparison, Published],
+            shown: &[BeforeAfter, Details, Blocks, Comparison, Published],
             ..USUAL
         },
     },
@@ -51,12 +102,11 @@ metrics! {
         better: Lower,
         scale: MS,
         formula: SiteRatio(Amount, |site, slice| {
-            let slow_ns = site.duration_ns.sum_above(slice.threshold_ns);
+            let slow_ns = site.duration_ns.sum_above(slice.threshold_ns());
             part(slow_ns as f64, slice.seconds())
         }),
         uses: MetricUses {
             terms: &[Term::Slow],
-            shown: &[BeforeAfter, Comparison],
             ..USUAL
         },
     },
@@ -71,14 +121,9 @@ metrics! {
         scale: 1.0,
         formula: SiteRatio(Count, |site, slice| part(slice.slow_polls(site), slice.requests())),
         uses: MetricUses {
-            verdict: Some(VerdictInfo {
-                option: "slow-per-request",
-                words: "slow polls per request",
-                is_benefit: true,
-                margin: 10.0,
-            }),
             recounted: Some(Per::Request),
             terms: &[Term::Slow],
+            shown: &[Details],
             ..USUAL
         },
     },
@@ -144,7 +189,7 @@ metrics! {
         scale: PERCENT,
         formula: SiteRatio(Share, |site, slice| {
             let longest = site.longest_iteration_ns.as_ref()?;
-            part(longest.above(slice.threshold_ns) as f64, slice.slow_polls(site))
+            part(longest.above(slice.threshold_ns()) as f64, slice.slow_polls(site))
         }),
         uses: USUAL,
     },
@@ -159,7 +204,7 @@ metrics! {
         scale: PERCENT,
         formula: WorkerRatio(Share, |slice| {
             let wakes = &slice.slice.cotenant_wake_ns;
-            part(wakes.above(slice.threshold_ns) as f64, wakes.total() as f64)
+            part(wakes.above(slice.threshold_ns()) as f64, wakes.total() as f64)
         }),
         uses: MetricUses {
             average: Average::OfDifferences,
@@ -172,7 +217,7 @@ metrics! {
             is_of_wake_ups: true,
             recounted: Some(Per::Event),
             terms: &[Term::CoTenant, Term::Late],
-            shown: &[Budgets, Blocks, Search, Comparison],
+            shown: &[Blocks, Comparison],
             ..USUAL
         },
     },
@@ -211,7 +256,7 @@ metrics! {
             spoilt_by_steal_percent: Some(1.0),
             is_of_wake_ups: true,
             terms: &[Term::CoTenant, Term::OpenEnd],
-            shown: &[Details, Budgets],
+            shown: &[Details],
             ..USUAL
         },
     },
@@ -243,9 +288,23 @@ metrics! {
                 margin: 2.0,
             }),
             is_of_requests: true,
-            shown: &[Budgets, Blocks, Search, RawTcp, Comparison, Published],
+            shown: &[Blocks, Search, RawTcp, Comparison, Published],
             ..USUAL
         },
+    },
+    CentralBusyPercent: MetricInfo {
+        name: "central_busy_percent",
+        words: "busy time of central's workers",
+        unit: "% of time",
+        says: "The share of time in which central's workers polled tasks; with several workers it is their sum.",
+        formula_words: "busy time of tokio's workers / time between readings",
+        better: Neither,
+        scale: PERCENT,
+        formula: WorkerRatio(Amount, |slice| {
+            let row = &slice.slice.row;
+            part(row.runtime_busy_ns as f64, row.sampled_ms * NS_PER_MS)
+        }),
+        uses: USUAL,
     },
     CpuUsPerRequest: MetricInfo {
         name: "cpu_us_per_request",

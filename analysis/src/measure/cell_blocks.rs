@@ -3,7 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::load::{blocks::Disturbed, loaded_run::LoadedRun, loaded_run::LoadedSlice};
+use run_format::Site;
+
+use crate::load::{
+    blocks::Disturbed,
+    loaded_run::{LoadedRun, LoadedSlice},
+};
 
 /// The complete blocks of a cell. With one program, a block is a slice of each budget. With several, it is a
 /// launch of each, and the slices of a budget in a launch are summed.
@@ -22,9 +27,11 @@ pub(crate) struct SweepSetup {
     pub(crate) budgets: usize,
     /// Programs that take turns; 1 where there is one.
     pub(crate) subjects: usize,
-    /// The number of runs that a cell should have.
+    /// The most runs that a cell has.
     pub(crate) repeat: u32,
     pub(crate) threshold_ns: u64,
+    /// That the verdict is about.
+    pub(crate) site: Site,
     pub(crate) disturbed: Disturbed,
     /// The baseline, and its A/A control if there is one. Candidates are compared with both together: they are the same,
     /// took their turns at random, and twice as much is known of them.

@@ -8,7 +8,7 @@ use run_format::Site;
 pub(crate) use super::catalogue::Metric;
 use super::{
     distribution::Distribution,
-    metric_info::{Formula, Parts, Place, SliceView},
+    metric_info::{Formula, Limits, Parts, Place, SliceView},
 };
 use crate::{load::loaded_run::LoadedSlice, stats::RatioKind};
 
@@ -129,11 +129,8 @@ impl MetricKey {
     }
 
     /// The numerator and the denominator in a slice. None if the slice did not measure them.
-    pub(crate) fn parts(self, slice: &LoadedSlice, threshold_ns: u64) -> Parts {
-        let view = SliceView {
-            slice,
-            threshold_ns,
-        };
+    pub(crate) fn parts(self, slice: &LoadedSlice, limits: &Limits) -> Parts {
+        let view = SliceView { slice, limits };
         match self.metric.info().formula {
             Formula::SiteRatio(_, parts) => parts(slice.site(self.site?)?, &view),
             Formula::WorkerRatio(_, parts) => parts(&view),

@@ -1,6 +1,8 @@
 //! What the table of metrics says of each. The entries are in [`super::catalogue`].
 
-use run_format::tables::QuicRow;
+use std::collections::BTreeMap;
+
+use run_format::{Site, tables::QuicRow};
 
 use super::distribution::Distribution;
 use crate::{
@@ -107,6 +109,7 @@ pub(crate) enum Per {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Term {
     Slow,
+    Beyond,
     CoTenant,
     Late,
     OpenEnd,
@@ -118,8 +121,6 @@ pub(crate) enum Place {
     Details,
     /// The pictures before and after that are drawn unless options name others.
     BeforeAfter,
-    /// The picture of all budgets.
-    Budgets,
     /// The page's picture of a cell block by block.
     Blocks,
     /// A search eliminates budgets by these, and draws them.
@@ -147,15 +148,38 @@ pub(crate) enum Formula {
     QuicRatio(RatioKind, fn(&QuicRow, &SliceView) -> Parts),
 }
 
-/// A slice, and the time from which polls and wake-ups count as slow and late.
+/// A slice, and the limits that formulas need.
 pub(crate) struct SliceView<'a> {
     pub(super) slice: &'a LoadedSlice,
-    pub(super) threshold_ns: u64,
+    pub(super) limits: &'a Limits,
+}
+
+pub(crate) struct Limits {
+    /// From this time on polls and wake-ups count as slow and late.
+    pub(crate) threshold_ns: u64,
+    /// The longest that a poll of a site counts for the mean wait, so that a few polls in which the hypervisor had the
+    /// core do not decide.
+    pub(crate) longest_ns: BTreeMap<Site, u64>,
 }
 
 impl SliceView<'_> {
+    pub(super) fn threshold_ns(&self) -> u64 {
+        self.limits.threshold_ns
+    }
+
+    pub(super) fn beyond_ns(&self, site: &LoadedSite) -> f64 {
+        site.duration_ns.beyond(self.threshold_ns()) as f64
+    }
+
+    /// The sum of the squares of durations, none of which counts as longer than the limit.
+    pub(super) fn squared_ns(&self, site: &LoadedSite) -> f64 {
+        let longest = self.limits.longest_ns.get(&site.row.site);
+        site.duration_ns
+            .squares(longest.copied().unwrap_or(u64::MAX))
+    }
+
     pub(super) fn slow_polls(&self, site: &LoadedSite) -> f64 {
-        site.duration_ns.above(self.threshold_ns) as f64
+        site.duration_ns.above(self.threshold_ns()) as f64
     }
 
     pub(super) fn requests(&self) -> f64 {

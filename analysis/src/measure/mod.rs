@@ -5,6 +5,7 @@ pub(crate) mod breakdown;
 mod catalogue;
 mod cell_blocks;
 pub(crate) mod checks;
+pub(crate) mod curve;
 pub(crate) mod details;
 pub(crate) mod distribution;
 pub(crate) mod jobs;
@@ -35,10 +36,12 @@ use self::{
     breakdown::Breakdown,
     cell_blocks::CellBlocks,
     checks::Checks,
+    curve::CurvePoint,
     details::PageDetails,
     distribution::Distribution,
     jobs::JobsOfCell,
     metric::{KeyFormula, MetricKey},
+    metric_info::Limits,
     predicted::Predicted,
     sums::{LaunchesByVariant, RatioSums},
     turns::Turns,
@@ -77,6 +80,8 @@ pub(crate) struct CellMeasured {
     pub(crate) estimates: Estimates,
     /// The same with disturbed blocks, if any were set aside.
     pub(crate) with_disturbed: Option<Estimates>,
+    /// Of the site that the verdict is about.
+    pub(crate) curve: Vec<CurvePoint>,
     /// The share of slow polls of `Connection::poll`, over 50 µs, by the time from the change of variant, in ms.
     pub(crate) after_switch: AfterSwitch,
     pub(crate) turns: Turns,
@@ -125,7 +130,7 @@ impl CellMeasured {
             .collect();
         let measured = !blocks.is_empty();
         let launches = launches(&blocks, setup);
-        let sums = ratio_sums(&blocks, setup);
+        let sums = ratio_sums(&blocks, &launches, setup);
         let mut cell = CellMeasured {
             cell: files.cell,
             state: state(&rows, measured, disturbed),
@@ -146,6 +151,7 @@ impl CellMeasured {
                     .any(|row| row.end == End::Ok { stop: Stop::Cap }),
             slow_polls: slow_polls(&of_first, setup.threshold_ns),
             estimates: estimates(&sums, &launches),
+            curve: curve::of_cell(&blocks, setup),
             after_switch: after_switch(&blocks, setup),
             turns: Turns::of(&runs, setup.budgets),
             checks: Checks::of(&rows, &runs),
@@ -164,7 +170,7 @@ impl CellMeasured {
             }
             let blocks = CellBlocks::of_runs(&runs, setup);
             let launches = self::launches(&blocks, setup);
-            let sums = ratio_sums(&blocks, setup);
+            let sums = ratio_sums(&blocks, &launches, setup);
             cell.with_disturbed = Some(estimates(&sums, &launches));
         }
         Ok(cell)
@@ -182,6 +188,7 @@ impl CellMeasured {
             at_cap: false,
             slow_polls: BTreeMap::new(),
             estimates: BTreeMap::new(),
+            curve: Vec::new(),
             with_disturbed: None,
             after_switch: AfterSwitch::new(),
             turns: Turns::default(),
@@ -270,7 +277,7 @@ fn flaws(files: &CellRuns, setup: &SweepSetup) -> Vec<String> {
 fn missing_runs(files: &CellRuns, setup: &SweepSetup) -> (usize, usize) {
     // Launches of subjects stop after the block in which all are precise enough.
     let blocks = if setup.subjects == 1 {
-        setup.repeat
+        files.visits
     } else {
         files.runs.iter().map(|file| file.number).max().unwrap_or(0)
     };
@@ -313,13 +320,34 @@ fn launches<'a>(blocks: &CellBlocks<'a>, setup: &SweepSetup) -> LaunchesByVarian
         .collect()
 }
 
-fn ratio_sums(blocks: &CellBlocks, setup: &SweepSetup) -> RatioSums {
+/// What one in a thousand polls of a site exceeds, over all variants, so that the limit cannot favour one.
+fn longest_ns(launches: &LaunchesByVariant) -> BTreeMap<Site, u64> {
+    const EXCEEDED_BY: f64 = 0.001;
+    let of_site = |site: Site| {
+        let by_variant = launches.get(&Distribution::PollDuration(site))?;
+        let (_, variants) = by_variant.split_last()?;
+        let polls: Vec<&Counts> = variants
+            .iter()
+            .flatten()
+            .flatten()
+            .map(|it| it.sum())
+            .collect();
+        Some((site, Counts::sum(&polls).exceeded_by(EXCEEDED_BY)))
+    };
+    Site::ALL.into_iter().filter_map(of_site).collect()
+}
+
+fn ratio_sums(blocks: &CellBlocks, launches: &LaunchesByVariant, setup: &SweepSetup) -> RatioSums {
     if blocks.is_empty() {
         return RatioSums::new();
     }
+    let limits = Limits {
+        threshold_ns: setup.threshold_ns,
+        longest_ns: longest_ns(launches),
+    };
     let sums = |key: MetricKey| match key.formula() {
         KeyFormula::Ratio(kind) => {
-            let parts = |slice: &_| key.parts(slice, setup.threshold_ns);
+            let parts = |slice: &_| key.parts(slice, &limits);
             let estimated = setup.estimated();
             let sums = estimated.map(|variants| blocks.of(&variants, parts, RatioPart::sum));
             Some((key, (kind, sums.collect())))

@@ -40,6 +40,10 @@ impl Quantity {
         metrics.filter_map(quantity).collect()
     }
 
+    pub(crate) fn of_metric(metric: Metric) -> Option<Quantity> {
+        Quantity::all().into_iter().find(|it| it.metric == metric)
+    }
+
     /// "fewer slow polls"
     pub(crate) fn improved(self) -> String {
         format!("{} {}", self.direction(true), self.words)

@@ -19,7 +19,7 @@ use crate::{
     report::trust,
     summary::{CellFigure, CellSummary, Summary},
     text::rounded,
-    verdict::{Judged, Verdict, holders, recommend::DELAY},
+    verdict::{Judged, Verdict, holders, ranking::RANKS},
     views::drift,
 };
 
@@ -51,7 +51,7 @@ pub(super) fn metrics() -> Value {
 
 /// The metrics that the picture of gains against costs opens with: the first gain that the verdict has, and a cost.
 pub(super) fn opening() -> Value {
-    let gains = DELAY.map(|metric| metric.info().name);
+    let gains = RANKS.map(|metric| metric.info().name);
     json!({"gains": gains, "cost": Metric::RequestsPerS.info().name})
 }
 
@@ -303,7 +303,7 @@ fn of_verdict(verdict: &Verdict) -> Value {
         })
     });
     json!({
-        "leading": verdict.leaders().first().map(|at| verdict.candidates[*at].variant),
+        "leading": verdict.best().map(|it| it.variant),
         "candidates": candidate.collect::<Value>(),
         "quantities": quantity.collect::<Value>(),
     })

@@ -54,9 +54,9 @@ pub(crate) fn sentences(
         return sides.into_iter().enumerate().filter_map(of_side).collect();
     }
     let parts = compared.iter().map(|it| {
-        let [lower, higher] = resolved(it, Metric::SlowPercent);
+        let [lower, higher] = resolved(it, Metric::BeyondMsPerS);
         format!(
-            "with budget `{}`, slow polls of `{}` are resolved to be lower in {lower} and higher in {higher} of {}",
+            "with budget `{}`, the time beyond the threshold of `{}` is resolved to be lower in {lower} and higher in {higher} of {}",
             it.budget,
             it.summary.function(it.verdict.site),
             count(it.summary.measured().count(), "cell"),

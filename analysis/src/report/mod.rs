@@ -9,7 +9,6 @@ mod explain;
 mod jobs;
 pub(crate) mod markdown;
 pub(crate) mod method;
-mod proportion;
 mod prove;
 pub(crate) mod published;
 mod questions;
@@ -30,16 +29,17 @@ use crate::{
     options::Options,
     summary::Summary,
     text::{count, number},
-    verdict::{Candidate, Outcome, Quantity, Verdict, words},
+    verdict::{BOTTLENECK_PERCENT, Candidate, Judged, Outcome, Quantity, Verdict, words},
     views::Entry,
 };
 
 /// GitHub accepts 65,536 characters in a comment.
 const MOST_BYTES: usize = 60_000;
 
-const TERMS: [Term; 11] = [
+const TERMS: [Term; 12] = [
     terms::SITE,
     terms::SLOW_POLL,
+    terms::BEYOND,
     terms::SINGLE_SLOW_ITERATION,
     terms::BUDGET,
     terms::VARIANT,
@@ -81,7 +81,6 @@ pub(crate) fn in_short(summary: &Summary, verdict: &Verdict) -> Vec<String> {
     let mut sentences = verdict.sentences();
     sentences.extend(caveats::incomplete(summary));
     sentences.extend(disturbed::grade(summary, verdict));
-    sentences.extend(proportion::sentence(summary, verdict.site));
     sentences.extend(prove::sentences(summary, verdict));
     sentences
 }
@@ -163,6 +162,9 @@ fn overview(document: &mut Document, summary: &Summary, verdict: &Verdict, optio
     const MOST_ROWS: usize = 7;
     let (head, rows) = table(verdict, verdict.candidates.iter().take(MOST_ROWS));
     document.table(&head.join(" | "), rows);
+    if let Some(best) = verdict.best().filter(|it| !it.regimes.is_empty()) {
+        by_regime(document, best);
+    }
     let fired = verdict.candidates.iter().filter(|it| !it.is_idle).count();
     let margin = |(quantity, margin): &(Quantity, f64)| {
         format!("{} {margin} {}", quantity.words, quantity.unit())
@@ -170,7 +172,7 @@ fn overview(document: &mut Document, summary: &Summary, verdict: &Verdict, optio
     let margins: Vec<String> = verdict.quantities.iter().map(margin).collect();
     let mut notes = vec![
         format!(
-            "Slow polls are those of `{}`. Slow and late mean over {}.",
+            "The time beyond the threshold is that of `{}`. The threshold, also of late wake-ups, is {}.",
             summary.function(verdict.site),
             options.threshold_text()
         ),
@@ -209,6 +211,47 @@ fn overview(document: &mut Document, summary: &Summary, verdict: &Verdict, optio
     document.list(notes);
 }
 
+/// What the best candidate does in each group of cells, with levels.
+fn by_regime(document: &mut Document, best: &Candidate) {
+    let rows = best.regimes.iter().flat_map(|regime| {
+        let words = regime.regime.words(regime.cells);
+        regime.judged.iter().map(move |judged| {
+            let [before, after] = judged.levels.map_or([None; 2], |it| it.map(Some));
+            let level = |value: Option<f64>| markdown::or_dash(value.map(number));
+            vec![
+                words.clone(),
+                judged.quantity.words.to_owned(),
+                judged.quantity.metric.info().unit.to_owned(),
+                level(before),
+                level(after),
+                emphasised(judged),
+            ]
+        })
+    });
+    document.paragraph(format!("{} in each group of cells:", quoted(&best.label)));
+    document.table("cells | quantity | unit | before | after | change", rows);
+    document.list([
+        "Before and after are means over the cells; the change is the mean of the cells' changes, so that a cell with large \
+         values does not decide alone.".to_owned(),
+        format!(
+            "Central is the bottleneck of a cell if its workers poll tasks for at least {} % of the time in the baseline.",
+            number(BOTTLENECK_PERCENT)
+        ),
+        match best.differs {
+            true => "The groups are shown to differ, so the verdict is that of the groups.",
+            false => "The groups are not shown to differ, so the verdict is that of all cells together.",
+        }.to_owned(),
+    ]);
+}
+
+/// Bold if its whole interval is beyond the margin.
+fn emphasised(judged: &Judged) -> String {
+    match judged.is(Outcome::Better) || judged.is(Outcome::Worse) {
+        true => format!("**{}**", judged.change()),
+        false => judged.change(),
+    }
+}
+
 /// The changes over all cells: of these candidates, and last of the A/A control.
 pub(crate) fn table<'a>(
     verdict: &Verdict,
@@ -234,13 +277,9 @@ pub(crate) fn row(candidate: &Candidate, verdict: &Verdict, result: &str) -> Vec
     let quantities = verdict.quantities.iter();
     row.extend(quantities.map(|(quantity, _)| {
         let judged = candidate.of_metric(quantity.metric);
-        judged.map_or_else(words::absent, |it| {
-            let is_beyond = it.is(Outcome::Better) || it.is(Outcome::Worse);
-            if is_beyond && !candidate.is_idle {
-                format!("**{}**", it.change())
-            } else {
-                it.change()
-            }
+        judged.map_or_else(words::absent, |it| match candidate.is_idle {
+            true => it.change(),
+            false => emphasised(it),
         })
     }));
     row.push(result.to_owned());

@@ -5,13 +5,14 @@ use run_format::Site;
 use super::markdown::{Document, joined, quoted};
 use crate::{
     measure::{breakdown::OWN, metric::Metric},
-    stats::{MeanChange, Uncertain},
+    stats::MeanChange,
     summary::{CONFIDENCE, Summary},
     text::{self, number},
     verdict::{
-        AtRtt, Candidate, SiteYields, Verdict,
+        Candidate, SiteYields, Verdict,
         holders::{self, Holder},
         unit,
+        words::apart,
     },
 };
 
@@ -36,17 +37,21 @@ fn details(candidate: &Candidate, summary: &Summary, verdict: &Verdict) -> Vec<S
     };
     let details = candidate.details.iter();
     let details = details.filter(|(metric, _)| !metric.is_of_quic());
-    let mut lines = vec![
-        format!(
-            "By round trip, each interval 95 % by itself: slow polls {}; late wake-ups {}.",
-            by_rtt(candidate, |at| at.slow),
-            by_rtt(candidate, |at| at.late)
-        ),
-        format!(
-            "Changes that decide nothing, each interval 95 % by itself: {}.",
-            joined(details.map(detail), "; ")
-        ),
-    ];
+    let mut lines = verdict.details(candidate);
+    if !candidate.differs {
+        lines.extend(candidate.in_regimes());
+    }
+    if let Some((by, judged)) = verdict.beating_variant(candidate) {
+        lines.push(format!(
+            "Compared with it, {} has {}.",
+            quoted(by),
+            apart(judged)
+        ));
+    }
+    lines.push(format!(
+        "Changes that decide nothing, each interval 95 % by itself: {}.",
+        joined(details.map(detail), "; ")
+    ));
     let yields = candidate.yields.iter();
     lines.extend(yields.filter_map(|it| unfixable(it, summary.function(it.site))));
     lines
@@ -58,18 +63,6 @@ fn unfixable(yields: &SiteYields, function: &str) -> Option<String> {
         "Without a budget, {percent} % of the slow polls of `{function}` have a single slow iteration, which no limit on \
          iterations prevents."
     ))
-}
-
-/// "0 ms −9.8 pp [−9.9, −9.7], 5 ms −4.5 pp [−4.6, −4.4]".
-fn by_rtt(candidate: &Candidate, mean: impl Fn(&AtRtt) -> Option<Uncertain>) -> String {
-    let at = candidate.by_rtt.iter().map(|at| {
-        let Some(mean) = mean(at) else {
-            return format!("{} ms not compared", at.rtt_ms);
-        };
-        let change = text::change(mean.value, "pp", mean.interval(CONFIDENCE));
-        format!("{} ms {change}", at.rtt_ms)
-    });
-    joined(at, ", ")
 }
 
 fn time(summary: &Summary, site: Site) -> String {

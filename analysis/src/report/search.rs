@@ -28,7 +28,7 @@ pub(crate) fn in_short(search: &Search) -> Vec<String> {
     let Some(last) = search.rounds.last() else {
         return Vec::new();
     };
-    let mut sentences = last.verdict.recommendation();
+    let mut sentences = last.verdict.sentences();
     let candidates = search.of.config.variants.len() - 2;
     sentences.push(format!(
         "The search began with {candidates} budgets. {} are left after {}: no other budget is shown to be at least as \

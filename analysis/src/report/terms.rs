@@ -13,6 +13,11 @@ pub(crate) const SLOW_POLL: Term = (
     "Slow poll",
     "a poll that takes longer than the threshold (50 µs unless the report names another one).",
 );
+pub(crate) const BEYOND: Term = (
+    "Time beyond the threshold",
+    "by how much polls are longer than the threshold, summed up over each second. Cutting a poll into pieces never raises \
+     it, and more short polls never lower it.",
+);
 pub(crate) const SINGLE_SLOW_ITERATION: Term = (
     "Single slow iteration",
     "one iteration of a poll's loop that alone exceeds the threshold. No limit on the iterations of \

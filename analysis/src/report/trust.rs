@@ -163,8 +163,7 @@ fn calibration(document: &mut Document, summary: &Summary, verdict: &Verdict) {
 /// Whether what a variant leaves behind reaches into the next turn: its effect by the time since the change of variant.
 fn carry_over(document: &mut Document, summary: &Summary, verdict: &Verdict) {
     let mut candidates = verdict.candidates.iter().filter(|it| !it.is_idle);
-    let leader = verdict.leaders().first().map(|at| &verdict.candidates[*at]);
-    let Some(candidate) = leader.or_else(|| candidates.next()) else {
+    let Some(candidate) = verdict.best().or_else(|| candidates.next()) else {
         return;
     };
     let cells = summary.measured().map(|cell| &cell.measured.after_switch);

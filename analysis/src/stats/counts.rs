@@ -51,13 +51,39 @@ impl Counts {
     }
 
     pub(crate) fn above(&self, limit: u64) -> u64 {
-        self.beyond(limit).iter().map(|(_, count)| count).sum()
+        self.above_limit(limit).iter().map(|(_, count)| count).sum()
     }
 
     /// The sum of those.
     pub(crate) fn sum_above(&self, limit: u64) -> u64 {
-        let above = self.beyond(limit).iter();
+        let above = self.above_limit(limit).iter();
         above.map(|(value, count)| value * count).sum()
+    }
+
+    /// By how much all values together exceed the limit.
+    pub(crate) fn beyond(&self, limit: u64) -> u64 {
+        let above = self.above_limit(limit).iter();
+        above.map(|(value, count)| (value - limit) * count).sum()
+    }
+
+    /// The sum of the squares of values, each of which counts as the limit at most.
+    pub(crate) fn squares(&self, limit: u64) -> f64 {
+        let squares = self.values();
+        let squares =
+            squares.map(|(value, count)| (value.min(limit) as f64).powi(2) * count as f64);
+        squares.sum()
+    }
+
+    /// The least value that at most this share of all values exceeds. Zero without any.
+    pub(crate) fn exceeded_by(&self, share: f64) -> u64 {
+        let most = (share * self.total() as f64) as u64;
+        let mut above = 0;
+        let mut values = self.0.iter().rev();
+        let limit = values.find(|(_, count)| {
+            above += count;
+            above > most
+        });
+        limit.map_or(0, |(value, _)| *value)
     }
 
     pub(super) fn at(&self, value: u64) -> u64 {
@@ -67,7 +93,7 @@ impl Counts {
         found.map_or(0, |at| self.0[at].1)
     }
 
-    fn beyond(&self, limit: u64) -> &[(u64, u64)] {
+    fn above_limit(&self, limit: u64) -> &[(u64, u64)] {
         let limit = bucket(limit);
         &self.0[self.0.partition_point(|(bucket, _)| *bucket <= limit)..]
     }
@@ -106,6 +132,76 @@ mod tests {
             (8, 4, 230)
         );
         assert_eq!((counts.above(9), counts.at(30), counts.at(20)), (8, 1, 0));
+    }
+
+    /// Cuts each of the durations into so many pieces at random places.
+    fn cut(durations: &[u64], rng: &mut StdRng) -> Vec<u64> {
+        let pieces = |whole: &u64| {
+            let mut ends: Vec<u64> = (0..rng.random_range(0..5))
+                .map(|_| rng.random_range(0..=*whole))
+                .chain([0, *whole])
+                .collect();
+            ends.sort_unstable();
+            ends.windows(2)
+                .map(|pair| pair[1] - pair[0])
+                .collect::<Vec<u64>>()
+        };
+        durations.iter().flat_map(pieces).collect()
+    }
+
+    fn counted(mut durations: Vec<u64>) -> Counts {
+        durations.sort_unstable();
+        Counts::of(durations.into_iter().map(|duration| (duration, 1)))
+    }
+
+    /// What makes the time beyond a threshold a measure that a bound cannot fool. The number of polls over the threshold
+    /// rises in some of these cases, and their share falls in others.
+    #[test]
+    fn cutting_polls_never_raises_the_time_beyond_and_short_polls_never_lower_it() {
+        const THRESHOLD: u64 = 50_000;
+        let mut rng = StdRng::seed_from_u64(5);
+        let (mut more_slow, mut lower_share) = (0, 0);
+        for _ in 0..500 {
+            let durations: Vec<u64> = (0..200)
+                .map(|_| rng.random_range(10.0..21.0_f64).exp2() as u64)
+                .collect();
+            let whole = counted(durations.clone());
+            let pieces = counted(cut(&durations, &mut rng));
+            // A bucket keeps the lower end of a duration, which is up to a thousandth less.
+            let rounding = durations.iter().sum::<u64>() / 1024;
+            assert!(pieces.beyond(THRESHOLD) <= whole.beyond(THRESHOLD) + rounding);
+            more_slow += u64::from(pieces.above(THRESHOLD) > whole.above(THRESHOLD));
+            let short = (0..300).map(|_| rng.random_range(0..THRESHOLD / 2));
+            let with_short = counted(durations.into_iter().chain(short).collect());
+            assert_eq!(with_short.beyond(THRESHOLD), whole.beyond(THRESHOLD));
+            let share = |of: &Counts| of.above(THRESHOLD) as f64 / of.total() as f64;
+            lower_share += u64::from(share(&with_short) < share(&whole));
+        }
+        assert!(
+            more_slow > 100 && lower_share > 400,
+            "{more_slow} {lower_share}"
+        );
+    }
+
+    #[test]
+    fn the_time_beyond_changes_smoothly_with_the_threshold() {
+        let counts = counted((0..1000).map(|it| 40_000 + 97 * it).collect());
+        let number = counts.total();
+        for threshold in (30_000..150_000).step_by(1000) {
+            let step = counts.beyond(threshold) - counts.beyond(threshold + 1000);
+            assert!(step <= 1000 * number, "{threshold}: {step}");
+        }
+    }
+
+    #[test]
+    fn a_limit_on_durations_leaves_one_in_so_many_above() {
+        let counts = counted((1..=1000).collect());
+        assert_eq!(
+            (counts.exceeded_by(0.001), counts.exceeded_by(0.5)),
+            (999, 500)
+        );
+        assert_eq!(counted(vec![3, 4]).squares(3), 18.0);
+        assert_eq!(Counts::default().exceeded_by(0.001), 0);
     }
 
     #[test]

@@ -142,6 +142,7 @@ fn measure(sweep: &mut Sweep, options: &Options, site: Site) -> Result<Vec<CellS
         subjects: sweep.manifest.config.subjects.len().max(1),
         repeat: sweep.manifest.config.repeat,
         threshold_ns: options.figures.threshold,
+        site,
         disturbed: match (
             options.figures.keep_disturbed,
             sweep.manifest.config.subjects.len(),

@@ -155,12 +155,12 @@ impl Summary {
         variants.filter(move |(_, variant)| variant.role == role)
     }
 
-    /// The measured cells. Those with the most time in slow polls of the baseline come first.
-    pub(crate) fn by_slow_time(&self, site: Site) -> Vec<&CellSummary> {
-        let what = MetricKey::new(site, Metric::SlowMsPerS);
-        let slow_ms = |cell: &CellSummary| cell.value(what, 0).unwrap_or(0.0);
+    /// The measured cells. Those with the most time beyond the threshold in the baseline come first.
+    pub(crate) fn by_time_beyond(&self, site: Site) -> Vec<&CellSummary> {
+        let what = MetricKey::new(site, Metric::BeyondMsPerS);
+        let beyond_ms = |cell: &CellSummary| cell.value(what, 0).unwrap_or(0.0);
         let mut cells: Vec<&CellSummary> = self.measured().collect();
-        cells.sort_by(|a, b| slow_ms(b).total_cmp(&slow_ms(a)));
+        cells.sort_by(|a, b| beyond_ms(b).total_cmp(&beyond_ms(a)));
         cells
     }
 
@@ -183,7 +183,7 @@ impl Summary {
         changes.collect()
     }
 
-    fn inflation(&self, what: MetricKey) -> f64 {
+    pub(crate) fn inflation(&self, what: MetricKey) -> f64 {
         let calibration = self.calibrations.get(&what);
         calibration.map_or(1.0, Calibration::inflation)
     }

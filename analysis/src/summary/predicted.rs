@@ -41,7 +41,7 @@ impl SideBySide<'_> {
 impl Summary {
     /// Of the cells with predictions for this site, the one with the most time in slow polls.
     pub(crate) fn most_slow_time_predicted(&self, site: Site) -> Option<&CellSummary> {
-        let mut cells = self.by_slow_time(site).into_iter();
+        let mut cells = self.by_time_beyond(site).into_iter();
         cells.find(|cell| cell.recorded_polls(site).is_some())
     }
 

@@ -148,7 +148,9 @@ fn merge(sweeps: &[Vec<Part>], out: &Path) -> Result<usize, Failure> {
 fn manifest(sweeps: &[Vec<Part>]) -> Manifest {
     let mut manifest = sweeps[0][0].manifest.clone();
     manifest.config.shard = None;
-    manifest.config.repeat *= u32::try_from(sweeps.len()).unwrap_or(u32::MAX);
+    let count = u32::try_from(sweeps.len()).unwrap_or(u32::MAX);
+    manifest.config.repeat *= count;
+    manifest.config.far_repeat = manifest.config.far_repeat.map(|far| far * count);
     let parts = sweeps.iter().flatten();
     let begun = parts.map(|part| part.manifest.created_unix_s).min();
     manifest.created_unix_s = begun.unwrap_or_default();

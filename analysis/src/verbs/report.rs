@@ -46,6 +46,22 @@ pub(crate) fn run(run: &Path, options: &Options, is_opened: bool) -> Result<(), 
     Ok(())
 }
 
+/// Prints the comment for an issue.
+pub(crate) fn print_comment(run: &Path, options: &Options) -> Result<(), Failure> {
+    if !matches!(FolderOf::find(run), FolderOf::Sweep | FolderOf::Search) {
+        reject!(
+            "{}: no comment can be made of it (accepted: the folder of a sweep or of a search)",
+            run.display()
+        );
+    }
+    let content = make(run, None, options)?;
+    let mut files = content.files.iter();
+    if let Some(file) = files.find(|it| it.name == comment::COMMENT) {
+        program::print(String::from_utf8_lossy(&file.content).trim_end());
+    }
+    Ok(())
+}
+
 fn open(out: &Path) -> Result<(), Failure> {
     let files = [page::FILE, report_folder::TEXT].map(|name| out.join(name));
     let file = files.iter().find(|file| file.is_file());
@@ -101,7 +117,7 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
     Ok(Content {
         page: Some(page),
         tables: Tables::of(tables(&summary, options))?,
-        files: files(&summary, &in_short, &pictures, explained, options)?,
+        files: files(&verdict, &summary, &pictures, explained, options)?,
         in_short,
         pictures,
         text,
@@ -143,7 +159,7 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Cont
     Ok(Content {
         page: Some(page),
         tables: Tables::of(tables(&last.summary, options))?,
-        files: files(&last.summary, &in_short, &pictures, Vec::new(), options)?,
+        files: files(&last.verdict, &last.summary, &pictures, Vec::new(), options)?,
         text: report::search::text(&name, &search, &in_short, &pictures, options),
         in_short,
         pictures,
@@ -196,13 +212,13 @@ fn of_a_soak(dir: &Path, options: &Options) -> Result<Content, Failure> {
 
 /// Those about bounds, for an issue, and about explained cells.
 fn files(
+    verdict: &Verdict,
     summary: &Summary,
-    in_short: &[String],
     pictures: &[Entry],
     mut explained: Vec<File>,
     options: &Options,
 ) -> Result<Vec<File>, Failure> {
-    let comment = comment::text(in_short, summary, pictures, options);
+    let comment = comment::text(verdict, summary, pictures, options);
     for (name, content) in [
         (predicted::FILE, predicted::csv(summary, &options.sites())?),
         (comment::COMMENT, comment.into_bytes()),

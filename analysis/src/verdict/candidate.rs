@@ -1,18 +1,22 @@
-//! What a variant did: over all cells and at each round trip.
+//! What a variant did: over all cells, and in each regime.
 
 use std::collections::BTreeMap;
 
-use run_format::{Site, network::Rtt};
+use run_format::{Site, grid::Cell};
 
-use super::outcome::{self, Judged, Outcome};
+use super::{
+    outcome::{self, Judged, Outcome},
+    regime::Regime,
+    threshold::{AtThreshold, Holds},
+};
 use crate::{
     measure::{
         metric::{Metric, MetricKey},
         metric_info::Place,
-        quantity::is_share,
+        quantity::{Quantity, is_share},
     },
-    stats::{self, MeanChange, Uncertain},
-    summary::{CellSummary, ChangeFigure, Summary},
+    stats::{MeanChange, Uncertain},
+    summary::{CellSummary, ChangeFigure, Resolved, Summary},
 };
 
 pub(crate) struct Candidate {
@@ -20,19 +24,34 @@ pub(crate) struct Candidate {
     pub(crate) label: String,
     /// For each of its budgets.
     pub(crate) yields: Vec<SiteYields>,
-    /// The quantities that decide, as far as they were measured.
+    /// The quantities that decide, over all cells, as far as they were measured.
     pub(crate) judged: Vec<Judged>,
+    /// The same for each regime, if there are several.
+    pub(crate) regimes: Vec<InRegime>,
+    /// Whether the regimes are shown to differ, so that the mean over all cells does not lead.
+    pub(crate) differs: bool,
+    /// The time beyond each threshold.
+    pub(crate) curve: Vec<AtThreshold>,
+    pub(crate) holds: Holds,
+    /// The cells in which a loss is resolved that exceeds the margin, the greatest first.
+    pub(crate) worse_cells: Vec<WorseCell>,
     pub(crate) details: BTreeMap<Metric, MeanChange>,
-    pub(crate) by_rtt: Vec<AtRtt>,
     /// Whether it can differ from the baseline by noise only: no poll yielded because of it.
     pub(crate) is_idle: bool,
 }
 
-/// What a variant does at one round trip: mean changes over the cells there, in percentage points.
-pub(crate) struct AtRtt {
-    pub(crate) rtt_ms: Rtt,
-    pub(crate) slow: Option<Uncertain>,
-    pub(crate) late: Option<Uncertain>,
+pub(crate) struct InRegime {
+    pub(crate) regime: Regime,
+    pub(crate) cells: usize,
+    pub(crate) judged: Vec<Judged>,
+}
+
+pub(crate) struct WorseCell {
+    pub(crate) cell: Cell,
+    pub(crate) quantity: Quantity,
+    /// In percentage points or in percent, as over cells.
+    pub(crate) change: Uncertain,
+    loss: f64,
 }
 
 /// How often a budget of one site made polls yield.
@@ -73,28 +92,45 @@ impl Candidate {
             .map(|(site, _)| SiteYields::of(summary, site, variant))
             .collect();
         let detail = |metric: Metric| {
-            let change = over_cells(metric, &from_baseline(summary, site, metric, variant))?;
-            Some((metric, change))
+            let changes = from_baseline(summary.measured(), site, metric, variant);
+            Some((metric, over_cells(metric, &changes)?))
         };
         let details = Metric::shown_in(Place::Details).into_iter();
         Candidate {
             variant,
             label: compared.label.clone(),
             judged: Vec::new(),
+            regimes: Vec::new(),
+            differs: false,
+            curve: Vec::new(),
+            holds: Holds::default(),
+            worse_cells: Vec::new(),
             details: details.filter_map(detail).collect(),
-            by_rtt: AtRtt::all(summary, site, variant),
             is_idle: compared.acts_by_firing() && yields.iter().all(|it| it.most() == 0.0),
             yields,
         }
     }
 
+    /// What decides: the regimes if they differ, else all cells together.
+    pub(crate) fn deciding(&self) -> Vec<Judged> {
+        match self.differs {
+            true => self
+                .regimes
+                .iter()
+                .flat_map(|it| it.judged.clone())
+                .collect(),
+            false => self.judged.clone(),
+        }
+    }
+
     pub(crate) fn class(&self) -> Class {
-        let any = |outcome| outcome::any(&self.judged, outcome);
+        let deciding = self.deciding();
+        let any = |outcome| outcome::any(&deciding, outcome);
         let all = |is_benefit, holds: fn(&Judged) -> bool| {
-            let mut of_kind = self.judged.iter();
+            let mut of_kind = deciding.iter();
             of_kind.all(|it| it.quantity.is_benefit != is_benefit || holds(it))
         };
-        let has_benefits = self.judged.iter().any(|it| it.quantity.is_benefit);
+        let has_benefits = deciding.iter().any(|it| it.quantity.is_benefit);
         match (any(Outcome::Better), any(Outcome::Worse)) {
             _ if self.is_idle && self.yields.iter().all(|it| it.per_1000.is_none()) => {
                 Class::NoSite
@@ -119,48 +155,67 @@ impl Candidate {
 }
 
 /// In every cell where it is known.
-pub(super) fn from_baseline(
-    summary: &Summary,
+pub(super) fn from_baseline<'a>(
+    cells: impl Iterator<Item = &'a CellSummary>,
     site: Site,
     metric: Metric,
     variant: usize,
 ) -> Vec<ChangeFigure> {
     let what = MetricKey::new(site, metric);
-    let changes = summary.measured().map(|cell| cell.change(what, variant));
+    let changes = cells.map(|cell| cell.change(what, variant));
     changes.flatten().collect()
 }
 
 /// The mean change of a share, the mean relative change of anything else.
 pub(super) fn over_cells(metric: Metric, changes: &[ChangeFigure]) -> Option<MeanChange> {
-    let all = |of: fn(&ChangeFigure) -> Option<Uncertain>| -> Vec<Uncertain> {
-        changes.iter().filter_map(of).collect()
-    };
+    let changes: Vec<Uncertain> = changes
+        .iter()
+        .filter_map(|it| judged_change(metric, it))
+        .collect();
     if is_share(metric) {
-        MeanChange::of_differences(&all(|it| it.difference))
+        MeanChange::of_differences(&changes)
     } else {
-        MeanChange::of_relatives(&all(|it| it.relative))
+        MeanChange::of_relatives(&changes)
     }
 }
 
-impl AtRtt {
-    fn all(summary: &Summary, site: Site, variant: usize) -> Vec<AtRtt> {
-        let at = |rtt_ms: &Rtt| {
-            let cells = summary.measured();
-            let cells = cells.filter(|cell| cell.measured.cell.rtt_ms == *rtt_ms);
-            let cells: Vec<&CellSummary> = cells.collect();
-            let mean = |metric: Metric| {
-                let what = MetricKey::new(site, metric);
-                let changes = cells.iter().map(|it| it.change(what, variant)?.difference);
-                stats::mean_over_cells(&changes.flatten().collect::<Vec<_>>())
-            };
-            AtRtt {
-                rtt_ms: *rtt_ms,
-                slow: mean(Metric::SlowPercent),
-                late: mean(Metric::CotenantLatePercent),
-            }
-        };
-        summary.axes.rtt_ms.iter().map(at).collect()
+fn judged_change(metric: Metric, change: &ChangeFigure) -> Option<Uncertain> {
+    if is_share(metric) {
+        change.difference
+    } else {
+        change.relative
     }
+}
+
+/// Resolved losses that exceed the margin, the greatest in margins first.
+pub(super) fn worse_cells(
+    summary: &Summary,
+    site: Site,
+    quantities: &[(Quantity, f64)],
+    variant: usize,
+) -> Vec<WorseCell> {
+    let of_quantity = |&(quantity, margin): &(Quantity, f64)| {
+        let (worse, sign) = match quantity.is_lower_better() {
+            true => (Resolved::Higher, 1.0),
+            false => (Resolved::Lower, -1.0),
+        };
+        let what = MetricKey::new(site, quantity.metric);
+        let cells = summary.measured().filter_map(move |cell| {
+            let figure = cell.change(what, variant)?;
+            let change = judged_change(quantity.metric, &figure)?;
+            let loss = sign * change.value / margin;
+            (figure.resolved == worse && loss > 1.0).then_some(WorseCell {
+                cell: cell.measured.cell,
+                quantity,
+                change,
+                loss,
+            })
+        });
+        cells.collect::<Vec<_>>()
+    };
+    let mut cells: Vec<WorseCell> = quantities.iter().flat_map(of_quantity).collect();
+    cells.sort_by(|a, b| b.loss.total_cmp(&a.loss));
+    cells
 }
 
 impl SiteYields {

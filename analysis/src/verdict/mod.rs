@@ -4,8 +4,10 @@
 mod candidate;
 pub(crate) mod holders;
 mod outcome;
-pub(crate) mod recommend;
+pub(crate) mod ranking;
+mod regime;
 mod spoilt;
+mod threshold;
 #[cfg(test)]
 #[path = "../../tests/verdict/mod.rs"]
 mod wording;
@@ -13,12 +15,14 @@ pub(crate) mod words;
 
 use std::collections::BTreeMap;
 
-use run_format::Site;
+use run_format::{Site, variant::BASELINE};
 
-use self::candidate::{from_baseline, over_cells};
+use self::candidate::{from_baseline, over_cells, worse_cells};
 pub(crate) use self::{
-    candidate::{AtRtt, Candidate, Class, SiteYields},
+    candidate::{Candidate, Class, InRegime, SiteYields},
     outcome::{Judged, Outcome},
+    regime::{BOTTLENECK_PERCENT, Regime},
+    threshold::{AtThreshold, Holds},
 };
 pub(crate) use crate::measure::quantity::{Quantity, is_share, unit};
 use crate::{
@@ -27,17 +31,24 @@ use crate::{
         quantity::Margin,
     },
     options::Options,
+    site::SiteNames,
     stats::MeanChange,
-    summary::{CONFIDENCE, Summary},
+    summary::{CONFIDENCE, CellSummary, Summary},
 };
 
 /// The verdict on a sweep.
 pub(crate) struct Verdict {
-    /// The site whose slow polls it is about.
+    /// The site whose polls it is about.
     pub(crate) site: Site,
+    pub(crate) site_words: SiteNames,
+    pub(crate) threshold: String,
+    /// Whether some cell was launched only once, so that its figures are of one moment of the machine.
+    pub(crate) is_one_visit: bool,
     /// The number of cells in which variants could be compared.
     pub(crate) cells: usize,
     pub(crate) candidates: Vec<Candidate>,
+    /// The time beyond each threshold without a budget.
+    pub(crate) baseline_curve: Vec<AtThreshold>,
     /// The A/A control, treated like a candidate.
     pub(crate) control: Option<Candidate>,
     /// Every two candidates that gain something.
@@ -67,15 +78,20 @@ impl Verdict {
         let spoilt = spoilt::of(summary);
         let is_measured = |metric: Metric| {
             let mut variants = summary.candidates();
-            variants.any(|(it, _)| !from_baseline(summary, site, metric, it).is_empty())
+            variants.any(|(it, _)| !from_baseline(summary.measured(), site, metric, it).is_empty())
         };
         let quantities = Quantity::all()
             .into_iter()
             .filter(|it| !spoilt.contains_key(&it.metric) && is_measured(it.metric));
         let mut verdict = Verdict {
             site,
+            site_words: summary.identity.sites.clone(),
+            threshold: options.threshold_text(),
+            is_one_visit: summary.identity.manifest.is_some()
+                && summary.measured().any(|cell| cell.measured.runs < 2),
             cells: 0,
             candidates: summary.candidates().map(of).collect(),
+            baseline_curve: threshold::curve(summary, site, BASELINE),
             control: summary.control().map(of),
             pairs: Vec::new(),
             quantities: quantities
@@ -85,25 +101,87 @@ impl Verdict {
             confidence: CONFIDENCE,
             measured_s: summary.identity.took_ms as f64 / 1000.0,
         };
-        verdict.judge(summary);
+        verdict.judge(summary, options);
         verdict.compare(summary);
         verdict
     }
 
-    fn judge(&mut self, summary: &Summary) {
+    fn judge(&mut self, summary: &Summary, options: &Options) {
         let fired = self.candidates.iter().filter(|it| !it.is_idle).count();
-        self.confidence = together(fired * self.quantities.len());
+        let mut regimes = Regime::all(summary);
+        if regimes.len() < 2 {
+            regimes.clear();
+        }
+        let families = fired * self.quantities.len();
+        self.confidence = together(families * (1 + regimes.len()));
         let mut candidates = std::mem::take(&mut self.candidates);
-        for it in candidates.iter_mut().chain(&mut self.control) {
-            let changes = |metric| from_baseline(summary, self.site, metric, it.variant);
-            it.judged = judged(&self.quantities, self.confidence, |metric| {
-                let changes = changes(metric);
-                Some((over_cells(metric, &changes)?, changes.len()))
-            });
+        let mut control = self.control.take();
+        for it in candidates.iter_mut().chain(&mut control) {
+            let all: Vec<&CellSummary> = summary.measured().collect();
+            it.judged = self.judged_in(&all, it.variant);
+            let in_regime = |(regime, cells): (&Regime, &Vec<&CellSummary>)| InRegime {
+                regime: *regime,
+                cells: cells.len(),
+                judged: self.judged_in(cells, it.variant),
+            };
+            it.regimes = regimes.iter().map(in_regime).collect();
+            it.differs = self.differ(regimes.values(), it.variant, families);
+            it.curve = threshold::curve(summary, self.site, it.variant);
+            it.holds = Holds::of(&it.curve, options);
+            it.worse_cells = worse_cells(summary, self.site, &self.quantities, it.variant);
             let cells = it.judged.iter().map(|it| it.cells);
             self.cells = cells.chain([self.cells]).max().unwrap_or(0);
         }
         self.candidates = candidates;
+        self.control = control;
+    }
+
+    fn judged_in(&self, cells: &[&CellSummary], variant: usize) -> Vec<Judged> {
+        let levels = |metric: Metric| {
+            let what = MetricKey::new(self.site, metric);
+            let cells = cells.iter();
+            let cells = cells.filter(|cell| cell.change(what, variant).is_some());
+            let pairs =
+                cells.filter_map(|cell| Some((cell.value(what, 0)?, cell.value(what, variant)?)));
+            let (before, after): (Vec<f64>, Vec<f64>) = pairs.unzip();
+            let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
+            (!before.is_empty()).then(|| [before, after].map(mean))
+        };
+        let judged = judged(&self.quantities, self.confidence, |metric| {
+            let changes = from_baseline(cells.iter().copied(), self.site, metric, variant);
+            Some((over_cells(metric, &changes)?, changes.len()))
+        });
+        let with_levels = judged.into_iter().map(|it| Judged {
+            levels: levels(it.quantity.metric),
+            ..it
+        });
+        with_levels.collect()
+    }
+
+    /// Whether the changes of some quantity are shown to differ between some two regimes. All tests together are wrong in
+    /// at most one of twenty sweeps.
+    fn differ<'a>(
+        &self,
+        regimes: impl Iterator<Item = &'a Vec<&'a CellSummary>> + Clone,
+        variant: usize,
+        families: usize,
+    ) -> bool {
+        let count = regimes.clone().count();
+        let tests = families * (count * count.saturating_sub(1) / 2);
+        let least = (1.0 - CONFIDENCE) / tests.max(1) as f64;
+        let mut metrics = self.quantities.iter().map(|(quantity, _)| quantity.metric);
+        metrics.any(|metric| {
+            let mean = |cells: &Vec<&CellSummary>| {
+                let cells = cells.iter().copied();
+                over_cells(metric, &from_baseline(cells, self.site, metric, variant))
+            };
+            let means: Vec<MeanChange> = regimes.clone().filter_map(mean).collect();
+            let mut pairs = means
+                .iter()
+                .enumerate()
+                .flat_map(|(at, one)| means[at + 1..].iter().map(move |other| (one, other)));
+            pairs.any(|(one, other)| one.differs_from(other) <= least)
+        })
     }
 
     /// Of the candidates that fired, every two could have been compared.
@@ -133,7 +211,8 @@ impl Verdict {
         variant: usize,
         metric: Metric,
     ) -> Option<MeanChange> {
-        over_cells(metric, &from_baseline(summary, self.site, metric, variant))
+        let changes = from_baseline(summary.measured(), self.site, metric, variant);
+        over_cells(metric, &changes)
     }
 
     /// From one variant to another, as far as both were measured.
@@ -164,8 +243,16 @@ impl Verdict {
         if best.is_empty() { beaten } else { best }
     }
 
+    /// The label of the first candidate that is better than this one, and the changes to it.
+    pub(crate) fn beating_variant(&self, beaten: &Candidate) -> Option<(&str, &[Judged])> {
+        let mut all = self.candidates.iter();
+        let beaten = all.position(|it| it.variant == beaten.variant)?;
+        let (better, judged) = self.beating(beaten)?;
+        Some((&self.candidates[better].label, judged))
+    }
+
     /// The first candidate that is better than this one, and the changes to it.
-    pub(crate) fn beating(&self, beaten: usize) -> Option<(usize, &[Judged])> {
+    fn beating(&self, beaten: usize) -> Option<(usize, &[Judged])> {
         self.pairs.iter().find_map(|pair| {
             let sides = [
                 (pair.from, pair.to, &pair.judged),

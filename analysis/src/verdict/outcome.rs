@@ -1,7 +1,7 @@
 //! What an interval says about one quantity.
 
 use crate::{
-    measure::{metric::Metric, quantity::Quantity},
+    measure::quantity::Quantity,
     stats::{Interval, MeanChange},
 };
 
@@ -15,6 +15,8 @@ pub(crate) struct Judged {
     pub(crate) interval: Interval,
     /// That could be compared.
     pub(crate) cells: usize,
+    /// The means of the cells' values before and after, in the unit of the metric.
+    pub(crate) levels: Option<[f64; 2]>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +28,21 @@ pub(crate) enum Outcome {
     /// A loss greater than the margin is excluded.
     NotWorse,
     Unknown,
+}
+
+impl Outcome {
+    /// Of an interval in which positive is worse.
+    pub(crate) fn of_loss(Interval { low, high }: Interval, margin: f64) -> Outcome {
+        if high < -margin {
+            Outcome::Better
+        } else if low > margin {
+            Outcome::Worse
+        } else if high <= margin {
+            Outcome::NotWorse
+        } else {
+            Outcome::Unknown
+        }
+    }
 }
 
 impl Judged {
@@ -41,20 +58,12 @@ impl Judged {
             value: change.value(),
             interval: change.interval(confidence),
             cells,
+            levels: None,
         }
     }
 
     pub(crate) fn outcome(&self) -> Outcome {
-        let Interval { low, high } = self.loss();
-        if high < -self.margin {
-            Outcome::Better
-        } else if low > self.margin {
-            Outcome::Worse
-        } else if high <= self.margin {
-            Outcome::NotWorse
-        } else {
-            Outcome::Unknown
-        }
+        Outcome::of_loss(self.loss(), self.margin)
     }
 
     pub(crate) fn is(&self, outcome: Outcome) -> bool {
@@ -103,21 +112,7 @@ impl Judged {
     }
 }
 
-/// Whether a change of the share of slow polls is one of the number of polls only: slow polls per request did not change
-/// in this direction, and exclude that they did by more than their margin.
-pub(crate) fn is_of_polls_only(judged: &Judged, all: &[Judged]) -> bool {
-    let mut others = all.iter();
-    let per_request = others.find(|it| it.quantity.metric == Metric::SlowPerRequest);
-    judged.quantity.metric == Metric::SlowPercent
-        && per_request.is_some_and(|other| match judged.outcome() {
-            Outcome::Better => other.value >= 0.0 && other.excludes_gain(),
-            Outcome::Worse => other.value <= 0.0 && other.loss().high <= other.margin,
-            Outcome::NotWorse | Outcome::Unknown => false,
-        })
-}
-
-/// Whether anything has this outcome, by itself.
+/// Whether anything has this outcome.
 pub(crate) fn any(all: &[Judged], outcome: Outcome) -> bool {
-    let mut of_outcome = all.iter().filter(|it| it.is(outcome));
-    of_outcome.any(|it| !is_of_polls_only(it, all))
+    all.iter().any(|it| it.is(outcome))
 }

@@ -1,9 +1,10 @@
 //! The verdict in sentences. Each says about an interval what [`super::outcome`] found, and nothing else.
 
-use super::{Candidate, Class, Judged, Outcome, SiteYields, Verdict, outcome::is_of_polls_only};
+use super::{Candidate, Class, Judged, Outcome, SiteYields, Verdict};
 use crate::{
-    stats::Interval,
-    text::{self, count, decimals_of_change, fixed, lasting, number},
+    measure::metric::Metric,
+    stats::{CONFIDENCE, Interval},
+    text::{self, capitalised, count, decimals_of_change, fixed, lasting, number, short},
 };
 
 /// With fewer yields than this, a budget is said to fire rarely.
@@ -20,8 +21,8 @@ impl Judged {
         let (words, change, margin) = (self.quantity.words, self.change(), self.margin());
         let Interval { low, high } = self.loss();
         match self.outcome() {
-            Outcome::Better => format!("{} ({change})", self.quantity.improved()),
-            Outcome::Worse => format!("{} ({change})", self.quantity.worsened()),
+            Outcome::Better => format!("{}{} ({change})", self.quantity.improved(), self.levels()),
+            Outcome::Worse => format!("{}{} ({change})", self.quantity.worsened(), self.levels()),
             _ if high < 0.0 && self.excludes_gain() => {
                 format!("{words} better, by less than {margin} ({change})")
             }
@@ -37,6 +38,14 @@ impl Judged {
             }
             _ => format!("{words} undecided ({change})"),
         }
+    }
+
+    /// ", 619 → 147 ms per s"
+    fn levels(&self) -> String {
+        self.levels.map_or_else(String::new, |[before, after]| {
+            let unit = self.quantity.metric.info().unit;
+            format!(", {} → {} {unit}", number(before), number(after))
+        })
     }
 
     pub(crate) fn title(&self, subject: &str, label: &str) -> String {
@@ -83,37 +92,25 @@ fn longer(times: f64, measured_s: f64) -> String {
 }
 
 impl Verdict {
-    /// The candidates that gain most come first.
+    /// First what to do, then what that gains and costs, then the other variants.
     pub(crate) fn sentences(&self) -> Vec<String> {
-        let leaders = self.leaders();
-        let mut sentences = Vec::new();
-        match leaders.as_slice() {
-            [] if self.candidates.is_empty() => {
-                return vec![
-                    "Only the baseline was measured, so there is nothing to compare.".to_owned(),
-                ];
-            }
-            [] => sentences.push(format!(
-                "No variant is shown to gain more than the margin, over {}.",
+        if self.candidates.is_empty() {
+            return vec![
+                "Only the baseline was measured, so there is nothing to compare.".to_owned(),
+            ];
+        }
+        let best = self.best();
+        let mut sentences = vec![match best {
+            Some(best) => self.decision(best),
+            None => format!(
+                "No variant is shown to gain more than the margins, over {}.",
                 count(self.cells, "cell")
-            )),
-            [_] => {}
-            several => sentences.push(self.not_told_apart(several)),
+            ),
+        }];
+        if let Some(best) = best {
+            sentences.extend(self.details(best));
         }
-        let mut others: Vec<usize> = (0..self.candidates.len()).collect();
-        others.retain(|at| !leaders.contains(at));
-        others.sort_by_key(|at| self.candidates[*at].class());
-        for at in leaders.into_iter().chain(others) {
-            let candidate = &self.candidates[at];
-            if !candidate.is_idle {
-                let mut own = candidate.sentences(self.measured_s);
-                own[0] += &self.beaten(at);
-                sentences.extend(own);
-            }
-        }
-        for class in [Class::NeverFires, Class::NoSite] {
-            sentences.extend(self.idle(class));
-        }
+        sentences.extend(self.others());
         let spoilt = self.spoilt.iter();
         sentences.extend(spoilt.map(|(metric, reason)| {
             format!(
@@ -124,47 +121,160 @@ impl Verdict {
         sentences
     }
 
-    fn idle(&self, class: Class) -> Option<String> {
-        let of_class = self.candidates.iter().filter(|it| it.class() == class);
-        let labels: Vec<String> = of_class.map(|it| format!("`{}`", it.label)).collect();
-        let does = match (class, labels.len()) {
-            (_, 0) => return None,
-            (Class::NoSite, _) => "had nothing to limit: no poll of the site was recorded",
-            (_, 1) => "never fires in any cell, so it changes nothing",
-            _ => "never fire in any cell, so they change nothing",
+    /// "Bound `yamux Active::poll` with `muxer=1/deferred`."
+    pub(crate) fn decision(&self, best: &Candidate) -> String {
+        let sites = best.yields.iter().map(|it| {
+            let function = self.site_words.function(it.site);
+            match function.contains("::") {
+                true => format!("`{function}`"),
+                false => function.to_owned(),
+            }
+        });
+        let sites: Vec<String> = sites.collect();
+        let label = &best.label;
+        let what = match sites.is_empty() {
+            true => format!("use `{label}`"),
+            false => format!("bound {} with `{label}`", sites.join(" and ")),
         };
-        Some(format!("{} {does}.", labels.join(" and ")))
+        let what = if self.is_one_visit {
+            format!("One visit to each cell suggests: {what}")
+        } else {
+            capitalised(&what)
+        };
+        let but = match best.class() {
+            Class::TradeOff => ", if what it costs is acceptable",
+            Class::HelpsCostUnknown => "; a part of its cost is not known yet",
+            _ => "",
+        };
+        format!("{}{what}{but}.", self.opposite(best).unwrap_or_default())
     }
 
-    fn not_told_apart(&self, leaders: &[usize]) -> String {
-        let label = |at: &usize| format!("`{}`", self.candidates[*at].label);
-        let labels: Vec<String> = leaders.iter().map(label).collect();
-        let between = |it: &&super::Pair| leaders.contains(&it.from) && leaders.contains(&it.to);
-        let pairs = self.pairs.iter().filter(between);
-        let pairs: Vec<String> = pairs
-            .map(|it| {
-                format!(
-                    "{} compared with {}: {}",
-                    label(&it.to),
-                    label(&it.from),
-                    apart(&it.judged)
-                )
-            })
-            .collect();
-        format!(
-            "Of {}, none is shown to be the best. {}.",
-            labels.join(" and "),
-            pairs.join(". ")
-        )
+    fn opposite(&self, best: &Candidate) -> Option<String> {
+        let (first, last) = (best.holds.opposite.first()?, best.holds.opposite.last()?);
+        Some(format!(
+            "The sign of the effect depends on the threshold: from {} to {} it is the opposite. ",
+            duration(*first),
+            duration(*last)
+        ))
     }
 
-    fn beaten(&self, at: usize) -> String {
-        self.beating(at)
-            .map_or_else(String::new, |(better, judged)| {
-                let label = &self.candidates[better].label;
-                format!(" Compared with it, `{label}` has {}.", apart(judged))
-            })
+    /// What is known of a candidate: its gains and costs, the thresholds and the cells.
+    pub(crate) fn details(&self, candidate: &Candidate) -> Vec<String> {
+        let mut sentences = candidate.sentences();
+        let Some(beyond) = candidate.of_metric(Metric::BeyondMsPerS) else {
+            return sentences;
+        };
+        sentences.extend(candidate.holds.range.map(|[low, high]| {
+            format!(
+                "The change of the {} over all cells is beyond the margin for every threshold from {} to {}.",
+                beyond.quantity.words,
+                duration(low),
+                duration(high)
+            )
+        }));
+        sentences.extend(candidate.worse());
+        let deciding = candidate.deciding();
+        let undecided = deciding.iter().filter(|it| it.includes_none());
+        let times = undecided.filter_map(Judged::times);
+        sentences.extend(times.reduce(f64::max).map(|times| {
+            format!(
+                "To decide what is undecided about `{}`, {}, if the estimates stay the same.",
+                candidate.label,
+                longer(times, self.measured_s)
+            )
+        }));
+        sentences
     }
+
+    /// The candidates beside the best one, by what is known of them.
+    fn others(&self) -> Vec<String> {
+        let best = self.best().map(|it| it.variant);
+        let leaders = self.leaders();
+        let others = self.candidates.iter().enumerate();
+        let others: Vec<(usize, &Candidate)> =
+            others.filter(|(_, it)| Some(it.variant) != best).collect();
+        let labels = |is_one: &dyn Fn(usize, &Candidate) -> bool| {
+            let of_kind = others.iter().filter(|(at, it)| is_one(*at, it));
+            let labels: Vec<String> = of_kind.map(|(_, it)| format!("`{}`", it.label)).collect();
+            labels
+        };
+        let is = |class: Class| move |_: usize, it: &Candidate| it.class() == class;
+        let groups: [(Vec<String>, &str); 7] = [
+            (
+                labels(&|at, it| it.gains() && leaders.contains(&at)),
+                "gains, too, and is not shown to be better than that",
+            ),
+            (
+                labels(&|at, it| it.gains() && !leaders.contains(&at)),
+                "gains, too, but another variant is better",
+            ),
+            (
+                labels(&is(Class::Unknown)),
+                "is not shown to gain or to lose",
+            ),
+            (
+                labels(&is(Class::NoGain)),
+                "has no gain greater than the margins",
+            ),
+            (labels(&is(Class::Harms)), "harms"),
+            (labels(&is(Class::NeverFires)), "never ended a poll"),
+            (
+                labels(&is(Class::NoSite)),
+                "had nothing to bound, because no poll of its site was recorded",
+            ),
+        ];
+        let groups = groups.iter().filter(|(labels, _)| !labels.is_empty());
+        groups
+            .map(|(labels, does)| match labels.as_slice() {
+                [one] => format!("{one} {does}."),
+                several => format!("Each of {} {does}.", several.join(", ")),
+            })
+            .collect()
+    }
+}
+
+/// "50 µs"
+pub(crate) fn duration(ns: u64) -> String {
+    const NS_PER_MS: u64 = 1_000_000;
+    match ns {
+        ..NS_PER_MS => format!("{} µs", short(ns as f64 / 1e3)),
+        _ => format!("{} ms", short(ns as f64 / 1e6)),
+    }
+}
+
+/// Gains, costs, and what is not known, each with its numbers.
+fn sentence(place: &str, judged: &[Judged]) -> String {
+    let cells = judged.iter().map(|it| it.cells).max().unwrap_or(0);
+    let list = |wanted: &dyn Fn(&Judged) -> bool| {
+        let judged = judged.iter().filter(|it| wanted(it));
+        let phrases = judged.map(|it| match it.cells {
+            fewer if fewer < cells => format!("{} in {}", it.phrase(), count(fewer, "cell")),
+            _ => it.phrase(),
+        });
+        phrases.collect::<Vec<_>>().join(", ")
+    };
+    let is_extreme = |it: &Judged| it.is(Outcome::Better) || it.is(Outcome::Worse);
+    let is_limited = |it: &Judged| !it.quantity.is_benefit && it.is(Outcome::NotWorse);
+    let parts = [
+        ("Gain", list(&|it| it.is(Outcome::Better))),
+        ("Cost", list(&|it| it.is(Outcome::Worse))),
+        (
+            "Limits of the cost",
+            list(&|it| !is_extreme(it) && is_limited(it)),
+        ),
+        (
+            "Other results",
+            list(&|it| !is_extreme(it) && !is_limited(it)),
+        ),
+    ];
+    let parts = parts.into_iter().filter(|(_, list)| !list.is_empty());
+    let parts: Vec<String> = parts
+        .map(|(name, list)| format!("{name}: {list}"))
+        .collect();
+    if parts.is_empty() {
+        return format!("{place}: not compared.");
+    }
+    format!("{place}. {}.", parts.join(". "))
 }
 
 /// What differs between two candidates.
@@ -199,63 +309,49 @@ pub(crate) fn apart(judged: &[Judged]) -> String {
 }
 
 impl Candidate {
-    /// What is shown, then what is not, each with its numbers.
-    pub(crate) fn sentences(&self, measured_s: f64) -> Vec<String> {
-        let label = &self.label;
+    /// One of each regime if they differ, else one over all cells.
+    pub(crate) fn sentences(&self) -> Vec<String> {
+        if self.differs {
+            return self.in_regimes().collect();
+        }
         let cells = self.judged.iter().map(|it| it.cells);
-        let all_cells = cells.max().unwrap_or(0);
-        let list = |wanted: &dyn Fn(&Judged) -> bool| {
-            let judged = self.judged.iter().filter(|it| wanted(it));
-            let phrases = judged.map(|it| match it.cells {
-                _ if is_of_polls_only(it, &self.judged) => {
-                    format!("{}, but not per request", it.phrase())
-                }
-                cells if cells < all_cells => {
-                    format!("{} in {}", it.phrase(), count(cells, "cell"))
-                }
-                _ => it.phrase(),
-            });
-            phrases.collect::<Vec<_>>().join(", ")
-        };
-        let is = |it: &Judged, outcome| it.is(outcome) && !is_of_polls_only(it, &self.judged);
-        let is_extreme = |it: &Judged| is(it, Outcome::Better) || is(it, Outcome::Worse);
-        let better = list(&|it| is(it, Outcome::Better));
-        let worse = list(&|it| is(it, Outcome::Worse));
-        let others = list(&|it| it.quantity.is_benefit && !is_extreme(it));
-        let costs = list(&|it| !it.quantity.is_benefit && !is_extreme(it));
-        let is_said = matches!(self.class(), Class::NoGain | Class::Unknown);
-        let does = match self.class() {
-            Class::Helps | Class::HelpsCostUnknown => format!("helps: {better}"),
-            Class::TradeOff => format!("is a trade-off: {better}; but {worse}"),
-            Class::Harms => format!("harms: {worse}"),
-            Class::NoGain => format!("has no gain greater than the margins: {others}"),
-            Class::Unknown if self.judged.is_empty() => "could not be compared".to_owned(),
-            Class::Unknown if others.is_empty() => "may help or not".to_owned(),
-            Class::Unknown => format!("may help or not: {others}"),
-            Class::NeverFires | Class::NoSite => self.result().to_owned(),
-        };
-        let cost = match self.class() {
-            Class::HelpsCostUnknown => format!("The cost of `{label}` is not fully known"),
-            Class::TradeOff | Class::Harms => format!("Other costs of `{label}`"),
-            _ => format!("Cost of `{label}`"),
-        };
-        let mut sentences = vec![format!("`{label}` {does}.")];
-        let others = if is_said { "" } else { &others };
-        let benefits = format!("Other benefits of `{label}`");
-        for (name, part) in [(cost, &*costs), (benefits, others)] {
-            if !part.is_empty() {
-                sentences.push(format!("{name}: {part}."));
-            }
+        match cells.max() {
+            None => vec![format!("`{}` could not be compared.", self.label)],
+            Some(cells) => vec![sentence(
+                &format!("Over {}", count(cells, "cell")),
+                &self.judged,
+            )],
         }
-        let undecided = self.judged.iter().filter(|it| it.includes_none());
-        let times = undecided.filter_map(Judged::times);
-        if let Some(times) = times.reduce(f64::max) {
-            let longer = longer(times, measured_s);
-            sentences.push(format!(
-                "To decide what is undecided about `{label}`, {longer}, if the estimates stay the same."
-            ));
+    }
+
+    pub(crate) fn in_regimes(&self) -> impl Iterator<Item = String> {
+        let regimes = self.regimes.iter();
+        regimes.map(|it| sentence(&it.regime.words(it.cells), &it.judged))
+    }
+
+    /// The cells that speak against it.
+    fn worse(&self) -> Option<String> {
+        const MOST: usize = 3;
+        if self.worse_cells.is_empty() {
+            return None;
         }
-        sentences
+        let named = self.worse_cells.iter().take(MOST).map(|it| {
+            let change = text::change(
+                it.change.value,
+                it.quantity.unit(),
+                it.change.interval(CONFIDENCE),
+            );
+            format!("{} in the cell {} ({change})", it.quantity.words, it.cell)
+        });
+        let named: Vec<String> = named.collect();
+        let more = match self.worse_cells.len().saturating_sub(MOST) {
+            0 => String::new(),
+            more => format!("; {more} more are in `summary.csv`"),
+        };
+        Some(format!(
+            "Resolved to be worse by itself: {}{more}.",
+            named.join(", ")
+        ))
     }
 
     /// How often it yields.

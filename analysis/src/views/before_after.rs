@@ -25,7 +25,7 @@ pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
     let mut whats: Vec<MetricKey> = Vec::new();
     whats.extend(metrics.iter().map(|metric| MetricKey::new(first, *metric)));
     let others = scene.sites.iter().filter(|site| **site != first);
-    whats.extend(others.map(|site| MetricKey::new(*site, Metric::SlowPercent)));
+    whats.extend(others.map(|site| MetricKey::new(*site, Metric::BeyondMsPerS)));
     whats.dedup();
     whats.retain(|what| scene.summary.has(*what));
     let opening = opening(scene);
@@ -41,9 +41,7 @@ pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
     for &what in &whats {
         for &variant in &variants {
             let mut entry = picture(scene, what, variant);
-            // A high share of slow polls matters only if they also take much time.
-            let is_opening = what == whats[0] || what == MetricKey::new(first, Metric::SlowMsPerS);
-            entry.is_first = is_opening && variant == opening;
+            entry.is_first = what == whats[0] && variant == opening;
             entries.push(entry);
         }
     }
@@ -52,8 +50,7 @@ pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
 
 /// The leading candidate, else the first that is shown.
 fn opening(scene: &Scene) -> Option<usize> {
-    let leading = scene.verdict.leaders().into_iter();
-    let mut leading = leading.map(|at| scene.verdict.candidates[at].variant);
+    let mut leading = scene.verdict.best().map(|it| it.variant).into_iter();
     let mut candidates = scene.verdict.candidates.iter().map(|judged| judged.variant);
     leading
         .find(|variant| scene.shown.contains(variant))

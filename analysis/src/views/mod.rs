@@ -2,6 +2,7 @@
 
 mod before_after;
 mod budgets;
+mod curve;
 pub(crate) mod drift;
 mod grid;
 pub(crate) mod rr;
@@ -24,6 +25,7 @@ impl Scene<'_> {
         let mut entries = Vec::new();
         if is_wanted(PictureGroup::BeforeAfter) {
             entries.extend(before_after::entries(self));
+            entries.extend(curve::entry(self));
         }
         if is_wanted(PictureGroup::Budgets) {
             entries.extend(budgets::entry(self));

@@ -128,6 +128,7 @@ impl<'a> Scene<'a> {
             terms.partition(|term| **term == Term::OpenEnd);
         let in_words = |term: &Term| match term {
             Term::Slow => format!("slow: longer than {threshold}"),
+            Term::Beyond => format!("threshold: {threshold}"),
             Term::CoTenant => CO_TENANT.to_owned(),
             Term::Late => format!("late: more than {threshold} after it was due"),
             Term::OpenEnd => OPEN_END.to_owned(),

@@ -6,8 +6,11 @@ use crate::bench::{Copy, analysis, edit, holds, path};
 fn the_verdict_is_by_the_margins_which_are_recorded() {
     let copy = Copy::new();
     copy.report(&["--format", "svg"]).succeeds();
-    holds(&copy.text("report.md"), &["` helps: fewer slow polls (−6"]);
-    let margins = ["slow=20pp", "slow-per-request=99.9%", "late=50pp"];
+    holds(
+        &copy.text("report.md"),
+        &["Gain: lower time beyond the threshold"],
+    );
+    let margins = ["beyond=99.9%", "wake-up=99.9%", "late=50pp"];
     let options = margins.map(|it| ["--margin", it]).concat();
     copy.report(&[&["--format", "svg"], &options[..]].concat())
         .succeeds();
@@ -16,14 +19,14 @@ fn the_verdict_is_by_the_margins_which_are_recorded() {
         &text,
         &[
             "**Verdict.** No variant is shown to gain",
-            "slow polls 20 pp",
+            "time beyond the threshold 99.9 %",
         ],
     );
     holds(&copy.text("report.json"), &margins);
     let dir = copy.dir();
     analysis(["verify", path(&dir)]).succeeds();
     edit(&copy.dir().join("report/report.json"), |text| {
-        text.replace("slow=20pp", "slow=1pp")
+        text.replace("beyond=99.9%", "beyond=1%")
     });
     let ended = analysis(["verify", path(&dir)]);
     assert_eq!(ended.code, 1);

@@ -180,7 +180,7 @@ fn wrong_options_are_refused_by_name() {
         ("--metric", "beauty", "slow_percent"),
         ("--format", "gif", "png"),
         ("--margin", "throughput", "QUANTITY=VALUE"),
-        ("--margin", "beauty=1%", "slow-per-request"),
+        ("--margin", "beauty=1%", "wake-up"),
         ("--margin", "throughput=1pp", "2%"),
         ("--margin", "slow=-1pp", "0.5pp"),
     ] {

@@ -6,8 +6,9 @@ use rand::{RngExt, rngs::StdRng};
 use run_format::Site;
 
 use crate::{
+    site::SiteNames,
     stats::Interval,
-    verdict::{Candidate, Judged, Pair, Quantity, SiteYields, Verdict},
+    verdict::{Candidate, Holds, InRegime, Judged, Pair, Quantity, Regime, SiteYields, Verdict},
 };
 
 pub(super) fn verdict(rng: &mut StdRng) -> Verdict {
@@ -34,7 +35,11 @@ pub(super) fn verdict(rng: &mut StdRng) -> Verdict {
     }
     Verdict {
         site: Site::Connection,
+        site_words: SiteNames::of(None),
+        threshold: "50 µs".to_owned(),
+        is_one_visit: rng.random_bool(0.5),
         cells: 8,
+        baseline_curve: Vec::new(),
         candidates,
         control: None,
         pairs,
@@ -66,9 +71,34 @@ fn candidate(at: usize, quantities: &[(Quantity, f64)], rng: &mut StdRng) -> Can
             single_iteration_percent: None,
         }],
         judged: all(quantities, beyond, rng),
+        regimes: regimes(quantities, beyond, rng),
+        differs: rng.random_bool(0.5),
+        curve: Vec::new(),
+        holds: holds(rng),
+        worse_cells: Vec::new(),
         details: BTreeMap::new(),
-        by_rtt: Vec::new(),
         is_idle,
+    }
+}
+
+/// None, or two of them.
+fn regimes(quantities: &[(Quantity, f64)], beyond: f64, rng: &mut StdRng) -> Vec<InRegime> {
+    let regimes = [Regime::LONG_BOTTLENECK, Regime::NEAR].into_iter();
+    let regimes = regimes.map(|regime| InRegime {
+        regime,
+        cells: 8,
+        judged: all(quantities, beyond, rng),
+    });
+    regimes.collect()
+}
+
+fn holds(rng: &mut StdRng) -> Holds {
+    Holds {
+        range: rng.random_bool(0.5).then_some([10_000, 2_000_000]),
+        opposite: match rng.random_bool(0.2) {
+            true => vec![3_000_000, 10_000_000],
+            false => Vec::new(),
+        },
     }
 }
 
@@ -101,6 +131,7 @@ fn judged((quantity, margin): (Quantity, f64), beyond: f64, rng: &mut StdRng) ->
         value: low + (high - low) * rng.random_range(0.1..0.9),
         interval: Interval { low, high },
         cells: rng.random_range(7..=8),
+        levels: rng.random_bool(0.5).then_some([619.0, 147.0]),
     }
 }
 

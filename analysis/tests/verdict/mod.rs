@@ -57,28 +57,11 @@ fn loss(judged: &Judged) -> (f64, f64) {
     }
 }
 
-/// Whether a gain or a loss counts. That of the share of slow polls does not if slow polls per request say otherwise.
-fn counts(judged: &Judged, all: &[Judged]) -> bool {
-    let mut others = all.iter();
-    let per_request = others.find(|it| it.quantity.metric == Metric::SlowPerRequest);
-    let Some(other) = per_request.filter(|_| judged.quantity.metric == Metric::SlowPercent) else {
-        return true;
-    };
-    let (low, high) = loss(other);
-    if loss(judged).1 < 0.0 {
-        other.value < 0.0 || low < -other.margin
-    } else {
-        other.value > 0.0 || high > other.margin
-    }
-}
-
 fn extremes(quantity: Quantity) -> [String; 2] {
     let words = quantity.words;
     match quantity.metric {
         Metric::RequestsPerS => ["higher", "lower"],
-        Metric::SlowPercent | Metric::SlowPerRequest | Metric::CotenantLatePercent => {
-            ["fewer", "more"]
-        }
+        Metric::CotenantLatePercent => ["fewer", "more"],
         _ => ["lower", "higher"],
     }
     .map(|word| format!("{word} {words}"))
@@ -173,64 +156,81 @@ fn at_most(clause: &Clause, judged: &Judged) {
     assert!(clause.before.contains(direction), "{}", clause.before);
 }
 
-/// What the class promises, by the intervals.
-fn check_class(candidate: &Candidate, text: &str) {
+/// What the class promises, by the intervals that decide.
+fn check_class(candidate: &Candidate, decision: Option<&str>) {
+    let deciding = candidate.deciding();
     let any = |is: fn(f64, f64, f64) -> bool| {
-        let mut judged = candidate.judged.iter();
-        judged.any(|it| counts(it, &candidate.judged) && is(loss(it).0, loss(it).1, it.margin))
+        let mut judged = deciding.iter();
+        judged.any(|it| is(loss(it).0, loss(it).1, it.margin))
     };
     let better = any(|_, high, margin| high < -margin);
     let worse = any(|low, _, margin| low > margin);
-    let costs = candidate.judged.iter().filter(|it| !it.quantity.is_benefit);
-    let costs_known = costs.clone().all(|it| loss(it).1 <= it.margin);
-    let says = |words: &str| text.contains(words);
+    let mut costs = deciding.iter().filter(|it| !it.quantity.is_benefit);
+    let costs_known = costs.all(|it| loss(it).1 <= it.margin);
     let result = candidate.result();
-    for (words, holds) in [
-        ("` helps", better && !worse),
-        ("trade-off", better && worse),
-        ("harms", worse && !better),
-        ("no gain greater than the margins", !better && !worse),
-        ("may help or not", !better && !worse),
-        ("is not fully known", better && !worse && !costs_known),
-    ] {
-        assert!(!says(words) || holds, "{words}: {text}");
+    if candidate.is_idle {
+        return;
     }
+    let expected = match (better, worse) {
+        (true, true) => "trade-off",
+        (true, false) if costs_known => "helps",
+        (true, false) => "helps, cost not fully known",
+        (false, true) => "harms",
+        (false, false) => {
+            assert!(
+                ["no gain greater than the margins", "not known"].contains(&result),
+                "{result}"
+            );
+            result
+        }
+    };
+    assert_eq!(result, expected);
+    let Some(decision) = decision else {
+        return;
+    };
+    assert!(better, "{decision}");
     assert_eq!(
-        says("` helps"),
-        result.starts_with("helps"),
-        "{result}: {text}"
+        decision.contains("if what it costs is acceptable"),
+        worse,
+        "{decision}"
     );
-    assert_eq!(
-        says("is not fully known"),
-        result.contains("cost"),
-        "{result}: {text}"
-    );
-    for word in ["trade-off", "harms", "no gain greater than the margins"] {
-        assert_eq!(says(word), result == word, "{result}: {text}");
-    }
+    let is_open = !worse && !costs_known;
+    assert_eq!(decision.contains("not known yet"), is_open, "{decision}");
+}
+
+fn is_open(judged: &Judged) -> bool {
+    let limit = if judged.quantity.is_benefit {
+        -judged.margin
+    } else {
+        judged.margin
+    };
+    let (low, high) = loss(judged);
+    low < limit && limit < high && low <= 0.0 && high >= 0.0
 }
 
 fn check_candidate(candidate: &Candidate, verdict: &Verdict, kinds: &mut BTreeSet<&'static str>) {
-    let text = candidate.sentences(verdict.measured_s).join(" ");
-    check_class(candidate, &text);
-    let is_open = |it: &Judged| {
-        let limit = if it.quantity.is_benefit {
-            -it.margin
-        } else {
-            it.margin
-        };
-        let (low, high) = loss(it);
-        low < limit && limit < high && low <= 0.0 && high >= 0.0
-    };
+    let deciding = candidate.deciding();
+    let details = verdict.details(candidate);
+    let says_longer = details.iter().any(|it| it.contains("times as long"));
+    let has_beyond = candidate.of_metric(Metric::BeyondMsPerS).is_some();
     assert_eq!(
-        text.contains("times as long"),
-        candidate.judged.iter().any(is_open),
-        "{text}"
+        says_longer,
+        has_beyond && deciding.iter().any(is_open),
+        "{details:?}"
     );
-    let clauses = clauses(&text);
-    assert_eq!(clauses.len(), candidate.judged.len(), "{text}");
-    for clause in clauses {
-        kinds.insert(check(&clause, named(&clause, &candidate.judged)));
+    let sentences = candidate.sentences();
+    if candidate.differs {
+        assert_eq!(sentences.len(), candidate.regimes.len());
+        for (sentence, regime) in sentences.iter().zip(&candidate.regimes) {
+            assert!(
+                sentence.starts_with(&regime.regime.words(regime.cells)),
+                "{sentence}"
+            );
+            check_sentence(sentence, &regime.judged, kinds);
+        }
+    } else {
+        assert_eq!(sentences.len(), 1);
+        check_sentence(&sentences[0], &candidate.judged, kinds);
     }
     let row = report::row(candidate, verdict, candidate.result());
     for judged in &candidate.judged {
@@ -243,7 +243,11 @@ fn check_candidate(candidate: &Candidate, verdict: &Verdict, kinds: &mut BTreeSe
         let is_beyond = low > judged.margin || high < -judged.margin;
         let of_another = |it: &Judged| it.change() == change && it.quantity != judged.quantity;
         if !candidate.judged.iter().any(of_another) {
-            assert_eq!(field.contains("**"), is_beyond, "{field}");
+            assert_eq!(
+                field.contains("**"),
+                is_beyond && !candidate.is_idle,
+                "{field}"
+            );
         }
         let title = judged.title("Slow polls", &candidate.label);
         assert!(
@@ -253,81 +257,152 @@ fn check_candidate(candidate: &Candidate, verdict: &Verdict, kinds: &mut BTreeSe
     }
 }
 
+/// Each interval is said once, under the heading where it belongs.
+fn check_sentence(text: &str, judged: &[Judged], kinds: &mut BTreeSet<&'static str>) {
+    let parts = text.split(". ").flat_map(|part| {
+        let headings = ["Gain: ", "Cost: ", "Limits of the cost: "];
+        let heading = headings.into_iter().find(|it| part.starts_with(it));
+        clauses(part)
+            .into_iter()
+            .map(move |clause| (heading, clause))
+    });
+    let mut said = 0;
+    for (heading, clause) in parts {
+        said += 1;
+        let named = named(&clause, judged);
+        let (low, high) = loss(named);
+        let expected = match (
+            high < -named.margin,
+            low > named.margin,
+            high <= named.margin,
+        ) {
+            (true, ..) => Some("Gain: "),
+            (_, true, _) => Some("Cost: "),
+            (.., true) if !named.quantity.is_benefit => Some("Limits of the cost: "),
+            _ => None,
+        };
+        assert_eq!(heading, expected, "{text}");
+        kinds.insert(check(&clause, named));
+    }
+    assert_eq!(said, judged.len(), "{text}");
+}
+
 fn check_verdict(verdict: &Verdict, kinds: &mut BTreeSet<&'static str>) {
     let sentences = verdict.sentences();
-    let gaining: Vec<&Candidate> = verdict
-        .candidates
-        .iter()
-        .filter(|it| {
-            let mut judged = it.judged.iter();
-            let all = &it.judged;
-            !it.is_idle && judged.any(|it| counts(it, all) && loss(it).1 < -it.margin)
-        })
-        .collect();
+    let gains =
+        |it: &&Candidate| !it.is_idle && it.deciding().iter().any(|it| loss(it).1 < -it.margin);
+    let gaining: Vec<&Candidate> = verdict.candidates.iter().filter(gains).collect();
     let says_none = sentences[0].starts_with("No variant");
     assert_eq!(says_none, gaining.is_empty(), "{}", sentences[0]);
     for pair in &verdict.pairs {
         for judged in [&pair.judged, &pair.back] {
-            for clause in clauses(&words::apart(judged)) {
-                let before = clause.before.rsplit("; ").next().expect("a part");
-                let named = named(&clause, judged);
-                let is_extreme = extremes(named.quantity)
-                    .iter()
-                    .any(|it| before.ends_with(&format!("{it} ")));
-                let before = if is_extreme {
-                    before.to_owned()
-                } else {
-                    format!("not shown in {} ", named.quantity.words)
-                };
-                kinds.insert(check(
-                    &Clause {
-                        before: &before,
-                        ..clause
-                    },
-                    named,
-                ));
-            }
+            check_apart(judged, kinds);
         }
     }
     check_leaders(verdict, &sentences);
-    for candidate in verdict.candidates.iter().filter(|it| !it.is_idle) {
-        check_candidate(candidate, verdict, kinds);
-        let own = candidate.sentences(verdict.measured_s).swap_remove(0);
-        assert_eq!(
-            sentences.iter().filter(|it| it.starts_with(&own)).count(),
-            1
-        );
+    let best = verdict.best().map(|it| it.variant);
+    for candidate in &verdict.candidates {
+        let is_best = Some(candidate.variant) == best;
+        check_class(candidate, is_best.then_some(&*sentences[0]));
+        if !candidate.is_idle {
+            check_candidate(candidate, verdict, kinds);
+        }
+        let label = format!("`{}`", candidate.label);
+        let named: Vec<&String> = sentences.iter().filter(|it| it.contains(&label)).collect();
+        if is_best {
+            check_decision(verdict, candidate, &sentences);
+        } else {
+            assert_eq!(
+                named.len(),
+                1,
+                "each other variant is named once: {sentences:?}"
+            );
+        }
     }
 }
 
-/// The first candidate that is named is beaten by none, and "beaten" means better in something and worse in nothing.
+fn check_apart(judged: &[Judged], kinds: &mut BTreeSet<&'static str>) {
+    for clause in clauses(&words::apart(judged)) {
+        let before = clause.before.rsplit(". ").next().expect("a part");
+        let named = named(&clause, judged);
+        let is_extreme = extremes(named.quantity)
+            .iter()
+            .any(|it| before.contains(it));
+        let before = if is_extreme {
+            before.to_owned()
+        } else {
+            format!("not shown in {} ", named.quantity.words)
+        };
+        kinds.insert(check(
+            &Clause {
+                before: &before,
+                ..clause
+            },
+            named,
+        ));
+    }
+}
+
+/// The first sentence says what to do, and how sure that is; a dependence on the threshold comes before it.
+fn check_decision(verdict: &Verdict, best: &Candidate, sentences: &[String]) {
+    let first = &sentences[0];
+    assert!(
+        first.contains("ound `yamux Active::poll` with `muxer="),
+        "{first}"
+    );
+    assert_eq!(
+        first.contains("One visit to each cell suggests"),
+        verdict.is_one_visit,
+        "{first}"
+    );
+    let depends = first.starts_with("The sign of the effect depends on the threshold");
+    assert_eq!(depends, !best.holds.opposite.is_empty(), "{first}");
+    let holds = sentences
+        .iter()
+        .any(|it| it.contains("for every threshold from 10 µs to 2 ms"));
+    let has_beyond = best.of_metric(Metric::BeyondMsPerS).is_some();
+    assert_eq!(
+        holds,
+        has_beyond && best.holds.range.is_some(),
+        "{sentences:?}"
+    );
+}
+
+/// What leads is beaten by none, and "beaten" means better in something and worse in nothing.
 fn check_leaders(verdict: &Verdict, sentences: &[String]) {
     let beats = |judged: &[Judged]| {
-        let any = |is: fn(&Judged) -> bool| judged.iter().any(|it| counts(it, judged) && is(it));
+        let any = |is: fn(&Judged) -> bool| judged.iter().any(is);
         any(|it| loss(it).1 < -it.margin) && !any(|it| loss(it).0 > it.margin)
     };
+    let gaining = verdict.candidates.iter().filter(|it| it.gains()).count();
+    let best = verdict.best().map(|it| it.variant);
+    let mut beaten = 0;
     for (at, candidate) in verdict.candidates.iter().enumerate() {
         let is_beaten = verdict.pairs.iter().any(|pair| {
             (pair.from == at && beats(&pair.judged)) || (pair.to == at && beats(&pair.back))
         });
-        let own = candidate.sentences(verdict.measured_s).swap_remove(0);
-        let place = sentences.iter().position(|it| it.starts_with(&own));
-        if let Some(place) = place.filter(|_| !candidate.is_idle) {
-            assert_eq!(
-                sentences[place].contains("Compared with it"),
-                is_beaten,
-                "{}",
-                sentences[place]
-            );
-        }
-        if sentences[0].contains(&format!("`{}`", candidate_label(at))) {
-            let is_first = place == Some(0) || sentences[0].starts_with("Of ");
+        beaten += usize::from(is_beaten);
+        let label = format!("`{}`", candidate_label(at));
+        let another = sentences
+            .iter()
+            .any(|it| it.contains(&label) && it.contains("another variant is better"));
+        if another {
             assert!(
-                is_first && (!is_beaten || place != Some(0)),
-                "{}",
-                sentences[0]
+                is_beaten && Some(candidate.variant) != best,
+                "{sentences:?}"
             );
         }
+    }
+    if beaten < gaining {
+        let at = verdict
+            .candidates
+            .iter()
+            .position(|it| Some(it.variant) == best);
+        let at = at.expect("one is beaten by none");
+        let is_beaten = verdict.pairs.iter().any(|pair| {
+            (pair.from == at && beats(&pair.judged)) || (pair.to == at && beats(&pair.back))
+        });
+        assert!(!is_beaten, "{sentences:?}");
     }
 }
 

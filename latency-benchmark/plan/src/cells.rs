@@ -36,19 +36,31 @@ pub fn cells(sweep: &SweepConfig) -> Vec<Cell> {
     ours.into_iter().map(|at| cells[at]).collect()
 }
 
-/// About how long a run of the cell takes if its time is not scaled. So all shards of a sweep agree, before and after
+/// About how long the runs of the cell take if its time is not scaled. So all shards of a sweep agree, before and after
 /// its time is fitted.
 fn takes_ms(sweep: &SweepConfig, cell: Cell) -> u64 {
     const AROUND_MS: u64 = 1000;
     let rtt_ms = cell.rtt_ms.ms();
     let measuring_ms = measuring_ms(rtt_ms) as u64;
     // Connecting and warming up take about ten round trips.
-    AROUND_MS + (10.0 * rtt_ms) as u64 + sweep.max_cell_ms.unwrap_or(measuring_ms)
+    let run_ms = AROUND_MS + (10.0 * rtt_ms) as u64 + sweep.max_cell_ms.unwrap_or(measuring_ms);
+    run_ms * u64::from(visits(sweep, cell))
+}
+
+/// How often a cell is visited: how many runs it has, or blocks of launches where subjects are compared.
+pub fn visits(sweep: &SweepConfig, cell: Cell) -> u32 {
+    const FAR_MS: f64 = 50.0;
+    match sweep.far_repeat {
+        Some(far) if cell.rtt_ms.ms() > FAR_MS => far,
+        _ => sweep.repeat,
+    }
 }
 
 /// The most launches that there can be.
 pub fn launches(sweep: &SweepConfig) -> usize {
-    sweep.axes.cells().len() * sweep.repeat as usize * sweep.subjects.len().max(1)
+    let cells = sweep.axes.cells().into_iter();
+    let visits: u32 = cells.map(|cell| visits(sweep, cell)).sum();
+    visits as usize * sweep.subjects.len().max(1)
 }
 
 /// How many times sooner all launches are done than one after the other.
@@ -111,6 +123,26 @@ mod tests {
             let apart_ms = times().max().unwrap_or(0) - times().min().unwrap_or(0);
             assert!(apart_ms <= longest_cell_ms, "{of} shards: {apart_ms} ms");
         }
+    }
+
+    #[test]
+    fn far_cells_have_visits_of_their_own_number() {
+        let config = SweepConfig {
+            repeat: 3,
+            far_repeat: Some(2),
+            shard: None,
+            ..config(Shard { index: 1, of: 1 })
+        };
+        let visits = |rtt_ms: &str| {
+            let rtt_ms = rtt_ms.parse().expect("a time");
+            let cell = Cell {
+                rtt_ms,
+                ..config.axes.cells()[0]
+            };
+            visits(&config, cell)
+        };
+        assert_eq!(["0", "50", "50.1", "200"].map(visits), [3, 3, 2, 2]);
+        assert_eq!(launches(&config), 80 * 3 + 40 * 2);
     }
 
     #[test]

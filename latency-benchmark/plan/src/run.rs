@@ -9,7 +9,7 @@ use run_format::{
     variant::{Role, VariantConfig},
 };
 
-use crate::{block::duration_of_slices, changes::FEWEST_BLOCKS};
+use crate::{block::duration_of_slices, cells::visits, changes::FEWEST_BLOCKS};
 
 /// With more variants, blocks would be too few if slices had several turns.
 const MANY_VARIANTS: usize = 12;
@@ -129,11 +129,22 @@ pub fn measuring_ms(rtt_ms: f64) -> f64 {
     SHORTEST_MS + MS_BY_RTT_MS * rtt_ms
 }
 
+/// The fewest blocks of a run. Several runs of a cell have enough together, but one block by itself does not show how
+/// much blocks differ.
+pub fn fewest_blocks(sweep: &SweepConfig, cell: Cell) -> u32 {
+    const IN_A_RUN: u32 = 2;
+    let runs = match sweep.subjects.is_empty() {
+        true => visits(sweep, cell),
+        false => 1,
+    };
+    (FEWEST_BLOCKS as u32).div_ceil(runs).max(IN_A_RUN)
+}
+
 /// How long a run of the cell may measure.
 fn cell_ms(sweep: &SweepConfig, cell: Cell, plan: &Plan) -> u64 {
     let by_rtt = measuring_ms(cell.rtt_ms.ms());
-    let fewest_blocks = duration_of_slices(plan, sweep.variants.len()) * FEWEST_BLOCKS as u32;
-    let by_rtt = ((sweep.time_scale * by_rtt) as u64).max(fewest_blocks.as_millis() as u64);
+    let blocks = duration_of_slices(plan, sweep.variants.len()) * fewest_blocks(sweep, cell);
+    let by_rtt = ((sweep.time_scale * by_rtt) as u64).max(blocks.as_millis() as u64);
     sweep.max_cell_ms.unwrap_or(by_rtt)
 }
 

@@ -32,6 +32,9 @@ pub struct SweepConfig {
     pub runtime: RuntimeConfig,
     pub lab: LabConfig,
     pub repeat: u32,
+    /// The same for cells whose round trip is so long that a launch costs much. Absent if all cells have as many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub far_repeat: Option<u32>,
     /// Null is the default for the cell, as is `settle_ms`.
     pub turn_ms: Option<u64>,
     pub settle_ms: Option<u64>,

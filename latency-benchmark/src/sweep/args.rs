@@ -110,8 +110,9 @@ struct ComparedArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Time and precision")]
 struct LengthArgs {
-    /// Runs of each cell, each in new processes [default: 1]; with --subject: at most this many blocks,
-    /// each with one launch of every subject [default: 8]
+    /// Runs of each cell, each in new processes and at another time of the sweep [default: 3 short ones, or 2 if the
+    /// round trip is over 50 ms; 1 with --quick or --max-cell-seconds]; with --subject: at most this many blocks, each
+    /// with one launch of every subject [default: 8]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: Option<u32>,
     /// How long a variant is measured before the next one has its turn, in ms [default: 20, or two round
@@ -123,7 +124,7 @@ struct LengthArgs {
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=600_000))]
     settle: Option<u64>,
     /// How long the sweep may take, such as 15min. Time that a cell does not need goes to the others [default:
-    /// 8.4 s for each run, and 40 ms for each ms of its round trip; with --quick half of it]
+    /// 28 minutes for the whole grid; with --repeat 8.4 s for each run, and 40 ms for each ms of its round trip]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, conflicts_with_all = ["max_cell_seconds", "peer_hosts"])]
     time: Option<Duration>,
     /// The longest time that a run of a cell is measured [default: as --time; with --subject: 4]
@@ -210,6 +211,9 @@ impl SweepArgs {
         let grid = &self.grid;
         let chooses_cells = grid.peers.is_empty() && grid.rtt.is_empty() && grid.payload.is_empty();
         let mut config = self.config(chooses_cells)?;
+        // Each round is one of several looks.
+        config.repeat = 1;
+        config.far_repeat = None;
         if chooses_cells {
             // Over longer round trips, a hundred budgets would need minutes for a few blocks.
             const RTTS: [f64; 3] = [0.0, 5.0, 50.0];
@@ -263,6 +267,17 @@ impl SweepArgs {
         } else {
             stack.budgets
         };
+        // A short look, and a time of each run that was asked for, are of one run.
+        let is_visited_often = length.repeat.is_none()
+            && length.max_cell_seconds.is_none()
+            && !has_subjects
+            && !quick
+            && !grid.quick;
+        let repeat = length.repeat.unwrap_or(match has_subjects {
+            true => BLOCKS,
+            false if is_visited_often => VISITS,
+            false => 1,
+        });
         let node = self.node.node(stack)?;
         let defaults: Vec<Budgets> = defaults
             .iter()
@@ -283,16 +298,19 @@ impl SweepArgs {
             pace,
             runtime,
             lab: network,
-            repeat: length
-                .repeat
-                .unwrap_or(if has_subjects { BLOCKS } else { 1 }),
+            repeat,
+            far_repeat: is_visited_often.then_some(FAR_VISITS),
             turn_ms: length.turn,
             settle_ms: length.settle,
             max_cell_ms: match length.max_cell_seconds {
                 Some(seconds) => Some(seconds * 1000),
                 None => (has_subjects && length.time.is_none()).then_some(LAUNCH_MS),
             },
-            time_scale: if grid.quick { QUICK_SCALE } else { 1.0 },
+            time_scale: match (grid.quick, is_visited_often) {
+                (true, _) => QUICK_SCALE,
+                (_, true) => VISIT_SCALE,
+                _ => 1.0,
+            },
             precision: length.precision,
             seed: self.new_run.seed(),
             measurement: Measurement::Compare,
@@ -374,6 +392,11 @@ fn rtts(ms: &[f64]) -> Vec<Rtt> {
 /// A subject may bring a budget of its own.
 const SUBJECT_BUDGETS: &[&str] = &["none"];
 const QUICK_SCALE: f64 = 0.5;
+/// The machine's speed changes within minutes, so the time of a cell is spread over the sweep.
+const VISITS: u32 = 3;
+const FAR_VISITS: u32 = 2;
+/// With which all visits of a cell take about as long as one long run.
+const VISIT_SCALE: f64 = 0.28;
 /// Launches differ more than the slices of one launch, so many short launches tell more than a long one.
 const LAUNCH_MS: u64 = 4_000;
 const BLOCKS: u32 = 8;

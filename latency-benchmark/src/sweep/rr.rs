@@ -132,6 +132,7 @@ impl RrArgs {
                 .hosts
                 .network(&self.network, &[self.peers], &[self.rtt.rtt], 1)?,
             repeat: 1,
+            far_repeat: None,
             turn_ms: self.slice,
             settle_ms: None,
             max_cell_ms: Some(self.seconds * 1000),

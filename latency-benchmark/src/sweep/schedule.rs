@@ -4,6 +4,7 @@
 
 use std::{collections::HashSet, time::Duration};
 
+use plan::cells::visits;
 use rand::{RngExt, SeedableRng, rngs::StdRng, seq::SliceRandom};
 use run_format::{
     config::{RunConfig, SweepConfig},
@@ -41,6 +42,7 @@ fn by_repetition(config: &SweepConfig, rng: &mut StdRng) -> Vec<Launch> {
     let mut launches = Vec::new();
     for run in 1..=config.repeat {
         let mut cells = config.axes.cells();
+        cells.retain(|cell| run <= visits(config, *cell));
         cells.shuffle(rng);
         for cell in cells {
             let seed = u64::from(rng.random::<u32>());

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use plan::{block::longest_block, changes::FEWEST_BLOCKS};
+use plan::{block::longest_block, run::fewest_blocks};
 use program::{Failure, in_words, reject};
 use run_format::{
     config::{RunConfig, SweepConfig},
@@ -23,7 +23,7 @@ pub(crate) fn within(config: SweepConfig, time: Duration) -> Result<SweepConfig,
     let scale = all.saturating_sub(around).div_duration_f64(measuring);
     if scale < least {
         reject!(
-            "--time {}: too short for {FEWEST_BLOCKS} blocks in each run (accepted: at least {})",
+            "--time {}: too short for the fewest blocks of each run (accepted: at least {})",
             in_words(time),
             in_words(shortest(&config))
         );
@@ -81,7 +81,7 @@ fn needs_of_one(config: &SweepConfig) -> Needs {
         let planned = Duration::from_secs_f64(config.time_scale * planned_ms / 1e3);
         needs.around += launch.around() + Duration::from_millis(run.plan.warm_up_ms);
         needs.measuring += planned;
-        let fewest = longest_block(&run) * FEWEST_BLOCKS as u32;
+        let fewest = longest_block(&run) * fewest_blocks(config, launch.cell);
         needs.least = needs.least.max(fewest.div_duration_f64(planned));
     }
     needs
@@ -112,8 +112,8 @@ impl SavedTime {
         let planned_ms = run.plan.max_ms as f64;
         if config.max_cell_ms.is_none() && self.to_come_ms > 0.0 {
             let factor = (1.0 + self.saved_ms / self.to_come_ms).clamp(LEAST, MOST);
-            let fewest_blocks = longest_block(run).as_millis() as u64 * FEWEST_BLOCKS as u64;
-            run.plan.max_ms = ((factor * planned_ms) as u64).max(fewest_blocks);
+            let blocks = longest_block(run) * fewest_blocks(config, run.cell);
+            run.plan.max_ms = ((factor * planned_ms) as u64).max(blocks.as_millis() as u64);
             self.saved_ms -= run.plan.max_ms as f64 - planned_ms;
         }
         self.skip(planned_ms);

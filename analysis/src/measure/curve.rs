@@ -1,0 +1,82 @@
+//! The time beyond every threshold from 10 µs to 10 ms, so that no threshold decides alone.
+
+use std::collections::BTreeMap;
+
+use run_format::variant::BASELINE;
+
+use super::{
+    cell_blocks::{CellBlocks, SweepSetup},
+    metric::{Metric, MetricKey},
+    metric_info::Limits,
+};
+use crate::stats::{self, CellEstimate, RatioKind, RatioPart, Uncertain};
+
+/// At one threshold, by variant. None if the slices did not record the site.
+#[derive(Clone, Debug)]
+pub(crate) struct CurvePoint {
+    pub(crate) threshold_ns: u64,
+    pub(crate) values: Vec<Option<CurveValue>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CurveValue {
+    /// In the unit of the metric.
+    pub(crate) level: f64,
+    /// The change in percent. None for the baseline, and where the baseline is zero.
+    pub(crate) relative: Option<Uncertain>,
+}
+
+/// Six a decade, and that of the report.
+fn thresholds(own_ns: u64) -> Vec<u64> {
+    const SIXTHS: [u64; 6] = [100, 150, 200, 300, 500, 700];
+    let decades = [10_000, 100_000, 1_000_000].into_iter();
+    let all = decades.flat_map(|decade| SIXTHS.map(|sixth| decade * sixth / 100));
+    let mut all: Vec<u64> = all.chain([10_000_000, own_ns]).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Of the site that the verdict is about. Empty without a complete block.
+pub(super) fn of_cell(blocks: &CellBlocks, setup: &SweepSetup) -> Vec<CurvePoint> {
+    if blocks.is_empty() {
+        return Vec::new();
+    }
+    let thresholds = thresholds(setup.threshold_ns).into_iter();
+    thresholds.map(|it| point(blocks, setup, it)).collect()
+}
+
+fn point(blocks: &CellBlocks, setup: &SweepSetup, threshold_ns: u64) -> CurvePoint {
+    let key = MetricKey::new(setup.site, Metric::BeyondMsPerS);
+    let limits = Limits {
+        threshold_ns,
+        longest_ns: BTreeMap::new(),
+    };
+    let estimate = |variants: Vec<usize>| {
+        let parts = |slice: &_| key.parts(slice, &limits);
+        stats::ratio(
+            &blocks.of(&variants, parts, RatioPart::sum)?,
+            RatioKind::Amount,
+        )
+    };
+    let mut variants: Vec<Option<CellEstimate>> = setup.estimated().map(estimate).collect();
+    let reference = variants.pop().flatten();
+    let value = |(variant, estimate): (usize, &Option<CellEstimate>)| {
+        let is_control = variant != BASELINE && setup.reference.contains(&variant);
+        let (of, from) = match variant {
+            BASELINE => (&reference, &None),
+            _ if is_control => (estimate, &variants[BASELINE]),
+            _ => (estimate, &reference),
+        };
+        let of = of.as_ref()?;
+        let change = from.as_ref().and_then(|from| stats::change(from, of));
+        Some(CurveValue {
+            level: of.value() * key.metric.info().scale,
+            relative: change.and_then(|it| it.relative).map(|it| it.times(100.0)),
+        })
+    };
+    CurvePoint {
+        threshold_ns,
+        values: variants.iter().enumerate().map(value).collect(),
+    }
+}

@@ -1,0 +1,80 @@
+//! Groups of cells in which a budget may do different things.
+
+use std::collections::BTreeMap;
+
+use run_format::network::Rtt;
+
+use crate::{
+    measure::metric::Metric,
+    summary::{CellSummary, Summary},
+    text::count,
+};
+
+/// From this share of its time on that its workers poll tasks, central is the bottleneck of a cell.
+pub(crate) const BOTTLENECK_PERCENT: f64 = 80.0;
+/// A round trip of the same data centre or of the same city.
+const SHORT_MS: f64 = 10.0;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Regime {
+    round_trip: RoundTrip,
+    is_bottleneck: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum RoundTrip {
+    None,
+    Short,
+    Long,
+}
+
+impl Regime {
+    #[cfg(test)]
+    pub(super) const LONG_BOTTLENECK: Regime = Regime {
+        round_trip: RoundTrip::Long,
+        is_bottleneck: true,
+    };
+    #[cfg(test)]
+    pub(super) const NEAR: Regime = Regime {
+        round_trip: RoundTrip::None,
+        is_bottleneck: false,
+    };
+
+    /// By the round trip and the baseline alone, so that it cannot favour a variant.
+    fn of_cell(cell: &CellSummary) -> Regime {
+        let rtt = cell.measured.cell.rtt_ms;
+        let busy = cell.worker_figure(Metric::CentralBusyPercent, 0);
+        Regime {
+            round_trip: match rtt {
+                Rtt::ZERO => RoundTrip::None,
+                _ if rtt.ms() <= SHORT_MS => RoundTrip::Short,
+                _ => RoundTrip::Long,
+            },
+            is_bottleneck: busy.is_some_and(|it| it.estimate.value >= BOTTLENECK_PERCENT),
+        }
+    }
+
+    /// The measured cells of each regime.
+    pub(super) fn all(summary: &Summary) -> BTreeMap<Regime, Vec<&CellSummary>> {
+        let mut regimes = BTreeMap::<Regime, Vec<&CellSummary>>::new();
+        for cell in summary.measured() {
+            regimes.entry(Regime::of_cell(cell)).or_default().push(cell);
+        }
+        regimes
+    }
+
+    /// "RTT 0, central is the bottleneck, 8 cells"
+    pub(crate) fn words(self, cells: usize) -> String {
+        let round_trip = match self.round_trip {
+            RoundTrip::None => "RTT 0".to_owned(),
+            RoundTrip::Short => format!("RTT up to {SHORT_MS} ms"),
+            RoundTrip::Long => format!("RTT over {SHORT_MS} ms"),
+        };
+        let bottleneck = if self.is_bottleneck {
+            "central is the bottleneck"
+        } else {
+            "central is not the bottleneck"
+        };
+        format!("{round_trip}, {bottleneck}, {}", count(cells, "cell"))
+    }
+}
