@@ -90,10 +90,9 @@ pub(crate) fn change(value: f64, unit: &str, interval: Interval) -> String {
     let decimals = decimals_of_change(value, interval);
     let text = |value: f64| {
         // An end so far away says nothing.
-        if value.abs() < 1e6 {
-            with_plus(value, fixed(value, decimals))
-        } else {
-            "?".to_owned()
+        match value.abs() < 1e6 {
+            true => with_plus(value, fixed(value, decimals)),
+            false => "?".to_owned(),
         }
     };
     format!("{} {unit} [{}, {}]", text(value), text(low), text(high))

@@ -167,10 +167,9 @@ impl Drifts {
         }
         let mut sentences: Vec<String> = self.drifting().map(Drift::sentence).collect();
         if sentences.is_empty() {
+            let (time, all) = (lasting(self.last_s), self.all.len());
             sentences.push(format!(
-                "Nothing drifts beyond noise: within {}, the slope of none of {} series differs from zero.",
-                lasting(self.last_s),
-                self.all.len()
+                "Nothing drifts beyond noise: within {time}, the slope of none of {all} series differs from zero."
             ));
         } else if let quiet @ 1.. = self.all.len() - sentences.len() {
             sentences.push(format!("None of the other {quiet} series drifts."));

@@ -20,7 +20,7 @@ use crate::{
     load::explain::CellEvidence,
     measure::breakdown::OWN,
     site::SiteNames,
-    stats::{CONFIDENCE, Trend, trend},
+    stats::{CONFIDENCE, Interval, Trend, trend},
     text::{self, number, rounded},
 };
 
@@ -154,14 +154,11 @@ impl FindingSearch<'_> {
             if it.slow_polls < FEWEST_SLOW_POLLS || it.calls < FEWEST_WAITS {
                 continue;
             }
+            let (part, function, call) = (part(&it.child), self.sites.function(site), &it.call);
+            let [percent, us] = [it.percent, it.us_per_call].map(number);
             let sentence = format!(
-                "{} of `{}` waits in the kernel: {} % of the time in slow polls, most of it in `{}` ({} µs per call). A \
-                 poll should return instead of waiting, because its worker runs nothing else meanwhile.",
-                part(&it.child),
-                self.sites.function(site),
-                number(it.percent),
-                it.call,
-                number(it.us_per_call)
+                "{part} of `{function}` waits in the kernel: {percent} % of the time in slow polls, most of it in `{call}` \
+                 ({us} µs per call). A poll should return instead of waiting, because its worker runs nothing else meanwhile."
             );
             let excess = (it.percent, SLEEPING_PERCENT);
             self.add(FindingKind::SleepingPoll, site, &it.child, excess, sentence);
@@ -174,15 +171,13 @@ impl FindingSearch<'_> {
             if !SITES.contains(&site) || polls < FEWEST_POLLS {
                 continue;
             }
-            let sentence = format!(
-                "{} of `{}` allocates {} objects ({} bytes) per poll on average. Memory that is allocated and freed at \
-                 this rate costs more than the work it is used for.",
-                part(&child),
-                self.sites.function(site),
-                number(objects),
-                number(bytes)
-            );
             let excess = (objects, OBJECTS_PER_POLL);
+            let (part, function) = (part(&child), self.sites.function(site));
+            let [objects, bytes] = [objects, bytes].map(number);
+            let sentence = format!(
+                "{part} of `{function}` allocates {objects} objects ({bytes} bytes) per poll on average. Memory that is \
+                 allocated and freed at this rate costs more than the work it is used for."
+            );
             self.add(FindingKind::AllocatingPoll, site, &child, excess, sentence);
         }
     }
@@ -230,13 +225,12 @@ impl FindingSearch<'_> {
             if polls < FEWEST_POLLS || idle_percent < SELF_WAKING_IDLE_PERCENT {
                 continue;
             }
-            let sentence = format!(
-                "{whose} wakes itself in {} % of its polls, and {} % of the polls inside it find nothing ready. It keeps \
-                 itself busy without doing any work.",
-                number(percent),
-                number(idle_percent)
-            );
             let excess = (percent, SELF_WAKING_PERCENT);
+            let [percent, idle] = [percent, idle_percent].map(number);
+            let sentence = format!(
+                "{whose} wakes itself in {percent} % of its polls, and {idle} % of the polls inside it find nothing ready. \
+                 It keeps itself busy without doing any work."
+            );
             self.add(FindingKind::SelfWaking, site, "", excess, sentence);
         }
     }
@@ -253,15 +247,13 @@ impl FindingSearch<'_> {
             let Some(share) = ratio(idle, polls).filter(|_| per_s > IDLE_PER_S) else {
                 continue;
             };
-            let percent = 100.0 * share;
+            let excess = (100.0 * share, threshold);
+            let [percent, per_s] = [100.0 * share, per_s].map(number);
+            let function = self.sites.function(site);
             let sentence = format!(
-                "{} % of the polls of `{}` find nothing ready, which is {} polls per second. The code that wakes the task \
-                 wakes it without need.",
-                number(percent),
-                self.sites.function(site),
-                number(per_s)
+                "{percent} % of the polls of `{function}` find nothing ready, which is {per_s} polls per second. The code \
+                 that wakes the task wakes it without need."
             );
-            let excess = (percent, threshold);
             self.add(FindingKind::IdlePolls, site, "", excess, sentence);
         }
     }
@@ -294,16 +286,14 @@ impl FindingSearch<'_> {
             let Some(trend) = growing(self.evidence, gauge) else {
                 continue;
             };
-            let Gauge { unit, scale, .. } = gauge;
+            let Gauge { name, unit, .. } = gauge;
+            let Interval { low, high } = trend.interval;
+            let [from, to, slope, low, high] =
+                [trend.from.max(0.0), trend.to, trend.slope, low, high]
+                    .map(|it| number(it * gauge.scale));
             let sentence = format!(
-                "{} grows from {} to {}{unit} during the launch, by {} [{}, {}]{unit} per second. What \
-                 is created is not removed.",
-                gauge.name,
-                number((trend.from * scale).max(0.0)),
-                number(trend.to * scale),
-                number(trend.slope * scale),
-                number(trend.interval.low * scale),
-                number(trend.interval.high * scale)
+                "{name} grows from {from} to {to}{unit} during the launch, by {slope} [{low}, {high}]{unit} per second. \
+                 What is created is not removed."
             );
             let growth = trend.growth();
             let percent = growth.map_or(f64::INFINITY, |growth| 100.0 * growth);

@@ -138,10 +138,9 @@ pub(crate) fn counted_once(
     sites: impl IntoIterator<Item = Option<Site>>,
 ) -> impl Fn(Option<Site>) -> bool {
     let has_tasks = sites.into_iter().any(|site| site == Some(Site::Task));
-    let outermost = if has_tasks {
-        Site::Task
-    } else {
-        Site::Connection
+    let outermost = match has_tasks {
+        true => Site::Task,
+        false => Site::Connection,
     };
     move |site| match site {
         // These and drivers of QUIC are tasks of their own.

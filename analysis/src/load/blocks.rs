@@ -45,10 +45,9 @@ pub(crate) type Disturbances = BTreeMap<Disturbance, usize>;
 
 impl Disturbed {
     pub(crate) fn unless(is_kept: bool) -> Disturbed {
-        if is_kept {
-            Disturbed::Kept
-        } else {
-            Disturbed::SetAside
+        match is_kept {
+            true => Disturbed::Kept,
+            false => Disturbed::SetAside,
         }
     }
 

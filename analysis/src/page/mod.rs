@@ -131,11 +131,8 @@ pub(crate) fn still(verdict: &Verdict, pictures: &[Entry]) -> String {
 /// What readers without JavaScript see in place of all that can be explored.
 pub(crate) fn still_pictures<'a>(pictures: impl IntoIterator<Item = &'a Entry>) -> String {
     let figure = |entry: &Entry| {
-        format!(
-            "<figure role=\"img\" aria-label=\"{}\">{}</figure>\n",
-            escaped(entry.title()),
-            charts::svg(entry.picture.as_ref())
-        )
+        let (title, svg) = (escaped(entry.title()), charts::svg(entry.picture.as_ref()));
+        format!("<figure role=\"img\" aria-label=\"{title}\">{svg}</figure>\n")
     };
     format!(
         "<div class=\"still\">\n{}<p>With JavaScript this page shows every figure.</p>\n</div>\n",

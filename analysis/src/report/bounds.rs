@@ -19,14 +19,14 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, site: Site) {
     let Some(cell) = summary.most_slow_time_predicted(site) else {
         return;
     };
+    let (worst, function) = (cell.measured.cell, summary.function(site));
     document.details("What a bound would do", |document| {
         document.paragraph(format!(
             "In some slices of the baseline the time of every iteration was recorded. Each recorded poll was cut where a \
              bound would have ended it. So this table says what bounds would have done, had the same work come in the same \
              pieces. The bound 1 shows how many single iterations are slow, which no bound on the site changes. The table is \
-             about the cell {}, which has the most time in slow polls of `{}`. `{FILE}` has all cells. Slow means over 50 µs.",
-            cell.measured.cell,
-            summary.function(site)
+             about the cell {worst}, which has the most time in slow polls of `{function}`. `{FILE}` has all cells. Slow means \
+             over 50 µs."
         ));
         of_cell(document, summary, cell);
         document.list(Site::BUDGETED.into_iter().filter_map(|it| without_effect(cell, it)));

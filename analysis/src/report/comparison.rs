@@ -55,11 +55,11 @@ pub(crate) fn sentences(
     }
     let parts = compared.iter().map(|it| {
         let [lower, higher] = resolved(it, Metric::BeyondMsPerS);
+        let (budget, function) = (&it.budget, it.summary.function(it.verdict.site));
+        let cells = count(it.summary.measured().count(), "cell");
         format!(
-            "with budget `{}`, the time beyond the threshold of `{}` is resolved to be lower in {lower} and higher in {higher} of {}",
-            it.budget,
-            it.summary.function(it.verdict.site),
-            count(it.summary.measured().count(), "cell"),
+            "with budget `{budget}`, the time beyond the threshold of `{function}` is resolved to be lower in {lower} and \
+             higher in {higher} of {cells}"
         )
     });
     let parts = joined(parts, "; ");

@@ -27,20 +27,14 @@ pub(super) fn in_words(
     let mut text = String::new();
     let taken: usize = set_aside.values().sum();
     if taken > 0 {
-        text += &format!(
-            " {taken} of {} {} disturbed and set aside.{}",
-            count(left + taken, what),
-            were(taken),
-            by_what(set_aside)
-        );
+        let (all, were, by) = (count(left + taken, what), were(taken), by_what(set_aside));
+        text += &format!(" {taken} of {all} {were} disturbed and set aside.{by}");
     }
     if !by_what(kept).is_empty() {
         let kept_blocks = kept.values().sum();
+        let (blocks, were, by) = (count(kept_blocks, what), were(kept_blocks), by_what(kept));
         text += &format!(
-            " {} {} disturbed and kept, because they are most of their launches.{}",
-            count(kept_blocks, what),
-            were(kept_blocks),
-            by_what(kept)
+            " {blocks} {were} disturbed and kept, because they are most of their launches.{by}"
         );
     }
     text
@@ -110,13 +104,11 @@ pub(super) fn grade(summary: &Summary, verdict: &Verdict) -> Option<String> {
         lost if lost < NEARLY_QUIET_PERCENT => "nearly quiet",
         _ => "disturbed",
     };
-    let percent =
-        |(median, worst)| format!("{} % (worst cell {} %)", number(median), number(worst));
+    let [stolen, waiting] = [stolen, waiting]
+        .map(|(median, worst)| format!("{} % (worst cell {} %)", number(median), number(worst)));
     let mut sentence = format!(
-        "In the median cell the machine was {grade}: of the time of central's core, the hypervisor stole {}, and \
-         central's worker waited for it {}.",
-        percent(stolen),
-        percent(waiting)
+        "In the median cell the machine was {grade}: of the time of central's core, the hypervisor stole {stolen}, and \
+         central's worker waited for it {waiting}."
     );
     sentence += &disturbed(summary);
     if !verdict.spoilt.is_empty() {

@@ -52,13 +52,12 @@ fn grid(summary: &Summary) -> String {
         1 => "1 launch of each program".to_owned(),
         _ => format!("{runs} launches of each program"),
     };
+    let (peers, rtts) = (joined(&axes.peers, ", "), joined(&axes.rtt_ms, ", "));
+    let (payloads, measured) = (joined(payloads, ", "), summary.measured().count());
+    let all = summary.cells.len();
     format!(
-        "Measured cells: {} of {}, from N ∈ {{{}}} peers, RTT ∈ {{{}}} ms and payload ∈ {{{}}}; {launches} in all.",
-        summary.measured().count(),
-        summary.cells.len(),
-        joined(&axes.peers, ", "),
-        joined(&axes.rtt_ms, ", "),
-        joined(payloads, ", "),
+        "Measured cells: {measured} of {all}, from N ∈ {{{peers}}} peers, RTT ∈ {{{rtts}}} ms and payload ∈ {{{payloads}}}; \
+         {launches} in all."
     )
 }
 
@@ -89,13 +88,11 @@ fn nodes(summary: &Summary, manifest: &Manifest) -> String {
         true => format!("{} as published", of_upstream(&manifest.tool)),
         false => "the subjects listed below".to_owned(),
     };
+    let (workload, security) = (name_in_files(node.workload), name_in_files(node.security));
+    let (transport, pace) = (name_in_files(node.transport), pace(config.pace));
     format!(
-        "Code under test: {code}, with lines for probe and budgets inserted at build time. Workload: {}, {} over {}, {}. Central \
-         runs on {workers}, alone on {cores}.",
-        name_in_files(node.workload),
-        name_in_files(node.security),
-        name_in_files(node.transport),
-        pace(config.pace),
+        "Code under test: {code}, with lines for probe and budgets inserted at build time. Workload: {workload}, {security} \
+         over {transport}, {pace}. Central runs on {workers}, alone on {cores}."
     )
 }
 
@@ -150,12 +147,9 @@ fn variants(summary: &Summary) -> String {
 }
 
 pub(super) fn place(manifest: &Manifest, machines: &str) -> String {
-    format!(
-        "{}, on {machines}; {}, {}.",
-        date(manifest.created_unix_s),
-        of_tool(&manifest.tool),
-        manifest.tool.rustc
-    )
+    let (date, tool) = (date(manifest.created_unix_s), of_tool(&manifest.tool));
+    let rustc = &manifest.tool.rustc;
+    format!("{date}, on {machines}; {tool}, {rustc}.")
 }
 
 pub(super) fn command(manifest: &Manifest) -> String {

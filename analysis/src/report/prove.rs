@@ -51,12 +51,11 @@ pub(super) fn sentences(summary: &Summary, verdict: &Verdict) -> Vec<String> {
             agreement(summary, what, proof)
         });
         let (agree, all) = counts.fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
+        let percent = number(100.0 * agree as f64 / all.max(1) as f64);
+        let (budget, all) = (&proof.budget, count(all, "comparison"));
         format!(
-            "The patch and the graft of `{}` agree in {agree} of {} ({} %): the 95 % interval of their difference \
-             includes zero. 95 % are expected of two that do the same.",
-            proof.budget,
-            count(all, "comparison"),
-            number(100.0 * agree as f64 / all.max(1) as f64)
+            "The patch and the graft of `{budget}` agree in {agree} of {all} ({percent} %): the 95 % interval of their \
+             difference includes zero. 95 % are expected of two that do the same."
         )
     };
     proofs(summary).iter().map(sentence).collect()

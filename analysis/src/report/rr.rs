@@ -121,12 +121,13 @@ fn sentence(cell: &CellSummary, libp2p: usize) -> Option<String> {
              {} µs.",
             number(1e3 * raw(Metric::LatencyP50Ms)?),
         ),
-        Some((added, times, raw)) => format!(
-            "libp2p adds {added} of CPU time and {latency} of latency (p50) to a request of {size}. Over the kernel's TCP \
-             alone, the request takes {} µs of CPU time; with libp2p it takes {} times as much.",
-            number(raw),
-            ratio(times)
-        ),
+        Some((added, times, raw)) => {
+            let (times, raw) = (ratio(times), number(raw));
+            format!(
+                "libp2p adds {added} of CPU time and {latency} of latency (p50) to a request of {size}. Over the kernel's \
+                 TCP alone, the request takes {raw} µs of CPU time; with libp2p it takes {times} times as much."
+            )
+        }
     })
 }
 

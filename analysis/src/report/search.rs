@@ -30,11 +30,10 @@ pub(crate) fn in_short(search: &Search) -> Vec<String> {
     };
     let mut sentences = last.verdict.sentences();
     let candidates = search.of.config.variants.len() - 2;
+    let (left, rounds) = (last.staying().count(), count(search.rounds.len(), "round"));
     sentences.push(format!(
-        "The search began with {candidates} budgets. {} are left after {}: no other budget is shown to be at least as \
-         good as they are.",
-        last.staying().count(),
-        count(search.rounds.len(), "round")
+        "The search began with {candidates} budgets. {left} are left after {rounds}: no other budget is shown to be at \
+         least as good as they are."
     ));
     sentences.extend(caveats::incomplete(&last.summary));
     sentences

@@ -25,6 +25,8 @@ use crate::{
 pub(crate) fn identity(soak: &Soak) -> String {
     let file = &soak.file;
     let node = &file.config.node;
+    let (workload, security) = (name_in_files(node.workload), name_in_files(node.security));
+    let transport = name_in_files(node.transport);
     [
         format!("soak {} of {}", soak.name(), date(file.created_unix_s)),
         cell(soak),
@@ -33,12 +35,7 @@ pub(crate) fn identity(soak: &Soak) -> String {
             file.config.budgets, file.config.churn
         ),
         of_upstream(&file.tool),
-        format!(
-            "{} over {}, {}",
-            name_in_files(node.workload),
-            name_in_files(node.transport),
-            name_in_files(node.security)
-        ),
+        format!("{workload} over {transport}, {security}"),
         text::machine(&file.machine),
         delay(soak),
         of_tool(&file.tool),
@@ -122,26 +119,20 @@ fn table(document: &mut Document, drifts: &Drifts) {
 fn method(document: &mut Document, soak: &Soak, drifts: &Drifts) {
     let config = &soak.file.config;
     let restarts = soak.rows.column("restarts").last().copied().flatten();
+    let restarts = restarts.map_or_else(|| "unknown".to_owned(), |it| it.to_string());
+    let requested = lasting(config.duration_ms as f64 / 1e3);
+    let interval_s = config.interval_ms as f64 / 1e3;
+    let [took, warm_up] = [drifts.last_s, drifts.warm_up_s].map(lasting);
+    let (rows, judged) = (count(drifts.rows, "row"), drifts.judged_rows);
+    let (budgets, churn, seed) = (&config.budgets, &config.churn, config.seed);
     document.heading("How it was measured");
     document.list([
         format!(
-            "{} for {} of the requested {}, with a row every {} s. Of {}, {} are judged: those after a warm-up of {}, \
-             which is a tenth of the soak and at most half an hour.",
-            cell(soak),
-            lasting(drifts.last_s),
-            lasting(config.duration_ms as f64 / 1e3),
-            config.interval_ms as f64 / 1e3,
-            count(drifts.rows, "row"),
-            drifts.judged_rows,
-            lasting(drifts.warm_up_s)
+            "{} for {took} of the requested {requested}, with a row every {interval_s} s. Of {rows}, {judged} are judged: \
+             those after a warm-up of {warm_up}, which is a tenth of the soak and at most half an hour.",
+            cell(soak)
         ),
-        format!(
-            "Budget {}; churn {}. Number of peer restarts: {}. Seed {}.",
-            config.budgets,
-            config.churn,
-            restarts.map_or_else(|| "unknown".to_owned(), |restarts| restarts.to_string()),
-            config.seed
-        ),
+        format!("Budget {budgets}; churn {churn}. Number of peer restarts: {restarts}. Seed {seed}."),
         "A slope is the median of the slopes between all pairs of rows (Sen's slope). Its interval is the wider, the more \
          neighbouring rows resemble each other. Slow and late mean over 50 µs."
             .to_owned(),
@@ -223,12 +214,11 @@ fn too_short(drifts: &Drifts) -> Option<String> {
     if !smallest.is_empty() {
         smallest = format!(" Drifts below {smallest} can be missed.");
     }
+    let (time, hours) = (lasting(drifts.last_s), number(drifts.last_s / SHORT_S));
     (drifts.last_s < SHORT_S).then(|| {
         format!(
-            "The soak is only {} ({} h) long. Slopes per hour are extrapolated, and changes that take hours do not \
-             show.{smallest}",
-            lasting(drifts.last_s),
-            number(drifts.last_s / SHORT_S)
+            "The soak is only {time} ({hours} h) long. Slopes per hour are extrapolated, and changes that take hours do not \
+             show.{smallest}"
         )
     })
 }

@@ -171,13 +171,13 @@ fn carry_over(document: &mut Document, summary: &Summary, verdict: &Verdict) {
     if ranges.is_empty() {
         return;
     }
+    let function = summary.function(summary.identity.sites.of_connections());
+    let label = quoted(&candidate.label);
     document.paragraph(format!(
         "If effects carry over from one turn to the next, the columns of a row differ. They show the change of the share \
-         of slow polls of `{}` by {}, by the time from the change of variant to the start of the poll. Each \
+         of slow polls of `{function}` by {label}, by the time from the change of variant to the start of the poll. Each \
          is a mean over the cells of a round trip, with a 95 % interval of its own. Two turns of one variant can follow \
-         each other. Whether columns differ was not tested.",
-        summary.function(summary.identity.sites.of_connections()),
-        quoted(&candidate.label)
+         each other. Whether columns differ was not tested."
     ));
     let mut head = vec!["RTT".to_owned()];
     let ends = ranges.iter().skip(1).map(Some).chain([None]);

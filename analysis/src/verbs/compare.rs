@@ -88,10 +88,9 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
 }
 
 fn side(path: &Path, options: &Options) -> Result<Summary, Failure> {
-    if path.is_file() {
-        published::read(path, options)
-    } else {
-        Summary::of(&mut Sweep::open(path)?, options)
+    match path.is_file() {
+        true => published::read(path, options),
+        false => Summary::of(&mut Sweep::open(path)?, options),
     }
 }
 

@@ -32,12 +32,9 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
     record.check_version(&dir)?;
     let name = record.of.first().map(String::as_str);
     let content = make(run, name, &record.options)?;
-    let made = format!(
-        "{} figures, the text, {} pictures and {} other files",
-        content.tables.rows,
-        content.pictures.len(),
-        content.files.len()
-    );
+    let (figures, pictures) = (content.tables.rows, content.pictures.len());
+    let files = content.files.len();
+    let made = format!("{figures} figures, the text, {pictures} pictures and {files} other files");
     let again = tempfile::tempdir().context("cannot make a temporary folder")?;
     report_folder::fill(again.path(), &content)?;
     same_folder(again.path(), &dir)?;

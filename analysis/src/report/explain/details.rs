@@ -126,12 +126,11 @@ impl Section<'_> {
         if of_baseline.peek().is_none() {
             return;
         }
+        let [table, trace] = ["worst.csv", "trace.json"].map(|file| self.link(file));
         document.paragraph(format!(
             "**The slowest polls** without a budget. For each iteration, the table names the parts that took at least 3 % \
-             of the poll. There is [a table of all of them]({}), and [a trace]({}) for the Perfetto UI and the Firefox \
-             Profiler.",
-            self.link("worst.csv"),
-            self.link("trace.json")
+             of the poll. There is [a table of all of them]({table}), and [a trace]({trace}) for the Perfetto UI and the \
+             Firefox Profiler."
         ));
         document.table(
             "rank | µs | iterations | iteration by iteration",

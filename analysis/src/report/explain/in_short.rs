@@ -144,11 +144,10 @@ impl Section<'_> {
             Some(interval) => text::change(worst.pp(), "pp", interval),
             None => format!("{} pp", text::signed(worst.pp())),
         };
+        let (child, slices) = (&worst.child, count(worst.slices, "slice"));
         format!(
-            "{agree} on where the time goes: the largest difference is {difference}, for `{}` (limit: {AGREEMENT_PP} pp; \
-             from {}).",
-            worst.child,
-            count(worst.slices, "slice")
+            "{agree} on where the time goes: the largest difference is {difference}, for `{child}` (limit: \
+             {AGREEMENT_PP} pp; from {slices})."
         )
     }
 }

@@ -112,13 +112,12 @@ fn caveats(explanation: &Explanation) -> Vec<String> {
 fn rarer_samples(explanation: &Explanation, cell: &CellExplained) -> Option<String> {
     let asked_ns = cell.evidence.seen.stack_interval_ns? as f64;
     let given_ns = given_interval_ns(&cell.evidence, explanation.site)?;
+    let [given, asked] = [given_ns, asked_ns].map(|ns| number(ns / 1000.0));
     (given_ns > RARER_SAMPLES * asked_ns).then(|| {
         format!(
-            "`{}`: this machine gave one sample of the stack in {} µs of polls, where one in {} µs was asked for. \
-             Shares of time hold, from fewer samples.",
-            cell.id(),
-            number(given_ns / 1000.0),
-            number(asked_ns / 1000.0)
+            "`{}`: this machine gave one sample of the stack in {given} µs of polls, where one in {asked} µs was asked \
+             for. Shares of time hold, from fewer samples.",
+            cell.id()
         )
     })
 }
