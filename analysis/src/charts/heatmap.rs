@@ -1,13 +1,11 @@
 //! One metric over the whole grid, or under two variants with the difference between them.
 
 use super::{
+    cell_text::{CellText, TextSizes},
+    colour_scale,
     draw::{Canvas, FAINT_INK, Lettering, Rect, contrasting, fitting, grey, widest},
-    parts::{
-        cell_text::{CellText, TextSizes},
-        colour_scale,
-        frame::{BODY_WIDTH, TICK, draw_heading},
-        legend::{Legend, LegendKey},
-    },
+    frame::{BODY_WIDTH, TICK, draw_heading},
+    legend::{Legend, LegendKey},
     view::{Caption, Categories, CellValue, ColourScale, NoValue, Picture},
 };
 

@@ -5,10 +5,8 @@ use super::{
         Axis, Canvas, Colour, INK, Lettering, PointMark, Rect, draw_mark, error_bar, fitting, grey,
         line_style, widest, wrap,
     },
-    parts::{
-        frame::{TICK, draw_heading},
-        legend::{Legend, LegendKey},
-    },
+    frame::{TICK, draw_heading},
+    legend::{Legend, LegendKey},
     view::{Caption, Categories, ChartValue, Picture, ValueAxis},
 };
 

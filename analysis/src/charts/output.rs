@@ -15,7 +15,7 @@ use resvg::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{draw, parts::frame::svg, view::Picture};
+use super::{draw, frame::svg, view::Picture};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -5,10 +5,8 @@ use super::{
         Canvas, Colour, FAINT_INK, Lettering, Rect, area_colour, contrasting, grey, widest,
         width_of,
     },
-    parts::{
-        frame::{LABEL, TICK},
-        legend::{Legend, LegendKey},
-    },
+    frame::{LABEL, TICK},
+    legend::{Legend, LegendKey},
     view::{Caption, Picture},
 };
 use crate::text::fixed;

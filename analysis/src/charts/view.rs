@@ -38,7 +38,7 @@ impl ChartValue {
 pub(crate) type CellValue = Result<ChartValue, NoValue>;
 
 /// Why a cell has no value. Each has its own pattern and word, so that none looks like a small value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum NoValue {
     Failed,
     /// It was measured, but not under the conditions that were asked for.

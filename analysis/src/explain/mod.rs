@@ -7,8 +7,9 @@ pub(crate) mod flamegraph;
 pub(crate) mod stacks;
 mod sums;
 pub(crate) mod thresholds;
-pub(crate) mod warm;
 pub(crate) mod worst;
+
+use std::collections::BTreeMap;
 
 use program::{Failure, bad_input};
 use run_format::{Site, tables::Pass};
@@ -21,11 +22,12 @@ use self::{
 use crate::{
     load::{
         Sweep,
-        explain::{CellExplained, Explained},
+        explain::{CellEvidence, CellExplained, Explained},
     },
     measure::breakdown::slow_from_ns,
     options::Options,
     site::SiteNames,
+    stats::{self, CellEstimate, Change, RatioKind, RatioPart, change},
 };
 
 pub(crate) struct Explanation {
@@ -45,31 +47,29 @@ pub(crate) struct Explanation {
 impl Explanation {
     /// None if nothing was explained.
     pub(crate) fn of(sweep: &Sweep, options: &Options) -> Result<Option<Explanation>, Failure> {
-        let explained = Explained::read(&sweep.dir, &sweep.manifest).map_err(bad_input)?;
-        Ok(explained.map(|explained| Explanation::new(explained, sweep, options)))
-    }
-
-    fn new(explained: Explained, sweep: &Sweep, options: &Options) -> Explanation {
-        let variants = &sweep.manifest.config.variants;
-        let slow_from_ns = slow_from_ns(options.figures.threshold);
         let manifest = &sweep.manifest;
+        let explained = Explained::read(&sweep.dir, manifest).map_err(bad_input)?;
+        let Some(explained) = explained else {
+            return Ok(None);
+        };
+        let variants = &manifest.config.variants;
+        let slow_from_ns = slow_from_ns(options.figures.threshold);
         let sites = SiteNames::of(Some((&manifest.tool, &manifest.config.node)));
         let site = options.first_site(&sites);
         let cells = explained.cells;
         let of_cell = |cell: &CellExplained| findings::find(&cell.evidence, &sites, slow_from_ns);
         let findings = cells.iter().flat_map(of_cell).collect();
         let compared = explained.file.variants.into_iter();
-        Explanation {
-            variants: compared
-                .map(|variant| (variant, variants[variant].label.clone()))
-                .collect(),
+        let compared = compared.map(|variant| (variant, variants[variant].label.clone()));
+        Ok(Some(Explanation {
+            variants: compared.collect(),
             site,
             sites,
             slow_from_ns,
             cells,
             findings: findings::sorted(findings),
             flaws: explained.flaws,
-        }
+        }))
     }
 
     fn label(&self, variant: usize) -> &str {
@@ -122,5 +122,54 @@ impl CellExplained {
             .map(|((what, lost), kept)| (what, 100.0 * lost as f64 / (kept + lost) as f64))
             .filter(|(_, percent)| *percent > LOST_PERCENT)
             .collect()
+    }
+}
+
+/// The shares of slow polls, from the blocks that have a slice of each kind.
+#[derive(Clone, Debug)]
+pub(crate) struct WarmCore {
+    pub(crate) blocks: usize,
+    pub(crate) normal: CellEstimate,
+    pub(crate) warm: CellEstimate,
+    /// None if a single block does not show the noise.
+    pub(crate) change: Option<Change>,
+}
+
+/// For the baseline. None without any block that has both slices.
+pub(crate) fn warm_core(evidence: &CellEvidence, site: Site, from_ns: u64) -> Option<WarmCore> {
+    let mut blocks: BTreeMap<u32, [Option<RatioPart>; 2]> = BTreeMap::new();
+    for slice in evidence.slices.iter().filter(|it| it.variant == 0) {
+        let place = match slice.pass {
+            Pass::Normal => 0,
+            Pass::Warm => 1,
+            _ => continue,
+        };
+        let part = blocks.entry(slice.block).or_default()[place].get_or_insert_default();
+        let bands = evidence.bands.iter();
+        for band in bands.filter(|it| it.slice == slice.slice && it.site == site) {
+            part.den += band.polls as f64;
+            if band.from_ns >= from_ns {
+                part.num += band.polls as f64;
+            }
+        }
+    }
+    let pairs = blocks.into_values();
+    let pairs: Vec<(RatioPart, RatioPart)> =
+        pairs.filter_map(|[one, other]| one.zip(other)).collect();
+    let (normal, warm): (Vec<RatioPart>, Vec<RatioPart>) = pairs.iter().copied().unzip();
+    let normal = stats::ratio(&[normal], RatioKind::Share)?;
+    let warm = stats::ratio(&[warm], RatioKind::Share)?;
+    Some(WarmCore {
+        blocks: pairs.len(),
+        change: change(&normal, &warm),
+        normal,
+        warm,
+    })
+}
+
+impl WarmCore {
+    pub(crate) fn prevented(&self) -> Option<f64> {
+        let (normal, warm) = (self.normal.value(), self.warm.value());
+        ratio(normal - warm, normal)
     }
 }

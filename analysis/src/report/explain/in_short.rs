@@ -4,7 +4,7 @@ use run_format::{config::ENOUGH_SLOW_SAMPLES, evidence::ChosenBecause};
 
 use super::{MOST_ROWS, Section};
 use crate::{
-    explain::{events, flamegraph::flamegraphs, stacks, thresholds::AGREEMENT_PP, warm::warm_core},
+    explain::{events, flamegraph::flamegraphs, stacks, thresholds::AGREEMENT_PP, warm_core},
     report::markdown::{Document, joined, or_dash, quoted},
     summary::CONFIDENCE,
     text::{self, capitalised, count, number},

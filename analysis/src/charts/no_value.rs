@@ -1,24 +1,15 @@
 //! The looks and words of cells without a value.
 
-use crate::charts::{
+use std::collections::BTreeSet;
+
+use super::{
     draw::{Canvas, FAINT_INK, Lettering, Rect, fitting, grey},
     view::{CellValue, NoValue},
 };
 
-const ALL: [NoValue; 5] = [
-    NoValue::Failed,
-    NoValue::Invalid,
-    NoValue::Missing,
-    NoValue::NotApplicable,
-    NoValue::NeverFires,
-];
-
 impl NoValue {
-    pub(crate) fn among<'a>(values: impl IntoIterator<Item = &'a CellValue>) -> Vec<Self> {
-        let seen: Vec<Self> = values.into_iter().filter_map(|value| value.err()).collect();
-        ALL.into_iter()
-            .filter(|reason| seen.contains(reason))
-            .collect()
+    pub(crate) fn among<'a>(values: impl IntoIterator<Item = &'a CellValue>) -> BTreeSet<Self> {
+        values.into_iter().filter_map(|value| value.err()).collect()
     }
 
     pub(crate) fn meaning(self) -> &'static str {
@@ -58,6 +49,7 @@ mod tests {
     #[test]
     fn the_legend_explains_only_the_reasons_that_occur() {
         let values = [NoValue::Missing, NoValue::Failed, NoValue::Missing].map(Err);
-        assert_eq!(NoValue::among(&values), [NoValue::Failed, NoValue::Missing]);
+        let reasons = Vec::from_iter(NoValue::among(&values));
+        assert_eq!(reasons, [NoValue::Failed, NoValue::Missing]);
     }
 }

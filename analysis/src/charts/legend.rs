@@ -1,8 +1,8 @@
 //! The legend: explains lines and patches, in as many rows as they need.
 
-use crate::charts::{
+use super::{
     draw::{Canvas, Colour, Lettering, PointMark, Rect, draw_mark, fitting, grey, width_of},
-    parts::frame::{BODY_WIDTH, LABEL},
+    frame::{BODY_WIDTH, LABEL},
 };
 
 #[derive(Clone, Copy, Debug)]

@@ -2,17 +2,15 @@
 
 use plotters::style::RGBColor;
 
-use crate::{
-    charts::{
-        draw::{
-            Canvas, Colour, Lettering, Rect, SHADES, contrasting, diverging, fitting, grey,
-            sequential, width_of,
-        },
-        parts::frame::TICK,
-        view::{ColourScale, Colours, with_unit},
+use super::{
+    draw::{
+        Canvas, Colour, Lettering, Rect, SHADES, contrasting, diverging, fitting, grey, sequential,
+        width_of,
     },
-    text::{short, with_plus},
+    frame::TICK,
+    view::{ColourScale, Colours, with_unit},
 };
+use crate::text::{short, with_plus};
 
 pub(crate) const HEIGHT: f64 = 78.0;
 const BAR_HEIGHT: f64 = 20.0;

@@ -1,12 +1,10 @@
 //! The words in a cell: a value and, smaller, its interval. The page has the same words.
 
-use crate::{
-    charts::{
-        draw::{Canvas, Colour, Lettering, Rect, fitting},
-        view::ChartValue,
-    },
-    text::{brief, rounded, short, with_plus},
+use super::{
+    draw::{Canvas, Colour, Lettering, Rect, fitting},
+    view::ChartValue,
 };
+use crate::text::{brief, rounded, short, with_plus};
 
 #[derive(Clone, Debug)]
 pub(crate) struct CellText {

@@ -1,6 +1,6 @@
 //! The words around a picture: headings above, small print below. Long text is wrapped, never clipped.
 
-use crate::charts::{
+use super::{
     draw::{self, Canvas, FAINT_INK, Lettering, Rect, fitting, grey, wrap},
     view::{Caption, Picture},
 };
