@@ -88,9 +88,8 @@ impl Search {
     }
 
     /// The candidates that never end a poll of those recorded at the first look, whatever the cell, and leave unmeasured.
-    pub(crate) fn foreseen(&self) -> Vec<Budgets> {
-        let foreseen = self.candidates().filter(|it| self.is_foreseen(*it));
-        foreseen.collect()
+    pub(crate) fn foreseen(&self) -> impl Iterator<Item = Budgets> {
+        self.candidates().filter(|it| self.is_foreseen(*it))
     }
 
     pub(crate) fn is_foreseen(&self, budgets: Budgets) -> bool {

@@ -194,9 +194,9 @@ pub(crate) fn lasting(seconds: f64) -> String {
     const MINUTE_S: f64 = 60.0;
     const HOUR_S: f64 = 3600.0;
     match seconds {
-        _ if seconds >= 2.0 * HOUR_S => format!("{:.1} hours", seconds / HOUR_S),
-        _ if seconds >= 2.0 * MINUTE_S => format!("{:.0} minutes", seconds / MINUTE_S),
-        _ => format!("{seconds:.0} s"),
+        long if long >= 2.0 * HOUR_S => format!("{:.1} hours", long / HOUR_S),
+        long if long >= 2.0 * MINUTE_S => format!("{:.0} minutes", long / MINUTE_S),
+        short => format!("{short:.0} s"),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::{
     draw::{
-        Axis, Canvas, Colour, INK, Lettering, PointMark, Rect, draw_mark, error_bar, fitting, grey,
-        line_style, widest, wrap,
+        Axis, Canvas, INK, Lettering, LineStyle, PointMark, Rect, draw_mark, error_bar, fitting,
+        grey, line_style, widest, wrap,
     },
     frame::{TICK, draw_heading},
     legend::{Legend, LegendKey},
@@ -148,13 +148,8 @@ impl Plot {
         }
     }
 
-    fn draw_value(
-        &self,
-        canvas: &mut Canvas,
-        x: f64,
-        value: &ChartValue,
-        (colour, mark): (Colour, PointMark),
-    ) {
+    fn draw_value(&self, canvas: &mut Canvas, x: f64, value: &ChartValue, style: LineStyle) {
+        let (colour, mark) = style;
         if let Some((low, high)) = value.interval {
             error_bar(canvas, x, (self.axis.y(low), self.axis.y(high)), colour);
         }

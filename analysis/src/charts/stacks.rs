@@ -44,11 +44,8 @@ impl Picture for Stacks {
 
     fn draw_body(&self, canvas: &mut Canvas, body: Rect) {
         let bars = || self.groups.iter().flat_map(|group| &group.bars);
-        let groups_width = widest(
-            self.groups.iter().map(|group| group.name.as_str()),
-            LABEL,
-            true,
-        );
+        let names = self.groups.iter().map(|group| group.name.as_str());
+        let groups_width = widest(names, LABEL, true);
         let bars_width = widest(bars().map(|(name, _)| *name), TICK, false);
         let left = groups_width + GAP + bars_width + GAP;
         let plot = body.with_height(self.bars_height()).right_of(left);

@@ -175,15 +175,12 @@ pub(crate) fn system_calls(
     let sites = sums.by(&evidence.system_calls, |row| Some((row.site, [])));
     let is_counted = counted_once(sites.into_keys());
     let totals = sums.by(&evidence.system_calls, |row| {
-        let (here, once) = (row.site == Some(site), is_counted(row.site));
-        let [of_site, of_all] = [here, once].map(u64::from);
-        let amounts = [
-            of_site * row.calls,
-            of_site * row.ns,
-            of_all * row.calls,
-            of_all * row.ns,
-        ];
-        Some((&*row.call, amounts))
+        let (calls, ns) = (row.calls, row.ns);
+        let [here, once] = [row.site == Some(site), is_counted(row.site)].map(u64::from);
+        Some((
+            &*row.call,
+            [here * calls, here * ns, once * calls, once * ns],
+        ))
     });
     let polls = sums.polls(site, 0)[0] as f64;
     let mut sorted: Vec<(&str, [u64; 4])> = totals.into_iter().collect();

@@ -88,13 +88,14 @@ pub(crate) enum FolderOf {
 
 impl FolderOf {
     pub(crate) fn find(dir: &Path) -> FolderOf {
-        let has = |name| dir.join(name).is_file();
-        match () {
-            () if has(SEARCH) => FolderOf::Search,
-            () if has(files::RR_MANIFEST) => FolderOf::Rr,
-            () if has(files::SOAK) => FolderOf::Soak,
-            () => FolderOf::Sweep,
-        }
+        let marks = [
+            (SEARCH, FolderOf::Search),
+            (files::RR_MANIFEST, FolderOf::Rr),
+            (files::SOAK, FolderOf::Soak),
+        ];
+        let mut marks = marks.into_iter();
+        let found = marks.find(|(mark, _)| dir.join(mark).is_file());
+        found.map_or(FolderOf::Sweep, |(_, of)| of)
     }
 }
 

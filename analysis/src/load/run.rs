@@ -211,26 +211,25 @@ impl SliceAssembly<'_> {
     }
 
     fn site(&mut self, row: SiteRow, slice: &SliceRow) -> Result<LoadedSite> {
+        let mut loaded = LoadedSite {
+            row,
+            duration_ns: Counts::default(),
+            longest_iteration_ns: None,
+        };
         if slice.pass == Pass::Children {
-            return Ok(LoadedSite {
-                row,
-                duration_ns: Counts::default(),
-                longest_iteration_ns: None,
-            });
+            return Ok(loaded);
         }
-        let site = row.site;
-        let duration_ns = self.take(slice.slice, HistogramOf::Polls(site));
-        let (polls, found) = (row.polls, duration_ns.total());
+        let (site, polls) = (loaded.row.site, loaded.row.polls);
+        loaded.duration_ns = self.take(slice.slice, HistogramOf::Polls(site));
+        let found = loaded.duration_ns.total();
         if found != polls {
             let (number, log) = (slice.slice, self.log.display());
             bail!("sites.csv: {polls} polls of {site} in slice {number}, but {found} in {log}");
         }
-        let has_longest = slice.variant == BASELINE && row.iterations.is_some();
-        Ok(LoadedSite {
-            row,
-            duration_ns,
-            longest_iteration_ns: has_longest
-                .then(|| self.take(slice.slice, HistogramOf::LongestIteration(site))),
-        })
+        if slice.variant == BASELINE && loaded.row.iterations.is_some() {
+            let longest = self.take(slice.slice, HistogramOf::LongestIteration(site));
+            loaded.longest_iteration_ns = Some(longest);
+        }
+        Ok(loaded)
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     options::Options,
     summary::Summary,
     text::{count, joined, number},
-    verdict::{Candidate, Judged, Verdict},
+    verdict::{Judged, Verdict},
 };
 
 /// Which blocks were disturbed, and by what if that is to be named. Beside those that were set aside there are `left`.
@@ -63,14 +63,10 @@ pub(crate) fn write(document: &mut Document, verdict: &Verdict, with_all: &Verdi
         .filter(|(candidate, _)| !candidate.is_idle)
         .flat_map(|(without, with)| {
             verdict.quantities.iter().map(move |(quantity, _)| {
-                let change =
-                    |of: &Candidate| or_dash(of.of_metric(quantity.metric).map(Judged::change));
-                vec![
-                    quoted(&without.label),
-                    quantity.words.to_owned(),
-                    change(without),
-                    change(with),
-                ]
+                let judged = [without, with].map(|it| it.of_metric(quantity.metric));
+                let [without_them, with_them] = judged.map(|it| or_dash(it.map(Judged::change)));
+                let (label, words) = (quoted(&without.label), quantity.words.to_owned());
+                vec![label, words, without_them, with_them]
             })
         });
     document.table(

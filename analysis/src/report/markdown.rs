@@ -120,13 +120,10 @@ impl Document {
     }
 
     pub(crate) fn finish(mut self, pictures: &[Entry]) -> String {
-        let others: Vec<&Entry> = pictures
-            .iter()
-            .filter(|picture| !picture.is_first)
-            .collect();
-        if !others.is_empty() {
+        let others = || pictures.iter().filter(|picture| !picture.is_first);
+        if others().next().is_some() {
             self.details("More pictures", |document| {
-                others.iter().for_each(|picture| document.picture(picture));
+                others().for_each(|picture| document.picture(picture));
             });
         }
         self.text

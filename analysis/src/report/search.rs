@@ -57,11 +57,10 @@ pub(crate) fn text(
     document.heading("Rounds");
     rounds(&mut document, search);
     document.details("Why the others left", |document| {
-        let foreseen = search.foreseen();
+        let foreseen = joined(search.foreseen().map(quoted), ", ");
         if !foreseen.is_empty() {
             document.paragraph(format!(
-                "Not measured, because none of them would have ended a poll of those recorded at the first look: {}.",
-                joined(foreseen.iter().map(quoted), ", ")
+                "Not measured, because none of them would have ended a poll of those recorded at the first look: {foreseen}."
             ));
         }
         for (number, round) in (1..).zip(&search.rounds) {

@@ -48,7 +48,9 @@ const MARKS: [PointMark; 4] = [
     PointMark::Diamond,
 ];
 
-pub(crate) fn line_style(series: usize) -> (Colour, PointMark) {
+pub(crate) type LineStyle = (Colour, PointMark);
+
+pub(crate) fn line_style(series: usize) -> LineStyle {
     let colour = LINE_COLOURS[series % LINE_COLOURS.len()];
     (colour, MARKS[series % MARKS.len()])
 }

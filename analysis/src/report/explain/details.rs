@@ -6,7 +6,7 @@ use super::{MOST_ROWS, Section};
 use crate::{
     explain::{
         events::{self, EventRates},
-        worst,
+        worst::{self, WorstPoll},
     },
     report::markdown::{Document, or_dash, quoted},
     text::number,
@@ -46,27 +46,20 @@ impl Section<'_> {
             return;
         }
         let all: u64 = functions.iter().map(|(_, [objects, _])| objects).sum();
-        let how_often = evidence.seen.objects_per_stack;
-        let how_often = how_often.map_or_else(String::new, |objects| {
-            format!(" (the stack of one in {} objects)", number(objects as f64))
+        let objects = evidence.seen.objects_per_stack.map(|it| number(it as f64));
+        let how_often = objects.map_or_else(String::new, |it| {
+            format!(" (the stack of one in {it} objects)")
         });
         document.paragraph(format!(
             "**Functions that allocate most**, from sampled stacks{how_often}, without a budget:"
         ));
-        document.table(
-            "function | share of objects, % | objects | bytes",
-            functions
-                .iter()
-                .take(MOST_ROWS)
-                .map(|(function, [objects, bytes])| {
-                    vec![
-                        quoted(function),
-                        number(100.0 * *objects as f64 / all.max(1) as f64),
-                        objects.to_string(),
-                        bytes.to_string(),
-                    ]
-                }),
-        );
+        let row = |(function, [objects, bytes]): &(String, [u64; 2])| {
+            let percent = number(100.0 * *objects as f64 / all.max(1) as f64);
+            let [objects, bytes] = [objects, bytes].map(u64::to_string);
+            vec![quoted(function), percent, objects, bytes]
+        };
+        let head = "function | share of objects, % | objects | bytes";
+        document.table(head, functions.iter().take(MOST_ROWS).map(row));
     }
 
     pub(super) fn counters(&self, document: &mut Document) {
@@ -132,17 +125,13 @@ impl Section<'_> {
              of the poll. There is [a table of all of them]({table}), and [a trace]({trace}) for the Perfetto UI and the \
              Firefox Profiler."
         ));
-        document.table(
-            "rank | µs | iterations | iteration by iteration",
-            of_baseline.take(MOST_POLLS).map(|it| {
-                vec![
-                    it.poll.rank.to_string(),
-                    number(it.us()),
-                    or_dash(it.poll.iterations.map(|it| it.to_string())),
-                    it.words(),
-                ]
-            }),
-        );
+        let row = |it: &WorstPoll| {
+            let iterations = or_dash(it.poll.iterations.map(|it| it.to_string()));
+            let rank = it.poll.rank.to_string();
+            vec![rank, number(it.us()), iterations, it.words()]
+        };
+        let head = "rank | µs | iterations | iteration by iteration";
+        document.table(head, of_baseline.take(MOST_POLLS).map(row));
     }
 }
 
