@@ -10,7 +10,8 @@ use anyhow::{Context, Result};
 use program::{Failure, reject};
 use tempfile::TempDir;
 
-use crate::report_record::RECORD;
+/// The file that marks a folder as a report, and from which the report can be verified.
+pub(crate) const RECORD: &str = "report.json";
 
 /// Refuses a place for results that is in one of the inputs, or that would replace one of them.
 pub(crate) fn refuse_inside<'a>(
@@ -23,10 +24,9 @@ pub(crate) fn refuse_inside<'a>(
     for input in inputs {
         let read = resolved(input);
         if place.starts_with(&read) || (replaces && read.starts_with(&place)) {
+            let (out, input) = (out.display(), input.display());
             reject!(
-                "--out {}: {} is read, and nothing is written there; choose a folder elsewhere",
-                out.display(),
-                input.display()
+                "--out {out}: {input} is read, and nothing is written there; choose a folder elsewhere"
             );
         }
     }
@@ -76,13 +76,10 @@ fn begin(parent: &Path, prefix: &str) -> Result<(TempDir, File)> {
     let beginning = File::open(parent)?;
     beginning.lock()?;
     for entry in fs::read_dir(parent)?.flatten() {
-        let name = entry.file_name();
-        let is_temporary = name
-            .to_string_lossy()
-            .strip_prefix(prefix)
-            .is_some_and(|rest| {
-                rest.len() == 6 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric())
-            });
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_drawn =
+            |rest: &str| rest.len() == 6 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let is_temporary = name.strip_prefix(prefix).is_some_and(is_drawn);
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         let is_left = || File::open(entry.path()).is_ok_and(|folder| folder.try_lock().is_ok());
         if is_temporary && is_folder && is_left() {

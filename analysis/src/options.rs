@@ -99,10 +99,9 @@ impl From<FigureOptions> for Options {
 
 impl Options {
     pub(crate) fn sites(&self) -> Vec<Site> {
-        if self.figures.site.is_empty() {
-            Site::ALL.to_vec()
-        } else {
-            once(&self.figures.site)
+        match &self.figures.site[..] {
+            [] => Site::ALL.to_vec(),
+            asked => once(asked),
         }
     }
 
@@ -184,8 +183,6 @@ fn address(text: &str) -> Result<String, String> {
 fn threshold(text: &str) -> Result<u64, String> {
     let wrong = || format!("{text:?} is not a time above zero (accepted: 50us, 1ms)");
     let duration = humantime::parse_duration(text).map_err(|_| wrong())?;
-    u64::try_from(duration.as_nanos())
-        .ok()
-        .filter(|ns| *ns > 0)
-        .ok_or_else(wrong)
+    let ns = u64::try_from(duration.as_nanos()).ok();
+    ns.filter(|ns| *ns > 0).ok_or_else(wrong)
 }

@@ -76,7 +76,6 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Summary, Failure> {
     })
 }
 
-/// The values of a row, by column.
 type PublishedRow = BTreeMap<&'static str, f64>;
 
 fn rows(text: &[u8]) -> Result<Vec<PublishedRow>> {

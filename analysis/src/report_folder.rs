@@ -2,15 +2,17 @@
 
 use std::{fs, path::Path};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use program::{Failure, print, reject};
+use run_format::files::read_json;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     explain::files::File,
-    new_folder,
+    new_folder::{self, RECORD},
+    options::Options,
     page::{self, Page},
     report::markdown::{CHARTS, MOST_SENTENCES},
-    report_record::{RECORD, ReportRecord},
     summary::table::Tables,
     views::{self, Entry},
 };
@@ -23,9 +25,7 @@ pub(crate) struct Content {
     pub(crate) tables: Tables,
     pub(crate) pictures: Vec<Entry>,
     pub(crate) text: String,
-    /// To explore, if there is one.
     pub(crate) page: Option<Page>,
-    /// All else.
     pub(crate) files: Vec<File>,
     pub(crate) record: ReportRecord,
 }
@@ -36,10 +36,8 @@ pub(crate) fn write(out: &Path, content: Content) -> Result<(), Failure> {
     if out.exists() && !out.join(RECORD).is_file() {
         let is_empty = fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_none());
         if !is_empty {
-            reject!(
-                "--out {}: this path exists and is not a report; choose a new folder",
-                out.display()
-            );
+            let out = out.display();
+            reject!("--out {out}: this path exists and is not a report; choose a new folder");
         }
     }
     let parent = new_folder::parent(out);
@@ -68,4 +66,51 @@ pub(crate) fn fill(dir: &Path, content: &Content) -> Result<()> {
         write(page::FILE, page.html().as_bytes())?;
     }
     write(RECORD, content.record.text()?.as_bytes())
+}
+
+/// The version of [`RECORD`].
+const SCHEMA: u32 = 2;
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ReportRecord {
+    pub(crate) schema: u32,
+    /// `report`, `compare` or `published`; for the report of an `rr` run or a soak: `rr` or `soak`.
+    pub(crate) verb: String,
+    pub(crate) of: Vec<String>,
+    pub(crate) analysis: String,
+    pub(crate) options: Options,
+}
+
+impl ReportRecord {
+    pub(crate) fn new(verb: &str, of: Vec<String>, options: &Options) -> ReportRecord {
+        ReportRecord {
+            schema: SCHEMA,
+            verb: verb.to_owned(),
+            of,
+            analysis: env!("CARGO_PKG_VERSION").to_owned(),
+            options: options.clone(),
+        }
+    }
+
+    /// Refuses a report of another version, which may compute otherwise.
+    pub(crate) fn check_version(&self, dir: &Path) -> Result<()> {
+        let (schema, analysis) = (self.schema, &self.analysis);
+        let now = env!("CARGO_PKG_VERSION");
+        if (schema, &**analysis) != (SCHEMA, now) {
+            let path = dir.join(RECORD);
+            let path = path.display();
+            bail!(
+                "{path}: analysis {analysis} wrote it with schema {schema}, but this is {now} with schema {SCHEMA}"
+            );
+        }
+        Ok(())
+    }
+
+    pub(crate) fn text(&self) -> Result<String> {
+        Ok(serde_json::to_string_pretty(self)? + "\n")
+    }
+
+    pub(crate) fn read(dir: &Path) -> Result<ReportRecord> {
+        read_json(&dir.join(RECORD))
+    }
 }

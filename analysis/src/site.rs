@@ -4,7 +4,6 @@ use run_format::{Site, config::NodeConfig, manifest::Tool};
 
 use crate::text::{joined, quoted};
 
-/// The function that each site of a stack is.
 #[derive(Clone, Debug)]
 pub(crate) struct SiteNames(Vec<(Site, String)>);
 
@@ -20,13 +19,12 @@ impl SiteNames {
         ];
         let named = measured.and_then(|(tool, _)| tool.node.as_ref());
         let named = named.map(|it| &it.sites).filter(|it| !it.is_empty());
-        let mut sites = match named {
-            Some(sites) => sites
-                .iter()
-                .map(|it| (it.site, it.function.clone()))
-                .collect(),
-            None => LIBP2P.map(|(site, name)| (site, name.to_owned())).to_vec(),
-        };
+        let named = named.map(|sites| {
+            let sites = sites.iter().map(|it| (it.site, it.function.clone()));
+            sites.collect()
+        });
+        let of_libp2p = || LIBP2P.map(|(site, name)| (site, name.to_owned())).to_vec();
+        let mut sites: Vec<(Site, String)> = named.unwrap_or_else(of_libp2p);
         sites.retain(|(site, _)| measured.is_none_or(|(_, node)| node.has_site(*site)));
         SiteNames(sites)
     }

@@ -5,6 +5,8 @@ use std::{
     time::{Duration, UNIX_EPOCH},
 };
 
+use run_format::manifest::Machine;
+
 use crate::stats::Interval;
 
 /// Three significant digits, a proper minus sign, and no exponent.
@@ -12,7 +14,6 @@ pub(crate) fn number(value: f64) -> String {
     fixed(value, decimals_for(value, 3))
 }
 
-/// The same with its sign even if it is positive.
 pub(crate) fn signed(value: f64) -> String {
     with_plus(value, number(value))
 }
@@ -59,12 +60,10 @@ fn without_zeros(text: String) -> String {
     text
 }
 
-/// With a plus sign before what is positive.
 pub(crate) fn with_plus(value: f64, text: String) -> String {
-    if value > 0.0 && !is_zero(&text) {
-        format!("+{text}")
-    } else {
-        text
+    match value > 0.0 && !is_zero(&text) {
+        true => format!("+{text}"),
+        false => text,
     }
 }
 
@@ -108,12 +107,10 @@ pub(crate) fn level(value: f64, unit: &str, interval: Interval) -> String {
     format!("{value} {unit} [{low}, {high}]")
 }
 
-/// The decimals of a change, and so of its ends.
 pub(crate) fn decimals_of_change(value: f64, Interval { low, high }: Interval) -> usize {
-    let width = if (high - low).is_finite() {
-        high - low
-    } else {
-        value.abs()
+    let width = match (high - low).is_finite() {
+        true => high - low,
+        false => value.abs(),
     };
     decimals_for(width / 2.0, 2)
 }
@@ -126,10 +123,9 @@ pub(crate) fn rounded(value: f64) -> f64 {
     }
     let magnitude = value.abs().log10().floor() as i32;
     let shift = 10f64.powi((DIGITS - 1 - magnitude).abs());
-    if magnitude < DIGITS {
-        (value * shift).round() / shift
-    } else {
-        (value / shift).round() * shift
+    match magnitude < DIGITS {
+        true => (value * shift).round() / shift,
+        false => (value / shift).round() * shift,
     }
 }
 
@@ -147,11 +143,14 @@ pub(crate) fn csv<const N: usize>(
 }
 
 pub(crate) fn escaped(text: &str) -> String {
-    let text = text
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;");
-    text.replace('"', "&quot;")
+    let letters = [
+        ('&', "&amp;"),
+        ('<', "&lt;"),
+        ('>', "&gt;"),
+        ('"', "&quot;"),
+    ];
+    let replaced = |text: String, (letter, name)| text.replace::<char>(letter, name);
+    letters.into_iter().fold(text.to_owned(), replaced)
 }
 
 pub(crate) fn capitalised(text: &str) -> String {
@@ -163,10 +162,9 @@ pub(crate) fn capitalised(text: &str) -> String {
 
 /// "1 cell", "2 cells".
 pub(crate) fn count(number: usize, what: &str) -> String {
-    if number == 1 {
-        format!("1 {what}")
-    } else {
-        format!("{number} {what}s")
+    match number {
+        1 => format!("1 {what}"),
+        number => format!("{number} {what}s"),
     }
 }
 
@@ -186,7 +184,6 @@ pub(crate) fn or_dash(text: Option<String>) -> String {
     text.unwrap_or_else(|| "–".to_owned())
 }
 
-/// The day, in UTC.
 pub(crate) fn date(unix_s: u64) -> String {
     let time = UNIX_EPOCH + Duration::from_secs(unix_s);
     let text = humantime::format_rfc3339_seconds(time).to_string();
@@ -197,13 +194,27 @@ pub(crate) fn date(unix_s: u64) -> String {
 pub(crate) fn lasting(seconds: f64) -> String {
     const MINUTE_S: f64 = 60.0;
     const HOUR_S: f64 = 3600.0;
-    if seconds >= 2.0 * HOUR_S {
-        format!("{:.1} hours", seconds / HOUR_S)
-    } else if seconds >= 2.0 * MINUTE_S {
-        format!("{:.0} minutes", seconds / MINUTE_S)
-    } else {
-        format!("{seconds:.0} s")
+    match seconds {
+        _ if seconds >= 2.0 * HOUR_S => format!("{:.1} hours", seconds / HOUR_S),
+        _ if seconds >= 2.0 * MINUTE_S => format!("{:.0} minutes", seconds / MINUTE_S),
+        _ => format!("{seconds:.0} s"),
     }
+}
+
+/// "2 cores of …, Linux 6.8"
+pub(crate) fn machine(machine: &Machine) -> String {
+    let cores = machine.cores;
+    let cores = cores.map_or_else(String::new, |cores| format!("{cores} cores of "));
+    let cpu = machine.cpu.as_deref().unwrap_or("an unknown CPU");
+    let kernel = machine.kernel.as_deref();
+    let kernel = kernel.map_or_else(String::new, |kernel| format!(", Linux {kernel}"));
+    format!("{cores}{cpu}{kernel}")
+}
+
+/// The name of a machine, or what it is like if that is not recorded.
+pub(crate) fn host(machine: &Machine) -> String {
+    let host = machine.host.clone();
+    host.unwrap_or_else(|| self::machine(machine))
 }
 
 #[cfg(test)]

@@ -16,7 +16,6 @@ use super::{
 pub(crate) struct LineChart {
     pub(crate) caption: Caption,
     pub(crate) series: Vec<String>,
-    /// From left to right, in all panels.
     pub(crate) places: Categories,
     pub(crate) panels: Vec<LineChartPanel>,
 }
@@ -41,7 +40,6 @@ const SMALLEST: f64 = 14.0;
 /// Lines are shifted, so that their bars stay apart.
 const FURTHEST_APART: f64 = 16.0;
 
-/// The places of a panel's values.
 struct Plot {
     area: Rect,
     axis: Axis,
@@ -152,7 +150,6 @@ impl Plot {
         }
     }
 
-    /// With its interval.
     fn draw_value(
         &self,
         canvas: &mut Canvas,

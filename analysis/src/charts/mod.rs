@@ -12,10 +12,10 @@ mod parts;
 mod stacks;
 mod view;
 
-pub(crate) use heatmap::{Facet, Heatmap, HeatmapCell};
+pub(crate) use heatmap::{Facet, Heatmap, HeatmapCell, across_for};
 pub(crate) use line_chart::{LineChart, LineChartPanel};
 pub(crate) use output::{ChartFormat, write};
-pub(crate) use parts::{cell_grid::across_for, colour_scale::shades_of_page, frame::svg};
+pub(crate) use parts::{colour_scale::shades_of_page, frame::svg};
 pub(crate) use stacks::{BarGroup, Stacks};
 pub(crate) use view::{
     Caption, Categories, CellValue, ChartValue, ColourScale, Colours, NoValue, Picture, ValueAxis,

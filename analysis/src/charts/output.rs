@@ -17,7 +17,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{draw, parts::frame::svg, view::Picture};
 
-/// A file format of pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ChartFormat {

@@ -122,7 +122,6 @@ fn draw_bar(canvas: &mut Canvas, shares: Option<&[f64]>, place: Rect) {
     }
 }
 
-/// With its share inside, if that fits.
 fn draw_segment(canvas: &mut Canvas, segment: Rect, share: f64, colour: Colour) {
     canvas.fill(segment, colour);
     if segment.width > 3.0 {

@@ -2,7 +2,6 @@
 
 use super::draw::{Canvas, Rect};
 
-/// Something to draw, with the words around it.
 pub(crate) trait Picture: Sync {
     fn caption(&self) -> &Caption;
 
@@ -36,7 +35,6 @@ impl ChartValue {
     }
 }
 
-/// The result of a cell of the grid, or why it has none.
 pub(crate) type CellValue = Result<ChartValue, NoValue>;
 
 /// Why a cell has no value. Each has its own pattern and word, so that none looks like a small value.
@@ -51,7 +49,6 @@ pub(crate) enum NoValue {
     NeverFires,
 }
 
-/// An axis of named places.
 #[derive(Clone, Debug)]
 pub(crate) struct Categories {
     /// With its unit, if it has one: "RTT, ms".
@@ -75,7 +72,6 @@ impl Categories {
 pub(crate) struct ValueAxis {
     pub(crate) name: String,
     pub(crate) unit: String,
-    /// Whether the axis always includes zero.
     pub(crate) from_zero: bool,
 }
 
@@ -94,7 +90,6 @@ pub(crate) struct ColourScale {
     pub(crate) colours: Colours,
 }
 
-/// The colours of a scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Colours {
     /// For numbers from zero on: the darker, the greater.
@@ -106,9 +101,8 @@ pub(crate) enum Colours {
 
 /// "slow polls, %", or the name alone.
 pub(crate) fn with_unit(name: &str, unit: &str) -> String {
-    if unit.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{name}, {unit}")
+    match unit {
+        "" => name.to_owned(),
+        unit => format!("{name}, {unit}"),
     }
 }

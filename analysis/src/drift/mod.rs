@@ -5,7 +5,6 @@ pub(crate) mod series;
 #[cfg(test)]
 #[path = "../../tests/simulation/drift.rs"]
 mod simulation;
-mod words;
 
 use anyhow::Result;
 use polars_core::prelude::DataFrame;
@@ -15,11 +14,11 @@ use crate::{
     load::soak::{AT, SoakColumns},
     stats::{CONFIDENCE, Interval, Trend, trend},
     summary::table::{numbers, texts},
+    text::{change, count, lasting, number, signed},
 };
 
 const SECONDS_PER_HOUR: f64 = 3600.0;
 
-/// All series of a soak.
 pub(crate) struct Drifts {
     /// Rows up to here are drawn and not judged.
     pub(crate) warm_up_s: f64,
@@ -27,11 +26,9 @@ pub(crate) struct Drifts {
     pub(crate) rows: usize,
     /// The number of rows after the warm-up.
     pub(crate) judged_rows: usize,
-    /// The series that have a value.
     pub(crate) all: Vec<Drift>,
 }
 
-/// A series and its trend after the warm-up.
 pub(crate) struct Drift {
     pub(crate) series: SoakSeries,
     /// The end of each row in seconds, and its value; warm-up included.
@@ -74,7 +71,6 @@ impl Drifts {
         }
     }
 
-    /// The series that drift.
     pub(crate) fn drifting(&self) -> impl Iterator<Item = &Drift> {
         self.all.iter().filter(|drift| drift.is_drifting())
     }
@@ -100,10 +96,8 @@ impl Drift {
 
     /// Hours and values after the warm-up.
     fn judged(&self) -> Vec<(f64, f64)> {
-        let values = self
-            .values
-            .iter()
-            .filter(|(at_s, _)| *at_s > self.warm_up_s);
+        let values = self.values.iter();
+        let values = values.filter(|(at_s, _)| *at_s > self.warm_up_s);
         let by_hours = values.map(|(at_s, value)| Some((at_s / SECONDS_PER_HOUR, (*value)?)));
         by_hours.flatten().collect()
     }
@@ -161,6 +155,84 @@ fn warm_up_s(last_s: f64) -> f64 {
     const PART: f64 = 0.1;
     const MOST: f64 = 1800.0;
     (PART * last_s).min(MOST)
+}
+
+impl Drifts {
+    pub(crate) fn sentences(&self) -> Vec<String> {
+        if self.all.iter().all(|drift| drift.trend.is_none()) {
+            let rows = count(self.judged_rows, "row");
+            return vec![format!(
+                "The soak is too short: {rows} after the warm-up are too few to judge whether anything drifts."
+            )];
+        }
+        let mut sentences: Vec<String> = self.drifting().map(Drift::sentence).collect();
+        if sentences.is_empty() {
+            sentences.push(format!(
+                "Nothing drifts beyond noise: within {}, the slope of none of {} series differs from zero.",
+                lasting(self.last_s),
+                self.all.len()
+            ));
+        } else if let quiet @ 1.. = self.all.len() - sentences.len() {
+            sentences.push(format!("None of the other {quiet} series drifts."));
+        }
+        sentences
+    }
+}
+
+impl Drift {
+    /// "Drift of tasks alive: +60.0 per hour [+59.1, +60.8], median 40.0, +180 % …."
+    fn sentence(&self) -> String {
+        // Percent of a percentage would be taken for points.
+        let trend = self.trend.filter(|_| !self.series.unit.starts_with('%'));
+        let growth = trend.and_then(|trend| trend.growth());
+        let growth = growth.map_or_else(String::new, |growth| {
+            let percent = signed(100.0 * growth);
+            format!(", {percent} % from the start to the end of the trend")
+        });
+        let settled = match self.has_settled() {
+            true => " The second half alone has no trend beyond noise.",
+            false => "",
+        };
+        let (what, slope) = (self.series.words, self.slope().unwrap_or_default());
+        let median = self.median();
+        format!("**Drift of {what}**: {slope}, median {median}{growth}.{settled}")
+    }
+
+    /// "+60.0 per hour [+59.1, +60.8]".
+    pub(crate) fn slope(&self) -> Option<String> {
+        self.per_hour(self.trend)
+    }
+
+    pub(crate) fn late_slope(&self) -> Option<String> {
+        self.per_hour(self.late_trend)
+    }
+
+    fn per_hour(&self, trend: Option<Trend>) -> Option<String> {
+        Some(change(trend?.slope, &self.unit(), trend?.interval))
+    }
+
+    /// "MiB per hour". A change of a percentage is in percentage points.
+    fn unit(&self) -> String {
+        let unit = self.series.unit.replacen('%', "pp", 1);
+        format!("{unit} per hour").trim_start().to_owned()
+    }
+
+    /// The median value with its unit. Where most values are zero, also the mean, which is not.
+    pub(crate) fn median(&self) -> String {
+        let values: Vec<f64> = self.judged().into_iter().map(|(_, value)| value).collect();
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let mean = match self.median {
+            0.0 if mean > 0.0 => format!("(mean {}) ", number(mean)),
+            _ => String::new(),
+        };
+        let text = format!("{} {mean}{}", number(self.median), self.series.unit);
+        text.trim_end().to_owned()
+    }
+
+    /// The smallest slope that a soak like this detects, with its unit.
+    pub(crate) fn detectable_slope(&self) -> Option<String> {
+        Some(format!("{} {}", number(self.detectable()?), self.unit()))
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ use crate::load::soak::{INTERVAL, SoakColumns};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct SoakSeries {
-    /// In tables and files.
     pub(crate) name: &'static str,
     /// In sentences and pictures.
     pub(crate) words: &'static str,
@@ -12,7 +11,6 @@ pub(crate) struct SoakSeries {
     from: SeriesSource,
 }
 
-/// How a value is computed from a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum SeriesSource {
     /// A column divided by a number.

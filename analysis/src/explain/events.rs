@@ -128,7 +128,6 @@ pub(crate) fn counters(
     counts(&|_| true).into_keys().map(of_one).collect()
 }
 
-/// System calls that wait.
 const WAITING: [&str; 13] = [
     "clock_nanosleep",
     "epoll_pwait",
@@ -153,11 +152,9 @@ pub(crate) struct KernelShare {
     pub(crate) by_stacks: Option<f64>,
 }
 
-/// The child that waits most in slow polls.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct WaitingChild {
     pub(crate) child: String,
-    /// The call with the most time.
     pub(crate) call: String,
     /// The share of the time of the site's slow polls.
     pub(crate) percent: f64,
@@ -222,7 +219,6 @@ struct SlowCalls<'a> {
     /// By child and call: how many, and their time.
     by_child: BTreeMap<(Option<&'a str>, &'a str), [u64; 2]>,
     polls: u64,
-    /// The time of those polls, without the cost of observing their system calls.
     time_ns: f64,
 }
 
@@ -244,7 +240,6 @@ impl SlowCalls<'_> {
     }
 }
 
-/// For slow polls of `site`.
 pub(crate) fn waiting(evidence: &CellEvidence, site: Site, from_ns: u64) -> Option<WaitingChild> {
     let mut slow = SlowCalls::of(evidence, site, from_ns)?;
     slow.by_child.retain(|(_, call), _| WAITING.contains(call));

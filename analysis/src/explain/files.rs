@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{Explanation, findings, flamegraph::flamegraphs, trace, worst};
+use super::{Explanation, findings, flamegraph::flamegraphs, worst};
 
 pub(crate) const FOLDER: &str = "explain";
 
@@ -26,7 +26,7 @@ pub(crate) fn files(explanation: &Explanation) -> Result<Vec<File>> {
         }
         let worst = worst::polls(&cell.evidence);
         if !worst.is_empty() {
-            add("trace.json", trace::json(cell.id(), &worst, explanation)?);
+            add("trace.json", worst::trace(cell.id(), &worst, explanation)?);
             add("worst.csv", worst::csv(&worst, explanation)?);
         }
     }

@@ -56,7 +56,6 @@ impl fmt::Display for FindingKind {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct WorkFinding {
-    /// The cell's id.
     pub(crate) cell: String,
     pub(crate) kind: FindingKind,
     pub(crate) site: Option<Site>,
@@ -64,7 +63,6 @@ pub(crate) struct WorkFinding {
     pub(crate) child: String,
     pub(crate) value: f64,
     pub(crate) threshold: f64,
-    /// The observation and its consequence.
     pub(crate) sentence: String,
 }
 
@@ -194,10 +192,8 @@ impl FindingSearch<'_> {
             return;
         };
         let per_s = ratio(dials as f64, sums.seconds()).unwrap_or(0.0);
-        let failed = sums.activity("dial_failures");
-        let failed = failed.map_or_else(String::new, |it| {
-            format!(" ({} dials failed)", number(it as f64))
-        });
+        let failed = sums.activity("dial_failures").map(|it| number(it as f64));
+        let failed = failed.map_or_else(String::new, |it| format!(" ({it} dials failed)"));
         let sentence = format!(
             "Central dials {} times per second{failed}, although it was already connected to all peers. Some code dials \
              peers that are connected.",
@@ -277,18 +273,19 @@ impl FindingSearch<'_> {
         if connections.len() != peers.len() {
             return;
         }
-        let per_peer = connections.iter().zip(&peers);
-        let per_peer = per_peer.filter_map(|(connections, peers)| ratio(connections.1, peers.1));
+        let slices = connections.iter().zip(&peers);
+        let per_peer =
+            slices.filter_map(|((_, connections), (_, peers))| ratio(*connections, *peers));
         let mut per_peer: Vec<f64> = per_peer.collect();
         per_peer.sort_by(f64::total_cmp);
-        let Some(median) = per_peer.get(per_peer.len().saturating_sub(1) / 2) else {
+        let Some(&median) = per_peer.get(per_peer.len().saturating_sub(1) / 2) else {
             return;
         };
+        let shown = number(median);
         let sentence = format!(
-            "There are {} connections per peer. Each of them has its own task, buffers and keep-alives.",
-            number(*median)
+            "There are {shown} connections per peer. Each of them has its own task, buffers and keep-alives."
         );
-        let excess = (*median, CONNECTIONS_PER_PEER);
+        let excess = (median, CONNECTIONS_PER_PEER);
         self.add(FindingKind::SeveralConnections, None, "", excess, sentence);
     }
 
@@ -315,18 +312,15 @@ impl FindingSearch<'_> {
     }
 }
 
-/// The polls of a site that found nothing ready, and all its polls.
 fn idle_polls(sums: &PassSums, site: Site) -> Option<(f64, f64)> {
     let count = |what: &str| Some(sums.activity(&format!("{site}_{what}"))? as f64);
     count("polls_idle").zip(count("polls"))
 }
 
-/// "The child `handler.poll`".
 fn part(child: &str) -> String {
-    if child == OWN {
-        "The own code".to_owned()
-    } else {
-        format!("The child `{child}`")
+    match child {
+        OWN => "The own code".to_owned(),
+        child => format!("The child `{child}`"),
     }
 }
 

@@ -21,7 +21,6 @@ use crate::{
 pub(crate) struct CellFlamegraph {
     /// The name of its file, after the cell's id.
     pub(crate) name: String,
-    /// The text of a link to it.
     pub(crate) link: String,
     title: String,
     subtitle: String,
@@ -79,14 +78,12 @@ pub(crate) fn flamegraphs(explanation: &Explanation, cell: &CellExplained) -> Ve
 /// "600 samples, one in 100 µs"
 fn how_many(cell: &CellExplained, samples: &Folded) -> String {
     let interval = cell.evidence.seen.stack_interval_ns;
-    let how_often = interval.map_or_else(String::new, |ns| {
-        format!(", one in {} µs", number(ns as f64 / 1000.0))
-    });
+    let interval = interval.map(|ns| number(ns as f64 / 1000.0));
+    let how_often = interval.map_or_else(String::new, |us| format!(", one in {us} µs"));
     let samples: u64 = samples.values().sum();
-    let too_few = if samples < ENOUGH_SLOW_SAMPLES {
-        " (too few for a claim)"
-    } else {
-        ""
+    let too_few = match samples {
+        0..ENOUGH_SLOW_SAMPLES => " (too few for a claim)",
+        _ => "",
     };
     format!("{}{too_few}{how_often}", count(samples as usize, "sample"))
 }

@@ -7,7 +7,6 @@ pub(crate) mod flamegraph;
 pub(crate) mod stacks;
 mod sums;
 pub(crate) mod thresholds;
-mod trace;
 pub(crate) mod warm;
 pub(crate) mod worst;
 
@@ -57,10 +56,8 @@ impl Explanation {
         let sites = SiteNames::of(Some((&manifest.tool, &manifest.config.node)));
         let site = options.first_site(&sites);
         let cells = explained.cells;
-        let findings = cells
-            .iter()
-            .flat_map(|cell| findings::find(&cell.evidence, &sites, slow_from_ns))
-            .collect();
+        let of_cell = |cell: &CellExplained| findings::find(&cell.evidence, &sites, slow_from_ns);
+        let findings = cells.iter().flat_map(of_cell).collect();
         let compared = explained.file.variants.into_iter();
         Explanation {
             variants: compared
@@ -82,7 +79,6 @@ impl Explanation {
 }
 
 impl CellExplained {
-    /// The start of the names of the cell's files.
     pub(crate) fn id(&self) -> &str {
         &self.chosen.id
     }

@@ -17,7 +17,6 @@ use crate::{
 /// Samples by folded stack: site, child, then frames from the poll function inwards.
 pub(crate) type Folded = BTreeMap<String, u64>;
 
-/// A frame and its share of the samples in which it was the innermost.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct InnermostFrame {
     pub(crate) name: String,

@@ -19,7 +19,6 @@ pub(crate) struct PassSums<'a> {
 }
 
 impl<'a> PassSums<'a> {
-    /// None if there is no such slice.
     pub(crate) fn of(evidence: &CellEvidence, pass: Pass, variant: usize) -> Option<PassSums<'_>> {
         let is_one = |slice: &&SliceRow| slice.variant == variant && slice.pass == pass;
         let slices: Vec<&SliceRow> = evidence.slices.iter().filter(is_one).collect();
@@ -34,7 +33,6 @@ impl<'a> PassSums<'a> {
         }
     }
 
-    /// Of each slice by itself, in the order of time.
     pub(crate) fn by_slice(&self) -> impl Iterator<Item = PassSums<'a>> {
         let slices = self.slices.iter();
         slices.map(|slice| PassSums::new(self.evidence, vec![slice]))
@@ -59,7 +57,6 @@ impl<'a> PassSums<'a> {
         sums
     }
 
-    /// None if no row has amounts.
     pub(crate) fn total<Row: OfSlice, const N: usize>(
         &self,
         rows: &'a [Row],
@@ -122,7 +119,6 @@ pub(crate) fn child_name(child: Option<&str>) -> &str {
     child.unwrap_or(OWN)
 }
 
-/// Whether a row is of a poll from this band on.
 pub(crate) fn is_slow(row_from_ns: Option<u64>, from_ns: u64) -> bool {
     row_from_ns.is_some_and(|it| it >= from_ns)
 }

@@ -33,11 +33,9 @@ pub(crate) fn warm_core(evidence: &CellEvidence, site: Site, from_ns: u64) -> Op
         let bands = evidence.bands.iter();
         for band in bands.filter(|it| it.slice == slice.slice && it.site == site) {
             part.den += band.polls as f64;
-            part.num += if band.from_ns >= from_ns {
-                band.polls as f64
-            } else {
-                0.0
-            };
+            if band.from_ns >= from_ns {
+                part.num += band.polls as f64;
+            }
         }
     }
     let pairs = blocks.into_values();
@@ -55,7 +53,6 @@ pub(crate) fn warm_core(evidence: &CellEvidence, site: Site, from_ns: u64) -> Op
 }
 
 impl WarmCore {
-    /// The fraction of slow polls that a warm core prevents.
     pub(crate) fn prevented(&self) -> Option<f64> {
         let (normal, warm) = (self.normal.value(), self.warm.value());
         ratio(normal - warm, normal)

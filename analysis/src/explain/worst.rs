@@ -1,18 +1,21 @@
-//! The slowest polls, each with the sequence of what it polled.
+//! The slowest polls, each with the sequence of what it polled: a table, and a trace in the Chrome trace event format,
+//! which the Perfetto UI and the Firefox Profiler open.
+//!
+//! In the trace every poll has its own track and begins at zero there, so that polls can be compared. Its real start is
+//! among its arguments. A variant is a process.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use anyhow::Result;
 use run_format::evidence::TimelineRow;
+use serde_json::{Value, json};
 
 use super::Explanation;
-use crate::{load::explain::CellEvidence, text};
+use crate::{load::explain::CellEvidence, site::SiteNames, text};
 
 #[derive(Clone, Debug)]
 pub(crate) struct WorstPoll<'a> {
     pub(crate) variant: usize,
-    pub(crate) rank: usize,
-    pub(crate) slice: u32,
     pub(crate) poll: &'a TimelineRow,
     /// What it polled, at any depth, sorted by time.
     pub(crate) inside: Vec<&'a TimelineRow>,
@@ -30,24 +33,17 @@ pub(crate) fn polls(evidence: &CellEvidence) -> Vec<WorstPoll<'_>> {
         }
     }
     let polls = polls.into_iter();
-    polls
-        .filter_map(|((variant, rank), stretches)| WorstPoll::new(variant, rank, stretches))
-        .collect()
+    let polls = polls.map(|((variant, _), stretches)| WorstPoll::new(variant, stretches));
+    polls.flatten().collect()
 }
 
 impl<'a> WorstPoll<'a> {
-    fn new(
-        variant: usize,
-        rank: usize,
-        mut stretches: Vec<&'a TimelineRow>,
-    ) -> Option<WorstPoll<'a>> {
+    fn new(variant: usize, mut stretches: Vec<&'a TimelineRow>) -> Option<WorstPoll<'a>> {
         stretches.sort_by_key(|it| (it.start_ns, it.depth));
         let poll = stretches.iter().position(|it| it.depth == 0)?;
         let poll = stretches.remove(poll);
         Some(WorstPoll {
             variant,
-            rank,
-            slice: poll.slice,
             poll,
             inside: stretches,
         })
@@ -108,8 +104,8 @@ pub(super) fn csv(worst: &[WorstPoll], explanation: &Explanation) -> Result<Vec<
         let iterations = it.poll.iterations.map(|it| it.to_string());
         [
             explanation.label(it.variant).to_owned(),
-            it.rank.to_string(),
-            it.slice.to_string(),
+            it.poll.rank.to_string(),
+            it.poll.slice.to_string(),
             format!("{:.3}", it.poll.start_ns as f64 / 1e6),
             format!("{:.3}", it.us()),
             it.poll.outcome.clone().unwrap_or_default().into_owned(),
@@ -118,6 +114,70 @@ pub(super) fn csv(worst: &[WorstPoll], explanation: &Explanation) -> Result<Vec<
         ]
     };
     text::csv(HEAD, worst.iter().map(row))
+}
+
+pub(super) fn trace(cell: &str, worst: &[WorstPoll], explained: &Explanation) -> Result<Vec<u8>> {
+    let mut events = Vec::new();
+    let mut name_track = |what: &str, variant: usize, rank: usize, name: String, index: usize| {
+        for (key, args) in [
+            ("name", json!({ "name": name })),
+            ("sort_index", json!({ "sort_index": index })),
+        ] {
+            let (pid, name) = (pid(variant), format!("{what}_{key}"));
+            events.push(json!({ "name": name, "ph": "M", "pid": pid, "tid": rank, "args": args }));
+        }
+    };
+    let mut variants: Vec<usize> = worst.iter().map(|poll| poll.variant).collect();
+    variants.dedup();
+    for variant in variants {
+        let name = format!("{cell}, {}: slowest polls", explained.label(variant));
+        name_track("process", variant, 0, name, variant);
+    }
+    for poll in worst {
+        let (rank, slice) = (poll.poll.rank, poll.poll.slice);
+        let name = format!("#{rank}: {:.0} µs, slice {slice}", poll.us());
+        name_track("thread", poll.variant, rank, name, rank);
+    }
+    for poll in worst {
+        // Already sorted by time, with an outer part before its inner parts.
+        let stretches = [poll.poll].into_iter().chain(poll.inside.iter().copied());
+        events.extend(stretches.map(|stretch| complete(poll, stretch, &explained.sites)));
+    }
+    let trace = json!({ "displayTimeUnit": "ns", "traceEvents": events });
+    Ok(serde_json::to_vec(&trace)?)
+}
+
+/// Processes are counted from 1, since 0 is the kernel's idle process.
+fn pid(variant: usize) -> usize {
+    variant + 1
+}
+
+fn complete(poll: &WorstPoll, stretch: &TimelineRow, sites: &SiteNames) -> Value {
+    let child = stretch.child.as_deref();
+    let name = child.unwrap_or_else(|| sites.function(stretch.site));
+    let mut args = json!({
+        "site": stretch.site.name(),
+        "start_ms": stretch.start_ns as f64 / 1e6,
+    });
+    for (key, value) in [
+        ("iteration", stretch.iteration.map(Value::from)),
+        ("iterations", stretch.iterations.map(Value::from)),
+        ("outcome", stretch.outcome.clone().map(Value::from)),
+    ] {
+        if let Some(value) = value {
+            args[key] = value;
+        }
+    }
+    json!({
+        "name": name,
+        "ph": "X",
+        "cat": stretch.site.name(),
+        "pid": pid(poll.variant),
+        "tid": poll.poll.rank,
+        "ts": us(stretch.start_ns.saturating_sub(poll.poll.start_ns)),
+        "dur": us(stretch.duration_ns),
+        "args": args,
+    })
 }
 
 #[cfg(test)]
@@ -153,7 +213,7 @@ mod tests {
                 29_000,
             ));
         }
-        let poll = WorstPoll::new(0, 1, rows.iter().collect()).expect("the poll is there");
+        let poll = WorstPoll::new(0, rows.iter().collect()).expect("the poll is there");
         // 50, 60, 70, 40, 50 and 60 µs.
         assert_eq!(
             poll.words(),
@@ -164,8 +224,8 @@ mod tests {
     #[test]
     fn a_poll_without_a_long_part_says_so() {
         let rows = [stretch("", 0, 0, 1_000_000), stretch("a", 1, 10, 20)];
-        let poll = WorstPoll::new(0, 1, rows.iter().collect()).expect("the poll is there");
+        let poll = WorstPoll::new(0, rows.iter().collect()).expect("the poll is there");
         assert_eq!(poll.words(), "no single part took long");
-        assert!(WorstPoll::new(0, 1, vec![&rows[1]]).is_none());
+        assert!(WorstPoll::new(0, vec![&rows[1]]).is_none());
     }
 }

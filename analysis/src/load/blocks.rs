@@ -1,36 +1,29 @@
 //! Which slices belong together: a block is one of each variant.
 
-use std::{collections::BTreeMap, path::Path};
+use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
 use run_format::{
     config::RuntimeConfig,
-    run_row::RunRow,
-    tables::{BlockRow, Disturbance},
+    tables::{BlockRow, Disturbance, Pass, SliceRow},
 };
 
-pub(super) struct SliceInBlock {
-    /// Its index among the rows of the table.
-    pub(super) index: usize,
-    pub(super) block: u32,
-    pub(super) variant: usize,
-}
-
-/// Blocks in which every variant has its slice.
-pub(super) fn complete_blocks(
-    slices: impl IntoIterator<Item = SliceInBlock>,
+/// Blocks in which every variant has its slice, whose places in the table they name.
+pub(super) fn complete_blocks<'a>(
+    slices: impl Iterator<Item = &'a SliceRow>,
     variants: usize,
 ) -> Result<Vec<Vec<usize>>> {
     let mut blocks: BTreeMap<u32, Vec<Option<usize>>> = BTreeMap::new();
-    for slice in slices {
-        let block = blocks
-            .entry(slice.block)
-            .or_insert_with(|| vec![None; variants]);
-        let (line, number, variant) = (slice.index + 2, slice.block, slice.variant);
+    let compared = slices
+        .enumerate()
+        .filter(|(_, it)| it.pass == Pass::Compare);
+    for (at, slice) in compared {
+        let (line, number, variant) = (at + 2, slice.block, slice.variant);
+        let block = blocks.entry(number).or_insert_with(|| vec![None; variants]);
         let Some(place) = block.get_mut(variant) else {
             bail!("line {line}: there is no variant {variant}");
         };
-        if place.replace(slice.index).is_some() {
+        if place.replace(at).is_some() {
             bail!("line {line}: block {number} has variant {variant} twice");
         }
     }
@@ -40,7 +33,6 @@ pub(super) fn complete_blocks(
         .collect())
 }
 
-/// What becomes of disturbed blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Disturbed {
     Kept,
@@ -96,16 +88,5 @@ impl Disturbed {
         let stays = |(_, stood_still): (_, bool)| is_most && !stood_still;
         blocks.retain(|_| found.next().flatten().is_none_or(stays));
         (taken, left)
-    }
-}
-
-/// Refuses a table with another number of complete blocks than the run reported.
-pub(super) fn check_count(blocks: usize, row: Option<&RunRow>, table: &Path) -> Result<()> {
-    match row.and_then(|row| row.blocks) {
-        Some(reported) if reported as usize != blocks => bail!(
-            "{}: {blocks} complete blocks, but run.json says {reported}",
-            table.display()
-        ),
-        _ => Ok(()),
     }
 }

@@ -19,7 +19,6 @@ pub(crate) struct ComparedVariant {
 }
 
 impl ComparedVariant {
-    /// The budget of every site that has one.
     pub(crate) fn bounds(&self) -> impl Iterator<Item = (Site, Budget)> {
         let budgets = self.budgets;
         let of_site = move |site| Some((site, budgets.at(site)?));
@@ -43,29 +42,27 @@ pub(super) fn compared(config: &SweepConfig) -> Vec<ComparedVariant> {
         budgets: variant.budgets,
         subject: 0,
     };
-    let variants: Vec<ComparedVariant> = config.variants.iter().map(variant).collect();
     if config.subjects.is_empty() {
-        return variants;
+        return config.variants.iter().map(variant).collect();
     }
-    let of_subject = |(number, subject): (usize, &SubjectConfig)| {
-        let variant = |(at, variant): (usize, &ComparedVariant)| ComparedVariant {
-            label: if variants.len() == 1 {
-                subject.label.clone()
-            } else {
-                format!("{}, {}", subject.label, variant.label)
-            },
-            role: if at == 0 {
-                subject.role
-            } else {
-                Role::Candidate
-            },
-            budgets: variant.budgets,
-            subject: number,
-        };
-        variants.iter().enumerate().map(variant).collect::<Vec<_>>()
-    };
-    let subjects = config.subjects.iter().enumerate();
-    subjects.flat_map(of_subject).collect()
+    let mut compared = Vec::new();
+    for (number, subject) in config.subjects.iter().enumerate() {
+        for (at, variant) in config.variants.iter().enumerate() {
+            compared.push(ComparedVariant {
+                label: match config.variants.len() {
+                    1 => subject.label.clone(),
+                    _ => format!("{}, {}", subject.label, variant.label),
+                },
+                role: match at {
+                    0 => subject.role,
+                    _ => Role::Candidate,
+                },
+                budgets: variant.budgets,
+                subject: number,
+            });
+        }
+    }
+    compared
 }
 
 /// "`my-fix`: 1a2b3c4d5e "Fix the loop"; yamux of release 0.13.5".

@@ -30,7 +30,6 @@ pub(crate) struct Explained {
     pub(crate) file: ExplainFile,
     /// Those whose launch is `ok`, in the order in which they were chosen.
     pub(crate) cells: Vec<CellExplained>,
-    /// What became of the others.
     pub(crate) flaws: Vec<String>,
 }
 
@@ -42,9 +41,9 @@ impl Explained {
         }
         let path = dir.join(files::EXPLAIN).with_extension("json");
         if !path.is_file() {
+            let dir = dir.display();
             bail!(
-                "{}: it has no explain.json, so it is not what `explain` writes; remove it or explain again",
-                dir.display()
+                "{dir}: it has no explain.json, so it is not what `explain` writes; remove it or explain again"
             );
         }
         let mut file: ExplainFile = outside::read(&path)?;
@@ -177,7 +176,6 @@ impl CellEvidence {
     }
 }
 
-/// A row of a slice.
 pub(crate) trait OfSlice {
     fn slice(&self) -> u32;
 }
@@ -216,18 +214,15 @@ fn evidence<Row: DeserializeOwned + OfSlice>(
 fn check_slices(slices: &[SliceRow], variants: &[usize]) -> Result<()> {
     let mut known = BTreeSet::new();
     for (at, slice) in slices.iter().enumerate() {
-        let line = at + 2;
-        if !variants.contains(&slice.variant) {
-            bail!(
-                "line {line}: variant {} is not one of explain.json's",
-                slice.variant
-            );
+        let (line, number, variant, pass) = (at + 2, slice.slice, slice.variant, slice.pass);
+        if !variants.contains(&variant) {
+            bail!("line {line}: variant {variant} is not one of explain.json's");
         }
-        if !known.insert(slice.slice) {
-            bail!("line {line}: slice {} is there twice", slice.slice);
+        if !known.insert(number) {
+            bail!("line {line}: slice {number} is there twice");
         }
-        if matches!(slice.pass, Pass::Compare | Pass::Children) {
-            bail!("line {line}: `explain` has no pass \"{}\"", slice.pass);
+        if matches!(pass, Pass::Compare | Pass::Children) {
+            bail!("line {line}: `explain` has no pass \"{pass}\"");
         }
     }
     Ok(())

@@ -1,12 +1,15 @@
-//! A run in memory.
+//! A run and its slices in memory.
 
 use run_format::{
+    Site,
     run_row::RunRow,
-    tables::{BandRow, BlockRow, BoundRow, ChildRow, WorkerRow},
+    tables::{
+        BandRow, BlockRow, BoundRow, ChildRow, QuicRow, SiteRow, SliceRow, TurnRow, WorkerRow,
+    },
 };
 
-use super::{blocks::Disturbances, slice::LoadedSlice};
-use crate::machine;
+use super::blocks::Disturbances;
+use crate::{stats::Counts, text};
 
 pub(crate) struct LoadedRun {
     pub(crate) subject: usize,
@@ -16,7 +19,6 @@ pub(crate) struct LoadedRun {
     pub(crate) slices: Vec<LoadedSlice>,
     /// The complete blocks: in each the slices of every variant, by variant.
     pub(crate) blocks: Vec<Vec<usize>>,
-    /// What the machine did in complete blocks.
     pub(crate) machine: Vec<BlockRow>,
     /// With those that were disturbed, if that is more.
     pub(crate) all_blocks: Option<Vec<Vec<usize>>>,
@@ -35,11 +37,52 @@ pub(crate) struct LoadedRun {
 impl LoadedRun {
     /// The machine, if it is not said for the whole sweep.
     pub(crate) fn host(&self) -> Option<String> {
-        self.row.as_ref()?.machine.as_ref().map(machine::name)
+        self.row.as_ref()?.machine.as_ref().map(text::host)
     }
 
     pub(crate) fn slice(&self, number: u32) -> Option<&LoadedSlice> {
         let found = self.slices.binary_search_by_key(&number, |it| it.row.slice);
         found.ok().map(|at| &self.slices[at])
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct LoadedSlice {
+    pub(crate) row: SliceRow,
+    pub(crate) sites: [Option<LoadedSite>; Site::ALL.len()],
+    pub(crate) latency_ns: Counts,
+    pub(crate) cotenant_wake_ns: Counts,
+    pub(crate) cotenant_timer_ns: Counts,
+    /// Where central has several workers.
+    pub(crate) cotenant_same_worker_ns: Counts,
+    /// Polls of connections by when they began, counted from the change of variant.
+    pub(crate) after_switch: Vec<TurnRow>,
+    /// Of nodes that speak QUIC.
+    pub(crate) quic: Option<QuicRow>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct LoadedSite {
+    pub(crate) row: SiteRow,
+    pub(crate) duration_ns: Counts,
+    /// Only of the baseline, to see which slow polls a budget could not have prevented.
+    pub(crate) longest_iteration_ns: Option<Counts>,
+}
+
+impl LoadedSlice {
+    pub(crate) fn site(&self, site: Site) -> Option<&LoadedSite> {
+        self.sites[site as usize].as_ref()
+    }
+
+    pub(crate) fn of_connections(&self) -> Option<&LoadedSite> {
+        let sites = self.sites.iter().flatten();
+        self.site(Site::of_connections(sites.map(|it| it.row.site)))
+    }
+}
+
+impl LoadedSite {
+    /// Polls of the site and of its children that were not recorded because a buffer was full.
+    pub(crate) fn lost(&self) -> u64 {
+        self.row.lost + self.row.children_lost
     }
 }

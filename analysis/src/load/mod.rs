@@ -10,7 +10,6 @@ mod outside;
 mod plausible;
 mod rows;
 pub(crate) mod run;
-pub(crate) mod slice;
 pub(crate) mod soak;
 
 use std::{
@@ -90,14 +89,11 @@ pub(crate) enum FolderOf {
 impl FolderOf {
     pub(crate) fn find(dir: &Path) -> FolderOf {
         let has = |name| dir.join(name).is_file();
-        if has(SEARCH) {
-            FolderOf::Search
-        } else if has(files::RR_MANIFEST) {
-            FolderOf::Rr
-        } else if has(files::SOAK) {
-            FolderOf::Soak
-        } else {
-            FolderOf::Sweep
+        match () {
+            () if has(SEARCH) => FolderOf::Search,
+            () if has(files::RR_MANIFEST) => FolderOf::Rr,
+            () if has(files::SOAK) => FolderOf::Soak,
+            () => FolderOf::Sweep,
         }
     }
 }
@@ -215,7 +211,6 @@ fn expected<'a>(
     })
 }
 
-/// A run that there should be.
 struct ExpectedRun<'a> {
     id: &'a str,
     number: u32,

@@ -17,20 +17,21 @@ pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
 }
 
 fn tamed<T: DeserializeOwned>(mut value: Value, path: &Path) -> Result<T> {
-    tame(&mut value);
-    in_range("", &value)
+    tame("", &mut value)
         .and_then(|()| Ok(serde_json::from_value(value)?))
         .with_context(|| path.display().to_string())
 }
 
-/// Refuses numbers and lists with which dates, loops over launches and sums of figures would not come to an end.
-fn in_range(name: &str, value: &Value) -> Result<()> {
+/// Texts become plain. Refused are numbers and lists with which dates, loops over launches and sums of figures would not
+/// come to an end.
+fn tame(name: &str, value: &mut Value) -> Result<()> {
     /// The last second of the year 9999, after which dates have five digits.
     const LAST_SECOND: f64 = 253_402_300_799.0;
     const LARGEST: f64 = 1e15;
     const MOST_LAUNCHES: f64 = 100_000.0;
     const MOST_CELLS: usize = 100_000;
     match value {
+        Value::String(text) => *text = plain(text),
         // A seed may be any whole number.
         Value::Number(number) if number.is_f64() || name != "seed" => {
             let most = match name {
@@ -43,9 +44,8 @@ fn in_range(name: &str, value: &Value) -> Result<()> {
                 size <= most,
                 "`{name}` is {number} (accepted: at most {most})"
             );
-            Ok(())
         }
-        Value::Array(values) => values.iter().try_for_each(|value| in_range(name, value)),
+        Value::Array(values) => values.iter_mut().try_for_each(|value| tame(name, value))?,
         Value::Object(fields) => {
             if name == "axes" {
                 let lists = ["peers", "rtt_ms", "payload_bytes"].map(|axis| fields.get(axis));
@@ -56,20 +56,12 @@ fn in_range(name: &str, value: &Value) -> Result<()> {
                     "`axes` have {cells} cells (accepted: at most {MOST_CELLS})"
                 );
             }
-            let mut fields = fields.iter();
-            fields.try_for_each(|(name, value)| in_range(name, value))
+            let mut fields = fields.iter_mut();
+            fields.try_for_each(|(name, value)| tame(name, value))?;
         }
-        Value::Number(_) | Value::String(_) | Value::Null | Value::Bool(_) => Ok(()),
+        Value::Number(_) | Value::Null | Value::Bool(_) => {}
     }
-}
-
-fn tame(value: &mut Value) {
-    match value {
-        Value::String(text) => *text = plain(text),
-        Value::Array(values) => values.iter_mut().for_each(tame),
-        Value::Object(fields) => fields.values_mut().for_each(tame),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
+    Ok(())
 }
 
 /// The same in one line, without what Markdown, HTML and terminals take for their own.
@@ -111,8 +103,8 @@ mod tests {
     #[test]
     fn numbers_that_no_measurement_has_are_refused() {
         let refused = |text: &str| {
-            let value: Value = serde_json::from_str(text).expect("it is JSON");
-            in_range("", &value).err().map(|error| error.to_string())
+            let mut value: Value = serde_json::from_str(text).expect("it is JSON");
+            tame("", &mut value).err().map(|error| error.to_string())
         };
         for (text, words) in [
             (

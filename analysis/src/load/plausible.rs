@@ -14,7 +14,7 @@ use run_format::{
     tables::{Pass, PeerRow},
 };
 
-use super::{loaded_run::LoadedRun, slice::LoadedSlice};
+use super::{loaded_run::LoadedRun, loaded_run::LoadedSlice};
 
 /// Readings are not taken at the same instant. The second is for each turn.
 const SLACK: f64 = 1.1;
@@ -66,11 +66,8 @@ fn sites(run: &LoadedRun) -> Result<()> {
     let bands = run.bands.iter();
     let polls = sums(bands.clone().map(|it| ((it.slice, it.site), it.polls)));
     let ns = sums(bands.map(|it| ((it.slice, it.site), it.ns)));
-    for row in run
-        .slices
-        .iter()
-        .flat_map(|slice| slice.sites.iter().flatten())
-    {
+    let sites = run.slices.iter().flat_map(|slice| &slice.sites);
+    for row in sites.flatten() {
         let row = &row.row;
         let (slice, site) = (row.slice, row.site);
         let ends = [row.ready, row.pending, row.yielded].map(u128::from);

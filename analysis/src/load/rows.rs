@@ -11,7 +11,6 @@ use run_format::{
 };
 use serde::de::DeserializeOwned;
 
-/// A row, and what it is about.
 pub(super) trait Row: DeserializeOwned {
     fn key(&self) -> impl Eq + Hash;
 }

@@ -18,12 +18,12 @@ use run_format::{
 };
 
 use super::{
-    blocks::{Disturbed, SliceInBlock, check_count, complete_blocks},
+    blocks::{Disturbed, complete_blocks},
     histograms::{self, HistogramsBySlice},
     loaded_run::LoadedRun,
+    loaded_run::{LoadedSite, LoadedSlice},
     plausible,
     rows::{self, Row},
-    slice::{LoadedSite, LoadedSlice},
 };
 use crate::stats::Counts;
 
@@ -34,7 +34,6 @@ pub(crate) struct RunFiles {
     pub(crate) subject: usize,
     /// The run's number, or that of its block where subjects are compared.
     pub(crate) number: u32,
-    /// Absent if the run did not come to an end.
     pub(crate) row: Option<RunRow>,
 }
 
@@ -58,16 +57,13 @@ impl RunFiles {
         };
         let slices = assembly.slices(rows, sites, turns, quic);
         let slices = slices.with_context(|| self.dir.display().to_string())?;
-        let compared = slices.iter().enumerate();
-        let compared = compared.filter(|(_, slice)| slice.row.pass == Pass::Compare);
-        let places = compared.map(|(index, slice)| SliceInBlock {
-            index,
-            block: slice.row.block,
-            variant: slice.row.variant,
-        });
-        let mut blocks =
-            complete_blocks(places, variants).with_context(|| path.display().to_string())?;
-        check_count(blocks.len(), self.row.as_ref(), &path)?;
+        let path = path.display();
+        let mut blocks = complete_blocks(slices.iter().map(|it| &it.row), variants)
+            .with_context(|| path.to_string())?;
+        let (found, reported) = (blocks.len(), self.row.as_ref().and_then(|row| row.blocks));
+        if let Some(reported) = reported.filter(|reported| *reported as usize != found) {
+            bail!("{path}: {found} complete blocks, but run.json says {reported}");
+        }
         let machine: Vec<BlockRow> = self.table(files::BLOCKS)?;
         let all_blocks = blocks.clone();
         let runtime = self.row.as_ref().map(|row| &row.config.runtime);
@@ -148,7 +144,6 @@ fn by_slice<T>(rows: Vec<T>, slice: fn(&T) -> u32) -> BTreeMap<u32, Vec<T>> {
     by_slice
 }
 
-/// Refuses slices out of order, and those of `explain`.
 fn check(rows: &[SliceRow]) -> Result<()> {
     for (at, row) in rows.iter().enumerate() {
         let line = at + 2;

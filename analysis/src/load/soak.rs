@@ -22,7 +22,6 @@ use super::{
     rows::read_if_there,
 };
 
-/// When a row ends, and how long it is.
 pub(crate) const AT: &str = "at_s";
 pub(crate) const INTERVAL: &str = "interval_s";
 
@@ -136,7 +135,6 @@ fn open(dir: &Path, disturbed: Disturbed) -> Result<Soak> {
     })
 }
 
-/// Refuses what cannot have been written so.
 fn check(rows: &[SoakRow]) -> Result<()> {
     let mut before_s = None;
     for (at, row) in rows.iter().enumerate() {

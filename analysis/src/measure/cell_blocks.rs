@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 
 use run_format::Site;
 
-use crate::load::{blocks::Disturbed, loaded_run::LoadedRun, slice::LoadedSlice};
+use crate::load::{
+    blocks::Disturbed,
+    loaded_run::{LoadedRun, LoadedSlice},
+};
 
 /// The complete blocks of a cell. With one program, a block is a slice of each budget. With several, it is a
 /// launch of each, and the slices of a budget in a launch are summed.

@@ -8,7 +8,7 @@ use run_format::{
     tables::{BlockRow, Pass},
 };
 
-use crate::load::{blocks::Disturbances, loaded_run::LoadedRun, slice::LoadedSlice};
+use crate::load::{blocks::Disturbances, loaded_run::LoadedRun, loaded_run::LoadedSlice};
 
 /// Over all runs of a cell. None if the system does not provide it.
 #[derive(Clone, Debug, Default, PartialEq)]

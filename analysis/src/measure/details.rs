@@ -13,7 +13,6 @@ use super::{
 };
 use crate::{
     load::loaded_run::LoadedRun,
-    machine,
     stats::{Counts, RatioPart},
     text,
 };
@@ -152,7 +151,7 @@ fn launch(row: &RunRow) -> String {
         format!("; recording a poll takes {ns:.0} ns")
     });
     let host = row.machine.as_ref();
-    let host = host.map_or_else(String::new, |it| format!(" on {}", machine::name(it)));
+    let host = host.map_or_else(String::new, |it| format!(" on {}", text::host(it)));
     format!(
         "run {}{subject}{host}: {}, {:.1} s, seed {}{probe}",
         row.config.run,

@@ -2,7 +2,7 @@
 
 use run_format::Site;
 
-use crate::{load::slice::LoadedSlice, stats::Counts};
+use crate::{load::loaded_run::LoadedSlice, stats::Counts};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Distribution {

@@ -10,7 +10,7 @@ use super::{
     distribution::Distribution,
     metric_info::{Formula, Limits, Parts, Place, SliceView},
 };
-use crate::{load::slice::LoadedSlice, stats::RatioKind};
+use crate::{load::loaded_run::LoadedSlice, stats::RatioKind};
 
 pub(crate) enum KeyFormula {
     Ratio(RatioKind),

@@ -6,7 +6,7 @@ use run_format::{Site, tables::QuicRow};
 
 use super::distribution::Distribution;
 use crate::{
-    load::slice::{LoadedSite, LoadedSlice},
+    load::loaded_run::{LoadedSite, LoadedSlice},
     stats::{RatioKind, RatioPart},
 };
 

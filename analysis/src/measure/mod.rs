@@ -48,7 +48,7 @@ use self::{
     workers::Workers,
 };
 use crate::{
-    load::{CellRuns, loaded_run::LoadedRun, run::RunFiles, slice::LoadedSlice},
+    load::{CellRuns, loaded_run::LoadedRun, loaded_run::LoadedSlice, run::RunFiles},
     stats::{self, CellEstimate, Counts, LaunchCounts, RatioKind, RatioPart, Uncertain},
 };
 

@@ -80,12 +80,9 @@ pub(crate) fn of(
     let manifest = summary.identity.manifest.as_ref();
     let payloads = axes.payload_bytes.iter().map(|it| it.in_words());
     let edges = edges(options.figures.threshold);
-    let stops = stops(options.figures.threshold);
-    let stops = stops
-        .iter()
-        .map(|stop| edges.iter().position(|edge| edge == stop));
-    let cells = summary.shown_cells();
-    let cells = cells.into_iter();
+    let stops = stops(options.figures.threshold).into_iter();
+    let stops = stops.map(|stop| edges.iter().position(|edge| *edge == stop));
+    let cells = summary.shown_cells().into_iter();
     let cells = cells.map(|it| of_cell(it, &axes, &sites, explained));
     json!({
         "name": name,
@@ -136,10 +133,9 @@ pub(crate) fn of_soak(drifts: &Drifts) -> Vec<Value> {
 /// With the four digits of `summary.csv`, or fewer; what is not finite is null there, too.
 fn number(value: f64) -> Value {
     let value = rounded(value);
-    if value.fract() == 0.0 && value.abs() < 1e15 {
-        (value as i64).into()
-    } else {
-        value.into()
+    match value.fract() == 0.0 && value.abs() < 1e15 {
+        true => (value as i64).into(),
+        false => value.into(),
     }
 }
 
@@ -156,29 +152,28 @@ fn every_variant(summary: &Summary) -> impl Iterator<Item = (&CellSummary, usize
 fn by_variant(summary: &Summary, of: impl Fn(&CellSummary, usize) -> Value) -> Value {
     let all = every_variant(summary);
     let all: Vec<Value> = all.map(|(cell, at)| of(cell, at)).collect();
-    if all.iter().all(Value::is_null) {
-        Value::Null
-    } else {
-        all.into()
+    match all.iter().all(Value::is_null) {
+        true => Value::Null,
+        false => all.into(),
     }
 }
 
 fn of_cell(cell: &CellSummary, axes: &Axes, sites: &[Site], explained: &[File]) -> Value {
     let id = cell.measured.cell.id();
-    let why = match &cell.measured.state {
+    let measured = &cell.measured;
+    let why = match &measured.state {
         CellState::Measured => None,
         CellState::Missing => Some("not measured".to_owned()),
         CellState::Invalid(reason) => Some(format!("invalid: {reason}")),
         CellState::Failed(reason) => Some(format!("failed: {reason}")),
     };
-    let is_of_cell = |name: &&str| {
-        name.strip_prefix(&*id)
-            .is_some_and(|it| it.starts_with('.'))
-    };
+    let start = format!("{id}.");
     let names = explained
         .iter()
         .filter_map(|file| file.name.split_once('/'));
-    let files = names.map(|(_, name)| name).filter(is_of_cell);
+    let files = names
+        .map(|(_, name)| name)
+        .filter(|name| name.starts_with(&start));
     let children = sites
         .iter()
         .map(|site| (site.name().to_owned(), children(cell, *site)));
@@ -210,11 +205,8 @@ fn children(cell: &CellSummary, site: Site) -> Value {
     let (slow, all): (Vec<_>, Vec<_>) = holders.into_iter().partition(|it| it.slow);
     let row = |it: holders::Holder| {
         let of_slow = slow.iter().find(|slow| slow.child == it.child);
-        json!([
-            it.child,
-            number(it.percent),
-            optional(of_slow.map(|it| it.percent))
-        ])
+        let of_slow = optional(of_slow.map(|it| it.percent));
+        json!([it.child, number(it.percent), of_slow])
     };
     all.into_iter().map(row).collect()
 }
@@ -261,24 +253,15 @@ fn durations(summary: &Summary, sites: &[Site]) -> Value {
     let all = sites.chain([("worker", Distribution::CotenantWake)]);
     let of_one = |(name, of): (&str, Distribution)| {
         let counts = |cell: &CellSummary, at: usize| {
-            let counts = cell
-                .measured
-                .details
-                .durations
-                .get(&of)?
-                .get(at)?
-                .as_ref()?;
+            let durations = &cell.measured.details.durations;
+            let counts = durations.get(&of)?.get(at)?.as_ref()?;
             let first = counts.iter().position(|count| *count > 0)?;
             let last = counts.iter().rposition(|count| *count > 0)?;
-            let shown = [first as u64]
-                .into_iter()
-                .chain(counts[first..=last].iter().copied());
-            Some(shown.collect::<Value>())
+            let shown = counts[first..=last].iter().copied();
+            Some([first as u64].into_iter().chain(shown).collect::<Value>())
         };
-        (
-            name.to_owned(),
-            by_variant(summary, |cell, at| counts(cell, at).unwrap_or_default()),
-        )
+        let counts = by_variant(summary, |cell, at| counts(cell, at).unwrap_or_default());
+        (name.to_owned(), counts)
     };
     Value::Object(all.map(of_one).collect())
 }
@@ -288,11 +271,9 @@ fn by_block(summary: &Summary, sites: &[Site]) -> Value {
     let of_what = |what: MetricKey| {
         let values = by_variant(summary, |cell, at| {
             let of_cell = cell.measured.details.by_block.get(&what);
-            let Some(Some(runs)) = of_cell.and_then(|it| it.get(at)) else {
-                return Value::Null;
-            };
+            let runs = of_cell.and_then(|it| it.get(at)?.as_ref());
             let run = |run: &Vec<f64>| run.iter().map(|it| three_digits(*it)).collect::<Value>();
-            runs.iter().map(run).collect()
+            runs.map_or(Value::Null, |runs| runs.iter().map(run).collect())
         });
         (!values.is_null()).then(|| (key(what), values))
     };
@@ -307,10 +288,8 @@ fn three_digits(value: f64) -> Value {
 fn of_verdict(verdict: &Verdict) -> Value {
     let judged = |judged: &Judged| {
         let ends = [judged.value, judged.interval.low, judged.interval.high];
-        (
-            judged.quantity.metric.info().name.to_owned(),
-            json!(ends.map(number)),
-        )
+        let name = judged.quantity.metric.info().name;
+        (name.to_owned(), json!(ends.map(number)))
     };
     let candidates = verdict.candidates.iter().chain(&verdict.control);
     let candidate = candidates.map(|it| {

@@ -36,15 +36,11 @@ const SCRIPTS: [&str; 8] = [
 #[derive(Default)]
 pub(crate) struct Page {
     pub(crate) title: String,
-    /// The verdict, in Markdown.
     pub(crate) in_short: Vec<String>,
     /// What a reader without JavaScript sees, as HTML.
     pub(crate) still: String,
-    /// What limits the conclusions, in Markdown.
     pub(crate) caveats: Vec<String>,
-    /// Each from [`data::of`].
     pub(crate) runs: Vec<Value>,
-    /// From [`data::of_soak`].
     pub(crate) soak: Vec<Value>,
 }
 
@@ -62,22 +58,18 @@ impl Page {
                 |lines: Vec<String>| lines.into_iter().map(move |it| format!("**{name}**: {it}"));
             all.in_short.extend(named.clone()(page.in_short));
             all.caveats.extend(named(page.caveats));
-            all.still += &page
-                .still
-                .replace("href=\"#", &format!("href=\"#r={}&amp;", all.runs.len()));
+            let link = format!("href=\"#r={}&amp;", all.runs.len());
+            all.still += &page.still.replace("href=\"#", &link);
             all.runs.extend(page.runs);
         }
-        for cells in all
+        let cells = all
             .runs
             .iter_mut()
-            .filter_map(|run| run["cells"].as_array_mut())
-        {
-            cells.iter_mut().for_each(|cell| cell["files"] = json!([]));
-        }
+            .filter_map(|run| run["cells"].as_array_mut());
+        cells.flatten().for_each(|cell| cell["files"] = json!([]));
         all
     }
 
-    /// Whether a page was made so.
     pub(crate) fn is_one(html: &str) -> bool {
         html.contains("<meta name=\"generator\" content=\"analysis\">")
     }
@@ -95,9 +87,8 @@ impl Page {
                 list(some)
             ),
         };
-        let (first, more) = self
-            .in_short
-            .split_at(self.in_short.len().min(MOST_SENTENCES));
+        let shown = self.in_short.len().min(MOST_SENTENCES);
+        let (first, more) = self.in_short.split_at(shown);
         let verdict = list(first) + &details("more", &more_sentences(more), more);
         let caveats = details("caveats", "Caveats, and what is missing", &self.caveats);
         let data = json!({
@@ -132,7 +123,6 @@ fn filled(template: &str, parts: &[(&str, String)]) -> String {
     html
 }
 
-/// The changes over all cells, and the main picture.
 pub(crate) fn still(verdict: &Verdict, pictures: &[Entry]) -> String {
     let main = pictures.iter().find(|it| it.is_first).or(pictures.first());
     over_all_cells(verdict) + &still_pictures(main)
@@ -167,11 +157,9 @@ fn over_all_cells(verdict: &Verdict) -> String {
             let quantity = at.checked_sub(2).and_then(|at| verdict.quantities.get(at));
             quantity.map_or(marked(field), |(quantity, _)| {
                 let (site, metric) = (verdict.site.name(), quantity.metric.info().name);
-                let link = format!(
-                    "#s={site}&amp;m={metric}&amp;v={}&amp;w=difference",
-                    candidate.variant
-                );
-                format!("<a href=\"{link}\">{}</a>", marked(field))
+                let (variant, field) = (candidate.variant, marked(field));
+                let link = format!("#s={site}&amp;m={metric}&amp;v={variant}&amp;w=difference");
+                format!("<a href=\"{link}\">{field}</a>")
             })
         });
         fields.collect()

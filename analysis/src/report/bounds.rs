@@ -71,15 +71,12 @@ fn without_effect(cell: &CellSummary, site: Site) -> Option<String> {
     (!idle.is_empty()).then(|| format!("{idle} would have ended none of these polls."))
 }
 
-/// The predictions of a budget that was measured, over all cells.
 fn measured(document: &mut Document, summary: &Summary) {
     let mut by_variant = BTreeMap::<(usize, Site), Vec<SideBySide>>::new();
     for it in summary.measured().flat_map(|cell| summary.predicted(cell)) {
         if let Some((variant, _)) = it.measured {
-            by_variant
-                .entry((variant, it.of.site))
-                .or_default()
-                .push(it);
+            let key = (variant, it.of.site);
+            by_variant.entry(key).or_default().push(it);
         }
     }
     document.paragraph(

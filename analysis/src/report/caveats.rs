@@ -2,22 +2,21 @@
 
 use run_format::{
     Site,
-    config::{LabConfig, Measurement, SweepConfig},
-    grid::Cell,
+    config::{LabConfig, Measurement},
     manifest::{Machine, Manifest, Tool},
     network::{DelayBackend, Sharing},
-    subject::{LevelRecord, SiteLevel},
+    subject::SiteLevel,
     variant::Role,
 };
 
 use super::method;
 use crate::{
     load::name_in_files,
-    measure::{CellState, breakdown::slow_from_ns},
+    measure::{CellMeasured, CellState, breakdown::slow_from_ns},
     options::Options,
     stats::FEWEST_PAIRS,
     summary::{CellSummary, FEWEST_BLOCKS, Summary},
-    text::{capitalised, count, number},
+    text::{capitalised, count, joined, number},
 };
 
 pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
@@ -36,7 +35,8 @@ pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
         }
         network(&mut caveats, summary, manifest);
         let config = &manifest.config;
-        caveats.extend(too_few_cores(config));
+        let amiss = config.lab.placement.too_few_cores(config.runtime.workers);
+        caveats.extend(amiss.map(|amiss| format!("{}.", capitalised(&amiss))));
         machines(&mut caveats, summary, &config.lab);
         build(&mut caveats, &manifest.tool);
         caveats.extend(not_recorded(manifest));
@@ -55,9 +55,7 @@ pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
     }
     few_blocks(&mut caveats, summary);
     statistics(&mut caveats, summary, options);
-    let cells = summary.cells.iter();
-    let cells = cells.map(|it| (it.measured.cell, &it.measured.state, &it.measured.flaws[..]));
-    problems(&mut caveats, cells);
+    problems(&mut caveats, summary);
     caveats
 }
 
@@ -84,17 +82,14 @@ fn not_recorded(manifest: &Manifest) -> Vec<String> {
     let mut lines = Vec::new();
     let subjects = manifest.config.subjects.iter();
     for subject in subjects.filter(|subject| subject.role != Role::Control) {
-        let levels = subject.build.iter().flat_map(|build| &build.levels);
-        let missing: Vec<&LevelRecord> = levels.filter(|it| it.not_there.is_some()).collect();
+        let levels = || subject.build.iter().flat_map(|build| &build.levels);
         for site in Site::ALL {
-            let of_site = missing.iter().filter(|it| it.site == site);
-            let what: Vec<&str> = of_site.clone().map(|it| name_of(it.level)).collect();
-            if let Some(first) = of_site.clone().next() {
-                let reason = first.not_there.as_deref().unwrap_or_default();
+            let missing = || levels().filter(|it| it.site == site && it.not_there.is_some());
+            if let Some(reason) = missing().find_map(|it| it.not_there.as_deref()) {
+                let what = joined(missing().map(|it| name_of(it.level)), "; ");
+                let label = &subject.label;
                 lines.push(format!(
-                    "Not recorded of the site `{site}` of {}: {}. Reason: {reason}.",
-                    subject.label,
-                    what.join("; ")
+                    "Not recorded of the site `{site}` of {label}: {what}. Reason: {reason}."
                 ));
             }
         }
@@ -124,11 +119,8 @@ fn launches(caveats: &mut Vec<String>, summary: &Summary) {
                 .to_owned(),
         );
     }
-    let at_cap = summary
-        .measured()
-        .filter(|cell| cell.measured.at_cap)
-        .count();
-    if at_cap > 0 {
+    let at_cap = summary.measured().filter(|cell| cell.measured.at_cap);
+    if let at_cap @ 1.. = at_cap.count() {
         caveats.push(format!(
             "{} reached the time limit before all changes were known as precisely as requested.",
             count(at_cap, "cell"),
@@ -139,7 +131,7 @@ fn launches(caveats: &mut Vec<String>, summary: &Summary) {
 fn few_blocks(caveats: &mut Vec<String>, summary: &Summary) {
     let few = summary
         .measured()
-        .filter(|it| it.measured.blocks < FEWEST_BLOCKS);
+        .filter(|cell| cell.measured.blocks < FEWEST_BLOCKS);
     if let few @ 1.. = few.count() {
         caveats.push(format!(
             "Number of cells with fewer than {FEWEST_BLOCKS} blocks: {few}. Their intervals are somewhat too narrow. No \
@@ -151,21 +143,25 @@ fn few_blocks(caveats: &mut Vec<String>, summary: &Summary) {
 fn network(caveats: &mut Vec<String>, summary: &Summary, manifest: &Manifest) {
     let config = &manifest.config;
     if summary.identity.backends.contains(&DelayBackend::Nfqueue) {
-        let late = summary
-            .measured()
-            .filter_map(|it| it.measured.checks.delay_late_us);
-        let late = late.reduce(f64::max).map_or_else(String::new, |us| {
-            format!(
-                " In the worst cell its packets are {} µs late on average.",
-                number(us)
-            )
-        });
+        let late = summary.checks().filter_map(|it| it.delay_late_us);
+        let late = late
+            .reduce(f64::max)
+            .map(number)
+            .map_or_else(String::new, |us| {
+                format!(" In the worst cell its packets are {us} µs late on average.")
+            });
         caveats.push(format!(
             "A program in user space (NFQUEUE) delays the packets, because the kernel has no netem or because it was \
              asked to. It runs on the peers' cores.{late}"
         ));
     }
-    real_network(caveats, &config.lab);
+    if config.lab.peer_hosts.is_some() {
+        caveats.push(
+            "The network is real. Its round trips were timed only before each run, and other traffic can change them. \
+             What the peers' hosts did meanwhile is not recorded."
+                .to_owned(),
+        );
+    }
     let peers = config.axes.peers.iter().max().copied().unwrap_or(0);
     let is_lab = config.lab.peer_hosts.is_none();
     if is_lab && manifest.machine.cores.is_some_and(|cores| peers >= cores) {
@@ -183,19 +179,15 @@ fn network(caveats: &mut Vec<String>, summary: &Summary, manifest: &Manifest) {
     }
 }
 
-/// What is true of any machine, once.
 fn machines(caveats: &mut Vec<String>, summary: &Summary, lab: &LabConfig) {
     let hosts = &summary.identity.hosts;
     if hosts.len() > 1 {
-        let of_several = summary
-            .measured()
-            .filter(|cell| cell.measured.hosts > 1)
-            .count();
+        let of_several = summary.measured().filter(|cell| cell.measured.hosts > 1);
         caveats.push(format!(
             "{} measured. Measured by several of them: {} of {}, whose intervals are over hosts. Any other cell tells of \
              one host only, and absolute values of two cells may differ because their hosts do.",
             count(hosts.len(), "host"),
-            of_several,
+            of_several.count(),
             count(summary.measured().count(), "cell")
         ));
     }
@@ -208,22 +200,6 @@ fn machines(caveats: &mut Vec<String>, summary: &Summary, lab: &LabConfig) {
             caveats.push(caveat);
         }
     }
-}
-
-fn real_network(caveats: &mut Vec<String>, lab: &LabConfig) {
-    if lab.peer_hosts.is_some() {
-        caveats.push(
-            "The network is real. Its round trips were timed only before each run, and other traffic can change them. \
-             What the peers' hosts did meanwhile is not recorded."
-                .to_owned(),
-        );
-    }
-}
-
-fn too_few_cores(config: &SweepConfig) -> Option<String> {
-    let placement = &config.lab.placement;
-    let amiss = placement.too_few_cores(config.runtime.workers)?;
-    Some(format!("{}.", capitalised(&amiss)))
 }
 
 pub(super) fn machine(caveats: &mut Vec<String>, lab: &LabConfig, machine: &Machine) {
@@ -289,14 +265,13 @@ fn statistics(caveats: &mut Vec<String>, summary: &Summary, options: &Options) {
     }
 }
 
-/// What went wrong in cells that are not missing.
-fn problems<'a>(
-    caveats: &mut Vec<String>,
-    cells: impl Iterator<Item = (Cell, &'a CellState, &'a [String])>,
-) {
+fn problems(caveats: &mut Vec<String>, summary: &Summary) {
     const MOST: usize = 12;
     let mut found = Vec::new();
-    for (cell, state, flaws) in cells {
+    for CellMeasured {
+        cell, state, flaws, ..
+    } in summary.cells.iter().map(|it| &it.measured)
+    {
         match state {
             CellState::Invalid(reason) => found.push(format!("{cell}: invalid: {}", plain(reason))),
             CellState::Failed(reason) => found.push(format!("{cell}: failed: {}", plain(reason))),
@@ -315,7 +290,6 @@ fn problems<'a>(
     }
 }
 
-/// The words of a program, without anything that Markdown would interpret.
 fn plain(words: &str) -> String {
     format!("`{}`", words.replace(['`', '\n'], " "))
 }

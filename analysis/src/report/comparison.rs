@@ -19,7 +19,7 @@ use crate::{
     },
     text::{count, number},
     verdict::Verdict,
-    views::Entry,
+    views::{self, Entry},
 };
 
 pub(crate) struct Compared {
@@ -28,9 +28,8 @@ pub(crate) struct Compared {
     pub(crate) summary: Summary,
 }
 
-/// Adds the budget to the names of the files.
 pub(crate) fn of_budget(entries: Vec<Entry>, budget: &str) -> Vec<Entry> {
-    let name = crate::views::slug(budget);
+    let name = views::slug(budget);
     let named = entries.into_iter().map(|entry| Entry {
         stem: format!("{name}.{}", entry.stem),
         ..entry
@@ -63,10 +62,8 @@ pub(crate) fn sentences(
             count(it.summary.measured().count(), "cell"),
         )
     });
-    vec![format!(
-        "After compared with before: {}.",
-        joined(parts, "; ")
-    )]
+    let parts = joined(parts, "; ");
+    vec![format!("After compared with before: {parts}.")]
 }
 
 fn is_published(sides: [&Summary; 2]) -> bool {
@@ -162,13 +159,10 @@ fn field(compared: &Compared, metric: Metric) -> String {
     if was.is_empty() {
         return "not measured".to_owned();
     }
-    let mean = |values: &[f64]| number(values.iter().sum::<f64>() / values.len() as f64);
+    let mean = |values: Vec<f64>| number(values.iter().sum::<f64>() / values.len() as f64);
+    let [was, is] = [was, is].map(mean);
     let [lower, higher] = resolved(compared, metric);
-    format!(
-        "{} → {}; {lower} lower, {higher} higher",
-        mean(&was),
-        mean(&is)
-    )
+    format!("{was} → {is}; {lower} lower, {higher} higher")
 }
 
 /// The numbers of cells in which it is resolved to be lower and to be higher.
@@ -207,7 +201,6 @@ pub(crate) fn warnings(before: &Identity, after: &Identity) -> Vec<String> {
     };
     let pairs = facts(before, was).into_iter().zip(facts(after, is));
     let differing = pairs.filter(|(was, is)| was != is);
-    differing
-        .map(|((what, was), (_, is))| format!("{what}: {was} before, {is} after"))
-        .collect()
+    let in_words = |((what, was), (_, is))| format!("{what}: {was} before, {is} after");
+    differing.map(in_words).collect()
 }

@@ -1,14 +1,16 @@
-//! What difference it makes that disturbed blocks were set aside.
+//! How quiet the machine was, and what difference it makes that disturbed blocks were set aside.
+
+use run_format::tables::Disturbance;
 
 use super::markdown::{Document, or_dash, quoted};
 use crate::{
     load::blocks::Disturbances,
+    measure::checks::{Checks, sum},
     options::Options,
     summary::Summary,
-    text::count,
+    text::{count, joined, number},
     verdict::{Candidate, Judged, Verdict},
 };
-use run_format::tables::Disturbance;
 
 /// Which blocks were disturbed, and by what if that is to be named. Beside those that were set aside there are `left`.
 pub(super) fn in_words(
@@ -44,6 +46,13 @@ pub(super) fn in_words(
     text
 }
 
+pub(super) fn of_sweep(summary: &Summary, is_named: impl Fn(Disturbance) -> bool) -> String {
+    let set_aside = sum(summary.checks().map(|it| &it.set_aside));
+    let kept = sum(summary.checks().map(|it| &it.kept));
+    let blocks = summary.measured().map(|cell| cell.measured.blocks).sum();
+    in_words((&set_aside, &kept), (blocks, "block"), is_named)
+}
+
 /// The verdict with all blocks. None if no block was set aside.
 pub(crate) fn verdict_with_all(summary: &mut Summary, options: &Options) -> Option<Verdict> {
     let site = summary.first_site(options);
@@ -74,4 +83,56 @@ pub(crate) fn write(document: &mut Document, verdict: &Verdict, with_all: &Verdi
         "variant | quantity | without disturbed blocks | with all blocks",
         rows,
     );
+}
+
+/// Below these shares of a core in the median cell, a machine is quiet, or nearly so. At the second, one wake-up of
+/// ten that arrives at random finds its core gone.
+const QUIET_PERCENT: f64 = 1.0;
+const NEARLY_QUIET_PERCENT: f64 = 10.0;
+
+/// In one sentence. None of a published table, which has no machine.
+pub(super) fn grade(summary: &Summary, verdict: &Verdict) -> Option<String> {
+    summary.identity.manifest.as_ref()?;
+    let of = |check: fn(&Checks) -> Option<f64>| {
+        let mut values: Vec<f64> = summary.checks().filter_map(check).collect();
+        values.sort_by(f64::total_cmp);
+        Some((*values.get(values.len() / 2)?, *values.last()?))
+    };
+    let (Some(stolen), Some(waiting)) = (of(|it| it.steal_percent), of(|it| it.waiting_percent))
+    else {
+        return Some(
+            "The machine has no grade, because its kernel does not say what central's core lost to others.".to_owned()
+                + &disturbed(summary),
+        );
+    };
+    let grade = match stolen.0 + waiting.0 {
+        lost if lost < QUIET_PERCENT => "quiet",
+        lost if lost < NEARLY_QUIET_PERCENT => "nearly quiet",
+        _ => "disturbed",
+    };
+    let percent =
+        |(median, worst)| format!("{} % (worst cell {} %)", number(median), number(worst));
+    let mut sentence = format!(
+        "In the median cell the machine was {grade}: of the time of central's core, the hypervisor stole {}, and \
+         central's worker waited for it {}.",
+        percent(stolen),
+        percent(waiting)
+    );
+    sentence += &disturbed(summary);
+    if !verdict.spoilt.is_empty() {
+        let spoilt = verdict.spoilt.keys().map(|metric| metric.info().words);
+        sentence += &format!(" This makes unusable: {}.", joined(spoilt, ", "));
+    }
+    Some(sentence)
+}
+
+/// Which blocks were disturbed, and by what unless that is in the grade.
+fn disturbed(summary: &Summary) -> String {
+    let mut text = of_sweep(summary, |it| it != Disturbance::Waiting);
+    let beside = summary.checks().map(|it| it.beside).sum();
+    if beside > 0 {
+        let runs = count(beside, "run");
+        text += &format!(" During {runs} something else measured on this machine, too.");
+    }
+    text
 }

@@ -45,7 +45,6 @@ pub(crate) struct Document {
 }
 
 impl Document {
-    /// Begins with the verdict, the first pictures and the terms.
     pub(crate) fn new(
         title: &str,
         verdict: &[String],
@@ -84,7 +83,6 @@ impl Document {
         self.paragraph(format!("### {text}"));
     }
 
-    /// Writes nothing without items.
     pub(crate) fn list(&mut self, items: impl IntoIterator<Item = impl Display>) {
         let items = joined(items.into_iter().map(|item| format!("- {item}")), "\n");
         if !items.is_empty() {
@@ -92,7 +90,6 @@ impl Document {
         }
     }
 
-    /// How to repeat the measurement.
     pub(crate) fn command(&mut self, command: &str) {
         self.paragraph(format!(
             "To repeat this measurement:\n\n```\n{command}\n```"
@@ -122,7 +119,6 @@ impl Document {
         }
     }
 
-    /// Ends with the pictures that it does not begin with.
     pub(crate) fn finish(mut self, pictures: &[Entry]) -> String {
         let others: Vec<&Entry> = pictures
             .iter()

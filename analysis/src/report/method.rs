@@ -42,6 +42,7 @@ pub(crate) fn write(document: &mut Document, summary: &Summary) {
 
 fn grid(summary: &Summary) -> String {
     let axes = &summary.axes;
+    let payloads = axes.payload_bytes.iter().map(|bytes| bytes.in_words());
     let runs: usize = summary.measured().map(|cell| cell.measured.runs).sum();
     let blocks: usize = summary.measured().map(|cell| cell.measured.blocks).sum();
     let launches = match runs {
@@ -57,10 +58,7 @@ fn grid(summary: &Summary) -> String {
         summary.cells.len(),
         joined(&axes.peers, ", "),
         joined(&axes.rtt_ms, ", "),
-        joined(
-            axes.payload_bytes.iter().map(|bytes| bytes.in_words()),
-            ", "
-        ),
+        joined(payloads, ", "),
     )
 }
 
@@ -87,10 +85,9 @@ fn nodes(summary: &Summary, manifest: &Manifest) -> String {
         ),
         _ => "a core; the peers run on others, which `run.json` names".to_owned(),
     };
-    let code = if config.subjects.is_empty() {
-        format!("{} as published", of_upstream(&manifest.tool))
-    } else {
-        "the subjects listed below".to_owned()
+    let code = match config.subjects.is_empty() {
+        true => format!("{} as published", of_upstream(&manifest.tool)),
+        false => "the subjects listed below".to_owned(),
     };
     format!(
         "Code under test: {code}, with lines for probe and budgets inserted at build time. Workload: {}, {} over {}, {}. Central \
@@ -135,15 +132,15 @@ fn network(summary: &Summary, manifest: &Manifest) -> String {
 
 fn variants(summary: &Summary) -> String {
     let mut calibrations = summary.calibrations.values();
-    let widened = if calibrations.any(|calibration| calibration.factor.is_some()) {
-        ", and are widened if variants that cannot differ (the A/A control, budgets that never fire) differ by more than the intervals predict"
-    } else {
-        ""
+    let widened = match calibrations.any(|calibration| calibration.factor.is_some()) {
+        true => {
+            ", and are widened if variants that cannot differ (the A/A control, budgets that never fire) differ by more than the intervals predict"
+        }
+        false => "",
     };
-    let turns = if summary.identity.has_subjects() {
-        "Different programs are launched in turns"
-    } else {
-        "Variants take turns inside one process"
+    let turns = match summary.identity.has_subjects() {
+        true => "Different programs are launched in turns",
+        false => "Variants take turns inside one process",
     };
     format!(
         "{turns}, in blocks of random order: {}. Intervals are computed from runs and blocks, never from single \
@@ -192,12 +189,10 @@ pub(super) fn typed(command: &[String], tool: &Tool, seed: u64, program: &str) -
     format!("{checkout}{program} {}", words.join(" "))
 }
 
-/// Quotes an argument if a shell needs that.
 fn for_shell(word: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=./,:%+@".contains(letter);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
     }
 }

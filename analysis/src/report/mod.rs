@@ -1,13 +1,11 @@
 //! `report.md`: short enough to paste, with the verdict first and the details folded away.
 
 mod bounds;
-mod carry_over;
 pub(crate) mod caveats;
 pub(crate) mod comment;
 pub(crate) mod comparison;
 pub(crate) mod disturbed;
 mod explain;
-mod grade;
 mod jobs;
 pub(crate) mod markdown;
 pub(crate) mod method;
@@ -82,7 +80,7 @@ pub(crate) fn text(
 pub(crate) fn in_short(summary: &Summary, verdict: &Verdict) -> Vec<String> {
     let mut sentences = verdict.sentences();
     sentences.extend(caveats::incomplete(summary));
-    sentences.extend(grade::sentence(summary, verdict));
+    sentences.extend(disturbed::grade(summary, verdict));
     sentences.extend(prove::sentences(summary, verdict));
     sentences
 }

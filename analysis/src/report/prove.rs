@@ -25,10 +25,8 @@ fn proofs(summary: &Summary) -> Vec<Proof> {
         variants.position(|it| it.subject == subject && it.budgets.to_string() == budgets)
     };
     let proof = |(at, subject): (usize, &run_format::subject::SubjectConfig)| {
-        let budget = subject
-            .label
-            .strip_prefix(&subjects[0].label)?
-            .strip_prefix('+')?;
+        let patch = subject.label.strip_prefix(&subjects[0].label)?;
+        let budget = patch.strip_prefix('+')?;
         Some(Proof {
             budget: budget.to_owned(),
             graft: variant(0, budget)?,
@@ -49,11 +47,8 @@ fn agreement(summary: &Summary, what: MetricKey, proof: &Proof) -> (usize, usize
 pub(super) fn sentences(summary: &Summary, verdict: &Verdict) -> Vec<String> {
     let sentence = |proof: &Proof| {
         let counts = verdict.quantities.iter().map(|(quantity, _)| {
-            agreement(
-                summary,
-                MetricKey::new(verdict.site, quantity.metric),
-                proof,
-            )
+            let what = MetricKey::new(verdict.site, quantity.metric);
+            agreement(summary, what, proof)
         });
         let (agree, all) = counts.fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
         format!(

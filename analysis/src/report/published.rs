@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use run_format::Site;
 
 use super::{
-    markdown::{Document, or_dash},
+    markdown::{Document, joined, or_dash},
     terms,
 };
 use crate::{
@@ -33,14 +33,11 @@ pub(crate) fn sentences(summary: &Summary, site: Site, variant: usize) -> Vec<St
             worst.measured.cell
         ))
     };
-    let all = of(summary
-        .measured()
-        .filter(|it| share(it).is_some())
-        .collect());
+    let measured = || summary.measured().filter(|cell| share(cell).is_some());
+    let all = of(measured().collect());
     let all = all.map(|words| format!("Slow polls of `{}` are {words}", summary.function(site)));
     let payloads = summary.axes.payload_bytes.iter().filter_map(|payload| {
-        let cells = summary.measured().filter(|it| share(it).is_some());
-        let cells = cells.filter(|it| it.measured.cell.payload_bytes == *payload);
+        let cells = measured().filter(|it| it.measured.cell.payload_bytes == *payload);
         Some(format!("{}: {}", payload.in_words(), of(cells.collect())?))
     });
     all.into_iter().chain(payloads).collect()
@@ -79,14 +76,14 @@ pub(super) fn cells(
     let wanted = wanted.filter(|it| metrics.contains(&it.metric) && summary.has(*it));
     let whats: Vec<MetricKey> = wanted.collect();
     let mut head = vec!["cell".to_owned()];
+    let sides = match variants {
+        [_] => String::new(),
+        _ => format!(", {}", variants.join(" / ")),
+    };
     head.extend(whats.iter().map(|what| {
         let site = what.site.map_or_else(String::new, |it| format!(" ({it})"));
-        let (words, unit) = (what.metric.info().words, what.metric.info().unit);
-        let sides = match variants {
-            [_] => String::new(),
-            _ => format!(", {}", variants.join(" / ")),
-        };
-        format!("{words}{site}, {unit}{sides}")
+        let info = what.metric.info();
+        format!("{}{site}, {}{sides}", info.words, info.unit)
     }));
     let mut rows: Vec<&CellSummary> = summary.measured().collect();
     let worst = MetricKey::new(summary.first_site(options), Metric::SlowPercent);
@@ -94,13 +91,11 @@ pub(super) fn cells(
     let row = |cell: &&CellSummary| {
         let value = |what, variant| or_dash(cell.value(what, variant).map(number));
         let values = whats.iter().map(|what| {
-            let sides = (0..variants.len()).map(|variant| value(*what, variant));
-            sides.collect::<Vec<_>>().join(" / ")
+            let sides = 0..variants.len();
+            joined(sides.map(|variant| value(*what, variant)), " / ")
         });
-        [cell.measured.cell.to_string()]
-            .into_iter()
-            .chain(values)
-            .collect()
+        let cell = cell.measured.cell.to_string();
+        [cell].into_iter().chain(values).collect()
     };
     document.table(&head.join(" | "), rows.iter().take(MOST_ROWS).map(row));
 }

@@ -58,11 +58,10 @@ fn details(candidate: &Candidate, summary: &Summary, verdict: &Verdict) -> Vec<S
 }
 
 fn unfixable(yields: &SiteYields, function: &str) -> Option<String> {
+    let percent = number(yields.single_iteration_percent?);
     Some(format!(
-        "Without a budget, {} % of the slow polls of `{}` have a single slow iteration, which no limit on iterations \
-         prevents.",
-        number(yields.single_iteration_percent?),
-        function,
+        "Without a budget, {percent} % of the slow polls of `{function}` have a single slow iteration, which no limit on \
+         iterations prevents."
     ))
 }
 
@@ -72,10 +71,9 @@ fn time(summary: &Summary, site: Site) -> String {
         return "The time of children was not recorded.".to_owned();
     }
     let part = |it: &Holder| {
-        let name = if it.child == OWN {
-            OWN.to_owned()
-        } else {
-            quoted(&it.child)
+        let name = match &it.child[..] {
+            OWN => OWN.to_owned(),
+            child => quoted(child),
         };
         format!("{name} {} %", number(it.percent))
     };

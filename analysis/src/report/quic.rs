@@ -3,13 +3,12 @@
 use super::markdown::{Document, or_dash, quoted};
 use crate::{
     measure::metric::{Metric, MetricKey},
-    stats,
-    summary::{CONFIDENCE, Summary},
+    stats::{self, Uncertain},
+    summary::{CONFIDENCE, CellSummary, Summary},
     text,
     verdict::{Verdict, unit},
 };
 
-/// Nothing without QUIC.
 pub(super) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict) {
     let of_quic =
         |metric: &Metric| metric.is_of_quic() && summary.has(MetricKey::new(verdict.site, *metric));
@@ -23,19 +22,15 @@ pub(super) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
     head.extend(verdict.candidates.iter().map(|it| quoted(&it.label)));
     let row = |metric: Metric| {
         let what = MetricKey::new(verdict.site, metric);
-        let levels = summary
-            .measured()
-            .filter_map(|cell| cell.figure(what, 0)?.estimate.level);
-        let level = stats::mean_over_cells(&levels.collect::<Vec<_>>());
+        let level = |cell: &CellSummary| cell.figure(what, 0)?.estimate.level;
+        let levels: Vec<Uncertain> = summary.measured().filter_map(level).collect();
+        let level = stats::mean_over_cells(&levels);
         let level =
             level.map(|it| text::level(it.value, metric.info().unit, it.interval(CONFIDENCE)));
-        let changes = verdict.candidates.iter().map(|it| {
-            let change = it.details.get(&metric)?;
-            Some(text::change(
-                change.value(),
-                unit(metric),
-                change.interval(CONFIDENCE),
-            ))
+        let changes = verdict.candidates.iter().map(|candidate| {
+            let change = candidate.details.get(&metric)?;
+            let (value, interval) = (change.value(), change.interval(CONFIDENCE));
+            Some(text::change(value, unit(metric), interval))
         });
         let fields = [Some(metric.info().words.to_owned()), level].into_iter();
         fields.chain(changes).map(or_dash).collect()

@@ -4,17 +4,12 @@ use run_format::{network::Rtt, variant::BASELINE};
 
 use super::{
     caveats,
-    disturbed::in_words,
+    disturbed::of_sweep,
     markdown::{Document, or_dash},
     method, terms,
 };
 use crate::{
-    load::blocks::Disturbances,
-    measure::{
-        checks::{Checks, sum},
-        metric::Metric,
-        metric_info::Place,
-    },
+    measure::{metric::Metric, metric_info::Place},
     options::Options,
     stats::Interval,
     summary::{CONFIDENCE, CellFigure, CellSummary, Summary},
@@ -59,8 +54,8 @@ fn figures(document: &mut Document, summary: &Summary) {
     let mut rows = Vec::new();
     for cell in summary.measured() {
         let mut add = |name: String, at: usize, field: fn(&CellFigure) -> Option<String>| {
-            let fields = metrics.iter();
-            let fields = fields.map(|it| or_dash(cell.worker_figure(*it, at).and_then(field)));
+            let figures = metrics.iter().map(|metric| cell.worker_figure(*metric, at));
+            let fields = figures.map(|figure| or_dash(figure.and_then(field)));
             let row = [cell.measured.cell.payload_bytes.in_words(), name].into_iter();
             rows.push(row.chain(fields).collect());
         };
@@ -98,17 +93,9 @@ fn caveats(summary: &Summary, options: &Options) -> Vec<String> {
                     virtual interfaces.";
         caveats.push(link.to_owned());
     }
-    let of = |of: fn(&Checks) -> &Disturbances| {
-        sum(summary.measured().map(|it| of(&it.measured.checks)))
-    };
-    let (set_aside, kept) = (of(|it| &it.set_aside), of(|it| &it.kept));
-    let blocks = summary.measured().map(|cell| cell.measured.blocks).sum();
-    let disturbed = in_words((&set_aside, &kept), (blocks, "block"), |_| true);
+    let disturbed = of_sweep(summary, |_| true);
     caveats.extend((!disturbed.is_empty()).then(|| disturbed.trim().to_owned()));
-    let lost: u64 = summary
-        .measured()
-        .map(|cell| cell.measured.checks.lost)
-        .sum();
+    let lost: u64 = summary.checks().map(|it| it.lost).sum();
     caveats.extend((lost > 0).then(|| format!("{lost} requests found the buffer full.")));
     caveats
 }
@@ -143,14 +130,11 @@ fn sentence(cell: &CellSummary, libp2p: usize) -> Option<String> {
     })
 }
 
-/// Divided by the value over raw TCP, with its interval.
 fn times(figure: &CellFigure) -> Option<(f64, Interval)> {
     let relative = figure.change?.relative?.times(0.01);
     let Interval { low, high } = relative.interval(CONFIDENCE);
-    Some((
-        1.0 + relative.value,
-        Interval::new((1.0 + low).max(0.0), 1.0 + high),
-    ))
+    let interval = Interval::new((1.0 + low).max(0.0), 1.0 + high);
+    Some((1.0 + relative.value, interval))
 }
 
 /// "2.18 [2.15, 2.21]".

@@ -24,7 +24,6 @@ const TERMS: [terms::Term; 6] = [
     terms::SLOW_POLL,
 ];
 
-/// The verdict of the last round, and what the search did.
 pub(crate) fn in_short(search: &Search) -> Vec<String> {
     let Some(last) = search.rounds.last() else {
         return Vec::new();
@@ -96,16 +95,12 @@ fn rounds(document: &mut Document, search: &Search) {
             |is_one: fn(&Why) -> bool| round.left.iter().filter(|it| is_one(&it.why)).count();
         let idle = left(|why| matches!(why, Why::NeverFires));
         let dominated = left(|why| matches!(why, Why::Dominated { .. }));
-        let blocks: Vec<String> = round
-            .summary
-            .measured()
-            .map(|it| it.measured.blocks.to_string())
-            .collect();
+        let blocks = round.summary.measured().map(|it| it.measured.blocks);
         vec![
             number.to_string(),
             round.summary.candidates().count().to_string(),
             format!("{:.0} s", round.summary.identity.took_ms as f64 / 1e3),
-            blocks.join(", "),
+            joined(blocks, ", "),
             idle.to_string(),
             dominated.to_string(),
             (round.left.len() - idle - dominated).to_string(),
@@ -140,8 +135,8 @@ fn departures(round: &Round) -> Vec<Vec<String>> {
                 format!("{ahead} others have better estimates of all that decides")
             }
             Why::Dominated { by, judged } => {
-                let changes: Vec<String> = judged.iter().map(Judged::phrase).collect();
-                format!("compared with {}: {}", label(*by), changes.join(", "))
+                let changes = joined(judged.iter().map(Judged::phrase), ", ");
+                format!("compared with {}: {changes}", label(*by))
             }
         };
         vec![label(left.variant), reason]

@@ -12,14 +12,13 @@ use super::{
 use crate::{
     drift::{Drift, Drifts},
     load::{name_in_files, soak::Soak},
-    machine,
     options::Options,
     site::SiteNames,
     summary::{
         identity::{of_tool, of_upstream},
         real_network,
     },
-    text::{count, date, lasting, number},
+    text::{self, count, date, lasting, number},
     views::Entry,
 };
 
@@ -40,7 +39,7 @@ pub(crate) fn identity(soak: &Soak) -> String {
             name_in_files(node.transport),
             name_in_files(node.security)
         ),
-        machine::described(&file.machine),
+        text::machine(&file.machine),
         delay(soak),
         of_tool(&file.tool),
     ]
@@ -54,11 +53,8 @@ fn cell(soak: &Soak) -> String {
 }
 
 fn delay(soak: &Soak) -> String {
-    let lab = soak
-        .file
-        .end
-        .as_ref()
-        .and_then(|end| end.network.lab.as_ref());
+    let end = soak.file.end.as_ref();
+    let lab = end.and_then(|end| end.network.lab.as_ref());
     match lab.and_then(|lab| lab.backend) {
         _ if soak.file.config.lab.peer_hosts.is_some() => "a real network".to_owned(),
         Some(backend) => format!("delay by {backend}"),
@@ -158,7 +154,6 @@ fn method(document: &mut Document, soak: &Soak, drifts: &Drifts) {
     document.command(&method::typed(command, tool, config.seed, &program));
 }
 
-/// Only those that apply.
 pub(crate) fn caveats(soak: &Soak, drifts: &Drifts) -> Vec<String> {
     let mut caveats = Vec::new();
     caveats.extend(ended(soak.file.end.as_ref()));
@@ -221,9 +216,9 @@ fn ended(end: Option<&SoakEnd>) -> Option<String> {
 fn too_short(drifts: &Drifts) -> Option<String> {
     const SHORT_S: f64 = 3600.0;
     let important = |it: &&Drift| ["resident_mib", "tasks"].contains(&it.series.name);
-    let smallest = drifts.all.iter().filter(important);
-    let smallest = smallest
-        .filter_map(|it| Some(format!("{} of {}", it.detectable_slope()?, it.series.words)));
+    let detectable =
+        |it: &Drift| Some(format!("{} of {}", it.detectable_slope()?, it.series.words));
+    let smallest = drifts.all.iter().filter(important).filter_map(detectable);
     let mut smallest = joined(smallest, " or ");
     if !smallest.is_empty() {
         smallest = format!(" Drifts below {smallest} can be missed.");

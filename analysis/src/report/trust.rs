@@ -1,19 +1,19 @@
 //! Cross-checks: the probe compared with another counter, its cost, lost records, the network, the machine, and
 //! how often noise was taken for a change.
 
+use std::collections::BTreeSet;
+
 use run_format::network::Rtt;
 
-use super::{
-    carry_over,
-    markdown::{Document, or_dash},
-};
+use super::markdown::{Document, or_dash, quoted};
 use crate::{
     measure::{
         checks::Checks,
         metric::{Metric, MetricKey},
     },
-    summary::{Resolved, Summary},
-    text::number,
+    stats::{self, Uncertain},
+    summary::{CONFIDENCE, CellSummary, Resolved, Summary},
+    text::{self, number},
     verdict::Verdict,
 };
 
@@ -42,9 +42,8 @@ const LIMITS: [CheckLimit; 12] = [
 
 impl CheckLimit {
     fn show(&self, value: f64) -> String {
-        format!("{} {}", number(value), self.unit)
-            .trim_end()
-            .to_owned()
+        let text = format!("{} {}", number(value), self.unit);
+        text.trim_end().to_owned()
     }
 
     fn is_beyond(&self, value: f64) -> bool {
@@ -73,40 +72,31 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
     );
     round_trips(document, summary);
     calibration(document, summary, verdict);
-    carry_over::write(document, summary, verdict);
+    carry_over(document, summary, verdict);
 }
 
 fn row(summary: &Summary, limit: &CheckLimit) -> Vec<String> {
-    let values = summary
-        .measured()
-        .filter_map(|cell| (limit.of)(&cell.measured.checks));
-    let mut values: Vec<f64> = values.collect();
+    let mut values: Vec<f64> = summary.checks().filter_map(limit.of).collect();
     values.sort_by(|a, b| a.abs().total_cmp(&b.abs()));
     let show = |value: Option<&f64>| {
         value.map_or_else(|| "not measured".to_owned(), |value| limit.show(*value))
     };
-    let beyond = values
-        .iter()
-        .filter(|value| limit.is_beyond(**value))
-        .count();
+    let beyond = values.iter().filter(|value| limit.is_beyond(**value));
     let is_limited = limit.most.is_finite();
     vec![
         limit.what.to_owned(),
         show(values.get(values.len() / 2)),
         show(values.last()),
         or_dash(is_limited.then(|| limit.show(limit.most))),
-        or_dash(is_limited.then(|| beyond.to_string())),
+        or_dash(is_limited.then(|| beyond.count().to_string())),
     ]
 }
 
 fn round_trips(document: &mut Document, summary: &Summary) {
     let of_axis = |rtt_ms: &Rtt| {
-        let cells = summary
-            .measured()
-            .filter(|cell| cell.measured.cell.rtt_ms == *rtt_ms);
-        let found: Vec<(f64, f64, f64)> = cells
-            .filter_map(|cell| cell.measured.checks.rtt_ms)
-            .collect();
+        let cells = summary.measured().map(|cell| &cell.measured);
+        let cells = cells.filter(|it| it.cell.rtt_ms == *rtt_ms);
+        let found: Vec<(f64, f64, f64)> = cells.filter_map(|it| it.checks.rtt_ms).collect();
         let low = found.iter().map(|it| it.0).reduce(f64::min)?;
         let high = found.iter().map(|it| it.2).reduce(f64::max)?;
         Some(format!("{rtt_ms} → {}–{}", number(low), number(high)))
@@ -120,7 +110,6 @@ fn round_trips(document: &mut Document, summary: &Summary) {
     }
 }
 
-/// How well the intervals of each metric cover the noise.
 fn calibration(document: &mut Document, summary: &Summary, verdict: &Verdict) {
     let Some((control, _)) = summary.control() else {
         return;
@@ -169,4 +158,53 @@ fn calibration(document: &mut Document, summary: &Summary, verdict: &Verdict) {
         "metric | interval factor | flagged before | flagged after | control resolved",
         MetricKey::all(&[verdict.site]).into_iter().filter_map(row),
     );
+}
+
+/// Whether what a variant leaves behind reaches into the next turn: its effect by the time since the change of variant.
+fn carry_over(document: &mut Document, summary: &Summary, verdict: &Verdict) {
+    let mut candidates = verdict.candidates.iter().filter(|it| !it.is_idle);
+    let Some(candidate) = verdict.best().or_else(|| candidates.next()) else {
+        return;
+    };
+    let cells = summary.measured().map(|cell| &cell.measured.after_switch);
+    let ranges: BTreeSet<u64> = cells.flat_map(|ranges| ranges.keys().copied()).collect();
+    if ranges.is_empty() {
+        return;
+    }
+    document.paragraph(format!(
+        "If effects carry over from one turn to the next, the columns of a row differ. They show the change of the share \
+         of slow polls of `{}` by {}, by the time from the change of variant to the start of the poll. Each \
+         is a mean over the cells of a round trip, with a 95 % interval of its own. Two turns of one variant can follow \
+         each other. Whether columns differ was not tested.",
+        summary.function(summary.identity.sites.of_connections()),
+        quoted(&candidate.label)
+    ));
+    let mut head = vec!["RTT".to_owned()];
+    let ends = ranges.iter().skip(1).map(Some).chain([None]);
+    head.extend(ranges.iter().zip(ends).map(|(from, to)| match to {
+        Some(to) => format!("{from}–{to} ms"),
+        None => format!("from {from} ms"),
+    }));
+    let rows = summary.axes.rtt_ms.iter().map(|rtt_ms| {
+        let mut row = vec![format!("{rtt_ms} ms")];
+        row.extend(ranges.iter().map(|from_ms| {
+            let change = change(summary, *rtt_ms, *from_ms, candidate.variant);
+            or_dash(change.map(|it| text::change(it.value, "pp", it.interval(CONFIDENCE))))
+        }));
+        row
+    });
+    document.table(&head.join(" | "), rows);
+}
+
+/// In percentage points, over the cells of that round trip. None if no cell has polls there in several blocks.
+fn change(summary: &Summary, rtt_ms: Rtt, from_ms: u64, variant: usize) -> Option<Uncertain> {
+    const PERCENT: f64 = 100.0;
+    let of_cell = |cell: &CellSummary| {
+        let change = *cell.measured.after_switch.get(&from_ms)?.get(variant)?;
+        Some(change?.times(PERCENT))
+    };
+    let cells = summary
+        .measured()
+        .filter(|cell| cell.measured.cell.rtt_ms == rtt_ms);
+    stats::mean_over_cells(&cells.filter_map(of_cell).collect::<Vec<_>>())
 }

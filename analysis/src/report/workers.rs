@@ -6,10 +6,8 @@ use super::markdown::{Document, or_dash, quoted};
 use crate::{measure::workers::Workers, options::Options, summary::Summary, text::number};
 
 pub(super) fn write(document: &mut Document, summary: &Summary, options: &Options) {
-    let cells: Vec<&Vec<Workers>> = summary
-        .measured()
-        .map(|cell| &cell.measured.workers)
-        .collect();
+    let cells = summary.measured().map(|cell| &cell.measured.workers);
+    let cells: Vec<&Vec<Workers>> = cells.collect();
     let variants = cells.iter().map(|cell| cell.len()).max().unwrap_or(0);
     let sum = |variant: usize| {
         let mut sum = Workers::default();
@@ -68,8 +66,6 @@ fn of_thread(row: &WorkerRow, sampled_ms: f64) -> Vec<String> {
 }
 
 fn percent(part: Option<f64>, whole: f64) -> String {
-    let percent = part
-        .filter(|_| whole > 0.0)
-        .map(|part| 100.0 * part / whole);
-    or_dash(percent.map(|percent| format!("{} %", number(percent))))
+    let part = part.filter(|_| whole > 0.0);
+    or_dash(part.map(|part| format!("{} %", number(100.0 * part / whole))))
 }

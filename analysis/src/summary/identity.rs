@@ -11,9 +11,8 @@ use run_format::{
 use super::real_network;
 use crate::{
     load::{Sweep, name_in_files},
-    machine,
     site::SiteNames,
-    text::{count, date},
+    text::{self, count, date},
 };
 
 #[derive(Clone, Debug)]
@@ -47,7 +46,7 @@ impl Identity {
         let machines = rows.clone();
         let machines = machines.map(|row| row.machine.as_ref().unwrap_or(of_sweep));
         let mut hosts: BTreeMap<String, Machine> =
-            machines.map(|it| (machine::name(it), it.clone())).collect();
+            machines.map(|it| (text::host(it), it.clone())).collect();
         if hosts.is_empty() {
             hosts.insert(String::new(), of_sweep.clone());
         }
@@ -96,7 +95,7 @@ impl Identity {
     /// What the only machine is like, or how many there are.
     pub(crate) fn machines(&self) -> String {
         match &self.hosts[..] {
-            [machine] => machine::described(machine),
+            [machine] => text::machine(machine),
             hosts => count(hosts.len(), "host"),
         }
     }
@@ -138,15 +137,12 @@ pub(crate) fn of_upstream(tool: &Tool) -> String {
 /// "2 hosts: d1, d2 (2 cores of …)", or what the only one is like.
 pub(crate) fn of_hosts(hosts: &[Machine]) -> String {
     if let [machine] = hosts {
-        return machine::described(machine);
+        return text::machine(machine);
     }
     let mut alike: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for machine in hosts {
         let name = machine.host.as_deref().unwrap_or("one without a name");
-        alike
-            .entry(machine::described(machine))
-            .or_default()
-            .push(name);
+        alike.entry(text::machine(machine)).or_default().push(name);
     }
     let alike = alike.iter();
     let alike: Vec<String> = alike

@@ -23,6 +23,7 @@ use crate::{
     load::compared::ComparedVariant,
     measure::{
         CellMeasured, CellState, SlowPollCounts,
+        checks::Checks,
         metric::{Metric, MetricKey},
     },
     options::Options,
@@ -190,6 +191,10 @@ impl Summary {
     pub(crate) fn measured(&self) -> impl Iterator<Item = &CellSummary> {
         let cells = self.cells.iter();
         cells.filter(|cell| cell.measured.state == CellState::Measured)
+    }
+
+    pub(crate) fn checks(&self) -> impl Iterator<Item = &Checks> {
+        self.measured().map(|cell| &cell.measured.checks)
     }
 }
 

@@ -13,8 +13,8 @@ use crate::{
     page::{self, Page, data},
     published,
     report::comparison::{self, Compared},
+    report_folder::ReportRecord,
     report_folder::{self, Content},
-    report_record::ReportRecord,
     summary::{
         Summary,
         sweeps::between,

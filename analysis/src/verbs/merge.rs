@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use program::{Failure, bad_input, print, reject, say};
 use run_format::{
     config::{LabConfig, SweepConfig},
@@ -43,8 +43,7 @@ pub(crate) fn run(runs: &[PathBuf], out: &Path) -> Result<(), Failure> {
         if let Some(first) = sweeps.first().and_then(|parts| parts.first()) {
             part.check_like(first)?;
         }
-        let same = sweeps.iter_mut().find(|parts| part.is_of(&parts[0]));
-        match same {
+        match sweeps.iter_mut().find(|parts| part.is_of(&parts[0])) {
             Some(parts) => parts.push(part),
             None => sweeps.push(vec![part]),
         }
@@ -52,13 +51,9 @@ pub(crate) fn run(runs: &[PathBuf], out: &Path) -> Result<(), Failure> {
     for parts in &sweeps {
         check_whole(parts)?;
     }
-    let merged = merge(&sweeps, out)?;
-    print(format!(
-        "{}: {} from {}",
-        out.display(),
-        count(merged, "run"),
-        count(runs.len(), "folder")
-    ));
+    let merged = count(merge(&sweeps, out)?, "run");
+    let (out, folders) = (out.display(), count(runs.len(), "folder"));
+    print(format!("{out}: {merged} from {folders}"));
     Ok(())
 }
 
@@ -69,23 +64,7 @@ impl Part {
 
     /// Refuses a run that measured something else.
     fn check_like(&self, first: &Part) -> Result<(), Failure> {
-        let differs = |what: &str| {
-            let (this, first) = (self.name(), first.name());
-            Err(bad_input(anyhow!(
-                "{this} and {first} cannot be merged: {what}"
-            )))
-        };
         let [ours, theirs] = [self, first].map(|part| &part.manifest);
-        if ours.tool != theirs.tool {
-            return differs(&format!(
-                "they are of different programs ({} and {}, or another build)",
-                of_tool(&ours.tool),
-                of_tool(&theirs.tool)
-            ));
-        }
-        if ours.config.axes != theirs.config.axes {
-            return differs("their grids differ");
-        }
         // Order and cores are a matter of each machine.
         let alike = SweepConfig {
             seed: theirs.config.seed,
@@ -97,10 +76,18 @@ impl Part {
             },
             ..ours.config.clone()
         };
-        if alike != theirs.config {
-            return differs("they have other options than each other");
-        }
-        Ok(())
+        let what = if ours.tool != theirs.tool {
+            let [ours, theirs] = [&ours.tool, &theirs.tool].map(of_tool);
+            format!("they are of different programs ({ours} and {theirs}, or another build)")
+        } else if ours.config.axes != theirs.config.axes {
+            "their grids differ".to_owned()
+        } else if alike != theirs.config {
+            "they have other options than each other".to_owned()
+        } else {
+            return Ok(());
+        };
+        let (this, first) = (self.name(), first.name());
+        reject!("{this} and {first} cannot be merged: {what}")
     }
 
     /// Whether they are shards of the same sweep. The same run twice counts as that.
@@ -118,7 +105,6 @@ impl Part {
     }
 }
 
-/// Refuses a sweep without all of its shards, or with one of them twice.
 fn check_whole(parts: &[Part]) -> Result<(), Failure> {
     for Shard { index, of } in parts[0].shard().all() {
         let of_index = parts.iter().filter(|part| part.shard().index == index);
@@ -144,7 +130,7 @@ fn merge(sweeps: &[Vec<Part>], out: &Path) -> Result<usize, Failure> {
     fs::create_dir_all(parent)
         .with_context(|| format!("--out {}", parent.display()))
         .map_err(bad_input)?;
-    let launches = new_folder::write(out, ".merge-", |partial| {
+    Ok(new_folder::write(out, ".merge-", |partial| {
         let mut launches = 0;
         for (parts, before) in sweeps.iter().zip(0..) {
             for part in parts {
@@ -156,11 +142,9 @@ fn merge(sweeps: &[Vec<Part>], out: &Path) -> Result<usize, Failure> {
         copy(&first.sweep.dir.join(SUBJECTS), &partial.join(SUBJECTS))?;
         write_json(&partial.join(MANIFEST), &manifest(sweeps))?;
         Ok(launches)
-    })?;
-    Ok(launches)
+    })?)
 }
 
-/// That of the first run, without its shard.
 fn manifest(sweeps: &[Vec<Part>]) -> Manifest {
     let mut manifest = sweeps[0][0].manifest.clone();
     manifest.config.shard = None;
@@ -185,11 +169,10 @@ impl Part {
         let mut launches = 0;
         let mut unmeasured = 0;
         for cell in &self.sweep.cells {
-            let ended = cell.runs.iter().filter(|run| run.row.is_some());
-            unmeasured += usize::from(ended.clone().next().is_none());
-            let ended = ended.map(|run| (run, false));
-            let alone = cell.alone.iter().filter(|run| run.row.is_some());
-            for (run, is_alone) in ended.chain(alone.map(|run| (run, true))) {
+            unmeasured += usize::from(cell.runs.iter().all(|run| run.row.is_none()));
+            let together = cell.runs.iter().map(|run| (run, false));
+            let all = together.chain(cell.alone.iter().map(|run| (run, true)));
+            for (run, is_alone) in all.filter(|(run, _)| run.row.is_some()) {
                 let number = before + run.number;
                 let mut name = run_folder(number, has_subjects.then_some(run.subject));
                 if is_alone {
@@ -201,11 +184,8 @@ impl Part {
             }
         }
         if unmeasured > 0 {
-            let dir = self.name();
-            say(format!(
-                "warning: {dir}: not measured: {}",
-                count(unmeasured, "cell")
-            ));
+            let (dir, cells) = (self.name(), count(unmeasured, "cell"));
+            say(format!("warning: {dir}: not measured: {cells}"));
         }
         Ok(launches)
     }
@@ -219,7 +199,6 @@ fn copy_launch(run: &RunFiles, number: u32, machine: &Machine, to: &Path) -> Res
     row.rewrite(to)
 }
 
-/// A file or a folder, if it is there.
 fn copy(from: &Path, to: &Path) -> Result<()> {
     let at = || format!("cannot copy {} to {}", from.display(), to.display());
     if from.is_dir() {

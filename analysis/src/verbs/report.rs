@@ -18,8 +18,8 @@ use crate::{
     options::Options,
     page::{self, Page, data},
     report::{self, caveats, comment, disturbed},
+    report_folder::ReportRecord,
     report_folder::{self, Content},
-    report_record::ReportRecord,
     search::Search,
     summary::{
         Summary, predicted,

@@ -9,8 +9,8 @@ use run_format::{files::read, search};
 use super::report::make;
 use crate::{
     load::{CellRuns, FolderOf, Sweep},
+    report_folder::ReportRecord,
     report_folder::{self, TEXT},
-    report_record::ReportRecord,
     summary::table,
 };
 
@@ -84,7 +84,6 @@ fn same_folder(made: &Path, found: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Names the first line of a table or a text that differs.
 fn how_different(path: &Path, was: &[u8], is: &[u8]) -> String {
     let has_lines = path.extension().is_some_and(|it| it == "csv" || it == "md");
     let [was, is] = [was, is].map(String::from_utf8_lossy);
@@ -97,7 +96,6 @@ fn how_different(path: &Path, was: &[u8], is: &[u8]) -> String {
     }
 }
 
-/// Refuses files beside those that the runs wrote.
 fn only_its_files(sweep: &Sweep) -> Result<(), Failure> {
     for run in sweep.cells.iter().flat_map(CellRuns::all) {
         if let Some(stray) = run.check_files()?.first() {

@@ -31,6 +31,7 @@ pub(crate) fn entry(drifts: &Drifts, small_print: String, options: &Options) -> 
         _ => format!("Drift of {}", names.join(", ")),
     };
     let words: Vec<String> = shown.iter().map(|drift| in_short(drift, drifts)).collect();
+    let panels = shown.iter().map(|drift| panel(drift, drifts.last_s));
     let picture = LineChart {
         caption: Caption {
             title,
@@ -42,10 +43,7 @@ pub(crate) fn entry(drifts: &Drifts, small_print: String, options: &Options) -> 
             format!("time since all peers were connected, {unit}"),
             (0..POINTS).map(label),
         ),
-        panels: shown
-            .iter()
-            .map(|drift| panel(drift, drifts.last_s))
-            .collect(),
+        panels: panels.collect(),
     };
     (!shown.is_empty()).then(|| Entry::first("drift".to_owned(), picture, options))
 }
@@ -63,9 +61,8 @@ fn panel(drift: &Drift, last_s: f64) -> LineChartPanel {
     let on_trend = |place: usize| {
         let [from, to] = trend?;
         let part = (at(place) - from.0) / (to.0 - from.0);
-        (0.0..=1.0)
-            .contains(&part)
-            .then(|| ChartValue::exact(from.1 + part * (to.1 - from.1)))
+        let value = ChartValue::exact(from.1 + part * (to.1 - from.1));
+        (0.0..=1.0).contains(&part).then_some(value)
     };
     LineChartPanel {
         axis: ValueAxis {
@@ -102,7 +99,6 @@ pub(crate) fn trend(drift: &Drift) -> Option<[(f64, f64); 2]> {
     Some([(first, trend.from), (last, trend.to)])
 }
 
-/// The unit in seconds, and its name.
 pub(crate) fn time_unit(last_s: f64) -> (f64, &'static str) {
     const ENOUGH: f64 = 2.0;
     let units = [(3600.0, "h"), (60.0, "min")].into_iter();

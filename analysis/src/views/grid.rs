@@ -9,7 +9,6 @@ use crate::{
     summary::{CellSummary, Summary},
 };
 
-/// From top to bottom.
 pub(super) fn rows(summary: &Summary) -> Categories {
     Categories::new("peers", &summary.shown_axes().peers)
 }
@@ -32,12 +31,8 @@ pub(super) fn payloads<T>(
                     rtt_ms,
                     payload_bytes,
                 };
-                value(
-                    summary
-                        .cells
-                        .iter()
-                        .find(|cell| cell.measured.cell == wanted),
-                )
+                let mut cells = summary.cells.iter();
+                value(cells.find(|cell| cell.measured.cell == wanted))
             };
             axes.rtt_ms.iter().map(of_column).collect()
         };
@@ -47,7 +42,6 @@ pub(super) fn payloads<T>(
     axes.payload_bytes.iter().map(of_payload).collect()
 }
 
-/// The figure of a variant.
 pub(super) fn level(cell: Option<&CellSummary>, what: MetricKey, variant: usize) -> HeatmapCell {
     HeatmapCell {
         value: value_of(cell, |cell| cell.figure(what, variant).map(of_figure)),
@@ -55,7 +49,6 @@ pub(super) fn level(cell: Option<&CellSummary>, what: MetricKey, variant: usize)
     }
 }
 
-/// A value, or why there is none.
 pub(super) fn value_of(
     cell: Option<&CellSummary>,
     value: impl Fn(&CellSummary) -> Option<ChartValue>,
@@ -69,7 +62,6 @@ pub(super) fn value_of(
     }
 }
 
-/// One scale for all values of a figure under these variants.
 pub(super) fn scale(summary: &Summary, what: MetricKey, variants: &[usize]) -> ColourScale {
     let values = summary.cells.iter().flat_map(|cell| {
         let variants = variants.iter();

@@ -39,10 +39,7 @@ impl Scene<'_> {
 
 pub(crate) fn write(entries: &[Entry], dir: &Path) -> Result<()> {
     entries.par_iter().try_for_each(|entry| {
-        charts::write(
-            entry.picture.as_ref(),
-            &dir.join(&entry.stem),
-            &entry.formats,
-        )
+        let stem = dir.join(&entry.stem);
+        charts::write(entry.picture.as_ref(), &stem, &entry.formats)
     })
 }

@@ -17,13 +17,10 @@ pub(crate) fn entry(summary: &Summary, options: &Options) -> Entry {
         _ => it.label.clone(),
     };
     let cells: Vec<&CellSummary> = summary.measured().collect();
-    let places = Categories::new(
-        "payload of the request and of the response",
-        cells
-            .iter()
-            .map(|cell| cell.measured.cell.payload_bytes.in_words()),
-    );
+    let payload = |cell: &&CellSummary| cell.measured.cell.payload_bytes.in_words();
+    let places = cells.iter().map(payload);
     let panel = |metric| panel(&cells, metric, summary.variants.len());
+    let panels = Metric::shown_in(Place::RawTcp).into_iter().map(panel);
     let picture = LineChart {
         caption: Caption {
             title: "A request by raw TCP and by libp2p: rate, CPU time, latency".to_owned(),
@@ -32,11 +29,8 @@ pub(crate) fn entry(summary: &Summary, options: &Options) -> Entry {
             small_print: summary.identity.line(),
         },
         series: summary.variants.iter().map(name).collect(),
-        panels: Metric::shown_in(Place::RawTcp)
-            .into_iter()
-            .map(panel)
-            .collect(),
-        places,
+        panels: panels.collect(),
+        places: Categories::new("payload of the request and of the response", places),
     };
     Entry::first("rr".to_owned(), picture, options)
 }

@@ -11,11 +11,11 @@ use crate::{
     options::Options,
     stats::{CONFIDENCE, Interval, Uncertain},
     summary::{CellFigure, Summary},
+    text::joined,
     verdict::Verdict,
 };
 
 pub(crate) struct Entry {
-    /// The file's name without its extension.
     pub(crate) stem: String,
     /// Whether the report opens with it. There may be several.
     pub(crate) is_first: bool,
@@ -24,7 +24,6 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// A report opens with it.
     pub(super) fn first(
         stem: String,
         picture: impl Picture + Send + 'static,
@@ -64,14 +63,10 @@ impl<'a> Scene<'a> {
         verdict: &'a Verdict,
         options: &'a Options,
     ) -> Scene<'a> {
-        let is_shown = |label: &str| {
-            options.pictures.budget.is_empty()
-                || options.pictures.budget.iter().any(|it| it == label)
-        };
-        let shown = summary.variants.iter().enumerate();
-        let shown = shown
-            .filter(|(at, variant)| *at == 0 || is_shown(&variant.label))
-            .map(|(at, _)| at);
+        let asked = &options.pictures.budget;
+        let is_shown = |label: &String| asked.is_empty() || asked.contains(label);
+        let variants = &summary.variants;
+        let shown = (0..variants.len()).filter(|at| *at == 0 || is_shown(&variants[*at].label));
         // The page has the others.
         let sites = match options.figures.site[..] {
             [] => vec![verdict.site],
@@ -108,30 +103,20 @@ impl<'a> Scene<'a> {
 
     /// "slow polls of Connection::poll"; the metric alone if it is one of the worker.
     pub(super) fn subject(&self, what: MetricKey) -> String {
+        let words = what.metric.info().words;
         match what.site {
-            Some(site) => format!(
-                "{} of {}",
-                what.metric.info().words,
-                self.summary.function(site)
-            ),
-            None => what.metric.info().words.to_owned(),
+            Some(site) => format!("{words} of {}", self.summary.function(site)),
+            None => words.to_owned(),
         }
     }
 
     /// What stands below a value. Published figures have no interval.
     pub(super) fn intervals(&self) -> &'static str {
-        let mut figures = self
-            .summary
-            .measured()
-            .flat_map(|cell| cell.figures.values().flatten());
-        if figures.any(|figure| {
-            figure
-                .as_ref()
-                .is_some_and(|it| it.estimate.level.is_some())
-        }) {
-            "its 95 % interval"
-        } else {
-            "no interval, since none was published"
+        let cells = self.summary.measured();
+        let mut figures = cells.flat_map(|cell| cell.figures.values().flatten().flatten());
+        match figures.any(|figure| figure.estimate.level.is_some()) {
+            true => "its 95 % interval",
+            false => "no interval, since none was published",
         }
     }
 
@@ -186,14 +171,9 @@ pub(crate) fn slug(text: &str) -> String {
     slug.trim_end_matches('-').to_owned()
 }
 
-/// The stem of a picture's file name.
 pub(super) fn stem(parts: &[&str]) -> String {
-    let parts: Vec<String> = parts
-        .iter()
-        .map(|part| slug(part))
-        .filter(|part| !part.is_empty())
-        .collect();
-    parts.join(".")
+    let slugs = parts.iter().map(|part| slug(part));
+    joined(slugs.filter(|slug| !slug.is_empty()), ".")
 }
 
 #[cfg(test)]

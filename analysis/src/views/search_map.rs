@@ -24,7 +24,6 @@ pub(crate) fn entries(scene: &Scene, search: &Search) -> Vec<Entry> {
     metrics.map(entry).collect()
 }
 
-/// The sites that share a budget, and that budget.
 fn bound(budgets: &Budgets) -> Option<(Vec<Site>, Budget)> {
     let at = |site: &Site| Some((*site, budgets.at(*site)?));
     let bounds: Vec<(Site, Budget)> = Site::BUDGETED.iter().filter_map(at).collect();
@@ -60,13 +59,11 @@ fn map(scene: &Scene, search: &Search, metric: Metric) -> Entry {
             value(search, budgets.next(), metric)
         };
         let names: Vec<&str> = sites.iter().map(|site| site.name()).collect();
+        let row = |limit: &Limit| wakes.map(|wake| cell(*limit, wake)).to_vec();
         Facet {
             title: names.join(" and "),
             is_difference: true,
-            cells: limits
-                .iter()
-                .map(|limit| wakes.map(|wake| cell(*limit, wake)).to_vec())
-                .collect(),
+            cells: limits.iter().map(row).collect(),
         }
     };
     let facets: Vec<Facet> = places.iter().map(facet).collect();
@@ -101,9 +98,8 @@ fn value(search: &Search, budgets: Option<Budgets>, metric: Metric) -> HeatmapCe
         let candidates = &round.verdict.candidates;
         let is_it = |variant: usize| Some(round.summary.variants[variant].budgets) == budgets;
         let candidate = candidates.iter().find(|it| is_it(it.variant))?;
-        let change = round
-            .verdict
-            .change(&round.summary, candidate.variant, metric);
+        let (verdict, summary) = (&round.verdict, &round.summary);
+        let change = verdict.change(summary, candidate.variant, metric);
         Some((candidate.is_idle, change))
     });
     // Significant whatever the number of candidates (Bonferroni).
@@ -116,10 +112,8 @@ fn value(search: &Search, budgets: Option<Budgets>, metric: Metric) -> HeatmapCe
         Some((false, None)) => Err(NoValue::NotApplicable),
         Some((false, Some(change))) => {
             is_resolved = !change.interval(together).covers(0.0);
-            Ok(ChartValue::new(
-                change.value(),
-                ends(Some(change.interval(CONFIDENCE))),
-            ))
+            let interval = ends(Some(change.interval(CONFIDENCE)));
+            Ok(ChartValue::new(change.value(), interval))
         }
     };
     HeatmapCell { value, is_resolved }

@@ -49,7 +49,6 @@ fn by_child(scene: &Scene, site: Site) -> Option<Entry> {
     Some(scene.entry(stem(&["time", site.name()]), picture))
 }
 
-/// The bars of a payload: all polls and slow polls.
 fn group(scene: &Scene, site: Site, segments: &[String], bytes: Payload) -> BarGroup {
     let is_one = |cell: &&CellSummary| cell.measured.cell.payload_bytes == bytes;
     let cells = scene.summary.measured().filter(is_one);

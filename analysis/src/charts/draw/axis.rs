@@ -5,18 +5,16 @@ use plotters::coord::{
     types::RangedCoordf64,
 };
 
-use super::geometry::Rect;
+use super::canvas::Rect;
 use crate::text::{decimals_for, fixed};
 
 pub(crate) struct Axis {
     plot: Rect,
     low: f64,
     high: f64,
-    /// Round numbers with their labels.
     pub(crate) ticks: Vec<(f64, String)>,
 }
 
-/// The least distance between ticks.
 const TICK_SPACING: f64 = 33.0;
 /// Between the outermost values and the ends of the axis, as a part of it.
 const ROOM: f64 = 0.05;
@@ -33,11 +31,8 @@ impl Axis {
             (length, _) => ROOM * length,
         };
         // Nothing is below zero where no value is.
-        let low = if low == 0.0 && high > 0.0 {
-            low
-        } else {
-            low - room
-        };
+        let is_from_zero = low == 0.0 && high > 0.0;
+        let low = if is_from_zero { low } else { low - room };
         let high = high + room;
         let most = (plot.height / TICK_SPACING).max(2.0) as usize;
         let ticks = RangedCoordf64::from(low..high).key_points(BoldPoints(most));

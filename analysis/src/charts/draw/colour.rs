@@ -32,7 +32,6 @@ pub(crate) fn grey(level: u8) -> Colour {
     RGBColor(level, level, level)
 }
 
-/// Black or white, whichever is easier to read on the colour.
 pub(crate) fn contrasting(background: Colour) -> Colour {
     const EQUAL_CONTRAST: f64 = 0.21;
     if luminance(background) < EQUAL_CONTRAST {

@@ -3,13 +3,11 @@
 mod axis;
 mod canvas;
 mod colour;
-mod geometry;
 mod style;
 mod text;
 
 pub(super) use axis::Axis;
-pub(super) use canvas::{Canvas, svg};
+pub(super) use canvas::{Canvas, Rect, svg};
 pub(super) use colour::{Colour, FAINT_INK, INK, SHADES, contrasting, diverging, grey, sequential};
-pub(super) use geometry::Rect;
 pub(super) use style::{PointMark, area_colour, draw_mark, error_bar, line_style};
 pub(super) use text::{Lettering, faces, fitting, widest, width_of, wrap};

@@ -2,7 +2,10 @@
 
 use plotters::style::RGBColor;
 
-use super::{canvas::Canvas, colour::Colour, geometry::Point};
+use super::{
+    canvas::{Canvas, Point},
+    colour::Colour,
+};
 
 /// Okabe and Ito's colours without yellow, which is too light for a line.
 const LINE_COLOURS: [Colour; 7] = [
@@ -72,7 +75,6 @@ pub(crate) fn draw_mark(canvas: &mut Canvas, at: Point, mark: PointMark, colour:
     }
 }
 
-/// With a cap at both ends.
 pub(crate) fn error_bar(canvas: &mut Canvas, x: f64, ends: (f64, f64), colour: Colour) {
     const CAP: f64 = 5.0;
     const WIDTH: u32 = 2;

@@ -79,18 +79,15 @@ pub(crate) fn faces() -> [&'static [u8]; 2] {
 fn font(size: f64, bold: bool) -> FontDesc<'static> {
     static REGISTERED: Once = Once::new();
     REGISTERED.call_once(|| {
-        for (style, face) in [FontStyle::Normal, FontStyle::Bold]
-            .into_iter()
-            .zip(faces())
-        {
+        let styles = [FontStyle::Normal, FontStyle::Bold];
+        for (style, face) in styles.into_iter().zip(faces()) {
             let registered = register_font(FAMILY, style, face);
             assert!(registered.is_ok(), "DejaVu is a font");
         }
     });
-    let style = if bold {
-        FontStyle::Bold
-    } else {
-        FontStyle::Normal
+    let style = match bold {
+        true => FontStyle::Bold,
+        false => FontStyle::Normal,
     };
     FontDesc::new(FontFamily::Name(FAMILY), size, style)
 }
@@ -108,7 +105,6 @@ pub(crate) fn widest<'a>(texts: impl IntoIterator<Item = &'a str>, size: f64, bo
     widths.fold(0.0, f64::max)
 }
 
-/// The given size, or a smaller one with which the widest text fits.
 pub(crate) fn fitting<'a>(
     texts: impl IntoIterator<Item = &'a str>,
     width: f64,
@@ -116,10 +112,9 @@ pub(crate) fn fitting<'a>(
     bold: bool,
 ) -> f64 {
     let widest = widest(texts, size, bold);
-    if widest <= width {
-        size
-    } else {
-        size * width / widest
+    match widest <= width {
+        true => size,
+        false => size * width / widest,
     }
 }
 

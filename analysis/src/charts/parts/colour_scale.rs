@@ -29,7 +29,6 @@ pub(crate) fn shades_of_page() -> [Vec<[String; 2]>; 2] {
 }
 
 impl Colours {
-    /// Every colour, from that of the first place to that of the last.
     fn shades(self) -> Vec<Colour> {
         let first = self.first_place();
         let place = |step: usize| first + (1.0 - first) * step as f64 / SHADES as f64;
@@ -91,10 +90,9 @@ impl ColourScale {
     /// zero.
     fn place(&self, value: f64) -> f64 {
         // A metric that is zero everywhere has no greatest value to compare with.
-        let part = if self.max > 0.0 {
-            (value.abs() / self.max).min(1.0)
-        } else {
-            0.0
+        let part = match self.max > 0.0 {
+            true => (value.abs() / self.max).min(1.0),
+            false => 0.0,
         };
         // Small values would look alike beside a few large ones.
         part.sqrt().copysign(value).max(self.colours.first_place())

@@ -2,7 +2,7 @@
 
 use crate::charts::{
     draw::{self, Canvas, FAINT_INK, Lettering, Rect, fitting, grey, wrap},
-    view::Picture,
+    view::{Caption, Picture},
 };
 
 pub(crate) const WIDTH: f64 = 1200.0;
@@ -22,48 +22,40 @@ const AFTER_BODY: f64 = 14.0;
 
 pub(crate) const BODY_WIDTH: f64 = WIDTH - 2.0 * MARGIN;
 
-struct Paragraph {
-    lines: Vec<String>,
-    style: Lettering,
-}
-
-impl Paragraph {
-    fn new(text: &str, style: Lettering) -> Paragraph {
-        Paragraph {
-            lines: wrap(text, BODY_WIDTH, style.size, style.bold),
-            style,
-        }
-    }
-
-    fn height(&self) -> f64 {
-        self.lines.len() as f64 * LINE * self.style.size
-    }
-
-    fn draw(&self, canvas: &mut Canvas, top: f64) {
-        let mut bottom = top;
-        for line in &self.lines {
-            canvas.text((MARGIN, bottom + self.style.size), line, &self.style);
-            bottom += LINE * self.style.size;
-        }
-    }
-}
-
 pub(crate) fn svg(picture: &dyn Picture) -> String {
-    let caption = picture.caption();
-    let title = Paragraph::new(&caption.title, Lettering::new(TITLE).bold());
-    let subtitle = Paragraph::new(&caption.subtitle, Lettering::new(SUBTITLE));
+    let Caption {
+        title,
+        subtitle,
+        small_print,
+    } = picture.caption();
     let faint = Lettering::new(SMALL_PRINT).colour(FAINT_INK);
-    let small_print = Paragraph::new(&caption.small_print, faint);
+    let styles = [
+        Lettering::new(TITLE).bold(),
+        Lettering::new(SUBTITLE),
+        faint,
+    ];
+    let texts = [title, subtitle, small_print].into_iter().zip(styles);
+    let wrapped = texts.map(|(text, style)| wrap(text, BODY_WIDTH, style.size, style.bold));
+    let wrapped: Vec<Vec<String>> = wrapped.collect();
+    let heights: Vec<f64> = wrapped
+        .iter()
+        .zip(styles)
+        .map(|(lines, style)| lines.len() as f64 * LINE * style.size)
+        .collect();
     // A whole number, so that lines on whole pixels of the body stay sharp.
-    let top = (title.height() + subtitle.height() + BEFORE_BODY).ceil() + MARGIN;
+    let top = (heights[0] + heights[1] + BEFORE_BODY).ceil() + MARGIN;
     let body = Rect::new(MARGIN, top, BODY_WIDTH, picture.body_height());
     let below = body.bottom() + AFTER_BODY;
-    let height = (below + small_print.height() + MARGIN / 2.0).ceil();
+    let height = (below + heights[2] + MARGIN / 2.0).ceil();
     draw::svg((WIDTH as u32, height as u32), |canvas| {
         canvas.fill(Rect::new(0.0, 0.0, WIDTH, height), grey(255));
-        title.draw(canvas, MARGIN);
-        subtitle.draw(canvas, MARGIN + title.height());
-        small_print.draw(canvas, below);
+        let tops = [MARGIN, MARGIN + heights[0], below];
+        for ((mut top, lines), style) in tops.into_iter().zip(&wrapped).zip(&styles) {
+            for line in lines {
+                canvas.text((MARGIN, top + style.size), line, style);
+                top += LINE * style.size;
+            }
+        }
         picture.draw_body(canvas, body);
     })
 }

@@ -24,7 +24,6 @@ impl Legend {
         self.places().last().map_or(0.0, |(_, y)| y + ROW)
     }
 
-    /// From the upper left corner of this area on.
     pub(crate) fn draw(&self, canvas: &mut Canvas, area: Rect) {
         for ((key, meaning), (x, y)) in self.0.iter().zip(self.places()) {
             let middle = area.y + y + ROW / 2.0;
@@ -45,7 +44,6 @@ impl Legend {
         }
     }
 
-    /// The start of each entry, from the upper left of the legend.
     fn places(&self) -> Vec<(f64, f64)> {
         let (mut x, mut y) = (0.0, 0.0);
         let mut places = Vec::new();

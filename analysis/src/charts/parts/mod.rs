@@ -1,6 +1,5 @@
 //! The parts that several pictures share.
 
-pub(super) mod cell_grid;
 pub(super) mod cell_text;
 pub(super) mod colour_scale;
 pub(super) mod frame;

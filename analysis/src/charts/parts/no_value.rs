@@ -14,7 +14,6 @@ const ALL: [NoValue; 5] = [
 ];
 
 impl NoValue {
-    /// Each reason that occurs, once and in a fixed order.
     pub(crate) fn among<'a>(values: impl IntoIterator<Item = &'a CellValue>) -> Vec<Self> {
         let seen: Vec<Self> = values.into_iter().filter_map(|value| value.err()).collect();
         ALL.into_iter()
@@ -22,7 +21,6 @@ impl NoValue {
             .collect()
     }
 
-    /// Its word, and what that means.
     pub(crate) fn meaning(self) -> &'static str {
         match self {
             NoValue::Failed => "failed: the run ended without a result",

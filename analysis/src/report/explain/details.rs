@@ -17,7 +17,7 @@ const MOST_POLLS: usize = 10;
 
 impl Section<'_> {
     pub(super) fn allocations(&self, document: &mut Document) {
-        let (evidence, site) = (&self.cell.evidence, self.explanation.site);
+        let (evidence, site) = (self.evidence, self.site);
         let by_variant = self.by_variant(|variant| events::allocations(evidence, variant));
         let Some(baseline) = by_variant.first().filter(|it| !it.is_empty()) else {
             return;
@@ -70,7 +70,7 @@ impl Section<'_> {
     }
 
     pub(super) fn counters(&self, document: &mut Document) {
-        let (evidence, site) = (&self.cell.evidence, self.explanation.site);
+        let (evidence, site) = (self.evidence, self.site);
         let mut rows = Vec::new();
         for (variant, label) in &self.explanation.variants {
             let rates = events::counters(evidence, *variant, site, self.explanation.slow_from_ns);
@@ -85,16 +85,13 @@ impl Section<'_> {
             return;
         }
         rows.sort_by(|one, other| one[0].cmp(&other[0]));
-        document.paragraph(format!(
-            "**Counters** in polls of `{}`:",
-            self.explanation.sites.function(site)
-        ));
+        document.paragraph(format!("**Counters** in polls of `{}`:", self.function));
         let head = "counter | variant | per poll | per slow poll | whole process, per s";
         document.table(head, rows);
     }
 
     pub(super) fn system_calls(&self, document: &mut Document) {
-        let (evidence, site) = (&self.cell.evidence, self.explanation.site);
+        let (evidence, site) = (self.evidence, self.site);
         let by_variant = self.by_variant(|variant| events::system_calls(evidence, variant, site));
         let Some(baseline) = by_variant.first().filter(|it| !it.is_empty()) else {
             return;
@@ -102,7 +99,7 @@ impl Section<'_> {
         document.paragraph(format!(
             "**System calls** per poll of `{}`, and per request (in polls and outside them), with their µs in \
              parentheses:",
-            self.explanation.sites.function(site)
+            self.function
         ));
         let row = |(name, _): &(String, EventRates)| {
             let mut row = vec![quoted(name)];
@@ -124,7 +121,7 @@ impl Section<'_> {
     }
 
     pub(super) fn worst(&self, document: &mut Document) {
-        let worst = worst::polls(&self.cell.evidence);
+        let worst = worst::polls(self.evidence);
         let mut of_baseline = worst.iter().filter(|it| it.variant == 0).peekable();
         if of_baseline.peek().is_none() {
             return;
@@ -140,7 +137,7 @@ impl Section<'_> {
             "rank | µs | iterations | iteration by iteration",
             of_baseline.take(MOST_POLLS).map(|it| {
                 vec![
-                    it.rank.to_string(),
+                    it.poll.rank.to_string(),
                     number(it.us()),
                     or_dash(it.poll.iterations.map(|it| it.to_string())),
                     it.words(),

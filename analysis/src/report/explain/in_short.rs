@@ -33,43 +33,34 @@ impl Section<'_> {
             );
             return sentences;
         };
-        let (evidence, site) = (&self.cell.evidence, self.explanation.site);
-        if let Some(percent) = self.cell.slow_percent(site, from_ns) {
+        let (evidence, site) = (self.evidence, self.site);
+        if let Some(percent) = self.cell.slow_percent(site, from_ns).map(number) {
+            let (function, us) = (self.function, from_ns / 1000);
             sentences.push(format!(
-                "In the second launch, {} % of the polls of `{}` are slow (over {} µs).",
-                number(percent),
-                self.explanation.sites.function(site),
-                from_ns / 1000
+                "In the second launch, {percent} % of the polls of `{function}` are slow (over {us} µs)."
             ));
         }
         if let Some(share) = events::kernel_share(evidence, site, from_ns) {
-            let sampled = share.by_stacks.map_or_else(String::new, |it| {
-                format!(
-                    " Of the stacks sampled in slow polls, {} % are in the kernel.",
-                    number(it)
-                )
+            let sampled = share.by_stacks.map(number).map_or_else(String::new, |it| {
+                format!(" Of the stacks sampled in slow polls, {it} % are in the kernel.")
             });
+            let called = number(share.by_calls);
             sentences.push(format!(
-                "System calls take {} % of the time of slow polls.{sampled}",
-                number(share.by_calls)
+                "System calls take {called} % of the time of slow polls.{sampled}"
             ));
         }
         sentences.extend(self.warm(from_ns));
-        let links = flamegraphs(self.explanation, self.cell);
-        let links = links
-            .iter()
-            .map(|it| format!("[{}]({})", it.link, self.link(&it.name)));
-        let links = joined(links, ", ");
-        sentences.push(if links.is_empty() {
-            "No stack was sampled, so there are no flamegraphs.".to_owned()
-        } else {
-            format!("Flamegraphs: {links}.")
+        let links = flamegraphs(self.explanation, self.cell).into_iter();
+        let links = links.map(|it| format!("[{}]({})", it.link, self.link(&it.name)));
+        sentences.push(match &joined(links, ", ")[..] {
+            "" => "No stack was sampled, so there are no flamegraphs.".to_owned(),
+            links => format!("Flamegraphs: {links}."),
         });
         sentences
     }
 
     fn warm(&self, from_ns: u64) -> Option<String> {
-        let warm = warm_core(&self.cell.evidence, self.explanation.site, from_ns)?;
+        let warm = warm_core(self.evidence, self.site, from_ns)?;
         let normal = number(100.0 * warm.normal.value());
         let Some(change) = warm.change.filter(|_| warm.blocks > 1) else {
             return Some(format!(
@@ -108,12 +99,12 @@ impl Section<'_> {
         let Some(from_ns) = self.explanation.slow_from_ns else {
             return;
         };
-        let (evidence, site) = (&self.cell.evidence, self.explanation.site);
+        let (evidence, site) = (self.evidence, self.site);
         let found = self.by_variant(|variant| stacks::frames(evidence, variant, site, from_ns));
         let Some((baseline, samples)) = found.first().filter(|(_, samples)| *samples > 0) else {
             return;
         };
-        let function = self.explanation.sites.function(site);
+        let function = self.function;
         if *samples < ENOUGH_SLOW_SAMPLES {
             document.paragraph(format!(
                 "{} in slow polls of `{function}`: too few for a claim. At least {ENOUGH_SLOW_SAMPLES} are needed.",
@@ -139,8 +130,7 @@ impl Section<'_> {
     }
 
     fn agreement(&self, from_ns: u64) -> String {
-        let (evidence, site) = (&self.cell.evidence, self.explanation.site);
-        let shares = stacks::shares(evidence, site, from_ns);
+        let shares = stacks::shares(self.evidence, self.site, from_ns);
         let Some(worst) = shares.first() else {
             return "There is no table of children to compare the flamegraph with.".to_owned();
         };

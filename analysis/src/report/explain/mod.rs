@@ -5,14 +5,14 @@ mod in_short;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use run_format::tables::Pass;
+use run_format::{Site, tables::Pass};
 
 use super::markdown::{Document, ReportLinks, joined, quoted};
 use crate::{
     explain::{
         Explanation, findings::WorkFinding, stacks::given_interval_ns, thresholds::RARER_SAMPLES,
     },
-    load::explain::CellExplained,
+    load::explain::{CellEvidence, CellExplained},
     text::number,
 };
 
@@ -31,6 +31,9 @@ pub(super) fn write(document: &mut Document, explanation: &Explanation, detailed
         let section = Section {
             explanation,
             cell,
+            evidence: &cell.evidence,
+            site: explanation.site,
+            function: explanation.sites.function(explanation.site),
             links: document.links.clone(),
         };
         let of_cell = cell.evidence.cell;
@@ -106,7 +109,6 @@ fn caveats(explanation: &Explanation) -> Vec<String> {
     lines
 }
 
-/// That the machine gave fewer samples of stacks than it was asked for.
 fn rarer_samples(explanation: &Explanation, cell: &CellExplained) -> Option<String> {
     let asked_ns = cell.evidence.seen.stack_interval_ns? as f64;
     let given_ns = given_interval_ns(&cell.evidence, explanation.site)?;
@@ -121,13 +123,14 @@ fn rarer_samples(explanation: &Explanation, cell: &CellExplained) -> Option<Stri
     })
 }
 
-/// The most rows of a table that is an excerpt.
 const MOST_ROWS: usize = 10;
 
-/// A cell, and what is needed to write about it.
 struct Section<'a> {
     explanation: &'a Explanation,
     cell: &'a CellExplained,
+    evidence: &'a CellEvidence,
+    site: Site,
+    function: &'a str,
     links: ReportLinks,
 }
 

@@ -1,7 +1,5 @@
 //! A search over budgets: rounds of sweeps, and which budgets stay after each.
 
-mod eliminate;
-
 use std::path::Path;
 
 use program::{Failure, bad_input, reject};
@@ -12,19 +10,20 @@ use run_format::{
     search::{self, NextRound, SEARCH},
 };
 
-pub(crate) use self::eliminate::{Left, Why, eliminate};
 use crate::{
     load::Sweep,
-    measure::metric::{Metric, MetricKey},
+    measure::{
+        metric::{Metric, MetricKey},
+        metric_info::Place,
+    },
     options::Options,
-    summary::{CellSummary, Summary},
-    verdict::Verdict,
+    summary::{CONFIDENCE, CellSummary, Summary},
+    verdict::{Candidate, Judged, Verdict, ranking::RANKS},
 };
 
 /// How many candidates stay after each round at most. The last one does not choose for another.
 pub(crate) const MOST_STAY: [usize; 3] = [24, 8, usize::MAX];
 
-/// The rounds that were measured.
 pub(crate) struct Search {
     pub(crate) of: search::Search,
     /// The sweep that chose the cells, and those cells.
@@ -47,13 +46,12 @@ impl Search {
             .map(|(folder, most)| Round::of(&folder, options, most))
             .collect::<Result<_, _>>()?;
         let folder = search::first_look(dir);
-        let first_look = if folder.is_dir() {
+        let mut first_look = None;
+        if folder.is_dir() {
             let summary = Summary::of(&mut Sweep::open(&folder)?, options)?;
             let cells = chosen(&summary, options);
-            Some((summary, cells))
-        } else {
-            None
-        };
+            first_look = Some((summary, cells));
+        }
         Ok(Search {
             of,
             first_look,
@@ -69,23 +67,18 @@ impl Search {
             let rank = |at: usize| ranked.iter().position(|it| it.variant == at);
             let mut staying: Vec<(usize, Budgets)> = last.staying().collect();
             staying.sort_by_key(|(at, _)| rank(*at).unwrap_or(usize::MAX));
+            let cells = last.summary.measured().map(|cell| cell.measured.cell);
             return NextRound {
-                cells: last
-                    .summary
-                    .measured()
-                    .map(|cell| cell.measured.cell)
-                    .collect(),
+                cells: cells.collect(),
                 candidates: staying.into_iter().map(|(_, budgets)| budgets).collect(),
             };
         }
         let of_grid = || self.of.config.axes.cells();
         let first_look = self.first_look.as_ref();
+        let candidates = self.candidates().filter(|it| !self.is_foreseen(*it));
         NextRound {
             cells: first_look.map_or_else(of_grid, |(_, cells)| cells.clone()),
-            candidates: self
-                .candidates()
-                .filter(|it| !self.is_foreseen(*it))
-                .collect(),
+            candidates: candidates.collect(),
         }
     }
 
@@ -96,26 +89,20 @@ impl Search {
 
     /// The candidates that never end a poll of those recorded at the first look, whatever the cell, and leave unmeasured.
     pub(crate) fn foreseen(&self) -> Vec<Budgets> {
-        self.candidates()
-            .filter(|it| self.is_foreseen(*it))
-            .collect()
+        let foreseen = self.candidates().filter(|it| self.is_foreseen(*it));
+        foreseen.collect()
     }
 
     pub(crate) fn is_foreseen(&self, budgets: Budgets) -> bool {
         let Some((summary, cells)) = &self.first_look else {
             return false;
         };
-        let mut chosen = summary
-            .cells
-            .iter()
-            .filter(|it| cells.contains(&it.measured.cell));
-        chosen.all(|cell| {
-            let mut bounds = Site::BUDGETED
-                .into_iter()
-                .filter_map(|site| Some((site, budgets.at(site)?)));
-            bounds.all(|(site, bound)| {
-                cell.bounds_without_effect(site)
-                    .any(|limit| limit == bound.limit)
+        let is_chosen = |cell: &&CellSummary| cells.contains(&cell.measured.cell);
+        summary.cells.iter().filter(is_chosen).all(|cell| {
+            Site::BUDGETED.into_iter().all(|site| {
+                let mut idle = cell.bounds_without_effect(site);
+                let bound = budgets.at(site);
+                bound.is_none_or(|bound| idle.any(|limit| limit == bound.limit))
             })
         })
     }
@@ -153,10 +140,8 @@ fn chosen(summary: &Summary, options: &Options) -> Vec<Cell> {
         cell.value(what, 0).unwrap_or(0.0)
     };
     by_late.sort_by(|a, b| late(b).total_cmp(&late(a)));
-    let longest = by_time_beyond
-        .iter()
-        .map(|it| it.measured.cell.rtt_ms)
-        .max();
+    let rtts = by_time_beyond.iter().map(|it| it.measured.cell.rtt_ms);
+    let longest = rtts.max();
     let mut long = by_time_beyond.clone();
     long.retain(|it| Some(it.measured.cell.rtt_ms) == longest);
     let mut chosen: Vec<Cell> = Vec::new();
@@ -165,4 +150,88 @@ fn chosen(summary: &Summary, options: &Options) -> Vec<Cell> {
         chosen.extend(cells.find(|cell| !chosen.contains(cell)));
     }
     chosen
+}
+
+pub(crate) struct Left {
+    pub(crate) variant: usize,
+    pub(crate) why: Why,
+}
+
+pub(crate) enum Why {
+    NeverFires,
+    /// A variant, the baseline included, is as good in all that decides, and better in something.
+    Dominated {
+        by: usize,
+        judged: Vec<Judged>,
+    },
+    /// More stay than the next round has time for, and so many of them have better estimates of all that decides.
+    Outranked(usize),
+}
+
+pub(crate) fn eliminate(summary: &Summary, verdict: &Verdict, most: usize) -> Vec<Left> {
+    let (idle, mut fired): (Vec<_>, Vec<_>) = verdict.candidates.iter().partition(|it| it.is_idle);
+    let left = |variant, why| Left { variant, why };
+    let idle = idle.iter().map(|it| left(it.variant, Why::NeverFires));
+    let mut leaving: Vec<Left> = idle.collect();
+    // The one with the least gain first: of two that dominate each other by a hair, one stays.
+    fired.sort_by(|a, b| first_rank(b).total_cmp(&first_rank(a)));
+    let mut staying: Vec<&Candidate> = fired.clone();
+    // Both copies of the baseline together.
+    let reference = summary.variants.len();
+    for candidate in fired {
+        let variant = candidate.variant;
+        let others = staying.iter().rev().map(|it| it.variant);
+        let mut others = others.filter(|it| *it != variant).chain([reference]);
+        let dominated = others.find_map(|by| {
+            let judged = verdict.changes(summary, [by, variant], CONFIDENCE);
+            is_dominated(&judged).then_some(Why::Dominated { by, judged })
+        });
+        if let Some(why) = dominated {
+            staying.retain(|it| it.variant != variant);
+            leaving.push(left(variant, why));
+        }
+    }
+    let rank = |it: &&Candidate| {
+        let ahead = staying.iter().filter(|other| is_ahead(other, it));
+        (ahead.count(), it.variant)
+    };
+    let mut ranks: Vec<(usize, usize)> = staying.iter().map(rank).collect();
+    ranks.sort_unstable();
+    let outranked = ranks.into_iter().skip(most);
+    leaving.extend(outranked.map(|(ahead, variant)| left(variant, Why::Outranked(ahead))));
+    leaving
+}
+
+/// Turned so that positive is worse.
+fn losses(candidate: &Candidate) -> impl Iterator<Item = f64> {
+    let metrics = Metric::shown_in(Place::Search).into_iter();
+    let judged = metrics.filter_map(|metric| candidate.of_metric(metric));
+    judged.map(loss)
+}
+
+fn loss(judged: &Judged) -> f64 {
+    if judged.quantity.is_lower_better() {
+        judged.value
+    } else {
+        -judged.value
+    }
+}
+
+fn first_rank(candidate: &Candidate) -> f64 {
+    let ranks = RANKS.into_iter();
+    let judged = ranks.filter_map(|metric| candidate.of_metric(metric));
+    judged.map(loss).next().unwrap_or(f64::MAX)
+}
+
+fn is_ahead(other: &Candidate, of: &Candidate) -> bool {
+    let mut pairs = losses(other).zip(losses(of));
+    other.variant != of.variant && pairs.all(|(other, own)| other <= own)
+}
+
+/// Of changes to a candidate from another variant: whether none can be a gain greater than the margin, and one is a loss.
+fn is_dominated(judged: &[Judged]) -> bool {
+    let metrics = Metric::shown_in(Place::Search);
+    let decides = |it: &&Judged| metrics.contains(&it.quantity.metric);
+    let mut deciding = judged.iter().filter(decides);
+    deciding.clone().any(|it| it.loss().low > 0.0) && deciding.all(Judged::excludes_gain)
 }
