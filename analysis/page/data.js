@@ -101,13 +101,39 @@ function ratio(metric, parts) {
   return rounded(metrics.get(metric).scale * (parts[0] / parts[1]));
 }
 
+// By how much durations exceed a stop in all, as if those between two edges were in their middle.
+function timeBeyond(run, counts, stop) {
+  let sum = 0;
+  for (let at = Math.max(1, stop + 2 - counts[0]); at < counts.length; at += 1) {
+    const from = run.edges[counts[0] + at - 2];
+    const to = run.edges[counts[0] + at - 1] ?? 1.6 * from;
+    sum += counts[at] * (Math.sqrt(from * to) - run.edges[stop]);
+  }
+  return sum;
+}
+
+// The report's value, in proportion to the time beyond the stop instead of its own threshold.
+function scaled(run, metric, site, at, stop) {
+  const value = figuresOf(run, metric, site)?.value[at] ?? null;
+  const counts = countsOf(run, site, at);
+  if (value === null || !counts) return null;
+  const own = timeBeyond(run, counts, run.edges.indexOf(run.threshold));
+  return own > 0 ? rounded((value * timeBeyond(run, counts, stop)) / own) : null;
+}
+
+function recounted(run, metric, site, at, stop, less) {
+  if (metrics.get(metric).recounted === "time") return scaled(run, metric, site, at, stop);
+  return ratio(metric, events(run, metric, site, at, stop, less));
+}
+
 // The value of a variant in a cell at a stop of the threshold, with its interval where the report made one.
 function level(run, metric, site, cell, variant, stop) {
   const figures = figuresOf(run, metric, site);
   const at = cell * run.variants.length + variant;
   const isOwn = run.edges[stop] === run.threshold;
-  if (isRecounted(run, metric)) {
-    const value = ratio(metric, events(run, metric, site, at, stop));
+  const isOwnTime = isOwn && metrics.get(metric).recounted === "time";
+  if (isRecounted(run, metric) && !isOwnTime) {
+    const value = recounted(run, metric, site, at, stop);
     if (value === null) return null;
     return isOwn && figures ? { value, low: figures.low?.[at] ?? null, high: figures.high?.[at] ?? null } : { value };
   }
@@ -121,8 +147,8 @@ function change(run, metric, site, cell, variant, stop) {
   const at = first + variant;
   if (isRecounted(run, metric) && run.edges[stop] !== run.threshold) {
     const isControl = run.variants[variant].role === "control";
-    const from = ratio(metric, events(run, metric, site, first, stop, isControl ? at : undefined));
-    const to = ratio(metric, events(run, metric, site, at, stop));
+    const from = recounted(run, metric, site, first, stop, isControl ? at : undefined);
+    const to = recounted(run, metric, site, at, stop);
     return from === null || to === null ? null : { value: rounded(to - from), resolved: null };
   }
   const figures = figuresOf(run, metric, site);

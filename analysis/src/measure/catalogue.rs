@@ -38,6 +38,7 @@ metrics! {
                 is_benefit: true,
                 margin: 10.0,
             }),
+            recounted: Some(Per::Time),
             terms: &[Term::Beyond],
             shown: &[BeforeAfter, Blocks, Search, Comparison],
             ..USUAL
@@ -53,6 +54,7 @@ metrics! {
         scale: US,
         formula: SiteRatio(Amount, |site, slice| part(slice.beyond_ns(site), slice.requests())),
         uses: MetricUses {
+            recounted: Some(Per::Time),
             terms: &[Term::Beyond],
             shown: &[Details],
             ..USUAL

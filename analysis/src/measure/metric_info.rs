@@ -103,6 +103,8 @@ pub(crate) struct VerdictInfo {
 pub(crate) enum Per {
     Event,
     Request,
+    /// It is no count, but the time over the threshold, which the page estimates from the counts.
+    Time,
 }
 
 /// A term that the subtitle of a picture explains.

@@ -6,7 +6,7 @@ use poll_probe::serde_as_text;
 
 use super::{
     metric::Metric,
-    metric_info::{Average, Better},
+    metric_info::{Average, Better, Per},
 };
 
 /// A quantity that decides.
@@ -33,7 +33,10 @@ impl Quantity {
                 name: info.option,
                 words: info.words,
                 is_benefit: info.is_benefit,
-                is_counted: metric.info().uses.recounted.is_some(),
+                is_counted: matches!(
+                    metric.info().uses.recounted,
+                    Some(Per::Event | Per::Request)
+                ),
                 margin: info.margin,
             })
         };

@@ -40,6 +40,7 @@ pub(super) fn metrics() -> Value {
             "name": info.name, "words": info.words, "unit": info.unit, "changeUnit": metric.change_unit(),
             "says": info.says, "better": better, "bySite": metric.is_by_site(), "scale": info.scale,
             "recounted": info.uses.recounted.map(|per| match per {
+                Per::Time => "time",
                 Per::Event => "event",
                 Per::Request => "request",
             }),

@@ -166,6 +166,7 @@ fn overview(document: &mut Document, summary: &Summary, verdict: &Verdict, optio
         by_regime(document, best);
     }
     let fired = verdict.candidates.iter().filter(|it| !it.is_idle).count();
+    let groups = verdict.candidates.first().map_or(0, |it| it.regimes.len());
     let margin = |(quantity, margin): &(Quantity, f64)| {
         format!("{} {margin} {}", quantity.words, quantity.unit())
     };
@@ -183,10 +184,14 @@ fn overview(document: &mut Document, summary: &Summary, verdict: &Verdict, optio
         ),
         format!(
             "The intervals, in square brackets, hold together with 95 % for all candidates that fired. So each of them \
-             has a confidence of {} %, because {} fired and {} are judged.",
+             has a confidence of {} %, because {} fired and {} are judged{}.",
             number(100.0 * verdict.confidence),
             count(fired, "candidate"),
             count(verdict.quantities.len(), "column"),
+            match groups {
+                0 => String::new(),
+                groups => format!(", over all cells and in {groups} groups of cells"),
+            }
         ),
         format!(
             "A change is called better or worse, and is bold, only if its whole interval is beyond the margin. The \
@@ -235,7 +240,7 @@ fn by_regime(document: &mut Document, best: &Candidate) {
          values does not decide alone.".to_owned(),
         format!(
             "Central is the bottleneck of a cell if its workers poll tasks for at least {} % of the time in the baseline.",
-            number(BOTTLENECK_PERCENT)
+            BOTTLENECK_PERCENT
         ),
         match best.differs {
             true => "The groups are shown to differ, so the verdict is that of the groups.",

@@ -74,21 +74,20 @@ impl Judged {
     }
 }
 
-/// "measure about 4.2 times as long (40 minutes)"
-fn longer(times: f64, measured_s: f64) -> String {
+/// "measure about 4.2 times as long (40 minutes)". None if nobody would.
+fn longer(times: f64, measured_s: f64) -> Option<String> {
     const MOST: f64 = 100.0;
-    if times > MOST {
-        return "measure more than 100 times as long".to_owned();
-    }
     let decimals = usize::from(times < 10.0);
     let rounding = 10f64.powi(decimals as i32);
     let times = (times * rounding).ceil() / rounding;
-    format!(
-        "measure about {} times as long ({} instead of {})",
-        fixed(times, decimals),
-        lasting(times * measured_s),
-        lasting(measured_s)
-    )
+    (times <= MOST).then(|| {
+        format!(
+            "measure about {} times as long ({} instead of {})",
+            fixed(times, decimals),
+            lasting(times * measured_s),
+            lasting(measured_s)
+        )
+    })
 }
 
 impl Verdict {
@@ -107,8 +106,9 @@ impl Verdict {
                 count(self.cells, "cell")
             ),
         }];
-        if let Some(best) = best {
-            sentences.extend(self.details(best));
+        match best {
+            Some(best) => sentences.extend(self.details(best)),
+            None => sentences.extend(self.undecided()),
         }
         sentences.extend(self.others());
         let spoilt = self.spoilt.iter();
@@ -166,24 +166,48 @@ impl Verdict {
         };
         sentences.extend(candidate.holds.range.map(|[low, high]| {
             format!(
-                "The change of the {} over all cells is beyond the margin for every threshold from {} to {}.",
+                "Over all cells, the {} changes by more than the margin for every threshold from {} to {}.",
                 beyond.quantity.words,
                 duration(low),
                 duration(high)
             )
         }));
         sentences.extend(candidate.worse());
-        let deciding = candidate.deciding();
-        let undecided = deciding.iter().filter(|it| it.includes_none());
-        let times = undecided.filter_map(Judged::times);
-        sentences.extend(times.reduce(f64::max).map(|times| {
-            format!(
-                "To decide what is undecided about `{}`, {}, if the estimates stay the same.",
-                candidate.label,
-                longer(times, self.measured_s)
-            )
-        }));
+        sentences.extend(self.to_decide(candidate));
         sentences
+    }
+
+    /// What is known of the first candidates that fired, where none gains.
+    fn undecided(&self) -> Vec<String> {
+        const MOST: usize = 3;
+        let fired = self.candidates.iter().filter(|it| !it.is_idle).take(MOST);
+        let details = fired.flat_map(|it| {
+            let sentences = self.details(it).into_iter();
+            sentences.enumerate().map(|(at, sentence)| match at {
+                0 => format!("`{}`, {sentence}", it.label),
+                _ => sentence,
+            })
+        });
+        details.collect()
+    }
+
+    /// Of a candidate that gains, how long it takes to know its costs; of another one, to know whether it gains.
+    fn to_decide(&self, candidate: &Candidate) -> Option<String> {
+        let gains = candidate.gains();
+        let deciding = candidate.deciding();
+        let open = deciding
+            .iter()
+            .filter(|it| it.includes_none() && it.quantity.is_benefit != gains);
+        let times = open.filter_map(Judged::times);
+        let (times, what) = match gains {
+            true => (times.reduce(f64::max)?, "what it costs"),
+            false => (times.reduce(f64::min)?, "whether it gains"),
+        };
+        let longer = longer(times, self.measured_s)?;
+        let label = &candidate.label;
+        Some(format!(
+            "To know of `{label}` {what}, {longer}, if the estimates stay the same."
+        ))
     }
 
     /// The candidates beside the best one, by what is known of them.

@@ -51,7 +51,9 @@ pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
 /// The leading candidate, else the first that is shown.
 fn opening(scene: &Scene) -> Option<usize> {
     let mut leading = scene.verdict.best().map(|it| it.variant).into_iter();
-    let mut candidates = scene.verdict.candidates.iter().map(|judged| judged.variant);
+    let (fired, idle): (Vec<_>, Vec<_>) =
+        scene.verdict.candidates.iter().partition(|it| !it.is_idle);
+    let mut candidates = fired.into_iter().chain(idle).map(|it| it.variant);
     leading
         .find(|variant| scene.shown.contains(variant))
         .or_else(|| candidates.find(|variant| scene.shown.contains(variant)))

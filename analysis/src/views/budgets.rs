@@ -4,7 +4,6 @@ use super::scene::{CO_TENANT, Entry, Scene, ends};
 use crate::{
     charts::{Categories, ChartValue, LineChart, LineChartPanel, ValueAxis},
     measure::metric::Metric,
-    stats::CONFIDENCE,
     verdict::{is_share, unit},
 };
 
@@ -24,7 +23,7 @@ fn picture(scene: &Scene) -> LineChart {
     let labels = scene.summary.variants.iter().map(|variant| &variant.label);
     let subtitle = format!(
         "each ring: the mean change over cells, compared with {}; polls of {}; threshold: {}; {CO_TENANT}; \
-         bars: 95 % intervals, each by itself",
+         bars: the intervals of the report's table",
         scene.label(0),
         scene.summary.function(scene.verdict.site),
         scene.options.threshold_text(),
@@ -61,6 +60,6 @@ fn value(scene: &Scene, metric: Metric, variant: usize) -> Option<ChartValue> {
     let mean = scene.verdict.change(scene.summary, variant, metric)?;
     Some(ChartValue::new(
         mean.value(),
-        ends(Some(mean.interval(CONFIDENCE))),
+        ends(Some(mean.interval(scene.verdict.confidence))),
     ))
 }

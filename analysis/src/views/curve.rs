@@ -8,6 +8,9 @@ use crate::{
     verdict::{AtThreshold, Candidate},
 };
 
+/// A change that may be greater is not known, and would flatten the others.
+const MOST_PERCENT: f64 = 150.0;
+
 /// Of more lines, bars would cover each other.
 const MOST_CANDIDATES: usize = 4;
 
@@ -26,7 +29,7 @@ pub(super) fn entry(scene: &Scene) -> Option<Entry> {
     let info = Metric::BeyondMsPerS.info();
     let level = |at: &AtThreshold| Some(ChartValue::exact(at.level));
     let change = |at: &AtThreshold| {
-        let (value, interval) = at.change?;
+        let (value, interval) = at.change.filter(|(_, it)| it.high <= MOST_PERCENT)?;
         Some(ChartValue::new(value, ends(Some(interval))))
     };
     let lines = |value: &dyn Fn(&AtThreshold) -> Option<ChartValue>| {
@@ -55,7 +58,10 @@ pub(super) fn entry(scene: &Scene) -> Option<Entry> {
                 capitalised(info.words),
                 scene.summary.function(verdict.site)
             ),
-            "means over cells; bars: 95 % intervals of the mean change, each by itself",
+            format!(
+                "means over cells; bars: 95 % intervals of the mean change, each by itself; a change is left out where it \
+                 may be over +{MOST_PERCENT} %"
+            ),
         ),
         series: [scene.label(0).to_owned()]
             .into_iter()

@@ -88,7 +88,13 @@ fn numbers_are_those_of_the_table_and_the_threshold_recounts_them() {
             }
         }
     }
-    browser.eval("location.hash = '#w=level&v=-1'; new Promise((it) => setTimeout(it, 50))");
+    let shows = |metric: &str| {
+        let hash = format!("#w=level&v=-1&m={metric}");
+        browser.eval(&format!(
+            "location.hash = '{hash}'; new Promise((it) => setTimeout(it, 50))"
+        ));
+    };
+    shows("slow_percent");
     let at_50 = hovered(&browser, 0);
     let slide = |browser: &Browser, key: Key| {
         browser.eval("document.getElementById('threshold').focus()");
@@ -103,6 +109,9 @@ fn numbers_are_those_of_the_table_and_the_threshold_recounts_them() {
     );
     slide(&browser, Key::Right);
     assert_eq!(hovered(&browser, 0), at_50);
+    shows("beyond_ms_per_s");
+    slide(&browser, Key::Left);
+    let beyond_40 = hovered(&browser, 0);
 
     copy.report(&["--format", "svg", "--threshold", "40us"])
         .succeeds();
@@ -111,6 +120,18 @@ fn numbers_are_those_of_the_table_and_the_threshold_recounts_them() {
         at_40.contains(&format!("none: {value} ")),
         "{at_40:?} has not {value}"
     );
+    // From counts between edges a time can only be estimated.
+    let value: f64 = row(&copy, "none", "connection,beyond_ms_per_s")[0]
+        .parse()
+        .expect("a number");
+    let (_, shown) = beyond_40.split_once("none: ").expect("a value");
+    let shown: f64 = shown
+        .split(' ')
+        .next()
+        .expect("it")
+        .parse()
+        .expect("a number");
+    assert!((shown / value - 1.0).abs() < 0.1, "{beyond_40:?}: {value}");
 }
 
 /// A cell without white space: its colour, its value and its interval.
@@ -280,7 +301,11 @@ fn without_scripts_the_verdict_the_picture_and_the_tables_are_there() {
     browser.without_scripts();
     browser.open(&made(&copy), "");
     // The driver's own expressions are still evaluated.
-    assert!(browser.text(".verdict").contains("muxer=1/deferred helps"));
+    assert!(
+        browser
+            .text(".verdict")
+            .contains("ound yamux Active::poll with muxer=1/deferred")
+    );
     let shown = "[...document.querySelectorAll('.still svg, table')].map((it) => it.getBoundingClientRect().height > 30)";
     assert_eq!(browser.eval(shown), serde_json::json!([true, true]));
     assert_eq!(

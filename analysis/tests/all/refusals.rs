@@ -182,7 +182,7 @@ fn wrong_options_are_refused_by_name() {
         ("--margin", "throughput", "QUANTITY=VALUE"),
         ("--margin", "beauty=1%", "wake-up"),
         ("--margin", "throughput=1pp", "2%"),
-        ("--margin", "slow=-1pp", "0.5pp"),
+        ("--margin", "late=-1pp", "0.5pp"),
     ] {
         let ended = copy.report(&[option, value]);
         assert_eq!(ended.code, 2, "{option}");

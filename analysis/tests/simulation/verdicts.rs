@@ -12,12 +12,15 @@ use run_format::{
 use super::draw;
 use crate::{
     load::compared::ComparedVariant,
-    measure::{CellMeasured, metric::MetricKey},
+    measure::{
+        CellMeasured,
+        metric::{Metric, MetricKey},
+    },
     options::Options,
     site::SiteNames,
     stats::{CellEstimate, MeanChange, RatioKind, RatioPart, change, ratio},
     summary::{CellSummary, Summary, identity::Identity, with_baseline},
-    verdict::{Outcome, Quantity, Verdict, is_share},
+    verdict::{Judged, Outcome, Quantity, Verdict, is_share},
 };
 
 const SEED: u64 = 20_254;
@@ -37,6 +40,8 @@ pub(super) struct Sweeps {
     pub(super) unlike: f64,
     /// The standard deviation of a candidate's true changes from cell to cell, in margins.
     pub(super) apart: f64,
+    /// The round trips that cells have in turns, so that there are as many groups of them.
+    pub(super) rtts: &'static [f64],
 }
 
 pub(super) const USUAL: Sweeps = Sweeps {
@@ -45,7 +50,13 @@ pub(super) const USUAL: Sweeps = Sweeps {
     noise: 0.03,
     unlike: 2.0,
     apart: 1.0,
+    rtts: &[0.0],
 };
+
+/// True changes over all cells, and last over those of each group.
+type TrueChanges = Vec<Truth>;
+
+const GROUPS: &[f64] = &[0.0, 5.0, 50.0];
 
 /// What a candidate truly changes by, in margins for every quantity; in a launch without shift.
 pub(super) type Truth = Vec<[f64; QUANTITIES]>;
@@ -124,26 +135,36 @@ impl Sweeps {
     }
 
     /// The verdict on a sweep, and the true changes over its cells, by candidate and quantity.
-    fn sweep(&self, truth: &Truth, rng: &mut StdRng) -> (Verdict, Truth) {
+    fn sweep(&self, truth: &Truth, rng: &mut StdRng) -> (Verdict, TrueChanges) {
         let (summary, changes) = self.measured(truth, rng);
         (Verdict::of(&summary, &options()), changes)
     }
 
-    pub(super) fn measured(&self, truth: &Truth, rng: &mut StdRng) -> (Summary, Truth) {
+    pub(super) fn measured(&self, truth: &Truth, rng: &mut StdRng) -> (Summary, TrueChanges) {
+        let groups = self.rtts.len();
         let mut cells: Vec<CellMeasured> = (1..=self.cells)
-            .map(|peers| empty(peers, self.blocks))
+            .map(|peers| empty(peers, self.rtts[peers % groups], self.blocks))
             .collect();
         assert_eq!(Quantity::all().len(), QUANTITIES);
-        let mut changes: Truth = vec![Default::default(); truth.len()];
+        // By group, and last over all cells.
+        let mut changes: TrueChanges = vec![vec![Default::default(); truth.len()]; groups + 1];
+        let cells_in = |group: usize| {
+            (1..=self.cells)
+                .filter(|it| group == groups || it % groups == group)
+                .count()
+        };
+        let counts: Vec<f64> = (0..=groups).map(|group| cells_in(group) as f64).collect();
         for (at, quantity) in Quantity::all().into_iter().enumerate() {
             for summary in &mut cells {
                 let cell = self.cell(quantity, truth, at, rng);
-                for (candidate, factor) in changes.iter_mut().zip(&cell.factors[2..]) {
-                    candidate[at] += if is_share(quantity.metric) {
-                        100.0 * SHARE * cell.shift * (factor - 1.0)
-                    } else {
-                        factor.ln()
-                    } / self.cells as f64;
+                for group in [summary.cell.peers % groups, groups] {
+                    for (candidate, factor) in changes[group].iter_mut().zip(&cell.factors[2..]) {
+                        candidate[at] += if is_share(quantity.metric) {
+                            100.0 * SHARE * cell.shift * (factor - 1.0)
+                        } else {
+                            factor.ln()
+                        } / counts[group];
+                    }
                 }
                 let what = MetricKey::new(Site::Connection, quantity.metric);
                 let estimates = self.estimates(quantity, &cell, rng);
@@ -154,6 +175,7 @@ impl Sweeps {
             if !is_share(quantity.metric) {
                 changes
                     .iter_mut()
+                    .flatten()
                     .for_each(|it| it[at] = 100.0 * it[at].exp_m1());
             }
         }
@@ -163,10 +185,10 @@ impl Sweeps {
     }
 }
 
-fn empty(peers: usize, blocks: usize) -> CellMeasured {
+fn empty(peers: usize, rtt_ms: f64, blocks: usize) -> CellMeasured {
     let cell = Cell {
         peers,
-        rtt_ms: Rtt::from_ms(0.0).expect("a round trip"),
+        rtt_ms: Rtt::from_ms(rtt_ms).expect("a round trip"),
         payload_bytes: Payload::of_bytes(1),
     };
     CellMeasured::empty(cell, blocks)
@@ -215,19 +237,12 @@ fn wrong(sweeps: Sweeps, truth: &Truth, times: u32) -> [u32; 3] {
     for _ in 0..times {
         let (verdict, changes) = sweeps.sweep(truth, &mut rng);
         let mut is_wrong = [false; 3];
-        for (candidate, changes) in verdict.candidates.iter().zip(changes) {
-            for (judged, change) in candidate.judged.iter().zip(changes) {
-                let loss = if judged.quantity.is_lower_better() {
-                    change
-                } else {
-                    -change
-                };
-                match judged.outcome() {
-                    Outcome::Better => is_wrong[0] |= loss >= -judged.margin,
-                    Outcome::Worse => is_wrong[1] |= loss <= judged.margin,
-                    Outcome::NotWorse => is_wrong[2] |= loss > judged.margin,
-                    Outcome::Unknown => {}
-                }
+        let all = changes.last().expect("all cells");
+        for (at, candidate) in verdict.candidates.iter().enumerate() {
+            mark_wrong(&mut is_wrong, &candidate.judged, &all[at]);
+            // Groups are in the order of their round trips.
+            for (regime, truth) in candidate.regimes.iter().zip(&changes) {
+                mark_wrong(&mut is_wrong, &regime.judged, &truth[at]);
             }
         }
         wrong
@@ -236,6 +251,21 @@ fn wrong(sweeps: Sweeps, truth: &Truth, times: u32) -> [u32; 3] {
             .for_each(|(count, is)| *count += u32::from(is));
     }
     wrong
+}
+
+fn mark_wrong(is_wrong: &mut [bool; 3], judged: &[Judged], truth: &[f64; QUANTITIES]) {
+    for (judged, change) in judged.iter().zip(truth) {
+        let loss = match judged.quantity.is_lower_better() {
+            true => *change,
+            false => -change,
+        };
+        match judged.outcome() {
+            Outcome::Better => is_wrong[0] |= loss >= -judged.margin,
+            Outcome::Worse => is_wrong[1] |= loss <= judged.margin,
+            Outcome::NotWorse => is_wrong[2] |= loss > judged.margin,
+            Outcome::Unknown => {}
+        }
+    }
 }
 
 /// How many sweeps name the best candidate alone, and name it among others.
@@ -272,7 +302,7 @@ fn at_the_margins() -> Truth {
     truth
 }
 
-fn kinds() -> [(&'static str, Sweeps); 5] {
+fn kinds() -> [(&'static str, Sweeps); 7] {
     [
         ("12 cells", USUAL),
         (
@@ -292,6 +322,21 @@ fn kinds() -> [(&'static str, Sweeps); 5] {
         ),
         ("2 cells", Sweeps { cells: 2, ..USUAL }),
         ("60 cells", Sweeps { cells: 60, ..USUAL }),
+        (
+            "12 cells in three groups",
+            Sweeps {
+                rtts: GROUPS,
+                ..USUAL
+            },
+        ),
+        (
+            "60 cells in three groups",
+            Sweeps {
+                cells: 60,
+                rtts: GROUPS,
+                ..USUAL
+            },
+        ),
     ]
 }
 
@@ -325,17 +370,21 @@ fn print_named(times: u32) {
 }
 
 /// How often the interval of the mean ratio holds the truth, in percent, with these confidences.
-fn coverage(sweeps: Sweeps, times: u32) -> [f64; 2] {
+fn coverage(sweeps: Sweeps, metric: Metric, times: u32) -> [f64; 2] {
     let mut rng = StdRng::seed_from_u64(SEED);
-    let quantity = Quantity::all()[5];
+    let all = Quantity::all();
+    let at = all
+        .iter()
+        .position(|it| it.metric == metric)
+        .expect("it decides");
     let mut held = [0; 2];
     for _ in 0..times {
         let mut truth = 0.0;
         let mut changes = Vec::new();
         for _ in 0..sweeps.cells {
-            let cell = sweeps.cell(quantity, &vec![Default::default(); CANDIDATES], 5, &mut rng);
+            let cell = sweeps.cell(all[at], &vec![Default::default(); CANDIDATES], at, &mut rng);
             truth += cell.factors[2].ln() / sweeps.cells as f64;
-            let estimates = sweeps.estimates(quantity, &cell, &mut rng);
+            let estimates = sweeps.estimates(all[at], &cell, &mut rng);
             let [Some(baseline), Some(other)] = [0, 2].map(|at: usize| estimates[at].as_ref())
             else {
                 unreachable!("everything is measured")
@@ -363,15 +412,19 @@ const CONFIDENCES: [f64; 2] = [0.95, 1.0 - 0.05 / 28.0];
 
 fn print_coverage(times: u32) -> Vec<[f64; 2]> {
     println!(
-        "\n| {times} simulated mean ratios | 95 % intervals that hold the truth | 99.82 % intervals |"
+        "\n| {times} simulated mean ratios | cells differ by | 95 % intervals that hold the truth | 99.82 % intervals |"
     );
-    println!("|---|---|---|");
-    let row = |(name, sweeps): (&str, Sweeps)| {
-        let [usual, wide] = coverage(sweeps, times);
-        println!("| {name} | {usual:.1} | {wide:.2} |");
+    println!("|---|---|---|---|");
+    let row = |((name, sweeps), metric): ((&str, Sweeps), Metric)| {
+        let [usual, wide] = coverage(sweeps, metric, times);
+        let margin = sweeps.apart * Quantity::of_metric(metric).map_or(0.0, |it| it.margin);
+        println!("| {name} | {margin} % | {usual:.1} | {wide:.2} |");
         [usual, wide]
     };
-    kinds().into_iter().map(row).collect()
+    let metrics = [Metric::CpuUsPerRequest, Metric::BeyondMsPerS];
+    let kinds = kinds().into_iter().filter(|(_, it)| it.rtts.len() == 1);
+    let kinds = kinds.flat_map(|kind| metrics.map(|metric| (kind, metric)));
+    kinds.map(row).collect()
 }
 
 #[test]
@@ -387,8 +440,16 @@ fn verdicts_are_seldom_wrong() {
 /// 5 % of 20 is one.
 #[test]
 fn a_few_verdicts_are_hardly_ever_wrong_and_name_what_is_much_better() {
-    let wrong = wrong(USUAL, &at_the_margins(), 20);
-    assert!(wrong.into_iter().all(|it| it <= 4), "{wrong:?}");
+    for sweeps in [
+        USUAL,
+        Sweeps {
+            rtts: GROUPS,
+            ..USUAL
+        },
+    ] {
+        let wrong = wrong(sweeps, &at_the_margins(), 20);
+        assert!(wrong.into_iter().all(|it| it <= 4), "{wrong:?}");
+    }
     let [alone, among] = named(USUAL, 4.0, 10);
     assert!(alone >= 5 && alone + among == 10, "{alone} {among}");
 }
@@ -396,7 +457,7 @@ fn a_few_verdicts_are_hardly_ever_wrong_and_name_what_is_much_better() {
 #[test]
 fn stolen_time_spoils_wake_ups() {
     let spoilt = |steal_percent| {
-        let mut cell = empty(1, 8);
+        let mut cell = empty(1, 0.0, 8);
         cell.checks.steal_percent = steal_percent;
         Verdict::of(&summary(vec![cell.into()], CANDIDATES), &options())
             .spoilt

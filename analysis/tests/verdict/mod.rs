@@ -212,12 +212,7 @@ fn check_candidate(candidate: &Candidate, verdict: &Verdict, kinds: &mut BTreeSe
     let deciding = candidate.deciding();
     let details = verdict.details(candidate);
     let says_longer = details.iter().any(|it| it.contains("times as long"));
-    let has_beyond = candidate.of_metric(Metric::BeyondMsPerS).is_some();
-    assert_eq!(
-        says_longer,
-        has_beyond && deciding.iter().any(is_open),
-        "{details:?}"
-    );
+    assert!(!says_longer || deciding.iter().any(is_open), "{details:?}");
     let sentences = candidate.sentences();
     if candidate.differs {
         assert_eq!(sentences.len(), candidate.regimes.len());
@@ -311,7 +306,7 @@ fn check_verdict(verdict: &Verdict, kinds: &mut BTreeSet<&'static str>) {
         let named: Vec<&String> = sentences.iter().filter(|it| it.contains(&label)).collect();
         if is_best {
             check_decision(verdict, candidate, &sentences);
-        } else {
+        } else if best.is_some() {
             assert_eq!(
                 named.len(),
                 1,
