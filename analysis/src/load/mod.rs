@@ -159,7 +159,7 @@ fn open(dir: &Path, manifest: &str) -> Result<Sweep> {
         let [runs, alone] = runs_by_cell.remove(&cell.id())?;
         Some(CellRuns {
             cell,
-            visits: plan::cells::visits(&manifest.config, cell),
+            visits: plan::run::visits(&manifest.config, cell),
             runs,
             alone,
         })

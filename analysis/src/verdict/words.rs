@@ -184,7 +184,7 @@ impl Verdict {
         let details = fired.flat_map(|it| {
             let sentences = self.details(it).into_iter();
             sentences.enumerate().map(|(at, sentence)| match at {
-                0 => format!("`{}`, {sentence}", it.label),
+                0 => format!("`{}`: {sentence}", it.label),
                 _ => sentence,
             })
         });

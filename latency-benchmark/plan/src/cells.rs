@@ -5,7 +5,10 @@ use std::cmp::Reverse;
 use run_format::{config::SweepConfig, grid::Cell};
 use sha2::{Digest, Sha256};
 
-use crate::{jobs, run::measuring_ms};
+use crate::{
+    jobs,
+    run::{measuring_ms, visits},
+};
 
 /// The cells of the grid, or those of the shard. The longest cells are dealt out first, each to the shard that has
 /// least to do. Among equally long ones the seed decides, so that no shard has all cells of one kind.
@@ -45,15 +48,6 @@ fn takes_ms(sweep: &SweepConfig, cell: Cell) -> u64 {
     // Connecting and warming up take about ten round trips.
     let run_ms = AROUND_MS + (10.0 * rtt_ms) as u64 + sweep.max_cell_ms.unwrap_or(measuring_ms);
     run_ms * u64::from(visits(sweep, cell))
-}
-
-/// How often a cell is visited: how many runs it has, or blocks of launches where subjects are compared.
-pub fn visits(sweep: &SweepConfig, cell: Cell) -> u32 {
-    const FAR_MS: f64 = 50.0;
-    match sweep.far_repeat {
-        Some(far) if cell.rtt_ms.ms() > FAR_MS => far,
-        _ => sweep.repeat,
-    }
 }
 
 /// The most launches that there can be.

@@ -9,7 +9,7 @@ use run_format::{
     variant::{Role, VariantConfig},
 };
 
-use crate::{block::duration_of_slices, cells::visits, changes::FEWEST_BLOCKS};
+use crate::{block::duration_of_slices, changes::FEWEST_BLOCKS};
 
 /// With more variants, blocks would be too few if slices had several turns.
 const MANY_VARIANTS: usize = 12;
@@ -127,6 +127,15 @@ pub fn measuring_ms(rtt_ms: f64) -> f64 {
     const SHORTEST_MS: f64 = 8400.0;
     const MS_BY_RTT_MS: f64 = 40.0;
     SHORTEST_MS + MS_BY_RTT_MS * rtt_ms
+}
+
+/// How often a cell is visited: how many runs it has, or blocks of launches where subjects are compared.
+pub fn visits(sweep: &SweepConfig, cell: Cell) -> u32 {
+    const FAR_MS: f64 = 50.0;
+    match sweep.far_repeat {
+        Some(far) if cell.rtt_ms.ms() > FAR_MS => far,
+        _ => sweep.repeat,
+    }
 }
 
 /// The fewest blocks of a run. Several runs of a cell have enough together, but one block by itself does not show how

@@ -68,7 +68,7 @@ pub(super) fn precision(config: &SweepConfig) -> Option<String> {
                     change.half_width
                 }
             });
-            let visits = f64::from(plan::cells::visits(config, cell));
+            let visits = f64::from(plan::run::visits(config, cell));
             let time = visits * plan::run::of_cell(config, cell).max_ms as f64
                 / config.variants.len() as f64;
             let evidence_time = plan::run::measuring_ms(nearest_ms) / variants as f64;

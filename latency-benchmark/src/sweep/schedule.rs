@@ -4,7 +4,7 @@
 
 use std::{collections::HashSet, time::Duration};
 
-use plan::cells::visits;
+use plan::run::visits;
 use rand::{RngExt, SeedableRng, rngs::StdRng, seq::SliceRandom};
 use run_format::{
     config::{RunConfig, SweepConfig},

