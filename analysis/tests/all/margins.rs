@@ -1,4 +1,4 @@
-//! The margins decide, and are recorded.
+//! The margins decide, and are recorded; and what is pasted into an issue.
 
 use crate::bench::{Copy, analysis, edit, holds, path};
 
@@ -31,4 +31,26 @@ fn the_verdict_is_by_the_margins_which_are_recorded() {
     let ended = analysis(["verify", path(&dir)]);
     assert_eq!(ended.code, 1);
     holds(&ended.err, &["report.md: line 3"]);
+}
+
+#[test]
+fn the_comment_is_short_says_what_to_do_first_and_is_printed() {
+    let copy = Copy::new();
+    copy.report(&["--format", "svg"]).succeeds();
+    let comment = copy.text("comment.md");
+    assert!(comment.split_whitespace().count() <= 200, "{comment}");
+    let first =
+        "- One visit to each cell suggests: bound `yamux Active::poll` with `muxer=1/deferred`";
+    assert!(comment.starts_with(first), "{comment}");
+    holds(
+        &comment,
+        &[
+            "Worst cell (N=2, RTT 0 ms, 64 KiB)",
+            "Drag the picture",
+            "```\n",
+        ],
+    );
+    let dir = copy.dir();
+    let printed = analysis(["comment", path(&dir), "--format", "svg"]);
+    assert_eq!(printed.out.trim_end(), comment.trim_end());
 }
