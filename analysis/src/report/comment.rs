@@ -91,17 +91,17 @@ fn worst_cell(verdict: &Verdict, summary: &Summary, best: &Candidate) -> Option<
     };
     let other = late(0).zip(late(best.variant)).map(|(before, after)| {
         format!(
-            " One in ten wake-ups of another task on this thread waits {} µs; then {} µs.",
+            " Another task on this thread waits at least {} µs after one of ten wake-ups; with it {} µs.",
             number(before),
             number(after)
         )
     });
     Some(format!(
-        "Worst cell ({}): `{}` runs {} ms of each second beyond {} in one poll; with {} {} ms.{}",
+        "Worst cell ({}): polls of `{}` are longer than {} by {} ms in each second; with {} by {} ms.{}",
         cell.measured.cell,
         summary.function(verdict.site),
-        number(before),
         verdict.threshold,
+        number(before),
         quoted(&best.label),
         number(after),
         other.unwrap_or_default()

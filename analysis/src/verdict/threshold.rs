@@ -20,6 +20,9 @@ pub(crate) struct AtThreshold {
     pub(crate) level: f64,
     /// In percent, with its 95 % interval. None for the baseline.
     pub(crate) change: Option<(f64, Interval)>,
+    /// The interval that holds together with those at all other thresholds. None if fewer cells have a change here than
+    /// elsewhere: a few long polls in one cell are no effect of a variant.
+    pub(crate) together: Option<Interval>,
 }
 
 /// By threshold.
@@ -27,6 +30,13 @@ pub(crate) fn curve(summary: &Summary, site: run_format::Site, variant: usize) -
     let inflation = summary.inflation(MetricKey::new(site, Metric::BeyondMsPerS));
     let cells = || summary.measured().map(|cell| &cell.measured.curve);
     let points = cells().map(Vec::len).max().unwrap_or(0);
+    let confidence = 1.0 - (1.0 - CONFIDENCE) / points.max(1) as f64;
+    let known = |place: usize| {
+        let values =
+            cells().filter_map(|curve| (*curve.get(place)?.values.get(variant)?)?.relative);
+        values.count()
+    };
+    let most = (0..points).map(known).max().unwrap_or(0);
     let at = |place: usize| {
         let points: Vec<&CurvePoint> = cells().filter_map(|curve| curve.get(place)).collect();
         let values = points.iter().filter_map(|it| *it.values.get(variant)?);
@@ -38,6 +48,9 @@ pub(crate) fn curve(summary: &Summary, site: run_format::Site, variant: usize) -
             threshold_ns: points.first()?.threshold_ns,
             level: values.iter().map(|it| it.level).sum::<f64>() / values.len().max(1) as f64,
             change: mean.map(|it| (it.value(), it.interval(CONFIDENCE))),
+            together: mean
+                .filter(|_| relatives.len() == most)
+                .map(|it| it.interval(confidence)),
         })
     };
     (0..points).filter_map(at).collect()
@@ -61,10 +74,7 @@ impl Holds {
         let margin = Margin::of(quantity, &options.figures.margin);
         let outcomes: Vec<Option<Outcome>> = curve
             .iter()
-            .map(|it| {
-                let (_, loss) = it.change?;
-                Some(Outcome::of_loss(loss, margin))
-            })
+            .map(|it| Some(Outcome::of_loss(it.together?, margin)))
             .collect();
         let own = curve
             .iter()
@@ -87,5 +97,51 @@ impl Holds {
             range: Some([first, last].map(|at| curve[at].threshold_ns)),
             opposite: opposite.map(|at| curve[at].threshold_ns).collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::FigureOptions;
+
+    /// By threshold in µs: the interval that counts, if one does.
+    fn holds(curve: &[(u64, Option<(f64, f64)>)]) -> Holds {
+        let at = |(us, interval): &(u64, Option<(f64, f64)>)| AtThreshold {
+            threshold_ns: us * 1000,
+            level: 1.0,
+            change: None,
+            together: interval.map(|(low, high)| Interval { low, high }),
+        };
+        let curve: Vec<AtThreshold> = curve.iter().map(at).collect();
+        let text = r#"{"threshold": 50000, "site": [], "keep_disturbed": false, "metric": []}"#;
+        let figures: FigureOptions = serde_json::from_str(text).expect("options");
+        Holds::of(&curve, &figures.into())
+    }
+
+    const GAIN: Option<(f64, f64)> = Some((-60.0, -20.0));
+    const LOSS: Option<(f64, f64)> = Some((20.0, 60.0));
+    const OPEN: Option<(f64, f64)> = Some((-30.0, 20.0));
+
+    #[test]
+    fn a_gain_holds_for_the_thresholds_around_its_own() {
+        let found = holds(&[
+            (10, GAIN),
+            (20, OPEN),
+            (30, GAIN),
+            (50, GAIN),
+            (70, GAIN),
+            (100, None),
+        ]);
+        assert_eq!(found.range, Some([30_000, 70_000]));
+        assert!(found.opposite.is_empty());
+    }
+
+    #[test]
+    fn an_opposite_sign_is_found_where_the_change_is_known_in_all_cells() {
+        let found = holds(&[(10, LOSS), (50, GAIN), (1000, None), (7000, LOSS)]);
+        assert_eq!(found.range, Some([50_000, 50_000]));
+        assert_eq!(found.opposite, [10_000, 7_000_000]);
+        assert_eq!(holds(&[(10, LOSS), (50, OPEN)]), Holds::default());
     }
 }

@@ -151,10 +151,12 @@ impl Verdict {
 
     fn opposite(&self, best: &Candidate) -> Option<String> {
         let (first, last) = (best.holds.opposite.first()?, best.holds.opposite.last()?);
+        let place = match first == last {
+            true => format!("at {}", duration(*first)),
+            false => format!("from {} to {}", duration(*first), duration(*last)),
+        };
         Some(format!(
-            "The sign of the effect depends on the threshold: from {} to {} it is the opposite. ",
-            duration(*first),
-            duration(*last)
+            "The sign of the effect depends on the threshold: {place} it is the opposite. "
         ))
     }
 
@@ -165,11 +167,17 @@ impl Verdict {
             return sentences;
         };
         sentences.extend(candidate.holds.range.map(|[low, high]| {
+            let thresholds = match low == high {
+                true => format!("is not shown for thresholds other than {}", duration(low)),
+                false => format!(
+                    "is shown for every threshold from {} to {}",
+                    duration(low),
+                    duration(high)
+                ),
+            };
             format!(
-                "Over all cells, the {} changes by more than the margin for every threshold from {} to {}.",
-                beyond.quantity.words,
-                duration(low),
-                duration(high)
+                "Over all cells, a change of the {} by more than the margin {thresholds}.",
+                beyond.quantity.words
             )
         }));
         sentences.extend(candidate.worse());
