@@ -4,7 +4,8 @@ use run_format::{
     Site,
     run_row::RunRow,
     tables::{
-        BandRow, BlockRow, BoundRow, ChildRow, QuicRow, SiteRow, SliceRow, TurnRow, WorkerRow,
+        BandRow, BlockRow, BoundRow, ChildRow, IdleRow, QuicRow, SiteRow, SliceRow, TurnRow,
+        WorkRow, WorkerRow,
     },
 };
 
@@ -20,6 +21,8 @@ pub(crate) struct LoadedRun {
     /// The complete blocks: in each the slices of every variant, by variant.
     pub(crate) blocks: Vec<Vec<usize>>,
     pub(crate) machine: Vec<BlockRow>,
+    /// Older runs have none.
+    pub(crate) work: Vec<WorkRow>,
     /// With those that were disturbed, if that is more.
     pub(crate) all_blocks: Option<Vec<Vec<usize>>>,
     /// Complete blocks that are not in `blocks` because they were disturbed, and those that nevertheless are.
@@ -51,12 +54,17 @@ pub(crate) struct LoadedSlice {
     pub(crate) row: SliceRow,
     pub(crate) sites: [Option<LoadedSite>; Site::ALL.len()],
     pub(crate) latency_ns: Counts,
+    /// Above the floor: less the median wait before there were requests.
     pub(crate) cotenant_wake_ns: Counts,
     pub(crate) cotenant_timer_ns: Counts,
     /// Where central has several workers.
     pub(crate) cotenant_same_worker_ns: Counts,
     /// Polls of connections by when they began, counted from the change of variant.
     pub(crate) after_switch: Vec<TurnRow>,
+    /// What was seen before there were requests. Older runs have none.
+    pub(crate) idle: Option<IdleRow>,
+    /// How long the fixed piece of work took before the slice's block.
+    pub(crate) work_ns: Option<u64>,
     /// Of nodes that speak QUIC.
     pub(crate) quic: Option<QuicRow>,
 }

@@ -9,12 +9,15 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 use run_format::{
     config::Scheduler,
-    files::{BANDS, BLOCKS, BOUNDS, CHILDREN, HISTOGRAMS, PEERS, SITES, SLICES, TURNS, WORKERS},
+    files::{
+        BANDS, BLOCKS, BOUNDS, CHILDREN, HISTOGRAMS, IDLE, PEERS, SITES, SLICES, TURNS, WORK,
+        WORKERS,
+    },
     run_row::RunRow,
-    tables::{Pass, PeerRow},
+    tables::{Pass, PeerRow, WorkRow},
 };
 
-use super::{loaded_run::LoadedRun, loaded_run::LoadedSlice};
+use super::loaded_run::{LoadedRun, LoadedSlice};
 
 /// Readings are not taken at the same instant. The second is for each turn.
 const SLACK: f64 = 1.1;
@@ -201,6 +204,21 @@ fn times(run: &LoadedRun, row: &RunRow) -> Result<()> {
     let runtime = row.config.runtime;
     // The swarm of a multi-thread runtime has the main thread.
     let threads = runtime.workers + usize::from(runtime.scheduler == Scheduler::MultiThread);
+    if let Some(idle) = run.slices.first().and_then(|slice| slice.idle) {
+        let cpu_ms = idle.central_cpu_ns.unwrap_or_default() as f64 / 1e6;
+        let is_possible = (idle.wakes > 0) == idle.wake_p50_ns.is_some()
+            && idle.wake_p50_ns <= idle.wake_p90_ns
+            && idle.duration_ms <= row.took_ms as f64
+            && cpu_ms <= SLACK * (threads as f64 * idle.duration_ms + SLACK_MS);
+        ensure!(is_possible, "{IDLE}: no run can have these figures");
+    }
+    let measured: BTreeSet<u32> = run.machine.iter().map(|row| row.block).collect();
+    for WorkRow { block, work_ns } in &run.work {
+        ensure!(
+            measured.contains(block) && *work_ns > 0,
+            "{WORK}: block {block} is not in {BLOCKS}, or has no time"
+        );
+    }
     for slice in &run.slices {
         let (number, row_ms) = (slice.row.slice, slice.row.duration_ms);
         let turns = f64::from(slice.row.turns);

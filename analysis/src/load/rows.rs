@@ -6,7 +6,8 @@ use anyhow::{Result, bail};
 use run_format::{
     table::read_table,
     tables::{
-        BlockRow, BoundRow, ChildRow, PeerRow, QuicRow, SiteRow, SliceRow, TurnRow, WorkerRow,
+        BlockRow, BoundRow, ChildRow, IdleRow, PeerRow, QuicRow, SiteRow, SliceRow, TurnRow,
+        WorkRow, WorkerRow,
     },
 };
 use serde::de::DeserializeOwned;
@@ -34,6 +35,12 @@ rows! {
     PeerRow: slice peer;
     WorkerRow: slice worker;
     QuicRow: slice;
+    WorkRow: block;
+}
+
+/// There is one.
+impl Row for IdleRow {
+    fn key(&self) -> impl Eq + Hash {}
 }
 
 /// Older measurements, and those without what a table is about, do not have it.

@@ -12,7 +12,8 @@ use run_format::{
     run_row::RunRow,
     table::read_table,
     tables::{
-        BandRow, BlockRow, BoundRow, ChildRow, Pass, PeerRow, QuicRow, SiteRow, SliceRow, TurnRow,
+        BandRow, BlockRow, BoundRow, ChildRow, IdleRow, Pass, PeerRow, QuicRow, SiteRow, SliceRow,
+        TurnRow, WorkRow,
     },
     variant::BASELINE,
 };
@@ -20,8 +21,7 @@ use run_format::{
 use super::{
     blocks::{Disturbed, complete_blocks},
     histograms::{self, HistogramsBySlice},
-    loaded_run::LoadedRun,
-    loaded_run::{LoadedSite, LoadedSlice},
+    loaded_run::{LoadedRun, LoadedSite, LoadedSlice},
     plausible,
     rows::{self, Row},
 };
@@ -50,12 +50,15 @@ impl RunFiles {
         check(&rows).with_context(|| path.display().to_string())?;
         let (sites, turns) = (self.table(files::SITES)?, self.table(files::TURNS)?);
         let quic = self.table_if_there(files::QUIC)?;
+        let idle: Vec<IdleRow> = self.table_if_there(files::IDLE)?;
+        let work: Vec<WorkRow> = self.table_if_there(files::WORK)?;
         let log = self.dir.join(files::HISTOGRAMS);
         let assembly = SliceAssembly {
             histograms: histograms::read(&log, self.row.is_none(), &rows, is_used)?,
             log: &log,
+            idle: idle.first().copied(),
         };
-        let slices = assembly.slices(rows, sites, turns, quic);
+        let slices = assembly.slices(rows, (sites, turns, quic), &work);
         let slices = slices.with_context(|| self.dir.display().to_string())?;
         let path = path.display();
         let mut blocks = complete_blocks(slices.iter().map(|it| &it.row), variants)
@@ -77,6 +80,7 @@ impl RunFiles {
             all_blocks: (all_blocks != blocks).then_some(all_blocks),
             blocks,
             machine,
+            work,
             set_aside,
             kept,
             bands: Vec::new(),
@@ -170,20 +174,21 @@ fn is_used(tag: HistogramTag) -> bool {
 struct SliceAssembly<'a> {
     histograms: HistogramsBySlice,
     log: &'a Path,
+    idle: Option<IdleRow>,
 }
 
 impl SliceAssembly<'_> {
     fn slices(
         mut self,
         rows: Vec<SliceRow>,
-        sites: Vec<SiteRow>,
-        turns: Vec<TurnRow>,
-        quic: Vec<QuicRow>,
+        (sites, turns, quic): (Vec<SiteRow>, Vec<TurnRow>, Vec<QuicRow>),
+        work: &[WorkRow],
     ) -> Result<Vec<LoadedSlice>> {
         let mut after_switch = by_slice(turns, |row| row.slice);
         let mut of_slices = by_slice(sites, |row| row.slice);
         let quic = quic.into_iter().map(|row| (row.slice, row));
         let quic: BTreeMap<u32, QuicRow> = quic.collect();
+        let floor_ns = self.idle.and_then(|idle| idle.wake_p50_ns).unwrap_or(0);
         let mut slices = Vec::with_capacity(rows.len());
         for row in rows {
             let mut sites = [const { None }; _];
@@ -194,11 +199,18 @@ impl SliceAssembly<'_> {
             slices.push(LoadedSlice {
                 sites,
                 latency_ns: self.take(row.slice, HistogramOf::Latency),
-                cotenant_wake_ns: self.take(row.slice, HistogramOf::CotenantWake),
+                cotenant_wake_ns: self
+                    .take(row.slice, HistogramOf::CotenantWake)
+                    .less(floor_ns),
                 cotenant_timer_ns: self.take(row.slice, HistogramOf::CotenantTimer),
                 cotenant_same_worker_ns: self.take(row.slice, HistogramOf::CotenantSameWorker),
                 after_switch: after_switch.remove(&row.slice).unwrap_or_default(),
                 quic: quic.get(&row.slice).copied(),
+                idle: self.idle,
+                work_ns: work
+                    .iter()
+                    .find(|it| it.block == row.block)
+                    .map(|it| it.work_ns),
                 row,
             });
         }

@@ -8,7 +8,7 @@ use super::{
         Better::{Higher, Lower, Neither},
         Formula::{QuicRatio, SiteQuantile, SiteRatio, WorkerQuantile, WorkerRatio},
         MetricInfo, MetricUses, Per,
-        Place::{BeforeAfter, Blocks, Comparison, Details, Published, RawTcp, Search},
+        Place::{BeforeAfter, Blocks, Comparison, Details, Levels, Published, RawTcp, Search},
         QUIC_USES, Term, USUAL, VerdictInfo, metrics, part, polls,
     },
 };
@@ -199,9 +199,9 @@ metrics! {
         name: "cotenant_late_percent",
         words: "late wake-ups of a co-tenant",
         unit: "% of wake-ups",
-        says: "The share of wake-ups after which the co-tenant waited for its worker longer than the \
-               threshold, so for a slow poll; it has a narrower interval than a percentile.",
-        formula_words: "wake-ups over the threshold / wake-ups",
+        says: "The share of wake-ups after which the co-tenant waited for its worker by more than the threshold \
+               longer than on an idle central, so for a slow poll; it has a narrower interval than a percentile.",
+        formula_words: "wake-ups after which the wait less the floor is over the threshold / wake-ups",
         better: Lower,
         scale: PERCENT,
         formula: WorkerRatio(Share, |slice| {
@@ -227,8 +227,8 @@ metrics! {
         name: "cotenant_p90_us",
         words: "co-tenant wake-up latency, p90",
         unit: "µs",
-        says: "After one of ten wake-ups the co-tenant waited longer than this.",
-        formula_words: "90th percentile of the time from wake-up to poll",
+        says: "After one of ten wake-ups the co-tenant waited by more than this longer than on an idle central.",
+        formula_words: "90th percentile of the time from wake-up to poll, less the floor",
         better: Lower,
         scale: US,
         formula: WorkerQuantile(Distribution::CotenantWake, 0.9),
@@ -249,8 +249,9 @@ metrics! {
         name: "cotenant_p99_us",
         words: "co-tenant wake-up latency, p99",
         unit: "µs",
-        says: "After one of a hundred wake-ups the co-tenant waited longer than this.",
-        formula_words: "99th percentile of the time from wake-up to poll",
+        says: "After one of a hundred wake-ups the co-tenant waited by more than this longer than on an idle \
+               central.",
+        formula_words: "99th percentile of the time from wake-up to poll, less the floor",
         better: Lower,
         scale: US,
         formula: WorkerQuantile(Distribution::CotenantWake, 0.99),
@@ -259,6 +260,21 @@ metrics! {
             is_of_wake_ups: true,
             terms: &[Term::CoTenant, Term::OpenEnd],
             shown: &[Details],
+            ..USUAL
+        },
+    },
+    CotenantFloorUs: MetricInfo {
+        name: "cotenant_floor_us",
+        words: "floor of the co-tenant's wake-ups",
+        unit: "µs",
+        says: "How long the co-tenant waited after half of the wake-ups while central was connected and had no requests, \
+               just before the measurement; other waits are counted from here, because this one is the machine's.",
+        formula_words: "median time from wake-up to poll without requests",
+        better: Neither,
+        scale: US,
+        formula: WorkerRatio(Amount, |slice| part(slice.idle()?.wake_p50_ns? as f64, 1.0)),
+        uses: MetricUses {
+            shown: &[Levels],
             ..USUAL
         },
     },
@@ -312,12 +328,14 @@ metrics! {
         name: "cpu_us_per_request",
         words: "CPU time per request",
         unit: "µs per request",
-        says: "How much CPU time central spent on each request.",
-        formula_words: "CPU time of central / requests",
+        says: "How much CPU time central spent on each request, without what the benchmark itself takes there.",
+        formula_words: "(CPU time of central - CPU time that it takes without requests in the same time) / requests",
         better: Lower,
         scale: US,
         formula: WorkerRatio(Amount, |slice| {
-            part(slice.slice.row.central_cpu_ns? as f64, slice.sampled_requests())
+            let row = &slice.slice.row;
+            let own_ns = slice.own_cpu_share().unwrap_or(0.0) * row.sampled_ms * NS_PER_MS;
+            part(row.central_cpu_ns? as f64 - own_ns, slice.sampled_requests())
         }),
         uses: MetricUses {
             verdict: Some(VerdictInfo {
@@ -327,6 +345,52 @@ metrics! {
                 margin: 3.0,
             }),
             shown: &[Blocks, Search, RawTcp],
+            ..USUAL
+        },
+    },
+    WholeCpuUsPerRequest: MetricInfo {
+        name: "whole_cpu_us_per_request",
+        words: "CPU time per request with the benchmark's own",
+        unit: "µs per request",
+        says: "How much CPU time central spent on each request, with what the benchmark itself takes there.",
+        formula_words: "CPU time of central / requests",
+        better: Lower,
+        scale: US,
+        formula: WorkerRatio(Amount, |slice| {
+            part(slice.slice.row.central_cpu_ns? as f64, slice.sampled_requests())
+        }),
+        uses: MetricUses {
+            shown: &[Levels],
+            ..USUAL
+        },
+    },
+    OwnCpuPercent: MetricInfo {
+        name: "own_cpu_percent",
+        words: "CPU time of the benchmark itself on central's core",
+        unit: "% of time",
+        says: "The share of time that central's threads used while central was connected and had no requests, just \
+               before the measurement: the co-tenant and what keeps connections alive.",
+        formula_words: "CPU time of central without requests / time",
+        better: Neither,
+        scale: PERCENT,
+        formula: WorkerRatio(Amount, |slice| part(slice.own_cpu_share()?, 1.0)),
+        uses: MetricUses {
+            shown: &[Levels],
+            ..USUAL
+        },
+    },
+    FixedWorkUs: MetricInfo {
+        name: "fixed_work_us",
+        words: "time of a fixed piece of work",
+        unit: "µs",
+        says: "How long central's core took, just before a block, to copy and encrypt 16 KiB and to send them over a \
+               pair of sockets: the higher, the slower the machine was at that moment.",
+        formula_words: "time of the fixed piece of work, mean over blocks",
+        better: Neither,
+        scale: US,
+        formula: WorkerRatio(Amount, |slice| part(slice.slice.work_ns? as f64, 1.0)),
+        uses: MetricUses {
+            shown: &[Blocks, Levels],
             ..USUAL
         },
     },

@@ -8,7 +8,10 @@ use run_format::{
     tables::{BlockRow, Pass},
 };
 
-use crate::load::{blocks::Disturbances, loaded_run::LoadedRun, loaded_run::LoadedSlice};
+use crate::load::{
+    blocks::Disturbances,
+    loaded_run::{LoadedRun, LoadedSlice},
+};
 
 /// Over all runs of a cell. None if the system does not provide it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -41,6 +44,8 @@ pub(crate) struct Checks {
     pub(crate) monitor_time_percent: Option<f64>,
     /// System time over CPU time of central.
     pub(crate) kernel_percent: Option<f64>,
+    /// The median time of the fixed piece of work over blocks, and the shortest and the longest.
+    pub(crate) work_us: Option<[f64; 3]>,
     /// The mean delay that the delay line adds by itself.
     pub(crate) delay_late_us: Option<f64>,
 }
@@ -96,6 +101,7 @@ impl Checks {
                 .zip(system_ms)
                 .filter(|(user, system)| user + system > 0.0)
                 .map(|(user, system)| 100.0 * system / (user + system)),
+            work_us: work_us(runs),
             delay_late_us: delay_late_us(rows),
         }
     }
@@ -182,6 +188,20 @@ fn against_monitor(
         theirs += monitor as f64 * slice.row.duration_ms / slice.row.sampled_ms;
     }
     (theirs > 0.0).then(|| 100.0 * (ours / theirs - 1.0))
+}
+
+fn work_us(runs: &[LoadedRun]) -> Option<[f64; 3]> {
+    let rows = runs.iter().flat_map(|run| &run.work);
+    let mut times: Vec<f64> = rows.map(|row| row.work_ns as f64 / 1e3).collect();
+    times.sort_by(f64::total_cmp);
+    Some(
+        [
+            times[..].get(times.len() / 2)?,
+            times.first()?,
+            times.last()?,
+        ]
+        .map(|it| *it),
+    )
 }
 
 fn delay_late_us(rows: &[&RunRow]) -> Option<f64> {

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use run_format::{Site, tables::QuicRow};
+use run_format::{
+    Site,
+    tables::{IdleRow, QuicRow},
+};
 
 use super::distribution::Distribution;
 use crate::{
@@ -131,6 +134,8 @@ pub(crate) enum Place {
     RawTcp,
     /// The comparison of two sweeps.
     Comparison,
+    /// The levels of a group of cells: what figures of the verdict are counted from.
+    Levels,
     /// The report of a published table.
     Published,
 }
@@ -191,6 +196,16 @@ impl SliceView<'_> {
     /// In the time between readings, which span a little more than the slice.
     pub(super) fn sampled_requests(&self) -> f64 {
         self.requests() * self.slice.row.sampled_ms / self.slice.row.duration_ms
+    }
+
+    pub(super) fn idle(&self) -> Option<&IdleRow> {
+        self.slice.idle.as_ref()
+    }
+
+    /// The part of the time that central's threads use without requests.
+    pub(super) fn own_cpu_share(&self) -> Option<f64> {
+        let idle = self.idle()?;
+        Some(idle.central_cpu_ns? as f64 / (idle.duration_ms * 1e6))
     }
 
     pub(super) fn seconds(&self) -> f64 {

@@ -48,7 +48,11 @@ use self::{
     workers::Workers,
 };
 use crate::{
-    load::{CellRuns, loaded_run::LoadedRun, loaded_run::LoadedSlice, run::RunFiles},
+    load::{
+        CellRuns,
+        loaded_run::{LoadedRun, LoadedSlice},
+        run::RunFiles,
+    },
     stats::{self, CellEstimate, Counts, LaunchCounts, RatioKind, RatioPart, Uncertain},
 };
 

@@ -26,6 +26,7 @@ use self::{
 };
 use crate::{
     explain::Explanation,
+    measure::{metric::Metric, metric_info::Place},
     options::Options,
     summary::Summary,
     text::{count, number},
@@ -202,6 +203,7 @@ fn overview(document: &mut Document, summary: &Summary, verdict: &Verdict, optio
          unusual baseline shifts all rows. Those of the A/A control and of budgets that never fire show by how much."
             .to_owned(),
     ];
+    notes.extend(counted_from(summary));
     let uncompared = summary.measured().count().saturating_sub(verdict.cells);
     if uncompared > 0 {
         notes.push(format!(
@@ -214,6 +216,28 @@ fn overview(document: &mut Document, summary: &Summary, verdict: &Verdict, optio
         ));
     }
     document.list(notes);
+}
+
+/// "floor of the co-tenant's wake-ups 38.1 µs": what figures are counted from, as means over cells of the baseline.
+fn counted_from(summary: &Summary) -> Option<String> {
+    let level = |metric: &Metric| {
+        let cells = summary.measured();
+        let values: Vec<f64> = cells
+            .filter_map(|cell| Some(cell.worker_figure(*metric, 0)?.estimate.value))
+            .collect();
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let info = metric.info();
+        (!values.is_empty()).then(|| format!("{} {} {}", info.words, number(mean), info.unit))
+    };
+    let metrics = Metric::shown_in(Place::Levels);
+    let levels: Vec<String> = metrics.iter().filter_map(level).collect();
+    (!levels.is_empty()).then(|| {
+        format!(
+            "Waits of the co-tenant are counted from its floor, and CPU time per request without the benchmark's own. Means \
+             over cells, in the baseline: {}.",
+            levels.join(", ")
+        )
+    })
 }
 
 /// What the best candidate does in each group of cells, with levels.

@@ -25,7 +25,7 @@ struct CheckLimit {
 }
 
 #[rustfmt::skip]
-const LIMITS: [CheckLimit; 12] = [
+const LIMITS: [CheckLimit; 13] = [
     CheckLimit { what: "records lost to full buffers", unit: "", most: 0.0, of: |it| Some(it.lost as f64) },
     CheckLimit { what: "probe cost, of central's CPU time", unit: "%", most: 3.0, of: |it| it.probe_percent },
     CheckLimit { what: "task polls, probe compared with `tokio_metrics`", unit: "%", most: 2.0, of: |it| it.monitor_polls_percent },
@@ -36,6 +36,7 @@ const LIMITS: [CheckLimit; 12] = [
     CheckLimit { what: "CPU time of other processes, of one core", unit: "%", most: 5.0, of: |it| it.other_percent },
     CheckLimit { what: "involuntary context switches of central's worker per second", unit: "", most: 1000.0, of: |it| it.involuntary_switches_per_s },
     CheckLimit { what: "time in the kernel, of central's CPU time", unit: "%", most: f64::INFINITY, of: |it| it.kernel_percent },
+    CheckLimit { what: "time of a fixed piece of work on central's core, median over blocks", unit: "µs", most: f64::INFINITY, of: |it| it.work_us.map(|[median, ..]| median) },
     CheckLimit { what: "packets dropped by queues", unit: "", most: 0.0, of: |it| it.drops.map(|drops| drops as f64) },
     CheckLimit { what: "TCP segments retransmitted", unit: "", most: 100.0, of: |it| it.retransmits.map(|segments| segments as f64) },
 ];
@@ -70,6 +71,7 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
         "check | median cell | worst cell | limit | cells beyond it",
         LIMITS.iter().map(|limit| row(summary, limit)),
     );
+    speed(document, summary);
     round_trips(document, summary);
     calibration(document, summary, verdict);
     carry_over(document, summary, verdict);
@@ -90,6 +92,22 @@ fn row(summary: &Summary, limit: &CheckLimit) -> Vec<String> {
         or_dash(is_limited.then(|| limit.show(limit.most))),
         or_dash(is_limited.then(|| beyond.count().to_string())),
     ]
+}
+
+/// How the machine's speed changed from block to block.
+fn speed(document: &mut Document, summary: &Summary) {
+    let times = || summary.checks().filter_map(|it| it.work_us);
+    let shortest = times().map(|[_, shortest, _]| shortest).reduce(f64::min);
+    let longest = times().map(|[.., longest]| longest).reduce(f64::max);
+    if let Some((shortest, longest)) = shortest.zip(longest) {
+        document.paragraph(format!(
+            "The machine's speed: the same piece of work took {} to {} µs before the blocks of this sweep. Absolute values of \
+             cells that were measured at different speeds do not compare; changes between variants do, since all variants \
+             take turns in every block. `--metric fixed_work_us` draws the mean of each cell.",
+            number(shortest),
+            number(longest)
+        ));
+    }
 }
 
 fn round_trips(document: &mut Document, summary: &Summary) {

@@ -9,6 +9,7 @@ mod damaged;
 mod explain;
 mod export;
 mod findings;
+mod floor;
 mod foreign;
 mod fuzz;
 mod golden;

@@ -192,10 +192,13 @@ impl Central {
                 sites,
                 turns: turns.map(|(switch, _)| switch),
             };
+            let (begin, begun) = oneshot::channel();
             let measured = measure_aside(service_cores, move || {
                 parent.report(&NodeMessage::Connected { probe_ns });
-                measure(&task, connected, &parent)
+                measure(&task, connected, &parent, begin)
             })?;
+            // If measuring has failed by then, that is found below.
+            let _ = begun.await;
             let work = work(log)?;
             match self_wakes {
                 Some(watching) => until_measured(watching.central.around(work), measured).await,

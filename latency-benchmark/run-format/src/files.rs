@@ -25,6 +25,9 @@ pub const EXPLAIN: &str = "explain";
 pub const RUN: &str = "run.json";
 pub const SLICES: &str = "slices.csv";
 pub const BLOCKS: &str = "blocks.csv";
+/// Older runs have neither of these two.
+pub const IDLE: &str = "idle.csv";
+pub const WORK: &str = "work.csv";
 pub const TURNS: &str = "turns.csv";
 pub const SITES: &str = "sites.csv";
 pub const BANDS: &str = "bands.csv";

@@ -102,6 +102,24 @@ pub struct BlockRow {
     pub clock_set_ms: Option<f64>,
 }
 
+/// The row of `idle.csv`: what central's core does before there are requests.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IdleRow {
+    pub duration_ms: f64,
+    pub central_cpu_ns: Option<u64>,
+    pub wakes: u64,
+    /// Null without a wake-up.
+    pub wake_p50_ns: Option<u64>,
+    pub wake_p90_ns: Option<u64>,
+}
+
+/// A row of `work.csv`: how long a fixed piece of work took just before a block.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkRow {
+    pub block: u32,
+    pub work_ns: u64,
+}
+
 /// Why a block is no ordinary one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Disturbance {

@@ -11,7 +11,7 @@ use std::{
 use crate::bench::{Bench, can_run, text};
 use run_format::{
     files::{
-        BANDS, CHILDREN, HISTOGRAMS, MANIFEST, PEERS, RR_MANIFEST, RUN, SITES, SLICES,
+        BANDS, CHILDREN, HISTOGRAMS, IDLE, MANIFEST, PEERS, RR_MANIFEST, RUN, SITES, SLICES, WORK,
         read_versioned,
     },
     histogram_tag::HistogramTag,
@@ -99,15 +99,18 @@ fn the_fixture_of_rr_is_as_this_program_writes() {
     assert_eq!(old, new);
 }
 
-/// Every file's path below `root`, but for the lines inserted into upstream's sources, which show some of
-/// those around them.
+/// Every file's path below `root`, but for tables that the committed ones are too old to have, and for the lines inserted
+/// into upstream's sources, which show some of those around them.
 fn files(root: &Path, dir: &Path) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     for entry in fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
             found.extend(files(root, &path));
-        } else if !path.ends_with(".lock") && !path.ends_with("edits.diff") {
+        } else if !["edits.diff", ".lock", IDLE, WORK]
+            .iter()
+            .any(|name| path.ends_with(name))
+        {
             found.insert(path.strip_prefix(root).unwrap().to_owned());
         }
     }

@@ -70,7 +70,20 @@ fn a_slice_sums_up_its_turns_and_a_budget_that_never_fires_has_few() {
     // Nothing is measured before the settling is over.
     assert!(turns.iter().all(|row| number(row, "from_ms") >= 5));
 
+    let idle = table(&run.join("idle.csv"));
+    assert_eq!(idle.len(), 1);
+    assert!(number(&idle[0], "wakes") > 0);
+    assert!(number(&idle[0], "wake_p50_ns") <= number(&idle[0], "wake_p90_ns"));
+
     let blocks = table(&run.join("blocks.csv"));
+    let work = table(&run.join("work.csv"));
+    let of = |rows: &[Row]| {
+        rows.iter()
+            .map(|row| row["block"].clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(of(&work), of(&blocks));
+    assert!(work.iter().all(|row| number(row, "work_ns") > 0));
     assert_eq!(blocks.len() as u64, row["blocks"].as_u64().unwrap());
     let ms = |row: &Row, column: &str| row[column].parse::<f64>().unwrap();
     for block in &blocks {

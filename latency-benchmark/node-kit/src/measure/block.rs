@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use run_format::{
     config::{Measurement, RuntimeConfig},
-    files::BLOCKS,
+    files::{BLOCKS, WORK},
     protocol::CentralTask,
     table::TableWriters,
-    tables::BlockRow,
+    tables::{BlockRow, WorkRow},
 };
 
 use super::sample::{Clocks, MachineUse};
@@ -19,6 +19,8 @@ pub(super) struct FinishedBlock {
     pub(super) number: u32,
     pub(super) used: Clocks,
     pub(super) machine: MachineUse,
+    /// How long the fixed piece of work took.
+    pub(super) work: Duration,
     pub(super) interruptions: Interruptions,
 }
 
@@ -48,9 +50,9 @@ impl Interruptions {
     }
 }
 
-/// The table of blocks.
+/// The tables of blocks.
 pub(super) struct Blocks {
-    table: TableWriters,
+    tables: TableWriters,
     runtime: RuntimeConfig,
     /// A soak ends when it was to end.
     measures_again: bool,
@@ -61,7 +63,7 @@ pub(super) struct Blocks {
 impl Blocks {
     pub(super) fn create(task: &CentralTask) -> Result<Blocks> {
         Ok(Blocks {
-            table: TableWriters::create(&task.dir, &[BLOCKS])?,
+            tables: TableWriters::create(&task.dir, &[BLOCKS, WORK])?,
             runtime: task.config.runtime,
             measures_again: !matches!(task.config.measurement, Measurement::Soak(_)),
             disturbed: Duration::ZERO,
@@ -75,14 +77,20 @@ impl Blocks {
         if is_disturbed && self.measures_again {
             self.disturbed += Duration::from_secs_f64(row.duration_ms / 1e3);
         }
-        self.table.row(BLOCKS, &row)?;
-        self.table.flush()?;
+        let work_ns = u64::try_from(block.work.as_nanos()).unwrap_or(u64::MAX);
+        let work = WorkRow {
+            block: block.number,
+            work_ns,
+        };
+        self.tables.row(WORK, &work)?;
+        self.tables.row(BLOCKS, &row)?;
+        self.tables.flush()?;
         Ok(is_disturbed)
     }
 
     /// Waits until the disk has everything.
     pub(super) fn finish(self) -> Result<()> {
-        self.table.finish()
+        self.tables.finish()
     }
 }
 

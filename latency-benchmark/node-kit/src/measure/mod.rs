@@ -3,6 +3,7 @@
 //! rows of a soak.
 
 mod block;
+mod idle;
 mod order;
 mod polls;
 mod sample;
@@ -27,25 +28,37 @@ use self::{
     soak_rows::SoakRows,
     source::{FinishedSlice, Source},
 };
-use crate::{connected::Connected, observe::sums::Sums, parent::Parent};
+use crate::{
+    connected::Connected,
+    observe::{fixed_work::FixedWork, sums::Sums},
+    parent::Parent,
+};
+use tokio::sync::oneshot;
 
-/// Measures what the task asks for.
+/// Measures what the task asks for. Central gets no work before `begin`.
 pub(crate) fn measure(
     task: &CentralTask,
-    connected: Connected,
+    mut connected: Connected,
     parent: &Parent,
+    begin: oneshot::Sender<()>,
 ) -> Result<Measured> {
+    if task.config.measurement == Measurement::Compare {
+        idle::observe(task, &mut connected)?;
+    }
+    // Nobody waits any more if central has failed.
+    let _ = begin.send(());
+    let work = FixedWork::new(connected.runtime.clone());
     let sampler = Sampler::new(&connected, task)?;
     match &task.config.measurement {
         Measurement::Compare | Measurement::Explain(_) | Measurement::BesideTcp => {
             let source = VariantSlices::new(task, connected)?;
-            let (source, mut measured) = run(task, source, sampler, parent)?;
+            let (source, mut measured) = run(task, source, sampler, work, parent)?;
             measured.messages = source.finish()?;
             Ok(measured)
         }
         Measurement::Soak(plan) => {
             let source = SoakRows::new(task, *plan, connected);
-            Ok(run(task, source, sampler, parent)?.1)
+            Ok(run(task, source, sampler, work, parent)?.1)
         }
     }
 }
@@ -54,12 +67,14 @@ fn run<S: Source>(
     task: &CentralTask,
     source: S,
     sampler: Sampler,
+    work: FixedWork,
     parent: &Parent,
 ) -> Result<(S, Measured)> {
     let config = &task.config;
     let mut measuring = Measuring {
         source,
         sampler,
+        work,
         plan: config.plan,
         kept: Blocks::create(task)?,
         answers: config.node.workload.has_answers(),
@@ -91,6 +106,7 @@ fn run<S: Source>(
 struct Measuring<'a, S: Source> {
     source: S,
     sampler: Sampler,
+    work: FixedWork,
     plan: Plan,
     kept: Blocks,
     /// Whether every peer is to answer all the time, so that silence is an error.
@@ -214,6 +230,7 @@ impl<S: Source> Measuring<'_, S> {
         self.open = slices
             .map(|(index, (turn, turns))| Some(OpenSlice::new(index, number, *turn, *turns)))
             .collect();
+        let work = self.work.time()?;
         let before = (self.sampler.clocks(), self.sampler.machine());
         self.interruptions = Interruptions::none();
         for index in order(&turns, rng) {
@@ -237,6 +254,7 @@ impl<S: Source> Measuring<'_, S> {
             number,
             used: self.sampler.clocks().since(before.0),
             machine: self.sampler.machine().since(before.1),
+            work,
             interruptions: self.interruptions,
         })?;
         self.source.end_block(is_disturbed);

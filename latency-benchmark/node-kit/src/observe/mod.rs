@@ -5,6 +5,7 @@
 pub(crate) mod activity;
 pub(crate) mod bands;
 pub(crate) mod cotenant;
+pub(crate) mod fixed_work;
 pub(crate) mod idle_polls;
 pub(crate) mod log;
 pub(crate) mod observers;

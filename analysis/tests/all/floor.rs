@@ -1,0 +1,84 @@
+//! What central's core does without requests is taken off what is measured with them.
+
+use std::fs;
+
+use crate::bench::{Copy, holds};
+
+const CELL: &str = "cells/pl065536_rtt000_n02/run-1";
+
+/// The figure of the baseline in that cell.
+fn figure(copy: &Copy, metric: &str) -> f64 {
+    let table = copy.text("summary.csv");
+    let mut rows = csv::Reader::from_reader(table.as_bytes());
+    let head = rows.headers().expect("a head").clone();
+    let column = |name: &str| head.iter().position(|it| it == name).expect("the column");
+    let [payload, variant, name, value] =
+        ["payload_bytes", "variant", "metric", "value"].map(column);
+    let mut rows = rows.records().map(|row| row.expect("a row"));
+    let row = rows
+        .find(|row| &row[payload] == "65536" && &row[variant] == "none" && &row[name] == metric);
+    row.expect("the figure")[value].parse().expect("a number")
+}
+
+/// A copy with one more table.
+fn with(name: &str, text: &str) -> Copy {
+    let copy = Copy::new();
+    fs::write(copy.dir().join(CELL).join(name), text).expect("written");
+    copy
+}
+
+/// In which the launch saw that before it had requests.
+fn with_idle(row: &str) -> Copy {
+    let head = "duration_ms,central_cpu_ns,wakes,wake_p50_ns,wake_p90_ns";
+    with("idle.csv", &format!("{head}\n{row}\n"))
+}
+
+#[test]
+fn waits_are_counted_from_the_floor_and_cpu_time_without_the_benchmarks_own() {
+    let old = Copy::new();
+    old.report(&["--format", "svg"]).succeeds();
+    let new = with_idle("250.0,25000000,250,20000,30000");
+    new.report(&["--format", "svg"]).succeeds();
+    let [before, after] = [&old, &new].map(|copy| figure(copy, "cotenant_p90_us"));
+    // The buckets of a histogram are that coarse.
+    assert!(
+        (before - after - 20.0).abs() < 0.01 * before,
+        "{before} {after}"
+    );
+    assert!(figure(&new, "cotenant_late_percent") <= figure(&old, "cotenant_late_percent"));
+    assert_eq!(
+        figure(&new, "whole_cpu_us_per_request"),
+        figure(&old, "cpu_us_per_request")
+    );
+    assert!(figure(&new, "cpu_us_per_request") < figure(&old, "cpu_us_per_request"));
+    assert_eq!(figure(&new, "cotenant_floor_us"), 20.0);
+    assert_eq!(figure(&new, "own_cpu_percent"), 10.0);
+    holds(
+        &new.text("report.md"),
+        &["floor of the co-tenant's wake-ups 20.0 µs"],
+    );
+}
+
+#[test]
+fn impossible_figures_of_an_idle_central_are_refused() {
+    for row in [
+        "250.0,900000000,250,20000,30000",
+        "250.0,1000000,0,20000,30000",
+        "250.0,1000000,250,40000,30000",
+    ] {
+        with_idle(row).is_refused(&["idle.csv: no run can have these figures"]);
+    }
+}
+
+#[test]
+fn the_report_says_how_fast_the_machine_was() {
+    let work = "block,work_ns\n1,20000\n2,30000\n3,20000\n4,40000\n5,20000\n";
+    let copy = with("work.csv", work);
+    copy.report(&["--format", "svg"]).succeeds();
+    holds(
+        &copy.text("report.md"),
+        &["the same piece of work took 20.0 to 40.0 µs"],
+    );
+    assert_eq!(figure(&copy, "fixed_work_us"), 26.0);
+    with("work.csv", &work.replace("5,", "9,")).is_refused(&["work.csv: block 9"]);
+}

@@ -1,0 +1,101 @@
+//! A fixed piece of work that resembles a poll: it encrypts, copies and calls the kernel. How long it takes tells how fast
+//! central's core is at the moment.
+
+use std::{
+    io::{self, Read, Write},
+    os::unix::net::UnixStream,
+    sync::mpsc,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result};
+use chacha20poly1305::{AeadInPlace, ChaCha20Poly1305, KeyInit};
+use tokio::runtime;
+
+/// What a frame of noise holds, less its tag.
+const BYTES: usize = 16 * 1024;
+
+/// Does the work on a worker of the runtime.
+pub(crate) struct FixedWork {
+    runtime: runtime::Handle,
+}
+
+impl FixedWork {
+    pub(crate) fn new(runtime: runtime::Handle) -> FixedWork {
+        FixedWork { runtime }
+    }
+
+    /// The median of some repetitions in one poll, so that one that was interrupted does not count.
+    pub(crate) fn time(&self) -> Result<Duration> {
+        const REPEAT: usize = 9;
+        let (sender, receiver) = mpsc::channel();
+        self.runtime.spawn(async move {
+            let times = (|| {
+                let mut work = Work::new()?;
+                (0..REPEAT).map(|_| work.once()).collect()
+            })();
+            let _ = sender.send(times);
+        });
+        let times: io::Result<Vec<Duration>> = receiver.recv().context("the runtime is gone")?;
+        let mut times = times.context("the fixed piece of work failed")?;
+        times.sort_unstable();
+        Ok(times[REPEAT / 2])
+    }
+}
+
+struct Work {
+    cipher: ChaCha20Poly1305,
+    from: Vec<u8>,
+    to: Vec<u8>,
+    ends: (UnixStream, UnixStream),
+}
+
+impl Work {
+    fn new() -> io::Result<Work> {
+        Ok(Work {
+            cipher: ChaCha20Poly1305::new(&[7; 32].into()),
+            from: vec![1; BYTES],
+            to: vec![0; BYTES],
+            ends: UnixStream::pair()?,
+        })
+    }
+
+    fn once(&mut self) -> io::Result<Duration> {
+        let began = Instant::now();
+        self.to.copy_from_slice(&self.from);
+        let encrypted = self
+            .cipher
+            .encrypt_in_place_detached(&[0; 12].into(), b"", &mut self.to);
+        encrypted.map_err(|_| io::Error::other("a frame was not encrypted"))?;
+        self.ends.0.write_all(&self.to)?;
+        self.ends.1.read_exact(&mut self.from)?;
+        Ok(began.elapsed())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_work_is_done_by_the_runtime() {
+        let runtime = runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .build();
+        let runtime = runtime.expect("a runtime");
+        let took = FixedWork::new(runtime.handle().clone()).time();
+        assert!(took.expect("a time") > Duration::ZERO);
+    }
+
+    #[test]
+    fn the_work_changes_what_it_works_on() {
+        let mut work = Work::new().expect("a pair of sockets");
+        work.once().expect("a time");
+        assert_ne!(
+            work.from,
+            vec![1; BYTES],
+            "it was encrypted, sent and received"
+        );
+        assert_eq!(work.from, work.to);
+    }
+}
