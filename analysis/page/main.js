@@ -178,7 +178,7 @@ function listen() {
   // Paper is light.
   const redraw = (theme) => {
     document.documentElement.dataset.theme = theme;
-      drawGrid();
+    drawGrid();
   };
   window.addEventListener("beforeprint", () => redraw("light"));
   window.addEventListener("afterprint", () => redraw(state.theme));
@@ -196,4 +196,5 @@ if (page.runs.length > 0) {
   readState(location.hash);
   draw();
   listen();
+  if (state.cell) byId("cell").scrollIntoView();
 }

@@ -55,8 +55,8 @@ pub(crate) const CENTRAL: Term = (
 pub(crate) const CO_TENANT: Term = (
     "Co-tenant",
     "a small task on central's worker thread. Its *wake-up latency* is how long it waits for its poll after it is \
-     woken; a *late wake-up* waits longer than the threshold. Another thread wakes this task. A timer wakes a second \
-     one, which gives the *timer lateness*.",
+     woken, less the *floor*, which is the median of that while central has no requests. A *late wake-up* waits longer \
+     than the threshold. Another thread wakes this task. A timer wakes a second one, which gives the *timer lateness*.",
 );
 pub(crate) const RESOLVED: Term = (
     "Resolved",

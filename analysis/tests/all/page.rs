@@ -289,6 +289,10 @@ fn it_is_dark_where_readers_want_that_and_fits_a_narrow_window() {
     assert_eq!(browser.eval(paper), "rgb(255, 255, 255)");
     browser.resize(390, 844);
     browser.open(&copy.dir().join("report/index.html"), &format!("#c={CELL}"));
+    // A link to a cell shows the cell.
+    let top =
+        browser.eval("document.getElementById('cell').getBoundingClientRect().top < innerHeight");
+    assert_eq!(top, true);
     assert_eq!(browser.eval("document.documentElement.scrollWidth"), 390);
 }
 
