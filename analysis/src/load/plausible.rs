@@ -46,6 +46,14 @@ fn whole(run: &LoadedRun) -> Result<()> {
             bail!("{BLOCKS}: block {block} is missing");
         }
     }
+    // A run that was killed may have lost the block.
+    let work = run.work.iter().filter(|_| run.row.is_some());
+    for WorkRow { block, work_ns } in work {
+        ensure!(
+            machine.contains(block) && *work_ns > 0,
+            "{WORK}: block {block} is not in {BLOCKS}, or has no time"
+        );
+    }
     let with_children: BTreeSet<u32> = run.children.iter().map(|row| row.slice).collect();
     let sites = |slice: &LoadedSlice| slice.sites.each_ref().map(Option::is_some);
     for slice in &run.slices {
@@ -211,13 +219,6 @@ fn times(run: &LoadedRun, row: &RunRow) -> Result<()> {
             && idle.duration_ms <= row.took_ms as f64
             && cpu_ms <= SLACK * (threads as f64 * idle.duration_ms + SLACK_MS);
         ensure!(is_possible, "{IDLE}: no run can have these figures");
-    }
-    let measured: BTreeSet<u32> = run.machine.iter().map(|row| row.block).collect();
-    for WorkRow { block, work_ns } in &run.work {
-        ensure!(
-            measured.contains(block) && *work_ns > 0,
-            "{WORK}: block {block} is not in {BLOCKS}, or has no time"
-        );
     }
     for slice in &run.slices {
         let (number, row_ms) = (slice.row.slice, slice.row.duration_ms);

@@ -58,7 +58,7 @@ impl RunFiles {
             log: &log,
             idle: idle.first().copied(),
         };
-        let slices = assembly.slices(rows, (sites, turns, quic), &work);
+        let slices = assembly.slices(rows, sites, turns, quic, &work);
         let slices = slices.with_context(|| self.dir.display().to_string())?;
         let path = path.display();
         let mut blocks = complete_blocks(slices.iter().map(|it| &it.row), variants)
@@ -181,7 +181,9 @@ impl SliceAssembly<'_> {
     fn slices(
         mut self,
         rows: Vec<SliceRow>,
-        (sites, turns, quic): (Vec<SiteRow>, Vec<TurnRow>, Vec<QuicRow>),
+        sites: Vec<SiteRow>,
+        turns: Vec<TurnRow>,
+        quic: Vec<QuicRow>,
         work: &[WorkRow],
     ) -> Result<Vec<LoadedSlice>> {
         let mut after_switch = by_slice(turns, |row| row.slice);

@@ -44,8 +44,8 @@ pub(crate) struct Checks {
     pub(crate) monitor_time_percent: Option<f64>,
     /// System time over CPU time of central.
     pub(crate) kernel_percent: Option<f64>,
-    /// The median time of the fixed piece of work over blocks, and the shortest and the longest.
-    pub(crate) work_us: Option<[f64; 3]>,
+    /// Of the fixed piece of work before each block: shortest, median, longest.
+    pub(crate) work_us: Option<(f64, f64, f64)>,
     /// The mean delay that the delay line adds by itself.
     pub(crate) delay_late_us: Option<f64>,
 }
@@ -132,14 +132,10 @@ fn lost(slice: &LoadedSlice) -> u64 {
 pub(crate) fn round_trips<'a>(
     runs: impl Iterator<Item = &'a NetworkReport>,
 ) -> Option<(f64, f64, f64)> {
-    let mut connects: Vec<f64> = runs
+    let links = runs
         .filter_map(|network| network.rtt.as_ref())
-        .flat_map(|rtt| &rtt.links)
-        .flat_map(|link| link.connects_ms.iter().copied())
-        .collect();
-    connects.sort_by(f64::total_cmp);
-    let (first, last) = (connects.first()?, connects.last()?);
-    Some((*first, connects[connects.len() / 2], *last))
+        .flat_map(|rtt| &rtt.links);
+    spread(links.flat_map(|link| link.connects_ms.iter().copied()))
 }
 
 /// None if nothing that drops packets could be asked.
@@ -190,18 +186,17 @@ fn against_monitor(
     (theirs > 0.0).then(|| 100.0 * (ours / theirs - 1.0))
 }
 
-fn work_us(runs: &[LoadedRun]) -> Option<[f64; 3]> {
+fn work_us(runs: &[LoadedRun]) -> Option<(f64, f64, f64)> {
     let rows = runs.iter().flat_map(|run| &run.work);
-    let mut times: Vec<f64> = rows.map(|row| row.work_ns as f64 / 1e3).collect();
-    times.sort_by(f64::total_cmp);
-    Some(
-        [
-            times[..].get(times.len() / 2)?,
-            times.first()?,
-            times.last()?,
-        ]
-        .map(|it| *it),
-    )
+    spread(rows.map(|row| row.work_ns as f64 / 1e3))
+}
+
+/// The least, the median and the greatest.
+fn spread(values: impl Iterator<Item = f64>) -> Option<(f64, f64, f64)> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let (first, last) = (values.first()?, values.last()?);
+    Some((*first, values[values.len() / 2], *last))
 }
 
 fn delay_late_us(rows: &[&RunRow]) -> Option<f64> {

@@ -36,7 +36,7 @@ const LIMITS: [CheckLimit; 13] = [
     CheckLimit { what: "CPU time of other processes, of one core", unit: "%", most: 5.0, of: |it| it.other_percent },
     CheckLimit { what: "involuntary context switches of central's worker per second", unit: "", most: 1000.0, of: |it| it.involuntary_switches_per_s },
     CheckLimit { what: "time in the kernel, of central's CPU time", unit: "%", most: f64::INFINITY, of: |it| it.kernel_percent },
-    CheckLimit { what: "time of a fixed piece of work on central's core, median over blocks", unit: "µs", most: f64::INFINITY, of: |it| it.work_us.map(|[median, ..]| median) },
+    CheckLimit { what: "time of a fixed piece of work on central's core, median over blocks", unit: "µs", most: f64::INFINITY, of: |it| it.work_us.map(|(_, median, _)| median) },
     CheckLimit { what: "packets dropped by queues", unit: "", most: 0.0, of: |it| it.drops.map(|drops| drops as f64) },
     CheckLimit { what: "TCP segments retransmitted", unit: "", most: 100.0, of: |it| it.retransmits.map(|segments| segments as f64) },
 ];
@@ -97,8 +97,8 @@ fn row(summary: &Summary, limit: &CheckLimit) -> Vec<String> {
 /// How the machine's speed changed from block to block.
 fn speed(document: &mut Document, summary: &Summary) {
     let times = || summary.checks().filter_map(|it| it.work_us);
-    let shortest = times().map(|[_, shortest, _]| shortest).reduce(f64::min);
-    let longest = times().map(|[.., longest]| longest).reduce(f64::max);
+    let shortest = times().map(|(shortest, ..)| shortest).reduce(f64::min);
+    let longest = times().map(|(.., longest)| longest).reduce(f64::max);
     if let Some((shortest, longest)) = shortest.zip(longest) {
         document.paragraph(format!(
             "The machine's speed: the same piece of work took {} to {} µs before the blocks of this sweep. Absolute values of \

@@ -11,7 +11,7 @@ use run_format::{
     tables::{BlockRow, WorkRow},
 };
 
-use super::sample::{Clocks, MachineUse};
+use super::sample::{Clocks, MachineUse, ns};
 
 /// A block that is over, with everything from its first change of variant to its end.
 pub(super) struct FinishedBlock {
@@ -77,10 +77,9 @@ impl Blocks {
         if is_disturbed && self.measures_again {
             self.disturbed += Duration::from_secs_f64(row.duration_ms / 1e3);
         }
-        let work_ns = u64::try_from(block.work.as_nanos()).unwrap_or(u64::MAX);
         let work = WorkRow {
             block: block.number,
-            work_ns,
+            work_ns: ns(block.work),
         };
         self.tables.row(WORK, &work)?;
         self.tables.row(BLOCKS, &row)?;

@@ -19,6 +19,7 @@ use run_format::{
     protocol::{CentralTask, Measured},
     run_row::Stop,
 };
+use tokio::sync::oneshot;
 
 use self::{
     block::{Blocks, FinishedBlock, Interruptions},
@@ -33,7 +34,6 @@ use crate::{
     observe::{fixed_work::FixedWork, sums::Sums},
     parent::Parent,
 };
-use tokio::sync::oneshot;
 
 /// Measures what the task asks for. Central gets no work before `begin`.
 pub(crate) fn measure(

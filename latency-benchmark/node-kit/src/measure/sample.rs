@@ -221,6 +221,6 @@ impl Clocks {
     }
 }
 
-fn ns(duration: std::time::Duration) -> u64 {
+pub(super) fn ns(duration: std::time::Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
