@@ -218,7 +218,8 @@ fn overview(document: &mut Document, summary: &Summary, verdict: &Verdict, optio
     document.list(notes);
 }
 
-/// "floor of the co-tenant's wake-ups 38.1 µs": what figures are counted from, as means over cells of the baseline.
+/// "floor of the co-tenant's wake-ups 38.1 µs": what figures are counted from, as means over cells of the baseline. Older
+/// runs have no floor, and nothing is taken off.
 fn counted_from(summary: &Summary) -> Option<String> {
     let level = |metric: &Metric| {
         let cells = summary.measured();
@@ -229,15 +230,14 @@ fn counted_from(summary: &Summary) -> Option<String> {
         let info = metric.info();
         (!values.is_empty()).then(|| format!("{} {} {}", info.words, number(mean), info.unit))
     };
+    level(&Metric::CotenantFloorUs)?;
     let metrics = Metric::shown_in(Place::Levels);
     let levels: Vec<String> = metrics.iter().filter_map(level).collect();
-    (!levels.is_empty()).then(|| {
-        format!(
-            "Waits of the co-tenant are counted from its floor, and CPU time per request without the benchmark's own. Means \
-             over cells, in the baseline: {}.",
-            levels.join(", ")
-        )
-    })
+    Some(format!(
+        "Waits of the co-tenant are counted from its floor, and CPU time per request without the benchmark's own. Means \
+         over cells, in the baseline: {}.",
+        levels.join(", ")
+    ))
 }
 
 /// What the best candidate does in each group of cells, with levels.

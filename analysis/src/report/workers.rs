@@ -30,7 +30,8 @@ pub(super) fn write(document: &mut Document, summary: &Summary, options: &Option
         document.table(head, rows.map(|row| of_thread(row, baseline.sampled_ms)));
         document.paragraph(format!(
             "A wake-up is late if the co-tenant waits longer than {}. A co-tenant that another thread wakes may run on \
-             any worker. One that a connection wakes, just before it is polled, is queued on that connection's worker:",
+             any worker; its waits are counted from the floor, if that was recorded. One that a connection wakes, just before \
+             it is polled, is queued on that connection's worker. That worker is awake, so nothing is subtracted:",
             options.threshold_text()
         ));
         let head = "variant | any worker: late | p90, µs | same worker: late | p90, µs";
