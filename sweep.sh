@@ -10,7 +10,7 @@ die() {
 }
 
 [ "$(uname -s)" = Linux ] || die "this needs Linux, because it uses network namespaces (this is $(uname -s))"
-command -v cargo >/dev/null || die "cargo is missing: install Rust 1.90 or newer (https://rustup.rs)"
+command -v cargo >/dev/null || die "cargo is missing: install Rust 1.91 or newer (https://rustup.rs)"
 [ -x "$here/target/tools/latency-benchmark" ] || echo "building (the first build takes some minutes)" >&2
 cargo build --locked --quiet --manifest-path "$here/Cargo.toml" --target-dir "$here/target" \
     --profile tools --package latency-benchmark --package analysis || die "the build failed, see above"

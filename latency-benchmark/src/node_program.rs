@@ -86,7 +86,7 @@ fn build(stack: &Stack, node: &NodeConfig, programs: &[&str]) -> Result<()> {
         .current_dir(workspace)
         .stdin(Stdio::null())
         .status()
-        .context("cannot start cargo (install Rust 1.90 or newer: https://rustup.rs)")?;
+        .context("cannot start cargo (install Rust 1.91 or newer: https://rustup.rs)")?;
     if !status.success() {
         bail!("the build failed: cargo {}, see above", ended(status));
     }
