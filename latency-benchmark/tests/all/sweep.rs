@@ -257,24 +257,16 @@ fn every_workload_security_and_transport_runs() {
         return;
     }
     for arguments in [
-        &["--workload", "stream"][..],
-        &["--workload", "gossipsub", "--rate", "20"],
-        &["--workload", "idle"],
-        &["--workload", "rr"],
-        &["--security", "tls"],
-        &["--security", "plaintext"],
-        &["--transport", "quic"],
-        &["--transport", "quic", "--workload", "stream"],
-        &["--rate", "50"],
-        &["--workers", "2"],
-        &["--runtime", "multi-thread"],
-        &[
-            "--runtime",
-            "current-thread,event_interval=1,global_queue_interval=3",
-        ],
+        "--workload stream --runtime multi-thread",
+        "--workload gossipsub --rate 20 --security tls",
+        "--workload idle --security plaintext",
+        "--workload rr --runtime current-thread,event_interval=1,global_queue_interval=3",
+        "--rate 50 --workers 2",
+        "--transport quic",
+        "--transport quic --workload stream",
     ] {
         let bench = Bench::new();
-        let mut arguments = arguments.to_vec();
+        let mut arguments: Vec<&str> = arguments.split(' ').collect();
         let budget = match arguments.contains(&"quic") {
             true => "quic-connection=1/deferred",
             false => "muxer=1/deferred",

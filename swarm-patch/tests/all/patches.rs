@@ -213,17 +213,17 @@ fn patched(dir: &Path, text: &str) -> Vec<CrateSource> {
 }
 
 #[test]
-fn a_sample_compiles_without_a_warning_with_and_without_tokio() {
-    compile_without_a_warning(&SAMPLES[SAMPLES.len() - 1..]);
+fn a_sample_compiles_without_a_warning() {
+    compile_without_a_warning(&SAMPLES[SAMPLES.len() - 1..], &[true]);
 }
 
 #[test]
 #[ignore = "exhaustive: compiles dozens of subjects"]
-fn exhaustive_each_kind_of_patch_compiles_without_a_warning() {
+fn exhaustive_each_kind_of_patch_compiles_without_a_warning_with_and_without_tokio() {
     let candidates = candidates();
     let kinds = candidates.iter().filter(|text| is_first_of_kind(text));
     let kinds: Vec<&str> = kinds.map(String::as_str).chain(SAMPLES).collect();
-    compile_without_a_warning(&kinds);
+    compile_without_a_warning(&kinds, &[true, false]);
 }
 
 #[test]
@@ -231,13 +231,13 @@ fn exhaustive_each_kind_of_patch_compiles_without_a_warning() {
 fn all_candidates_compile_without_a_warning_with_and_without_tokio() {
     let candidates = candidates();
     let all: Vec<&str> = candidates.iter().map(String::as_str).collect();
-    compile_without_a_warning(&all);
+    compile_without_a_warning(&all, &[true, false]);
     println!("{} patches compile", all.len());
 }
 
-fn compile_without_a_warning(patches: &[&str]) {
+fn compile_without_a_warning(patches: &[&str], with_tokio: &[bool]) {
     for text in patches {
-        for with_tokio in [true, false] {
+        for &with_tokio in with_tokio {
             let dir = folder();
             let copies = patched(dir.path(), text);
             let manifest = copies[1].dir.join(MANIFEST);

@@ -10,7 +10,7 @@ use poll_probe::{Capacity, Mode, Recorder, Site, Variant};
 use tokio_metrics::TaskMonitor;
 
 const PEERS: usize = 3;
-const RESPONSES: usize = 500;
+const RESPONSES: usize = 100;
 
 /// A peer on a thread and a runtime of its own, apart from the monitored tasks.
 fn start_peer() -> libp2p::Multiaddr {
