@@ -41,13 +41,13 @@ const FAILURES: [(&str, &str, &str, &str); 13] = [
     ),
     (
         "peer",
-        "exec 3<&0; $NODE peer <&3 & sleep 4; kill -STOP $!; wait",
+        "exec 3<&0; $NODE peer <&3 & measuring; kill -STOP $!; wait",
         "measuring",
         "no peer has answered anything for 1|failed: Timeout while waiting for a response",
     ),
     (
         "peer",
-        "(sleep 4; kill -9 $$) & exec $NODE peer",
+        "(measuring; kill -9 $$) & exec $NODE peer",
         "measuring",
         "peer 1 was killed by signal 9",
     ),
@@ -77,7 +77,7 @@ const FAILURES: [(&str, &str, &str, &str); 13] = [
     ),
     (
         "central",
-        "(sleep 4; kill -9 $$) & exec $NODE central",
+        "(measuring; kill -9 $$) & exec $NODE central",
         "measuring",
         "central was killed by signal 9",
     ),
@@ -89,13 +89,18 @@ const FAILURES: [(&str, &str, &str, &str); 13] = [
     ),
 ];
 
+/// Waits until the cell has measured something, however long that takes on a busy machine.
+const MEASURING: &str = "measuring() {
+    until [ \"$(cat ${0%/*}/results/run/cells/*/*/slices.csv 2>/dev/null | wc -l)\" -gt 1 ]; do sleep 0.1; done
+}";
+
 /// A node program that does as a script says in one verb.
 fn node(verb: &str, script: &str) -> Bench {
     let bench = Bench::new();
     let node = node_program("libp2p-node");
     let branch = format!("[ $1 = {verb} ] && {{ {script}\n}}");
     let script = format!(
-        "#!/bin/sh\nNODE={}\n{branch}\nexec $NODE $1\n",
+        "#!/bin/sh\nNODE={}\n{MEASURING}\n{branch}\nexec $NODE $1\n",
         node.display()
     );
     let program = bench.dir.path().join("node");

@@ -64,7 +64,7 @@ fn a_full_disk_ends_the_sweep_and_what_is_there_is_kept() {
     // Not all of it fits.
     let script = format!(
         "mount -t tmpfs -o size=250k none {mount} && exec {program} sweep --measure-only --out {mount} --name run --peers 2 --rtt 0 \
-         --payload 4KiB,8KiB,16KiB --max-cell-seconds 2 --turn 100 --precision 0.0001pp,0.0001%",
+         --payload 4KiB,8KiB,16KiB --max-cell-seconds 60 --turn 100 --precision 0.0001pp,0.0001%",
         mount = mount.display(),
         program = bench::PROGRAM
     );
