@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use fs_err as fs;
-use poll_probe::Budgets;
+use run_format::Budgets;
 use toml_edit::{DocumentMut, value};
 
 use crate::{

@@ -30,7 +30,7 @@ pub(crate) fn of_poll_function<'a>(
         let looked_for = "a return type that can be named";
         return Err(function.place.refused(looked_for, returned));
     }
-    let site = format!("::poll_probe::Site::{}", spec.site);
+    let site = spec.inserted();
     let children = marks.map(Marks::quoted_children).unwrap_or_default();
     const END: &str = "})();\ninvocation.returns(&polled);\npolled";
     let (begin, end) = match (spec.shape, marks) {
@@ -80,7 +80,7 @@ pub(crate) fn of_future<'a>(
 }
 
 fn probe(spec: &SiteSpec, marks: Option<&Marks<'_>>) -> String {
-    let site = format!("::poll_probe::Site::{}", spec.site);
+    let site = spec.inserted();
     match marks {
         Some(marks) => format!(
             "::poll_probe::Probe::new({site}).children(&[{}])",

@@ -84,7 +84,7 @@ pub(crate) struct Active {
     pub(crate) mode: Mode,
     /// Absent only in the initial variant, which never needs the time.
     clock: Option<Clock>,
-    bounds: [Bound; Site::ALL.len()],
+    bounds: [Bound; Site::MOST],
     pub(crate) variant: Variant,
 }
 
@@ -137,14 +137,14 @@ impl Active {
             id,
             mode: variant.mode,
             clock: Some(clock().clone()),
-            bounds: Site::ALL.map(|site| Bound::new(variant.budgets.at(site), variant.mode)),
+            bounds: (variant.budgets.bounds).map(|budget| Bound::new(budget, variant.mode)),
             variant,
         }
     }
 
     #[inline]
     pub(crate) fn bound(&self, site: Site) -> &Bound {
-        &self.bounds[site as usize]
+        &self.bounds[site.number()]
     }
 
     #[inline]
@@ -157,7 +157,7 @@ static INITIAL: Active = Active {
     id: VariantId(0),
     mode: Mode::Off,
     clock: None,
-    bounds: [Bound::NONE; Site::ALL.len()],
+    bounds: [Bound::NONE; Site::MOST],
     variant: Variant::INITIAL,
 };
 

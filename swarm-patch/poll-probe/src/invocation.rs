@@ -22,6 +22,8 @@ use crate::{
 /// use std::task::{Context, Poll};
 /// use poll_probe::{Invocation, Site};
 ///
+/// const CONNECTION: Site = Site::new(0);
+///
 /// struct Connection { frames: Vec<u8> }
 ///
 /// impl Connection {
@@ -30,7 +32,7 @@ use crate::{
 ///     }
 ///
 ///     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-///         let mut probe = Invocation::enter(Site::Connection, &["poll_frame"]);
+///         let mut probe = Invocation::enter(CONNECTION, &["poll_frame"]);
 ///         loop {
 ///             if probe.iterate(cx).is_pending() {
 ///                 return Poll::Pending; // The budget is spent, and a wake is arranged.
@@ -57,7 +59,7 @@ use crate::{
 ///
 /// ```compile_fail,E0277
 /// # use poll_probe::{Invocation, Site};
-/// let invocation = Invocation::enter(Site::Connection, &[]);
+/// let invocation = Invocation::enter(Site::new(0), &[]);
 /// std::thread::spawn(move || drop(invocation));
 /// ```
 #[must_use = "an invocation ends when it is dropped"]

@@ -34,14 +34,14 @@ pub struct Drained {
     pub records: u64,
     /// The sum of their [`Record::readings_lost`].
     pub readings_lost: u64,
-    lost: [u64; Site::ALL.len()],
+    lost: [u64; Site::MOST],
 }
 
 impl Drained {
     /// Invocations of `site` since the previous drain that have no record. Either the buffer was full, or
     /// the invocation panicked.
     pub fn lost(&self, site: Site) -> u64 {
-        self.lost[site as usize]
+        self.lost[site.number()]
     }
 }
 
@@ -156,7 +156,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn add_and_clear(sums: &mut [u64; Site::ALL.len()], counts: &Arc<PerSite>) {
+fn add_and_clear(sums: &mut [u64; Site::MOST], counts: &Arc<PerSite>) {
     for (sum, count) in sums.iter_mut().zip(counts.iter()) {
         *sum += count.swap(0, Ordering::Relaxed);
     }

@@ -38,10 +38,10 @@ impl Default for Capacity {
 }
 
 /// A counter for each site.
-pub(crate) type PerSite = [AtomicU64; Site::ALL.len()];
+pub(crate) type PerSite = [AtomicU64; Site::MOST];
 
 pub(crate) const fn no_counts() -> PerSite {
-    [const { AtomicU64::new(0) }; Site::ALL.len()]
+    [const { AtomicU64::new(0) }; Site::MOST]
 }
 
 /// The filling side.
@@ -218,5 +218,5 @@ pub(crate) fn pass(frame: FrameId, mark: MeterMark) -> bool {
 
 #[cold]
 fn count(counts: &PerSite, site: Site) {
-    counts[site as usize].fetch_add(1, Ordering::Relaxed);
+    counts[site.number()].fetch_add(1, Ordering::Relaxed);
 }

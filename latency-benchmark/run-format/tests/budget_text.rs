@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use poll_probe::{Budget, Budgets, Limit, Site, Wake};
+use run_format::{Budget, Budgets, Limit, Site, Wake};
 
 fn accepted(text: &str) -> Budgets {
     text.parse()
