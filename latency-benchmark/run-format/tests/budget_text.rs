@@ -1,4 +1,5 @@
 //! The text form of sites and budgets, by itself and in serialised data.
+#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 
