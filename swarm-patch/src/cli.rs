@@ -8,8 +8,8 @@ use std::{
 use anyhow::{Context, Result, anyhow};
 use clap::{Args, Parser, Subcommand, builder::PossibleValuesParser};
 use fs_err as fs;
-use poll_probe::{BUDGET_FORMS, Budgets};
 use program::{Failure as PatchFailure, bad_input, put, reject};
+use run_format::{BUDGET_FORMS, Budgets};
 use swarm_patch::{
     budget_patch, checkout,
     crate_source::CrateSource,
@@ -192,13 +192,13 @@ fn sites_table(sources: &[CrateSource]) -> Result<String> {
     for source in sources {
         let graft = graft(source)?;
         for site in &graft.sites {
-            let (id, name) = (source.id(), site.spec.name());
+            let (id, name) = (source.id(), site.spec.name);
             levels.extend(site.levels().map(|(level, missing)| {
                 let recorded = match missing {
                     None => "measured".to_owned(),
                     Some(reason) => format!("not there: {reason}"),
                 };
-                [id.clone(), name.clone(), level.to_owned(), recorded]
+                [id.clone(), name.to_owned(), level.to_owned(), recorded]
             }));
         }
         for file in &graft.files {
@@ -210,7 +210,7 @@ fn sites_table(sources: &[CrateSource]) -> Result<String> {
                         source.id(),
                         file.file.clone(),
                         insertion.before.to_string(),
-                        spec.name(),
+                        spec.name.to_owned(),
                         insertion.mark.to_owned(),
                         insertion.child.clone().unwrap_or_else(|| "-".to_owned()),
                     ]);

@@ -80,7 +80,7 @@ impl Graft {
         });
         let sites = &mut self.files[file].sites;
         match sites.last_mut() {
-            Some((last, insertions)) if last.site == spec.site => insertions.push(insertion),
+            Some((last, insertions)) if last.name == spec.name => insertions.push(insertion),
             _ => sites.push((*spec, vec![insertion])),
         }
     }
@@ -96,8 +96,8 @@ pub fn graft(source: &CrateSource) -> Result<Graft> {
             LoopShape::Task { spawned_in } => task_site(&parsed, spec, spawned_in),
             _ => poll_site(&parsed, spec),
         };
-        let firsts = STACKS.map(|stack| (stack.sites[0].package, stack.sites[0].site));
-        if let (Some(reason), true) = (&levels.outer, firsts.contains(&(spec.package, spec.site))) {
+        let firsts = STACKS.map(|stack| (stack.sites[0].package, stack.sites[0].name));
+        if let (Some(reason), true) = (&levels.outer, firsts.contains(&(spec.package, spec.name))) {
             bail!("{reason}");
         }
         graft.add(spec, insertions);

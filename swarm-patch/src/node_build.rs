@@ -41,7 +41,7 @@ pub fn note(stack: &Stack, features: &[&str]) -> Result<()> {
     let mut sites = stack.sites.to_vec();
     sites.retain(|spec| stack.packages.contains(&spec.package));
     let sites = sites.iter().map(|spec| {
-        let (site, function, symbol) = (spec.name(), spec.called, spec.symbol());
+        let (site, function, symbol) = (spec.name, spec.called, spec.symbol());
         format!(r#"{{"site":{site:?},"function":{function:?},"symbol":{symbol:?}}}"#)
     });
     let rustc = Command::new(env::var("RUSTC")?).arg("--version").output()?;

@@ -3,8 +3,10 @@
 /// A function to look for.
 #[derive(Clone, Copy, Debug)]
 pub struct SiteSpec {
-    /// The site's name, as a variant of poll-probe's `Site`.
-    pub site: &'static str,
+    /// The number that the probe knows the site by.
+    pub number: u8,
+    /// Its name in files and on command lines.
+    pub name: &'static str,
     /// The package that it is in.
     pub package: &'static str,
     /// The file, relative to the package.
@@ -98,16 +100,12 @@ impl SiteSpec {
         }
     }
 
-    /// The site's name in files and on command lines.
-    pub fn name(&self) -> String {
-        let mut name = String::new();
-        for letter in self.site.chars() {
-            if letter.is_uppercase() && !name.is_empty() {
-                name.push('-');
-            }
-            name.push(letter.to_ascii_lowercase());
-        }
-        name
+    /// How inserted code names it.
+    pub(crate) fn inserted(&self) -> String {
+        format!(
+            "::poll_probe::Site::new({} /* {} */)",
+            self.number, self.name
+        )
     }
 }
 

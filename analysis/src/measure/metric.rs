@@ -2,8 +2,8 @@
 
 use std::{fmt, str::FromStr};
 
-use poll_probe::serde_as_text;
 use run_format::Site;
+use run_format::serde_as_text;
 
 pub(crate) use super::catalogue::Metric;
 use super::{

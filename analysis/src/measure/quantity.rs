@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use poll_probe::serde_as_text;
+use run_format::serde_as_text;
 
 use super::{
     metric::Metric,

@@ -16,7 +16,7 @@ use hdrhistogram::{
         interval_log::{IntervalLogWriterBuilder, Tag},
     },
 };
-use poll_probe::Site;
+use run_format::Site;
 use run_format::{
     config::RunConfig,
     files::{BANDS, BOUNDS, CHILDREN, HISTOGRAMS, PEERS, QUIC, SITES, SLICES, TURNS, WORKERS},

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr, time::Duration};
 
-use poll_probe::serde_as_text;
+use crate::serde_as_text;
 
 /// The accepted forms, for help texts and errors.
 pub const CHURN_FORMS: &str =

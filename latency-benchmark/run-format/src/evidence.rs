@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use poll_probe::Site;
+use crate::Site;
 use serde::{Deserialize, Serialize};
 
 use crate::{

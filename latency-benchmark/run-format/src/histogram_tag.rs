@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use poll_probe::Site;
+use crate::Site;
 use serde::{
     Deserialize,
     de::{IntoDeserializer, value::Error},

@@ -3,6 +3,7 @@
 //! describe every file, column and field.
 #![allow(missing_docs)] // Those two documents describe each field, and the names are theirs.
 
+mod budgets;
 pub mod checksums;
 pub mod churn;
 pub mod config;
@@ -18,7 +19,9 @@ pub mod protocol;
 pub mod run_row;
 pub mod runtime;
 pub mod search;
+mod serde_text;
 pub mod shard;
+mod site;
 pub mod soak;
 pub mod subject;
 pub mod table;
@@ -27,4 +30,9 @@ pub mod variant;
 
 /// The network between the nodes.
 pub use lab_types as network;
-pub use poll_probe::{BUDGET_FORMS, Budget, Budgets, Limit, Site, Wake};
+pub use poll_probe::{Budget, Limit, Wake};
+
+pub use crate::{
+    budgets::{BUDGET_FORMS, Budgets},
+    site::Site,
+};

@@ -1,6 +1,6 @@
 //! `soak.json` and `soak.csv`: one cell measured for hours, a row per interval.
 
-use poll_probe::Budgets;
+use crate::Budgets;
 use serde::{Deserialize, Serialize};
 
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt};
 
-use poll_probe::{Budgets, Site};
+use crate::{Budgets, Site};
 use serde::{Deserialize, Serialize};
 
 use crate::{

@@ -1,6 +1,6 @@
 //! What is compared.
 
-use poll_probe::Budgets;
+use crate::Budgets;
 use serde::{Deserialize, Serialize};
 
 /// What a variant or a subject is there for.

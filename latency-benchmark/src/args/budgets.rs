@@ -31,7 +31,7 @@ pub(crate) fn refuse_twice<T: PartialEq + std::fmt::Display>(
 
 /// The sites of such nodes that take a budget.
 fn bounded_sites(stack: &Stack, node: NodeConfig) -> Vec<Site> {
-    let has = |site: &Site| stack.sites.iter().any(|it| it.name() == site.name());
+    let has = |site: &Site| stack.sites.iter().any(|it| it.name == site.name());
     let sites = Site::BUDGETED.into_iter();
     sites.filter(|it| has(it) && node.has_site(*it)).collect()
 }

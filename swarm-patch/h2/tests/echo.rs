@@ -5,7 +5,8 @@
 use bytes::{Bytes, BytesMut};
 use h2::{client, server, RecvStream};
 use http::{Request, Response};
-use poll_probe::{Capacity, Mode, Outcome, Recorder, Site, Variant};
+use poll_probe::{Capacity, Mode, Outcome, Recorder, Variant};
+use run_format::{Budgets, Site};
 use tokio::{io::DuplexStream, runtime, task::JoinSet};
 use tokio_metrics::TaskMonitor;
 
@@ -72,7 +73,7 @@ async fn no_byte_is_lost_and_polls_are_those_of_the_task() {
     ] {
         exchange(&sender).await;
         let variant = Variant {
-            budgets: budgets.parse().unwrap(),
+            budgets: budgets.parse::<Budgets>().unwrap().into(),
             mode: Mode::Minimal,
         };
         // Both counts begin and end between two polls, since this is the runtime's one thread.
@@ -83,12 +84,15 @@ async fn no_byte_is_lost_and_polls_are_those_of_the_task() {
         let after = monitor.cumulative().total_poll_count;
         let (mut polls, mut yielded, mut most) = (0, 0, 0);
         let drained = recorder.drain(|record| {
-            assert_eq!((record.site, record.variant), (Site::Connection, installed));
+            assert_eq!(
+                (Site::from(record.site), record.variant),
+                (Site::Connection, installed)
+            );
             polls += 1;
             yielded += u64::from(record.outcome == Outcome::Yielded);
             most = most.max(record.iterations.unwrap());
         });
-        assert_eq!(drained.lost(Site::Connection), 0);
+        assert_eq!(drained.lost(Site::Connection.into()), 0);
         println!("{budgets}: {polls} polls, {yielded} yielded, at most {most} iterations");
         assert_eq!(polls, after - before, "{budgets}");
         assert_eq!(yielded > 0, limit.is_some(), "{budgets}");

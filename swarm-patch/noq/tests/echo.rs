@@ -9,8 +9,9 @@ use std::{io, net::UdpSocket, pin::Pin, sync::Arc, time::Instant};
 
 use noq as stack;
 use noq::{AsyncTimer, AsyncUdpSocket, Endpoint, EndpointConfig, Runtime, TokioRuntime};
-use poll_probe::{Capacity, Mode, Outcome, Recorder, Site, Variant};
+use poll_probe::{Capacity, Mode, Outcome, Recorder, Variant};
 use quic::{configs, exchange, own_counts, serve, socket};
+use run_format::{Budgets, Site};
 use tokio_metrics::TaskMonitor;
 
 const BYTES: usize = 100_000;
@@ -53,7 +54,7 @@ async fn no_byte_is_lost_and_polls_are_those_of_the_tasks() {
         ("quic-endpoint=1ns/deferred", Some(Site::QuicEndpoint)),
     ] {
         let variant = Variant {
-            budgets: budgets.parse().unwrap(),
+            budgets: budgets.parse::<Budgets>().unwrap().into(),
             mode: Mode::Children,
         };
         // Both counts begin and end between two polls, since this is the runtime's one thread.
@@ -71,7 +72,7 @@ async fn no_byte_is_lost_and_polls_are_those_of_the_tasks() {
         let mut counted = SITES.map(|site| (site, 0, 0, 0));
         let drained = recorder.drain(|record| {
             assert_eq!((record.variant, record.iterations), (installed, None));
-            let of = counted.iter_mut().find(|it| it.0 == record.site);
+            let of = counted.iter_mut().find(|it| record.site == it.0);
             let (_, polls, yielded, children) = of.unwrap();
             *polls += 1;
             *yielded += u64::from(record.outcome == Outcome::Yielded);
@@ -81,7 +82,7 @@ async fn no_byte_is_lost_and_polls_are_those_of_the_tasks() {
         let polls = counted.iter().map(|it| it.1).sum::<u64>();
         assert_eq!(polls, after - before, "{budgets}");
         for (site, polls, yielded, children) in counted {
-            assert_eq!(drained.lost(site), 0);
+            assert_eq!(drained.lost(site.into()), 0);
             assert_eq!(yielded > 0, bounded == Some(site), "{budgets}: {site}");
             assert!(children > 2 * polls, "{budgets}: {site}");
         }

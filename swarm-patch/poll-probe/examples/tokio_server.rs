@@ -7,13 +7,14 @@
 use std::{io, time::Duration};
 
 use hdrhistogram::Histogram;
-use poll_probe::{Capacity, Mode, Outcome, Probe, Recorder, Site, Variant};
+use poll_probe::{Budgets, Capacity, Mode, Outcome, Probe, Recorder, Site, Variant};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
     runtime,
 };
 
+const TASK: Site = Site::new(0);
 const CLIENTS: usize = 8;
 const MESSAGE: usize = 1024;
 const PIPELINED: usize = 64;
@@ -52,15 +53,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     );
     server.block_on(async {
         tokio::spawn(serve(TcpListener::from_std(listener)?));
-        for budgets in [
-            "none",
-            "task=4",
-            "task=4/deferred",
-            "task=20us",
-            "task=coop",
-        ] {
+        for budget in ["none", "4", "4/deferred", "20us", "coop"] {
+            let budgets = match budget {
+                "none" => Budgets::NONE,
+                budget => Budgets::NONE.with(TASK, budget.parse().map_err(io::Error::other)?),
+            };
             let variant = Variant {
-                budgets: budgets.parse().map_err(io::Error::other)?,
+                budgets,
                 mode: Mode::Minimal,
             };
             let id = variant.install();
@@ -80,7 +79,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let slow = polls - durations_ns.count_between(0, SLOW_NS);
             let share = |part: u64| 100.0 * part as f64 / polls as f64;
             println!(
-                "{budgets:16} {polls:8} {:8.1} {:8.1} {:8.2} {:10.2} {:9.2}",
+                "{budget:16} {polls:8} {:8.1} {:8.1} {:8.2} {:10.2} {:9.2}",
                 durations_ns.value_at_quantile(0.5) as f64 / 1e3,
                 durations_ns.value_at_quantile(0.99) as f64 / 1e3,
                 share(slow),
@@ -98,7 +97,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 async fn serve(listener: TcpListener) {
     while let Ok((stream, _)) = listener.accept().await {
         // Only this call is needed to make the future a site.
-        tokio::spawn(Probe::new(Site::Task).instrument(echo(stream)));
+        tokio::spawn(Probe::new(TASK).instrument(echo(stream)));
     }
 }
 

@@ -26,7 +26,7 @@ pub enum Wake {
     Deferred,
 }
 
-/// The bound at one site.
+/// The bound at one site. Its text form is `LIMIT[/WAKE]`: `8`, `50us`, `4/deferred`, `coop`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Budget {
     /// When to stop.
@@ -36,30 +36,26 @@ pub struct Budget {
 }
 
 /// The bounds of a whole process. The default has none.
-///
-/// Its text form is `none`, or `SITE=LIMIT[/WAKE]` joined by commas: `connection=8`,
-/// `connection=50us`, `muxer=4/deferred`, `connection=8,muxer=2`, `task=coop`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Budgets {
-    /// By `Site as usize`.
-    bounds: [Option<Budget>; Site::ALL.len()],
+    /// By the numbers of sites.
+    pub(crate) bounds: [Option<Budget>; Site::MOST],
 }
 
 impl Budgets {
     /// No bound anywhere.
     pub const NONE: Budgets = Budgets {
-        bounds: [None; Site::ALL.len()],
+        bounds: [None; Site::MOST],
     };
 
     /// The bound at `site`, if there is one.
     pub fn at(&self, site: Site) -> Option<Budget> {
-        self.bounds[site as usize]
+        self.bounds[site.number()]
     }
 
-    /// The same with this bound at `site`, which has to be one of [`Site::BUDGETED`].
+    /// The same with this bound at `site`.
     pub fn with(mut self, site: Site, budget: Budget) -> Budgets {
-        assert!(Site::BUDGETED.contains(&site), "{site} takes no budget");
-        self.bounds[site as usize] = Some(budget);
+        self.bounds[site.number()] = Some(budget);
         self
     }
 }

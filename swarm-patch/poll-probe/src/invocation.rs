@@ -12,7 +12,7 @@ use crate::{
     Budget, Mode, Outcome, Site,
     active::{Active, active},
     meter::{FrameId, MeterMark},
-    record::{NO_CHILD, OWN_CODE, RawRecord, RawSpan, UNMARKED, saturate},
+    record::{NO_CHILD, OWN_CODE, Part, RawRecord, Span, UNMARKED, saturate},
     ring, wake,
 };
 
@@ -22,6 +22,8 @@ use crate::{
 /// use std::task::{Context, Poll};
 /// use poll_probe::{Invocation, Site};
 ///
+/// const CONNECTION: Site = Site::new(0);
+///
 /// struct Connection { frames: Vec<u8> }
 ///
 /// impl Connection {
@@ -30,7 +32,7 @@ use crate::{
 ///     }
 ///
 ///     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-///         let mut probe = Invocation::enter(Site::Connection, &["poll_frame"]);
+///         let mut probe = Invocation::enter(CONNECTION, &["poll_frame"]);
 ///         loop {
 ///             if probe.iterate(cx).is_pending() {
 ///                 return Poll::Pending; // The budget is spent, and a wake is arranged.
@@ -57,7 +59,7 @@ use crate::{
 ///
 /// ```compile_fail,E0277
 /// # use poll_probe::{Invocation, Site};
-/// let invocation = Invocation::enter(Site::Connection, &[]);
+/// let invocation = Invocation::enter(Site::new(0), &[]);
 /// std::thread::spawn(move || drop(invocation));
 /// ```
 #[must_use = "an invocation ends when it is dropped"]
@@ -345,11 +347,13 @@ impl Invocation {
 
     fn push_span(&mut self, child: u8, began: u64, ticks: u64) {
         let stored = self.spans < u16::MAX
-            && ring::store_span(RawSpan {
+            && ring::store_span(Part {
                 invocation: self.start,
-                offset: began.saturating_sub(self.start),
-                ticks: saturate(ticks),
-                iteration: self.iterations,
+                at: began.max(self.start),
+                what: Span {
+                    ticks: saturate(ticks),
+                    iteration: self.iterations,
+                },
                 site: self.site,
                 child,
             });

@@ -13,14 +13,17 @@
 //!
 //! ```
 //! use std::{future::poll_fn, task::Poll};
-//! use poll_probe::{Capacity, Mode, Probe, Recorder, Site, Variant};
+//! use poll_probe::{Budgets, Capacity, Mode, Probe, Recorder, Site, Variant};
+//!
+//! const TASK: Site = Site::new(0);
 //!
 //! let recorder = Recorder::new(Capacity::default());
 //! recorder.attach(); // this thread; in a runtime with more of them: `Builder::on_thread_start`
-//! Variant { budgets: "task=8".parse()?, mode: Mode::Minimal }.install();
+//! let budgets = Budgets::NONE.with(TASK, "8".parse()?);
+//! Variant { budgets, mode: Mode::Minimal }.install();
 //!
 //! # let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-//! runtime.block_on(Probe::new(Site::Task).instrument(async {
+//! runtime.block_on(Probe::new(TASK).instrument(async {
 //!     for _ in 0..100 {
 //!         poll_probe::iterate().await; // the work that the budget counts
 //!     }
@@ -38,8 +41,8 @@
 //! A poll function that loops over children, as network stacks have them, marks the loop and the
 //! children itself; [`Invocation`] shows how.
 //!
-//! Without the default feature `recorder` there are only [`Site`], [`Budgets`] and their text form,
-//! for programs that read results. The feature `serde` serialises both as that text.
+//! Without the default feature `recorder` there are only [`Site`] and [`Budgets`], for programs that read
+//! results.
 
 #[cfg(feature = "recorder")]
 mod active;
@@ -69,7 +72,6 @@ mod wake;
 
 pub use budget::{Budget, Budgets, Limit, Wake};
 pub use site::Site;
-pub use text::BUDGET_FORMS;
 #[cfg(feature = "recorder")]
 pub use {
     active::{Mode, Variant, VariantId},

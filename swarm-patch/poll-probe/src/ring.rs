@@ -15,7 +15,7 @@ use crate::{
     Meter, MeterCounts, Site,
     meter::{FrameId, MeterMark, ThreadMeter},
     parts::Parts,
-    record::{NO_CHILD, OWN_CODE, RawReading, RawRecord, RawSpan},
+    record::{NO_CHILD, OWN_CODE, Part, RawRecord, Span},
 };
 
 /// How much a thread's buffers hold between two drains.
@@ -38,16 +38,16 @@ impl Default for Capacity {
 }
 
 /// A counter for each site.
-pub(crate) type PerSite = [AtomicU64; Site::ALL.len()];
+pub(crate) type PerSite = [AtomicU64; Site::MOST];
 
 pub(crate) const fn no_counts() -> PerSite {
-    [const { AtomicU64::new(0) }; Site::ALL.len()]
+    [const { AtomicU64::new(0) }; Site::MOST]
 }
 
 /// The filling side.
 pub(crate) struct Filling {
     records: Producer<RawRecord>,
-    spans: Producer<RawSpan>,
+    spans: Producer<Part<Span>>,
     lost: Arc<PerSite>,
     meter: Option<ThreadMeter>,
 }
@@ -56,9 +56,9 @@ pub(crate) struct Filling {
 pub(crate) struct Emptying {
     pub(crate) thread: usize,
     pub(crate) records: Consumer<RawRecord>,
-    pub(crate) spans: Parts<RawSpan>,
+    pub(crate) spans: Parts<Span>,
     /// None without a meter.
-    pub(crate) readings: Option<Parts<RawReading>>,
+    pub(crate) readings: Option<Parts<MeterCounts>>,
     pub(crate) lost: Arc<PerSite>,
 }
 
@@ -176,7 +176,7 @@ pub(crate) fn lose(site: Site, frame: FrameId) {
 
 /// Stores a child's poll, or returns false.
 #[inline]
-pub(crate) fn store_span(span: RawSpan) -> bool {
+pub(crate) fn store_span(span: Part<Span>) -> bool {
     with_filling(|filling| filling.spans.push(span).is_ok()).unwrap_or(false)
 }
 
@@ -218,5 +218,5 @@ pub(crate) fn pass(frame: FrameId, mark: MeterMark) -> bool {
 
 #[cold]
 fn count(counts: &PerSite, site: Site) {
-    counts[site as usize].fetch_add(1, Ordering::Relaxed);
+    counts[site.number()].fetch_add(1, Ordering::Relaxed);
 }

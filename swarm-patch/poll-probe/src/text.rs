@@ -1,80 +1,28 @@
-//! The text form of budgets.
+//! The text form of a budget.
 
 use std::{fmt, num::NonZeroU32, str::FromStr, time::Duration};
 
-use crate::{Budget, Budgets, Limit, Site, Wake};
+use crate::{Budget, Limit, Wake};
 
-/// The accepted forms, for help texts and errors.
-pub const BUDGET_FORMS: &str = "none, or SITE=LIMIT[/WAKE] joined by commas; SITE: connection, muxer, task, \
-     quic-connection (only a count), quic-endpoint (no coop); LIMIT: a count (8), a time (50us; units ns, us, ms, s), \
-     coop; WAKE: immediate, deferred";
-
-fn refusal(part: &str, problem: impl fmt::Display) -> String {
-    format!("budget {part:?}: {problem} (accepted: {BUDGET_FORMS})")
-}
-
-impl FromStr for Budgets {
+impl FromStr for Budget {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let text = text.trim();
-        if text.is_empty() {
-            return Err(refusal(text, "the text is empty"));
-        }
-        if text == "none" {
-            return Ok(Budgets::NONE);
-        }
-        let mut budgets = Budgets::NONE;
-        for part in text.split(',') {
-            let part = part.trim();
-            let (site, budget) = parse_part(part)?;
-            let wrong = |problem: &str| refusal(part, format!("site {site} is {problem}"));
-            if !Site::BUDGETED.contains(&site) {
-                return Err(wrong("recorded but takes no budget"));
+        let (limit, wake) = match text.split_once('/') {
+            Some((limit, wake)) => (limit, Some(wake.trim())),
+            None => (text, None),
+        };
+        let limit = parse_limit(limit.trim())?;
+        let wake = match (wake, limit) {
+            (None, Limit::Coop) | (Some("deferred"), _) => Wake::Deferred,
+            (Some("immediate"), Limit::Coop) => {
+                return Err("the wake of coop is tokio's own, which is deferred".into());
             }
-            if budgets.at(site).is_some() {
-                return Err(wrong("named twice"));
-            }
-            budgets = budgets.with(site, budget);
-        }
-        Ok(budgets)
+            (None | Some("immediate"), _) => Wake::Immediate,
+            (Some(other), _) => return Err(format!("unknown wake {other:?}")),
+        };
+        Ok(Budget { limit, wake })
     }
-}
-
-fn parse_part(part: &str) -> Result<(Site, Budget), String> {
-    let problem = |problem: String| refusal(part, problem);
-    if part == "none" {
-        return Err(problem("`none` stands alone".into()));
-    }
-    let (site, bound) = part
-        .split_once('=')
-        .ok_or_else(|| problem("there is no `=` between a site and a limit".into()))?;
-    let site = site.trim();
-    let site: Site = (site.parse()).map_err(|_| problem(format!("unknown site {site:?}")))?;
-    let (limit, wake) = match bound.split_once('/') {
-        Some((limit, wake)) => (limit.trim(), Some(wake.trim())),
-        None => (bound.trim(), None),
-    };
-    let limit = parse_limit(limit).map_err(&problem)?;
-    let is_bounded = match limit {
-        Limit::Count(_) => true,
-        Limit::Time(_) => site != Site::QuicConnection,
-        Limit::Coop => !site.is_of_quic(),
-    };
-    if !is_bounded {
-        return Err(problem(format!("site {site} has no bound of this kind")));
-    }
-    let wake = match (wake, limit) {
-        (None, Limit::Coop) | (Some("deferred"), _) => Wake::Deferred,
-        (Some("immediate"), Limit::Coop) => {
-            return Err(problem(
-                "the wake of coop is tokio's own, which is deferred".into(),
-            ));
-        }
-        (None | Some("immediate"), _) => Wake::Immediate,
-        (Some(other), _) => return Err(problem(format!("unknown wake {other:?}"))),
-    };
-    Ok((site, Budget { limit, wake }))
 }
 
 fn parse_limit(text: &str) -> Result<Limit, String> {
@@ -125,22 +73,6 @@ fn parse_limit(text: &str) -> Result<Limit, String> {
         })
 }
 
-impl fmt::Display for Budgets {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut separator = "";
-        for site in Site::BUDGETED {
-            if let Some(budget) = self.at(site) {
-                write!(f, "{separator}{site}={budget}")?;
-                separator = ",";
-            }
-        }
-        if separator.is_empty() {
-            f.write_str("none")?;
-        }
-        Ok(())
-    }
-}
-
 impl fmt::Display for Budget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.limit, self.wake) {
@@ -166,27 +98,3 @@ impl fmt::Display for Limit {
         }
     }
 }
-
-/// For types with a text form.
-#[cfg(feature = "serde")]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! serde_as_text {
-    ($($type:ty),+) => {$(
-        impl serde::Serialize for $type {
-            fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-                to.collect_str(self)
-            }
-        }
-
-        impl<'de> serde::Deserialize<'de> for $type {
-            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                let text = String::deserialize(from)?;
-                text.parse().map_err(serde::de::Error::custom)
-            }
-        }
-    )+};
-}
-
-#[cfg(feature = "serde")]
-serde_as_text!(Site, Budgets);

@@ -23,6 +23,13 @@ thread_local! {
 /// Bytes that the process has allocated and not freed.
 static IN_USE: AtomicUsize = AtomicUsize::new(0);
 
+const CONNECTION: Site = Site::new(0);
+
+fn budgets(budget: Option<&str>) -> Budgets {
+    let with = |budget: &str| Budgets::NONE.with(CONNECTION, budget.parse().unwrap());
+    budget.map_or(Budgets::NONE, with)
+}
+
 /// The variant in force and the bytes in use belong to the whole process, so these tests take turns.
 static TURN: Mutex<()> = Mutex::new(());
 
@@ -52,7 +59,7 @@ fn allocations() -> u64 {
 }
 
 fn invocation(cx: &mut Context<'_>) {
-    let mut probe = Invocation::enter(Site::Connection, &["a", "b"]);
+    let mut probe = Invocation::enter(CONNECTION, &["a", "b"]);
     for _ in 0..3 {
         if probe.iterate(cx).is_pending() {
             break;
@@ -76,15 +83,15 @@ fn an_invocation_allocates_nothing_whatever_is_recorded_and_even_with_full_buffe
             attach_and_make_buffers(&recorder, cx);
         }
         for mode in [Mode::Off, Mode::Minimal, Mode::Children] {
-            for budgets in [
-                "none",
-                "connection=2",
-                "connection=1s",
-                "connection=coop",
-                "connection=2/deferred",
+            for budget in [
+                None,
+                Some("2"),
+                Some("1s"),
+                Some("coop"),
+                Some("2/deferred"),
             ] {
                 Variant {
-                    budgets: budgets.parse().unwrap(),
+                    budgets: budgets(budget),
                     mode,
                 }
                 .install();
@@ -95,7 +102,7 @@ fn an_invocation_allocates_nothing_whatever_is_recorded_and_even_with_full_buffe
                 assert_eq!(
                     allocations() - before,
                     0,
-                    "{budgets}, {mode:?}, attached: {attached}"
+                    "{budget:?}, {mode:?}, attached: {attached}"
                 );
             }
         }
@@ -105,10 +112,9 @@ fn an_invocation_allocates_nothing_whatever_is_recorded_and_even_with_full_buffe
 /// Only the first recorded invocation of a thread allocates. Attaching does not, nor does an invocation
 /// without a record, with or without a bound.
 fn attach_and_make_buffers(recorder: &Recorder, cx: &mut Context<'_>) {
-    let bounded = "connection=1s".parse().unwrap();
-    for budgets in [Budgets::NONE, bounded] {
+    for budget in [None, Some("1s")] {
         let off = Variant {
-            budgets,
+            budgets: budgets(budget),
             mode: Mode::Off,
         };
         off.install();

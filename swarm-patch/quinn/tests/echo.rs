@@ -18,13 +18,14 @@ use std::{
     time::Instant,
 };
 
-use poll_probe::{Capacity, Mode, Outcome, Recorder, Site, Variant};
+use poll_probe::{Capacity, Mode, Outcome, Recorder, Variant};
 use quic::{configs, exchange, own_counts, serve, socket};
 use quinn as stack;
 use quinn::{
     udp::{RecvMeta, Transmit},
     AsyncTimer, AsyncUdpSocket, Endpoint, EndpointConfig, Runtime, TokioRuntime, UdpPoller,
 };
+use run_format::{Budgets, Site};
 use tokio_metrics::TaskMonitor;
 
 const BYTES: usize = 20_000;
@@ -108,7 +109,7 @@ async fn no_byte_is_lost_and_polls_are_those_of_the_tasks() {
         ("quic-endpoint=1ns/deferred", Some(endpoint), 4..=20),
     ] {
         let variant = Variant {
-            budgets: budgets.parse().unwrap(),
+            budgets: budgets.parse::<Budgets>().unwrap().into(),
             mode: Mode::Children,
         };
         // Both counts begin and end between two polls, since this is the runtime's one thread.
@@ -138,7 +139,10 @@ async fn no_byte_is_lost_and_polls_are_those_of_the_tasks() {
             children[of] += record.children.len();
             yielded[of] += u64::from(record.outcome == Outcome::Yielded);
         });
-        assert_eq!(drained.lost(connection) + drained.lost(endpoint), 0);
+        assert_eq!(
+            drained.lost(connection.into()) + drained.lost(endpoint.into()),
+            0
+        );
         let seen = MOST.load(Relaxed);
         println!("{budgets}: {polls:?} polls, {yielded:?} yielded, at most {seen} datagrams");
         assert_eq!(polls[0] + polls[1], after - before, "{budgets}");

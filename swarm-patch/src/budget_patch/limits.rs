@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroU32, time::Duration};
 
-use poll_probe::{Budget, Limit, Wake};
+use run_format::{Budget, Limit, Wake};
 use syn::{Ident, Item, UseTree};
 
 use crate::{
@@ -46,9 +46,9 @@ pub(super) fn lines(
     };
     Ok(match (budget.limit, cx) {
         (Limit::Count(count), Some(_)) => LimitLines {
-            two_polls: match spec.site {
+            two_polls: match spec.name {
                 // Its own first ping is an iteration too.
-                "Muxer" => "assert!(WORK <= 2 * MAX_ITERATIONS_PER_POLL)".to_owned(),
+                "muxer" => "assert!(WORK <= 2 * MAX_ITERATIONS_PER_POLL)".to_owned(),
                 _ => "assert_eq!(WORK, 2 * MAX_ITERATIONS_PER_POLL)".to_owned(),
             },
             ..count_in_poll(count, &path, &yields)

@@ -5,7 +5,7 @@ mod surroundings;
 mod unit_test;
 
 use anyhow::Result;
-use poll_probe::{Budget, Budgets, Limit, Site, Wake};
+use run_format::{Budget, Budgets, Limit, Site, Wake};
 
 use self::limits::LimitLines;
 use crate::{
@@ -102,7 +102,7 @@ fn is_deferred(budget: Budget) -> bool {
 }
 
 fn budget_at(spec: &SiteSpec, budgets: &Budgets) -> Option<Budget> {
-    let site = spec.name().parse::<Site>().ok()?;
+    let site = spec.name.parse::<Site>().ok()?;
     budgets.at(site)
 }
 

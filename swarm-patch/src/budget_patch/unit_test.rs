@@ -1,6 +1,6 @@
 //! The unit test that a change brings along.
 
-use poll_probe::{Budget, Limit};
+use run_format::{Budget, Limit};
 use syn::Item;
 
 use super::{
@@ -51,9 +51,9 @@ fn text(spec: &SiteSpec, budget: Budget, limit: &LimitLines) -> String {
         budget.limit == Limit::Coop,
         matches!(budget.limit, Limit::Time(_)),
     );
-    let text = match spec.site {
-        "Connection" => include_str!("inserted/connection_test.rs"),
-        "Task" => include_str!("inserted/task_test.rs"),
+    let text = match spec.name {
+        "connection" => include_str!("inserted/connection_test.rs"),
+        "task" => include_str!("inserted/task_test.rs"),
         _ => include_str!("inserted/muxer_test.rs"),
     };
     let block_on = match is_coop {
@@ -80,8 +80,8 @@ fn text(spec: &SiteSpec, budget: Budget, limit: &LimitLines) -> String {
 }
 
 fn imports(spec: &SiteSpec) -> &'static str {
-    match spec.site {
-        "Task" => {
+    match spec.name {
+        "task" => {
             "    use std::task::{Context, Poll};\n\n    use futures::FutureExt;\n    use libp2p_core::muxing::StreamMuxerEvent;\n\n    use super::*;\n"
         }
         _ => "    use super::*;\n",

@@ -9,7 +9,8 @@ pub const H2: Stack = Stack {
     subjects: &["h2"],
     node: "latency-benchmark/node-h2",
     sites: &[SiteSpec {
-        site: "Connection",
+        number: 0,
+        name: "connection",
         package: "h2",
         file: "src/proto/connection.rs",
         owner: Some("Connection"),

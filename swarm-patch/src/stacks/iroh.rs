@@ -42,7 +42,8 @@ pub const IROH: Stack = Stack {
         QUIC[0],
         QUIC[1],
         SiteSpec {
-            site: "GossipActor",
+            number: 6,
+            name: "gossip-actor",
             package: "iroh-gossip",
             file: "src/net.rs",
             owner: Some("Actor"),

@@ -11,7 +11,8 @@ pub const LIBP2P: Stack = Stack {
     node: "latency-benchmark/node",
     sites: &[
         SiteSpec {
-            site: "Connection",
+            number: 0,
+            name: "connection",
             package: "libp2p-swarm",
             file: "src/connection.rs",
             owner: Some("Connection"),
@@ -22,7 +23,8 @@ pub const LIBP2P: Stack = Stack {
             takes_budget: true,
         },
         SiteSpec {
-            site: "Swarm",
+            number: 1,
+            name: "swarm",
             package: "libp2p-swarm",
             file: "src/lib.rs",
             owner: Some("Swarm"),
@@ -33,7 +35,8 @@ pub const LIBP2P: Stack = Stack {
             takes_budget: false,
         },
         SiteSpec {
-            site: "Muxer",
+            number: 2,
+            name: "muxer",
             package: "yamux",
             file: "src/connection.rs",
             owner: Some("Active"),
@@ -44,7 +47,8 @@ pub const LIBP2P: Stack = Stack {
             takes_budget: true,
         },
         SiteSpec {
-            site: "Task",
+            number: 3,
+            name: "task",
             package: "libp2p-swarm",
             file: "src/connection/pool/task.rs",
             owner: None,

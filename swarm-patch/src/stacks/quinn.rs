@@ -11,7 +11,8 @@ pub const fn sites(
 ) -> [SiteSpec; 2] {
     [
         SiteSpec {
-            site: "QuicConnection",
+            number: 4,
+            name: "quic-connection",
             package,
             file: "src/connection.rs",
             owner: Some("ConnectionDriver"),
@@ -38,7 +39,8 @@ pub const fn sites(
             takes_budget: true,
         },
         SiteSpec {
-            site: "QuicEndpoint",
+            number: 5,
+            name: "quic-endpoint",
             package,
             file: "src/endpoint.rs",
             owner: Some("EndpointDriver"),

@@ -152,7 +152,7 @@ pub(super) fn records(sites: &[SiteLevels]) -> Result<Vec<LevelRecord>> {
     for site in sites {
         for (level, missing) in site.levels() {
             records.push(LevelRecord {
-                site: site.spec.name().parse().map_err(anyhow::Error::msg)?,
+                site: site.spec.name.parse().map_err(anyhow::Error::msg)?,
                 level: match level {
                     "outer" => SiteLevel::Outer,
                     "inner" => SiteLevel::Inner,

@@ -15,7 +15,7 @@ mod ours;
 pub mod spec;
 
 use anyhow::{Context, Result, bail};
-use poll_probe::Budgets;
+use run_format::Budgets;
 use run_format::subject::{PatchRecord, SourceRecord};
 
 use self::{

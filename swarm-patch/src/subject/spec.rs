@@ -6,7 +6,7 @@ use std::{
     str::FromStr,
 };
 
-use poll_probe::{BUDGET_FORMS, Budgets};
+use run_format::{BUDGET_FORMS, Budgets};
 
 /// The accepted forms of a subject, for help texts and errors.
 pub const SUBJECT_FORMS: &str = "released, released@0.56 (libp2p only), PATH or PATH@REV; then +BUDGET for the budget's patch (libp2p only), or after a PATH +FILE for a diff";

@@ -5,7 +5,7 @@
 use std::{fs, path::Path};
 
 use crate::scratch::sources_of_all_stacks;
-use swarm_patch::graft::graft;
+use swarm_patch::{graft::graft, stacks::STACKS};
 
 #[test]
 fn the_inserted_lines_are_those_that_were_looked_over() {
@@ -24,7 +24,7 @@ fn inserted_lines() -> String {
     for source in sources_of_all_stacks() {
         for file in graft(&source).expect("it is as expected").files {
             for (spec, insertions) in &file.sites {
-                let (id, name) = (source.id(), spec.name());
+                let (id, name) = (source.id(), spec.name);
                 lines += &format!("{id}, {}, {}: {name}\n", file.file, spec.function_path());
                 for insertion in insertions {
                     let child = insertion.child.iter().map(|child| format!(" {child}"));
@@ -35,4 +35,12 @@ fn inserted_lines() -> String {
         }
     }
     lines
+}
+
+#[test]
+fn an_inserted_number_is_that_of_the_site_which_files_call_by_the_same_name() {
+    for spec in STACKS.iter().flat_map(|stack| stack.sites) {
+        let site: run_format::Site = spec.name.parse().expect("files have a name for it");
+        assert_eq!(poll_probe::Site::new(spec.number), site, "{}", spec.name);
+    }
 }

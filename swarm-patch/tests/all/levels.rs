@@ -23,7 +23,7 @@ fn grafted(package: &str, file: &str, from: &str, to: &str) -> Graft {
 }
 
 fn levels(graft: &Graft, site: &str) -> SiteLevels {
-    let mut sites = graft.sites.iter().filter(|levels| levels.spec.site == site);
+    let mut sites = graft.sites.iter().filter(|levels| levels.spec.name == site);
     sites.next().expect("it is one of the sites").clone()
 }
 
@@ -31,7 +31,7 @@ fn levels(graft: &Graft, site: &str) -> SiteLevels {
 fn muxer(from: &str, to: &str) -> (SiteLevels, String) {
     let graft = grafted("yamux", CONNECTION, from, to);
     let text = graft.files.first().map(|file| file.grafted());
-    (levels(&graft, "Muxer"), text.unwrap_or_default())
+    (levels(&graft, "muxer"), text.unwrap_or_default())
 }
 
 /// Why the inner level is not there, where the outer is.
@@ -39,7 +39,7 @@ fn missing_inside(from: &str, to: &str) -> String {
     let (levels, text) = muxer(from, to);
     assert_eq!(levels.outer.as_deref(), None, "{to}");
     assert!(
-        text.contains("enter_unmarked(::poll_probe::Site::Muxer)"),
+        text.contains("enter_unmarked(::poll_probe::Site::new(2 /* muxer */))"),
         "{text}"
     );
     assert_eq!(levels.budget, levels.inner);
@@ -76,7 +76,7 @@ fn a_function_that_is_not_there_leaves_the_other_sites() {
         "fn poll_next_event(",
         "fn poll_next_thing(",
     );
-    let swarm = levels(&graft, "Swarm");
+    let swarm = levels(&graft, "swarm");
     assert_eq!(
         swarm.outer.as_deref(),
         Some(
@@ -84,7 +84,7 @@ fn a_function_that_is_not_there_leaves_the_other_sites() {
         )
     );
     assert_eq!(swarm.inner, swarm.outer);
-    assert_eq!(levels(&graft, "Connection").inner.as_deref(), None);
+    assert_eq!(levels(&graft, "connection").inner.as_deref(), None);
     assert!(
         graft.require_all().is_err(),
         "the build of this workspace stops"
@@ -122,7 +122,7 @@ fn a_task_that_is_no_async_function_is_wrapped_where_it_is_spawned() {
         "pub(crate) async fn new_for_established_connection",
         "pub(crate) fn new_for_established_connection",
     );
-    let task = levels(&graft, "Task");
+    let task = levels(&graft, "task");
     assert_eq!(task.outer.as_deref(), None);
     assert_eq!(task.inner.as_deref(), None);
     let pool = graft
@@ -131,7 +131,9 @@ fn a_task_that_is_no_async_function_is_wrapped_where_it_is_spawned() {
         .find(|file| file.file.ends_with("pool.rs"));
     let pool = pool.expect("the future is wrapped there").grafted();
     assert!(
-        pool.contains("::poll_probe::Probe::new(::poll_probe::Site::Task).children(&["),
+        pool.contains(
+            "::poll_probe::Probe::new(::poll_probe::Site::new(3 /* task */)).children(&["
+        ),
         "{pool}"
     );
 }
@@ -188,7 +190,7 @@ fn a_function_without_a_loop_has_no_iterations() {
     );
     let body = body.replacen("continue;", "{}", 6);
     std::fs::write(source.dir.join(CONNECTION), [head, &body].concat()).expect("the copy is ours");
-    let levels = levels(&graft(&source).expect("the function is there"), "Muxer");
+    let levels = levels(&graft(&source).expect("the function is there"), "muxer");
     assert_eq!(levels.outer.as_deref(), None);
     let reason = levels.inner.as_deref().expect("there is no loop");
     assert!(

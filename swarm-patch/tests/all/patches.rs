@@ -3,7 +3,7 @@
 use std::{fs, path::Path, process::Command};
 
 use crate::scratch::{cargo_check, copy, folder, git_apply, pristine_source, pristine_sources};
-use poll_probe::Budgets;
+use run_format::Budgets;
 use swarm_patch::{
     budget_patch::{self, MANIFEST},
     checkout,

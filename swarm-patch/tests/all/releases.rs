@@ -24,7 +24,7 @@ fn every_release_has_the_same_sites_and_children() {
             .flat_map(|(spec, insertions)| {
                 insertions
                     .iter()
-                    .filter_map(|insertion| Some((spec.name(), insertion.child.clone()?)))
+                    .filter_map(|insertion| Some((spec.name.to_owned(), insertion.child.clone()?)))
             })
             .collect();
         let marks: Vec<(&str, &str)> = marks

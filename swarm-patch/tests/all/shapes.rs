@@ -35,7 +35,7 @@ impl Levels {
         let graft = graft(source).expect("it has the polls of connections");
         let mut sites = graft.sites.into_iter();
         let levels = sites
-            .find(|levels| levels.spec.site == site)
+            .find(|levels| levels.spec.name == site)
             .expect("it is a site");
         println!("{site}: {levels:?}");
         assert_eq!(levels.outer.as_deref(), None);
@@ -56,22 +56,22 @@ struct Corpus {
 
 const CORPORA: [Corpus; 4] = [
     Corpus {
-        site: "Connection",
+        site: "connection",
         package: "libp2p-swarm",
         shapes: &connection::SHAPES,
     },
     Corpus {
-        site: "Task",
+        site: "task",
         package: "libp2p-swarm",
         shapes: &task::SHAPES,
     },
     Corpus {
-        site: "Swarm",
+        site: "swarm",
         package: "libp2p-swarm",
         shapes: &swarm::SHAPES,
     },
     Corpus {
-        site: "Muxer",
+        site: "muxer",
         package: "yamux",
         shapes: &muxer::SHAPES,
     },

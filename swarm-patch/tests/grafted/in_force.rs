@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use crate::swarm::{self, EchoNode, listen, node};
 use futures::StreamExt;
 use libp2p::{PeerId, request_response as rr, swarm::SwarmEvent};
-use poll_probe::{Capacity, ChildPoll, Mode, Outcome, Record, Recorder, Site, Variant};
+use poll_probe::{Capacity, ChildPoll, Mode, Outcome, Record, Recorder, Variant};
+use run_format::{Budgets, Site};
 use tokio::runtime;
 
 const RESPONSES: usize = 100;
@@ -96,7 +97,7 @@ fn observe(budgets: &str) -> HashMap<Site, SiteTotals> {
     let recorder = Recorder::new(Capacity::default());
     recorder.attach();
     let variant = Variant {
-        budgets: budgets.parse().unwrap(),
+        budgets: budgets.parse::<Budgets>().unwrap().into(),
         mode: Mode::Children,
     }
     .install();
@@ -111,9 +112,13 @@ fn observe(budgets: &str) -> HashMap<Site, SiteTotals> {
     let mut seen: HashMap<Site, SiteTotals> = HashMap::new();
     let drained = recorder.drain(|record| {
         assert_eq!((record.variant, record.children_lost), (variant, 0));
-        seen.entry(record.site).or_default().add(record);
+        seen.entry(record.site.into()).or_default().add(record);
     });
-    assert!(Site::ALL.iter().all(|site| drained.lost(*site) == 0));
+    assert!(
+        Site::ALL
+            .iter()
+            .all(|site| drained.lost((*site).into()) == 0)
+    );
     seen
 }
 

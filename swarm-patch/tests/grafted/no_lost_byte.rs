@@ -11,8 +11,9 @@ use std::{
 use crate::swarm::{self, EchoNode, listen, node};
 use futures::StreamExt;
 use libp2p::{PeerId, request_response as rr, swarm::SwarmEvent};
-use poll_probe::{Budgets, Capacity, Limit, Mode, Outcome, Recorder, Site, Variant};
+use poll_probe::{Capacity, Mode, Outcome, Recorder, Variant};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
+use run_format::{Budgets, Limit, Site};
 use tokio::{runtime, sync::oneshot, time::timeout};
 
 const OUTSTANDING: u64 = 8;
@@ -176,9 +177,9 @@ struct Counts {
 
 /// Exchanges requests under the budgets, on both kinds of runtime.
 fn counts(budgets: &str, requests_each_way: u64) -> Vec<Counts> {
-    let budgets = budgets.parse().unwrap();
+    let budgets: Budgets = budgets.parse().unwrap();
     let variant = Variant {
-        budgets,
+        budgets: budgets.into(),
         mode: Mode::Minimal,
     };
     variant.install();
@@ -200,9 +201,9 @@ fn counts(budgets: &str, requests_each_way: u64) -> Vec<Counts> {
         let mut counts = Counts::default();
         recorder.drain(|record| {
             if record.outcome == Outcome::Yielded {
-                *counts.yields.entry(record.site).or_default() += 1;
+                *counts.yields.entry(record.site.into()).or_default() += 1;
             }
-            let longest = counts.iterations.entry(record.site).or_default();
+            let longest = counts.iterations.entry(record.site.into()).or_default();
             *longest = record.iterations.unwrap_or(0).max(*longest);
         });
         let (flavor, elapsed) = (runtime.handle().runtime_flavor(), started.elapsed());

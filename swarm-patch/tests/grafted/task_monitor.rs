@@ -6,7 +6,8 @@ use std::time::Duration;
 use crate::swarm::{self, EchoNode, listen, node};
 use futures::StreamExt;
 use libp2p::{request_response as rr, swarm::SwarmEvent};
-use poll_probe::{Capacity, Mode, Recorder, Site, Variant};
+use poll_probe::{Capacity, Mode, Recorder, Variant};
+use run_format::{Budgets, Site};
 use tokio_metrics::TaskMonitor;
 
 const PEERS: usize = 3;
@@ -89,7 +90,7 @@ fn task_counts_equal_those_of_tokio_metrics_on_the_same_tasks() {
         for budgets in ["none", "task=2", "task=1/deferred,muxer=1", "connection=1"] {
             exchange(&mut central, 10).await;
             Variant {
-                budgets: budgets.parse().unwrap(),
+                budgets: budgets.parse::<Budgets>().unwrap().into(),
                 mode: Mode::Minimal,
             }
             .install();
@@ -105,7 +106,7 @@ fn task_counts_equal_those_of_tokio_metrics_on_the_same_tasks() {
                     ns += record.duration_ns;
                 }
             });
-            assert_eq!(drained.lost(Site::Task), 0);
+            assert_eq!(drained.lost(Site::Task.into()), 0);
             assert_eq!(
                 polls,
                 after.total_poll_count - before.total_poll_count,

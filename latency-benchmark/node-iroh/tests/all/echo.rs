@@ -8,8 +8,8 @@ use std::{
 
 use iroh::{EndpointAddr, SecretKey, endpoint::Connection};
 use iroh_node::{PROTOCOL, ask, endpoint, serve};
-use poll_probe::{Capacity, Mode, Outcome, Recorder, Site, Variant};
-use run_format::config::Workload;
+use poll_probe::{Capacity, Mode, Outcome, Recorder, Variant};
+use run_format::{Budgets, Site, config::Workload};
 use tokio::{runtime, task::JoinSet};
 
 const STREAMS: u8 = 8;
@@ -66,7 +66,7 @@ async fn no_byte_is_lost_and_budgets_are_in_force() {
     ] {
         exchange(&connection).await;
         let variant = Variant {
-            budgets: budgets.parse().unwrap(),
+            budgets: budgets.parse::<Budgets>().unwrap().into(),
             mode: Mode::Minimal,
         };
         // Between two polls, since this is the runtime's one thread.
@@ -76,14 +76,14 @@ async fn no_byte_is_lost_and_budgets_are_in_force() {
         let mut counted = SITES.map(|site| (site, 0, 0));
         let drained = recorder.drain(|record| {
             assert_eq!(record.variant, installed);
-            let of = counted.iter_mut().find(|it| it.0 == record.site);
+            let of = counted.iter_mut().find(|it| record.site == it.0);
             let (_, polls, yielded) = of.unwrap();
             *polls += 1;
             *yielded += u32::from(record.outcome == Outcome::Yielded);
         });
         println!("{budgets}: {counted:?}");
         for (site, polls, yielded) in counted {
-            assert_eq!(drained.lost(site), 0);
+            assert_eq!(drained.lost(site.into()), 0);
             assert!(polls > 0, "{budgets}: {site}");
             assert_eq!(yielded > 0, bounded == Some(site), "{budgets}: {site}");
         }

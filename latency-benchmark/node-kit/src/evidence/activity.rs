@@ -2,7 +2,7 @@
 //! and tasks that come and do not go.
 
 use anyhow::Result;
-use poll_probe::Site;
+use run_format::Site;
 use run_format::{
     evidence::ActivityRow,
     files::ACTIVITY,

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use poll_probe::{METERS, Site};
+use poll_probe::METERS;
+use run_format::Site;
 use run_format::{
     evidence::{AllocationRow, CounterRow, CounterScope},
     files::{ALLOCATIONS, COUNTERS},

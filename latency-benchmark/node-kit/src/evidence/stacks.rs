@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use anyhow::Result;
-use poll_probe::Site;
+use run_format::Site;
 use run_format::{
     config::SLOW_NS,
     evidence::{AllocationStackRow, StackRow},

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use poll_probe::{ChildPoll, Outcome, Site};
+use poll_probe::{ChildPoll, Outcome};
+use run_format::Site;
 use run_format::{evidence::TimelineRow, files::TIMELINE, table::TableWriters, tables::SliceRow};
 
 use crate::observe::whole_polls::{WholePoll, WholePolls};

@@ -9,9 +9,9 @@ use plan::{
     changes::Changes,
     sums::SliceSums,
 };
-use poll_probe::{Mode, Site, Variant, VariantId};
+use poll_probe::{Mode, Variant, VariantId};
 use run_format::{
-    Budgets,
+    Budgets, Site,
     config::{ExplainPlan, Measurement, SLOW_NS},
     precision::Precision,
     protocol::{CentralTask, NodeMessage},
@@ -210,7 +210,7 @@ impl Source for VariantSlices {
             paths.change(turn.map(path), self.patience)?;
         }
         if let Some(PlannedSlice { pass, variant }) = turn {
-            let budgets = self.variants[variant].budgets;
+            let budgets = self.variants[variant].budgets.into();
             let mode = mode(pass);
             self.installed = Variant { budgets, mode }.install();
             self.switched_ns = self.observers.recorder.now_ns();

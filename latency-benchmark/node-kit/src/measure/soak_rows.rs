@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use hdrhistogram::Histogram;
-use poll_probe::{Mode, Site, Variant, VariantId};
+use poll_probe::{Mode, Variant, VariantId};
 use run_format::{
-    Budgets,
+    Budgets, Site,
     config::{SLOW_NS, SoakPlan},
     protocol::{CentralTask, NodeMessage},
     soak::SoakRow,
@@ -86,7 +86,7 @@ impl Source for SoakRows {
     fn switch(&mut self, turn: Option<()>) -> Result<()> {
         if turn.is_some() {
             let variant = Variant {
-                budgets: self.budgets,
+                budgets: self.budgets.into(),
                 mode: Mode::Minimal,
             };
             self.installed = variant.install();

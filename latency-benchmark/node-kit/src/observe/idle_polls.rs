@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use poll_probe::{Outcome, Record, Site};
+use poll_probe::{Outcome, Record};
+use run_format::Site;
 
 /// Counts them among the records of a slice.
 ///
@@ -35,7 +36,7 @@ impl IdlePolls {
         };
         self.add(
             &NotedPoll {
-                site: record.site,
+                site: record.site.into(),
                 thread: record.thread,
                 start_ns: record.start_ns,
                 is_idle: iterations <= 1 && record.outcome == Outcome::Pending,
@@ -194,7 +195,7 @@ mod tests {
         let waker = std::task::Waker::noop();
         let mut cx = std::task::Context::from_waker(waker);
         let mut invoke = |iterations: u32, outcome: Outcome| {
-            let mut invocation = Invocation::enter(Site::Swarm, &[]);
+            let mut invocation = Invocation::enter(Site::Swarm.into(), &[]);
             for _ in 0..iterations {
                 assert!(invocation.iterate(&mut cx).is_ready());
             }

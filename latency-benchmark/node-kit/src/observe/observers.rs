@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use hdrhistogram::Histogram;
-use poll_probe::{Recorder, Site};
+use poll_probe::Recorder;
+use run_format::Site;
 
 use super::{
     cotenant::{Cotenants, Delay},
@@ -43,7 +44,7 @@ impl Observers {
         if let Some(slice) = slices.last_mut() {
             slice.lost_entries += lost_entries;
             for site in Site::ALL {
-                slice.sites[site as usize].lost += drained.lost(site);
+                slice.sites[site as usize].lost += drained.lost(site.into());
             }
         }
     }

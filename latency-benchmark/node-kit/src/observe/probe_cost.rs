@@ -7,7 +7,8 @@ use std::{
     time::Instant,
 };
 
-use poll_probe::{Budgets, Invocation, Mode, Recorder, Site, Variant};
+use poll_probe::{Budgets, Invocation, Mode, Recorder, Variant};
+use run_format::Site;
 
 const ROUNDS: usize = 31;
 const INVOCATIONS: u32 = 2_000;
@@ -30,7 +31,7 @@ fn round(recorder: &Recorder) -> f64 {
     let cx = &mut Context::from_waker(Waker::noop());
     let start = Instant::now();
     for _ in 0..INVOCATIONS {
-        let mut invocation = Invocation::enter(Site::Connection, &["child"]);
+        let mut invocation = Invocation::enter(Site::Connection.into(), &["child"]);
         if invocation.iterate(cx).is_ready() {
             invocation.child(0);
             black_box(());

@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeSet, iter};
 
-use poll_probe::{IterationEnd, Limit, Record, Site};
-use run_format::{Budgets, config::SLOW_NS};
+use poll_probe::{IterationEnd, Limit, Record};
+use run_format::{Budgets, Site, config::SLOW_NS};
 
 /// The pieces of all polls of a slice, by site and budget.
 #[derive(Clone)]
@@ -44,7 +44,7 @@ impl Replay {
         if record.iterations.is_none() {
             return;
         }
-        let of_site = self.0.iter_mut().filter(|it| it.0 == record.site);
+        let of_site = self.0.iter_mut().filter(|it| record.site == it.0);
         for (site, budgets, pieces) in of_site {
             let limit = budgets.at(*site).map(|it| it.limit);
             pieces.cut(record.iteration_ends, record.duration_ns, limit);

@@ -5,7 +5,8 @@
 use std::{collections::BTreeMap, ops::Range};
 
 use hdrhistogram::Histogram;
-use poll_probe::{Outcome, Record, Site, VariantId};
+use poll_probe::{Outcome, Record, VariantId};
+use run_format::Site;
 use run_format::{config::SLOW_NS, tables::BANDS_FROM_NS};
 
 use super::{
@@ -282,7 +283,7 @@ impl ObservedSlice {
         let switched_ns = switched_ns.filter(|_| record.variant == self.variant);
         let belongs = switched_ns.is_some();
         if let Some(switched_ns) = switched_ns {
-            self.sites[record.site as usize].add(record);
+            self.sites[record.site.number()].add(record);
             if let Some(replay) = &mut self.replay {
                 replay.add(record);
             }
@@ -320,7 +321,8 @@ impl ObservedSlice {
 mod tests {
     use std::sync::Arc;
 
-    use poll_probe::{Budgets, Capacity, Invocation, Mode, Recorder, Variant};
+    use poll_probe::{Capacity, Invocation, Mode, Recorder, Variant};
+    use run_format::Budgets;
 
     use super::*;
 
@@ -332,23 +334,23 @@ mod tests {
         }));
         recorder.attach();
         let variant = |budgets: &str| Variant {
-            budgets: budgets.parse::<Budgets>().expect("budgets"),
+            budgets: budgets.parse::<Budgets>().expect("budgets").into(),
             mode: Mode::Minimal,
         };
         let other = variant("connection=9").install();
-        drop(Invocation::enter(Site::Connection, &[]));
+        drop(Invocation::enter(Site::Connection.into(), &[]));
         let this = variant("none").install();
-        drop(Invocation::enter(Site::Connection, &[])); // Before the slice.
+        drop(Invocation::enter(Site::Connection.into(), &[])); // Before the slice.
         let mut slice = ObservedSlice::open(this, recorder.now_ns(), 1);
-        drop(Invocation::enter(Site::Connection, &[]));
-        drop(Invocation::enter(Site::Muxer, &[]));
-        let lasting = Invocation::enter(Site::Connection, &[]);
+        drop(Invocation::enter(Site::Connection.into(), &[]));
+        drop(Invocation::enter(Site::Muxer.into(), &[]));
+        let lasting = Invocation::enter(Site::Connection.into(), &[]);
         slice.close(recorder.now_ns());
-        drop(Invocation::enter(Site::Connection, &[])); // After it.
+        drop(Invocation::enter(Site::Connection.into(), &[])); // After it.
         drop(lasting);
         let lost = recorder
             .drain(|record| slice.add_record(record))
-            .lost(Site::Connection);
+            .lost(Site::Connection.into());
         assert_eq!(
             (
                 slice.site(Site::Connection).polls(),

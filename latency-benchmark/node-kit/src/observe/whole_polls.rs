@@ -1,6 +1,7 @@
 //! Polls kept whole, so that what else happened on the worker can be laid beside them by its time.
 
-use poll_probe::{ChildPoll, Outcome, Reading, Record, Site};
+use poll_probe::{ChildPoll, Outcome, Reading, Record};
+use run_format::Site;
 
 use super::bands::band_from_ns;
 
@@ -67,8 +68,8 @@ impl WholePoll {
 impl WholePolls {
     /// Records come in the order in which polls end.
     pub(super) fn add(&mut self, record: &Record<'_>) {
-        self.of_site[record.site as usize].push(WholePoll {
-            site: record.site,
+        self.of_site[record.site.number()].push(WholePoll {
+            site: record.site.into(),
             start_ns: record.start_ns,
             duration_ns: record.duration_ns,
             sampled_ns: 0,

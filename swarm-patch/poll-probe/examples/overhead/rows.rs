@@ -14,6 +14,8 @@ use poll_probe::{Budgets, Capacity, Invocation, Mode, Recorder, Site, Variant};
 
 use super::tracing_layer;
 
+const CONNECTION: Site = Site::new(0);
+
 pub(crate) struct CostRow {
     /// The name in the last line of the output.
     pub(crate) key: &'static str,
@@ -157,7 +159,7 @@ fn one_child(polls: u32) {
     let cx = &mut Context::from_waker(Waker::noop());
     let mut x = 1;
     for _ in 0..polls {
-        let mut probe = Invocation::enter(Site::Connection, &["work"]);
+        let mut probe = Invocation::enter(CONNECTION, &["work"]);
         if probe.iterate(cx).is_ready() {
             probe.child(0);
             work(&mut x);
@@ -171,7 +173,7 @@ fn one_child(polls: u32) {
 fn no_marks(polls: u32) {
     let mut x = 1;
     for _ in 0..polls {
-        let mut probe = Invocation::enter_unmarked(Site::Connection);
+        let mut probe = Invocation::enter_unmarked(CONNECTION);
         work(&mut x);
         probe.returns(&Poll::<()>::Pending);
     }
@@ -182,7 +184,7 @@ fn seven_children(polls: u32) {
     let cx = &mut Context::from_waker(Waker::noop());
     let mut x = 1;
     for poll in 0..polls {
-        let mut probe = Invocation::enter(Site::Connection, &["a", "b", "c", "d", "e", "f", "g"]);
+        let mut probe = Invocation::enter(CONNECTION, &["a", "b", "c", "d", "e", "f", "g"]);
         for iteration in 0..if poll % 5 == 0 { 2 } else { 1 } {
             if probe.iterate(cx).is_pending() {
                 break;

@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, task::Poll, thread};
 
-use crate::common::{SMALL, alone, attached, context, drain, entered, install, only, poll_site};
+use crate::common::{
+    CONNECTION, MUXER, SMALL, SWARM, TASK, alone, attached, context, drain, entered, install, only,
+    poll_site,
+};
 use poll_probe::{Capacity, Invocation, Mode, Record, Recorder, Site};
 
 #[test]
@@ -15,20 +18,16 @@ fn a_full_buffer_counts_what_it_lost_and_goes_on() {
     install("none", Mode::Minimal);
     let cx = &mut context();
     for _ in 0..25 {
-        assert!(poll_site(Site::Task, 1, cx).is_ready());
+        assert!(poll_site(TASK, 1, cx).is_ready());
     }
     let drained = recorder.drain(|_| {});
     assert_eq!(
-        (
-            drained.records,
-            drained.lost(Site::Task),
-            drained.lost(Site::Swarm)
-        ),
+        (drained.records, drained.lost(TASK), drained.lost(SWARM)),
         (10, 15, 0)
     );
-    assert!(poll_site(Site::Task, 1, cx).is_ready());
+    assert!(poll_site(TASK, 1, cx).is_ready());
     let drained = recorder.drain(|_| {});
-    assert_eq!((drained.records, drained.lost(Site::Task)), (1, 0));
+    assert_eq!((drained.records, drained.lost(TASK)), (1, 0));
 }
 
 #[test]
@@ -39,7 +38,7 @@ fn children_that_find_the_buffer_full_are_counted_in_their_record() {
         spans: 3,
     });
     install("none", Mode::Children);
-    assert!(poll_site(Site::Connection, 4, &mut context()).is_ready());
+    assert!(poll_site(CONNECTION, 4, &mut context()).is_ready());
     let record = only(drain(&recorder));
     // The end of an iteration takes a place, too.
     assert_eq!((record.polls.len(), record.children_lost), (2, 8));
@@ -56,7 +55,7 @@ fn spans_of_lost_records_are_not_taken_for_those_of_others() {
     let cx = &mut context();
     for _ in 0..3 {
         for wanted in 1..=5 {
-            assert!(poll_site(Site::Connection, wanted, cx).is_ready());
+            assert!(poll_site(CONNECTION, wanted, cx).is_ready());
         }
         for (record, iterations) in drain(&recorder).iter().zip(1..) {
             assert_eq!(record.iterations, iterations);
@@ -79,7 +78,7 @@ fn many_threads_record_while_variants_change() {
             thread::spawn(move || {
                 recorder.attach();
                 for _ in 0..POLLS {
-                    let polled = poll_site(Site::Connection, 5, &mut context());
+                    let polled = poll_site(CONNECTION, 5, &mut context());
                     assert!(matches!(polled, Poll::Ready(5) | Poll::Pending));
                 }
             })
@@ -96,7 +95,7 @@ fn many_threads_record_while_variants_change() {
     while threads.iter().any(|thread| !thread.is_finished()) {
         bounded = Some(install("connection=2", Mode::Minimal));
         unbounded = Some(install("none", Mode::Children));
-        assert_eq!(recorder.drain(&mut seen).lost(Site::Connection), 0);
+        assert_eq!(recorder.drain(&mut seen).lost(CONNECTION), 0);
     }
     for thread in threads {
         thread.join().unwrap();
@@ -123,15 +122,15 @@ fn spans_without_a_record_do_not_fill_the_buffer_for_ever() {
     let cx = &mut context();
     install("none", Mode::Minimal);
     for _ in 0..4 {
-        assert!(poll_site(Site::Connection, 1, cx).is_ready());
+        assert!(poll_site(CONNECTION, 1, cx).is_ready());
     }
     // The records of these invocations are lost, but their spans are not.
     install("none", Mode::Children);
     for _ in 0..20 {
-        assert!(poll_site(Site::Connection, 1, cx).is_ready());
+        assert!(poll_site(CONNECTION, 1, cx).is_ready());
     }
     drain(&recorder);
-    assert!(poll_site(Site::Connection, 1, cx).is_ready());
+    assert!(poll_site(CONNECTION, 1, cx).is_ready());
     let record = only(drain(&recorder));
     assert_eq!((record.polls.len(), record.children_lost), (2, 0));
 }
@@ -142,11 +141,11 @@ fn an_invocation_under_way_during_a_drain_keeps_its_children() {
     let recorder = attached(SMALL);
     install("none", Mode::Children);
     let cx = &mut context();
-    let mut outer = entered(Site::Connection, &["before", "after"]);
+    let mut outer = entered(CONNECTION, &["before", "after"]);
     outer.child(0);
     outer.own();
-    assert!(poll_site(Site::Muxer, 1, cx).is_ready());
-    assert_eq!(only(drain(&recorder)).site, Site::Muxer);
+    assert!(poll_site(MUXER, 1, cx).is_ready());
+    assert_eq!(only(drain(&recorder)).site, MUXER);
     outer.child(1);
     drop(outer);
     let record = only(drain(&recorder));
@@ -163,11 +162,11 @@ fn children_that_were_forgotten_among_those_of_lost_records_are_counted() {
     });
     install("none", Mode::Children);
     let cx = &mut context();
-    let mut outer = entered(Site::Connection, &["early", "late"]);
+    let mut outer = entered(CONNECTION, &["early", "late"]);
     outer.child(0);
     outer.own();
     for _ in 0..100 {
-        assert!(poll_site(Site::Muxer, 1, cx).is_ready());
+        assert!(poll_site(MUXER, 1, cx).is_ready());
     }
     drain(&recorder);
     outer.child(1);
@@ -183,11 +182,11 @@ fn children_from_before_the_thread_was_attached_are_counted() {
     let _former = attached(SMALL);
     install("none", Mode::Children);
     let cx = &mut context();
-    let mut outer = entered(Site::Connection, &["a"]);
+    let mut outer = entered(CONNECTION, &["a"]);
     outer.child(0);
     outer.own();
     let recorder = attached(SMALL);
-    assert!(poll_site(Site::Muxer, 1, cx).is_ready());
+    assert!(poll_site(MUXER, 1, cx).is_ready());
     outer.child(0);
     drop(outer);
     let records = drain(&recorder);
@@ -203,18 +202,18 @@ fn threads_are_numbered_as_they_were_attached_whichever_records_first() {
     let other = Arc::clone(&recorder);
     let polling = thread::spawn(move || {
         other.attach();
-        poll_site(Site::Muxer, 1, &mut context()).is_ready()
+        poll_site(MUXER, 1, &mut context()).is_ready()
     });
     assert!(polling.join().unwrap());
-    assert!(poll_site(Site::Task, 1, &mut context()).is_ready());
+    assert!(poll_site(TASK, 1, &mut context()).is_ready());
     let mut threads: Vec<(usize, Site)> = drain(&recorder)
         .iter()
         .map(|record| (record.thread, record.site))
         .collect();
     threads.sort_unstable();
-    assert_eq!(threads, [(0, Site::Task), (1, Site::Muxer)]);
+    assert_eq!(threads, [(0, TASK), (1, MUXER)]);
     // The other thread has ended, and the number of this one stays.
-    assert!(poll_site(Site::Task, 1, &mut context()).is_ready());
+    assert!(poll_site(TASK, 1, &mut context()).is_ready());
     assert_eq!(only(drain(&recorder)).thread, 0);
 }
 
@@ -230,16 +229,13 @@ fn what_a_thread_recorded_before_it_ended_is_drained() {
     let polling = thread::spawn(move || {
         other.attach();
         for _ in 0..3 {
-            let _ = poll_site(Site::Muxer, 1, &mut context());
+            let _ = poll_site(MUXER, 1, &mut context());
         }
     });
     polling.join().unwrap();
     let mut children = 0;
     let drained = recorder.drain(|record| children += record.children.len());
-    assert_eq!(
-        (drained.records, drained.lost(Site::Muxer), children),
-        (2, 1, 4)
-    );
+    assert_eq!((drained.records, drained.lost(MUXER), children), (2, 1, 4));
     assert_eq!(recorder.drain(|_| {}), poll_probe::Drained::default());
 }
 
@@ -248,7 +244,7 @@ fn a_thread_whose_recorder_is_gone_goes_on() {
     let _alone = alone();
     install("none", Mode::Minimal);
     drop(attached(SMALL));
-    assert!(poll_site(Site::Muxer, 1, &mut context()).is_ready());
+    assert!(poll_site(MUXER, 1, &mut context()).is_ready());
 }
 
 #[test]
@@ -257,11 +253,11 @@ fn an_invocation_that_a_panic_goes_through_is_counted_and_has_no_record() {
     let recorder = attached(SMALL);
     install("none", Mode::Children);
     let panicked = std::panic::catch_unwind(|| {
-        let mut probe = Invocation::enter(Site::Connection, &["panicking"]);
+        let mut probe = Invocation::enter(CONNECTION, &["panicking"]);
         probe.child(0);
         panic!("as planned");
     });
     assert!(panicked.is_err());
     let drained = recorder.drain(|_| {});
-    assert_eq!((drained.records, drained.lost(Site::Connection)), (0, 1));
+    assert_eq!((drained.records, drained.lost(CONNECTION)), (0, 1));
 }

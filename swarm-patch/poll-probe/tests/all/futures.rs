@@ -9,10 +9,11 @@ use std::{
 };
 
 use crate::common::{
-    CountingWaker, SMALL, alone, attached, block_on, context, drain, install, only,
+    CONNECTION, CountingWaker, SMALL, TASK, alone, attached, block_on, context, drain, install,
+    only,
 };
 use futures::{StreamExt, stream::FuturesUnordered};
-use poll_probe::{Mode, Outcome, Probe, Site, iterate};
+use poll_probe::{Mode, Outcome, Probe, iterate};
 
 #[test]
 fn a_future_is_a_site_and_its_loop_is_bounded() {
@@ -25,7 +26,7 @@ fn a_future_is_a_site_and_its_loop_is_bounded() {
     ] {
         let recorder = attached(SMALL);
         install(budgets, Mode::Minimal);
-        block_on(Probe::new(Site::Task).instrument(async {
+        block_on(Probe::new(TASK).instrument(async {
             for _ in 0..10 {
                 poll_probe::iterate().await;
             }
@@ -53,26 +54,22 @@ fn a_future_that_waits_within_an_iteration_resumes_it() {
     let _alone = alone();
     let recorder = attached(SMALL);
     install("none", Mode::Children);
-    block_on(
-        Probe::new(Site::Task)
-            .children(&["waiting"])
-            .instrument(async {
-                for _ in 0..2 {
-                    poll_probe::iterate().await;
-                    let mut waited = false;
-                    future::poll_fn(|cx| {
-                        poll_probe::child(0);
-                        poll_probe::own();
-                        if std::mem::replace(&mut waited, true) {
-                            return Poll::Ready(());
-                        }
-                        cx.waker().wake_by_ref();
-                        Poll::Pending
-                    })
-                    .await;
+    block_on(Probe::new(TASK).children(&["waiting"]).instrument(async {
+        for _ in 0..2 {
+            poll_probe::iterate().await;
+            let mut waited = false;
+            future::poll_fn(|cx| {
+                poll_probe::child(0);
+                poll_probe::own();
+                if std::mem::replace(&mut waited, true) {
+                    return Poll::Ready(());
                 }
-            }),
-    );
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            })
+            .await;
+        }
+    }));
     let records = drain(&recorder);
     let seen: Vec<_> = records
         .iter()
@@ -105,12 +102,12 @@ fn a_panic_in_an_instrumented_future_leaves_the_thread_usable() {
     let recorder = attached(SMALL);
     install("none", Mode::Minimal);
     let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        block_on(Probe::new(Site::Task).instrument(async { panic!("as planned") }));
+        block_on(Probe::new(TASK).instrument(async { panic!("as planned") }));
     }));
     assert!(panicked.is_err());
-    block_on(Probe::new(Site::Task).instrument(async { poll_probe::iterate().await }));
+    block_on(Probe::new(TASK).instrument(async { poll_probe::iterate().await }));
     let drained = recorder.drain(|record| assert_eq!(record.iterations, Some(1)));
-    assert_eq!((drained.records, drained.lost(Site::Task)), (1, 1));
+    assert_eq!((drained.records, drained.lost(TASK)), (1, 1));
 }
 
 #[test]
@@ -118,7 +115,7 @@ fn a_future_that_completes_after_one_of_its_loops_yielded_is_ready() {
     let _alone = alone();
     let recorder = attached(SMALL);
     install("task=2", Mode::Minimal);
-    let future = Probe::new(Site::Task).instrument(async {
+    let future = Probe::new(TASK).instrument(async {
         let endless = async {
             loop {
                 iterate().await;
@@ -147,7 +144,7 @@ fn loops_inside_one_future_share_its_budget_and_all_come_to_their_end() {
             }
         };
         let loops: FuturesUnordered<_> = (0..LOOPS).map(|_| a_loop()).collect();
-        let mut future = pin!(Probe::new(Site::Task).instrument(loops.collect::<Vec<()>>()));
+        let mut future = pin!(Probe::new(TASK).instrument(loops.collect::<Vec<()>>()));
         let wakes = Arc::new(CountingWaker::default());
         let waker = Waker::from(Arc::clone(&wakes));
         loop {
@@ -181,7 +178,7 @@ fn what_a_future_waits_for_before_its_loop_is_no_iteration() {
     let _alone = alone();
     let recorder = attached(SMALL);
     install("task=1", Mode::Minimal);
-    block_on(Probe::new(Site::Task).instrument(async {
+    block_on(Probe::new(TASK).instrument(async {
         tokio::task::yield_now().await;
         iterate().await;
         tokio::task::yield_now().await;
@@ -198,22 +195,22 @@ fn a_future_inside_another_leaves_the_invocation_around_it_to_the_outer_one() {
     let _alone = alone();
     let recorder = attached(SMALL);
     install("none", Mode::Minimal);
-    block_on(Probe::new(Site::Task).instrument(async {
+    block_on(Probe::new(TASK).instrument(async {
         iterate().await;
-        Probe::new(Site::Connection).instrument(iterate()).await;
+        Probe::new(CONNECTION).instrument(iterate()).await;
         iterate().await;
     }));
     let seen: Vec<_> = drain(&recorder)
         .iter()
         .map(|record| (record.site, record.iterations))
         .collect();
-    assert_eq!(seen, [(Site::Connection, 1), (Site::Task, 2)]);
+    assert_eq!(seen, [(CONNECTION, 1), (TASK, 2)]);
 }
 
 #[test]
 fn an_instrumented_future_can_be_sent_to_another_thread() {
     fn assert_send<T: Send>(_: &T) {}
-    assert_send(&Probe::new(Site::Task).instrument(async {
+    assert_send(&Probe::new(TASK).instrument(async {
         iterate().await;
         future::poll_fn(|_| {
             poll_probe::own();
@@ -229,7 +226,7 @@ fn once_a_loop_yielded_no_other_goes_on_in_that_poll_even_with_units_of_its_own(
     let _alone = alone();
     let recorder = attached(SMALL);
     install("task=coop", Mode::Minimal);
-    block_on(Probe::new(Site::Task).instrument(async {
+    block_on(Probe::new(TASK).instrument(async {
         let greedy = async {
             for _ in 0..200 {
                 iterate().await;

@@ -7,17 +7,17 @@ use std::{
 };
 
 use crate::common::{
-    CountingWaker, SMALL, alone, attached, block_on, context, drain, entered, install, only,
-    poll_site, spin,
+    CONNECTION, CountingWaker, MUXER, SMALL, SWARM, alone, attached, block_on, context, drain,
+    entered, install, only, poll_site, spin,
 };
-use poll_probe::{Invocation, Mode, Outcome, Site};
+use poll_probe::{Invocation, Mode, Outcome};
 
 #[test]
 fn nothing_is_recorded_while_recording_is_off() {
     let _alone = alone();
     let recorder = attached(SMALL);
     install("none", Mode::Off);
-    assert!(poll_site(Site::Connection, 3, &mut context()).is_ready());
+    assert!(poll_site(CONNECTION, 3, &mut context()).is_ready());
     assert!(drain(&recorder).is_empty());
 }
 
@@ -26,12 +26,9 @@ fn an_invocation_without_a_budget_goes_round_as_often_as_it_likes() {
     let _alone = alone();
     let recorder = attached(SMALL);
     let variant = install("none", Mode::Minimal);
-    assert_eq!(
-        poll_site(Site::Muxer, 1000, &mut context()),
-        Poll::Ready(1000)
-    );
+    assert_eq!(poll_site(MUXER, 1000, &mut context()), Poll::Ready(1000));
     let record = only(drain(&recorder));
-    assert_eq!((record.site, record.variant), (Site::Muxer, variant));
+    assert_eq!((record.site, record.variant), (MUXER, variant));
     assert_eq!((record.iterations, record.outcome), (1000, Outcome::Ready));
     assert!(record.longest_iteration_ns <= record.duration_ns);
     assert!(record.polls.is_empty());
@@ -46,17 +43,11 @@ fn a_count_stops_after_so_many_iterations_and_wakes_once() {
         let wakes = Arc::new(CountingWaker::default());
         let waker = Waker::from(Arc::clone(&wakes));
         let mut cx = Context::from_waker(&waker);
-        assert!(
-            poll_site(Site::Connection, 4, &mut cx).is_pending(),
-            "{mode:?}"
-        );
+        assert!(poll_site(CONNECTION, 4, &mut cx).is_pending(), "{mode:?}");
         assert_eq!(wakes.0.load(Ordering::Relaxed), 1, "{mode:?}");
+        assert!(poll_site(CONNECTION, 3, &mut cx).is_ready(), "{mode:?}");
         assert!(
-            poll_site(Site::Connection, 3, &mut cx).is_ready(),
-            "{mode:?}"
-        );
-        assert!(
-            poll_site(Site::Muxer, 4, &mut cx).is_ready(),
+            poll_site(MUXER, 4, &mut cx).is_ready(),
             "{mode:?}: another site"
         );
         assert_eq!(wakes.0.load(Ordering::Relaxed), 1, "{mode:?}");
@@ -79,15 +70,15 @@ fn a_time_stops_the_first_iteration_after_it_and_never_the_first_of_all() {
     let recorder = attached(SMALL);
     for mode in [Mode::Off, Mode::Minimal] {
         install("connection=1ns", mode);
-        assert!(poll_site(Site::Connection, 1, &mut context()).is_ready());
-        let mut probe = Invocation::enter(Site::Connection, &[]);
+        assert!(poll_site(CONNECTION, 1, &mut context()).is_ready());
+        let mut probe = Invocation::enter(CONNECTION, &[]);
         let cx = &mut context();
         assert!(probe.iterate(cx).is_ready());
         spin(Duration::from_micros(1));
         assert!(probe.iterate(cx).is_pending());
     }
     install("connection=1000s", Mode::Minimal);
-    assert!(poll_site(Site::Connection, 50, &mut context()).is_ready());
+    assert!(poll_site(CONNECTION, 50, &mut context()).is_ready());
     let iterations: Vec<u32> = drain(&recorder)
         .iter()
         .map(|record| record.iterations)
@@ -102,7 +93,7 @@ fn a_time_limit_is_that_long() {
     install("connection=5ms", Mode::Minimal);
     let cx = &mut context();
     {
-        let mut probe = Invocation::enter(Site::Connection, &[]);
+        let mut probe = Invocation::enter(CONNECTION, &[]);
         while probe.iterate(cx).is_ready() {}
     }
     // On a busy machine it may be late, but never early. Limit and record share a clock, so only rounding
@@ -122,10 +113,10 @@ fn coop_shares_tokios_budget_and_leaves_the_first_iteration_free() {
             let mut counts = Vec::new();
             // A task may do 128 operations in a poll. An idle invocation costs none of them.
             std::future::poll_fn(|cx| {
-                assert!(poll_site(Site::Connection, 1, cx).is_ready());
-                counts.push(poll_site(Site::Connection, 10_000, cx).is_pending());
+                assert!(poll_site(CONNECTION, 1, cx).is_ready());
+                counts.push(poll_site(CONNECTION, 10_000, cx).is_pending());
                 // Without a unit left not even the first iteration runs.
-                counts.push(poll_site(Site::Connection, 1, cx).is_pending());
+                counts.push(poll_site(CONNECTION, 1, cx).is_pending());
                 Poll::Ready(())
             })
             .await;
@@ -156,7 +147,7 @@ fn children_are_recorded_in_order_with_their_iteration() {
     install("none", Mode::Children);
     let cx = &mut context();
     {
-        let mut probe = Invocation::enter(Site::Connection, &["short", "long", "never"]);
+        let mut probe = Invocation::enter(CONNECTION, &["short", "long", "never"]);
         for _ in 0..2 {
             assert!(probe.iterate(cx).is_ready());
             probe.child(0);
@@ -223,7 +214,7 @@ fn the_longest_iteration_is_no_shorter_than_any_and_leaves_time_for_the_others()
 /// Three iterations, of which the second spins longest, in its second child.
 fn spun_three_times() {
     let cx = &mut context();
-    let mut probe = Invocation::enter(Site::Connection, &["first", "second"]);
+    let mut probe = Invocation::enter(CONNECTION, &["first", "second"]);
     for spun_us in [[20, 30], [20, 200], [20, 30]] {
         assert!(probe.iterate(cx).is_ready());
         for (child, us) in (0..).zip(spun_us) {
@@ -240,7 +231,7 @@ fn a_child_that_is_open_when_the_function_ends_is_recorded() {
     let recorder = attached(SMALL);
     install("none", Mode::Children);
     {
-        let mut probe = Invocation::enter(Site::Swarm, &["failing"]);
+        let mut probe = Invocation::enter(SWARM, &["failing"]);
         assert!(probe.iterate(&mut context()).is_ready());
         probe.child(0);
     }
@@ -254,11 +245,11 @@ fn nested_invocations_keep_their_own_children() {
     install("none", Mode::Children);
     let cx = &mut context();
     {
-        let mut outer = entered(Site::Connection, &["a", "muxer", "b"]);
+        let mut outer = entered(CONNECTION, &["a", "muxer", "b"]);
         outer.child(0);
         outer.child(1);
-        assert!(poll_site(Site::Muxer, 2, cx).is_ready());
-        assert!(poll_site(Site::Muxer, 1, cx).is_ready());
+        assert!(poll_site(MUXER, 2, cx).is_ready());
+        assert!(poll_site(MUXER, 1, cx).is_ready());
         outer.child(2);
     }
     let records = drain(&recorder);
@@ -270,11 +261,11 @@ fn nested_invocations_keep_their_own_children() {
         children,
         [
             (
-                Site::Muxer,
+                MUXER,
                 vec![("first", 1), ("second", 1), ("first", 2), ("second", 2)]
             ),
-            (Site::Muxer, vec![("first", 1), ("second", 1)]),
-            (Site::Connection, vec![("a", 1), ("muxer", 1), ("b", 1)]),
+            (MUXER, vec![("first", 1), ("second", 1)]),
+            (CONNECTION, vec![("a", 1), ("muxer", 1), ("b", 1)]),
         ]
     );
     assert!(records[0].start_ns >= records[2].start_ns);
@@ -286,7 +277,7 @@ fn an_invocation_keeps_the_variant_that_it_began_under() {
     let recorder = attached(SMALL);
     let cx = &mut context();
     let first = install("connection=2", Mode::Minimal);
-    let mut probe = Invocation::enter(Site::Connection, &[]);
+    let mut probe = Invocation::enter(CONNECTION, &[]);
     let second = install("none", Mode::Off);
     assert!(
         probe.iterate(cx).is_ready()
@@ -309,7 +300,7 @@ fn without_marks_there_is_an_outcome_and_no_iteration() {
     let recorder = attached(SMALL);
     install("connection=1", Mode::Children);
     for polled in [Poll::Ready(1), Poll::Pending] {
-        let mut probe = Invocation::enter_unmarked(Site::Connection);
+        let mut probe = Invocation::enter_unmarked(CONNECTION);
         probe.returns(&polled);
     }
     let mut outcomes = Vec::new();
@@ -330,7 +321,7 @@ fn what_is_returned_does_not_hide_that_the_budget_was_spent() {
     let recorder = attached(SMALL);
     install("connection=1", Mode::Minimal);
     {
-        let mut probe = Invocation::enter(Site::Connection, &[]);
+        let mut probe = Invocation::enter(CONNECTION, &[]);
         assert!(probe.iterate(&mut context()).is_ready());
         assert!(probe.iterate(&mut context()).is_pending());
         probe.returns(&Poll::<()>::Pending);
@@ -344,7 +335,7 @@ fn the_first_turn_of_each_loop_has_no_bound() {
     let recorder = attached(SMALL);
     for budget in ["connection=1", "connection=1ns"] {
         install(budget, Mode::Minimal);
-        let mut probe = Invocation::enter(Site::Connection, &[]);
+        let mut probe = Invocation::enter(CONNECTION, &[]);
         for _ in 0..3 {
             probe.enter_loop();
             assert!(probe.iterate(&mut context()).is_ready(), "{budget}");
@@ -362,7 +353,7 @@ fn turns_of_loops_that_cannot_be_left_count_all_the_same() {
     let recorder = attached(SMALL);
     install("connection=3", Mode::Minimal);
     {
-        let mut probe = Invocation::enter(Site::Connection, &[]);
+        let mut probe = Invocation::enter(CONNECTION, &[]);
         (0..5).for_each(|_| probe.count());
         assert!(probe.iterate(&mut context()).is_pending());
     }

@@ -1,7 +1,9 @@
 //! Where a budget could have ended an invocation.
 
-use crate::common::{Kept, SMALL, alone, attached, context, drain, install, only, poll_site};
-use poll_probe::{Invocation, Mode, Site};
+use crate::common::{
+    CONNECTION, Kept, MUXER, SMALL, alone, attached, context, drain, install, only, poll_site,
+};
+use poll_probe::{Invocation, Mode};
 
 fn iterations_at_ends(kept: &Kept) -> Vec<u32> {
     let ends = kept.iteration_ends.iter();
@@ -18,7 +20,7 @@ fn every_iteration_but_the_last_has_an_end_in_the_mode_children_alone() {
         (Mode::Metered, vec![]),
     ] {
         install("none", mode);
-        assert!(poll_site(Site::Muxer, 4, &mut context()).is_ready());
+        assert!(poll_site(MUXER, 4, &mut context()).is_ready());
         let record = only(drain(&recorder));
         assert_eq!(iterations_at_ends(&record), ends);
         let at: Vec<u64> = record
@@ -37,7 +39,7 @@ fn there_is_none_where_no_budget_can_end_the_invocation() {
     install("none", Mode::Children);
     let cx = &mut context();
     {
-        let mut probe = Invocation::enter(Site::Connection, &[]);
+        let mut probe = Invocation::enter(CONNECTION, &[]);
         probe.count();
         probe.count();
         assert!(probe.iterate(cx).is_ready());

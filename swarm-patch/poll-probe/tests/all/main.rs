@@ -1,7 +1,6 @@
 //! All integration tests of this package in one program, which links once.
 #![allow(clippy::unwrap_used)]
 
-mod budget_text;
 mod buffers;
 mod common;
 mod futures;

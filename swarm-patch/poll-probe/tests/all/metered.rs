@@ -9,7 +9,10 @@ use std::{
     thread,
 };
 
-use crate::common::{self, SMALL, alone, context, drain, entered, install, only, poll_site};
+use crate::common::{
+    self, CONNECTION, MUXER, SMALL, SWARM, TASK, alone, context, drain, entered, install, only,
+    poll_site,
+};
 use poll_probe::{Capacity, Invocation, MeterCounts, Mode, Probe, Reading, Recorder, Site};
 
 thread_local! {
@@ -74,9 +77,9 @@ fn each_child_and_the_own_code_have_their_part() {
     let recorder = metered(SMALL, 64);
     install("none", Mode::Metered);
     work(100);
-    two_iterations(Site::Connection);
+    two_iterations(CONNECTION);
     work(100);
-    two_iterations(Site::Connection);
+    two_iterations(CONNECTION);
     for record in drain(&recorder) {
         assert_eq!(
             counted(&record.readings),
@@ -106,13 +109,13 @@ fn a_child_that_is_open_at_the_end_and_one_without_any_are_metered() {
     let recorder = metered(SMALL, 64);
     install("none", Mode::Metered);
     {
-        let mut probe = entered(Site::Swarm, &["failing"]);
+        let mut probe = entered(SWARM, &["failing"]);
         work(1);
         probe.child(0);
         work(10);
     }
     {
-        let _probe = Invocation::enter(Site::Swarm, &[]);
+        let _probe = Invocation::enter(SWARM, &[]);
         work(7);
     }
     let records = drain(&recorder);
@@ -129,7 +132,7 @@ fn sites_inside_others_count_for_the_child_around() {
     let recorder = metered(SMALL, 64);
     install("none", Mode::Metered);
     let mut task = Box::pin(
-        Probe::new(Site::Task)
+        Probe::new(TASK)
             .children(&["connection"])
             .instrument(async {
                 work(1);
@@ -137,13 +140,13 @@ fn sites_inside_others_count_for_the_child_around() {
                 poll_fn(|_| {
                     poll_probe::child(0);
                     work(10);
-                    let mut outer = entered(Site::Connection, &["a", "muxer", "b"]);
+                    let mut outer = entered(CONNECTION, &["a", "muxer", "b"]);
                     outer.child(0);
                     work(100);
                     outer.child(1);
                     work(1000);
-                    two_iterations(Site::Muxer);
-                    two_iterations(Site::Muxer);
+                    two_iterations(MUXER);
+                    two_iterations(MUXER);
                     outer.child(2);
                     drop(outer);
                     poll_probe::own();
@@ -171,10 +174,10 @@ fn sites_inside_others_count_for_the_child_around() {
     assert_eq!(
         found,
         [
-            (Site::Muxer, muxer.to_vec()),
-            (Site::Muxer, muxer.to_vec()),
+            (MUXER, muxer.to_vec()),
+            (MUXER, muxer.to_vec()),
             (
-                Site::Connection,
+                CONNECTION,
                 vec![
                     (Some("a"), 100),
                     (Some("muxer"), 1000 + of_muxers),
@@ -183,7 +186,7 @@ fn sites_inside_others_count_for_the_child_around() {
                 ]
             ),
             (
-                Site::Task,
+                TASK,
                 vec![(Some("connection"), 1110 + of_muxers), (None, 3)]
             ),
         ]
@@ -197,7 +200,7 @@ fn a_meter_is_read_in_no_other_mode() {
     let before = READ.get();
     for mode in [Mode::Off, Mode::Minimal, Mode::Children] {
         install("none", mode);
-        two_iterations(Site::Connection);
+        two_iterations(CONNECTION);
     }
     assert_eq!(READ.get(), before);
     let records = drain(&recorder);
@@ -212,7 +215,7 @@ fn without_a_meter_children_are_recorded_and_nothing_is_missing() {
     let _alone = alone();
     let recorder = common::attached(SMALL);
     install("none", Mode::Metered);
-    two_iterations(Site::Connection);
+    two_iterations(CONNECTION);
     let record = only(drain(&recorder));
     assert_eq!(
         record.children(),
@@ -226,8 +229,8 @@ fn budgets_hold_and_a_denied_iteration_is_metered() {
     let _alone = alone();
     let recorder = metered(SMALL, 64);
     install("connection=3", Mode::Metered);
-    assert!(poll_site(Site::Connection, 4, &mut context()).is_pending());
-    assert!(poll_site(Site::Connection, 3, &mut context()).is_ready());
+    assert!(poll_site(CONNECTION, 4, &mut context()).is_pending());
+    assert!(poll_site(CONNECTION, 3, &mut context()).is_ready());
     let records = drain(&recorder);
     assert_eq!(
         records.iter().map(|record| record.iterations).sum::<u32>(),
@@ -243,8 +246,8 @@ fn readings_without_room_are_counted_and_the_others_stay_right() {
     let _alone = alone();
     let recorder = metered(SMALL, 7);
     install("none", Mode::Metered);
-    two_iterations(Site::Connection);
-    two_iterations(Site::Connection);
+    two_iterations(CONNECTION);
+    two_iterations(CONNECTION);
     let mut lost = Vec::new();
     let mut readings = Vec::new();
     let drained = recorder.drain(|record| {
@@ -255,7 +258,7 @@ fn readings_without_room_are_counted_and_the_others_stay_right() {
     assert_eq!(readings[0].last(), Some(&(None, 16)));
     assert_eq!(readings[1], [(Some("first"), 10), (Some("second"), 20)]);
     // After the drain there is room again.
-    two_iterations(Site::Connection);
+    two_iterations(CONNECTION);
     let record = only(drain(&recorder));
     assert_eq!((record.readings.len(), record.readings_lost), (5, 0));
 }
@@ -273,7 +276,7 @@ fn readings_of_lost_records_are_taken_for_no_other() {
     install("none", Mode::Metered);
     for _ in 0..2 {
         for n in 1..=5 {
-            let mut probe = entered(Site::Connection, &["child"]);
+            let mut probe = entered(CONNECTION, &["child"]);
             probe.child(0);
             work(n);
             probe.own();
@@ -297,17 +300,17 @@ fn a_panic_leaves_the_invocations_around_right() {
     // More often than invocations nest.
     for _ in 0..100 {
         let panic = catch_unwind(AssertUnwindSafe(|| {
-            let mut probe = Invocation::enter(Site::Connection, &["child"]);
+            let mut probe = Invocation::enter(CONNECTION, &["child"]);
             probe.child(0);
             std::panic::resume_unwind(Box::new(()));
         }));
         assert!(panic.is_err());
     }
     {
-        let mut outer = entered(Site::Connection, &["child"]);
+        let mut outer = entered(CONNECTION, &["child"]);
         outer.child(0);
         let panic = catch_unwind(AssertUnwindSafe(|| {
-            let _inner = Invocation::enter(Site::Muxer, &[]);
+            let _inner = Invocation::enter(MUXER, &[]);
             work(1);
             std::panic::resume_unwind(Box::new(()));
         }));
@@ -328,15 +331,15 @@ fn an_invocation_keeps_the_mode_that_it_began_in() {
     let _alone = alone();
     let recorder = metered(SMALL, 256);
     install("none", Mode::Children);
-    let mut outer = entered(Site::Connection, &["child"]);
+    let mut outer = entered(CONNECTION, &["child"]);
     install("none", Mode::Metered);
     outer.child(0);
-    two_iterations(Site::Muxer);
+    two_iterations(MUXER);
     drop(outer);
-    let mut outer = entered(Site::Connection, &["child"]);
+    let mut outer = entered(CONNECTION, &["child"]);
     install("none", Mode::Children);
     outer.child(0);
-    two_iterations(Site::Muxer);
+    two_iterations(MUXER);
     drop(outer);
     let readings: Vec<usize> = drain(&recorder)
         .iter()
@@ -352,10 +355,10 @@ fn an_invocation_keeps_the_mode_that_it_began_in() {
 fn an_invocation_that_began_without_a_meter_counts_what_it_misses() {
     let _alone = alone();
     install("none", Mode::Metered);
-    let mut early = Invocation::enter(Site::Connection, &["child"]);
+    let mut early = Invocation::enter(CONNECTION, &["child"]);
     let recorder = metered(SMALL, 256);
     // This one makes the buffers.
-    two_iterations(Site::Muxer);
+    two_iterations(MUXER);
     early.child(0);
     drop(early);
     let records = drain(&recorder);
@@ -379,7 +382,7 @@ fn each_thread_has_its_own_counts() {
             let recorder = Arc::clone(&recorder);
             thread::spawn(move || {
                 recorder.attach();
-                let _probe = Invocation::enter(Site::Connection, &[]);
+                let _probe = Invocation::enter(CONNECTION, &[]);
                 work(n);
             })
         })

@@ -5,9 +5,9 @@ use std::{
     time::Duration,
 };
 
-use crate::common::alone;
+use crate::common::{self, MUXER, alone};
 use poll_probe::{
-    Capacity, Mode, Outcome, Recorder, Site, Variant, at_most, child, in_time, no_longer_than, own,
+    Capacity, Mode, Outcome, Recorder, Variant, at_most, child, in_time, no_longer_than, own,
     passes, reached, wakes_now,
 };
 
@@ -17,7 +17,7 @@ const OWN: Duration = Duration::from_micros(50);
 fn poll(reaches_bound: bool) -> (usize, Duration, usize, bool) {
     let cx = &mut Context::from_waker(Waker::noop());
     let mut told = (0, OWN, 0, false);
-    let polled = passes(Site::QuicEndpoint, &["receive"], || {
+    let polled = passes(MUXER, &["receive"], || {
         child(0);
         told = (at_most(160), no_longer_than(OWN), in_time(7, 1000.0), false);
         own();
@@ -37,19 +37,13 @@ fn a_budget_takes_the_place_of_the_functions_own_bounds() {
     let us = Duration::from_micros;
     for (budgets, count, time, pieces, is_deferred) in [
         ("none", 160, OWN, 7, false),
-        ("quic-endpoint=32", 32, OWN, 7, false),
-        ("quic-endpoint=25us", 160, us(25), 25, false),
-        (
-            "quic-endpoint=1ns/deferred",
-            160,
-            Duration::from_nanos(1),
-            1,
-            true,
-        ),
-        ("quic-connection=32,connection=25us", 160, OWN, 7, false),
+        ("muxer=32", 32, OWN, 7, false),
+        ("muxer=25us", 160, us(25), 25, false),
+        ("muxer=1ns/deferred", 160, Duration::from_nanos(1), 1, true),
+        ("task=32,connection=25us", 160, OWN, 7, false),
     ] {
         let variant = Variant {
-            budgets: budgets.parse().unwrap(),
+            budgets: common::budgets(budgets),
             mode: Mode::Children,
         };
         variant.install();
@@ -70,7 +64,7 @@ fn a_budget_takes_the_place_of_the_functions_own_bounds() {
                 assert_eq!(record.children[0].child, "receive");
                 outcome = Some(record.outcome);
             });
-            let expected = match reaches_bound && budgets.starts_with("quic-endpoint") {
+            let expected = match reaches_bound && budgets.starts_with("muxer") {
                 true => Outcome::Yielded,
                 false => Outcome::Pending,
             };

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::common::alone;
-use poll_probe::{Mode, Probe, Site, Variant};
+use crate::common::{self, TASK, alone};
+use poll_probe::{Mode, Probe, Variant};
 
 const ITERATIONS: u32 = 50;
 
@@ -14,7 +14,7 @@ fn iterations_before_the_other_ran(budgets: &str) -> u32 {
     static ITERATION: AtomicU32 = AtomicU32::new(0);
 
     Variant {
-        budgets: budgets.parse().unwrap(),
+        budgets: common::budgets(budgets),
         mode: Mode::Off,
     }
     .install();
@@ -27,7 +27,7 @@ fn iterations_before_the_other_ran(budgets: &str) -> u32 {
         .unwrap();
     let remote = runtime.handle().clone();
     runtime.block_on(async move {
-        let greedy = tokio::spawn(Probe::new(Site::Task).instrument(async move {
+        let greedy = tokio::spawn(Probe::new(TASK).instrument(async move {
             for iteration in 1..=ITERATIONS {
                 poll_probe::iterate().await;
                 ITERATION.store(iteration, Ordering::Relaxed);

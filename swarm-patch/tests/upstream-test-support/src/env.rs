@@ -5,7 +5,8 @@
     reason = "code before `main`; it reads one variable and installs one variant"
 )]
 
-use poll_probe::{Budgets, Mode, Variant};
+use poll_probe::{Mode, Variant};
+use run_format::Budgets;
 
 /// The name of the variable.
 pub(crate) const POLL_BUDGET: &str = "POLL_BUDGET";
@@ -18,7 +19,7 @@ fn install() {
     match text.to_string_lossy().parse::<Budgets>() {
         Ok(budgets) => {
             Variant {
-                budgets,
+                budgets: budgets.into(),
                 mode: Mode::Off,
             }
             .install();

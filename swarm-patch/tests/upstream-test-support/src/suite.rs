@@ -9,7 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use poll_probe::{Budget, Budgets, Invocation, Limit, Site};
+use poll_probe::Invocation;
+use run_format::{Budget, Budgets, Limit, Site};
 
 use crate::env::POLL_BUDGET;
 
@@ -147,7 +148,7 @@ fn assert_in_force(budgets: &str) {
         else {
             panic!("{site} has no count in {budgets}");
         };
-        let mut invocation = Invocation::enter(site, &[]);
+        let mut invocation = Invocation::enter(site.into(), &[]);
         let iterations = (0..=limit.get())
             .take_while(|_| invocation.iterate(cx).is_ready())
             .count();

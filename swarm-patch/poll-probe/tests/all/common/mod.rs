@@ -10,8 +10,8 @@ use std::{
 };
 
 use poll_probe::{
-    Capacity, ChildPoll, Invocation, IterationEnd, Mode, Outcome, Reading, Record, Recorder, Site,
-    Variant, VariantId,
+    Budgets, Capacity, ChildPoll, Invocation, IterationEnd, Mode, Outcome, Reading, Record,
+    Recorder, Site, Variant, VariantId,
 };
 
 /// The variant in force applies to the whole process, so these tests take turns.
@@ -20,9 +20,28 @@ pub(crate) fn alone() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(crate) fn install(budgets: &str, mode: Mode) -> VariantId {
+pub(crate) const CONNECTION: Site = Site::new(0);
+pub(crate) const SWARM: Site = Site::new(1);
+pub(crate) const MUXER: Site = Site::new(2);
+pub(crate) const TASK: Site = Site::new(3);
+
+/// `none`, or `SITE=BUDGET` joined by commas.
+pub(crate) fn budgets(text: &str) -> Budgets {
+    let parts = text.split(',').filter_map(|part| part.split_once('='));
+    parts.fold(Budgets::NONE, |budgets, (site, budget)| {
+        let site = match site {
+            "connection" => CONNECTION,
+            "muxer" => MUXER,
+            "task" => TASK,
+            other => panic!("no site {other}"),
+        };
+        budgets.with(site, budget.parse().unwrap())
+    })
+}
+
+pub(crate) fn install(text: &str, mode: Mode) -> VariantId {
     Variant {
-        budgets: budgets.parse().unwrap(),
+        budgets: budgets(text),
         mode,
     }
     .install()

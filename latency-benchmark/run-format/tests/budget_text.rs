@@ -1,8 +1,9 @@
 //! The text form of sites and budgets, by itself and in serialised data.
+#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 
-use poll_probe::{Budget, Budgets, Limit, Site, Wake};
+use run_format::{Budget, Budgets, Limit, Site, Wake};
 
 fn accepted(text: &str) -> Budgets {
     text.parse()

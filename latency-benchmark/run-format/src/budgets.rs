@@ -1,0 +1,113 @@
+//! The budgets of all sites, and their text form.
+
+use std::{fmt, str::FromStr};
+
+use poll_probe::{Budget, Limit};
+
+use crate::{serde_as_text, site::Site};
+
+/// The bounds of a whole process. The default has none.
+///
+/// Its text form is `none`, or `SITE=LIMIT[/WAKE]` joined by commas: `connection=8`,
+/// `connection=50us`, `muxer=4/deferred`, `connection=8,muxer=2`, `task=coop`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Budgets(poll_probe::Budgets);
+
+impl Budgets {
+    /// No bound anywhere.
+    pub const NONE: Budgets = Budgets(poll_probe::Budgets::NONE);
+
+    /// The bound at `site`, if there is one.
+    pub fn at(&self, site: Site) -> Option<Budget> {
+        self.0.at(site.into())
+    }
+
+    /// The same with this bound at `site`, which has to be one of [`Site::BUDGETED`].
+    pub fn with(self, site: Site, budget: Budget) -> Budgets {
+        assert!(Site::BUDGETED.contains(&site), "{site} takes no budget");
+        Budgets(self.0.with(site.into(), budget))
+    }
+}
+
+impl From<Budgets> for poll_probe::Budgets {
+    fn from(budgets: Budgets) -> Self {
+        budgets.0
+    }
+}
+
+/// The accepted forms, for help texts and errors.
+pub const BUDGET_FORMS: &str = "none, or SITE=LIMIT[/WAKE] joined by commas; SITE: connection, muxer, task, \
+     quic-connection (only a count), quic-endpoint (no coop); LIMIT: a count (8), a time (50us; units ns, us, ms, s), \
+     coop; WAKE: immediate, deferred";
+
+fn refusal(part: &str, problem: impl fmt::Display) -> String {
+    format!("budget {part:?}: {problem} (accepted: {BUDGET_FORMS})")
+}
+
+impl FromStr for Budgets {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(refusal(text, "the text is empty"));
+        }
+        if text == "none" {
+            return Ok(Budgets::NONE);
+        }
+        let mut budgets = Budgets::NONE;
+        for part in text.split(',') {
+            let part = part.trim();
+            let (site, budget) = parse_part(part)?;
+            let wrong = |problem: &str| refusal(part, format!("site {site} is {problem}"));
+            if !Site::BUDGETED.contains(&site) {
+                return Err(wrong("recorded but takes no budget"));
+            }
+            if budgets.at(site).is_some() {
+                return Err(wrong("named twice"));
+            }
+            budgets = budgets.with(site, budget);
+        }
+        Ok(budgets)
+    }
+}
+
+fn parse_part(part: &str) -> Result<(Site, Budget), String> {
+    let problem = |problem: String| refusal(part, problem);
+    if part == "none" {
+        return Err(problem("`none` stands alone".into()));
+    }
+    let (site, budget) = part
+        .split_once('=')
+        .ok_or_else(|| problem("there is no `=` between a site and a limit".into()))?;
+    let site = site.trim();
+    let site: Site = (site.parse()).map_err(|_| problem(format!("unknown site {site:?}")))?;
+    let budget: Budget = budget.parse().map_err(problem)?;
+    let is_bounded = match budget.limit {
+        Limit::Count(_) => true,
+        Limit::Time(_) => site != Site::QuicConnection,
+        Limit::Coop => !site.is_of_quic(),
+    };
+    if !is_bounded {
+        return Err(problem(format!("site {site} has no bound of this kind")));
+    }
+    Ok((site, budget))
+}
+
+impl fmt::Display for Budgets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut separator = "";
+        for site in Site::BUDGETED {
+            if let Some(budget) = self.at(site) {
+                write!(f, "{separator}{site}={budget}")?;
+                separator = ",";
+            }
+        }
+        if separator.is_empty() {
+            f.write_str("none")?;
+        }
+        Ok(())
+    }
+}
+
+serde_as_text!(Budgets);
