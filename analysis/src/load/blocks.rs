@@ -71,21 +71,21 @@ impl Disturbed {
             (!is_kept).then(|| (disturbance, row.stood_still()))
         };
         let found: Vec<_> = blocks.iter().map(disturbance).collect();
+        let stood_still = |&&(_, stood_still): &&(Disturbance, bool)| stood_still;
+        let standstills = found.iter().flatten().filter(stood_still).count();
+        let others = found.iter().flatten().count() - standstills;
+        let is_most = 2 * others > blocks.len() - standstills;
         let (mut taken, mut left) = (Disturbances::new(), Disturbances::new());
-        for (disturbance, stood_still) in found.iter().flatten() {
-            let counts = if *stood_still { &mut taken } else { &mut left };
-            *counts.entry(*disturbance).or_default() += 1;
-        }
-        let stood_still: usize = taken.values().sum();
-        let is_most = 2 * left.values().sum::<usize>() > blocks.len() - stood_still;
-        if !is_most {
-            for (disturbance, blocks) in std::mem::take(&mut left) {
-                *taken.entry(disturbance).or_default() += blocks;
-            }
-        }
         let mut found = found.into_iter();
-        let stays = |(_, stood_still): (_, bool)| is_most && !stood_still;
-        blocks.retain(|_| found.next().flatten().is_none_or(stays));
+        blocks.retain(|_| {
+            let Some((disturbance, stood_still)) = found.next().flatten() else {
+                return true;
+            };
+            let stays = is_most && !stood_still;
+            let counts = if stays { &mut left } else { &mut taken };
+            *counts.entry(disturbance).or_default() += 1;
+            stays
+        });
         (taken, left)
     }
 }

@@ -4,8 +4,8 @@ use run_format::{
     Site,
     run_row::RunRow,
     tables::{
-        BandRow, BlockRow, BoundRow, ChildRow, IdleRow, QuicRow, SiteRow, SliceRow, TurnRow,
-        WorkRow, WorkerRow,
+        BandRow, BlockRow, BoundRow, ChildRow, IdleRow, PeerRow, QuicRow, SiteRow, SliceRow,
+        TurnRow, WorkRow, WorkerRow,
     },
 };
 
@@ -20,21 +20,16 @@ pub(crate) struct LoadedRun {
     pub(crate) slices: Vec<LoadedSlice>,
     /// The complete blocks: in each the slices of every variant, by variant.
     pub(crate) blocks: Vec<Vec<usize>>,
+    /// With those that were disturbed.
+    pub(crate) all_blocks: Vec<Vec<usize>>,
     pub(crate) machine: Vec<BlockRow>,
+    /// What was seen before there were requests. Older runs have none.
+    pub(crate) idle: Option<IdleRow>,
     /// Older runs have none.
     pub(crate) work: Vec<WorkRow>,
-    /// With those that were disturbed, if that is more.
-    pub(crate) all_blocks: Option<Vec<Vec<usize>>>,
     /// Complete blocks that are not in `blocks` because they were disturbed, and those that nevertheless are.
     pub(crate) set_aside: Disturbances,
     pub(crate) kept: Disturbances,
-    /// Of the slices above, as are the children.
-    pub(crate) bands: Vec<BandRow>,
-    pub(crate) children: Vec<ChildRow>,
-    /// Of slices in `blocks` and sites of which nothing was lost.
-    pub(crate) bounds: Vec<BoundRow>,
-    /// Where central has several.
-    pub(crate) workers: Vec<WorkerRow>,
 }
 
 impl LoadedRun {
@@ -43,12 +38,12 @@ impl LoadedRun {
         self.row.as_ref()?.machine.as_ref().map(text::host)
     }
 
-    pub(crate) fn slice(&self, number: u32) -> Option<&LoadedSlice> {
-        let found = self.slices.binary_search_by_key(&number, |it| it.row.slice);
-        found.ok().map(|at| &self.slices[at])
+    pub(crate) fn has_workers(&self) -> bool {
+        self.slices.iter().any(|slice| !slice.workers.is_empty())
     }
 }
 
+/// A slice with its rows of all tables.
 #[derive(Clone, Debug)]
 pub(crate) struct LoadedSlice {
     pub(crate) row: SliceRow,
@@ -61,10 +56,9 @@ pub(crate) struct LoadedSlice {
     pub(crate) cotenant_same_worker_ns: Counts,
     /// Polls of connections by when they began, counted from the change of variant.
     pub(crate) after_switch: Vec<TurnRow>,
-    /// What was seen before there were requests. Older runs have none.
-    pub(crate) idle: Option<IdleRow>,
-    /// How long the fixed piece of work took before the slice's block.
-    pub(crate) work_ns: Option<u64>,
+    pub(super) peers: Vec<PeerRow>,
+    /// Where central has several.
+    pub(crate) workers: Vec<WorkerRow>,
     /// Of nodes that speak QUIC.
     pub(crate) quic: Option<QuicRow>,
 }
@@ -75,6 +69,9 @@ pub(crate) struct LoadedSite {
     pub(crate) duration_ns: Counts,
     /// Only of the baseline, to see which slow polls a budget could not have prevented.
     pub(crate) longest_iteration_ns: Option<Counts>,
+    pub(crate) bands: Vec<BandRow>,
+    pub(crate) children: Vec<ChildRow>,
+    pub(crate) bounds: Vec<BoundRow>,
 }
 
 impl LoadedSlice {
@@ -82,9 +79,13 @@ impl LoadedSlice {
         self.sites[site as usize].as_ref()
     }
 
-    pub(crate) fn of_connections(&self) -> Option<&LoadedSite> {
-        let sites = self.sites.iter().flatten();
-        self.site(Site::of_connections(sites.map(|it| it.row.site)))
+    pub(crate) fn sites(&self) -> impl Iterator<Item = &LoadedSite> {
+        self.sites.iter().flatten()
+    }
+
+    pub(super) fn polls_of_connections(&self) -> Option<u64> {
+        let site = Site::of_connections(self.sites().map(|site| site.row.site));
+        Some(self.site(site)?.row.polls)
     }
 }
 

@@ -1,43 +1,51 @@
 //! Figures that no run can have are refused, whatever wrote them: tables that say the same agree, and no thread has more
 //! time than there was.
 
-use std::{
-    collections::{BTreeSet, HashMap},
-    hash::Hash,
-};
+use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, bail, ensure};
 use run_format::{
+    Budgets,
     config::Scheduler,
     files::{
         BANDS, BLOCKS, BOUNDS, CHILDREN, HISTOGRAMS, IDLE, PEERS, SITES, SLICES, TURNS, WORK,
         WORKERS,
     },
     run_row::RunRow,
-    tables::{Pass, PeerRow, WorkRow},
+    tables::{Pass, WorkRow},
 };
 
-use super::loaded_run::{LoadedRun, LoadedSlice};
+use super::loaded_run::{LoadedRun, LoadedSite, LoadedSlice};
 
 /// Readings are not taken at the same instant. The second is for each turn.
 const SLACK: f64 = 1.1;
 const SLACK_MS: f64 = 10.0;
 
-pub(super) fn check(run: &LoadedRun, peers: &[PeerRow]) -> Result<()> {
-    whole(run)?;
-    sites(run)?;
-    counts(run)?;
-    of_peers(run, peers)?;
-    children(run)?;
+pub(super) fn check(run: &LoadedRun) -> Result<()> {
+    blocks(run)?;
+    let all_sites = |slice: &LoadedSlice| slice.sites.each_ref().map(Option::is_some);
+    let has_workers = run.has_workers();
+    for slice in &run.slices {
+        let (number, first) = (slice.row.slice, &run.slices[0]);
+        ensure!(
+            all_sites(slice) == all_sites(first),
+            "{SITES}: slice {number} has other sites than slice {}",
+            first.row.slice
+        );
+        slice.sites().try_for_each(site)?;
+        counts(slice, has_workers)?;
+        peers(slice, run.row.as_ref())?;
+    }
     run.row.as_ref().map_or(Ok(()), |row| times(run, row))
 }
 
 /// No row is missing that others tell of.
-fn whole(run: &LoadedRun) -> Result<()> {
-    let known: BTreeSet<u32> = run.slices.iter().map(|slice| slice.row.block).collect();
+fn blocks(run: &LoadedRun) -> Result<()> {
+    let block = |slice: &LoadedSlice| slice.row.block;
+    let known: BTreeSet<u32> = run.slices.iter().map(block).collect();
     let machine: BTreeSet<u32> = run.machine.iter().map(|row| row.block).collect();
-    let blocks = run.all_blocks.as_ref().unwrap_or(&run.blocks);
-    let mut complete = blocks.iter().flatten().map(|at| run.slices[*at].row.block);
+    let complete = run.all_blocks.iter().flatten();
+    let mut complete = complete.map(|at| block(&run.slices[*at]));
     if run.row.as_ref().is_some_and(RunRow::is_measured) {
         if let Some(block) = machine.difference(&known).next() {
             bail!("{BLOCKS}: block {block} is not in {SLICES}");
@@ -54,136 +62,124 @@ fn whole(run: &LoadedRun) -> Result<()> {
             "{WORK}: block {block} is not in {BLOCKS}, or has no time"
         );
     }
-    let with_children: BTreeSet<u32> = run.children.iter().map(|row| row.slice).collect();
-    let sites = |slice: &LoadedSlice| slice.sites.each_ref().map(Option::is_some);
-    for slice in &run.slices {
-        let (number, first) = (slice.row.slice, &run.slices[0]);
+    Ok(())
+}
+
+/// Every poll has an end and is in a band, and a child has no more time than the polls that it is part of.
+fn site(site: &LoadedSite) -> Result<()> {
+    let row = &site.row;
+    let (slice, name, polls) = (row.slice, row.site, row.polls);
+    ensure!(
+        u128::from(polls) == total([row.ready, row.pending, row.yielded]),
+        "{SITES}: slice {slice}: polls of {name} are not ready, pending and yielded"
+    );
+    let in_bands = [
+        (
+            polls,
+            total(site.bands.iter().map(|band| band.polls)),
+            "polls",
+        ),
+        (
+            row.total_ns,
+            total(site.bands.iter().map(|band| band.ns)),
+            "ns",
+        ),
+    ];
+    for (whole, sum, what) in in_bands {
         ensure!(
-            sites(slice) == sites(first),
-            "{SITES}: slice {number} has other sites than slice {}",
-            first.row.slice
+            sum == u128::from(whole),
+            "{BANDS}: slice {slice}: {what} of {name} add up to {sum}, but to {whole} in {SITES}"
         );
-        let polls = slice.of_connections().map_or(0, |it| it.row.polls);
+    }
+    let from_ns: BTreeSet<u64> = site.children.iter().map(|child| child.from_ns).collect();
+    for from_ns in from_ns {
+        let children = site
+            .children
+            .iter()
+            .filter(|child| child.from_ns == from_ns);
+        let bands = site.bands.iter().filter(|band| band.from_ns == from_ns);
+        let (ns, whole) = (
+            total(children.map(|child| child.ns)),
+            total(bands.map(|band| band.ns)),
+        );
         ensure!(
-            slice.row.pass != Pass::Children || polls == 0 || with_children.contains(&number),
-            "{CHILDREN}: slice {number} is missing"
+            site.lost() > 0 || ns as f64 <= SLACK * whole as f64,
+            "{CHILDREN}: slice {slice}: the children in polls of {name} from {from_ns} ns take {ns} ns, but the polls {whole} ns"
+        );
+    }
+    for row in &site.bounds {
+        let pieces = row.pieces;
+        ensure!(
+            row.budget != Budgets::NONE || pieces == polls,
+            "{BOUNDS}: {pieces} polls of {name} in slice {slice}, but {polls} in {SITES}"
+        );
+        ensure!(
+            row.slow_pieces <= pieces,
+            "{BOUNDS}: slice {slice}: more slow pieces than pieces"
         );
     }
     Ok(())
 }
 
-/// Every poll of a site has an end and is in a band.
-fn sites(run: &LoadedRun) -> Result<()> {
-    let bands = run.bands.iter();
-    let polls = sums(bands.clone().map(|it| ((it.slice, it.site), it.polls)));
-    let ns = sums(bands.map(|it| ((it.slice, it.site), it.ns)));
-    let sites = run.slices.iter().flat_map(|slice| &slice.sites);
-    for row in sites.flatten() {
-        let row = &row.row;
-        let (slice, site) = (row.slice, row.site);
-        let ends = [row.ready, row.pending, row.yielded].map(u128::from);
-        ensure!(
-            u128::from(row.polls) == ends.iter().sum::<u128>(),
-            "{SITES}: slice {slice}: polls of {site} are not ready, pending and yielded"
-        );
-        for (whole, sums, what) in [(row.polls, &polls, "polls"), (row.total_ns, &ns, "ns")] {
-            let sum = sums.get(&(slice, site)).copied().unwrap_or_default();
-            ensure!(
-                sum == u128::from(whole),
-                "{BANDS}: slice {slice}: {what} of {site} add up to {sum}, but to {whole} in {SITES}"
-            );
-        }
-    }
+fn total(values: impl IntoIterator<Item = u64>) -> u128 {
+    values.into_iter().map(u128::from).sum()
+}
+
+/// What several tables count is the same. Every poll of a connection ran on a worker.
+fn counts(slice: &LoadedSlice, has_workers: bool) -> Result<()> {
+    let (number, requests) = (slice.row.slice, slice.row.requests);
+    let timed = slice.latency_ns.total();
+    // Histograms of other passes are not read.
+    ensure!(
+        timed == requests || slice.row.pass != Pass::Compare,
+        "{SLICES}: slice {number}: {requests} requests, but {timed} in {HISTOGRAMS}"
+    );
+    let polls = slice.polls_of_connections();
+    let has_children = slice.sites().any(|site| !site.children.is_empty());
+    ensure!(
+        slice.row.pass != Pass::Children || polls.unwrap_or(0) == 0 || has_children,
+        "{CHILDREN}: slice {number} is missing"
+    );
+    let turns = &slice.after_switch;
+    ensure!(
+        total(turns.iter().map(|turn| turn.polls)) <= u128::from(polls.unwrap_or(u64::MAX))
+            && turns.iter().all(|turn| turn.slow_polls <= turn.polls),
+        "{TURNS}: slice {number}: more polls of a turn than the slice has, or more slow ones than polls"
+    );
+    let workers = &slice.workers;
+    let on_workers = total(workers.iter().map(|worker| worker.polls));
+    ensure!(
+        !has_workers || (!workers.is_empty()).then_some(on_workers) == polls.map(u128::from),
+        "{WORKERS}: slice {number}: the polls of all workers are not those of its connections"
+    );
     Ok(())
 }
 
 /// The requests of all peers are those of the slice.
-fn of_peers(run: &LoadedRun, peers: &[PeerRow]) -> Result<()> {
-    let there_are = run.row.as_ref().map(|row| row.config.cell.peers);
-    let there_are = there_are.unwrap_or(usize::MAX);
-    for row in peers {
-        let PeerRow { slice, peer, .. } = row;
-        let (p50, p99) = (row.latency_p50_ns, row.latency_p99_ns);
+fn peers(slice: &LoadedSlice, run: Option<&RunRow>) -> Result<()> {
+    let (number, own) = (slice.row.slice, slice.row.requests);
+    let there_are = run.map_or(usize::MAX, |run| run.config.cell.peers);
+    for row in &slice.peers {
+        let (peer, p50, p99) = (row.peer, row.latency_p50_ns, row.latency_p99_ns);
         let is_possible = match row.requests {
             0 => p50.is_none() && p99.is_none(),
             _ => p50.is_some() && p50 <= p99,
         };
         ensure!(
-            is_possible && (1..=there_are).contains(peer),
-            "{PEERS}: slice {slice}: peer {peer} cannot have these figures"
+            is_possible && (1..=there_are).contains(&peer),
+            "{PEERS}: slice {number}: peer {peer} cannot have these figures"
         );
     }
-    let requests = sums(peers.iter().map(|it| (it.slice, it.requests)));
-    let rows = sums(peers.iter().map(|it| (it.slice, 1)));
-    for slice in &run.slices {
-        let (number, own) = (slice.row.slice, slice.row.requests);
-        let [sum, rows] = [&requests, &rows].map(|it| it.get(&number).copied().unwrap_or_default());
-        ensure!(
-            sum == u128::from(own),
-            "{PEERS}: slice {number}: {sum} requests of its peers, but {own} in {SLICES}"
-        );
-        ensure!(
-            run.row.is_none() || rows == there_are as u128,
-            "{PEERS}: slice {number}: {rows} peers, of {there_are}"
-        );
-    }
-    Ok(())
-}
-
-/// What several tables count is the same. Every poll of a connection ran on a worker.
-fn counts(run: &LoadedRun) -> Result<()> {
-    let on_workers = sums(run.workers.iter().map(|it| (it.slice, it.polls)));
-    for slice in &run.slices {
-        let (number, requests) = (slice.row.slice, slice.row.requests);
-        let timed = slice.latency_ns.total();
-        // Histograms of other passes are not read.
-        ensure!(
-            timed == requests || slice.row.pass != Pass::Compare,
-            "{SLICES}: slice {number}: {requests} requests, but {timed} in {HISTOGRAMS}"
-        );
-        let turns = || slice.after_switch.iter();
-        let polls = slice.of_connections().map(|it| it.row.polls);
-        ensure!(
-            turns().map(|it| it.polls).sum::<u64>() <= polls.unwrap_or(u64::MAX)
-                && turns().all(|it| it.slow_polls <= it.polls),
-            "{TURNS}: slice {number}: more polls of a turn than the slice has, or more slow ones than polls"
-        );
-        ensure!(
-            run.workers.is_empty() || on_workers.get(&number).copied() == polls.map(u128::from),
-            "{WORKERS}: slice {number}: the polls of all workers are not those of its connections"
-        );
-    }
-    if let Some(row) = run.bounds.iter().find(|it| it.slow_pieces > it.pieces) {
-        bail!(
-            "{BOUNDS}: slice {}: more slow pieces than pieces",
-            row.slice
-        );
-    }
-    Ok(())
-}
-
-fn sums<Key: Hash + Eq>(rows: impl Iterator<Item = (Key, u64)>) -> HashMap<Key, u128> {
-    rows.fold(HashMap::new(), |mut sums, (key, value)| {
-        *sums.entry(key).or_default() += u128::from(value);
-        sums
-    })
-}
-
-/// A child has no more time than the polls that it is part of.
-fn children(run: &LoadedRun) -> Result<()> {
-    let bands = run.bands.iter();
-    let polls = sums(bands.map(|it| ((it.slice, it.site, it.from_ns), it.ns)));
-    let children = run.children.iter();
-    let children = sums(children.map(|it| ((it.slice, it.site, it.from_ns), it.ns)));
-    for (key, ns) in children {
-        let (slice, site, from_ns) = key;
-        let of_site = run.slice(slice).and_then(|it| it.site(site));
-        let whole = polls.get(&key).copied().unwrap_or_default();
-        ensure!(
-            of_site.is_none_or(|it| it.lost() > 0) || ns as f64 <= SLACK * whole as f64,
-            "{CHILDREN}: slice {slice}: the children in polls of {site} from {from_ns} ns take {ns} ns, but the polls {whole} ns"
-        );
-    }
+    let sum = total(slice.peers.iter().map(|row| row.requests));
+    ensure!(
+        sum == u128::from(own),
+        "{PEERS}: slice {number}: {sum} requests of its peers, but {own} in {SLICES}"
+    );
+    let rows = slice.peers.len();
+    ensure!(
+        run.is_none() || rows == there_are,
+        "{PEERS}: slice {number}: {rows} peers, of {there_are}"
+    );
     Ok(())
 }
 
@@ -212,7 +208,7 @@ fn times(run: &LoadedRun, row: &RunRow) -> Result<()> {
     let runtime = row.config.runtime;
     // The swarm of a multi-thread runtime has the main thread.
     let threads = runtime.workers + usize::from(runtime.scheduler == Scheduler::MultiThread);
-    if let Some(idle) = run.slices.first().and_then(|slice| slice.idle) {
+    if let Some(idle) = run.idle {
         let cpu_ms = idle.central_cpu_ns.unwrap_or_default() as f64 / 1e6;
         let is_possible = (idle.wakes > 0) == idle.wake_p50_ns.is_some()
             && idle.wake_p50_ns <= idle.wake_p90_ns
@@ -234,7 +230,7 @@ fn times(run: &LoadedRun, row: &RunRow) -> Result<()> {
             .with_context(|| format!("{SLICES}: slice {number}"))?;
         let cpu_ms = slice.row.central_cpu_ns.unwrap_or_default() as f64 / 1e6;
         within("CPU time", cpu_ms, threads as f64 * slice.row.sampled_ms)?;
-        for site in slice.sites.iter().flatten() {
+        for site in slice.sites() {
             let values = site.duration_ns.values().map(|(value, _)| value);
             // Histograms of other passes are not read.
             if let Some(longest_ns) = values.max() {

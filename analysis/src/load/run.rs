@@ -1,19 +1,16 @@
 //! One run: its tables and histograms, put together slice by slice and checked against each other.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::{Path, PathBuf},
-};
+use std::{collections::HashMap, hash::Hash, path::PathBuf};
 
 use anyhow::{Context, Result, bail};
 use run_format::{
-    Budgets, files,
+    Site, files,
     histogram_tag::{HistogramOf, HistogramTag},
     run_row::RunRow,
     table::read_table,
     tables::{
-        BandRow, BlockRow, BoundRow, ChildRow, IdleRow, Pass, PeerRow, QuicRow, SiteRow, SliceRow,
-        TurnRow, WorkRow,
+        BandRow, BoundRow, ChildRow, IdleRow, Pass, PeerRow, QuicRow, SiteRow, SliceRow, TurnRow,
+        WorkerRow,
     },
     variant::BASELINE,
 };
@@ -48,87 +45,61 @@ impl RunFiles {
         let path = self.dir.join(files::SLICES);
         let rows = self.table(files::SLICES)?;
         check(&rows).with_context(|| path.display().to_string())?;
-        let (sites, turns) = (self.table(files::SITES)?, self.table(files::TURNS)?);
-        let quic = self.table_if_there(files::QUIC)?;
         let idle: Vec<IdleRow> = self.table_if_there(files::IDLE)?;
-        let work: Vec<WorkRow> = self.table_if_there(files::WORK)?;
-        let log = self.dir.join(files::HISTOGRAMS);
-        let assembly = SliceAssembly {
-            histograms: histograms::read(&log, self.row.is_none(), &rows, is_used)?,
-            log: &log,
-            idle: idle.first().copied(),
-        };
-        let slices = assembly.slices(rows, sites, turns, quic, &work);
-        let slices = slices.with_context(|| self.dir.display().to_string())?;
+        let idle = idle.first().copied();
+        let floor_ns = idle.and_then(|idle| idle.wake_p50_ns).unwrap_or(0);
+        let mut tables = self.tables(&rows)?;
+        let slices = rows.into_iter().map(|row| tables.slice(row, floor_ns));
+        let slices: Vec<LoadedSlice> = slices
+            .collect::<Result<_>>()
+            .with_context(|| self.dir.display().to_string())?;
         let path = path.display();
-        let mut blocks = complete_blocks(slices.iter().map(|it| &it.row), variants)
+        let mut blocks = complete_blocks(slices.iter().map(|slice| &slice.row), variants)
             .with_context(|| path.to_string())?;
         let (found, reported) = (blocks.len(), self.row.as_ref().and_then(|row| row.blocks));
         if let Some(reported) = reported.filter(|reported| *reported as usize != found) {
             bail!("{path}: {found} complete blocks, but run.json says {reported}");
         }
-        let machine: Vec<BlockRow> = self.table(files::BLOCKS)?;
         let all_blocks = blocks.clone();
+        let machine = self.table(files::BLOCKS)?;
         let runtime = self.row.as_ref().map(|row| &row.config.runtime);
         let number = |block: &Vec<usize>| block.first().map_or(0, |at| slices[*at].row.block);
         let (set_aside, kept) = disturbed.set_aside((&machine, runtime), &mut blocks, number);
-        let mut run = LoadedRun {
+        let run = LoadedRun {
             subject: self.subject,
             number: self.number,
             row: self.row.clone(),
             slices,
-            all_blocks: (all_blocks != blocks).then_some(all_blocks),
             blocks,
+            all_blocks,
             machine,
-            work,
+            idle,
+            work: self.table_if_there(files::WORK)?,
             set_aside,
             kept,
-            bands: Vec::new(),
-            children: Vec::new(),
-            bounds: Vec::new(),
-            workers: self.table_if_there(files::WORKERS)?,
         };
-        // The slice in which a run was interrupted has rows here, but none in slices.csv.
-        // They add up to sites.csv, so that none is there twice.
-        let mut bands: Vec<BandRow> = read_table(&self.dir.join(files::BANDS), self.row.is_none())?;
-        bands.retain(|band| run.slice(band.slice).is_some());
-        bands.shrink_to_fit();
-        let mut children: Vec<ChildRow> = self.table(files::CHILDREN)?;
-        children.retain(|child| run.slice(child.slice).is_some());
-        children.shrink_to_fit();
-        (run.bands, run.children) = (bands, children);
-        run.bounds = self.bounds(&run)?;
-        let peers: Vec<PeerRow> = self.table(files::PEERS)?;
-        plausible::check(&run, &peers).with_context(|| self.dir.display().to_string())?;
+        plausible::check(&run).with_context(|| self.dir.display().to_string())?;
         Ok(run)
     }
 
-    fn bounds(&self, run: &LoadedRun) -> Result<Vec<BoundRow>> {
-        let first_slices = run.blocks.iter().filter_map(|block| block.first());
-        let blocks: BTreeSet<u32> = first_slices.map(|at| run.slices[*at].row.block).collect();
-        let mut whole = Vec::new();
-        for row in self.table::<BoundRow>(files::BOUNDS)? {
-            let slice = run.slice(row.slice);
-            let Some((slice, site)) = slice.and_then(|it| Some((it, it.site(row.site)?))) else {
-                continue;
-            };
-            let BoundRow {
-                slice: number,
-                site: of,
-                pieces,
-                ..
-            } = row;
-            let polls = site.row.polls;
-            if row.budget == Budgets::NONE && pieces != polls {
-                let path = self.dir.join(files::BOUNDS);
-                let path = path.display();
-                bail!("{path}: {pieces} polls of {of} in slice {number}, but {polls} in sites.csv");
-            }
-            if blocks.contains(&slice.row.block) && site.lost() == 0 {
-                whole.push(row);
-            }
-        }
-        Ok(whole)
+    fn tables(&self, slices: &[SliceRow]) -> Result<SliceTables> {
+        let log = self.dir.join(files::HISTOGRAMS);
+        // They add up to sites.csv, so that none is there twice.
+        let bands: Vec<BandRow> = read_table(&self.dir.join(files::BANDS), self.row.is_none())?;
+        let children: Vec<ChildRow> = self.table(files::CHILDREN)?;
+        let bounds: Vec<BoundRow> = self.table(files::BOUNDS)?;
+        Ok(SliceTables {
+            histograms: histograms::read(&log, self.row.is_none(), slices, is_used)?,
+            log,
+            sites: grouped(self.table(files::SITES)?, |row| row.slice),
+            bands: grouped(bands, |row| (row.slice, row.site)),
+            children: grouped(children, |row| (row.slice, row.site)),
+            bounds: grouped(bounds, |row| (row.slice, row.site)),
+            turns: grouped(self.table(files::TURNS)?, |row| row.slice),
+            peers: grouped(self.table(files::PEERS)?, |row| row.slice),
+            workers: grouped(self.table_if_there(files::WORKERS)?, |row| row.slice),
+            quic: grouped(self.table_if_there(files::QUIC)?, |row| row.slice),
+        })
     }
 
     fn table_if_there<T: Row>(&self, name: &str) -> Result<Vec<T>> {
@@ -140,12 +111,19 @@ impl RunFiles {
     }
 }
 
-fn by_slice<T>(rows: Vec<T>, slice: fn(&T) -> u32) -> BTreeMap<u32, Vec<T>> {
-    let mut by_slice: BTreeMap<u32, Vec<T>> = BTreeMap::new();
+type Grouped<Key, T> = HashMap<Key, Vec<T>>;
+
+fn grouped<Key: Hash + Eq, T>(rows: Vec<T>, key: impl Fn(&T) -> Key) -> Grouped<Key, T> {
+    let mut groups = Grouped::new();
     for row in rows {
-        by_slice.entry(slice(&row)).or_default().push(row);
+        let group: &mut Vec<T> = groups.entry(key(&row)).or_default();
+        group.push(row);
     }
-    by_slice
+    groups
+}
+
+fn taken<Key: Hash + Eq, T>(groups: &mut Grouped<Key, T>, key: Key) -> Vec<T> {
+    groups.remove(&key).unwrap_or_default()
 }
 
 fn check(rows: &[SliceRow]) -> Result<()> {
@@ -171,79 +149,64 @@ fn is_used(tag: HistogramTag) -> bool {
     is_used && tag.pass == Pass::Compare
 }
 
-struct SliceAssembly<'a> {
+/// The rows that are yet to be given to their slices. Of the slice in which a run was interrupted there are rows here, but
+/// none in slices.csv.
+struct SliceTables {
     histograms: HistogramsBySlice,
-    log: &'a Path,
-    idle: Option<IdleRow>,
+    log: PathBuf,
+    sites: Grouped<u32, SiteRow>,
+    bands: Grouped<(u32, Site), BandRow>,
+    children: Grouped<(u32, Site), ChildRow>,
+    bounds: Grouped<(u32, Site), BoundRow>,
+    turns: Grouped<u32, TurnRow>,
+    peers: Grouped<u32, PeerRow>,
+    workers: Grouped<u32, WorkerRow>,
+    quic: Grouped<u32, QuicRow>,
 }
 
-impl SliceAssembly<'_> {
-    fn slices(
-        mut self,
-        rows: Vec<SliceRow>,
-        sites: Vec<SiteRow>,
-        turns: Vec<TurnRow>,
-        quic: Vec<QuicRow>,
-        work: &[WorkRow],
-    ) -> Result<Vec<LoadedSlice>> {
-        let mut after_switch = by_slice(turns, |row| row.slice);
-        let mut of_slices = by_slice(sites, |row| row.slice);
-        let quic = quic.into_iter().map(|row| (row.slice, row));
-        let quic: BTreeMap<u32, QuicRow> = quic.collect();
-        let floor_ns = self.idle.and_then(|idle| idle.wake_p50_ns).unwrap_or(0);
-        let mut slices = Vec::with_capacity(rows.len());
-        for row in rows {
-            let mut sites = [const { None }; _];
-            for of_site in of_slices.remove(&row.slice).unwrap_or_default() {
-                let site = of_site.site;
-                sites[site as usize] = Some(self.site(of_site, &row)?);
-            }
-            slices.push(LoadedSlice {
-                sites,
-                latency_ns: self.take(row.slice, HistogramOf::Latency),
-                cotenant_wake_ns: self
-                    .take(row.slice, HistogramOf::CotenantWake)
-                    .less(floor_ns),
-                cotenant_timer_ns: self.take(row.slice, HistogramOf::CotenantTimer),
-                cotenant_same_worker_ns: self.take(row.slice, HistogramOf::CotenantSameWorker),
-                after_switch: after_switch.remove(&row.slice).unwrap_or_default(),
-                quic: quic.get(&row.slice).copied(),
-                idle: self.idle,
-                work_ns: work
-                    .iter()
-                    .find(|it| it.block == row.block)
-                    .map(|it| it.work_ns),
-                row,
-            });
+impl SliceTables {
+    fn slice(&mut self, row: SliceRow, floor_ns: u64) -> Result<LoadedSlice> {
+        let number = row.slice;
+        let mut sites = [const { None }; _];
+        for site in taken(&mut self.sites, number) {
+            let place = site.site as usize;
+            sites[place] = Some(self.site(site, &row)?);
         }
-        Ok(slices)
-    }
-
-    /// A histogram without values is not in the log.
-    fn take(&mut self, slice: u32, of: HistogramOf) -> Counts {
-        self.histograms.remove(&(slice, of)).unwrap_or_default()
+        let mut histogram = |of| self.histograms.remove(&(number, of)).unwrap_or_default();
+        Ok(LoadedSlice {
+            sites,
+            latency_ns: histogram(HistogramOf::Latency),
+            cotenant_wake_ns: histogram(HistogramOf::CotenantWake).less(floor_ns),
+            cotenant_timer_ns: histogram(HistogramOf::CotenantTimer),
+            cotenant_same_worker_ns: histogram(HistogramOf::CotenantSameWorker),
+            after_switch: taken(&mut self.turns, number),
+            peers: taken(&mut self.peers, number),
+            workers: taken(&mut self.workers, number),
+            quic: taken(&mut self.quic, number).pop(),
+            row,
+        })
     }
 
     fn site(&mut self, row: SiteRow, slice: &SliceRow) -> Result<LoadedSite> {
-        let mut loaded = LoadedSite {
-            row,
-            duration_ns: Counts::default(),
-            longest_iteration_ns: None,
-        };
-        if slice.pass == Pass::Children {
-            return Ok(loaded);
-        }
-        let (site, polls) = (loaded.row.site, loaded.row.polls);
-        loaded.duration_ns = self.take(slice.slice, HistogramOf::Polls(site));
-        let found = loaded.duration_ns.total();
-        if found != polls {
-            let (number, log) = (slice.slice, self.log.display());
+        let (number, site, polls) = (row.slice, row.site, row.polls);
+        // A histogram without values is not in the log.
+        let mut histogram = |of| self.histograms.remove(&(number, of)).unwrap_or_default();
+        let duration_ns: Counts = histogram(HistogramOf::Polls(site));
+        let found = duration_ns.total();
+        if found != polls && slice.pass != Pass::Children {
+            let log = self.log.display();
             bail!("sites.csv: {polls} polls of {site} in slice {number}, but {found} in {log}");
         }
-        if slice.variant == BASELINE && loaded.row.iterations.is_some() {
-            let longest = self.take(slice.slice, HistogramOf::LongestIteration(site));
-            loaded.longest_iteration_ns = Some(longest);
-        }
-        Ok(loaded)
+        let has_longest =
+            slice.pass != Pass::Children && slice.variant == BASELINE && row.iterations.is_some();
+        let longest = has_longest.then(|| histogram(HistogramOf::LongestIteration(site)));
+        Ok(LoadedSite {
+            duration_ns,
+            longest_iteration_ns: longest,
+            bands: taken(&mut self.bands, (number, site)),
+            children: taken(&mut self.children, (number, site)),
+            bounds: taken(&mut self.bounds, (number, site)),
+            row,
+        })
     }
 }

@@ -38,24 +38,30 @@ impl Breakdown {
 
     fn add(&mut self, run: &LoadedRun, slow_from_ns: u64) {
         let is_slow = |from_ns: u64| from_ns >= slow_from_ns;
-        for it in &run.bands {
-            let Some(slice) = run.slice(it.slice) else {
-                continue;
-            };
-            // Null where the loops of the site are not marked. Then its children are not known either, but for sites that
-            // have no loop.
-            let is_known = it.iterations.is_some() || it.site.is_of_quic();
-            // Without children all time would count as the site's own code.
-            if is_known && slice.row.pass == Pass::Children && !run.children.is_empty() {
-                *self.own(it.site, is_slow(it.from_ns)) += signed(it.ns);
+        let sites = || {
+            run.slices
+                .iter()
+                .flat_map(|slice| slice.sites().map(move |site| (slice, site)))
+        };
+        let has_children = sites().any(|(_, site)| !site.children.is_empty());
+        for (slice, of_site) in sites() {
+            let site = of_site.row.site;
+            for band in &of_site.bands {
+                // Null where the loops of the site are not marked. Then its children are not known either, but for sites
+                // that have no loop.
+                let is_known = band.iterations.is_some() || site.is_of_quic();
+                // Without children all time would count as the site's own code.
+                if is_known && slice.row.pass == Pass::Children && has_children {
+                    *self.own(site, is_slow(band.from_ns)) += signed(band.ns);
+                }
             }
-        }
-        // The time of a poll without its children is the site's own code.
-        for it in &run.children {
-            let slow = is_slow(it.from_ns);
-            *self.own(it.site, slow) -= signed(it.ns);
-            let key = (it.site, slow, it.child.to_string());
-            *self.children.entry(key).or_default() += signed(it.ns);
+            // The time of a poll without its children is the site's own code.
+            for child in &of_site.children {
+                let slow = is_slow(child.from_ns);
+                *self.own(site, slow) -= signed(child.ns);
+                let key = (site, slow, child.child.to_string());
+                *self.children.entry(key).or_default() += signed(child.ns);
+            }
         }
     }
 

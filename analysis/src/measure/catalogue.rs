@@ -1,523 +1,181 @@
-//! The table of metrics. One entry here is all that a metric of recorded columns takes: reports, the page, `summary.csv`,
-//! the help of `--metric` and METRICS.md come from it.
+//! The formulas of the metrics. What else there is to say of a metric is in `metrics.json`, in the same order. An entry
+//! there and a formula here are all that a metric of recorded columns takes: reports, the page, `summary.csv`, the help of
+//! `--metric` and METRICS.md come from them.
 
-use super::{
-    distribution::Distribution,
-    metric_info::{
-        Average,
-        Better::{Higher, Lower, Neither},
-        Formula::{QuicRatio, SiteQuantile, SiteRatio, WorkerQuantile, WorkerRatio},
-        MetricInfo, MetricUses, Per,
-        Place::{BeforeAfter, Blocks, Comparison, Details, Levels, Published, RawTcp, Search},
-        QUIC_USES, Term, USUAL, VerdictInfo, metrics, part, polls,
+use std::collections::BTreeMap;
+
+use run_format::{Site, tables::QuicRow};
+
+use super::distribution::Distribution::{self, CotenantTimer, CotenantWake, Latency};
+use crate::{
+    load::loaded_run::{LoadedRun, LoadedSite, LoadedSlice},
+    stats::{
+        RatioKind::{self, Amount, Count, Share},
+        RatioPart,
     },
 };
-use crate::stats::RatioKind::{Amount, Count, Share};
 
-const PERCENT: f64 = 100.0;
-const US: f64 = 1e-3;
-const MS: f64 = 1e-6;
 const NS_PER_S: f64 = 1e9;
 const NS_PER_MS: f64 = 1e6;
 
+/// It also says whether each site has the metric, or the worker as a whole. Formulas calculate in events, seconds and
+/// nanoseconds.
+#[derive(Clone, Copy)]
+pub(crate) enum Formula {
+    /// Of a site's polls: the sum of the numerators over the sum of the denominators.
+    SiteRatio(RatioKind, fn(&LoadedSite, &SliceView) -> Parts),
+    /// Of the durations of a site's polls.
+    SiteQuantile(f64),
+    WorkerRatio(RatioKind, fn(&SliceView) -> Parts),
+    WorkerQuantile(Distribution, f64),
+    /// Of what connections of QUIC count.
+    QuicRatio(RatioKind, fn(&QuicRow, &SliceView) -> Parts),
+}
+use Formula::{QuicRatio, SiteQuantile, SiteRatio, WorkerQuantile, WorkerRatio};
+
+/// None if the slice did not measure them.
+pub(super) type Parts = Option<RatioPart>;
+
+/// Makes an enumeration of the keys, in their order, with the formula of each.
+macro_rules! metrics {
+    ($($key:ident: $formula:expr;)*) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub(crate) enum Metric {
+            $($key,)*
+        }
+
+        impl Metric {
+            pub(crate) const ALL: &[Metric] = &[$(Metric::$key,)*];
+
+            pub(super) fn formula(self) -> Formula {
+                match self {
+                    $(Metric::$key => $formula,)*
+                }
+            }
+        }
+    };
+}
+
 metrics! {
-    BeyondMsPerS: MetricInfo {
-        name: "beyond_ms_per_s",
-        words: "time beyond the threshold",
-        unit: "ms per s",
-        says: "By how much polls of a site were longer than the threshold, summed up over each second; cutting a poll \
-               into pieces never raises it, and more short polls never lower it.",
-        formula_words: "sum of (duration - threshold) of polls over the threshold / time",
-        better: Lower,
-        scale: MS,
-        formula: SiteRatio(Amount, |site, slice| part(slice.beyond_ns(site), slice.seconds())),
-        uses: MetricUses {
-            verdict: Some(VerdictInfo {
-                option: "beyond",
-                words: "time beyond the threshold",
-                is_benefit: true,
-                margin: 10.0,
-            }),
-            recounted: Some(Per::Time),
-            terms: &[Term::Beyond],
-            shown: &[BeforeAfter, Blocks, Search, Comparison],
-            ..USUAL
-        },
-    },
-    BeyondUsPerRequest: MetricInfo {
-        name: "beyond_us_per_request",
-        words: "time beyond the threshold per request",
-        unit: "µs per request",
-        says: "By how much polls of a site were longer than the threshold, for each request.",
-        formula_words: "sum of (duration - threshold) of polls over the threshold / requests",
-        better: Lower,
-        scale: US,
-        formula: SiteRatio(Amount, |site, slice| part(slice.beyond_ns(site), slice.requests())),
-        uses: MetricUses {
-            recounted: Some(Per::Time),
-            terms: &[Term::Beyond],
-            shown: &[Details],
-            ..USUAL
-        },
-    },
-    PollWaitUs: MetricInfo {
-        name: "poll_wait_us",
-        words: "mean wait for a poll's end",
-        unit: "µs",
-        says: "How long a task that becomes ready at a random moment waits on average until the poll of the site that \
-               runs then has ended; it is zero if none runs.",
-        formula_words: "sum of d² / (2 * time), where d is a poll's duration, or the limit if that is less; the limit \
-                        is the duration that one in 1,000 polls of the site exceeds over all variants of the cell",
-        better: Lower,
-        scale: US,
-        formula: SiteRatio(Amount, |site, slice| {
-            part(slice.squared_ns(site) / 2.0, slice.seconds() * NS_PER_S)
-        }),
-        uses: MetricUses {
-            shown: &[Details],
-            ..USUAL
-        },
-    },
-    SlowPercent: MetricInfo {
-        name: "slow_percent",
-        words: "slow polls",
-        unit: "% of polls",
-        says: "The share of a site's polls that took longer than the threshold.",
-        formula_words: "polls over the threshold / polls",
-        better: Lower,
-        scale: PERCENT,
-        formula: SiteRatio(Share, |site, slice| part(slice.slow_polls(site), polls(site))),
-        uses: MetricUses {
-            average: Average::OfDifferences,
-            recounted: Some(Per::Event),
-            terms: &[Term::Slow],
-            shown: &[BeforeAfter, Details, Blocks, Comparison, Published],
-            ..USUAL
-        },
-    },
-    SlowMsPerS: MetricInfo {
-        name: "slow_ms_per_s",
-        words: "time in slow polls",
-        unit: "ms per s",
-        says: "The time that slow polls of a site took, of each second.",
-        formula_words: "time of polls over the threshold / time",
-        better: Lower,
-        scale: MS,
-        formula: SiteRatio(Amount, |site, slice| {
-            let slow_ns = site.duration_ns.sum_above(slice.threshold_ns());
-            part(slow_ns as f64, slice.seconds())
-        }),
-        uses: MetricUses {
-            terms: &[Term::Slow],
-            ..USUAL
-        },
-    },
-    SlowPerRequest: MetricInfo {
-        name: "slow_per_request",
-        words: "slow polls per request",
-        unit: "per request",
-        says: "How many slow polls of a site came with each request; more polls in all do not lower it, as \
-               they lower the share.",
-        formula_words: "polls over the threshold / requests",
-        better: Lower,
-        scale: 1.0,
-        formula: SiteRatio(Count, |site, slice| part(slice.slow_polls(site), slice.requests())),
-        uses: MetricUses {
-            recounted: Some(Per::Request),
-            terms: &[Term::Slow],
-            shown: &[Details],
-            ..USUAL
-        },
-    },
-    PollP99Us: MetricInfo {
-        name: "poll_p99_us",
-        words: "p99 of poll duration",
-        unit: "µs",
-        says: "One of a hundred polls of a site took longer than this.",
-        formula_words: "99th percentile of poll durations",
-        better: Lower,
-        scale: US,
-        formula: SiteQuantile(0.99),
-        uses: MetricUses {
-            terms: &[Term::OpenEnd],
-            shown: &[Published],
-            ..USUAL
-        },
-    },
-    PollsPerRequest: MetricInfo {
-        name: "polls_per_request",
-        words: "polls per request",
-        unit: "per request",
-        says: "How many polls of a site came with each request.",
-        formula_words: "polls / requests",
-        better: Lower,
-        scale: 1.0,
-        formula: SiteRatio(Amount, |site, slice| part(polls(site), slice.requests())),
-        uses: MetricUses {
-            shown: &[Details],
-            ..USUAL
-        },
-    },
-    IterationsPerPoll: MetricInfo {
-        name: "iterations_per_poll",
-        words: "iterations per poll",
-        unit: "per poll",
-        says: "How often the loop of a site went round in each poll.",
-        formula_words: "iterations / polls",
-        better: Neither,
-        scale: 1.0,
-        formula: SiteRatio(Amount, |site, _| part(site.row.iterations? as f64, polls(site))),
-        uses: USUAL,
-    },
-    YieldsPer1000: MetricInfo {
-        name: "yields_per_1000",
-        words: "budget yields per 1,000 polls",
-        unit: "per 1,000 polls",
-        says: "How many of 1,000 polls of a site ended because its budget was used up.",
-        formula_words: "polls that a budget ended / polls",
-        better: Neither,
-        scale: 1000.0,
-        formula: SiteRatio(Share, |site, _| part(site.row.yielded as f64, polls(site))),
-        uses: USUAL,
-    },
-    SingleIterationPercent: MetricInfo {
-        name: "single_iteration_percent",
-        words: "slow polls with a single slow iteration",
-        unit: "% of slow polls",
-        says: "The share of slow polls in which one iteration alone took longer than the threshold, so that \
-               no limit on iterations prevents them.",
-        formula_words: "polls with an iteration over the threshold / polls over the threshold",
-        better: Neither,
-        scale: PERCENT,
-        formula: SiteRatio(Share, |site, slice| {
-            let longest = site.longest_iteration_ns.as_ref()?;
-            part(longest.above(slice.threshold_ns()) as f64, slice.slow_polls(site))
-        }),
-        uses: USUAL,
-    },
-    CotenantLatePercent: MetricInfo {
-        name: "cotenant_late_percent",
-        words: "late wake-ups of a co-tenant",
-        unit: "% of wake-ups",
-        says: "The share of wake-ups after which the co-tenant waited for its worker by more than the threshold \
-               longer than on an idle central, so for a slow poll; it has a narrower interval than a percentile.",
-        formula_words: "wake-ups after which the wait less the floor is over the threshold / wake-ups",
-        better: Lower,
-        scale: PERCENT,
-        formula: WorkerRatio(Share, |slice| {
-            let wakes = &slice.slice.cotenant_wake_ns;
-            part(wakes.above(slice.threshold_ns()) as f64, wakes.total() as f64)
-        }),
-        uses: MetricUses {
-            average: Average::OfDifferences,
-            verdict: Some(VerdictInfo {
-                option: "late",
-                words: "late wake-ups of the co-tenant",
-                is_benefit: true,
-                margin: 0.5,
-            }),
-            is_of_wake_ups: true,
-            recounted: Some(Per::Event),
-            terms: &[Term::CoTenant, Term::Late],
-            shown: &[Blocks, Comparison],
-            ..USUAL
-        },
-    },
-    CotenantP90Us: MetricInfo {
-        name: "cotenant_p90_us",
-        words: "co-tenant wake-up latency, p90",
-        unit: "µs",
-        says: "After one of ten wake-ups the co-tenant waited by more than this longer than on an idle central.",
-        formula_words: "90th percentile of the time from wake-up to poll, less the floor",
-        better: Lower,
-        scale: US,
-        formula: WorkerQuantile(Distribution::CotenantWake, 0.9),
-        uses: MetricUses {
-            verdict: Some(VerdictInfo {
-                option: "wake-up",
-                words: "wake-up latency of the co-tenant (p90)",
-                is_benefit: true,
-                margin: 10.0,
-            }),
-            spoilt_by_steal_percent: Some(10.0),
-            is_of_wake_ups: true,
-            shown: &[Search],
-            ..USUAL
-        },
-    },
-    CotenantP99Us: MetricInfo {
-        name: "cotenant_p99_us",
-        words: "co-tenant wake-up latency, p99",
-        unit: "µs",
-        says: "After one of a hundred wake-ups the co-tenant waited by more than this longer than on an idle \
-               central.",
-        formula_words: "99th percentile of the time from wake-up to poll, less the floor",
-        better: Lower,
-        scale: US,
-        formula: WorkerQuantile(Distribution::CotenantWake, 0.99),
-        uses: MetricUses {
-            spoilt_by_steal_percent: Some(1.0),
-            is_of_wake_ups: true,
-            terms: &[Term::CoTenant, Term::OpenEnd],
-            shown: &[Details],
-            ..USUAL
-        },
-    },
-    CotenantFloorUs: MetricInfo {
-        name: "cotenant_floor_us",
-        words: "floor of the co-tenant's wake-ups",
-        unit: "µs",
-        says: "How long the co-tenant waited after half of the wake-ups while central was connected and had no requests, \
-               just before the measurement; other waits are counted from here, because this one is the machine's.",
-        formula_words: "median time from wake-up to poll without requests",
-        better: Neither,
-        scale: US,
-        formula: WorkerRatio(Amount, |slice| part(slice.idle()?.wake_p50_ns? as f64, 1.0)),
-        uses: MetricUses {
-            shown: &[Levels],
-            ..USUAL
-        },
-    },
-    TimerP99Us: MetricInfo {
-        name: "timer_p99_us",
-        words: "timer lateness, p99",
-        unit: "µs",
-        says: "One of a hundred timers of the co-tenant fired later than this.",
-        formula_words: "99th percentile of the time from deadline to poll",
-        better: Lower,
-        scale: US,
-        formula: WorkerQuantile(Distribution::CotenantTimer, 0.99),
-        uses: USUAL,
-    },
-    RequestsPerS: MetricInfo {
-        name: "requests_per_s",
-        words: "throughput",
-        unit: "requests/s",
-        says: "How many requests were answered each second.",
-        formula_words: "requests / time",
-        better: Higher,
-        scale: 1.0,
-        formula: WorkerRatio(Amount, |slice| part(slice.requests(), slice.seconds())),
-        uses: MetricUses {
-            verdict: Some(VerdictInfo {
-                option: "throughput",
-                words: "throughput",
-                is_benefit: false,
-                margin: 2.0,
-            }),
-            is_of_requests: true,
-            shown: &[Blocks, Search, RawTcp, Comparison, Published],
-            ..USUAL
-        },
-    },
-    CentralBusyPercent: MetricInfo {
-        name: "central_busy_percent",
-        words: "busy time of central's workers",
-        unit: "% of time",
-        says: "The share of time in which central's workers polled tasks; with several workers it is their sum.",
-        formula_words: "busy time of tokio's workers / time between readings",
-        better: Neither,
-        scale: PERCENT,
-        formula: WorkerRatio(Amount, |slice| {
-            let row = &slice.slice.row;
-            part(row.runtime_busy_ns as f64, row.sampled_ms * NS_PER_MS)
-        }),
-        uses: USUAL,
-    },
-    CpuUsPerRequest: MetricInfo {
-        name: "cpu_us_per_request",
-        words: "CPU time per request",
-        unit: "µs per request",
-        says: "How much CPU time central spent on each request, without what the benchmark itself takes there.",
-        formula_words: "(CPU time of central - CPU time that it takes without requests in the same time) / requests",
-        better: Lower,
-        scale: US,
-        formula: WorkerRatio(Amount, |slice| {
-            let row = &slice.slice.row;
-            let own_ns = slice.own_cpu_share().unwrap_or(0.0) * row.sampled_ms * NS_PER_MS;
-            part(row.central_cpu_ns? as f64 - own_ns, slice.sampled_requests())
-        }),
-        uses: MetricUses {
-            verdict: Some(VerdictInfo {
-                option: "cpu",
-                words: "CPU time per request",
-                is_benefit: false,
-                margin: 3.0,
-            }),
-            shown: &[Blocks, Search, RawTcp],
-            ..USUAL
-        },
-    },
-    WholeCpuUsPerRequest: MetricInfo {
-        name: "whole_cpu_us_per_request",
-        words: "CPU time per request with the benchmark's own",
-        unit: "µs per request",
-        says: "How much CPU time central spent on each request, with what the benchmark itself takes there.",
-        formula_words: "CPU time of central / requests",
-        better: Lower,
-        scale: US,
-        formula: WorkerRatio(Amount, |slice| {
-            part(slice.slice.row.central_cpu_ns? as f64, slice.sampled_requests())
-        }),
-        uses: MetricUses {
-            shown: &[Levels],
-            ..USUAL
-        },
-    },
-    OwnCpuPercent: MetricInfo {
-        name: "own_cpu_percent",
-        words: "CPU time of the benchmark itself on central's core",
-        unit: "% of time",
-        says: "The share of time that central's threads used while central was connected and had no requests, just \
-               before the measurement: the co-tenant and what keeps connections alive.",
-        formula_words: "CPU time of central without requests / time",
-        better: Neither,
-        scale: PERCENT,
-        formula: WorkerRatio(Amount, |slice| part(slice.own_cpu_share()?, 1.0)),
-        uses: MetricUses {
-            shown: &[Levels],
-            ..USUAL
-        },
-    },
-    FixedWorkUs: MetricInfo {
-        name: "fixed_work_us",
-        words: "time of a fixed piece of work",
-        unit: "µs",
-        says: "How long central's core took, just before a block, to copy and encrypt 16 KiB and to send them over a \
-               pair of sockets: the higher, the slower the machine was at that moment.",
-        formula_words: "time of the fixed piece of work, mean over blocks",
-        better: Neither,
-        scale: US,
-        formula: WorkerRatio(Amount, |slice| part(slice.slice.work_ns? as f64, 1.0)),
-        uses: MetricUses {
-            shown: &[Blocks, Levels],
-            ..USUAL
-        },
-    },
-    LatencyP50Ms: MetricInfo {
-        name: "latency_p50_ms",
-        words: "request latency, p50",
-        unit: "ms",
-        says: "Half of the requests took longer than this.",
-        formula_words: "median time from request to response",
-        better: Lower,
-        scale: MS,
-        formula: WorkerQuantile(Distribution::Latency, 0.5),
-        uses: MetricUses {
-            is_of_requests: true,
-            shown: &[Details, RawTcp, Comparison],
-            ..USUAL
-        },
-    },
-    LatencyP99Ms: MetricInfo {
-        name: "latency_p99_ms",
-        words: "request latency, p99",
-        unit: "ms",
-        says: "One of a hundred requests took longer than this.",
-        formula_words: "99th percentile of the time from request to response",
-        better: Lower,
-        scale: MS,
-        formula: WorkerQuantile(Distribution::Latency, 0.99),
-        uses: MetricUses {
-            verdict: Some(VerdictInfo {
-                option: "latency",
-                words: "request latency (p99)",
-                is_benefit: false,
-                margin: 10.0,
-            }),
-            is_of_requests: true,
-            terms: &[Term::OpenEnd],
-            shown: &[RawTcp],
-            ..USUAL
-        },
-    },
-    QuicRttMs: MetricInfo {
-        name: "quic_rtt_ms",
-        words: "round-trip time that QUIC sees",
-        unit: "ms",
-        says: "The round-trip time that QUIC estimates, averaged over slices.",
-        formula_words: "smoothed round-trip time, mean over slices",
-        better: Lower,
-        scale: MS,
-        formula: QuicRatio(Amount, |quic, _| part(quic.rtt_ns as f64, 1.0)),
-        uses: QUIC_USES,
-    },
-    QuicDatagramsPerSend: MetricInfo {
-        name: "quic_datagrams_per_send",
-        words: "datagrams sent at once",
-        unit: "per call",
-        says: "How many datagrams each system call sent.",
-        formula_words: "datagrams sent / calls that send",
-        better: Higher,
-        scale: 1.0,
-        formula: QuicRatio(Amount, |quic, _| {
-            part(quic.datagrams_sent as f64, quic.send_calls as f64)
-        }),
-        uses: QUIC_USES,
-    },
-    QuicDatagramsPerReceive: MetricInfo {
-        name: "quic_datagrams_per_receive",
-        words: "datagrams received at once",
-        unit: "per call",
-        says: "How many datagrams each system call received.",
-        formula_words: "datagrams received / calls that receive",
-        better: Higher,
-        scale: 1.0,
-        formula: QuicRatio(Amount, |quic, _| {
-            part(quic.datagrams_received as f64, quic.receive_calls as f64)
-        }),
-        uses: QUIC_USES,
-    },
-    QuicAcksSentPerRequest: MetricInfo {
-        name: "quic_acks_sent_per_request",
-        words: "ACK frames sent per request",
-        unit: "per request",
-        says: "How many ACK frames central sent for each request.",
-        formula_words: "ACK frames sent / requests",
-        better: Neither,
-        scale: 1.0,
-        formula: QuicRatio(Amount, |quic, slice| {
-            part(quic.acks_sent as f64, slice.sampled_requests())
-        }),
-        uses: QUIC_USES,
-    },
-    QuicAcksReceivedPerRequest: MetricInfo {
-        name: "quic_acks_received_per_request",
-        words: "ACK frames received per request",
-        unit: "per request",
-        says: "How many ACK frames central received for each request.",
-        formula_words: "ACK frames received / requests",
-        better: Neither,
-        scale: 1.0,
-        formula: QuicRatio(Amount, |quic, slice| {
-            part(quic.acks_received as f64, slice.sampled_requests())
-        }),
-        uses: QUIC_USES,
-    },
-    QuicLostPercent: MetricInfo {
-        name: "quic_lost_percent",
-        words: "lost packets",
-        unit: "% of packets",
-        says: "The share of sent packets that QUIC declared lost.",
-        formula_words: "packets lost / packets sent",
-        better: Lower,
-        scale: PERCENT,
-        formula: QuicRatio(Share, |quic, _| {
-            part(quic.packets_lost as f64, quic.packets_sent as f64)
-        }),
-        uses: QUIC_USES,
-    },
-    QuicCongestionPerS: MetricInfo {
-        name: "quic_congestion_per_s",
-        words: "congestion events",
-        unit: "per s",
-        says: "How often each second congestion control slowed down.",
-        formula_words: "congestion events / time",
-        better: Lower,
-        scale: 1.0,
-        formula: QuicRatio(Count, |quic, slice| {
-            part(quic.congestion_events as f64, slice.slice.row.sampled_ms / 1000.0)
-        }),
-        uses: QUIC_USES,
-    },
+    BeyondMsPerS: SiteRatio(Amount, |site, view| part(view.beyond_ns(site), view.seconds()));
+    BeyondUsPerRequest: SiteRatio(Amount, |site, view| part(view.beyond_ns(site), view.requests()));
+    PollWaitUs: SiteRatio(Amount, |site, view| {
+        let longest_ns = view.limits.longest_ns.get(&site.row.site);
+        let squares = site.duration_ns.squares(longest_ns.copied().unwrap_or(u64::MAX));
+        part(squares / 2.0, view.seconds() * NS_PER_S)
+    });
+    SlowPercent: SiteRatio(Share, |site, view| part(view.slow_polls(site), polls(site)));
+    SlowMsPerS: SiteRatio(Amount, |site, view| {
+        part(site.duration_ns.sum_above(view.limits.threshold_ns) as f64, view.seconds())
+    });
+    SlowPerRequest: SiteRatio(Count, |site, view| part(view.slow_polls(site), view.requests()));
+    PollP99Us: SiteQuantile(0.99);
+    PollsPerRequest: SiteRatio(Amount, |site, view| part(polls(site), view.requests()));
+    IterationsPerPoll: SiteRatio(Amount, |site, _| part(site.row.iterations? as f64, polls(site)));
+    YieldsPer1000: SiteRatio(Share, |site, _| part(site.row.yielded as f64, polls(site)));
+    SingleIterationPercent: SiteRatio(Share, |site, view| {
+        let longest = site.longest_iteration_ns.as_ref()?;
+        part(longest.above(view.limits.threshold_ns) as f64, view.slow_polls(site))
+    });
+    CotenantLatePercent: WorkerRatio(Share, |view| {
+        let wakes = &view.slice.cotenant_wake_ns;
+        part(wakes.above(view.limits.threshold_ns) as f64, wakes.total() as f64)
+    });
+    CotenantP90Us: WorkerQuantile(CotenantWake, 0.9);
+    CotenantP99Us: WorkerQuantile(CotenantWake, 0.99);
+    CotenantFloorUs: WorkerRatio(Amount, |view| part(view.run.idle?.wake_p50_ns? as f64, 1.0));
+    TimerP99Us: WorkerQuantile(CotenantTimer, 0.99);
+    RequestsPerS: WorkerRatio(Amount, |view| part(view.requests(), view.seconds()));
+    CentralBusyPercent: WorkerRatio(Amount, |view| {
+        part(view.slice.row.runtime_busy_ns as f64, view.sampled_ns())
+    });
+    CpuUsPerRequest: WorkerRatio(Amount, |view| {
+        let own_ns = view.own_cpu_share().unwrap_or(0.0) * view.slice.row.sampled_ms * NS_PER_MS;
+        part(view.slice.row.central_cpu_ns? as f64 - own_ns, view.sampled_requests())
+    });
+    WholeCpuUsPerRequest: WorkerRatio(Amount, |view| {
+        part(view.slice.row.central_cpu_ns? as f64, view.sampled_requests())
+    });
+    OwnCpuPercent: WorkerRatio(Amount, |view| part(view.own_cpu_share()?, 1.0));
+    FixedWorkUs: WorkerRatio(Amount, |view| {
+        let block = view.slice.row.block;
+        part(view.run.work.iter().find(|row| row.block == block)?.work_ns as f64, 1.0)
+    });
+    LatencyP50Ms: WorkerQuantile(Latency, 0.5);
+    LatencyP99Ms: WorkerQuantile(Latency, 0.99);
+    QuicRttMs: QuicRatio(Amount, |quic, _| part(quic.rtt_ns as f64, 1.0));
+    QuicDatagramsPerSend: QuicRatio(Amount, |quic, _| {
+        part(quic.datagrams_sent as f64, quic.send_calls as f64)
+    });
+    QuicDatagramsPerReceive: QuicRatio(Amount, |quic, _| {
+        part(quic.datagrams_received as f64, quic.receive_calls as f64)
+    });
+    QuicAcksSentPerRequest: QuicRatio(Amount, |quic, view| {
+        part(quic.acks_sent as f64, view.sampled_requests())
+    });
+    QuicAcksReceivedPerRequest: QuicRatio(Amount, |quic, view| {
+        part(quic.acks_received as f64, view.sampled_requests())
+    });
+    QuicLostPercent: QuicRatio(Share, |quic, _| {
+        part(quic.packets_lost as f64, quic.packets_sent as f64)
+    });
+    QuicCongestionPerS: QuicRatio(Count, |quic, view| {
+        part(quic.congestion_events as f64, view.slice.row.sampled_ms / 1000.0)
+    });
+}
+
+/// A slice with its run, and the limits that formulas need.
+pub(super) struct SliceView<'a> {
+    pub(super) run: &'a LoadedRun,
+    pub(super) slice: &'a LoadedSlice,
+    pub(super) limits: &'a Limits,
+}
+
+pub(super) struct Limits {
+    /// From this time on polls and wake-ups count as slow and late.
+    pub(super) threshold_ns: u64,
+    /// The longest that a poll of a site counts for the mean wait, so that a few polls in which the hypervisor had the
+    /// core do not decide.
+    pub(super) longest_ns: BTreeMap<Site, u64>,
+}
+
+impl SliceView<'_> {
+    fn beyond_ns(&self, site: &LoadedSite) -> f64 {
+        site.duration_ns.beyond(self.limits.threshold_ns) as f64
+    }
+
+    fn slow_polls(&self, site: &LoadedSite) -> f64 {
+        site.duration_ns.above(self.limits.threshold_ns) as f64
+    }
+
+    fn requests(&self) -> f64 {
+        self.slice.row.requests as f64
+    }
+
+    /// In the time between readings, which span a little more than the slice.
+    fn sampled_requests(&self) -> f64 {
+        self.requests() * self.slice.row.sampled_ms / self.slice.row.duration_ms
+    }
+
+    fn sampled_ns(&self) -> f64 {
+        self.slice.row.sampled_ms * NS_PER_MS
+    }
+
+    /// The part of the time that central's threads use without requests.
+    fn own_cpu_share(&self) -> Option<f64> {
+        let idle = self.run.idle?;
+        Some(idle.central_cpu_ns? as f64 / (idle.duration_ms * NS_PER_MS))
+    }
+
+    fn seconds(&self) -> f64 {
+        self.slice.row.duration_ms / 1000.0
+    }
+}
+
+fn part(num: f64, den: f64) -> Parts {
+    Some(RatioPart { num, den })
+}
+
+fn polls(site: &LoadedSite) -> f64 {
+    site.row.polls as f64
 }

@@ -1,7 +1,7 @@
 //! The blocks of a cell. In a block all variants take turns: budgets in slices of one launch, or programs in
 //! launches of their own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use run_format::Site;
 
@@ -12,14 +12,15 @@ use crate::load::{
 
 /// The complete blocks of a cell. With one program, a block is a slice of each budget. With several, it is a
 /// launch of each, and the slices of a budget in a launch are summed.
-pub(super) enum CellBlocks<'a> {
-    Slices(&'a [LoadedRun]),
-    Launches {
-        /// By block, then by subject.
-        blocks: Vec<Vec<&'a LoadedRun>>,
-        budgets: usize,
-    },
+pub(super) struct CellBlocks<'a> {
+    pub(super) launches: Vec<&'a LoadedRun>,
+    /// By run, or by host if several measured the cell: the launches of a host have more in common than others. Launches of
+    /// several programs are blocks of a single run, since the launches of a block share nothing else.
+    runs: Vec<Vec<Block<'a>>>,
 }
+
+/// By variant the slices, each with its launch.
+type Block<'a> = Vec<Vec<(&'a LoadedRun, &'a LoadedSlice)>>;
 
 #[derive(Clone, Debug)]
 pub(crate) struct SweepSetup {
@@ -58,19 +59,49 @@ fn by_host<T>(blocks: impl Iterator<Item = (Option<String>, Vec<T>)>) -> Vec<Vec
 
 impl<'a> CellBlocks<'a> {
     pub(super) fn of_runs(runs: &'a [LoadedRun], setup: &SweepSetup) -> CellBlocks<'a> {
-        if setup.subjects == 1 {
-            return CellBlocks::Slices(runs);
+        if setup.subjects > 1 {
+            return CellBlocks::of_launches(runs, setup);
         }
-        let block = |number: u32| {
+        let blocks = |run: &'a LoadedRun| -> Vec<Block<'a>> {
+            let block = |slices: &Vec<usize>| {
+                let slices = slices.iter();
+                slices.map(|at| vec![(run, &run.slices[*at])]).collect()
+            };
+            run.blocks.iter().map(block).collect()
+        };
+        let hosts: BTreeSet<_> = runs.iter().map(LoadedRun::host).collect();
+        CellBlocks {
+            launches: runs.iter().collect(),
+            runs: match hosts.len() {
+                0 | 1 => runs.iter().map(blocks).collect(),
+                _ => by_host(runs.iter().map(|run| (run.host(), blocks(run)))),
+            },
+        }
+    }
+
+    fn of_launches(runs: &'a [LoadedRun], setup: &SweepSetup) -> CellBlocks<'a> {
+        let launches = |number: u32| {
             let launch = |subject: usize| {
                 let mut launches = runs.iter();
                 launches.find(|run| run.number == number && run.subject == subject)
             };
-            (0..setup.subjects).map(launch).collect::<Option<Vec<_>>>()
+            (0..setup.subjects).map(launch).collect::<Option<_>>()
         };
-        CellBlocks::Launches {
-            blocks: (1..=setup.repeat).filter_map(block).collect(),
-            budgets: setup.budgets,
+        let complete: Vec<Vec<&LoadedRun>> = (1..=setup.repeat).filter_map(launches).collect();
+        let variants = |run: &'a LoadedRun| {
+            (0..setup.budgets).map(move |budget| {
+                let blocks = run.blocks.iter();
+                let slices = blocks.map(|block| (run, &run.slices[block[budget]]));
+                slices.collect()
+            })
+        };
+        let block = |launches: &Vec<&'a LoadedRun>| {
+            let block = launches.iter().copied().flat_map(variants).collect();
+            (launches[0].host(), vec![block])
+        };
+        CellBlocks {
+            runs: by_host(complete.iter().map(block)),
+            launches: complete.concat(),
         }
     }
 
@@ -78,96 +109,31 @@ impl<'a> CellBlocks<'a> {
         self.blocks() == 0
     }
 
-    pub(super) fn runs(&self) -> usize {
-        match self {
-            CellBlocks::Slices(runs) => runs.len(),
-            CellBlocks::Launches { blocks, .. } => blocks.len(),
-        }
-    }
-
     pub(super) fn blocks(&self) -> usize {
-        match self {
-            CellBlocks::Slices(runs) => runs.iter().map(|run| run.blocks.len()).sum(),
-            CellBlocks::Launches { blocks, .. } => blocks.len(),
-        }
+        self.runs.iter().map(Vec::len).sum()
     }
 
-    pub(super) fn slices(&self) -> impl Iterator<Item = &'a LoadedSlice> {
-        let runs: Vec<&'a LoadedRun> = match self {
-            CellBlocks::Slices(runs) => runs.iter().collect(),
-            CellBlocks::Launches { blocks, .. } => blocks.concat(),
-        };
-        runs.into_iter().flat_map(|run| &run.slices)
-    }
-
-    /// What some variants have in every block, summed up, by run, or by host if several measured the cell: the launches of
-    /// a host have more in common than others. None if any slice has none.
+    /// What some variants have in every block, summed up. None if any slice has none.
     pub(super) fn of<T>(
         &self,
         variants: &[usize],
-        part: impl Fn(&'a LoadedSlice) -> Option<T>,
+        part: impl Fn(&'a LoadedRun, &'a LoadedSlice) -> Option<T>,
         sum: impl Fn(Vec<T>) -> T,
     ) -> Option<Vec<Vec<T>>> {
-        let by_run = self.by_run(variants, part, sum)?;
-        Some(match self {
-            CellBlocks::Slices(runs) => {
-                let hosts: Vec<_> = runs.iter().map(LoadedRun::host).collect();
-                let is_one = hosts.windows(2).all(|pair| pair[0] == pair[1]);
-                if is_one {
-                    by_run
-                } else {
-                    by_host(hosts.into_iter().zip(by_run))
-                }
-            }
-            CellBlocks::Launches { blocks, .. } => {
-                let hosts = blocks.iter().map(|block| block[0].host());
-                let launches = by_run.into_iter().flatten().map(|launch| vec![launch]);
-                by_host(hosts.zip(launches))
-            }
-        })
-    }
-
-    /// The same by run, whatever the host. Launches are blocks of a single run, since the launches of a block share
-    /// nothing else.
-    pub(super) fn by_run<T>(
-        &self,
-        variants: &[usize],
-        part: impl Fn(&'a LoadedSlice) -> Option<T>,
-        sum: impl Fn(Vec<T>) -> T,
-    ) -> Option<Vec<Vec<T>>> {
-        let each = variants.iter();
-        let each = each.map(|variant| self.of_variant(*variant, &part, &sum));
-        let add = |all: Vec<Vec<T>>, more: Vec<Vec<T>>| {
-            let runs = all.into_iter().zip(more);
-            let runs = runs.map(|(blocks, more)| blocks.into_iter().zip(more));
-            runs.map(|blocks| blocks.map(|(one, other)| sum(vec![one, other])).collect())
-                .collect()
+        let sum = |mut parts: Vec<T>| match parts.len() {
+            1 => parts.pop(),
+            _ => Some(sum(parts)),
         };
-        each.collect::<Option<Vec<_>>>()?.into_iter().reduce(add)
-    }
-
-    fn of_variant<T>(
-        &self,
-        variant: usize,
-        part: impl Fn(&'a LoadedSlice) -> Option<T>,
-        sum: impl Fn(Vec<T>) -> T,
-    ) -> Option<Vec<Vec<T>>> {
-        let of_run = |run: &'a LoadedRun, budget: usize| -> Option<Vec<T>> {
-            let blocks = run.blocks.iter();
-            blocks
-                .map(|block| part(&run.slices[block[budget]]))
-                .collect()
+        let of_variant = |slices: &Vec<(&'a LoadedRun, &'a LoadedSlice)>| {
+            let parts = slices.iter().map(|(run, slice)| part(run, slice));
+            sum(parts.collect::<Option<_>>()?)
         };
-        match self {
-            CellBlocks::Slices(runs) => runs.iter().map(|run| of_run(run, variant)).collect(),
-            CellBlocks::Launches { blocks, budgets } => {
-                let (subject, budget) = (variant / budgets, variant % budgets);
-                let launches = blocks
-                    .iter()
-                    .map(|block| of_run(block[subject], budget).map(&sum));
-                Some(vec![launches.collect::<Option<_>>()?])
-            }
-        }
+        let of_block = |block: &Block<'a>| {
+            let parts = variants.iter().map(|variant| of_variant(&block[*variant]));
+            sum(parts.collect::<Option<_>>()?)
+        };
+        let of_run = |blocks: &Vec<Block<'a>>| blocks.iter().map(of_block).collect();
+        self.runs.iter().map(of_run).collect()
     }
 }
 

@@ -10,7 +10,7 @@ use run_format::{
 
 use crate::load::{
     blocks::Disturbances,
-    loaded_run::{LoadedRun, LoadedSlice},
+    loaded_run::{LoadedRun, LoadedSite, LoadedSlice},
 };
 
 /// Over all runs of a cell. None if the system does not provide it.
@@ -124,7 +124,7 @@ fn total(blocks: &[&BlockRow], part: impl Fn(&BlockRow) -> Option<f64>) -> Optio
 }
 
 fn lost(slice: &LoadedSlice) -> u64 {
-    let of_sites: u64 = slice.sites.iter().flatten().map(|of| of.lost()).sum();
+    let of_sites: u64 = slice.sites().map(LoadedSite::lost).sum();
     of_sites + slice.row.lost_entries
 }
 
@@ -164,7 +164,7 @@ fn probe_percent(runs: &[LoadedRun]) -> Option<f64> {
             .iter()
             .filter(|slice| slice.row.pass == Pass::Compare)
         {
-            let polls: u64 = slice.sites.iter().flatten().map(|of| of.row.polls).sum();
+            let polls: u64 = slice.sites().map(|site| site.row.polls).sum();
             probe_ns += per_poll_ns * polls as f64 * slice.row.sampled_ms / slice.row.duration_ms;
             cpu_ns += slice.row.central_cpu_ns? as f64;
         }

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use run_format::variant::BASELINE;
 
 use super::{
+    catalogue::Limits,
     cell_blocks::{CellBlocks, SweepSetup},
     metric::{Metric, MetricKey},
-    metric_info::Limits,
+    sums::ratio_parts,
 };
-use crate::stats::{self, CellEstimate, RatioKind, RatioPart, Uncertain};
+use crate::stats::{self, CellEstimate, RatioKind, Uncertain};
 
 /// At one threshold, by variant. None if the slices did not record the site.
 #[derive(Clone, Debug)]
@@ -52,14 +53,9 @@ fn point(blocks: &CellBlocks, setup: &SweepSetup, threshold_ns: u64) -> CurvePoi
         threshold_ns,
         longest_ns: BTreeMap::new(),
     };
-    let estimate = |variants: Vec<usize>| {
-        let parts = |slice: &_| key.parts(slice, &limits);
-        stats::ratio(
-            &blocks.of(&variants, parts, RatioPart::sum)?,
-            RatioKind::Amount,
-        )
-    };
-    let mut variants: Vec<Option<CellEstimate>> = setup.estimated().map(estimate).collect();
+    let sums = ratio_parts(key, blocks, setup, &limits).into_iter();
+    let estimates = sums.map(|runs| stats::ratio(&runs?, RatioKind::Amount));
+    let mut variants: Vec<Option<CellEstimate>> = estimates.collect();
     let reference = variants.pop().flatten();
     let value = |(variant, estimate): (usize, &Option<CellEstimate>)| {
         let is_control = variant != BASELINE && setup.reference.contains(&variant);

@@ -9,11 +9,11 @@ use super::{
     distribution::Distribution,
     metric::{Metric, MetricKey},
     metric_info::Place,
-    sums::{LaunchesByVariant, RatioSums},
+    sums::CellSums,
 };
 use crate::{
     load::loaded_run::LoadedRun,
-    stats::{Counts, RatioPart},
+    stats::{Counts, LaunchCounts, RatioPart},
     text,
 };
 
@@ -56,21 +56,21 @@ fn sorted(mut edges: Vec<u64>) -> Vec<u64> {
 
 impl PageDetails {
     pub(super) fn of(
-        sums: &RatioSums,
-        launches: &LaunchesByVariant,
+        CellSums { launches, ratios }: &CellSums,
         (rows, runs): (&[&RunRow], &[LoadedRun]),
         threshold_ns: u64,
     ) -> PageDetails {
         let edges = edges(threshold_ns);
-        let shown = launches.iter().filter(|(of, _)| {
+        let is_shown = |of: &Distribution| {
             matches!(
                 of,
                 Distribution::PollDuration(_) | Distribution::CotenantWake
             )
-        });
+        };
+        let shown = launches.iter().filter(|(of, _)| is_shown(of));
         let durations = shown.map(|(of, by_variant)| {
             let bucketed = by_variant.iter().map(|launches| {
-                let sums: Vec<&Counts> = launches.as_ref()?.iter().map(|it| it.sum()).collect();
+                let sums: Vec<&Counts> = launches.as_ref()?.iter().map(LaunchCounts::sum).collect();
                 Some(bucketed(&Counts::sum(&sums), &edges))
             });
             (*of, reference_first(bucketed.collect()))
@@ -80,15 +80,12 @@ impl PageDetails {
             Some(blocks.map(|block| block.num).sum())
         };
         let per_s = MetricKey::new(Site::Connection, Metric::RequestsPerS);
-        let requests = sums
-            .get(&per_s)
-            .into_iter()
-            .flat_map(|(_, of)| of)
-            .map(requests);
+        let by_variant = ratios.get(&per_s).into_iter().flat_map(|(_, sums)| sums);
+        let requests = by_variant.map(requests);
         let metrics = Metric::shown_in(Place::Blocks);
-        let shown = sums
+        let shown = ratios
             .iter()
-            .filter(|(what, _)| metrics.contains(&what.metric));
+            .filter(|(key, _)| metrics.contains(&key.metric));
         PageDetails {
             durations: durations.collect(),
             requests: reference_first(requests.collect()),

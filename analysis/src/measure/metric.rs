@@ -7,10 +7,11 @@ use run_format::serde_as_text;
 
 pub(crate) use super::catalogue::Metric;
 use super::{
+    catalogue::{Formula, Parts, SliceView},
     distribution::Distribution,
-    metric_info::{Formula, Limits, Parts, Place, SliceView},
+    metric_info::Place,
 };
-use crate::{load::loaded_run::LoadedSlice, stats::RatioKind};
+use crate::stats::RatioKind;
 
 pub(crate) enum KeyFormula {
     Ratio(RatioKind),
@@ -21,7 +22,7 @@ impl Metric {
     /// The metrics that are shown in a place, in the order of the table.
     pub(crate) fn shown_in(place: Place) -> Vec<Metric> {
         let all = Metric::ALL.iter().copied();
-        all.filter(|metric| metric.info().uses.shown.contains(&place))
+        all.filter(|metric| metric.info().shown.contains(&place))
             .collect()
     }
 
@@ -34,27 +35,25 @@ impl Metric {
 
     /// Whether chance alone gives its error a lower bound, as for counts and percentiles but not for amounts.
     pub(crate) fn has_error_floor(self) -> bool {
-        match self.info().formula {
-            Formula::SiteRatio(kind, _)
-            | Formula::WorkerRatio(kind, _)
-            | Formula::QuicRatio(kind, _) => kind != RatioKind::Amount,
-            Formula::SiteQuantile(_) | Formula::WorkerQuantile(..) => true,
-        }
+        !matches!(
+            self.formula(),
+            Formula::SiteRatio(RatioKind::Amount, _)
+                | Formula::WorkerRatio(RatioKind::Amount, _)
+                | Formula::QuicRatio(RatioKind::Amount, _)
+        )
     }
 
     /// Whether it is a metric of a site's polls, and not of the worker.
     pub(crate) fn is_by_site(self) -> bool {
-        match self.info().formula {
-            Formula::SiteRatio(..) | Formula::SiteQuantile(_) => true,
-            Formula::WorkerRatio(..) | Formula::WorkerQuantile(..) | Formula::QuicRatio(..) => {
-                false
-            }
-        }
+        matches!(
+            self.formula(),
+            Formula::SiteRatio(..) | Formula::SiteQuantile(_)
+        )
     }
 
     /// Whether connections of QUIC count it.
     pub(crate) fn is_of_quic(self) -> bool {
-        matches!(self.info().formula, Formula::QuicRatio(..))
+        matches!(self.formula(), Formula::QuicRatio(..))
     }
 
     /// What `--metric` accepts, a line each.
@@ -116,7 +115,7 @@ impl MetricKey {
     }
 
     pub(crate) fn formula(self) -> KeyFormula {
-        match self.metric.info().formula {
+        match self.metric.formula() {
             Formula::SiteRatio(kind, _)
             | Formula::WorkerRatio(kind, _)
             | Formula::QuicRatio(kind, _) => KeyFormula::Ratio(kind),
@@ -128,13 +127,12 @@ impl MetricKey {
         }
     }
 
-    /// The numerator and the denominator in a slice. None if the slice did not measure them.
-    pub(crate) fn parts(self, slice: &LoadedSlice, limits: &Limits) -> Parts {
-        let view = SliceView { slice, limits };
-        match self.metric.info().formula {
-            Formula::SiteRatio(_, parts) => parts(slice.site(self.site?)?, &view),
-            Formula::WorkerRatio(_, parts) => parts(&view),
-            Formula::QuicRatio(_, parts) => parts(slice.quic.as_ref()?, &view),
+    /// The numerator and the denominator in a slice.
+    pub(super) fn parts(self, view: &SliceView) -> Parts {
+        match self.metric.formula() {
+            Formula::SiteRatio(_, parts) => parts(view.slice.site(self.site?)?, view),
+            Formula::WorkerRatio(_, parts) => parts(view),
+            Formula::QuicRatio(_, parts) => parts(view.slice.quic.as_ref()?, view),
             Formula::SiteQuantile(_) | Formula::WorkerQuantile(..) => None,
         }
     }

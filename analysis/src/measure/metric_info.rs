@@ -1,28 +1,24 @@
-//! What the table of metrics says of each. The entries are in [`super::catalogue`].
+//! What `metrics.json` says of each metric. Whoever shows, judges or documents a metric asks here.
 
-use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
-use run_format::{
-    Site,
-    tables::{IdleRow, QuicRow},
-};
+use serde::Deserialize;
 
-use super::distribution::Distribution;
-use crate::{
-    load::loaded_run::{LoadedSite, LoadedSlice},
-    stats::{RatioKind, RatioPart},
-};
+use super::metric::Metric;
 
-/// The better direction of a metric.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Better {
-    Lower,
-    Higher,
-    /// Neither direction is better.
-    Neither,
+/// In the order of [`Metric::ALL`].
+static TABLE: LazyLock<Vec<MetricInfo>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("metrics.json")).expect("a test reads the table")
+});
+
+impl Metric {
+    pub(crate) fn info(self) -> &'static MetricInfo {
+        &TABLE[self as usize]
+    }
 }
 
-/// An entry of the table of metrics. Whoever shows, judges or documents a metric asks here.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct MetricInfo {
     /// Its name in tables and options.
     pub(crate) name: &'static str,
@@ -31,7 +27,8 @@ pub(crate) struct MetricInfo {
     pub(crate) unit: &'static str,
     /// What it says, in one sentence.
     pub(crate) says: &'static str,
-    /// The formula as a reader of the document understands it.
+    /// As a reader of the document understands it.
+    #[serde(rename = "formula")]
     #[cfg_attr(
         not(test),
         expect(dead_code, reason = "METRICS.md is written by a test")
@@ -40,57 +37,44 @@ pub(crate) struct MetricInfo {
     pub(crate) better: Better,
     /// Converts events, seconds and nanoseconds, in which formulas calculate, to the unit.
     pub(crate) scale: f64,
-    pub(crate) formula: Formula,
-    pub(crate) uses: MetricUses,
-}
-
-pub(crate) struct MetricUses {
-    pub(crate) average: Average,
+    /// Changes are averaged over cells in percentage points. Others are in percent of the baseline: levels and errors of
+    /// most metrics differ between cells by orders of magnitude.
+    #[serde(default)]
+    pub(crate) is_share: bool,
     /// None if a verdict does not depend on it.
     pub(crate) verdict: Option<VerdictInfo>,
     /// From this share of a core on that the hypervisor gives to others, the metric says nothing about variants:
     /// stolen time then lasts longer than a wake-up waits.
     pub(crate) spoilt_by_steal_percent: Option<f64>,
     /// Whether it is of requests, which belong to no variant if turns are shorter than a request.
+    #[serde(default)]
     pub(crate) is_of_requests: bool,
     /// Whether its values are wake-ups of the co-tenant, whose times the page has.
+    #[serde(default)]
     pub(crate) is_of_wake_ups: bool,
     /// If it counts events over the threshold, per what. The page calculates it for other thresholds from the counts
     /// of times, and sentences say "fewer" instead of "lower".
     pub(crate) recounted: Option<Per>,
     /// The terms that a picture explains.
-    pub(crate) terms: &'static [Term],
+    #[serde(default)]
+    pub(crate) terms: Vec<Term>,
     /// Where it is shown, beside `summary.csv` and the page, which have every metric.
-    pub(crate) shown: &'static [Place],
+    #[serde(default)]
+    pub(crate) shown: Vec<Place>,
 }
 
-/// What an entry need not say.
-pub(super) const USUAL: MetricUses = MetricUses {
-    average: Average::OfRelativeChanges,
-    verdict: None,
-    spoilt_by_steal_percent: None,
-    is_of_requests: false,
-    is_of_wake_ups: false,
-    recounted: None,
-    terms: &[],
-    shown: &[],
-};
-
-pub(super) const QUIC_USES: MetricUses = MetricUses {
-    shown: &[Place::Details],
-    ..USUAL
-};
-
-/// How changes are averaged over cells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Average {
-    /// In percentage points.
-    OfDifferences,
-    /// In percent of the baseline: levels and errors of most metrics differ between cells by orders of magnitude.
-    OfRelativeChanges,
+/// The better direction of a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Better {
+    Lower,
+    Higher,
+    /// Neither direction is better.
+    Neither,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct VerdictInfo {
     /// Its name in `--margin`.
     pub(crate) option: &'static str,
@@ -102,7 +86,8 @@ pub(crate) struct VerdictInfo {
 }
 
 /// What events over the threshold are divided by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Per {
     Event,
     Request,
@@ -111,7 +96,8 @@ pub(crate) enum Per {
 }
 
 /// A term that the subtitle of a picture explains.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Term {
     Slow,
     Beyond,
@@ -120,7 +106,8 @@ pub(crate) enum Term {
     OpenEnd,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Place {
     /// The changes in a report that decide nothing.
     Details,
@@ -138,109 +125,4 @@ pub(crate) enum Place {
     Levels,
     /// The report of a published table.
     Published,
-}
-
-pub(super) type Parts = Option<RatioPart>;
-
-/// The formula of a metric. It also says whether each site has the metric, or the worker as a whole.
-#[derive(Clone, Copy)]
-pub(crate) enum Formula {
-    /// Of a site's polls: the sum of the numerators over the sum of the denominators.
-    SiteRatio(RatioKind, fn(&LoadedSite, &SliceView) -> Parts),
-    /// Of the durations of a site's polls.
-    SiteQuantile(f64),
-    WorkerRatio(RatioKind, fn(&SliceView) -> Parts),
-    WorkerQuantile(Distribution, f64),
-    /// Of what connections of QUIC count.
-    QuicRatio(RatioKind, fn(&QuicRow, &SliceView) -> Parts),
-}
-
-/// A slice, and the limits that formulas need.
-pub(crate) struct SliceView<'a> {
-    pub(super) slice: &'a LoadedSlice,
-    pub(super) limits: &'a Limits,
-}
-
-pub(crate) struct Limits {
-    /// From this time on polls and wake-ups count as slow and late.
-    pub(crate) threshold_ns: u64,
-    /// The longest that a poll of a site counts for the mean wait, so that a few polls in which the hypervisor had the
-    /// core do not decide.
-    pub(crate) longest_ns: BTreeMap<Site, u64>,
-}
-
-impl SliceView<'_> {
-    pub(super) fn threshold_ns(&self) -> u64 {
-        self.limits.threshold_ns
-    }
-
-    pub(super) fn beyond_ns(&self, site: &LoadedSite) -> f64 {
-        site.duration_ns.beyond(self.threshold_ns()) as f64
-    }
-
-    /// The sum of the squares of durations, none of which counts as longer than the limit.
-    pub(super) fn squared_ns(&self, site: &LoadedSite) -> f64 {
-        let longest = self.limits.longest_ns.get(&site.row.site);
-        site.duration_ns
-            .squares(longest.copied().unwrap_or(u64::MAX))
-    }
-
-    pub(super) fn slow_polls(&self, site: &LoadedSite) -> f64 {
-        site.duration_ns.above(self.threshold_ns()) as f64
-    }
-
-    pub(super) fn requests(&self) -> f64 {
-        self.slice.row.requests as f64
-    }
-
-    /// In the time between readings, which span a little more than the slice.
-    pub(super) fn sampled_requests(&self) -> f64 {
-        self.requests() * self.slice.row.sampled_ms / self.slice.row.duration_ms
-    }
-
-    pub(super) fn idle(&self) -> Option<&IdleRow> {
-        self.slice.idle.as_ref()
-    }
-
-    /// The part of the time that central's threads use without requests.
-    pub(super) fn own_cpu_share(&self) -> Option<f64> {
-        let idle = self.idle()?;
-        Some(idle.central_cpu_ns? as f64 / (idle.duration_ms * 1e6))
-    }
-
-    pub(super) fn seconds(&self) -> f64 {
-        self.slice.row.duration_ms / 1000.0
-    }
-}
-
-/// Makes an enumeration of the entries' keys, in their order, with the entry of each.
-macro_rules! metrics {
-    ($($key:ident: $info:expr,)*) => {
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub(crate) enum Metric {
-            $($key,)*
-        }
-
-        impl Metric {
-            pub(crate) const ALL: &[Metric] = &[$(Metric::$key,)*];
-
-            pub(crate) fn info(self) -> &'static MetricInfo {
-                match self {
-                    $(Metric::$key => {
-                        const INFO: &MetricInfo = &$info;
-                        INFO
-                    })*
-                }
-            }
-        }
-    };
-}
-pub(super) use metrics;
-
-pub(super) fn part(num: f64, den: f64) -> Option<RatioPart> {
-    Some(RatioPart { num, den })
-}
-
-pub(super) fn polls(site: &LoadedSite) -> f64 {
-    site.row.polls as f64
 }

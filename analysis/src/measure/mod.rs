@@ -18,8 +18,8 @@ pub(crate) mod turns;
 pub(crate) mod workers;
 
 use std::{
-    borrow::Cow,
     collections::{BTreeMap, BTreeSet},
+    mem,
 };
 
 use anyhow::Result;
@@ -27,25 +27,15 @@ use run_format::{
     Site,
     files::SLICES,
     grid::Cell,
-    run_row::{End, Messages, RunRow, Stop},
+    run_row::{End, RunRow, Stop},
     tables::Disturbance,
 };
 
 pub(crate) use self::cell_blocks::SweepSetup;
 use self::{
-    breakdown::Breakdown,
-    cell_blocks::CellBlocks,
-    checks::Checks,
-    curve::CurvePoint,
-    details::PageDetails,
-    distribution::Distribution,
-    jobs::JobsOfCell,
-    metric::{KeyFormula, MetricKey},
-    metric_info::Limits,
-    predicted::Predicted,
-    sums::{LaunchesByVariant, RatioSums},
-    turns::Turns,
-    workers::Workers,
+    breakdown::Breakdown, cell_blocks::CellBlocks, checks::Checks, curve::CurvePoint,
+    details::PageDetails, jobs::JobsOfCell, metric::MetricKey, predicted::Predicted,
+    sums::CellSums, turns::Turns, workers::Workers,
 };
 use crate::{
     load::{
@@ -53,7 +43,7 @@ use crate::{
         loaded_run::{LoadedRun, LoadedSlice},
         run::RunFiles,
     },
-    stats::{self, CellEstimate, Counts, LaunchCounts, RatioKind, RatioPart, Uncertain},
+    stats::{self, CellEstimate, RatioKind, RatioPart, Uncertain},
 };
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -133,15 +123,17 @@ impl CellMeasured {
             .filter_map(|file| file.row.as_ref())
             .collect();
         let measured = !blocks.is_empty();
-        let launches = launches(&blocks, setup);
-        let sums = ratio_sums(&blocks, &launches, setup);
+        let sums = CellSums::of(&blocks, setup);
         let mut cell = CellMeasured {
             cell: files.cell,
             state: state(&rows, measured, disturbed),
             flaws: flaws(files, setup),
             is_unfinished: missing_runs(files, setup).0 > 0
                 || files.runs.iter().any(|file| file.row.is_none()),
-            runs: blocks.runs(),
+            runs: match setup.subjects {
+                1 => runs.len(),
+                _ => blocks.blocks(),
+            },
             hosts: runs
                 .iter()
                 .map(LoadedRun::host)
@@ -154,28 +146,24 @@ impl CellMeasured {
                     .iter()
                     .any(|row| row.end == End::Ok { stop: Stop::Cap }),
             slow_polls: slow_polls(&of_first, setup.threshold_ns),
-            estimates: estimates(&sums, &launches),
+            estimates: sums.estimates(),
             curve: curve::of_cell(&blocks, setup),
             after_switch: after_switch(&blocks, setup),
             turns: Turns::of(&runs, setup.budgets),
             checks: Checks::of(&rows, &runs),
             breakdown: measured.then(|| Breakdown::of(&of_first, setup.threshold_ns)),
             predicted: predicted::of(&of_first, setup),
-            details: PageDetails::of(&sums, &launches, (&rows, &runs), setup.threshold_ns),
+            details: PageDetails::of(&sums, (&rows, &runs), setup.threshold_ns),
             jobs: jobs::of(files, setup.budgets)?,
             workers: workers::of(&runs, setup.budgets, setup.subjects),
             with_disturbed: None,
         };
-        if runs.iter().any(|run| run.all_blocks.is_some()) {
+        if runs.iter().any(|run| run.all_blocks != run.blocks) {
             for run in &mut runs {
-                if let Some(all) = run.all_blocks.take() {
-                    run.blocks = all;
-                }
+                run.blocks = mem::take(&mut run.all_blocks);
             }
-            let blocks = CellBlocks::of_runs(&runs, setup);
-            let launches = self::launches(&blocks, setup);
-            let sums = ratio_sums(&blocks, &launches, setup);
-            cell.with_disturbed = Some(estimates(&sums, &launches));
+            let sums = CellSums::of(&CellBlocks::of_runs(&runs, setup), setup);
+            cell.with_disturbed = Some(sums.estimates());
         }
         Ok(cell)
     }
@@ -292,91 +280,11 @@ fn missing_runs(files: &CellRuns, setup: &SweepSetup) -> (usize, usize) {
 /// Messages of peers that did not reach central.
 fn missed_messages(row: &RunRow) -> impl Iterator<Item = String> {
     let by_variant = row.messages.iter().zip(&row.config.variants);
-    let missed = by_variant.filter(|(messages, _)| messages.delivered < messages.expected);
-    missed.map(
-        |(
-            Messages {
-                expected,
-                delivered,
-            },
-            variant,
-        )| {
-            let label = &variant.label;
-            format!("{label}: central received {delivered} of {expected} messages")
-        },
-    )
-}
-
-fn launches<'a>(blocks: &CellBlocks<'a>, setup: &SweepSetup) -> LaunchesByVariant<'a> {
-    if blocks.is_empty() {
-        return LaunchesByVariant::new();
-    }
-    let of_variants = |what: Distribution, variants: Vec<usize>| {
-        let counts = |slice| what.counts(slice).map(Cow::Borrowed);
-        let counts = blocks.of(&variants, counts, |launch| Cow::Owned(Counts::sum(&launch)))?;
-        Some(counts.into_iter().map(LaunchCounts::of).collect())
-    };
-    Distribution::all()
-        .map(|what| {
-            let estimated = setup.estimated();
-            (what, estimated.map(|it| of_variants(what, it)).collect())
-        })
-        .collect()
-}
-
-/// What one in a thousand polls of a site exceeds, over all variants, so that the limit cannot favour one.
-fn longest_ns(launches: &LaunchesByVariant) -> BTreeMap<Site, u64> {
-    const EXCEEDED_BY: f64 = 0.001;
-    let of_site = |site: Site| {
-        let by_variant = launches.get(&Distribution::PollDuration(site))?;
-        let (_, variants) = by_variant.split_last()?;
-        let polls: Vec<&Counts> = variants
-            .iter()
-            .flatten()
-            .flatten()
-            .map(|it| it.sum())
-            .collect();
-        Some((site, Counts::sum(&polls).exceeded_by(EXCEEDED_BY)))
-    };
-    Site::ALL.into_iter().filter_map(of_site).collect()
-}
-
-fn ratio_sums(blocks: &CellBlocks, launches: &LaunchesByVariant, setup: &SweepSetup) -> RatioSums {
-    if blocks.is_empty() {
-        return RatioSums::new();
-    }
-    let limits = Limits {
-        threshold_ns: setup.threshold_ns,
-        longest_ns: longest_ns(launches),
-    };
-    let sums = |key: MetricKey| match key.formula() {
-        KeyFormula::Ratio(kind) => {
-            let parts = |slice: &_| key.parts(slice, &limits);
-            let estimated = setup.estimated();
-            let sums = estimated.map(|variants| blocks.of(&variants, parts, RatioPart::sum));
-            Some((key, (kind, sums.collect())))
-        }
-        KeyFormula::Quantile(..) => None,
-    };
-    let keys = MetricKey::all(&Site::ALL).into_iter();
-    keys.filter_map(sums).collect()
-}
-
-fn estimates(sums: &RatioSums, launches: &LaunchesByVariant) -> Estimates {
-    let ratios = sums.iter().map(|(what, (kind, sums))| {
-        let ratio = |runs: &Option<Vec<_>>| stats::ratio(runs.as_ref()?, *kind);
-        (*what, sums.iter().map(ratio).collect())
-    });
-    let keys = MetricKey::all(&Site::ALL).into_iter();
-    let quantiles = keys.filter_map(|key| {
-        let KeyFormula::Quantile(distribution, at) = key.formula() else {
-            return None;
-        };
-        let quantile = |launches: &Option<Vec<_>>| stats::quantile(launches.as_ref()?, at);
-        let launches = launches.get(&distribution)?;
-        Some((key, launches.iter().map(quantile).collect()))
-    });
-    ratios.chain(quantiles).collect()
+    by_variant.filter_map(|(messages, variant)| {
+        let (label, expected, delivered) = (&variant.label, messages.expected, messages.delivered);
+        (delivered < expected)
+            .then(|| format!("{label}: central received {delivered} of {expected} messages"))
+    })
 }
 
 /// By the lower end of the range, and then by variant: the change from what candidates are compared with.
@@ -384,7 +292,7 @@ pub(crate) type AfterSwitch = BTreeMap<u64, Vec<Option<Uncertain>>>;
 
 fn after_switch(blocks: &CellBlocks, setup: &SweepSetup) -> AfterSwitch {
     let of_range = |from_ms: u64, variants: &[usize]| {
-        let part = |slice: &LoadedSlice| {
+        let part = |_: &_, slice: &LoadedSlice| {
             let mut ranges = slice.after_switch.iter();
             let range = ranges.find(|it| it.from_ms == from_ms);
             Some(RatioPart {
@@ -397,7 +305,8 @@ fn after_switch(blocks: &CellBlocks, setup: &SweepSetup) -> AfterSwitch {
             RatioKind::Share,
         )
     };
-    let ranges = blocks.slices().flat_map(|slice| &slice.after_switch);
+    let slices = blocks.launches.iter().flat_map(|run| &run.slices);
+    let ranges = slices.flat_map(|slice| &slice.after_switch);
     let ranges: BTreeSet<u64> = ranges.map(|it| it.from_ms).collect();
     let changes = |from_ms: u64| {
         let reference = of_range(from_ms, &setup.reference);

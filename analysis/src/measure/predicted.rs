@@ -1,13 +1,13 @@
 //! What bounds would have done to the polls of the baseline: the recorded iterations of its polls, cut into pieces.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use poll_probe::Limit;
 use run_format::{Site, config::SLOW_NS};
 
 use super::SweepSetup;
 use crate::{
-    load::loaded_run::LoadedRun,
+    load::loaded_run::{LoadedRun, LoadedSlice},
     stats::{self, BareEstimate, RatioKind, RatioPart},
 };
 
@@ -34,7 +34,12 @@ pub(super) fn of(runs: &[&LoadedRun], setup: &SweepSetup) -> Vec<Predicted> {
         return Vec::new();
     }
     for (at, run) in runs.iter().enumerate() {
-        for row in &run.bounds {
+        let first = run.blocks.iter().filter_map(|block| block.first());
+        let used: BTreeSet<u32> = first.map(|at| run.slices[*at].row.block).collect();
+        let slices = run.slices.iter().filter(|it| used.contains(&it.row.block));
+        let sites = slices.flat_map(LoadedSlice::sites);
+        let whole = sites.filter(|site| site.lost() == 0);
+        for row in whole.flat_map(|site| &site.bounds) {
             let limit = row.budget.at(row.site).map(|it| it.limit);
             let (.., longest_ns, parts) = found
                 .entry((row.site, limit.map(room)))

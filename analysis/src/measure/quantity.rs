@@ -6,7 +6,7 @@ use run_format::serde_as_text;
 
 use super::{
     metric::Metric,
-    metric_info::{Average, Better, Per},
+    metric_info::{Better, Per},
 };
 
 /// A quantity that decides.
@@ -18,29 +18,23 @@ pub(crate) struct Quantity {
     pub(crate) words: &'static str,
     /// Whether budgets are meant to improve it. Otherwise it is a cost.
     pub(crate) is_benefit: bool,
-    is_counted: bool,
     /// Unless an option says otherwise.
     pub(crate) margin: f64,
 }
 
 impl Quantity {
     pub(crate) fn all() -> Vec<Quantity> {
-        let metrics = Metric::ALL.iter().copied();
-        let quantity = |metric: Metric| {
-            let info = metric.info().uses.verdict?;
+        let quantity = |&metric: &Metric| {
+            let info = metric.info().verdict.as_ref()?;
             Some(Quantity {
                 metric,
                 name: info.option,
                 words: info.words,
                 is_benefit: info.is_benefit,
-                is_counted: matches!(
-                    metric.info().uses.recounted,
-                    Some(Per::Event | Per::Request)
-                ),
                 margin: info.margin,
             })
         };
-        metrics.filter_map(quantity).collect()
+        Metric::ALL.iter().filter_map(quantity).collect()
     }
 
     pub(crate) fn of_metric(metric: Metric) -> Option<Quantity> {
@@ -57,7 +51,9 @@ impl Quantity {
     }
 
     fn direction(self, is_good: bool) -> &'static str {
-        match (is_good == self.is_lower_better(), self.is_counted) {
+        let recounted = self.metric.info().recounted;
+        let is_counted = matches!(recounted, Some(Per::Event | Per::Request));
+        match (is_good == self.is_lower_better(), is_counted) {
             (true, true) => "fewer",
             (false, true) => "more",
             (true, false) => "lower",
@@ -80,7 +76,7 @@ pub(crate) fn unit(metric: Metric) -> &'static str {
 }
 
 pub(crate) fn is_share(metric: Metric) -> bool {
-    metric.info().uses.average == Average::OfDifferences
+    metric.info().is_share
 }
 
 /// A margin that is not the default: `throughput=1%`.

@@ -1,13 +1,107 @@
 //! What the figures of a cell are computed from.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
-use super::{distribution::Distribution, metric::MetricKey};
-use crate::stats::{LaunchCounts, RatioKind, RatioPart};
+use run_format::Site;
 
-/// The values that every variant counted, and last what candidates are compared with. None if any slice did not
-/// count them.
-pub(super) type LaunchesByVariant<'a> = BTreeMap<Distribution, Vec<Option<Vec<LaunchCounts<'a>>>>>;
+use super::{
+    Estimates, SweepSetup,
+    catalogue::{Limits, SliceView},
+    cell_blocks::CellBlocks,
+    distribution::Distribution,
+    metric::{KeyFormula, MetricKey},
+};
+use crate::stats::{self, Counts, LaunchCounts, RatioKind, RatioPart};
 
-/// The sums that ratios are made of: by variant, and last of what candidates are compared with; then by run and block.
-pub(super) type RatioSums = BTreeMap<MetricKey, (RatioKind, Vec<Option<Vec<Vec<RatioPart>>>>)>;
+/// By variant, and last of what candidates are compared with. None if any slice did not count them.
+type ByVariant<T> = Vec<Option<Vec<T>>>;
+
+/// Empty without a complete block.
+#[derive(Default)]
+pub(super) struct CellSums<'a> {
+    /// The values that every variant counted, by launch.
+    pub(super) launches: BTreeMap<Distribution, ByVariant<LaunchCounts<'a>>>,
+    /// What ratios are made of, by run and block.
+    pub(super) ratios: BTreeMap<MetricKey, (RatioKind, ByVariant<Vec<RatioPart>>)>,
+}
+
+impl<'a> CellSums<'a> {
+    pub(super) fn of(blocks: &CellBlocks<'a>, setup: &SweepSetup) -> CellSums<'a> {
+        if blocks.is_empty() {
+            return CellSums::default();
+        }
+        let counts = |what: Distribution, variants: Vec<usize>| {
+            let counts = |_: &_, slice| what.counts(slice).map(Cow::Borrowed);
+            let sum = |launch: Vec<Cow<'_, Counts>>| Cow::Owned(Counts::sum(&launch));
+            let launches = blocks.of(&variants, counts, sum)?.into_iter();
+            Some(launches.map(LaunchCounts::of).collect())
+        };
+        let launches = Distribution::all().map(|what| {
+            let variants = setup.estimated();
+            (what, variants.map(|it| counts(what, it)).collect())
+        });
+        let launches: BTreeMap<_, ByVariant<LaunchCounts>> = launches.collect();
+        let limits = Limits {
+            threshold_ns: setup.threshold_ns,
+            longest_ns: longest_ns(&launches),
+        };
+        let keys = MetricKey::all(&Site::ALL).into_iter();
+        let ratios = keys.filter_map(|key| match key.formula() {
+            KeyFormula::Ratio(kind) => {
+                Some((key, (kind, ratio_parts(key, blocks, setup, &limits))))
+            }
+            KeyFormula::Quantile(..) => None,
+        });
+        CellSums {
+            ratios: ratios.collect(),
+            launches,
+        }
+    }
+
+    pub(super) fn estimates(&self) -> Estimates {
+        let estimate = |key: MetricKey| {
+            let estimates = match key.formula() {
+                KeyFormula::Ratio(kind) => {
+                    let (_, variants) = self.ratios.get(&key)?;
+                    let ratio = |runs: &Option<Vec<_>>| stats::ratio(runs.as_ref()?, kind);
+                    variants.iter().map(ratio).collect()
+                }
+                KeyFormula::Quantile(distribution, at) => {
+                    let variants = self.launches.get(&distribution)?;
+                    let quantile = |runs: &Option<Vec<_>>| stats::quantile(runs.as_ref()?, at);
+                    variants.iter().map(quantile).collect()
+                }
+            };
+            Some((key, estimates))
+        };
+        let keys = MetricKey::all(&Site::ALL).into_iter();
+        keys.filter_map(estimate).collect()
+    }
+}
+
+/// The summands of a ratio, by variant, and last of what candidates are compared with.
+pub(super) fn ratio_parts(
+    key: MetricKey,
+    blocks: &CellBlocks,
+    setup: &SweepSetup,
+    limits: &Limits,
+) -> ByVariant<Vec<RatioPart>> {
+    let parts = |run: &_, slice: &_| key.parts(&SliceView { run, slice, limits });
+    let variants = setup.estimated();
+    variants
+        .map(|it| blocks.of(&it, parts, RatioPart::sum))
+        .collect()
+}
+
+/// What one in a thousand polls of a site exceeds, over all variants, so that the limit cannot favour one.
+fn longest_ns(launches: &BTreeMap<Distribution, ByVariant<LaunchCounts>>) -> BTreeMap<Site, u64> {
+    const EXCEEDED_BY: f64 = 0.001;
+    let of_site = |site: Site| {
+        let by_variant = launches.get(&Distribution::PollDuration(site))?;
+        let (_, variants) = by_variant.split_last()?;
+        let launches = variants.iter().flatten().flatten();
+        let polls: Vec<&Counts> = launches.map(LaunchCounts::sum).collect();
+        Some((site, Counts::sum(&polls).exceeded_by(EXCEEDED_BY)))
+    };
+    Site::ALL.into_iter().filter_map(of_site).collect()
+}

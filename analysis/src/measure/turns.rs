@@ -38,7 +38,7 @@ impl Turns {
 
     /// Whether a change of the metric would be that of several variants at once.
     pub(crate) fn blur(&self, metric: Metric) -> bool {
-        self.is_short_for_requests && metric.info().uses.is_of_requests
+        self.is_short_for_requests && metric.info().is_of_requests
     }
 
     /// Whether the variant differs from the baseline by more than noise, even if it changes nothing.

@@ -22,20 +22,14 @@ pub(crate) struct Workers {
 
 /// By variant of every subject. Empty where central has one worker.
 pub(super) fn of(runs: &[LoadedRun], budgets: usize, subjects: usize) -> Vec<Workers> {
-    if runs.iter().all(|run| run.workers.is_empty()) {
+    if !runs.iter().any(LoadedRun::has_workers) {
         return Vec::new();
     }
     let mut all = vec![Workers::default(); budgets * subjects];
     for run in runs {
         for slice in run.blocks.iter().flatten().map(|at| &run.slices[*at]) {
-            let number = slice.row.slice;
-            let first = run.workers.partition_point(|row| row.slice < number);
-            let rows = run.workers[first..].iter();
             all[run.subject * budgets + slice.row.variant].add(&Workers {
-                threads: rows
-                    .take_while(|row| row.slice == number)
-                    .cloned()
-                    .collect(),
+                threads: slice.workers.clone(),
                 sampled_ms: slice.row.sampled_ms,
                 any_worker_ns: slice.cotenant_wake_ns.clone(),
                 same_worker_ns: slice.cotenant_same_worker_ns.clone(),

@@ -26,7 +26,7 @@ use crate::{
 pub(super) fn metrics() -> Value {
     let metric = |metric: Metric| {
         let info = metric.info();
-        let counted = match (metric.is_by_site(), info.uses.is_of_wake_ups) {
+        let counted = match (metric.is_by_site(), info.is_of_wake_ups) {
             (true, _) => Some("polls"),
             (false, true) => Some("wake-ups"),
             (false, false) => None,
@@ -39,7 +39,7 @@ pub(super) fn metrics() -> Value {
         json!({
             "name": info.name, "words": info.words, "unit": info.unit, "changeUnit": metric.change_unit(),
             "says": info.says, "better": better, "bySite": metric.is_by_site(), "scale": info.scale,
-            "recounted": info.uses.recounted.map(|per| match per {
+            "recounted": info.recounted.map(|per| match per {
                 Per::Time => "time",
                 Per::Event => "event",
                 Per::Request => "request",

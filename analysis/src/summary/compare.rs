@@ -123,7 +123,7 @@ impl CellSummary {
         let figures = figures(&measured.estimates);
         measured.with_disturbed = None;
         measured.estimates.retain(|key, _| {
-            key.metric.info().uses.verdict.is_some() && *key == MetricKey::new(site, key.metric)
+            key.metric.info().verdict.is_some() && *key == MetricKey::new(site, key.metric)
         });
         CellSummary {
             measured,

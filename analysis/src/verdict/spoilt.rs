@@ -16,7 +16,7 @@ pub(super) fn of(summary: &Summary) -> BTreeMap<Metric, String> {
     };
     let metrics = Metric::ALL.iter().copied();
     let reason = |metric: Metric| {
-        let least = metric.info().uses.spoilt_by_steal_percent?;
+        let least = metric.info().spoilt_by_steal_percent?;
         if *median < least {
             return None;
         }

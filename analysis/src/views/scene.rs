@@ -123,7 +123,7 @@ impl<'a> Scene<'a> {
     /// A subtitle that first explains the metric.
     pub(super) fn explained(&self, metric: Metric, text: &str) -> String {
         let threshold = self.options.threshold_text();
-        let terms = metric.info().uses.terms.iter();
+        let terms = metric.info().terms.iter();
         let (after, before): (Vec<Term>, Vec<Term>) =
             terms.partition(|term| **term == Term::OpenEnd);
         let in_words = |term: &Term| match term {

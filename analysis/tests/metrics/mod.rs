@@ -31,6 +31,9 @@ fn every_metric_says_what_it_is() {
         assert!(info.says.ends_with('.'), "{metric:?}: {}", info.says);
         assert!(info.scale > 0.0, "{metric:?}");
         assert!(names.insert(info.name), "{} twice", info.name);
+        // Both tables have the same order.
+        let key = format!("{metric:?}").to_lowercase();
+        assert_eq!(key, info.name.replace('_', ""));
         assert_eq!(info.name.parse(), Ok(*metric));
     }
 }
@@ -38,7 +41,7 @@ fn every_metric_says_what_it_is() {
 #[test]
 fn what_a_search_judges_by_a_verdict_knows() {
     for metric in Metric::shown_in(Place::Search) {
-        assert!(metric.info().uses.verdict.is_some(), "{metric:?}");
+        assert!(metric.info().verdict.is_some(), "{metric:?}");
     }
 }
 
@@ -56,7 +59,7 @@ fn document() -> String {
          A metric of a site has one row for each site; a metric of the worker has an empty `site`. Metrics of QUIC exist where \
          the nodes speak QUIC. Ratios are of sums over slices. `--threshold` sets the threshold, which is 50 µs otherwise. \
          [METHODS.md](METHODS.md) says how intervals are made.\n\n\
-         This file is made from the table in `src/measure/catalogue.rs`. After a change there, \
+         This file is made from the table in `src/measure/metrics.json`. After a change there, \
          `BLESS=1 cargo test -p analysis the_document_has_the_table` writes it anew.\n\n\
          | name | what it says | formula | unit | of | better | margin |\n|---|---|---|---|---|---|---|\n",
     );
@@ -72,7 +75,7 @@ fn document() -> String {
             Better::Higher => "higher",
             Better::Neither => "neither",
         };
-        let margin = info.uses.verdict.map_or_else(String::new, |verdict| {
+        let margin = info.verdict.as_ref().map_or_else(String::new, |verdict| {
             let unit = super::super::quantity::unit(*metric);
             format!("{}={}{unit}", verdict.option, verdict.margin)
         });
