@@ -45,7 +45,6 @@ pub(crate) struct TimedLink {
     pub(crate) first: Option<TcpStream>,
 }
 
-/// When connects start and end.
 struct ConnectSchedule {
     start: Instant,
     last_chance: Instant,

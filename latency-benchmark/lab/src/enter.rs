@@ -57,9 +57,7 @@ impl Inside {
 #[derive(Debug, thiserror::Error)]
 #[error("{why} ({remedy})")]
 pub struct EnterError {
-    /// What was refused.
     pub why: String,
-    /// What may help.
     pub remedy: String,
 }
 

@@ -6,17 +6,15 @@ use anyhow::{Context, Result, bail};
 
 use crate::{
     Backend, Counters, DelayBackend, DelayLineReport, Inside, LabFacts, LabSpec, Placement, Reaped,
-    RttReport, child, counters, measure, netem,
+    RttReport, TcpBuffers, child, counters, measure, netem,
     netns::{Netns, SET_UP},
     nfqueue::{self, DelayLineProcess},
     tool::MissingTool,
     wiring::{self, Wires},
 };
 
-/// A namespace of a lab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Where {
-    /// The central node's namespace.
     Central,
     /// The namespace of a peer, counted from zero.
     Peer(usize),
@@ -38,7 +36,8 @@ impl Lab {
         spec.check()?;
         let start = Instant::now();
         let wires = Wires::lay(inside, &spec)?;
-        wiring::set_tcp(&wires, spec.tcp_buffers).context(SET_UP)?;
+        let tcp_buffers = TcpBuffers::default();
+        wiring::set_tcp(&wires, tcp_buffers).context(SET_UP)?;
         let (backend, delay_line) = delay(inside, &wires, &spec)?;
         let facts = LabFacts {
             peers: spec.peers,
@@ -47,7 +46,7 @@ impl Lab {
             loss_percent: spec.loss,
             jitter_ms: spec.jitter,
             congestion_control: spec.congestion_control.clone(),
-            tcp_buffers: wiring::read_tcp_buffers(&wires).context(SET_UP)?,
+            tcp_buffers,
             placement: spec.placement.clone(),
             receive_masks: wires.receive_masks.clone(),
             rootless: inside.is_rootless(),
@@ -61,7 +60,6 @@ impl Lab {
         })
     }
 
-    /// The properties of this lab, for the record.
     pub fn facts(&self) -> &LabFacts {
         &self.facts
     }
@@ -115,7 +113,6 @@ impl Lab {
             .map_or(Ok(()), DelayLineProcess::check)
     }
 
-    /// The process id of the delay line, if there is one.
     pub fn delay_line_pid(&self) -> Option<u32> {
         self.delay_line.as_ref().map(DelayLineProcess::pid)
     }

@@ -25,8 +25,8 @@ const LAB_TOLERANCE_MS: &str = "LAB_TOLERANCE_MS";
 fn tolerance_ms(spec: &LabSpec) -> io::Result<f64> {
     let least_ms = match env::var(LAB_TOLERANCE_MS) {
         Err(_) => 0.3,
-        Ok(text) => text.parse().map_err(|_| {
-            let why = format!("{LAB_TOLERANCE_MS}={text}: not a number of milliseconds");
+        Ok(text) => text.parse().map(Rtt::ms).map_err(|wrong| {
+            let why = format!("{LAB_TOLERANCE_MS}: {wrong}");
             io::Error::new(io::ErrorKind::InvalidInput, why)
         })?,
     };

@@ -15,7 +15,6 @@ use crate::{
 /// bandwidth and count the rest as loss: about 120 Mbit/s of full frames at 100 ms.
 const LIMIT_PACKETS: u32 = 1_000_000;
 
-/// How to make netem work.
 pub(crate) const REMEDY: &str = "use a kernel with CONFIG_NET_SCH_NETEM; on Ubuntu: \
     `apt-get install -y linux-modules-extra-$(uname -r)`; as root, `modprobe sch_netem`";
 

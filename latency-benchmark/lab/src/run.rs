@@ -72,12 +72,12 @@ fn start(lab: &Lab, place: Where, command: Command) -> Result<Reaped> {
 /// Waits until the command or the delay line ends. Forwards signals to the command.
 fn wait(signals: &SupervisorSignals, lab: &mut Lab, mut child: Reaped) -> Result<ExitStatus> {
     loop {
-        if let Some(status) = child.try_wait()? {
+        if let Some(status) = child.child.try_wait()? {
             return Ok(status);
         }
         lab.check()?;
         if let SignalMeaning::End(signal) = signals.next()? {
-            let pid = i32::try_from(child.id()).expect("a process id is an int");
+            let pid = i32::try_from(child.child.id()).expect("a process id is an int");
             // This fails if it has ended in the meantime.
             let _ = nix::sys::signal::kill(Pid::from_raw(pid), signal);
         }

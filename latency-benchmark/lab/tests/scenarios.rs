@@ -153,10 +153,19 @@ fn sixty_four_peers_are_wired(inside: Inside) {
 fn the_settings_are_in_force(inside: Inside) {
     let mut spec = spec(2, "0");
     spec.congestion_control = "reno".to_owned();
-    spec.tcp_buffers.receive_bytes[2] = 8 << 20;
-    let asked = spec.tcp_buffers;
     let mut lab = Lab::wire(inside, spec).expect("this machine can");
-    assert_eq!(lab.facts().tcp_buffers, asked);
+    for place in [Where::Central, Where::Peer(1)] {
+        let mut cat = Command::new("cat");
+        cat.arg("/proc/sys/net/ipv4/tcp_rmem")
+            .stdout(Stdio::piped());
+        let mut process = lab.spawn_placed(place, cat).expect("there is a cat");
+        let mut text = String::new();
+        let mut output = process.child.stdout.take().expect("it is piped");
+        output.read_to_string(&mut text).expect("its end is closed");
+        let sizes: Vec<&str> = text.split_whitespace().collect();
+        let asked = lab.facts().tcp_buffers.receive_bytes;
+        assert_eq!(sizes, asked.map(|bytes| bytes.to_string()));
+    }
     let report = lab.measure_rtt().expect("links answer");
     assert_eq!(report.congestion_control_central.as_deref(), Some("reno"));
     assert_eq!(report.congestion_control_peers.as_deref(), Some("reno"));
@@ -195,12 +204,12 @@ fn a_dropped_child_is_dead(inside: Inside) {
     let lab = wired(inside, 1, "0");
     let mut cat = Command::new("cat");
     cat.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = lab
+    let mut process = lab
         .spawn_placed(Where::Peer(0), cat)
         .expect("there is a cat");
-    let mut output = child.stdout.take().expect("it is piped");
-    let input = child.stdin.take().expect("it is piped");
-    drop(child);
+    let mut output = process.child.stdout.take().expect("it is piped");
+    let input = process.child.stdin.take().expect("it is piped");
+    drop(process);
     let mut text = String::new();
     output.read_to_string(&mut text).expect("its end is closed");
     drop(input);

@@ -33,7 +33,7 @@ impl CentralProcess {
             peers,
             others,
         };
-        let conversation = Conversation::begin(&mut process, &task)?;
+        let conversation = Conversation::begin(&mut process.child, &task)?;
         Ok(CentralProcess {
             process,
             log,

@@ -4,7 +4,7 @@
 use std::process::{Command, ExitCode};
 
 use clap::{Args, Parser, Subcommand};
-use lab::{Backend, Cores, Jitter, LabSpec, LabSpecError, Loss, Rtt, Topology};
+use lab::{Backend, Cores, Jitter, LabSpec, Loss, Rtt, Topology, check_congestion_control};
 use program::{Failure, bad_input, print};
 
 /// A network between a central node and its peers on this machine
@@ -108,13 +108,9 @@ impl LabRunArguments {
         let (program, arguments) = self.command.split_first().expect("clap requires one");
         let mut command = Command::new(program);
         command.args(arguments);
-        let code = lab::run::run(lab::enter()?, spec, command, self.peer_command.as_deref());
-        match code {
-            Ok(code) => Ok(ExitCode::from(code)),
-            Err(error) => Err(match error.downcast_ref::<LabSpecError>() {
-                Some(_) => bad_input(error),
-                None => error.into(),
-            }),
-        }
+        spec.check().map_err(bad_input)?;
+        check_congestion_control(&spec.congestion_control).map_err(bad_input)?;
+        let code = lab::run::run(lab::enter()?, spec, command, self.peer_command.as_deref())?;
+        Ok(ExitCode::from(code))
     }
 }

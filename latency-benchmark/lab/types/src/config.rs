@@ -2,7 +2,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Backend, Jitter, Loss, PeerHosts, Placement, ReceiveOn};
 
-/// The network around the nodes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LabConfig {
     pub backend: Backend,
