@@ -2,9 +2,7 @@
 
 use std::{
     io,
-    process::{Child, Command, ExitStatus},
-    thread,
-    time::{Duration, Instant},
+    process::{Child, Command},
 };
 
 use nix::{
@@ -22,21 +20,6 @@ use crate::{Cores, netns::Netns, placement::affinity, sys};
 #[derive(Debug)]
 pub struct Reaped {
     pub child: Child,
-}
-
-impl Reaped {
-    /// How it ended by itself, unless it takes longer than that.
-    pub fn wait_within(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
-        const LOOK: Duration = Duration::from_millis(5);
-        let deadline = Instant::now() + patience;
-        loop {
-            let status = self.child.try_wait()?;
-            if status.is_some() || Instant::now() > deadline {
-                return Ok(status);
-            }
-            thread::sleep(LOOK);
-        }
-    }
 }
 
 impl Drop for Reaped {

@@ -89,6 +89,9 @@ pub fn enter() -> Result<Inside, EnterError> {
     Ok(Inside { rootless })
 }
 
+const OUTSIDE: &str = "common in containers and under seccomp filters; run with `sudo`, outside of a container; \
+    a pod of Kubernetes needs `seccompProfile: Unconfined`, `procMount: Unmasked` and `hostUsers: false`";
+
 fn refused(attempt: &'static str) -> impl Fn(Errno) -> EnterError {
     move |errno| match errno {
         Errno::EAGAIN => EnterError {
@@ -97,11 +100,7 @@ fn refused(attempt: &'static str) -> impl Fn(Errno) -> EnterError {
         },
         errno => EnterError {
             why: format!("the kernel refused {attempt}: {errno}"),
-            remedy: "common in containers and under seccomp filters; \
-                     run with `sudo`, outside of a container; \
-                     a pod of Kubernetes needs `seccompProfile: Unconfined`, \
-                     `procMount: Unmasked` and `hostUsers: false`"
-                .to_owned(),
+            remedy: OUTSIDE.to_owned(),
         },
     }
 }

@@ -43,11 +43,11 @@ impl Lab {
             peers: spec.peers,
             rtt_ms: spec.rtt,
             backend,
-            loss_percent: spec.loss,
-            jitter_ms: spec.jitter,
-            congestion_control: spec.congestion_control.clone(),
+            loss_percent: spec.network.loss_percent,
+            jitter_ms: spec.network.jitter_ms,
+            congestion_control: spec.network.congestion_control.clone(),
             tcp_buffers,
-            placement: spec.placement.clone(),
+            placement: spec.network.placement.clone(),
             receive_masks: wires.receive_masks.clone(),
             rootless: inside.is_rootless(),
             wiring_ms: start.elapsed().as_secs_f64() * 1e3,
@@ -98,7 +98,12 @@ impl Lab {
             Where::Central => &self.wires.central,
             Where::Peer(peer) => &self.wires.peers[peer],
         };
-        spawn(Some(namespace), place, &self.spec.placement, command)
+        spawn(
+            Some(namespace),
+            place,
+            &self.spec.network.placement,
+            command,
+        )
     }
 
     /// Packets dropped since the lab was wired. Takes a few milliseconds.
@@ -159,14 +164,14 @@ fn delay(
         let delay_line = DelayLineProcess::start(wires, spec)?;
         Ok((Some(DelayBackend::Nfqueue), Some(delay_line)))
     };
-    if spec.backend == Backend::Nfqueue {
+    if spec.network.backend == Backend::Nfqueue {
         return by_nfqueue(nfqueue::probe(inside)?);
     }
     let Err(netem) = netem::probe(inside) else {
         netem::delay(wires, spec)?;
         return Ok((Some(DelayBackend::Netem), None));
     };
-    if spec.backend == Backend::Netem || spec.is_impaired() {
+    if spec.network.backend == Backend::Netem || spec.is_impaired() {
         const NFQUEUE: &str =
             "the nfqueue backend works without netem, but supports neither loss nor jitter";
         // The error of a missing program has a remedy already.

@@ -66,7 +66,7 @@ impl Wires {
     }
 
     pub(crate) fn lay(inside: Inside, spec: &LabSpec) -> Result<Wires> {
-        let congestion_control = &*spec.congestion_control;
+        let congestion_control = &*spec.network.congestion_control;
         check_congestion_control(congestion_control)?;
         let ip = SystemTool::find("ip")?;
         let mut peers = Netns::create(inside, spec.peers + 1).context(SET_UP)?;
@@ -76,10 +76,10 @@ impl Wires {
             peers,
             receive_masks: None,
         };
-        if spec.receive_on == ReceiveOn::Receiver {
+        if spec.network.receive_on == ReceiveOn::Receiver {
             const RECEIVE_ON: &str = "packets cannot be received on the receiver's cores: \
                 net.core.rps_default_mask could not be set";
-            let masks = receive::on_receiver(wires.namespaces(), &spec.placement);
+            let masks = receive::on_receiver(wires.namespaces(), &spec.network.placement);
             wires.receive_masks = Some(masks.context(RECEIVE_ON)?);
         }
         let script = wires.central_script(congestion_control);

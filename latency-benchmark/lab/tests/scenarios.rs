@@ -152,7 +152,7 @@ fn sixty_four_peers_are_wired(inside: Inside) {
 
 fn the_settings_are_in_force(inside: Inside) {
     let mut spec = spec(2, "0");
-    spec.congestion_control = "reno".to_owned();
+    spec.network.congestion_control = "reno".to_owned();
     let mut lab = Lab::wire(inside, spec).expect("this machine can");
     for place in [Where::Central, Where::Peer(1)] {
         let mut cat = Command::new("cat");
@@ -172,11 +172,9 @@ fn the_settings_are_in_force(inside: Inside) {
 }
 
 fn packets_are_received_on_the_receivers_core(inside: Inside) {
-    let asked = LabSpec {
-        receive_on: ReceiveOn::Receiver,
-        ..spec(2, "0")
-    };
-    if asked.placement.sharing == Sharing::Core {
+    let mut asked = spec(2, "0");
+    asked.network.receive_on = ReceiveOn::Receiver;
+    if asked.network.placement.sharing == Sharing::Core {
         return println!("skipped: there is one core only");
     }
     /// Packets that a core received because another one had handed them over.
@@ -216,10 +214,8 @@ fn a_dropped_child_is_dead(inside: Inside) {
 }
 
 fn the_delay_line_reports_what_it_did(inside: Inside) {
-    let asked = LabSpec {
-        backend: Backend::Nfqueue,
-        ..spec(2, "10")
-    };
+    let mut asked = spec(2, "10");
+    asked.network.backend = Backend::Nfqueue;
     let mut lab = Lab::wire(inside, asked).expect("this machine can");
     assert_eq!(lab.facts().backend, Some(DelayBackend::Nfqueue));
     let before = lab.counters().expect("the kernel counts");
@@ -273,11 +269,9 @@ fn netem_delays_loses_and_counts(inside: Inside) {
             "there is no delay line"
         );
     }
-    let impaired = LabSpec {
-        loss: "20%".parse().ok(),
-        jitter: "1ms".parse().ok(),
-        ..spec(3, "20")
-    };
+    let mut impaired = spec(3, "20");
+    impaired.network.loss_percent = "20%".parse().ok();
+    impaired.network.jitter_ms = "1ms".parse().ok();
     let mut lab = Lab::wire(inside, impaired).expect("netem was there a moment ago");
     assert_valid(&mut lab);
     // Some hundred packets, one in five of which is lost.

@@ -12,7 +12,7 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use lab::{Lab, Reaped, RttReport, Where, time_links};
-use program::{ended, ended_saying, last_words, user_tool};
+use program::{ended, ended_saying, last_words, user_tool, wait_within};
 use run_format::{
     checksums::of_program,
     config::Measurement,
@@ -164,7 +164,7 @@ impl PeerProcess {
     fn end(&mut self) -> Result<()> {
         const PATIENCE: Duration = Duration::from_secs(5);
         if self.process.child.stdin.take().is_some() {
-            self.process.wait_within(PATIENCE)?;
+            wait_within(&mut self.process.child, PATIENCE)?;
         }
         self.process.child.kill()?;
         self.process.child.wait()?;

@@ -31,12 +31,13 @@ impl DelayLineProcess {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let started = || -> io::Result<DelayLineProcess> {
-            let mut process = child::spawn(Some(&wires.central), &spec.placement.peers, command)?;
+            let mut process =
+                child::spawn(Some(&wires.central), &spec.network.placement.peers, command)?;
             let output = BufReader::new(process.child.stdout.take().expect("stdout is piped"));
             let mut line = DelayLineProcess { process, output };
             line.configure(&DelayLineConfig {
                 delay_ns: ns(spec.rtt.one_way()),
-                cores: spec.placement.peers.clone(),
+                cores: spec.network.placement.peers.clone(),
                 namespaces: wires.namespaces().map(Netns::path).collect(),
             })?;
             Ok(line)

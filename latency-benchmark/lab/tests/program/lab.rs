@@ -97,19 +97,17 @@ impl LabRunArguments {
         let placement = topology
             .place(1, self.central_core, self.peer_cores)
             .map_err(bad_input)?;
-        let spec = LabSpec {
-            rtt: self.rtt,
-            backend: self.delay,
-            loss: self.loss,
-            jitter: self.jitter,
-            congestion_control: self.congestion_control,
-            ..LabSpec::new(self.peers, placement)
-        };
+        let mut spec = LabSpec::new(self.peers, placement);
+        spec.rtt = self.rtt;
+        spec.network.backend = self.delay;
+        spec.network.loss_percent = self.loss;
+        spec.network.jitter_ms = self.jitter;
+        spec.network.congestion_control = self.congestion_control;
         let (program, arguments) = self.command.split_first().expect("clap requires one");
         let mut command = Command::new(program);
         command.args(arguments);
         spec.check().map_err(bad_input)?;
-        check_congestion_control(&spec.congestion_control).map_err(bad_input)?;
+        check_congestion_control(&spec.network.congestion_control).map_err(bad_input)?;
         let code = lab::run::run(lab::enter()?, spec, command, self.peer_command.as_deref())?;
         Ok(ExitCode::from(code))
     }
