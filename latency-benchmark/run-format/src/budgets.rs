@@ -37,8 +37,8 @@ impl From<Budgets> for poll_probe::Budgets {
 
 /// The accepted forms, for help texts and errors.
 pub const BUDGET_FORMS: &str = "none, or SITE=LIMIT[/WAKE] joined by commas; SITE: connection, muxer, task, \
-     quic-connection (only a count), quic-endpoint (no coop); LIMIT: a count (8), a time (50us; units ns, us, ms, s), \
-     coop; WAKE: immediate, deferred";
+     quic-connection (only a count), quic-endpoint (no coop); LIMIT: a count (8), a time (50us; units ns, us, ms, s, \
+     min, h), coop; WAKE: immediate, deferred";
 
 fn refusal(part: &str, problem: impl fmt::Display) -> String {
     format!("budget {part:?}: {problem} (accepted: {BUDGET_FORMS})")

@@ -19,7 +19,6 @@ pub mod protocol;
 pub mod run_row;
 pub mod runtime;
 pub mod search;
-mod serde_text;
 pub mod shard;
 mod site;
 pub mod soak;
@@ -29,8 +28,8 @@ pub mod tables;
 pub mod variant;
 
 /// The network between the nodes.
-pub use lab_types as network;
-pub use poll_probe::{Budget, Limit, Wake};
+pub use lab_types::{self as network, serde_as_text};
+pub use poll_probe::{Budget, Limit, Wake, number};
 
 pub use crate::{
     budgets::{BUDGET_FORMS, Budgets},
