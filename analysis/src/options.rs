@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use poll_probe::number::time;
 use program::{Failure, reject};
 use run_format::{Site, config::SLOW_NS};
 use serde::{Deserialize, Serialize};
@@ -181,8 +182,5 @@ fn address(text: &str) -> Result<String, String> {
 
 /// A duration in nanoseconds.
 fn threshold(text: &str) -> Result<u64, String> {
-    let wrong = || format!("{text:?} is not a time above zero (accepted: 50us, 1ms)");
-    let duration = humantime::parse_duration(text).map_err(|_| wrong())?;
-    let ns = u64::try_from(duration.as_nanos()).ok();
-    ns.filter(|ns| *ns > 0).ok_or_else(wrong)
+    Ok(time(text)?.as_nanos() as u64)
 }

@@ -2,7 +2,10 @@
 
 use std::{fmt, str::FromStr};
 
-use poll_probe::serde_as_text;
+use poll_probe::{
+    number::{PERCENT, POINTS},
+    serde_as_text,
+};
 
 use super::{
     metric::Metric,
@@ -123,13 +126,14 @@ impl FromStr for Margin {
             .find(|quantity| quantity.name == name)
             .ok_or_else(|| format!("unknown quantity {name:?} (accepted: {})", names()))?;
         let unit = quantity.unit();
-        let number = value
-            .strip_suffix(unit)
-            .and_then(|it| it.trim().parse().ok());
-        let value = number.filter(|it: &f64| *it > 0.0 && it.is_finite());
-        let value = value.ok_or_else(|| {
+        let number = if is_share(quantity.metric) {
+            POINTS
+        } else {
+            PERCENT
+        };
+        let value = number.read(value).map_err(|wrong| {
             format!(
-                "{value:?} is no margin of {name} (accepted: a number above zero with its unit, such as {}{unit})",
+                "margin of {name} {wrong} (accepted: a number above zero with its unit, such as {}{unit})",
                 quantity.margin
             )
         })?;

@@ -2,38 +2,36 @@
 
 use std::{fmt, str::FromStr, time::Duration};
 
-use poll_probe::serde_as_text;
+use poll_probe::{number::Number, serde_as_text};
 
 /// The accepted forms, for help texts and errors.
 pub const CHURN_FORMS: &str =
     "none, or restarts per minute or hour, from 1/h to 60/min: 1/min, 6/h";
 
-/// So many restarts in a minute or an hour.
+const PER_HOUR: Number = Number {
+    units: &[("/h", 1.0), ("/min", 60.0)],
+    bare: "",
+    least: 1.0,
+    most: 3600.0,
+};
+
+/// So many restarts in an hour, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Churn {
-    None,
-    PerMinute(u32),
-    PerHour(u32),
-}
+pub struct Churn(Option<u32>);
 
 impl Churn {
     /// The time for each restart; none where there are none.
     pub fn period(self) -> Option<Duration> {
-        const MINUTE: Duration = Duration::from_secs(60);
-        match self {
-            Churn::None => None,
-            Churn::PerMinute(times) => Some(MINUTE / times),
-            Churn::PerHour(times) => Some(60 * MINUTE / times),
-        }
+        const HOUR: Duration = Duration::from_secs(3600);
+        self.0.map(|times| HOUR / times)
     }
 }
 
 impl fmt::Display for Churn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Churn::None => f.write_str("none"),
-            Churn::PerMinute(times) => write!(f, "{times}/min"),
-            Churn::PerHour(times) => write!(f, "{times}/h"),
+        match self.0 {
+            None => f.write_str("none"),
+            Some(times) => f.write_str(&PER_HOUR.show(times.into())),
         }
     }
 }
@@ -42,19 +40,13 @@ impl FromStr for Churn {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Churn, String> {
-        const MOST_PER_MINUTE: u32 = 60;
-        let wrong = || format!("{text:?} is no rate of restarts (accepted: {CHURN_FORMS})");
         if text == "none" {
-            return Ok(Churn::None);
+            return Ok(Churn(None));
         }
-        let (times, unit) = text.split_once('/').ok_or_else(wrong)?;
-        let times: u32 = times.parse().map_err(|_| wrong())?;
-        let churn = match unit {
-            "min" if (1..=MOST_PER_MINUTE).contains(&times) => Churn::PerMinute(times),
-            "h" if (1..=60 * MOST_PER_MINUTE).contains(&times) => Churn::PerHour(times),
-            _ => return Err(wrong()),
-        };
-        Ok(churn)
+        let times = PER_HOUR.read_whole(text);
+        times
+            .map(|times| Churn(Some(times as u32)))
+            .map_err(|wrong| format!("rate of restarts {wrong} (accepted: {CHURN_FORMS})"))
     }
 }
 

@@ -27,4 +27,4 @@ pub mod variant;
 
 /// The network between the nodes.
 pub use lab_types as network;
-pub use poll_probe::{BUDGET_FORMS, Budget, Budgets, Limit, Site, Wake};
+pub use poll_probe::{BUDGET_FORMS, Budget, Budgets, Limit, Site, Wake, number};

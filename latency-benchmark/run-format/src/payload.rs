@@ -2,6 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
+use poll_probe::number::Number;
 use serde::{Deserialize, Serialize};
 
 /// How many bytes a request, a chunk or a message carries.
@@ -18,14 +19,16 @@ pub const PAYLOAD_FORMS: &str = "bytes with a unit: 0B, 512B, 4KiB, 1MiB, at mos
 pub const SMALLEST_MESSAGE: u32 = 16;
 
 /// With what a protocol adds to a payload.
-pub const LARGEST_MESSAGE: usize = Payload::LARGEST as usize + 1024;
+pub const LARGEST_MESSAGE: usize = BYTES.most as usize + 1024;
 
-const KIB: u64 = 1 << 10;
-const MIB: u64 = 1 << 20;
+const BYTES: Number = Number {
+    units: &[("B", 1.0), ("KiB", 1024.0), ("MiB", 1_048_576.0)],
+    bare: "",
+    least: 0.0,
+    most: 16.0 * 1_048_576.0,
+};
 
 impl Payload {
-    const LARGEST: u64 = 16 * MIB;
-
     pub const fn kib(kib: u32) -> Payload {
         Payload { bytes: kib << 10 }
     }
@@ -61,46 +64,16 @@ impl FromStr for Payload {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let error = |problem| format!("payload {text:?}: {problem} (accepted: {PAYLOAD_FORMS})");
-        let text = text.trim();
-        let digits = text
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(text.len());
-        let (number, unit) = text.split_at(digits);
-        if text.starts_with('-') {
-            return Err(error("it is negative"));
-        }
-        if number.is_empty() {
-            return Err(error("it is not a whole number"));
-        }
-        let unit_bytes = match unit.trim_start() {
-            "B" => 1,
-            "" => return Err(error("it has no unit")),
-            "KiB" => KIB,
-            "MiB" => MIB,
-            _ => return Err(error("the unit is unknown")),
-        };
-        number
-            .parse::<u64>()
-            .ok()
-            .and_then(|number| number.checked_mul(unit_bytes))
-            .filter(|bytes| *bytes <= Payload::LARGEST)
-            .and_then(|bytes| u32::try_from(bytes).ok())
-            .map(|bytes| Payload { bytes })
-            .ok_or_else(|| error("it is more than 16MiB"))
+        let bytes = BYTES.read_whole(text);
+        bytes
+            .map(|bytes| Payload::of_bytes(bytes as u32))
+            .map_err(|wrong| format!("payload {wrong} (accepted: {PAYLOAD_FORMS})"))
     }
 }
 
 impl fmt::Display for Payload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bytes = u64::from(self.bytes);
-        let text = match bytes {
-            0 => "0B".to_owned(),
-            _ if bytes.is_multiple_of(MIB) => format!("{}MiB", bytes / MIB),
-            _ if bytes.is_multiple_of(KIB) => format!("{}KiB", bytes / KIB),
-            _ => format!("{bytes}B"),
-        };
-        f.pad(&text)
+        f.pad(&BYTES.show(self.bytes.into()))
     }
 }
 
@@ -115,10 +88,9 @@ mod tests {
         ] {
             assert_eq!(text.parse::<Payload>().expect(text).to_string(), text);
         }
-        assert_eq!(
-            "4096B".parse::<Payload>().expect("bytes").to_string(),
-            "4KiB"
-        );
+        for (text, shown) in [("4096B", "4KiB"), ("1.5 MiB", "1536KiB")] {
+            assert_eq!(text.parse::<Payload>().expect(text).to_string(), shown);
+        }
     }
 
     #[test]
@@ -128,10 +100,10 @@ mod tests {
             ("99999999999999999999B", "more than 16MiB"),
             ("4096", "no unit"),
             ("-1", "negative"),
-            ("", "not a whole number"),
-            ("big", "not a whole number"),
-            ("4KB", "unit is unknown"),
-            ("1.5MiB", "unit is unknown"),
+            ("", "not a number"),
+            ("big", "not a number"),
+            ("4KB", "unknown unit \"KB\""),
+            ("1.5B", "too many decimals"),
         ] {
             let error = text.parse::<Payload>().expect_err(text);
             assert!(

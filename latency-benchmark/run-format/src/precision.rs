@@ -2,6 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
+use poll_probe::number::{PERCENT, POINTS};
 use serde::{Deserialize, Serialize};
 
 /// How well a slow ratio is to be known: within the larger of the two.
@@ -29,28 +30,13 @@ impl FromStr for Precision {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = || format!("precision {text:?} is not two positive numbers (accepted: 1pp,5%)");
-        let positive = |number: &str| {
-            number
-                .trim()
-                .parse()
-                .ok()
-                .filter(|value: &f64| *value > 0.0 && value.is_finite())
+        let read = || {
+            let (points, percent) = text.split_once(',').ok_or("it has no comma")?;
+            Ok(Precision {
+                percentage_points: POINTS.read(points)?,
+                percent_of_value: PERCENT.read(percent)?,
+            })
         };
-        let (points, percent) = text.split_once(',').ok_or_else(wrong)?;
-        let points = points
-            .trim()
-            .strip_suffix("pp")
-            .and_then(positive)
-            .ok_or_else(wrong)?;
-        let percent = percent
-            .trim()
-            .strip_suffix('%')
-            .and_then(positive)
-            .ok_or_else(wrong)?;
-        Ok(Precision {
-            percentage_points: points,
-            percent_of_value: percent,
-        })
+        read().map_err(|wrong: String| format!("precision {text:?}: {wrong} (accepted: 1pp,5%)"))
     }
 }

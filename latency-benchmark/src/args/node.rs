@@ -4,6 +4,7 @@ use clap::{Args, ValueEnum};
 use program::{Failure, reject};
 use run_format::{
     config::{Load, NodeConfig, Pace, Security, Transport, Workload},
+    number::decimal,
     payload::{PAYLOAD_FORMS, Payload, SMALLEST_MESSAGE},
 };
 use swarm_patch::stacks::Stack;
@@ -25,7 +26,7 @@ pub(crate) struct NodeArgs {
     pub(crate) outstanding: Option<u32>,
     /// Send this many requests per second to each peer (open loop). With gossipsub: messages per second of
     /// each node [default: 20]
-    #[arg(long, value_name = "PER_SECOND")]
+    #[arg(long, value_name = "PER_SECOND", value_parser = decimal)]
     pub(crate) rate: Option<f64>,
 }
 
@@ -52,9 +53,9 @@ impl NodeArgs {
         const OUTSTANDING: u32 = 2;
         const MESSAGES_PER_SECOND: f64 = 20.0;
         if let Some(rate) = self.rate
-            && !(rate > 0.0 && rate <= 1e6)
+            && rate > 1e6
         {
-            reject!("--rate {rate}: it is not between 0 and 1000000 per second");
+            reject!("--rate {rate}: it is more than 1000000 per second");
         }
         match (self.workload, self.rate, self.outstanding) {
             (Workload::Stream, Some(_), _) => {

@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn every_period_has_one_restart_and_every_round_each_peer() {
         let began = Instant::now();
-        let mut restarts = Restarts::begin(Churn::PerMinute(6), 3, 7, began);
+        let mut restarts = Restarts::begin("6/min".parse().expect("a rate"), 3, 7, began);
         let mut seen = Vec::new();
         for tenth in 0..(12 * 100) {
             let at = Duration::from_millis(100 * tenth);
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn without_churn_it_is_nobodys_turn() {
         let began = Instant::now();
-        let mut restarts = Restarts::begin(Churn::None, 3, 7, began);
+        let mut restarts = Restarts::begin("none".parse().expect("no rate"), 3, 7, began);
         assert_eq!(restarts.due(began + Duration::from_secs(1_000_000)), None);
     }
 }

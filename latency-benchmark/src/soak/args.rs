@@ -9,6 +9,7 @@ use run_format::{
     churn::{CHURN_FORMS, Churn},
     config::RuntimeConfig,
     grid::Cell,
+    number::decimal,
     soak::SoakConfig,
 };
 
@@ -27,7 +28,7 @@ use crate::{
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SoakArgs {
     /// Hours to measure, with decimals
-    #[arg(long, default_value_t = 8.0, allow_hyphen_values = true)]
+    #[arg(long, default_value_t = 8.0, allow_hyphen_values = true, value_parser = decimal)]
     hours: f64,
     /// Number of peers
     #[arg(long, value_name = "N", default_value_t = 18)]
@@ -76,9 +77,9 @@ impl SoakArgs {
     fn config(&self) -> Result<SoakConfig, Failure> {
         const MOST_HOURS: f64 = 31.0 * 24.0;
         const MS_PER_HOUR: f64 = 3_600_000.0;
-        if !(self.hours > 0.0 && self.hours <= MOST_HOURS) {
+        if self.hours > MOST_HOURS {
             reject!(
-                "--hours {}: a soak lasts more than 0 and at most {MOST_HOURS} hours",
+                "--hours {}: a soak lasts at most {MOST_HOURS} hours",
                 self.hours
             );
         }

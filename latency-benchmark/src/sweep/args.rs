@@ -13,6 +13,7 @@ use run_format::{
     files::MANIFEST,
     grid::Axes,
     network::Rtt,
+    number::time,
     payload::{PAYLOAD_FORMS, Payload},
     precision::Precision,
     shard::Shard,
@@ -125,7 +126,7 @@ struct LengthArgs {
     settle: Option<u64>,
     /// How long the sweep may take, such as 15min. Time that a cell does not need goes to the others [default:
     /// 28 minutes for the whole grid; with --repeat 8.4 s for each run, and 40 ms for each ms of its round trip]
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, conflicts_with_all = ["max_cell_seconds", "peer_hosts"])]
+    #[arg(long, value_name = "TIME", value_parser = time, conflicts_with_all = ["max_cell_seconds", "peer_hosts"])]
     time: Option<Duration>,
     /// The longest time that a run of a cell is measured [default: as --time; with --subject: 4]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]

@@ -14,8 +14,8 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
         (&["--peers", "2,2"], "--peers: 2 is given twice"),
         (&["--rtt", "-1"], "\"-1\" is negative"),
         (&["--rtt", "nan"], "nan"),
-        (&["--payload", "17MiB"], "\"17MiB\": it is more than 16MiB"),
-        (&["--payload", "-1"], "\"-1\": it is negative"),
+        (&["--payload", "17MiB"], "\"17MiB\" is more than 16MiB"),
+        (&["--payload", "-1"], "\"-1\" is negative"),
         (&["--budget", "foo=1"], "unknown site \"foo\""),
         (
             &["--budget", "none", "--budget", "none"],
@@ -53,7 +53,8 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
         ),
         (&["--precision", "1"], "accepted: 1pp,5%"),
         (&["--turn", "1"], "1 is not in 5..=600000"),
-        (&["--rate", "0"], "--rate 0"),
+        (&["--rate", "0"], "\"0\" is zero"),
+        (&["--rate", "1e3"], "unknown unit \"e3\""),
         (
             &["--rate", "10", "--outstanding", "2"],
             "cannot be used with",

@@ -207,7 +207,7 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
     for (arguments, says) in [
         (&["--payload", "0B"][..], "--payload 0B: a request"),
         (&["--payload", "64B,64B"], "--payload: 64B is given twice"),
-        (&["--payload", "-1"], "\"-1\": it is negative"),
+        (&["--payload", "-1"], "\"-1\" is negative"),
         (&["--peers", "0"], "--peers 0: a cell has from 1 to 250"),
         (&["--rtt", "-1"], "\"-1\" is negative"),
         (&["--seconds", "0"], "0 is not in 1..=86400"),

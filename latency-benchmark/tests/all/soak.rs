@@ -188,9 +188,9 @@ fn exhaustive_what_dies_leaves_its_rows_and_its_reason_and_nothing_running() {
 fn wrong_arguments_are_one_line_and_nothing_is_written() {
     let bench = Bench::new();
     for (arguments, says) in [
-        (&["--hours", "0"][..], "--hours 0: a soak lasts more than 0"),
-        (&["--hours", "-1"], "--hours -1"),
-        (&["--hours", "nan"], "--hours NaN"),
+        (&["--hours", "0"][..], "\"0\" is zero"),
+        (&["--hours", "-1"], "\"-1\" is negative"),
+        (&["--hours", "nan"], "\"nan\" is not a number"),
         (&["--hours", "1000"], "at most 744 hours"),
         (
             &["--hours", "0.001", "--interval", "10"],
@@ -199,11 +199,11 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
         (&["--interval", "0"], "0 is not in 1..=3600"),
         (&["--peers", "0"], "--peers 0: a cell has from 1 to 250"),
         (&["--churn", "often"], "accepted: none, or restarts per"),
-        (&["--churn", "0/min"], "\"0/min\" is no rate of restarts"),
-        (&["--churn", "-1/min"], "\"-1/min\" is no rate of restarts"),
+        (&["--churn", "0/min"], "\"0/min\" is zero"),
+        (&["--churn", "-1/min"], "\"-1/min\" is negative"),
         (&["--budget", "foo=1"], "unknown site \"foo\""),
         (&["--rtt", "-1"], "\"-1\" is negative"),
-        (&["--payload", "17MiB"], "it is more than 16MiB"),
+        (&["--payload", "17MiB"], "is more than 16MiB"),
         (&["--workload", "idle", "--rate", "1"], "--workload idle"),
         (&["--name", "a/b"], "--name \"a/b\""),
         (&["--nonsense"], "--nonsense"),

@@ -48,6 +48,7 @@ mod budget;
 mod invocation;
 #[cfg(feature = "recorder")]
 mod meter;
+pub mod number;
 #[cfg(feature = "recorder")]
 mod parts;
 #[cfg(feature = "recorder")]

@@ -2,12 +2,15 @@
 
 use std::{fmt, num::NonZeroU32, str::FromStr, time::Duration};
 
-use crate::{Budget, Budgets, Limit, Site, Wake};
+use crate::{
+    Budget, Budgets, Limit, Site, Wake,
+    number::{Number, TIME},
+};
 
 /// The accepted forms, for help texts and errors.
 pub const BUDGET_FORMS: &str = "none, or SITE=LIMIT[/WAKE] joined by commas; SITE: connection, muxer, task, \
-     quic-connection (only a count), quic-endpoint (no coop); LIMIT: a count (8), a time (50us; units ns, us, ms, s), \
-     coop; WAKE: immediate, deferred";
+     quic-connection (only a count), quic-endpoint (no coop); LIMIT: a count (8), a time (50us; units ns, us, ms, s, \
+     min, h), coop; WAKE: immediate, deferred";
 
 fn refusal(part: &str, problem: impl fmt::Display) -> String {
     format!("budget {part:?}: {problem} (accepted: {BUDGET_FORMS})")
@@ -77,52 +80,28 @@ fn parse_part(part: &str) -> Result<(Site, Budget), String> {
     Ok((site, Budget { limit, wake }))
 }
 
+/// A site needs one iteration to make progress.
+const COUNT: Number = Number {
+    units: &[("", 1.0)],
+    bare: "",
+    least: 1.0,
+    most: u32::MAX as f64,
+};
+
 fn parse_limit(text: &str) -> Result<Limit, String> {
     if text == "coop" {
         return Ok(Limit::Coop);
     }
-    let digits = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    if number.is_empty() {
-        return Err(match text.strip_prefix('-') {
-            Some(_) => format!("limit {text:?} is negative"),
-            None => format!("limit {text:?} is not a number"),
-        });
-    }
-    if number.bytes().all(|digit| digit == b'0') {
-        return Err(format!(
-            "limit {text:?} is zero, and a site needs one iteration to make progress"
-        ));
-    }
-    let unit_ns = match unit.trim_start() {
-        "" => {
-            let count = number.parse::<NonZeroU32>().map_err(|_| {
-                format!(
-                    "limit {text:?} is too large, the largest count is {}",
-                    u32::MAX
-                )
-            })?;
-            return Ok(Limit::Count(count));
-        }
-        "ns" => 1,
-        "us" => 1_000,
-        "ms" => 1_000_000,
-        "s" => 1_000_000_000,
-        other => return Err(format!("unknown unit {other:?}")),
-    };
-    number
-        .parse::<u64>()
-        .ok()
-        .and_then(|number| number.checked_mul(unit_ns))
-        .map(|ns| Limit::Time(Duration::from_nanos(ns)))
-        .ok_or_else(|| {
-            format!(
-                "limit {text:?} is too large, the longest time is {}ns",
-                u64::MAX
-            )
+    let limit = if text.ends_with(|last: char| last.is_ascii_digit()) {
+        COUNT.read_whole(text).map(|count| {
+            let count = NonZeroU32::new(count as u32);
+            Limit::Count(count.expect("it is from 1 to the largest"))
         })
+    } else {
+        TIME.read_whole(text)
+            .map(|ns| Limit::Time(Duration::from_nanos(ns)))
+    };
+    limit.map_err(|wrong| format!("limit {wrong}"))
 }
 
 impl fmt::Display for Budgets {
@@ -155,14 +134,7 @@ impl fmt::Display for Limit {
         match self {
             Limit::Count(count) => write!(f, "{count}"),
             Limit::Coop => f.write_str("coop"),
-            Limit::Time(time) => {
-                let ns = time.as_nanos();
-                let (unit_ns, unit) = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")]
-                    .into_iter()
-                    .find(|(unit_ns, _)| ns % unit_ns == 0)
-                    .unwrap_or((1, "ns"));
-                write!(f, "{}{unit}", ns / unit_ns)
-            }
+            Limit::Time(time) => f.write_str(&TIME.show(time.as_nanos() as f64)),
         }
     }
 }

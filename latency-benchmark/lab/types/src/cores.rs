@@ -1,31 +1,26 @@
 use std::{collections::BTreeSet, fmt, str::FromStr};
 
-use serde::{Deserialize, Serialize};
+use poll_probe::serde_as_text;
 
 /// At least one core. Its text form is the kernel's: `1`, `0,2`, `4-7`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cores(BTreeSet<usize>);
 
 impl Cores {
-    /// A single core.
     pub fn one(core: usize) -> Cores {
         Cores(BTreeSet::from([core]))
     }
 
-    /// The given cores, if there are any.
     pub fn new(cores: impl IntoIterator<Item = usize>) -> Option<Cores> {
         Some(BTreeSet::from_iter(cores))
             .filter(|cores| !cores.is_empty())
             .map(Cores)
     }
 
-    /// The lowest.
     pub fn first(&self) -> usize {
         *self.0.first().expect("there is at least one core")
     }
 
-    /// How many they are.
     pub fn count(&self) -> usize {
         self.0.len()
     }
@@ -36,12 +31,10 @@ impl Cores {
         format!("core{plural} {self}")
     }
 
-    /// In ascending order.
     pub fn iter(&self) -> impl Iterator<Item = usize> + Clone {
         self.0.iter().copied()
     }
 
-    /// Whether `core` is among them.
     pub fn contains(&self, core: usize) -> bool {
         self.0.contains(&core)
     }
@@ -91,19 +84,7 @@ impl fmt::Display for Cores {
     }
 }
 
-impl TryFrom<String> for Cores {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
-    }
-}
-
-impl From<Cores> for String {
-    fn from(cores: Cores) -> String {
-        cores.to_string()
-    }
-}
+serde_as_text!(Cores);
 
 #[cfg(test)]
 mod tests {

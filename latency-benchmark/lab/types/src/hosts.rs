@@ -15,7 +15,6 @@ pub struct PeerHosts {
     pub hosts: Vec<PeerHost>,
 }
 
-/// A host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerHost {
     /// As the command takes it.

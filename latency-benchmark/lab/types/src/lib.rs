@@ -5,16 +5,14 @@ mod config;
 mod cores;
 mod hosts;
 mod placement;
-mod receive;
 mod reports;
 mod rtt;
 
 pub use self::{
-    config::LabConfig,
+    config::{LabConfig, ReceiveMasks, ReceiveOn},
     cores::Cores,
     hosts::{NetworkCard, PeerHost, PeerHosts},
     placement::{Placement, Sharing},
-    receive::{ReceiveMasks, ReceiveOn},
     reports::{
         Counters, DelayBackend, DelayLineReport, LabFacts, LinkRtt, NamespaceCounters, QueueReport,
         RttReport, SchedulingClass, TcpBuffers,

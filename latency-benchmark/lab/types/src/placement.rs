@@ -33,7 +33,6 @@ pub enum Sharing {
 }
 
 impl Placement {
-    /// All of central's cores.
     pub fn central_cores(&self) -> Cores {
         let several = self.workers.clone();
         several.unwrap_or_else(|| Cores::one(self.central))

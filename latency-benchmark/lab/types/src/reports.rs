@@ -20,7 +20,6 @@ pub struct LabFacts {
     pub jitter_ms: Option<Jitter>,
     /// As asked; what connections use, [`RttReport`] tells.
     pub congestion_control: String,
-    /// As read from the namespaces.
     pub tcp_buffers: TcpBuffers,
     pub placement: Placement,
     /// As read from the namespaces. Null if packets are received where they are sent.
@@ -76,7 +75,7 @@ pub struct Counters {
     pub peers: Vec<NamespaceCounters>,
 }
 
-/// The counters of one namespace. Null is unknown, or that there is no such thing.
+/// Null is unknown, or that there is no such thing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamespaceCounters {
     /// Packets that netem dropped, those lost on purpose included. Null without netem.
@@ -147,12 +146,11 @@ pub struct LinkRtt {
 }
 
 impl LinkRtt {
-    /// The least, which is the least disturbed.
+    /// Which is the least disturbed.
     pub fn min_ms(&self) -> Option<f64> {
         self.connects_ms.iter().copied().reduce(f64::min)
     }
 
-    /// The most.
     pub fn max_ms(&self) -> Option<f64> {
         self.connects_ms.iter().copied().reduce(f64::max)
     }

@@ -2,11 +2,12 @@
 
 use std::{fmt, str::FromStr, time::Duration};
 
+use poll_probe::number::{Number, PERCENT, TIME};
 use serde::{Deserialize, Serialize};
 
 /// A round-trip time, whole nanoseconds between zero and ten seconds.
 ///
-/// Its text form is milliseconds with decimals: `50`, `0.5`, `50ms`. In files it is a number of
+/// Its text form is a time, in milliseconds if it has no unit: `50`, `0.5`, `50ms`. In files it is a number of
 /// milliseconds.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
@@ -14,33 +15,20 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "f64", into = "f64")]
 pub struct Rtt(Duration);
 
-impl Rtt {
-    /// No delay.
-    pub const ZERO: Rtt = Rtt(Duration::ZERO);
-    /// The longest that is accepted.
-    pub const LONGEST: Rtt = Rtt(Duration::from_secs(10));
-    /// Anything less would be rounded to no delay.
-    const SHORTEST_MS: f64 = 0.001;
+const TIME_OF_LINK: Number = Number {
+    bare: "ms",
+    least: 0.0,
+    most: 10e9,
+    ..TIME
+};
 
-    /// The round-trip time of so many milliseconds.
+impl Rtt {
+    pub const ZERO: Rtt = Rtt(Duration::ZERO);
+
     pub fn from_ms(ms: f64) -> Result<Rtt, String> {
-        let problem = |problem| refusal(RTT, &ms.to_string(), problem, RTT_FORMS);
-        if ms.is_nan() {
-            return Err(problem("is not a number"));
-        }
-        if ms < 0.0 {
-            return Err(problem("is negative"));
-        }
-        if ms > Rtt::LONGEST.ms() {
-            return Err(problem("is longer than 10 s"));
-        }
-        if 0.0 < ms && ms < Rtt::SHORTEST_MS {
-            return Err(problem("is shorter than 1 µs"));
-        }
-        Ok(Rtt(Duration::from_nanos((ms * 1e6).round() as u64)))
+        format!("{ms:.6}").parse()
     }
 
-    /// In milliseconds.
     pub fn ms(self) -> f64 {
         self.0.as_nanos() as f64 / 1e6
     }
@@ -50,28 +38,30 @@ impl Rtt {
         self.0 / 2
     }
 
-    /// The whole of it.
     pub fn duration(self) -> Duration {
         self.0
     }
 
-    /// Whether no delay is asked for.
     pub fn is_zero(self) -> bool {
         self.0.is_zero()
     }
 }
 
-const RTT: &str = "round-trip time";
-
 /// The accepted forms of a round-trip time, for help texts and errors.
-pub const RTT_FORMS: &str = "milliseconds from 0 to 10000, with decimals: 50, 0.5, 50ms";
+pub const RTT_FORMS: &str = "milliseconds from 0 to 10000, with decimals, or a time: 50, 0.5, 50ms";
 
 impl FromStr for Rtt {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let ms = parse_ms(text).map_err(|problem| refusal(RTT, text, problem, RTT_FORMS))?;
-        Rtt::from_ms(ms)
+        /// Anything less would be rounded to no delay.
+        const SHORTEST_NS: u64 = 1000;
+        let ns = match TIME_OF_LINK.read_whole(text) {
+            Ok(1..SHORTEST_NS) => Err(format!("{text:?} is less than 1us")),
+            read => read,
+        };
+        ns.map(|ns| Rtt(Duration::from_nanos(ns)))
+            .map_err(|wrong| format!("round-trip time {wrong} (accepted: {RTT_FORMS})"))
     }
 }
 
@@ -103,7 +93,6 @@ pub struct Loss {
 }
 
 impl Loss {
-    /// In percent.
     pub fn percent(self) -> f64 {
         self.percent
     }
@@ -113,16 +102,13 @@ impl FromStr for Loss {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let accepted = "a percentage of the packets in each direction: 0.1%";
-        let problem = |problem| refusal("loss", text, problem, accepted);
-        let number = text
-            .trim()
-            .strip_suffix('%')
-            .ok_or_else(|| problem("has no percent sign"))?;
-        let percent = parse_decimal(number).map_err(problem)?;
-        if percent == 0.0 || percent > 100.0 {
-            return Err(problem("is not above 0 % and up to 100 %"));
-        }
+        const SHARE: Number = Number {
+            most: 100.0,
+            ..PERCENT
+        };
+        let percent = SHARE.read(text).map_err(|wrong| {
+            format!("loss {wrong} (accepted: a percentage of the packets in each direction: 0.1%)")
+        })?;
         Ok(Loss { percent })
     }
 }
@@ -141,12 +127,10 @@ impl fmt::Display for Loss {
 pub struct Jitter(Rtt);
 
 impl Jitter {
-    /// In milliseconds.
     pub fn ms(self) -> f64 {
         self.0.ms()
     }
 
-    /// As a time.
     pub fn duration(self) -> Duration {
         self.0.duration()
     }
@@ -156,15 +140,14 @@ impl FromStr for Jitter {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let accepted = "milliseconds with decimals: 1, 0.5, 1ms";
-        let problem = |problem| refusal("jitter", text, problem, accepted);
-        let ms = parse_ms(text).map_err(problem)?;
-        if ms == 0.0 {
-            return Err(problem("is zero"));
-        }
-        Rtt::from_ms(ms)
-            .map(Jitter)
-            .map_err(|_| problem("is longer than 10 s"))
+        let above_zero = Number {
+            least: 1.0,
+            ..TIME_OF_LINK
+        };
+        let ns = above_zero.read_whole(text).map_err(|wrong| {
+            format!("jitter {wrong} (accepted: milliseconds with decimals, or a time: 1, 0.5, 1ms)")
+        })?;
+        Ok(Jitter(Rtt(Duration::from_nanos(ns))))
     }
 }
 
@@ -188,31 +171,6 @@ pub enum Backend {
     Nfqueue,
 }
 
-fn refusal(what: &str, text: &str, problem: &str, accepted: &str) -> String {
-    format!("{what} {text:?} {problem} (accepted: {accepted})")
-}
-
-fn parse_ms(text: &str) -> Result<f64, &'static str> {
-    let text = text.trim();
-    parse_decimal(text.strip_suffix("ms").unwrap_or(text))
-}
-
-/// Digits with at most one point. Stricter than `f64`, which also reads `1e3`, `inf` and `NaN`.
-fn parse_decimal(text: &str) -> Result<f64, &'static str> {
-    let text = text.trim();
-    if text.starts_with('-') {
-        return Err("is negative");
-    }
-    if text.is_empty()
-        || !text
-            .bytes()
-            .all(|byte| byte.is_ascii_digit() || byte == b'.')
-    {
-        return Err("is not a number");
-    }
-    text.parse().map_err(|_| "is not a number")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -223,6 +181,7 @@ mod tests {
             ("50", 50_000_000, "50"),
             ("50ms", 50_000_000, "50"),
             (" 0.5 ms ", 500_000, "0.5"),
+            ("50us", 50_000, "0.05"),
             ("0", 0, "0"),
             ("0.001", 1_000, "0.001"),
             ("10000", 10_000_000_000, "10000"),
@@ -243,8 +202,9 @@ mod tests {
             ("", "not a number"),
             ("ms", "not a number"),
             ("1.2.3", "not a number"),
-            ("50us", "not a number"),
-            ("10000.1", "longer than 10 s"),
+            ("5e1", "unknown unit"),
+            ("0.5us", "less than 1us"),
+            ("10000.1", "more than 10s"),
         ] {
             let error = text.parse::<Rtt>().expect_err(text);
             assert!(error.contains(problem), "{text}: {error}");

@@ -8,6 +8,7 @@ mod futures;
 mod invocations;
 mod iteration_ends;
 mod metered;
+mod numbers;
 mod passes;
 mod quic;
 mod wakes;
