@@ -34,6 +34,7 @@ mod memory;
 mod record;
 mod registers;
 mod sampler;
+mod signal_handler;
 mod spinner;
 mod stack_writer;
 mod symbols;
@@ -41,7 +42,7 @@ mod system_calls;
 mod unobservable;
 
 pub use allocations::CountingAllocator;
-pub use counters::{ProcessCounters, ThreadCounters};
+pub use counters::Counters;
 pub use sampler::{StackSample, StackSampler};
 pub use spinner::Spinner;
 pub use symbols::Symbols;

@@ -2,7 +2,6 @@
 #![allow(unsafe_code, reason = "sets the scheduling policy")]
 
 use std::{
-    io,
     sync::{
         Arc,
         atomic::{AtomicU8, Ordering},
@@ -12,7 +11,8 @@ use std::{
 };
 
 use nix::{
-    sched::{CpuSet, sched_getaffinity, sched_setaffinity},
+    errno::Errno,
+    sched::{CpuSet, sched_setaffinity},
     unistd::Pid,
 };
 
@@ -95,31 +95,19 @@ fn run(state: &AtomicU8) {
     }
 }
 
-/// Gives this thread its core and its priority, and checks both: with any other priority, the thread would
-/// take time from the threads for which it keeps the core awake.
+/// Gives this thread its core and its priority: with any other priority, the thread would take time from the
+/// threads for which it keeps the core awake.
 fn prepare(core: usize) -> Result<(), String> {
     const THIS_THREAD: Pid = Pid::from_raw(0);
     let on_core = |error| format!("core {core} cannot be chosen: {error}");
     let mut only = CpuSet::new();
     only.set(core).map_err(on_core)?;
     sched_setaffinity(THIS_THREAD, &only).map_err(on_core)?;
-    if sched_getaffinity(THIS_THREAD).map_err(on_core)? != only {
-        return Err(format!(
-            "the kernel chose other cores instead of core {core}"
-        ));
-    }
     // SAFETY: the struct consists of plain numbers. Zero is the only permitted priority here.
     let parameters: libc::sched_param = unsafe { std::mem::zeroed() };
     // SAFETY: the call only reads the parameters.
-    if unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &parameters) } != 0 {
-        let error = io::Error::last_os_error();
-        return Err(format!("the kernel refuses the idle policy: {error}"));
-    }
-    // SAFETY: the call has no preconditions.
-    match unsafe { libc::sched_getscheduler(0) } {
-        libc::SCHED_IDLE => Ok(()),
-        policy => Err(format!(
-            "the thread has policy {policy} instead of the idle policy"
-        )),
-    }
+    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &parameters) };
+    Errno::result(result)
+        .map(drop)
+        .map_err(|errno| format!("the kernel refuses the idle policy: {errno}"))
 }

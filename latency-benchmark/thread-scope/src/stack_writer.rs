@@ -22,7 +22,7 @@ const FRAMES: usize = 256;
 /// Works in signal handlers and in the allocator: after its creation it neither allocates nor waits.
 pub(crate) struct StackWriter<const HEAD: usize> {
     random: SmallRng,
-    code: Code,
+    pub(crate) code: Code,
     memory: Memory,
     cache: CacheNative<MustNotAllocateDuringUnwind>,
     frames: [usize; FRAMES],
@@ -69,11 +69,6 @@ impl<const HEAD: usize> StackWriter<HEAD> {
     /// A random number from 0 up to, but not including, 1.
     pub(crate) fn random(&mut self) -> f64 {
         self.random.random()
-    }
-
-    /// Whether a thread that was interrupted at `ip` is in a system call.
-    pub(crate) fn is_in_system_call(&self, ip: usize) -> bool {
-        self.code.is_in_system_call(ip)
     }
 
     /// Stores the addresses of the frames, innermost first, and returns their number. The first address is the

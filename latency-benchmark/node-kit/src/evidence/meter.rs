@@ -7,7 +7,7 @@ use std::{
 };
 
 use poll_probe::METERS;
-use thread_scope::{ThreadCounters, allocations};
+use thread_scope::{Counters, allocations};
 
 /// What is read at the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(super) enum MeterKind {
 static METER_KIND: AtomicU8 = AtomicU8::new(MeterKind::Nothing as u8);
 
 thread_local! {
-    static COUNTERS: RefCell<Option<ThreadCounters>> = const { RefCell::new(None) };
+    static COUNTERS: RefCell<Option<Counters>> = const { RefCell::new(None) };
 }
 
 /// To be called where no poll is under way whose readings are wanted.
@@ -30,7 +30,7 @@ pub(super) fn switch(to: MeterKind) {
 }
 
 /// The counters that the calling thread reads from now on.
-pub(super) fn read_by_this_thread(counters: ThreadCounters) {
+pub(super) fn read_by_this_thread(counters: Counters) {
     COUNTERS.with(|slot| slot.replace(Some(counters)));
 }
 

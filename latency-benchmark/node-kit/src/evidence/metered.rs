@@ -9,7 +9,7 @@ use run_format::{
     files::{ALLOCATIONS, COUNTERS},
     table::TableWriters,
 };
-use thread_scope::ProcessCounters;
+use thread_scope::Counters;
 
 use super::{
     add,
@@ -19,7 +19,7 @@ use crate::observe::whole_polls::{PollPlace, WholePolls};
 
 pub(super) struct Metered {
     names: Vec<String>,
-    process: Option<ProcessCounters>,
+    process: Option<Counters>,
     before: Vec<u64>,
     /// Absent where the kernel failed to tell.
     during: Option<Vec<u64>>,
@@ -33,7 +33,7 @@ struct MeteredSum {
 }
 
 impl Metered {
-    pub(super) fn new(names: Vec<String>, process: Option<ProcessCounters>) -> Metered {
+    pub(super) fn new(names: Vec<String>, process: Option<Counters>) -> Metered {
         Metered {
             names,
             process,
@@ -84,7 +84,7 @@ impl Metered {
                 write(CounterScope::Poll, place, name, count)?;
             }
         }
-        let names = self.process.iter().flat_map(ProcessCounters::names);
+        let names = self.process.iter().flat_map(Counters::names);
         for (name, count) in names.zip(self.during.take().unwrap_or_default()) {
             write(CounterScope::Process, PollPlace::default(), name, count)?;
         }

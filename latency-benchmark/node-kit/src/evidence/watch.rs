@@ -9,7 +9,7 @@ use run_format::{
     tables::Pass,
 };
 use thread_scope::{
-    ProcessCounters, Spinner, StackSampler, SystemCallRecorder, ThreadCounters, Unobservable,
+    Counters, Spinner, StackSampler, SystemCallRecorder, Unobservable,
     allocations::{self, AllocationSampler},
 };
 
@@ -37,7 +37,7 @@ pub(crate) struct Watch {
     pub(super) counter_names: Vec<String>,
     counters_missing: Vec<Unobservable>,
     /// Until the tables are begun.
-    pub(super) process_counters: Option<ProcessCounters>,
+    pub(super) process_counters: Option<Counters>,
 }
 
 impl Watch {
@@ -47,7 +47,7 @@ impl Watch {
             let recorder = Arc::clone(recorder);
             move || recorder.now_ns()
         };
-        let counters = ThreadCounters::open_for_this_thread();
+        let counters = Counters::of_this_thread();
         let counter_names = counters.names().to_vec();
         let counters_missing = counters.unavailable().to_vec();
         meter::read_by_this_thread(counters);
@@ -71,7 +71,7 @@ impl Watch {
             counter_names,
             counters_missing,
             // Counts threads that are started from here on, which is all that are to come.
-            process_counters: Some(ProcessCounters::open()),
+            process_counters: Some(Counters::of_process()),
         }
     }
 

@@ -95,7 +95,7 @@ impl SampledThread {
 
     fn sample(&self, at: u64, context: &libc::ucontext_t, stacks: &mut StackWriter<3>) {
         let registers = Registers::interrupted(context);
-        let is_in_kernel = stacks.is_in_system_call(registers.ip);
+        let is_in_kernel = stacks.code.is_in_system_call(registers.ip);
         let head = || [at, is_in_kernel.into(), (self.clock)() - at];
         stacks.write(head, registers, 0);
 

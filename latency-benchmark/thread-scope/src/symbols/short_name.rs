@@ -17,38 +17,28 @@ const POINTERS: [&str; 4] = ["Arc", "Box", "Pin", "Rc"];
 
 fn path(text: &str) -> String {
     let mut segments: Vec<String> = Vec::new();
-    let mut rest = text;
-    while !rest.is_empty() {
-        if let Some(after) = rest.strip_prefix("::") {
-            rest = after;
-        } else if let Some((inner, after)) = bracketed(rest, '<', '>') {
-            rest = after;
-            if let Some(implementation) = inner.strip_prefix("impl ") {
-                // The path of the `impl` block is left out; only the implementing type is kept.
-                let of =
-                    split_at_word(implementation, " for ").map_or(implementation, |(_, of)| of);
-                segments = vec![type_name(of)];
-            } else if segments.is_empty() {
-                let of = split_at_word(inner, " as ").map_or(inner, |(of, _)| of);
-                segments.push(type_name(of));
-            } else if let Some(last) = segments.last_mut()
-                && last == "drop_in_place"
-            {
-                *last = format!("drop_in_place<{}>", last_segment(&type_name(inner)));
-            }
-        } else if let Some((inner, after)) = bracketed(rest, '{', '}') {
-            let inner = inner.trim_matches(['{', '}']);
-            let kind = inner.split(['#', ':']).next().unwrap_or(inner);
-            segments.push(format!("{{{kind}}}"));
-            rest = after;
-        } else {
-            let end = rest
-                .match_indices(['<', '{', ':'])
-                .map(|(at, _)| at)
-                .find(|&at| at > 0)
-                .unwrap_or(rest.len());
-            segments.push(rest[..end].to_owned());
-            rest = &rest[end..];
+    for segment in split(text, "::") {
+        let (name, rest) = segment.split_at(segment.find(['<', '{']).unwrap_or(segment.len()));
+        let inner = rest.strip_prefix('<').unwrap_or_default();
+        let inner = inner.strip_suffix('>').unwrap_or(inner);
+        if !name.is_empty() {
+            segments.push(name.to_owned());
+        }
+        if rest.starts_with('{') {
+            let kind = rest.trim_matches(['{', '}']);
+            segments.push(format!("{{{}}}", before(before(kind, "#"), ":")));
+        } else if let Some(implementation) = inner.strip_prefix("impl ") {
+            // The path of the `impl` block is left out; only the implementing type is kept.
+            let implementing = split(implementation, " for ").pop();
+            segments = vec![type_name(implementing.unwrap_or(implementation))];
+        } else if segments.is_empty() && !inner.is_empty() {
+            segments.push(type_name(before(inner, " as ")));
+        }
+        if let Some(last) = segments.last_mut()
+            && last == "drop_in_place"
+            && !inner.is_empty()
+        {
+            *last = format!("drop_in_place<{}>", last_segment(&type_name(inner)));
         }
     }
     segments.join("::")
@@ -56,29 +46,24 @@ fn path(text: &str) -> String {
 
 /// A type without its arguments.
 fn type_name(text: &str) -> String {
-    let mut text = text.trim();
-    while let Some(target) = pointed_to(text) {
-        text = target;
-    }
-    if let Some((inner, "")) = bracketed(text, '[', ']') {
-        let is_array = split_at_word(inner, "; ").is_some();
+    let text = target(text.trim());
+    let within = |open, close| text.strip_prefix(open)?.strip_suffix(close);
+    if let Some(elements) = within('[', ']') {
+        let is_array = split(elements, "; ").len() > 1;
         return if is_array { "array" } else { "slice" }.to_owned();
     }
-    if let Some((inner, "")) = bracketed(text, '(', ')') {
-        return if inner.starts_with("dyn ") {
-            type_name(inner)
-        } else {
-            "()".to_owned()
+    if let Some(members) = within('(', ')') {
+        return match members.starts_with("dyn ") {
+            true => type_name(members),
+            false => "()".to_owned(),
         };
     }
     if let Some(bounds) = text.strip_prefix("dyn ") {
-        let bound = split_at_word(bounds, " + ").map_or(bounds, |(first, _)| first);
-        return format!("dyn {}", last_segment(&path(without_binder(bound))));
+        let bound = path(without_binder(before(bounds, " + ")));
+        return format!("dyn {}", last_segment(&bound));
     }
-    if ["fn(", "unsafe ", "extern "]
-        .iter()
-        .any(|prefix| text.starts_with(prefix))
-    {
+    let is_function = |prefix: &&str| text.starts_with(prefix);
+    if ["fn(", "unsafe ", "extern "].iter().any(is_function) {
         return "fn".to_owned();
     }
     let name = path(text);
@@ -86,93 +71,70 @@ fn type_name(text: &str) -> String {
     if !POINTERS.contains(&last) {
         return name;
     }
-    match pointer_argument(text) {
-        Some(argument) => format!("{last}<{}>", last_segment(&argument)),
-        None => last.to_owned(),
+    let arguments = text.split_once('<').map_or("", |(_, arguments)| arguments);
+    let first = before(arguments.strip_suffix('>').unwrap_or(arguments), ",");
+    let is_parameter = first.chars().all(char::is_alphanumeric)
+        && first.starts_with(|letter: char| letter.is_uppercase());
+    match first {
+        "" => last.to_owned(),
+        _ if is_parameter => last.to_owned(),
+        _ => format!("{last}<{}>", last_segment(&type_name(first))),
     }
 }
 
-/// The type behind a reference or a raw pointer.
-fn pointed_to(text: &str) -> Option<&str> {
-    let text = without_binder(text);
-    if let Some(raw) = text.strip_prefix('*') {
-        return raw
-            .strip_prefix("const ")
-            .or_else(|| raw.strip_prefix("mut "));
+/// What references and raw pointers lead to.
+fn target(mut text: &str) -> &str {
+    loop {
+        text = without_binder(text);
+        let pointed = ["*const ", "*mut ", "&mut ", "&"];
+        let Some(after) = pointed.iter().find_map(|start| text.strip_prefix(start)) else {
+            return text;
+        };
+        text = match after
+            .strip_prefix('\'')
+            .and_then(|rest| rest.split_once(' '))
+        {
+            Some((_, after)) => after.strip_prefix("mut ").unwrap_or(after),
+            None => after,
+        };
     }
-    let mut target = text.strip_prefix('&')?;
-    if target.starts_with('\'') {
-        target = target.split_once(' ')?.1;
-    }
-    Some(target.strip_prefix("mut ").unwrap_or(target).trim_start())
 }
 
 fn without_binder(text: &str) -> &str {
-    let after = text
-        .strip_prefix("for")
-        .and_then(|rest| bracketed(rest, '<', '>'));
-    after.map_or(text, |(_, after)| after.trim_start())
-}
-
-/// The type behind a smart pointer, unless it is a type parameter.
-fn pointer_argument(text: &str) -> Option<String> {
-    let (arguments, _) = bracketed(&text[text.find('<')?..], '<', '>')?;
-    let first = match split_at_word(arguments, ",") {
-        Some((first, _)) => first,
-        None => arguments,
-    };
-    let is_parameter = first.chars().all(char::is_alphanumeric)
-        && first.starts_with(|letter: char| letter.is_uppercase());
-    (!is_parameter).then(|| type_name(first))
+    let binder = text.strip_prefix("for<");
+    binder.map_or(text, |rest| {
+        rest.split_once("> ").map_or(text, |(_, after)| after)
+    })
 }
 
 /// The last name of a path. `Box<dyn Future>` counts as one name.
 fn last_segment(path: &str) -> &str {
-    let mut last = path;
-    while let Some((_, after)) = split_at_word(last, "::") {
-        last = after;
-    }
-    last
+    split(path, "::").pop().unwrap_or(path)
 }
 
-/// If the text begins with an opening bracket: the text up to the closing bracket, and the text after it.
-fn bracketed(text: &str, open: char, close: char) -> Option<(&str, &str)> {
-    if !text.starts_with(open) {
-        return None;
-    }
-    let mut depth = 0_usize;
-    let mut before = ' ';
-    for (at, letter) in text.char_indices() {
-        if letter == open {
-            depth += 1;
-        } else if letter == close && !(close == '>' && before == '-') {
-            depth -= 1;
-        }
-        if depth == 0 {
-            return Some((&text[1..at], &text[at + 1..]));
-        }
-        before = letter;
-    }
-    None
+/// What comes before the word, if it is there outside of all brackets.
+fn before<'a>(text: &'a str, word: &str) -> &'a str {
+    split(text, word)[0]
 }
 
-/// Splits at the first occurrence of a word outside of all brackets.
-fn split_at_word<'a>(text: &'a str, word: &str) -> Option<(&'a str, &'a str)> {
-    let mut depth = 0_i32;
-    let mut before = ' ';
+/// Splits where the word is outside of all brackets.
+fn split<'a>(text: &'a str, word: &str) -> Vec<&'a str> {
+    let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0_i32);
     for (at, letter) in text.char_indices() {
-        if depth == 0 && text[at..].starts_with(word) {
-            return Some((&text[..at], &text[at + word.len()..]));
+        if depth == 0 && at >= start && text[at..].starts_with(word) {
+            parts.push(&text[start..at]);
+            start = at + word.len();
         }
         match letter {
             '<' | '(' | '[' | '{' => depth += 1,
-            '>' if before == '-' => {}
+            // An arrow.
+            '>' if text[..at].ends_with('-') => {}
             '>' | ')' | ']' | '}' => depth -= 1,
             _ => {}
         }
-        before = letter;
     }
-    None
+    parts.push(&text[start..]);
+    parts
 }
 
 #[cfg(test)]
@@ -223,6 +185,10 @@ mod tests {
         check(
             "<fn(a::B) -> c::D as core::ops::function::FnOnce<(a::B,)>>::call_once",
             "fn::call_once",
+        );
+        check(
+            "<for<'a> fn(&'a a::B) -> c::D<f64, e::F> as g::H>::i",
+            "fn::i",
         );
     }
 

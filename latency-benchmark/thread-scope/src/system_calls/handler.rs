@@ -7,18 +7,19 @@
 
 use std::{
     cell::{Cell, RefCell},
-    io, mem, ptr,
+    io, ptr,
     sync::{Arc, OnceLock},
 };
 
 use libc::{c_int, c_void, siginfo_t, ucontext_t};
+use nix::sys::signal::{SaFlags, SigSet, Signal};
 
 use super::{
     call::{SystemCall, WHAT},
     raw,
     slot::Slot,
 };
-use crate::Unobservable;
+use crate::{Unobservable, signal_handler};
 
 /// `si_code`: the kernel returns a system call.
 const SYS_USER_DISPATCH: c_int = 2;
@@ -62,60 +63,25 @@ pub(super) fn is_taken() -> bool {
 /// Installs the handler once per process.
 pub(super) fn install() -> Result<(), Unobservable> {
     static INSTALLED: OnceLock<Result<(), Unobservable>> = OnceLock::new();
-    let install = || match action_of(libc::SIGSYS) {
-        Some(action) if !has_handler(&action) => {
-            // SAFETY: all zeros are a valid value of this struct. The handler can be called at any moment.
-            let result = unsafe {
-                let mut action: libc::sigaction = mem::zeroed();
-                let handler: unsafe extern "C" fn(c_int, *const siginfo_t, *mut c_void) = on_signal;
-                action.sa_sigaction = handler as usize;
-                action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER | libc::SA_RESTART;
-                libc::sigaction(libc::SIGSYS, &action, ptr::null_mut())
-            };
-            match result {
-                0 => Ok(()),
-                _ => Err("the kernel accepts no handler for SIGSYS"),
-            }
-        }
-        _ => Err("the process already has a handler for SIGSYS"),
+    let install = || {
+        let flags = SaFlags::SA_NODEFER;
+        signal_handler::install(WHAT, Signal::SIGSYS, on_signal, flags, SigSet::empty())
     };
-    let installed = || install().map_err(|why| Unobservable::new(WHAT, why));
-    INSTALLED.get_or_init(installed).clone()
-}
-
-fn action_of(signal: c_int) -> Option<libc::sigaction> {
-    // SAFETY: all zeros are a valid value of this struct, and the call only writes it.
-    unsafe {
-        let mut action = mem::zeroed();
-        (libc::sigaction(signal, ptr::null(), &mut action) == 0).then_some(action)
-    }
-}
-
-fn has_handler(action: &libc::sigaction) -> bool {
-    ![libc::SIG_DFL, libc::SIG_IGN].contains(&action.sa_sigaction)
-}
-
-/// Unblocks SIGSYS on this thread.
-pub(super) fn take_out_of_mask() {
-    // SAFETY: the set is initialised before it is used.
-    unsafe {
-        let mut set = mem::zeroed();
-        libc::sigemptyset(&mut set);
-        libc::sigaddset(&mut set, libc::SIGSYS);
-        libc::pthread_sigmask(libc::SIG_UNBLOCK, &set, ptr::null_mut());
-    }
+    INSTALLED.get_or_init(install).clone()
 }
 
 /// Unblocks SIGSYS in every signal handler: if a handler blocked it, the kernel could not return the handler's
 /// calls and would end the process.
 pub(super) fn take_out_of_actions() {
     for signal in 1..=libc::SIGRTMAX() {
-        let Some(mut action) = action_of(signal) else {
+        let Some(mut action) = signal_handler::action(signal) else {
             continue;
         };
         // SAFETY: the mask is initialised, and the handler was installed before.
         unsafe {
-            if has_handler(&action) && libc::sigismember(&action.sa_mask, libc::SIGSYS) == 1 {
+            if signal_handler::has_handler(&action)
+                && libc::sigismember(&action.sa_mask, libc::SIGSYS) == 1
+            {
                 libc::sigdelset(&mut action.sa_mask, libc::SIGSYS);
                 libc::sigaction(signal, &action, ptr::null_mut());
             }
@@ -151,7 +117,7 @@ pub(super) fn arm(slot: Arc<Slot>) -> Result<(), Unobservable> {
     Ok(())
 }
 
-unsafe extern "C" fn on_signal(_: c_int, info: *const siginfo_t, context: *mut c_void) {
+extern "C" fn on_signal(_: c_int, info: *mut siginfo_t, context: *mut c_void) {
     // SAFETY: the slot belongs to this thread, which keeps it as long as the pointer is set. The kernel passes valid
     // pointers. The context begins above the handler's return address, and nothing here needs a drop.
     unsafe {

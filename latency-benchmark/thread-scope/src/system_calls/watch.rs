@@ -7,6 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use nix::sys::signal::{SigSet, Signal};
 use rtrb::Consumer;
 
 use super::{
@@ -44,7 +45,8 @@ impl SystemCallRecorder {
             return Err(Unobservable::new(WHAT, why));
         }
         handler::install()?;
-        handler::take_out_of_mask();
+        let unblocked = SigSet::from(Signal::SIGSYS).thread_unblock();
+        unblocked.map_err(|errno| Unobservable::new(WHAT, errno.desc()))?;
         handler::take_out_of_actions();
         let (slot, emptying) = Slot::new(capacity, Box::new(clock));
         let slot = Arc::new(slot);

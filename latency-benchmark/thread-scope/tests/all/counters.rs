@@ -3,7 +3,7 @@
 
 use std::{ptr, thread, time::Duration};
 
-use thread_scope::{ProcessCounters, ThreadCounters};
+use thread_scope::Counters;
 
 const ALWAYS: [&str; 4] = [
     "task_clock_ns",
@@ -24,13 +24,13 @@ const ALL: [&str; 9] = [
     "page_faults_major",
 ];
 
-fn read(counters: &ThreadCounters) -> Vec<u64> {
+fn read(counters: &Counters) -> Vec<u64> {
     let mut counts = vec![0; counters.names().len()];
     assert!(counters.read(&mut counts));
     counts
 }
 
-fn count_of(counters: &ThreadCounters, name: &str) -> u64 {
+fn count_of(counters: &Counters, name: &str) -> u64 {
     let index = counters.names().iter().position(|known| known == name);
     read(counters)[index.unwrap()]
 }
@@ -61,7 +61,7 @@ fn touch(pages: usize) {
 
 #[test]
 fn each_event_is_counted_or_reported_with_a_reason() {
-    let counters = ThreadCounters::open_for_this_thread();
+    let counters = Counters::of_this_thread();
     let base = |name: &str| name.trim_end_matches(":u").to_owned();
     let mut names: Vec<String> = counters.names().iter().map(|name| base(name)).collect();
     for missing in counters.unavailable() {
@@ -81,7 +81,7 @@ fn each_event_is_counted_or_reported_with_a_reason() {
 #[test]
 fn page_faults_are_at_least_the_pages_written_to() {
     const PAGES: usize = 2000;
-    let counters = ThreadCounters::open_for_this_thread();
+    let counters = Counters::of_this_thread();
     let before = count_of(&counters, "page_faults_minor");
     touch(PAGES);
     let faults = count_of(&counters, "page_faults_minor") - before;
@@ -100,7 +100,7 @@ fn context_switches() -> u64 {
 
 #[test]
 fn context_switches_agree_with_the_status_file() {
-    let counters = ThreadCounters::open_for_this_thread();
+    let counters = Counters::of_this_thread();
     let outer = context_switches();
     let before = count_of(&counters, "context_switches");
     let inner = context_switches();
@@ -118,7 +118,7 @@ fn context_switches_agree_with_the_status_file() {
 
 #[test]
 fn counts_never_fall_and_cpu_time_passes() {
-    let counters = ThreadCounters::open_for_this_thread();
+    let counters = Counters::of_this_thread();
     let first = read(&counters);
     let mut before = first.clone();
     let time = counters
@@ -136,7 +136,7 @@ fn counts_never_fall_and_cpu_time_passes() {
 #[test]
 fn counts_are_those_of_one_thread() {
     const PAGES: usize = 2000;
-    let counters = ThreadCounters::open_for_this_thread();
+    let counters = Counters::of_this_thread();
     let before = count_of(&counters, "page_faults_minor");
     thread::spawn(|| touch(PAGES)).join().unwrap();
     let faults = count_of(&counters, "page_faults_minor") - before;
@@ -145,7 +145,7 @@ fn counts_are_those_of_one_thread() {
 
 #[test]
 fn reading_stops_where_the_room_ends() {
-    let counters = ThreadCounters::open_for_this_thread();
+    let counters = Counters::of_this_thread();
     let all = read(&counters);
     let mut few = [u64::MAX; 2];
     assert!(counters.read(&mut few));
@@ -158,7 +158,7 @@ fn reading_stops_where_the_room_ends() {
 
 #[test]
 fn the_counters_of_the_process_include_all_threads() {
-    let counters = ProcessCounters::open();
+    let counters = Counters::of_process();
     let names = counters.names().iter();
     assert!(
         names
