@@ -123,7 +123,7 @@ pub(crate) fn ended(config: RunConfig, end: End) -> RunRow {
 
 struct CellProcess {
     /// Everything in its namespaces ends with it.
-    child: Reaped,
+    process: Reaped,
     conversation: Conversation<CellMessage>,
     errors: Option<JoinHandle<String>>,
 }
@@ -139,12 +139,16 @@ impl CellProcess {
             .stderr(Stdio::piped())
             .spawn()
             .context("cannot start this program again")?;
-        let mut child = Reaped::new(child);
-        let conversation = Conversation::begin(&mut child, task)?;
-        let stderr = child.stderr.take().context("it has no standard error")?;
+        let mut process = Reaped { child };
+        let conversation = Conversation::begin(&mut process.child, task)?;
+        let stderr = process
+            .child
+            .stderr
+            .take()
+            .context("it has no standard error")?;
         let errors = thread::Builder::new().spawn(move || tail(stderr))?;
         Ok(CellProcess {
-            child,
+            process,
             conversation,
             errors: Some(errors),
         })
@@ -161,7 +165,7 @@ impl CellProcess {
         loop {
             match self.conversation.messages.recv_timeout(LOOK_AROUND) {
                 Ok(CellMessage::Over(row)) => {
-                    self.child.wait()?;
+                    self.process.child.wait()?;
                     return Ok(Some(*row));
                 }
                 Ok(CellMessage::Block(block)) => on(CellEvent::Block(block))?,
@@ -186,6 +190,7 @@ impl CellProcess {
         let errors = self.errors.take().and_then(|errors| errors.join().ok());
         let errors = errors.unwrap_or_default();
         let how = self
+            .process
             .child
             .wait()
             .map(|status| ended_saying(status, &errors));

@@ -91,8 +91,9 @@ pub(crate) fn run(args: CentralArgs, interrupts: &Interrupts) -> Result<ExitCode
         .stdout(Stdio::piped())
         .spawn()
         .with_context(|| format!("cannot start {}", program.display()))?;
-    let mut child = Reaped::new(child);
-    let mut conversation: Conversation<NodeMessage> = Conversation::begin(&mut child, &task)?;
+    let mut process = Reaped { child };
+    let mut conversation: Conversation<NodeMessage> =
+        Conversation::begin(&mut process.child, &task)?;
     let mut is_interrupted = false;
     loop {
         const LOOK_AROUND: Duration = Duration::from_millis(100);
@@ -112,7 +113,7 @@ pub(crate) fn run(args: CentralArgs, interrupts: &Interrupts) -> Result<ExitCode
             _ => return Ok(ExitCode::from(INTERRUPTED)),
         }
     }
-    let status = child.wait()?;
+    let status = process.child.wait()?;
     if !status.success() {
         // It has printed why.
         let _ = fs::remove_dir(&out);

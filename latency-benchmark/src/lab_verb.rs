@@ -33,7 +33,11 @@ pub(crate) struct LabArgs {
 pub(crate) fn run(args: LabArgs) -> Result<ExitCode, Failure> {
     let (peers, rtt) = (args.peers, args.rtt.rtt);
     let network = args.network.config(&[peers], &[rtt], 1)?;
-    let spec = LabSpec::of(peers, rtt, &network);
+    let spec = LabSpec {
+        peers,
+        rtt,
+        network,
+    };
     let mut words = args.command.iter();
     let mut command = Command::new(words.next().map_or("", String::as_str));
     command.args(words);

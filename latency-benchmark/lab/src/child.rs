@@ -2,10 +2,7 @@
 
 use std::{
     io,
-    ops::{Deref, DerefMut},
-    process::{Child, Command, ExitStatus},
-    thread,
-    time::{Duration, Instant},
+    process::{Child, Command},
 };
 
 use nix::{
@@ -21,47 +18,15 @@ use crate::{Cores, netns::Netns, placement::affinity, sys};
 
 /// A child process. Dropping this value kills the process and waits for its end.
 #[derive(Debug)]
-pub struct Reaped(Child);
-
-impl Reaped {
-    /// Takes over a child process.
-    pub fn new(child: Child) -> Reaped {
-        Reaped(child)
-    }
-
-    /// How it ended by itself, unless it takes longer than that.
-    pub fn wait_within(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
-        const LOOK: Duration = Duration::from_millis(5);
-        let deadline = Instant::now() + patience;
-        loop {
-            let status = self.0.try_wait()?;
-            if status.is_some() || Instant::now() > deadline {
-                return Ok(status);
-            }
-            thread::sleep(LOOK);
-        }
-    }
-}
-
-impl Deref for Reaped {
-    type Target = Child;
-
-    fn deref(&self) -> &Child {
-        &self.0
-    }
-}
-
-impl DerefMut for Reaped {
-    fn deref_mut(&mut self) -> &mut Child {
-        &mut self.0
-    }
+pub struct Reaped {
+    pub child: Child,
 }
 
 impl Drop for Reaped {
     fn drop(&mut self) {
         // Both fail only if the process has ended and was waited for.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -80,7 +45,8 @@ pub(crate) fn spawn(
         SigSet::empty().thread_set_mask()?;
         Ok(sched_setaffinity(Pid::from_raw(0), &affinity)?)
     });
-    command.spawn().map(Reaped)
+    let child = command.spawn()?;
+    Ok(Reaped { child })
 }
 
 /// Has the kernel kill the process of `command` when the thread that starts it ends.

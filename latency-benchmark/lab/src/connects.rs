@@ -45,7 +45,6 @@ pub(crate) struct TimedLink {
     pub(crate) first: Option<TcpStream>,
 }
 
-/// When connects start and end.
 struct ConnectSchedule {
     start: Instant,
     last_chance: Instant,
@@ -61,12 +60,15 @@ impl ConnectSchedule {
     fn new(spec: &LabSpec, limit_ms: f64) -> ConnectSchedule {
         let start = Instant::now();
         let rtt = spec.rtt.duration();
-        let allowance = if spec.loss.is_some() {
+        let allowance = if spec.network.loss_percent.is_some() {
             LOSSY_ALLOWANCE
         } else {
             ALLOWANCE
         };
-        let jitter = spec.jitter.map_or(Duration::ZERO, Jitter::duration);
+        let jitter = spec
+            .network
+            .jitter_ms
+            .map_or(Duration::ZERO, Jitter::duration);
         ConnectSchedule {
             start,
             last_chance: start + 5 * rtt + SECOND_CHANCE,

@@ -32,7 +32,6 @@ pub(crate) fn read(wires: &Wires, backend: Option<DelayBackend>) -> Result<Count
     })
 }
 
-/// The counters of the calling thread's namespace.
 fn read_here() -> NamespaceCounters {
     let links = fs::read_to_string("/proc/thread-self/net/dev").ok();
     NamespaceCounters {

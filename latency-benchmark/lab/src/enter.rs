@@ -57,9 +57,7 @@ impl Inside {
 #[derive(Debug, thiserror::Error)]
 #[error("{why} ({remedy})")]
 pub struct EnterError {
-    /// What was refused.
     pub why: String,
-    /// What may help.
     pub remedy: String,
 }
 
@@ -91,6 +89,9 @@ pub fn enter() -> Result<Inside, EnterError> {
     Ok(Inside { rootless })
 }
 
+const OUTSIDE: &str = "common in containers and under seccomp filters; run with `sudo`, outside of a container; \
+    a pod of Kubernetes needs `seccompProfile: Unconfined`, `procMount: Unmasked` and `hostUsers: false`";
+
 fn refused(attempt: &'static str) -> impl Fn(Errno) -> EnterError {
     move |errno| match errno {
         Errno::EAGAIN => EnterError {
@@ -99,11 +100,7 @@ fn refused(attempt: &'static str) -> impl Fn(Errno) -> EnterError {
         },
         errno => EnterError {
             why: format!("the kernel refused {attempt}: {errno}"),
-            remedy: "common in containers and under seccomp filters; \
-                     run with `sudo`, outside of a container; \
-                     a pod of Kubernetes needs `seccompProfile: Unconfined`, \
-                     `procMount: Unmasked` and `hostUsers: false`"
-                .to_owned(),
+            remedy: OUTSIDE.to_owned(),
         },
     }
 }

@@ -6,17 +6,15 @@ use anyhow::{Context, Result, bail};
 
 use crate::{
     Backend, Counters, DelayBackend, DelayLineReport, Inside, LabFacts, LabSpec, Placement, Reaped,
-    RttReport, child, counters, measure, netem,
+    RttReport, TcpBuffers, child, counters, measure, netem,
     netns::{Netns, SET_UP},
     nfqueue::{self, DelayLineProcess},
     tool::MissingTool,
     wiring::{self, Wires},
 };
 
-/// A namespace of a lab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Where {
-    /// The central node's namespace.
     Central,
     /// The namespace of a peer, counted from zero.
     Peer(usize),
@@ -38,17 +36,18 @@ impl Lab {
         spec.check()?;
         let start = Instant::now();
         let wires = Wires::lay(inside, &spec)?;
-        wiring::set_tcp(&wires, spec.tcp_buffers).context(SET_UP)?;
+        let tcp_buffers = TcpBuffers::default();
+        wiring::set_tcp(&wires, tcp_buffers).context(SET_UP)?;
         let (backend, delay_line) = delay(inside, &wires, &spec)?;
         let facts = LabFacts {
             peers: spec.peers,
             rtt_ms: spec.rtt,
             backend,
-            loss_percent: spec.loss,
-            jitter_ms: spec.jitter,
-            congestion_control: spec.congestion_control.clone(),
-            tcp_buffers: wiring::read_tcp_buffers(&wires).context(SET_UP)?,
-            placement: spec.placement.clone(),
+            loss_percent: spec.network.loss_percent,
+            jitter_ms: spec.network.jitter_ms,
+            congestion_control: spec.network.congestion_control.clone(),
+            tcp_buffers,
+            placement: spec.network.placement.clone(),
             receive_masks: wires.receive_masks.clone(),
             rootless: inside.is_rootless(),
             wiring_ms: start.elapsed().as_secs_f64() * 1e3,
@@ -61,7 +60,6 @@ impl Lab {
         })
     }
 
-    /// The properties of this lab, for the record.
     pub fn facts(&self) -> &LabFacts {
         &self.facts
     }
@@ -100,7 +98,12 @@ impl Lab {
             Where::Central => &self.wires.central,
             Where::Peer(peer) => &self.wires.peers[peer],
         };
-        spawn(Some(namespace), place, &self.spec.placement, command)
+        spawn(
+            Some(namespace),
+            place,
+            &self.spec.network.placement,
+            command,
+        )
     }
 
     /// Packets dropped since the lab was wired. Takes a few milliseconds.
@@ -115,7 +118,6 @@ impl Lab {
             .map_or(Ok(()), DelayLineProcess::check)
     }
 
-    /// The process id of the delay line, if there is one.
     pub fn delay_line_pid(&self) -> Option<u32> {
         self.delay_line.as_ref().map(DelayLineProcess::pid)
     }
@@ -162,14 +164,14 @@ fn delay(
         let delay_line = DelayLineProcess::start(wires, spec)?;
         Ok((Some(DelayBackend::Nfqueue), Some(delay_line)))
     };
-    if spec.backend == Backend::Nfqueue {
+    if spec.network.backend == Backend::Nfqueue {
         return by_nfqueue(nfqueue::probe(inside)?);
     }
     let Err(netem) = netem::probe(inside) else {
         netem::delay(wires, spec)?;
         return Ok((Some(DelayBackend::Netem), None));
     };
-    if spec.backend == Backend::Netem || spec.is_impaired() {
+    if spec.network.backend == Backend::Netem || spec.is_impaired() {
         const NFQUEUE: &str =
             "the nfqueue backend works without netem, but supports neither loss nor jitter";
         // The error of a missing program has a remedy already.

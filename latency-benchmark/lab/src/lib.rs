@@ -18,6 +18,8 @@
 //! It works for an ordinary user and for root. Everything it makes disappears when the process that called
 //! [`enter()`] ends, even if that process is killed. The crate does not depend on what runs inside the network.
 
+#![allow(missing_docs)] // The names of most fields say it.
+
 mod cards;
 mod child;
 mod connects;
@@ -48,9 +50,9 @@ pub use lab_types::{
 };
 pub use measure::time_links;
 pub use nfqueue::delay_line;
-pub use placement::{PlacementError, Topology, move_to};
+pub use placement::{Topology, move_to};
 pub use receive::can_receive_on_receiver;
-pub use spec::{LabSpec, LabSpecError};
+pub use spec::LabSpec;
 pub use wiring::check_congestion_control;
 
 use lab_types::{LinkRtt, NamespaceCounters, QueueReport, SchedulingClass, TcpBuffers};

@@ -25,12 +25,15 @@ const LAB_TOLERANCE_MS: &str = "LAB_TOLERANCE_MS";
 fn tolerance_ms(spec: &LabSpec) -> io::Result<f64> {
     let least_ms = match env::var(LAB_TOLERANCE_MS) {
         Err(_) => 0.3,
-        Ok(text) => text.parse().map_err(|_| {
-            let why = format!("{LAB_TOLERANCE_MS}={text}: not a number of milliseconds");
+        Ok(text) => text.parse().map(Rtt::ms).map_err(|wrong| {
+            let why = format!("{LAB_TOLERANCE_MS}: {wrong}");
             io::Error::new(io::ErrorKind::InvalidInput, why)
         })?,
     };
-    let jitter_ms = spec.jitter.map_or(0.0, |jitter| 2.0 * jitter.ms());
+    let jitter_ms = spec
+        .network
+        .jitter_ms
+        .map_or(0.0, |jitter| 2.0 * jitter.ms());
     Ok(f64::max(least_ms, 0.03 * spec.rtt.ms()) + jitter_ms)
 }
 
@@ -51,7 +54,7 @@ pub(crate) fn measure(
         .map(TcpListener::local_addr)
         .collect::<io::Result<_>>()?;
     let tolerance_ms = tolerance_ms(spec)?;
-    let core = Cores::one(spec.placement.central);
+    let core = Cores::one(spec.network.placement.central);
     let links = wires.central.run(|| {
         move_to(&core)?;
         let addresses = addresses.into_iter();

@@ -15,7 +15,6 @@ use crate::{
 /// bandwidth and count the rest as loss: about 120 Mbit/s of full frames at 100 ms.
 const LIMIT_PACKETS: u32 = 1_000_000;
 
-/// How to make netem work.
 pub(crate) const REMEDY: &str = "use a kernel with CONFIG_NET_SCH_NETEM; on Ubuntu: \
     `apt-get install -y linux-modules-extra-$(uname -r)`; as root, `modprobe sch_netem`";
 
@@ -49,10 +48,10 @@ fn qdisc(interface: &str, spec: &LabSpec) -> String {
         "qdisc add dev {interface} root netem limit {LIMIT_PACKETS} delay {}",
         us(spec.rtt.one_way())
     );
-    if let Some(jitter) = spec.jitter {
+    if let Some(jitter) = spec.network.jitter_ms {
         line += &format!(" {}", us(jitter.duration()));
     }
-    if let Some(loss) = spec.loss {
+    if let Some(loss) = spec.network.loss_percent {
         line += &format!(" loss {loss}");
     }
     line + "\n"
@@ -74,8 +73,8 @@ mod tests {
             qdisc("e0", &spec),
             "qdisc add dev e0 root netem limit 1000000 delay 12500us\n"
         );
-        spec.jitter = "1ms".parse().ok();
-        spec.loss = "0.1%".parse().ok();
+        spec.network.jitter_ms = "1ms".parse().ok();
+        spec.network.loss_percent = "0.1%".parse().ok();
         assert_eq!(
             qdisc("c7", &spec),
             "qdisc add dev c7 root netem limit 1000000 delay 12500us 1000us loss 0.1%\n"

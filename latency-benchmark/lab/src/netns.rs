@@ -73,7 +73,6 @@ impl Netns {
     }
 }
 
-/// Moves the calling thread into the network namespace at `path`.
 pub(crate) fn move_thread_into(path: &Path) -> io::Result<()> {
     Ok(setns(File::open(path)?, CloneFlags::CLONE_NEWNET)?)
 }

@@ -2,107 +2,85 @@
 
 mod jobs;
 
-use std::{
-    collections::BTreeMap,
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeSet, fs, io, path::Path};
 
+use anyhow::{Context, Result, bail};
 use lab_types::{Cores, Placement, Sharing};
 use nix::{
     sched::{CpuSet, sched_getaffinity, sched_setaffinity},
     unistd::Pid,
 };
 
-/// Why the processes cannot be placed as requested.
-#[derive(Debug, thiserror::Error)]
-pub enum PlacementError {
-    /// The core does not exist or is not in the affinity mask.
-    #[error("{option} {core}: this process cannot use that core (available: {available})")]
-    Unavailable {
-        /// The command-line option that asks for the core.
-        option: &'static str,
-        /// The requested core.
-        core: usize,
-        /// The available cores.
-        available: Cores,
-    },
-    /// The cores of this machine could not be read.
-    #[error("the cores of this machine could not be read")]
-    Unreadable(#[source] io::Error),
-}
-
-/// The cores that a process may use, and which of them belong to the same physical core.
+/// The cores that a process may use, in ascending order.
 #[derive(Clone, Debug)]
 pub struct Topology {
-    available: Cores,
-    /// The hardware threads of each one's physical core.
-    siblings: BTreeMap<usize, Cores>,
-    /// Those that share the last cache with each.
-    caches: BTreeMap<usize, Cores>,
+    cores: Vec<Core>,
+    has_smt: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Core {
+    number: usize,
+    /// The first hardware thread of the same physical core.
+    physical: usize,
+    /// The first core with the same last cache.
+    cache: usize,
 }
 
 impl Topology {
     /// The cores in the affinity mask of this process. The mask respects the process's cpuset.
-    pub fn of_this_process() -> Result<Topology, PlacementError> {
-        let mask = sched_getaffinity(Pid::from_raw(0))
-            .map_err(|errno| PlacementError::Unreadable(errno.into()))?;
+    pub fn of_this_process() -> Result<Topology> {
+        let mask = sched_getaffinity(Pid::from_raw(0));
+        let mask = mask.context("the cores of this machine could not be read")?;
         let available = (0..CpuSet::count()).filter(|core| mask.is_set(*core) == Ok(true));
-        let available = Cores::new(available).ok_or_else(|| {
-            PlacementError::Unreadable(io::Error::other("the affinity mask is empty"))
-        })?;
-        Ok(Topology::read(
-            Path::new("/sys/devices/system/cpu"),
-            available,
-        ))
+        let sysfs = Path::new("/sys/devices/system/cpu");
+        Ok(Topology::read(sysfs, available))
     }
 
     /// Reads `sysfs`. A core without an entry there counts as a physical core of its own, and shares its cache with all;
     /// most virtual machines have no entries.
-    fn read(sysfs: &Path, available: Cores) -> Topology {
-        let list = |path: PathBuf| -> Option<Cores> { fs::read_to_string(path).ok()?.parse().ok() };
-        let siblings = available.iter().map(|core| {
-            let siblings = sysfs.join(format!("cpu{core}/topology/thread_siblings_list"));
-            (core, list(siblings).unwrap_or_else(|| Cores::one(core)))
-        });
-        let caches = available.iter().map(|core| {
-            let cache = |index| sysfs.join(format!("cpu{core}/cache/index{index}/shared_cpu_list"));
-            let by_level = (0..).map_while(|index: usize| list(cache(index)));
-            (core, by_level.last().unwrap_or_else(|| available.clone()))
+    fn read(sysfs: &Path, available: impl Iterator<Item = usize>) -> Topology {
+        let mut has_smt = false;
+        let cores = available.map(|number| {
+            let folder = sysfs.join(format!("cpu{number}"));
+            let list = |path: &str| -> Option<Cores> {
+                let list = fs::read_to_string(folder.join(path));
+                list.ok()?.parse().ok()
+            };
+            let siblings = list("topology/thread_siblings_list");
+            has_smt |= siblings.as_ref().is_some_and(|all| all.count() > 1);
+            let cache = |index: usize| list(&format!("cache/index{index}/shared_cpu_list"));
+            let last_cache = (0..).map_while(cache).last();
+            Core {
+                number,
+                physical: siblings.map_or(number, |all| all.first()),
+                cache: last_cache.map_or(0, |all| all.first()),
+            }
         });
         Topology {
-            siblings: siblings.collect(),
-            caches: caches.collect(),
-            available,
+            cores: cores.collect(),
+            has_smt,
         }
     }
 
     /// The cores that the process may use.
-    pub fn available(&self) -> &Cores {
-        &self.available
+    pub fn available(&self) -> Cores {
+        let cores = self.cores.iter().map(|core| core.number);
+        Cores::new(cores).expect("a process runs on some core")
     }
 
     /// Whether any physical core has several hardware threads.
     pub fn has_smt(&self) -> bool {
-        self.siblings.values().any(|siblings| siblings.count() > 1)
+        self.has_smt
     }
 
-    /// Hardware threads of one physical core.
-    fn are_siblings(&self, one: usize, other: usize) -> bool {
-        let siblings = self.siblings.get(&one);
-        siblings.is_some_and(|siblings| siblings.contains(other))
-    }
-
-    fn check(&self, option: &'static str, cores: Cores) -> Result<Cores, PlacementError> {
-        let missing = cores.iter().find(|core| !self.available.contains(*core));
-        match missing {
-            None => Ok(cores),
-            Some(core) => Err(PlacementError::Unavailable {
-                option,
-                core,
-                available: self.available.clone(),
-            }),
+    fn check(&self, option: &str, cores: Cores) -> Result<Cores> {
+        let available = self.available();
+        let missing = cores.iter().find(|core| !available.contains(*core));
+        if let Some(core) = missing {
+            bail!("{option} {core}: this process cannot use that core (available: {available})");
         }
+        Ok(cores)
     }
 
     /// Chooses the cores that are not given:
@@ -117,7 +95,7 @@ impl Topology {
         workers: usize,
         central: Option<Cores>,
         peers: Option<Cores>,
-    ) -> Result<Placement, PlacementError> {
+    ) -> Result<Placement> {
         let peers = peers.map(|peers| self.check("--peer-cores", peers));
         let peers = peers.transpose()?;
         let central = match central {
@@ -133,23 +111,11 @@ impl Topology {
         })
     }
 
-    /// By physical core, in the order of their first hardware threads.
-    fn physical_cores(&self, cores: impl Iterator<Item = usize>) -> Vec<Vec<usize>> {
-        let mut physical: Vec<Vec<usize>> = Vec::new();
-        for core in cores {
-            let mut known = physical.iter_mut();
-            match known.find(|threads| self.are_siblings(core, threads[0])) {
-                Some(threads) => threads.push(core),
-                None => physical.push(vec![core]),
-            }
-        }
-        physical
-    }
-
     /// Cores for central: as many as asked for, or else as there are.
     fn beside(&self, workers: usize, peers: Option<&Cores>) -> Cores {
-        let taken = |core: &usize| peers.is_some_and(|peers| peers.contains(*core));
-        let mut physical = self.physical_cores(self.available.iter().filter(|core| !taken(core)));
+        let is_taken = |core: &Core| peers.is_some_and(|peers| peers.contains(core.number));
+        let free = self.cores.iter().filter(|core| !is_taken(core));
+        let mut physical = grouped(free, |core| core.physical);
         let mut most = workers;
         if peers.is_none() {
             if physical.len() > 1 {
@@ -158,36 +124,51 @@ impl Topology {
                 most = most.min(physical[0].len() - 1).max(1);
             }
         }
-        let rank = |rank: usize| {
-            let threads = physical.iter();
-            threads.filter_map(move |threads| threads.get(rank).copied())
-        };
         let threads = physical.iter().map(Vec::len).max().unwrap_or(0);
+        let rank = |rank: usize| physical.iter().filter_map(move |threads| threads.get(rank));
         let in_order = (0..threads).flat_map(rank).take(most);
-        Cores::new(in_order).unwrap_or_else(|| Cores::one(self.available.first()))
+        Cores::new(in_order.map(|core| core.number))
+            .unwrap_or_else(|| Cores::one(self.available().first()))
     }
 
     fn apart_from(&self, central: &Cores) -> Cores {
-        let available = self.available.iter();
-        let others = available.filter(|core| !central.contains(*core));
-        let is_apart = |core: &usize| !central.iter().any(|it| self.are_siblings(it, *core));
-        Cores::new(others.clone().filter(is_apart))
-            .or_else(|| Cores::new(others))
+        let taken = self.physical(central);
+        let others = self.cores.iter();
+        let others = others.filter(|core| !central.contains(core.number));
+        let apart = others
+            .clone()
+            .filter(|core| !taken.contains(&core.physical));
+        Cores::new(apart.map(|core| core.number))
+            .or_else(|| Cores::new(others.map(|core| core.number)))
             .unwrap_or_else(|| central.clone())
     }
 
     fn sharing(&self, central: &Cores, peers: &Cores) -> Sharing {
-        let mut pairs = central
-            .iter()
-            .flat_map(|core| peers.iter().map(move |peer| (core, peer)));
-        if pairs.clone().any(|(core, peer)| core == peer) {
+        if central.iter().any(|core| peers.contains(core)) {
             Sharing::Core
-        } else if pairs.any(|(core, peer)| self.are_siblings(core, peer)) {
-            Sharing::PhysicalCore
-        } else {
+        } else if self.physical(central).is_disjoint(&self.physical(peers)) {
             Sharing::Nothing
+        } else {
+            Sharing::PhysicalCore
         }
     }
+
+    fn physical(&self, cores: &Cores) -> BTreeSet<usize> {
+        let those = self.cores.iter().filter(|core| cores.contains(core.number));
+        those.map(|core| core.physical).collect()
+    }
+}
+
+/// Items with the same key, in the order of their first ones.
+fn grouped<T>(items: impl IntoIterator<Item = T>, key: impl Fn(&T) -> usize) -> Vec<Vec<T>> {
+    let mut groups: Vec<Vec<T>> = Vec::new();
+    for item in items {
+        match groups.iter_mut().find(|group| key(&group[0]) == key(&item)) {
+            Some(group) => group.push(item),
+            None => groups.push(vec![item]),
+        }
+    }
+    groups
 }
 
 /// Moves the calling thread to these cores.
@@ -213,19 +194,20 @@ mod tests {
 
     /// `smt` lists the groups of hardware threads that share a physical core.
     fn topology(available: &str, smt: &[&str]) -> Topology {
-        let available = cores(available);
-        let siblings = available.iter().map(|core| {
+        let physical = |core: usize| {
             let mut groups = smt.iter().map(|group| cores(group));
             let group = groups.find(|group| group.contains(core));
-            (core, group.unwrap_or_else(|| Cores::one(core)))
+            group.map_or(core, |group| group.first())
+        };
+        let available = cores(available);
+        let cores = available.iter().map(|number| Core {
+            number,
+            physical: physical(number),
+            cache: 0,
         });
         Topology {
-            siblings: siblings.collect(),
-            caches: available
-                .iter()
-                .map(|core| (core, available.clone()))
-                .collect(),
-            available,
+            cores: cores.collect(),
+            has_smt: !smt.is_empty(),
         }
     }
 

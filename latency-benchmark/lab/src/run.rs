@@ -1,9 +1,6 @@
 //! Runs any command inside a lab, so that users can try their own tools on its links.
 
-use std::{
-    fmt::{self, Write},
-    process::{Command, ExitStatus},
-};
+use std::process::{Command, ExitStatus};
 
 use anyhow::{Context, Result, bail};
 use nix::unistd::Pid;
@@ -29,7 +26,7 @@ pub fn run(
     let signals = SupervisorSignals::block()?;
     let mut lab = Lab::wire(inside, spec)?;
     let report = lab.measure_rtt()?;
-    show(&lab, &report)?;
+    show(&lab, &report);
     if let Some(invalid) = report.invalid() {
         bail!("the lab is invalid: {invalid}");
     }
@@ -72,64 +69,51 @@ fn start(lab: &Lab, place: Where, command: Command) -> Result<Reaped> {
 /// Waits until the command or the delay line ends. Forwards signals to the command.
 fn wait(signals: &SupervisorSignals, lab: &mut Lab, mut child: Reaped) -> Result<ExitStatus> {
     loop {
-        if let Some(status) = child.try_wait()? {
+        if let Some(status) = child.child.try_wait()? {
             return Ok(status);
         }
         lab.check()?;
         if let SignalMeaning::End(signal) = signals.next()? {
-            let pid = i32::try_from(child.id()).expect("a process id is an int");
+            let pid = i32::try_from(child.child.id()).expect("a process id is an int");
             // This fails if it has ended in the meantime.
             let _ = nix::sys::signal::kill(Pid::from_raw(pid), signal);
         }
     }
 }
 
-fn show(lab: &Lab, report: &RttReport) -> fmt::Result {
+fn show(lab: &Lab, report: &RttReport) {
     let facts = lab.facts();
-    let mut out = String::new();
-    writeln!(
-        out,
+    let backend = facts.backend.map(|backend| backend.to_string());
+    let control = report.congestion_control_central.as_deref();
+    say(format!(
         "wired {} peers in {:.0} ms, delay by {}, {}",
         facts.peers,
         facts.wiring_ms,
-        facts
-            .backend
-            .map_or_else(|| "nothing".to_owned(), |it| it.to_string()),
+        backend.as_deref().unwrap_or("nothing"),
         facts.placement,
-    )?;
-    writeln!(
-        out,
+    ));
+    say(format!(
         "congestion control {}, tcp_rmem {:?}, tcp_wmem {:?}",
-        report
-            .congestion_control_central
-            .as_deref()
-            .unwrap_or("unknown"),
+        control.unwrap_or("unknown"),
         facts.tcp_buffers.receive_bytes,
         facts.tcp_buffers.send_bytes,
-    )?;
-    writeln!(
-        out,
+    ));
+    say(format!(
         "links, measured by TCP connects in {:.0} ms:\n{:>5} {:<13} {:>8} {:>9} {:>9}",
         report.took_ms, "peer", "address", "asked ms", "min ms", "max ms"
-    )?;
+    ));
     for (peer, link) in report.links.iter().enumerate() {
-        writeln!(
-            out,
+        let is_valid = report.is_valid(peer);
+        say(format!(
             "{:>5} {:<13} {:>8} {:>9} {:>9}{}",
             peer + 1,
             lab.peer_address(peer).to_string(),
             report.asked_ms,
             ms(link.min_ms()),
             ms(link.max_ms()),
-            if report.is_valid(peer) {
-                ""
-            } else {
-                "  out of tolerance"
-            },
-        )?;
+            if is_valid { "" } else { "  out of tolerance" },
+        ));
     }
-    say(out.trim_end());
-    Ok(())
 }
 
 fn ms(value: Option<f64>) -> String {

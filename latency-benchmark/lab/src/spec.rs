@@ -1,31 +1,18 @@
 //! The specification of a lab.
 
-use lab_types::{Backend, Jitter, LabConfig, Loss, Placement, ReceiveOn, Rtt, TcpBuffers};
+use anyhow::{Result, bail};
+use lab_types::{Backend, Jitter, LabConfig, Placement, ReceiveOn, Rtt};
 
 /// The largest number of peers in a lab. The peer's number is one byte of its address.
 const MAX_PEERS: usize = 250;
 
-/// Everything that decides how a lab is wired.
 #[derive(Clone, Debug)]
 pub struct LabSpec {
     /// From 1 to [`MAX_PEERS`].
     pub peers: usize,
-    /// The round-trip time of every link.
     pub rtt: Rtt,
-    /// What delays the packets, if the round-trip time is not zero.
-    pub backend: Backend,
-    /// Random loss in each direction.
-    pub loss: Option<Loss>,
-    /// Jitter in each direction.
-    pub jitter: Option<Jitter>,
-    /// The congestion control of every TCP connection over the links.
-    pub congestion_control: String,
-    /// The TCP buffer sizes of every namespace.
-    pub tcp_buffers: TcpBuffers,
-    /// The cores on which packets are received.
-    pub receive_on: ReceiveOn,
-    /// The cores on which the processes run.
-    pub placement: Placement,
+    /// What all links have in common.
+    pub network: LabConfig,
 }
 
 impl LabSpec {
@@ -34,55 +21,42 @@ impl LabSpec {
         LabSpec {
             peers,
             rtt: Rtt::ZERO,
-            backend: Backend::Auto,
-            loss: None,
-            jitter: None,
-            congestion_control: "cubic".to_owned(),
-            tcp_buffers: TcpBuffers::default(),
-            receive_on: ReceiveOn::default(),
-            placement,
-        }
-    }
-
-    /// The lab of cells with so many peers, over links of that round-trip time.
-    pub fn of(peers: usize, rtt: Rtt, network: &LabConfig) -> LabSpec {
-        LabSpec {
-            rtt,
-            backend: network.backend,
-            loss: network.loss_percent,
-            jitter: network.jitter_ms,
-            congestion_control: network.congestion_control.clone(),
-            receive_on: network.receive_on,
-            ..LabSpec::new(peers, network.placement.clone())
+            network: LabConfig {
+                backend: Backend::Auto,
+                loss_percent: None,
+                jitter_ms: None,
+                congestion_control: "cubic".to_owned(),
+                receive_on: ReceiveOn::default(),
+                placement,
+                peer_hosts: None,
+            },
         }
     }
 
     /// Refuses what no machine can provide.
-    pub fn check(&self) -> Result<(), LabSpecError> {
+    pub fn check(&self) -> Result<()> {
         let LabSpec { peers, rtt, .. } = self;
+        if !(1..=MAX_PEERS).contains(peers) {
+            bail!("--peers {peers}: a cell has from 1 to {MAX_PEERS} peers");
+        }
+        if self.network.backend == Backend::Nfqueue && self.is_impaired() {
+            bail!(
+                "--delay nfqueue: the delay line only delays; --loss and --jitter need netem (accepted: --delay netem)"
+            );
+        }
         let is_too_large = |jitter: &Jitter| jitter.duration() > rtt.one_way();
-        Err(LabSpecError(if !(1..=MAX_PEERS).contains(peers) {
-            format!("--peers {peers}: a cell has from 1 to {MAX_PEERS} peers")
-        } else if self.backend == Backend::Nfqueue && self.is_impaired() {
-            "--delay nfqueue: the delay line only delays; --loss and --jitter need netem (accepted: --delay netem)".to_owned()
-        } else if let Some(jitter) = self.jitter.filter(is_too_large) {
-            format!(
+        if let Some(jitter) = self.network.jitter_ms.filter(is_too_large) {
+            bail!(
                 "--jitter {jitter}: larger than the one-way delay of cells with RTT {rtt} ms (choose a smaller --jitter, or leave that --rtt out)"
-            )
-        } else {
-            return Ok(());
-        }))
+            );
+        }
+        Ok(())
     }
 
     pub(crate) fn is_impaired(&self) -> bool {
-        self.loss.is_some() || self.jitter.is_some()
+        self.network.loss_percent.is_some() || self.network.jitter_ms.is_some()
     }
 }
-
-/// Why no machine, or not this one, can provide the requested lab.
-#[derive(Debug, PartialEq, thiserror::Error)]
-#[error("{0}")]
-pub struct LabSpecError(pub(crate) String);
 
 #[cfg(test)]
 mod tests {
@@ -105,13 +79,11 @@ mod tests {
     #[test]
     fn the_delay_line_refuses_loss_and_jitter() {
         for (loss, jitter) in [("0.1%", ""), ("", "1ms"), ("0.1%", "1ms")] {
-            let spec = LabSpec {
-                backend: Backend::Nfqueue,
-                rtt: "50".parse().expect("a time"),
-                loss: loss.parse().ok(),
-                jitter: jitter.parse().ok(),
-                ..LabSpec::of_tests()
-            };
+            let mut spec = LabSpec::of_tests();
+            spec.rtt = "50".parse().expect("a time");
+            spec.network.backend = Backend::Nfqueue;
+            spec.network.loss_percent = loss.parse().ok();
+            spec.network.jitter_ms = jitter.parse().ok();
             let refused = spec.check().expect_err("it needs netem").to_string();
             assert!(refused.starts_with("--delay nfqueue: "), "{refused}");
         }
@@ -119,14 +91,12 @@ mod tests {
 
     #[test]
     fn jitter_is_at_most_the_delay() {
-        let mut spec = LabSpec {
-            rtt: "4".parse().expect("a time"),
-            jitter: "2.5ms".parse().ok(),
-            ..LabSpec::of_tests()
-        };
+        let mut spec = LabSpec::of_tests();
+        spec.rtt = "4".parse().expect("a time");
+        spec.network.jitter_ms = "2.5ms".parse().ok();
         spec.check().expect_err("2 - 2.5 ms is negative");
-        spec.jitter = "2ms".parse().ok();
-        assert_eq!(spec.check(), Ok(()));
+        spec.network.jitter_ms = "2ms".parse().ok();
+        spec.check().expect("2 - 2 ms is zero");
     }
 
     #[test]

@@ -18,7 +18,7 @@ use lab_types::ReceiveMasks;
 use nix::{ifaddrs::getifaddrs, net::if_::InterfaceFlags};
 
 use crate::{
-    Inside, LabSpec, LabSpecError, ReceiveOn, TcpBuffers,
+    Inside, LabSpec, ReceiveOn, TcpBuffers,
     netns::{Netns, SET_UP},
     receive,
     tool::{BATCH, RunningTool, SystemTool},
@@ -31,7 +31,6 @@ pub(crate) fn central_interface(peer: usize) -> String {
     format!("c{}", peer + 1)
 }
 
-/// Central's address on the link to peer `peer`.
 pub(crate) fn central_address(peer: usize) -> Ipv4Addr {
     Ipv4Addr::new(10, 53, octet(peer), 1)
 }
@@ -67,7 +66,7 @@ impl Wires {
     }
 
     pub(crate) fn lay(inside: Inside, spec: &LabSpec) -> Result<Wires> {
-        let congestion_control = &*spec.congestion_control;
+        let congestion_control = &*spec.network.congestion_control;
         check_congestion_control(congestion_control)?;
         let ip = SystemTool::find("ip")?;
         let mut peers = Netns::create(inside, spec.peers + 1).context(SET_UP)?;
@@ -77,10 +76,10 @@ impl Wires {
             peers,
             receive_masks: None,
         };
-        if spec.receive_on == ReceiveOn::Receiver {
+        if spec.network.receive_on == ReceiveOn::Receiver {
             const RECEIVE_ON: &str = "packets cannot be received on the receiver's cores: \
                 net.core.rps_default_mask could not be set";
-            let masks = receive::on_receiver(wires.namespaces(), &spec.placement);
+            let masks = receive::on_receiver(wires.namespaces(), &spec.network.placement);
             wires.receive_masks = Some(masks.context(RECEIVE_ON)?);
         }
         let script = wires.central_script(congestion_control);
@@ -193,14 +192,13 @@ pub fn check_congestion_control(asked: &str) -> Result<()> {
     if available.split_whitespace().any(|name| name == asked) {
         return Ok(());
     }
-    bail!(LabSpecError(format!(
+    bail!(
         "the kernel has no congestion control {asked:?} (available: {}; \
          as root, `modprobe tcp_NAME` may load another)",
         available.trim()
-    )))
+    )
 }
 
-/// Sets the TCP options of every namespace.
 pub(crate) fn set_tcp(wires: &Wires, buffers: TcpBuffers) -> io::Result<()> {
     let settings = [
         ("net/ipv4/tcp_rmem", three(buffers.receive_bytes)),
@@ -227,31 +225,6 @@ pub(crate) fn set_tcp(wires: &Wires, buffers: TcpBuffers) -> io::Result<()> {
     .map(drop)
 }
 
-pub(crate) fn read_tcp_buffers(wires: &Wires) -> io::Result<TcpBuffers> {
-    let mut read = Netns::for_each(wires.namespaces(), |_| {
-        Ok(TcpBuffers {
-            receive_bytes: read_three("/proc/sys/net/ipv4/tcp_rmem")?,
-            send_bytes: read_three("/proc/sys/net/ipv4/tcp_wmem")?,
-        })
-    })?;
-    read.dedup();
-    match read.as_slice() {
-        [buffers] => Ok(*buffers),
-        _ => Err(io::Error::other("TCP's buffers differ between namespaces")),
-    }
-}
-
 fn three(values: [u32; 3]) -> String {
     values.map(|value| value.to_string()).join(" ")
-}
-
-fn read_three(path: &str) -> io::Result<[u32; 3]> {
-    let text = fs::read_to_string(path)?;
-    let values: Option<Vec<u32>> = text
-        .split_whitespace()
-        .map(|value| value.parse().ok())
-        .collect();
-    values
-        .and_then(|values| values.try_into().ok())
-        .ok_or_else(|| io::Error::other(format!("{path} is not three numbers: {text:?}")))
 }

@@ -152,22 +152,29 @@ fn sixty_four_peers_are_wired(inside: Inside) {
 
 fn the_settings_are_in_force(inside: Inside) {
     let mut spec = spec(2, "0");
-    spec.congestion_control = "reno".to_owned();
-    spec.tcp_buffers.receive_bytes[2] = 8 << 20;
-    let asked = spec.tcp_buffers;
+    spec.network.congestion_control = "reno".to_owned();
     let mut lab = Lab::wire(inside, spec).expect("this machine can");
-    assert_eq!(lab.facts().tcp_buffers, asked);
+    for place in [Where::Central, Where::Peer(1)] {
+        let mut cat = Command::new("cat");
+        cat.arg("/proc/sys/net/ipv4/tcp_rmem")
+            .stdout(Stdio::piped());
+        let mut process = lab.spawn_placed(place, cat).expect("there is a cat");
+        let mut text = String::new();
+        let mut output = process.child.stdout.take().expect("it is piped");
+        output.read_to_string(&mut text).expect("its end is closed");
+        let sizes: Vec<&str> = text.split_whitespace().collect();
+        let asked = lab.facts().tcp_buffers.receive_bytes;
+        assert_eq!(sizes, asked.map(|bytes| bytes.to_string()));
+    }
     let report = lab.measure_rtt().expect("links answer");
     assert_eq!(report.congestion_control_central.as_deref(), Some("reno"));
     assert_eq!(report.congestion_control_peers.as_deref(), Some("reno"));
 }
 
 fn packets_are_received_on_the_receivers_core(inside: Inside) {
-    let asked = LabSpec {
-        receive_on: ReceiveOn::Receiver,
-        ..spec(2, "0")
-    };
-    if asked.placement.sharing == Sharing::Core {
+    let mut asked = spec(2, "0");
+    asked.network.receive_on = ReceiveOn::Receiver;
+    if asked.network.placement.sharing == Sharing::Core {
         return println!("skipped: there is one core only");
     }
     /// Packets that a core received because another one had handed them over.
@@ -195,22 +202,20 @@ fn a_dropped_child_is_dead(inside: Inside) {
     let lab = wired(inside, 1, "0");
     let mut cat = Command::new("cat");
     cat.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = lab
+    let mut process = lab
         .spawn_placed(Where::Peer(0), cat)
         .expect("there is a cat");
-    let mut output = child.stdout.take().expect("it is piped");
-    let input = child.stdin.take().expect("it is piped");
-    drop(child);
+    let mut output = process.child.stdout.take().expect("it is piped");
+    let input = process.child.stdin.take().expect("it is piped");
+    drop(process);
     let mut text = String::new();
     output.read_to_string(&mut text).expect("its end is closed");
     drop(input);
 }
 
 fn the_delay_line_reports_what_it_did(inside: Inside) {
-    let asked = LabSpec {
-        backend: Backend::Nfqueue,
-        ..spec(2, "10")
-    };
+    let mut asked = spec(2, "10");
+    asked.network.backend = Backend::Nfqueue;
     let mut lab = Lab::wire(inside, asked).expect("this machine can");
     assert_eq!(lab.facts().backend, Some(DelayBackend::Nfqueue));
     let before = lab.counters().expect("the kernel counts");
@@ -264,11 +269,9 @@ fn netem_delays_loses_and_counts(inside: Inside) {
             "there is no delay line"
         );
     }
-    let impaired = LabSpec {
-        loss: "20%".parse().ok(),
-        jitter: "1ms".parse().ok(),
-        ..spec(3, "20")
-    };
+    let mut impaired = spec(3, "20");
+    impaired.network.loss_percent = "20%".parse().ok();
+    impaired.network.jitter_ms = "1ms".parse().ok();
     let mut lab = Lab::wire(inside, impaired).expect("netem was there a moment ago");
     assert_valid(&mut lab);
     // Some hundred packets, one in five of which is lost.

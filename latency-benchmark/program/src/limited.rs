@@ -82,10 +82,15 @@ impl LimitedChild {
         let stdout = stdout.map(|pipe| self.read_in_background(pipe));
         let stderr = self.child.stderr.take();
         let stderr = stderr.map(|pipe| self.read_in_background(pipe));
+        let stdout = self.text(stdout.transpose()?, deadline)?;
+        let stderr = self.text(stderr.transpose()?, deadline)?;
+        // A child may close its output before it ends.
+        let left = deadline.saturating_duration_since(Instant::now());
+        let status = wait_within(&mut self.child, left)?;
         Ok(Output {
-            stdout: self.text(stdout.transpose()?, deadline)?,
-            stderr: self.text(stderr.transpose()?, deadline)?,
-            status: self.wait_until(deadline)?,
+            status: status.ok_or_else(|| self.too_long())?,
+            stdout,
+            stderr,
         })
     }
 
@@ -118,23 +123,22 @@ impl LimitedChild {
         }
     }
 
-    /// A child may close its output before it ends.
-    fn wait_until(&mut self, deadline: Instant) -> io::Result<ExitStatus> {
-        const LOOK: Duration = Duration::from_millis(5);
-        loop {
-            if let Some(status) = self.child.try_wait()? {
-                return Ok(status);
-            }
-            if Instant::now() > deadline {
-                return Err(self.too_long());
-            }
-            thread::sleep(LOOK);
-        }
-    }
-
     fn too_long(&self) -> io::Error {
         let seconds = self.limits.time.as_secs();
         io::Error::other(format!("it did not end within {seconds} s"))
+    }
+}
+
+/// How a child ended by itself, unless it takes longer than that.
+pub fn wait_within(child: &mut Child, patience: Duration) -> io::Result<Option<ExitStatus>> {
+    const LOOK: Duration = Duration::from_millis(5);
+    let deadline = Instant::now() + patience;
+    loop {
+        let status = child.try_wait()?;
+        if status.is_some() || Instant::now() > deadline {
+            return Ok(status);
+        }
+        thread::sleep(LOOK);
     }
 }
 

@@ -86,7 +86,11 @@ impl NetworkArgs {
         };
         for peers in peers {
             for rtt in rtts {
-                let spec = LabSpec::of(*peers, *rtt, &network);
+                let spec = LabSpec {
+                    peers: *peers,
+                    rtt: *rtt,
+                    network: network.clone(),
+                };
                 spec.check().map_err(bad_input)?;
             }
         }

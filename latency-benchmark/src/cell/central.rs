@@ -4,7 +4,7 @@ use std::{path::PathBuf, process::Command, time::Duration};
 
 use anyhow::{Result, bail};
 use lab::{Lab, Reaped, Where};
-use program::{ended_saying, last_words};
+use program::{ended_saying, last_words, wait_within};
 use run_format::protocol::{CentralTask, NodeMessage, OtherProcesses};
 
 use super::nodes::{errors_in, start};
@@ -33,7 +33,7 @@ impl CentralProcess {
             peers,
             others,
         };
-        let conversation = Conversation::begin(&mut process, &task)?;
+        let conversation = Conversation::begin(&mut process.child, &task)?;
         Ok(CentralProcess {
             process,
             log,
@@ -44,7 +44,7 @@ impl CentralProcess {
     /// Waits for the end, which its closed output has announced.
     pub(super) fn end(&mut self) -> Result<()> {
         const PATIENCE: Duration = Duration::from_secs(20);
-        let Some(status) = self.process.wait_within(PATIENCE)? else {
+        let Some(status) = wait_within(&mut self.process.child, PATIENCE)? else {
             bail!("central closed its output and did not end");
         };
         if !status.success() {

@@ -117,8 +117,12 @@ impl CellRun<'_> {
     ) -> Result<End> {
         let config = &self.task.config;
         move_to(&config.lab.placement.peers).context("cannot leave central's core")?;
-        let (cell, network) = (config.cell, &config.lab);
-        let wire = |inside| Lab::wire(inside, LabSpec::of(cell.peers, cell.rtt_ms, network));
+        let spec = LabSpec {
+            peers: config.cell.peers,
+            rtt: config.cell.rtt_ms,
+            network: config.lab.clone(),
+        };
+        let wire = |inside| Lab::wire(inside, spec);
         let mut lab = inside.map(wire).transpose()?;
         if let Some(lab) = &mut lab {
             self.network.lab = Some(lab.facts().clone());

@@ -55,6 +55,6 @@ pub(super) fn remove_empty_logs(dir: &Path) {
     }
 }
 
-pub(super) fn pid(child: &Reaped) -> i32 {
-    i32::try_from(child.id()).expect("a process id is an int")
+pub(super) fn pid(process: &Reaped) -> i32 {
+    i32::try_from(process.child.id()).expect("a process id is an int")
 }

@@ -12,7 +12,7 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use lab::{Lab, Reaped, RttReport, Where, time_links};
-use program::{ended, ended_saying, last_words, user_tool};
+use program::{ended, ended_saying, last_words, user_tool, wait_within};
 use run_format::{
     checksums::of_program,
     config::Measurement,
@@ -132,7 +132,7 @@ impl<'a> Peers<'a> {
                     Err(TryRecvError::Empty) if Instant::now() < starting.deadline => all = false,
                     Err(_) => return Err(does_not_listen(self.task, number)),
                 }
-            } else if let Some(status) = peer.process.try_wait()? {
+            } else if let Some(status) = peer.process.child.try_wait()? {
                 bail!("{} {}", name(self.task, number), ended(status));
             }
         }
@@ -146,7 +146,7 @@ impl<'a> Peers<'a> {
         thread::sleep(MOMENT);
         let task = self.task;
         let ended = |(number, peer): (usize, &mut PeerProcess)| {
-            let status = peer.process.try_wait().ok().flatten()?;
+            let status = peer.process.child.try_wait().ok().flatten()?;
             let errors = errors_in(&log(&task.dir, number));
             let ended = ended_saying(status, &errors);
             Some(format!("{} {ended}", name(task, number)))
@@ -163,11 +163,11 @@ impl PeerProcess {
     /// What it stands for on another host ends with its input, and then it does, too.
     fn end(&mut self) -> Result<()> {
         const PATIENCE: Duration = Duration::from_secs(5);
-        if self.process.stdin.take().is_some() {
-            self.process.wait_within(PATIENCE)?;
+        if self.process.child.stdin.take().is_some() {
+            wait_within(&mut self.process.child, PATIENCE)?;
         }
-        self.process.kill()?;
-        self.process.wait()?;
+        self.process.child.kill()?;
+        self.process.child.wait()?;
         Ok(())
     }
 }
@@ -229,7 +229,7 @@ fn start(
     let place = (Where::Peer(number), &config.lab.placement);
     let log = log(&task.dir, number);
     let mut process = nodes::start(lab, place, program(task, number), "peer", &log)?;
-    if let Some(mut input) = process.stdin.take() {
+    if let Some(mut input) = process.child.stdin.take() {
         let is_restarted = matches!(config.measurement, Measurement::Soak(_));
         let task = PeerTask {
             node: config.node,
@@ -241,7 +241,7 @@ fn start(
         };
         // A peer that died already is found where its line is waited for.
         let _ = writeln!(input, "{}", serde_json::to_string(&task)?);
-        process.stdin = lab.is_none().then_some(input);
+        process.child.stdin = lab.is_none().then_some(input);
     }
     let lines = lines(&mut process)?;
     Ok((process, lines))
@@ -253,10 +253,10 @@ fn identity(seed: u64, number: usize) -> [u8; 32] {
 }
 
 /// The few lines that a child prints.
-fn lines(child: &mut Reaped) -> Result<Receiver<String>> {
+fn lines(process: &mut Reaped) -> Result<Receiver<String>> {
     const FEW: usize = 16;
     let (sender, receiver) = sync_channel(FEW);
-    if let Some(output) = child.stdout.take() {
+    if let Some(output) = process.child.stdout.take() {
         thread::Builder::new().spawn(move || {
             for line in program::lines(output) {
                 // Holds the pipe open, even if nobody waits for a line any more.

@@ -37,14 +37,8 @@ pub(crate) const READY: &str = "ready";
 pub(crate) struct DelayLineConfig {
     pub(crate) delay_ns: u64,
     pub(crate) cores: Cores,
-    pub(crate) namespaces: Vec<NamedNamespace>,
-}
-
-/// The path of a namespace, and its name in the report.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct NamedNamespace {
-    pub(crate) name: String,
-    pub(crate) path: PathBuf,
+    /// Central's first.
+    pub(crate) namespaces: Vec<PathBuf>,
 }
 
 /// Delays packets until standard input ends, then prints a report.
@@ -92,13 +86,16 @@ fn raise_priority() -> nix::Result<SchedulingClass> {
 }
 
 fn bind_all(config: &DelayLineConfig) -> Result<Vec<HeldPackets>> {
-    let bind = |namespace: &NamedNamespace| {
-        let name = namespace.name.clone();
-        let queue = move_thread_into(&namespace.path).and_then(|()| PacketQueue::bind());
+    let bind = |(number, namespace): (usize, &PathBuf)| {
+        let name = match number {
+            0 => "central".to_owned(),
+            peer => format!("peer {peer}"),
+        };
+        let queue = move_thread_into(namespace).and_then(|()| PacketQueue::bind());
         let queue = queue.with_context(|| format!("the queue of {name} could not be bound"))?;
         Ok(HeldPackets::new(name, queue, config.delay_ns))
     };
-    config.namespaces.iter().map(bind).collect()
+    config.namespaces.iter().enumerate().map(bind).collect()
 }
 
 /// While this socket is open, the kernel notes the arrival time of packets. The delay counts from that time,
@@ -173,7 +170,7 @@ fn report(
 ) -> nix::Result<DelayLineReport> {
     let queues = std::iter::zip(&config.namespaces, held).map(|(namespace, held)| {
         // If this fails, the report says that the count is unknown.
-        let entered = move_thread_into(&namespace.path).ok();
+        let entered = move_thread_into(namespace).ok();
         held.report(entered.and_then(|()| user_dropped()))
     });
     let queues = queues.collect::<nix::Result<_>>()?;

@@ -14,64 +14,47 @@ use nix::errno::Errno;
 /// The size of two headers: length, type, flags, sequence and sender; family, version and queue.
 const HEADER_BYTES: usize = 16 + 4;
 
-pub(super) fn bind(queue: u16) -> Vec<u8> {
-    Message::new(NFQNL_MSG_CONFIG, NLM_F_REQUEST | NLM_F_ACK, queue)
-        .attribute(NFQA_CFG_CMD, &[NFQNL_CFG_CMD_BIND as u8, 0, 0, 0])
-        .finish()
-}
+/// The number of the queue. Each namespace has numbers of its own, so all can use the same.
+pub(super) const QUEUE: u16 = 0;
 
-pub(super) fn copy_metadata(queue: u16) -> Vec<u8> {
-    Message::new(NFQNL_MSG_CONFIG, NLM_F_REQUEST | NLM_F_ACK, queue)
-        .attribute(NFQA_CFG_PARAMS, &[0, 0, 0, 0, NFQNL_COPY_META as u8])
-        .finish()
-}
-
-/// Sets the queue's length, and has the kernel keep large packets whole. It also has the kernel drop and
-/// count a packet that finds no room: letting it through would deliver it undelayed, ahead of others.
-pub(super) fn hold(queue: u16, max_length: u32) -> Vec<u8> {
+/// Binds the queue, sets its length, and has the kernel keep large packets whole and tell only their metadata. It
+/// also has the kernel drop and count a packet that finds no room: letting it through would deliver it undelayed,
+/// ahead of others.
+pub(super) fn bind(max_length: u32) -> Vec<u8> {
     let mask = NFQA_CFG_F_GSO | NFQA_CFG_F_FAIL_OPEN;
-    Message::new(NFQNL_MSG_CONFIG, NLM_F_REQUEST | NLM_F_ACK, queue)
-        .attribute(NFQA_CFG_QUEUE_MAXLEN, &max_length.to_be_bytes())
-        .attribute(NFQA_CFG_FLAGS, &NFQA_CFG_F_GSO.to_be_bytes())
-        .attribute(NFQA_CFG_MASK, &mask.to_be_bytes())
-        .finish()
+    let attributes: [(c_int, &[u8]); 5] = [
+        (NFQA_CFG_CMD, &[NFQNL_CFG_CMD_BIND as u8, 0, 0, 0]),
+        (NFQA_CFG_PARAMS, &[0, 0, 0, 0, NFQNL_COPY_META as u8]),
+        (NFQA_CFG_QUEUE_MAXLEN, &max_length.to_be_bytes()),
+        (NFQA_CFG_FLAGS, &NFQA_CFG_F_GSO.to_be_bytes()),
+        (NFQA_CFG_MASK, &mask.to_be_bytes()),
+    ];
+    message(NFQNL_MSG_CONFIG, NLM_F_REQUEST | NLM_F_ACK, &attributes)
 }
 
-/// Releases every packet of `queue` up to and including `last`.
-pub(super) fn release(queue: u16, last: u32) -> Vec<u8> {
+/// Releases every packet up to and including `last`.
+pub(super) fn release(last: u32) -> Vec<u8> {
     let verdict = [NF_ACCEPT.to_be_bytes(), last.to_be_bytes()].concat();
-    Message::new(NFQNL_MSG_VERDICT_BATCH, NLM_F_REQUEST, queue)
-        .attribute(NFQA_VERDICT_HDR, &verdict)
-        .finish()
+    let attributes: [(c_int, &[u8]); 1] = [(NFQA_VERDICT_HDR, &verdict)];
+    message(NFQNL_MSG_VERDICT_BATCH, NLM_F_REQUEST, &attributes)
 }
 
-struct Message(Vec<u8>);
-
-impl Message {
-    fn new(kind: c_int, flags: c_int, queue: u16) -> Message {
-        let mut bytes = vec![0; 4];
-        bytes.extend((of_queue(kind) as u16).to_ne_bytes());
-        bytes.extend((flags as u16).to_ne_bytes());
-        bytes.extend([0; 8]);
-        bytes.extend([0, 0]);
-        bytes.extend(queue.to_be_bytes());
-        Message(bytes)
+fn message(kind: c_int, flags: c_int, attributes: &[(c_int, &[u8])]) -> Vec<u8> {
+    let mut bytes = vec![0; 4];
+    bytes.extend((of_queue(kind) as u16).to_ne_bytes());
+    bytes.extend((flags as u16).to_ne_bytes());
+    bytes.extend([0; 8]);
+    bytes.extend([0, 0]);
+    bytes.extend(QUEUE.to_be_bytes());
+    for (kind, value) in attributes {
+        bytes.extend((4 + value.len() as u16).to_ne_bytes());
+        bytes.extend((*kind as u16).to_ne_bytes());
+        bytes.extend(*value);
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
     }
-
-    fn attribute(mut self, kind: c_int, value: &[u8]) -> Message {
-        let length = u16::try_from(4 + value.len()).expect("attributes are a few bytes long");
-        self.0.extend(length.to_ne_bytes());
-        self.0.extend((kind as u16).to_ne_bytes());
-        self.0.extend(value);
-        self.0.resize(self.0.len().next_multiple_of(4), 0);
-        self
-    }
-
-    fn finish(mut self) -> Vec<u8> {
-        let length = u32::try_from(self.0.len()).expect("messages are a few bytes long");
-        self.0[..4].copy_from_slice(&length.to_ne_bytes());
-        self.0
-    }
+    let length = bytes.len() as u32;
+    bytes[..4].copy_from_slice(&length.to_ne_bytes());
+    bytes
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,10 +72,12 @@ pub(super) fn packet(message: &[u8]) -> Option<Packet> {
     let mut arrived = None;
     for (kind, value) in attributes(message.get(HEADER_BYTES..)?) {
         match kind {
-            NFQA_PACKET_HDR => packet = Some(be32(value, 0)?),
+            NFQA_PACKET_HDR => packet = Some(u32::from_be_bytes(*value.first_chunk()?)),
             NFQA_TIMESTAMP => {
-                let (seconds, us) = (be64(value, 0)?, be64(value, 8)?);
-                arrived = Some(Duration::from_secs(seconds) + Duration::from_micros(us));
+                let (seconds, rest) = value.split_first_chunk()?;
+                let seconds = Duration::from_secs(u64::from_be_bytes(*seconds));
+                let us = u64::from_be_bytes(*rest.first_chunk()?);
+                arrived = Some(seconds + Duration::from_micros(us));
             }
             _ => {}
         }
@@ -134,14 +119,6 @@ fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (c_int, &[u8])> {
     })
 }
 
-fn be32(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
-}
-
-fn be64(bytes: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_be_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,11 +128,12 @@ mod tests {
         header.extend([0x08, 0x00, 0]); // protocol and hook, which pad to a multiple of four
         let mut time = 7_u64.to_be_bytes().to_vec();
         time.extend(250_000_u64.to_be_bytes());
-        Message::new(NFQNL_MSG_PACKET, 0, 0)
-            .attribute(NFQA_PACKET_HDR, &header)
-            .attribute(9, &[1, 2, 3])
-            .attribute(NFQA_TIMESTAMP, &time)
-            .finish()
+        let attributes: [(c_int, &[u8]); 3] = [
+            (NFQA_PACKET_HDR, &header),
+            (9, &[1, 2, 3]),
+            (NFQA_TIMESTAMP, &time),
+        ];
+        message(NFQNL_MSG_PACKET, 0, &attributes)
     }
 
     #[test]
@@ -184,10 +162,10 @@ mod tests {
 
     #[test]
     fn a_verdict_contains_the_queue_and_the_last_packet() {
-        let bytes = release(3, 0x0102_0304);
+        let bytes = release(0x0102_0304);
         assert_eq!(bytes.len(), 32);
         assert_eq!(bytes[..4], 32_u32.to_ne_bytes());
-        assert_eq!(bytes[18..20], [0, 3]);
+        assert_eq!(bytes[18..20], QUEUE.to_be_bytes());
         assert_eq!(bytes[24..], [0, 0, 0, 1, 1, 2, 3, 4]);
     }
 

@@ -9,14 +9,14 @@ use std::{
 use anyhow::{Result, anyhow};
 
 use super::{
-    delay_line::{DelayLineConfig, NamedNamespace, READY},
+    delay_line::{DelayLineConfig, READY},
     packets::ns,
 };
-use crate::{DelayLineReport, LabSpec, Reaped, child, wiring::Wires};
+use crate::{DelayLineReport, LabSpec, Reaped, child, netns::Netns, wiring::Wires};
 
 #[derive(Debug)]
 pub(crate) struct DelayLineProcess {
-    child: Reaped,
+    process: Reaped,
     output: BufReader<ChildStdout>,
 }
 
@@ -31,10 +31,15 @@ impl DelayLineProcess {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let started = || -> io::Result<DelayLineProcess> {
-            let mut child = child::spawn(Some(&wires.central), &spec.placement.peers, command)?;
-            let output = BufReader::new(child.stdout.take().expect("stdout is piped"));
-            let mut line = DelayLineProcess { child, output };
-            line.configure(&config(wires, spec))?;
+            let mut process =
+                child::spawn(Some(&wires.central), &spec.network.placement.peers, command)?;
+            let output = BufReader::new(process.child.stdout.take().expect("stdout is piped"));
+            let mut line = DelayLineProcess { process, output };
+            line.configure(&DelayLineConfig {
+                delay_ns: ns(spec.rtt.one_way()),
+                cores: spec.network.placement.peers.clone(),
+                namespaces: wires.namespaces().map(Netns::path).collect(),
+            })?;
             Ok(line)
         };
         let mut line = started().map_err(failed)?;
@@ -48,7 +53,7 @@ impl DelayLineProcess {
     fn configure(&mut self, config: &DelayLineConfig) -> io::Result<()> {
         let mut text = serde_json::to_string(config)?;
         text.push('\n');
-        let stdin = self.child.stdin.as_mut().expect("stdin is piped");
+        let stdin = self.process.child.stdin.as_mut().expect("stdin is piped");
         match stdin.write_all(text.as_bytes()) {
             // It has ended; `last_words` says why.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -64,23 +69,23 @@ impl DelayLineProcess {
 
     /// Why the delay line did not print the expected line: its last error, or else how it ended.
     fn last_words(&mut self) -> String {
-        drop(self.child.stdin.take());
+        drop(self.process.child.stdin.take());
         let mut errors = String::new();
-        if let Some(mut stderr) = self.child.stderr.take() {
+        if let Some(mut stderr) = self.process.child.stderr.take() {
             let _ = stderr.read_to_string(&mut errors);
         }
-        match self.child.wait() {
+        match self.process.child.wait() {
             Ok(status) => format!("it {}", program::ended_saying(status, &errors)),
             Err(error) => error.to_string(),
         }
     }
 
     pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
+        self.process.child.id()
     }
 
     pub(crate) fn check(&mut self) -> Result<()> {
-        match self.child.try_wait() {
+        match self.process.child.try_wait() {
             Ok(None) => Ok(()),
             Ok(Some(status)) => Err(anyhow!(
                 "the delay line {}, so no packet gets through any more",
@@ -92,7 +97,7 @@ impl DelayLineProcess {
 
     pub(crate) fn finish(mut self) -> Result<DelayLineReport> {
         self.check()?;
-        drop(self.child.stdin.take());
+        drop(self.process.child.stdin.take());
         let report = self
             .read_line()
             .map(|line| serde_json::from_str(&line).ok());
@@ -105,19 +110,4 @@ impl DelayLineProcess {
 
 fn failed(why: impl Display) -> anyhow::Error {
     anyhow!("the delay line failed: {why}")
-}
-
-fn config(wires: &Wires, spec: &LabSpec) -> DelayLineConfig {
-    let names = std::iter::once("central".to_owned())
-        .chain((1..=wires.peers.len()).map(|number| format!("peer {number}")));
-    DelayLineConfig {
-        delay_ns: ns(spec.rtt.one_way()),
-        cores: spec.placement.peers.clone(),
-        namespaces: std::iter::zip(names, wires.namespaces())
-            .map(|(name, namespace)| NamedNamespace {
-                name,
-                path: namespace.path(),
-            })
-            .collect(),
-    }
 }

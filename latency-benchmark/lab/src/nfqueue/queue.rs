@@ -13,10 +13,7 @@ use nix::{
     },
 };
 
-use super::message::{self, Packet};
-
-/// The number of the queue. Each namespace has numbers of its own, so all can use the same.
-const QUEUE: u16 = 0;
+use super::message::{self, Packet, QUEUE};
 
 /// Enough for seconds of small packets at a high rate.
 const MAX_LENGTH_PACKETS: u32 = 1_000_000;
@@ -43,25 +40,15 @@ impl PacketQueue {
             SockProtocol::NetlinkNetFilter,
         )?;
         enlarge_receive_buffer(&socket)?;
-        let queue = PacketQueue { socket };
-        for configuration in [
-            message::bind(QUEUE),
-            message::copy_metadata(QUEUE),
-            message::hold(QUEUE, MAX_LENGTH_PACKETS),
-        ] {
-            queue.configure(&configuration)?;
-        }
-        Ok(queue)
-    }
-
-    fn configure(&self, configuration: &[u8]) -> nix::Result<()> {
-        send(self.socket.as_raw_fd(), configuration, MsgFlags::empty())?;
+        let bind = message::bind(MAX_LENGTH_PACKETS);
+        send(socket.as_raw_fd(), &bind, MsgFlags::empty())?;
         let mut buffer = [0; MESSAGE_BYTES];
         loop {
-            let length = recv(self.socket.as_raw_fd(), &mut buffer, MsgFlags::empty())?;
+            let length = recv(socket.as_raw_fd(), &mut buffer, MsgFlags::empty())?;
             // Any other message is about a packet that arrived before the delay line was ready.
             if let Some(answer) = message::acknowledgement(&buffer[..length]) {
-                return answer;
+                answer?;
+                return Ok(PacketQueue { socket });
             }
         }
     }
@@ -86,7 +73,7 @@ impl PacketQueue {
 
     /// Releases all packets up to `last`.
     pub(super) fn release(&self, last: u32) -> nix::Result<()> {
-        let verdict = message::release(QUEUE, last);
+        let verdict = message::release(last);
         send(self.socket.as_raw_fd(), &verdict, MsgFlags::empty()).map(drop)
     }
 

@@ -1,19 +1,21 @@
 //! Places for cells that are measured at the same time.
 
-use std::{collections::BTreeMap, iter};
+use std::iter;
 
-use super::{PlacementError, Topology};
-use crate::{Cores, Placement};
+use anyhow::Result;
+
+use super::{Core, Topology, grouped};
+use crate::Placement;
 
 impl Topology {
     /// As many places as asked for, if there are so many. A place has as many physical cores for the peers as for central's
     /// workers. No physical core belongs to two places, and no place to two caches, if one is large enough.
-    pub fn places(&self, workers: usize, jobs: usize) -> Result<Vec<Placement>, PlacementError> {
-        let physical = self.physical_cores(self.available.iter());
-        let fits = |caches: &[Vec<Vec<usize>>]| -> usize {
+    pub fn places(&self, workers: usize, jobs: usize) -> Result<Vec<Placement>> {
+        let physical = grouped(self.cores.iter().copied(), |core| core.physical);
+        let mut caches = grouped(physical.clone(), |threads| threads[0].cache);
+        let fits = |caches: &[Vec<Vec<Core>>]| -> usize {
             caches.iter().map(|cores| cores.len() / (2 * workers)).sum()
         };
-        let mut caches = self.by_cache(&physical);
         if fits(&caches) == 0 {
             caches = vec![physical];
         }
@@ -32,37 +34,14 @@ impl Topology {
         for (cores, jobs) in iter::zip(caches, jobs_of) {
             for job in 0..jobs {
                 let (from, to) = (job * cores.len() / jobs, (job + 1) * cores.len() / jobs);
-                let part = self.only(cores[from..to].iter().flatten().copied());
+                let part = Topology {
+                    cores: cores[from..to].concat(),
+                    has_smt: self.has_smt,
+                };
                 places.push(part.place(workers, None, None)?);
             }
         }
         Ok(places)
-    }
-
-    /// Physical cores that share the last cache.
-    fn by_cache(&self, physical: &[Vec<usize>]) -> Vec<Vec<Vec<usize>>> {
-        let mut caches: Vec<(&Cores, Vec<Vec<usize>>)> = Vec::new();
-        for threads in physical {
-            let cache = &self.caches[&threads[0]];
-            match caches.iter_mut().find(|(known, _)| *known == cache) {
-                Some((_, cores)) => cores.push(threads.clone()),
-                None => caches.push((cache, vec![threads.clone()])),
-            }
-        }
-        caches.into_iter().map(|(_, cores)| cores).collect()
-    }
-
-    fn only(&self, cores: impl Iterator<Item = usize>) -> Topology {
-        let cores = Cores::new(cores).expect("a place has cores");
-        let of = |all: &BTreeMap<usize, Cores>| {
-            let of = cores.iter().map(|core| (core, all[&core].clone()));
-            of.collect()
-        };
-        Topology {
-            siblings: of(&self.siblings),
-            caches: of(&self.caches),
-            available: cores,
-        }
     }
 }
 
@@ -72,15 +51,14 @@ mod tests {
 
     /// So many hardware threads, of which each physical core has `threads` as neighbours, in caches of so many.
     fn machine(cores: usize, threads: usize, cache: usize) -> Topology {
-        let groups = |size: usize| {
-            let group = |core: usize| (core / size * size)..(core / size + 1) * size;
-            let groups = (0..cores).map(|core| (core, Cores::new(group(core)).expect("some")));
-            groups.collect()
+        let core = |number: usize| Core {
+            number,
+            physical: number / threads * threads,
+            cache: number / cache * cache,
         };
         Topology {
-            available: Cores::new(0..cores).expect("some"),
-            siblings: groups(threads),
-            caches: groups(cache),
+            cores: (0..cores).map(core).collect(),
+            has_smt: threads > 1,
         }
     }
 

@@ -2,7 +2,6 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The verdict of one check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PreflightStatus {
@@ -14,14 +13,10 @@ pub enum PreflightStatus {
     Missing,
 }
 
-/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PreflightFinding {
-    /// The checked property.
     pub name: String,
-    /// The verdict.
     pub status: PreflightStatus,
-    /// The observed value or error.
     pub seen: String,
     /// The consequence of the problem. Null if there is none.
     pub consequence: Option<String>,
@@ -40,29 +35,18 @@ impl PreflightFinding {
         }
     }
 
-    pub(super) fn degraded(
-        name: &str,
-        seen: impl Into<String>,
+    /// The same with a problem.
+    pub(super) fn but(
+        self,
+        status: PreflightStatus,
         consequence: &str,
         remedy: &str,
     ) -> PreflightFinding {
         PreflightFinding {
-            status: PreflightStatus::Degraded,
+            status,
             consequence: Some(consequence.to_owned()),
             remedy: Some(remedy.to_owned()),
-            ..PreflightFinding::ok(name, seen)
-        }
-    }
-
-    pub(super) fn missing(
-        name: &str,
-        seen: impl Into<String>,
-        consequence: &str,
-        remedy: &str,
-    ) -> PreflightFinding {
-        PreflightFinding {
-            status: PreflightStatus::Missing,
-            ..PreflightFinding::degraded(name, seen, consequence, remedy)
+            ..self
         }
     }
 }

@@ -4,7 +4,10 @@ use std::fs;
 
 use anyhow::{Result, anyhow, bail};
 
-use super::{Preflight, PreflightFinding};
+use super::{
+    Preflight, PreflightFinding,
+    PreflightStatus::{Degraded, Missing},
+};
 use crate::{
     EnterError, Inside, Lab, LabSpec, Topology, netem, nfqueue,
     tool::{MissingTool, SystemTool, install},
@@ -22,38 +25,31 @@ pub(super) fn look(entered: &Result<Inside, EnterError>) -> Preflight {
             "netem cannot be used, so there is no loss and no jitter",
         ),
     ];
-    let Ok(inside) = *entered else {
+    let (mut can_run_rtt_zero, mut can_delay) = (false, false);
+    if let Ok(inside) = *entered {
+        let link = try_link(inside);
+        let netem = netem::probe(inside);
+        let nfqueue = nfqueue::probe(inside).map(drop);
+        can_run_rtt_zero = link.is_ok();
+        can_delay = netem.is_ok() || nfqueue.is_ok();
+        findings.push(match link {
+            Ok(seen) => PreflightFinding::ok("links", seen),
+            Err(problem) => PreflightFinding::ok("links", format!("{problem:#}")).but(
+                Missing,
+                NO_CELL,
+                "use a kernel with veth (CONFIG_VETH); as root, `modprobe veth`",
+            ),
+        });
+        let by_line = "the delay line delays packets instead; there is no loss and no jitter";
+        let by_line = nfqueue.is_ok().then_some(by_line);
+        let by_netem = netem.is_ok().then_some("only netem can delay packets");
+        findings.push(delay("netem", netem, by_line, netem::REMEDY));
+        let remedy = nfqueue_remedy(&nfqueue);
+        findings.push(delay("iptables, NFQUEUE", nfqueue, by_netem, remedy));
+    } else {
         // Without a namespace to try it in, only its presence can be checked.
         findings.push(tool("iptables", "the delay line cannot be used"));
-        findings.push(congestion_controls());
-        return Preflight {
-            findings,
-            can_run_rtt_zero: false,
-            can_run_delayed: false,
-        };
-    };
-    let link = try_link(inside);
-    let netem = netem::probe(inside);
-    let nfqueue = nfqueue::probe(inside).map(drop);
-    let can_run_rtt_zero = link.is_ok();
-    let can_delay = netem.is_ok() || nfqueue.is_ok();
-    findings.push(match link {
-        Ok(seen) => PreflightFinding::ok("links", seen),
-        Err(problem) => PreflightFinding::missing(
-            "links",
-            format!("{problem:#}"),
-            NO_CELL,
-            "use a kernel with veth (CONFIG_VETH); as root, `modprobe veth`",
-        ),
-    });
-    const BY_LINE: &str = "the delay line delays packets instead; there is no loss and no jitter";
-    let by_line = nfqueue.is_ok().then_some(BY_LINE);
-    findings.push(delay("netem", netem, by_line, netem::REMEDY));
-    let (by_netem, remedy) = (
-        can_delay.then_some("only netem can delay packets"),
-        nfqueue_remedy(&nfqueue),
-    );
-    findings.push(delay("iptables, NFQUEUE", nfqueue, by_netem, remedy));
+    }
     findings.push(congestion_controls());
     Preflight {
         findings,
@@ -69,7 +65,9 @@ fn namespaces(entered: &Result<Inside, EnterError>) -> PreflightFinding {
             PreflightFinding::ok(NAME, "entered as an ordinary user, with a user namespace")
         }
         Ok(_) => PreflightFinding::ok(NAME, "entered as root, without a user namespace"),
-        Err(EnterError { why, remedy }) => PreflightFinding::missing(NAME, why, NO_CELL, remedy),
+        Err(EnterError { why, remedy }) => {
+            PreflightFinding::ok(NAME, why).but(Missing, NO_CELL, remedy)
+        }
     }
 }
 
@@ -77,7 +75,7 @@ fn tool(name: &'static str, consequence: &str) -> PreflightFinding {
     match SystemTool::find(name) {
         Ok(tool) => PreflightFinding::ok(name, tool.path().display().to_string()),
         Err(error) => {
-            PreflightFinding::missing(name, error.to_string(), consequence, install(name))
+            PreflightFinding::ok(name, error.to_string()).but(Missing, consequence, install(name))
         }
     }
 }
@@ -95,13 +93,15 @@ fn try_link(inside: Inside) -> Result<String> {
 
 /// The finding for what delays packets. `instead` says what it means that something else can.
 fn delay(name: &str, probed: Result<()>, instead: Option<&str>, remedy: &str) -> PreflightFinding {
-    let seen = match probed {
-        Ok(()) => return PreflightFinding::ok(name, "tested in a temporary namespace"),
-        Err(error) => format!("{error:#}"),
+    let (status, consequence) = match instead {
+        Some(consequence) => (Degraded, consequence),
+        None => (Missing, NO_DELAYED_CELL),
     };
-    match instead {
-        Some(consequence) => PreflightFinding::degraded(name, seen, consequence, remedy),
-        None => PreflightFinding::missing(name, seen, NO_DELAYED_CELL, remedy),
+    match probed {
+        Ok(()) => PreflightFinding::ok(name, "tested in a temporary namespace"),
+        Err(error) => {
+            PreflightFinding::ok(name, format!("{error:#}")).but(status, consequence, remedy)
+        }
     }
 }
 
@@ -110,7 +110,7 @@ fn nfqueue_remedy(probed: &Result<()>) -> &'static str {
          as root, `modprobe -a xt_NFQUEUE nfnetlink_queue iptable_mangle`";
     let error = probed.as_ref().err();
     let missing: Option<&MissingTool> = error.and_then(anyhow::Error::downcast_ref);
-    missing.map_or(OF_KERNEL, |it| install(it.name))
+    missing.map_or(OF_KERNEL, |tool| install(tool.name))
 }
 
 fn congestion_controls() -> PreflightFinding {
@@ -118,12 +118,12 @@ fn congestion_controls() -> PreflightFinding {
     const PATH: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
     let available = fs::read_to_string(PATH).unwrap_or_default();
     let seen = format!("available: {}", available.trim());
+    let finding = PreflightFinding::ok(NAME, seen);
     if available.split_whitespace().any(|name| name == "cubic") {
-        return PreflightFinding::ok(NAME, seen);
+        return finding;
     }
-    PreflightFinding::degraded(
-        NAME,
-        seen,
+    finding.but(
+        Degraded,
         "the default, cubic, does not work; specify another one",
         "as root, `modprobe tcp_cubic`",
     )

@@ -4,7 +4,10 @@ use std::{fs, path::Path, thread, time::Duration};
 
 use perf_event::{Builder, events::Hardware};
 
-use super::finding::PreflightFinding;
+use super::{
+    PreflightFinding,
+    PreflightStatus::{Degraded, Missing},
+};
 use crate::{Sharing, Topology};
 
 pub(super) fn look() -> Vec<PreflightFinding> {
@@ -32,15 +35,18 @@ fn judge(
     consequence: &str,
     remedy: &str,
 ) -> PreflightFinding {
-    match seen {
-        Some((true, seen)) => PreflightFinding::ok(name, seen),
-        Some((false, seen)) => PreflightFinding::degraded(name, seen, consequence, remedy),
-        None => PreflightFinding::degraded(
-            name,
-            "unknown: the kernel does not show it, as in most virtual machines",
+    let Some((is_ok, seen)) = seen else {
+        let unknown = "unknown: the kernel does not show it, as in most virtual machines";
+        return PreflightFinding::ok(name, unknown).but(
+            Degraded,
             consequence,
             "use a machine whose kernel shows it",
-        ),
+        );
+    };
+    let finding = PreflightFinding::ok(name, seen);
+    match is_ok {
+        true => finding,
+        false => finding.but(Degraded, consequence, remedy),
     }
 }
 
@@ -54,7 +60,11 @@ fn cores() -> PreflightFinding {
         Ok(placed) => placed,
         Err(error) => {
             let consequence = "processes cannot be assigned to cores";
-            return PreflightFinding::missing(NAME, error.to_string(), consequence, "mount /sys");
+            return PreflightFinding::ok(NAME, format!("{error:#}")).but(
+                Missing,
+                consequence,
+                "mount /sys",
+            );
         }
     };
     let count = topology.available().iter().count();

@@ -101,14 +101,16 @@ fn signals_to_the_outer_process_reach_the_command_which_decides() {
         let shell = ["env", "--default-signal", "sh", "-c", &script];
         let mut command = lab(&[&["run", "--"][..], &shell].concat());
         command.stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut outer = Reaped::new(command.spawn().expect("the binary runs"));
-        let mut lines = BufReader::new(outer.stdout.take().expect("it is piped")).lines();
+        let mut outer = Reaped {
+            child: command.spawn().expect("the binary runs"),
+        };
+        let mut lines = BufReader::new(outer.child.stdout.take().expect("it is piped")).lines();
         let mut next_line = || lines.next().and_then(Result::ok);
         assert_eq!(next_line().as_deref(), Some("started"));
-        let pid = i32::try_from(outer.id()).expect("a process id is an int");
+        let pid = i32::try_from(outer.child.id()).expect("a process id is an int");
         kill(Pid::from_raw(pid), signal).expect("it runs");
         assert_eq!(next_line().as_deref(), Some("decided"));
-        assert_eq!(outer.wait().expect("it ends").code(), Some(9));
+        assert_eq!(outer.child.wait().expect("it ends").code(), Some(9));
     }
 }
 
@@ -198,7 +200,7 @@ fn wrong_input_is_refused_in_one_line() {
     for (arguments, expected) in [
         (["--rtt", "-1"], "is negative"),
         (["--rtt", "NaN"], "is not a number"),
-        (["--loss", "2"], "has no percent sign"),
+        (["--loss", "2"], "has no unit"),
         (
             ["--delay", "magic"],
             "possible values: auto, netem, nfqueue",

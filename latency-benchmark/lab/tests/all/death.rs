@@ -59,11 +59,11 @@ fn nothing_is_left_when_the_outer_process_is_killed_while_it_wires() {
         let moment = Instant::now() + Duration::from_millis(moment_ms);
         let mut seen = BTreeSet::new();
         while Instant::now() < moment {
-            seen.extend(descendants(outer.id()));
+            seen.extend(descendants(outer.child.id()));
         }
-        seen.extend(descendants(outer.id()));
-        outer.kill().expect("it runs");
-        outer.wait().expect("it ends");
+        seen.extend(descendants(outer.child.id()));
+        outer.child.kill().expect("it runs");
+        outer.child.wait().expect("it ends");
         assert_gone(&seen, &BTreeSet::new());
     }
 }
@@ -100,12 +100,12 @@ fn die(victim: Victim, command: impl Fn(&[&str]) -> Command) {
         "-c",
         "echo started; sleep 1000",
     ]));
-    let mut output = BufReader::new(outer.stdout.take().expect("it is piped"));
+    let mut output = BufReader::new(outer.child.stdout.take().expect("it is piped"));
     let mut line = String::new();
     output.read_line(&mut line).expect("it is text");
     assert_eq!(line, "started\n", "{}", errors(&mut outer));
 
-    let processes = descendants(outer.id());
+    let processes = descendants(outer.child.id());
     assert!(processes.len() >= 6, "three sleep, and three supervise");
     let own = namespace(std::process::id());
     let mut namespaces: BTreeSet<PathBuf> =
@@ -114,10 +114,10 @@ fn die(victim: Victim, command: impl Fn(&[&str]) -> Command) {
     namespaces.retain(|namespace| Some(namespace) != own.as_ref());
     assert!(namespaces.len() >= 4, "central's and three peers'");
 
-    let victim_pid = find(victim, outer.id(), &processes);
+    let victim_pid = find(victim, outer.child.id(), &processes);
     let pid = i32::try_from(victim_pid).expect("a process id is an int");
     kill(Pid::from_raw(pid), Signal::SIGKILL).expect("it runs");
-    let status = outer.wait().expect("it ends");
+    let status = outer.child.wait().expect("it ends");
     assert!(!status.success());
     assert_gone(&processes, &namespaces);
     if victim == Victim::DelayLine {
@@ -137,12 +137,14 @@ fn spawn(mut command: Command) -> Reaped {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    Reaped::new(command.spawn().expect("the binary runs"))
+    Reaped {
+        child: command.spawn().expect("the binary runs"),
+    }
 }
 
 fn errors(outer: &mut Reaped) -> String {
     let mut text = String::new();
-    if let Some(mut stderr) = outer.stderr.take() {
+    if let Some(mut stderr) = outer.child.stderr.take() {
         stderr.read_to_string(&mut text).expect("it is text");
     }
     text

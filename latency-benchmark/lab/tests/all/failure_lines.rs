@@ -1,22 +1,12 @@
 //! The typed errors of a lab, as a sweep prints them. `cargo test -p lab --test failure_lines -- --nocapture` shows
 //! them all.
 
-use std::io;
+use lab::{Backend, Cores, LabSpec, Placement, Sharing, Topology, check_congestion_control};
 
-use lab::{Backend, Cores, LabSpec, Placement, PlacementError, Sharing, check_congestion_control};
-use nix::errno::Errno;
-
-fn placement_errors() -> Vec<anyhow::Error> {
-    let full = io::Error::from_raw_os_error(Errno::ENOSPC as i32);
-    vec![
-        PlacementError::Unavailable {
-            option: "--central-core",
-            core: 9,
-            available: Cores::one(0),
-        }
-        .into(),
-        PlacementError::Unreadable(full).into(),
-    ]
+fn placement_error() -> anyhow::Error {
+    let topology = Topology::of_this_process().expect("this machine can be read");
+    let placed = topology.place(1, Some(Cores::one(1023)), None);
+    placed.expect_err("no machine of ours has so many cores")
 }
 
 fn spec_errors() -> Vec<anyhow::Error> {
@@ -26,27 +16,19 @@ fn spec_errors() -> Vec<anyhow::Error> {
         peers: Cores::one(0),
         sharing: Sharing::Core,
     };
-    let jitter = "30ms".parse().ok();
-    let refused = [
-        LabSpec::new(300, placement.clone()),
-        LabSpec {
-            jitter,
-            backend: Backend::Nfqueue,
-            ..LabSpec::new(1, placement.clone())
-        },
-        LabSpec {
-            jitter,
-            ..LabSpec::new(1, placement)
-        },
-    ];
-    let refused = refused.map(|spec| spec.check().expect_err("there is no such lab").into());
+    let mut with_jitter = LabSpec::new(1, placement.clone());
+    with_jitter.network.jitter_ms = "30ms".parse().ok();
+    let mut by_delay_line = with_jitter.clone();
+    by_delay_line.network.backend = Backend::Nfqueue;
+    let refused = [LabSpec::new(300, placement), by_delay_line, with_jitter];
+    let refused = refused.map(|spec| spec.check().expect_err("there is no such lab"));
     let unknown = check_congestion_control("x").expect_err("no kernel has it");
     refused.into_iter().chain([unknown]).collect()
 }
 
 #[test]
 fn every_failure_is_one_plain_line() {
-    for error in placement_errors().into_iter().chain(spec_errors()) {
+    for error in spec_errors().into_iter().chain([placement_error()]) {
         let line = format!("FAILED while wiring the lab: {error:#}");
         println!("{line}");
         for flaw in [

@@ -4,7 +4,7 @@
 use std::process::{Command, ExitCode};
 
 use clap::{Args, Parser, Subcommand};
-use lab::{Backend, Cores, Jitter, LabSpec, LabSpecError, Loss, Rtt, Topology};
+use lab::{Backend, Cores, Jitter, LabSpec, Loss, Rtt, Topology, check_congestion_control};
 use program::{Failure, bad_input, print};
 
 /// A network between a central node and its peers on this machine
@@ -97,24 +97,18 @@ impl LabRunArguments {
         let placement = topology
             .place(1, self.central_core, self.peer_cores)
             .map_err(bad_input)?;
-        let spec = LabSpec {
-            rtt: self.rtt,
-            backend: self.delay,
-            loss: self.loss,
-            jitter: self.jitter,
-            congestion_control: self.congestion_control,
-            ..LabSpec::new(self.peers, placement)
-        };
+        let mut spec = LabSpec::new(self.peers, placement);
+        spec.rtt = self.rtt;
+        spec.network.backend = self.delay;
+        spec.network.loss_percent = self.loss;
+        spec.network.jitter_ms = self.jitter;
+        spec.network.congestion_control = self.congestion_control;
         let (program, arguments) = self.command.split_first().expect("clap requires one");
         let mut command = Command::new(program);
         command.args(arguments);
-        let code = lab::run::run(lab::enter()?, spec, command, self.peer_command.as_deref());
-        match code {
-            Ok(code) => Ok(ExitCode::from(code)),
-            Err(error) => Err(match error.downcast_ref::<LabSpecError>() {
-                Some(_) => bad_input(error),
-                None => error.into(),
-            }),
-        }
+        spec.check().map_err(bad_input)?;
+        check_congestion_control(&spec.network.congestion_control).map_err(bad_input)?;
+        let code = lab::run::run(lab::enter()?, spec, command, self.peer_command.as_deref())?;
+        Ok(ExitCode::from(code))
     }
 }
