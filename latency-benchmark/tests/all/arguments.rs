@@ -135,8 +135,8 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
         (&["--name", "a/b"], "--name \"a/b\""),
         (&["--name", "a|b"], "letters, digits, -, _ and ."),
         (&["--name", "\u{1b}[2J"], "--name \"\\u{1b}[2J\""),
-        (&["--rtt", "0.0000001"], "is shorter than 1 µs"),
-        (&["--payload", "4096"], "\"4096\": it has no unit"),
+        (&["--rtt", "0.0001"], "is less than 1us"),
+        (&["--payload", "4096"], "\"4096\" has no unit"),
         (
             &["--congestion-control", "x; reboot"],
             "the kernel has no congestion control \"x; reboot\"",
