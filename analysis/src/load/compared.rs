@@ -42,27 +42,27 @@ pub(super) fn compared(config: &SweepConfig) -> Vec<ComparedVariant> {
         budgets: variant.budgets,
         subject: 0,
     };
+    let variants: Vec<ComparedVariant> = config.variants.iter().map(variant).collect();
     if config.subjects.is_empty() {
-        return config.variants.iter().map(variant).collect();
+        return variants;
     }
-    let mut compared = Vec::new();
-    for (number, subject) in config.subjects.iter().enumerate() {
-        for (at, variant) in config.variants.iter().enumerate() {
-            compared.push(ComparedVariant {
-                label: match config.variants.len() {
-                    1 => subject.label.clone(),
-                    _ => format!("{}, {}", subject.label, variant.label),
-                },
-                role: match at {
-                    0 => subject.role,
-                    _ => Role::Candidate,
-                },
-                budgets: variant.budgets,
-                subject: number,
-            });
-        }
-    }
-    compared
+    let subjects = config.subjects.iter().enumerate();
+    let of_subject = subjects.flat_map(|(number, subject)| {
+        let variants = variants.iter().enumerate();
+        variants.map(move |(at, variant)| ComparedVariant {
+            label: match config.variants.len() {
+                1 => subject.label.clone(),
+                _ => format!("{}, {}", subject.label, variant.label),
+            },
+            role: match at {
+                0 => subject.role,
+                _ => Role::Candidate,
+            },
+            subject: number,
+            ..variant.clone()
+        })
+    });
+    of_subject.collect()
 }
 
 /// "`my-fix`: 1a2b3c4d5e "Fix the loop"; yamux of release 0.13.5".

@@ -12,7 +12,7 @@ use run_format::{
     files,
     grid::Cell,
     manifest::Manifest,
-    run_row::{End, RunRow, Stop},
+    run_row::{End, RunRow},
     table::read_table,
     tables::{BandRow, ChildRow, Pass, SiteRow, SliceRow},
     variant::BASELINE,
@@ -63,13 +63,7 @@ impl Explained {
                 .and_then(|()| check_options(&row.config, manifest))
                 .with_context(|| path.display().to_string())?;
             row.check_files(&folder)?;
-            let flaw = match &row.end {
-                End::Ok { stop } => {
-                    (*stop == Stop::Interrupted).then(|| "was interrupted".to_owned())
-                }
-                End::Invalid { reason } => Some(format!("is invalid: {reason}")),
-                End::Failed { stage, reason } => Some(format!("failed: {stage}: {reason}")),
-            };
+            let flaw = super::flaw(&row.end);
             flaws.extend(flaw.map(|flaw| format!("the launch of `{id}` {flaw}")));
             if matches!(row.end, End::Ok { .. }) {
                 cells.push(CellExplained {
@@ -160,9 +154,9 @@ impl CellEvidence {
         let of = (dir, &seen, &numbers);
         Ok(CellEvidence {
             cell: row.config.cell,
-            sites: rows::read(&dir.join(files::SITES), false)?,
+            sites: rows::read(dir, false)?,
             bands: read_table(&dir.join(files::BANDS), false)?,
-            children: rows::read(&dir.join(files::CHILDREN), false)?,
+            children: rows::read(dir, false)?,
             stacks: evidence(of, Pass::Stacks, files::STACKS)?,
             allocations: evidence(of, Pass::Allocations, files::ALLOCATIONS)?,
             allocation_stacks: evidence(of, Pass::Allocations, files::ALLOCATION_STACKS)?,

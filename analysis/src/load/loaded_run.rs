@@ -16,16 +16,13 @@ pub(crate) struct LoadedRun {
     pub(crate) subject: usize,
     pub(crate) number: u32,
     pub(crate) row: Option<RunRow>,
-    /// In the order of time.
     pub(crate) slices: Vec<LoadedSlice>,
     /// The complete blocks: in each the slices of every variant, by variant.
     pub(crate) blocks: Vec<Vec<usize>>,
-    /// With those that were disturbed.
     pub(crate) all_blocks: Vec<Vec<usize>>,
     pub(crate) machine: Vec<BlockRow>,
     /// What was seen before there were requests. Older runs have none.
     pub(crate) idle: Option<IdleRow>,
-    /// Older runs have none.
     pub(crate) work: Vec<WorkRow>,
     /// Complete blocks that are not in `blocks` because they were disturbed, and those that nevertheless are.
     pub(crate) set_aside: Disturbances,

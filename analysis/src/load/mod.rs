@@ -13,7 +13,7 @@ pub(crate) mod run;
 pub(crate) mod soak;
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fs,
     path::{Path, PathBuf},
 };
@@ -26,7 +26,7 @@ use run_format::{
     files,
     grid::Cell,
     manifest::Manifest,
-    run_row::RunRow,
+    run_row::{End, RunRow},
     search::SEARCH,
     variant::{LONGEST_LABEL, Role, VariantConfig},
 };
@@ -76,7 +76,6 @@ impl Sweep {
     }
 }
 
-/// Which verb of `latency-benchmark` wrote a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FolderOf {
     /// Also if no verb did, which shows when it is opened.
@@ -139,32 +138,29 @@ fn open(dir: &Path, manifest: &str) -> Result<Sweep> {
     check_baseline(&manifest.config.variants)
         .and_then(|()| check_labels(&manifest.config))
         .with_context(|| path.display().to_string())?;
+    let planned: HashSet<String> = plan::cells::cells(&manifest.config)
+        .iter()
+        .map(Cell::id)
+        .collect();
     let axes = manifest.config.axes.clone().sorted();
-    let mut runs_by_cell: HashMap<String, [Vec<RunFiles>; 2]> = HashMap::new();
-    for cell in plan::cells::cells(&manifest.config) {
-        runs_by_cell.insert(cell.id(), Default::default());
-    }
+    let cells = axes.cells().into_iter().map(|cell| CellRuns {
+        cell,
+        visits: plan::run::visits(&manifest.config, cell),
+        runs: Vec::new(),
+        alone: Vec::new(),
+    });
+    let cells = cells.filter(|runs| planned.contains(&runs.cell.id()));
+    let mut cells: Vec<CellRuns> = cells.collect();
+    let ids = cells.iter().enumerate();
+    let ids: HashMap<String, usize> = ids.map(|(at, runs)| (runs.cell.id(), at)).collect();
     for cell_dir in folders(&dir.join(files::CELLS))? {
-        let name = file_name(&cell_dir);
-        let Some(of_cell) = runs_by_cell.get_mut(&name) else {
+        let Some(at) = ids.get(&file_name(&cell_dir)) else {
             bail!("{}: no cell of this sweep's manifest", cell_dir.display());
         };
-        for (runs, is_alone) in of_cell.iter_mut().zip([false, true]) {
-            let all = expected(&manifest.config, &name, is_alone);
-            let found = all.map(|run| run.find(&cell_dir, &manifest));
-            *runs = found.filter_map(Result::transpose).collect::<Result<_>>()?;
-        }
+        let runs = &mut cells[*at];
+        runs.runs = find_runs(&cell_dir, &manifest, false)?;
+        runs.alone = find_runs(&cell_dir, &manifest, true)?;
     }
-    let cells = axes.cells().into_iter().filter_map(|cell| {
-        let [runs, alone] = runs_by_cell.remove(&cell.id())?;
-        Some(CellRuns {
-            cell,
-            visits: plan::run::visits(&manifest.config, cell),
-            runs,
-            alone,
-        })
-    });
-    let cells: Vec<CellRuns> = cells.collect();
     check_lengths(&manifest.config, &cells)?;
     let runs = cells
         .par_iter()
@@ -175,6 +171,16 @@ fn open(dir: &Path, manifest: &str) -> Result<Sweep> {
         manifest,
         cells,
     })
+}
+
+/// What is wrong with a launch that ended like this, after "a run".
+pub(crate) fn flaw(end: &End) -> Option<String> {
+    match end {
+        &End::INTERRUPTED => Some("was interrupted".to_owned()),
+        End::Ok { .. } => None,
+        End::Invalid { reason } => Some(format!("is invalid: {reason}")),
+        End::Failed { stage, reason } => Some(format!("failed: {stage}: {reason}")),
+    }
 }
 
 fn check_baseline(variants: &[VariantConfig]) -> Result<()> {
@@ -195,68 +201,55 @@ fn check_labels(config: &SweepConfig) -> Result<()> {
     }
 }
 
-fn expected<'a>(
-    config: &SweepConfig,
-    id: &'a str,
-    is_alone: bool,
-) -> impl Iterator<Item = ExpectedRun<'a>> {
-    let has_subjects = !config.subjects.is_empty();
-    let subjects = 0..config.subjects.len().max(1);
-    (1..=config.repeat).flat_map(move |number| {
-        subjects.clone().map(move |subject| ExpectedRun {
-            id,
-            number,
-            subject: has_subjects.then_some(subject),
-            is_alone,
-        })
-    })
+/// The runs that ended, or were cut short and not done again.
+fn find_runs(cell_dir: &Path, manifest: &Manifest, is_alone: bool) -> Result<Vec<RunFiles>> {
+    let subjects: Vec<Option<usize>> = match manifest.config.subjects.len() {
+        0 => vec![None],
+        count => (0..count).map(Some).collect(),
+    };
+    let mut found = Vec::new();
+    for number in 1..=manifest.config.repeat {
+        for subject in &subjects {
+            let mut name = files::run_folder(number, *subject);
+            if is_alone {
+                name = files::alone(&name);
+            }
+            let files = |dir: PathBuf, row: Option<RunRow>| RunFiles {
+                dir,
+                subject: subject.unwrap_or(0),
+                number,
+                row,
+            };
+            let (dir, partial) = (cell_dir.join(&name), cell_dir.join(name + ".partial"));
+            if dir.is_dir() {
+                let path = dir.join(files::RUN);
+                let row: RunRow = outside::read(&path)?;
+                check_cell(&row, &file_name(cell_dir), manifest)
+                    .and_then(|()| check_run(&row.config, (number, *subject), manifest))
+                    .with_context(|| path.display().to_string())?;
+                found.push(files(dir, Some(row)));
+            } else if partial.join(files::SLICES).is_file() {
+                // This table is there as soon as anything was measured.
+                found.push(files(partial, None));
+            }
+        }
+    }
+    Ok(found)
 }
 
-struct ExpectedRun<'a> {
-    id: &'a str,
-    number: u32,
-    subject: Option<usize>,
-    is_alone: bool,
-}
-
-impl ExpectedRun<'_> {
-    /// If it ended, or was cut short and not done again.
-    fn find(&self, cell_dir: &Path, manifest: &Manifest) -> Result<Option<RunFiles>> {
-        let mut name = files::run_folder(self.number, self.subject);
-        if self.is_alone {
-            name = files::alone(&name);
-        }
-        let dir = cell_dir.join(&name);
-        let partial = cell_dir.join(format!("{name}.partial"));
-        let files = |dir: PathBuf, row: Option<RunRow>| RunFiles {
-            dir,
-            subject: self.subject.unwrap_or(0),
-            number: self.number,
-            row,
-        };
-        if dir.is_dir() {
-            let path = dir.join(files::RUN);
-            let row = outside::read(&path)?;
-            self.check(&row, manifest)
-                .with_context(|| path.display().to_string())?;
-            return Ok(Some(files(dir, Some(row))));
-        }
-        // This table is there as soon as anything was measured.
-        let is_there = partial.join(files::SLICES).is_file();
-        Ok(is_there.then(|| files(partial, None)))
+/// A run that was copied here from elsewhere is not one of this sweep.
+fn check_run(
+    launch: &RunConfig,
+    (number, subject): (u32, Option<usize>),
+    manifest: &Manifest,
+) -> Result<()> {
+    if launch.run != number {
+        bail!("it is of run {}", launch.run);
     }
-
-    /// A run that was copied here from elsewhere is not one of this sweep.
-    fn check(&self, row: &RunRow, manifest: &Manifest) -> Result<()> {
-        check_cell(row, self.id, manifest)?;
-        if row.config.run != self.number {
-            bail!("it is of run {}", row.config.run);
-        }
-        if row.config.subject != self.subject {
-            bail!("it is of another subject");
-        }
-        check_options(&manifest.config, &row.config)
+    if launch.subject != subject {
+        bail!("it is of another subject");
     }
+    check_options(&manifest.config, launch)
 }
 
 /// The plan of a launch of a sweep. What its manifest leaves to the program is as the launch has it, since other versions

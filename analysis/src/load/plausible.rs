@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use run_format::{
     Budgets,
     config::Scheduler,
@@ -183,26 +183,6 @@ fn peers(slice: &LoadedSlice, run: Option<&RunRow>) -> Result<()> {
     Ok(())
 }
 
-/// A slice is as long as planned, or longer if the machine was busy.
-fn length(row: &RunRow, duration_ms: f64, turns: u32) -> Result<()> {
-    let plan = &row.config.plan;
-    let planned = plan.turns;
-    ensure!(
-        (1..=planned).contains(&turns),
-        "{turns} turns, of {planned} planned"
-    );
-    let (least_ms, most_ms) = (plan.turn_ms as f64 * f64::from(turns), row.took_ms as f64);
-    ensure!(
-        SLACK * duration_ms >= least_ms,
-        "its duration is {duration_ms} ms, of {least_ms} ms planned"
-    );
-    ensure!(
-        duration_ms <= SLACK * (most_ms + SLACK_MS),
-        "its duration is {duration_ms} ms, of {most_ms} ms that the run took"
-    );
-    Ok(())
-}
-
 /// A poll belongs to the turn in which it began, and may end later.
 fn times(run: &LoadedRun, row: &RunRow) -> Result<()> {
     let runtime = row.config.runtime;
@@ -216,18 +196,35 @@ fn times(run: &LoadedRun, row: &RunRow) -> Result<()> {
             && cpu_ms <= SLACK * (threads as f64 * idle.duration_ms + SLACK_MS);
         ensure!(is_possible, "{IDLE}: no run can have these figures");
     }
+    let (plan, took_ms) = (&row.config.plan, row.took_ms as f64);
     for slice in &run.slices {
-        let (number, row_ms) = (slice.row.slice, slice.row.duration_ms);
-        let turns = f64::from(slice.row.turns);
+        let (name, row_ms) = (
+            format!("{SLICES}: slice {}", slice.row.slice),
+            slice.row.duration_ms,
+        );
+        let (turns, planned) = (slice.row.turns, plan.turns);
+        ensure!(
+            (1..=planned).contains(&turns),
+            "{name}: {turns} turns, of {planned} planned"
+        );
+        let turns = f64::from(turns);
+        // A slice is as long as planned, or longer if the machine was busy.
+        let least_ms = plan.turn_ms as f64 * turns;
+        ensure!(
+            SLACK * row_ms >= least_ms,
+            "{name}: its duration is {row_ms} ms, of {least_ms} ms planned"
+        );
+        ensure!(
+            row_ms <= SLACK * (took_ms + SLACK_MS),
+            "{name}: its duration is {row_ms} ms, of {took_ms} ms that the run took"
+        );
         let within = |what: &str, ms: f64, most_ms: f64| {
             ensure!(
                 ms <= SLACK * (most_ms + turns * SLACK_MS),
-                "{SLICES}: slice {number}: {what} is {ms} ms, of {most_ms} ms that there were"
+                "{name}: {what} is {ms} ms, of {most_ms} ms that there were"
             );
             Ok(())
         };
-        length(row, row_ms, slice.row.turns)
-            .with_context(|| format!("{SLICES}: slice {number}"))?;
         let cpu_ms = slice.row.central_cpu_ns.unwrap_or_default() as f64 / 1e6;
         within("CPU time", cpu_ms, threads as f64 * slice.row.sampled_ms)?;
         for site in slice.sites() {

@@ -4,6 +4,7 @@ use std::{collections::HashSet, hash::Hash, path::Path};
 
 use anyhow::{Result, bail};
 use run_format::{
+    files::{BLOCKS, BOUNDS, CHILDREN, IDLE, PEERS, QUIC, SITES, SLICES, TURNS, WORK, WORKERS},
     table::read_table,
     tables::{
         BlockRow, BoundRow, ChildRow, IdleRow, PeerRow, QuicRow, SiteRow, SliceRow, TurnRow,
@@ -12,13 +13,20 @@ use run_format::{
 };
 use serde::de::DeserializeOwned;
 
+/// Older measurements, and those without what a table is about, do not have it.
+const MAY_BE_ABSENT: [&str; 4] = [IDLE, QUIC, WORK, WORKERS];
+
 pub(super) trait Row: DeserializeOwned {
+    const FILE: &'static str;
+
     fn key(&self) -> impl Eq + Hash;
 }
 
 macro_rules! rows {
-    ($($row:ident: $($field:ident)*;)*) => {$(
+    ($($file:ident $row:ident: $($field:ident)*;)*) => {$(
         impl Row for $row {
+            const FILE: &'static str = $file;
+
             fn key(&self) -> impl Eq + Hash {
                 ($(&self.$field,)*)
             }
@@ -26,34 +34,32 @@ macro_rules! rows {
     )*};
 }
 rows! {
-    SliceRow: slice;
-    BlockRow: block;
-    TurnRow: slice from_ms;
-    SiteRow: slice site;
-    ChildRow: slice site from_ns child;
-    BoundRow: slice site budget;
-    PeerRow: slice peer;
-    WorkerRow: slice worker;
-    QuicRow: slice;
-    WorkRow: block;
+    SLICES SliceRow: slice;
+    BLOCKS BlockRow: block;
+    TURNS TurnRow: slice from_ms;
+    SITES SiteRow: slice site;
+    CHILDREN ChildRow: slice site from_ns child;
+    BOUNDS BoundRow: slice site budget;
+    PEERS PeerRow: slice peer;
+    WORKERS WorkerRow: slice worker;
+    QUIC QuicRow: slice;
+    WORK WorkRow: block;
 }
 
 /// There is one.
 impl Row for IdleRow {
+    const FILE: &'static str = IDLE;
+
     fn key(&self) -> impl Eq + Hash {}
 }
 
-/// Older measurements, and those without what a table is about, do not have it.
-pub(super) fn read_if_there<T: Row>(path: &Path, torn: bool) -> Result<Vec<T>> {
-    match path.is_file() {
-        true => read(path, torn),
-        false => Ok(Vec::new()),
+/// Reads the table of a folder. Its last row may be `torn`.
+pub(super) fn read<T: Row>(dir: &Path, torn: bool) -> Result<Vec<T>> {
+    let path = dir.join(T::FILE);
+    if MAY_BE_ABSENT.contains(&T::FILE) && !path.is_file() {
+        return Ok(Vec::new());
     }
-}
-
-/// Reads a table. Its last row may be `torn`.
-pub(super) fn read<T: Row>(path: &Path, torn: bool) -> Result<Vec<T>> {
-    let rows: Vec<T> = read_table(path, torn)?;
+    let rows: Vec<T> = read_table(&path, torn)?;
     let mut known = HashSet::with_capacity(rows.len());
     if let Some(at) = rows.iter().position(|row| !known.insert(row.key())) {
         let (path, line) = (path.display(), at + 2);

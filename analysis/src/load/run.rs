@@ -43,9 +43,9 @@ impl RunFiles {
 
     pub(crate) fn read(&self, variants: usize, disturbed: Disturbed) -> Result<LoadedRun> {
         let path = self.dir.join(files::SLICES);
-        let rows = self.table(files::SLICES)?;
+        let rows = self.table()?;
         check(&rows).with_context(|| path.display().to_string())?;
-        let idle: Vec<IdleRow> = self.table_if_there(files::IDLE)?;
+        let idle: Vec<IdleRow> = self.table()?;
         let idle = idle.first().copied();
         let floor_ns = idle.and_then(|idle| idle.wake_p50_ns).unwrap_or(0);
         let mut tables = self.tables(&rows)?;
@@ -61,7 +61,7 @@ impl RunFiles {
             bail!("{path}: {found} complete blocks, but run.json says {reported}");
         }
         let all_blocks = blocks.clone();
-        let machine = self.table(files::BLOCKS)?;
+        let machine = self.table()?;
         let runtime = self.row.as_ref().map(|row| &row.config.runtime);
         let number = |block: &Vec<usize>| block.first().map_or(0, |at| slices[*at].row.block);
         let (set_aside, kept) = disturbed.set_aside((&machine, runtime), &mut blocks, number);
@@ -74,7 +74,7 @@ impl RunFiles {
             all_blocks,
             machine,
             idle,
-            work: self.table_if_there(files::WORK)?,
+            work: self.table()?,
             set_aside,
             kept,
         };
@@ -86,28 +86,24 @@ impl RunFiles {
         let log = self.dir.join(files::HISTOGRAMS);
         // They add up to sites.csv, so that none is there twice.
         let bands: Vec<BandRow> = read_table(&self.dir.join(files::BANDS), self.row.is_none())?;
-        let children: Vec<ChildRow> = self.table(files::CHILDREN)?;
-        let bounds: Vec<BoundRow> = self.table(files::BOUNDS)?;
+        let children: Vec<ChildRow> = self.table()?;
+        let bounds: Vec<BoundRow> = self.table()?;
         Ok(SliceTables {
             histograms: histograms::read(&log, self.row.is_none(), slices, is_used)?,
             log,
-            sites: grouped(self.table(files::SITES)?, |row| row.slice),
+            sites: grouped(self.table()?, |row| row.slice),
             bands: grouped(bands, |row| (row.slice, row.site)),
             children: grouped(children, |row| (row.slice, row.site)),
             bounds: grouped(bounds, |row| (row.slice, row.site)),
-            turns: grouped(self.table(files::TURNS)?, |row| row.slice),
-            peers: grouped(self.table(files::PEERS)?, |row| row.slice),
-            workers: grouped(self.table_if_there(files::WORKERS)?, |row| row.slice),
-            quic: grouped(self.table_if_there(files::QUIC)?, |row| row.slice),
+            turns: grouped(self.table()?, |row| row.slice),
+            peers: grouped(self.table()?, |row| row.slice),
+            workers: grouped(self.table()?, |row| row.slice),
+            quic: grouped(self.table()?, |row| row.slice),
         })
     }
 
-    fn table_if_there<T: Row>(&self, name: &str) -> Result<Vec<T>> {
-        rows::read_if_there(&self.dir.join(name), self.row.is_none())
-    }
-
-    fn table<T: Row>(&self, name: &str) -> Result<Vec<T>> {
-        rows::read(&self.dir.join(name), self.row.is_none())
+    fn table<T: Row>(&self) -> Result<Vec<T>> {
+        rows::read(&self.dir, self.row.is_none())
     }
 }
 

@@ -18,8 +18,7 @@ use run_format::{
 
 use super::{
     blocks::{Disturbances, Disturbed},
-    outside,
-    rows::read_if_there,
+    outside, rows,
 };
 
 pub(crate) const AT: &str = "at_s";
@@ -116,7 +115,10 @@ fn open(dir: &Path, disturbed: Disturbed) -> Result<Soak> {
     if let Some(said) = end.map(|end| end.rows).filter(|said| *said != count) {
         bail!("{shown}: {count} rows, but soak.json says {said}");
     }
-    let machine: Vec<BlockRow> = read_if_there(&dir.join(files::BLOCKS), end.is_none())?;
+    let machine: Vec<BlockRow> = match dir.join(files::BLOCKS).is_file() {
+        true => rows::read(dir, end.is_none())?,
+        false => Vec::new(),
+    };
     let machine = (&machine[..], Some(&file.config.runtime));
     // A row is a block.
     let mut numbered: Vec<(u32, SoakRow)> = (1..).zip(rows).collect();

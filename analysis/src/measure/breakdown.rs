@@ -7,7 +7,7 @@ use run_format::{
     tables::{BANDS_FROM_NS, Pass},
 };
 
-use crate::load::loaded_run::LoadedRun;
+use crate::load::loaded_run::{LoadedRun, LoadedSlice};
 
 /// The name of a site's own code among its children.
 pub(crate) const OWN: &str = "own code";
@@ -19,56 +19,42 @@ pub(crate) fn slow_from_ns(threshold_ns: u64) -> Option<u64> {
         .find(|from_ns| *from_ns >= threshold_ns)
 }
 
-/// Of the baseline in one cell. The second part of a key says whether the polls are slow.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Breakdown {
-    /// The time of polls by child, in nanoseconds.
-    pub(crate) children: BTreeMap<(Site, bool, String), i64>,
-}
+/// Of the baseline in one cell, the time of polls by child in nanoseconds. The second part of a key says whether the polls
+/// are slow.
+pub(crate) type Breakdown = BTreeMap<(Site, bool, String), i64>;
 
-impl Breakdown {
-    pub(crate) fn of(runs: &[&LoadedRun], threshold_ns: u64) -> Breakdown {
-        let mut breakdown = Breakdown::default();
-        for run in runs {
-            // With a threshold above all bands, no poll is known to be slow.
-            breakdown.add(run, slow_from_ns(threshold_ns).unwrap_or(u64::MAX));
-        }
-        breakdown
-    }
-
-    fn add(&mut self, run: &LoadedRun, slow_from_ns: u64) {
-        let is_slow = |from_ns: u64| from_ns >= slow_from_ns;
-        let sites = || {
-            run.slices
-                .iter()
-                .flat_map(|slice| slice.sites().map(move |site| (slice, site)))
-        };
-        let has_children = sites().any(|(_, site)| !site.children.is_empty());
-        for (slice, of_site) in sites() {
-            let site = of_site.row.site;
-            for band in &of_site.bands {
-                // Null where the loops of the site are not marked. Then its children are not known either, but for sites
-                // that have no loop.
-                let is_known = band.iterations.is_some() || site.is_of_quic();
-                // Without children all time would count as the site's own code.
-                if is_known && slice.row.pass == Pass::Children && has_children {
-                    *self.own(site, is_slow(band.from_ns)) += signed(band.ns);
+pub(super) fn of(runs: &[&LoadedRun], threshold_ns: u64) -> Breakdown {
+    // With a threshold above all bands, no poll is known to be slow.
+    let slow_from_ns = slow_from_ns(threshold_ns).unwrap_or(u64::MAX);
+    let mut breakdown = Breakdown::new();
+    for run in runs {
+        let mut sites = run.slices.iter().flat_map(LoadedSlice::sites);
+        let has_children = sites.any(|site| !site.children.is_empty());
+        for slice in &run.slices {
+            for of_site in slice.sites() {
+                let site = of_site.row.site;
+                let mut add = |from_ns: u64, child: &str, ns: i64| {
+                    let key = (site, from_ns >= slow_from_ns, child.to_owned());
+                    *breakdown.entry(key).or_default() += ns;
+                };
+                for band in &of_site.bands {
+                    // Null where the loops of the site are not marked. Then its children are not known either, but for
+                    // sites that have no loop.
+                    let is_known = band.iterations.is_some() || site.is_of_quic();
+                    // Without children all time would count as the site's own code.
+                    if is_known && slice.row.pass == Pass::Children && has_children {
+                        add(band.from_ns, OWN, signed(band.ns));
+                    }
+                }
+                // The time of a poll without its children is the site's own code.
+                for child in &of_site.children {
+                    add(child.from_ns, OWN, -signed(child.ns));
+                    add(child.from_ns, &child.child, signed(child.ns));
                 }
             }
-            // The time of a poll without its children is the site's own code.
-            for child in &of_site.children {
-                let slow = is_slow(child.from_ns);
-                *self.own(site, slow) -= signed(child.ns);
-                let key = (site, slow, child.child.to_string());
-                *self.children.entry(key).or_default() += signed(child.ns);
-            }
         }
     }
-
-    fn own(&mut self, site: Site, slow: bool) -> &mut i64 {
-        let key = (site, slow, OWN.to_owned());
-        self.children.entry(key).or_default()
-    }
+    breakdown
 }
 
 /// Signed, since clock errors can make children longer than their poll.

@@ -24,7 +24,6 @@ const NS_PER_MS: f64 = 1e6;
 pub(crate) enum Formula {
     /// Of a site's polls: the sum of the numerators over the sum of the denominators.
     SiteRatio(RatioKind, fn(&LoadedSite, &SliceView) -> Parts),
-    /// Of the durations of a site's polls.
     SiteQuantile(f64),
     WorkerRatio(RatioKind, fn(&SliceView) -> Parts),
     WorkerQuantile(Distribution, f64),

@@ -28,7 +28,6 @@ pub(crate) struct SweepSetup {
     pub(crate) budgets: usize,
     /// Programs that take turns; 1 where there is one.
     pub(crate) subjects: usize,
-    /// The most runs that a cell has.
     pub(crate) repeat: u32,
     pub(crate) threshold_ns: u64,
     /// That the verdict is about.
@@ -48,7 +47,6 @@ impl SweepSetup {
     }
 }
 
-/// Blocks of the same host, together.
 fn by_host<T>(blocks: impl Iterator<Item = (Option<String>, Vec<T>)>) -> Vec<Vec<T>> {
     let mut by_host: BTreeMap<Option<String>, Vec<T>> = BTreeMap::new();
     for (host, blocks) in blocks {

@@ -8,9 +8,12 @@ use run_format::{
     tables::{BlockRow, Pass},
 };
 
-use crate::load::{
-    blocks::Disturbances,
-    loaded_run::{LoadedRun, LoadedSite, LoadedSlice},
+use crate::{
+    load::{
+        blocks::Disturbances,
+        loaded_run::{LoadedRun, LoadedSite, LoadedSlice},
+    },
+    stats::{self, RatioPart},
 };
 
 /// Over all runs of a cell. None if the system does not provide it.
@@ -40,13 +43,11 @@ pub(crate) struct Checks {
     pub(crate) monitor_polls_percent: Option<f64>,
     /// The same for polls that are slow for `tokio_metrics`.
     pub(crate) monitor_slow_percent: Option<f64>,
-    /// The same for the time of polls.
     pub(crate) monitor_time_percent: Option<f64>,
     /// System time over CPU time of central.
     pub(crate) kernel_percent: Option<f64>,
     /// Of the fixed piece of work before each block: shortest, median, longest.
     pub(crate) work_us: Option<(f64, f64, f64)>,
-    /// The mean delay that the delay line adds by itself.
     pub(crate) delay_late_us: Option<f64>,
 }
 
@@ -63,6 +64,7 @@ impl Checks {
         let total = |part: fn(&BlockRow) -> Option<f64>| total(&blocks, part);
         let user_ms = total(|block| block.central_user_ms);
         let system_ms = total(|block| block.central_system_ms);
+        let work = runs.iter().flat_map(|run| &run.work);
         let switches = total(|block| Some(block.central_involuntary_switches? as f64));
         Checks {
             rtt_ms: round_trips(rows.iter().map(|row| &row.network)),
@@ -101,7 +103,7 @@ impl Checks {
                 .zip(system_ms)
                 .filter(|(user, system)| user + system > 0.0)
                 .map(|(user, system)| 100.0 * system / (user + system)),
-            work_us: work_us(runs),
+            work_us: stats::spread(work.map(|row| row.work_ns as f64 / 1e3)),
             delay_late_us: delay_late_us(rows),
         }
     }
@@ -135,7 +137,7 @@ pub(crate) fn round_trips<'a>(
     let links = runs
         .filter_map(|network| network.rtt.as_ref())
         .flat_map(|rtt| &rtt.links);
-    spread(links.flat_map(|link| link.connects_ms.iter().copied()))
+    stats::spread(links.flat_map(|link| link.connects_ms.iter().copied()))
 }
 
 /// None if nothing that drops packets could be asked.
@@ -154,22 +156,27 @@ fn drops(rows: &[&RunRow]) -> Option<u64> {
         .reduce(|sum, more| sum + more)
 }
 
+/// None if there is none, or it is not known of all.
+fn sums(parts: impl Iterator<Item = Option<RatioPart>>) -> Option<RatioPart> {
+    let parts: Vec<RatioPart> = parts.collect::<Option<_>>()?;
+    Some(RatioPart::sum(parts)).filter(|sum| sum.den > 0.0)
+}
+
 /// From the cost of the probe, which each run times. Every poll of every site has this cost.
 fn probe_percent(runs: &[LoadedRun]) -> Option<f64> {
-    let (mut probe_ns, mut cpu_ns) = (0.0, 0.0);
-    for run in runs {
-        let per_poll_ns = run.row.as_ref()?.probe_ns?;
-        for slice in run
-            .slices
-            .iter()
-            .filter(|slice| slice.row.pass == Pass::Compare)
-        {
-            let polls: u64 = slice.sites().map(|site| site.row.polls).sum();
-            probe_ns += per_poll_ns * polls as f64 * slice.row.sampled_ms / slice.row.duration_ms;
-            cpu_ns += slice.row.central_cpu_ns? as f64;
-        }
-    }
-    (cpu_ns > 0.0).then(|| 100.0 * probe_ns / cpu_ns)
+    let slices = runs.iter().flat_map(|run| {
+        let slices = run.slices.iter().map(move |slice| (run, slice));
+        slices.filter(|(_, slice)| slice.row.pass == Pass::Compare)
+    });
+    let probe_and_cpu = sums(slices.map(|(run, slice)| {
+        let (row, per_poll_ns) = (&slice.row, run.row.as_ref()?.probe_ns?);
+        let polls: u64 = slice.sites().map(|site| site.row.polls).sum();
+        Some(RatioPart {
+            num: per_poll_ns * polls as f64 * row.sampled_ms / row.duration_ms,
+            den: row.central_cpu_ns? as f64,
+        })
+    }))?;
+    Some(100.0 * probe_and_cpu.num / probe_and_cpu.den)
 }
 
 /// The monitor's counts span a little more than the slice, so they are scaled to the slice's length.
@@ -177,40 +184,26 @@ fn against_monitor(
     slices: &[&LoadedSlice],
     both: impl Fn(&LoadedSlice) -> Option<(u64, u64)>,
 ) -> Option<f64> {
-    let (mut ours, mut theirs) = (0.0, 0.0);
-    for slice in slices {
+    let ours_and_theirs = sums(slices.iter().map(|slice| {
         let (probe, monitor) = both(slice)?;
-        ours += probe as f64;
-        theirs += monitor as f64 * slice.row.duration_ms / slice.row.sampled_ms;
-    }
-    (theirs > 0.0).then(|| 100.0 * (ours / theirs - 1.0))
-}
-
-fn work_us(runs: &[LoadedRun]) -> Option<(f64, f64, f64)> {
-    let rows = runs.iter().flat_map(|run| &run.work);
-    spread(rows.map(|row| row.work_ns as f64 / 1e3))
-}
-
-/// The least, the median and the greatest.
-fn spread(values: impl Iterator<Item = f64>) -> Option<(f64, f64, f64)> {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    let (first, last) = (values.first()?, values.last()?);
-    Some((*first, values[values.len() / 2], *last))
+        Some(RatioPart {
+            num: probe as f64,
+            den: monitor as f64 * slice.row.duration_ms / slice.row.sampled_ms,
+        })
+    }))?;
+    Some(100.0 * (ours_and_theirs.num / ours_and_theirs.den - 1.0))
 }
 
 fn delay_late_us(rows: &[&RunRow]) -> Option<f64> {
-    let (mut late_us, mut packets) = (0.0, 0.0);
-    for line in rows
+    let lines = rows
         .iter()
-        .filter_map(|row| row.network.delay_line.as_ref())
-    {
-        for queue in &line.queues {
-            if let Some(mean) = queue.mean_late_us {
-                late_us += mean * queue.packets as f64;
-                packets += queue.packets as f64;
-            }
-        }
-    }
-    (packets > 0.0).then(|| late_us / packets)
+        .filter_map(|row| row.network.delay_line.as_ref());
+    let late_and_packets = sums(lines.flat_map(|line| &line.queues).filter_map(|queue| {
+        let (late_us, packets) = (queue.mean_late_us?, queue.packets as f64);
+        Some(Some(RatioPart {
+            num: late_us * packets,
+            den: packets,
+        }))
+    }))?;
+    Some(late_and_packets.num / late_and_packets.den)
 }

@@ -1,16 +1,14 @@
 //! The time beyond every threshold from 10 µs to 10 ms, so that no threshold decides alone.
 
-use std::collections::BTreeMap;
-
-use run_format::variant::BASELINE;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     catalogue::Limits,
     cell_blocks::{CellBlocks, SweepSetup},
     metric::{Metric, MetricKey},
-    sums::ratio_parts,
+    sums::{ratio_parts, with_changes},
 };
-use crate::stats::{self, CellEstimate, RatioKind, Uncertain};
+use crate::stats::{self, RatioKind, Uncertain};
 
 /// At one threshold, by variant. None if the slices did not record the site.
 #[derive(Clone, Debug)]
@@ -21,21 +19,17 @@ pub(crate) struct CurvePoint {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CurveValue {
-    /// In the unit of the metric.
     pub(crate) level: f64,
     /// The change in percent. None for the baseline, and where the baseline is zero.
     pub(crate) relative: Option<Uncertain>,
 }
 
 /// Six a decade, and that of the report.
-fn thresholds(own_ns: u64) -> Vec<u64> {
+fn thresholds(own_ns: u64) -> BTreeSet<u64> {
     const SIXTHS: [u64; 6] = [100, 150, 200, 300, 500, 700];
     let decades = [10_000, 100_000, 1_000_000].into_iter();
     let all = decades.flat_map(|decade| SIXTHS.map(|sixth| decade * sixth / 100));
-    let mut all: Vec<u64> = all.chain([10_000_000, own_ns]).collect();
-    all.sort_unstable();
-    all.dedup();
-    all
+    all.chain([10_000_000, own_ns]).collect()
 }
 
 /// Of the site that the verdict is about. Empty without a complete block.
@@ -55,24 +49,17 @@ fn point(blocks: &CellBlocks, setup: &SweepSetup, threshold_ns: u64) -> CurvePoi
     };
     let sums = ratio_parts(key, blocks, setup, &limits).into_iter();
     let estimates = sums.map(|runs| stats::ratio(&runs?, RatioKind::Amount));
-    let mut variants: Vec<Option<CellEstimate>> = estimates.collect();
-    let reference = variants.pop().flatten();
-    let value = |(variant, estimate): (usize, &Option<CellEstimate>)| {
-        let is_control = variant != BASELINE && setup.reference.contains(&variant);
-        let (of, from) = match variant {
-            BASELINE => (&reference, &None),
-            _ if is_control => (estimate, &variants[BASELINE]),
-            _ => (estimate, &reference),
-        };
-        let of = of.as_ref()?;
-        let change = from.as_ref().and_then(|from| stats::change(from, of));
+    let estimates: Vec<_> = estimates.collect();
+    let values = with_changes(&estimates, setup.reference.get(1).copied()).into_iter();
+    let values = values.map(|value| {
+        let (estimate, change) = value?;
         Some(CurveValue {
-            level: of.value() * key.metric.info().scale,
+            level: estimate.value() * key.metric.info().scale,
             relative: change.and_then(|it| it.relative).map(|it| it.times(100.0)),
         })
-    };
+    });
     CurvePoint {
         threshold_ns,
-        values: variants.iter().enumerate().map(value).collect(),
+        values: values.collect(),
     }
 }

@@ -1,7 +1,7 @@
 //! What a page shows of a cell beside its figures: how long polls took, how figures went from block to block, and how
 //! the cell was launched.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use run_format::{Site, run_row::RunRow, tables::BlockRow};
 
@@ -22,20 +22,18 @@ pub(crate) struct PageDetails {
     /// By variant, the counts between [`edges`], below the first and above the last. Of the baseline they include the A/A
     /// control, since candidates are compared with both.
     pub(crate) durations: BTreeMap<Distribution, Vec<Option<Vec<u64>>>>,
-    /// By variant likewise.
     pub(crate) requests: Vec<Option<f64>>,
-    /// By variant, run and block.
     pub(crate) by_block: BTreeMap<MetricKey, Vec<Option<Vec<Vec<f64>>>>>,
     pub(crate) waited: Vec<Vec<Option<f64>>>,
     pub(crate) launches: Vec<String>,
 }
 
 /// The durations among which a reader of a page chooses a threshold: ten a decade, and that of the report.
-pub(crate) fn stops(threshold_ns: u64) -> Vec<u64> {
+pub(crate) fn stops(threshold_ns: u64) -> BTreeSet<u64> {
     const TENTHS: [u64; 10] = [100, 125, 160, 200, 250, 315, 400, 500, 630, 800];
     let decades = [10_000, 100_000].into_iter();
     let stops = decades.flat_map(|decade| TENTHS.map(|tenth| decade * tenth / 100));
-    sorted(stops.chain([1_000_000, threshold_ns]).collect())
+    stops.chain([1_000_000, threshold_ns]).collect()
 }
 
 /// The stops, and five a decade below and above, in nanoseconds.
@@ -45,13 +43,8 @@ pub(crate) fn edges(threshold_ns: u64) -> Vec<u64> {
     let others = decades
         .into_iter()
         .flat_map(|decade| FIFTHS.map(|fifth| decade / 100 * fifth));
-    sorted(others.chain(stops(threshold_ns)).collect())
-}
-
-fn sorted(mut edges: Vec<u64>) -> Vec<u64> {
-    edges.sort_unstable();
-    edges.dedup();
-    edges
+    let edges: BTreeSet<u64> = others.chain(stops(threshold_ns)).collect();
+    edges.into_iter().collect()
 }
 
 impl PageDetails {
@@ -80,7 +73,7 @@ impl PageDetails {
             Some(blocks.map(|block| block.num).sum())
         };
         let per_s = MetricKey::new(Site::Connection, Metric::RequestsPerS);
-        let by_variant = ratios.get(&per_s).into_iter().flat_map(|(_, sums)| sums);
+        let by_variant = ratios.get(&per_s).into_iter().flatten();
         let requests = by_variant.map(requests);
         let metrics = Metric::shown_in(Place::Blocks);
         let shown = ratios
@@ -90,7 +83,7 @@ impl PageDetails {
             durations: durations.collect(),
             requests: reference_first(requests.collect()),
             by_block: shown
-                .map(|(what, (_, by_variant))| (*what, by_block(*what, by_variant)))
+                .map(|(what, by_variant)| (*what, by_block(*what, by_variant)))
                 .collect(),
             waited: runs.iter().map(waited).collect(),
             launches: rows.iter().map(|row| launch(row)).collect(),

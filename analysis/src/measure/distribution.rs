@@ -23,7 +23,6 @@ impl Distribution {
         of_sites.chain(of_worker)
     }
 
-    /// None if the slice did not measure it.
     pub(crate) fn counts(self, slice: &LoadedSlice) -> Option<&Counts> {
         match self {
             Distribution::PollDuration(site) => slice.site(site).map(|site| &site.duration_ns),

@@ -13,11 +13,6 @@ use super::{
 };
 use crate::stats::RatioKind;
 
-pub(crate) enum KeyFormula {
-    Ratio(RatioKind),
-    Quantile(Distribution, f64),
-}
-
 impl Metric {
     /// The metrics that are shown in a place, in the order of the table.
     pub(crate) fn shown_in(place: Place) -> Vec<Metric> {
@@ -33,14 +28,19 @@ impl Metric {
         }
     }
 
+    /// None for a quantile.
+    pub(super) fn ratio_kind(self) -> Option<RatioKind> {
+        match self.formula() {
+            Formula::SiteRatio(kind, _)
+            | Formula::WorkerRatio(kind, _)
+            | Formula::QuicRatio(kind, _) => Some(kind),
+            Formula::SiteQuantile(_) | Formula::WorkerQuantile(..) => None,
+        }
+    }
+
     /// Whether chance alone gives its error a lower bound, as for counts and percentiles but not for amounts.
     pub(crate) fn has_error_floor(self) -> bool {
-        !matches!(
-            self.formula(),
-            Formula::SiteRatio(RatioKind::Amount, _)
-                | Formula::WorkerRatio(RatioKind::Amount, _)
-                | Formula::QuicRatio(RatioKind::Amount, _)
-        )
+        self.ratio_kind() != Some(RatioKind::Amount)
     }
 
     /// Whether it is a metric of a site's polls, and not of the worker.
@@ -51,7 +51,6 @@ impl Metric {
         )
     }
 
-    /// Whether connections of QUIC count it.
     pub(crate) fn is_of_quic(self) -> bool {
         matches!(self.formula(), Formula::QuicRatio(..))
     }
@@ -105,25 +104,20 @@ impl MetricKey {
     pub(crate) fn all(sites: &[Site]) -> Vec<MetricKey> {
         let (by_site, of_worker): (Vec<Metric>, Vec<Metric>) =
             Metric::ALL.iter().partition(|metric| metric.is_by_site());
-        let of_sites = sites.iter().flat_map(|site| {
-            let metrics = by_site.iter();
-            metrics.map(|metric| MetricKey::new(*site, *metric))
-        });
+        let of_sites = sites
+            .iter()
+            .flat_map(|&site| by_site.iter().map(move |&it| MetricKey::new(site, it)));
         let of_worker = of_worker.iter();
         let of_worker = of_worker.map(|&metric| MetricKey { site: None, metric });
         of_sites.chain(of_worker).collect()
     }
 
-    pub(crate) fn formula(self) -> KeyFormula {
+    /// None for a ratio.
+    pub(super) fn quantile(self) -> Option<(Distribution, f64)> {
         match self.metric.formula() {
-            Formula::SiteRatio(kind, _)
-            | Formula::WorkerRatio(kind, _)
-            | Formula::QuicRatio(kind, _) => KeyFormula::Ratio(kind),
-            Formula::SiteQuantile(at) => KeyFormula::Quantile(
-                Distribution::PollDuration(self.site.unwrap_or(Site::Connection)),
-                at,
-            ),
-            Formula::WorkerQuantile(distribution, at) => KeyFormula::Quantile(distribution, at),
+            Formula::SiteQuantile(at) => Some((Distribution::PollDuration(self.site?), at)),
+            Formula::WorkerQuantile(distribution, at) => Some((distribution, at)),
+            _ => None,
         }
     }
 

@@ -25,9 +25,7 @@ pub(crate) struct MetricInfo {
     /// Its name in text.
     pub(crate) words: &'static str,
     pub(crate) unit: &'static str,
-    /// What it says, in one sentence.
     pub(crate) says: &'static str,
-    /// As a reader of the document understands it.
     #[serde(rename = "formula")]
     #[cfg_attr(
         not(test),
@@ -63,13 +61,11 @@ pub(crate) struct MetricInfo {
     pub(crate) shown: Vec<Place>,
 }
 
-/// The better direction of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Better {
     Lower,
     Higher,
-    /// Neither direction is better.
     Neither,
 }
 
@@ -95,7 +91,6 @@ pub(crate) enum Per {
     Time,
 }
 
-/// A term that the subtitle of a picture explains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Term {
@@ -117,12 +112,9 @@ pub(crate) enum Place {
     Blocks,
     /// A search eliminates budgets by these, and draws them.
     Search,
-    /// The comparison of libp2p with raw TCP.
     RawTcp,
-    /// The comparison of two sweeps.
     Comparison,
     /// The levels of a group of cells: what figures of the verdict are counted from.
     Levels,
-    /// The report of a published table.
     Published,
 }

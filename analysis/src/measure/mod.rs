@@ -13,7 +13,7 @@ pub(crate) mod metric;
 pub(crate) mod metric_info;
 pub(crate) mod predicted;
 pub(crate) mod quantity;
-mod sums;
+pub(crate) mod sums;
 pub(crate) mod turns;
 pub(crate) mod workers;
 
@@ -39,24 +39,25 @@ use self::{
 };
 use crate::{
     load::{
-        CellRuns,
+        self, CellRuns,
         loaded_run::{LoadedRun, LoadedSlice},
         run::RunFiles,
     },
     stats::{self, CellEstimate, RatioKind, RatioPart, Uncertain},
 };
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum CellState {
+    #[default]
     Measured,
     /// The network was not as configured.
     Invalid(String),
     /// It failed before there was a complete block.
     Failed(String),
-    /// Not measured yet.
     Missing,
 }
 
+#[derive(Default)]
 pub(crate) struct CellMeasured {
     pub(crate) cell: Cell,
     pub(crate) state: CellState,
@@ -80,7 +81,7 @@ pub(crate) struct CellMeasured {
     pub(crate) after_switch: AfterSwitch,
     pub(crate) turns: Turns,
     pub(crate) checks: Checks,
-    pub(crate) breakdown: Option<Breakdown>,
+    pub(crate) breakdown: Breakdown,
     /// What bounds would have done to the baseline's polls.
     pub(crate) predicted: Vec<Predicted>,
     pub(crate) details: PageDetails,
@@ -151,7 +152,10 @@ impl CellMeasured {
             after_switch: after_switch(&blocks, setup),
             turns: Turns::of(&runs, setup.budgets),
             checks: Checks::of(&rows, &runs),
-            breakdown: measured.then(|| Breakdown::of(&of_first, setup.threshold_ns)),
+            breakdown: match measured {
+                true => breakdown::of(&of_first, setup.threshold_ns),
+                false => Breakdown::new(),
+            },
             predicted: predicted::of(&of_first, setup),
             details: PageDetails::of(&sums, (&rows, &runs), setup.threshold_ns),
             jobs: jobs::of(files, setup.budgets)?,
@@ -171,25 +175,10 @@ impl CellMeasured {
     pub(crate) fn empty(cell: Cell, blocks: usize) -> CellMeasured {
         CellMeasured {
             cell,
-            state: CellState::Measured,
-            flaws: Vec::new(),
-            is_unfinished: false,
             runs: 1,
             hosts: 1,
             blocks,
-            at_cap: false,
-            slow_polls: BTreeMap::new(),
-            estimates: BTreeMap::new(),
-            curve: Vec::new(),
-            with_disturbed: None,
-            after_switch: AfterSwitch::new(),
-            turns: Turns::default(),
-            checks: Checks::default(),
-            breakdown: None,
-            predicted: Vec::new(),
-            details: PageDetails::default(),
-            workers: Vec::new(),
-            jobs: JobsOfCell::default(),
+            ..CellMeasured::default()
         }
     }
 }
@@ -200,7 +189,6 @@ fn is_readable(file: &RunFiles) -> bool {
         && file.dir.join(SLICES).is_file()
 }
 
-/// Of the baseline, over all blocks.
 fn slow_polls(runs: &[&LoadedRun], threshold_ns: u64) -> BTreeMap<Site, SlowPollCounts> {
     let mut slow_polls = BTreeMap::<Site, SlowPollCounts>::new();
     let blocks = runs
@@ -245,12 +233,7 @@ fn has_failed(file: &RunFiles) -> bool {
 fn flaws(files: &CellRuns, setup: &SweepSetup) -> Vec<String> {
     let flaw = |file: &RunFiles| match &file.row {
         None => Some("a run was cut short; its complete blocks count".to_owned()),
-        Some(row) => match &row.end {
-            &End::INTERRUPTED => Some("a run was interrupted".to_owned()),
-            End::Ok { .. } => None,
-            End::Invalid { reason } => Some(format!("a run is invalid: {reason}")),
-            End::Failed { stage, reason } => Some(format!("a run failed: {stage}: {reason}")),
-        },
+        Some(row) => load::flaw(&row.end).map(|flaw| format!("a run {flaw}")),
     };
     let (missing, wanted) = missing_runs(files, setup);
     let some_missing = (missing > 0 && !files.runs.is_empty())
@@ -265,7 +248,6 @@ fn flaws(files: &CellRuns, setup: &SweepSetup) -> Vec<String> {
         .collect()
 }
 
-/// How many runs of a cell are missing, and how many there should be.
 fn missing_runs(files: &CellRuns, setup: &SweepSetup) -> (usize, usize) {
     // Launches of subjects stop after the block in which all are precise enough.
     let blocks = if setup.subjects == 1 {
@@ -277,7 +259,6 @@ fn missing_runs(files: &CellRuns, setup: &SweepSetup) -> (usize, usize) {
     (wanted - files.runs.len(), wanted)
 }
 
-/// Messages of peers that did not reach central.
 fn missed_messages(row: &RunRow) -> impl Iterator<Item = String> {
     let by_variant = row.messages.iter().zip(&row.config.variants);
     by_variant.filter_map(|(messages, variant)| {

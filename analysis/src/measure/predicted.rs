@@ -21,7 +21,6 @@ pub(crate) struct Predicted {
     pub(crate) polls: u64,
     pub(crate) slow_polls: u64,
     pub(crate) longest_ns: u64,
-    /// The share of slow polls.
     pub(crate) slow: BareEstimate,
 }
 

@@ -12,11 +12,9 @@ use super::{
     metric_info::{Better, Per},
 };
 
-/// A quantity that decides.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Quantity {
     pub(crate) metric: Metric,
-    /// Its name in options.
     name: &'static str,
     pub(crate) words: &'static str,
     /// Whether budgets are meant to improve it. Otherwise it is a cost.
@@ -73,7 +71,6 @@ impl Quantity {
     }
 }
 
-/// Of a change over cells.
 pub(crate) fn unit(metric: Metric) -> &'static str {
     if is_share(metric) { "pp" } else { "%" }
 }

@@ -2,16 +2,16 @@
 
 use std::{borrow::Cow, collections::BTreeMap};
 
-use run_format::Site;
+use run_format::{Site, variant::BASELINE};
 
 use super::{
     Estimates, SweepSetup,
     catalogue::{Limits, SliceView},
     cell_blocks::CellBlocks,
     distribution::Distribution,
-    metric::{KeyFormula, MetricKey},
+    metric::MetricKey,
 };
-use crate::stats::{self, Counts, LaunchCounts, RatioKind, RatioPart};
+use crate::stats::{self, CellEstimate, Change, Counts, LaunchCounts, RatioPart};
 
 /// By variant, and last of what candidates are compared with. None if any slice did not count them.
 type ByVariant<T> = Vec<Option<Vec<T>>>;
@@ -22,7 +22,7 @@ pub(super) struct CellSums<'a> {
     /// The values that every variant counted, by launch.
     pub(super) launches: BTreeMap<Distribution, ByVariant<LaunchCounts<'a>>>,
     /// What ratios are made of, by run and block.
-    pub(super) ratios: BTreeMap<MetricKey, (RatioKind, ByVariant<Vec<RatioPart>>)>,
+    pub(super) ratios: BTreeMap<MetricKey, ByVariant<Vec<RatioPart>>>,
 }
 
 impl<'a> CellSums<'a> {
@@ -46,12 +46,8 @@ impl<'a> CellSums<'a> {
             longest_ns: longest_ns(&launches),
         };
         let keys = MetricKey::all(&Site::ALL).into_iter();
-        let ratios = keys.filter_map(|key| match key.formula() {
-            KeyFormula::Ratio(kind) => {
-                Some((key, (kind, ratio_parts(key, blocks, setup, &limits))))
-            }
-            KeyFormula::Quantile(..) => None,
-        });
+        let keys = keys.filter(|key| key.metric.ratio_kind().is_some());
+        let ratios = keys.map(|key| (key, ratio_parts(key, blocks, setup, &limits)));
         CellSums {
             ratios: ratios.collect(),
             launches,
@@ -59,23 +55,19 @@ impl<'a> CellSums<'a> {
     }
 
     pub(super) fn estimates(&self) -> Estimates {
-        let estimate = |key: MetricKey| {
-            let estimates = match key.formula() {
-                KeyFormula::Ratio(kind) => {
-                    let (_, variants) = self.ratios.get(&key)?;
-                    let ratio = |runs: &Option<Vec<_>>| stats::ratio(runs.as_ref()?, kind);
-                    variants.iter().map(ratio).collect()
-                }
-                KeyFormula::Quantile(distribution, at) => {
-                    let variants = self.launches.get(&distribution)?;
-                    let quantile = |runs: &Option<Vec<_>>| stats::quantile(runs.as_ref()?, at);
-                    variants.iter().map(quantile).collect()
-                }
-            };
-            Some((key, estimates))
-        };
+        let ratios = self.ratios.iter().filter_map(|(key, variants)| {
+            let kind = key.metric.ratio_kind()?;
+            let ratio = |runs: &Option<Vec<_>>| stats::ratio(runs.as_ref()?, kind);
+            Some((*key, variants.iter().map(ratio).collect()))
+        });
         let keys = MetricKey::all(&Site::ALL).into_iter();
-        keys.filter_map(estimate).collect()
+        let quantiles = keys.filter_map(|key| {
+            let (distribution, at) = key.quantile()?;
+            let quantile = |launches: &Option<Vec<_>>| stats::quantile(launches.as_ref()?, at);
+            let variants = self.launches.get(&distribution)?.iter();
+            Some((key, variants.map(quantile).collect()))
+        });
+        ratios.chain(quantiles).collect()
     }
 }
 
@@ -104,4 +96,28 @@ fn longest_ns(launches: &BTreeMap<Distribution, ByVariant<LaunchCounts>>) -> BTr
         Some((site, Counts::sum(&polls).exceeded_by(EXCEEDED_BY)))
     };
     Site::ALL.into_iter().filter_map(of_site).collect()
+}
+
+/// The estimate of each variant with its change: of the A/A control from the baseline, and of candidates from both
+/// together, which come last. Their level is also that of the baseline, since changes start there.
+pub(crate) fn with_changes(
+    estimates: &[Option<CellEstimate>],
+    control: Option<usize>,
+) -> Vec<Option<(&CellEstimate, Option<Change>)>> {
+    let Some((reference, variants)) = estimates.split_last() else {
+        return Vec::new();
+    };
+    let with_change = |variant: usize| {
+        let (estimate, from) = match variant {
+            BASELINE => (reference, None),
+            _ if Some(variant) == control => (&variants[variant], variants[BASELINE].as_ref()),
+            _ => (&variants[variant], reference.as_ref()),
+        };
+        let estimate = estimate.as_ref()?;
+        Some((
+            estimate,
+            from.and_then(|from| stats::change(from, estimate)),
+        ))
+    };
+    (0..variants.len()).map(with_change).collect()
 }

@@ -5,7 +5,6 @@ use run_format::{tables::Pass, variant::BASELINE};
 use super::metric::Metric;
 use crate::load::loaded_run::LoadedRun;
 
-/// Of a cell.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Turns {
     /// Most requests were sent before the turn that they were answered in, so under any variant.

@@ -270,7 +270,7 @@ fn problems(caveats: &mut Vec<String>, summary: &Summary) {
     let mut found = Vec::new();
     for CellMeasured {
         cell, state, flaws, ..
-    } in summary.cells.iter().map(|it| &it.measured)
+    } in summary.cells.iter().map(|it| &*it.measured)
     {
         match state {
             CellState::Invalid(reason) => found.push(format!("{cell}: invalid: {}", plain(reason))),

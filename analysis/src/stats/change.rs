@@ -1,7 +1,7 @@
 //! The change from the baseline to another variant, in the blocks that both share.
 
 use super::{
-    estimate::{CellEstimate, EstimateScope},
+    estimate::CellEstimate,
     uncertain::Uncertain,
     variance::{Variance, between, together, within},
 };
@@ -11,9 +11,7 @@ use super::{
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Change {
     pub(crate) difference: Uncertain,
-    /// The difference divided by the baseline. None if that is zero.
     pub(crate) relative: Option<Uncertain>,
-    pub(crate) scope: EstimateScope,
 }
 
 /// None if the two do not share their blocks, or if nothing varied in any.
@@ -24,16 +22,10 @@ pub(crate) fn change(baseline: &CellEstimate, other: &CellEstimate) -> Option<Ch
     (difference.value > 0.0).then(|| Change {
         difference: difference.of(other.value - baseline.value),
         relative: pair.relative(ratio),
-        scope: baseline.scope(),
     })
 }
 
 impl Change {
-    #[cfg(test)]
-    pub(crate) fn interval(&self, confidence: f64) -> super::uncertain::Interval {
-        self.difference.interval(confidence)
-    }
-
     pub(crate) fn p_value(&self) -> f64 {
         self.difference.p_value()
     }
@@ -42,7 +34,6 @@ impl Change {
         Change {
             difference: self.difference.inflated(factor),
             relative: self.relative.map(|relative| relative.inflated(factor)),
-            ..self
         }
     }
 }
@@ -226,18 +217,9 @@ mod tests {
     }
 
     #[test]
-    fn one_launch_speaks_for_itself() {
-        assert_eq!(of(&[&[10, 20]], &[&[10, 25]]).scope, EstimateScope::ThisRun);
-        assert_eq!(
-            of(&[&[10], &[20]], &[&[10], &[25]]).scope,
-            EstimateScope::Runs
-        );
-    }
-
-    #[test]
     fn none_against_none_is_no_change_and_not_certainly_none() {
         let none = of(&[&[0, 0]], &[&[0, 0]]);
         assert_eq!((none.difference.value, none.p_value()), (0.0, 1.0));
-        assert!(none.interval(0.95).high > 1e-4);
+        assert!(none.difference.interval(0.95).high > 1e-4);
     }
 }

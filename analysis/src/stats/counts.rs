@@ -16,7 +16,6 @@ impl Counts {
         of
     }
 
-    /// Several together.
     pub(crate) fn sum(slices: &[impl Borrow<Counts>]) -> Counts {
         let mut all = slices
             .iter()
@@ -65,7 +64,6 @@ impl Counts {
         self.above_limit(limit).iter().map(|(_, count)| count).sum()
     }
 
-    /// The sum of those.
     pub(crate) fn sum_above(&self, limit: u64) -> u64 {
         let above = self.above_limit(limit).iter();
         above.map(|(value, count)| value * count).sum()

@@ -19,15 +19,6 @@ pub(crate) struct CellEstimate {
     pub(super) ends: IntervalShape,
 }
 
-/// The launches that an interval is valid for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EstimateScope {
-    /// The one launch that was measured. Another launch of the same variant may be outside.
-    ThisRun,
-    /// All launches like these.
-    Runs,
-}
-
 /// The shape of the interval of a single run. That of several runs is symmetric.
 #[derive(Clone, Debug)]
 pub(super) enum IntervalShape {
@@ -52,21 +43,14 @@ pub(crate) struct BareEstimate {
     pub(crate) value: f64,
     /// With its standard error. None if nothing varied or there is only one block, since then the error is unknown.
     pub(crate) level: Option<Uncertain>,
-    pub(super) scope: EstimateScope,
+    /// Then the interval is that of this launch, and another launch of the same variant may be outside.
+    pub(crate) is_of_one_launch: bool,
     ends: IntervalShape,
 }
 
 impl CellEstimate {
     pub(crate) fn value(&self) -> f64 {
         self.value
-    }
-
-    pub(crate) fn scope(&self) -> EstimateScope {
-        if self.deviations.len() > 1 {
-            EstimateScope::Runs
-        } else {
-            EstimateScope::ThisRun
-        }
     }
 
     pub(crate) fn bare(&self) -> BareEstimate {
@@ -77,7 +61,7 @@ impl CellEstimate {
         BareEstimate {
             value: self.value,
             level: self.level(),
-            scope: self.scope(),
+            is_of_one_launch: self.deviations.len() < 2,
             ends,
         }
     }
@@ -108,21 +92,20 @@ impl CellEstimate {
 }
 
 impl BareEstimate {
-    /// Of which nothing else is known.
     pub(crate) fn of(value: f64) -> BareEstimate {
         BareEstimate {
             value,
             level: None,
-            scope: EstimateScope::ThisRun,
+            is_of_one_launch: true,
             ends: IntervalShape::Symmetric,
         }
     }
 
-    /// For the launches of its scope; `confidence` as 0.95. None if [`BareEstimate::level`] is.
+    /// `confidence` as 0.95. None if [`BareEstimate::level`] is.
     pub(crate) fn interval(&self, confidence: f64) -> Option<Interval> {
         let level = self.level?;
         let symmetric = level.interval(confidence).clipped(0.0, self.highest());
-        if self.scope == EstimateScope::Runs {
+        if !self.is_of_one_launch {
             return Some(symmetric);
         }
         let t = student::critical(level.df, confidence);
@@ -150,7 +133,6 @@ impl BareEstimate {
         self
     }
 
-    /// In another unit.
     pub(crate) fn times(mut self, factor: f64) -> BareEstimate {
         self.value *= factor;
         self.level = self.level.map(|level| level.times(factor));
@@ -207,14 +189,14 @@ mod tests {
         let blocks = vec![0.01, -0.01, 0.01, -0.01];
         let one = of(vec![blocks.clone()], 0.0);
         assert_eq!(
-            (one.scope(), one.level().map(|of| of.df)),
-            (EstimateScope::ThisRun, Some(3.0))
+            (one.bare().is_of_one_launch, one.level().map(|of| of.df)),
+            (true, Some(3.0))
         );
         let shifted = |by: f64| blocks.iter().map(|of| of + by).collect::<Vec<_>>();
         let three = of([-0.1, 0.0, 0.1].map(shifted).to_vec(), 0.0);
         assert_eq!(
-            (three.scope(), three.level().map(|of| of.df)),
-            (EstimateScope::Runs, Some(2.0))
+            (three.bare().is_of_one_launch, three.level().map(|of| of.df)),
+            (false, Some(2.0))
         );
     }
 

@@ -26,7 +26,6 @@ pub(crate) enum MeanChange {
 }
 
 impl MeanChange {
-    /// Of differences, with equal weights.
     pub(crate) fn of_differences(cells: &[Uncertain]) -> Option<MeanChange> {
         mean_over_cells(cells).map(MeanChange::Difference)
     }
@@ -83,9 +82,7 @@ fn logarithm(change: &Uncertain) -> Uncertain {
 /// blocks, so one below that of the median cell is raised to that: luck must not give a cell its weight. As for
 /// [`mean_over_cells`], the error of the mean is that of these cells. How far cells are apart is no part of it.
 fn random_effects(cells: &[Uncertain]) -> Option<Uncertain> {
-    let mut sorted: Vec<f64> = cells.iter().map(|cell| cell.standard_error).collect();
-    sorted.sort_by(f64::total_cmp);
-    let median = *sorted.get(sorted.len() / 2)?;
+    let (_, median, _) = spread(cells.iter().map(|cell| cell.standard_error))?;
     let errors = cells
         .iter()
         .map(|cell| Variance::new(cell.standard_error.max(median).powi(2), cell.df));
@@ -113,6 +110,18 @@ fn random_effects(cells: &[Uncertain]) -> Option<Uncertain> {
     let each = errors.iter().zip(weights(apart));
     let error = each.map(|(error, weight)| error.scaled(weight));
     Some(error.reduce(Variance::plus)?.of(mean(apart)))
+}
+
+pub(crate) fn mean(values: &[f64]) -> Option<f64> {
+    let sum: f64 = values.iter().sum();
+    (!values.is_empty()).then_some(sum / values.len() as f64)
+}
+
+/// The least, the median (the upper one of two) and the greatest.
+pub(crate) fn spread(values: impl Iterator<Item = f64>) -> Option<(f64, f64, f64)> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    Some((*values.first()?, values[values.len() / 2], *values.last()?))
 }
 
 /// Of values in ascending order, of which there is at least one.

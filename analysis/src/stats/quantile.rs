@@ -39,7 +39,6 @@ impl<'a> LaunchCounts<'a> {
         }
     }
 
-    /// All blocks together.
     pub(crate) fn sum(&self) -> &Counts {
         &self.sum
     }
@@ -70,7 +69,6 @@ pub(crate) fn quantile(launches: &[LaunchCounts<'_>], q: f64) -> Option<CellEsti
     })
 }
 
-/// The quantile of one run, in units of value.
 struct RunQuantile {
     value: f64,
     deviations: Vec<f64>,
@@ -119,18 +117,16 @@ fn ends(runs: Vec<RunQuantile>, q: f64) -> Option<IntervalShape> {
     })
 }
 
-/// Of slices by launch and block.
 #[cfg(test)]
-pub(super) fn launches(slices: &[Vec<Counts>]) -> Vec<LaunchCounts<'_>> {
-    fn launch(blocks: &[Counts]) -> LaunchCounts<'_> {
-        LaunchCounts::of(blocks.iter().map(Cow::Borrowed).collect())
-    }
-    slices.iter().map(|blocks| launch(blocks)).collect()
-}
-
-#[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+
+    pub(in crate::stats) fn launches(slices: &[Vec<Counts>]) -> Vec<LaunchCounts<'_>> {
+        let launches = slices.iter();
+        launches
+            .map(|blocks| LaunchCounts::of(blocks.iter().map(Cow::Borrowed).collect()))
+            .collect()
+    }
 
     fn quantile(slices: &[Vec<Counts>], q: f64) -> Option<CellEstimate> {
         super::quantile(&launches(slices), q)

@@ -1,30 +1,12 @@
 //! The same variant of the same cell in two sweeps, as before and after a change of the code.
 
-use super::{
-    change::Change,
-    estimate::{BareEstimate, EstimateScope},
-    variance::Variance,
-};
+use super::{change::Change, estimate::BareEstimate, variance::Variance};
 
-/// Two sweeps share no block, so the differences between launches do not cancel out.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum BetweenSweeps {
-    Compared(Change),
-    /// One sweep has a single launch, so it is unknown how much launches differ. The difference is never
-    /// resolved, however narrow the intervals of both.
-    LaunchesUnknown {
-        difference: f64,
-    },
-}
-
-/// None if one of the two has no variance.
-pub(crate) fn change_between(before: &BareEstimate, after: &BareEstimate) -> Option<BetweenSweeps> {
-    let difference = after.value - before.value;
-    if [before, after]
-        .iter()
-        .any(|side| side.scope == EstimateScope::ThisRun)
-    {
-        return Some(BetweenSweeps::LaunchesUnknown { difference });
+/// Two sweeps share no block, so the differences between launches do not cancel out. None if one of the two has no
+/// variance, or a single launch: then it is unknown how much launches differ, however narrow the intervals of both are.
+pub(crate) fn change_between(before: &BareEstimate, after: &BareEstimate) -> Option<Change> {
+    if before.is_of_one_launch || after.is_of_one_launch {
+        return None;
     }
     let [of_before, of_after] = [before.level?, after.level?].map(|of| Variance::of_error(&of));
     let ratio = after.value / before.value;
@@ -33,11 +15,10 @@ pub(crate) fn change_between(before: &BareEstimate, after: &BareEstimate) -> Opt
         .scaled(ratio)
         .plus(of_after)
         .scaled(1.0 / before.value);
-    Some(BetweenSweeps::Compared(Change {
-        difference: of_before.plus(of_after).of(difference),
+    Some(Change {
+        difference: of_before.plus(of_after).of(after.value - before.value),
         relative: (before.value > 0.0).then(|| of_ratio.of(ratio - 1.0)),
-        scope: EstimateScope::Runs,
-    }))
+    })
 }
 
 #[cfg(test)]
@@ -64,21 +45,15 @@ mod tests {
     fn a_single_launch_on_a_side_resolves_nothing() {
         let (one, three) = (slow(&[1000.0]), slow(&[100.0, 110.0, 90.0]));
         for (before, after) in [(&one, &three), (&three, &one), (&one, &one)] {
-            let change = change_between(before, after);
-            assert!(matches!(
-                change,
-                Some(BetweenSweeps::LaunchesUnknown { .. })
-            ));
+            assert_eq!(change_between(before, after), None);
         }
     }
 
     #[test]
     fn launches_that_differ_hide_a_difference_between_sweeps() {
-        let compare =
-            |before: &[f64], after: &[f64]| match change_between(&slow(before), &slow(after)) {
-                Some(BetweenSweeps::Compared(change)) => change,
-                other => panic!("{other:?}"),
-            };
+        let compare = |before: &[f64], after: &[f64]| {
+            change_between(&slow(before), &slow(after)).expect("several launches")
+        };
         let far = compare(&[1200.0, 1270.0, 1650.0], &[270.0, 280.0, 400.0]);
         assert!(far.p_value() < 0.05);
         assert!(

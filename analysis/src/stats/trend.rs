@@ -23,7 +23,6 @@ pub(crate) struct Trend {
     /// By unit of time: the median of the slopes between all pairs.
     pub(crate) slope: f64,
     pub(crate) interval: Interval,
-    /// The values of the trend at the first and the last time.
     pub(crate) from: f64,
     pub(crate) to: f64,
 }
@@ -72,7 +71,6 @@ pub(crate) fn trend(series: &[(f64, f64)], confidence: f64) -> Option<Trend> {
     })
 }
 
-/// Averages of neighbours.
 fn no_longer_than(most: usize, series: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let neighbours = series.len().div_ceil(most).max(1);
     let average = |part: &[(f64, f64)]| {
@@ -83,7 +81,6 @@ fn no_longer_than(most: usize, series: &[(f64, f64)]) -> Vec<(f64, f64)> {
     series.chunks(neighbours).map(average).collect()
 }
 
-/// Between all pairs, in ascending order.
 fn slopes(series: &[(f64, f64)]) -> Vec<f64> {
     let mut slopes = Vec::with_capacity(series.len() * (series.len() - 1) / 2);
     for (at, (time, value)) in series.iter().enumerate() {

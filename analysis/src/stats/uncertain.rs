@@ -41,7 +41,6 @@ impl Uncertain {
         own.plus(others).of(self.value - other.value)
     }
 
-    /// In another unit.
     pub(crate) fn times(self, factor: f64) -> Uncertain {
         Uncertain {
             value: factor * self.value,
@@ -63,7 +62,6 @@ impl Variance {
         Variance::new(of.standard_error.powi(2), of.df)
     }
 
-    /// The value with this variance of its error.
     pub(super) fn of(self, value: f64) -> Uncertain {
         Uncertain {
             value,
@@ -78,13 +76,11 @@ impl Interval {
         Interval { low, high }
     }
 
-    /// In another unit.
     pub(crate) fn times(self, factor: f64) -> Interval {
         let ends = [factor * self.low, factor * self.high];
         Interval::new(ends[0].min(ends[1]), ends[0].max(ends[1]))
     }
 
-    /// Without impossible values.
     pub(super) fn clipped(self, lowest: f64, highest: f64) -> Interval {
         Interval::new(
             self.low.clamp(lowest, highest),

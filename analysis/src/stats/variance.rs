@@ -110,7 +110,6 @@ impl Variance {
         Variance::new(value, df)
     }
 
-    /// Of the value times a constant.
     pub(super) fn scaled(self, by: f64) -> Variance {
         Variance {
             value: by.powi(2) * self.value,
@@ -153,7 +152,6 @@ impl RunSums {
         }
     }
 
-    /// Of the sum over blocks.
     fn variance(&self) -> f64 {
         self.squares * self.blocks / (self.blocks - 1.0)
     }

@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     iter, mem,
+    sync::Arc,
 };
 
 use program::{Failure, bad_input, reject};
@@ -22,6 +23,7 @@ use crate::{
         CellMeasured, CellState, Estimates, SweepSetup,
         details::PageDetails,
         metric::{Metric, MetricKey},
+        sums::with_changes,
     },
     options::Options,
     stats::{self, Calibration, CellEstimate},
@@ -49,38 +51,34 @@ impl Summary {
     pub(crate) fn take_disturbed(&mut self, site: Site) -> Option<Summary> {
         let mut cells = self.cells.iter();
         cells.find(|cell| cell.with_disturbed.is_some())?;
-        let mut cells = mem::take(&mut self.cells);
-        let with_disturbed = |cell: &mut CellSummary| match cell.with_disturbed.take() {
-            Some(cell) => *cell,
-            None => self.uncalibrated(cell, site),
+        let calibrations = &self.calibrations;
+        let uncalibrated = |figures: &Figures| {
+            let judged = figures.iter().filter(|(key, _)| is_judged(**key, site));
+            let judged = judged.map(|(key, figures)| {
+                let factor = calibrations.get(key).map_or(1.0, Calibration::inflation);
+                let raw =
+                    |figure: &Option<CellFigure>| Some(figure.clone()?.inflated(1.0 / factor));
+                (*key, figures.iter().map(raw).collect())
+            });
+            judged.collect::<Figures>()
         };
-        let mut with: Vec<CellSummary> = cells.iter_mut().map(with_disturbed).collect();
-        self.cells = cells;
-        let calibrations = with_baseline(&mut with, &self.variants);
+        let with_disturbed = self.cells.iter_mut().map(|cell| CellSummary {
+            figures: match cell.with_disturbed.take() {
+                Some(figures) => figures,
+                None => uncalibrated(&cell.figures),
+            },
+            measured: cell.measured.clone(),
+            ..CellSummary::default()
+        });
+        let mut cells: Vec<CellSummary> = with_disturbed.collect();
+        let calibrations = with_baseline(&mut cells, &self.variants);
         Some(Summary {
             identity: self.identity.clone(),
             axes: self.axes.clone(),
             variants: self.variants.clone(),
-            cells: with,
+            cells,
             calibrations,
         })
-    }
-
-    /// What a verdict about the site needs of a cell.
-    fn uncalibrated(&self, cell: &CellSummary, site: Site) -> CellSummary {
-        let figures = cell.figures.iter();
-        let figures = figures.filter(|(what, _)| is_judged(**what, site));
-        let figures = figures.map(|(what, figures)| {
-            let figures = figures.iter().map(|figure| {
-                let figure = figure.clone()?;
-                Some(figure.inflated(1.0 / self.inflation(*what)))
-            });
-            (*what, figures.collect())
-        });
-        CellSummary {
-            figures: figures.collect(),
-            ..only_judged(&cell.measured).into()
-        }
     }
 }
 
@@ -89,51 +87,37 @@ fn is_judged(what: MetricKey, site: Site) -> bool {
     what.site.is_none_or(|it| it == site) || what.metric == Metric::YieldsPer1000
 }
 
-/// Candidates are not compared with each other.
-fn only_judged(cell: &CellMeasured) -> CellMeasured {
-    CellMeasured {
-        state: cell.state.clone(),
-        slow_polls: cell.slow_polls.clone(),
-        turns: cell.turns.clone(),
-        checks: cell.checks.clone(),
-        ..CellMeasured::empty(cell.cell, cell.blocks)
-    }
-}
-
 impl CellSummary {
-    /// Figures of a cell that is yet to be calibrated.
     pub(crate) fn of(
         mut measured: CellMeasured,
         control: Option<usize>,
         site: Site,
     ) -> CellSummary {
+        let mut estimates = mem::take(&mut measured.estimates);
+        let with_disturbed = measured.with_disturbed.take();
         let figures = |estimates: &Estimates| {
-            let whats = estimates.iter();
-            let figures = whats.map(|(what, it)| (*what, figures(*what, it, control, &measured)));
+            let figures = estimates.iter();
+            let figures = figures.map(|(key, it)| (*key, figures_of(*key, it, control, &measured)));
             figures.collect::<Figures>()
         };
-        let with_disturbed = measured.with_disturbed.as_ref().map(|estimates| {
-            let mut figures = figures(estimates);
-            figures.retain(|what, _| is_judged(*what, site));
-            Box::new(CellSummary {
-                figures,
-                ..only_judged(&measured).into()
-            })
+        let with_disturbed = with_disturbed.map(|estimates| {
+            let mut figures = figures(&estimates);
+            figures.retain(|key, _| is_judged(*key, site));
+            figures
         });
-        let figures = figures(&measured.estimates);
-        measured.with_disturbed = None;
-        measured.estimates.retain(|key, _| {
+        let figures = figures(&estimates);
+        estimates.retain(|key, _| {
             key.metric.info().verdict.is_some() && *key == MetricKey::new(site, key.metric)
         });
         CellSummary {
-            measured,
+            measured: Arc::new(measured),
+            estimates,
             figures,
             with_disturbed,
         }
     }
 }
 
-/// The facts about each cell, and its figures.
 fn measure(sweep: &mut Sweep, options: &Options, site: Site) -> Result<Vec<CellSummary>, Failure> {
     let roles = sweep.compared();
     let control = roles.iter().position(|it| it.role == Role::Control);
@@ -230,43 +214,26 @@ pub(super) fn resolve(
     }
 }
 
-/// The figures of one metric, by variant. The change is that of the A/A control from the baseline, and of candidates
-/// from both together.
-fn figures(
+fn figures_of(
     what: MetricKey,
     estimates: &[Option<CellEstimate>],
     control: Option<usize>,
     cell: &CellMeasured,
 ) -> Vec<Option<CellFigure>> {
-    let Some((reference, variants)) = estimates.split_last() else {
-        return Vec::new();
-    };
-    let baseline = &variants[BASELINE];
-    let change = |variant: usize, estimate: &CellEstimate| {
-        let from = if Some(variant) == control {
-            baseline
-        } else {
-            reference
-        };
-        let change = stats::change(from.as_ref()?, estimate)?;
-        Some(ChangeFigure {
-            is_bounded: baseline.as_ref().is_none_or(is_bounded) && is_bounded(estimate),
-            ..ChangeFigure::of(&change, what.metric.info().scale)
-        })
-    };
     let is_blurred = cell.turns.blur(what.metric);
-    let figure = |(variant, estimate): (usize, &Option<CellEstimate>)| {
-        if variant == BASELINE {
-            // Changes are from here, so this is the level that they start at.
-            return Some(CellFigure::of(what, reference.as_ref()?.bare()));
-        }
-        let estimate = estimate.as_ref()?;
-        Some(CellFigure {
-            change: change(variant, estimate).filter(|_| !is_blurred),
+    let baseline = estimates.first().and_then(Option::as_ref);
+    let figure = |(estimate, change): (&CellEstimate, Option<stats::Change>)| {
+        let change = change.filter(|_| !is_blurred);
+        CellFigure {
+            change: change.map(|change| ChangeFigure {
+                is_bounded: baseline.is_none_or(is_bounded) && is_bounded(estimate),
+                ..ChangeFigure::of(&change, what.metric.info().scale)
+            }),
             ..CellFigure::of(what, estimate.bare())
-        })
+        }
     };
-    variants.iter().enumerate().map(figure).collect()
+    let estimates = with_changes(estimates, control).into_iter();
+    estimates.map(|estimate| estimate.map(figure)).collect()
 }
 
 /// For each cell, the variants that differ from the baseline by noise only: the A/A control, and budgets that never

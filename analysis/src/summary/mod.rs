@@ -8,7 +8,7 @@ mod shown;
 pub(crate) mod sweeps;
 pub(crate) mod table;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use run_format::{
     Site,
@@ -22,7 +22,7 @@ use self::identity::Identity;
 use crate::{
     load::compared::ComparedVariant,
     measure::{
-        CellMeasured, CellState, SlowPollCounts,
+        CellMeasured, CellState, Estimates, SlowPollCounts,
         checks::Checks,
         metric::{Metric, MetricKey},
     },
@@ -39,9 +39,7 @@ pub(crate) use crate::stats::CONFIDENCE;
 pub(crate) struct Summary {
     pub(crate) identity: Identity,
     pub(crate) axes: Axes,
-    /// The first is the baseline.
     pub(crate) variants: Vec<ComparedVariant>,
-    /// All cells of the grid, in its order.
     pub(crate) cells: Vec<CellSummary>,
     /// How well the intervals cover the noise.
     pub(crate) calibrations: BTreeMap<MetricKey, Calibration>,
@@ -49,14 +47,16 @@ pub(crate) struct Summary {
 
 /// A cell and its figures. Of a large grid most memory is here, so estimates with their blocks are kept only of what
 /// decides, to compare candidates with each other.
+#[derive(Default)]
 pub(crate) struct CellSummary {
-    pub(crate) measured: CellMeasured,
+    pub(crate) measured: Arc<CellMeasured>,
+    /// Of what decides.
+    pub(crate) estimates: Estimates,
     pub(crate) figures: Figures,
     /// The same with disturbed blocks, if any were set aside, as far as a verdict needs it.
-    pub(crate) with_disturbed: Option<Box<CellSummary>>,
+    pub(crate) with_disturbed: Option<Figures>,
 }
 
-/// By variant.
 type Figures = BTreeMap<MetricKey, Vec<Option<CellFigure>>>;
 
 #[derive(Clone, Debug)]
@@ -71,7 +71,6 @@ pub(crate) struct ChangeFigure {
     pub(crate) value: f64,
     /// Absent if the uncertainty is unknown.
     pub(crate) difference: Option<Uncertain>,
-    /// The difference in percent of the baseline.
     pub(crate) relative: Option<Uncertain>,
     /// Whether it can be resolved at all.
     is_bounded: bool,
@@ -87,7 +86,6 @@ pub(crate) enum Resolved {
 }
 
 impl Resolved {
-    /// In the direction of `value`.
     pub(crate) fn new(is_resolved: bool, value: f64) -> Resolved {
         match is_resolved {
             true if value < 0.0 => Resolved::Lower,
@@ -175,7 +173,7 @@ impl Summary {
             .measured()
             .filter(|cell| !cell.measured.turns.blur(what.metric));
         let changes = sharp.filter_map(|cell| {
-            let estimates = cell.measured.estimates.get(&what)?;
+            let estimates = cell.estimates.get(&what)?;
             let [from, to] = [from, to].map(|variant| estimates.get(variant)?.as_ref());
             let change = stats::change(from?, to?)?.inflated(inflation);
             Some(ChangeFigure::of(&change, what.metric.info().scale))
@@ -198,26 +196,18 @@ impl Summary {
     }
 }
 
-impl From<CellMeasured> for CellSummary {
-    fn from(measured: CellMeasured) -> CellSummary {
-        CellSummary {
-            measured,
-            figures: BTreeMap::new(),
-            with_disturbed: None,
-        }
-    }
-}
-
 impl CellSummary {
     pub(crate) fn new(cell: Cell, blocks: usize) -> CellSummary {
-        CellMeasured::empty(cell, blocks).into()
+        CellSummary {
+            measured: Arc::new(CellMeasured::empty(cell, blocks)),
+            ..CellSummary::default()
+        }
     }
 
     pub(crate) fn figure(&self, what: MetricKey, variant: usize) -> Option<&CellFigure> {
         self.figures.get(&what)?.get(variant)?.as_ref()
     }
 
-    /// Of a metric of the worker as a whole.
     pub(crate) fn worker_figure(&self, metric: Metric, variant: usize) -> Option<&CellFigure> {
         self.figure(MetricKey { site: None, metric }, variant)
     }
@@ -238,7 +228,6 @@ impl CellSummary {
 }
 
 impl CellFigure {
-    /// In the metric's unit.
     fn of(what: MetricKey, estimate: BareEstimate) -> CellFigure {
         CellFigure {
             estimate: estimate.times(what.metric.info().scale),

@@ -21,7 +21,6 @@ pub(crate) const FILE: &str = "predicted.csv";
 pub(crate) struct SideBySide<'a> {
     pub(crate) of: &'a Predicted,
     pub(crate) predicted: CellFigure,
-    /// The variant and its share.
     pub(crate) measured: Option<(usize, &'a CellFigure)>,
 }
 

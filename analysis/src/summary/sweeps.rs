@@ -1,6 +1,9 @@
 //! Compares one variant of two sweeps, cell by cell.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use run_format::{Budgets, grid::Axes, variant::Role};
 
@@ -8,7 +11,7 @@ use super::{CellFigure, CellSummary, ChangeFigure, Resolved, Summary, compare::r
 use crate::{
     load::compared::ComparedVariant,
     measure::{CellMeasured, CellState, metric::MetricKey},
-    stats::{self, BareEstimate, BetweenSweeps},
+    stats::{self, BareEstimate},
 };
 
 impl Summary {
@@ -40,12 +43,28 @@ impl Summary {
 
 /// The variant with these budgets, with the earlier sweep as its baseline.
 pub(crate) fn between(before: &Summary, after: &Summary, budgets: Budgets) -> Option<Summary> {
-    let pair = SweepPair {
-        before,
-        after,
-        variants: [before.with_budgets(budgets)?, after.with_budgets(budgets)?],
-    };
-    let mut cells = pair.cells();
+    let sides = [before, after];
+    let [from, to] = sides.map(|side| side.with_budgets(budgets));
+    let variants = [from?, to?];
+    let pairs = after.cells.iter().filter_map(|after| {
+        let mut same = before.cells.iter();
+        Some([
+            same.find(|cell| cell.measured.cell == after.measured.cell)?,
+            after,
+        ])
+    });
+    let cells = pairs.map(|pair| {
+        // What one side alone has cannot be compared.
+        let keys = pair[1].figures.keys();
+        let keys = keys.filter(|key| pair[0].figures.contains_key(key));
+        let figures = keys.map(|key| (*key, figures(*key, sides, pair, variants)));
+        CellSummary {
+            figures: figures.collect(),
+            measured: Arc::new(measured(pair)),
+            ..CellSummary::default()
+        }
+    });
+    let mut cells: Vec<CellSummary> = cells.collect();
     let whats = cells.iter().flat_map(|cell| cell.figures.keys().copied());
     for what in BTreeSet::from_iter(whats) {
         resolve(&mut cells, what, 1, |_| true);
@@ -68,84 +87,57 @@ pub(crate) fn between(before: &Summary, after: &Summary, budgets: Budgets) -> Op
     })
 }
 
-struct SweepPair<'a> {
-    before: &'a Summary,
-    after: &'a Summary,
-    /// Before and after.
-    variants: [usize; 2],
+fn measured(pair: [&CellSummary; 2]) -> CellMeasured {
+    let [before, after] = pair.map(|cell| &cell.measured);
+    CellMeasured {
+        state: match &before.state {
+            CellState::Measured => after.state.clone(),
+            other => other.clone(),
+        },
+        flaws: [before.flaws.clone(), after.flaws.clone()].concat(),
+        runs: before.runs.min(after.runs),
+        at_cap: before.at_cap || after.at_cap,
+        checks: after.checks.clone(),
+        ..CellMeasured::empty(after.cell, before.blocks.min(after.blocks))
+    }
 }
 
-impl SweepPair<'_> {
-    fn cells(&self) -> Vec<CellSummary> {
-        let pairs = self.after.cells.iter().filter_map(|after| {
-            let mut same = self.before.cells.iter();
-            let before = same.find(|cell| cell.measured.cell == after.measured.cell)?;
-            Some(self.cell(before, after))
-        });
-        pairs.collect()
-    }
-
-    fn cell(&self, before: &CellSummary, after: &CellSummary) -> CellSummary {
-        // What one side alone has cannot be compared.
-        let is_shared = |what: &&MetricKey| before.figures.contains_key(what);
-        let figures = after.figures.keys().filter(is_shared);
-        let figures = figures.map(|what| (*what, self.figures(*what, [before, after])));
-        let measured = CellMeasured {
-            state: match &before.measured.state {
-                CellState::Measured => after.measured.state.clone(),
-                other => other.clone(),
-            },
-            flaws: [before.measured.flaws.clone(), after.measured.flaws.clone()].concat(),
-            runs: before.measured.runs.min(after.measured.runs),
-            at_cap: before.measured.at_cap || after.measured.at_cap,
-            checks: after.measured.checks.clone(),
-            ..CellMeasured::empty(
-                after.measured.cell,
-                before.measured.blocks.min(after.measured.blocks),
-            )
-        };
-        CellSummary {
-            figures: figures.collect(),
-            ..measured.into()
-        }
-    }
-
-    /// Before and after, the latter with its change.
-    fn figures(&self, what: MetricKey, cells: [&CellSummary; 2]) -> Vec<Option<CellFigure>> {
-        let figure = |side: usize| {
-            let figure = cells[side].figure(what, self.variants[side])?;
-            // Without the change within its own sweep.
-            Some(CellFigure {
-                estimate: figure.estimate.clone(),
-                change: None,
-            })
-        };
-        let mut figures = vec![figure(0), figure(1)];
-        if let [Some(then), Some(now)] = &mut figures[..] {
+/// Before and after, the latter with its change instead of that within its own sweep.
+fn figures(
+    what: MetricKey,
+    sides: [&Summary; 2],
+    cells: [&CellSummary; 2],
+    variants: [usize; 2],
+) -> Vec<Option<CellFigure>> {
+    let estimates = [0, 1].map(|at| Some(&cells[at].figure(what, variants[at])?.estimate));
+    let change = match estimates {
+        [Some(was), Some(is)] => {
             // Nothing is calibrated between sweeps.
-            let [was, is] =
-                [(self.before, &*then), (self.after, &*now)].map(|(summary, figure)| {
-                    figure
-                        .estimate
-                        .clone()
-                        .inflated(1.0 / summary.inflation(what))
-                });
-            now.change = change(&was, &is);
+            let raw = |side: &Summary, estimate: &BareEstimate| {
+                estimate.clone().inflated(1.0 / side.inflation(what))
+            };
+            change(&raw(sides[0], was), &raw(sides[1], is))
         }
-        figures
-    }
+        _ => None,
+    };
+    let figures = estimates.into_iter().zip([None, change]);
+    let figures = figures.map(|(estimate, change)| {
+        let estimate = estimate?.clone();
+        Some(CellFigure { estimate, change })
+    });
+    figures.collect()
 }
 
 /// A change that is not yet resolved. If a side has only one launch, or no estimates, it has no uncertainty.
 fn change(was: &BareEstimate, is: &BareEstimate) -> Option<ChangeFigure> {
-    Some(match stats::change_between(was, is)? {
-        BetweenSweeps::Compared(change) => ChangeFigure::of(&change, 1.0),
-        BetweenSweeps::LaunchesUnknown { difference } => ChangeFigure {
-            value: difference,
+    if was.is_of_one_launch || is.is_of_one_launch {
+        return Some(ChangeFigure {
+            value: is.value - was.value,
             difference: None,
             relative: None,
             is_bounded: true,
             resolved: Resolved::No,
-        },
-    })
+        });
+    }
+    Some(ChangeFigure::of(&stats::change_between(was, is)?, 1.0))
 }

@@ -18,14 +18,6 @@ pub(crate) const FILE: &str = "summary.csv";
 /// The same rows with types. What is empty in the other file is null here.
 pub(crate) const PARQUET: &str = "summary.parquet";
 
-/// A figure with what it is of.
-struct FigureRow<'a> {
-    cell: Cell,
-    what: MetricKey,
-    variant: &'a str,
-    figure: &'a CellFigure,
-}
-
 /// The figures that the options ask for, of some cells after the other: a table of all cells of a large grid takes more
 /// memory than its files.
 pub(crate) fn tables<'a>(
@@ -49,25 +41,25 @@ fn table(summary: &Summary, cells: &[CellSummary], options: &Options) -> Result<
         for (&what, figures) in cell.figures.iter().filter(|(what, _)| is_shown(what)) {
             let figures = figures.iter().zip(&summary.variants);
             rows.extend(figures.filter_map(|(figure, variant)| {
-                Some(FigureRow {
-                    cell: cell.measured.cell,
-                    what,
-                    variant: &variant.label,
-                    figure: figure.as_ref()?,
-                })
+                let label = variant.label.as_str();
+                Some((cell.measured.cell, what, label, figure.as_ref()?))
             }));
         }
     }
     let number = |name: &str, of: fn(&CellFigure) -> Option<f64>| {
-        numbers(name, rows.iter().map(|row| of(row.figure)))
+        numbers(name, rows.iter().map(|(.., figure)| of(figure)))
     };
-    let mut columns = cell_columns(&rows.iter().map(|row| row.cell).collect::<Vec<_>>());
+    let cells: Vec<Cell> = rows.iter().map(|(cell, ..)| *cell).collect();
+    let mut columns = cell_columns(&cells);
     columns.extend([
-        texts("variant", rows.iter().map(|row| Some(row.variant))),
-        texts("site", rows.iter().map(|row| row.what.site.map(Site::name))),
+        texts("variant", rows.iter().map(|(_, _, label, _)| Some(*label))),
+        texts(
+            "site",
+            rows.iter().map(|(_, key, ..)| key.site.map(Site::name)),
+        ),
         texts(
             "metric",
-            rows.iter().map(|row| Some(row.what.metric.info().name)),
+            rows.iter().map(|(_, key, ..)| Some(key.metric.info().name)),
         ),
         number("value", |it| Some(it.estimate.value)),
         number("low", |it| Some(it.interval()?.low)),
@@ -78,7 +70,7 @@ fn table(summary: &Summary, cells: &[CellSummary], options: &Options) -> Result<
         texts(
             "resolved",
             rows.iter()
-                .map(|row| Some(row.figure.change?.resolved.name())),
+                .map(|(.., figure)| Some(figure.change?.resolved.name())),
         ),
     ]);
     Ok(DataFrame::new_infer_height(columns)?)

@@ -15,22 +15,20 @@ use crate::{
         metric_info::Place,
         quantity::{Quantity, is_share},
     },
-    stats::{MeanChange, Uncertain},
+    stats::{self, MeanChange, Uncertain},
     summary::{CellSummary, ChangeFigure, Resolved, Summary},
 };
 
+#[derive(Default)]
 pub(crate) struct Candidate {
     pub(crate) variant: usize,
     pub(crate) label: String,
-    /// For each of its budgets.
     pub(crate) yields: Vec<SiteYields>,
     /// The quantities that decide, over all cells, as far as they were measured.
     pub(crate) judged: Vec<Judged>,
-    /// The same for each regime, if there are several.
     pub(crate) regimes: Vec<InRegime>,
     /// Whether the regimes are shown to differ, so that the mean over all cells does not lead.
     pub(crate) differs: bool,
-    /// The time beyond each threshold.
     pub(crate) curve: Vec<AtThreshold>,
     pub(crate) holds: Holds,
     /// The cells in which a loss is resolved that exceeds the margin, the greatest first.
@@ -54,7 +52,6 @@ pub(crate) struct WorseCell {
     loss: f64,
 }
 
-/// How often a budget of one site made polls yield.
 #[derive(Clone)]
 pub(crate) struct SiteYields {
     pub(crate) site: Site,
@@ -79,7 +76,6 @@ pub(crate) enum Class {
     Harms,
     /// No poll yielded because of it, so it cannot have changed anything.
     NeverFires,
-    /// No poll of its site was recorded.
     NoSite,
 }
 
@@ -99,15 +95,10 @@ impl Candidate {
         Candidate {
             variant,
             label: compared.label.clone(),
-            judged: Vec::new(),
-            regimes: Vec::new(),
-            differs: false,
-            curve: Vec::new(),
-            holds: Holds::default(),
-            worse_cells: Vec::new(),
             details: details.filter_map(detail).collect(),
             is_idle: compared.acts_by_firing() && yields.iter().all(|it| it.most() == 0.0),
             yields,
+            ..Candidate::default()
         }
     }
 
@@ -154,7 +145,6 @@ impl Candidate {
     }
 }
 
-/// In every cell where it is known.
 pub(super) fn from_baseline<'a>(
     cells: impl Iterator<Item = &'a CellSummary>,
     site: Site,
@@ -226,14 +216,13 @@ impl SiteYields {
             .filter_map(|cell| cell.value(what, variant));
         let yields: Vec<f64> = yields.collect();
         let most = yields.iter().copied().reduce(f64::max);
-        let mean = yields.iter().sum::<f64>() / yields.len() as f64;
         let slow = summary.measured().filter_map(|cell| cell.slow_polls(site));
         let (single, all) = slow.fold((0, 0), |(single, all), slow| {
             (single + slow.by_one_iteration, all + slow.polls)
         });
         SiteYields {
             site,
-            per_1000: most.map(|most| (mean, most)),
+            per_1000: stats::mean(&yields).zip(most),
             single_iteration_percent: (all > 0).then(|| 100.0 * single as f64 / all as f64),
         }
     }

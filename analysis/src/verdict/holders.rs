@@ -22,8 +22,9 @@ pub(crate) fn of(summary: &Summary, site: Site) -> Vec<Holder> {
 /// Over some cells. All polls include slow polls.
 pub(crate) fn among<'a>(cells: impl Iterator<Item = &'a CellSummary>, site: Site) -> Vec<Holder> {
     let mut times: BTreeMap<(bool, &str), i64> = BTreeMap::new();
-    for cell in cells.filter_map(|cell| cell.measured.breakdown.as_ref()) {
-        let of_site = cell.children.iter().filter(|((of, ..), _)| *of == site);
+    for cell in cells {
+        let children = cell.measured.breakdown.iter();
+        let of_site = children.filter(|((of, ..), _)| *of == site);
         for ((_, slow, child), ns) in of_site {
             *times.entry((*slow, child)).or_default() += ns;
         }

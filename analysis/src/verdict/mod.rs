@@ -32,13 +32,11 @@ use crate::{
     },
     options::Options,
     site::SiteNames,
-    stats::MeanChange,
-    summary::{CONFIDENCE, CellSummary, Summary},
+    stats::{self, MeanChange},
+    summary::{CONFIDENCE, CellSummary, ChangeFigure, Summary},
 };
 
-/// The verdict on a sweep.
 pub(crate) struct Verdict {
-    /// The site whose polls it is about.
     pub(crate) site: Site,
     pub(crate) site_words: SiteNames,
     pub(crate) threshold: String,
@@ -53,9 +51,7 @@ pub(crate) struct Verdict {
     pub(crate) control: Option<Candidate>,
     /// Every two candidates that gain something.
     pub(crate) pairs: Vec<Pair>,
-    /// What decides, with its margin.
     pub(crate) quantities: Vec<(Quantity, f64)>,
-    /// Why a metric says nothing here.
     pub(crate) spoilt: BTreeMap<Metric, String>,
     /// The confidence of each interval, so that all of them hold together.
     pub(crate) confidence: f64,
@@ -125,7 +121,7 @@ impl Verdict {
                 judged: self.judged_in(cells, it.variant),
             };
             it.regimes = regimes.iter().map(in_regime).collect();
-            it.differs = self.differ(regimes.values(), it.variant, families);
+            it.differs = self.differ(&regimes, it.variant, families);
             it.curve = threshold::curve(summary, self.site, it.variant);
             it.holds = Holds::of(&it.curve, options);
             it.worse_cells = worse_cells(summary, self.site, &self.quantities, it.variant);
@@ -144,29 +140,46 @@ impl Verdict {
             let pairs =
                 cells.filter_map(|cell| Some((cell.value(what, 0)?, cell.value(what, variant)?)));
             let (before, after): (Vec<f64>, Vec<f64>) = pairs.unzip();
-            let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
-            (!before.is_empty()).then(|| [before, after].map(mean))
+            Some([stats::mean(&before)?, stats::mean(&after)?])
         };
-        let judged = judged(&self.quantities, self.confidence, |metric| {
-            let changes = from_baseline(cells.iter().copied(), self.site, metric, variant);
-            Some((over_cells(metric, &changes)?, changes.len()))
+        let mut judged = self.judged(self.confidence, |metric| {
+            from_baseline(cells.iter().copied(), self.site, metric, variant)
         });
-        let with_levels = judged.into_iter().map(|it| Judged {
-            levels: levels(it.quantity.metric),
-            ..it
-        });
-        with_levels.collect()
+        for judged in &mut judged {
+            judged.levels = levels(judged.quantity.metric);
+        }
+        judged
+    }
+
+    fn judged(
+        &self,
+        confidence: f64,
+        changes: impl Fn(Metric) -> Vec<ChangeFigure>,
+    ) -> Vec<Judged> {
+        let judge = |&(quantity, margin): &(Quantity, f64)| {
+            let changes = changes(quantity.metric);
+            let change = over_cells(quantity.metric, &changes)?;
+            Some(Judged {
+                quantity,
+                margin,
+                value: change.value(),
+                interval: change.interval(confidence),
+                cells: changes.len(),
+                levels: None,
+            })
+        };
+        self.quantities.iter().filter_map(judge).collect()
     }
 
     /// Whether the changes of some quantity are shown to differ between some two regimes. All tests together are wrong in
     /// at most one of twenty sweeps.
-    fn differ<'a>(
+    fn differ(
         &self,
-        regimes: impl Iterator<Item = &'a Vec<&'a CellSummary>> + Clone,
+        regimes: &BTreeMap<Regime, Vec<&CellSummary>>,
         variant: usize,
         families: usize,
     ) -> bool {
-        let count = regimes.clone().count();
+        let count = regimes.len();
         let tests = families * (count * count.saturating_sub(1) / 2);
         let least = (1.0 - CONFIDENCE) / tests.max(1) as f64;
         let mut metrics = self.quantities.iter().map(|(quantity, _)| quantity.metric);
@@ -175,12 +188,12 @@ impl Verdict {
                 let cells = cells.iter().copied();
                 over_cells(metric, &from_baseline(cells, self.site, metric, variant))
             };
-            let means: Vec<MeanChange> = regimes.clone().filter_map(mean).collect();
-            let mut pairs = means
-                .iter()
-                .enumerate()
-                .flat_map(|(at, one)| means[at + 1..].iter().map(move |other| (one, other)));
-            pairs.any(|(one, other)| one.differs_from(other) <= least)
+            let all: Vec<MeanChange> = regimes.values().filter_map(mean).collect();
+            let mut means = all.iter().enumerate();
+            means.any(|(at, one)| {
+                let mut others = all[at + 1..].iter();
+                others.any(|other| one.differs_from(other) <= least)
+            })
         })
     }
 
@@ -204,7 +217,6 @@ impl Verdict {
         }
     }
 
-    /// Of a candidate from the baseline, over all cells.
     pub(crate) fn change(
         &self,
         summary: &Summary,
@@ -222,9 +234,8 @@ impl Verdict {
         variants: [usize; 2],
         confidence: f64,
     ) -> Vec<Judged> {
-        judged(&self.quantities, confidence, |metric| {
-            let changes = summary.changes(MetricKey::new(self.site, metric), variants);
-            Some((over_cells(metric, &changes)?, changes.len()))
+        self.judged(confidence, |metric| {
+            summary.changes(MetricKey::new(self.site, metric), variants)
         })
     }
 
@@ -266,7 +277,6 @@ impl Verdict {
     }
 }
 
-/// Better in something and worse in nothing.
 fn is_better(judged: &[Judged]) -> bool {
     outcome::any(judged, Outcome::Better) && !outcome::any(judged, Outcome::Worse)
 }
@@ -274,16 +284,4 @@ fn is_better(judged: &[Judged]) -> bool {
 /// The confidence of each of so many intervals, with which all hold together with 95 % (Bonferroni).
 fn together(intervals: usize) -> f64 {
     1.0 - (1.0 - CONFIDENCE) / intervals.max(1) as f64
-}
-
-fn judged(
-    quantities: &[(Quantity, f64)],
-    confidence: f64,
-    change: impl Fn(Metric) -> Option<(MeanChange, usize)>,
-) -> Vec<Judged> {
-    let judge = |&(quantity, margin): &(Quantity, f64)| {
-        let change = change(quantity.metric)?;
-        Some(Judged::of(quantity, margin, change, confidence))
-    };
-    quantities.iter().filter_map(judge).collect()
 }

@@ -1,14 +1,10 @@
 //! What an interval says about one quantity.
 
-use crate::{
-    measure::quantity::Quantity,
-    stats::{Interval, MeanChange},
-};
+use crate::{measure::quantity::Quantity, stats::Interval};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Judged {
     pub(crate) quantity: Quantity,
-    /// The least change that matters.
     pub(crate) margin: f64,
     /// In percentage points or in percent.
     pub(crate) value: f64,
@@ -46,28 +42,17 @@ impl Outcome {
 }
 
 impl Judged {
-    pub(crate) fn of(
-        quantity: Quantity,
-        margin: f64,
-        (change, cells): (MeanChange, usize),
-        confidence: f64,
-    ) -> Judged {
-        Judged {
-            quantity,
-            margin,
-            value: change.value(),
-            interval: change.interval(confidence),
-            cells,
-            levels: None,
-        }
-    }
-
     pub(crate) fn outcome(&self) -> Outcome {
         Outcome::of_loss(self.loss(), self.margin)
     }
 
     pub(crate) fn is(&self, outcome: Outcome) -> bool {
         self.outcome() == outcome
+    }
+
+    /// Whether a gain or a loss greater than the margin is shown.
+    pub(super) fn is_extreme(&self) -> bool {
+        self.is(Outcome::Better) || self.is(Outcome::Worse)
     }
 
     /// The interval, turned so that positive is worse.
@@ -79,7 +64,6 @@ impl Judged {
         }
     }
 
-    /// Whether there may be no change at all.
     pub(crate) fn includes_none(&self) -> bool {
         self.interval.covers(0.0)
     }
@@ -112,7 +96,6 @@ impl Judged {
     }
 }
 
-/// Whether anything has this outcome.
 pub(crate) fn any(all: &[Judged], outcome: Outcome) -> bool {
     all.iter().any(|it| it.is(outcome))
 }

@@ -17,29 +17,18 @@ const SHORT_MS: f64 = 10.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Regime {
-    round_trip: RoundTrip,
-    is_bottleneck: bool,
+    pub(super) round_trip: RoundTrip,
+    pub(super) is_bottleneck: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum RoundTrip {
+pub(super) enum RoundTrip {
     None,
     Short,
     Long,
 }
 
 impl Regime {
-    #[cfg(test)]
-    pub(super) const LONG_BOTTLENECK: Regime = Regime {
-        round_trip: RoundTrip::Long,
-        is_bottleneck: true,
-    };
-    #[cfg(test)]
-    pub(super) const NEAR: Regime = Regime {
-        round_trip: RoundTrip::None,
-        is_bottleneck: false,
-    };
-
     /// By the round trip and the baseline alone, so that it cannot favour a variant.
     fn of_cell(cell: &CellSummary) -> Regime {
         let rtt = cell.measured.cell.rtt_ms;

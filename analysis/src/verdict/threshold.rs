@@ -8,11 +8,10 @@ use crate::{
         quantity::{Margin, Quantity},
     },
     options::Options,
-    stats::{CONFIDENCE, Interval, MeanChange},
+    stats::{self, CONFIDENCE, Interval, MeanChange},
     summary::Summary,
 };
 
-/// A variant at one threshold, over all cells.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AtThreshold {
     pub(crate) threshold_ns: u64,
@@ -25,7 +24,6 @@ pub(crate) struct AtThreshold {
     pub(crate) together: Option<Interval>,
 }
 
-/// By threshold.
 pub(crate) fn curve(summary: &Summary, site: run_format::Site, variant: usize) -> Vec<AtThreshold> {
     let inflation = summary.inflation(MetricKey::new(site, Metric::BeyondMsPerS));
     let cells = || summary.measured().map(|cell| &cell.measured.curve);
@@ -44,9 +42,10 @@ pub(crate) fn curve(summary: &Summary, site: run_format::Site, variant: usize) -
         let relatives = values.iter().filter_map(|it| it.relative);
         let relatives: Vec<_> = relatives.map(|it| it.inflated(inflation)).collect();
         let mean = MeanChange::of_relatives(&relatives);
+        let levels: Vec<f64> = values.iter().map(|it| it.level).collect();
         Some(AtThreshold {
             threshold_ns: points.first()?.threshold_ns,
-            level: values.iter().map(|it| it.level).sum::<f64>() / values.len().max(1) as f64,
+            level: stats::mean(&levels).unwrap_or(0.0),
             change: mean.map(|it| (it.value(), it.interval(CONFIDENCE))),
             together: mean
                 .filter(|_| relatives.len() == most)

@@ -1,10 +1,12 @@
 //! The verdict in sentences. Each says about an interval what [`super::outcome`] found, and nothing else.
 
+use std::collections::BTreeMap;
+
 use super::{Candidate, Class, Judged, Outcome, SiteYields, Verdict};
 use crate::{
     measure::metric::Metric,
     stats::{CONFIDENCE, Interval},
-    text::{self, capitalised, count, decimals_of_change, fixed, lasting, number, short},
+    text::{self, capitalised, count, decimals_of_change, fixed, joined, lasting, number, short},
 };
 
 /// With fewer yields than this, a budget is said to fire rarely.
@@ -16,7 +18,6 @@ impl Judged {
         text::change(self.value, self.quantity.unit(), self.interval)
     }
 
-    /// What is known about it.
     pub(crate) fn phrase(&self) -> String {
         let (words, change, margin) = (self.quantity.words, self.change(), self.margin());
         let Interval { low, high } = self.loss();
@@ -98,18 +99,16 @@ impl Verdict {
                 "Only the baseline was measured, so there is nothing to compare.".to_owned(),
             ];
         }
-        let best = self.best();
-        let mut sentences = vec![match best {
-            Some(best) => self.decision(best),
-            None => format!(
-                "No variant is shown to gain more than the margins, over {}.",
-                count(self.cells, "cell")
-            ),
-        }];
-        match best {
-            Some(best) => sentences.extend(self.details(best)),
-            None => sentences.extend(self.undecided()),
-        }
+        let (decision, details) = match self.best() {
+            Some(best) => (self.decision(best), self.details(best)),
+            None => {
+                let cells = count(self.cells, "cell");
+                let none = "No variant is shown to gain more than the margins";
+                (format!("{none}, over {cells}."), self.undecided())
+            }
+        };
+        let mut sentences = vec![decision];
+        sentences.extend(details);
         sentences.extend(self.others());
         let spoilt = self.spoilt.iter();
         sentences.extend(spoilt.map(|(metric, reason)| {
@@ -130,11 +129,10 @@ impl Verdict {
                 false => function.to_owned(),
             }
         });
-        let sites: Vec<String> = sites.collect();
         let label = &best.label;
-        let what = match sites.is_empty() {
-            true => format!("use `{label}`"),
-            false => format!("bound {} with `{label}`", sites.join(" and ")),
+        let what = match joined(sites, " and ") {
+            none if none.is_empty() => format!("use `{label}`"),
+            sites => format!("bound {sites} with `{label}`"),
         };
         let what = if self.is_one_visit {
             format!("One visit to each cell suggests: {what}")
@@ -166,19 +164,14 @@ impl Verdict {
         let Some(beyond) = candidate.of_metric(Metric::BeyondMsPerS) else {
             return sentences;
         };
-        sentences.extend(candidate.holds.range.map(|[low, high]| {
+        sentences.extend(candidate.holds.range.map(|range| {
+            let [low, high] = range.map(duration);
             let thresholds = match low == high {
-                true => format!("is not shown for thresholds other than {}", duration(low)),
-                false => format!(
-                    "is shown for every threshold from {} to {}",
-                    duration(low),
-                    duration(high)
-                ),
+                true => format!("is not shown for thresholds other than {low}"),
+                false => format!("is shown for every threshold from {low} to {high}"),
             };
-            format!(
-                "Over all cells, a change of the {} by more than the margin {thresholds}.",
-                beyond.quantity.words
-            )
+            let words = beyond.quantity.words;
+            format!("Over all cells, a change of the {words} by more than the margin {thresholds}.")
         }));
         sentences.extend(candidate.worse());
         sentences.extend(self.to_decide(candidate));
@@ -222,46 +215,32 @@ impl Verdict {
     fn others(&self) -> Vec<String> {
         let best = self.best().map(|it| it.variant);
         let leaders = self.leaders();
-        let others = self.candidates.iter().enumerate();
-        let others: Vec<(usize, &Candidate)> =
-            others.filter(|(_, it)| Some(it.variant) != best).collect();
-        let labels = |is_one: &dyn Fn(usize, &Candidate) -> bool| {
-            let of_kind = others.iter().filter(|(at, it)| is_one(*at, it));
-            let labels: Vec<String> = of_kind.map(|(_, it)| format!("`{}`", it.label)).collect();
-            labels
-        };
-        let is = |class: Class| move |_: usize, it: &Candidate| it.class() == class;
-        let groups: [(Vec<String>, &str); 7] = [
-            (
-                labels(&|at, it| it.gains() && leaders.contains(&at)),
-                "gains, too, and is not shown to be better than that",
-            ),
-            (
-                labels(&|at, it| it.gains() && !leaders.contains(&at)),
-                "gains, too, but another variant is better",
-            ),
-            (
-                labels(&is(Class::Unknown)),
-                "is not shown to gain or to lose",
-            ),
-            (
-                labels(&is(Class::NoGain)),
-                "has no gain greater than the margins",
-            ),
-            (labels(&is(Class::Harms)), "harms"),
-            (labels(&is(Class::NeverFires)), "never ended a poll"),
-            (
-                labels(&is(Class::NoSite)),
-                "had nothing to bound, because no poll of its site was recorded",
-            ),
-        ];
-        let groups = groups.iter().filter(|(labels, _)| !labels.is_empty());
-        groups
-            .map(|(labels, does)| match labels.as_slice() {
+        let mut groups = BTreeMap::<(Class, bool), Vec<String>>::new();
+        for (at, candidate) in self.candidates.iter().enumerate() {
+            if Some(candidate.variant) != best {
+                // Those that gain are told apart by whether another one is better.
+                let class = candidate.class().max(Class::TradeOff);
+                let is_beaten = candidate.gains() && !leaders.contains(&at);
+                let group = groups.entry((class, is_beaten)).or_default();
+                group.push(format!("`{}`", candidate.label));
+            }
+        }
+        let sentence = |((class, is_beaten), labels): ((Class, bool), Vec<String>)| {
+            let does = match class {
+                Class::Unknown => "is not shown to gain or to lose",
+                Class::NoGain => "has no gain greater than the margins",
+                Class::Harms => "harms",
+                Class::NeverFires => "never ended a poll",
+                Class::NoSite => "had nothing to bound, because no poll of its site was recorded",
+                _ if is_beaten => "gains, too, but another variant is better",
+                _ => "gains, too, and is not shown to be better than that",
+            };
+            match labels.as_slice() {
                 [one] => format!("{one} {does}."),
                 several => format!("Each of {} {does}.", several.join(", ")),
-            })
-            .collect()
+            }
+        };
+        groups.into_iter().map(sentence).collect()
     }
 }
 
@@ -283,61 +262,44 @@ fn sentence(place: &str, judged: &[Judged]) -> String {
             fewer if fewer < cells => format!("{} in {}", it.phrase(), count(fewer, "cell")),
             _ => it.phrase(),
         });
-        phrases.collect::<Vec<_>>().join(", ")
+        joined(phrases, ", ")
     };
-    let is_extreme = |it: &Judged| it.is(Outcome::Better) || it.is(Outcome::Worse);
     let is_limited = |it: &Judged| !it.quantity.is_benefit && it.is(Outcome::NotWorse);
     let parts = [
         ("Gain", list(&|it| it.is(Outcome::Better))),
         ("Cost", list(&|it| it.is(Outcome::Worse))),
-        (
-            "Limits of the cost",
-            list(&|it| !is_extreme(it) && is_limited(it)),
-        ),
+        ("Limits of the cost", list(&is_limited)),
         (
             "Other results",
-            list(&|it| !is_extreme(it) && !is_limited(it)),
+            list(&|it| !it.is_extreme() && !is_limited(it)),
         ),
     ];
-    let parts = parts.into_iter().filter(|(_, list)| !list.is_empty());
-    let parts: Vec<String> = parts
-        .map(|(name, list)| format!("{name}: {list}"))
-        .collect();
-    if parts.is_empty() {
-        return format!("{place}: not compared.");
+    let parts = parts.iter().filter(|(_, list)| !list.is_empty());
+    match joined(parts.map(|(name, list)| format!("{name}: {list}")), ". ") {
+        none if none.is_empty() => format!("{place}: not compared."),
+        parts => format!("{place}. {parts}."),
     }
-    format!("{place}. {}.", parts.join(". "))
 }
 
-/// What differs between two candidates.
 pub(crate) fn apart(judged: &[Judged]) -> String {
-    let of = |outcome| {
-        let judged = judged.iter().filter(move |it| it.is(outcome));
-        judged.map(Judged::phrase)
+    let phrases = |outcome| {
+        let judged = judged.iter().filter(|it| it.is(outcome));
+        joined(judged.map(Judged::phrase), ", ")
     };
-    let (better, worse): (Vec<_>, Vec<_>) =
-        (of(Outcome::Better).collect(), of(Outcome::Worse).collect());
-    let same = judged
-        .iter()
-        .filter(|it| !it.is(Outcome::Better) && !it.is(Outcome::Worse));
-    let same: Vec<String> = same
-        .map(|it| format!("{} ({})", it.quantity.words, it.change()))
-        .collect();
-    let mut parts = Vec::new();
-    if !better.is_empty() {
-        parts.push(better.join(", "));
-    }
-    if !worse.is_empty() {
-        let but = if better.is_empty() { "" } else { "but " };
-        parts.push(format!("{but}{}", worse.join(", ")));
-    }
-    if !same.is_empty() {
-        parts.push(format!(
-            "no difference beyond the margin is shown in {}",
-            same.join(", ")
-        ));
-    }
-    parts.join("; ")
+    let (better, worse) = (phrases(Outcome::Better), phrases(Outcome::Worse));
+    let same = judged.iter().filter(|it| !it.is_extreme());
+    let same = same.map(|it| format!("{} ({})", it.quantity.words, it.change()));
+    let but = if better.is_empty() { "" } else { "but " };
+    let parts = [
+        ("", better),
+        (but, worse),
+        (
+            "no difference beyond the margin is shown in ",
+            joined(same, ", "),
+        ),
+    ];
+    let parts = parts.iter().filter(|(_, text)| !text.is_empty());
+    joined(parts.map(|(lead, text)| format!("{lead}{text}")), "; ")
 }
 
 impl Candidate {
@@ -364,9 +326,7 @@ impl Candidate {
     /// The cells that speak against it.
     fn worse(&self) -> Option<String> {
         const MOST: usize = 3;
-        if self.worse_cells.is_empty() {
-            return None;
-        }
+        let worse = self.worse_cells.len();
         let named = self.worse_cells.iter().take(MOST).map(|it| {
             let change = text::change(
                 it.change.value,
@@ -375,18 +335,18 @@ impl Candidate {
             );
             format!("{} in the cell {} ({change})", it.quantity.words, it.cell)
         });
-        let named: Vec<String> = named.collect();
-        let more = match self.worse_cells.len().saturating_sub(MOST) {
+        let more = match worse.saturating_sub(MOST) {
             0 => String::new(),
             more => format!("; {more} more are in `summary.csv`"),
         };
-        Some(format!(
-            "Resolved to be worse by itself: {}{more}.",
-            named.join(", ")
-        ))
+        (worse > 0).then(|| {
+            format!(
+                "Resolved to be worse by itself: {}{more}.",
+                joined(named, ", ")
+            )
+        })
     }
 
-    /// How often it yields.
     pub(crate) fn firing(&self) -> String {
         match self.yields.as_slice() {
             [] => "–".to_owned(),
@@ -395,7 +355,7 @@ impl Candidate {
                 let named = several
                     .iter()
                     .map(|it| format!("{} {}", it.site, it.words()));
-                named.collect::<Vec<_>>().join("; ")
+                joined(named, "; ")
             }
         }
     }

@@ -11,7 +11,7 @@ use super::{
     worlds::{COMMON, RARE, RARER, ROUGH, beyond, shaped},
 };
 use crate::stats::{
-    CellEstimate, RatioKind, RatioPart, change, quantile, quantile::launches, ratio,
+    CellEstimate, RatioKind, RatioPart, change, quantile, quantile::tests::launches, ratio,
 };
 
 const SEED: u64 = 20_251;
@@ -154,7 +154,7 @@ fn level_holds(estimate: &CellEstimate, truth: f64) -> bool {
 }
 
 fn change_holds(baseline: &CellEstimate, other: &CellEstimate, truth: f64) -> bool {
-    change(baseline, other).is_some_and(|of| of.interval(CONFIDENCE).covers(truth))
+    change(baseline, other).is_some_and(|of| of.difference.interval(CONFIDENCE).covers(truth))
 }
 
 fn simulate(worlds: &[World], times: u32) -> Vec<CoverageRow> {

@@ -459,9 +459,15 @@ fn stolen_time_spoils_wake_ups() {
     let spoilt = |steal_percent| {
         let mut cell = empty(1, 0.0, 8);
         cell.checks.steal_percent = steal_percent;
-        Verdict::of(&summary(vec![cell.into()], CANDIDATES), &options())
-            .spoilt
-            .len()
+        Verdict::of(
+            &summary(
+                vec![CellSummary::of(cell, Some(1), Site::Connection)],
+                CANDIDATES,
+            ),
+            &options(),
+        )
+        .spoilt
+        .len()
     };
     assert_eq!(
         [None, Some(0.9), Some(1.0), Some(10.0)].map(spoilt),

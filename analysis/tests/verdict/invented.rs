@@ -8,7 +8,10 @@ use run_format::Site;
 use crate::{
     site::SiteNames,
     stats::Interval,
-    verdict::{Candidate, Holds, InRegime, Judged, Pair, Quantity, Regime, SiteYields, Verdict},
+    verdict::{
+        Candidate, Holds, InRegime, Judged, Pair, Quantity, Regime, SiteYields, Verdict,
+        regime::RoundTrip,
+    },
 };
 
 pub(super) fn verdict(rng: &mut StdRng) -> Verdict {
@@ -83,9 +86,12 @@ fn candidate(at: usize, quantities: &[(Quantity, f64)], rng: &mut StdRng) -> Can
 
 /// None, or two of them.
 fn regimes(quantities: &[(Quantity, f64)], beyond: f64, rng: &mut StdRng) -> Vec<InRegime> {
-    let regimes = [Regime::LONG_BOTTLENECK, Regime::NEAR].into_iter();
-    let regimes = regimes.map(|regime| InRegime {
-        regime,
+    let regimes = [(RoundTrip::Long, true), (RoundTrip::None, false)].into_iter();
+    let regimes = regimes.map(|(round_trip, is_bottleneck)| InRegime {
+        regime: Regime {
+            round_trip,
+            is_bottleneck,
+        },
         cells: 8,
         judged: all(quantities, beyond, rng),
     });

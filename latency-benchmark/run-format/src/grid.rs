@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{network::Rtt, payload::Payload};
 
 /// One point of the grid.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
     pub peers: usize,
     pub rtt_ms: Rtt,

@@ -6,7 +6,9 @@ use poll_probe::number::Number;
 use serde::{Deserialize, Serialize};
 
 /// How many bytes a request, a chunk or a message carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct Payload {
     bytes: u32,
