@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use fs_err as fs;
 use run_format::Budgets;
 use toml_edit::{DocumentMut, value};
+use walkdir::{DirEntry, WalkDir};
 
 use crate::{
     budget_patch::{self, MANIFEST},
@@ -16,71 +17,58 @@ use crate::{
 
 /// The crates of these names in `dir`, which is a crate, a workspace, or a folder of crates.
 pub fn find(dir: &Path, names: &[&str]) -> Result<Vec<CrateSource>> {
-    let mut sources = Vec::new();
-    search(dir, names, (None, 0), &mut sources)?;
-    for package in names {
-        let mut found = sources.iter().filter(|source| source.name == *package);
-        if let (Some(first), Some(second)) = (found.next(), found.next()) {
+    /// How many folders down a crate may be: enough for one in a workspace in a folder.
+    const MAX_DEPTH: usize = 4;
+    let is_source = |entry: &DirEntry| {
+        let name = entry.file_name().to_string_lossy();
+        entry.depth() == 0 || name != "target" && !name.starts_with('.')
+    };
+    let folders = WalkDir::new(dir).max_depth(MAX_DEPTH).sort_by_file_name();
+    let mut folders = folders.into_iter().filter_entry(is_source);
+    let mut sources: Vec<CrateSource> = Vec::new();
+    while let Some(entry) = folders.next() {
+        let entry = entry?;
+        let manifest = entry.path().join("Cargo.toml");
+        if !entry.file_type().is_dir() || !manifest.is_file() {
+            continue;
+        }
+        let manifest = read_toml(&manifest)?;
+        let Some(name) = text(&manifest, &["package", "name"]).filter(|it| names.contains(it))
+        else {
+            continue;
+        };
+        let version = match text(&manifest, &["package", "version"]) {
+            Some(version) => Some(version.to_owned()),
+            None => workspace_version(dir, entry.path())?,
+        };
+        let version = version.unwrap_or_else(|| "of unknown version".to_owned());
+        let source = CrateSource::new(name, &version, entry.path().to_owned(), None)?;
+        if let Some(first) = sources.iter().find(|first| first.name == name) {
             bail!(
-                "{}: {package} is there twice, in {} and {}",
+                "{}: {name} is there twice, in {} and {}",
                 dir.display(),
                 first.dir.display(),
-                second.dir.display()
+                source.dir.display()
             );
         }
+        sources.push(source);
+        folders.skip_current_dir();
     }
     Ok(sources)
 }
 
-/// How many folders down a crate may be: enough for one in a workspace in a folder.
-const MAX_DEPTH: usize = 4;
-
-fn search(
-    dir: &Path,
-    names: &[&str],
-    (workspace_version, depth): (Option<&str>, usize),
-    found: &mut Vec<CrateSource>,
-) -> Result<()> {
-    let manifest = dir.join("Cargo.toml");
-    let mut workspace_version = workspace_version.map(str::to_owned);
-    if manifest.is_file() {
-        let manifest = read_toml(&manifest)?;
-        if let Some(version) = text(&manifest, &["workspace", "package", "version"]) {
-            workspace_version = Some(version.to_owned());
-        }
-        if let Some(name) = text(&manifest, &["package", "name"])
-            && names.contains(&name)
+/// The version that the nearest workspace around a crate gives its members.
+fn workspace_version(top: &Path, of: &Path) -> Result<Option<String>> {
+    for folder in of.ancestors().take_while(|folder| folder.starts_with(top)) {
+        let manifest = folder.join("Cargo.toml");
+        if manifest.is_file()
+            && let Some(version) =
+                text(&read_toml(&manifest)?, &["workspace", "package", "version"])
         {
-            let version = text(&manifest, &["package", "version"]).or(workspace_version.as_deref());
-            found.push(CrateSource::new(
-                name,
-                version.unwrap_or("of unknown version"),
-                dir.to_owned(),
-                None,
-            )?);
-            return Ok(());
+            return Ok(Some(version.to_owned()));
         }
     }
-    if depth == MAX_DEPTH {
-        return Ok(());
-    }
-    let mut folders: Vec<PathBuf> = Vec::new();
-    for entry in fs::read_dir(dir)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        if entry.file_type()?.is_dir()
-            && name != "target"
-            && !name.to_string_lossy().starts_with('.')
-        {
-            folders.push(entry.path());
-        }
-    }
-    folders.sort();
-    for folder in folders {
-        let below = (workspace_version.as_deref(), depth + 1);
-        search(&folder, names, below, found)?;
-    }
-    Ok(())
+    Ok(None)
 }
 
 /// Reads a manifest or a lock file.

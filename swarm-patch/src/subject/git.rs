@@ -161,31 +161,11 @@ impl Repository {
         Ok(format!("{:x}", Sha256::digest(files)))
     }
 
-    /// Unpacks a commit or a tree into the folder `to`. Submodules stay empty.
+    /// Copies the files of a commit or a tree to the folder `to`. Submodules stay empty.
     pub(super) fn export(&self, files: &str, to: &Path) -> Result<()> {
-        let mut archive = self
-            .command()
-            .args(["archive", "--format=tar", files])
-            .stdout(Stdio::piped())
-            .spawn()
-            .context("cannot run git")?;
-        let tree = archive
-            .stdout
-            .take()
-            .ok_or_else(|| anyhow!("git has no output"))?;
-        let unpacked = Command::new(tool("tar"))
-            .args(["-x", "-f", "-", "-C"])
-            .arg(to)
-            .stdin(tree)
-            .output()
-            .context("cannot run tar")?;
-        let archived = archive.wait_with_output()?;
-        if !archived.status.success() {
-            bail!("git archive {files}: {}", complaint(&archived));
-        }
-        if !unpacked.status.success() {
-            bail!("tar: {}", complaint(&unpacked));
-        }
+        let there = format!("--work-tree={}", to.display());
+        self.run(&["read-tree", files])?;
+        self.run(&[&there, "checkout-index", "--all"])?;
         Ok(())
     }
 
@@ -195,14 +175,9 @@ impl Repository {
         Ok(text.trim_end().to_owned())
     }
 
-    fn command(&self) -> Command {
-        let mut command = command(&self.dir);
-        command.envs(self.variables.iter().map(|(name, path)| (name, path)));
-        command
-    }
-
     fn run(&self, arguments: &[&str]) -> Result<Vec<u8>> {
-        let output = self.command().args(arguments).output();
+        let variables = self.variables.iter().map(|(name, path)| (name, path));
+        let output = command(&self.dir).envs(variables).args(arguments).output();
         let output = output.context("cannot run git")?;
         if !output.status.success() {
             bail!("{}: git says: {}", self.dir.display(), complaint(&output));
