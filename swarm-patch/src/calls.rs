@@ -1,6 +1,10 @@
-//! Calls, and the names of the children that they poll.
+//! Finds calls and other expressions, and names the children that calls poll.
 
-use syn::{Expr, ExprCall, ExprMethodCall, Ident, PathSegment, Token, punctuated::Punctuated};
+use syn::{
+    Expr, ExprCall, ExprMethodCall, Ident, PathSegment, Token,
+    punctuated::Punctuated,
+    visit::{self, Visit},
+};
 
 use crate::locate::FoundFunction;
 
@@ -32,5 +36,29 @@ pub(crate) fn child_of_call(
             format!("{name}({})", function.text(polled))
         }
         _ => name.to_owned(),
+    }
+}
+
+/// Makes something of some of the expressions that it visits, outer ones first.
+pub(crate) struct Picking<F, T> {
+    pick: F,
+    picked: Vec<T>,
+}
+
+/// What `pick` makes of the expressions that `visit` leads to.
+pub(crate) fn picked<'ast, T, F: Fn(&'ast Expr) -> Option<T>>(
+    visit: impl FnOnce(&mut Picking<F, T>),
+    pick: F,
+) -> Vec<T> {
+    let picked = Vec::new();
+    let mut picking = Picking { pick, picked };
+    visit(&mut picking);
+    picking.picked
+}
+
+impl<'ast, T, F: Fn(&'ast Expr) -> Option<T>> Visit<'ast> for Picking<F, T> {
+    fn visit_expr(&mut self, expr: &'ast Expr) {
+        self.picked.extend((self.pick)(expr));
+        visit::visit_expr(self, expr);
     }
 }

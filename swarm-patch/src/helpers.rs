@@ -1,12 +1,9 @@
 //! The functions of a crate that a site hands its context to, and that poll in loops of their own.
 
-use syn::{
-    Block, Expr, ExprMethodCall, Ident,
-    visit::{self, Visit},
-};
+use syn::{Block, Expr, Ident, visit::Visit};
 
 use crate::{
-    calls::callee,
+    calls::{callee, picked},
     idents::{self, IdentUses},
     inner::PROBE,
     insertion::Insertion,
@@ -34,9 +31,8 @@ impl<'a> Helpers<'a> {
         get_argument: bool,
     ) -> Helpers<'a> {
         let context = site.context();
-        let own = context.map(|(cx, _)| LoopSearch::of(site.body, cx));
         Helpers {
-            site_has_loop: own.is_some_and(|own| own.has_loop),
+            site_has_loop: context.is_some_and(|(cx, _)| has_loop(site.body, cx)),
             parsed,
             found: vec![site.clone()],
             handed_out: 0,
@@ -101,11 +97,10 @@ impl<'a> Helpers<'a> {
         let Some((cx, _)) = function.context().filter(|_| depth > 0) else {
             return false;
         };
-        let search = LoopSearch::of(function.body, cx);
-        let calls = search.calls.into_iter();
-        search.has_loop
-            || calls
-                .filter_map(|(owned, name)| self.only(&self.path(owned, &name)?))
+        has_loop(function.body, cx)
+            || calls(function.body)
+                .into_iter()
+                .filter_map(|(owned, name)| self.only(&self.path(owned, name)?))
                 .any(|called| self.leads_to_loop(&called, depth - 1))
     }
 
@@ -124,13 +119,6 @@ impl<'a> Helpers<'a> {
     }
 }
 
-/// Looks for loops that poll, and for calls that get the context.
-struct LoopSearch<'a> {
-    cx: &'a Ident,
-    has_loop: bool,
-    calls: Vec<(bool, Ident)>,
-}
-
 /// Whether an expression is what the site's function belongs to.
 pub(crate) fn is_own(receiver: &Expr) -> bool {
     match receiver {
@@ -142,46 +130,30 @@ pub(crate) fn is_own(receiver: &Expr) -> bool {
     }
 }
 
-impl<'a> LoopSearch<'a> {
-    fn of(body: &Block, cx: &'a Ident) -> LoopSearch<'a> {
-        let mut search = LoopSearch {
-            cx,
-            has_loop: false,
-            calls: Vec::new(),
+/// Whether a loop in a body uses the context.
+fn has_loop(body: &Block, cx: &Ident) -> bool {
+    let uses_context = |expr: &Expr| {
+        let uses = |uses: &mut IdentUses| match expr {
+            Expr::Loop(turning) => uses.visit_block(&turning.body),
+            Expr::ForLoop(turning) => uses.visit_block(&turning.body),
+            Expr::While(turning) => uses.visit_expr_while(turning),
+            _ => {}
         };
-        search.visit_block(body);
-        search
-    }
-
-    fn found(&mut self, part: impl FnOnce(&mut IdentUses)) {
-        self.has_loop |= idents::count(part, |ident| ident == self.cx) > 0;
-    }
+        (idents::count(uses, |ident| ident == cx) > 0).then_some(())
+    };
+    !picked(|finder| finder.visit_block(body), uses_context).is_empty()
 }
 
-impl<'ast> Visit<'ast> for LoopSearch<'_> {
-    fn visit_expr(&mut self, expr: &'ast Expr) {
-        match expr {
-            Expr::Loop(turning) => self.found(|uses| uses.visit_block(&turning.body)),
-            Expr::ForLoop(turning) => self.found(|uses| uses.visit_block(&turning.body)),
-            Expr::While(turning) => {
-                self.found(|uses| uses.visit_block(&turning.body));
-                self.found(|uses| uses.visit_expr(&turning.cond));
-            }
+/// The functions that a body calls: whether they are of the site's own type, and their names.
+fn calls(body: &Block) -> Vec<(bool, &Ident)> {
+    picked(
+        |finder| finder.visit_block(body),
+        |expr| match expr {
             Expr::Call(call) => {
-                if let Some((segments, name)) = callee(call) {
-                    let owned = segments[0].ident == "Self";
-                    self.calls.push((owned, name.clone()));
-                }
+                callee(call).map(|(segments, name)| (segments[0].ident == "Self", name))
             }
-            _ => {}
-        }
-        visit::visit_expr(self, expr);
-    }
-
-    fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
-        if is_own(&call.receiver) {
-            self.calls.push((true, call.method.clone()));
-        }
-        visit::visit_expr_method_call(self, call);
-    }
+            Expr::MethodCall(call) if is_own(&call.receiver) => Some((true, &call.method)),
+            _ => None,
+        },
+    )
 }

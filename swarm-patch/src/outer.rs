@@ -1,13 +1,9 @@
 //! The outer level of a site: durations and outcomes, whatever the body of the function does.
 
-use syn::{
-    ExprMethodCall, Ident,
-    spanned::Spanned,
-    visit::{self, Visit},
-};
+use syn::{Expr, ExprMethodCall, Ident, spanned::Spanned, visit::Visit};
 
 use crate::{
-    calls::callee,
+    calls::{callee, picked},
     error::{Refused, SourcePlace},
     inner::{Marks, PROBE},
     insertion::Insertion,
@@ -112,14 +108,17 @@ impl<'a> Spawned<'a> {
         let function = only_one(&place, "one function", &found, |it| {
             it.signature.ident.span()
         })?;
-        let mut spawns = Spawns(Vec::new());
-        spawns.visit_block(function.body);
-        let call = only_one(
-            &function.place,
-            "one `.spawn(FUTURE)`",
-            &spawns.0,
-            Spanned::span,
-        )?;
+        let spawns = picked(
+            |finder| finder.visit_block(function.body),
+            |expr| match expr {
+                Expr::MethodCall(call) if call.method == "spawn" && call.args.len() == 1 => {
+                    Some(call)
+                }
+                _ => None,
+            },
+        );
+        let looked_for = "one `.spawn(FUTURE)`";
+        let call = only_one(&function.place, looked_for, &spawns, Spanned::span)?;
         Ok(Spawned {
             function: function.clone(),
             call,
@@ -128,10 +127,15 @@ impl<'a> Spawned<'a> {
 
     /// The function that makes the future, if it can be found.
     pub(crate) fn made_by(&self, parsed: &'a ParsedCrate) -> Option<FoundFunction<'a>> {
-        let mut makers = Makers(Vec::new());
-        makers.visit_expr(&self.call.args[0]);
-        let named = |name: &Ident| parsed.only_function(None, &name.to_string());
-        makers.0.iter().filter_map(named).find(is_future)
+        let callees = picked(
+            |finder| finder.visit_expr(&self.call.args[0]),
+            |expr| match expr {
+                Expr::Call(call) => callee(call),
+                _ => None,
+            },
+        );
+        let named = |(_, name): (_, &Ident)| parsed.only_function(None, &name.to_string());
+        callees.into_iter().filter_map(named).find(is_future)
     }
 
     /// What wraps the future.
@@ -163,25 +167,5 @@ impl<'a> Spawned<'a> {
             within(bytes(&paren.open()).end, begin),
             within(bytes(&paren.close()).start, ")"),
         ]
-    }
-}
-
-struct Spawns<'ast>(Vec<&'ast ExprMethodCall>);
-
-impl<'ast> Visit<'ast> for Spawns<'ast> {
-    fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
-        if call.method == "spawn" && call.args.len() == 1 {
-            self.0.push(call);
-        }
-        visit::visit_expr_method_call(self, call);
-    }
-}
-
-struct Makers(Vec<Ident>);
-
-impl<'ast> Visit<'ast> for Makers {
-    fn visit_expr_call(&mut self, call: &'ast syn::ExprCall) {
-        self.0.extend(callee(call).map(|(_, name)| name.clone()));
-        visit::visit_expr_call(self, call);
     }
 }

@@ -2,14 +2,10 @@
 //! names the children, the expressions of upstream's bounds, whose place a budget takes, and those around which counts are
 //! to be had.
 
-use syn::{
-    Expr,
-    spanned::Spanned,
-    visit::{self, Visit},
-};
+use syn::{Expr, spanned::Spanned, visit::Visit};
 
 use crate::{
-    calls::child_of_method,
+    calls::{child_of_method, picked},
     error::Refused,
     inner::{Marks, number},
     insertion::Insertion,
@@ -126,18 +122,9 @@ fn only<'a>(
     looked_for: String,
     is_it: impl Fn(&Expr) -> bool,
 ) -> Result<&'a Expr, Refused> {
-    let mut found = Matches(is_it, Vec::new());
-    found.visit_block(function.body);
-    only_one(&function.place, looked_for, &found.1, Spanned::span)
-}
-
-struct Matches<'ast, F>(F, Vec<&'ast Expr>);
-
-impl<'ast, F: Fn(&Expr) -> bool> Visit<'ast> for Matches<'ast, F> {
-    fn visit_expr(&mut self, expr: &'ast Expr) {
-        if self.0(expr) {
-            self.1.push(expr);
-        }
-        visit::visit_expr(self, expr);
-    }
+    let found = picked(
+        |finder| finder.visit_block(function.body),
+        |expr| is_it(expr).then_some(expr),
+    );
+    only_one(&function.place, looked_for, &found, Spanned::span)
 }

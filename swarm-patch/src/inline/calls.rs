@@ -11,7 +11,7 @@ use super::{
     walk::{Access, Arms, Walk},
 };
 use crate::{
-    calls::{callee, child_of_call, child_of_method},
+    calls::{callee, child_of_call, child_of_method, picked},
     helpers::is_own,
     inner::{PROBE, number},
     insertion::Insertion,
@@ -115,22 +115,15 @@ impl Walk<'_, '_> {
     }
 
     fn has_poll(&self, expr: &Expr) -> bool {
-        struct Polls<'p, 'w, 'a>(&'p Walk<'w, 'a>, bool);
-        impl<'ast> Visit<'ast> for Polls<'_, '_, '_> {
-            fn visit_expr(&mut self, expr: &'ast Expr) {
-                let arguments = match expr {
-                    Expr::Call(call) => Some(&call.args),
-                    Expr::MethodCall(call) => Some(&call.args),
-                    _ => None,
-                };
-                let mut arguments = arguments.into_iter().flatten();
-                self.1 |= arguments.any(|argument| self.0.context_in(argument).is_some());
-                visit::visit_expr(self, expr);
-            }
-        }
-        let mut polls = Polls(self, false);
-        polls.visit_expr(expr);
-        polls.1
+        let polls = |expr: &Expr| {
+            let arguments = match expr {
+                Expr::Call(call) => &call.args,
+                Expr::MethodCall(call) => &call.args,
+                _ => return None,
+            };
+            self.context_among(arguments).map(|_| ())
+        };
+        !picked(|finder| finder.visit_expr(expr), polls).is_empty()
     }
 
     /// A call of a function of this crate that polls in loops of its own is no child: its polls are.
