@@ -12,7 +12,7 @@ use crate::{
     Budget, Mode, Outcome, Site,
     active::{Active, active},
     meter::{FrameId, MeterMark},
-    record::{NO_CHILD, OWN_CODE, RawRecord, RawSpan, UNMARKED, saturate},
+    record::{NO_CHILD, OWN_CODE, Part, RawRecord, Span, UNMARKED, saturate},
     ring, wake,
 };
 
@@ -347,11 +347,13 @@ impl Invocation {
 
     fn push_span(&mut self, child: u8, began: u64, ticks: u64) {
         let stored = self.spans < u16::MAX
-            && ring::store_span(RawSpan {
+            && ring::store_span(Part {
                 invocation: self.start,
-                offset: began.saturating_sub(self.start),
-                ticks: saturate(ticks),
-                iteration: self.iterations,
+                at: began.max(self.start),
+                what: Span {
+                    ticks: saturate(ticks),
+                    iteration: self.iterations,
+                },
                 site: self.site,
                 child,
             });

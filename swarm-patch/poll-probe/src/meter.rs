@@ -8,7 +8,7 @@ use rtrb::Producer;
 
 use crate::{
     Site,
-    record::{MeterCounts, NO_CHILD, RawReading},
+    record::{MeterCounts, NO_CHILD, Part},
 };
 
 /// Writes counters of the current thread that never decrease, such as the bytes allocated so far. It
@@ -44,7 +44,7 @@ pub(crate) struct MeterMark {
 /// The meter of one thread and its open frames.
 pub(crate) struct ThreadMeter {
     pub(crate) meter: Meter,
-    readings: Producer<RawReading>,
+    readings: Producer<Part<MeterCounts>>,
     open: Vec<MeterFrame>,
 }
 
@@ -62,7 +62,7 @@ impl ThreadMeter {
     /// The most invocations that nest.
     const NESTED: usize = 64;
 
-    pub(crate) fn new(meter: Meter, readings: Producer<RawReading>) -> ThreadMeter {
+    pub(crate) fn new(meter: Meter, readings: Producer<Part<MeterCounts>>) -> ThreadMeter {
         ThreadMeter {
             meter,
             readings,
@@ -91,10 +91,10 @@ impl ThreadMeter {
         if *open.invocation.get_or_insert(invocation) != invocation {
             return None;
         }
-        let reading = |child, counts| RawReading {
+        let reading = |child, what| Part {
             invocation: mark.invocation,
             at: mark.at,
-            counts,
+            what,
             site: mark.site,
             child,
         };

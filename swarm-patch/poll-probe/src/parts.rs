@@ -5,50 +5,26 @@ use std::collections::HashMap;
 
 use rtrb::Consumer;
 
-use crate::{
-    Site,
-    record::{RawReading, RawSpan},
-};
+use crate::{Site, record::Part};
 
 /// Identifies an invocation within a thread: its site and start.
 pub(crate) type Key = (Site, u64);
 
-pub(crate) trait InvocationPart: Copy {
-    fn invocation(&self) -> Key;
-
-    /// A time within the invocation.
-    fn ticks(&self) -> u64;
-}
-
-impl InvocationPart for RawSpan {
-    fn invocation(&self) -> Key {
+impl<T> Part<T> {
+    fn key(&self) -> Key {
         (self.site, self.invocation)
-    }
-
-    fn ticks(&self) -> u64 {
-        self.invocation + self.offset
-    }
-}
-
-impl InvocationPart for RawReading {
-    fn invocation(&self) -> Key {
-        (self.site, self.invocation)
-    }
-
-    fn ticks(&self) -> u64 {
-        self.at
     }
 }
 
 /// The parts of one kind that one thread stored.
 pub(crate) struct Parts<T> {
-    emptying: Consumer<T>,
+    emptying: Consumer<Part<T>>,
     /// Parts that were read before their record: those of an invocation around another one.
-    early: HashMap<Key, Vec<T>>,
+    early: HashMap<Key, Vec<Part<T>>>,
 }
 
-impl<T: InvocationPart> Parts<T> {
-    pub(crate) fn new(emptying: Consumer<T>) -> Self {
+impl<T: Copy> Parts<T> {
+    pub(crate) fn new(emptying: Consumer<Part<T>>) -> Self {
         Parts {
             emptying,
             early: HashMap::new(),
@@ -58,22 +34,27 @@ impl<T: InvocationPart> Parts<T> {
     /// The parts of the invocation `key`, which ended at `end`. All of them were stored before its
     /// record, and reading stops when `are_all` says so. Some are missing if they were forgotten, or
     /// if they went to the buffers of another recorder before this one was attached.
-    pub(crate) fn take(&mut self, key: Key, end: u64, are_all: impl Fn(&[T]) -> bool) -> Vec<T> {
+    pub(crate) fn take(
+        &mut self,
+        key: Key,
+        end: u64,
+        are_all: impl Fn(&[Part<T>]) -> bool,
+    ) -> Vec<Part<T>> {
         let mut own = self.early.remove(&key).unwrap_or_default();
         while !are_all(&own) {
             let Some(part) = self.stored_by(end) else {
                 break;
             };
-            match part.invocation() {
-                of if of == key => own.push(part),
-                of => self.early.entry(of).or_default().push(part),
+            match part.key() == key {
+                true => own.push(part),
+                false => self.early.entry(part.key()).or_default().push(part),
             }
         }
         own
     }
 
-    fn stored_by(&mut self, ticks: u64) -> Option<T> {
-        if self.emptying.peek().ok()?.ticks() > ticks {
+    fn stored_by(&mut self, ticks: u64) -> Option<Part<T>> {
+        if self.emptying.peek().ok()?.at > ticks {
             return None;
         }
         self.emptying.pop().ok()
@@ -84,7 +65,7 @@ impl<T: InvocationPart> Parts<T> {
     /// the next drain finds.
     pub(crate) fn set_aside(&mut self, began: u64) {
         while let Some(part) = self.stored_by(began) {
-            self.early.entry(part.invocation()).or_default().push(part);
+            self.early.entry(part.key()).or_default().push(part);
         }
     }
 

@@ -115,27 +115,23 @@ pub(crate) struct RawRecord {
     pub(crate) outcome: Outcome,
 }
 
-/// One poll of a child as the hot path stores it, or with [`NO_CHILD`] an [`IterationEnd`]. `invocation` is the start of its invocation, which
-/// identifies it within a thread and a site.
+/// A part of an invocation as the hot path stores it.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct RawSpan {
+pub(crate) struct Part<T> {
+    /// The start of its invocation, which identifies that within a thread and a site.
     pub(crate) invocation: u64,
-    pub(crate) offset: u64,
-    /// Saturates after more than a second.
-    pub(crate) ticks: u32,
-    pub(crate) iteration: u32,
+    /// A time within the invocation, in clock ticks: when a child's poll began, or when metered code ended.
+    pub(crate) at: u64,
+    pub(crate) what: T,
     pub(crate) site: Site,
+    /// The child whose poll it is. [`NO_CHILD`] is an [`IterationEnd`], or the last reading of an invocation.
     pub(crate) child: u8,
 }
 
-/// A reading of a meter as the hot path stores it. `invocation` is as in a span.
+/// The poll of a child.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct RawReading {
-    pub(crate) invocation: u64,
-    /// When the metered code ended, in clock ticks.
-    pub(crate) at: u64,
-    pub(crate) counts: MeterCounts,
-    pub(crate) site: Site,
-    /// [`NO_CHILD`] for the last reading of an invocation.
-    pub(crate) child: u8,
+pub(crate) struct Span {
+    /// Saturates after more than a second.
+    pub(crate) ticks: u32,
+    pub(crate) iteration: u32,
 }

@@ -9,7 +9,7 @@ use crate::{
     Capacity, ChildPoll, IterationEnd, Meter, Mode, Reading, Record, Site,
     active::{clock, mode_of},
     parts::Key,
-    record::{NO_CHILD, RawReading, RawRecord, RawSpan, UNMARKED},
+    record::{MeterCounts, NO_CHILD, Part, RawRecord, Span, UNMARKED},
     ring::{self, Arrivals, Emptying, PerSite, Seat},
 };
 
@@ -177,15 +177,15 @@ impl Emptying {
         let (key, end) = (key(raw), raw.start + raw.ticks);
         let count = usize::from(raw.spans);
         let own = self.spans.take(key, end, |own| own.len() == count);
-        let poll = |span: RawSpan| ChildPoll {
+        let poll = |span: Part<Span>| ChildPoll {
             child: child_name(raw, span.child),
-            iteration: span.iteration,
-            offset_ns: clock.delta_as_nanos(0, span.offset),
-            duration_ns: clock.delta_as_nanos(0, span.ticks.into()),
+            iteration: span.what.iteration,
+            offset_ns: clock.delta_as_nanos(raw.start, span.at),
+            duration_ns: clock.delta_as_nanos(0, span.what.ticks.into()),
         };
-        let end = |span: RawSpan| IterationEnd {
-            iterations: span.iteration,
-            offset_ns: clock.delta_as_nanos(0, span.offset),
+        let end = |span: Part<Span>| IterationEnd {
+            iterations: span.what.iteration,
+            offset_ns: clock.delta_as_nanos(raw.start, span.at),
         };
         let (ends, polls): (Vec<_>, Vec<_>) =
             own.into_iter().partition(|span| span.child == NO_CHILD);
@@ -204,13 +204,13 @@ impl Emptying {
             return (Vec::new(), 0);
         }
         let (key, end) = (key(raw), raw.start + raw.ticks);
-        let is_last = |reading: &RawReading| reading.child == NO_CHILD;
+        let is_last = |reading: &Part<MeterCounts>| reading.child == NO_CHILD;
         let own = readings.take(key, end, |own| own.last().is_some_and(is_last));
         let expected = u32::from(raw.spans) + u32::from(raw.spans_lost) + 1;
         let found = u32::try_from(own.len()).unwrap_or(u32::MAX);
-        let reading = |reading: RawReading| Reading {
+        let reading = |reading: Part<MeterCounts>| Reading {
             child: (reading.child != NO_CHILD).then(|| child_name(raw, reading.child)),
-            counts: reading.counts,
+            counts: reading.what,
         };
         let own = own.into_iter().map(reading).collect();
         (own, expected.saturating_sub(found))

@@ -15,7 +15,7 @@ use crate::{
     Meter, MeterCounts, Site,
     meter::{FrameId, MeterMark, ThreadMeter},
     parts::Parts,
-    record::{NO_CHILD, OWN_CODE, RawReading, RawRecord, RawSpan},
+    record::{NO_CHILD, OWN_CODE, Part, RawRecord, Span},
 };
 
 /// How much a thread's buffers hold between two drains.
@@ -47,7 +47,7 @@ pub(crate) const fn no_counts() -> PerSite {
 /// The filling side.
 pub(crate) struct Filling {
     records: Producer<RawRecord>,
-    spans: Producer<RawSpan>,
+    spans: Producer<Part<Span>>,
     lost: Arc<PerSite>,
     meter: Option<ThreadMeter>,
 }
@@ -56,9 +56,9 @@ pub(crate) struct Filling {
 pub(crate) struct Emptying {
     pub(crate) thread: usize,
     pub(crate) records: Consumer<RawRecord>,
-    pub(crate) spans: Parts<RawSpan>,
+    pub(crate) spans: Parts<Span>,
     /// None without a meter.
-    pub(crate) readings: Option<Parts<RawReading>>,
+    pub(crate) readings: Option<Parts<MeterCounts>>,
     pub(crate) lost: Arc<PerSite>,
 }
 
@@ -176,7 +176,7 @@ pub(crate) fn lose(site: Site, frame: FrameId) {
 
 /// Stores a child's poll, or returns false.
 #[inline]
-pub(crate) fn store_span(span: RawSpan) -> bool {
+pub(crate) fn store_span(span: Part<Span>) -> bool {
     with_filling(|filling| filling.spans.push(span).is_ok()).unwrap_or(false)
 }
 
