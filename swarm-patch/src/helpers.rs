@@ -130,7 +130,6 @@ pub(crate) fn is_own(receiver: &Expr) -> bool {
     }
 }
 
-/// Whether a loop in a body uses the context.
 fn has_loop(body: &Block, cx: &Ident) -> bool {
     let uses_context = |expr: &Expr| {
         let uses = |uses: &mut IdentUses| match expr {
