@@ -17,5 +17,8 @@ fn it_names_its_stack_its_sites_and_what_is_inserted() {
     let upstream = said.upstream.iter().map(|it| (&*it.name, it.sha256.len()));
     assert!(upstream.eq([("noq", 64), ("iroh-gossip", 64)]));
     assert!(said.edits.contains("poll_probe::passes("));
-    assert!(said.edits.contains("poll_probe::Site::new(6 /* gossip-actor */)"));
+    assert!(
+        said.edits
+            .contains("poll_probe::Site::new(6 /* gossip-actor */)")
+    );
 }
