@@ -71,7 +71,6 @@ fn workspace_version(top: &Path, of: &Path) -> Result<Option<String>> {
     Ok(None)
 }
 
-/// Reads a manifest or a lock file.
 pub(crate) fn read_toml(path: &Path) -> Result<DocumentMut> {
     fs::read_to_string(path)?
         .parse()

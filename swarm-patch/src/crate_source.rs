@@ -32,7 +32,6 @@ impl CrateSource {
         })
     }
 
-    /// A package that cargo found.
     pub(crate) fn of_package(package: &cargo_metadata::Package) -> Result<Self> {
         let dir = package.manifest_path.parent().map(Into::into);
         let version = package.version.to_string();
@@ -44,7 +43,6 @@ impl CrateSource {
         format!("{} {}", self.name, self.version)
     }
 
-    /// Its source files, relative to its folder.
     pub(crate) fn rust_files(&self) -> Result<Vec<String>> {
         let mut files = Vec::new();
         for entry in WalkDir::new(self.dir.join("src")) {

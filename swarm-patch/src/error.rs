@@ -2,12 +2,9 @@
 
 use std::fmt;
 
-/// A place in a source.
 #[derive(Clone, Debug)]
 pub(crate) struct SourcePlace {
-    /// Name and version of the crate.
     pub(crate) package: String,
-    /// The file, relative to the crate.
     pub(crate) file: String,
     /// The function, as `Type::function` or `function`.
     pub(crate) function: String,
@@ -29,7 +26,6 @@ pub(crate) struct Refused {
 }
 
 impl SourcePlace {
-    /// The source at this place is not as expected.
     pub(crate) fn refused(
         &self,
         looked_for: impl Into<String>,

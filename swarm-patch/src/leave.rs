@@ -60,7 +60,6 @@ fn is_value(value: &Expr) -> bool {
     matches!(value, Expr::Path(path) if !path.path.is_ident("self") && !path.path.is_ident("this"))
 }
 
-/// Whether the pattern has a variable.
 fn binds(pat: &Pat) -> bool {
     #[derive(Default)]
     struct Variables(bool);

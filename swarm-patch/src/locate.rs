@@ -14,13 +14,11 @@ use crate::{
     text::{LineIndex, one_line},
 };
 
-/// The source files of a crate.
 pub(crate) struct ParsedCrate {
     pub(crate) id: String,
     pub(crate) files: Vec<ParsedFile>,
 }
 
-/// A source file.
 pub(crate) struct ParsedFile {
     /// Relative to the crate.
     pub(crate) path: String,
@@ -106,7 +104,6 @@ impl ParsedCrate {
             })
     }
 
-    /// The function of that name, if there is just one.
     pub(crate) fn only_function<'a>(
         &'a self,
         owner: Option<&str>,
@@ -117,7 +114,6 @@ impl ParsedCrate {
     }
 }
 
-/// A function that was found, and its file.
 #[derive(Clone)]
 pub(crate) struct FoundFunction<'a> {
     pub(crate) place: SourcePlace,
@@ -203,12 +199,10 @@ impl<'a> FoundFunction<'a> {
         }
     }
 
-    /// Whether it returns a `Poll`.
     pub(crate) fn returns_poll(&self) -> bool {
         self.returned().is_some_and(|ty| is_type(ty, "Poll"))
     }
 
-    /// The text of a node, in one line.
     pub(crate) fn text(&self, node: &impl Spanned) -> String {
         one_line(&self.file.text, bytes(node))
     }
@@ -251,12 +245,10 @@ impl<'a> FoundFunction<'a> {
         }
     }
 
-    /// The insertions with the file that they go into.
     pub(crate) fn in_file(&self, insertions: Vec<Insertion>) -> Vec<(&'a ParsedFile, Insertion)> {
         insertions.into_iter().map(|it| (self.file, it)).collect()
     }
 
-    /// Code within a line.
     pub(crate) fn within(&self, byte: usize, mark: &'static str, text: String) -> Insertion {
         Insertion {
             place: Place::Within { byte },
@@ -299,7 +291,6 @@ impl<'a> FoundFunction<'a> {
     }
 }
 
-/// The bytes of a node.
 pub(crate) fn bytes(node: &impl Spanned) -> std::ops::Range<usize> {
     node.span().byte_range()
 }

@@ -125,7 +125,6 @@ impl<'a> Spawned<'a> {
         })
     }
 
-    /// The function that makes the future, if it can be found.
     pub(crate) fn made_by(&self, parsed: &'a ParsedCrate) -> Option<FoundFunction<'a>> {
         let callees = picked(
             |finder| finder.visit_expr(&self.call.args[0]),
@@ -138,7 +137,6 @@ impl<'a> Spawned<'a> {
         callees.into_iter().filter_map(named).find(is_future)
     }
 
-    /// What wraps the future.
     pub(crate) fn wrapped(
         &self,
         spec: &SiteSpec,
@@ -154,7 +152,6 @@ impl<'a> Spawned<'a> {
 
 #[cfg(feature = "subjects")]
 impl<'a> Spawned<'a> {
-    /// The file of the call that spawns it.
     pub(crate) fn file(&self) -> &'a ParsedFile {
         self.function.file
     }

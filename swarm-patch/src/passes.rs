@@ -116,7 +116,6 @@ fn around<'a>(
     ]))
 }
 
-/// The only expression of that kind in a function.
 fn only<'a>(
     function: &FoundFunction<'a>,
     looked_for: String,

@@ -64,7 +64,6 @@ impl Walk<'_, '_> {
         contexts.find_map(|argument| Some((argument, self.context_in(argument)?)))
     }
 
-    /// The bytes of the context in an argument.
     fn context_in(&self, argument: &Expr) -> Option<usize> {
         let name = match argument {
             Expr::Path(path) => path,

@@ -2,10 +2,8 @@
 
 use syn::Ident;
 
-/// What holds at a place in the code.
 #[derive(Clone)]
 pub(super) struct Scope {
-    /// The name of the context, if there is one.
     pub(super) cx: Option<Ident>,
     pub(super) leave: Leave,
     /// Whether leaving would lose something.

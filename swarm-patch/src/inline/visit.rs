@@ -113,7 +113,6 @@ impl<'ast> Visit<'ast> for Walk<'_, '_> {
     fn visit_item(&mut self, _: &'ast syn::Item) {}
 }
 
-/// `Poll::Pending => {}`
 fn does_nothing_when_pending(arm: &Arm) -> bool {
     let is_pending = matches!(&arm.pat, Pat::Path(path)
         if path.path.segments.iter().map(|part| part.ident.to_string()).eq(["Poll", "Pending"]));

@@ -32,7 +32,6 @@ impl Access {
     }
 }
 
-/// The arms of a `match`.
 pub(super) struct Arms {
     /// The call that gives the matched value, in bytes.
     pub(super) polled: Range<usize>,

@@ -56,7 +56,6 @@ impl SubjectBuilder {
     }
 }
 
-/// One build.
 struct Build<'a> {
     builder: &'a SubjectBuilder,
     /// The folder in which files are prepared, before they are compared with those of the previous build.

@@ -39,7 +39,6 @@ pub const EDITS: &str = "edits.diff";
 pub const LOCK: &str = "Cargo.lock";
 /// The [`BuildRecord`], in the same folder. It is written last.
 pub(super) const RECORD: &str = "subject.json";
-/// The prefix of the names of temporary folders.
 pub(super) const STAGE: &str = "stage-";
 
 /// How programs are built.
@@ -53,9 +52,7 @@ pub enum Profile {
 
 /// Builds the benchmark against subjects, and keeps the programs.
 pub struct SubjectBuilder {
-    /// The folder of the programs.
     pub(super) dir: PathBuf,
-    /// The folder of this workspace.
     pub(super) ours: PathBuf,
     /// What the program is made of.
     pub stack: &'static Stack,

@@ -21,7 +21,6 @@ pub struct Checkout {
     repository: Repository,
     /// The commit or the tree that has its files.
     files: String,
-    /// What is applied to a copy.
     diff: Option<PatchRecord>,
 }
 

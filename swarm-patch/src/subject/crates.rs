@@ -17,9 +17,7 @@ use crate::{
     sync,
 };
 
-/// The folder of a copy of a checkout.
 pub(super) const UPSTREAM: &str = "upstream";
-/// The folder of a copy of yamux.
 pub(super) const YAMUX: &str = "yamux";
 
 /// All packages of the crate or workspace in `dir`.
@@ -109,7 +107,6 @@ pub fn sources(stack: &Stack, subject: &Subject, to: &Path) -> Result<Vec<CrateS
     Ok(sources)
 }
 
-/// Copies a crate of the registry to a new folder.
 pub(super) fn copy(source: &CrateSource, to: &Path) -> Result<CrateSource> {
     sync::folder(&source.dir, to)?;
     // This file says that cargo unpacked the crate there, which is not so.

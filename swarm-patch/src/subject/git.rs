@@ -23,7 +23,6 @@ pub(super) struct Repository {
     dir: PathBuf,
     pub(super) has_working_tree: bool,
     scratch: Arc<TempDir>,
-    /// The variables that make git write there.
     variables: Vec<(&'static str, PathBuf)>,
 }
 
