@@ -25,6 +25,10 @@ pub mod table;
 pub mod tables;
 pub mod variant;
 
+#[cfg(test)]
+#[path = "../tests/document/mod.rs"]
+mod document;
+
 /// The network between the nodes.
 pub use lab_types as network;
 pub use poll_probe::{BUDGET_FORMS, Budget, Budgets, Limit, Site, Wake};
