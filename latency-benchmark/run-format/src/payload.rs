@@ -49,12 +49,14 @@ impl Payload {
     /// The number and its unit, apart: "64 KiB".
     pub fn in_words(self) -> String {
         let text = self.to_string();
-        let digits = text
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(text.len());
-        let (number, unit) = text.split_at(digits);
+        let (number, unit) = number_and_unit(&text);
         format!("{number} {unit}")
     }
+}
+
+fn number_and_unit(text: &str) -> (&str, &str) {
+    let digits = text.find(|c: char| !c.is_ascii_digit());
+    text.split_at(digits.unwrap_or(text.len()))
 }
 
 impl FromStr for Payload {
@@ -63,31 +65,24 @@ impl FromStr for Payload {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let error = |problem| format!("payload {text:?}: {problem} (accepted: {PAYLOAD_FORMS})");
         let text = text.trim();
-        let digits = text
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(text.len());
-        let (number, unit) = text.split_at(digits);
-        if text.starts_with('-') {
-            return Err(error("it is negative"));
-        }
-        if number.is_empty() {
-            return Err(error("it is not a whole number"));
-        }
-        let unit_bytes = match unit.trim_start() {
-            "B" => 1,
-            "" => return Err(error("it has no unit")),
-            "KiB" => KIB,
-            "MiB" => MIB,
+        let (number, unit) = number_and_unit(text);
+        let unit_bytes = match (number, unit.trim_start()) {
+            _ if text.starts_with('-') => return Err(error("it is negative")),
+            ("", _) => return Err(error("it is not a whole number")),
+            (_, "B") => 1,
+            (_, "KiB") => KIB,
+            (_, "MiB") => MIB,
+            (_, "") => return Err(error("it has no unit")),
             _ => return Err(error("the unit is unknown")),
         };
-        number
-            .parse::<u64>()
-            .ok()
-            .and_then(|number| number.checked_mul(unit_bytes))
-            .filter(|bytes| *bytes <= Payload::LARGEST)
-            .and_then(|bytes| u32::try_from(bytes).ok())
-            .map(|bytes| Payload { bytes })
-            .ok_or_else(|| error("it is more than 16MiB"))
+        let bytes = number.parse::<u64>().ok();
+        let bytes = bytes.and_then(|number| number.checked_mul(unit_bytes));
+        let bytes = bytes.filter(|bytes| *bytes <= Payload::LARGEST);
+        let bytes = bytes.and_then(|bytes| u32::try_from(bytes).ok());
+        bytes.map_or_else(
+            || Err(error("it is more than 16MiB")),
+            |bytes| Ok(Payload { bytes }),
+        )
     }
 }
 

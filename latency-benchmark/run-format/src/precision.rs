@@ -30,27 +30,14 @@ impl FromStr for Precision {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let wrong = || format!("precision {text:?} is not two positive numbers (accepted: 1pp,5%)");
-        let positive = |number: &str| {
-            number
-                .trim()
-                .parse()
-                .ok()
-                .filter(|value: &f64| *value > 0.0 && value.is_finite())
+        let positive = |text: &str, unit| {
+            let number: f64 = text.trim().strip_suffix(unit)?.trim().parse().ok()?;
+            (number > 0.0 && number.is_finite()).then_some(number)
         };
         let (points, percent) = text.split_once(',').ok_or_else(wrong)?;
-        let points = points
-            .trim()
-            .strip_suffix("pp")
-            .and_then(positive)
-            .ok_or_else(wrong)?;
-        let percent = percent
-            .trim()
-            .strip_suffix('%')
-            .and_then(positive)
-            .ok_or_else(wrong)?;
         Ok(Precision {
-            percentage_points: points,
-            percent_of_value: percent,
+            percentage_points: positive(points, "pp").ok_or_else(wrong)?,
+            percent_of_value: positive(percent, "%").ok_or_else(wrong)?,
         })
     }
 }
