@@ -51,12 +51,15 @@ impl ActivityEvidence {
             return Ok(());
         };
         // What there is now is known in slices of every pass, what happened in those that count it.
+        let counts_all = row.pass == Pass::Activity;
         let mut values = Vec::new();
-        if row.pass == Pass::Activity {
+        if counts_all {
             values.extend(during.counts());
-            values.extend(polls(slice));
         }
         values.extend(during.gauges());
+        if counts_all {
+            values.extend(polls(slice));
+        }
         let known = values.into_iter().filter(|(_, value)| value.is_some());
         let rows = known.map(|(counter, value)| ActivityRow {
             slice: row.slice,
