@@ -1,12 +1,12 @@
 //! Central: one connection to each peer, with requests on streams of their own.
 
-use std::{convert::Infallible, future::Future, net::SocketAddr, pin::Pin};
+use std::net::SocketAddr;
 
 use anyhow::{Context, Result, ensure};
 use bytes::Bytes;
 use h2::client::{self, SendRequest};
 use http::Request;
-use node_kit::{Central, ask_at_pace};
+use node_kit::{Central, RequestLog, ask_at_pace};
 use run_format::protocol::Measured;
 use tokio::net::TcpStream;
 
@@ -36,12 +36,9 @@ pub(crate) fn run(central: Central, peers: Vec<SocketAddr>) -> Result<Measured> 
         }
         let load = task.config.load;
         let request = Bytes::from(vec![0; load.payload.len()]);
-        Ok(move |log| {
-            let work: Pin<Box<dyn Future<Output = Result<Infallible>>>> =
-                Box::pin(ask_at_pace(senders.len(), load, log, move |peer| {
-                    ask(senders[peer].clone(), request.clone())
-                }));
-            Ok(work)
+        Ok(async move |log: RequestLog| {
+            let ask = |peer: usize| ask(senders[peer].clone(), request.clone());
+            ask_at_pace(senders.len(), load, log, ask).await
         })
     })
 }

@@ -9,11 +9,11 @@ use std::{convert::Infallible, net::SocketAddr};
 use anyhow::{Context, Result};
 use bytes::{Bytes, BytesMut};
 use h2::RecvStream;
-use node_kit::{Central, NodeProgram, Parent};
+use node_kit::{Central, NodeProgram};
 use program::{Failure, bad_input};
 use run_format::{
     config::{Measurement, NodeConfig, Security, Transport, Workload},
-    protocol::{CentralTask, Measured, NodeDescription, PeerTask},
+    protocol::{Listen, Measured, NodeDescription, PeerTask},
 };
 
 /// The node program.
@@ -24,32 +24,29 @@ impl NodeProgram for H2Node {
         node_kit::description!()
     }
 
-    fn peer(task: PeerTask) -> Result<Infallible, Failure> {
-        check(task.node, &task.measurement)?;
-        peer::run(&task)
+    fn check(node: &NodeConfig, measurement: &Measurement) -> Result<(), Failure> {
+        let known = NodeConfig {
+            workload: Workload::RequestResponse,
+            security: Security::Plaintext,
+            transport: Transport::Tcp,
+        };
+        let name = "the workload request-response over tcp and plaintext";
+        node_kit::refuse_unless(*node == known, measurement, name)
     }
 
-    fn central(task: CentralTask, parent: Parent) -> Result<Measured, Failure> {
-        check(task.config.node, &task.config.measurement)?;
-        let peers = task.peers.iter().map(|peer| address(peer));
+    async fn peer(task: &PeerTask) -> Result<Infallible, Failure> {
+        let at = match &task.listen {
+            Listen::Ip(ip) => SocketAddr::new(*ip, 0),
+            Listen::Address(text) => address(text)?,
+        };
+        Ok(peer::listen(at).await?)
+    }
+
+    fn central(central: Central) -> Result<Measured, Failure> {
+        let peers = central.task().peers.iter().map(|peer| address(peer));
         let peers = peers.collect::<Result<_, _>>()?;
-        let sites = Self::describe().program.sites;
-        Ok(central::run(Central::new(task, parent, sites)?, peers)?)
+        Ok(central::run(central, peers)?)
     }
-}
-
-/// Refuses what this program cannot do.
-fn check(node: NodeConfig, measurement: &Measurement) -> Result<(), Failure> {
-    let known = (
-        Workload::RequestResponse,
-        Security::Plaintext,
-        Transport::Tcp,
-    );
-    node_kit::refuse_unless(
-        (node.workload, node.security, node.transport) == known,
-        measurement,
-        "the workload request-response over tcp and plaintext",
-    )
 }
 
 fn address(text: &str) -> Result<SocketAddr, Failure> {

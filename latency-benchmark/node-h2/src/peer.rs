@@ -6,27 +6,11 @@ use anyhow::{Context, Result};
 use bytes::Bytes;
 use h2::{RecvStream, server};
 use http::{Request, Response};
-use program::Failure;
-use run_format::protocol::{Listen, PeerTask};
-use tokio::{
-    net::{TcpListener, TcpStream},
-    runtime,
-};
+use tokio::net::{TcpListener, TcpStream};
 
-use crate::{CONNECTION_WINDOW, STREAM_WINDOW, address, whole};
+use crate::{CONNECTION_WINDOW, STREAM_WINDOW, whole};
 
-pub(crate) fn run(task: &PeerTask) -> Result<Infallible, Failure> {
-    let at = match &task.listen {
-        Listen::Ip(ip) => SocketAddr::new(*ip, 0),
-        Listen::Address(text) => address(text)?,
-    };
-    let runtime = runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    Ok(runtime.block_on(listen(at))?)
-}
-
-async fn listen(at: SocketAddr) -> Result<Infallible> {
+pub(crate) async fn listen(at: SocketAddr) -> Result<Infallible> {
     let listener = TcpListener::bind(at).await;
     let listener = listener.with_context(|| format!("cannot listen on {at}"))?;
     node_kit::announce(&listener.local_addr()?.to_string());

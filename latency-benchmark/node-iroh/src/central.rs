@@ -1,6 +1,6 @@
 //! Central: one connection to each peer. Each request has a stream of its own, or all chunks go over one.
 
-use std::{cell::RefCell, convert::Infallible, future::Future, pin::Pin};
+use std::{cell::RefCell, convert::Infallible};
 
 use anyhow::{Context, Result, bail, ensure};
 use futures::{StreamExt, stream::FuturesUnordered};
@@ -30,21 +30,18 @@ pub(crate) fn run(central: Central, peers: Vec<EndpointAddr>) -> Result<Measured
             Workload::Gossipsub => Some(Joined::new(endpoint.clone(), &connections).await?),
             _ => None,
         };
-        Ok(move |log| {
-            let work: Pin<Box<dyn Future<Output = Result<Infallible>>>> = Box::pin(async move {
-                // Without it, its connections end.
-                let _endpoint = endpoint;
-                match (joined, workload) {
-                    (Some(joined), _) => joined.publish(load, log).await,
-                    (_, Workload::Stream) => stream(&connections, load, log).await,
-                    _ => {
-                        let request = vec![0; load.payload.len()];
-                        let ask = |peer: usize| ask(&connections[peer], &request);
-                        ask_at_pace(connections.len(), load, log, ask).await
-                    }
+        Ok(async move |log: RequestLog| -> Result<Infallible> {
+            // Without it, its connections end.
+            let _endpoint = endpoint;
+            match (joined, workload) {
+                (Some(joined), _) => joined.publish(load, log).await,
+                (_, Workload::Stream) => stream(&connections, load, log).await,
+                _ => {
+                    let request = vec![0; load.payload.len()];
+                    let ask = |peer: usize| ask(&connections[peer], &request);
+                    ask_at_pace(connections.len(), load, log, ask).await
                 }
-            });
-            Ok(work)
+            }
         })
     })
 }

@@ -12,11 +12,11 @@ use iroh::{
     Endpoint, EndpointAddr, SecretKey,
     endpoint::{RecvStream, SendStream, presets},
 };
-use node_kit::{Central, NodeProgram, Parent};
+use node_kit::{Central, NodeProgram};
 use program::{Failure, bad_input};
 use run_format::{
     config::{Measurement, NodeConfig, Security, Transport, Workload},
-    protocol::{CentralTask, Measured, NodeDescription, PeerTask},
+    protocol::{Measured, NodeDescription, PeerTask},
 };
 
 pub use self::{central::ask, peer::serve};
@@ -29,35 +29,28 @@ impl NodeProgram for IrohNode {
         node_kit::description!()
     }
 
-    fn peer(task: PeerTask) -> Result<Infallible, Failure> {
-        check(task.node, &task.measurement)?;
-        peer::run(&task)
+    fn check(node: &NodeConfig, measurement: &Measurement) -> Result<(), Failure> {
+        let known = NodeConfig {
+            workload: match node.workload {
+                Workload::Idle | Workload::Rr => Workload::RequestResponse,
+                known => known,
+            },
+            security: Security::Tls,
+            transport: Transport::Quic,
+        };
+        let name = "the workloads request-response, stream and gossipsub over quic and tls";
+        node_kit::refuse_unless(*node == known, measurement, name)
     }
 
-    fn central(task: CentralTask, parent: Parent) -> Result<Measured, Failure> {
-        check(task.config.node, &task.config.measurement)?;
-        let peers = task.peers.iter().map(|peer| address(peer));
+    async fn peer(task: &PeerTask) -> Result<Infallible, Failure> {
+        peer::run(task).await
+    }
+
+    fn central(central: Central) -> Result<Measured, Failure> {
+        let peers = central.task().peers.iter().map(|peer| address(peer));
         let peers = peers.collect::<Result<_, _>>()?;
-        let sites = Self::describe().program.sites;
-        Ok(central::run(Central::new(task, parent, sites)?, peers)?)
+        Ok(central::run(central, peers)?)
     }
-}
-
-/// Refuses what this program cannot do.
-fn check(node: NodeConfig, measurement: &Measurement) -> Result<(), Failure> {
-    let known = matches!(
-        (node.workload, node.security, node.transport),
-        (
-            Workload::RequestResponse | Workload::Stream | Workload::Gossipsub,
-            Security::Tls,
-            Transport::Quic
-        )
-    );
-    node_kit::refuse_unless(
-        known,
-        measurement,
-        "the workloads request-response, stream and gossipsub over quic and tls",
-    )
 }
 
 /// The address of a peer, as the peer prints it.

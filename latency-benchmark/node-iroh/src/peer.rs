@@ -12,30 +12,23 @@ use run_format::{
     config::Workload,
     protocol::{Listen, PeerTask},
 };
-use tokio::runtime;
 
 use crate::{endpoint, gossip, send_all, whole};
 
-pub(crate) fn run(task: &PeerTask) -> Result<Infallible, Failure> {
+pub(crate) async fn run(task: &PeerTask) -> Result<Infallible, Failure> {
     let at = match &task.listen {
         Listen::Ip(ip) => SocketAddr::new(*ip, 0),
         Listen::Address(text) => socket_address(text).map_err(bad_input)?,
     };
     let key = task.identity.map(|seed| SecretKey::from_bytes(&seed));
-    let runtime = runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    let served = runtime.block_on(async {
-        let endpoint = endpoint(Some(at), key.unwrap_or_else(SecretKey::generate)).await?;
-        let sockets = endpoint.bound_sockets();
-        let at = sockets.first().context("iroh has no socket")?;
-        node_kit::announce(&format!("{}@{at}", endpoint.id()));
-        match task.node.workload {
-            Workload::Gossipsub => gossip::serve(&endpoint, task.load).await,
-            workload => serve(&endpoint, workload, task.load.payload.len()).await,
-        }
-    });
-    Ok(served?)
+    let endpoint = endpoint(Some(at), key.unwrap_or_else(SecretKey::generate)).await?;
+    let sockets = endpoint.bound_sockets();
+    let at = sockets.first().context("iroh has no socket")?;
+    node_kit::announce(&format!("{}@{at}", endpoint.id()));
+    Ok(match task.node.workload {
+        Workload::Gossipsub => gossip::serve(&endpoint, task.load).await?,
+        workload => serve(&endpoint, workload, task.load.payload.len()).await?,
+    })
 }
 
 /// An address that a peer printed names the peer first, which is left out.

@@ -3,13 +3,12 @@
 use std::{
     convert::Infallible,
     future::Future,
-    pin::Pin,
-    sync::{Arc, Mutex, mpsc},
+    sync::{Arc, Mutex},
     thread,
     time::Duration,
 };
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use poll_probe::{Capacity, Recorder};
 use run_format::{
     config::{Measurement, RunConfig, RuntimeConfig, Scheduler},
@@ -29,7 +28,7 @@ use crate::{
         cotenant::{self, WakeReceiver},
         observers::Observers,
         probe_cost,
-        process::{self, Observee, this_thread},
+        process::{self, Observee, spawn_on, this_thread},
         requests::RequestLog,
         same_worker::SameWorker,
     },
@@ -41,168 +40,165 @@ use crate::{
 /// Central before it is connected: its runtime, and what is around its tasks.
 pub struct Central {
     runtime: runtime::Runtime,
-    task: CentralTask,
     parent: Parent,
-    recorder: Arc<Recorder>,
-    workers: Arc<Mutex<Vec<Observee>>>,
-    tasks: TaskMonitor,
-    self_wakes: Option<SelfWakeCounters>,
+    threads: Arc<Mutex<Vec<Observee>>>,
     /// With several workers.
     same_worker: Option<(Arc<SameWorker>, WakeReceiver)>,
-    watch: Option<Watch>,
     probe_ns: Option<f64>,
-    /// Where requests take two paths. Nothing else is to cost time there.
-    turns: Option<(TurnSwitch, TurnTaker)>,
-    connections: Arc<ConnectionCounts>,
-    sites: Vec<NamedSite>,
+    turn_taker: Option<TurnTaker>,
+    log: RequestLog,
+    measured: Connected,
 }
 
 impl Central {
     /// Central as the task asks for it. Of the sites of its stack it has those of its transport and workload, and none
     /// where requests take two paths. If the run does not explain, nothing is there that could.
-    pub fn new(task: CentralTask, parent: Parent, mut sites: Vec<NamedSite>) -> Result<Central> {
+    pub(crate) fn new(
+        task: CentralTask,
+        parent: Parent,
+        mut sites: Vec<NamedSite>,
+    ) -> Result<Central> {
         let explains = matches!(task.config.measurement, Measurement::Explain(_));
-        let turns = (task.config.measurement == Measurement::BesideTcp).then(TurnSwitch::new);
+        let (turns, turn_taker) = (task.config.measurement == Measurement::BesideTcp)
+            .then(TurnSwitch::new)
+            .unzip();
         let records = turns.is_none();
-        sites.retain(|it| records && task.config.node.has_site(it.site));
+        sites.retain(|named| records && task.config.node.has_site(named.site));
         let recorder = Arc::new(if explains {
             recorder()
         } else {
             Recorder::new(Capacity::default())
         });
-        let workers = Arc::new(Mutex::new(Vec::new()));
+        let threads = Arc::new(Mutex::new(Vec::new()));
         let attach = {
-            let (recorder, workers) = (Arc::clone(&recorder), Arc::clone(&workers));
+            let (recorder, threads) = (Arc::clone(&recorder), Arc::clone(&threads));
             move || {
-                // The place among the workers is the thread's number in the recorder.
-                let mut workers = locked(&workers);
+                // The place among the threads is the thread's number in the recorder.
+                let mut threads = locked(&threads);
                 if records {
                     recorder.attach();
                 }
-                workers.push(this_thread());
+                threads.push(this_thread());
             }
         };
         let runtime = build_runtime(task.config.runtime, attach)?;
-        pin_workers(&workers, &task.config)?;
+        pin_workers(&threads, &task.config)?;
         let same_worker = (task.config.runtime.workers > 1).then(|| SameWorker::new(&recorder));
         let probe_ns = records.then(|| probe_cost::measure(&recorder));
-        // This thread is the worker of a runtime that has but one.
-        let watch = explains.then(|| Watch::arm(&recorder, task.config.lab.placement.central));
-        Ok(Central {
-            runtime,
-            parent,
-            recorder,
-            workers,
+        let (log, requests) = RequestLog::new(Arc::clone(&recorder));
+        let measured = Connected {
+            activity: Activity {
+                connections: Arc::default(),
+                self_wakes: explains.then(SelfWakeCounters::new),
+                runtime: runtime.handle().clone(),
+            },
+            // This thread is the worker of a runtime that has but one.
+            watch: explains.then(|| Watch::arm(&recorder, task.config.lab.placement.central)),
+            observers: Observers {
+                recorder,
+                requests,
+                cotenants: None,
+            },
             tasks: TaskMonitor::new(),
-            self_wakes: explains.then(SelfWakeCounters::new),
-            same_worker,
-            watch,
-            probe_ns,
-            connections: Arc::new(ConnectionCounts::default()),
+            runtime: runtime.handle().clone(),
+            workers: Vec::new(),
             sites,
             turns,
             task,
+        };
+        Ok(Central {
+            runtime,
+            parent,
+            threads,
+            same_worker,
+            probe_ns,
+            turn_taker,
+            log,
+            measured,
         })
     }
 
     /// What it is to do.
     pub fn task(&self) -> &CentralTask {
-        &self.task
+        &self.measured.task
     }
 
     /// Where the stack notes what becomes of connections.
     pub fn connections(&self) -> Arc<ConnectionCounts> {
-        Arc::clone(&self.connections)
+        Arc::clone(&self.measured.activity.connections)
     }
 
     /// Takes turns, where requests take two paths.
     pub fn turns(&self) -> Option<TurnTaker> {
-        Some(self.turns.as_ref()?.1.clone())
+        self.turn_taker.clone()
     }
 
     /// Starts the tasks of the stack, each of them watched.
     pub fn spawner(&self) -> impl Fn(StackTask) + Send + Clone + 'static {
-        let (monitor, self_wakes) = (self.tasks.clone(), self.self_wakes.clone());
-        let same_worker = self.same_worker.as_ref().map(|(it, _)| Arc::clone(it));
-        let is_plain = self.turns.is_some();
-        move |task| {
-            if is_plain {
+        let monitor = (self.turn_taker.is_none()).then(|| self.measured.tasks.clone());
+        let self_wakes = self.measured.activity.self_wakes.clone();
+        let same_worker = self
+            .same_worker
+            .as_ref()
+            .map(|(waker, _)| Arc::clone(waker));
+        move |mut task| {
+            let Some(monitor) = &monitor else {
                 tokio::spawn(task);
                 return;
-            }
-            let task = match &same_worker {
-                Some(same_worker) => same_worker.around(task),
-                None => task,
             };
+            if let Some(same_worker) = &same_worker {
+                task = same_worker.around(task);
+            }
             match &self_wakes {
-                Some(watching) => {
-                    tokio::spawn(monitor.instrument(watching.tasks.around(task)));
-                }
-                None => {
-                    tokio::spawn(monitor.instrument(task));
-                }
+                Some(watching) => tokio::spawn(monitor.instrument(watching.tasks.around(task))),
+                None => tokio::spawn(monitor.instrument(task)),
             };
         }
     }
 
-    /// Connects by `connect`, then works the peers by the future that it returns, until that fails or enough is
+    /// Connects by `connect`, then works the peers by the function that it returns, until that fails or enough is
     /// measured.
     pub fn run<C, W>(self, connect: C) -> Result<Measured>
     where
         C: AsyncFnOnce(&CentralTask) -> Result<W>,
-        W: FnOnce(RequestLog) -> Result<Pin<Box<dyn Future<Output = Result<Infallible>>>>>,
+        W: AsyncFnOnce(RequestLog) -> Result<Infallible>,
     {
         let Central {
             runtime,
-            task,
             parent,
-            recorder,
-            workers,
-            tasks,
-            self_wakes,
+            threads,
             same_worker,
-            watch,
             probe_ns,
-            connections,
-            sites,
-            turns,
+            log,
+            mut measured,
+            ..
         } = self;
-        let handle = runtime.handle().clone();
-        let service_cores = task.config.lab.placement.peers.clone();
+        let service_cores = measured.task.config.lab.placement.peers.clone();
         runtime.block_on(async move {
-            let work = connect(&task).await?;
-            let workers = locked(&workers).clone();
-            move_helpers(&workers, &service_cores)?;
-            let (log, requests) = RequestLog::new(Arc::clone(&recorder));
-            let rung = same_worker.map(|(_, rung)| rung);
-            let seed = task.config.seed;
-            let cotenants = || cotenant::start(&recorder, &service_cores, seed, rung);
-            let cotenants = turns.is_none().then(cotenants).transpose()?;
-            let connected = Connected {
-                observers: Observers {
-                    recorder,
-                    requests,
-                    cotenants,
-                },
-                activity: Activity::new(connections, self_wakes.clone(), handle.clone()),
-                watch,
-                tasks,
-                runtime: handle,
-                workers,
-                sites,
-                turns: turns.map(|(switch, _)| switch),
-            };
+            let work = connect(&measured.task).await?;
+            measured.workers = locked(&threads).clone();
+            move_helpers(&measured.workers, &service_cores)?;
+            if measured.turns.is_none() {
+                let (clock, seed) = (&measured.observers.recorder, measured.task.config.seed);
+                let rung = same_worker.map(|(_, rung)| rung);
+                let cotenants = cotenant::start(clock, &service_cores, seed, rung)?;
+                measured.observers.cotenants = Some(cotenants);
+            }
+            let self_wakes = measured.activity.self_wakes.clone();
             let (begin, begun) = oneshot::channel();
-            let measured = measure_aside(service_cores, move || {
+            let (sender, ended) = oneshot::channel();
+            let measuring = move || {
                 parent.report(&NodeMessage::Connected { probe_ns });
-                measure(&task, connected, &parent, begin)
-            })?;
+                let _ = sender.send(measure(measured, &parent, begin));
+            };
+            spawn_on(&service_cores, "measure", measuring)
+                .context("the measuring thread cannot leave central's core")?;
             // If measuring has failed by then, that is found below.
             let _ = begun.await;
-            let work = work(log)?;
+            let work = Box::pin(work(log));
             match self_wakes {
-                Some(watching) => until_measured(watching.central.around(work), measured).await,
-                None => until_measured(work, measured).await,
+                Some(watching) => until_measured(watching.central.around(work), ended).await,
+                None => until_measured(work, ended).await,
             }
         })
     }
@@ -266,32 +262,12 @@ fn move_helpers(workers: &[Observee], cores: &Cores) -> Result<()> {
 }
 
 /// Waits for the end of measuring, or for the failure of what is measured.
-async fn until_measured<T>(
+async fn until_measured(
     work: impl Future<Output = Result<Infallible>>,
-    measured: oneshot::Receiver<Result<T>>,
-) -> Result<T> {
+    measured: oneshot::Receiver<Result<Measured>>,
+) -> Result<Measured> {
     tokio::select! {
         failed = work => match failed? {},
         measured = measured => measured.context("the measuring thread panicked")?,
     }
-}
-
-/// Runs `measure` on a thread of its own, on `cores`.
-fn measure_aside<T: Send + 'static>(
-    cores: Cores,
-    measure: impl FnOnce() -> Result<T> + Send + 'static,
-) -> Result<oneshot::Receiver<Result<T>>> {
-    let (sender, receiver) = oneshot::channel();
-    let (moved, has_moved) = mpsc::channel();
-    thread::Builder::new()
-        .name("measure".to_owned())
-        .spawn(move || {
-            let _ = moved.send(process::move_to(&cores));
-            let _ = sender.send(measure());
-        })?;
-    has_moved
-        .recv()
-        .map_err(|_| anyhow!("the measuring thread did not start"))?
-        .context("the measuring thread cannot leave central's core")?;
-    Ok(receiver)
 }

@@ -1,6 +1,6 @@
 //! Central at work.
 
-use run_format::{Site, manifest::NamedSite};
+use run_format::{Site, manifest::NamedSite, protocol::CentralTask};
 use tokio::runtime;
 use tokio_metrics::TaskMonitor;
 
@@ -12,23 +12,22 @@ use crate::{
 
 /// Central at work, seen from the thread that measures it.
 pub(crate) struct Connected {
+    pub(crate) task: CentralTask,
     pub(crate) observers: Observers,
     pub(crate) activity: Activity,
     /// What looks at the worker, if the run explains.
     pub(crate) watch: Option<Watch>,
     pub(crate) tasks: TaskMonitor,
     pub(crate) runtime: runtime::Handle,
-    /// The threads that central runs on.
+    /// The threads that central runs on, once it is connected.
     pub(crate) workers: Vec<Observee>,
-    /// Those of the node.
     pub(crate) sites: Vec<NamedSite>,
-    /// Whose turn it is, if requests take two paths.
+    /// Whose turn it is, where requests take two paths. Nothing else is to cost time there.
     pub(crate) turns: Option<TurnSwitch>,
 }
 
 impl Connected {
-    /// The site of connections.
     pub(crate) fn connections_site(&self) -> Site {
-        Site::of_connections(self.sites.iter().map(|it| it.site))
+        Site::of_connections(self.sites.iter().map(|named| named.site))
     }
 }

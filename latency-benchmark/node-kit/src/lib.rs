@@ -7,6 +7,7 @@ mod connected;
 mod evidence;
 mod measure;
 mod messages;
+mod node_program;
 mod observe;
 mod pace;
 mod parent;
@@ -17,9 +18,9 @@ mod stack_task;
 pub use self::{
     central::Central,
     messages::{Deliveries, Publisher},
+    node_program::{NodeProgram, announce, described, main},
     observe::{activity::ConnectionCounts, requests::RequestLog},
     pace::{MOST_UNANSWERED, ask_at_pace, refuse_unless},
-    parent::{NodeProgram, Parent, announce, described, main},
     paths::{TrafficPath, TurnTaker},
     stack_task::{StackTask, locked},
 };

@@ -2,9 +2,9 @@
 
 use std::{convert::Infallible, future::Future, time::Duration};
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, ensure};
 use futures::{StreamExt, stream::FuturesUnordered};
-use program::{Failure, bad_input};
+use program::{Failure, reject};
 use run_format::config::{Load, Measurement, Pace};
 use tokio::time::interval;
 
@@ -17,11 +17,10 @@ pub fn refuse_unless(knows: bool, measurement: &Measurement, known: &str) -> Res
         Measurement::Soak(plan) => plan.churn.period().is_none(),
         Measurement::Compare | Measurement::Explain(_) => true,
     };
-    (knows && stays).then_some(()).ok_or_else(|| {
-        bad_input(anyhow!(
-            "this node program knows {known}, with peers that stay"
-        ))
-    })
+    if !(knows && stays) {
+        reject!("this node program knows {known}, with peers that stay");
+    }
+    Ok(())
 }
 
 /// In an open loop, requests pile up where the rate is too high. So many are allowed to.

@@ -1,142 +1,37 @@
-//! The program's verbs, and the process that started it: it gives a task in the first line of standard input,
-//! then perhaps the line that asks to stop, and reads messages from standard output.
+//! The process that started this one. It reads messages from standard output, and gives the line that asks to stop.
 
 use std::{
-    convert::Infallible,
-    env,
-    io::{self, BufRead, Write},
-    net::TcpListener,
-    path::Path,
-    process::{self, ExitCode},
+    io::{self, Write},
     sync::mpsc::{Receiver, TryRecvError},
-    thread,
 };
 
-use anyhow::{Context, Result};
-use program::{Failure, bad_input, end, reject, stop_or_end};
-use run_format::{
-    checksums::of_program,
-    protocol::{
-        CentralTask, Listen, Measured, NodeDescription, NodeMessage, PeerElsewhere, PeerTask,
-        STOP_LINE,
-    },
-};
-use serde::{Serialize, de::DeserializeOwned};
+use anyhow::Result;
+use program::stop_or_end;
+use run_format::protocol::{NodeMessage, STOP_LINE};
+use serde::Serialize;
 
-/// A node made of some network stack.
-pub trait NodeProgram {
-    /// What it is, and how it was compiled.
-    fn describe() -> NodeDescription;
-
-    /// Listens, calls [`announce`] with the address to dial, and serves until it is killed.
-    fn peer(task: PeerTask) -> Result<Infallible, Failure>;
-
-    /// Connects to the peers, works them, and has that measured.
-    fn central(task: CentralTask, parent: Parent) -> Result<Measured, Failure>;
-}
-
-/// What a node program says of itself, from what its build script noted with `swarm_patch::node_build`.
-#[macro_export]
-macro_rules! description {
-    () => {
-        $crate::described(
-            include_str!(concat!(env!("OUT_DIR"), "/node.json")),
-            include_str!(concat!(env!("OUT_DIR"), "/edits.diff")),
-            cfg!(debug_assertions),
-        )
-    };
-}
-
-/// See [`description!`].
-pub fn described(noted: &str, edits: &str, debug_assertions: bool) -> NodeDescription {
-    let mut described: NodeDescription =
-        serde_json::from_str(noted).expect("the build script wrote it");
-    described.program.debug_assertions = debug_assertions;
-    described.edits = edits.to_owned();
-    described
-}
-
-/// The process that started this one.
-pub struct Parent {
+pub(crate) struct Parent {
     stop: Receiver<()>,
 }
 
 impl Parent {
-    /// Sends a message.
-    pub fn report(&self, message: &NodeMessage) {
+    /// To be called when the task has been read.
+    pub(crate) fn new() -> Result<Parent> {
+        let stop = stop_or_end(STOP_LINE)?;
+        Ok(Parent { stop })
+    }
+
+    pub(crate) fn report(&self, message: &NodeMessage) {
         print_line(message);
     }
 
     /// Whether it asks to finish the slice and stop.
-    pub fn asks_to_stop(&self) -> bool {
+    pub(crate) fn asks_to_stop(&self) -> bool {
         !matches!(self.stop.try_recv(), Err(TryRecvError::Empty))
     }
 }
 
-/// The whole of a node program's `main`.
-pub fn main<P: NodeProgram>() -> ExitCode {
-    end(run::<P>())
-}
-
-fn run<P: NodeProgram>() -> Result<ExitCode, Failure> {
-    match env::args().nth(1).as_deref() {
-        Some("describe") => print_line(&P::describe()),
-        Some("peer") => {
-            let task: PeerTask = task()?;
-            let answering = task.elsewhere.then(|| be_elsewhere(&task.listen));
-            let _held = answering.transpose()?;
-            match P::peer(task)? {}
-        }
-        Some("central") => {
-            let task = task()?;
-            let parent = Parent {
-                stop: stop_or_end(STOP_LINE)?,
-            };
-            let measured = P::central(task, parent)?;
-            print_line(&NodeMessage::Measured(measured));
-        }
-        _ => {
-            reject!(
-                "a verb is missing (accepted: describe, peer, central); this program is started by latency-benchmark"
-            );
-        }
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Has a peer end with its standard input, since nobody else on its host ends it. The kernel answers connects as long
-/// as the listener lives.
-fn be_elsewhere(listen: &Listen) -> Result<Option<TcpListener>> {
-    thread::Builder::new().spawn(|| {
-        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
-        process::exit(0);
-    })?;
-    let Listen::Ip(ip) = listen else {
-        return Ok(None);
-    };
-    let listener = TcpListener::bind((*ip, 0)).with_context(|| format!("cannot listen on {ip}"))?;
-    print_line(&PeerElsewhere {
-        connects: listener.local_addr()?,
-        sha256: of_program(Path::new("/proc/self/exe"))?,
-    });
-    Ok(Some(listener))
-}
-
-/// Tells the parent where a peer listens.
-pub fn announce(address: &str) {
-    // If nobody reads it, the parent is gone, and this process is about to be.
-    let _ = writeln!(io::stdout(), "{address}");
-}
-
-fn task<T: DeserializeOwned>() -> Result<T, Failure> {
-    let mut line = String::new();
-    io::stdin().lock().read_line(&mut line)?;
-    serde_json::from_str(&line)
-        .context("standard input has no task in its first line")
-        .map_err(bad_input)
-}
-
-fn print_line(message: &impl Serialize) {
+pub(crate) fn print_line(message: &impl Serialize) {
     let line = serde_json::to_string(message).expect("it is plain data");
     // A parent that does not read any more has ended this process, or is about to.
     let _ = writeln!(io::stdout(), "{line}");

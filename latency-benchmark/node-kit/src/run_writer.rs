@@ -3,12 +3,12 @@
 use std::{
     collections::BTreeMap,
     fs::File,
-    io::{self, BufWriter, Write},
+    io::{BufWriter, Write},
     path::Path,
     time::{Duration, SystemTime},
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use hdrhistogram::{
     Histogram,
     serialization::{
@@ -18,23 +18,22 @@ use hdrhistogram::{
 };
 use run_format::Site;
 use run_format::{
-    config::RunConfig,
     files::{BANDS, BOUNDS, CHILDREN, HISTOGRAMS, PEERS, QUIC, SITES, SLICES, TURNS, WORKERS},
     histogram_tag::{HistogramOf, HistogramTag},
-    manifest::NamedSite,
     network::Cores,
     table::TableWriters,
     tables::{
-        BANDS_FROM_NS, BandRow, BoundRow, ChildRow, Pass, PeerRow, QuicRow, SiteRow, SliceRow,
-        TurnRow, WorkerRow,
+        BandRow, BoundRow, ChildRow, Pass, PeerRow, QuicRow, SiteRow, SliceRow, TurnRow, WorkerRow,
     },
 };
 
-use crate::observe::{
-    bands::AFTER_SWITCH_FROM_MS,
-    process::{CpuTime, Observee},
-    slice::ObservedSlice,
-    workers::cores,
+use crate::{
+    connected::Connected,
+    observe::{
+        bands::AFTER_SWITCH_FROM_MS,
+        process::CpuTime,
+        slice::{ObservedSlice, coarse_histogram, quantile},
+    },
 };
 
 /// The tables and histograms of a run, while it goes on.
@@ -43,34 +42,35 @@ pub(crate) struct RunWriter {
     /// The cores of each worker, where there are several.
     workers: Vec<Option<Cores>>,
     histograms: HistogramLog,
+    /// Latency by variant and peer, over the run.
+    per_peer: BTreeMap<(usize, usize), Histogram<u64>>,
     /// Those of the stack. The others are absent.
-    sites_there: Vec<Site>,
+    sites: Vec<Site>,
 }
 
 impl RunWriter {
-    /// Begins the files of a run in the folder `dir`.
-    pub(crate) fn create(
-        dir: &Path,
-        sites: &[NamedSite],
-        config: &RunConfig,
-        threads: &[Observee],
-    ) -> Result<RunWriter> {
+    /// Begins the files of a run in the folder that the task names.
+    pub(crate) fn create(central: &Connected) -> Result<RunWriter> {
         let mut tables = vec![SLICES, TURNS, SITES, BANDS, CHILDREN, BOUNDS, PEERS];
         let mut workers = Vec::new();
-        if sites.iter().any(|it| it.site.is_of_quic()) {
+        let sites: Vec<Site> = central.sites.iter().map(|named| named.site).collect();
+        if sites.iter().any(|site| site.is_of_quic()) {
             tables.push(QUIC);
         }
-        if config.runtime.workers > 1 {
+        let several = central.task.config.runtime.workers;
+        if several > 1 {
             tables.push(WORKERS);
             // The first is the main thread. Later ones are for blocking work.
-            let threads = threads.iter().take(config.runtime.workers + 1);
-            workers.extend(threads.map(|it| cores(*it)));
+            let threads = central.workers.iter().take(several + 1);
+            workers.extend(threads.map(|thread| thread.cores()));
         }
+        let dir = &central.task.dir;
         Ok(RunWriter {
             tables: TableWriters::create(dir, &tables)?,
             workers,
             histograms: HistogramLog::create(&dir.join(HISTOGRAMS))?,
-            sites_there: sites.iter().map(|it| it.site).collect(),
+            per_peer: BTreeMap::new(),
+            sites,
         })
     }
 
@@ -78,91 +78,15 @@ impl RunWriter {
     pub(crate) fn write(
         &mut self,
         row: &SliceRow,
-        slice: &ObservedSlice,
+        seen: &ObservedSlice,
         used: &[CpuTime],
         quic: Option<QuicRow>,
     ) -> Result<()> {
-        let number = row.slice;
-        if let Some(quic) = quic {
-            self.tables.row(QUIC, &quic)?;
-        }
-        for (worker, (cores, used)) in self.workers.iter().zip(used).enumerate() {
-            let of = slice.workers.of(worker);
-            let row = WorkerRow {
-                slice: number,
-                worker,
-                cores: cores.clone(),
-                polls: of.polls,
-                slow_polls: of.slow,
-                poll_ns: of.ns,
-                cpu_ns: used.cpu_ns,
-                runqueue_ns: used.runqueue_ns,
-            };
-            self.tables.row(WORKERS, &row)?;
-        }
-        for (at, latency_ns) in slice.peer_latency_ns.iter().enumerate() {
-            let quantile = |q| (!latency_ns.is_empty()).then(|| latency_ns.value_at_quantile(q));
-            let row = PeerRow {
-                slice: number,
-                peer: at + 1,
-                requests: latency_ns.len(),
-                latency_p50_ns: quantile(0.5),
-                latency_p99_ns: quantile(0.99),
-            };
-            self.tables.row(PEERS, &row)?;
-        }
-        for (from_ms, of) in AFTER_SWITCH_FROM_MS.into_iter().zip(&slice.after_switch) {
-            if of.polls > 0 {
-                let row = TurnRow {
-                    slice: number,
-                    from_ms,
-                    polls: of.polls,
-                    slow_polls: of.slow,
-                };
-                self.tables.row(TURNS, &row)?;
-            }
-        }
-        for site in self.sites_there.clone() {
-            self.write_site(number, site, slice)?;
-        }
-        for &(site, budget, pieces) in slice.replay.iter().flat_map(|it| &it.0) {
-            if pieces.count > 0 {
-                let row = BoundRow {
-                    slice: number,
-                    site,
-                    budget,
-                    pieces: pieces.count,
-                    slow_pieces: pieces.slow,
-                    longest_ns: pieces.longest_ns,
-                };
-                self.tables.row(BOUNDS, &row)?;
-            }
-        }
-        let span = Span::of(slice);
-        let tag = |of| HistogramTag {
-            of,
-            slice: Some(number),
-            variant: row.variant,
-            pass: row.pass,
-        };
-        for (site, of) in Site::ALL.into_iter().zip(&slice.sites) {
-            let (polls, longest) = (
-                HistogramOf::Polls(site),
-                HistogramOf::LongestIteration(site),
-            );
-            self.histograms
-                .interval(tag(polls), span, &of.duration_ns)?;
-            self.histograms
-                .interval(tag(longest), span, &of.longest_iteration_ns)?;
-        }
-        for (of, histogram) in [
-            (HistogramOf::Latency, &slice.latency_ns),
-            (HistogramOf::CotenantWake, &slice.wake_delay_ns),
-            (HistogramOf::CotenantTimer, &slice.timer_delay_ns),
-            (HistogramOf::CotenantSameWorker, &slice.same_worker_delay_ns),
-        ] {
-            self.histograms.interval(tag(of), span, histogram)?;
-        }
+        self.tables.rows(QUIC, quic)?;
+        self.write_workers(row.slice, seen, used)?;
+        self.write_requests(row, seen)?;
+        self.write_polls(row.slice, seen)?;
+        self.write_histograms(row, seen)?;
         self.tables.flush()?;
         self.histograms.flush()?;
         // Last, so that a slice in this table is complete in all others.
@@ -170,53 +94,132 @@ impl RunWriter {
         self.tables.flush()
     }
 
-    fn write_site(&mut self, slice: u32, site: Site, of: &ObservedSlice) -> Result<()> {
-        let of = of.site(site);
-        let row = SiteRow {
-            slice,
-            site,
-            polls: of.polls(),
-            ready: of.ready,
-            pending: of.pending,
-            yielded: of.yielded,
-            iterations: of.iterations,
-            total_ns: of.total_ns,
-            lost: of.lost,
-            children_lost: of.children_lost,
-        };
-        self.tables.row(SITES, &row)?;
-        for (&(band, iterations), share) in &of.iterations_by_band {
-            let row = BandRow {
+    fn write_workers(&mut self, slice: u32, seen: &ObservedSlice, used: &[CpuTime]) -> Result<()> {
+        let workers = self.workers.iter().zip(used).enumerate();
+        let rows = workers.map(|(worker, (cores, used))| {
+            let sums = seen.workers.get(&worker).copied().unwrap_or_default();
+            WorkerRow {
                 slice,
-                site,
-                from_ns: BANDS_FROM_NS[band],
-                iterations,
-                polls: share.polls,
-                ns: share.ns,
+                worker,
+                cores: cores.clone(),
+                polls: sums.polls,
+                slow_polls: sums.slow,
+                poll_ns: sums.ns,
+                cpu_ns: used.cpu_ns,
+                runqueue_ns: used.runqueue_ns,
+            }
+        });
+        self.tables.rows(WORKERS, rows)
+    }
+
+    fn write_requests(&mut self, row: &SliceRow, seen: &ObservedSlice) -> Result<()> {
+        for (at, latency_ns) in seen.peer_latency_ns.iter().enumerate() {
+            let peer = PeerRow {
+                slice: row.slice,
+                peer: at + 1,
+                requests: latency_ns.len(),
+                latency_p50_ns: quantile(latency_ns, 0.5),
+                latency_p99_ns: quantile(latency_ns, 0.99),
             };
-            self.tables.row(BANDS, &row)?;
-        }
-        for (&(band, child), share) in &of.children_by_band {
-            let row = ChildRow {
-                slice,
-                site,
-                from_ns: BANDS_FROM_NS[band],
-                child: child.into(),
-                polls: share.polls,
-                ns: share.ns,
-            };
-            self.tables.row(CHILDREN, &row)?;
+            self.tables.row(PEERS, &peer)?;
+            if row.pass == Pass::Compare {
+                let sum = self.per_peer.entry((row.variant, at));
+                sum.or_insert_with(coarse_histogram).add(latency_ns)?;
+            }
         }
         Ok(())
     }
 
-    /// Writes what is kept for the whole run, and has the disk confirm everything.
-    pub(crate) fn finish(
-        mut self,
-        per_peer: &BTreeMap<(usize, usize), Histogram<u64>>,
-        span: Span,
-    ) -> Result<()> {
-        for (&(variant, peer), latency_ns) in per_peer {
+    fn write_polls(&mut self, slice: u32, seen: &ObservedSlice) -> Result<()> {
+        let turns = AFTER_SWITCH_FROM_MS.into_iter().zip(&seen.after_switch);
+        let turns = turns.map(|(from_ms, sums)| TurnRow {
+            slice,
+            from_ms,
+            polls: sums.polls,
+            slow_polls: sums.slow,
+        });
+        self.tables.rows(TURNS, turns.filter(|row| row.polls > 0))?;
+        let bounds = seen.replay.iter().flat_map(|replay| &replay.0);
+        let bounds = bounds.map(|&(site, budget, pieces)| BoundRow {
+            slice,
+            site,
+            budget,
+            pieces: pieces.polls,
+            slow_pieces: pieces.slow,
+            longest_ns: pieces.longest_ns,
+        });
+        self.tables
+            .rows(BOUNDS, bounds.filter(|row| row.pieces > 0))?;
+        for seen in self.sites.iter().map(|site| seen.site(*site)) {
+            let row = SiteRow {
+                slice,
+                ..seen.row.clone()
+            };
+            self.tables.row(SITES, &row)?;
+            let bands = seen.iterations_by_band.iter();
+            let bands = bands.map(|(&(from_ns, iterations), sums)| BandRow {
+                slice,
+                site: row.site,
+                from_ns,
+                iterations,
+                polls: sums.polls,
+                ns: sums.ns,
+            });
+            self.tables.rows(BANDS, bands)?;
+            let children = seen.children_by_band.iter();
+            let children = children.map(|(&(from_ns, child), sums)| ChildRow {
+                slice,
+                site: row.site,
+                from_ns,
+                child: child.into(),
+                polls: sums.polls,
+                ns: sums.ns,
+            });
+            self.tables.rows(CHILDREN, children)?;
+        }
+        Ok(())
+    }
+
+    fn write_histograms(&mut self, row: &SliceRow, seen: &ObservedSlice) -> Result<()> {
+        let span = Span {
+            start_ns: seen.start_ns,
+            duration_ns: seen.duration_ns,
+        };
+        let of_sites = seen.sites.iter().flat_map(|seen| {
+            let site = seen.row.site;
+            [
+                (HistogramOf::Polls(site), &seen.duration_ns),
+                (
+                    HistogramOf::LongestIteration(site),
+                    &seen.longest_iteration_ns,
+                ),
+            ]
+        });
+        let others = [
+            (HistogramOf::Latency, &seen.latency_ns),
+            (HistogramOf::CotenantWake, &seen.wake_delay_ns),
+            (HistogramOf::CotenantTimer, &seen.timer_delay_ns),
+            (HistogramOf::CotenantSameWorker, &seen.same_worker_delay_ns),
+        ];
+        for (of, histogram) in of_sites.chain(others) {
+            let tag = HistogramTag {
+                of,
+                slice: Some(row.slice),
+                variant: row.variant,
+                pass: row.pass,
+            };
+            self.histograms.interval(tag, span, histogram)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is kept for the whole run, which ends now, and has the disk confirm everything.
+    pub(crate) fn finish(mut self, now_ns: u64) -> Result<()> {
+        let span = Span {
+            start_ns: 0,
+            duration_ns: now_ns,
+        };
+        for (&(variant, peer), latency_ns) in &self.per_peer {
             let tag = HistogramTag {
                 of: HistogramOf::PeerLatency(peer + 1),
                 slice: None,
@@ -225,43 +228,32 @@ impl RunWriter {
             };
             self.histograms.interval(tag, span, latency_ns)?;
         }
-        self.histograms.flush()?;
         self.tables.finish()?;
         self.histograms.finish()
     }
 }
 
-/// When an interval of the log is.
 #[derive(Clone, Copy)]
-pub(crate) struct Span {
-    pub(crate) start: Duration,
-    pub(crate) duration: Duration,
-}
-
-impl Span {
-    fn of(slice: &ObservedSlice) -> Span {
-        Span {
-            start: Duration::from_nanos(slice.start_ns),
-            duration: Duration::from_nanos(slice.duration_ns),
-        }
-    }
+struct Span {
+    start_ns: u64,
+    duration_ns: u64,
 }
 
 /// An HdrHistogram interval log. Each interval is encoded by a writer of its own, which is what lets
 /// the log be flushed in between.
-pub(crate) struct HistogramLog {
+struct HistogramLog {
     file: BufWriter<File>,
     name: String,
     serializer: V2DeflateSerializer,
 }
 
 impl HistogramLog {
-    pub(crate) fn create(path: &Path) -> Result<HistogramLog> {
-        let file =
-            File::create(path).with_context(|| format!("cannot create {}", path.display()))?;
+    fn create(path: &Path) -> Result<HistogramLog> {
+        let name = path.display().to_string();
+        let file = File::create(path).with_context(|| format!("cannot create {name}"))?;
         let mut log = HistogramLog {
             file: BufWriter::new(file),
-            name: path.display().to_string(),
+            name,
             serializer: V2DeflateSerializer::new(),
         };
         let now = SystemTime::now();
@@ -278,7 +270,7 @@ impl HistogramLog {
         Ok(log)
     }
 
-    pub(crate) fn interval(
+    fn interval(
         &mut self,
         tag: HistogramTag,
         span: Span,
@@ -289,40 +281,33 @@ impl HistogramLog {
         }
         let tag = tag.to_string();
         let tag = Tag::new(&tag).context("a tag has no comma, space or line end")?;
-        let mut line = Vec::new();
+        let start = Duration::from_nanos(span.start_ns);
+        let duration = Duration::from_nanos(span.duration_ns);
+        let mut interval = Vec::new();
         let mut headless = IntervalLogWriterBuilder::new();
         let written = headless
             .with_max_value_divisor(1.0)
-            .begin_log_with(&mut line, &mut self.serializer)
-            .map_err(|error| io::Error::other(format!("{error:?}")))
-            .and_then(|mut writer| {
-                writer
-                    .write_histogram(histogram, span.start, span.duration, Some(tag))
-                    .map_err(|error| io::Error::other(format!("{error:?}")))
-            });
-        written.with_context(|| format!("cannot encode a histogram for {}", self.name))?;
+            .begin_log_with(&mut interval, &mut self.serializer)?
+            .write_histogram(histogram, start, duration, Some(tag));
+        let name = &self.name;
+        written.map_err(|error| anyhow!("cannot encode a histogram for {name}: {error:?}"))?;
         // The header is in the file already; what is wanted of this one is its line.
-        let lines = line
-            .split_inclusive(|byte| *byte == b'\n')
-            .filter(|line| !line.starts_with(b"#"));
-        for line in lines {
-            self.file
-                .write_all(line)
-                .with_context(|| format!("cannot write {}", self.name))?;
+        let lines = interval.split_inclusive(|byte| *byte == b'\n');
+        for line in lines.filter(|line| !line.starts_with(b"#")) {
+            let written = self.file.write_all(line);
+            written.with_context(|| format!("cannot write {}", self.name))?;
         }
         Ok(())
     }
 
-    pub(crate) fn flush(&mut self) -> Result<()> {
-        self.file
-            .flush()
-            .with_context(|| format!("cannot write {}", self.name))
+    fn flush(&mut self) -> Result<()> {
+        let flushed = self.file.flush();
+        flushed.with_context(|| format!("cannot write {}", self.name))
     }
 
-    pub(crate) fn finish(self) -> Result<()> {
-        let name = self.name;
-        let file = self.file.into_inner().map_err(|error| error.into_error());
-        file.and_then(|file| file.sync_all())
-            .with_context(|| format!("cannot write {name}"))
+    fn finish(mut self) -> Result<()> {
+        self.flush()?;
+        let synced = self.file.get_ref().sync_all();
+        synced.with_context(|| format!("cannot write {}", self.name))
     }
 }

@@ -48,7 +48,6 @@ impl ByteLink for TcpStream {
     }
 }
 
-/// The side that asks.
 pub(crate) struct Asker<L> {
     link: L,
     request: Vec<u8>,

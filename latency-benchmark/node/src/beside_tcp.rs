@@ -3,15 +3,14 @@
 
 use std::{
     convert::Infallible,
-    future::{Future, pending},
+    future::pending,
     net::{IpAddr, SocketAddr},
-    pin::Pin,
     sync::{Arc, Mutex},
 };
 
 use anyhow::{Context, Result, anyhow};
 use futures::StreamExt;
-use libp2p::{Multiaddr, PeerId, Swarm, identity::Keypair, multiaddr::Protocol};
+use libp2p::{Multiaddr, identity::Keypair, multiaddr::Protocol};
 use node_kit::{Central, RequestLog, TrafficPath, TurnTaker};
 use run_format::{config::Load, protocol::Measured};
 use tokio::{
@@ -63,40 +62,30 @@ pub(crate) fn run(central: Central, turns: TurnTaker, peers: Vec<Multiaddr>) -> 
             socket.set_nodelay(true)?;
             sockets.push(socket);
         }
-        Ok(move |log| {
-            let central: Pin<Box<dyn Future<Output = Result<Infallible>>>> =
-                Box::pin(ask(swarm, peers, sockets, (turns, load, log)));
-            Ok(central)
+        Ok(async move |log: RequestLog| -> Result<Infallible> {
+            let log = Arc::new(Mutex::new(log));
+            let mut asking = JoinSet::new();
+            for (peer, ((id, _), socket)) in peers.into_iter().zip(sockets).enumerate() {
+                let client = |path| Client {
+                    path,
+                    peer,
+                    load,
+                    turns: turns.clone(),
+                    log: Arc::clone(&log),
+                };
+                asking.spawn(client(TrafficPath::RawTcp).run(socket));
+                let (client, control) =
+                    (client(TrafficPath::Libp2p), swarm.behaviour().new_control());
+                asking.spawn(async move { client.run(open(control, RR, id).await?).await });
+            }
+            loop {
+                tokio::select! {
+                    event = swarm.select_next_some() => refuse_loss(&event)?,
+                    Some(ended) = asking.join_next() => match ended?? {},
+                }
+            }
         })
     })
-}
-
-async fn ask(
-    mut swarm: Swarm<<Rr as NodeWorkload>::Behaviour>,
-    peers: Vec<(PeerId, Multiaddr)>,
-    sockets: Vec<TcpStream>,
-    (turns, load, log): (TurnTaker, Load, RequestLog),
-) -> Result<Infallible> {
-    let log = Arc::new(Mutex::new(log));
-    let mut asking = JoinSet::new();
-    for (peer, ((id, _), socket)) in peers.into_iter().zip(sockets).enumerate() {
-        let client = |path| Client {
-            path,
-            peer,
-            load,
-            turns: turns.clone(),
-            log: Arc::clone(&log),
-        };
-        asking.spawn(client(TrafficPath::RawTcp).run(socket));
-        let (client, control) = (client(TrafficPath::Libp2p), swarm.behaviour().new_control());
-        asking.spawn(async move { client.run(open(control, RR, id).await?).await });
-    }
-    loop {
-        tokio::select! {
-            event = swarm.select_next_some() => refuse_loss(&event)?,
-            Some(ended) = asking.join_next() => match ended?? {},
-        }
-    }
 }
 
 /// Where the peer whose swarm is at `at` answers without libp2p.

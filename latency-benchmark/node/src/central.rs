@@ -1,10 +1,8 @@
 //! Central: connects to its peers and works them.
 
-use std::{convert::Infallible, future::Future, pin::Pin};
-
 use anyhow::{Context, Result};
 use libp2p::{Multiaddr, identity::Keypair};
-use node_kit::Central;
+use node_kit::{Central, RequestLog};
 use program::{Failure, bad_input};
 use run_format::{
     config::{Load, Measurement, Workload},
@@ -17,18 +15,13 @@ use crate::{
     workload::{Idle, NodeWorkload, RequestResponse, Rr, Stream},
 };
 
-/// The addresses of the peers.
 pub(crate) fn addresses(task: &CentralTask) -> Result<Vec<Multiaddr>, Failure> {
     let parse = |address: &String| {
-        address
-            .parse()
-            .with_context(|| format!("the peer's address {address}"))
+        let parsed = address.parse();
+        parsed.with_context(|| format!("the peer's address {address}"))
     };
-    task.peers
-        .iter()
-        .map(parse)
-        .collect::<Result<_>>()
-        .map_err(bad_input)
+    let parsed: Result<_> = task.peers.iter().map(parse).collect();
+    parsed.map_err(bad_input)
 }
 
 pub(crate) fn run(central: Central, peers: Vec<Multiaddr>) -> Result<Measured> {
@@ -59,11 +52,7 @@ pub fn work<W: NodeWorkload + 'static>(
             Measurement::Compare | Measurement::Explain(_) | Measurement::BesideTcp => OnLoss::Fail,
         };
         let load: Load = task.config.load;
-        Ok(move |log| {
-            let swarm = Linked::new(swarm, peers, connections, on_loss);
-            let central: Pin<Box<dyn Future<Output = Result<Infallible>>>> =
-                Box::pin(W::central(swarm, load, log));
-            Ok(central)
-        })
+        let swarm = Linked::new(swarm, peers, connections, on_loss);
+        Ok(async move |log: RequestLog| W::central(swarm, load, log).await)
     })
 }

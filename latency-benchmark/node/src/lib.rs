@@ -11,12 +11,11 @@ pub mod workload;
 
 use std::convert::Infallible;
 
-use anyhow::anyhow;
-use node_kit::{Central, NodeProgram, Parent};
-use program::{Failure, bad_input};
+use node_kit::{Central, NodeProgram};
+use program::{Failure, reject};
 use run_format::{
     config::{Measurement, NodeConfig, Workload},
-    protocol::{CentralTask, Measured, NodeDescription, PeerTask},
+    protocol::{Measured, NodeDescription, PeerTask},
 };
 
 pub use self::linked::Linked;
@@ -29,36 +28,34 @@ impl NodeProgram for Libp2pNode {
         node_kit::description!()
     }
 
-    fn peer(task: PeerTask) -> Result<Infallible, Failure> {
-        check(&task.node, &task.measurement)?;
-        peer::run(&task)
+    /// What it was built without, and what does not go together.
+    fn check(node: &NodeConfig, measurement: &Measurement) -> Result<(), Failure> {
+        let built_with = Libp2pNode::describe().program.features;
+        for (feature, option) in node.features() {
+            if !built_with.iter().any(|built| built == feature) {
+                reject!(
+                    "{option}: this node program was built without the cargo feature {feature}"
+                );
+            }
+        }
+        if *measurement == Measurement::BesideTcp && node.workload != Workload::Rr {
+            reject!(
+                "only the workload rr is measured beside TCP, not {:?}",
+                node.workload
+            );
+        }
+        Ok(())
     }
 
-    fn central(task: CentralTask, parent: Parent) -> Result<Measured, Failure> {
-        check(&task.config.node, &task.config.measurement)?;
-        let peers = central::addresses(&task)?;
-        let central = Central::new(task, parent, Libp2pNode::describe().program.sites)?;
+    async fn peer(task: &PeerTask) -> Result<Infallible, Failure> {
+        peer::run(task).await
+    }
+
+    fn central(central: Central) -> Result<Measured, Failure> {
+        let peers = central::addresses(central.task())?;
         Ok(match central.turns() {
             Some(turns) => beside_tcp::run(central, turns, peers)?,
             None => central::run(central, peers)?,
         })
     }
-}
-
-/// Refuses what this program was built without, and what does not go together.
-fn check(node: &NodeConfig, measurement: &Measurement) -> Result<(), Failure> {
-    let built_with = Libp2pNode::describe().program.features;
-    let has = |feature: &str| built_with.iter().any(|it| it == feature);
-    if let Some((feature, option)) = node.features().into_iter().find(|(it, _)| !has(it)) {
-        return Err(bad_input(anyhow!(
-            "{option}: this node program was built without the cargo feature {feature}"
-        )));
-    }
-    if *measurement == Measurement::BesideTcp && node.workload != Workload::Rr {
-        return Err(bad_input(anyhow!(
-            "only the workload rr is measured beside TCP, not {:?}",
-            node.workload
-        )));
-    }
-    Ok(())
 }

@@ -47,7 +47,6 @@ struct LinkedPeer {
     attempts: u32,
 }
 
-/// What there is to react to.
 #[derive(Debug)]
 pub(crate) enum LinkEvent<E> {
     Behaviour(E),

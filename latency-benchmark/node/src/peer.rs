@@ -9,37 +9,31 @@ use run_format::{
     config::{Measurement, Transport, Workload},
     protocol::{Listen, PeerTask},
 };
-use tokio::runtime;
 
 use crate::{
     beside_tcp, swarm,
     workload::{Idle, NodeWorkload, RequestResponse, Rr, Stream},
 };
 
-pub(crate) fn run(task: &PeerTask) -> Result<Infallible, Failure> {
+pub(crate) async fn run(task: &PeerTask) -> Result<Infallible, Failure> {
     let listen = address(task)?;
     let key = match task.identity {
         Some(seed) => Keypair::ed25519_from_bytes(seed).context("the identity is no key")?,
         None => Keypair::generate_ed25519(),
     };
-    let runtime = runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    let served = runtime.block_on(async {
-        if task.measurement == Measurement::BesideTcp {
-            beside_tcp::serve(&listen, task.load).await?;
-        }
-        match task.node.workload {
-            Workload::RequestResponse => serve::<RequestResponse>(task, key, listen).await,
-            Workload::Stream => serve::<Stream>(task, key, listen).await,
-            #[cfg(feature = "gossipsub")]
-            Workload::Gossipsub => serve::<crate::workload::Gossipsub>(task, key, listen).await,
-            Workload::Idle => serve::<Idle>(task, key, listen).await,
-            Workload::Rr => serve::<Rr>(task, key, listen).await,
-            #[cfg(not(feature = "gossipsub"))]
-            Workload::Gossipsub => unreachable!("refused before"),
-        }
-    });
+    if task.measurement == Measurement::BesideTcp {
+        beside_tcp::serve(&listen, task.load).await?;
+    }
+    let served = match task.node.workload {
+        Workload::RequestResponse => serve::<RequestResponse>(task, key, listen).await,
+        Workload::Stream => serve::<Stream>(task, key, listen).await,
+        #[cfg(feature = "gossipsub")]
+        Workload::Gossipsub => serve::<crate::workload::Gossipsub>(task, key, listen).await,
+        Workload::Idle => serve::<Idle>(task, key, listen).await,
+        Workload::Rr => serve::<Rr>(task, key, listen).await,
+        #[cfg(not(feature = "gossipsub"))]
+        Workload::Gossipsub => unreachable!("refused before"),
+    };
     Ok(served?)
 }
 

@@ -140,7 +140,6 @@ fn same_node(one: &Multiaddr, other: &Multiaddr) -> bool {
         .all(|(left, right)| left == right)
 }
 
-/// Counts what becomes of connections.
 pub(crate) fn count<E>(event: &SwarmEvent<E>, links: &ConnectionCounts) {
     match event {
         // By the behaviour. Who has the swarm dial counts that himself.

@@ -18,35 +18,17 @@ impl Cell {
     /// Names the cell in files: `pl065536_rtt025_n05`. Sorts as the numbers do, for whole
     /// milliseconds.
     pub fn id(&self) -> String {
-        let Cell {
-            peers,
-            rtt_ms,
-            payload_bytes,
-        } = self;
-        let rtt = rtt_ms.to_string();
-        let (whole, rest) = rtt
-            .split_once('.')
-            .map_or((rtt.as_str(), String::new()), |(whole, rest)| {
-                (whole, format!(".{rest}"))
-            });
-        format!(
-            "pl{:06}_rtt{whole:0>3}{rest}_n{peers:02}",
-            payload_bytes.bytes()
-        )
+        let rtt = self.rtt_ms.to_string();
+        let (whole, rest) = rtt.split_at(rtt.find('.').unwrap_or(rtt.len()));
+        let (payload, peers) = (self.payload_bytes.bytes(), self.peers);
+        format!("pl{payload:06}_rtt{whole:0>3}{rest}_n{peers:02}")
     }
 }
 
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Cell {
-            peers,
-            rtt_ms,
-            payload_bytes,
-        } = self;
-        f.pad(&format!(
-            "N={peers}, RTT {rtt_ms} ms, {}",
-            payload_bytes.in_words()
-        ))
+        let (rtt_ms, payload) = (self.rtt_ms, self.payload_bytes.in_words());
+        f.pad(&format!("N={}, RTT {rtt_ms} ms, {payload}", self.peers))
     }
 }
 
@@ -90,12 +72,13 @@ impl Axes {
 
     /// In ascending order, without repetition.
     pub fn sorted(mut self) -> Axes {
-        self.peers.sort_unstable();
-        self.peers.dedup();
-        self.rtt_ms.sort_unstable();
-        self.rtt_ms.dedup();
-        self.payload_bytes.sort_unstable();
-        self.payload_bytes.dedup();
+        fn sort<T: Ord>(values: &mut Vec<T>) {
+            values.sort_unstable();
+            values.dedup();
+        }
+        sort(&mut self.peers);
+        sort(&mut self.rtt_ms);
+        sort(&mut self.payload_bytes);
         self
     }
 

@@ -27,6 +27,10 @@ pub mod table;
 pub mod tables;
 pub mod variant;
 
+#[cfg(test)]
+#[path = "../tests/document/mod.rs"]
+mod document;
+
 /// The network between the nodes.
 pub use lab_types::{self as network, serde_as_text};
 pub use poll_probe::{Budget, Limit, Wake, number};

@@ -62,30 +62,45 @@ pub struct SoakEnd {
 /// A row of `soak.csv`. An empty field was not measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SoakRow {
+    /// End of the interval, since all peers were connected.
     pub at_s: f64,
+    /// Its length. There are 10 ms between two intervals, in which polls that have begun can end.
     pub interval_s: f64,
+    /// Polls of the site of connections, and slow ones.
     pub connection_polls: u64,
     pub connection_slow_polls: u64,
+    /// The same for the site `task`. Empty if the network stack has no such site.
     pub task_polls: Option<u64>,
     pub task_slow_polls: Option<u64>,
+    /// Answered in the interval.
     pub requests: u64,
+    /// Percentiles of their latency. Empty without requests.
     pub latency_p50_ns: Option<u64>,
     pub latency_p99_ns: Option<u64>,
+    /// Wake-ups of the co-tenant that another thread wakes, and late ones: with a wake-up latency over 50 µs.
     pub wakes: u64,
     pub late_wakes: u64,
+    /// Percentiles of the wake-up latency. Empty without wake-ups.
     pub wake_p50_ns: Option<u64>,
     pub wake_p90_ns: Option<u64>,
     pub wake_p99_ns: Option<u64>,
+    /// Resident memory of central's process at the end of the interval. About 60 MB are buffers of the measurement.
+    /// Empty if unknown.
     pub resident_bytes: Option<u64>,
+    /// Connections at the end of the interval, and peers that have one.
     pub connections: u64,
     pub peers_connected: u64,
+    /// Tasks on central's runtime at the end of the interval, those of the measurement included.
     pub tasks: u64,
+    /// Events since the row before, or since all peers were connected.
     pub dials: u64,
     pub dial_failures: u64,
     pub connections_opened: u64,
     pub connections_closed: u64,
-    /// Since the start. The cell, which restarts peers, fills it in.
+    /// Restarts of peers since the soak began. Empty if unknown.
     pub restarts: Option<u64>,
+    /// CPU time of central's worker since the row before. Empty if unknown.
     pub central_cpu_ns: Option<u64>,
+    /// Polls, requests and co-tenant delays that were not recorded because a buffer was full.
     pub lost_records: u64,
 }

@@ -66,23 +66,14 @@ impl fmt::Display for SourceRecord {
             } => (commit, difference, tree_sha256),
         };
         match (commit, tree) {
-            (
-                Some(Commit {
-                    id, subject_line, ..
-                }),
-                _,
-            ) => {
-                write!(f, "{} {subject_line:?}", short(id))?;
-            }
+            (Some(commit), _) => write!(f, "{} {:?}", short(&commit.id), commit.subject_line)?,
             (None, Some(sha256)) => write!(f, "folder {}", short(sha256))?,
             (None, None) => f.write_str("no commit")?,
         }
-        match difference {
-            Some(Difference { files, sha256 }) => {
-                write!(f, ", {files} files changed ({})", short(sha256))
-            }
-            None => Ok(()),
-        }
+        let Some(Difference { files, sha256 }) = difference else {
+            return Ok(());
+        };
+        write!(f, ", {files} files changed ({})", short(sha256))
     }
 }
 

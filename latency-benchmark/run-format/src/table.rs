@@ -48,6 +48,14 @@ impl TableWriters {
         written.with_context(|| cannot_write(&self.dir, name))
     }
 
+    pub fn rows<R: Serialize>(
+        &mut self,
+        name: &'static str,
+        rows: impl IntoIterator<Item = R>,
+    ) -> Result<()> {
+        rows.into_iter().try_for_each(|row| self.row(name, &row))
+    }
+
     pub fn flush(&mut self) -> Result<()> {
         for (name, table) in &mut self.by_name {
             let flushed = table.flush();

@@ -1,23 +1,26 @@
 //! The rows of the tables of a run. An empty field is a value that could not be measured.
 
+mod disturbance;
+
 use std::{borrow::Cow, fmt};
 
 use crate::{Budgets, Site};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    network::Cores,
-    runtime::{RuntimeConfig, Scheduler},
-};
+pub use self::disturbance::Disturbance;
+use crate::network::Cores;
 
 /// A name that the writer knows when it is compiled, and the reader when it has read it.
 pub type Text = Cow<'static, str>;
 
 /// What a slice is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pass {
     /// To compare variants; children are not recorded.
+    #[default]
     Compare,
     /// To see where the time goes; every child is recorded, which costs time.
     Children,
@@ -48,67 +51,118 @@ impl fmt::Display for Pass {
 }
 
 /// A row of `slices.csv`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SliceRow {
+    /// From 1, in the order in which slices ended.
     pub slice: u32,
+    /// `compare`, or `children`: every poll of a child is recorded, which takes time. The baseline has one slice of the
+    /// pass `children` in blocks 1, 3, 5, 7, 9, 13, 17, …, at a random place among the others. `explain` has other
+    /// [passes](EXPLAIN.md#passes).
     pub pass: Pass,
+    /// From 1.
     pub block: u32,
+    /// Index of the variant.
     pub variant: usize,
+    /// Start of its first turn.
     pub start_ms: f64,
+    /// Length of its turns.
     pub duration_ms: f64,
+    /// Time between the readings before and after each turn of the columns from `central_cpu_ns` on. Divide those
+    /// columns by this.
     pub sampled_ms: f64,
+    /// Turns. A budget that ended no poll in its first two slices has one in a slice from then on, until it does.
     pub turns: u32,
+    /// Requests answered.
     pub requests: u64,
+    /// Those of `requests` that were sent before their turn started, perhaps under another variant.
     pub requests_begun_before: u64,
+    /// Payload of `requests`: in both directions for `request-response`, `rr` and `idle`, else in one.
     pub bytes: u64,
+    /// Requests and co-tenant delays that were not recorded because a buffer was full.
     pub lost_entries: u64,
+    /// CPU time of central's workers, the threads that run its runtime.
     pub central_cpu_ns: Option<u64>,
+    /// Time in which a worker was ready to run but waited for its core.
     pub central_runqueue_ns: Option<u64>,
+    /// CPU time of threads that libraries start in central's process, mostly for timers. They do not run on central's
+    /// core.
     pub helpers_cpu_ns: Option<u64>,
+    /// CPU time of the threads that measure, also off central's core.
     pub observers_cpu_ns: Option<u64>,
+    /// Polls of central's connection tasks, counted by `tokio_metrics::TaskMonitor`.
     pub monitor_task_polls: Option<u64>,
+    /// Their duration.
     pub monitor_task_ns: Option<u64>,
+    /// Those over the monitor's threshold of 50 µs.
     pub monitor_slow_task_polls: Option<u64>,
+    /// Time that connection tasks waited between being woken and being polled.
     pub monitor_scheduled_ns: Option<u64>,
+    /// Busy time of central's runtime, by `tokio_metrics`.
     pub runtime_busy_ns: u64,
+    /// How often its workers went to sleep.
     pub runtime_parks: u64,
 }
 
 /// A row of `blocks.csv`: what tells more of the machine than of a variant, and takes too long to be read in
 /// every turn.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BlockRow {
+    /// As in `slices.csv`.
     pub block: u32,
+    /// Length of the block.
     pub duration_ms: f64,
+    /// Time that the hypervisor took from this machine, over all cores, in steps of usually 10 ms.
     pub steal_ms: Option<f64>,
+    /// The part of it that central's core lost.
     pub central_core_steal_ms: Option<f64>,
+    /// Time in which a worker of central was ready to run but waited for its core.
     pub central_runqueue_ns: Option<u64>,
+    /// Context switches of central's workers.
     pub central_voluntary_switches: Option<u64>,
     pub central_involuntary_switches: Option<u64>,
+    /// CPU time of central's workers, in steps of usually 10 ms.
     pub central_user_ms: Option<f64>,
     pub central_system_ms: Option<f64>,
+    /// CPU time of all peers together, likewise.
     pub peers_user_ms: Option<f64>,
     pub peers_system_ms: Option<f64>,
+    /// CPU time of the delay line; empty without one.
     pub delay_line_user_ms: Option<f64>,
     pub delay_line_system_ms: Option<f64>,
+    /// CPU time of all processes that do not belong to the cell, to 10 ms. In a sweep with jobs, on the cores of the
+    /// cell.
     pub other_cpu_ms: Option<f64>,
+    /// TCP segments sent again, in central's namespace and in those of the peers.
     pub central_tcp_retransmits: Option<u64>,
     pub peers_tcp_retransmits: Option<u64>,
+    /// Packets for which the delay line had no room; empty without one. Packets that netem drops are in `run.json`, for
+    /// the whole run.
     pub central_queue_drops: Option<u64>,
     pub peers_queue_drops: Option<u64>,
+    /// The longest time between two wake-ups of the measuring thread, without its planned sleep of up to 50 ms. A
+    /// stopped central makes it long.
     pub latest_ms: Option<f64>,
+    /// How often a peer or the delay line was found stopped by a signal. One of them is looked at in turn, every 50 ms
+    /// or more often, so a shorter stop may not be found. Empty with the verb `central`, and if the peers are on other
+    /// hosts.
     pub stops_found: Option<u64>,
+    /// How long the machine was suspended, to 1 ms.
     pub suspended_ms: Option<f64>,
+    /// By how much the time of day was set forward or back, to 1 ms.
     pub clock_set_ms: Option<f64>,
 }
 
 /// The row of `idle.csv`: what central's core does before there are requests.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IdleRow {
+    /// Length of that time.
     pub duration_ms: f64,
+    /// CPU time of central's workers in it: what the benchmark itself uses there. May be empty, as in `slices.csv`.
     pub central_cpu_ns: Option<u64>,
+    /// Wake-ups of the co-tenant that another thread wakes.
     pub wakes: u64,
-    /// Null without a wake-up.
+    /// Median and 90th percentile of its wake-up latency. The median is its *floor*: the report subtracts it from every
+    /// wait of the run. Empty without a wake-up.
     pub wake_p50_ns: Option<u64>,
     pub wake_p90_ns: Option<u64>,
 }
@@ -116,92 +170,48 @@ pub struct IdleRow {
 /// A row of `work.csv`: how long a fixed piece of work took just before a block.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkRow {
+    /// As in `slices.csv`.
     pub block: u32,
+    /// The median time of that work: the longer, the slower the machine was then.
     pub work_ns: u64,
-}
-
-/// Why a block is no ordinary one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Disturbance {
-    /// Central's worker could have run and did not, because the hypervisor or another thread had its core.
-    Waiting,
-    CentralStopped,
-    OtherStopped,
-    Suspended,
-    /// By somebody, or after the machine stood still without knowing.
-    ClockSet,
-}
-
-impl Disturbance {
-    /// To be put after "in".
-    pub fn words(self) -> &'static str {
-        match self {
-            Disturbance::Waiting => "central's worker waited for its core",
-            Disturbance::CentralStopped => "central stood still",
-            Disturbance::OtherStopped => "a peer or the delay line was stopped",
-            Disturbance::Suspended => "the machine was suspended",
-            Disturbance::ClockSet => "the machine's clock was set",
-        }
-    }
-}
-
-impl BlockRow {
-    /// A block is disturbed by what lasts for more than this share of its time. The rule looks at the machine only, and
-    /// at whole blocks, so that it cannot favour a variant.
-    pub const DISTURBED_PERCENT: f64 = 10.0;
-
-    /// Whether a process or the machine stood still for longer than any busy machine keeps a thread waiting. Such a block
-    /// measured the standstill, however many others are disturbed.
-    pub fn stood_still(&self) -> bool {
-        const LONG_MS: f64 = 1000.0;
-        let stood_ms = [self.latest_ms, self.suspended_ms, self.clock_set_ms];
-        self.stops_found > Some(0) || stood_ms.into_iter().any(|ms| ms > Some(LONG_MS))
-    }
-
-    /// Several workers wait for each other, which is no disturbance.
-    pub fn disturbance(&self, runtime: &RuntimeConfig) -> Option<Disturbance> {
-        let waited_ns = match runtime.scheduler {
-            Scheduler::CurrentThread => self.central_runqueue_ns,
-            Scheduler::MultiThread => Some(0),
-        };
-        let waited = self.central_core_steal_ms.zip(waited_ns);
-        let waited_ms = waited.map(|(stolen_ms, waited_ns)| stolen_ms + waited_ns as f64 / 1e6);
-        let long = [
-            (self.suspended_ms, Disturbance::Suspended),
-            (self.clock_set_ms, Disturbance::ClockSet),
-            (self.latest_ms, Disturbance::CentralStopped),
-            (waited_ms, Disturbance::Waiting),
-        ];
-        let least_ms = Self::DISTURBED_PERCENT / 100.0 * self.duration_ms;
-        let mut long = long.into_iter().filter(|(ms, _)| *ms > Some(least_ms));
-        let stopped = self.stops_found > Some(0);
-        stopped
-            .then_some(Disturbance::OtherStopped)
-            .or_else(|| Some(long.next()?.1))
-    }
 }
 
 /// A row of `turns.csv`: polls of `Connection::poll` by when they began, counted from the change of variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TurnRow {
+    /// As in `slices.csv`.
     pub slice: u32,
+    /// Lower end of the range: 0, 2, 5, 10, 20, 50, 100, 200, 500 or 1000.
     pub from_ms: u64,
+    /// Polls of the site of connections.
     pub polls: u64,
+    /// Those over 50 µs.
     pub slow_polls: u64,
 }
 
 /// A row of `sites.csv`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SiteRow {
+    /// Number in `slices.csv`.
     pub slice: u32,
+    /// `connection`, `swarm`, `muxer`, `task`, `quic-connection`, `quic-endpoint` or `gossip-actor`.
     pub site: Site,
+    /// `ready` + `pending` + `yielded`.
     pub polls: u64,
+    /// Polls that returned a value.
     pub ready: u64,
+    /// Polls that returned pending, but not because of the site's own budget.
     pub pending: u64,
+    /// Polls that ended because the site's own budget was spent.
     pub yielded: u64,
+    /// Iterations of all these polls. Empty where there is no poll, at the sites of QUIC, which have no loop, and where
+    /// the sources of a subject do not let iterations be recorded.
     pub iterations: Option<u64>,
+    /// Duration of all these polls.
     pub total_ns: u64,
+    /// Polls that were not recorded because a buffer was full; not in `polls`.
     pub lost: u64,
+    /// Polls of children, and ends of iterations, that were not recorded for the same reason.
     pub children_lost: u64,
 }
 
@@ -214,45 +224,63 @@ pub const BANDS_FROM_NS: [u64; 10] = [
 /// A row of `bands.csv`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BandRow {
+    /// As in `sites.csv`.
     pub slice: u32,
     pub site: Site,
+    /// Lower end of the bucket: 0, 10,000, 25,000, 50,000, 75,000, 100,000, 150,000, 200,000, 500,000 or 1,000,000. It
+    /// belongs to the bucket; the next lower end does not.
     pub from_ns: u64,
+    /// Iterations of each of these polls. Empty where they cannot be recorded.
     pub iterations: Option<u32>,
+    /// Polls of that duration with that many iterations.
     pub polls: u64,
+    /// Their duration together.
     pub ns: u64,
 }
 
 /// A row of `children.csv`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChildRow {
+    /// As in `sites.csv`.
     pub slice: u32,
     pub site: Site,
+    /// The bucket of the poll of `site` that contains the child's poll, as in `bands.csv`.
     pub from_ns: u64,
+    /// The child's name.
     pub child: Text,
+    /// Polls of the child.
     pub polls: u64,
+    /// Their duration together.
     pub ns: u64,
 }
 
 /// A row of `bounds.csv`: the recorded iterations of a slice, cut into pieces as a budget would cut them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BoundRow {
+    /// As in `sites.csv`.
     pub slice: u32,
     pub site: Site,
-    /// Of this site alone; `none` leaves polls as they were.
+    /// The budget, such as `muxer=2`. `none` leaves every poll whole, so that its `pieces` are the `polls` of
+    /// `sites.csv`.
     pub budget: Budgets,
+    /// Pieces.
     pub pieces: u64,
+    /// Those over 50 µs.
     pub slow_pieces: u64,
+    /// The longest piece: the longest stretch of the site without a yield.
     pub longest_ns: u64,
 }
 
 /// A row of `peers.csv`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PeerRow {
+    /// Number in `slices.csv`.
     pub slice: u32,
     /// From 1.
     pub peer: usize,
+    /// Requests answered by this peer.
     pub requests: u64,
-    /// Null if there were no requests.
+    /// Percentiles of their latency, to two significant digits; empty without requests.
     pub latency_p50_ns: Option<u64>,
     pub latency_p99_ns: Option<u64>,
 }
@@ -260,32 +288,48 @@ pub struct PeerRow {
 /// A row of `workers.csv`. Polls are those of `Connection::poll`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkerRow {
+    /// Number in `slices.csv`.
     pub slice: u32,
-    /// 0 is the main thread, which has the swarm.
+    /// 0 is the main thread, which has the swarm; the workers count from 1.
     pub worker: usize,
-    /// That the kernel lets it run on.
+    /// The cores that the kernel lets the thread run on: one for a worker, all of central's for the main thread. Empty
+    /// if the kernel does not say.
     pub cores: Option<Cores>,
+    /// Polls that ran on the thread.
     pub polls: u64,
-    /// Over tokio's threshold.
+    /// Those over 50 µs.
     pub slow_polls: u64,
+    /// Their duration together.
     pub poll_ns: u64,
+    /// CPU time of the thread, as in `slices.csv`.
     pub cpu_ns: Option<u64>,
+    /// Time in which it was ready to run but waited for its core.
     pub runqueue_ns: Option<u64>,
 }
 
 /// A row of `quic.csv`, over all connections.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct QuicRow {
+    /// Number in `slices.csv`.
     pub slice: u32,
-    /// The mean over connections and turns.
+    /// The connections' own estimate of the round trip at the end of a turn, the mean over connections and turns. It is
+    /// smoothed, so it reaches back before the turn. Where a connection of noq has several paths, that of the path that
+    /// has sent most.
     pub rtt_ns: u64,
+    /// QUIC packets sent. Once a connection is established, a datagram has one packet.
     pub packets_sent: u64,
+    /// Those declared lost, in this turn or an earlier one. Those of noq include probes for a larger MTU.
     pub packets_lost: u64,
+    /// How often losses reduced a congestion window.
     pub congestion_events: u64,
+    /// ACK frames. One acknowledges any number of packets.
     pub acks_sent: u64,
     pub acks_received: u64,
+    /// UDP datagrams.
     pub datagrams_sent: u64,
     pub datagrams_received: u64,
+    /// Calls of sockets that sent or received datagrams. A call is one system call, which has several datagrams with
+    /// the kernel's segmentation offload (GSO, GRO), and in receiving also without it.
     pub send_calls: u64,
     pub receive_calls: u64,
 }

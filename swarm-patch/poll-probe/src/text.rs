@@ -36,14 +36,6 @@ const COUNT: Number = Number {
     most: u32::MAX as f64,
 };
 
-/// A site needs one iteration to make progress.
-const COUNT: Number = Number {
-    units: &[("", 1.0)],
-    bare: "",
-    least: 1.0,
-    most: u32::MAX as f64,
-};
-
 fn parse_limit(text: &str) -> Result<Limit, String> {
     if text == "coop" {
         return Ok(Limit::Coop);

@@ -2,7 +2,6 @@
 //! and tasks that come and do not go.
 
 use anyhow::Result;
-use run_format::Site;
 use run_format::{
     evidence::ActivityRow,
     files::ACTIVITY,
@@ -13,10 +12,8 @@ use run_format::{
 use crate::observe::{
     activity::{Activity, Snapshot},
     slice::ObservedSlice,
+    sums::Sums,
 };
-
-/// Of what there is now, as opposed to what happened: known in slices of every pass.
-const GAUGES: [&str; 4] = ["connections", "peers", "tasks", "resident_bytes"];
 
 pub(super) struct ActivityEvidence {
     activity: Activity,
@@ -40,7 +37,7 @@ impl ActivityEvidence {
     }
 
     pub(super) fn end(&mut self) {
-        self.during = Some(self.activity.snapshot().since(&self.before));
+        self.during = Some(self.activity.snapshot().since(self.before));
         self.activity.count_self_wakes(false);
     }
 
@@ -53,23 +50,23 @@ impl ActivityEvidence {
         let Some(during) = self.during.take() else {
             return Ok(());
         };
-        let mut values: Vec<(&str, Option<u64>)> = during.named().to_vec();
-        if row.pass == Pass::Activity {
+        // What there is now is known in slices of every pass, what happened in those that count it.
+        let counts_all = row.pass == Pass::Activity;
+        let mut values = Vec::new();
+        if counts_all {
+            values.extend(during.counts());
+        }
+        values.extend(during.gauges());
+        if counts_all {
             values.extend(polls(slice));
-        } else {
-            values.retain(|(name, _)| GAUGES.contains(name));
         }
-        for (counter, value) in values {
-            if value.is_some() {
-                let row = ActivityRow {
-                    slice: row.slice,
-                    counter: counter.into(),
-                    value,
-                };
-                tables.row(ACTIVITY, &row)?;
-            }
-        }
-        Ok(())
+        let known = values.into_iter().filter(|(_, value)| value.is_some());
+        let rows = known.map(|(counter, value)| ActivityRow {
+            slice: row.slice,
+            counter: counter.into(),
+            value,
+        });
+        tables.rows(ACTIVITY, rows)
     }
 }
 
@@ -77,8 +74,7 @@ fn polls(slice: &ObservedSlice) -> Vec<(&'static str, Option<u64>)> {
     let Some(whole) = &slice.whole else {
         return Vec::new();
     };
-    let idle = whole.idle.counts();
-    let yielded: u64 = Site::ALL.map(|site| slice.site(site).yielded).iter().sum();
+    let idle = whole.idle.counts;
     // A network stack without the site has no polls of it.
     let swarm = |count| (idle.swarm_polls > 0).then_some(count);
     vec![
@@ -86,6 +82,6 @@ fn polls(slice: &ObservedSlice) -> Vec<(&'static str, Option<u64>)> {
         ("connection_polls_idle", Some(idle.connection_polls_idle)),
         ("swarm_polls", swarm(idle.swarm_polls)),
         ("swarm_polls_idle", swarm(idle.swarm_polls_idle)),
-        ("task_yields", Some(yielded)),
+        ("task_yields", Some(slice.yielded())),
     ]
 }

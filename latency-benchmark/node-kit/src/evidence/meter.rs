@@ -9,7 +9,6 @@ use std::{
 use poll_probe::METERS;
 use thread_scope::{Counters, allocations};
 
-/// What is read at the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum MeterKind {

@@ -16,13 +16,16 @@ use super::{
     add,
     meter::{BYTES, OBJECTS},
 };
-use crate::observe::whole_polls::{PollPlace, WholePolls};
+use crate::observe::{
+    sums::Sums,
+    whole_polls::{PollPlace, WholePolls},
+};
 
 pub(super) struct Metered {
     names: Vec<String>,
     process: Option<Counters>,
-    before: Vec<u64>,
-    /// Absent where the kernel failed to tell.
+    /// The process's counters at the beginning of the slice. Absent where the kernel fails to tell, as is `during`.
+    before: Option<Vec<u64>>,
     during: Option<Vec<u64>>,
 }
 
@@ -38,22 +41,17 @@ impl Metered {
         Metered {
             names,
             process,
-            before: Vec::new(),
+            before: None,
             during: None,
         }
     }
 
     pub(super) fn begin(&mut self) {
-        self.before = self.of_the_process().unwrap_or_default();
+        self.before = self.of_the_process();
     }
 
     pub(super) fn end(&mut self) {
-        let before = std::mem::take(&mut self.before);
-        let now = self.of_the_process();
-        self.during = now.filter(|now| now.len() == before.len()).map(|now| {
-            let difference = |(now, before): (u64, u64)| now.saturating_sub(before);
-            now.into_iter().zip(before).map(difference).collect()
-        });
+        self.during = self.of_the_process().since(self.before.take());
     }
 
     fn of_the_process(&self) -> Option<Vec<u64>> {
@@ -68,28 +66,24 @@ impl Metered {
         slice: u32,
         polls: &WholePolls,
     ) -> Result<()> {
-        let mut write = |scope, place: PollPlace, name: &String, count| {
-            let row = CounterRow {
-                slice,
-                scope,
-                site: place.site,
-                child: place.child.map(Into::into),
-                from_ns: place.from_ns,
-                counter: name.clone(),
-                count,
-            };
-            tables.row(COUNTERS, &row)
+        let row = |scope, place: PollPlace, (name, count): (&String, u64)| CounterRow {
+            slice,
+            scope,
+            site: place.site,
+            child: place.child.map(Into::into),
+            from_ns: place.from_ns,
+            counter: name.clone(),
+            count,
         };
         for (place, sum) in sums(polls) {
-            for (name, count) in self.names.iter().zip(sum.counts) {
-                write(CounterScope::Poll, place, name, count)?;
-            }
+            let counts = self.names.iter().zip(sum.counts);
+            let rows = counts.map(|count| row(CounterScope::Poll, place, count));
+            tables.rows(COUNTERS, rows)?;
         }
         let names = self.process.iter().flat_map(Counters::names);
-        for (name, count) in names.zip(self.during.take().unwrap_or_default()) {
-            write(CounterScope::Process, PollPlace::default(), name, count)?;
-        }
-        Ok(())
+        let counts = names.zip(self.during.take().unwrap_or_default());
+        let of_the_process = |count| row(CounterScope::Process, PollPlace::default(), count);
+        tables.rows(COUNTERS, counts.map(of_the_process))
     }
 }
 
@@ -98,19 +92,16 @@ pub(super) fn write_allocations(
     slice: u32,
     polls: &WholePolls,
 ) -> Result<()> {
-    for (place, sum) in sums(polls) {
-        let row = AllocationRow {
-            slice,
-            site: place.site,
-            child: place.child.map(Into::into),
-            from_ns: place.from_ns,
-            polls: Some(sum.polls),
-            objects: sum.counts[OBJECTS],
-            bytes: sum.counts[BYTES],
-        };
-        tables.row(ALLOCATIONS, &row)?;
-    }
-    Ok(())
+    let rows = sums(polls).into_iter().map(|(place, sum)| AllocationRow {
+        slice,
+        site: place.site,
+        child: place.child.map(Into::into),
+        from_ns: place.from_ns,
+        polls: Some(sum.polls),
+        objects: sum.counts[OBJECTS],
+        bytes: sum.counts[BYTES],
+    });
+    tables.rows(ALLOCATIONS, rows)
 }
 
 /// By place. An invocation's own code has what its reading has beyond those of its children.

@@ -71,7 +71,7 @@ impl Evidence {
         sites: Vec<NamedSite>,
         dir: &Path,
     ) -> Result<Evidence> {
-        let connections = Site::of_connections(sites.iter().map(|it| it.site));
+        let connections = Site::of_connections(sites.iter().map(|named| named.site));
         let tables = [
             STACKS,
             ALLOCATION_STACKS,
@@ -102,7 +102,6 @@ impl Evidence {
         self.watch.is_available(pass)
     }
 
-    /// Stack samples in slow polls so far.
     pub(crate) fn slow_samples(&self, variant: usize) -> u64 {
         self.slow.get(&variant).map_or(0, |it| it.samples)
     }

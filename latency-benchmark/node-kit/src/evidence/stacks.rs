@@ -107,19 +107,20 @@ impl StackEvidence {
             // Of whatever duration the poll was.
             ((place.site, place.child, stack), [1, *objects, *bytes])
         });
-        for ((site, child, stack), [samples, objects, bytes]) in sums {
-            let row = AllocationStackRow {
-                slice,
-                site,
-                child: child.map(Into::into),
-                stack,
-                samples,
-                objects,
-                bytes,
-            };
-            tables.row(ALLOCATION_STACKS, &row)?;
-        }
-        Ok(())
+        let sums = sums.into_iter();
+        let rows =
+            sums.map(
+                |((site, child, stack), [samples, objects, bytes])| AllocationStackRow {
+                    slice,
+                    site,
+                    child: child.map(Into::into),
+                    stack,
+                    samples,
+                    objects,
+                    bytes,
+                },
+            );
+        tables.rows(ALLOCATION_STACKS, rows)
     }
 }
 

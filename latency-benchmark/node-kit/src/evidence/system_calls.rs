@@ -31,8 +31,9 @@ impl SystemCallEvidence {
         let sums = summed(&mut self.seen, window_ns, polls, |place, call| {
             ((place, call.name()), [1, call.ns])
         });
-        for ((place, call), [calls, ns]) in sums {
-            let row = SystemCallRow {
+        let rows = sums
+            .into_iter()
+            .map(|((place, call), [calls, ns])| SystemCallRow {
                 slice,
                 site: place.site,
                 child: place.child.map(Into::into),
@@ -40,9 +41,7 @@ impl SystemCallEvidence {
                 call: call.into(),
                 calls,
                 ns,
-            };
-            tables.row(SYSTEM_CALLS, &row)?;
-        }
-        Ok(())
+            });
+        tables.rows(SYSTEM_CALLS, rows)
     }
 }

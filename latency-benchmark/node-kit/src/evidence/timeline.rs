@@ -15,7 +15,6 @@ const KEPT: usize = 100;
 const INNER: Site = Site::Muxer;
 
 pub(super) struct Timeline {
-    /// Whose polls.
     outer: Site,
     /// By variant, the slowest first.
     slowest: BTreeMap<usize, Vec<SlowPoll>>,
@@ -41,26 +40,16 @@ impl Timeline {
             let at = slowest.partition_point(|kept| kept.duration_ns >= poll.duration_ns);
             if at < KEPT {
                 slowest.truncate(KEPT - 1);
-                slowest.insert(
-                    at,
-                    SlowPoll {
-                        duration_ns: poll.duration_ns,
-                        rows: rows(slice, poll, polls),
-                    },
-                );
+                let (duration_ns, rows) = (poll.duration_ns, rows(slice, poll, polls));
+                slowest.insert(at, SlowPoll { duration_ns, rows });
             }
         }
     }
 
     pub(super) fn write(&self, tables: &mut TableWriters) -> Result<()> {
         for (rank, poll) in self.slowest.values().flat_map(|slowest| (1..).zip(slowest)) {
-            for row in &poll.rows {
-                let row = TimelineRow {
-                    rank,
-                    ..row.clone()
-                };
-                tables.row(TIMELINE, &row)?;
-            }
+            let rows = poll.rows.iter().cloned();
+            tables.rows(TIMELINE, rows.map(|row| TimelineRow { rank, ..row }))?;
         }
         Ok(())
     }
@@ -73,10 +62,8 @@ fn rows(slice: &SliceRow, poll: &WholePoll, polls: &WholePolls) -> Vec<TimelineR
     let inside = poll.start_ns..poll.end_ns();
     let inner = polls.of(INNER);
     let first = inner.partition_point(|inner| inner.start_ns < inside.start);
-    for inner in inner[first..]
-        .iter()
-        .take_while(|inner| inside.contains(&inner.start_ns))
-    {
+    let inner = inner[first..].iter();
+    for inner in inner.take_while(|inner| inside.contains(&inner.start_ns)) {
         rows.extend(invocation(slice, inner, 2));
     }
     rows.sort_by_key(|row| (row.start_ns, row.depth));
@@ -84,6 +71,11 @@ fn rows(slice: &SliceRow, poll: &WholePoll, polls: &WholePolls) -> Vec<TimelineR
 }
 
 fn invocation(slice: &SliceRow, poll: &WholePoll, depth: u32) -> Vec<TimelineRow> {
+    let outcome = match poll.outcome {
+        Outcome::Ready => "ready",
+        Outcome::Pending => "pending",
+        Outcome::Yielded => "yielded",
+    };
     let row = TimelineRow {
         slice: slice.slice,
         rank: 0,
@@ -93,14 +85,7 @@ fn invocation(slice: &SliceRow, poll: &WholePoll, depth: u32) -> Vec<TimelineRow
         iteration: None,
         start_ns: poll.start_ns,
         duration_ns: poll.duration_ns,
-        outcome: Some(
-            match poll.outcome {
-                Outcome::Ready => "ready",
-                Outcome::Pending => "pending",
-                Outcome::Yielded => "yielded",
-            }
-            .into(),
-        ),
+        outcome: Some(outcome.into()),
         iterations: poll.iterations,
     };
     let child = |child: &ChildPoll| TimelineRow {

@@ -86,29 +86,23 @@ impl Watch {
         }
     }
 
-    /// What is not there, and why.
     pub(super) fn missing(&self) -> Vec<MissingEvidence> {
-        let passes = [
+        let missing = [
             (Pass::Stacks, self.stacks.as_ref().err()),
             (Pass::Allocations, self.allocations.as_ref().err()),
             (Pass::SystemCalls, self.system_calls.as_ref().err()),
             (Pass::Warm, self.spinner.as_ref().err()),
         ];
-        let passes = passes
-            .into_iter()
-            .filter_map(|(pass, missing)| Some((pass, missing?)));
-        let counters = self
-            .counters_missing
-            .iter()
-            .map(|missing| (Pass::Counters, missing));
-        passes
-            .chain(counters)
-            .map(|(pass, missing)| MissingEvidence {
+        let counters = self.counters_missing.iter();
+        let missing = (missing.into_iter()).chain(counters.map(|why| (Pass::Counters, Some(why))));
+        let evidence = missing.filter_map(|(pass, missing)| {
+            Some(MissingEvidence {
                 pass,
-                what: missing.what.clone(),
-                why: missing.why.clone(),
+                what: missing?.what.clone(),
+                why: missing?.why.clone(),
             })
-            .collect()
+        });
+        evidence.collect()
     }
 
     /// Keeps the core warm or not, and counts what is to be counted: a count that began amid a poll would

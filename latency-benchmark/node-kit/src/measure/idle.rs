@@ -8,41 +8,42 @@ use std::{
 
 use anyhow::Result;
 use poll_probe::Variant;
-use run_format::{files::IDLE, protocol::CentralTask, table::TableWriters, tables::IdleRow};
+use run_format::{files::IDLE, table::TableWriters, tables::IdleRow};
 
 use crate::{
     connected::Connected,
-    observe::{process, slice::ObservedSlice, sums::Sums},
+    observe::{
+        process,
+        slice::{ObservedSlice, quantile},
+        sums::Sums,
+    },
 };
 
 /// Observes central before it has work, and writes what was seen.
-pub(super) fn observe(task: &CentralTask, connected: &mut Connected) -> Result<()> {
+pub(super) fn observe(central: &mut Connected) -> Result<()> {
     /// What connecting left behind is over then.
     const SETTLE: Duration = Duration::from_millis(50);
     /// About 250 wake-ups. Their median is then known to a few percent.
     const OBSERVE: Duration = Duration::from_millis(250);
     thread::sleep(SETTLE);
-    let observers = &mut connected.observers;
+    let observers = &mut central.observers;
     observers.collect(&mut []);
-    let cpu_time = || process::cpu_time(&connected.workers);
+    let cpu_time = || process::cpu_time(&central.workers);
     let (began, before) = (Instant::now(), cpu_time());
-    let now_ns = observers.recorder.now_ns();
-    let mut seen =
-        ObservedSlice::open(Variant::default().install(), now_ns, task.config.cell.peers);
+    let (now_ns, peers) = (observers.recorder.now_ns(), central.task.config.cell.peers);
+    let mut seen = ObservedSlice::open(Variant::default().install(), now_ns, now_ns, peers);
     thread::sleep(OBSERVE);
     let (used, took) = (cpu_time().since(before), began.elapsed());
     observers.collect(&mut [&mut seen]);
-    let waits = &seen.wake_delay_ns;
-    let quantile = |at| (!waits.is_empty()).then(|| waits.value_at_quantile(at));
-    let mut table = TableWriters::create(&task.dir, &[IDLE])?;
+    let mut table = TableWriters::create(&central.task.dir, &[IDLE])?;
     table.row(
         IDLE,
         &IdleRow {
             duration_ms: took.as_secs_f64() * 1e3,
             central_cpu_ns: used.cpu_ns,
-            wakes: waits.len(),
-            wake_p50_ns: quantile(0.5),
-            wake_p90_ns: quantile(0.9),
+            wakes: seen.wake_delay_ns.len(),
+            wake_p50_ns: quantile(&seen.wake_delay_ns, 0.5),
+            wake_p90_ns: quantile(&seen.wake_delay_ns, 0.9),
         },
     )?;
     table.finish()

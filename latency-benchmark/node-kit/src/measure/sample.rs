@@ -1,29 +1,31 @@
-//! Sums since the start, which the kernel and the runtime keep: read before and after a slice, and subtracted.
+//! Sums since the start, which the kernel and the runtime keep: read before and after a turn or a block, and subtracted.
 
 use std::time::Instant;
 
 use anyhow::Result;
 use poll_probe::{QuicCounts, quic_counts};
-use run_format::{network::Cores, protocol::CentralTask};
+use run_format::{
+    network::Cores,
+    tables::{BlockRow, QuicRow, SliceRow},
+};
 use tokio_metrics::{RuntimeIntervals, RuntimeMonitor, TaskMonitor};
 
 use crate::{
     connected::Connected,
     observe::{
-        process::{self, CpuTime, MachineTimes, NetworkTrouble, Observee, Usage},
+        process::{self, CoreTimes, CpuTime, Observee, Usage},
         sums::{Sums, sums},
     },
 };
 
-/// Reads the sums.
 pub(super) struct Sampler {
     began: Instant,
-    tasks: TaskMonitor,
+    /// None of a stack that starts its tasks itself.
+    tasks: Option<TaskMonitor>,
     intervals: RuntimeIntervals,
     /// The runtime's sums so far: tokio-metrics has differences.
     busy_ns: u64,
     parks: u64,
-    /// The threads that central runs on.
     central: Vec<Observee>,
     /// Threads that libraries started in central's process.
     helpers: Vec<Observee>,
@@ -31,9 +33,8 @@ pub(super) struct Sampler {
     observers: Vec<Observee>,
     peers: Vec<Observee>,
     delay_line: Option<Observee>,
-    /// The processes that may be found stopped, of which the next one is looked at next.
-    watched: Vec<Observee>,
-    next_watched: usize,
+    /// How often it was looked at whether a process is stopped.
+    looks: usize,
     central_cores: Cores,
     /// Lines of `/proc/stat`: of all cores, or of the cell's where others are measured at the same time.
     own_cores: Vec<String>,
@@ -45,91 +46,51 @@ pub(super) struct Sampler {
 /// turn.
 #[derive(Clone)]
 pub(super) struct Clocks {
-    /// When they were read.
-    pub(super) at_ms: f64,
-    pub(super) runtime: RuntimeSums,
-    pub(super) central: CpuTime,
+    /// In the columns of a slice that are such sums. The others are empty.
+    pub(super) row: SliceRow,
     /// By thread of central.
     pub(super) workers: Vec<CpuTime>,
-    pub(super) helpers: CpuTime,
-    pub(super) observers: CpuTime,
     /// Round-trip times, and connections, are those of the last reading. None without connections of QUIC.
     pub(super) quic: Option<QuicCounts>,
 }
-sums!(Clocks: at_ms, runtime, central, workers, helpers, observers, quic);
+sums!(Clocks: row, workers, quic);
+sums!(SliceRow: sampled_ms, central_cpu_ns, central_runqueue_ns, helpers_cpu_ns, observers_cpu_ns, monitor_task_polls,
+    monitor_task_ns, monitor_slow_task_polls, monitor_scheduled_ns, runtime_busy_ns, runtime_parks);
 sums!(QuicCounts: connections, rtt_ns, packets_sent, packets_lost, congestion_events, acks_sent, acks_received,
     datagrams_sent, datagrams_received, send_calls, receive_calls);
-
-/// The sums of the kernel that take long to read.
-#[derive(Clone, Copy)]
-pub(super) struct MachineUse {
-    pub(super) times: MachineTimes,
-    pub(super) central: Usage,
-    pub(super) peers: Usage,
-    pub(super) delay_line: Usage,
-    pub(super) central_network: NetworkTrouble,
-    pub(super) peers_network: NetworkTrouble,
-}
-sums!(MachineUse: times, central, peers, delay_line, central_network, peers_network);
-
-/// What the runtime did. Sums of tasks are 0 where no monitor watches them.
-#[derive(Clone, Copy, Default)]
-pub(super) struct RuntimeSums {
-    pub(super) task_polls: u64,
-    pub(super) task_ns: u64,
-    pub(super) slow_task_polls: u64,
-    pub(super) scheduled_ns: u64,
-    pub(super) busy_ns: u64,
-    pub(super) parks: u64,
-}
-sums!(RuntimeSums: task_polls, task_ns, slow_task_polls, scheduled_ns, busy_ns, parks);
-
-/// One by one. Nothing plus something is that.
-impl Sums for Vec<CpuTime> {
-    fn since(self, before: Self) -> Self {
-        let pairs = self.into_iter().zip(before);
-        pairs.map(|(now, before)| now.since(before)).collect()
-    }
-
-    fn plus(self, other: Self) -> Self {
-        if self.is_empty() {
-            return other;
-        }
-        let pairs = self.into_iter().zip(other);
-        pairs.map(|(one, other)| one.plus(other)).collect()
-    }
-}
+sums!(BlockRow: duration_ms, steal_ms, central_core_steal_ms, central_runqueue_ns, central_voluntary_switches,
+    central_involuntary_switches, central_user_ms, central_system_ms, peers_user_ms, peers_system_ms,
+    delay_line_user_ms, delay_line_system_ms, other_cpu_ms, central_tcp_retransmits, peers_tcp_retransmits,
+    central_queue_drops, peers_queue_drops, suspended_ms, clock_set_ms);
 
 impl Sampler {
-    pub(super) fn new(connected: &Connected, task: &CentralTask) -> Result<Sampler> {
-        let central = &connected.workers;
-        let others = &task.others;
-        let placement = &task.config.lab.placement;
-        let central_cores = placement.central_cores();
-        let (observers, helpers) = process::other_threads(central)?;
-        let watched = others.peers.iter().chain(&others.delay_line);
+    pub(super) fn new(connected: &Connected) -> Result<Sampler> {
+        let (config, others) = (&connected.task.config, &connected.task.others);
+        let central_cores = config.lab.placement.central_cores();
+        let (observers, helpers) = process::other_threads(&connected.workers)?;
+        let monitor = connected.tasks.clone();
         Ok(Sampler {
-            watched: watched.copied().map(Observee::Process).collect(),
-            next_watched: 0,
             began: Instant::now(),
-            tasks: connected.tasks.clone(),
+            tasks: (monitor.cumulative().instrumented_count > 0).then_some(monitor),
             intervals: RuntimeMonitor::new(&connected.runtime).intervals(),
             busy_ns: 0,
             parks: 0,
-            central: central.clone(),
+            central: connected.workers.clone(),
             helpers,
             observers,
             peers: others
                 .peers
                 .iter()
-                .copied()
-                .map(Observee::Process)
+                .map(|id| Observee::Process(*id))
                 .collect(),
             delay_line: others.delay_line.map(Observee::Process),
-            own_cores: match task.config.jobs {
+            looks: 0,
+            own_cores: match config.jobs {
                 None => vec!["cpu".to_owned()],
                 Some(_) => {
-                    let cores = central_cores.iter().chain(placement.peers.iter());
+                    let cores = central_cores
+                        .iter()
+                        .chain(config.lab.placement.peers.iter());
                     cores.map(|core| format!("cpu{core}")).collect()
                 }
             },
@@ -139,34 +100,36 @@ impl Sampler {
     }
 
     pub(super) fn clocks(&mut self) -> Clocks {
-        let workers = self.central.iter().map(|it| process::cpu_time(&[*it]));
+        let workers = self
+            .central
+            .iter()
+            .map(|worker| process::cpu_time(&[*worker]));
         let workers: Vec<CpuTime> = workers.collect();
-        Clocks {
-            at_ms: self.began.elapsed().as_secs_f64() * 1e3,
-            runtime: self.runtime(),
-            central: workers
-                .iter()
-                .fold(process::cpu_time(&[]), |sum, it| sum.plus(*it)),
-            workers,
-            helpers: process::cpu_time(&self.helpers),
-            observers: process::cpu_time(&self.observers),
-            quic: self.quic(),
-        }
-    }
-
-    fn runtime(&mut self) -> RuntimeSums {
-        let tasks = self.tasks.cumulative();
+        let central = workers
+            .iter()
+            .fold(process::cpu_time(&[]), |sum, worker| sum.plus(*worker));
         if let Some(interval) = self.intervals.next() {
             self.busy_ns += ns(interval.total_busy_duration);
             self.parks += interval.total_park_count;
         }
-        RuntimeSums {
-            task_polls: tasks.total_poll_count,
-            task_ns: ns(tasks.total_poll_duration),
-            slow_task_polls: tasks.total_slow_poll_count,
-            scheduled_ns: ns(tasks.total_scheduled_duration),
-            busy_ns: self.busy_ns,
-            parks: self.parks,
+        let tasks = self.tasks.as_ref().map(TaskMonitor::cumulative);
+        Clocks {
+            row: SliceRow {
+                sampled_ms: self.began.elapsed().as_secs_f64() * 1e3,
+                central_cpu_ns: central.cpu_ns,
+                central_runqueue_ns: central.runqueue_ns,
+                helpers_cpu_ns: process::cpu_time(&self.helpers).cpu_ns,
+                observers_cpu_ns: process::cpu_time(&self.observers).cpu_ns,
+                monitor_task_polls: tasks.map(|tasks| tasks.total_poll_count),
+                monitor_task_ns: tasks.map(|tasks| ns(tasks.total_poll_duration)),
+                monitor_slow_task_polls: tasks.map(|tasks| tasks.total_slow_poll_count),
+                monitor_scheduled_ns: tasks.map(|tasks| ns(tasks.total_scheduled_duration)),
+                runtime_busy_ns: self.busy_ns,
+                runtime_parks: self.parks,
+                ..SliceRow::default()
+            },
+            workers,
+            quic: self.quic(),
         }
     }
 
@@ -184,40 +147,74 @@ impl Sampler {
 
     /// Whether the peer, or the delay line, whose turn it is to be looked at has been stopped. None if they are elsewhere.
     pub(super) fn finds_stopped(&mut self) -> Option<bool> {
-        self.next_watched += 1;
-        let next = self.next_watched.checked_rem(self.watched.len())?;
-        Some(self.watched[next].is_stopped())
+        self.looks += 1;
+        let watched = self.peers.len() + usize::from(self.delay_line.is_some());
+        let next = self.looks.checked_rem(watched)?;
+        let process = self.peers.iter().chain(&self.delay_line).nth(next)?;
+        Some(process.is_stopped())
     }
 
-    pub(super) fn machine(&self) -> MachineUse {
-        MachineUse {
-            times: process::machine_times(&self.central_cores, &self.own_cores),
-            central: process::total(&self.central),
-            peers: match self.peers.as_slice() {
-                // Peers on other machines, of which nothing is known here.
-                [] => Usage::default(),
-                peers => process::total(peers),
-            },
-            delay_line: self.delay_line.map_or(Usage::default(), Observee::usage),
-            central_network: process::network_trouble(&self.central[..1]),
-            peers_network: process::network_trouble(&self.peers),
+    /// The sums of the kernel that take long to read, in the columns of a block. That for the time of other processes has the
+    /// time of all but central, and the clock's is the time of day.
+    pub(super) fn machine(&self) -> BlockRow {
+        let cores = CoreTimes::read();
+        let central_cores = self.central_cores.iter().map(|core| format!("cpu{core}"));
+        let cpu_time = process::cpu_time(&self.central);
+        let own = [&self.helpers, &self.observers].map(|threads| process::cpu_time(threads));
+        let own_ns = own.into_iter().fold(cpu_time, CpuTime::plus).cpu_ns;
+        let processes_ms = self.own_cores.iter().map(|core| cores.process_ms(core));
+        let processes_ms = processes_ms.sum::<Option<f64>>();
+        let central = process::total(&self.central);
+        let peers = match self.peers.as_slice() {
+            // Peers on other machines, of which nothing is known here.
+            [] => Usage::default(),
+            peers => process::total(peers),
+        };
+        let delay_line = self.delay_line.map_or(Usage::default(), Observee::usage);
+        let main = &self.central[..1];
+        BlockRow {
+            duration_ms: self.began.elapsed().as_secs_f64() * 1e3,
+            steal_ms: cores.steal_ms("cpu"),
+            central_core_steal_ms: central_cores.map(|core| cores.steal_ms(&core)).sum(),
+            central_runqueue_ns: cpu_time.runqueue_ns,
+            central_voluntary_switches: central.voluntary_switches,
+            central_involuntary_switches: central.involuntary_switches,
+            central_user_ms: central.user_ms,
+            central_system_ms: central.system_ms,
+            peers_user_ms: peers.user_ms,
+            peers_system_ms: peers.system_ms,
+            delay_line_user_ms: delay_line.user_ms,
+            delay_line_system_ms: delay_line.system_ms,
+            other_cpu_ms: processes_ms
+                .zip(own_ns)
+                .map(|(all_ms, own_ns)| all_ms - own_ns as f64 / 1e6),
+            central_tcp_retransmits: process::of_namespaces(main, process::retransmits),
+            peers_tcp_retransmits: process::of_namespaces(&self.peers, process::retransmits),
+            central_queue_drops: process::of_namespaces(main, process::queue_drops),
+            peers_queue_drops: process::of_namespaces(&self.peers, process::queue_drops),
+            suspended_ms: process::suspended_ms(),
+            clock_set_ms: process::day_ms(),
+            ..BlockRow::default()
         }
     }
 }
 
 impl Clocks {
-    /// Of no turn yet.
-    pub(super) fn nothing() -> Clocks {
-        let none = process::cpu_time(&[]);
-        Clocks {
-            at_ms: 0.0,
-            runtime: RuntimeSums::default(),
-            central: none,
-            workers: Vec::new(),
-            helpers: none,
-            observers: none,
-            quic: Some(QuicCounts::default()),
-        }
+    pub(super) fn quic_row(&self, slice: u32) -> Option<QuicRow> {
+        let counts = self.quic?;
+        Some(QuicRow {
+            slice,
+            rtt_ns: counts.rtt_ns.checked_div(counts.connections)?,
+            packets_sent: counts.packets_sent,
+            packets_lost: counts.packets_lost,
+            congestion_events: counts.congestion_events,
+            acks_sent: counts.acks_sent,
+            acks_received: counts.acks_received,
+            datagrams_sent: counts.datagrams_sent,
+            datagrams_received: counts.datagrams_received,
+            send_calls: counts.send_calls,
+            receive_calls: counts.receive_calls,
+        })
     }
 }
 

@@ -12,7 +12,7 @@ use std::{
 use nix::unistd::{SysconfVar, sysconf};
 use tokio::runtime;
 
-use super::{self_wakes::SelfWakeCounter, sums::Sums};
+use super::{self_wakes::SelfWakeCounter, sums::sums};
 
 /// What became of connections. The network stack notes it.
 #[derive(Debug, Default)]
@@ -67,7 +67,6 @@ pub(crate) struct SelfWakeCounters {
 }
 
 impl SelfWakeCounters {
-    /// Switched off.
     pub(crate) fn new() -> SelfWakeCounters {
         let switch = Arc::new(AtomicBool::new(false));
         SelfWakeCounters {
@@ -78,26 +77,14 @@ impl SelfWakeCounters {
     }
 }
 
-/// All of it, for the thread that measures.
+#[derive(Clone)]
 pub(crate) struct Activity {
-    links: Arc<ConnectionCounts>,
-    self_wakes: Option<SelfWakeCounters>,
-    runtime: runtime::Handle,
+    pub(crate) connections: Arc<ConnectionCounts>,
+    pub(crate) self_wakes: Option<SelfWakeCounters>,
+    pub(crate) runtime: runtime::Handle,
 }
 
 impl Activity {
-    pub(crate) fn new(
-        links: Arc<ConnectionCounts>,
-        self_wakes: Option<SelfWakeCounters>,
-        runtime: runtime::Handle,
-    ) -> Activity {
-        Activity {
-            links,
-            self_wakes,
-            runtime,
-        }
-    }
-
     /// To be switched on before the first snapshot of a slice and off after its last one. Does nothing
     /// where central was not told to count them.
     pub(crate) fn count_self_wakes(&self, is_on: bool) {
@@ -106,21 +93,17 @@ impl Activity {
         }
     }
 
-    /// As it is now.
     pub(crate) fn snapshot(&self) -> Snapshot {
-        let counted = |of: fn(&SelfWakeCounters) -> &SelfWakeCounter| {
-            let counters = self.self_wakes.as_ref()?;
-            let is_on = counters.switch.load(Ordering::Relaxed);
-            is_on.then(|| of(counters).polls())
-        };
-        let links = &self.links;
-        let count = |of: &AtomicU64| of.load(Ordering::Relaxed);
+        let self_wakes = self.self_wakes.as_ref();
+        let self_wakes = self_wakes.filter(|counters| counters.switch.load(Ordering::Relaxed));
+        let links = &self.connections;
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         // What ends is read before what began, so that no more can have ended than began.
         let (closed, peers_lost) = (count(&links.closed), count(&links.peers_lost));
         let (opened, peers_met) = (count(&links.opened), count(&links.peers_met));
         Snapshot {
-            central_self_wakes: counted(|counters| &counters.central),
-            task_self_wakes: counted(|counters| &counters.tasks),
+            central_self_wakes: self_wakes.map(|counters| counters.central.polls()),
+            task_self_wakes: self_wakes.map(|counters| counters.tasks.polls()),
             dials: count(&links.dials),
             connections_opened: opened,
             connections_closed: closed,
@@ -133,7 +116,8 @@ impl Activity {
     }
 }
 
-/// What was counted until now, and what there is now.
+/// What was counted until now, and what there is now. The difference of two has what was counted between them, and what
+/// there is now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Snapshot {
     /// Polls of central's own task. Absent unless they are counted at the moment.
@@ -150,23 +134,11 @@ pub(crate) struct Snapshot {
     pub(crate) tasks: u64,
     pub(crate) resident_bytes: Option<u64>,
 }
+sums!(Snapshot: central_self_wakes, task_self_wakes, dials, connections_opened, connections_closed, dial_failures);
 
 impl Snapshot {
-    /// What was counted since then, and what there is now.
-    pub(crate) fn since(self, before: &Snapshot) -> Snapshot {
-        Snapshot {
-            central_self_wakes: self.central_self_wakes.since(before.central_self_wakes),
-            task_self_wakes: self.task_self_wakes.since(before.task_self_wakes),
-            dials: self.dials - before.dials,
-            connections_opened: self.connections_opened - before.connections_opened,
-            connections_closed: self.connections_closed - before.connections_closed,
-            dial_failures: self.dial_failures - before.dial_failures,
-            ..self
-        }
-    }
-
-    /// By the names that they have in `activity.csv`.
-    pub(crate) fn named(&self) -> [(&'static str, Option<u64>); 10] {
+    /// What was counted, by the names in `activity.csv`.
+    pub(crate) fn counts(&self) -> [(&'static str, Option<u64>); 6] {
         [
             ("central_self_wakes", self.central_self_wakes),
             ("task_self_wakes", self.task_self_wakes),
@@ -174,6 +146,12 @@ impl Snapshot {
             ("connections_opened", Some(self.connections_opened)),
             ("connections_closed", Some(self.connections_closed)),
             ("dial_failures", Some(self.dial_failures)),
+        ]
+    }
+
+    /// What there is now, by the names in `activity.csv`.
+    pub(crate) fn gauges(&self) -> [(&'static str, Option<u64>); 4] {
+        [
             ("connections", Some(self.connections)),
             ("peers", Some(self.peers)),
             ("tasks", Some(self.tasks)),
@@ -195,6 +173,7 @@ mod tests {
     use std::{future::poll_fn, hint::black_box, task::Poll};
 
     use super::*;
+    use crate::observe::sums::Sums;
 
     fn runtime() -> runtime::Runtime {
         runtime::Builder::new_current_thread()
@@ -202,10 +181,22 @@ mod tests {
             .expect("a runtime")
     }
 
+    fn activity(
+        runtime: &runtime::Runtime,
+        connections: Arc<ConnectionCounts>,
+        self_wakes: Option<SelfWakeCounters>,
+    ) -> Activity {
+        Activity {
+            connections,
+            self_wakes,
+            runtime: runtime.handle().clone(),
+        }
+    }
+
     #[test]
     fn a_slice_has_the_difference_of_what_is_counted_and_the_last_of_what_there_is() {
         let (runtime, links) = (runtime(), Arc::new(ConnectionCounts::default()));
-        let activity = Activity::new(Arc::clone(&links), None, runtime.handle().clone());
+        let activity = activity(&runtime, Arc::clone(&links), None);
         links.dialled();
         links.opened(true);
         links.opened(false);
@@ -219,7 +210,7 @@ mod tests {
         links.closed(false);
         links.closed(true);
         let task = runtime.spawn(std::future::pending::<()>());
-        let slice = activity.snapshot().since(&before);
+        let slice = activity.snapshot().since(before);
         assert_eq!(
             slice,
             Snapshot {
@@ -241,11 +232,7 @@ mod tests {
     #[test]
     fn self_wakes_are_absent_unless_they_were_counted_all_the_time() {
         let (runtime, counters) = (runtime(), SelfWakeCounters::new());
-        let activity = Activity::new(
-            Arc::default(),
-            Some(counters.clone()),
-            runtime.handle().clone(),
-        );
+        let activity = activity(&runtime, Arc::default(), Some(counters.clone()));
         let wake_itself = |counter: &SelfWakeCounter| {
             let mut polls = 0;
             runtime.block_on(counter.around(poll_fn(|cx| {
@@ -261,9 +248,9 @@ mod tests {
         let off = activity.snapshot();
         activity.count_self_wakes(true);
         let before = activity.snapshot();
-        assert_eq!(before.since(&off).task_self_wakes, None);
+        assert_eq!(before.since(off).task_self_wakes, None);
         wake_itself(&counters.tasks);
-        let slice = activity.snapshot().since(&before);
+        let slice = activity.snapshot().since(before);
         assert_eq!(
             (slice.central_self_wakes, slice.task_self_wakes),
             (Some(0), Some(3))
@@ -288,8 +275,10 @@ mod tests {
     fn the_names_are_those_of_the_table() {
         let table = include_str!("../../../run-format/EXPLAIN.md");
         let runtime = runtime();
-        let activity = Activity::new(Arc::default(), None, runtime.handle().clone());
-        for (name, _) in activity.snapshot().named() {
+        let activity = activity(&runtime, Arc::default(), None);
+        let snapshot = activity.snapshot();
+        let (counts, gauges) = (snapshot.counts(), snapshot.gauges());
+        for (name, _) in counts.into_iter().chain(gauges) {
             assert!(table.contains(&format!("`{name}`")), "{name}");
         }
     }

@@ -1,13 +1,7 @@
 //! The harm that slow polls do: small tasks on central's workers note how late they run. Another thread wakes one, a
 //! timer the other, and with several workers a connection wakes a third.
 
-use std::{
-    io,
-    ops::Range,
-    sync::{Arc, mpsc},
-    thread,
-    time::Duration,
-};
+use std::{io, ops::Range, sync::Arc, thread, time::Duration};
 
 use poll_probe::Recorder;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
@@ -18,9 +12,11 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use super::log::{Log, LogReader, log};
+use super::{
+    log::{Log, LogReader, log},
+    process::spawn_on,
+};
 
-/// How late a co-tenant ran.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Delay {
     /// When it should have.
@@ -28,7 +24,6 @@ pub(crate) struct Delay {
     pub(crate) delay_ns: u64,
 }
 
-/// What the tasks note.
 pub(crate) struct Cotenants {
     /// From a wake by another thread to the task's poll.
     pub(crate) wake: LogReader<Delay>,
@@ -55,27 +50,20 @@ pub(crate) fn start(
     seed: u64,
     same_worker: Option<WakeReceiver>,
 ) -> io::Result<Cotenants> {
-    let (wakes, wake) = log(CAPACITY);
-    let (timers, timer) = log(CAPACITY);
+    let answering = |(bell, rung): WakeReceiver| {
+        let (wakes, wake) = log(CAPACITY);
+        tokio::spawn(answer(bell, rung, Arc::clone(clock), wakes));
+        wake
+    };
     let (ringing, rung) = RingBuffer::new(CAPACITY);
     let bell = Arc::new(Notify::new());
-    tokio::spawn(answer(Arc::clone(&bell), rung, Arc::clone(clock), wakes));
+    let wake = answering((Arc::clone(&bell), rung));
+    let (timers, timer) = log(CAPACITY);
     tokio::spawn(wait(Arc::clone(clock), timers, seed));
-    let same_worker = same_worker.map(|(bell, since_ns)| {
-        let (wakes, wake) = log(CAPACITY);
-        tokio::spawn(answer(bell, since_ns, Arc::clone(clock), wakes));
-        wake
-    });
-    let (clock, cores) = (Arc::clone(clock), cores.clone());
-    let (moved, has_moved) = mpsc::channel();
-    thread::Builder::new()
-        .name("bell".to_owned())
-        .spawn(move || {
-            // Off central's core, where it would wait for what it is to disturb.
-            let _ = moved.send(super::process::move_to(&cores));
-            ring(&bell, ringing, &clock, seed);
-        })?;
-    has_moved.recv().map_err(io::Error::other)??;
+    let same_worker = same_worker.map(answering);
+    let clock = Arc::clone(clock);
+    // Off central's core, where it would wait for what it is to disturb.
+    spawn_on(cores, "bell", move || ring(&bell, ringing, &clock, seed))?;
     Ok(Cotenants {
         wake,
         timer,

@@ -4,7 +4,7 @@
 use std::{
     io::{self, Read, Write},
     os::unix::net::UnixStream,
-    sync::mpsc,
+    sync::{Arc, Mutex, mpsc},
     time::{Duration, Instant},
 };
 
@@ -12,31 +12,34 @@ use anyhow::{Context, Result};
 use chacha20poly1305::{AeadInPlace, ChaCha20Poly1305, KeyInit};
 use tokio::runtime;
 
+use crate::stack_task::locked;
+
 /// What a frame of noise holds, less its tag.
 const BYTES: usize = 16 * 1024;
 
 /// Does the work on a worker of the runtime.
 pub(crate) struct FixedWork {
     runtime: runtime::Handle,
+    work: Arc<Mutex<Work>>,
 }
 
 impl FixedWork {
-    pub(crate) fn new(runtime: runtime::Handle) -> FixedWork {
-        FixedWork { runtime }
+    pub(crate) fn new(runtime: runtime::Handle) -> Result<FixedWork> {
+        let work = Arc::new(Mutex::new(Work::new()?));
+        Ok(FixedWork { runtime, work })
     }
 
     /// The median of some repetitions in one poll, so that one that was interrupted does not count.
     pub(crate) fn time(&self) -> Result<Duration> {
         const REPEAT: usize = 9;
         let (sender, receiver) = mpsc::channel();
+        let work = Arc::clone(&self.work);
         self.runtime.spawn(async move {
-            let times = (|| {
-                let mut work = Work::new()?;
-                (0..REPEAT).map(|_| work.once()).collect()
-            })();
+            let mut work = locked(&work);
+            let times: io::Result<Vec<Duration>> = (0..REPEAT).map(|_| work.once()).collect();
             let _ = sender.send(times);
         });
-        let times: io::Result<Vec<Duration>> = receiver.recv().context("the runtime is gone")?;
+        let times = receiver.recv().context("the runtime is gone")?;
         let mut times = times.context("the fixed piece of work failed")?;
         times.sort_unstable();
         Ok(times[REPEAT / 2])
@@ -83,7 +86,9 @@ mod tests {
             .worker_threads(1)
             .build();
         let runtime = runtime.expect("a runtime");
-        let took = FixedWork::new(runtime.handle().clone()).time();
+        let took = FixedWork::new(runtime.handle().clone())
+            .expect("buffers")
+            .time();
         assert!(took.expect("a time") > Duration::ZERO);
     }
 

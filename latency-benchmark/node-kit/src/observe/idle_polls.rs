@@ -11,7 +11,7 @@ use run_format::Site;
 /// every poll of the muxer inside it. Where the muxer is no site, the connection's own loop decides.
 #[derive(Debug, Default)]
 pub(crate) struct IdlePolls {
-    counts: IdleCounts,
+    pub(crate) counts: IdleCounts,
     /// By thread, when the last poll of a muxer began that had something to do. Muxers are not polled
     /// inside each other, so none of a poll that ends later began later.
     busy_muxer_ns: HashMap<usize, u64>,
@@ -31,31 +31,19 @@ impl IdlePolls {
     /// looked at, even where it does not itself belong to the slice that the poll does.
     pub(crate) fn note(&mut self, record: &Record<'_>, belongs: bool) {
         // Where the loops are not marked, nobody knows.
-        let Some(iterations) = record.iterations else {
-            return;
-        };
-        self.add(
-            &NotedPoll {
-                site: record.site.into(),
-                thread: record.thread,
-                start_ns: record.start_ns,
-                is_idle: iterations <= 1 && record.outcome == Outcome::Pending,
-            },
-            belongs,
-        );
+        if let Some(iterations) = record.iterations {
+            let is_idle = iterations <= 1 && record.outcome == Outcome::Pending;
+            self.add(
+                record.site.into(),
+                record.thread,
+                record.start_ns,
+                is_idle,
+                belongs,
+            );
+        }
     }
 
-    pub(crate) fn counts(&self) -> IdleCounts {
-        self.counts
-    }
-
-    fn add(&mut self, invocation: &NotedPoll, belongs: bool) {
-        let NotedPoll {
-            site,
-            thread,
-            start_ns,
-            is_idle,
-        } = *invocation;
+    fn add(&mut self, site: Site, thread: usize, start_ns: u64, is_idle: bool, belongs: bool) {
         match site {
             Site::Muxer if !is_idle => {
                 self.busy_muxer_ns.insert(thread, start_ns);
@@ -77,15 +65,6 @@ impl IdlePolls {
     }
 }
 
-/// What of a record decides.
-#[derive(Clone, Copy)]
-struct NotedPoll {
-    site: Site,
-    thread: usize,
-    start_ns: u64,
-    is_idle: bool,
-}
-
 #[cfg(test)]
 mod tests {
     use poll_probe::{Capacity, Recorder};
@@ -95,22 +74,19 @@ mod tests {
     const IDLE: bool = true;
     const BUSY: bool = false;
 
+    type NotedPoll = (Site, usize, u64, bool);
+
     fn on(thread: usize, site: Site, start_ns: u64, is_idle: bool) -> NotedPoll {
-        NotedPoll {
-            site,
-            thread,
-            start_ns,
-            is_idle,
-        }
+        (site, thread, start_ns, is_idle)
     }
 
     /// In the order they ended, all of them in the slice.
     fn counts(invocations: &[NotedPoll]) -> IdleCounts {
         let mut polls = IdlePolls::default();
-        for invocation in invocations {
-            polls.add(invocation, true);
+        for &(site, thread, start_ns, is_idle) in invocations {
+            polls.add(site, thread, start_ns, is_idle, true);
         }
-        polls.counts()
+        polls.counts
     }
 
     fn connections(polls: u64, idle: u64) -> IdleCounts {
@@ -162,10 +138,10 @@ mod tests {
     fn what_is_inside_counts_even_where_it_belongs_to_another_slice() {
         let mut polls = IdlePolls::default();
         // Between two slices, then one that began in the slice and whose muxer did after it.
-        polls.add(&on(0, Site::Connection, 5, IDLE), false);
-        polls.add(&on(0, Site::Muxer, 11, BUSY), false);
-        polls.add(&on(0, Site::Connection, 10, IDLE), true);
-        assert_eq!(polls.counts(), connections(1, 0));
+        polls.add(Site::Connection, 0, 5, IDLE, false);
+        polls.add(Site::Muxer, 0, 11, BUSY, false);
+        polls.add(Site::Connection, 0, 10, IDLE, true);
+        assert_eq!(polls.counts, connections(1, 0));
     }
 
     #[test]
@@ -215,7 +191,7 @@ mod tests {
         invoke(1, Outcome::Ready);
         let mut polls = IdlePolls::default();
         recorder.drain(|record| polls.note(record, true));
-        let counts = polls.counts();
+        let counts = polls.counts;
         assert_eq!((counts.swarm_polls, counts.swarm_polls_idle), (3, 1));
     }
 }

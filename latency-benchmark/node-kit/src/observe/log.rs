@@ -7,14 +7,12 @@ use std::sync::{
 
 use rtrb::{Consumer, Producer, RingBuffer};
 
-/// The end that notes.
 #[derive(Debug)]
 pub(crate) struct Log<T> {
     entries: Producer<T>,
     lost: Arc<AtomicU64>,
 }
 
-/// The end that reads.
 pub(crate) struct LogReader<T> {
     entries: Consumer<T>,
     lost: Arc<AtomicU64>,

@@ -18,4 +18,3 @@ pub(crate) mod self_wakes;
 pub(crate) mod slice;
 pub(crate) mod sums;
 pub(crate) mod whole_polls;
-pub(crate) mod workers;

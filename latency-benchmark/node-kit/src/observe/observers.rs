@@ -13,7 +13,6 @@ use super::{
     slice::ObservedSlice,
 };
 
-/// All the buffers, read by one thread.
 pub(crate) struct Observers {
     pub(crate) recorder: Arc<Recorder>,
     pub(crate) requests: LogReader<Answered>,
@@ -44,7 +43,7 @@ impl Observers {
         if let Some(slice) = slices.last_mut() {
             slice.lost_entries += lost_entries;
             for site in Site::ALL {
-                slice.sites[site as usize].lost += drained.lost(site.into());
+                slice.sites[site as usize].row.lost += drained.lost(site.into());
             }
         }
     }
@@ -58,7 +57,7 @@ fn drain_delays(
 ) -> u64 {
     log.drain(|Delay { since_ns, delay_ns }| {
         let mut slices = slices.iter_mut();
-        if let Some(slice) = slices.find(|it| it.turn_of(since_ns).is_some()) {
+        if let Some(slice) = slices.find(|slice| slice.turn_of(since_ns).is_some()) {
             of(slice).saturating_record(delay_ns);
         }
     })

@@ -1,6 +1,6 @@
 //! What the kernel says of threads and processes.
 
-use std::{fs, io};
+use std::{fs, io, str::FromStr, sync::mpsc, thread};
 
 use nix::{
     sched::{CpuSet, sched_setaffinity},
@@ -14,15 +14,24 @@ use super::sums::{Sums, sums};
 /// A thread of this process, or another process, whose use of the machine is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Observee {
-    /// By its thread id.
     Thread(i32),
-    /// By its process id.
     Process(i32),
 }
 
-/// Moves the calling thread.
-pub(crate) fn move_to(cores: &Cores) -> io::Result<()> {
-    Ok(sched_setaffinity(Pid::from_raw(0), &affinity(cores)?)?)
+/// Does `work` on a thread of that name, on `cores`.
+pub(crate) fn spawn_on(
+    cores: &Cores,
+    name: &str,
+    work: impl FnOnce() + Send + 'static,
+) -> io::Result<()> {
+    let set = affinity(cores)?;
+    let (moved, has_moved) = mpsc::channel();
+    let thread = thread::Builder::new().name(name.to_owned());
+    thread.spawn(move || {
+        let _ = moved.send(sched_setaffinity(Pid::from_raw(0), &set));
+        work();
+    })?;
+    Ok(has_moved.recv().map_err(io::Error::other)??)
 }
 
 fn affinity(cores: &Cores) -> io::Result<CpuSet> {
@@ -73,7 +82,6 @@ pub(crate) fn move_threads(threads: &[Observee], cores: &Cores) -> io::Result<()
     Ok(())
 }
 
-/// The calling thread.
 pub(crate) fn this_thread() -> Observee {
     Observee::Thread(gettid().as_raw())
 }
@@ -98,7 +106,7 @@ pub(crate) struct CpuTime {
 sums!(CpuTime: cpu_ns, runqueue_ns);
 
 impl Observee {
-    pub(super) fn folder(self) -> String {
+    fn folder(self) -> String {
         match self {
             Observee::Thread(id) => format!("/proc/self/task/{id}"),
             Observee::Process(id) => format!("/proc/{id}"),
@@ -118,6 +126,11 @@ impl Observee {
         }
     }
 
+    pub(crate) fn cores(self) -> Option<Cores> {
+        let status = fs::read_to_string(format!("{}/status", self.folder())).ok()?;
+        field(&status, "Cpus_allowed_list:")
+    }
+
     /// Whether a signal or a debugger has stopped it.
     pub(crate) fn is_stopped(self) -> bool {
         let stat = fs::read_to_string(format!("{}/stat", self.folder())).unwrap_or_default();
@@ -128,7 +141,9 @@ impl Observee {
     fn cpu_time(self) -> CpuTime {
         let schedstat =
             fs::read_to_string(format!("{}/schedstat", self.folder())).unwrap_or_default();
-        let mut numbers = schedstat.split_whitespace().map(|it| it.parse().ok());
+        let mut numbers = schedstat
+            .split_whitespace()
+            .map(|number| number.parse().ok());
         CpuTime {
             cpu_ns: numbers.next().flatten(),
             runqueue_ns: numbers.next().flatten(),
@@ -158,43 +173,41 @@ pub(crate) fn total(observees: &[Observee]) -> Usage {
     usages.fold(none, Usage::plus)
 }
 
-/// What all cores together did so far, and what was stolen from one.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct MachineTimes {
-    /// The time that the hypervisor gave to others.
-    pub(crate) steal_ms: Option<f64>,
-    /// The part of `steal_ms` that central's cores lost.
-    pub(crate) central_core_steal_ms: Option<f64>,
-    /// The time of all processes, on the cores of the cell.
-    pub(crate) process_ms: Option<f64>,
-    /// For how long it was suspended.
-    pub(crate) suspended_ms: Option<f64>,
-    /// The time of day, less the time since the machine started.
-    pub(crate) day_ms: Option<f64>,
-}
-sums!(MachineTimes: steal_ms, central_core_steal_ms, process_ms, suspended_ms, day_ms);
+/// The lines of `/proc/stat`, one for each core and one for all of them.
+pub(crate) struct CoreTimes(String);
 
-/// `central` are central's cores, and `own` the lines of `/proc/stat` about all cores of the cell.
-pub(crate) fn machine_times(central: &Cores, own: &[String]) -> MachineTimes {
-    const USER_NICE_SYSTEM: [usize; 3] = [1, 2, 3];
-    const STEAL: usize = 8;
-    let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
-    let ms = |core: &str, column: usize| {
-        let mut lines = stat.lines().map(str::split_whitespace);
+impl CoreTimes {
+    pub(crate) fn read() -> CoreTimes {
+        CoreTimes(fs::read_to_string("/proc/stat").unwrap_or_default())
+    }
+
+    /// The time that the hypervisor gave to others while a core had work.
+    pub(crate) fn steal_ms(&self, core: &str) -> Option<f64> {
+        self.ms(core, 8)
+    }
+
+    /// The time of all processes: user, nice and system.
+    pub(crate) fn process_ms(&self, core: &str) -> Option<f64> {
+        [1, 2, 3]
+            .map(|column| self.ms(core, column))
+            .into_iter()
+            .sum()
+    }
+
+    fn ms(&self, core: &str, column: usize) -> Option<f64> {
+        let mut lines = self.0.lines().map(str::split_whitespace);
         let mut line = lines.find(|line| line.clone().next() == Some(core))?;
         Some(line.nth(column)?.parse::<f64>().ok()? * tick_ms()?)
-    };
-    let of_central = central.iter().map(|core| ms(&format!("cpu{core}"), STEAL));
-    MachineTimes {
-        steal_ms: ms("cpu", STEAL),
-        central_core_steal_ms: of_central.sum(),
-        process_ms: own
-            .iter()
-            .flat_map(|core| USER_NICE_SYSTEM.map(|at| ms(core, at)))
-            .sum(),
-        suspended_ms: between(ClockId::CLOCK_MONOTONIC, ClockId::CLOCK_BOOTTIME),
-        day_ms: between(ClockId::CLOCK_BOOTTIME, ClockId::CLOCK_REALTIME),
     }
+}
+
+pub(crate) fn suspended_ms() -> Option<f64> {
+    between(ClockId::CLOCK_MONOTONIC, ClockId::CLOCK_BOOTTIME)
+}
+
+/// The time of day, less the time since the machine started.
+pub(crate) fn day_ms() -> Option<f64> {
+    between(ClockId::CLOCK_BOOTTIME, ClockId::CLOCK_REALTIME)
 }
 
 fn between(before: ClockId, after: ClockId) -> Option<f64> {
@@ -206,34 +219,16 @@ fn between(before: ClockId, after: ClockId) -> Option<f64> {
     Some(ms(after)? - earlier)
 }
 
-/// What went wrong in network namespaces, summed over those that the observees are in. A sum is absent
-/// if one of its parts is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NetworkTrouble {
-    /// Segments sent again.
-    pub(crate) retransmits: Option<u64>,
-    /// Packets that found a queue of the delay line full. Absent where there is no such queue.
-    pub(crate) queue_drops: Option<u64>,
-}
-sums!(NetworkTrouble: retransmits, queue_drops);
-
-pub(crate) fn network_trouble(observees: &[Observee]) -> NetworkTrouble {
-    let sum = |of: fn(&str) -> Option<u64>| {
-        let folders = observees
-            .iter()
-            .map(|observee| format!("{}/net", observee.folder()));
-        folders
-            .map(|folder| of(&folder))
-            .sum::<Option<u64>>()
-            .filter(|_| !observees.is_empty())
-    };
-    NetworkTrouble {
-        retransmits: sum(retransmits),
-        queue_drops: sum(queue_drops),
-    }
+/// The sum over the network namespaces that the observees are in. Absent if one of its parts is, or without any.
+pub(crate) fn of_namespaces(observees: &[Observee], count: fn(&str) -> Option<u64>) -> Option<u64> {
+    let folders = observees.iter().map(|observee| observee.folder() + "/net");
+    let counts = folders.map(|folder| count(&folder));
+    counts
+        .sum::<Option<u64>>()
+        .filter(|_| !observees.is_empty())
 }
 
-fn retransmits(folder: &str) -> Option<u64> {
+pub(crate) fn retransmits(folder: &str) -> Option<u64> {
     let snmp = fs::read_to_string(format!("{folder}/snmp")).ok()?;
     let mut lines = snmp.lines().filter_map(|line| line.strip_prefix("Tcp:"));
     let (names, values) = (lines.next()?, lines.next()?);
@@ -243,9 +238,10 @@ fn retransmits(folder: &str) -> Option<u64> {
     values.split_whitespace().nth(at)?.parse().ok()
 }
 
+/// Packets that found a queue of the delay line full. Absent where there is no such queue.
 /// A queue is a line; its sixth and seventh numbers are what the kernel and the listener's socket had
 /// no room for.
-fn queue_drops(folder: &str) -> Option<u64> {
+pub(crate) fn queue_drops(folder: &str) -> Option<u64> {
     let queues = fs::read_to_string(format!("{folder}/netfilter/nfnetlink_queue")).ok()?;
     let drops = queues.lines().map(|queue| {
         let numbers: Vec<u64> = queue
@@ -274,7 +270,7 @@ fn tick_ms() -> Option<f64> {
     Some(1e3 / per_second as f64)
 }
 
-fn field(status: &str, name: &str) -> Option<u64> {
+fn field<T: FromStr>(status: &str, name: &str) -> Option<T> {
     status
         .lines()
         .find_map(|line| line.strip_prefix(name)?.trim().parse().ok())

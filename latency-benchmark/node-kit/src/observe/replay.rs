@@ -3,19 +3,13 @@
 use std::{collections::BTreeSet, iter};
 
 use poll_probe::{IterationEnd, Limit, Record};
-use run_format::{Budgets, Site, config::SLOW_NS};
+use run_format::{Budgets, Site};
+
+use super::sums::PollSums;
 
 /// The pieces of all polls of a slice, by site and budget.
 #[derive(Clone)]
-pub(crate) struct Replay(pub(crate) Vec<(Site, Budgets, Pieces)>);
-
-/// What would have been polls.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Pieces {
-    pub(crate) count: u64,
-    pub(crate) slow: u64,
-    pub(crate) longest_ns: u64,
-}
+pub(crate) struct Replay(pub(crate) Vec<(Site, Budgets, PollSums)>);
 
 impl Replay {
     /// Under a fixed list of limits and those that are measured. Without a limit, polls stay whole.
@@ -33,7 +27,7 @@ impl Replay {
                 limits.chain(measured.map(|it| it.to_string())).collect();
             let budget = move |limit| format!("{site}={limit}").parse().expect("a limit");
             let budgets = iter::once(Budgets::NONE).chain(limits.into_iter().map(budget));
-            budgets.map(move |budgets| (site, budgets, Pieces::default()))
+            budgets.map(move |budgets| (site, budgets, PollSums::default()))
         };
         let looping = Site::BUDGETED.into_iter().filter(|it| !it.is_of_quic());
         Replay(looping.flat_map(of_site).collect())
@@ -46,36 +40,28 @@ impl Replay {
         }
         let of_site = self.0.iter_mut().filter(|it| record.site == it.0);
         for (site, budgets, pieces) in of_site {
-            let limit = budgets.at(*site).map(|it| it.limit);
-            pieces.cut(record.iteration_ends, record.duration_ns, limit);
+            let limit = budgets.at(*site).map(|budget| budget.limit);
+            cut(pieces, record.iteration_ends, record.duration_ns, limit);
         }
     }
 }
 
-impl Pieces {
-    /// As [`Invocation`](poll_probe::Invocation) applies a budget.
-    fn cut(&mut self, ends: &[IterationEnd], duration_ns: u64, limit: Option<Limit>) {
-        let (mut start_ns, mut done) = (0, 0);
-        for end in ends {
-            let ns = end.offset_ns.saturating_sub(start_ns);
-            let is_spent = match limit {
-                None | Some(Limit::Coop) => false,
-                Some(Limit::Count(count)) => end.iterations - done >= count.get(),
-                Some(Limit::Time(time)) => u128::from(ns) >= time.as_nanos(),
-            };
-            if is_spent {
-                self.add(ns);
-                (start_ns, done) = (end.offset_ns, end.iterations);
-            }
+/// As [`Invocation`](poll_probe::Invocation) applies a budget.
+fn cut(pieces: &mut PollSums, ends: &[IterationEnd], duration_ns: u64, limit: Option<Limit>) {
+    let (mut start_ns, mut done) = (0, 0);
+    for end in ends {
+        let ns = end.offset_ns.saturating_sub(start_ns);
+        let is_spent = match limit {
+            None | Some(Limit::Coop) => false,
+            Some(Limit::Count(count)) => end.iterations - done >= count.get(),
+            Some(Limit::Time(time)) => u128::from(ns) >= time.as_nanos(),
+        };
+        if is_spent {
+            pieces.add(ns);
+            (start_ns, done) = (end.offset_ns, end.iterations);
         }
-        self.add(duration_ns.saturating_sub(start_ns));
     }
-
-    fn add(&mut self, ns: u64) {
-        self.count += 1;
-        self.slow += u64::from(ns > SLOW_NS);
-        self.longest_ns = self.longest_ns.max(ns);
-    }
+    pieces.add(duration_ns.saturating_sub(start_ns));
 }
 
 #[cfg(test)]
@@ -102,15 +88,12 @@ mod tests {
             ("muxer=2ms", 1, 1, MS + 90_000),
         ] {
             let budgets: Budgets = budget.parse().expect("a budget");
-            let mut pieces = Pieces::default();
+            let mut pieces = PollSums::default();
             let limit = budgets.at(Site::Muxer).map(|it| it.limit);
-            pieces.cut(&ends, MS + 90_000, limit);
-            let expected = Pieces {
-                count,
-                slow,
-                longest_ns,
-            };
-            assert_eq!(pieces, expected, "{budget}");
+            cut(&mut pieces, &ends, MS + 90_000, limit);
+            let cut = (pieces.polls, pieces.slow, pieces.longest_ns);
+            assert_eq!(cut, (count, slow, longest_ns), "{budget}");
+            assert_eq!(pieces.ns, MS + 90_000);
         }
     }
 

@@ -6,7 +6,6 @@ use poll_probe::Recorder;
 
 use super::log::{Log, LogReader, log};
 
-/// A request that was answered.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Answered {
     pub(crate) at_ns: u64,

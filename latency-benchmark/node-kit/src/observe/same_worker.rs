@@ -16,7 +16,6 @@ use tokio::sync::Notify;
 use super::cotenant::{CAPACITY, PAUSE_NS, WakeReceiver};
 use crate::stack_task::{StackTask, locked};
 
-/// Wakes it.
 pub(crate) struct SameWorker {
     clock: Arc<Recorder>,
     due_ns: AtomicU64,

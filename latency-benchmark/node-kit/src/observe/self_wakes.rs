@@ -19,7 +19,6 @@ pub(crate) struct SelfWakeCounter {
 }
 
 impl SelfWakeCounter {
-    /// It counts while `switch` is on.
     pub(crate) fn new(switch: Arc<AtomicBool>) -> SelfWakeCounter {
         SelfWakeCounter {
             switch,
@@ -31,7 +30,6 @@ impl SelfWakeCounter {
         self.polls.load(Ordering::Relaxed)
     }
 
-    /// The same future, with its polls watched.
     pub(crate) fn around<F: Future + Unpin>(&self, future: F) -> SelfWakes<F> {
         SelfWakes {
             future,

@@ -6,16 +6,15 @@ use std::{collections::BTreeMap, ops::Range};
 
 use hdrhistogram::Histogram;
 use poll_probe::{Outcome, Record, VariantId};
-use run_format::Site;
-use run_format::{config::SLOW_NS, tables::BANDS_FROM_NS};
+use run_format::{Site, tables::SiteRow};
 
 use super::{
-    bands::{AFTER_SWITCH_FROM_MS, after_switch, band_of},
+    bands::{AFTER_SWITCH_FROM_MS, after_switch, band_from_ns},
     idle_polls::IdlePolls,
     replay::Replay,
     requests::Answered,
+    sums::PollSums,
     whole_polls::WholePolls,
-    workers::PollsByWorker,
 };
 
 /// The longest duration that a histogram tells from longer ones.
@@ -37,10 +36,13 @@ pub(crate) fn slower_than(histogram: &Histogram<u64>, threshold_ns: u64) -> u64 
     histogram.len() - histogram.count_between(0, threshold_ns)
 }
 
-/// Everything seen in a slice.
+/// None of an empty histogram.
+pub(crate) fn quantile(histogram: &Histogram<u64>, q: f64) -> Option<u64> {
+    (!histogram.is_empty()).then(|| histogram.value_at_quantile(q))
+}
+
 pub(crate) struct ObservedSlice {
     pub(crate) variant: VariantId,
-    /// The site of connections.
     pub(crate) connections: Site,
     /// The turn that is measured now, or was last.
     turn: TurnWindow,
@@ -51,11 +53,12 @@ pub(crate) struct ObservedSlice {
     pub(crate) duration_ns: u64,
     pub(crate) turns: u32,
     /// Polls of connections by when they began in their turn, like [`AFTER_SWITCH_FROM_MS`].
-    pub(crate) after_switch: [PollsAndSlow; AFTER_SWITCH_FROM_MS.len()],
+    pub(crate) after_switch: [PollSums; AFTER_SWITCH_FROM_MS.len()],
+    /// Polls of connections by the number that their thread has in the recorder. 0 is the main thread.
+    pub(crate) workers: BTreeMap<usize, PollSums>,
     /// By `Site as usize`.
     pub(crate) sites: [ObservedSite; Site::ALL.len()],
     pub(crate) latency_ns: Histogram<u64>,
-    /// By peer.
     pub(crate) peer_latency_ns: Vec<Histogram<u64>>,
     /// Requests that were sent before the slice began, perhaps under another variant.
     pub(crate) begun_before: u64,
@@ -65,7 +68,6 @@ pub(crate) struct ObservedSlice {
     pub(crate) wake_delay_ns: Histogram<u64>,
     pub(crate) timer_delay_ns: Histogram<u64>,
     pub(crate) same_worker_delay_ns: Histogram<u64>,
-    pub(crate) workers: PollsByWorker,
     /// Entries of requests and delays that found a buffer full.
     pub(crate) lost_entries: u64,
     /// In the pass that shows what bounds would do.
@@ -81,71 +83,34 @@ pub(super) struct TurnWindow {
     switched_ns: u64,
 }
 
-/// What is kept of every poll.
 #[derive(Default)]
 pub(crate) struct KeptPolls {
     pub(crate) polls: WholePolls,
     pub(crate) idle: IdlePolls,
 }
 
-/// What was seen of a site.
+/// What was seen of a site. Bands are named by their lower ends.
 pub(crate) struct ObservedSite {
-    pub(crate) ready: u64,
-    pub(crate) pending: u64,
-    pub(crate) yielded: u64,
-    /// None where the loops are not marked, and before the first poll.
-    pub(crate) iterations: Option<u64>,
-    pub(crate) total_ns: u64,
-    /// Invocations that found the buffer full.
-    pub(crate) lost: u64,
-    /// Polls of children that found the buffer full.
-    pub(crate) children_lost: u64,
+    /// Its slice is known when the slice is over.
+    pub(crate) row: SiteRow,
     pub(crate) duration_ns: Histogram<u64>,
     pub(crate) longest_iteration_ns: Histogram<u64>,
-    pub(crate) iterations_by_band: BTreeMap<(usize, Option<u32>), PollTime>,
-    pub(crate) children_by_band: BTreeMap<(usize, &'static str), PollTime>,
-}
-
-/// Polls, and how many of them were slow for tokio.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct PollsAndSlow {
-    pub(crate) polls: u64,
-    pub(crate) slow: u64,
-}
-
-/// Polls, and the time they took.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct PollTime {
-    pub(crate) polls: u64,
-    pub(crate) ns: u64,
-}
-
-impl PollTime {
-    fn add(&mut self, ns: u64) {
-        self.polls += 1;
-        self.ns += ns;
-    }
+    pub(crate) iterations_by_band: BTreeMap<(u64, Option<u32>), PollSums>,
+    pub(crate) children_by_band: BTreeMap<(u64, &'static str), PollSums>,
 }
 
 impl ObservedSite {
-    fn new() -> ObservedSite {
+    fn new(site: Site) -> ObservedSite {
         ObservedSite {
-            ready: 0,
-            pending: 0,
-            yielded: 0,
-            iterations: None,
-            total_ns: 0,
-            lost: 0,
-            children_lost: 0,
+            row: SiteRow {
+                site,
+                ..SiteRow::default()
+            },
             duration_ns: histogram(),
             longest_iteration_ns: histogram(),
             iterations_by_band: BTreeMap::new(),
             children_by_band: BTreeMap::new(),
         }
-    }
-
-    pub(crate) fn polls(&self) -> u64 {
-        self.ready + self.pending + self.yielded
     }
 
     /// How many polls took longer than `threshold_ns`, to the histogram's precision.
@@ -155,34 +120,35 @@ impl ObservedSite {
 
     /// The time of the polls in bands from `from_ns` on.
     pub(crate) fn ns_from(&self, from_ns: u64) -> u64 {
-        let bands = self.iterations_by_band.iter();
-        let bands = bands.filter(|((band, _), _)| BANDS_FROM_NS[*band] >= from_ns);
-        bands.map(|(_, of)| of.ns).sum()
+        let bands = self.iterations_by_band.range((from_ns, None)..);
+        bands.map(|(_, sums)| sums.ns).sum()
     }
 
     fn add(&mut self, record: &Record<'_>) {
+        let row = &mut self.row;
+        row.polls += 1;
         match record.outcome {
-            Outcome::Ready => self.ready += 1,
-            Outcome::Pending => self.pending += 1,
-            Outcome::Yielded => self.yielded += 1,
+            Outcome::Ready => row.ready += 1,
+            Outcome::Pending => row.pending += 1,
+            Outcome::Yielded => row.yielded += 1,
         }
         if let Some(iterations) = record.iterations {
-            *self.iterations.get_or_insert_default() += u64::from(iterations);
+            *row.iterations.get_or_insert_default() += u64::from(iterations);
         }
-        self.total_ns += record.duration_ns;
-        self.children_lost += u64::from(record.children_lost);
+        row.total_ns += record.duration_ns;
+        row.children_lost += u64::from(record.children_lost);
         self.duration_ns.saturating_record(record.duration_ns);
         if let Some(longest_ns) = record.longest_iteration_ns {
             self.longest_iteration_ns.saturating_record(longest_ns);
         }
-        let band = band_of(record.duration_ns);
+        let from_ns = band_from_ns(record.duration_ns);
         self.iterations_by_band
-            .entry((band, record.iterations))
+            .entry((from_ns, record.iterations))
             .or_default()
             .add(record.duration_ns);
         for poll in record.children {
             self.children_by_band
-                .entry((band, poll.child))
+                .entry((from_ns, poll.child))
                 .or_default()
                 .add(poll.duration_ns);
         }
@@ -190,21 +156,28 @@ impl ObservedSite {
 }
 
 impl ObservedSlice {
-    /// A slice whose first turn goes on until it is [closed](ObservedSlice::close).
-    pub(crate) fn open(variant: VariantId, at_ns: u64, peers: usize) -> ObservedSlice {
+    /// A slice whose first turn goes on until it is [closed](ObservedSlice::close). Its variant was put in force at
+    /// `switched_ns`.
+    pub(crate) fn open(
+        variant: VariantId,
+        at_ns: u64,
+        switched_ns: u64,
+        peers: usize,
+    ) -> ObservedSlice {
         ObservedSlice {
             variant,
             connections: Site::Connection,
             turn: TurnWindow {
                 ns: at_ns..u64::MAX,
-                switched_ns: at_ns,
+                switched_ns,
             },
             turn_before: TurnWindow::default(),
             start_ns: at_ns,
             duration_ns: 0,
             turns: 1,
-            after_switch: [PollsAndSlow::default(); _],
-            sites: std::array::from_fn(|_| ObservedSite::new()),
+            after_switch: [PollSums::default(); _],
+            workers: BTreeMap::new(),
+            sites: Site::ALL.map(ObservedSite::new),
             latency_ns: histogram(),
             peer_latency_ns: (0..peers).map(|_| coarse_histogram()).collect(),
             begun_before: 0,
@@ -213,36 +186,12 @@ impl ObservedSlice {
             wake_delay_ns: histogram(),
             timer_delay_ns: histogram(),
             same_worker_delay_ns: histogram(),
-            workers: PollsByWorker::default(),
             lost_entries: 0,
             replay: None,
             whole: None,
         }
     }
 
-    /// As it is, but every poll is kept.
-    pub(crate) fn with_whole_polls(self) -> ObservedSlice {
-        ObservedSlice {
-            whole: Some(KeptPolls::default()),
-            ..self
-        }
-    }
-
-    /// As it is, but the variant is in force for longer than the slice.
-    pub(crate) fn switched_at(mut self, switched_ns: u64) -> ObservedSlice {
-        self.turn.switched_ns = switched_ns;
-        self
-    }
-
-    /// As it is, but with another site of connections.
-    pub(crate) fn of_connections(self, connections: Site) -> ObservedSlice {
-        ObservedSlice {
-            connections,
-            ..self
-        }
-    }
-
-    /// Another turn of the same slice.
     pub(crate) fn reopen(&mut self, switched_ns: u64, at_ns: u64) {
         let turn = TurnWindow {
             ns: at_ns..u64::MAX,
@@ -267,12 +216,15 @@ impl ObservedSlice {
         &self.sites[site as usize]
     }
 
-    /// By peer.
+    /// Polls that a budget ended.
+    pub(crate) fn yielded(&self) -> u64 {
+        self.sites.iter().map(|site| site.row.yielded).sum()
+    }
+
     pub(crate) fn requests(&self) -> impl Iterator<Item = u64> {
         self.peer_latency_ns.iter().map(Histogram::len)
     }
 
-    /// The turn that this moment is in.
     pub(super) fn turn_of(&self, at_ns: u64) -> Option<&TurnWindow> {
         let turns = [&self.turn, &self.turn_before];
         turns.into_iter().find(|turn| turn.ns.contains(&at_ns))
@@ -289,10 +241,9 @@ impl ObservedSlice {
             }
             if record.site == self.connections {
                 let after_ns = record.start_ns.saturating_sub(switched_ns);
-                let polls = &mut self.after_switch[after_switch(after_ns)];
-                polls.polls += 1;
-                polls.slow += u64::from(record.duration_ns > SLOW_NS);
-                self.workers.add(record.thread, record.duration_ns);
+                self.after_switch[after_switch(after_ns)].add(record.duration_ns);
+                let worker = self.workers.entry(record.thread).or_default();
+                worker.add(record.duration_ns);
             }
         }
         if let Some(whole) = &mut self.whole {
@@ -341,7 +292,7 @@ mod tests {
         drop(Invocation::enter(Site::Connection.into(), &[]));
         let this = variant("none").install();
         drop(Invocation::enter(Site::Connection.into(), &[])); // Before the slice.
-        let mut slice = ObservedSlice::open(this, recorder.now_ns(), 1);
+        let mut slice = ObservedSlice::open(this, recorder.now_ns(), 0, 1);
         drop(Invocation::enter(Site::Connection.into(), &[]));
         drop(Invocation::enter(Site::Muxer.into(), &[]));
         let lasting = Invocation::enter(Site::Connection.into(), &[]);
@@ -353,8 +304,8 @@ mod tests {
             .lost(Site::Connection.into());
         assert_eq!(
             (
-                slice.site(Site::Connection).polls(),
-                slice.site(Site::Muxer).polls(),
+                slice.site(Site::Connection).row.polls,
+                slice.site(Site::Muxer).row.polls,
                 lost
             ),
             (2, 1, 0)

@@ -1,4 +1,24 @@
-//! Sums that the kernel and the runtime keep since the start.
+//! Sums: of polls, and those that the kernel and the runtime keep since the start.
+
+use run_format::config::SLOW_NS;
+
+/// Polls, and those of them that were slow for tokio.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PollSums {
+    pub(crate) polls: u64,
+    pub(crate) slow: u64,
+    pub(crate) ns: u64,
+    pub(crate) longest_ns: u64,
+}
+
+impl PollSums {
+    pub(super) fn add(&mut self, ns: u64) {
+        self.polls += 1;
+        self.slow += u64::from(ns > SLOW_NS);
+        self.ns += ns;
+        self.longest_ns = self.longest_ns.max(ns);
+    }
+}
 
 /// Numbers that only grow, each by itself. What is absent on either side is absent.
 pub(crate) trait Sums: Sized {
@@ -37,16 +57,30 @@ impl<T: Sums> Sums for Option<T> {
     }
 }
 
-/// Implements [`Sums`] for a struct of these fields.
+impl<T: Sums> Sums for Vec<T> {
+    fn since(self, before: Self) -> Self {
+        let pairs = self.into_iter().zip(before);
+        pairs.map(|(now, before)| now.since(before)).collect()
+    }
+
+    fn plus(self, other: Self) -> Self {
+        let pairs = self.into_iter().zip(other);
+        pairs.map(|(one, other)| one.plus(other)).collect()
+    }
+}
+
+/// Implements [`Sums`] for a struct in which these fields are such numbers. The others stay as they are.
 macro_rules! sums {
     ($type:ident: $($field:ident),*) => {
         impl $crate::observe::sums::Sums for $type {
-            fn since(self, before: Self) -> Self {
-                $type { $($field: self.$field.since(before.$field)),* }
+            fn since(mut self, before: Self) -> Self {
+                $(self.$field = self.$field.since(before.$field);)*
+                self
             }
 
-            fn plus(self, other: Self) -> Self {
-                $type { $($field: self.$field.plus(other.$field)),* }
+            fn plus(mut self, other: Self) -> Self {
+                $(self.$field = self.$field.plus(other.$field);)*
+                self
             }
         }
     };

@@ -19,7 +19,6 @@ pub(crate) struct WholePoll {
     pub(crate) readings: Vec<Reading>,
 }
 
-/// The polls of a slice.
 #[derive(Default)]
 pub(crate) struct WholePolls {
     /// By `Site as usize`, each in the order they began. On one worker those of a site do not overlap.

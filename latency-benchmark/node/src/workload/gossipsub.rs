@@ -67,7 +67,6 @@ fn topic() -> IdentTopic {
     IdentTopic::new("latency-benchmark")
 }
 
-/// Subscribes.
 fn begin(behaviour: &mut Behaviour, load: Load) -> Result<Publisher> {
     behaviour.subscribe(&topic())?;
     Publisher::new(load)

@@ -14,7 +14,6 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use crate::linked::{LinkEvent, Linked};
 
-/// A stream to a peer.
 pub(crate) async fn open(
     mut control: Control,
     protocol: StreamProtocol,

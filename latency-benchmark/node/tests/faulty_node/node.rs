@@ -31,11 +31,11 @@ use libp2p_node::{
     Libp2pNode, Linked, central,
     workload::{Echo, NodeWorkload, RequestResponse, ask},
 };
-use node_kit::{Central, NodeProgram, Parent, RequestLog};
+use node_kit::{Central, NodeProgram, RequestLog};
 use program::{Failure, bad_input};
 use run_format::{
-    config::Load,
-    protocol::{CentralTask, Measured, NodeDescription, PeerTask},
+    config::{Load, Measurement, NodeConfig},
+    protocol::{Measured, NodeDescription, PeerTask},
 };
 use thread_scope::CountingAllocator;
 use tokio::time::{Interval, MissedTickBehavior, interval};
@@ -81,20 +81,20 @@ impl NodeProgram for FaultyNode {
         Libp2pNode::describe()
     }
 
-    fn peer(task: PeerTask) -> Result<Infallible, Failure> {
-        Libp2pNode::peer(task)
+    fn check(node: &NodeConfig, measurement: &Measurement) -> Result<(), Failure> {
+        Libp2pNode::check(node, measurement)
     }
 
-    fn central(task: CentralTask, parent: Parent) -> Result<Measured, Failure> {
-        let sites = Self::describe().program.sites;
-        let peers = task.peers.iter().map(|address| address.parse());
+    async fn peer(task: &PeerTask) -> Result<Infallible, Failure> {
+        Libp2pNode::peer(task).await
+    }
+
+    fn central(central: Central) -> Result<Measured, Failure> {
+        let peers = central.task().peers.iter().map(|address| address.parse());
         let peers: Vec<Multiaddr> = peers
             .collect::<Result<_, _>>()
             .map_err(|error| bad_input(anyhow!("a peer's address: {error}")))?;
-        Ok(central::work::<FaultyEcho>(
-            Central::new(task, parent, sites)?,
-            peers,
-        )?)
+        Ok(central::work::<FaultyEcho>(central, peers)?)
     }
 }
 

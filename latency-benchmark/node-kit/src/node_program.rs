@@ -1,0 +1,131 @@
+//! A node program and its verbs. Its task is in the first line of standard input.
+
+use std::{
+    convert::Infallible,
+    env,
+    io::{self, BufRead, Write},
+    net::TcpListener,
+    path::Path,
+    process::{self, ExitCode},
+    thread,
+};
+
+use anyhow::{Context, Result};
+use program::{Failure, bad_input, end, reject};
+use run_format::{
+    checksums::of_program,
+    config::{Measurement, NodeConfig},
+    protocol::{
+        CentralTask, Listen, Measured, NodeDescription, NodeMessage, PeerElsewhere, PeerTask,
+    },
+};
+use serde::de::DeserializeOwned;
+use tokio::runtime;
+
+use crate::{
+    central::Central,
+    parent::{Parent, print_line},
+};
+
+/// A node made of some network stack.
+pub trait NodeProgram {
+    /// What it is, and how it was compiled.
+    fn describe() -> NodeDescription;
+
+    /// Refuses what it cannot do.
+    fn check(node: &NodeConfig, measurement: &Measurement) -> Result<(), Failure>;
+
+    /// Listens, calls [`announce`] with the address to dial, and serves until it is killed.
+    fn peer(task: &PeerTask) -> impl Future<Output = Result<Infallible, Failure>>;
+
+    /// Connects to the peers, works them, and has that measured.
+    fn central(central: Central) -> Result<Measured, Failure>;
+}
+
+/// What a node program says of itself, from what its build script noted with `swarm_patch::node_build`.
+#[macro_export]
+macro_rules! description {
+    () => {
+        $crate::described(
+            include_str!(concat!(env!("OUT_DIR"), "/node.json")),
+            include_str!(concat!(env!("OUT_DIR"), "/edits.diff")),
+            cfg!(debug_assertions),
+        )
+    };
+}
+
+/// See [`description!`].
+pub fn described(noted: &str, edits: &str, debug_assertions: bool) -> NodeDescription {
+    let mut described: NodeDescription =
+        serde_json::from_str(noted).expect("the build script wrote it");
+    described.program.debug_assertions = debug_assertions;
+    described.edits = edits.to_owned();
+    described
+}
+
+/// The whole of a node program's `main`.
+pub fn main<P: NodeProgram>() -> ExitCode {
+    end(run::<P>())
+}
+
+fn run<P: NodeProgram>() -> Result<ExitCode, Failure> {
+    match env::args().nth(1).as_deref() {
+        Some("describe") => print_line(&P::describe()),
+        Some("peer") => {
+            let task: PeerTask = task()?;
+            let answering = task.elsewhere.then(|| be_elsewhere(&task.listen));
+            let _held = answering.transpose()?;
+            P::check(&task.node, &task.measurement)?;
+            let runtime = runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()?;
+            match runtime.block_on(P::peer(&task))? {}
+        }
+        Some("central") => {
+            let task: CentralTask = task()?;
+            let parent = Parent::new()?;
+            P::check(&task.config.node, &task.config.measurement)?;
+            let sites = P::describe().program.sites;
+            let measured = P::central(Central::new(task, parent, sites)?)?;
+            print_line(&NodeMessage::Measured(measured));
+        }
+        _ => {
+            reject!(
+                "a verb is missing (accepted: describe, peer, central); this program is started by latency-benchmark"
+            );
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Has a peer end with its standard input, since nobody else on its host ends it. The kernel answers connects as long
+/// as the listener lives.
+fn be_elsewhere(listen: &Listen) -> Result<Option<TcpListener>> {
+    thread::Builder::new().spawn(|| {
+        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+        process::exit(0);
+    })?;
+    let Listen::Ip(ip) = listen else {
+        return Ok(None);
+    };
+    let listener = TcpListener::bind((*ip, 0)).with_context(|| format!("cannot listen on {ip}"))?;
+    print_line(&PeerElsewhere {
+        connects: listener.local_addr()?,
+        sha256: of_program(Path::new("/proc/self/exe"))?,
+    });
+    Ok(Some(listener))
+}
+
+/// Tells the parent where a peer listens.
+pub fn announce(address: &str) {
+    // If nobody reads it, the parent is gone, and this process is about to be.
+    let _ = writeln!(io::stdout(), "{address}");
+}
+
+fn task<T: DeserializeOwned>() -> Result<T, Failure> {
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line)?;
+    serde_json::from_str(&line)
+        .context("standard input has no task in its first line")
+        .map_err(bad_input)
+}
