@@ -14,4 +14,13 @@ command -v cargo >/dev/null || die "cargo is missing: install Rust 1.91 or newer
 [ -x "$here/target/tools/latency-benchmark" ] || echo "building (the first build takes some minutes)" >&2
 cargo build --locked --quiet --manifest-path "$here/Cargo.toml" --target-dir "$here/target" \
     --profile tools --package latency-benchmark --package analysis || die "the build failed, see above"
+# The lab needs two packages. Without root, the tool says what is missing.
+missing=()
+PATH="$PATH:/usr/sbin:/sbin" command -v ip >/dev/null || missing+=(iproute2)
+PATH="$PATH:/usr/sbin:/sbin" command -v iptables >/dev/null || missing+=(iptables)
+if [ "${#missing[@]}" -gt 0 ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    echo "installing ${missing[*]}" >&2
+    { apt-get update && apt-get install --yes --no-install-recommends "${missing[@]}"; } >/dev/null 2>&1 </dev/null ||
+        echo "warning: they could not be installed" >&2
+fi
 exec "$here/target/tools/latency-benchmark" sweep "$@"

@@ -8,7 +8,6 @@ use std::{
 
 use anyhow::{Context, Result};
 
-/// A verb of the program beside this one.
 pub(crate) fn analysis(verb: &str, dir: &Path) -> Result<Command> {
     let program = env::current_exe()
         .context("cannot find this program's file")?

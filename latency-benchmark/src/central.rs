@@ -109,7 +109,9 @@ pub(crate) fn run(args: CentralArgs, interrupts: &Interrupts) -> Result<ExitCode
         }
         match interrupts.seen() {
             0 => {}
-            1 => conversation.ask_to_stop(),
+            1 => {
+                conversation.ask_to_stop();
+            }
             _ => return Ok(ExitCode::from(INTERRUPTED)),
         }
     }

@@ -5,7 +5,7 @@
 mod analysis_program;
 mod args;
 mod cell;
-mod cell_process;
+mod cell_task;
 mod central;
 mod cli;
 mod conversation;
@@ -13,7 +13,6 @@ mod explain;
 mod interrupts;
 mod lab_verb;
 mod manifest;
-mod new_folder;
 mod node_program;
 mod other_load;
 mod peer;
@@ -21,10 +20,11 @@ mod pipeline;
 mod preflight;
 mod programs;
 mod progress;
+mod results_folder;
 mod search;
+mod session;
 mod soak;
 mod sweep;
-mod watched_folder;
 
 use std::process::ExitCode;
 

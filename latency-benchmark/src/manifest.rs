@@ -12,7 +12,6 @@ use run_format::{
     protocol::NodeDescription,
 };
 
-/// The command line of this process.
 pub(crate) fn command() -> Vec<String> {
     env::args_os()
         .map(|word| word.to_string_lossy().into_owned())
@@ -32,7 +31,6 @@ pub(crate) fn tool(node: &NodeDescription) -> Tool {
     }
 }
 
-/// This machine.
 pub(crate) fn machine() -> Machine {
     let line = |path: &str| {
         fs::read_to_string(path)
@@ -80,7 +78,6 @@ pub(crate) fn begin(
     Ok(manifest)
 }
 
-/// Reads the manifest of an interrupted sweep.
 pub(crate) fn read(dir: &Path, name: &str) -> Result<Manifest, Failure> {
     read_versioned(&dir.join(name))
         .map_err(|error| bad_input(error.context("--resume: not a sweep that can be continued")))

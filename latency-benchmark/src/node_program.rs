@@ -14,7 +14,6 @@ use run_format::{
 };
 use swarm_patch::stacks::{LIBP2P, STACKS, Stack};
 
-/// Which node program is measured.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Nodes and their load")]
 pub(crate) struct NodeProgramArgs {
@@ -26,12 +25,10 @@ pub(crate) struct NodeProgramArgs {
 }
 
 impl NodeProgramArgs {
-    /// The program for a run that only measures.
     pub(crate) fn plain(&self, node: &NodeConfig) -> Result<PathBuf, Failure> {
         self.find(node, &self.stack.program())
     }
 
-    /// The program for a run that explains.
     pub(crate) fn counting(&self, node: &NodeConfig) -> Result<PathBuf, Failure> {
         self.find(node, &format!("{}-counting", self.stack.program()))
     }
@@ -93,7 +90,6 @@ fn build(stack: &Stack, node: &NodeConfig, programs: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Where this program was built, if that is still there.
 fn workspace() -> Option<&'static Path> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?;
     let is_there = workspace.join("Cargo.lock").is_file() && target_dir().is_ok();
@@ -112,23 +108,20 @@ fn program_path(stack: &Stack, name: &str) -> Result<PathBuf, Failure> {
         .context("cannot find this program's file")?
         .with_file_name(name);
     let built = target_dir()?.join("release").join(name);
-    let candidates = if cfg!(debug_assertions) {
-        vec![beside]
-    } else {
-        vec![built, beside]
+    let (candidates, profile) = match cfg!(debug_assertions) {
+        true => (vec![beside], ""),
+        false => (vec![built, beside], " --release"),
     };
     let found = candidates.iter().find(|path| path.is_file()).cloned();
     found.ok_or_else(|| {
         bad_input(anyhow!(
-            "the node program {} is missing (build it with: cargo build{} --package {}, or name one with --node)",
+            "the node program {} is missing (build it with: cargo build{profile} --package {}, or name one with --node)",
             candidates[0].display(),
-            if cfg!(debug_assertions) { "" } else { " --release" },
             stack.program()
         ))
     })
 }
 
-/// What a node program says of itself.
 pub(crate) fn describe(path: &Path) -> Result<NodeDescription> {
     let at = || format!("the node program {}", path.display());
     let limits = Limits::OF_AN_ANSWER;
@@ -152,7 +145,7 @@ fn check(path: &Path, node: &NodeConfig) -> Result<(), Failure> {
     let description = describe(path).context("--node").map_err(bad_input)?;
     let features = description.program.features;
     for (feature, option) in node.features() {
-        if !features.iter().any(|it| it == feature) {
+        if !features.iter().any(|has| has == feature) {
             reject!(
                 "{option}: the node program {} was built without the cargo feature {feature} (build it with `--features {feature}`)",
                 path.display()

@@ -4,7 +4,6 @@ use std::fs;
 
 use lab::preflight::busy_cores;
 
-/// Warnings about it.
 pub(crate) fn warnings() -> Vec<String> {
     let mut warnings = Vec::new();
     if let Some(verb) = another() {
@@ -39,6 +38,6 @@ pub(crate) fn another() -> Option<&'static str> {
         let verb = words.next().filter(|_| is_this_program)?;
         ["sweep", "explain", "rr", "soak"]
             .into_iter()
-            .find(|it| it.as_bytes() == verb)
+            .find(|known| known.as_bytes() == verb)
     })
 }

@@ -37,7 +37,6 @@ pub(crate) struct PeerArgs {
     program: NodeProgramArgs,
 }
 
-/// Becomes the node program.
 pub(crate) fn run(args: PeerArgs) -> Result<ExitCode, Failure> {
     let node = args.node.node(args.program.stack)?;
     let load = args.node.load(args.payload.payload)?;

@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use lab::{Topology, move_to};
-use program::{Failure, SYSTEM_PATH, exit_code, program_in, say, tool_folders};
+use program::{Failure, exit_code, say};
 use run_format::{config::SweepConfig, files::MANIFEST, search::is_search};
 
 use crate::{
@@ -40,33 +40,31 @@ pub(crate) struct PipelineArgs {
 }
 
 pub(crate) fn run(args: PipelineArgs, interrupts: &Interrupts) -> Result<ExitCode, Failure> {
-    if args.search.search || args.sweep.resumed().is_some_and(is_search) {
+    if args.search.search || args.sweep.resume.as_deref().is_some_and(is_search) {
         return search(&args, interrupts);
     }
     let asked = args.sweep.asked()?;
     let goes_on = !args.measure_only;
-    let (config, program) = match &asked {
-        AskedSweep::Measure(config, _) if goes_on => (config.clone(), args.sweep.program.clone()),
+    let given = &args.sweep.program;
+    let (config, dir, program) = match &asked {
+        AskedSweep::Measure(config, dir) if goes_on => (config.clone(), dir.clone(), given.clone()),
         AskedSweep::Resume(dir) if goes_on => {
             let manifest = manifest::read(dir, MANIFEST)?;
-            let program = args.sweep.program.again(&manifest);
-            (manifest.config, program)
+            let program = given.again(&manifest);
+            (manifest.config, dir.clone(), program)
         }
-        _ => {
-            let (_, code) = sweep::carry_out(asked, MANIFEST, &args.sweep.program, interrupts)?;
-            return Ok(code);
-        }
+        _ => return sweep::carry_out(asked, MANIFEST, given, interrupts),
     };
     if args.explain {
         explain::args::refuse(&config)?;
     }
     prepare(&args, &program, &config)?;
     let cores = Topology::of_this_process()?.available().clone();
-    let (dir, mut code) = sweep::carry_out(asked, MANIFEST, &program, interrupts)?;
-    // All shards have one report.
-    let Some(dir) = dir.filter(|_| config.shard.is_none()) else {
+    let mut code = sweep::carry_out(asked, MANIFEST, &program, interrupts)?;
+    if config.shard.is_some() {
+        // All shards have one report.
         return Ok(code);
-    };
+    }
     let goes_on = [MEASURED, SOME_FAILED].map(ExitCode::from).contains(&code);
     if args.explain && goes_on {
         let explained = ExplainArgs::defaults(dir.clone(), program);
@@ -93,7 +91,6 @@ fn prepare(
     config: &SweepConfig,
 ) -> Result<(), Failure> {
     if config.lab.peer_hosts.is_none() {
-        install_packages();
         check_machine()?;
     }
     if program.program.is_none() {
@@ -104,43 +101,6 @@ fn prepare(
 
 fn first_failure(one: ExitCode, other: ExitCode) -> ExitCode {
     if one == ExitCode::SUCCESS { other } else { one }
-}
-
-/// Installs the tools that the lab needs, where that is possible without asking.
-fn install_packages() {
-    const PACKAGES: [(&str, &str); 2] = [("ip", "iproute2"), ("iptables", "iptables")];
-    let missing: Vec<&str> = PACKAGES
-        .into_iter()
-        .filter(|(tool, _)| !is_installed(tool))
-        .map(|(_, package)| package)
-        .collect();
-    if missing.is_empty() || !is_installed("apt-get") {
-        return;
-    }
-    let packages = missing.join(" ");
-    if !nix::unistd::geteuid().is_root() {
-        say(format!(
-            "warning: packages are missing; install them by: sudo apt-get install {packages}"
-        ));
-        return;
-    }
-    say(format!("installing {packages}"));
-    let script =
-        format!("apt-get update && apt-get install --yes --no-install-recommends {packages}");
-    let status = Command::new("/bin/sh")
-        .args(["-c", &script])
-        .env("PATH", SYSTEM_PATH)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    if !status.is_ok_and(|status| status.success()) {
-        say("warning: they could not be installed");
-    }
-}
-
-fn is_installed(name: &str) -> bool {
-    program_in(tool_folders(), name).is_some()
 }
 
 /// Prints what is not as it should be. The check enters a lab, which only a process of its own can leave.

@@ -21,7 +21,6 @@ use swarm_patch::{
 
 use crate::{
     args::subjects::{is_of_this_workspace, resolve},
-    cell_process::NodePrograms,
     node_program::{NodeProgramArgs, describe},
 };
 
@@ -29,15 +28,11 @@ use crate::{
 pub(crate) struct Programs(Vec<PathBuf>);
 
 impl Programs {
-    /// The peers run that of the baseline, so that subjects differ in central alone.
-    pub(crate) fn of(&self, subject: Option<usize>) -> NodePrograms<'_> {
-        NodePrograms {
-            central: &self.0[subject.unwrap_or(0)],
-            peer: &self.0[0],
-        }
+    /// Those of central and of the peers, which run that of the baseline, so that subjects differ in central alone.
+    pub(crate) fn for_subject(&self, subject: Option<usize>) -> (&Path, &Path) {
+        (&self.0[subject.unwrap_or(0)], &self.0[0])
     }
 
-    /// What the first of them says of itself.
     pub(crate) fn describe(&self) -> Result<NodeDescription> {
         describe(&self.0[0])
     }
@@ -70,30 +65,26 @@ impl Programs {
         Ok(Programs(programs))
     }
 
-    /// The programs that the sweep began with.
     pub(crate) fn find(config: &SweepConfig, node: &NodeProgramArgs) -> Result<Programs, Failure> {
+        let of_this_workspace = || node.plain(&config.node);
         if config.subjects.is_empty() {
-            return Ok(Programs(vec![node.plain(&config.node)?]));
+            return Ok(Programs(vec![of_this_workspace()?]));
         }
-        let mut programs = Vec::new();
-        for subject in &config.subjects {
+        let program = |subject: &SubjectConfig| {
             let built = find_again(subject, node.stack)
                 .with_context(|| format!("--resume: {}", subject.label))
                 .map_err(bad_input)?;
-            programs.push(match built {
-                Some(built) => built.program,
-                None => node.plain(&config.node)?,
-            });
-        }
-        Ok(Programs(programs))
+            built.map_or_else(of_this_workspace, |built| Ok(built.program))
+        };
+        let programs = config.subjects.iter().map(program);
+        Ok(Programs(programs.collect::<Result<_, Failure>>()?))
     }
 }
 
-/// Refuses a program whose runtime lacks the settings of a sweep.
 fn refuse_stable_tokio(config: &SweepConfig, program: &Path) -> Result<(), Failure> {
     const UNSTABLE: &str = "--cfg tokio_unstable";
-    let mut runtimes = config.subjects.iter().filter_map(|it| it.runtime);
-    let needs_it = runtimes.any(|it| it.lifo_slot_off || it.eager_driver_handoff);
+    let mut runtimes = config.subjects.iter().filter_map(|subject| subject.runtime);
+    let needs_it = runtimes.any(|runtime| runtime.lifo_slot_off || runtime.eager_driver_handoff);
     if needs_it && !describe(program)?.program.rustflags.contains(UNSTABLE) {
         reject!(
             "--runtime-setting: the node program {} was built without tokio's unstable options (start the sweep with RUSTFLAGS='{UNSTABLE}')",
@@ -122,15 +113,10 @@ fn refuse_unbounded(
     levels: &[LevelRecord],
 ) -> Result<(), Failure> {
     for variant in &config.variants {
-        let is_bounded = |it: &&LevelRecord| {
-            it.level == SiteLevel::Budget && variant.budgets.at(it.site).is_some()
-        };
-        let missing = levels.iter().filter(is_bounded);
-        for LevelRecord {
-            site, not_there, ..
-        } in missing
-        {
-            if let Some(reason) = not_there {
+        for level in levels {
+            let site = level.site;
+            let is_bounded = level.level == SiteLevel::Budget && variant.budgets.at(site).is_some();
+            if let Some(reason) = level.not_there.as_ref().filter(|_| is_bounded) {
                 reject!(
                     "--budget {}: the site {site} of {} cannot be bounded: {reason}",
                     variant.budgets,
@@ -187,10 +173,9 @@ fn find_again(subject: &SubjectConfig, stack: &'static Stack) -> Result<Option<B
 
 /// Subjects are built as the node program of this workspace is.
 fn builder(stack: &'static Stack) -> Result<SubjectBuilder> {
-    let profile = if cfg!(debug_assertions) {
-        Profile::Debug
-    } else {
-        Profile::Release
+    let profile = match cfg!(debug_assertions) {
+        true => Profile::Debug,
+        false => Profile::Release,
     };
     SubjectBuilder::open(stack, profile)
 }

@@ -1,9 +1,14 @@
-//! What is shown while something is measured: a bar on a terminal, else lines.
+//! What is shown while something is measured: a bar on a terminal, else lines; and how the runs ended.
 
-use std::{path::Path, time::Duration};
+use std::{
+    path::Path,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    time::Duration,
+};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use program::{in_words, print, printable, say};
+use run_format::run_row::End;
 
 /// Exit codes of everything that measures.
 pub(crate) const MEASURED: u8 = 0;
@@ -14,44 +19,40 @@ pub(crate) struct Progress {
     /// Of units of work: runs, blocks or milliseconds. Hidden where standard error is no terminal.
     bar: ProgressBar,
     /// Those that took no time.
-    skipped: u64,
-    current: String,
+    skipped: AtomicU64,
 }
 
 impl Progress {
     pub(crate) fn new(total: u64, has_numbers: bool) -> Progress {
         let template = if has_numbers {
-            "{bar:24} {pos}/{len}  {msg}"
+            "{bar:24} {pos}/{len}  {prefix}{msg}"
         } else {
-            "{bar:24} {msg}"
+            "{bar:24} {prefix}{msg}"
         };
         let style = ProgressStyle::with_template(template).expect("the template is a constant");
         Progress {
             bar: ProgressBar::new(total).with_style(style),
-            skipped: 0,
-            current: String::new(),
+            skipped: AtomicU64::new(0),
         }
     }
 
-    /// What is going on now.
-    pub(crate) fn show(&mut self, current: String) {
-        self.current = current;
+    pub(crate) fn show(&self, current: &str) {
+        self.bar.set_prefix(printable(current).into_owned());
         self.tick();
     }
 
     pub(crate) fn tick(&self) {
-        let (current, left) = (printable(&self.current), self.left());
-        self.bar.set_message(format!("{current}{left}"));
+        self.bar.set_message(self.left());
     }
 
-    pub(crate) fn advance(&mut self, units: u64) {
+    pub(crate) fn advance(&self, units: u64) {
         self.bar.inc(units);
         self.tick();
     }
 
     /// Units that need not be done.
-    pub(crate) fn skip(&mut self, units: u64) {
-        self.skipped += units;
+    pub(crate) fn skip(&self, units: u64) {
+        self.skipped.fetch_add(units, Relaxed);
         self.advance(units);
     }
 
@@ -64,24 +65,19 @@ impl Progress {
         !self.bar.is_hidden()
     }
 
-    /// A line that stays.
     pub(crate) fn line(&self, text: &str) {
         match self.is_bar() {
-            true => self.bar.println(printable(text)),
+            true => self.bar.suspend(|| say(text)),
             false => say(format!("{text}{}", self.left())),
         }
     }
 
     pub(crate) fn warn(&self, text: &str) {
-        let line = format!("warning: {text}");
-        match self.is_bar() {
-            true => self.bar.println(printable(&line)),
-            false => say(line),
-        }
+        self.bar.suspend(|| say(format!("warning: {text}")));
     }
 
     /// The last line on standard error, and the folder of the results on standard output.
-    pub(crate) fn finish(self, summary: &str, dir: &Path) {
+    pub(crate) fn finish(&self, summary: &str, dir: &Path) {
         let took = in_words(self.bar.elapsed());
         self.bar.finish_and_clear();
         say(format!("{summary} in {took}"));
@@ -91,7 +87,7 @@ impl Progress {
     /// By the mean of the units so far.
     fn left(&self) -> String {
         let (done, total) = self.position();
-        let measured = done - self.skipped;
+        let measured = done - self.skipped.load(Relaxed);
         let left = total.saturating_sub(done);
         if measured == 0 || left == 0 {
             return String::new();
@@ -102,5 +98,52 @@ impl Progress {
             |_| String::new(),
             |left| format!("  {} left", in_words(left)),
         )
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct RunCounts {
+    measured: usize,
+    invalid: usize,
+    failed: usize,
+    /// Runs whose rows could not be written.
+    pub(crate) unkept: usize,
+    pub(crate) interrupted: bool,
+}
+
+impl RunCounts {
+    pub(crate) fn add(&mut self, end: &End) {
+        match end {
+            // It is measured again.
+            &End::INTERRUPTED => {}
+            End::Ok { .. } => self.measured += 1,
+            End::Invalid { .. } => self.invalid += 1,
+            End::Failed { .. } => self.failed += 1,
+        }
+    }
+
+    /// `done` says what was done to what is counted.
+    pub(crate) fn summary(&self, done: &str) -> String {
+        let unkept = match self.unkept {
+            0 => String::new(),
+            count => format!(", {count} not kept"),
+        };
+        let interrupted = if self.interrupted {
+            "; interrupted"
+        } else {
+            ""
+        };
+        format!(
+            "{} {done}, {} invalid, {} failed{unkept}{interrupted}",
+            self.measured, self.invalid, self.failed
+        )
+    }
+
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self.invalid + self.failed + self.unkept {
+            _ if self.interrupted => INTERRUPTED,
+            0 => MEASURED,
+            _ => SOME_FAILED,
+        }
     }
 }

@@ -28,10 +28,10 @@ use swarm_patch::{
 
 use crate::{
     analysis_program::analysis,
-    args::budgets::{or, refuse_twice, unknown_site, variants},
+    args::budgets::{given_or, refuse_twice, unknown_site, variants},
     interrupts::Interrupts,
-    new_folder,
     progress::{MEASURED, SOME_FAILED},
+    results_folder,
     sweep::{
         self,
         args::{AskedSweep, SweepArgs},
@@ -59,43 +59,43 @@ pub(crate) struct SearchArgs {
 impl SearchArgs {
     /// No budget, then those asked for, or else all; then those given as candidates.
     fn candidates(&self, asked: &[Budgets], node: NodeConfig) -> Result<Vec<Budgets>, Failure> {
-        let mut candidates = vec![Budgets::NONE];
         let mut all = every_budget();
-        all.retain(|it| unknown_site(&LIBP2P, node, it).is_none());
-        let all = or(asked, all);
+        all.retain(|budgets| unknown_site(&LIBP2P, node, budgets).is_none());
         refuse_twice("--candidate", &self.candidate)?;
-        for it in all.iter().chain(&self.candidate) {
-            if !candidates.contains(it) {
-                candidates.push(*it);
+        let mut candidates = vec![Budgets::NONE];
+        for budgets in given_or(asked, all).iter().chain(&self.candidate) {
+            if !candidates.contains(budgets) {
+                candidates.push(*budgets);
             }
         }
         Ok(candidates)
     }
+
     /// The folder of a new search, or of one to continue.
     pub(crate) fn folder(&self, sweep: &SweepArgs) -> Result<PathBuf, Failure> {
-        if let Some(dir) = sweep.resumed() {
-            return Ok(dir.to_owned());
+        if let Some(dir) = &sweep.resume {
+            return Ok(dir.clone());
         }
-        let asked = sweep.search()?;
-        let node = asked.config.node;
-        let candidates = self.candidates(&asked.budgets, node)?;
+        let (config, chooses_cells) = sweep.search()?;
+        let node = config.node;
+        let candidates = self.candidates(&sweep.compared.budget, node)?;
         let search = Search {
             schema: SCHEMA,
             config: SweepConfig {
                 variants: variants((&LIBP2P, node), &candidates, &[], true)?,
                 // All of the time is used.
                 precision: Precision::EXACT,
-                ..asked.config
+                ..config
             },
-            chooses_cells: asked.chooses_cells,
-            time_ms: asked.time.unwrap_or(DEFAULT_TIME).as_millis() as u64,
+            chooses_cells,
+            time_ms: sweep.length.time.unwrap_or(DEFAULT_TIME).as_millis() as u64,
         };
-        new_folder::create(
-            &asked.dir,
-            &format!(" (to continue it: --resume {})", asked.dir.display()),
-        )?;
-        write_json(&asked.dir.join(SEARCH), &search)?;
-        Ok(asked.dir)
+        let dir = sweep.new_run.dir()?;
+        let hint = format!(" (to continue it: --resume {})", dir.display());
+        results_folder::refuse_existing(&dir, &hint)?;
+        results_folder::create(&dir)?;
+        write_json(&dir.join(SEARCH), &search)?;
+        Ok(dir)
     }
 }
 
@@ -148,7 +148,7 @@ pub(crate) fn run(
             let share = share.max(shortest(&config));
             AskedSweep::Measure(within(config, share)?, folder)
         };
-        let (_, this) = sweep::carry_out(asked, MANIFEST, &args.program, interrupts)?;
+        let this = sweep::carry_out(asked, MANIFEST, &args.program, interrupts)?;
         let goes_on = [MEASURED, SOME_FAILED].map(ExitCode::from).contains(&this);
         // The sweep has left central's core.
         move_to(cores)?;

@@ -84,13 +84,11 @@ pub fn longest_run(run: &RunConfig) -> Duration {
     Duration::from_millis(run.plan.warm_up_ms) + measuring
 }
 
-/// How long the longest block of the run takes.
 pub fn longest_block(run: &RunConfig) -> Duration {
     let slices = most_slices(&run.measurement, run.variants.len());
     duration_of_slices(&run.plan, slices)
 }
 
-/// The time that this number of slices takes.
 pub(crate) fn duration_of_slices(plan: &Plan, slices: usize) -> Duration {
     let turn = plan.settle_ms + plan.turn_ms;
     Duration::from_millis(turn * u64::from(plan.turns) * slices as u64)

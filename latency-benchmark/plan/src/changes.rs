@@ -56,11 +56,11 @@ impl Changes {
     fn is_within(&self, variant: usize, precision: Precision, answers: bool) -> bool {
         let percent = precision.percent_of_value / 100.0;
         let half_width = |part: Part| -> Option<(f64, f64)> {
-            let baseline = RatioOfSums::of(&self.variants[BASELINE], part)?;
+            let baseline = RatioOfSums::from_slices(&self.variants[BASELINE], part)?;
             if variant == BASELINE {
                 return Some((baseline.half_width()?, baseline.value));
             }
-            let other = RatioOfSums::of(&self.variants[variant], part)?;
+            let other = RatioOfSums::from_slices(&self.variants[variant], part)?;
             Some((other.less(&baseline).half_width()?, baseline.value))
         };
         let slow = half_width(slow_share).is_some_and(|(width, baseline)| {
@@ -68,7 +68,11 @@ impl Changes {
         });
         let is_known = |part| half_width(part).is_some_and(|(width, of)| width <= percent * of);
         // Not every kernel says it.
-        let says_cpu_time = self.variants.iter().flatten().all(|it| it.cpu_ns.is_some());
+        let says_cpu_time = self
+            .variants
+            .iter()
+            .flatten()
+            .all(|slice| slice.cpu_ns.is_some());
         let costs = || is_known(throughput) && (!says_cpu_time || is_known(cpu_time));
         slow && (!answers || variant == BASELINE || costs())
     }
@@ -76,7 +80,7 @@ impl Changes {
     pub fn report(&self, block: u32) -> BlockReport {
         let of_variants = self.variants.iter();
         let ratios: Vec<Option<RatioOfSums>> = of_variants
-            .map(|of| RatioOfSums::of(of, slow_share))
+            .map(|of| RatioOfSums::from_slices(of, slow_share))
             .collect();
         let percent = |of: fn(&RatioOfSums) -> Option<f64>| {
             let ratios = ratios.iter();
@@ -92,9 +96,8 @@ impl Changes {
         }
     }
 
-    /// By variant.
     pub fn requests_per_s(&self) -> Vec<Option<f64>> {
-        let rate = |of| Some(RatioOfSums::of(of, throughput)?.value);
+        let rate = |of| Some(RatioOfSums::from_slices(of, throughput)?.value);
         self.variants.iter().map(|of| rate(of)).collect()
     }
 }
@@ -123,7 +126,7 @@ struct RatioOfSums {
 }
 
 impl RatioOfSums {
-    fn of(slices: &[SliceSums], part: Part) -> Option<RatioOfSums> {
+    fn from_slices(slices: &[SliceSums], part: Part) -> Option<RatioOfSums> {
         let parts: Vec<(f64, f64)> = slices.iter().map(part).collect::<Option<_>>()?;
         let (num, den) = parts
             .iter()
@@ -150,7 +153,6 @@ impl RatioOfSums {
         }
     }
 
-    /// Half the width of the 95 % interval.
     fn half_width(&self) -> Option<f64> {
         let count = self.deviations.len() as f64;
         let t = StudentsT::new(0.0, 1.0, count - 1.0).ok()?;

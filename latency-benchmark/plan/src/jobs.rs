@@ -12,11 +12,9 @@ pub fn in_places(places: Vec<Placement>, runs: usize) -> JobsConfig {
     JobsConfig { places, alone }
 }
 
-/// How many times sooner so many runs are done. One that is alone first waits for the others.
+/// How many times sooner so many runs are done.
 pub(crate) fn speed(jobs: &JobsConfig, runs: usize) -> f64 {
-    const WAITING: f64 = 0.5;
-    let alone = (1.0 + WAITING) * jobs.alone as f64 / runs as f64;
-    1.0 / (1.0 / jobs.places.len() as f64 + alone)
+    1.0 / (1.0 / jobs.places.len() as f64 + jobs.alone as f64 / runs as f64)
 }
 
 /// What a run saw beside others, and what it saw alone. All variants together.
@@ -31,7 +29,6 @@ pub const LIMIT_PERCENT: f64 = 5.0;
 /// None if it was not measured.
 type Quantity = fn(&SliceSums) -> Option<f64>;
 
-/// What is compared.
 const QUANTITIES: [(&str, Quantity); 3] = [
     ("throughput", |sums| {
         Some(sums.requests as f64 / sums.seconds)
@@ -80,12 +77,10 @@ impl BesideOthers {
         QUANTITIES.into_iter().filter_map(of_quantity).collect()
     }
 
-    /// Whether the change is surely beyond the limit.
     pub fn disturbs(&self) -> bool {
         self.interval.0 > LIMIT_PERCENT || self.interval.1 < -LIMIT_PERCENT
     }
 
-    /// Whether it is surely within the limit.
     pub fn is_harmless(&self) -> bool {
         self.interval.0 >= -LIMIT_PERCENT && self.interval.1 <= LIMIT_PERCENT
     }

@@ -14,7 +14,6 @@ use crate::{block::duration_of_slices, changes::FEWEST_BLOCKS};
 /// With more variants, blocks would be too few if slices had several turns.
 const MANY_VARIANTS: usize = 12;
 
-/// One launch of a cell of a sweep.
 pub fn run(
     sweep: &SweepConfig,
     cell: Cell,
@@ -70,7 +69,6 @@ pub fn differs_in(sweep: &SweepConfig, launch: &RunConfig, plan: Plan) -> Option
     Some(differing.map_or("config", |(name, _)| name).to_owned())
 }
 
-/// The one launch of a soak.
 pub fn soak(soak: &SoakConfig) -> RunConfig {
     RunConfig {
         cell: soak.cell,
@@ -101,7 +99,6 @@ pub fn soak(soak: &SoakConfig) -> RunConfig {
     }
 }
 
-/// The plan for a cell of a sweep.
 pub fn of_cell(sweep: &SweepConfig, cell: Cell) -> Plan {
     let plan = match sweep.measurement {
         // One variant has nothing to take turns with.
@@ -149,7 +146,6 @@ pub fn fewest_blocks(sweep: &SweepConfig, cell: Cell) -> u32 {
     (FEWEST_BLOCKS as u32).div_ceil(runs).max(IN_A_RUN)
 }
 
-/// How long a run of the cell may measure.
 fn cell_ms(sweep: &SweepConfig, cell: Cell, plan: &Plan) -> u64 {
     let by_rtt = measuring_ms(cell.rtt_ms.ms());
     let blocks = duration_of_slices(plan, sweep.variants.len()) * fewest_blocks(sweep, cell);

@@ -33,7 +33,7 @@ pub fn read(run: &Path, variants: usize) -> Result<Vec<SliceSums>> {
         }
     }
     let sites: Vec<SiteRow> = read_table(&run.join(SITES), false)?;
-    let connections = Site::of_connections(sites.iter().map(|it| it.site));
+    let connections = Site::of_connections(sites.iter().map(|row| row.site));
     for row in sites {
         if let Some(&variant) = compared.get(&row.slice)
             && row.site == connections

@@ -4,7 +4,6 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SliceSums {
     pub slow: u64,
-    /// In slow polls.
     pub slow_ns: u64,
     pub polls: u64,
     pub requests: u64,

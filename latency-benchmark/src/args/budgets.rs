@@ -8,8 +8,7 @@ use run_format::{
 };
 use swarm_patch::stacks::Stack;
 
-/// What was given, or else the default.
-pub(crate) fn or<T: Clone>(given: &[T], default: Vec<T>) -> Vec<T> {
+pub(crate) fn given_or<T: Clone>(given: &[T], default: Vec<T>) -> Vec<T> {
     if given.is_empty() {
         default
     } else {
@@ -31,19 +30,20 @@ pub(crate) fn refuse_twice<T: PartialEq + std::fmt::Display>(
 
 /// The sites of such nodes that take a budget.
 fn bounded_sites(stack: &Stack, node: NodeConfig) -> Vec<Site> {
-    let has = |site: &Site| stack.sites.iter().any(|it| it.name == site.name());
+    let has = |site: &Site| stack.sites.iter().any(|known| known.name == site.name());
     let sites = Site::BUDGETED.into_iter();
-    sites.filter(|it| has(it) && node.has_site(*it)).collect()
+    sites
+        .filter(|site| has(site) && node.has_site(*site))
+        .collect()
 }
 
 /// A site with a budget that such nodes do not have.
 pub(crate) fn unknown_site(stack: &Stack, node: NodeConfig, budgets: &Budgets) -> Option<Site> {
     let known = bounded_sites(stack, node);
     let mut bounded = Site::BUDGETED.into_iter();
-    bounded.find(|it| budgets.at(*it).is_some() && !known.contains(it))
+    bounded.find(|site| budgets.at(*site).is_some() && !known.contains(site))
 }
 
-/// Refuses a budget at such a site.
 pub(crate) fn refuse_unknown_sites(
     stack: &Stack,
     node: NodeConfig,
@@ -71,11 +71,11 @@ pub(crate) fn variants(
     default: &[Budgets],
     control: bool,
 ) -> Result<Vec<VariantConfig>, Failure> {
-    let budgets = or(given, default.to_vec());
+    let budgets = given_or(given, default.to_vec());
     refuse_twice("--budget", &budgets)?;
     budgets
         .iter()
-        .try_for_each(|it| refuse_unknown_sites(stack, node, it))?;
+        .try_for_each(|budgets| refuse_unknown_sites(stack, node, budgets))?;
     let mut variants: Vec<VariantConfig> = budgets
         .iter()
         .enumerate()

@@ -23,9 +23,9 @@ pub(crate) struct HostArgs {
     #[arg(
         long,
         value_name = "COMMAND",
-        default_value = "ssh -oBatchMode=yes {host}",
-        requires = "peer_hosts"
+        default_value = "ssh -oBatchMode=yes {host}"
     )]
+    #[arg(requires = "peer_hosts")]
     peer_command: String,
 }
 

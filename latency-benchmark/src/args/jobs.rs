@@ -4,7 +4,6 @@ use lab::Topology;
 use program::{Failure, say};
 use run_format::config::SweepConfig;
 
-/// As many as there are cores for.
 const AUTO: usize = usize::MAX;
 
 pub(crate) fn parse(text: &str) -> Result<usize, String> {
@@ -15,7 +14,6 @@ pub(crate) fn parse(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Gives each job its place.
 pub(crate) fn place(jobs: usize, config: &mut SweepConfig) -> Result<(), Failure> {
     let topology = Topology::of_this_process()?;
     let places = topology.places(config.runtime.workers, jobs)?;

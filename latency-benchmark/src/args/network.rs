@@ -9,16 +9,11 @@ use run_format::{
     network::{Backend, Cores, Jitter, Loss, ReceiveOn, Rtt},
 };
 
-/// The round-trip time of links that all have the same.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RttArg {
     /// Round-trip time of every link in ms, with decimals
-    #[arg(
-        long,
-        value_name = "MS",
-        default_value = "0",
-        allow_hyphen_values = true
-    )]
+    #[arg(long, value_name = "MS", default_value = "0")]
+    #[arg(allow_hyphen_values = true)]
     pub(crate) rtt: Rtt,
 }
 
@@ -66,7 +61,11 @@ impl NetworkArgs {
         check_congestion_control(&self.congestion_control)
             .context("--congestion-control")
             .map_err(bad_input)?;
-        if let Some(cores) = self.central_core.as_ref().filter(|it| it.count() > workers) {
+        if let Some(cores) = self
+            .central_core
+            .as_ref()
+            .filter(|cores| cores.count() > workers)
+        {
             reject!(
                 "--central-core {cores}: there is one core for each worker (accepted: --workers {})",
                 cores.count()

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use program::Failure;
 
-use crate::new_folder;
+use crate::results_folder;
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Results")]
@@ -29,6 +29,6 @@ impl NewRunArgs {
     }
 
     pub(crate) fn dir(&self) -> Result<PathBuf, Failure> {
-        Ok(self.out.join(new_folder::name(self.name.clone())?))
+        Ok(self.out.join(results_folder::name(self.name.clone())?))
     }
 }

@@ -57,6 +57,7 @@ impl NodeArgs {
         {
             reject!("--rate {rate}: it is more than 1000000 per second");
         }
+        let is_empty = payloads.iter().any(|size| size.bytes() == 0);
         match (self.workload, self.rate, self.outstanding) {
             (Workload::Stream, Some(_), _) => {
                 reject!(
@@ -80,10 +81,18 @@ impl NodeArgs {
             (Workload::Idle, ..) => {
                 reject!("--workload idle: it sends no requests (remove --rate and --outstanding)")
             }
-            (Workload::Rr, rate, outstanding) => one_at_a_time(rate, outstanding, payloads),
-            (Workload::Stream, ..) if payloads.iter().any(|size| size.bytes() == 0) => {
-                reject!("--payload 0B: a chunk of the workload stream has at least 1 byte")
+            (Workload::Rr, Some(_), _) => reject!(
+                "--rate: the workload rr sends a request when the last one is answered, so it has no rate (remove --rate)"
+            ),
+            (Workload::Rr, None, Some(count)) if count != 1 => {
+                reject!(
+                    "--outstanding {count}: the workload rr has one request at a time (accepted: 1)"
+                )
             }
+            (Workload::Rr | Workload::Stream, ..) if is_empty => {
+                reject!("--payload 0B: a request or chunk of this workload has at least 1 byte")
+            }
+            (Workload::Rr, ..) => Ok(Pace::Outstanding(1)),
             (_, Some(rate), _) => Ok(Pace::PerSecond(rate)),
             (_, None, outstanding) => Ok(Pace::Outstanding(outstanding.unwrap_or(OUTSTANDING))),
         }
@@ -95,8 +104,7 @@ impl NodeArgs {
     }
 }
 
-/// Refuses what nodes of that stack cannot do.
-pub(crate) fn refuse_others(stack: &Stack, node: NodeConfig) -> Result<(), Failure> {
+fn refuse_others(stack: &Stack, node: NodeConfig) -> Result<(), Failure> {
     let asked = [
         ("--workload", node.workload.to_possible_value()),
         ("--security", node.security.to_possible_value()),
@@ -104,7 +112,7 @@ pub(crate) fn refuse_others(stack: &Stack, node: NodeConfig) -> Result<(), Failu
     ];
     for (option, value) in asked {
         let (name, accepted) = (
-            value.map(|it| it.get_name().to_owned()),
+            value.map(|value| value.get_name().to_owned()),
             stack.accepted(option),
         );
         if let Some(name) = name.filter(|name| !accepted.contains(&&**name)) {
@@ -118,29 +126,6 @@ pub(crate) fn refuse_others(stack: &Stack, node: NodeConfig) -> Result<(), Failu
     Ok(())
 }
 
-/// The pace of request and response.
-fn one_at_a_time(
-    rate: Option<f64>,
-    outstanding: Option<u32>,
-    payloads: &[Payload],
-) -> Result<Pace, Failure> {
-    match (rate, outstanding) {
-        (Some(_), _) => reject!(
-            "--rate: the workload rr sends a request when the last one is answered, so it has no rate (remove --rate)"
-        ),
-        (None, Some(count)) if count != 1 => {
-            reject!(
-                "--outstanding {count}: the workload rr has one request at a time (accepted: 1)"
-            )
-        }
-        _ if payloads.iter().any(|size| size.bytes() == 0) => {
-            reject!("--payload 0B: a request of the workload rr has at least 1 byte")
-        }
-        _ => Ok(Pace::Outstanding(1)),
-    }
-}
-
-/// How big a request is, where there is one size.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PayloadArg {
     #[arg(long, value_name = "SIZE", default_value = "64KiB", help = format!("What a request carries: {PAYLOAD_FORMS}"))]

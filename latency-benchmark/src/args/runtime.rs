@@ -7,7 +7,6 @@ use run_format::config::{RuntimeConfig, Scheduler};
 
 pub(crate) const SETTING_FORMS: &str = "event_interval=N, global_queue_interval=N, lifo_slot=off, eager_driver_handoff=on, or several joined by commas";
 
-/// The runtime with settings of such a form.
 pub(crate) fn with_settings(
     option: &str,
     runtime: RuntimeConfig,

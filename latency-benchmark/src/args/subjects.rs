@@ -144,17 +144,22 @@ fn control_of(baseline: &SubjectConfig) -> SubjectConfig {
 
 /// Where the short names are the same, the long ones are taken.
 fn tell_apart(subjects: &mut [SubjectConfig]) -> Result<(), Failure> {
-    let short: Vec<String> = subjects.iter().map(|it| it.label.clone()).collect();
+    let labels = subjects.iter().map(|subject| subject.label.clone());
+    let short: Vec<String> = labels.collect();
     for subject in subjects.iter_mut() {
-        if short.iter().filter(|it| **it == subject.label).count() > 1 {
+        let alike = short.iter().filter(|label| **label == subject.label);
+        if alike.count() > 1 {
             subject.label = match &subject.yamux_spec {
                 Some(yamux) => format!("{} + {yamux}", subject.spec),
                 None => subject.spec.clone(),
             };
         }
     }
-    let is_long = |it: &&SubjectConfig| control_of(it).label.chars().count() > LONGEST_LABEL;
-    if let Some(subject) = subjects.iter().find(is_long) {
+    let length = |subject: &SubjectConfig| control_of(subject).label.chars().count();
+    if let Some(subject) = subjects
+        .iter()
+        .find(|subject| length(subject) > LONGEST_LABEL)
+    {
         reject!(
             "--subject {}: a report shows it by {}, which is too long for a file name (give the folder or the revision a shorter name)",
             subject.spec,
@@ -169,7 +174,6 @@ pub(crate) fn is_of_this_workspace(subject: &SubjectConfig) -> bool {
     subject.spec == Spec::Released(None).to_string() && subject.yamux_spec.is_none()
 }
 
-/// What a subject names now.
 pub(crate) fn resolve(stack: &Stack, subject: &SubjectConfig) -> anyhow::Result<Subject> {
     let wrong = |error| anyhow!("--subject {}: {error}", subject.spec);
     let libp2p: Spec = subject.spec.parse().map_err(wrong)?;

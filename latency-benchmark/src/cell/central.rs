@@ -8,7 +8,7 @@ use program::{ended_saying, last_words, wait_within};
 use run_format::protocol::{CentralTask, NodeMessage, OtherProcesses};
 
 use super::nodes::{errors_in, start};
-use crate::{cell_process::CellTask, conversation::Conversation};
+use crate::{cell_task::CellTask, conversation::Conversation};
 
 pub(super) struct CentralProcess {
     process: Reaped,
@@ -53,7 +53,6 @@ impl CentralProcess {
         Ok(())
     }
 
-    /// The last line of its log.
     pub(super) fn last_words(&self) -> Option<String> {
         last_words(&errors_in(&self.log))
     }

@@ -10,7 +10,7 @@ use run_format::{
 };
 
 use super::peers::Peers;
-use crate::cell_process::CellTask;
+use crate::cell_task::CellTask;
 
 /// Starts the peers of a run, and times the links to them. The longest round trip is that of the cells, by which the
 /// lengths of turns are planned.

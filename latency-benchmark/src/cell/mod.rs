@@ -24,8 +24,8 @@ use run_format::{
     run_row::{End, NetworkReport, RunRow, StageTime},
 };
 
-use self::{central::CentralProcess, nodes::remove_empty_logs, peers::Peers, restarts::Restarts};
-use crate::cell_process::{CellMessage, CellTask, ended};
+use self::{central::CentralProcess, nodes::remove_empty_logs, peers::Peers, restarts::restarts};
+use crate::cell_task::{CellMessage, CellTask, ended};
 
 /// The verb `cell`: reads a task from standard input, and prints messages.
 pub(crate) fn run() -> Result<ExitCode, Failure> {
@@ -183,14 +183,17 @@ impl CellRun<'_> {
         let again = Duration::from_millis(config.plan.max_ms / 4);
         let planned = plan::block::longest_run(config) + plan::block::longest_block(config) + again;
         let deadline = Instant::now() + planned + PATIENCE;
-        let mut restarts: Option<Restarts> = None;
+        let mut restarts_since = None;
         let mut restarted = 0;
         loop {
             match central.conversation.messages.recv_timeout(LOOK_AROUND) {
                 Ok(NodeMessage::Connected { probe_ns }) => {
                     self.probe_ns = probe_ns;
                     self.enter("measuring");
-                    restarts = self.restarts();
+                    if let Measurement::Soak(plan) = &config.measurement {
+                        let planned = restarts(plan.churn, config.cell.peers, config.seed);
+                        restarts_since = Some((planned.peekable(), Instant::now()));
+                    }
                 }
                 Ok(NodeMessage::Block(block)) => report(&CellMessage::Block(block))?,
                 Ok(NodeMessage::Row(mut row)) => {
@@ -214,9 +217,9 @@ impl CellRun<'_> {
             if let Some(lab) = &mut lab {
                 lab.check()?;
             }
-            if let Some(restarts) = &mut restarts
+            if let Some((restarts, began)) = &mut restarts_since
                 && peers.listen()?
-                && let Some(number) = restarts.due(Instant::now())
+                && let Some((_, number)) = restarts.next_if(|(at, _)| *at <= began.elapsed())
             {
                 peers.restart(lab.as_deref(), number)?;
                 restarted += 1;
@@ -229,16 +232,6 @@ impl CellRun<'_> {
                 bail!("central did not end within {:.0} s", limit.as_secs_f64());
             }
         }
-    }
-
-    /// Which peer is to be restarted when, counted from now, in a soak.
-    fn restarts(&self) -> Option<Restarts> {
-        let config = &self.task.config;
-        let Measurement::Soak(plan) = &config.measurement else {
-            return None;
-        };
-        let (peers, now) = (config.cell.peers, Instant::now());
-        Some(Restarts::begin(plan.churn, peers, config.seed, now))
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::{
     fs::{self, File},
-    io,
     path::Path,
     process::{Command, Stdio},
 };
@@ -33,28 +32,17 @@ pub(super) fn start(
     }
 }
 
-/// The end of what a node wrote to its log.
 pub(super) fn errors_in(log: &Path) -> String {
     File::open(log).map(program::tail).unwrap_or_default()
 }
 
 pub(super) fn remove_empty_logs(dir: &Path) {
-    let entries = fs::read_dir(dir)
-        .into_iter()
-        .flatten()
-        .filter_map(io::Result::ok);
-    for entry in entries {
-        let is_log = entry
-            .path()
-            .extension()
-            .is_some_and(|extension| extension == "log");
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let is_log = path.extension().is_some_and(|extension| extension == "log");
         if is_log && entry.metadata().is_ok_and(|metadata| metadata.len() == 0) {
             // One log too many does no harm.
-            let _ = fs::remove_file(entry.path());
+            let _ = fs::remove_file(path);
         }
     }
-}
-
-pub(super) fn pid(process: &Reaped) -> i32 {
-    i32::try_from(process.child.id()).expect("a process id is an int")
 }

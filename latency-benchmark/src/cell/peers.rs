@@ -20,10 +20,9 @@ use run_format::{
 };
 use sha2::{Digest, Sha256};
 
-use super::nodes::{self, errors_in, pid};
-use crate::cell_process::CellTask;
+use super::nodes::{self, errors_in};
+use crate::cell_task::CellTask;
 
-/// How long a peer may take until it listens.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(super) struct Peers<'a> {
@@ -85,7 +84,6 @@ impl<'a> Peers<'a> {
         Ok(started)
     }
 
-    /// Times the links to their hosts.
     pub(super) fn time_links(&self) -> Result<RttReport> {
         let config = &self.task.config;
         let rtt = config.cell.rtt_ms;
@@ -100,7 +98,8 @@ impl<'a> Peers<'a> {
     /// On this host.
     pub(super) fn pids(&self) -> Vec<i32> {
         let here = self.peers.iter().filter(|_| self.connects.is_empty());
-        here.map(|peer| pid(&peer.process)).collect()
+        let ids = here.map(|peer| i32::try_from(peer.process.child.id()));
+        ids.flatten().collect()
     }
 
     /// Stops a peer and starts it again, at the same address and with the same identity.
@@ -213,9 +212,11 @@ fn log(dir: &Path, number: usize) -> PathBuf {
 }
 
 fn does_not_listen(task: &CellTask, number: usize) -> anyhow::Error {
-    let words = last_words(&errors_in(&log(&task.dir, number)));
-    let words = words.map_or_else(String::new, |words| format!(": {words}"));
-    anyhow!("{} does not listen{words}", name(task, number))
+    let name = name(task, number);
+    match last_words(&errors_in(&log(&task.dir, number))) {
+        Some(words) => anyhow!("{name} does not listen: {words}"),
+        None => anyhow!("{name} does not listen"),
+    }
 }
 
 /// With the process, the lines that will say where it listens.
@@ -252,7 +253,6 @@ fn identity(seed: u64, number: usize) -> [u8; 32] {
     Sha256::digest(format!("peer {number} of {seed}")).into()
 }
 
-/// The few lines that a child prints.
 fn lines(process: &mut Reaped) -> Result<Receiver<String>> {
     const FEW: usize = 16;
     let (sender, receiver) = sync_channel(FEW);

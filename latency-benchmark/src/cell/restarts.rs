@@ -1,61 +1,29 @@
 //! Which peer is restarted when: one in every period, at any time of it so as to keep step with nothing,
 //! and every peer once before any is twice.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rand::{RngExt, SeedableRng, rngs::StdRng, seq::SliceRandom};
-
 use run_format::churn::Churn;
 
-pub(super) struct Restarts {
-    period: Option<Duration>,
-    began: Instant,
-    /// How many there were.
-    past: u32,
-    next: Instant,
+/// The times, from when measuring began, and the peers. A restart that is late makes the next ones no later.
+pub(super) fn restarts(
+    churn: Churn,
     peers: usize,
-    /// Those whose turn is still to come in this round.
-    round: Vec<usize>,
-    rng: StdRng,
-}
-
-impl Restarts {
-    /// The first period begins at `began`.
-    pub(super) fn begin(churn: Churn, peers: usize, seed: u64, began: Instant) -> Restarts {
-        let mut restarts = Restarts {
-            period: churn.period(),
-            began,
-            past: 0,
-            next: began,
-            peers,
-            round: Vec::new(),
-            rng: StdRng::seed_from_u64(seed),
-        };
-        restarts.choose_time();
-        restarts
-    }
-
-    /// The peer whose turn it is, if it is any's. One that is late makes the next ones no later.
-    pub(super) fn due(&mut self, now: Instant) -> Option<usize> {
-        self.period?;
-        if now < self.next {
-            return None;
+    seed: u64,
+) -> impl Iterator<Item = (Duration, usize)> {
+    let mut rng = StdRng::seed_from_u64(seed);
+    // Those that are still to come before any is restarted again.
+    let mut round: Vec<usize> = Vec::new();
+    (0..).map_while(move |past: u32| {
+        let period = churn.period()?;
+        let part = rng.random_range(0.0..1.0);
+        if round.is_empty() {
+            round = (0..peers).collect();
+            round.shuffle(&mut rng);
         }
-        self.past += 1;
-        self.choose_time();
-        if self.round.is_empty() {
-            self.round = (0..self.peers).collect();
-            self.round.shuffle(&mut self.rng);
-        }
-        self.round.pop()
-    }
-
-    fn choose_time(&mut self) {
-        if let Some(period) = self.period {
-            let part = self.rng.random_range(0.0..1.0);
-            self.next = self.began + period * self.past + period.mul_f64(part);
-        }
-    }
+        Some((period * past + period.mul_f64(part), round.pop()?))
+    })
 }
 
 #[cfg(test)]
@@ -64,18 +32,11 @@ mod tests {
 
     #[test]
     fn every_period_has_one_restart_and_every_round_each_peer() {
-        let began = Instant::now();
-        let mut restarts = Restarts::begin("6/min".parse().expect("a rate"), 3, 7, began);
-        let mut seen = Vec::new();
-        for tenth in 0..(12 * 100) {
-            let at = Duration::from_millis(100 * tenth);
-            if let Some(peer) = restarts.due(began + at) {
-                seen.push((at.as_secs() / 10, peer));
-            }
+        let churn = "6/min".parse().expect("a rate");
+        let seen: Vec<(Duration, usize)> = restarts(churn, 3, 7).take(12).collect();
+        for (number, (at, _)) in (0..).zip(&seen) {
+            assert_eq!(at.as_secs() / 10, number, "{seen:?}");
         }
-        let periods: Vec<u64> = seen.iter().map(|(period, _)| *period).collect();
-        assert!(periods.windows(2).all(|two| two[0] <= two[1]));
-        assert!((11..=12).contains(&seen.len()), "{seen:?}");
         for round in seen.chunks_exact(3) {
             let mut peers: Vec<usize> = round.iter().map(|(_, peer)| *peer).collect();
             peers.sort_unstable();
@@ -84,9 +45,8 @@ mod tests {
     }
 
     #[test]
-    fn without_churn_it_is_nobodys_turn() {
-        let began = Instant::now();
-        let mut restarts = Restarts::begin("none".parse().expect("no rate"), 3, 7, began);
-        assert_eq!(restarts.due(began + Duration::from_secs(1_000_000)), None);
+    fn without_churn_no_peer_is_restarted() {
+        let churn = "none".parse().expect("no rate");
+        assert_eq!(restarts(churn, 3, 7).next(), None);
     }
 }

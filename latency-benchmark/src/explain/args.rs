@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
-use anyhow::anyhow;
 use clap::Args;
 use program::{Failure, bad_input, reject};
 use run_format::{
     Budgets,
-    config::{ExplainPlan, Scheduler, SweepConfig},
+    config::{ExplainPlan, Measurement, Scheduler, SweepConfig},
     files::{MANIFEST, read_versioned},
     manifest::Manifest,
     variant::{BASELINE, Role},
@@ -34,7 +33,7 @@ Exit codes: 0 every cell was explained; 1 some failed; 2 wrong arguments; 130 in
 pub(crate) struct ExplainArgs {
     /// The folder of a sweep
     #[arg(value_name = "RUN")]
-    run: PathBuf,
+    pub(super) run: PathBuf,
     /// Explain this cell, repeatable [default: the worst]
     #[arg(long = "cell", value_name = "ID")]
     cell: Vec<String>,
@@ -55,19 +54,16 @@ pub(crate) struct ExplainArgs {
     max_cell_seconds: u64,
     /// Print the cells and variants, and measure nothing
     #[arg(long)]
-    dry_run: bool,
+    pub(super) dry_run: bool,
     #[command(flatten)]
     program: NodeProgramArgs,
 }
 
-/// What was asked for.
 pub(super) struct AskedExplanation {
-    pub(super) run: PathBuf,
-    /// Of the sweep.
+    /// That of the sweep, but for what is measured.
     pub(super) config: SweepConfig,
     pub(super) plan: ExplainPlan,
     pub(super) cells: Vec<Chosen>,
-    pub(super) only_list: bool,
     pub(super) program: NodeProgramArgs,
 }
 
@@ -86,7 +82,7 @@ impl ExplainArgs {
         }
     }
 
-    pub(super) fn asked(self) -> Result<AskedExplanation, Failure> {
+    pub(super) fn asked(&self) -> Result<AskedExplanation, Failure> {
         let manifest: Manifest = read_versioned(&self.run.join(MANIFEST))
             .map_err(|error| bad_input(error.context("RUN: not the folder of a sweep")))?;
         let program = self.program.again(&manifest);
@@ -99,26 +95,28 @@ impl ExplainArgs {
         } else {
             worst::asked_for(&measured, &self.cell)?
         };
-        let candidates: Vec<usize> = (0..config.variants.len())
-            .filter(|&variant| config.variants[variant].role == Role::Candidate)
-            .collect();
         let candidate = match self.budget {
-            None => worst::best_of(&candidates, &measured, &cells),
-            Some(budget) => Some(find(&config, &candidates, budget)?),
+            None => worst::best_of(&candidates(&config), &measured, &cells),
+            Some(budget) => Some(find(&config, budget)?),
         };
-        let variants = [BASELINE].into_iter().chain(candidate).collect();
+        let plan = ExplainPlan {
+            variants: [BASELINE].into_iter().chain(candidate).collect(),
+            blocks: self.blocks,
+        };
+        config.measurement = Measurement::Explain(plan.clone());
+        config.turn_ms = None;
         Ok(AskedExplanation {
-            run: self.run,
             config,
-            plan: ExplainPlan {
-                variants,
-                blocks: self.blocks,
-            },
+            plan,
             cells,
-            only_list: self.dry_run,
             program,
         })
     }
+}
+
+fn candidates(config: &SweepConfig) -> Vec<usize> {
+    let is_candidate = |variant: &usize| config.variants[*variant].role == Role::Candidate;
+    (0..config.variants.len()).filter(is_candidate).collect()
 }
 
 /// Refuses sweeps whose cells cannot be explained.
@@ -136,16 +134,18 @@ pub(crate) fn refuse(config: &SweepConfig) -> Result<(), Failure> {
     Ok(())
 }
 
-fn find(config: &SweepConfig, candidates: &[usize], budget: Budgets) -> Result<usize, Failure> {
-    let is_it = |&&variant: &&usize| config.variants[variant].budgets == budget;
-    candidates.iter().find(is_it).copied().ok_or_else(|| {
-        let labels: Vec<&str> = candidates
-            .iter()
-            .map(|&variant| &*config.variants[variant].label)
-            .collect();
-        bad_input(anyhow!(
-            "--budget {budget}: the sweep does not have it (accepted: {})",
-            labels.join(", ")
-        ))
-    })
+fn find(config: &SweepConfig, budget: Budgets) -> Result<usize, Failure> {
+    let candidates = candidates(config);
+    let mut variants = candidates.iter().map(|&at| (at, &config.variants[at]));
+    if let Some((found, _)) = variants.find(|(_, variant)| variant.budgets == budget) {
+        return Ok(found);
+    }
+    let labels: Vec<&str> = candidates
+        .iter()
+        .map(|&at| &*config.variants[at].label)
+        .collect();
+    reject!(
+        "--budget {budget}: the sweep does not have it (accepted: {})",
+        labels.join(", ")
+    )
 }

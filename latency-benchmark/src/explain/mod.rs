@@ -4,20 +4,15 @@
 pub(crate) mod args;
 mod worst;
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::{fs, path::Path, process::ExitCode};
 
 use anyhow::{Context, Result};
-use lab::move_to;
-use program::{Failure, one_line, print, say};
+use program::{Failure, print, say};
 use run_format::{
-    config::{ENOUGH_SLOW_SAMPLES, Measurement, SweepConfig},
+    config::ENOUGH_SLOW_SAMPLES,
     evidence::ExplainFile,
     files::{EXPLAIN, SCHEMA, unix_s, write_json},
-    run_row::{End, RunRow, Stop},
+    run_row::{End, RunRow},
 };
 
 use self::{
@@ -25,25 +20,28 @@ use self::{
     worst::Chosen,
 };
 use crate::{
-    cell_process::{CellEvent, measure_cell},
+    cell_task::CellMessage,
     interrupts::Interrupts,
     manifest::{command, tool},
     node_program::describe,
-    progress::{INTERRUPTED, MEASURED, Progress, SOME_FAILED},
-    sweep,
-    watched_folder::WatchedFolder,
+    progress::{MEASURED, Progress, RunCounts},
+    results_folder::ResultsFolder,
+    session::Session,
+    sweep::run_dir::RunDir,
 };
 
 pub(crate) fn run(args: ExplainArgs, interrupts: &Interrupts) -> Result<ExitCode, Failure> {
     let asked = args.asked()?;
-    if asked.only_list {
+    if args.dry_run {
         list(&asked);
         return Ok(ExitCode::from(MEASURED));
     }
     let program = asked.program.counting(&asked.config.node)?;
-    move_to(&asked.config.lab.placement.peers).context("cannot leave central's core")?;
-    let lock = sweep::lock(&asked.run, false)?;
-    let dir = begin(&asked.run)?;
+    let name = format!("{EXPLAIN}/{EXPLAIN}.json");
+    let folder = ResultsFolder::lock(&args.run, &name, false)?;
+    set_earlier_aside(&args.run)?;
+    let dir = args.run.join(EXPLAIN);
+    fs::create_dir(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
     let file = ExplainFile {
         schema: SCHEMA,
         command: command(),
@@ -56,10 +54,17 @@ pub(crate) fn run(args: ExplainArgs, interrupts: &Interrupts) -> Result<ExitCode
             .collect(),
         created_unix_s: unix_s(),
     };
-    write_json(&dir.join(format!("{EXPLAIN}.json")), &file)?;
-    let code = all(&asked, &dir, &program, interrupts);
-    drop(lock);
-    Ok(ExitCode::from(code?))
+    write_json(&args.run.join(name), &file)?;
+    let blocks = asked.cells.len() as u64 * u64::from(asked.plan.blocks);
+    let progress = Progress::new(blocks, true);
+    let peers = &asked.config.lab.placement.peers;
+    let session = Session::begin(folder, progress, peers, interrupts)?;
+    let mut counts = RunCounts::default();
+    counts.interrupted = !explain(&asked, &session, &dir, &program, &mut counts)?;
+    session
+        .progress
+        .finish(&counts.summary("cells explained"), &dir);
+    Ok(ExitCode::from(counts.exit_code()))
 }
 
 fn list(asked: &AskedExplanation) {
@@ -74,131 +79,92 @@ fn list(asked: &AskedExplanation) {
     print(format!("{text}variants: {}", labels.join(", ")));
 }
 
-/// A new folder. An earlier explanation is kept under another name.
-fn begin(run: &Path) -> Result<PathBuf> {
-    let dir = run.join(EXPLAIN);
-    if dir.exists() {
-        let mut names = (1..).map(|number| run.join(format!("{EXPLAIN}.earlier-{number}")));
-        let free = names.find(|path| !path.exists()).unwrap_or_default();
-        fs::rename(&dir, &free).with_context(|| format!("cannot rename {}", dir.display()))?;
+/// An earlier explanation is kept under another name.
+fn set_earlier_aside(run: &Path) -> Result<()> {
+    let explanation = RunDir {
+        folder: run.to_owned(),
+        name: EXPLAIN.to_owned(),
+    };
+    if let Some(now) = explanation.set_aside(&explanation.done(), "earlier")? {
         say(format!(
             "the earlier explanation is now in {}",
-            free.display()
+            now.display()
         ));
     }
-    fs::create_dir(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
-    Ok(dir)
+    Ok(())
 }
 
-/// One cell after the other, each on disk before the next. Returns the exit code.
-fn all(
+/// One cell after the other, each on disk before the next. Returns whether nobody asked for an end.
+fn explain(
     asked: &AskedExplanation,
+    session: &Session<'_>,
     dir: &Path,
     program: &Path,
-    interrupts: &Interrupts,
-) -> Result<u8> {
-    let folder = WatchedFolder::open(dir, &format!("{EXPLAIN}.json"))?;
-    let blocks = asked.cells.len() as u64 * u64::from(asked.plan.blocks);
-    let mut progress = Progress::new(blocks, true);
-    let (mut explained, mut failed) = (0, 0);
-    let mut interrupted = false;
+    counts: &mut RunCounts,
+) -> Result<bool> {
     for chosen in &asked.cells {
-        interrupted |= interrupts.seen() > 0;
-        if interrupted {
-            break;
+        if session.interrupts.seen() > 0 {
+            return Ok(false);
         }
-        folder.check()?;
-        let dir = dir.join(&chosen.row.id);
-        let why_not = match cell(asked, chosen, program, &dir, interrupts, &mut progress) {
-            // After a second interrupt.
-            Ok(None) => {
-                interrupted = true;
-                break;
-            }
-            Ok(Some(End::Ok { stop })) => {
-                interrupted |= stop == Stop::Interrupted;
-                explained += 1;
-                progress.line(&format!("explained: {}", chosen.row.in_words(&chosen.cell)));
-                continue;
-            }
-            Ok(Some(End::Invalid { reason })) => reason,
-            Ok(Some(End::Failed { stage, reason })) => format!("while {stage}: {reason}"),
-            Err(error) => one_line(&format!("{error:#}")),
+        session.folder.check()?;
+        let run_dir = RunDir {
+            folder: dir.to_owned(),
+            name: chosen.row.id.clone(),
         };
-        folder.check()?;
-        failed += 1;
-        progress.line(&format!("FAILED: {}: {why_not}", chosen.cell));
-        folder.check_room()?;
+        let Some(row) = measure(asked, chosen, session, program, &run_dir.begin()?)? else {
+            return Ok(false);
+        };
+        run_dir.finish(&row, true)?;
+        counts.add(&row.end);
+        let failed = |why: &str| format!("FAILED: {}: {why}", chosen.cell);
+        session.progress.line(&match &row.end {
+            End::Ok { .. } => format!("explained: {}", chosen.row.in_words(&chosen.cell)),
+            End::Invalid { reason } => failed(reason),
+            End::Failed { stage, reason } => failed(&format!("while {stage}: {reason}")),
+        });
+        if !row.is_measured() {
+            session.folder.check_room()?;
+        }
+        if !session.goes_on_after(&row) {
+            return Ok(false);
+        }
     }
-    interrupted |= failed > 0 && interrupts.seen() > 0;
-    let end = if interrupted { "; interrupted" } else { "" };
-    progress.finish(
-        &format!("{explained} cells explained, {failed} failed{end}"),
-        dir,
-    );
-    Ok(match (interrupted, failed) {
-        (true, _) => INTERRUPTED,
-        (false, 0) => MEASURED,
-        (false, _) => SOME_FAILED,
-    })
+    Ok(true)
 }
 
-/// Explains a cell into `dir`. None after a second interrupt.
-fn cell(
+/// None after a second interrupt.
+fn measure(
     asked: &AskedExplanation,
     chosen: &Chosen,
+    session: &Session<'_>,
     program: &Path,
     dir: &Path,
-    interrupts: &Interrupts,
-    progress: &mut Progress,
-) -> Result<Option<End>> {
-    progress.show(chosen.cell.to_string());
-    let config = SweepConfig {
-        measurement: Measurement::Explain(asked.plan.clone()),
-        turn_ms: None,
-        ..asked.config.clone()
-    };
-    let config = plan::run::run(&config, chosen.cell, 1, None, config.seed);
-    let partial = dir.with_file_name(format!("{}.partial", chosen.row.id));
-    fs::create_dir(&partial).with_context(|| format!("cannot create {}", partial.display()))?;
+) -> Result<Option<RunRow>> {
+    let progress = &session.progress;
+    progress.show(&chosen.cell.to_string());
+    let seed = asked.config.seed;
+    let config = plan::run::run(&asked.config, chosen.cell, 1, None, seed);
     let planned = u64::from(asked.plan.blocks);
     let mut done = 0;
-    let row = measure_cell(config, program.into(), &partial, interrupts, |event| {
-        match event {
-            CellEvent::Block(block) => {
-                if done < planned {
-                    done += 1;
-                    progress.advance(1);
-                }
-                let of = |&variant: &usize| block.slow_samples.get(variant);
-                let samples: Vec<String> = asked
-                    .plan
-                    .variants
-                    .iter()
-                    .filter_map(of)
-                    .map(u64::to_string)
-                    .collect();
-                progress.show(format!(
-                    "{}, {} of {ENOUGH_SLOW_SAMPLES} samples in slow polls",
-                    chosen.cell,
-                    samples.join(" and ")
-                ));
-            }
-            CellEvent::Interrupt => {
-                progress.warn("finishing the slice; Ctrl-C again stops at once")
-            }
-            CellEvent::Row(_) | CellEvent::Tick => progress.tick(),
+    let row = session.measure(config, (program, program), dir, |message| {
+        let CellMessage::Block(block) = message else {
+            return Ok(());
+        };
+        if done < planned {
+            done += 1;
+            progress.advance(1);
         }
+        let of_variant = |&variant: &usize| block.slow_samples.get(variant);
+        let samples = asked.plan.variants.iter().filter_map(of_variant);
+        let samples: Vec<String> = samples.map(u64::to_string).collect();
+        progress.show(&format!(
+            "{}, {} of {ENOUGH_SLOW_SAMPLES} samples in slow polls",
+            chosen.cell,
+            samples.join(" and ")
+        ));
         Ok(())
-    });
+    })?;
     // The blocks of a cell that failed do not come any more.
     progress.skip(planned - done);
-    row.map(|row| keep(&row, &partial, dir)).transpose()
-}
-
-/// Gives the launch its name, however it ended.
-fn keep(row: &RunRow, partial: &Path, dir: &Path) -> Result<End> {
-    row.write(partial)?;
-    fs::rename(partial, dir).with_context(|| format!("cannot rename {}", partial.display()))?;
-    Ok(row.end.clone())
+    Ok(row)
 }

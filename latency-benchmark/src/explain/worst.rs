@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use plan::{slow_polls, sums::SliceSums};
 use program::{Failure, bad_input, reject};
 use run_format::{
@@ -11,16 +11,14 @@ use run_format::{
     grid::Cell,
 };
 
-use crate::sweep::run_dir::RunDir;
+use crate::{args::budgets::refuse_twice, sweep::run_dir::RunDir};
 
-/// A cell to explain.
 #[derive(Clone, Debug)]
 pub(super) struct Chosen {
     pub(super) cell: Cell,
     pub(super) row: ChosenCell,
 }
 
-/// How slow a measured cell was, by variant.
 pub(super) struct MeasuredCell {
     pub(super) cell: Cell,
     slow: Vec<SliceSums>,
@@ -33,7 +31,7 @@ pub(super) fn measured(config: &SweepConfig, dir: &Path) -> Result<Vec<MeasuredC
         let mut slow = vec![SliceSums::default(); config.variants.len()];
         for run in 1..=config.repeat {
             let run_dir = RunDir::new(dir, &cell.id(), run, None);
-            if !run_dir.row().is_some_and(|row| row.is_measured()) {
+            if run_dir.measured().is_none() {
                 continue;
             }
             let read = slow_polls::read(&run_dir.done(), slow.len()).map_err(bad_input)?;
@@ -51,31 +49,20 @@ pub(super) fn measured(config: &SweepConfig, dir: &Path) -> Result<Vec<MeasuredC
     Ok(cells)
 }
 
-/// The cells of these ids.
 pub(super) fn asked_for(measured: &[MeasuredCell], ids: &[String]) -> Result<Vec<Chosen>, Failure> {
-    let find = |id: &String| {
-        measured
-            .iter()
-            .find(|of| of.cell.id() == *id)
-            .ok_or_else(|| {
-                let known: Vec<String> = measured.iter().map(|of| of.cell.id()).collect();
-                bad_input(anyhow!(
-                    "--cell {id}: no such cell was measured (accepted: {})",
-                    known.join(", ")
-                ))
-            })
-    };
-    if let Some(twice) = (1..ids.len()).find(|&at| ids[..at].contains(&ids[at])) {
-        reject!(
-            "--cell {}: it is given twice, but each cell is explained once",
-            ids[twice]
-        );
+    refuse_twice("--cell", ids)?;
+    let mut chosen = Vec::new();
+    for id in ids {
+        let Some(found) = measured.iter().find(|cell| cell.cell.id() == *id) else {
+            let known: Vec<String> = measured.iter().map(|cell| cell.cell.id()).collect();
+            reject!(
+                "--cell {id}: no such cell was measured (accepted: {})",
+                known.join(", ")
+            );
+        };
+        chosen.push(found.chosen(chosen.len() + 1, ChosenBecause::Asked));
     }
-    let found: Vec<&MeasuredCell> = ids.iter().map(find).collect::<Result<_, _>>()?;
-    Ok((1..)
-        .zip(found)
-        .map(|(rank, of)| of.chosen(rank, ChosenBecause::Asked))
-        .collect())
+    Ok(chosen)
 }
 
 /// The `count` cells with the most time in slow polls and, since a cell of few polls is not among them

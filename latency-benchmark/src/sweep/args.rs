@@ -9,7 +9,7 @@ use clap::Args;
 use program::{Failure, reject};
 use run_format::{
     BUDGET_FORMS, Budgets,
-    config::{LabConfig, Measurement, SweepConfig},
+    config::{LabConfig, Measurement, NodeConfig, SweepConfig},
     files::MANIFEST,
     grid::Axes,
     network::Rtt,
@@ -22,7 +22,7 @@ use swarm_patch::stacks::LIBP2P;
 
 use crate::{
     args::{
-        budgets::{or, refuse_twice, unknown_site, variants},
+        budgets::{given_or, refuse_twice, unknown_site, variants},
         hosts::HostArgs,
         jobs,
         network::NetworkArgs,
@@ -44,7 +44,7 @@ pub(crate) struct SweepArgs {
     #[command(flatten)]
     grid: GridArgs,
     #[command(flatten)]
-    compared: ComparedArgs,
+    pub(crate) compared: ComparedArgs,
     #[command(flatten)]
     pub(crate) program: NodeProgramArgs,
     #[command(flatten)]
@@ -56,34 +56,26 @@ pub(crate) struct SweepArgs {
     #[command(flatten)]
     hosts: HostArgs,
     #[command(flatten)]
-    length: LengthArgs,
+    pub(crate) length: LengthArgs,
     #[command(flatten)]
     parts: PartArgs,
     #[command(flatten)]
-    new_run: NewRunArgs,
+    pub(crate) new_run: NewRunArgs,
     /// Continue the sweep in DIR with its original options; failed and invalid cells are measured again
     #[arg(long, value_name = "DIR", help_heading = "Results", conflicts_with_all = ["GridArgs", "ComparedArgs", "SubjectArgs", "NodeArgs", "RuntimeArgs", "NetworkArgs", "HostArgs", "LengthArgs", "PartArgs", "NewRunArgs"])]
-    resume: Option<PathBuf>,
+    pub(crate) resume: Option<PathBuf>,
 }
 
 #[derive(Args)]
 #[command(next_help_heading = "Cells")]
 struct GridArgs {
     /// Numbers of peers [default: 1,2,5,10,15]
-    #[arg(
-        long,
-        value_name = "N,N",
-        value_delimiter = ',',
-        allow_hyphen_values = true
-    )]
+    #[arg(long, value_name = "N,N", value_delimiter = ',')]
+    #[arg(allow_hyphen_values = true)]
     peers: Vec<usize>,
     /// Round-trip times in ms, with decimals [default: 0,5,25,50,100,200]
-    #[arg(
-        long,
-        value_name = "MS,MS",
-        value_delimiter = ',',
-        allow_hyphen_values = true
-    )]
+    #[arg(long, value_name = "MS,MS", value_delimiter = ',')]
+    #[arg(allow_hyphen_values = true)]
     rtt: Vec<Rtt>,
     #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',', allow_hyphen_values = true, help = format!("Payloads: {PAYLOAD_FORMS} [default: 4KiB,16KiB,64KiB,256KiB]"))]
     payload: Vec<Payload>,
@@ -94,9 +86,9 @@ struct GridArgs {
 
 #[derive(Args)]
 #[command(next_help_heading = "What is compared")]
-struct ComparedArgs {
+pub(crate) struct ComparedArgs {
     #[arg(long, value_name = "BUDGET", help = format!("Budgets to compare, repeatable, the first is the baseline: {BUDGET_FORMS} [default: {}; other stacks have others, which --dry-run shows]", LIBP2P.budgets.join(", ")))]
-    budget: Vec<Budgets>,
+    pub(crate) budget: Vec<Budgets>,
     #[command(flatten)]
     subjects: SubjectArgs,
     /// Measure a budget twice, as it takes turns in the released libp2p and as a patch of it, and report whether the two
@@ -110,7 +102,7 @@ struct ComparedArgs {
 
 #[derive(Args)]
 #[command(next_help_heading = "Time and precision")]
-struct LengthArgs {
+pub(crate) struct LengthArgs {
     /// Runs of each cell, each in new processes and at another time of the sweep [default: 3 short ones, or 2 if the
     /// round trip is over 50 ms; 1 with --quick or --max-cell-seconds]; with --subject: at most this many blocks, each
     /// with one launch of every subject [default: 8]
@@ -127,7 +119,7 @@ struct LengthArgs {
     /// How long the sweep may take, such as 15min. Time that a cell does not need goes to the others [default:
     /// 28 minutes for the whole grid; with --repeat 8.4 s for each run, and 40 ms for each ms of its round trip]
     #[arg(long, value_name = "TIME", value_parser = time, conflicts_with_all = ["max_cell_seconds", "peer_hosts"])]
-    time: Option<Duration>,
+    pub(crate) time: Option<Duration>,
     /// The longest time that a run of a cell is measured [default: as --time; with --subject: 4]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     max_cell_seconds: Option<u64>,
@@ -202,13 +194,9 @@ impl SweepArgs {
         Ok(AskedSweep::Measure(config, dir))
     }
 
-    /// The folder of the sweep to continue.
-    pub(crate) fn resumed(&self) -> Option<&Path> {
-        self.resume.as_deref()
-    }
-
-    /// What the rounds of a search have in common. If no cells are asked for, the grid is that of a first look.
-    pub(crate) fn search(&self) -> Result<AskedSearch, Failure> {
+    /// What the rounds of a search have in common, and whether it chooses cells. If none are asked for, the grid is that
+    /// of a first look.
+    pub(crate) fn search(&self) -> Result<(SweepConfig, bool), Failure> {
         let grid = &self.grid;
         let chooses_cells = grid.peers.is_empty() && grid.rtt.is_empty() && grid.payload.is_empty();
         let mut config = self.config(chooses_cells)?;
@@ -217,28 +205,11 @@ impl SweepArgs {
         config.far_repeat = None;
         if chooses_cells {
             // Over longer round trips, a hundred budgets would need minutes for a few blocks.
-            const RTTS: [f64; 3] = [0.0, 5.0, 50.0];
-            config.axes.rtt_ms = rtts(&RTTS);
+            config.axes.rtt_ms = rtts(&[0.0, 5.0, 50.0]);
         }
-        Ok(AskedSearch {
-            config,
-            budgets: self.compared.budget.clone(),
-            chooses_cells,
-            time: self.length.time,
-            dir: self.new_run.dir()?,
-        })
+        Ok((config, chooses_cells))
     }
-}
 
-pub(crate) struct AskedSearch {
-    pub(crate) config: SweepConfig,
-    pub(crate) budgets: Vec<Budgets>,
-    pub(crate) chooses_cells: bool,
-    pub(crate) time: Option<Duration>,
-    pub(crate) dir: PathBuf,
-}
-
-impl SweepArgs {
     fn config(&self, quick: bool) -> Result<SweepConfig, Failure> {
         let (grid, compared, length) = (&self.grid, &self.compared, &self.length);
         let stack = self.program.stack;
@@ -261,13 +232,6 @@ impl SweepArgs {
             None => (compared.budget.clone(), compared.subjects.clone()),
         };
         let has_subjects = !subjects.is_empty();
-        let defaults = if has_subjects {
-            SUBJECT_BUDGETS
-        } else if grid.quick {
-            stack.quick_budgets
-        } else {
-            stack.budgets
-        };
         // A short look, and a time of each run that was asked for, are of one run.
         let is_visited_often = length.repeat.is_none()
             && length.max_cell_seconds.is_none()
@@ -280,11 +244,7 @@ impl SweepArgs {
             false => 1,
         });
         let node = self.node.node(stack)?;
-        let defaults: Vec<Budgets> = defaults
-            .iter()
-            .map(|text| text.parse().expect("the defaults are budgets"))
-            .filter(|it| unknown_site(stack, node, it).is_none())
-            .collect();
+        let defaults = self.default_budgets(node, has_subjects);
         let mut config = SweepConfig {
             axes,
             // A single budget is compared with itself in another program, and needs no A/A control here.
@@ -323,32 +283,47 @@ impl SweepArgs {
         }
         Ok(config)
     }
+
+    fn default_budgets(&self, node: NodeConfig, has_subjects: bool) -> Vec<Budgets> {
+        let stack = self.program.stack;
+        let texts: &[&str] = match (has_subjects, self.grid.quick) {
+            // A subject may bring a budget of its own.
+            (true, _) => &["none"],
+            (false, true) => stack.quick_budgets,
+            (false, false) => stack.budgets,
+        };
+        let budgets = texts
+            .iter()
+            .map(|text| text.parse().expect("the defaults are budgets"));
+        budgets
+            .filter(|budgets| unknown_site(stack, node, budgets).is_none())
+            .collect()
+    }
 }
 
 impl GridArgs {
     fn axes(&self, quick: bool, hosts: usize) -> Result<Axes, Failure> {
-        let (peers, rtt_ms, payload_bytes) = if quick {
-            (
-                vec![1, 5],
-                rtts(&[0.0, 25.0, 100.0]),
-                [16, 256].map(Payload::kib).to_vec(),
-            )
-        } else {
-            (
-                vec![1, 2, 5, 10, 15],
-                rtts(&[0.0, 5.0, 25.0, 50.0, 100.0, 200.0]),
-                [4, 16, 64, 256].map(Payload::kib).to_vec(),
-            )
+        let (peers, rtt_ms, kib): (&[usize], &[f64], &[_]) = match quick {
+            true => (&[1, 5], &[0.0, 25.0, 100.0], &[16, 256]),
+            false => (
+                &[1, 2, 5, 10, 15],
+                &[0.0, 5.0, 25.0, 50.0, 100.0, 200.0],
+                &[4, 16, 64, 256],
+            ),
         };
         // What the links have is found out before the sweep begins.
+        let (all_hosts, unknown) = ([hosts], [0.0]);
         let (peers, rtt_ms) = match hosts {
             0 => (peers, rtt_ms),
-            hosts => (vec![hosts], rtts(&[0.0])),
+            _ => (&all_hosts[..], &unknown[..]),
         };
         let axes = Axes {
-            peers: or(&self.peers, peers),
-            rtt_ms: or(&self.rtt, rtt_ms),
-            payload_bytes: or(&self.payload, payload_bytes),
+            peers: given_or(&self.peers, peers.to_vec()),
+            rtt_ms: given_or(&self.rtt, rtts(rtt_ms)),
+            payload_bytes: given_or(
+                &self.payload,
+                kib.iter().copied().map(Payload::kib).collect(),
+            ),
             only: Vec::new(),
         };
         refuse_twice("--peers", &axes.peers)?;
@@ -390,8 +365,6 @@ fn rtts(ms: &[f64]) -> Vec<Rtt> {
         .collect()
 }
 
-/// A subject may bring a budget of its own.
-const SUBJECT_BUDGETS: &[&str] = &["none"];
 const QUICK_SCALE: f64 = 0.5;
 /// The machine's speed changes within minutes, so the time of a cell is spread over the sweep.
 const VISITS: u32 = 3;

@@ -27,15 +27,6 @@ struct EvidenceRow {
     change_high: Option<f64>,
 }
 
-/// A change in the evidence.
-struct Change {
-    rtt_ms: f64,
-    metric: String,
-    site: String,
-    half_width: f64,
-    percent: f64,
-}
-
 /// The half-width of a change's interval in the median cell, for each quantity; nothing for what the evidence does not
 /// have the like of.
 pub(super) fn precision(config: &SweepConfig) -> Option<String> {
@@ -43,36 +34,29 @@ pub(super) fn precision(config: &SweepConfig) -> Option<String> {
     if !compares || !config.subjects.is_empty() {
         return None;
     }
-    let (changes, variants) = evidence()?;
+    let mut table = csv::Reader::from_path(EVIDENCE).ok()?;
+    let rows: Vec<EvidenceRow> = table.deserialize().flatten().collect();
+    let variants: HashSet<&str> = rows.iter().map(|row| &*row.variant).collect();
     let mut text = String::from(
         "Expected 95 % intervals of changes in the median cell, by the committed evidence (another machine differs):",
     );
     for (metric, site, name, relative) in QUANTITIES {
-        let of_metric: Vec<_> = changes
-            .iter()
-            .filter(|change| change.metric == metric && change.site == site)
-            .collect();
+        let rows = rows.iter();
+        let changes = half_widths(
+            rows.filter(|row| row.metric == metric && row.site == site),
+            relative,
+        );
         let of_cells = plan::cells::cells(config).into_iter().filter_map(|cell| {
-            let distance = |change: &&&Change| (change.rtt_ms - cell.rtt_ms.ms()).abs();
-            let nearest_ms = of_metric
-                .iter()
-                .min_by(|a, b| distance(a).total_cmp(&distance(b)))?
-                .rtt_ms;
-            let at_rtt = of_metric
-                .iter()
-                .filter(|change| change.rtt_ms == nearest_ms);
-            let widths = at_rtt.map(|change| {
-                if relative {
-                    change.percent
-                } else {
-                    change.half_width
-                }
-            });
+            let distance = |rtt_ms: f64| (rtt_ms - cell.rtt_ms.ms()).abs();
+            let rtts = changes.iter().map(|(rtt_ms, _)| *rtt_ms);
+            let nearest_ms = rtts.min_by(|a, b| distance(*a).total_cmp(&distance(*b)))?;
+            let at_rtt = changes.iter().filter(|(rtt_ms, _)| *rtt_ms == nearest_ms);
+            let width = median(at_rtt.map(|(_, width)| *width).collect())?;
             let visits = f64::from(plan::run::visits(config, cell));
             let time = visits * plan::run::of_cell(config, cell).max_ms as f64
                 / config.variants.len() as f64;
-            let evidence_time = plan::run::measuring_ms(nearest_ms) / variants as f64;
-            Some(median(widths.collect())? * (evidence_time / time).sqrt())
+            let evidence_time = plan::run::measuring_ms(nearest_ms) / variants.len() as f64;
+            Some(width * (evidence_time / time).sqrt())
         });
         if let Some(width) = median(of_cells.collect()) {
             let unit = if relative { "%" } else { "pp" };
@@ -82,31 +66,22 @@ pub(super) fn precision(config: &SweepConfig) -> Option<String> {
     Some(text.trim_end_matches(',').to_owned())
 }
 
-/// The changes of the evidence's budgets, and how many variants took turns.
-fn evidence() -> Option<(Vec<Change>, usize)> {
-    let mut variants = HashSet::new();
-    let mut changes = Vec::new();
+/// The round trip and the half-width of each change from the baseline, whose row comes before.
+fn half_widths<'a>(rows: impl Iterator<Item = &'a EvidenceRow>, relative: bool) -> Vec<(f64, f64)> {
     let mut baseline = None;
-    let mut table = csv::Reader::from_path(EVIDENCE).ok()?;
-    for row in table.deserialize::<EvidenceRow>().flatten() {
-        // A quantity's baseline comes before its changes.
+    let widths = rows.filter_map(|row| {
         if row.variant == "none" {
             baseline = row.value;
         }
-        variants.insert(row.variant);
-        if let (Some(low), Some(high), Some(baseline)) = (row.change_low, row.change_high, baseline)
-        {
-            let half_width = (high - low) / 2.0;
-            changes.push(Change {
-                rtt_ms: row.rtt_ms,
-                metric: row.metric,
-                site: row.site,
-                half_width,
-                percent: 100.0 * half_width / baseline,
-            });
-        }
-    }
-    Some((changes, variants.len()))
+        let (half, baseline) = ((row.change_high? - row.change_low?) / 2.0, baseline?);
+        let width = if relative {
+            100.0 * half / baseline
+        } else {
+            half
+        };
+        Some((row.rtt_ms, width))
+    });
+    widths.collect()
 }
 
 fn median(mut values: Vec<f64>) -> Option<f64> {

@@ -1,11 +1,9 @@
 //! Measures the cells of a grid, one after the other, each on disk before the next.
 
 pub(crate) mod args;
-mod counts;
 mod expected;
 mod jobs;
 mod list;
-mod lock;
 mod outcome;
 pub(crate) mod rr;
 pub(crate) mod run_dir;
@@ -14,27 +12,22 @@ mod stop_rule;
 pub(crate) mod time;
 
 use std::{
-    path::{Path, PathBuf},
     process::ExitCode,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use anyhow::{Context, Result, anyhow};
-use lab::move_to;
+use anyhow::{Result, anyhow};
 use program::{Failure, one_line, say};
 use run_format::{
     config::SweepConfig,
     manifest::{Machine, Manifest},
-    protocol::BlockReport,
+    network::Placement,
     run_row::{End, RunRow},
     search::is_search,
 };
 
-pub(crate) use self::lock::lock;
 use self::{
     args::AskedSweep,
-    counts::RunCounts,
-    jobs::Place,
     outcome::outcome,
     run_dir::RunDir,
     schedule::{Launch, schedule},
@@ -43,40 +36,41 @@ use self::{
 };
 use crate::{
     cell::hosts::round_trip,
-    cell_process::{CellEvent, measure_cell},
+    cell_task::CellMessage,
     interrupts::Interrupts,
-    manifest, new_folder,
+    manifest,
     node_program::NodeProgramArgs,
     other_load,
     programs::{self, Programs},
-    progress::{MEASURED, Progress},
-    watched_folder::WatchedFolder,
+    progress::{MEASURED, Progress, RunCounts},
+    results_folder::{self, ResultsFolder},
+    session::Session,
 };
 
-/// Does what was asked, with a manifest in the file `name`. Returns the folder, if something was measured.
+/// Does what was asked, with a manifest in the file `name`.
 pub(crate) fn carry_out(
     asked: AskedSweep,
     name: &str,
     node: &NodeProgramArgs,
     interrupts: &Interrupts,
-) -> Result<(Option<PathBuf>, ExitCode), Failure> {
+) -> Result<ExitCode, Failure> {
     let (manifest, programs, dir) = match asked {
         AskedSweep::DryRun(config) => {
             list::dry_run(&config);
-            return Ok((None, ExitCode::from(MEASURED)));
+            return Ok(ExitCode::from(MEASURED));
         }
         AskedSweep::Measure(mut config, dir) => {
             let hint = format!(" (to continue it: --resume {})", dir.display());
             // A killed task may have left a shard's folder without a manifest, in which nothing was measured.
             let is_left = config.shard.is_some() && dir.is_dir();
             if !is_left {
-                new_folder::refuse(&dir, &hint)?;
+                results_folder::refuse_existing(&dir, &hint)?;
             }
             let programs = Programs::prepare(&mut config, node)?;
             time_hosts(&mut config, &programs)?;
             let description = programs.describe()?;
             if !is_left {
-                new_folder::create(&dir, &hint)?;
+                results_folder::create(&dir)?;
             }
             programs::document(&config, node.stack, &dir)?;
             let manifest = manifest::begin(&dir, name, config, &description)?;
@@ -89,17 +83,21 @@ pub(crate) fn carry_out(
             (manifest, programs, dir)
         }
     };
-    let folder = WatchedFolder::open(&dir, name)?;
-    let code = measure(&manifest, &programs, &folder, interrupts)?;
-    Ok((Some(dir), ExitCode::from(code)))
+    let folder = ResultsFolder::lock(&dir, name, manifest.config.shard.is_some())?;
+    let code = measure(&manifest, &programs, folder, interrupts)?;
+    Ok(ExitCode::from(code))
 }
 
 /// The round trip of cells whose peers run on other hosts.
 fn time_hosts(config: &mut SweepConfig, programs: &Programs) -> Result<(), Failure> {
-    let largest = config.axes.cells().into_iter().max_by_key(|it| it.peers);
+    let largest = config
+        .axes
+        .cells()
+        .into_iter()
+        .max_by_key(|cell| cell.peers);
     if let Some(cell) = largest.filter(|_| config.lab.peer_hosts.is_some()) {
         let run = plan::run::run(config, cell, 1, None, config.seed);
-        config.axes.rtt_ms = vec![round_trip(&run, programs.of(None).peer)?];
+        config.axes.rtt_ms = vec![round_trip(&run, programs.for_subject(None).1)?];
     }
     Ok(())
 }
@@ -107,16 +105,10 @@ fn time_hosts(config: &mut SweepConfig, programs: &Programs) -> Result<(), Failu
 fn measure(
     manifest: &Manifest,
     programs: &Programs,
-    folder: &WatchedFolder,
+    folder: ResultsFolder,
     interrupts: &Interrupts,
-) -> Result<u8, Failure> {
-    let dir = &*folder.path;
+) -> Result<u8> {
     let config = &manifest.config;
-    // Nothing but central runs on central's core.
-    let jobs = config.jobs.as_ref();
-    let peers = jobs.map_or_else(|| config.lab.placement.peers.clone(), |jobs| jobs.peers());
-    move_to(&peers).context("cannot leave central's core")?;
-    let lock = lock(dir, config.shard.is_some())?;
     if let Some(precision) = expected::precision(config) {
         say(precision);
     }
@@ -124,63 +116,55 @@ fn measure(
         say(format!("warning: {amiss}"));
     }
     let launches = schedule(config);
+    let alone = jobs::alone(config, &launches);
+    let all = launches
+        .iter()
+        .chain(alone.iter().map(|(launch, _)| launch));
+    let progress = Progress::new((launches.len() + alone.len()) as u64, true);
+    let peers = match &config.jobs {
+        Some(jobs) => jobs.peers(),
+        None => config.lab.placement.peers.clone(),
+    };
     let machine = manifest::machine();
-    let alone = jobs.map_or(0, |jobs| jobs.alone.min(launches.len()));
-    let progress = Progress::new((launches.len() + alone) as u64, true);
-    for warning in other_load::warnings() {
-        progress.warn(&warning);
-    }
     let sweep = RunningSweep {
         config,
-        folder,
-        interrupts,
         programs,
         machine: (machine.host != manifest.machine.host).then_some(machine),
+        session: Session::begin(folder, progress, &peers, interrupts)?,
         state: Mutex::new(SweepState {
-            progress,
-            time: SavedTime::of(&launches, config),
+            time: SavedTime::new(all, config),
             counts: RunCounts::default(),
         }),
     };
-    let interrupted = !jobs::run(&sweep, &launches)?;
-    drop(lock);
-    let state = sweep.state.into_inner();
-    let state = state.unwrap_or_else(PoisonError::into_inner);
-    let mut counts = state.counts;
-    counts.interrupted = interrupted;
-    state.progress.finish(&counts.summary(), dir);
+    let is_complete = jobs::run(&sweep, &launches, &alone)?;
+    let Session {
+        folder, progress, ..
+    } = &sweep.session;
+    let mut state = sweep.state();
+    let counts = &mut state.counts;
+    counts.interrupted = !is_complete;
+    progress.finish(&counts.summary("runs measured"), &folder.path);
     if counts.exit_code() != MEASURED {
         // A round is resumed with its search.
-        let search = dir.parent().filter(|parent| is_search(parent));
-        let resumed = search.unwrap_or(dir).display();
+        let search = folder.path.parent().filter(|parent| is_search(parent));
+        let resumed = search.unwrap_or(&folder.path).display();
         say(format!("to measure the rest: --resume {resumed}"));
     }
     Ok(counts.exit_code())
 }
 
-/// A sweep while it goes on.
 struct RunningSweep<'a> {
     config: &'a SweepConfig,
-    folder: &'a WatchedFolder,
-    interrupts: &'a Interrupts,
     programs: &'a Programs,
     /// If it is not that of the manifest.
     machine: Option<Machine>,
+    session: Session<'a>,
     state: Mutex<SweepState>,
 }
 
-/// What becomes of it.
 struct SweepState {
-    progress: Progress,
     time: SavedTime,
     counts: RunCounts,
-}
-
-impl SweepState {
-    fn skip(&mut self, planned_ms: f64) {
-        self.time.skip(planned_ms);
-        self.progress.skip(1);
-    }
 }
 
 impl RunningSweep<'_> {
@@ -188,55 +172,35 @@ impl RunningSweep<'_> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn run_dir(&self, launch: &Launch, is_alone: bool) -> RunDir {
-        let cell = launch.cell.id();
-        let run_dir = RunDir::new(&self.folder.path, &cell, launch.run, launch.subject);
-        if is_alone { run_dir.alone() } else { run_dir }
-    }
-
-    /// Measures a launch, unless that is done or not needed. Returns whether to go on, also after the last
-    /// one: what an interrupt cut short is not done.
+    /// Measures a launch, unless that is done or not needed. Returns whether to go on.
     fn launch(
         &self,
         launch: &Launch,
-        place: Place<'_>,
+        placement: &Placement,
         stop_rule: &mut StopRule<'_>,
     ) -> Result<bool> {
-        if self.interrupts.seen() > 0 {
+        if self.session.interrupts.seen() > 0 {
             return Ok(false);
         }
-        let run_dir = self.run_dir(launch, place.is_alone);
+        let run_dir = launch.run_dir(&self.session.folder.path);
         let is_needed = !stop_rule.is_enough_without(launch);
-        if !is_needed || self.is_done(launch, &run_dir) {
-            if is_needed && !place.is_alone {
-                stop_rule.add(launch, &run_dir.done())?;
-            }
-            // The time of those that are alone is not shared out.
-            let planned_ms = match place.is_alone {
-                true => 0.0,
-                false => launch.config(self.config).plan.max_ms as f64,
-            };
-            self.state().skip(planned_ms);
-            return Ok(true);
+        let mut goes_on = true;
+        if is_needed && !self.is_done(launch, &run_dir) {
+            goes_on = self.measure(launch, placement, &run_dir)?;
+        } else {
+            let planned_ms = launch.config(self.config).plan.max_ms;
+            self.state().time.skip(planned_ms as f64);
+            self.session.progress.skip(1);
         }
-        self.folder.check()?;
-        let partial = run_dir.begin()?;
-        let Some((row, last, room)) = self.measure(launch, place, &partial) else {
-            return Ok(false);
-        };
-        self.folder.check()?;
-        self.say_outcome(&self.name(launch, place), &row, last.as_ref());
-        let is_kept = self.keep(launch, &row, &run_dir, room)?;
-        if is_kept && row.is_measured() && run_dir.done().exists() && !place.is_alone {
-            stop_rule.add(launch, &run_dir.done())?;
+        if is_needed {
+            stop_rule.add(launch, &run_dir)?;
         }
-        let is_whole = row.is_measured() && row.end != End::INTERRUPTED;
-        Ok(is_whole || self.interrupts.seen() == 0)
+        Ok(goes_on)
     }
 
     /// Whether the run was measured before, with the options of this sweep, and is as it was written.
     fn is_done(&self, launch: &Launch, run_dir: &RunDir) -> bool {
-        let Some(row) = run_dir.row().filter(RunRow::is_measured) else {
+        let Some(row) = run_dir.measured() else {
             return false;
         };
         let plan = plan::run::of_cell(self.config, launch.cell);
@@ -252,113 +216,70 @@ impl RunningSweep<'_> {
         };
         if let Err(error) = &checked {
             let warning = format!("{error:#}; the run is measured again");
-            self.state().progress.warn(&warning);
+            self.session.progress.warn(&warning);
         }
         checked.is_ok()
     }
 
-    fn say_outcome(&self, name: &str, row: &RunRow, last: Option<&BlockReport>) {
-        let mut state = self.state();
-        state.counts.add(&row.end);
-        state.progress.advance(1);
-        let (done, total) = state.progress.position();
-        let outcome = outcome(row, last, self.config);
-        let took_s = row.took_ms as f64 / 1e3;
-        let line = format!("[{done:3}/{total}] {name}  {outcome}, {took_s:.1} s");
-        state.progress.line(&line);
-    }
-
-    /// Keeps what was measured, and says whether that worked. A full disk ends the sweep.
-    fn keep(
-        &self,
-        launch: &Launch,
-        row: &RunRow,
-        run_dir: &RunDir,
-        room: Result<()>,
-    ) -> Result<bool> {
-        let kept = keep(row, run_dir);
-        let room = if kept.is_ok() {
-            room
-        } else {
-            self.folder.check_room()
-        };
-        let dir = self.folder.path.display();
-        room.map_err(|full| {
-            anyhow!("{full:#}; what was measured is kept (with more room: --resume {dir})")
-        })?;
-        let Err(error) = kept else { return Ok(true) };
-        let error = one_line(&format!("{error:#}"));
-        let mut state = self.state();
-        let warning = format!("{} cannot be kept: {error}", launch.cell);
-        state.progress.warn(&warning);
-        state.counts.unkept += 1;
-        Ok(false)
-    }
-
-    fn name(&self, launch: &Launch, place: Place<'_>) -> String {
-        let alone = if place.is_alone { ", alone" } else { "" };
-        format!("{} {}{alone}", launch.cell, launch.name(self.config))
-    }
-
-    /// The row of the run, its last block, and an error if there was no room for it. None after a second interrupt.
-    fn measure(
-        &self,
-        launch: &Launch,
-        place: Place<'_>,
-        dir: &Path,
-    ) -> Option<(RunRow, Option<BlockReport>, Result<()>)> {
-        let name = self.name(launch, place);
-        let mut last: Option<BlockReport> = None;
+    /// Returns whether to go on.
+    fn measure(&self, launch: &Launch, placement: &Placement, run_dir: &RunDir) -> Result<bool> {
+        let session = &self.session;
+        let name = format!("{} {}", launch.cell, launch.name(self.config));
         let mut config = launch.config(self.config);
-        config.jobs = place.jobs;
-        config.lab.placement = place.placement.clone();
-        let mut state = self.state();
-        state.progress.show(name.clone());
-        if !place.is_alone {
-            state.time.spend(&mut config, self.config);
-        }
-        drop(state);
+        config.lab.placement = placement.clone();
+        self.state().time.spend(&mut config, self.config);
+        session.progress.show(&name);
         let before = other_load::another();
-        let programs = self.programs.of(launch.subject);
-        let mut row = measure_cell(config, programs, dir, self.interrupts, |event| {
-            let mut state = self.state();
-            let progress = &mut state.progress;
-            match event {
-                CellEvent::Block(block) => {
-                    let slow = block.slow_percent.first().copied().flatten();
-                    let slow = slow.map_or_else(String::new, |slow| format!("  {slow:.1} % slow"));
-                    progress.show(format!("{name}{slow}"));
-                    last = Some(block);
-                }
-                CellEvent::Interrupt => {
-                    progress.warn("finishing the slice; Ctrl-C again stops at once");
-                }
-                CellEvent::Row(_) | CellEvent::Tick => progress.tick(),
+        session.folder.check()?;
+        let partial = run_dir.begin()?;
+        let programs = self.programs.for_subject(launch.subject);
+        let mut last = None;
+        let row = session.measure(config, programs, &partial, |message| {
+            if let CellMessage::Block(block) = message {
+                let slow = block.slow_percent.first().copied().flatten();
+                let slow = slow.map_or_else(String::new, |slow| format!("  {slow:.1} % slow"));
+                session.progress.show(&format!("{name}{slow}"));
+                last = Some(block);
             }
             Ok(())
         })?;
-        let room = match &mut row.end {
-            End::Failed { reason, .. } => {
-                let room = self.folder.check_room();
-                room.inspect_err(|full| *reason = one_line(&format!("{full:#}")))
-            }
-            _ => Ok(()),
+        let Some(mut row) = row else {
+            return Ok(false);
         };
         row.machine = self.machine.clone();
         row.beside = before.or_else(other_load::another).map(str::to_owned);
-        if !place.is_alone {
-            self.state().time.save(&row);
-        }
-        Some((row, last, room))
+        let mut state = self.state();
+        state.time.save(&row);
+        state.counts.add(&row.end);
+        session.progress.advance(1);
+        let (done, total) = session.progress.position();
+        let outcome = outcome(&row, last.as_ref(), self.config);
+        let took_s = row.took_ms as f64 / 1e3;
+        let line = format!("[{done:3}/{total}] {name}  {outcome}, {took_s:.1} s");
+        session.progress.line(&line);
+        drop(state);
+        self.keep(launch, &row, run_dir)?;
+        Ok(session.goes_on_after(&row))
     }
-}
 
-/// Writes the row, and gives the run its name, unless it was interrupted: then it has fewer blocks
-/// than asked for, and is measured again by `--resume`.
-fn keep(row: &RunRow, run_dir: &RunDir) -> Result<()> {
-    row.write(&run_dir.partial())?;
-    match row.end {
-        End::INTERRUPTED => Ok(()),
-        _ => run_dir.finish(),
+    /// Keeps what was measured. One that was interrupted has fewer blocks than asked for, and is measured again by
+    /// `--resume`. A full disk ends the sweep.
+    fn keep(&self, launch: &Launch, row: &RunRow, run_dir: &RunDir) -> Result<()> {
+        let Session {
+            folder, progress, ..
+        } = &self.session;
+        let kept = run_dir.finish(row, row.end != End::INTERRUPTED);
+        if kept.is_err() || matches!(row.end, End::Failed { .. }) {
+            folder.check_room().map_err(|full| {
+                let dir = folder.path.display();
+                anyhow!("{full:#}; what was measured is kept (with more room: --resume {dir})")
+            })?;
+        }
+        if let Err(error) = kept {
+            let error = one_line(&format!("{error:#}"));
+            progress.warn(&format!("{} cannot be kept: {error}", launch.cell));
+            self.state().counts.unkept += 1;
+        }
+        Ok(())
     }
 }

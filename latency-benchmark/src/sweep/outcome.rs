@@ -6,7 +6,6 @@ use run_format::{
     run_row::{End, RunRow, Stop},
 };
 
-/// How a run went, in a few words.
 pub(super) fn outcome(row: &RunRow, block: Option<&BlockReport>, config: &SweepConfig) -> String {
     match &row.end {
         End::Invalid { reason } => format!("INVALID: {reason}"),

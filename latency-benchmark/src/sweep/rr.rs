@@ -3,12 +3,10 @@
 use std::{path::PathBuf, process::ExitCode};
 
 use clap::Args;
-use program::{Failure, reject};
+use program::Failure;
 use run_format::{
     Budgets,
-    config::{
-        Measurement, NodeConfig, Pace, RuntimeConfig, Security, SweepConfig, Transport, Workload,
-    },
+    config::{Measurement, RuntimeConfig, Security, SweepConfig, Transport, Workload},
     files::RR_MANIFEST,
     grid::Axes,
     payload::Payload,
@@ -18,11 +16,11 @@ use run_format::{
 use super::{args::AskedSweep, carry_out};
 use crate::{
     args::{
-        budgets::{or, refuse_twice},
+        budgets::{given_or, refuse_twice},
         hosts::HostArgs,
         network::{NetworkArgs, RttArg},
         new_run::NewRunArgs,
-        node::refuse_others,
+        node::NodeArgs,
     },
     interrupts::Interrupts,
     node_program::NodeProgramArgs,
@@ -41,20 +39,12 @@ Ctrl-C finishes the slice and keeps everything.
 Exit codes: 0 every payload was measured; 1 some were not; 2 wrong arguments; 130 interrupted.")]
 pub(crate) struct RrArgs {
     /// Size of a request and of its answer: bytes with a unit, such as 64B or 1KiB [default: 64B,256B,1KiB]
-    #[arg(
-        long,
-        value_name = "SIZE,SIZE",
-        value_delimiter = ',',
-        allow_hyphen_values = true
-    )]
+    #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',')]
+    #[arg(allow_hyphen_values = true)]
     payload: Vec<Payload>,
     /// Number of peers, each with one request at a time
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 1,
-        allow_hyphen_values = true
-    )]
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(allow_hyphen_values = true)]
     peers: usize,
     #[command(flatten)]
     rtt: RttArg,
@@ -85,8 +75,7 @@ pub(crate) struct RrArgs {
 
 pub(crate) fn run(args: RrArgs, interrupts: &Interrupts) -> Result<ExitCode, Failure> {
     let program = args.program.clone();
-    let (_, code) = carry_out(args.asked()?, RR_MANIFEST, &program, interrupts)?;
-    Ok(code)
+    carry_out(args.asked()?, RR_MANIFEST, &program, interrupts)
 }
 
 impl RrArgs {
@@ -102,35 +91,32 @@ impl RrArgs {
     }
 
     fn config(&self) -> Result<SweepConfig, Failure> {
-        let payloads = or(
+        let payloads = given_or(
             &self.payload,
             [64, 256, 1024].map(Payload::of_bytes).to_vec(),
         );
         refuse_twice("--payload", &payloads)?;
-        if payloads.iter().any(|size| size.bytes() == 0) {
-            reject!("--payload 0B: a request has at least 1 byte");
-        }
-        let node = NodeConfig {
+        let (peers, rtt) = (self.peers, self.rtt.rtt);
+        let nodes = NodeArgs {
             workload: Workload::Rr,
-            security: self.security,
-            transport: Transport::Tcp,
+            security: Some(self.security),
+            transport: Some(Transport::Tcp),
+            outstanding: None,
+            rate: None,
         };
-        refuse_others(self.program.stack, node)?;
         Ok(SweepConfig {
+            pace: nodes.pace(&payloads)?,
             axes: Axes {
-                peers: vec![self.peers],
-                rtt_ms: vec![self.rtt.rtt],
+                peers: vec![peers],
+                rtt_ms: vec![rtt],
                 payload_bytes: payloads,
                 only: Vec::new(),
             },
             variants: variants(),
             subjects: Vec::new(),
-            node,
-            pace: Pace::Outstanding(1),
+            node: nodes.node(self.program.stack)?,
             runtime: RuntimeConfig::CURRENT_THREAD,
-            lab: self
-                .hosts
-                .network(&self.network, &[self.peers], &[self.rtt.rtt], 1)?,
+            lab: self.hosts.network(&self.network, &[peers], &[rtt], 1)?,
             repeat: 1,
             far_repeat: None,
             turn_ms: self.slice,
@@ -138,7 +124,7 @@ impl RrArgs {
             max_cell_ms: Some(self.seconds * 1000),
             time_scale: 1.0,
             // Nothing stops early.
-            precision: plan::run::of_long_slices(self.rtt.rtt, self.slice).precision,
+            precision: plan::run::of_long_slices(rtt, self.slice).precision,
             seed: self.new_run.seed(),
             measurement: Measurement::BesideTcp,
             shard: None,

@@ -9,17 +9,14 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-
 use run_format::{
-    files::{CELLS, RUN, alone, read_json, run_folder},
+    files::{CELLS, RUN, read_json, run_folder},
     run_row::RunRow,
 };
 
-/// Where one run is written.
-#[derive(Clone, Debug)]
 pub(crate) struct RunDir {
-    folder: PathBuf,
-    name: String,
+    pub(crate) folder: PathBuf,
+    pub(crate) name: String,
 }
 
 impl RunDir {
@@ -30,51 +27,50 @@ impl RunDir {
         }
     }
 
-    /// The same run, alone.
-    pub(super) fn alone(self) -> RunDir {
-        RunDir {
-            name: alone(&self.name),
-            ..self
-        }
-    }
-
     pub(crate) fn done(&self) -> PathBuf {
         self.folder.join(&self.name)
     }
 
-    pub(crate) fn partial(&self) -> PathBuf {
+    fn partial(&self) -> PathBuf {
         self.folder.join(format!("{}.partial", self.name))
     }
 
-    /// How it ended, if it has.
-    pub(crate) fn row(&self) -> Option<RunRow> {
-        read_json(&self.done().join(RUN)).ok()
+    /// How it ended, if it was measured.
+    pub(crate) fn measured(&self) -> Option<RunRow> {
+        let row: Option<RunRow> = read_json(&self.done().join(RUN)).ok();
+        row.filter(RunRow::is_measured)
     }
 
     /// An empty folder to write into. What is in the way is kept under another name.
     pub(crate) fn begin(&self) -> Result<PathBuf> {
-        self.set_aside(&self.partial(), "killed")?;
-        self.set_aside(&self.done(), "failed")?;
         let partial = self.partial();
+        self.set_aside(&partial, "killed")?;
+        self.set_aside(&self.done(), "failed")?;
         fs::create_dir_all(&partial)
             .with_context(|| format!("cannot create {}", partial.display()))?;
         Ok(partial)
     }
 
-    fn set_aside(&self, dir: &Path, why: &str) -> Result<()> {
+    /// Returns where `dir` is now, if it was there.
+    pub(crate) fn set_aside(&self, dir: &Path, why: &str) -> Result<Option<PathBuf>> {
         if !dir.exists() {
-            return Ok(());
+            return Ok(None);
         }
         let mut names =
             (1..).map(|number| self.folder.join(format!("{}.{why}-{number}", self.name)));
         let free = names.find(|path| !path.exists()).unwrap_or_default();
-        fs::rename(dir, &free).with_context(|| format!("cannot rename {}", dir.display()))
+        fs::rename(dir, &free).with_context(|| format!("cannot rename {}", dir.display()))?;
+        Ok(Some(free))
     }
 
-    /// Gives the folder its name.
-    pub(crate) fn finish(&self) -> Result<()> {
-        let (partial, done) = (self.partial(), self.done());
-        fs::rename(&partial, &done)
+    /// Writes how the run ended, and gives the folder its name if `is_over`.
+    pub(crate) fn finish(&self, row: &RunRow, is_over: bool) -> Result<()> {
+        let partial = self.partial();
+        row.write(&partial)?;
+        if !is_over {
+            return Ok(());
+        }
+        fs::rename(&partial, self.done())
             .with_context(|| format!("cannot rename {}", partial.display()))?;
         // A name is durable when the folder that it is in is.
         let folder = fs::File::open(&self.folder).and_then(|folder| folder.sync_all());

@@ -2,16 +2,18 @@
 //! subjects are compared, each cell goes through its repetitions instead, which are blocks: a launch of
 //! every subject, in random order.
 
-use std::{collections::HashSet, time::Duration};
+use std::{collections::HashSet, path::Path, time::Duration};
 
 use plan::run::visits;
 use rand::{RngExt, SeedableRng, rngs::StdRng, seq::SliceRandom};
 use run_format::{
     config::{RunConfig, SweepConfig},
+    files::alone,
     grid::Cell,
 };
 
-/// A run to come.
+use super::run_dir::RunDir;
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Launch {
     pub(crate) cell: Cell,
@@ -19,17 +21,45 @@ pub(crate) struct Launch {
     pub(crate) run: u32,
     /// Index into the subjects, if there are some.
     pub(crate) subject: Option<usize>,
-    seed: u64,
+    /// While no other is measured, to be compared with the same launch beside others.
+    pub(crate) is_alone: bool,
+    pub(super) seed: u64,
 }
 
 /// The same for the same configuration, whenever it is asked for.
 pub(super) fn schedule(config: &SweepConfig) -> Vec<Launch> {
     let mut rng = StdRng::seed_from_u64(config.seed);
-    let mut launches = if config.subjects.is_empty() {
-        by_repetition(config, &mut rng)
-    } else {
-        by_cell(config, &mut rng)
+    let mut launches = Vec::new();
+    let launch = |cell, run, subject, seed| Launch {
+        cell,
+        run,
+        subject,
+        is_alone: false,
+        seed,
     };
+    if config.subjects.is_empty() {
+        for run in 1..=config.repeat {
+            let mut cells = config.axes.cells();
+            cells.retain(|cell| run <= visits(config, *cell));
+            cells.shuffle(&mut rng);
+            for cell in cells {
+                let seed = u64::from(rng.random::<u32>());
+                launches.push(launch(cell, run, None, seed));
+            }
+        }
+    } else {
+        let mut cells = config.axes.cells();
+        cells.shuffle(&mut rng);
+        let runs = |cell| (1..=config.repeat).map(move |run| (cell, run));
+        for (cell, run) in cells.into_iter().flat_map(runs) {
+            // All subjects of a block see the same orders of variants and the same keys.
+            let seed = u64::from(rng.random::<u32>());
+            let mut subjects: Vec<usize> = (0..config.subjects.len()).collect();
+            subjects.shuffle(&mut rng);
+            let of_block = |subject| launch(cell, run, Some(subject), seed);
+            launches.extend(subjects.into_iter().map(of_block));
+        }
+    }
     if config.shard.is_some() {
         // With the seeds that they have in the whole sweep.
         let ours: HashSet<String> = plan::cells::cells(config).iter().map(Cell::id).collect();
@@ -38,57 +68,35 @@ pub(super) fn schedule(config: &SweepConfig) -> Vec<Launch> {
     launches
 }
 
-fn by_repetition(config: &SweepConfig, rng: &mut StdRng) -> Vec<Launch> {
-    let mut launches = Vec::new();
-    for run in 1..=config.repeat {
-        let mut cells = config.axes.cells();
-        cells.retain(|cell| run <= visits(config, *cell));
-        cells.shuffle(rng);
-        for cell in cells {
-            let seed = u64::from(rng.random::<u32>());
-            launches.push(Launch {
-                cell,
-                run,
-                subject: None,
-                seed,
-            });
-        }
-    }
-    launches
-}
-
-fn by_cell(config: &SweepConfig, rng: &mut StdRng) -> Vec<Launch> {
-    let mut launches = Vec::new();
-    let mut cells = config.axes.cells();
-    cells.shuffle(rng);
-    for cell in cells {
-        for run in 1..=config.repeat {
-            // All subjects of a block see the same orders of variants and the same keys.
-            let seed = u64::from(rng.random::<u32>());
-            let mut subjects: Vec<usize> = (0..config.subjects.len()).collect();
-            subjects.shuffle(rng);
-            launches.extend(subjects.into_iter().map(|subject| Launch {
-                cell,
-                run,
-                subject: Some(subject),
-                seed,
-            }));
-        }
-    }
-    launches
-}
-
 impl Launch {
     pub(super) fn config(&self, config: &SweepConfig) -> RunConfig {
-        plan::run::run(config, self.cell, self.run, self.subject, self.seed)
+        let jobs = config.jobs.as_ref().map(|jobs| match self.is_alone {
+            true => 1,
+            false => jobs.places.len(),
+        });
+        RunConfig {
+            jobs,
+            ..plan::run::run(config, self.cell, self.run, self.subject, self.seed)
+        }
     }
 
-    /// Which run it is, in words.
     pub(super) fn name(&self, config: &SweepConfig) -> String {
+        let alone = if self.is_alone { ", alone" } else { "" };
         match self.subject {
-            Some(subject) => format!("block {}, {}", self.run, config.subjects[subject].label),
-            None => format!("run {}", self.run),
+            Some(subject) => format!(
+                "block {}, {}{alone}",
+                self.run, config.subjects[subject].label
+            ),
+            None => format!("run {}{alone}", self.run),
         }
+    }
+
+    pub(super) fn run_dir(&self, sweep: &Path) -> RunDir {
+        let mut run_dir = RunDir::new(sweep, &self.cell.id(), self.run, self.subject);
+        if self.is_alone {
+            run_dir.name = alone(&run_dir.name);
+        }
+        run_dir
     }
 
     /// How long it takes if the ratios are never known well enough. At least one block runs.

@@ -1,68 +1,50 @@
 //! Whether the launches of a cell are enough to compare its subjects.
 
-use std::path::Path;
-
 use anyhow::Result;
 use plan::{changes::Changes, slow_polls};
-use run_format::{config::SweepConfig, grid::Cell};
+use run_format::config::SweepConfig;
 
-use super::schedule::Launch;
+use super::{run_dir::RunDir, schedule::Launch};
 
 /// What is known of the cell that is being measured.
 pub(super) struct StopRule<'a> {
     config: &'a SweepConfig,
-    cell: Option<Cell>,
     block: u32,
     is_enough: bool,
+    /// Of every variant of every subject.
     changes: Changes,
 }
 
 impl StopRule<'_> {
-    pub(super) fn nothing(config: &SweepConfig) -> StopRule<'_> {
+    pub(super) fn new(config: &SweepConfig) -> StopRule<'_> {
         StopRule {
             config,
-            cell: None,
             block: 0,
             is_enough: false,
-            changes: nothing_of(config),
+            changes: Changes::new(config.subjects.len() * config.variants.len()),
         }
     }
 
     /// Whether the launch is not needed any more. A block that has begun is finished.
     pub(super) fn is_enough_without(&mut self, launch: &Launch) -> bool {
-        if launch.subject.is_none() {
-            return false;
-        }
-        if self.cell != Some(launch.cell) {
-            *self = StopRule {
-                cell: Some(launch.cell),
-                ..StopRule::nothing(self.config)
-            };
-        }
-        if self.block != launch.run {
+        if launch.subject.is_some() && self.block != launch.run {
             self.block = launch.run;
-            let answers = self.config.node.workload.has_answers();
-            self.is_enough |= self
-                .changes
-                .are_within(self.config.precision, answers, |_| false);
+            let (precision, workload) = (self.config.precision, self.config.node.workload);
+            let changes = &self.changes;
+            self.is_enough |= changes.are_within(precision, workload.has_answers(), |_| false);
         }
         self.is_enough
     }
 
-    /// Takes in a launch that was measured into the folder `run`.
-    pub(super) fn add(&mut self, launch: &Launch, run: &Path) -> Result<()> {
-        let Some(subject) = launch.subject else {
+    pub(super) fn add(&mut self, launch: &Launch, run_dir: &RunDir) -> Result<()> {
+        let (Some(subject), Some(_)) = (launch.subject, run_dir.measured()) else {
             return Ok(());
         };
         let variants = self.config.variants.len();
-        for (variant, of) in slow_polls::read(run, variants)?.into_iter().enumerate() {
-            self.changes.add(subject * variants + variant, of);
+        let sums = slow_polls::read(&run_dir.done(), variants)?;
+        for (variant, slices) in sums.into_iter().enumerate() {
+            self.changes.add(subject * variants + variant, slices);
         }
         Ok(())
     }
-}
-
-/// A place for every variant of every subject.
-fn nothing_of(config: &SweepConfig) -> Changes {
-    Changes::new(config.subjects.len() * config.variants.len())
 }

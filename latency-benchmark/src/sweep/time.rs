@@ -7,7 +7,6 @@ use program::{Failure, in_words, reject};
 use run_format::{
     config::{RunConfig, SweepConfig},
     run_row::RunRow,
-    shard::Shard,
 };
 
 use super::schedule::{Launch, schedule};
@@ -41,7 +40,8 @@ pub(crate) fn shortest(config: &SweepConfig) -> Duration {
     all.div_f64(plan::cells::speed(config)) + Duration::from_secs(1)
 }
 
-/// What all runs of a sweep need together; of shards, the most that one needs.
+/// What all runs of a sweep need, one after the other; of shards, the most that one needs.
+#[derive(Default)]
 struct Needs {
     /// Before and after measuring.
     around: Duration,
@@ -52,39 +52,35 @@ struct Needs {
 }
 
 fn needs(config: &SweepConfig) -> Needs {
-    let shards = config.shard.into_iter().flat_map(Shard::all);
-    let shards = shards.map(|shard| {
-        needs_of_one(&SweepConfig {
-            shard: Some(shard),
-            ..config.clone()
-        })
-    });
     // All shards have the same plan.
-    let most = shards.reduce(|one, other| Needs {
-        around: one.around.max(other.around),
-        measuring: one.measuring.max(other.measuring),
-        least: one.least.max(other.least),
-    });
-    most.unwrap_or_else(|| needs_of_one(config))
-}
-
-fn needs_of_one(config: &SweepConfig) -> Needs {
-    let mut needs = Needs {
-        around: Duration::ZERO,
-        measuring: Duration::ZERO,
-        least: 0.0,
+    let shards = match config.shard {
+        Some(shard) => shard.all().map(Some).collect(),
+        None => vec![None],
     };
-    for launch in schedule(config) {
-        let run = launch.config(config);
-        // Not as the run has it, which is never shorter than its fewest blocks.
-        let planned_ms = plan::run::measuring_ms(launch.cell.rtt_ms.ms());
-        let planned = Duration::from_secs_f64(config.time_scale * planned_ms / 1e3);
-        needs.around += launch.around() + Duration::from_millis(run.plan.warm_up_ms);
-        needs.measuring += planned;
-        let fewest = longest_block(&run) * fewest_blocks(config, launch.cell);
-        needs.least = needs.least.max(fewest.div_duration_f64(planned));
+    let mut most = Needs::default();
+    for shard in shards {
+        let shard = SweepConfig {
+            shard,
+            ..config.clone()
+        };
+        let mut needs = Needs::default();
+        for launch in schedule(&shard) {
+            let run = launch.config(config);
+            // Not as the run has it, which is never shorter than its fewest blocks.
+            let planned_ms = plan::run::measuring_ms(launch.cell.rtt_ms.ms());
+            let planned = Duration::from_secs_f64(config.time_scale * planned_ms / 1e3);
+            needs.around += launch.around() + Duration::from_millis(run.plan.warm_up_ms);
+            needs.measuring += planned;
+            let fewest = longest_block(&run) * fewest_blocks(config, launch.cell);
+            needs.least = needs.least.max(fewest.div_duration_f64(planned));
+        }
+        most = Needs {
+            around: most.around.max(needs.around),
+            measuring: most.measuring.max(needs.measuring),
+            least: most.least.max(needs.least),
+        };
     }
-    needs
+    most
 }
 
 /// The time that runs were given and did not need.
@@ -95,10 +91,11 @@ pub(super) struct SavedTime {
 }
 
 impl SavedTime {
-    pub(super) fn of(launches: &[Launch], config: &SweepConfig) -> SavedTime {
-        let planned = launches
-            .iter()
-            .map(|launch| launch.config(config).plan.max_ms);
+    pub(super) fn new<'a>(
+        launches: impl Iterator<Item = &'a Launch>,
+        config: &SweepConfig,
+    ) -> SavedTime {
+        let planned = launches.map(|launch| launch.config(config).plan.max_ms);
         SavedTime {
             saved_ms: 0.0,
             to_come_ms: planned.sum::<u64>() as f64,
@@ -185,7 +182,7 @@ mod tests {
     fn what_a_run_saves_goes_to_the_next_ones() {
         let config = config();
         let launches = schedule(&config);
-        let mut saved = SavedTime::of(&launches, &config);
+        let mut saved = SavedTime::new(launches.iter(), &config);
         let mut given_ms = 0;
         for (number, launch) in launches.iter().enumerate() {
             let mut run = launch.config(&config);

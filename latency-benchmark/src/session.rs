@@ -1,0 +1,134 @@
+//! A verb while it measures: the folder that it writes into, what it shows, and whether somebody asked for an end.
+
+use std::{
+    os::unix::process::CommandExt,
+    path::Path,
+    process::{Command, Stdio},
+    sync::mpsc::RecvTimeoutError,
+    thread,
+    time::Duration,
+};
+
+use anyhow::{Context, Result, bail};
+use lab::{Reaped, move_to};
+use program::{ended_saying, one_line, tail};
+use run_format::{
+    config::RunConfig,
+    network::Cores,
+    run_row::{End, RunRow},
+};
+
+use crate::{
+    cell_task::{CellMessage, CellTask, ended},
+    conversation::Conversation,
+    interrupts::Interrupts,
+    other_load,
+    progress::Progress,
+    results_folder::ResultsFolder,
+};
+
+pub(crate) struct Session<'a> {
+    pub(crate) folder: ResultsFolder,
+    pub(crate) progress: Progress,
+    pub(crate) interrupts: &'a Interrupts,
+}
+
+impl<'a> Session<'a> {
+    /// Nothing but central runs on central's core, so this process goes to those of the peers.
+    pub(crate) fn begin(
+        folder: ResultsFolder,
+        progress: Progress,
+        peers: &Cores,
+        interrupts: &'a Interrupts,
+    ) -> Result<Session<'a>> {
+        move_to(peers).context("cannot leave central's core")?;
+        for warning in other_load::warnings() {
+            progress.warn(&warning);
+        }
+        Ok(Session {
+            folder,
+            progress,
+            interrupts,
+        })
+    }
+
+    /// Whether to go on after a run, also after the last one: what an interrupt cut short is not done.
+    pub(crate) fn goes_on_after(&self, row: &RunRow) -> bool {
+        let is_whole = row.is_measured() && row.end != End::INTERRUPTED;
+        is_whole || self.interrupts.seen() == 0
+    }
+
+    /// Runs a cell, whose files go into `dir`, and passes on what it reports. None after a second interrupt.
+    pub(crate) fn measure(
+        &self,
+        config: RunConfig,
+        (central, peer): (&Path, &Path),
+        dir: &Path,
+        on: impl FnMut(CellMessage) -> Result<()>,
+    ) -> Result<Option<RunRow>> {
+        let run = || {
+            // The processes of a cell need not share this one's working folder.
+            let task = CellTask {
+                config: config.clone(),
+                central: central.canonicalize()?,
+                peer: peer.canonicalize()?,
+                dir: dir.canonicalize()?,
+            };
+            self.follow(&task, on)
+        };
+        let row = run().unwrap_or_else(|error| {
+            let end = End::Failed {
+                stage: "running the cell's process".to_owned(),
+                reason: one_line(&format!("{error:#}")),
+            };
+            Some(ended(config, end))
+        });
+        self.folder.check()?;
+        Ok(row)
+    }
+
+    fn follow(
+        &self,
+        task: &CellTask,
+        mut on: impl FnMut(CellMessage) -> Result<()>,
+    ) -> Result<Option<RunRow>> {
+        const LOOK_AROUND: Duration = Duration::from_millis(100);
+        let child = Command::new("/proc/self/exe")
+            .arg("cell")
+            // Ctrl-C on the terminal is for this process alone.
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .context("cannot start this program again")?;
+        // Everything in its namespaces ends with it.
+        let mut process = Reaped { child };
+        let child = &mut process.child;
+        let mut conversation: Conversation<CellMessage> = Conversation::begin(child, task)?;
+        let stderr = child.stderr.take().context("it has no standard error")?;
+        let errors = thread::Builder::new().spawn(move || tail(stderr))?;
+        loop {
+            match conversation.messages.recv_timeout(LOOK_AROUND) {
+                Ok(CellMessage::Over(row)) => {
+                    child.wait()?;
+                    return Ok(Some(*row));
+                }
+                Ok(message) => on(message)?,
+                Err(RecvTimeoutError::Timeout) => self.progress.tick(),
+                Err(RecvTimeoutError::Disconnected) => {
+                    let errors = errors.join().unwrap_or_default();
+                    bail!("it {}", ended_saying(child.wait()?, &errors));
+                }
+            }
+            match self.interrupts.seen() {
+                0 => {}
+                1 if conversation.ask_to_stop() => self
+                    .progress
+                    .warn("finishing the slice; Ctrl-C again stops at once"),
+                1 => {}
+                _ => return Ok(None), // The drop ends it.
+            }
+        }
+    }
+}
