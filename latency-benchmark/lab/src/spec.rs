@@ -1,9 +1,8 @@
 //! The specification of a lab.
 
-use lab_types::{Backend, Jitter, LabConfig, Loss, Placement, ReceiveOn, Rtt, TcpBuffers};
-
-/// The largest number of peers in a lab. The peer's number is one byte of its address.
-const MAX_PEERS: usize = 250;
+use lab_types::{
+    Backend, Jitter, LabConfig, Loss, MAX_PEERS, Placement, ReceiveOn, Rtt, TcpBuffers,
+};
 
 /// Everything that decides how a lab is wired.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ mod reports;
 mod rtt;
 
 pub use self::{
-    config::LabConfig,
+    config::{LabConfig, MAX_PEERS},
     cores::Cores,
     hosts::{NetworkCard, PeerHost, PeerHosts},
     placement::{Placement, Sharing},
