@@ -17,7 +17,7 @@ use run_format::{
     tables::{Pass, PeerRow, WorkRow},
 };
 
-use super::loaded_run::{LoadedRun, LoadedSlice};
+use super::loaded_run::{LoadedRun, LoadedSite, LoadedSlice};
 
 /// Readings are not taken at the same instant. The second is for each turn.
 const SLACK: f64 = 1.1;
@@ -78,8 +78,8 @@ fn sites(run: &LoadedRun) -> Result<()> {
     let polls = sums(bands.clone().map(|it| ((it.slice, it.site), it.polls)));
     let ns = sums(bands.map(|it| ((it.slice, it.site), it.ns)));
     let sites = run.slices.iter().flat_map(|slice| &slice.sites);
-    for row in sites.flatten() {
-        let row = &row.row;
+    for of_site in sites.flatten() {
+        let row = &of_site.row;
         let (slice, site) = (row.slice, row.site);
         let ends = [row.ready, row.pending, row.yielded].map(u128::from);
         ensure!(
@@ -93,7 +93,32 @@ fn sites(run: &LoadedRun) -> Result<()> {
                 "{BANDS}: slice {slice}: {what} of {site} add up to {sum}, but to {whole} in {SITES}"
             );
         }
+        histograms(of_site)?;
     }
+    Ok(())
+}
+
+/// A histogram has the time of the polls, to its precision. No iteration is longer than its poll.
+fn histograms(of_site: &LoadedSite) -> Result<()> {
+    const PRECISION: f64 = 1.01;
+    let (row, durations) = (&of_site.row, &of_site.duration_ns);
+    // Histograms of other passes are not read.
+    if of_site.lost() > 0 || durations.total() == 0 {
+        return Ok(());
+    }
+    let (slice, site) = (row.slice, row.site);
+    let [whole, sum] = [row.total_ns, durations.sum_above(0)].map(|ns| ns as f64);
+    ensure!(
+        sum <= PRECISION * whole && whole <= PRECISION * sum,
+        "{HISTOGRAMS}: slice {slice}: polls of {site} take {sum} ns, but {whole} ns in {SITES}"
+    );
+    let Some(longest) = &of_site.longest_iteration_ns else {
+        return Ok(());
+    };
+    ensure!(
+        longest.total() <= row.polls && longest.sum_above(0) as f64 <= PRECISION * whole,
+        "{HISTOGRAMS}: slice {slice}: the longest iterations of {site} are more or longer than its polls"
+    );
     Ok(())
 }
 
