@@ -7,6 +7,7 @@ use rtrb::Consumer;
 
 use crate::{
     Site,
+    meter::ThreadMeter,
     record::{RawReading, RawSpan},
 };
 
@@ -91,7 +92,7 @@ impl<T: InvocationPart> Parts<T> {
     /// Forgets parts whose record was lost, which are those of all but the youngest invocations. If a
     /// running invocation is among the forgotten ones, its record counts the missing parts.
     pub(crate) fn forget_orphans(&mut self) {
-        const NESTED: usize = 64; // No more invocations than this nest.
+        const NESTED: usize = ThreadMeter::NESTED;
         if self.early.len() > NESTED {
             let mut starts: Vec<u64> = self.early.keys().map(|(_, start)| *start).collect();
             starts.sort_unstable();
