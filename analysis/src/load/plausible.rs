@@ -118,7 +118,7 @@ fn site(site: &LoadedSite) -> Result<()> {
             "{BOUNDS}: slice {slice}: more slow pieces than pieces"
         );
     }
-    Ok(())
+    histograms(site)
 }
 
 fn total(values: impl IntoIterator<Item = u64>) -> u128 {
@@ -151,6 +151,30 @@ fn counts(slice: &LoadedSlice, has_workers: bool) -> Result<()> {
     ensure!(
         !has_workers || (!workers.is_empty()).then_some(on_workers) == polls.map(u128::from),
         "{WORKERS}: slice {number}: the polls of all workers are not those of its connections"
+    );
+    Ok(())
+}
+
+/// A histogram has the time of the polls, to its precision. No iteration is longer than its poll.
+fn histograms(of_site: &LoadedSite) -> Result<()> {
+    const PRECISION: f64 = 1.01;
+    let (row, durations) = (&of_site.row, &of_site.duration_ns);
+    // Histograms of other passes are not read.
+    if of_site.lost() > 0 || durations.total() == 0 {
+        return Ok(());
+    }
+    let (slice, site) = (row.slice, row.site);
+    let [whole, sum] = [row.total_ns, durations.sum_above(0)].map(|ns| ns as f64);
+    ensure!(
+        sum <= PRECISION * whole && whole <= PRECISION * sum,
+        "{HISTOGRAMS}: slice {slice}: polls of {site} take {sum} ns, but {whole} ns in {SITES}"
+    );
+    let Some(longest) = &of_site.longest_iteration_ns else {
+        return Ok(());
+    };
+    ensure!(
+        longest.total() <= row.polls && longest.sum_above(0) as f64 <= PRECISION * whole,
+        "{HISTOGRAMS}: slice {slice}: the longest iterations of {site} are more or longer than its polls"
     );
     Ok(())
 }

@@ -145,6 +145,54 @@ fn histograms_with_swapped_tags_are_refused() {
     copy.is_refused(&["histograms.hlog", "histogram cotenant-wake"]);
 }
 
+/// All polls of the slice have an iteration, so that both have as many values.
+#[test]
+fn histograms_of_one_slice_with_swapped_tags_are_refused() {
+    let (polls, longest) = ("connection", "connection-longest-iteration");
+    for (one, other, words) in [
+        (polls, longest, "slice 4: polls of connection take"),
+        (
+            longest,
+            "latency",
+            "slice 4: the longest iterations of connection",
+        ),
+    ] {
+        let copy = Copy::new();
+        copy.number_histograms();
+        copy.edit("histograms.hlog", |text| {
+            let [one, other] = [one, other].map(|of| format!("Tag={of}.s4.v0,"));
+            assert!(text.contains(&one) && text.contains(&other));
+            let text = text.replacen(&one, "Tag=,", 1);
+            let text = text.replacen(&other, &one, 1);
+            text.replacen("Tag=,", &other, 1)
+        });
+        copy.is_refused(&["histograms.hlog", words]);
+    }
+}
+
+#[test]
+fn manifests_with_numbers_that_no_sweep_has_are_refused_by_every_verb() {
+    for (was, is, words) in [
+        ("\"repeat\": 1", "\"repeat\": 1000000", "`repeat`"),
+        (
+            "\"repeat\": 1",
+            "\"repeat\": 1, \"far_repeat\": 1000000",
+            "`far_repeat`",
+        ),
+    ] {
+        let copy = Copy::new();
+        let dir = copy.dir();
+        edit(&dir.join("manifest.json"), |text| text.replacen(was, is, 1));
+        for verb in ["report", "verify", "page", "export", "merge"] {
+            let out = copy.beside(verb);
+            let out = ["--out", path(&out)];
+            let out = if verb == "verify" { &[][..] } else { &out };
+            let ended = analysis([&[verb, path(&dir)], out].concat());
+            ended.refuses(&["manifest.json", words]);
+        }
+    }
+}
+
 fn entries(dir: &Path) -> Vec<String> {
     let entries = fs::read_dir(dir).expect("a folder");
     let name = |entry: std::io::Result<fs::DirEntry>| entry.expect("an entry").file_name();

@@ -7,6 +7,7 @@ use std::{
 
 use crate::bench::{self, Copy, Ended, analysis, copy, fixture, holds, path};
 use run_format::{
+    config::Pace,
     files::{MANIFEST, RUN, read_json, write_json},
     manifest::Manifest,
     run_row::RunRow,
@@ -157,6 +158,18 @@ fn what_does_not_belong_together_is_refused_in_one_line() {
     is_refused(&[&whole, &whole], &["a run is there twice"]);
     is_refused(&[&copy.beside("nowhere")], &["nowhere"]);
     merge(&[&one, &two], &whole).refuses(&["--out", "exists already"]);
+}
+
+#[test]
+fn a_shard_with_a_cell_that_was_measured_with_other_options_is_refused() {
+    let copy = Copy::new();
+    let [one, two] = [shard(&copy, 1, 2), shard(&copy, 2, 2)];
+    let (_, mut row) = rows(&two).remove(0);
+    row.config.load.pace = Pace::Outstanding(3);
+    let run = two.join("cells").join(&row.cell).join("run-1");
+    row.rewrite(&run).unwrap();
+    is_refused(&[&one, &two], &["run.json", "its `load` is not that"]);
+    assert!(run.is_dir());
 }
 
 #[test]

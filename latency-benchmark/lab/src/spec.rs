@@ -1,10 +1,7 @@
 //! The specification of a lab.
 
 use anyhow::{Result, bail};
-use lab_types::{Backend, Jitter, LabConfig, Placement, ReceiveOn, Rtt};
-
-/// The largest number of peers in a lab. The peer's number is one byte of its address.
-const MAX_PEERS: usize = 250;
+use lab_types::{Backend, Jitter, LabConfig, MAX_PEERS, Placement, ReceiveOn, Rtt};
 
 #[derive(Clone, Debug)]
 pub struct LabSpec {

@@ -1,6 +1,6 @@
 //! The cells and launches of a sweep.
 
-use std::cmp::Reverse;
+use std::{cmp::Reverse, collections::BinaryHeap};
 
 use run_format::{config::SweepConfig, grid::Cell};
 use sha2::{Digest, Sha256};
@@ -24,14 +24,16 @@ pub fn cells(sweep: &SweepConfig) -> Vec<Cell> {
         .collect();
     dealt.sort_by_cached_key(|(ms, at)| (Reverse(*ms), by_chance(&cells[*at])));
     // More shards than cells have nothing to do.
-    let mut loads = vec![0; cells.len().min(shard.of as usize).max(1)];
+    let shards = cells.len().min(shard.of as usize);
+    let mut loads: BinaryHeap<_> = (1..=shards).map(|index| Reverse((0, index))).collect();
     let mut ours = Vec::new();
     for (ms, at) in dealt {
-        let least = (0..loads.len())
-            .min_by_key(|shard| loads[*shard])
-            .unwrap_or(0);
-        loads[least] += ms;
-        if least + 1 == shard.index as usize {
+        let Some(mut least) = loads.peek_mut() else {
+            break;
+        };
+        let Reverse((load, index)) = &mut *least;
+        *load += ms;
+        if *index == shard.index as usize {
             ours.push(at);
         }
     }
@@ -53,7 +55,7 @@ fn takes_ms(sweep: &SweepConfig, cell: Cell) -> u64 {
 /// The most launches that there can be.
 pub fn launches(sweep: &SweepConfig) -> usize {
     let cells = sweep.axes.cells().into_iter();
-    let visits: u32 = cells.map(|cell| visits(sweep, cell)).sum();
+    let visits: u64 = cells.map(|cell| u64::from(visits(sweep, cell))).sum();
     visits as usize * sweep.subjects.len().max(1)
 }
 
@@ -137,6 +139,18 @@ mod tests {
         };
         assert_eq!(["0", "50", "50.1", "200"].map(visits), [3, 3, 2, 2]);
         assert_eq!(launches(&config), 80 * 3 + 40 * 2);
+    }
+
+    #[test]
+    fn as_many_shards_as_cells_are_dealt_in_time_and_launches_are_counted_without_an_overflow() {
+        let of = 100_000;
+        let mut config = config(Shard { index: of, of });
+        config.axes.payload_bytes = (0..of).map(Payload::of_bytes).collect();
+        config.axes.rtt_ms.truncate(1);
+        config.axes.peers.truncate(1);
+        assert_eq!(cells(&config).len(), 1);
+        config.repeat = of;
+        assert_eq!(launches(&config), 10_000_000_000);
     }
 
     #[test]

@@ -10,6 +10,8 @@ use std::{
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
+use crate::ranges;
+
 /// The version of the format. It goes up with every change; no other version is read.
 pub const SCHEMA: u32 = 2;
 
@@ -102,9 +104,14 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     write_whole(path, &(serde_json::to_string_pretty(value)? + "\n"))
 }
 
-/// Reads a JSON file.
+/// Reads a JSON file. Refuses numbers that no measurement has.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
-    serde_json::from_slice(&read(path)?).with_context(|| path.display().to_string())
+    let text = read(path)?;
+    let read = || -> Result<T> {
+        ranges::check(&serde_json::from_slice(&text)?)?;
+        Ok(serde_json::from_slice(&text)?)
+    };
+    read().with_context(|| path.display().to_string())
 }
 
 /// Reads a JSON file that says which schema it has.

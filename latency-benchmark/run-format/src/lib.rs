@@ -16,6 +16,7 @@ pub mod manifest;
 pub mod payload;
 pub mod precision;
 pub mod protocol;
+mod ranges;
 pub mod run_row;
 pub mod runtime;
 pub mod search;

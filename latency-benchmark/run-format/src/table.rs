@@ -10,7 +10,10 @@ use anyhow::{Context, Result, bail};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_aux::serde_introspection::serde_introspect;
 
-use crate::files::{SCHEMA, read};
+use crate::{
+    files::{SCHEMA, read},
+    ranges::LARGEST,
+};
 
 /// Tables of a folder that are being written. Rows are on disk after [`flush`](TableWriters::flush).
 pub struct TableWriters {
@@ -119,7 +122,6 @@ fn rows<T: DeserializeOwned>(text: &[u8]) -> Result<Vec<T>> {
 
 /// Whether it is a number, and negative, not finite, or so large that sums would be wrong.
 fn is_odd(field: &[u8]) -> bool {
-    const LARGEST: f64 = 1e15;
     const DIGITS: usize = 15;
     if field.len() <= DIGITS && field.iter().all(u8::is_ascii_digit) {
         return false;

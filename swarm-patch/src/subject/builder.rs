@@ -34,7 +34,7 @@ use super::{
 use crate::{graft::graft, sites::SiteLevels, stacks::Stack};
 
 /// The inserted lines, in the folder of a subject.
-pub const EDITS: &str = "edits.diff";
+pub use run_format::files::EDITS;
 /// The versions of the crates that it was built with, in the same folder.
 pub const LOCK: &str = "Cargo.lock";
 /// The [`BuildRecord`], in the same folder. It is written last.

@@ -2,6 +2,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Backend, Jitter, Loss, PeerHosts, Placement};
 
+/// The largest number of peers in a lab. The peer's number is one byte of its address.
+pub const MAX_PEERS: usize = 250;
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LabConfig {
     pub backend: Backend,

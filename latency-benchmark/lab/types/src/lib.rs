@@ -10,7 +10,7 @@ mod rtt;
 mod serde_text;
 
 pub use self::{
-    config::{LabConfig, ReceiveMasks, ReceiveOn},
+    config::{LabConfig, MAX_PEERS, ReceiveMasks, ReceiveOn},
     cores::Cores,
     hosts::{NetworkCard, PeerHost, PeerHosts},
     placement::{Placement, Sharing},
