@@ -24,17 +24,11 @@ function tableOf(caption, head, rows) {
     element("tbody", {}, ...rows.map((it) => row("td", it))));
 }
 
-// Small values would look alike beside a few large ones, so shares are taken by their roots.
-const share = (value, most) => (most > 0 ? Math.sqrt(Math.min(1, Math.abs(value) / most)) : 0);
-
-// A colour and the ink on it, from the scales of the report's pictures.
-const shadeAt = (shades, part) => shades[Math.round(part * (shades.length - 1))];
-const levelShade = (value, most) => shadeAt(page.colours.level, share(value, most));
-
-function changeShade(value, most, better) {
-  const isBetter = value * (better || -1) > 0;
-  return shadeAt(page.colours.change, (1 + (isBetter ? 1 : -1) * share(value, most)) / 2);
-}
+// Shades are those of the report's pictures: a colour, the ink on it, and the part of the greatest value below which it
+// ends.
+const shadeOf = (shades, value, most) => shades.find(([, , end]) => value / (most || 1) < end) ?? shades.at(-1);
+const levelShade = (value, most) => shadeOf(page.colours.level, value, most);
+const changeShade = (value, most, better) => shadeOf(page.colours.change, better > 0 ? value : -value, most);
 
 const LINES = 8;
 const lineClass = (variant) => `line line-${variant % LINES}`;

@@ -155,15 +155,15 @@ function drawGrid() {
 
 function drawScales(most, shown) {
   const metric = metrics.get(state.metric);
-  const bar = (name, colour, from, to, unit) => element("p", { class: "scale" }, `${name}: ${from} `,
-    ...Array.from({ length: 24 }, (_, at) => element("span", { style: `background: ${colour(at / 23)[0]}` })), ` ${to} ${unit}`);
+  const bar = (name, shades, from, to, unit) => element("p", { class: "scale" }, `${name}: ${from} `,
+    ...shades.map(([colour]) => element("span", { style: `background: ${colour}` })), ` ${to} ${unit}`);
   const bars = [];
   if (shown.some((it) => !it.isChange)) {
-    bars.push(bar(metric.words, (at) => shadeAt(page.colours.level, at), "0", short(most.level), metric.unit));
+    bars.push(bar(metric.words, page.colours.level, "0", short(most.level), metric.unit));
   }
   if (shown.some((it) => it.isChange)) {
-    const colour = (at) => shadeAt(page.colours.change, metric.better > 0 ? at : 1 - at);
-    if (most.change > 0) bars.push(bar("difference", colour, `−${short(most.change)}`, `+${short(most.change)}`, metric.changeUnit));
+    const shades = metric.better > 0 ? page.colours.change : [...page.colours.change].reverse();
+    if (most.change > 0) bars.push(bar("difference", shades, `−${short(most.change)}`, `+${short(most.change)}`, metric.changeUnit));
     const meaning = metric.better === 0 ? "Blue is less, red is more." : "Blue is better, red is worse.";
     bars.push(element("p", {}, state.grey ? `${meaning} Grey is not resolved: not significant after correction for the number of comparisons.` : meaning));
   }

@@ -1,181 +1,156 @@
 //! Turns numbers into colours, and draws the bar that shows which colour is which number.
 
-use plotters::style::RGBColor;
+use plotters::style::{RGBColor, text_anchor::HPos};
 
 use super::{
-    draw::{
-        Canvas, Colour, Lettering, Rect, SHADES, contrasting, diverging, fitting, grey, sequential,
-        width_of,
-    },
-    frame::TICK,
-    view::{ColourScale, Colours, with_unit},
+    canvas::{Canvas, Colour, Rect, contrasting, grey},
+    lettering::Lettering,
+    picture::TICK,
+    values::with_unit,
 };
 use crate::text::{short, with_plus};
 
-pub(crate) const HEIGHT: f64 = 78.0;
-const BAR_HEIGHT: f64 = 20.0;
-
-/// The colours of levels, and those of changes from worse to better; each with that of letters on it.
-pub(crate) fn shades_of_page() -> [Vec<[String; 2]>; 2] {
-    let hex = |RGBColor(red, green, blue): Colour| format!("#{red:02x}{green:02x}{blue:02x}");
-    let scales = [Colours::Sequential, Colours::HigherIsBetter].map(Colours::shades);
-    scales.map(|shades| {
-        let shades = shades.into_iter();
-        let with_ink = shades.map(|shade| [shade, contrasting(shade)].map(hex));
-        with_ink.collect()
-    })
+#[derive(Clone, Debug)]
+pub(crate) struct ColourScale {
+    /// With its unit.
+    name: String,
+    /// The greatest number, or the greatest difference in either direction. Nothing is clipped.
+    max: f64,
+    colours: Colours,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Colours {
+    /// For numbers from zero on: the darker, the greater.
+    Sequential,
+    /// For differences of which a negative one is better: blue for better, red for worse.
+    LowerIsBetter,
+    HigherIsBetter,
+}
+
+/// A scale has one colour more than this.
+const SHADES: usize = 64;
+
 impl Colours {
-    fn shades(self) -> Vec<Colour> {
-        let first = self.first_place();
-        let place = |step: usize| first + (1.0 - first) * step as f64 / SHADES as f64;
-        (0..=SHADES)
-            .map(|step| self.colour_at(place(step)))
+    /// From the left of the bar to its right, each with the part of the greatest number below which it ends. Small values
+    /// would look alike beside a few large ones, so a colour is found by the root of that part.
+    fn shades(self) -> Vec<(Colour, f64)> {
+        let (gradient, low) = match self {
+            Colours::Sequential => (colorous::YELLOW_ORANGE_BROWN, 0.0),
+            Colours::LowerIsBetter | Colours::HigherIsBetter => (colorous::RED_BLUE, -1.0),
+        };
+        let shade = |step: usize| {
+            let root = low + (1.0 - low) * (step as f64 + 0.5) / SHADES as f64;
+            let step = match self {
+                Colours::LowerIsBetter => SHADES - step,
+                Colours::Sequential | Colours::HigherIsBetter => step,
+            };
+            let (red, green, blue) = gradient.eval_rational(step, SHADES + 1).as_tuple();
+            (RGBColor(red, green, blue), root * root.abs())
+        };
+        (0..=SHADES).map(shade).collect()
+    }
+
+    /// For the page: each colour, that of letters on it, and where it ends.
+    pub(crate) fn of_page(self) -> Vec<(String, String, f64)> {
+        let hex = |RGBColor(red, green, blue): Colour| format!("#{red:02x}{green:02x}{blue:02x}");
+        let shades = self.shades().into_iter();
+        shades
+            .map(|(shade, end)| (hex(shade), hex(contrasting(shade)), end))
             .collect()
-    }
-
-    fn first_place(self) -> f64 {
-        match self {
-            Colours::Sequential => 0.0,
-            Colours::LowerIsBetter | Colours::HigherIsBetter => -1.0,
-        }
-    }
-
-    fn colour_at(self, place: f64) -> Colour {
-        match self {
-            Colours::Sequential => sequential(place),
-            Colours::LowerIsBetter => diverging(-place),
-            Colours::HigherIsBetter => diverging(place),
-        }
     }
 }
 
 impl ColourScale {
-    pub(crate) fn colour(&self, value: f64) -> Colour {
-        self.colours.colour_at(self.place(value))
+    pub(crate) fn new(
+        name: &str,
+        unit: &str,
+        colours: Colours,
+        values: impl Iterator<Item = f64>,
+    ) -> ColourScale {
+        ColourScale {
+            name: with_unit(name, unit),
+            max: values.map(f64::abs).fold(0.0, f64::max),
+            colours,
+        }
     }
 
-    /// Draws the bar. Numbers grow to the right, whether that is better or worse.
-    pub(crate) fn draw(&self, canvas: &mut Canvas, area: Rect) {
-        let name = self.legend();
-        let size = fitting([name.as_str()], area.width, TICK, false);
-        canvas.text((area.x, area.y + TICK), &name, &Lettering::new(size));
-        // The label at the end sticks out by half its width.
-        let bar = Rect::new(area.x, area.y + 28.0, area.width - 28.0, BAR_HEIGHT);
+    pub(crate) fn is_of_differences(&self) -> bool {
+        self.colours != Colours::Sequential
+    }
+
+    pub(crate) fn colour(&self, value: f64) -> Colour {
+        // A metric that is zero everywhere has no greatest value to compare with.
+        let part = if self.max > 0.0 {
+            value / self.max
+        } else {
+            0.0
+        };
         let shades = self.colours.shades();
-        for (step, shade) in shades.iter().enumerate() {
-            canvas.fill(bar.column(step, shades.len(), 0.0), *shade);
+        let shade = shades.iter().find(|(_, end)| part < *end);
+        shade.unwrap_or(&shades[SHADES]).0
+    }
+
+    /// Numbers grow to the right, whether that is better or worse. Returns how far down the bar and its labels reach.
+    pub(crate) fn draw(&self, canvas: &mut Canvas, area: Rect) -> f64 {
+        let (direction, ends) = match self.colours {
+            Colours::Sequential => ("", vec![0.0, self.max]),
+            Colours::LowerIsBetter => (": better ← → worse", vec![-self.max, 0.0, self.max]),
+            Colours::HigherIsBetter => (": worse ← → better", vec![-self.max, 0.0, self.max]),
+        };
+        let name = format!("{} (square-root scale){direction}", self.name);
+        let style = Lettering::new(TICK);
+        let fitting = style.fitting([&name], area.width);
+        canvas.text((area.x, area.y + 11.0), &name, &fitting);
+        // Labels at the ends stick out by half their width.
+        let bar = Rect::new(area.x + 28.0, area.y + 28.0, area.width - 56.0, 20.0);
+        for (step, (shade, _)) in self.colours.shades().into_iter().enumerate() {
+            canvas.fill(bar.column(step, SHADES + 1, 0.0), shade);
         }
         canvas.outline(bar, grey(0x80));
-        let first = self.colours.first_place();
-        let mut free_until = f64::INFINITY;
-        // Labels that would touch are left out, the greatest last.
-        for (place, label) in self.ticks().into_iter().rev() {
-            let half = width_of(&label, TICK, false) / 2.0;
-            let x = bar.x + bar.width * (place - first) / (1.0 - first);
-            if x + half > free_until {
-                continue;
-            }
-            free_until = x - half - TICK / 2.0;
-            canvas.line((x, bar.bottom()), (x, bar.bottom() + 5.0), grey(0x40), 1);
-            let below = (x, bar.bottom() + 22.0);
-            canvas.text(below, &label, &Lettering::new(TICK).centred());
-        }
-    }
-
-    /// The place of a number on the bar: 1 for the greatest, 0 for zero, −1 for the greatest difference below
-    /// zero.
-    fn place(&self, value: f64) -> f64 {
-        // A metric that is zero everywhere has no greatest value to compare with.
-        let part = match self.max > 0.0 {
-            true => (value.abs() / self.max).min(1.0),
-            false => 0.0,
-        };
-        // Small values would look alike beside a few large ones.
-        part.sqrt().copysign(value).max(self.colours.first_place())
-    }
-
-    fn legend(&self) -> String {
-        let name = with_unit(&self.name, &self.unit);
-        let direction = match self.colours {
-            Colours::Sequential => "",
-            Colours::LowerIsBetter => ": better ← → worse",
-            Colours::HigherIsBetter => ": worse ← → better",
-        };
-        format!("{name} (square-root scale){direction}")
-    }
-
-    /// Places and labels of zero, the greatest, and round values about evenly spread between them; of differences to
-    /// both sides.
-    fn ticks(&self) -> Vec<(f64, String)> {
-        let is_difference = self.colours != Colours::Sequential;
-        let count = if is_difference { 3 } else { 5 };
-        let between = (1..count).map(|index| {
-            let part = f64::from(index) / f64::from(count);
-            one_digit(self.max * part * part)
-        });
-        let mut values = vec![0.0];
-        for value in between.chain([self.max]).filter(|value| *value > 0.0) {
-            values.extend(is_difference.then_some(-value));
-            values.push(value);
-        }
-        values.sort_by(f64::total_cmp);
-        let tick = |value| {
-            let label = match is_difference {
-                true => with_plus(value, short(value)),
-                false => short(value),
+        for (index, value) in ends.iter().enumerate() {
+            let label = match self.is_of_differences() {
+                true => with_plus(*value, short(*value)),
+                false => short(*value),
             };
-            (self.place(value), label)
-        };
-        values.into_iter().map(tick).collect()
+            let x = bar.x + bar.width * index as f64 / (ends.len() - 1) as f64;
+            canvas.line((x, bar.bottom()), (x, bar.bottom() + 5.0), grey(0x40), 1);
+            canvas.text(
+                (x, bar.bottom() + 16.0),
+                &label,
+                &style.aligned(HPos::Center),
+            );
+        }
+        bar.bottom() + 30.0
     }
-}
-
-fn one_digit(value: f64) -> f64 {
-    let power = 10_f64.powf(value.log10().floor());
-    (value / power).round() * power
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::charts::canvas::{FAINT_INK, luminance};
 
     fn scale(max: f64, colours: Colours) -> ColourScale {
-        ColourScale {
-            name: "slow polls".to_owned(),
-            unit: "%".to_owned(),
-            max,
-            colours,
-        }
-    }
-
-    fn labels(scale: &ColourScale) -> Vec<String> {
-        scale.ticks().into_iter().map(|(_, label)| label).collect()
+        ColourScale::new("slow polls", "%", colours, [max].into_iter())
     }
 
     #[test]
-    fn places_grow_from_zero_to_the_greatest() {
+    fn the_greatest_value_has_the_last_colour_and_small_ones_differ() {
         let scale = scale(62.0, Colours::Sequential);
-        assert_eq!((scale.place(0.0), scale.place(62.0)), (0.0, 1.0));
-        let place = |value| scale.place(f64::from(value));
-        assert!((0..62).all(|value| place(value) < place(value + 1)));
+        let shades = Colours::Sequential.shades();
+        let step = |value: f64| {
+            let mut shades = shades.iter();
+            shades.position(|(shade, _)| *shade == scale.colour(value))
+        };
+        assert_eq!([0.0, 62.0].map(step), [Some(0), Some(SHADES)]);
+        assert!(step(1.0) > Some(5) && step(2.0) > step(1.0));
     }
 
     #[test]
-    fn ticks_are_round_and_end_with_the_greatest() {
-        let values = scale(62.0, Colours::Sequential);
-        assert_eq!(labels(&values), ["0", "2", "10", "20", "40", "62"]);
-        let differences = scale(10.0, Colours::LowerIsBetter);
-        let symmetric = ["−10", "−4", "−1", "0", "+1", "+4", "+10"];
-        assert_eq!(labels(&differences), symmetric);
-    }
-
-    #[test]
-    fn a_metric_that_is_zero_everywhere_has_a_colour_and_a_tick() {
-        let nothing = scale(0.0, Colours::Sequential);
-        assert_eq!(nothing.place(0.0), 0.0);
-        assert_eq!(labels(&nothing), ["0"]);
+    fn a_metric_that_is_zero_everywhere_has_a_colour() {
+        let nothing = scale(0.0, Colours::HigherIsBetter);
+        let (middle, _) = Colours::HigherIsBetter.shades()[SHADES / 2];
+        assert_eq!(nothing.colour(0.0), middle);
     }
 
     #[test]
@@ -184,5 +159,53 @@ mod tests {
         assert!(fewer.2 > fewer.0);
         let more = scale(10.0, Colours::HigherIsBetter).colour(8.0);
         assert_eq!(fewer, more);
+        let worse = scale(10.0, Colours::HigherIsBetter).colour(-8.0);
+        assert!(worse.0 > worse.2);
+    }
+
+    #[test]
+    fn the_page_has_the_colours_of_the_pictures() {
+        for colours in [Colours::Sequential, Colours::HigherIsBetter] {
+            let (scale, page) = (scale(100.0, colours), colours.of_page());
+            for value in (-100..=100).map(f64::from) {
+                let shade = page.iter().find(|shade| value / 100.0 < shade.2);
+                let (colour, ..) = shade.or(page.last()).expect("a colour");
+                let RGBColor(red, green, blue) = scale.colour(value);
+                assert_eq!(
+                    *colour,
+                    format!("#{red:02x}{green:02x}{blue:02x}"),
+                    "{value}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_value_is_darker_the_further_it_is_from_zero() {
+        let light = |colours: Colours| -> Vec<f64> {
+            let shades = colours.shades().into_iter();
+            shades.map(|(shade, _)| luminance(shade)).collect()
+        };
+        let is_falling = |light: &[f64]| light.windows(2).all(|two| two[1] <= two[0] + 0.01);
+        assert!(is_falling(&light(Colours::Sequential)));
+        let mut differences = light(Colours::HigherIsBetter);
+        assert!(is_falling(&differences[SHADES / 2..]));
+        differences.reverse();
+        assert!(is_falling(&differences[SHADES / 2..]));
+    }
+
+    #[test]
+    fn text_can_be_read_on_every_shade() {
+        // From 1 for no contrast to 21.
+        let contrast = |one: Colour, other: Colour| {
+            let (one, other) = (luminance(one), luminance(other));
+            (one.max(other) + 0.05) / (one.min(other) + 0.05)
+        };
+        for colours in [Colours::Sequential, Colours::HigherIsBetter] {
+            for (shade, _) in colours.shades() {
+                assert!(contrast(shade, contrasting(shade)) >= 4.0, "{shade:?}");
+            }
+        }
+        assert!(contrast(FAINT_INK, grey(0xe4)) >= 4.5);
     }
 }

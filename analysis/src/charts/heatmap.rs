@@ -1,248 +1,314 @@
-//! One metric over the whole grid, or under two variants with the difference between them.
+//! One metric over a grid, in facets side by side: under two variants with the difference between them, say.
+
+use std::collections::BTreeSet;
+
+use plotters::style::text_anchor::HPos;
 
 use super::{
-    cell_text::{CellText, TextSizes},
-    colour_scale,
-    draw::{Canvas, FAINT_INK, Lettering, Rect, contrasting, fitting, grey, widest},
-    frame::{BODY_WIDTH, TICK, draw_heading},
-    legend::{Legend, LegendKey},
-    view::{Caption, Categories, CellValue, ColourScale, NoValue, Picture},
+    canvas::{Canvas, FAINT_INK, Rect, contrasting, grey},
+    cell_text::cell_text,
+    colour_scale::ColourScale,
+    legend::draw_legend,
+    lettering::Lettering,
+    picture::{Body, TICK, draw_heading},
+    values::{Categories, ChartValue},
 };
 
 #[derive(Clone, Debug)]
 pub(crate) struct Heatmap {
-    pub(crate) caption: Caption,
     pub(crate) rows: Categories,
     pub(crate) columns: Categories,
     /// From left to right, then down.
     pub(crate) facets: Vec<Facet>,
     pub(crate) across: usize,
-    pub(crate) scale: ColourScale,
-    pub(crate) difference_scale: Option<ColourScale>,
+    /// One or two.
+    pub(crate) scales: Vec<ColourScale>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Facet {
     pub(crate) title: String,
-    pub(crate) is_difference: bool,
+    /// The index of its scale.
+    pub(crate) scale: usize,
     pub(crate) cells: Vec<Vec<HeatmapCell>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct HeatmapCell {
-    pub(crate) value: CellValue,
+    pub(crate) value: Result<ChartValue, NoValue>,
     /// A difference that is not resolved is grey.
     pub(crate) is_resolved: bool,
 }
 
-const BEFORE_LEGEND: f64 = 22.0;
-const BAR_WIDTH: f64 = 620.0;
-const UNRESOLVED: u8 = 0xe4;
-
-impl Picture for Heatmap {
-    fn caption(&self) -> &Caption {
-        &self.caption
+impl Facet {
+    pub(crate) fn new<Row, Column>(
+        title: String,
+        scale: usize,
+        rows: &[Row],
+        columns: &[Column],
+        cell: impl Fn(&Row, &Column) -> HeatmapCell,
+    ) -> Facet {
+        let row = |row| columns.iter().map(|column| cell(row, column)).collect();
+        Facet {
+            title,
+            scale,
+            cells: rows.iter().map(row).collect(),
+        }
     }
 
-    fn body_height(&self) -> f64 {
-        self.grids_height() + BEFORE_LEGEND + colour_scale::HEIGHT + self.legend().height()
+    /// The values that have a colour.
+    pub(crate) fn coloured(&self) -> impl Iterator<Item = f64> {
+        let cells = self.cells.iter().flatten();
+        let values = cells.filter(|cell| cell.is_resolved);
+        values.filter_map(|cell| Some(cell.value.ok()?.value))
     }
+}
 
-    fn draw_body(&self, canvas: &mut Canvas, body: Rect) {
-        let texts: Vec<CellText> = self.cells().filter_map(text_of).collect();
-        let (width, height) = self.cell_size();
-        let sizes = TextSizes::for_all(&texts, Rect::new(0.0, 0.0, width, height));
+impl HeatmapCell {
+    pub(crate) fn level(value: Result<ChartValue, NoValue>) -> HeatmapCell {
+        HeatmapCell {
+            value,
+            is_resolved: true,
+        }
+    }
+}
+
+/// Why a cell has no value. Each has its own word and a grey that no value has, so that none looks like a small value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum NoValue {
+    Failed,
+    /// It was measured, but not under the conditions that were asked for.
+    Invalid,
+    Missing,
+    NotApplicable,
+    /// Of a budget.
+    NeverFires,
+}
+
+impl NoValue {
+    fn looks(self) -> (u8, &'static str) {
+        match self {
+            NoValue::Failed => (0xc8, "failed: the run ended without a result"),
+            NoValue::Invalid => (0xd8, "invalid: the network was not as configured"),
+            NoValue::Missing => (0xff, "missing: not measured"),
+            NoValue::NotApplicable => (0xee, "n/a: no such value in this cell"),
+            NoValue::NeverFires => (
+                0xee,
+                "idle: this budget ended no poll, or would have ended none",
+            ),
+        }
+    }
+}
+
+const UNRESOLVED: (u8, &str) = (
+    0xe4,
+    "grey: not resolved, that is, not significant after correction for the number of comparisons",
+);
+/// Between facets.
+const GAP: (f64, f64) = (16.0, 14.0);
+const TITLE_HEIGHT: f64 = 32.0;
+const AXIS_HEIGHT: f64 = 52.0;
+const WIDEST_CELL: f64 = 150.0;
+const TO_LABEL: f64 = 9.0;
+
+impl Body for Heatmap {
+    fn draw(&self, canvas: &mut Canvas, area: Rect) -> f64 {
+        let styles = self.cell_lettering(area);
+        let mut bottom = area.y;
         for (index, facet) in self.facets.iter().enumerate() {
-            let grid = self.grid(body, index);
+            let grid = self.grid(area, index);
             for (row, cells) in facet.cells.iter().enumerate() {
                 for (column, cell) in cells.iter().enumerate() {
                     let place = self.cell(grid, row, column);
-                    self.draw_cell(canvas, place, (facet, cell), sizes);
+                    let scale = &self.scales[facet.scale];
+                    draw_cell(canvas, place, cell, scale, &styles);
                 }
             }
-            self.draw_axes(canvas, grid, index, &facet.title);
+            let whole = self.facet_area(area, index);
+            draw_heading(canvas, whole.below(TITLE_HEIGHT), &facet.title);
+            self.draw_axes(canvas, grid, index.is_multiple_of(self.across));
+            bottom = whole.bottom();
         }
-        let below = body.below(self.grids_height() + BEFORE_LEGEND);
-        if let Some(differences) = &self.difference_scale {
-            self.scale.draw(canvas, below.column(0, 2, 40.0));
-            differences.draw(canvas, below.column(1, 2, 40.0));
-        } else {
-            self.scale.draw(canvas, below.with_width(BAR_WIDTH));
+        let below = area.below(bottom + 22.0 - area.y);
+        for (index, scale) in self.scales.iter().enumerate() {
+            bottom = scale.draw(canvas, below.column(index, 2, 40.0));
         }
-        self.legend()
-            .draw(canvas, below.below(colour_scale::HEIGHT));
+        self.draw_greys(canvas, area.below(bottom - area.y))
     }
 }
 
 impl Heatmap {
-    fn draw_cell(
-        &self,
-        canvas: &mut Canvas,
-        place: Rect,
-        (facet, cell): (&Facet, &HeatmapCell),
-        sizes: TextSizes,
-    ) {
-        canvas.fill(place, grey(0xc0));
-        let inside = place.right_of(1.0).below(1.0);
-        let value = match &cell.value {
-            Ok(value) => value,
-            Err(reason) => return reason.draw(canvas, inside),
-        };
-        let scale = match &self.difference_scale {
-            Some(scale) if facet.is_difference => scale,
-            _ => &self.scale,
-        };
-        let (colour, ink) = if cell.is_resolved {
-            let colour = scale.colour(value.value);
-            (colour, contrasting(colour))
-        } else {
-            (grey(UNRESOLVED), FAINT_INK)
-        };
-        canvas.fill(inside, colour);
-        let text = CellText::of(value, facet.is_difference);
-        sizes.draw(canvas, place, &text, ink, cell.is_resolved);
-    }
-
-    fn legend(&self) -> Legend {
-        let is_grey = |cell: &HeatmapCell| !cell.is_resolved && cell.value.is_ok();
-        let unresolved = self.cells().any(|(_, cell)| is_grey(cell)).then_some((
-            UNRESOLVED,
-            "grey: not resolved, that is, not significant after correction for the number of comparisons",
-        ));
-        let reasons = NoValue::among(self.cells().map(|(_, cell)| &cell.value)).into_iter();
-        let reasons = reasons.map(|reason| (reason.grey(), reason.meaning()));
-        let entry =
-            |(level, meaning): (u8, &str)| (LegendKey::Patch(grey(level)), meaning.to_owned());
-        Legend(unresolved.into_iter().chain(reasons).map(entry).collect())
-    }
-
     fn cells(&self) -> impl Iterator<Item = (&Facet, &HeatmapCell)> {
         self.facets.iter().flat_map(|facet| {
             let cells = facet.cells.iter().flatten();
             cells.map(move |cell| (facet, cell))
         })
     }
-}
 
-fn text_of((facet, cell): (&Facet, &HeatmapCell)) -> Option<CellText> {
-    let value = cell.value.as_ref().ok()?;
-    Some(CellText::of(value, facet.is_difference))
-}
-
-const GUTTER: f64 = 16.0;
-const BETWEEN: f64 = 14.0;
-const TITLE_HEIGHT: f64 = 32.0;
-const AXIS_HEIGHT: f64 = 52.0;
-const WIDEST_CELL: f64 = 150.0;
-const TO_LABEL: f64 = 9.0;
-
-impl Heatmap {
-    fn grids_height(&self) -> f64 {
-        let down = self.facets.len().div_ceil(self.across).max(1) as f64;
-        down * (self.facet_height() + BETWEEN) - BETWEEN
+    /// For values and for intervals: one size for all cells, so that no value looks more important than another.
+    fn cell_lettering(&self, area: Rect) -> [Lettering; 2] {
+        let texts = self.cells().filter_map(|(facet, cell)| {
+            let is_difference = self.scales[facet.scale].is_of_differences();
+            Some(cell_text(cell.value.as_ref().ok()?, is_difference))
+        });
+        let (values, intervals): (Vec<_>, Vec<_>) = texts.map(<(String, String)>::from).unzip();
+        let (width, height) = self.cell_size(area);
+        let style = |size: f64| Lettering::new(size).aligned(HPos::Center);
+        let value = style((0.42 * height).min(20.0)).bold(true);
+        let value = value.fitting(values, width - 5.0);
+        let interval = style((0.34 * height).min(16.0).min(value.size));
+        [value, interval.fitting(intervals, width - 5.0)]
     }
 
-    fn grid(&self, body: Rect, facet: usize) -> Rect {
-        let (column, row) = (facet % self.across, facet / self.across);
-        let right = self.row_label_width() + column as f64 * (self.facet_width() + GUTTER);
-        let down = row as f64 * (self.facet_height() + BETWEEN) + TITLE_HEIGHT;
-        let (width, height) = self.cell_size();
+    /// The legend of all cells that have no colour.
+    fn draw_greys(&self, canvas: &mut Canvas, area: Rect) -> f64 {
+        let is_grey = |(_, cell): (_, &HeatmapCell)| !cell.is_resolved && cell.value.is_ok();
+        let reasons = self.cells().filter_map(|(_, cell)| cell.value.err());
+        let reasons: BTreeSet<NoValue> = reasons.collect();
+        let mut looks: Vec<(u8, &str)> = reasons.into_iter().map(NoValue::looks).collect();
+        if self.cells().any(is_grey) {
+            looks.insert(0, UNRESOLVED);
+        }
+        let meanings: Vec<&str> = looks.iter().map(|(_, meaning)| *meaning).collect();
+        draw_legend(canvas, area, &meanings, |canvas, index, key| {
+            canvas.fill(key, grey(looks[index].0));
+            canvas.outline(key, grey(0x80));
+        })
+    }
+
+    /// Rows are named once for all facets side by side.
+    fn draw_axes(&self, canvas: &mut Canvas, grid: Rect, is_leftmost: bool) {
+        let style = Lettering::new(TICK).aligned(HPos::Center);
+        let width = self.cell(grid, 0, 0).width - 4.0;
+        let fitting = style.fitting(&self.columns.labels, width);
+        for (column, label) in self.columns.labels.iter().enumerate() {
+            let at = (self.cell(grid, 0, column).centre().0, grid.bottom() + 14.0);
+            canvas.text(at, label, &fitting);
+        }
+        let below = (grid.centre().0, grid.bottom() + 37.0);
+        canvas.text(below, &self.columns.name, &style);
+        if is_leftmost && grid.height > 0.0 {
+            let before = grid.x - TO_LABEL;
+            let style = style.aligned(HPos::Right);
+            for (row, label) in self.rows.labels.iter().enumerate() {
+                canvas.text((before, self.cell(grid, row, 0).centre().1), label, &style);
+            }
+            canvas.text((before, grid.bottom() + 14.0), &self.rows.name, &style);
+        }
+        canvas.outline(grid, grey(0x80));
+    }
+
+    /// With its title and its axis, but without the labels of rows.
+    fn facet_area(&self, area: Rect, index: usize) -> Rect {
+        let (_, cell_height) = self.cell_size(area);
+        let height = TITLE_HEIGHT + cell_height * self.rows.labels.len() as f64 + AXIS_HEIGHT;
+        let down = (index / self.across) as f64 * (height + GAP.1);
+        let area = area.right_of(self.row_label_width()).below(down);
+        let area = area.column(index % self.across, self.across, GAP.0);
+        Rect { height, ..area }
+    }
+
+    fn grid(&self, area: Rect, index: usize) -> Rect {
+        let facet = self.facet_area(area, index);
+        let (width, height) = self.cell_size(area);
         Rect::new(
-            (body.x + right).round(),
-            body.y + down,
+            facet.x.round(),
+            facet.y + TITLE_HEIGHT,
             width * self.columns.labels.len() as f64,
             height * self.rows.labels.len() as f64,
         )
     }
 
     fn cell(&self, grid: Rect, row: usize, column: usize) -> Rect {
-        let (width, height) = self.cell_size();
-        let (right, down) = (column as f64 * width, row as f64 * height);
-        Rect::new(grid.x + right, grid.y + down, width, height)
-    }
-
-    /// The title above a facet and the axes around it; rows are named once for all side by side.
-    fn draw_axes(&self, canvas: &mut Canvas, grid: Rect, facet: usize, title: &str) {
-        draw_heading(canvas, grid.with_width(self.facet_width()), title);
-        let (labels, width) = (&self.columns.labels, self.cell_size().0 - 4.0);
-        let size = fitting(labels.iter().map(String::as_str), width, TICK, false);
-        for (column, label) in labels.iter().enumerate() {
-            let at = (self.cell(grid, 0, column).centre().0, grid.bottom() + 20.0);
-            canvas.text(at, label, &Lettering::new(size).centred());
-        }
-        let below = (grid.centre().0, grid.bottom() + 43.0);
-        let name = Lettering::new(TICK).centred();
-        canvas.text(below, &self.columns.name, &name);
-        if facet.is_multiple_of(self.across) && grid.height > 0.0 {
-            let before = grid.x - TO_LABEL;
-            let style = Lettering::new(TICK).right();
-            for (row, label) in self.rows.labels.iter().enumerate() {
-                let middle = self.cell(grid, row, 0).centre().1;
-                canvas.text_across((before, middle), label, &style);
-            }
-            canvas.text((before, grid.bottom() + 20.0), &self.rows.name, &style);
-        }
-        canvas.outline(grid, grey(0x80));
-    }
-
-    fn facet_height(&self) -> f64 {
-        TITLE_HEIGHT + self.cell_size().1 * self.rows.labels.len() as f64 + AXIS_HEIGHT
-    }
-
-    fn cell_size(&self) -> (f64, f64) {
+        let rows = self.rows.labels.len().max(1);
+        let height = grid.height / rows as f64;
         let columns = self.columns.labels.len().max(1);
-        let width = (self.facet_width() / columns as f64).min(WIDEST_CELL);
-        // Whole pixels, so that all edges are equally sharp.
-        (width.floor(), (0.52 * width).clamp(44.0, 58.0).round())
+        let below = grid.below(row as f64 * height);
+        Rect {
+            height,
+            ..below.column(column, columns, 0.0)
+        }
     }
 
-    fn facet_width(&self) -> f64 {
+    /// In whole pixels, so that all edges are equally sharp.
+    fn cell_size(&self, area: Rect) -> (f64, f64) {
         let across = self.across as f64;
-        (BODY_WIDTH - self.row_label_width() - (across - 1.0) * GUTTER) / across
+        let facet = (area.width - self.row_label_width() - (across - 1.0) * GAP.0) / across;
+        let width = facet / self.columns.labels.len().max(1) as f64;
+        let width = width.min(WIDEST_CELL);
+        (width.floor(), (0.52 * width).clamp(44.0, 58.0).round())
     }
 
     fn row_label_width(&self) -> f64 {
         let labels = self.rows.labels.iter().chain([&self.rows.name]);
-        (widest(labels.map(String::as_str), TICK, false) + TO_LABEL).ceil()
+        (Lettering::new(TICK).widest(labels) + TO_LABEL).ceil()
     }
 }
 
-pub(crate) fn across_for(count: usize) -> usize {
-    match count {
-        0 | 1 => 1,
-        2 | 4 => 2,
-        _ => 3,
+fn draw_cell(
+    canvas: &mut Canvas,
+    place: Rect,
+    cell: &HeatmapCell,
+    scale: &ColourScale,
+    styles: &[Lettering; 2],
+) {
+    canvas.fill(place, grey(0xc0));
+    let inside = place.right_of(1.0).below(1.0);
+    let (colour, ink) = match cell.value {
+        Err(reason) => (grey(reason.looks().0), FAINT_INK),
+        Ok(_) if !cell.is_resolved => (grey(UNRESOLVED.0), FAINT_INK),
+        Ok(value) => {
+            let colour = scale.colour(value.value);
+            (colour, contrasting(colour))
+        }
+    };
+    canvas.fill(inside, colour);
+    let [style, small] = styles.map(|style| style.colour(ink));
+    let middle = |part: f64| (place.centre().0, place.y + part * place.height);
+    match cell.value {
+        Err(reason) => {
+            let (_, meaning) = reason.looks();
+            let word = meaning.split(':').next().unwrap_or_default();
+            let style = Lettering::new(16.0).fitting([word], inside.width - 8.0);
+            let style = style.colour(ink).aligned(HPos::Center);
+            canvas.text(middle(0.5), word, &style);
+        }
+        Ok(value) => {
+            let [value, interval] = cell_text(&value, scale.is_of_differences());
+            let part = if interval.is_empty() { 0.5 } else { 0.32 };
+            canvas.text(middle(part), &value, &style.bold(cell.is_resolved));
+            if !interval.is_empty() {
+                canvas.text(middle(0.74), &interval, &small);
+            }
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::charts::view::Colours;
+    use crate::charts::{Colours, picture::BODY_WIDTH};
+
+    const AREA: Rect = Rect {
+        x: 28.0,
+        y: 90.0,
+        width: BODY_WIDTH,
+        height: 0.0,
+    };
 
     fn heatmap((rows, columns): (usize, usize), count: usize, across: usize) -> Heatmap {
         let facet = Facet {
             title: String::new(),
-            is_difference: false,
+            scale: 0,
             cells: Vec::new(),
         };
+        let values = [1.0].into_iter();
         Heatmap {
-            caption: Caption {
-                title: String::new(),
-                subtitle: String::new(),
-                small_print: String::new(),
-            },
             rows: Categories::new("axis", 0..rows),
             columns: Categories::new("axis", 0..columns),
             facets: vec![facet; count],
             across,
-            scale: ColourScale {
-                name: String::new(),
-                unit: String::new(),
-                max: 1.0,
-                colours: Colours::Sequential,
-            },
-            difference_scale: None,
+            scales: vec![ColourScale::new("", "", Colours::Sequential, values)],
         }
     }
 
@@ -250,23 +316,19 @@ mod tests {
     fn facets_neither_overlap_nor_leave_the_picture() {
         for size in [(1, 1), (7, 7), (5, 6), (1, 7)] {
             for count in 1..=6 {
-                let facets = heatmap(size, count, across_for(count));
-                let body = Rect::new(28.0, 90.0, BODY_WIDTH, facets.grids_height());
-                let grids: Vec<Rect> = (0..count).map(|facet| facets.grid(body, facet)).collect();
-                for (facet, grid) in grids.iter().enumerate() {
-                    let with_axes = Rect::new(
-                        grid.x,
-                        grid.y - TITLE_HEIGHT,
-                        grid.width,
-                        grid.height + TITLE_HEIGHT + AXIS_HEIGHT,
-                    );
-                    let labels = facets.row_label_width();
-                    assert!(
-                        body.right_of(labels).contains(&with_axes),
-                        "{count} {grid:?}"
-                    );
-                    let mut others = grids[..facet].iter();
-                    assert!(others.all(|other| other.overlap(&with_axes) == 0.0));
+                let heatmap = heatmap(size, count, count.min(3));
+                let facets: Vec<Rect> = (0..count).map(|at| heatmap.facet_area(AREA, at)).collect();
+                for (at, facet) in facets.iter().enumerate() {
+                    let labels = heatmap.row_label_width();
+                    let sides = Rect {
+                        height: 5000.0,
+                        ..AREA.right_of(labels)
+                    };
+                    assert!(sides.contains(facet), "{count} {facet:?}");
+                    let grid = heatmap.grid(AREA, at);
+                    assert!(facet.right() >= grid.right() - 0.5 && facet.bottom() > grid.bottom());
+                    let mut others = facets[..at].iter();
+                    assert!(others.all(|other| other.overlap(facet) == 0.0));
                 }
             }
         }
@@ -274,16 +336,12 @@ mod tests {
 
     #[test]
     fn cells_fill_their_grid() {
-        let facets = heatmap((7, 7), 1, 1);
-        let grid = facets.grid(Rect::new(0.0, 0.0, BODY_WIDTH, facets.grids_height()), 0);
-        let last = facets.cell(grid, 6, 6);
+        let heatmap = heatmap((7, 7), 1, 1);
+        let grid = heatmap.grid(AREA, 0);
+        let last = heatmap.cell(grid, 6, 6);
         assert!((last.right() - grid.right()).abs() < 1e-9);
         assert!((last.bottom() - grid.bottom()).abs() < 1e-9);
-        assert!(facets.cell(grid, 2, 3).overlap(&facets.cell(grid, 2, 4)) < 1e-9);
-    }
-
-    #[test]
-    fn no_facet_stands_alone_in_a_row_of_three() {
-        assert_eq!([1, 2, 3, 4, 5, 6].map(across_for), [1, 2, 3, 2, 3, 3]);
+        let neighbours = [2, 3].map(|row| heatmap.cell(grid, row, 4));
+        assert!(neighbours[0].overlap(&neighbours[1]) < 1e-9);
     }
 }

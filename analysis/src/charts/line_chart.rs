@@ -1,18 +1,25 @@
 //! Values at named places, joined by lines, in panels below each other with the same series.
 
-use super::{
-    draw::{
-        Axis, Canvas, INK, Lettering, LineStyle, PointMark, Rect, draw_mark, error_bar, fitting,
-        grey, line_style, widest, wrap,
+use plotters::{
+    coord::{
+        ranged1d::{BoldPoints, Ranged},
+        types::RangedCoordf64,
     },
-    frame::{TICK, draw_heading},
-    legend::{Legend, LegendKey},
-    view::{Caption, Categories, ChartValue, Picture, ValueAxis},
+    style::{RGBColor, text_anchor::HPos},
 };
+
+use super::{
+    canvas::{Canvas, Colour, Point, Rect, grey},
+    legend::draw_legend,
+    lettering::Lettering,
+    picture::{Body, TICK, draw_heading},
+    values::{Categories, ChartValue},
+};
+use crate::text::{decimals_for, fixed};
 
 #[derive(Clone, Debug)]
 pub(crate) struct LineChart {
-    pub(crate) caption: Caption,
+    /// Without names, values are not joined by lines.
     pub(crate) series: Vec<String>,
     pub(crate) places: Categories,
     pub(crate) panels: Vec<LineChartPanel>,
@@ -20,9 +27,9 @@ pub(crate) struct LineChart {
 
 #[derive(Clone, Debug)]
 pub(crate) struct LineChartPanel {
-    pub(crate) axis: ValueAxis,
-    /// Values that no line joins, each at a place.
-    pub(crate) marks: Vec<(usize, ChartValue)>,
+    /// With its unit.
+    pub(crate) name: String,
+    pub(crate) from_zero: bool,
     /// By series and place.
     pub(crate) lines: Vec<Vec<Option<ChartValue>>>,
 }
@@ -30,96 +37,97 @@ pub(crate) struct LineChartPanel {
 /// With the name of its numbers above it.
 const PANEL: f64 = 250.0;
 const NAME: f64 = 48.0;
-/// The height of the labels below a plot, with their name.
-const PLACES_HEIGHT: f64 = 86.0;
-const BEFORE_LEGEND: f64 = 8.0;
+const TO_LABEL: f64 = 9.0;
 /// Longer labels have several lines.
 const SMALLEST: f64 = 14.0;
 /// Lines are shifted, so that their bars stay apart.
 const FURTHEST_APART: f64 = 16.0;
+/// Half the width of the ends of a bar.
+const CAP: f64 = 5.0;
+
+impl Body for LineChart {
+    fn draw(&self, canvas: &mut Canvas, area: Rect) -> f64 {
+        let plots = self.panels.iter().enumerate().map(|(index, panel)| {
+            let top = area.y + PANEL * index as f64 + NAME;
+            let area = Rect::new(area.x, top, area.width, PANEL - NAME);
+            Plot::new(panel, area, self.places.labels.len())
+        });
+        let mut plots: Vec<Plot> = plots.collect();
+        // All plots begin where the one with the widest numbers does.
+        let ticks = plots.iter().flat_map(|plot| &plot.ticks);
+        let widest = Lettering::new(TICK).widest(ticks.map(|(_, label)| label));
+        for (plot, panel) in plots.iter_mut().zip(&self.panels) {
+            draw_heading(canvas, plot.area, &panel.name);
+            plot.area = plot.area.right_of(TO_LABEL + widest);
+            plot.draw_ground(canvas);
+            plot.draw_lines(canvas, &panel.lines, !self.series.is_empty());
+        }
+        let Some(lowest) = plots.last() else {
+            return area.y;
+        };
+        let bottom = lowest.draw_places(canvas, &self.places);
+        let below = area.below(bottom - area.y);
+        draw_legend(canvas, below, &self.series, |canvas, index, key| {
+            let (colour, y) = (line_colour(index), key.centre().1);
+            canvas.line((key.x, y), (key.right(), y), colour, 2);
+            draw_mark(canvas, key.centre(), index);
+        })
+    }
+}
 
 struct Plot {
     area: Rect,
-    axis: Axis,
     places: usize,
-}
-
-impl Picture for LineChart {
-    fn caption(&self) -> &Caption {
-        &self.caption
-    }
-
-    fn body_height(&self) -> f64 {
-        let panels = PANEL * self.panels.len() as f64;
-        panels + PLACES_HEIGHT + BEFORE_LEGEND + self.legend().height()
-    }
-
-    fn draw_body(&self, canvas: &mut Canvas, body: Rect) {
-        let mut plots: Vec<Plot> = Vec::new();
-        for (index, panel) in self.panels.iter().enumerate() {
-            let area = body.below(PANEL * index as f64 + NAME);
-            let area = area.with_height(PANEL - NAME);
-            draw_heading(canvas, area, &panel.axis.label());
-            plots.push(Plot {
-                area,
-                axis: Axis::around(panel.values(), area),
-                places: self.places.labels.len().max(1),
-            });
-        }
-        // All plots begin where the one with the widest numbers does.
-        let ticks = plots.iter().flat_map(|plot| &plot.axis.ticks);
-        let left = 9.0 + widest(ticks.map(|(_, label)| label.as_str()), TICK, false);
-        for (plot, panel) in plots.iter_mut().zip(&self.panels) {
-            plot.area = plot.area.right_of(left);
-            plot.draw_ground(canvas);
-            plot.draw_lines(canvas, &panel.lines);
-            for (place, value) in &panel.marks {
-                plot.draw_value(canvas, plot.x(*place), value, (INK, PointMark::Ring));
-            }
-        }
-        if let Some(lowest) = plots.last() {
-            lowest.draw_places(canvas, &self.places);
-        }
-        let legend = self.legend();
-        legend.draw(canvas, body.below(body.height - legend.height()));
-    }
-}
-
-impl LineChart {
-    fn legend(&self) -> Legend {
-        let key = |series| {
-            let (colour, mark) = line_style(series);
-            LegendKey::Line(colour, mark)
-        };
-        let names = self.series.iter().enumerate();
-        Legend(names.map(|(at, name)| (key(at), name.clone())).collect())
-    }
-}
-
-impl LineChartPanel {
-    fn values(&self) -> impl Iterator<Item = f64> {
-        let lines = self.lines.iter().flatten().flatten();
-        let marks = self.marks.iter().map(|(_, value)| value);
-        let zero = self.axis.from_zero.then_some(0.0);
-        let ends = |value: &ChartValue| {
-            let (low, high) = value.interval.unwrap_or((value.value, value.value));
-            [low, value.value, high]
-        };
-        lines.chain(marks).flat_map(ends).chain(zero)
-    }
+    low: f64,
+    high: f64,
+    ticks: Vec<(f64, String)>,
 }
 
 impl Plot {
+    fn new(panel: &LineChartPanel, area: Rect, places: usize) -> Plot {
+        let values = panel.lines.iter().flatten().flatten().flat_map(|value| {
+            let ends = value.interval.map(|ends| [ends.low, ends.high]);
+            [value.value].into_iter().chain(ends.into_iter().flatten())
+        });
+        let (low, high) = values
+            .chain(panel.from_zero.then_some(0.0))
+            .map(|value| (value, value))
+            .reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
+            .unwrap_or((0.0, 1.0));
+        let room = match (high - low, low) {
+            (0.0, 0.0) => 1.0,
+            (0.0, level) => 0.1 * level.abs(),
+            (length, _) => 0.05 * length,
+        };
+        // Nothing is below zero where no value is.
+        let is_from_zero = low == 0.0 && high > 0.0;
+        let low = if is_from_zero { low } else { low - room };
+        let high = high + room;
+        let most = BoldPoints((area.height / 33.0) as usize);
+        let ticks = RangedCoordf64::from(low..high).key_points(most);
+        let step = ticks.windows(2).next().map_or(1.0, |two| two[1] - two[0]);
+        let decimals = decimals_for(step, 1);
+        let label = |tick: f64| (tick, fixed(tick, decimals));
+        Plot {
+            area,
+            places: places.max(1),
+            low,
+            high,
+            ticks: ticks.into_iter().map(label).collect(),
+        }
+    }
+
     /// Lines at the ticks, a stronger one at zero, and the edges at the left and below.
     fn draw_ground(&self, canvas: &mut Canvas) {
-        let (left, right) = (self.area.x, self.area.right());
-        for (value, label) in &self.axis.ticks {
-            let y = self.axis.y(*value);
+        let (left, right, bottom) = (self.area.x, self.area.right(), self.area.bottom());
+        let style = Lettering::new(TICK).aligned(HPos::Right);
+        for (value, label) in &self.ticks {
+            let y = self.y(*value);
             let colour = grey(if value.abs() < 1e-9 { 0x90 } else { 0xe2 });
             canvas.line((left, y), (right, y), colour, 1);
-            canvas.text_across((left - 9.0, y), label, &Lettering::new(TICK).right());
+            canvas.text((left - TO_LABEL, y), label, &style);
         }
-        let (edge, bottom) = (grey(0x60), self.area.bottom());
+        let edge = grey(0x60);
         canvas.line((left, self.area.y), (left, bottom), edge, 1);
         canvas.line((left, bottom), (right, bottom), edge, 1);
         for place in 0..self.places {
@@ -128,58 +136,147 @@ impl Plot {
         }
     }
 
-    fn draw_lines(&self, canvas: &mut Canvas, lines: &[Vec<Option<ChartValue>>]) {
+    fn draw_lines(&self, canvas: &mut Canvas, lines: &[Vec<Option<ChartValue>>], are_joined: bool) {
         let apart = FURTHEST_APART.min(0.6 * self.pitch() / lines.len().max(1) as f64);
         for (index, line) in lines.iter().enumerate() {
             let aside = apart * (index as f64 - (lines.len() as f64 - 1.0) / 2.0);
-            let (colour, mark) = line_style(index);
             let x = |place: usize| self.x(place) + aside;
-            for (place, ends) in line.windows(2).enumerate() {
+            let colour = line_colour(index);
+            for (place, ends) in line.windows(2).enumerate().filter(|_| are_joined) {
                 if let [Some(from), Some(to)] = ends {
-                    let from = (x(place), self.axis.y(from.value));
-                    canvas.line(from, (x(place + 1), self.axis.y(to.value)), colour, 2);
+                    let from = (x(place), self.y(from.value));
+                    canvas.line(from, (x(place + 1), self.y(to.value)), colour, 2);
                 }
             }
-            for (place, value) in line.iter().enumerate() {
-                if let Some(value) = value {
-                    self.draw_value(canvas, x(place), value, (colour, mark));
+            for (place, value) in (0..).zip(line) {
+                let Some(value) = value else { continue };
+                if let Some(ends) = value.interval {
+                    let (x, low, high) = (x(place), self.y(ends.low), self.y(ends.high));
+                    canvas.line((x, low), (x, high), colour, 2);
+                    for y in [low, high] {
+                        canvas.line((x - CAP, y), (x + CAP, y), colour, 2);
+                    }
                 }
+                draw_mark(canvas, (x(place), self.y(value.value)), index);
             }
         }
     }
 
-    fn draw_value(&self, canvas: &mut Canvas, x: f64, value: &ChartValue, style: LineStyle) {
-        let (colour, mark) = style;
-        if let Some((low, high)) = value.interval {
-            error_bar(canvas, x, (self.axis.y(low), self.axis.y(high)), colour);
-        }
-        draw_mark(canvas, (x, self.axis.y(value.value)), mark, colour);
-    }
-
-    fn draw_places(&self, canvas: &mut Canvas, places: &Categories) {
+    /// Returns how far down the labels and their name reach.
+    fn draw_places(&self, canvas: &mut Canvas, places: &Categories) -> f64 {
         let labels = &places.labels;
         let named = labels.iter().filter(|label| !label.is_empty()).count();
         let width = self.pitch() * (labels.len() / named.max(1)) as f64 - 6.0;
-        let size = fitting(labels.iter().map(String::as_str), width, TICK, false).max(SMALLEST);
-        let top = self.area.bottom() + 22.0;
+        let style = Lettering::new(TICK).aligned(HPos::Center);
+        let mut small = style.fitting(labels, width);
+        small.size = small.size.max(SMALLEST);
+        let top = self.area.bottom() + 16.0;
         let mut bottom = top;
         for (place, label) in labels.iter().enumerate() {
-            for (line, text) in (0_u8..).zip(wrap(label, width, size, false)) {
-                let y = top + 1.2 * size * f64::from(line);
-                canvas.text((self.x(place), y), &text, &Lettering::new(size).centred());
+            let mut y = top;
+            for text in small.wrap(label, width) {
+                canvas.text((self.x(place), y), &text, &small);
                 bottom = y.max(bottom);
+                y += 1.2 * small.size;
             }
         }
-        let at = (self.area.centre().0, bottom + 24.0);
-        let size = fitting([places.name.as_str()], self.area.width, TICK, false);
-        canvas.text(at, &places.name, &Lettering::new(size).centred());
+        let style = style.fitting([&places.name], self.area.width);
+        canvas.text((self.area.centre().0, bottom + 24.0), &places.name, &style);
+        bottom + 40.0
     }
 
     fn x(&self, place: usize) -> f64 {
         self.area.x + (place as f64 + 0.5) * self.pitch()
     }
 
+    fn y(&self, value: f64) -> f64 {
+        let part = (value - self.low) / (self.high - self.low);
+        self.area.bottom() - part * self.area.height
+    }
+
     fn pitch(&self) -> f64 {
         self.area.width / self.places as f64
+    }
+}
+
+/// Okabe and Ito's colours without yellow, which is too light for a line.
+fn line_colour(series: usize) -> Colour {
+    const COLOURS: [Colour; 7] = [
+        RGBColor(0x00, 0x72, 0xb2),
+        RGBColor(0xd5, 0x5e, 0x00),
+        RGBColor(0x00, 0x9e, 0x73),
+        RGBColor(0xcc, 0x79, 0xa7),
+        RGBColor(0x00, 0x00, 0x00),
+        RGBColor(0xe6, 0x9f, 0x00),
+        RGBColor(0x56, 0xb4, 0xe9),
+    ];
+    COLOURS[series % COLOURS.len()]
+}
+
+/// Colour or mark alone is enough to recognise a line among a few. Their numbers have no common factor, so that pairs
+/// differ for long. All marks look about equally large.
+fn draw_mark(canvas: &mut Canvas, at: Point, series: usize) {
+    const SQUARE: &[Point] = &[(-5.0, -5.0), (6.0, -5.0), (6.0, 6.0), (-5.0, 6.0)];
+    const TRIANGLE: &[Point] = &[(0.0, -8.0), (7.0, 5.0), (-7.0, 5.0)];
+    const DIAMOND: &[Point] = &[(0.0, -8.0), (7.0, 0.0), (0.0, 8.0), (-7.0, 0.0)];
+    let colour = line_colour(series);
+    let corners = match series % 4 {
+        0 => return canvas.dot(at, 6, colour),
+        1 => SQUARE,
+        2 => TRIANGLE,
+        _ => DIAMOND,
+    };
+    let corners = corners.iter().map(|(x, y)| (at.0 + x, at.1 + y));
+    canvas.polygon(corners, colour);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::Interval;
+
+    fn plot(values: &[f64]) -> Plot {
+        let values = values.iter().map(|value| Some(ChartValue::exact(*value)));
+        let panel = LineChartPanel {
+            name: String::new(),
+            from_zero: false,
+            lines: vec![values.collect()],
+        };
+        Plot::new(&panel, Rect::new(0.0, 0.0, 100.0, 200.0), 1)
+    }
+
+    #[test]
+    fn ticks_are_round_and_no_value_is_outside() {
+        let labels = |values: &[f64]| -> Vec<String> {
+            let ticks = plot(values).ticks.into_iter();
+            ticks.map(|(_, label)| label).collect()
+        };
+        assert_eq!(labels(&[0.0, 13.6]), ["0", "5", "10"]);
+        assert_eq!(labels(&[-0.04, 0.11]), ["0.00", "0.05", "0.10"]);
+        let [low, high] = [0.3, 13.6].map(|value| plot(&[0.3, 13.6]).y(value));
+        assert!(0.0 < high && high < low && low < 200.0);
+    }
+
+    #[test]
+    fn a_single_value_is_not_on_the_edge() {
+        for value in [0.0, 5.0, -3.0] {
+            let plot = plot(&[value]);
+            assert!((1.0..199.0).contains(&plot.y(value)) && !plot.ticks.is_empty());
+        }
+    }
+
+    #[test]
+    fn no_end_of_an_interval_is_outside() {
+        let ends = Interval {
+            low: -3.0,
+            high: 9.0,
+        };
+        let panel = LineChartPanel {
+            name: String::new(),
+            from_zero: true,
+            lines: vec![vec![Some(ChartValue::new(2.0, Some(ends)))]],
+        };
+        let plot = Plot::new(&panel, Rect::new(0.0, 0.0, 100.0, 200.0), 1);
+        assert!(plot.low < -3.0 && plot.high > 9.0);
     }
 }

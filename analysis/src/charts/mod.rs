@@ -1,27 +1,21 @@
-//! Pictures of a comparison. A picture gets values, intervals, labels and marks, and lays them out as shapes, which
-//! become PNG or SVG.
+//! Pictures of a comparison. A picture gets values, intervals and labels, and lays them out as shapes, which become PNG
+//! or SVG.
 
+mod canvas;
 mod cell_text;
 mod colour_scale;
-mod draw;
-mod frame;
 #[cfg(test)]
 #[path = "../../tests/gallery/mod.rs"]
 mod gallery;
 mod heatmap;
 mod legend;
+mod lettering;
 mod line_chart;
-mod no_value;
-mod output;
-mod stacks;
-mod view;
+mod picture;
+mod values;
 
-pub(crate) use colour_scale::shades_of_page;
-pub(crate) use frame::svg;
-pub(crate) use heatmap::{Facet, Heatmap, HeatmapCell, across_for};
+pub(crate) use colour_scale::{ColourScale, Colours};
+pub(crate) use heatmap::{Facet, Heatmap, HeatmapCell, NoValue};
 pub(crate) use line_chart::{LineChart, LineChartPanel};
-pub(crate) use output::{ChartFormat, write};
-pub(crate) use stacks::{BarGroup, Stacks};
-pub(crate) use view::{
-    Caption, Categories, CellValue, ChartValue, ColourScale, Colours, NoValue, Picture, ValueAxis,
-};
+pub(crate) use picture::{Body, ChartFormat, Picture};
+pub(crate) use values::{Categories, ChartValue, with_unit};

@@ -4,7 +4,7 @@ use std::{cmp::Reverse, collections::BTreeMap};
 
 use run_format::{
     Site,
-    evidence::{CounterRow, CounterScope, SystemCallRow},
+    evidence::{CounterScope, SystemCallRow},
     tables::Pass,
 };
 
@@ -32,9 +32,7 @@ pub(crate) fn allocations(
     evidence: &CellEvidence,
     variant: usize,
 ) -> BTreeMap<(Site, String), (u64, EventRates)> {
-    let Some(sums) = PassSums::of(evidence, Pass::Allocations, variant) else {
-        return BTreeMap::new();
-    };
+    let sums = PassSums::of(evidence, Pass::Allocations, variant);
     let totals = sums.by(&evidence.allocations, |row| {
         let child = child_name(row.child.as_deref()).to_owned();
         let amounts = [row.polls.unwrap_or(0), row.objects, row.bytes];
@@ -53,15 +51,13 @@ pub(crate) fn allocations(
 /// Objects and bytes by function, from stacks sampled in polls of `site` and of the swarm's site, for the baseline. The
 /// functions with the most objects come first.
 pub(crate) fn allocating_functions(evidence: &CellEvidence, site: Site) -> Vec<(String, [u64; 2])> {
-    let Some(sums) = PassSums::of(evidence, Pass::Allocations, 0) else {
-        return Vec::new();
-    };
+    let sums = PassSums::of(evidence, Pass::Allocations, 0);
     let by_function = sums.by(&evidence.allocation_stacks, |row| {
-        let function = || allocating_frame(&row.stack).to_owned();
+        let function = allocating_frame(&row.stack).to_owned();
         let is_one = apart(site).contains(&row.site?);
-        is_one.then(|| (function(), [row.objects, row.bytes]))
+        is_one.then_some((function, [row.objects, row.bytes]))
     });
-    let mut functions: Vec<(String, [u64; 2])> = by_function.into_iter().collect();
+    let mut functions = Vec::from_iter(by_function);
     functions.sort_by_key(|(_, [objects, _])| Reverse(*objects));
     functions
 }
@@ -98,34 +94,37 @@ pub(crate) fn counters(
     site: Site,
     slow_from_ns: Option<u64>,
 ) -> BTreeMap<String, CounterRates> {
-    let Some(sums) = PassSums::of(evidence, Pass::Counters, variant) else {
-        return BTreeMap::new();
-    };
-    let counts = |is_one: &dyn Fn(&CounterRow) -> bool| {
-        let counted = |row: &CounterRow| Some((row.counter.clone(), [row.count]));
-        sums.by(&evidence.counters, |row| {
-            counted(row).filter(|_| is_one(row))
-        })
-    };
-    let in_polls = |row: &CounterRow| row.scope == CounterScope::Poll && row.site == Some(site);
+    let sums = PassSums::of(evidence, Pass::Counters, variant);
     let from_ns = slow_from_ns.unwrap_or(u64::MAX);
-    let all = counts(&in_polls);
-    let slow = counts(&|row| in_polls(row) && is_slow(row.from_ns, from_ns));
-    let process = counts(&|row| row.scope == CounterScope::Process);
+    // In all polls, in slow ones and in the process: how many rows there are, and what they count.
+    let counts = sums.by(&evidence.counters, |row| {
+        let in_polls = row.scope == CounterScope::Poll && row.site == Some(site);
+        let in_slow = in_polls && is_slow(row.from_ns, from_ns);
+        let is_of_process = row.scope == CounterScope::Process;
+        let [all, slow, process] = [in_polls, in_slow, is_of_process].map(u64::from);
+        let count = row.count;
+        let counts = [
+            all,
+            slow,
+            process,
+            all * count,
+            slow * count,
+            process * count,
+        ];
+        Some((row.counter.clone(), counts))
+    });
     let polls = |from_ns| sums.polls(site, from_ns)[0] as f64;
-    let of_one = |counter: String| {
-        let per = |counts: &BTreeMap<String, [u64; 1]>, of| {
-            let [count] = counts.get(&counter)?;
-            ratio(*count as f64, of)
-        };
+    let per = |rows: u64, count: u64, of| ratio(count as f64, of).filter(|_| rows > 0);
+    let rates = counts.into_iter().map(|(counter, counts)| {
+        let [rows, slow_rows, process_rows, all, slow, process] = counts;
         let rates = CounterRates {
-            per_poll: per(&all, polls(0)),
-            per_slow_poll: per(&slow, polls(from_ns)),
-            process_per_s: per(&process, sums.seconds()),
+            per_poll: per(rows, all, polls(0)),
+            per_slow_poll: per(slow_rows, slow, polls(from_ns)),
+            process_per_s: per(process_rows, process, sums.seconds()),
         };
         (counter, rates)
-    };
-    counts(&|_| true).into_keys().map(of_one).collect()
+    });
+    rates.collect()
 }
 
 const WAITING: [&str; 13] = [
@@ -169,9 +168,7 @@ pub(crate) fn system_calls(
     variant: usize,
     site: Site,
 ) -> Vec<(String, EventRates)> {
-    let Some(sums) = PassSums::of(evidence, Pass::SystemCalls, variant) else {
-        return Vec::new();
-    };
+    let sums = PassSums::of(evidence, Pass::SystemCalls, variant);
     let sites = sums.by(&evidence.system_calls, |row| Some((row.site, [])));
     let is_counted = counted_once(sites.into_keys());
     let totals = sums.by(&evidence.system_calls, |row| {
@@ -183,7 +180,7 @@ pub(crate) fn system_calls(
         ))
     });
     let polls = sums.polls(site, 0)[0] as f64;
-    let mut sorted: Vec<(&str, [u64; 4])> = totals.into_iter().collect();
+    let mut sorted = Vec::from_iter(totals);
     sorted.sort_by_key(|(_, total)| Reverse(total[1].max(total[3])));
     let called = |(name, [calls, ns, of_all, ns_of_all]): (&str, [u64; 4])| {
         let called = EventRates {
@@ -201,7 +198,7 @@ pub(crate) fn kernel_share(
     site: Site,
     from_ns: u64,
 ) -> Option<KernelShare> {
-    let slow = SlowCalls::of(evidence, site, from_ns)?;
+    let slow = SlowCalls::of(evidence, site, from_ns);
     if evidence.system_calls.is_empty() {
         return None;
     }
@@ -220,8 +217,8 @@ struct SlowCalls<'a> {
 }
 
 impl SlowCalls<'_> {
-    fn of(evidence: &CellEvidence, site: Site, from_ns: u64) -> Option<SlowCalls<'_>> {
-        let sums = PassSums::of(evidence, Pass::SystemCalls, 0)?;
+    fn of(evidence: &CellEvidence, site: Site, from_ns: u64) -> SlowCalls<'_> {
+        let sums = PassSums::of(evidence, Pass::SystemCalls, 0);
         let by_child = sums.by(&evidence.system_calls, |row: &SystemCallRow| {
             let is_one = row.site == Some(site) && is_slow(row.from_ns, from_ns);
             is_one.then_some(((row.child.as_deref(), &*row.call), [row.calls, row.ns]))
@@ -229,16 +226,16 @@ impl SlowCalls<'_> {
         let [polls, ns] = sums.polls(site, from_ns);
         let calls: u64 = by_child.values().map(|[calls, _]| calls).sum();
         let overhead_ns = calls * evidence.seen.system_call_overhead_ns.unwrap_or(0);
-        Some(SlowCalls {
+        SlowCalls {
             by_child,
             polls,
             time_ns: ns.saturating_sub(overhead_ns) as f64,
-        })
+        }
     }
 }
 
 pub(crate) fn waiting(evidence: &CellEvidence, site: Site, from_ns: u64) -> Option<WaitingChild> {
-    let mut slow = SlowCalls::of(evidence, site, from_ns)?;
+    let mut slow = SlowCalls::of(evidence, site, from_ns);
     slow.by_child.retain(|(_, call), _| WAITING.contains(call));
     let mut by_child: BTreeMap<Option<&str>, u64> = BTreeMap::new();
     for ((child, _), [_, ns]) in &slow.by_child {

@@ -1,6 +1,6 @@
 //! Findings of needless work. A launch without defects has none.
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use anyhow::Result;
 use run_format::{Site, tables::Pass};
@@ -80,11 +80,10 @@ pub(crate) fn find(
         search.sleeping(from_ns);
     }
     search.allocating();
-    if let Some(sums) = PassSums::of(evidence, Pass::Activity, 0) {
-        search.dials(&sums);
-        search.self_waking(&sums);
-        search.idle(&sums);
-    }
+    let sums = PassSums::of(evidence, Pass::Activity, 0);
+    search.dials(&sums);
+    search.self_waking(&sums);
+    search.idle(&sums);
     search.several_connections();
     search.growing();
     search.found
@@ -194,8 +193,7 @@ impl FindingSearch<'_> {
              peers that are connected.",
             number(per_s)
         );
-        let excess = (per_s, DIALS_PER_S);
-        let kind = FindingKind::RedundantDials;
+        let (kind, excess) = (FindingKind::RedundantDials, (per_s, DIALS_PER_S));
         self.add(kind, Site::Swarm, "", excess, sentence);
     }
 
@@ -266,8 +264,7 @@ impl FindingSearch<'_> {
             return;
         }
         let slices = connections.iter().zip(&peers);
-        let per_peer =
-            slices.filter_map(|((_, connections), (_, peers))| ratio(*connections, *peers));
+        let per_peer = slices.filter_map(|(connections, peers)| ratio(connections.1, peers.1));
         let mut per_peer: Vec<f64> = per_peer.collect();
         per_peer.sort_by(f64::total_cmp);
         let Some(&median) = per_peer.get(per_peer.len().saturating_sub(1) / 2) else {
@@ -283,20 +280,26 @@ impl FindingSearch<'_> {
 
     fn growing(&mut self) {
         for gauge in &GAUGES {
-            let Some(trend) = growing(self.evidence, gauge) else {
+            let series = series(self.evidence, gauge.counter);
+            if !trend(&series, TREND_CONFIDENCE).is_some_and(|it| it.is_beyond_noise()) {
+                continue;
+            }
+            let grows = |it: &Trend| it.slope > 0.0 && it.to - it.from > gauge.least;
+            let Some(trend) = trend(&series, CONFIDENCE).filter(grows) else {
                 continue;
             };
             let Gauge { name, unit, .. } = gauge;
             let Interval { low, high } = trend.interval;
-            let [from, to, slope, low, high] =
-                [trend.from.max(0.0), trend.to, trend.slope, low, high]
-                    .map(|it| number(it * gauge.scale));
+            let shown = [trend.from.max(0.0), trend.to, trend.slope, low, high];
+            let [from, to, slope, low, high] = shown.map(|it| number(it / gauge.per_unit));
             let sentence = format!(
                 "{name} grows from {from} to {to}{unit} during the launch, by {slope} [{low}, {high}]{unit} per second. \
                  What is created is not removed."
             );
-            let growth = trend.growth();
-            let percent = growth.map_or(f64::INFINITY, |growth| 100.0 * growth);
+            // Growth from nothing has no percentage.
+            let percent = trend
+                .growth()
+                .map_or(f64::INFINITY, |growth| 100.0 * growth);
             self.add(gauge.kind, None, "", (percent, gauge.threshold), sentence);
         }
     }
@@ -315,49 +318,39 @@ fn part(child: &str) -> String {
 }
 
 /// A value that slices of every pass record.
-pub(crate) struct Gauge {
+struct Gauge {
     counter: &'static str,
-    pub(crate) kind: FindingKind,
+    kind: FindingKind,
     /// At the start of a sentence.
-    pub(crate) name: &'static str,
-    pub(crate) unit: &'static str,
-    /// What converts the counter to the unit.
-    pub(crate) scale: f64,
+    name: &'static str,
+    unit: &'static str,
+    /// So much of the counter is one of the unit.
+    per_unit: f64,
     /// In percent, and of the counter.
-    pub(crate) threshold: f64,
+    threshold: f64,
     least: f64,
 }
 
 #[rustfmt::skip]
-pub(crate) const GAUGES: [Gauge; 3] = [
-    Gauge { counter: "connections", kind: FindingKind::GrowingConnections, name: "The number of connections", unit: "", scale: 1.0, threshold: GROWTH_PERCENT, least: 1.0 },
-    Gauge { counter: "tasks", kind: FindingKind::GrowingTasks, name: "The number of tasks on central's runtime", unit: "", scale: 1.0, threshold: GROWTH_PERCENT, least: 1.0 },
-    Gauge { counter: "resident_bytes", kind: FindingKind::GrowingMemory, name: "Resident memory", unit: " MiB", scale: 1.0 / 1_048_576.0, threshold: MEMORY_GROWTH_PERCENT, least: MEMORY_GROWTH_BYTES },
+const GAUGES: [Gauge; 3] = [
+    Gauge { counter: "connections", kind: FindingKind::GrowingConnections, name: "The number of connections", unit: "", per_unit: 1.0, threshold: GROWTH_PERCENT, least: 1.0 },
+    Gauge { counter: "tasks", kind: FindingKind::GrowingTasks, name: "The number of tasks on central's runtime", unit: "", per_unit: 1.0, threshold: GROWTH_PERCENT, least: 1.0 },
+    Gauge { counter: "resident_bytes", kind: FindingKind::GrowingMemory, name: "Resident memory", unit: " MiB", per_unit: 1_048_576.0, threshold: MEMORY_GROWTH_PERCENT, least: MEMORY_GROWTH_BYTES },
 ];
 
 /// The end of every slice in seconds, and the value there.
-pub(crate) fn series(evidence: &CellEvidence, counter: &str) -> Vec<(f64, f64)> {
-    let value = |number: u32| {
-        let mut rows = evidence.activity.iter();
-        rows.find(|it| it.slice == number && it.counter == counter)?
-            .value
-    };
+fn series(evidence: &CellEvidence, counter: &str) -> Vec<(f64, f64)> {
+    let rows = evidence
+        .activity
+        .iter()
+        .filter(|row| row.counter == counter);
+    let values: BTreeMap<u32, Option<u64>> = rows.map(|row| (row.slice, row.value)).collect();
     let slices = evidence.slices.iter().filter_map(|slice| {
         let end_s = (slice.start_ms + slice.duration_ms) / 1000.0;
-        Some((end_s, value(slice.slice)? as f64))
+        let value = values.get(&slice.slice).copied().flatten()?;
+        Some((end_s, value as f64))
     });
     let mut series: Vec<(f64, f64)> = slices.collect();
     series.sort_by(|one, other| one.0.total_cmp(&other.0));
     series
-}
-
-/// The trend of a gauge that grows beyond noise and beyond its threshold.
-pub(crate) fn growing(evidence: &CellEvidence, gauge: &Gauge) -> Option<Trend> {
-    let series = series(evidence, gauge.counter);
-    trend(&series, TREND_CONFIDENCE).filter(Trend::is_beyond_noise)?;
-    let trend = trend(&series, CONFIDENCE)?;
-    // Growth from nothing has no percentage.
-    let growth = trend.growth();
-    let is_much = growth.is_none_or(|growth| 100.0 * growth > gauge.threshold);
-    (trend.slope > 0.0 && is_much && trend.to - trend.from > gauge.least).then_some(trend)
 }

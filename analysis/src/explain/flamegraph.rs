@@ -30,8 +30,8 @@ pub(crate) struct CellFlamegraph {
 }
 
 pub(crate) fn flamegraphs(explanation: &Explanation, cell: &CellExplained) -> Vec<CellFlamegraph> {
-    let folded =
-        |variant, from_ns| stacks::folded(&cell.evidence, variant, explanation.site, from_ns);
+    let site = explanation.site;
+    let folded = |variant, from_ns| stacks::folded(&cell.evidence, variant, site, from_ns);
     let of_cell = cell.evidence.cell;
     let mut flamegraphs = Vec::new();
     for (at, (variant, label)) in explanation.variants.iter().enumerate() {
@@ -91,12 +91,11 @@ fn how_many(cell: &CellExplained, samples: &Folded) -> String {
 impl CellFlamegraph {
     pub(super) fn svg(&self) -> Result<Vec<u8>> {
         const LEAST_PERCENT: f64 = 0.1;
-        let lines = match &self.before {
+        let lines: Vec<String> = match &self.before {
             Some(before) => difference(before, &self.samples),
             None => {
-                let lines = self.samples.iter();
-                let lines = lines.map(|(stack, samples)| format!("{stack} {samples}"));
-                lines.collect()
+                let line = |(stack, samples)| format!("{stack} {samples}");
+                self.samples.iter().map(line).collect()
             }
         };
         let mut options = Options::default();

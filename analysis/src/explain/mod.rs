@@ -85,7 +85,7 @@ impl CellExplained {
 
     /// The share of slow polls of the baseline in slices that collect no evidence.
     pub(crate) fn slow_percent(&self, site: Site, from_ns: u64) -> Option<f64> {
-        let sums = PassSums::of(&self.evidence, Pass::Normal, 0)?;
+        let sums = PassSums::of(&self.evidence, Pass::Normal, 0);
         let [slow, all] = [from_ns, 0].map(|from_ns| sums.polls(site, from_ns)[0] as f64);
         Some(100.0 * ratio(slow, all)?)
     }
@@ -105,23 +105,24 @@ impl CellExplained {
             sites().map(|it| it.polls).sum(),
             evidence.children.iter().map(|it| it.polls).sum(),
         ];
+        let seen = &evidence.seen;
         let lost = [
-            ("sampled stacks", evidence.seen.stacks_lost.unwrap_or(0)),
-            ("system calls", evidence.seen.system_calls_lost.unwrap_or(0)),
+            ("sampled stacks", seen.stacks_lost.unwrap_or(0)),
+            ("system calls", seen.system_calls_lost.unwrap_or(0)),
             ("polls", sites().map(|it| it.lost).sum()),
             (
                 "polls of children",
                 sites().map(|it| it.children_lost).sum(),
             ),
         ];
-        let percents = lost
-            .into_iter()
-            .zip(kept)
-            .filter(|((_, lost), _)| *lost > 0);
+        let mut percents = Vec::new();
+        for ((what, lost), kept) in lost.into_iter().zip(kept) {
+            let percent = 100.0 * lost as f64 / (kept + lost).max(1) as f64;
+            if percent > LOST_PERCENT {
+                percents.push((what, percent));
+            }
+        }
         percents
-            .map(|((what, lost), kept)| (what, 100.0 * lost as f64 / (kept + lost) as f64))
-            .filter(|(_, percent)| *percent > LOST_PERCENT)
-            .collect()
     }
 }
 

@@ -56,9 +56,7 @@ pub(crate) fn folded(
     site: Site,
     from_ns: Option<u64>,
 ) -> Folded {
-    let Some(sums) = PassSums::of(evidence, Pass::Stacks, variant) else {
-        return Folded::new();
-    };
+    let sums = PassSums::of(evidence, Pass::Stacks, variant);
     let folded = sums.by(&evidence.stacks, |stack| {
         let of = stack.site.filter(|of| apart(site).contains(of))?;
         let is_one = from_ns.is_none_or(|from_ns| is_slow(stack.from_ns, from_ns));
@@ -72,9 +70,8 @@ pub(crate) fn folded(
 /// times what was asked for. None without samples.
 pub(crate) fn given_interval_ns(evidence: &CellEvidence, site: Site) -> Option<f64> {
     let variants: BTreeSet<usize> = evidence.slices.iter().map(|slice| slice.variant).collect();
-    let sums = variants.into_iter();
-    let sums = sums.filter_map(|variant| PassSums::of(evidence, Pass::Stacks, variant));
-    let ns: u64 = sums.map(|sums| sums.polls(site, 0)[1]).sum();
+    let sums = |variant| PassSums::of(evidence, Pass::Stacks, variant).polls(site, 0);
+    let ns: u64 = variants.into_iter().map(|variant| sums(variant)[1]).sum();
     let stacks = evidence.stacks.iter().filter(|row| row.site == Some(site));
     let samples: u64 = stacks.map(|row| row.samples).sum();
     ratio(ns as f64, samples as f64)
@@ -122,8 +119,8 @@ fn slow<'a, Name: Ord>(
         let is_one = stack.site == Some(site) && is_slow(stack.from_ns, from_ns);
         is_one.then(|| (name(stack), [stack.samples]))
     });
-    let named = samples.into_iter();
-    named.map(|(name, [samples])| (name, samples)).collect()
+    let samples = samples.into_iter();
+    samples.map(|(name, [samples])| (name, samples)).collect()
 }
 
 /// The innermost frames of slow polls, those with the most samples first, and the number of all samples.
@@ -134,8 +131,7 @@ pub(crate) fn frames(
     from_ns: u64,
 ) -> (Vec<InnermostFrame>, u64) {
     let sums = PassSums::of(evidence, Pass::Stacks, variant);
-    let by_name = sums.map(|sums| slow(&sums, evidence, (site, from_ns), innermost));
-    let by_name = by_name.unwrap_or_default();
+    let by_name = slow(&sums, evidence, (site, from_ns), innermost);
     let all: u64 = by_name.values().sum();
     let frame = |(name, samples): (String, u64)| InnermostFrame {
         name,
@@ -149,7 +145,7 @@ pub(crate) fn frames(
 /// The share of the samples in slow polls of the baseline that were inside the kernel, in percent. None if there are
 /// too few samples.
 pub(super) fn in_kernel_percent(evidence: &CellEvidence, site: Site, from_ns: u64) -> Option<f64> {
-    let sums = PassSums::of(evidence, Pass::Stacks, 0)?;
+    let sums = PassSums::of(evidence, Pass::Stacks, 0);
     let samples = slow(&sums, evidence, (site, from_ns), |stack| stack.in_kernel);
     let inside = samples.get(&true).copied().unwrap_or(0);
     let all: u64 = samples.values().sum();
@@ -160,17 +156,13 @@ pub(super) fn in_kernel_percent(evidence: &CellEvidence, site: Site, from_ns: u6
 /// same blocks, whose polls no sample makes longer. The largest difference is first. Empty if either is missing, or if
 /// there are too few samples.
 pub(crate) fn shares(evidence: &CellEvidence, site: Site, from_ns: u64) -> Vec<ChildShares> {
-    let of_pass = |pass| PassSums::of(evidence, pass, 0);
-    let (Some(stacks), Some(timed)) = (of_pass(Pass::Stacks), of_pass(Pass::Timeline)) else {
-        return Vec::new();
-    };
+    let [timed, stacks] = [Pass::Timeline, Pass::Stacks].map(|it| PassSums::of(evidence, it, 0));
     let timed = timed.by_slice();
-    let mut slices: Vec<[BTreeMap<String, u64>; 2]> = timed
-        .map(|sums| [sums.child_ns(site, from_ns), BTreeMap::new()])
-        .collect();
+    let slices = timed.map(|sums| [sums.child_ns(site, from_ns), BTreeMap::new()]);
+    let mut slices: Vec<[BTreeMap<String, u64>; 2]> = slices.collect();
     // Later blocks have stacks alone, which are spread over the others.
     let blocks = slices.len();
-    for (at, sums) in stacks.by_slice().enumerate() {
+    for (at, sums) in stacks.by_slice().enumerate().filter(|_| blocks > 0) {
         let [_, by_child] = &mut slices[at % blocks];
         let child = |stack: &StackRow| child_name(stack.child.as_deref()).to_owned();
         for (child, samples) in slow(&sums, evidence, (site, from_ns), child) {

@@ -1,6 +1,6 @@
 //! Sums over the slices of one kind of evidence.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use run_format::{
     Site,
@@ -12,30 +12,27 @@ use crate::{
     measure::breakdown::OWN,
 };
 
+/// Without any slice, all sums are empty.
 pub(crate) struct PassSums<'a> {
     evidence: &'a CellEvidence,
-    slices: Vec<&'a SliceRow>,
-    numbers: BTreeSet<u32>,
+    slices: BTreeMap<u32, &'a SliceRow>,
 }
 
 impl<'a> PassSums<'a> {
-    pub(crate) fn of(evidence: &CellEvidence, pass: Pass, variant: usize) -> Option<PassSums<'_>> {
-        let is_one = |slice: &&SliceRow| slice.variant == variant && slice.pass == pass;
-        let slices: Vec<&SliceRow> = evidence.slices.iter().filter(is_one).collect();
-        (!slices.is_empty()).then(|| PassSums::new(evidence, slices))
-    }
-
-    fn new(evidence: &'a CellEvidence, slices: Vec<&'a SliceRow>) -> PassSums<'a> {
+    pub(crate) fn of(evidence: &CellEvidence, pass: Pass, variant: usize) -> PassSums<'_> {
+        let slices = evidence.slices.iter();
+        let slices = slices.filter(|slice| slice.variant == variant && slice.pass == pass);
         PassSums {
             evidence,
-            numbers: slices.iter().map(|slice| slice.slice).collect(),
-            slices,
+            slices: slices.map(|slice| (slice.slice, slice)).collect(),
         }
     }
 
     pub(crate) fn by_slice(&self) -> impl Iterator<Item = PassSums<'a>> {
-        let slices = self.slices.iter();
-        slices.map(|slice| PassSums::new(self.evidence, vec![slice]))
+        self.slices.iter().map(|(number, slice)| PassSums {
+            evidence: self.evidence,
+            slices: BTreeMap::from([(*number, *slice)]),
+        })
     }
 
     /// Amounts by what rows are about; of rows of these slices that have both.
@@ -47,7 +44,7 @@ impl<'a> PassSums<'a> {
         let mut sums = BTreeMap::new();
         let rows = rows
             .iter()
-            .filter(|row| self.numbers.contains(&row.slice()));
+            .filter(|row| self.slices.contains_key(&row.slice()));
         for (key, amounts) in rows.filter_map(amounts) {
             let sum = sums.entry(key).or_insert([0; N]);
             for (sum, amount) in sum.iter_mut().zip(amounts) {
@@ -66,11 +63,11 @@ impl<'a> PassSums<'a> {
     }
 
     pub(crate) fn seconds(&self) -> f64 {
-        self.slices.iter().map(|it| it.duration_ms).sum::<f64>() / 1000.0
+        self.slices.values().map(|it| it.duration_ms).sum::<f64>() / 1000.0
     }
 
     pub(crate) fn requests(&self) -> f64 {
-        self.slices.iter().map(|it| it.requests).sum::<u64>() as f64
+        self.slices.values().map(|it| it.requests).sum::<u64>() as f64
     }
 
     /// Polls of a site in this band and higher ones, and their time.

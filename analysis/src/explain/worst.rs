@@ -33,8 +33,8 @@ pub(crate) fn polls(evidence: &CellEvidence) -> Vec<WorstPoll<'_>> {
         }
     }
     let polls = polls.into_iter();
-    let polls = polls.map(|((variant, _), stretches)| WorstPoll::new(variant, stretches));
-    polls.flatten().collect()
+    let worst = |((variant, _), stretches)| WorstPoll::new(variant, stretches);
+    polls.filter_map(worst).collect()
 }
 
 impl<'a> WorstPoll<'a> {
@@ -118,14 +118,13 @@ pub(super) fn csv(worst: &[WorstPoll], explanation: &Explanation) -> Result<Vec<
 
 pub(super) fn trace(cell: &str, worst: &[WorstPoll], explained: &Explanation) -> Result<Vec<u8>> {
     let mut events = Vec::new();
-    let mut name_track = |what: &str, variant: usize, rank: usize, name: String, index: usize| {
-        for (key, args) in [
-            ("name", json!({ "name": name })),
-            ("sort_index", json!({ "sort_index": index })),
-        ] {
-            let (pid, name) = (pid(variant), format!("{what}_{key}"));
-            events.push(json!({ "name": name, "ph": "M", "pid": pid, "tid": rank, "args": args }));
-        }
+    let mut name_track = |what: &str, variant, rank: usize, name: String, index: usize| {
+        let track = |key: &str, args: Value| {
+            let name = format!("{what}_{key}");
+            json!({ "name": name, "ph": "M", "pid": pid(variant), "tid": rank, "args": args })
+        };
+        events.push(track("name", json!({ "name": name })));
+        events.push(track("sort_index", json!({ "sort_index": index })));
     };
     let mut variants: Vec<usize> = worst.iter().map(|poll| poll.variant).collect();
     variants.dedup();

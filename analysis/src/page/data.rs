@@ -1,10 +1,14 @@
 //! The data of a page, as compact JSON: each figure once, by cell and then by variant.
 
-use run_format::{Site, grid::Axes};
+use run_format::{
+    Site,
+    grid::{Axes, Cell},
+};
 use serde_json::{Map, Value, json};
 
+use super::Page;
 use crate::{
-    charts::shades_of_page,
+    charts::Colours,
     drift::{Drift, Drifts},
     explain::files::File,
     load::name_in_files,
@@ -23,7 +27,7 @@ use crate::{
     views::drift,
 };
 
-pub(super) fn metrics() -> Value {
+fn metrics() -> Value {
     let metric = |metric: Metric| {
         let info = metric.info();
         let counted = match (metric.is_by_site(), info.is_of_wake_ups) {
@@ -50,15 +54,17 @@ pub(super) fn metrics() -> Value {
     Metric::ALL.iter().copied().map(metric).collect()
 }
 
-/// The metrics that the picture of gains against costs opens with: the first gain that the verdict has, and a cost.
-pub(super) fn opening() -> Value {
+/// All that the page knows. It opens with the first of the gains that the verdict has, against the cost.
+pub(super) fn of_page(page: &Page) -> Value {
     let gains = RANKS.map(|metric| metric.info().name);
-    json!({"gains": gains, "cost": Metric::RequestsPerS.info().name})
-}
-
-pub(super) fn colours() -> Value {
-    let [level, change] = shades_of_page();
-    json!({"level": level, "change": change})
+    json!({
+        "metrics": metrics(),
+        "opening": {"gains": gains, "cost": Metric::RequestsPerS.info().name},
+        "checks": trust::limits(),
+        "colours": {"level": Colours::Sequential.of_page(), "change": Colours::HigherIsBetter.of_page()},
+        "runs": page.runs,
+        "soak": page.soak,
+    })
 }
 
 /// One sweep, or one round of a search, or one budget in two sweeps. `name` is what a reader chooses it by.
@@ -74,9 +80,8 @@ pub(crate) fn of(
     let axes = summary.shown_axes();
     let variants = summary.variants.iter();
     let variants = variants.map(|it| json!({"label": it.label, "role": name_in_files(it.role)}));
-    let functions = sites
-        .iter()
-        .map(|site| (site.name().to_owned(), summary.function(*site).into()));
+    let names = sites.iter();
+    let functions = names.map(|site| (site.name().to_owned(), summary.function(*site).into()));
     let manifest = summary.identity.manifest.as_ref();
     let payloads = axes.payload_bytes.iter().map(|it| it.in_words());
     let edges = edges(options.figures.threshold);
@@ -168,32 +173,33 @@ fn of_cell(cell: &CellSummary, axes: &Axes, sites: &[Site], explained: &[File]) 
         CellState::Failed(reason) => Some(format!("failed: {reason}")),
     };
     let start = format!("{id}.");
-    let names = explained
-        .iter()
-        .filter_map(|file| file.name.split_once('/'));
-    let files = names
-        .map(|(_, name)| name)
-        .filter(|name| name.starts_with(&start));
-    let children = sites
-        .iter()
-        .map(|site| (site.name().to_owned(), children(cell, *site)));
-    let payloads = &axes.payload_bytes;
-    let waited = cell.measured.details.waited.iter();
+    let files = explained.iter().filter_map(|file| {
+        let (_, name) = file.name.split_once('/')?;
+        name.starts_with(&start).then_some(name)
+    });
+    let sites = sites.iter();
+    let children = sites.map(|site| (site.name().to_owned(), children(cell, *site)));
+    let Cell {
+        peers,
+        rtt_ms,
+        payload_bytes,
+    } = measured.cell;
+    let waited = measured.details.waited.iter();
     let waited = waited.map(|run| run.iter().map(|it| optional(*it)).collect::<Value>());
     json!({
-        "n": cell.measured.cell.peers,
-        "rtt": cell.measured.cell.rtt_ms.ms(),
-        "payload": payloads.iter().position(|it| *it == cell.measured.cell.payload_bytes),
+        "n": peers,
+        "rtt": rtt_ms.ms(),
+        "payload": axes.payload_bytes.iter().position(|it| *it == payload_bytes),
         "why": why,
-        "flaws": cell.measured.flaws,
-        "runs": cell.measured.runs,
-        "blocks": cell.measured.blocks,
-        "aside": cell.measured.checks.set_aside.values().sum::<usize>(),
-        "checks": trust::of_cell(&cell.measured.checks),
-        "connects": cell.measured.checks.rtt_ms.map(|(least, median, most)| [least, median, most].map(number)),
+        "flaws": measured.flaws,
+        "runs": measured.runs,
+        "blocks": measured.blocks,
+        "aside": measured.checks.set_aside.values().sum::<usize>(),
+        "checks": trust::of_cell(&measured.checks),
+        "connects": measured.checks.rtt_ms.map(|(least, median, most)| [least, median, most].map(number)),
         "children": children.collect::<Map<_, _>>(),
         "waited": waited.collect::<Value>(),
-        "launches": cell.measured.details.launches,
+        "launches": measured.details.launches,
         "files": files.collect::<Vec<_>>(),
         "id": id,
     })
@@ -247,10 +253,9 @@ fn figures(summary: &Summary, sites: &[Site]) -> Value {
 
 /// Counts between edges, each after the number of empty buckets before them.
 fn durations(summary: &Summary, sites: &[Site]) -> Value {
-    let sites = sites
-        .iter()
-        .map(|site| (site.name(), Distribution::PollDuration(*site)));
-    let all = sites.chain([("worker", Distribution::CotenantWake)]);
+    let sites = sites.iter();
+    let of_sites = sites.map(|site| (site.name(), Distribution::PollDuration(*site)));
+    let all = of_sites.chain([("worker", Distribution::CotenantWake)]);
     let of_one = |(name, of): (&str, Distribution)| {
         let counts = |cell: &CellSummary, at: usize| {
             let durations = &cell.measured.details.durations;

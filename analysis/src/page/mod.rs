@@ -6,11 +6,9 @@ pub(crate) mod data;
 use serde_json::{Value, json};
 
 use crate::{
-    charts,
     report::{
         self,
         markdown::{MOST_SENTENCES, more_sentences},
-        trust,
     },
     text::escaped,
     verdict::Verdict,
@@ -54,18 +52,15 @@ impl Page {
         };
         for (page, name) in pages.into_iter().zip(names) {
             all.still += &format!("<h3>{}</h3>\n", escaped(&name));
-            let named =
-                |lines: Vec<String>| lines.into_iter().map(move |it| format!("**{name}**: {it}"));
-            all.in_short.extend(named.clone()(page.in_short));
-            all.caveats.extend(named(page.caveats));
+            let named = |line: String| format!("**{name}**: {line}");
+            all.in_short.extend(page.in_short.into_iter().map(named));
+            all.caveats.extend(page.caveats.into_iter().map(named));
             let link = format!("href=\"#r={}&amp;", all.runs.len());
             all.still += &page.still.replace("href=\"#", &link);
             all.runs.extend(page.runs);
         }
-        let cells = all
-            .runs
-            .iter_mut()
-            .filter_map(|run| run["cells"].as_array_mut());
+        let runs = all.runs.iter_mut();
+        let cells = runs.filter_map(|run| run["cells"].as_array_mut());
         cells.flatten().for_each(|cell| cell["files"] = json!([]));
         all
     }
@@ -76,27 +71,24 @@ impl Page {
 
     pub(crate) fn html(&self) -> String {
         let list = |items: &[String]| {
-            let items = items.iter();
-            let items = items.map(|item| format!("<li>{}</li>\n", marked(item)));
+            let items = items
+                .iter()
+                .map(|item| format!("<li>{}</li>\n", marked(item)));
             format!("<ul>\n{}</ul>\n", items.collect::<String>())
         };
         let details = |id: &str, summary: &str, items: &[String]| match items {
             [] => String::new(),
-            some => format!(
-                "<details id=\"{id}\"><summary>{summary}</summary>\n{}</details>\n",
-                list(some)
-            ),
+            some => {
+                let list = list(some);
+                format!("<details id=\"{id}\"><summary>{summary}</summary>\n{list}</details>\n")
+            }
         };
         let shown = self.in_short.len().min(MOST_SENTENCES);
         let (first, more) = self.in_short.split_at(shown);
         let verdict = list(first) + &details("more", &more_sentences(more), more);
         let caveats = details("caveats", "Caveats, and what is missing", &self.caveats);
-        let data = json!({
-            "metrics": data::metrics(), "opening": data::opening(), "checks": trust::limits(), "colours": data::colours(),
-            "runs": self.runs, "soak": self.soak,
-        });
         // `<` could end the element that the data are in.
-        let data = data.to_string().replace('<', "\\u003c");
+        let data = data::of_page(self).to_string().replace('<', "\\u003c");
         let parts = [
             ("title", escaped(&self.title)),
             ("style", STYLE.to_owned()),
@@ -131,7 +123,7 @@ pub(crate) fn still(verdict: &Verdict, pictures: &[Entry]) -> String {
 /// What readers without JavaScript see in place of all that can be explored.
 pub(crate) fn still_pictures<'a>(pictures: impl IntoIterator<Item = &'a Entry>) -> String {
     let figure = |entry: &Entry| {
-        let (title, svg) = (escaped(entry.title()), charts::svg(entry.picture.as_ref()));
+        let (title, svg) = (escaped(entry.title()), entry.picture.svg());
         format!("<figure role=\"img\" aria-label=\"{title}\">{svg}</figure>\n")
     };
     format!(
@@ -150,16 +142,19 @@ fn over_all_cells(verdict: &Verdict) -> String {
     let (head, rows) = report::table(verdict, candidates.clone());
     let variants = candidates.chain(&verdict.control);
     let rows = rows.into_iter().zip(variants).map(|(row, candidate)| {
-        let fields = row.iter().enumerate().map(|(at, field)| {
-            let quantity = at.checked_sub(2).and_then(|at| verdict.quantities.get(at));
-            quantity.map_or(marked(field), |(quantity, _)| {
+        let field = |(at, field): (usize, &String)| {
+            let (field, column) = (marked(field), at.checked_sub(2));
+            let quantity = column.and_then(|column| verdict.quantities.get(column));
+            quantity.map_or(field.clone(), |(quantity, _)| {
                 let (site, metric) = (verdict.site.name(), quantity.metric.info().name);
-                let (variant, field) = (candidate.variant, marked(field));
-                let link = format!("#s={site}&amp;m={metric}&amp;v={variant}&amp;w=difference");
+                let link = format!(
+                    "#s={site}&amp;m={metric}&amp;v={}&amp;w=difference",
+                    candidate.variant
+                );
                 format!("<a href=\"{link}\">{field}</a>")
             })
-        });
-        fields.collect()
+        };
+        row.iter().enumerate().map(field).collect()
     });
     let head: Vec<String> = head.iter().map(|it| marked(it)).collect();
     let rows: Vec<Vec<String>> = rows.collect();
@@ -181,18 +176,17 @@ fn html_table(caption: &str, head: &[String], rows: &[Vec<String>]) -> String {
 
 /// Markdown's bold and code, and all else as it is.
 fn marked(text: &str) -> String {
-    let mut html = String::new();
+    let (mut html, mut is_bold) = (String::new(), false);
     for (at, part) in text.split('`').enumerate() {
         if at % 2 == 1 {
             html += &format!("<code>{}</code>", escaped(part));
             continue;
         }
         for (at, part) in part.split("**").enumerate() {
-            html += match at {
-                0 => "",
-                _ if html.matches("<b>").count() > html.matches("</b>").count() => "</b>",
-                _ => "<b>",
-            };
+            if at > 0 {
+                html += if is_bold { "</b>" } else { "<b>" };
+                is_bold = !is_bold;
+            }
             html += &escaped(part);
         }
     }

@@ -2,10 +2,10 @@
 
 use super::{
     grid,
-    scene::{Entry, Scene, of_uncertain, stem},
+    scene::{Entry, Scene},
 };
 use crate::{
-    charts::{ChartValue, ColourScale, Facet, Heatmap, HeatmapCell, across_for},
+    charts::{ChartValue, ColourScale, Colours, Heatmap, HeatmapCell},
     measure::{
         metric::{Metric, MetricKey},
         metric_info::Place,
@@ -22,118 +22,92 @@ pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
         [] => Metric::shown_in(Place::BeforeAfter),
         asked => asked.to_vec(),
     };
-    let mut whats: Vec<MetricKey> = Vec::new();
-    whats.extend(metrics.iter().map(|metric| MetricKey::new(first, *metric)));
+    let mut keys: Vec<MetricKey> = Vec::new();
+    keys.extend(metrics.iter().map(|metric| MetricKey::new(first, *metric)));
     let others = scene.sites.iter().filter(|site| **site != first);
-    whats.extend(others.map(|site| MetricKey::new(*site, Metric::BeyondMsPerS)));
-    whats.dedup();
-    whats.retain(|what| scene.summary.has(*what));
+    keys.extend(others.map(|site| MetricKey::new(*site, Metric::BeyondMsPerS)));
+    keys.dedup();
+    keys.retain(|key| scene.summary.has(*key));
     let opening = opening(scene);
-    let named = match scene.options.pictures.budget.is_empty() {
-        true => opening.as_slice(),
-        false => &scene.shown[1..],
-    };
-    let variants: Vec<Option<usize>> = match named {
-        [] => vec![None],
-        some => some.iter().copied().map(Some).collect(),
+    let variants = match (&scene.options.pictures.budget[..], &scene.shown[1..]) {
+        ([], _) | (_, []) => vec![opening],
+        (_, asked) => asked.to_vec(),
     };
     let mut entries = Vec::new();
-    for &what in &whats {
+    for &key in &keys {
         for &variant in &variants {
-            let mut entry = picture(scene, what, variant);
-            entry.is_first = what == whats[0] && variant == opening;
-            entries.push(entry);
+            entries.push(Entry {
+                is_first: key == keys[0] && variant == opening,
+                ..entry(scene, key, variant)
+            });
         }
     }
     entries
 }
 
-/// The leading candidate, else the first that is shown.
-fn opening(scene: &Scene) -> Option<usize> {
-    let mut leading = scene.verdict.best().map(|it| it.variant).into_iter();
-    let (fired, idle): (Vec<_>, Vec<_>) =
-        scene.verdict.candidates.iter().partition(|it| !it.is_idle);
-    let mut candidates = fired.into_iter().chain(idle).map(|it| it.variant);
-    leading
-        .find(|variant| scene.shown.contains(variant))
-        .or_else(|| candidates.find(|variant| scene.shown.contains(variant)))
-        .or_else(|| scene.shown.get(1).copied())
+/// The leading candidate, else the first one that is shown; one that ended a poll, if there is one. Zero without any.
+fn opening(scene: &Scene) -> usize {
+    let candidates = scene.verdict.candidates.iter();
+    let (fired, idle): (Vec<_>, Vec<_>) = candidates.partition(|it| !it.is_idle);
+    let best = scene.verdict.best().into_iter();
+    let candidates = best.chain(fired).chain(idle).map(|it| it.variant);
+    let mut variants = candidates.chain(scene.shown[1..].iter().copied());
+    let shown = variants.find(|variant| scene.shown.contains(variant));
+    shown.unwrap_or(0)
 }
 
-fn picture(scene: &Scene, what: MetricKey, variant: Option<usize>) -> Entry {
-    let summary = scene.summary;
-    let level = |variant| grid::payloads(summary, |cell| grid::level(cell, what, variant));
-    let facet = |title: String, is_difference, cells| Facet {
-        title,
-        is_difference,
-        cells,
-    };
-    let facets: Vec<Facet> = match variant {
-        None => level(0)
-            .into_iter()
-            .map(|(payload, cells)| facet(format!("payload {payload}"), false, cells))
-            .collect(),
-        Some(variant) => {
-            let between = grid::payloads(summary, |cell| difference(cell, what, variant));
-            let payloads = level(0).into_iter().zip(level(variant)).zip(between);
-            payloads
-                .flat_map(|(((payload, before), (_, after)), (_, between))| {
-                    [
-                        (scene.label(0), false, before),
-                        (scene.label(variant), false, after),
-                        ("difference", true, between),
-                    ]
-                    .map(|(name, is_difference, cells)| {
-                        facet(format!("{payload}: {name}"), is_difference, cells)
-                    })
-                })
-                .collect()
-        }
-    };
-    let rows = match variant {
-        Some(_) => "one row of panels per payload; ",
-        None => "",
-    };
-    let notes = format!("{rows}below each value: {}", scene.intervals());
-    let label = scene.label(variant.unwrap_or(0));
-    let site = what.site.map_or("worker", |site| site.name());
-    let (kind, title) = match variant {
-        Some(variant) => ("before-after", title(scene, what, variant)),
-        None => (
-            "heatmap",
-            format!("{}, {label}", capitalised(&scene.subject(what))),
-        ),
-    };
-    let picture = Heatmap {
-        caption: scene.caption(title, scene.explained(what.metric, &notes)),
+fn entry(scene: &Scene, key: MetricKey, variant: usize) -> Entry {
+    let (summary, metric) = (scene.summary, key.metric.info());
+    let levels = summary.cells.iter().flat_map(|cell| {
+        let variants = scene.shown.iter();
+        variants.filter_map(move |variant| cell.value(key, *variant))
+    });
+    let colours = Colours::Sequential;
+    let mut scales = vec![ColourScale::new(metric.words, metric.unit, colours, levels)];
+    let level = |variant| move |cell: Option<&CellSummary>| grid::level(cell, key, variant);
+    let (before, after) = (level(0), level(variant));
+    let between = |cell: Option<&CellSummary>| difference(cell, key, variant);
+    let label = scene.label(variant);
+    let mut parts: Vec<grid::Part> = vec![(scene.label(0), 0, &before)];
+    let (mut kind, mut rows) = ("heatmap", "");
+    if variant > 0 {
+        scales.push(difference_scale(scene, key));
+        parts.extend([(label, 0, &after as _), ("difference", 1, &between as _)]);
+        (kind, rows) = ("before-after", "one row of panels per payload; ");
+    }
+    let facets = grid::facets(summary, &parts);
+    let heatmap = Heatmap {
         rows: grid::rows(summary),
         columns: grid::columns(summary),
-        across: variant.map_or(across_for(facets.len()), |_| 3),
+        across: facets.len().clamp(1, 3),
         facets,
-        scale: grid::scale(summary, what, &scene.shown),
-        difference_scale: variant.map(|_| difference_scale(scene, what)),
+        scales,
     };
-    scene.entry(stem(&[kind, what.metric.info().name, site, label]), picture)
+    let site = key.site.map_or("worker", |site| site.name());
+    let notes = format!("{rows}below each value: {}", scene.intervals());
+    let subtitle = scene.explained(key.metric, &notes);
+    let title = title(scene, key, variant);
+    scene.entry(&[kind, metric.name, site, label], title, subtitle, heatmap)
 }
 
 /// What decides is named with its change over all cells; of all else, in how many cells it is resolved.
-fn title(scene: &Scene, what: MetricKey, variant: usize) -> String {
+fn title(scene: &Scene, key: MetricKey, variant: usize) -> String {
     let verdict = scene.verdict;
-    let subject = capitalised(&scene.subject(what));
+    let subject = capitalised(&scene.subject(key));
     let label = scene.label(variant);
-    let mut judged = verdict.candidates.iter().chain(&verdict.control);
-    let judged = judged.find(|it| it.variant == variant);
-    let is_it = |it: &&Judged| MetricKey::new(verdict.site, it.quantity.metric) == what;
-    if let Some(judged) = judged.and_then(|it| it.judged.iter().find(is_it)) {
+    let mut candidates = verdict.candidates.iter().chain(&verdict.control);
+    let candidate = candidates.find(|candidate| candidate.variant == variant);
+    let is_same = |judged: &&Judged| MetricKey::new(verdict.site, judged.quantity.metric) == key;
+    if let Some(judged) = candidate.and_then(|candidate| candidate.judged.iter().find(is_same)) {
         return judged.title(&subject, label);
     }
-    let changes: Vec<Resolved> = scene
-        .summary
-        .measured()
-        .filter_map(|cell| cell.change(what, variant))
-        .map(|change| change.resolved)
-        .collect();
-    let cells = |resolved| changes.iter().filter(|it| **it == resolved).count();
+    if variant == 0 {
+        return format!("{subject}, {label}");
+    }
+    let cells = scene.summary.measured();
+    let changes = cells.filter_map(|cell| cell.change(key, variant));
+    let changes: Vec<Resolved> = changes.map(|change| change.resolved).collect();
+    let cells = |wanted| changes.iter().filter(|it| **it == wanted).count();
     format!(
         "{subject}, {label}: resolved to be lower in {}, higher in {} of {} cells",
         cells(Resolved::Lower),
@@ -142,15 +116,11 @@ fn title(scene: &Scene, what: MetricKey, variant: usize) -> String {
     )
 }
 
-fn difference(cell: Option<&CellSummary>, what: MetricKey, variant: usize) -> HeatmapCell {
-    let change = cell.and_then(|cell| cell.change(what, variant));
+fn difference(cell: Option<&CellSummary>, key: MetricKey, variant: usize) -> HeatmapCell {
+    let change = cell.and_then(|cell| cell.change(key, variant));
     let value = grid::value_of(cell, |_| {
         let change = change?;
-        Some(
-            change
-                .difference
-                .map_or(ChartValue::exact(change.value), of_uncertain),
-        )
+        Some(ChartValue::new(change.value, change.interval()))
     });
     HeatmapCell {
         value,
@@ -159,19 +129,15 @@ fn difference(cell: Option<&CellSummary>, what: MetricKey, variant: usize) -> He
 }
 
 /// The same for all variants, so that their pictures can be laid side by side.
-fn difference_scale(scene: &Scene, what: MetricKey) -> ColourScale {
+fn difference_scale(scene: &Scene, key: MetricKey) -> ColourScale {
     let changes = scene.summary.cells.iter().flat_map(|cell| {
         let variants = scene.shown[1..].iter();
-        variants.filter_map(|variant| cell.change(what, *variant))
+        variants.filter_map(move |variant| cell.change(key, *variant))
     });
     let resolved = changes.filter(|change| change.resolved != Resolved::No);
-    let metric = what.metric;
-    grid::difference_scale(
-        "difference".to_owned(),
-        metric.change_unit(),
-        metric.info().better,
-        resolved.map(|change| change.value),
-    )
+    let values = resolved.map(|change| change.value);
+    let colours = grid::of_differences(key.metric);
+    ColourScale::new("difference", key.metric.change_unit(), colours, values)
 }
 
 #[cfg(test)]
@@ -183,11 +149,11 @@ mod tests {
 
     #[test]
     fn a_cell_that_is_missing_has_no_difference() {
-        let what = MetricKey::new(Site::Connection, Metric::SlowPercent);
+        let key = MetricKey::new(Site::Connection, Metric::SlowPercent);
         let expected = HeatmapCell {
             value: Err(NoValue::Missing),
             is_resolved: false,
         };
-        assert_eq!(difference(None, what, 1), expected);
+        assert_eq!(difference(None, key, 1), expected);
     }
 }

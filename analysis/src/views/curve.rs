@@ -1,8 +1,8 @@
 //! The time beyond every threshold, so that a reader sees on which thresholds a conclusion depends.
 
-use super::scene::{Entry, Scene, ends};
+use super::scene::{Entry, Scene, panel};
 use crate::{
-    charts::{Categories, ChartValue, LineChart, LineChartPanel, ValueAxis},
+    charts::{Categories, ChartValue, LineChart},
     measure::metric::Metric,
     text::{capitalised, short},
     verdict::{AtThreshold, Candidate},
@@ -18,69 +18,51 @@ const MOST_CANDIDATES: usize = 4;
 pub(super) fn entry(scene: &Scene) -> Option<Entry> {
     let verdict = scene.verdict;
     let ranked = verdict.ranked();
-    let is_ranked = |it: &&Candidate| ranked.iter().any(|other| other.variant == it.variant);
-    let others = verdict
-        .candidates
-        .iter()
-        .filter(|it| !it.is_idle && !is_ranked(it));
+    let is_ranked = |variant| ranked.iter().any(|other| other.variant == variant);
+    let others = verdict.candidates.iter();
+    let others = others.filter(|candidate| !candidate.is_idle && !is_ranked(candidate.variant));
     let candidates = ranked.iter().copied().chain(others).take(MOST_CANDIDATES);
     let shown: Vec<&Candidate> = candidates.chain(&verdict.control).collect();
-    let first = shown.iter().find(|it| !it.curve.is_empty())?;
-    let info = Metric::BeyondMsPerS.info();
+    let first = &shown
+        .iter()
+        .find(|candidate| !candidate.curve.is_empty())?
+        .curve;
     let level = |at: &AtThreshold| Some(ChartValue::exact(at.level));
     let change = |at: &AtThreshold| {
-        let (value, interval) = at.change.filter(|(_, it)| it.high <= MOST_PERCENT)?;
-        Some(ChartValue::new(value, ends(Some(interval))))
+        let (value, interval) = at
+            .change
+            .filter(|(_, interval)| interval.high <= MOST_PERCENT)?;
+        Some(ChartValue::new(value, Some(interval)))
     };
-    let lines = |value: &dyn Fn(&AtThreshold) -> Option<ChartValue>| {
-        let of_one = |it: &&Candidate| it.curve.iter().map(value).collect();
-        shown.iter().map(of_one).collect::<Vec<Vec<_>>>()
-    };
-    let nothing = vec![None; first.curve.len()];
-    let levels = [verdict.baseline_curve.iter().map(level).collect()]
-        .into_iter()
-        .chain(lines(&level));
-    let changes = [nothing].into_iter().chain(lines(&change));
-    let panel = |name: String, unit: &str, lines: Vec<Vec<Option<ChartValue>>>| LineChartPanel {
-        axis: ValueAxis {
-            name,
-            unit: unit.to_owned(),
-            from_zero: true,
-        },
-        marks: Vec::new(),
-        lines,
-    };
-    let labels = shown.iter().map(|it| it.label.clone());
-    let picture = LineChart {
-        caption: scene.caption(
-            format!(
-                "{} of {}, by the threshold",
-                capitalised(info.words),
-                scene.summary.function(verdict.site)
-            ),
-            format!(
-                "means over cells; bars: 95 % intervals of the mean change, each by itself; a change is left out where it \
-                 may be over +{MOST_PERCENT} %"
-            ),
-        ),
-        series: [scene.label(0).to_owned()]
-            .into_iter()
-            .chain(labels)
-            .collect(),
-        places: Categories::new(
-            "threshold, µs",
-            first
-                .curve
-                .iter()
-                .map(|it| short(it.threshold_ns as f64 / 1e3)),
-        ),
+    let mut levels: Vec<Vec<_>> = vec![verdict.baseline_curve.iter().map(level).collect()];
+    let mut changes = vec![vec![None; first.len()]];
+    let mut series = vec![scene.label(0).to_owned()];
+    for candidate in shown {
+        levels.push(candidate.curve.iter().map(level).collect());
+        changes.push(candidate.curve.iter().map(change).collect());
+        series.push(candidate.label.clone());
+    }
+    let info = Metric::BeyondMsPerS.info();
+    let thresholds = first.iter().map(|at| short(at.threshold_ns as f64 / 1e3));
+    let chart = LineChart {
+        series,
+        places: Categories::new("threshold, µs", thresholds),
         panels: vec![
-            panel(info.words.to_owned(), info.unit, levels.collect()),
-            panel(format!("change of {}", info.words), "%", changes.collect()),
+            panel(info.words, info.unit, levels),
+            panel(&format!("change of {}", info.words), "%", changes),
         ],
     };
+    let function = scene.summary.function(verdict.site);
+    let title = format!(
+        "{} of {function}, by the threshold",
+        capitalised(info.words)
+    );
+    let subtitle = format!(
+        "means over cells; bars: 95 % intervals of the mean change, each by itself; a change is left out where it \
+         may be over +{MOST_PERCENT} %"
+    );
     Some(Entry {
         is_first: true,
-        ..scene.entry("curve".to_owned(), picture)
+        ..scene.entry(&["curve"], title, subtitle, chart)
     })
 }

@@ -2,7 +2,7 @@
 
 use super::scene::Entry;
 use crate::{
-    charts::{Caption, Categories, ChartValue, LineChart, LineChartPanel, ValueAxis},
+    charts::{Categories, ChartValue, LineChart, LineChartPanel, with_unit},
     drift::{Drift, Drifts},
     options::Options,
     text::{lasting, number},
@@ -32,12 +32,7 @@ pub(crate) fn entry(drifts: &Drifts, small_print: String, options: &Options) -> 
     };
     let words: Vec<String> = shown.iter().map(|drift| in_short(drift, drifts)).collect();
     let panels = shown.iter().map(|drift| panel(drift, drifts.last_s));
-    let picture = LineChart {
-        caption: Caption {
-            title,
-            subtitle: format!("{}; each point: a mean over rows", words.join("; ")),
-            small_print,
-        },
+    let chart = LineChart {
         series: vec!["measured".to_owned(), "trend (Sen's slope)".to_owned()],
         places: Categories::new(
             format!("time since all peers were connected, {unit}"),
@@ -45,7 +40,9 @@ pub(crate) fn entry(drifts: &Drifts, small_print: String, options: &Options) -> 
         ),
         panels: panels.collect(),
     };
-    (!shown.is_empty()).then(|| Entry::first("drift".to_owned(), picture, options))
+    let subtitle = format!("{}; each point: a mean over rows", words.join("; "));
+    let texts = [title, subtitle, small_print];
+    (!shown.is_empty()).then(|| Entry::first(&["drift"], texts, chart, options))
 }
 
 fn panel(drift: &Drift, last_s: f64) -> LineChartPanel {
@@ -65,12 +62,8 @@ fn panel(drift: &Drift, last_s: f64) -> LineChartPanel {
         (0.0..=1.0).contains(&part).then_some(value)
     };
     LineChartPanel {
-        axis: ValueAxis {
-            name: drift.series.words.to_owned(),
-            unit: drift.series.unit.to_owned(),
-            from_zero: false,
-        },
-        marks: Vec::new(),
+        name: with_unit(drift.series.words, drift.series.unit),
+        from_zero: false,
         lines: vec![
             (0..POINTS).map(mean).collect(),
             (0..POINTS).map(on_trend).collect(),

@@ -1,11 +1,15 @@
 //! The cells of a sweep as rows, columns and payloads.
 
-use run_format::{grid::Cell, network::Rtt, payload::Payload};
+use run_format::{grid::Cell, network::Rtt};
 
 use super::scene::of_figure;
 use crate::{
-    charts::{Categories, CellValue, ChartValue, ColourScale, Colours, HeatmapCell, NoValue},
-    measure::{CellState, metric::MetricKey, metric_info::Better},
+    charts::{Categories, ChartValue, Colours, Facet, HeatmapCell, NoValue},
+    measure::{
+        CellState,
+        metric::{Metric, MetricKey},
+        metric_info::Better,
+    },
     summary::{CellSummary, Summary},
 };
 
@@ -17,42 +21,45 @@ pub(super) fn columns(summary: &Summary) -> Categories {
     Categories::new("RTT, ms", &summary.shown_axes().rtt_ms)
 }
 
-/// The payloads, with a value for each of their cells by row and column.
-pub(super) fn payloads<T>(
-    summary: &Summary,
-    value: impl Fn(Option<&CellSummary>) -> T,
-) -> Vec<(String, Vec<Vec<T>>)> {
+/// The name of a facet, the index of its scale, and what it shows of a cell.
+pub(super) type Part<'a> = (
+    &'a str,
+    usize,
+    &'a dyn Fn(Option<&CellSummary>) -> HeatmapCell,
+);
+
+/// All parts of each payload.
+pub(super) fn facets(summary: &Summary, parts: &[Part]) -> Vec<Facet> {
     let axes = summary.shown_axes();
-    let of_payload = |&payload_bytes: &Payload| {
-        let of_row = |&peers: &usize| {
-            let of_column = |&rtt_ms: &Rtt| {
+    let mut facets = Vec::new();
+    for &payload_bytes in &axes.payload_bytes {
+        for &(name, scale, shown) in parts {
+            let title = format!("{}: {name}", payload_bytes.in_words());
+            let cell = |&peers: &usize, &rtt_ms: &Rtt| {
                 let wanted = Cell {
                     peers,
                     rtt_ms,
                     payload_bytes,
                 };
                 let mut cells = summary.cells.iter();
-                value(cells.find(|cell| cell.measured.cell == wanted))
+                shown(cells.find(|cell| cell.measured.cell == wanted))
             };
-            axes.rtt_ms.iter().map(of_column).collect()
-        };
-        let cells = axes.peers.iter().map(of_row).collect();
-        (payload_bytes.in_words(), cells)
-    };
-    axes.payload_bytes.iter().map(of_payload).collect()
+            facets.push(Facet::new(title, scale, &axes.peers, &axes.rtt_ms, cell));
+        }
+    }
+    facets
 }
 
-pub(super) fn level(cell: Option<&CellSummary>, what: MetricKey, variant: usize) -> HeatmapCell {
-    HeatmapCell {
-        value: value_of(cell, |cell| cell.figure(what, variant).map(of_figure)),
-        is_resolved: true,
-    }
+pub(super) fn level(cell: Option<&CellSummary>, key: MetricKey, variant: usize) -> HeatmapCell {
+    HeatmapCell::level(value_of(cell, |cell| {
+        cell.figure(key, variant).map(of_figure)
+    }))
 }
 
 pub(super) fn value_of(
     cell: Option<&CellSummary>,
     value: impl Fn(&CellSummary) -> Option<ChartValue>,
-) -> CellValue {
+) -> Result<ChartValue, NoValue> {
     let cell = cell.ok_or(NoValue::Missing)?;
     match cell.measured.state {
         CellState::Missing => Err(NoValue::Missing),
@@ -62,33 +69,9 @@ pub(super) fn value_of(
     }
 }
 
-pub(super) fn scale(summary: &Summary, what: MetricKey, variants: &[usize]) -> ColourScale {
-    let values = summary.cells.iter().flat_map(|cell| {
-        let variants = variants.iter();
-        variants.filter_map(|variant| cell.value(what, *variant))
-    });
-    ColourScale {
-        name: what.metric.info().words.to_owned(),
-        unit: what.metric.info().unit.to_owned(),
-        max: values.fold(0.0, f64::max),
-        colours: Colours::Sequential,
-    }
-}
-
-/// Of the differences that are not grey.
-pub(super) fn difference_scale(
-    name: String,
-    unit: &str,
-    better: Better,
-    resolved: impl Iterator<Item = f64>,
-) -> ColourScale {
-    ColourScale {
-        name,
-        unit: unit.to_owned(),
-        max: resolved.map(f64::abs).fold(0.0, f64::max),
-        colours: match better {
-            Better::Higher => Colours::HigherIsBetter,
-            Better::Lower | Better::Neither => Colours::LowerIsBetter,
-        },
+pub(super) fn of_differences(metric: Metric) -> Colours {
+    match metric.info().better {
+        Better::Higher => Colours::HigherIsBetter,
+        Better::Lower | Better::Neither => Colours::LowerIsBetter,
     }
 }

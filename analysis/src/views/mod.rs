@@ -16,7 +16,7 @@ use anyhow::Result;
 use rayon::prelude::*;
 
 pub(crate) use self::scene::{Entry, Scene, slug};
-use crate::{charts, options::PictureGroup};
+use crate::options::PictureGroup;
 
 impl Scene<'_> {
     pub(crate) fn entries(&self) -> Vec<Entry> {
@@ -31,15 +31,15 @@ impl Scene<'_> {
             entries.extend(budgets::entry(self));
         }
         if is_wanted(PictureGroup::Time) {
-            entries.extend(time::entries(self));
+            let sites = self.sites.iter();
+            entries.extend(sites.filter_map(|site| time::entry(self, *site)));
         }
         entries
     }
 }
 
 pub(crate) fn write(entries: &[Entry], dir: &Path) -> Result<()> {
-    entries.par_iter().try_for_each(|entry| {
-        let stem = dir.join(&entry.stem);
-        charts::write(entry.picture.as_ref(), &stem, &entry.formats)
-    })
+    entries
+        .par_iter()
+        .try_for_each(|entry| entry.picture.write(&dir.join(&entry.stem), &entry.formats))
 }

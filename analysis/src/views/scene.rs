@@ -3,13 +3,12 @@
 use run_format::Site;
 
 use crate::{
-    charts::{Caption, ChartFormat, ChartValue, Picture},
+    charts::{Body, ChartFormat, ChartValue, LineChartPanel, Picture, with_unit},
     measure::{
         metric::{Metric, MetricKey},
         metric_info::Term,
     },
     options::Options,
-    stats::{CONFIDENCE, Interval, Uncertain},
     summary::{CellFigure, Summary},
     text::joined,
     verdict::Verdict,
@@ -20,25 +19,33 @@ pub(crate) struct Entry {
     /// Whether the report opens with it. There may be several.
     pub(crate) is_first: bool,
     pub(crate) formats: Vec<ChartFormat>,
-    pub(crate) picture: Box<dyn Picture + Send>,
+    pub(crate) picture: Picture,
 }
 
 impl Entry {
+    /// One that the report opens with. The name of its file comes from `names`.
     pub(super) fn first(
-        stem: String,
-        picture: impl Picture + Send + 'static,
+        names: &[&str],
+        [title, subtitle, small_print]: [String; 3],
+        body: impl Body + 'static,
         options: &Options,
     ) -> Entry {
+        let slugs = names.iter().map(|name| slug(name));
         Entry {
-            stem,
+            stem: joined(slugs.filter(|slug| !slug.is_empty()), "."),
             is_first: true,
             formats: options.formats(),
-            picture: Box::new(picture),
+            picture: Picture {
+                title,
+                subtitle,
+                small_print,
+                body: Box::new(body),
+            },
         }
     }
 
     pub(crate) fn title(&self) -> &str {
-        &self.picture.caption().title
+        &self.picture.title
     }
 
     pub(crate) fn files(&self) -> Vec<String> {
@@ -86,25 +93,25 @@ impl<'a> Scene<'a> {
         &self.summary.variants[variant].label
     }
 
-    pub(super) fn caption(&self, title: String, subtitle: impl Into<String>) -> Caption {
-        Caption {
-            title,
-            subtitle: subtitle.into(),
-            small_print: self.summary.line(),
-        }
-    }
-
-    pub(super) fn entry(&self, stem: String, picture: impl Picture + Send + 'static) -> Entry {
+    /// One that the report does not open with.
+    pub(super) fn entry(
+        &self,
+        names: &[&str],
+        title: String,
+        subtitle: String,
+        body: impl Body + 'static,
+    ) -> Entry {
+        let texts = [title, subtitle, self.summary.line()];
         Entry {
             is_first: false,
-            ..Entry::first(stem, picture, self.options)
+            ..Entry::first(names, texts, body, self.options)
         }
     }
 
     /// "slow polls of Connection::poll"; the metric alone if it is one of the worker.
-    pub(super) fn subject(&self, what: MetricKey) -> String {
-        let words = what.metric.info().words;
-        match what.site {
+    pub(super) fn subject(&self, key: MetricKey) -> String {
+        let words = key.metric.info().words;
+        match key.site {
             Some(site) => format!("{words} of {}", self.summary.function(site)),
             None => words.to_owned(),
         }
@@ -123,57 +130,43 @@ impl<'a> Scene<'a> {
     /// A subtitle that first explains the metric.
     pub(super) fn explained(&self, metric: Metric, text: &str) -> String {
         let threshold = self.options.threshold_text();
-        let terms = metric.info().terms.iter();
-        let (after, before): (Vec<Term>, Vec<Term>) =
-            terms.partition(|term| **term == Term::OpenEnd);
-        let in_words = |term: &Term| match term {
-            Term::Slow => format!("slow: longer than {threshold}"),
-            Term::Beyond => format!("threshold: {threshold}"),
-            Term::CoTenant => CO_TENANT.to_owned(),
-            Term::Late => format!("late: more than {threshold} after it was due"),
-            Term::OpenEnd => OPEN_END.to_owned(),
-        };
-        let before = before.iter().map(in_words);
-        let text = before.chain([text.to_owned()]);
-        let parts: Vec<String> = text.chain(after.iter().map(in_words)).collect();
-        parts.join("; ")
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        for term in metric.info().terms.iter() {
+            match term {
+                Term::Slow => before.push(format!("slow: longer than {threshold}")),
+                Term::Beyond => before.push(format!("threshold: {threshold}")),
+                Term::CoTenant => before.push(CO_TENANT.to_owned()),
+                Term::Late => before.push(format!("late: more than {threshold} after it was due")),
+                Term::OpenEnd => after.push(OPEN_END.to_owned()),
+            }
+        }
+        joined(
+            before.into_iter().chain([text.to_owned()]).chain(after),
+            "; ",
+        )
     }
 }
 
 pub(super) const CO_TENANT: &str = "co-tenant: a small task on the same worker thread";
 const OPEN_END: &str = "no interval where too few values are greater to bound it";
 
-/// None if an end has no bound, since such an interval cannot be drawn.
-pub(super) fn ends(interval: Option<Interval>) -> Option<(f64, f64)> {
-    interval
-        .map(|it| (it.low, it.high))
-        .filter(|(low, high)| low.is_finite() && high.is_finite())
-}
-
 pub(super) fn of_figure(figure: &CellFigure) -> ChartValue {
-    ChartValue::new(figure.estimate.value, ends(figure.interval()))
+    ChartValue::new(figure.estimate.value, figure.interval())
 }
 
-pub(super) fn of_uncertain(uncertain: Uncertain) -> ChartValue {
-    ChartValue::new(uncertain.value, ends(Some(uncertain.interval(CONFIDENCE))))
+pub(super) fn panel(name: &str, unit: &str, lines: Vec<Vec<Option<ChartValue>>>) -> LineChartPanel {
+    LineChartPanel {
+        name: with_unit(name, unit),
+        from_zero: true,
+        lines,
+    }
 }
 
 /// A part of a file name: `muxer-1-deferred`.
 pub(crate) fn slug(text: &str) -> String {
-    let mut slug = String::new();
-    for letter in text.chars() {
-        if letter.is_ascii_alphanumeric() {
-            slug.push(letter.to_ascii_lowercase());
-        } else if !slug.ends_with('-') && !slug.is_empty() {
-            slug.push('-');
-        }
-    }
-    slug.trim_end_matches('-').to_owned()
-}
-
-pub(super) fn stem(parts: &[&str]) -> String {
-    let slugs = parts.iter().map(|part| slug(part));
-    joined(slugs.filter(|slug| !slug.is_empty()), ".")
+    let words = text.split(|letter: char| !letter.is_ascii_alphanumeric());
+    let words = words.filter(|word| !word.is_empty());
+    joined(words, "-").to_ascii_lowercase()
 }
 
 #[cfg(test)]
@@ -182,10 +175,7 @@ mod tests {
 
     #[test]
     fn file_names_are_plain() {
-        assert_eq!(
-            stem(&["before-after", "slow_percent", "muxer=1/deferred"]),
-            "before-after.slow-percent.muxer-1-deferred"
-        );
+        assert_eq!(slug("muxer=1/deferred"), "muxer-1-deferred");
         assert_eq!(slug("none (A/A)"), "none-a-a");
     }
 }

@@ -5,10 +5,10 @@ use run_format::{Budgets, Site, variant::Role};
 
 use super::{
     grid,
-    scene::{Entry, Scene, ends, stem},
+    scene::{Entry, Scene},
 };
 use crate::{
-    charts::{Categories, CellValue, ChartValue, Facet, Heatmap, HeatmapCell, NoValue},
+    charts::{Categories, ChartValue, ColourScale, Facet, Heatmap, HeatmapCell, NoValue},
     measure::{metric::Metric, metric_info::Place, predicted::room},
     search::Search,
     stats::CONFIDENCE,
@@ -24,96 +24,82 @@ pub(crate) fn entries(scene: &Scene, search: &Search) -> Vec<Entry> {
     metrics.map(entry).collect()
 }
 
+/// The sites that a candidate bounds, and their bound if it is one for all.
 fn bound(budgets: &Budgets) -> Option<(Vec<Site>, Budget)> {
-    let at = |site: &Site| Some((*site, budgets.at(*site)?));
-    let bounds: Vec<(Site, Budget)> = Site::BUDGETED.iter().filter_map(at).collect();
-    let (_, first) = *bounds.first()?;
-    let is_one = bounds.iter().all(|(_, bound)| *bound == first);
-    is_one.then(|| (bounds.into_iter().map(|(site, _)| site).collect(), first))
-}
-
-fn in_words(limit: Limit) -> String {
-    match limit {
-        Limit::Time(time) => format!("{} µs", time.as_nanos() as f64 / 1e3),
-        limit => limit.to_string(),
-    }
+    let sites = Site::BUDGETED.iter().copied();
+    let sites: Vec<Site> = sites.filter(|it| budgets.at(*it).is_some()).collect();
+    let first = budgets.at(*sites.first()?)?;
+    let is_one = sites.iter().all(|site| budgets.at(*site) == Some(first));
+    is_one.then_some((sites, first))
 }
 
 fn map(scene: &Scene, search: &Search, metric: Metric) -> Entry {
-    let candidates = search.of.config.variants.iter();
-    let candidates = candidates.filter(|it| it.role == Role::Candidate);
-    let bounds: Vec<_> = candidates.filter_map(|it| bound(&it.budgets)).collect();
-    let mut limits: Vec<_> = bounds.iter().map(|(_, bound)| bound.limit).collect();
+    let mut candidates: Vec<(Vec<Site>, Budget, Budgets)> = Vec::new();
+    for variant in &search.of.config.variants {
+        if let (Role::Candidate, Some((sites, budget))) = (variant.role, bound(&variant.budgets)) {
+            candidates.push((sites, budget, variant.budgets));
+        }
+    }
+    let limits = candidates.iter().map(|(_, budget, _)| budget.limit);
+    let mut limits: Vec<Limit> = limits.collect();
     limits.sort_by_key(|limit| room(*limit));
     limits.dedup();
-    let mut places: Vec<Vec<Site>> = bounds.iter().map(|(sites, _)| sites.clone()).collect();
-    places.sort();
+    let mut places: Vec<&Vec<Site>> = candidates.iter().map(|(sites, ..)| sites).collect();
+    places.sort_by_key(|sites| (sites.len(), *sites));
     places.dedup();
-    places.sort_by_key(Vec::len);
-    let wakes = [Wake::Immediate, Wake::Deferred];
-    let facet = |sites: &Vec<Site>| {
-        let cell = |limit, wake| {
-            let wanted = (sites.clone(), Budget { limit, wake });
-            let budgets = search.of.config.variants.iter().map(|it| it.budgets);
-            let mut budgets = budgets.filter(|it| bound(it).as_ref() == Some(&wanted));
-            value(search, budgets.next(), metric)
-        };
+    let facet = |sites: &&Vec<Site>| {
         let names: Vec<&str> = sites.iter().map(|site| site.name()).collect();
-        let row = |limit: &Limit| wakes.map(|wake| cell(*limit, wake)).to_vec();
-        Facet {
-            title: names.join(" and "),
-            is_difference: true,
-            cells: limits.iter().map(row).collect(),
-        }
+        let wakes = [Wake::Immediate, Wake::Deferred];
+        Facet::new(names.join(" and "), 0, &limits, &wakes, |&limit, &wake| {
+            let wanted = (*sites, &Budget { limit, wake });
+            let mut candidates = candidates.iter();
+            let candidate = candidates.find(|(sites, budget, _)| (sites, budget) == wanted);
+            value(search, candidate.map(|(_, _, budgets)| *budgets), metric)
+        })
     };
     let facets: Vec<Facet> = places.iter().map(facet).collect();
-    let shown = facets.iter().flat_map(|facet| facet.cells.iter().flatten());
-    let resolved = shown.filter(|cell| cell.is_resolved);
-    let values = resolved.filter_map(|cell| cell.value.ok());
-    let scale = grid::difference_scale(
-        format!("change of {}", metric.info().words),
-        unit(metric),
-        metric.info().better,
-        values.map(|value| value.value),
-    );
-    let picture = Heatmap {
-        caption: scene.caption(
-            format!("Change of {} under each budget", metric.info().words),
-            "mean change over the cells, compared with no budget, in the last round that measured the budget; below \
-             each value: its 95 % interval",
-        ),
-        rows: Categories::new("limit", limits.iter().map(|limit| in_words(*limit))),
+    let (info, colours) = (metric.info(), grid::of_differences(metric));
+    let name = format!("change of {}", info.words);
+    let changes = facets.iter().flat_map(Facet::coloured);
+    let scale = ColourScale::new(&name, unit(metric), colours, changes);
+    let limits = limits.iter().map(|limit| match limit {
+        Limit::Time(time) => format!("{} µs", time.as_nanos() as f64 / 1e3),
+        limit => limit.to_string(),
+    });
+    let heatmap = Heatmap {
+        rows: Categories::new("limit", limits),
         columns: Categories::new("wake", ["immediate", "deferred"]),
         across: facets.len(),
         facets,
-        scale,
-        difference_scale: None,
+        scales: vec![scale],
     };
-    scene.entry(stem(&["search", metric.info().name]), picture)
+    let title = format!("Change of {} under each budget", info.words);
+    let subtitle = "mean change over the cells, compared with no budget, in the last round that measured the budget; \
+                    below each value: its 95 % interval";
+    scene.entry(&["search", info.name], title, subtitle.to_owned(), heatmap)
 }
 
 /// In the last round that measured it.
 fn value(search: &Search, budgets: Option<Budgets>, metric: Metric) -> HeatmapCell {
     let last = search.rounds.iter().rev().find_map(|round| {
-        let candidates = &round.verdict.candidates;
-        let is_it = |variant: usize| Some(round.summary.variants[variant].budgets) == budgets;
-        let candidate = candidates.iter().find(|it| is_it(it.variant))?;
         let (verdict, summary) = (&round.verdict, &round.summary);
+        let is_same = |variant: usize| Some(summary.variants[variant].budgets) == budgets;
+        let candidate = verdict.candidates.iter().find(|it| is_same(it.variant))?;
         let change = verdict.change(summary, candidate.variant, metric);
         Some((candidate.is_idle, change))
     });
     // Significant whatever the number of candidates (Bonferroni).
     let together = 1.0 - (1.0 - CONFIDENCE) / search.of.config.variants.len() as f64;
     let mut is_resolved = true;
-    let is_foreseen = budgets.is_some_and(|it| search.is_foreseen(it));
-    let value: CellValue = match last {
+    let is_foreseen = budgets.is_some_and(|budgets| search.is_foreseen(budgets));
+    let value = match last {
         None if !is_foreseen => Err(NoValue::Missing),
         None | Some((true, _)) => Err(NoValue::NeverFires),
         Some((false, None)) => Err(NoValue::NotApplicable),
         Some((false, Some(change))) => {
             is_resolved = !change.interval(together).covers(0.0);
-            let interval = ends(Some(change.interval(CONFIDENCE)));
-            Ok(ChartValue::new(change.value(), interval))
+            let interval = change.interval(CONFIDENCE);
+            Ok(ChartValue::new(change.value(), Some(interval)))
         }
     };
     HeatmapCell { value, is_resolved }

@@ -1,10 +1,10 @@
 //! The time of polls by child.
 
-use run_format::{Site, payload::Payload};
+use run_format::Site;
 
-use super::scene::{Entry, Scene, stem};
+use super::scene::{Entry, Scene};
 use crate::{
-    charts::{BarGroup, Stacks},
+    charts::{Categories, ChartValue, ColourScale, Colours, Facet, Heatmap, HeatmapCell, NoValue},
     summary::CellSummary,
     verdict::holders::{self, Holder},
 };
@@ -13,64 +13,59 @@ use crate::{
 const LEAST_PERCENT: f64 = 1.0;
 const REST: &str = "others";
 
-pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
-    let sites = scene.sites.iter();
-    sites.filter_map(|site| by_child(scene, *site)).collect()
-}
-
-fn by_child(scene: &Scene, site: Site) -> Option<Entry> {
-    let overall = holders::of(scene.summary, site);
-    let mut segments: Vec<String> = Vec::new();
-    for holder in overall.iter().filter(|it| it.percent >= LEAST_PERCENT) {
-        if !segments.contains(&holder.child) {
-            segments.push(holder.child.clone());
+/// All polls beside slow polls: a row for each child, a column for each payload. None for a site without children.
+pub(super) fn entry(scene: &Scene, site: Site) -> Option<Entry> {
+    let summary = scene.summary;
+    let mut children: Vec<String> = Vec::new();
+    for holder in holders::of(summary, site) {
+        if holder.percent >= LEAST_PERCENT && !children.contains(&holder.child) {
+            children.push(holder.child);
         }
     }
-    // A site without children has nothing to show.
-    if segments.len() < 2 {
+    if children.len() < 2 {
         return None;
     }
-    segments.push(REST.to_owned());
-    let payloads = scene.summary.shown_axes().payload_bytes.into_iter();
-    let picture = Stacks {
-        caption: scene.caption(
-            format!("Time of {} by child", scene.summary.function(site)),
-            format!(
-                "child: a function that a poll calls; slow: longer than {}; baseline, in slices that record children",
-                scene.options.threshold_text()
-            ),
-        ),
-        axis: "share of poll time, %".to_owned(),
-        groups: payloads
-            .map(|bytes| group(scene, site, &segments, bytes))
-            .collect(),
-        segments,
+    let payloads = summary.shown_axes().payload_bytes;
+    let by_payload = payloads.iter().map(|payload| {
+        let is_one = |cell: &&CellSummary| cell.measured.cell.payload_bytes == *payload;
+        holders::among(summary.measured().filter(is_one), site)
+    });
+    let by_payload: Vec<Vec<Holder>> = by_payload.collect();
+    let named = children.iter().map(|child| Some(child.as_str()));
+    let rows: Vec<Option<&str>> = named.chain([None]).collect();
+    let facet = |(title, slow): (&str, bool)| {
+        Facet::new(title.to_owned(), 0, &rows, &by_payload, |row, holders| {
+            let is_here = |child: &String| match row {
+                Some(name) => child == name,
+                None => !children.contains(child),
+            };
+            let mut percent = Err(NoValue::NotApplicable);
+            for holder in holders.iter().filter(|holder| holder.slow == slow) {
+                let part = if is_here(&holder.child) {
+                    holder.percent
+                } else {
+                    0.0
+                };
+                percent = Ok(percent.unwrap_or(0.0) + part);
+            }
+            HeatmapCell::level(percent.map(ChartValue::exact))
+        })
     };
-    Some(scene.entry(stem(&["time", site.name()]), picture))
-}
-
-fn group(scene: &Scene, site: Site, segments: &[String], bytes: Payload) -> BarGroup {
-    let is_one = |cell: &&CellSummary| cell.measured.cell.payload_bytes == bytes;
-    let cells = scene.summary.measured().filter(is_one);
-    let holders = holders::among(cells, site);
-    let bar = |(name, slow): (&'static str, bool)| {
-        let holders = holders.iter().filter(|it| it.slow == slow);
-        let holders: Vec<&Holder> = holders.collect();
-        let shares = segments.iter();
-        let shares = shares.map(|segment| percent(segment, segments, &holders));
-        (name, (!holders.is_empty()).then(|| shares.collect()))
+    let facets = [("all polls", false), ("slow polls", true)].map(facet);
+    let percents = facets.iter().flat_map(Facet::coloured);
+    let scale = ColourScale::new("share of poll time", "%", Colours::Sequential, percents);
+    let payloads = payloads.iter().map(|payload| payload.in_words());
+    let heatmap = Heatmap {
+        rows: Categories::new("child", rows.iter().map(|row| row.unwrap_or(REST))),
+        columns: Categories::new("payload", payloads),
+        facets: facets.into(),
+        across: 2,
+        scales: vec![scale],
     };
-    BarGroup {
-        name: bytes.in_words(),
-        bars: [("all polls", false), ("slow polls", true)].map(bar).into(),
-    }
-}
-
-/// Of one segment. The last one is the rest.
-fn percent(segment: &str, segments: &[String], holders: &[&Holder]) -> f64 {
-    let is_part = |holder: &&&Holder| match segment {
-        REST => !segments.contains(&holder.child),
-        _ => holder.child == segment,
-    };
-    holders.iter().filter(is_part).map(|it| it.percent).sum()
+    let title = format!("Time of {} by child", summary.function(site));
+    let subtitle = format!(
+        "child: a function that a poll calls; slow: longer than {}; baseline, in slices that record children",
+        scene.options.threshold_text()
+    );
+    Some(scene.entry(&["time", site.name()], title, subtitle, heatmap))
 }

@@ -1,50 +1,51 @@
 //! Pictures of areas: grids and bars.
 
 use super::invented::{
-    Noise, PAYLOADS, PEERS, RTTS, around, caption, categories, cell, slow_share, strings,
+    Noise, PAYLOADS, PEERS, RTTS, around, categories, cell, picture, slow_share,
 };
 use crate::charts::{
-    BarGroup, CellValue, ColourScale, Colours, Facet, Heatmap, HeatmapCell, NoValue, Stacks,
-    across_for,
+    ChartValue, ColourScale, Colours, Facet, Heatmap, HeatmapCell, NoValue, Picture,
 };
 
-pub(crate) fn heatmap(rows: usize, columns: usize, payloads: usize) -> Heatmap {
+pub(crate) fn heatmap(rows: usize, columns: usize, payloads: usize) -> Picture {
     let mut noise = Noise::new(7);
     let facet = |payload: usize| Facet {
         title: format!("payload {}", PAYLOADS[payload]),
-        is_difference: false,
+        scale: 0,
         cells: by_cell(rows, columns, |row, column| {
             resolved(cell(&mut noise, payload, row, column))
         }),
     };
-    Heatmap {
-        caption: caption(
-            "Slow polls of the connection task without a budget",
-            "share of polls over 50 µs; small: 95 % interval over runs and blocks",
-        ),
-        rows: categories("peers", &PEERS[..rows]),
-        columns: categories("RTT, ms", &RTTS[..columns]),
-        facets: (0..payloads).map(facet).collect(),
-        across: across_for(payloads),
-        scale: scale("slow polls of the task", 62.0, Colours::Sequential),
-        difference_scale: None,
-    }
+    picture(
+        "Slow polls of the connection task without a budget",
+        "share of polls over 50 µs; small: 95 % interval over runs and blocks",
+        Heatmap {
+            rows: categories("peers", &PEERS[..rows]),
+            columns: categories("RTT, ms", &RTTS[..columns]),
+            facets: (0..payloads).map(facet).collect(),
+            across: payloads.clamp(1, 3),
+            scales: vec![scale("slow polls of the task", 62.0, Colours::Sequential)],
+        },
+    )
 }
 
-pub(crate) fn before_after(rows: usize, columns: usize, payloads: usize) -> Heatmap {
+pub(crate) fn before_after(rows: usize, columns: usize, payloads: usize) -> Picture {
     let mut noise = Noise::new(3);
     let facets = (0..payloads).flat_map(|payload| comparison(&mut noise, payload, rows, columns));
-    let difference = scale("difference", 45.0, Colours::LowerIsBetter);
-    Heatmap {
-        caption: caption(
-            "A budget of 2 in the muxer, with a deferred wake, against none",
-            "share of slow polls of the task, %; difference in percentage points; small: 95 % interval",
-        ),
-        facets: facets.collect(),
-        across: 3,
-        difference_scale: Some(difference),
-        ..heatmap(rows, columns, 0)
-    }
+    picture(
+        "A budget of 2 in the muxer, with a deferred wake, against none",
+        "share of slow polls of the task, %; difference in percentage points; small: 95 % interval",
+        Heatmap {
+            rows: categories("peers", &PEERS[..rows]),
+            columns: categories("RTT, ms", &RTTS[..columns]),
+            facets: facets.collect(),
+            across: 3,
+            scales: vec![
+                scale("slow polls of the task", 62.0, Colours::Sequential),
+                scale("difference", 45.0, Colours::LowerIsBetter),
+            ],
+        },
+    )
 }
 
 fn comparison(noise: &mut Noise, payload: usize, rows: usize, columns: usize) -> [Facet; 3] {
@@ -60,7 +61,7 @@ fn comparison(noise: &mut Noise, payload: usize, rows: usize, columns: usize) ->
     let is_failed = |row, column| (payload, row, column) == (1, 1, 2);
     let facet = |name: &str, cell: &dyn Fn(usize, usize) -> HeatmapCell| Facet {
         title: format!("{}: {name}", PAYLOADS[payload]),
-        is_difference: name == "difference",
+        scale: usize::from(name == "difference"),
         cells: by_cell(rows, columns, cell),
     };
     let measured = |value: f64| resolved(Ok(around(value, 0.07 * value)));
@@ -91,7 +92,7 @@ fn by_cell<T>(rows: usize, columns: usize, mut cell: impl FnMut(usize, usize) ->
     (0..rows).map(&mut row).collect()
 }
 
-fn resolved(value: CellValue) -> HeatmapCell {
+fn resolved(value: Result<ChartValue, NoValue>) -> HeatmapCell {
     HeatmapCell {
         value,
         is_resolved: true,
@@ -99,47 +100,45 @@ fn resolved(value: CellValue) -> HeatmapCell {
 }
 
 fn scale(name: &str, max: f64, colours: Colours) -> ColourScale {
-    ColourScale {
-        name: name.to_owned(),
-        unit: "%".to_owned(),
-        max,
-        colours,
-    }
+    ColourScale::new(name, "%", colours, [max].into_iter())
 }
 
-pub(crate) fn time_stacks() -> Stacks {
-    let all = |shares: [f64; 6]| ("all polls", Some(shares.to_vec()));
-    let slow = |shares: Option<[f64; 6]>| ("slow polls", shares.map(Vec::from));
-    let groups = [
-        vec![all([41.0, 22.4, 11.6, 9.0, 8.0, 8.0]), slow(None)],
-        vec![
-            all([63.0, 14.0, 9.2, 5.8, 3.0, 5.0]),
-            slow(Some([84.0, 7.0, 4.0, 2.4, 0.6, 2.0])),
-        ],
-        vec![
-            all([78.0, 9.0, 6.0, 3.0, 1.0, 3.0]),
-            slow(Some([91.0, 4.2, 2.0, 1.2, 0.2, 1.4])),
-        ],
+pub(crate) fn time_by_child() -> Picture {
+    let children = [
+        "muxing.poll_unpin",
+        "handler.poll",
+        "negotiating_out",
+        "negotiating_in",
+        "shutdown",
+        "own code",
     ];
-    let groups = groups.into_iter().zip(PAYLOADS);
-    let group = |(bars, name): (_, &str)| BarGroup {
-        name: name.to_owned(),
-        bars,
+    let all = [
+        [41.0, 22.4, 11.6, 9.0, 8.0, 8.0],
+        [63.0, 14.0, 9.2, 5.8, 3.0, 5.0],
+        [78.0, 9.0, 6.0, 3.0, 1.0, 3.0],
+    ];
+    let slow = [
+        None,
+        Some([84.0, 7.0, 4.0, 2.4, 0.6, 2.0]),
+        Some([91.0, 4.2, 2.0, 1.2, 0.2, 1.4]),
+    ];
+    let facet = |title: &str, shares: [Option<[f64; 6]>; 3]| Facet {
+        title: title.to_owned(),
+        scale: 0,
+        cells: by_cell(children.len(), PAYLOADS[..3].len(), |row, column| {
+            let share = shares[column].map(|shares| ChartValue::exact(shares[row]));
+            resolved(share.ok_or(NoValue::NotApplicable))
+        }),
     };
-    Stacks {
-        caption: caption(
-            "Where the time of polls goes",
-            "time inside each child of the connection's loop",
-        ),
-        axis: "share of poll time, %".to_owned(),
-        segments: strings(&[
-            "muxing.poll_unpin",
-            "handler.poll",
-            "negotiating_out",
-            "negotiating_in",
-            "shutdown",
-            "own code",
-        ]),
-        groups: groups.map(group).collect(),
-    }
+    picture(
+        "Where the time of polls goes",
+        "time inside each child of the connection's loop",
+        Heatmap {
+            rows: categories("child", &children),
+            columns: categories("payload", &PAYLOADS[..3]),
+            facets: vec![facet("all polls", all.map(Some)), facet("slow polls", slow)],
+            across: 2,
+            scales: vec![scale("share of poll time", 91.0, Colours::Sequential)],
+        },
+    )
 }

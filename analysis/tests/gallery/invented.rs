@@ -1,6 +1,9 @@
 //! Invented numbers that look like measured ones.
 
-use crate::charts::{Caption, Categories, CellValue, ChartValue, NoValue, ValueAxis};
+use crate::{
+    charts::{Body, Categories, ChartValue, NoValue, Picture},
+    stats::Interval,
+};
 
 /// Numbers that look random and are the same every time.
 pub(crate) struct Noise(u64);
@@ -20,14 +23,15 @@ impl Noise {
     }
 }
 
-pub(crate) fn caption(title: &str, subtitle: &str) -> Caption {
-    Caption {
+pub(crate) fn picture(title: &str, subtitle: &str, body: impl Body + 'static) -> Picture {
+    Picture {
         title: title.to_owned(),
         subtitle: subtitle.to_owned(),
         small_print: "run 2026-11-20T16-40-02Z · libp2p-swarm 0.48.0, yamux 0.13.10 · request-response, noise, \
                       TCP · Linux 6.18, 2 × Xeon 2.8 GHz, governor unknown · delay line, cubic · seed 42 · \
                       sweep --peers 1,2,5,10,15 --rtt 0,5,25,50,100,200 --payload 4KiB,64KiB,256KiB"
             .to_owned(),
+        body: Box::new(body),
     }
 }
 
@@ -46,19 +50,12 @@ pub(crate) fn strings(texts: &[&str]) -> Vec<String> {
     texts.iter().map(ToString::to_string).collect()
 }
 
-pub(crate) fn axis(name: &str, unit: &str, from_zero: bool) -> ValueAxis {
-    ValueAxis {
-        name: name.to_owned(),
-        unit: unit.to_owned(),
-        from_zero,
-    }
+pub(crate) fn around(value: f64, half: f64) -> ChartValue {
+    within(value, value - half, value + half)
 }
 
-pub(crate) fn around(value: f64, half: f64) -> ChartValue {
-    ChartValue {
-        value,
-        interval: Some((value - half, value + half)),
-    }
+fn within(value: f64, low: f64, high: f64) -> ChartValue {
+    ChartValue::new(value, Some(Interval { low, high }))
 }
 
 /// The greater the payload and the longer the round trip, the more polls are slow.
@@ -69,7 +66,12 @@ pub(crate) fn slow_share(noise: &mut Noise, payload: usize, row: usize, column: 
 }
 
 /// Of every kind that there is: without a value, exactly zero, without an interval, with a lopsided one.
-pub(crate) fn cell(noise: &mut Noise, payload: usize, row: usize, column: usize) -> CellValue {
+pub(crate) fn cell(
+    noise: &mut Noise,
+    payload: usize,
+    row: usize,
+    column: usize,
+) -> Result<ChartValue, NoValue> {
     let value = slow_share(noise, payload, row, column);
     match (payload, row, column) {
         (1, 2, 3) => Err(NoValue::Failed),
@@ -78,10 +80,7 @@ pub(crate) fn cell(noise: &mut Noise, payload: usize, row: usize, column: usize)
         (0, 1, 1) => Err(NoValue::NotApplicable),
         (0, 0, 0) => Ok(around(0.0, 0.0)),
         (_, 0, 2) => Ok(ChartValue::exact(value)),
-        (_, 1, _) => Ok(ChartValue {
-            value,
-            interval: Some((0.9 * value, 1.25 * value)),
-        }),
+        (_, 1, _) => Ok(within(value, 0.9 * value, 1.25 * value)),
         _ => Ok(around(value, 0.08 * value)),
     }
 }

@@ -10,27 +10,27 @@ use std::{fs, path::PathBuf, time::Instant};
 
 use resvg::tiny_skia::Pixmap;
 
-use super::{ChartFormat, Picture, Stacks, output, svg, write};
+use super::{ChartFormat, Picture, picture::png};
 use recorder::{TextRecorder, size_of};
 
 /// Draws one picture of each kind.
-fn check(name: &str, picture: &dyn Picture) {
+fn check(name: &str, picture: &Picture) {
     assert_laid_out(name, picture);
     draw(name, picture);
 }
 
 /// Draws the others only into a folder, since drawing takes long in a build without optimisation.
-fn check_layout(name: &str, picture: &dyn Picture) {
+fn check_layout(name: &str, picture: &Picture) {
     assert_laid_out(name, picture);
     if folder().is_some() {
         draw(name, picture);
     }
 }
 
-fn draw(name: &str, picture: &dyn Picture) {
+fn draw(name: &str, picture: &Picture) {
     let started = Instant::now();
-    let svg = svg(picture);
-    let bytes = output::png(&svg).expect("it can be drawn");
+    let svg = picture.svg();
+    let bytes = png(&svg).expect("it can be drawn");
     let took_ms = started.elapsed().as_secs_f64() * 1e3;
     println!(
         "{name}: {:?}, {took_ms:.0} ms, PNG {} kB, SVG {} kB",
@@ -76,8 +76,8 @@ fn assert_png(name: &str, bytes: &[u8], size: (u32, u32)) {
 }
 
 /// No text leaves the picture or runs into another.
-fn assert_laid_out(name: &str, picture: &dyn Picture) {
-    let svg = svg(picture);
+fn assert_laid_out(name: &str, picture: &Picture) {
+    let svg = picture.svg();
     let recorder = TextRecorder::of(&svg);
     assert_eq!(
         recorder.outside(size_of(&svg)),
@@ -117,25 +117,22 @@ fn before_and_after() {
 
 #[test]
 fn line_charts() {
-    check("lines", &plots::lines());
+    check("lines", &plots::lines(2));
     check_layout("marks", &plots::marks());
 }
 
 #[test]
-fn stacks() {
-    check("time-stacks", &areas::time_stacks());
+fn time_by_child() {
+    check("time-by-child", &areas::time_by_child());
 }
 
 #[test]
 fn a_picture_is_written_in_each_requested_format_and_leaves_no_other_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let stem = folder.path().join("muxer=2.5");
-    write(
-        &areas::time_stacks(),
-        &stem,
-        &[ChartFormat::Png, ChartFormat::Svg],
-    )
-    .expect("it can be written");
+    areas::time_by_child()
+        .write(&stem, &[ChartFormat::Png, ChartFormat::Svg])
+        .expect("it can be written");
     let mut names: Vec<_> = fs::read_dir(&folder)
         .expect("the folder")
         .map(|entry| entry.expect("an entry").file_name())
@@ -150,22 +147,17 @@ fn a_picture_of_nothing_can_be_drawn() {
     assert_laid_out("heatmap", &areas::heatmap(2, 2, 0));
     assert_laid_out("before-after", &areas::before_after(0, 0, 1));
     assert_laid_out("before-after", &areas::before_after(2, 2, 0));
-    let mut stacks: Stacks = areas::time_stacks();
-    stacks.groups.clear();
-    assert_laid_out("stacks", &stacks);
-    let mut lines = plots::lines();
-    lines.panels.clear();
-    assert_laid_out("lines", &lines);
+    assert_laid_out("lines", &plots::lines(0));
 }
 
 #[test]
 fn the_longer_the_words_the_taller_the_picture() {
     let mut picture = plots::marks();
-    let (width, height) = size_of(&svg(&picture));
-    picture.caption.title = "What every budget gains and costs ".repeat(4);
-    picture.caption.subtitle = "with a subtitle that does not fit into a line either ".repeat(3);
-    picture.caption.small_print = "sha256:0123456789abcdef".repeat(30);
-    let (wider, taller) = size_of(&svg(&picture));
+    let (width, height) = size_of(&picture.svg());
+    picture.title = "What every budget gains and costs ".repeat(4);
+    picture.subtitle = "with a subtitle that does not fit into a line either ".repeat(3);
+    picture.small_print = "sha256:0123456789abcdef".repeat(30);
+    let (wider, taller) = size_of(&picture.svg());
     assert!(wider == width && taller > height + 100);
     check_layout("long-words", &picture);
 }

@@ -1,27 +1,26 @@
 //! Pictures of lines and points.
 
-use super::invented::{Noise, PAYLOADS, around, axis, caption, categories, strings};
-use crate::charts::{ChartValue, LineChart, LineChartPanel, ValueAxis};
+use super::invented::{Noise, PAYLOADS, around, categories, picture, strings};
+use crate::charts::{LineChart, LineChartPanel, Picture};
 
-pub(crate) fn lines() -> LineChart {
-    LineChart {
-        caption: caption(
-            "A request by raw TCP and by libp2p",
-            "one request at a time with each peer; bars: 95 % interval",
-        ),
-        series: strings(&["raw-tcp", "raw-tcp (A/A): a second copy", "libp2p"]),
-        places: categories("payload of the request and of the response", &PAYLOADS),
-        panels: vec![
-            line_panel(
-                axis("throughput", "requests/s", true),
-                [9_000.0, 8_900.0, 4_000.0],
-            ),
-            line_panel(axis("latency p50", "µs", true), [110.0, 111.0, 260.0]),
-        ],
-    }
+pub(crate) fn lines(panels: usize) -> Picture {
+    let mut all = vec![
+        line_panel("throughput, requests/s", [9_000.0, 8_900.0, 4_000.0]),
+        line_panel("latency p50, µs", [110.0, 111.0, 260.0]),
+    ];
+    all.truncate(panels);
+    picture(
+        "A request by raw TCP and by libp2p",
+        "one request at a time with each peer; bars: 95 % interval",
+        LineChart {
+            series: strings(&["raw-tcp", "raw-tcp (A/A): a second copy", "libp2p"]),
+            places: categories("payload of the request and of the response", &PAYLOADS),
+            panels: all,
+        },
+    )
 }
 
-fn line_panel(axis: ValueAxis, levels: [f64; 3]) -> LineChartPanel {
+fn line_panel(name: &str, levels: [f64; 3]) -> LineChartPanel {
     let mut noise = Noise::new(levels[0] as u64);
     let mut line = |level: f64| {
         let places = 0..PAYLOADS.len();
@@ -34,13 +33,13 @@ fn line_panel(axis: ValueAxis, levels: [f64; 3]) -> LineChartPanel {
             .collect()
     };
     LineChartPanel {
-        axis,
-        marks: Vec::new(),
+        name: name.to_owned(),
+        from_zero: true,
         lines: levels.map(&mut line).to_vec(),
     }
 }
 
-pub(crate) fn marks() -> LineChart {
+pub(crate) fn marks() -> Picture {
     let labels = [
         "none (A/A)",
         "connection=128",
@@ -51,34 +50,29 @@ pub(crate) fn marks() -> LineChart {
         "connection+muxer=coop",
         "task=4",
     ];
-    let panel = |axis: ValueAxis, base: f64| {
+    let panel = |name: &str, base: f64| {
         let mut noise = Noise::new(base as u64);
         let mut near = |part: f64| {
             let value = base * part * (1.0 + 0.04 * noise.next());
             around(value, 0.06 * base)
         };
-        let marks: Vec<(usize, ChartValue)> = (0..labels.len())
-            .map(|place| (place, near(1.0 - 0.1 * place as f64)))
-            .collect();
+        let marks = (0..labels.len()).map(|place| Some(near(1.0 - 0.1 * place as f64)));
         LineChartPanel {
-            axis,
-            marks,
-            lines: Vec::new(),
+            name: name.to_owned(),
+            from_zero: true,
+            lines: vec![marks.collect()],
         }
     };
-    LineChart {
-        caption: caption(
-            "Effect of each variant over all cells",
-            "each ring: the mean over cells; bars and bands: 95 % intervals",
-        ),
-        series: Vec::new(),
-        places: categories("variant", &labels),
-        panels: vec![
-            panel(axis("slow polls", "%", true), 10.0),
-            panel(
-                axis("change of co-tenant wake-up latency, p99", "%", true),
-                80.0,
-            ),
-        ],
-    }
+    picture(
+        "Effect of each variant over all cells",
+        "each dot: the mean over cells; bars and bands: 95 % intervals",
+        LineChart {
+            series: Vec::new(),
+            places: categories("variant", &labels),
+            panels: vec![
+                panel("slow polls, %", 10.0),
+                panel("change of co-tenant wake-up latency, p99, %", 80.0),
+            ],
+        },
+    )
 }

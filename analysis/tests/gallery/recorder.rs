@@ -1,6 +1,6 @@
 //! The places of the text of a picture, read from its SVG.
 
-use crate::charts::draw::{Rect, width_of};
+use crate::charts::{canvas::Rect, lettering::Lettering};
 
 impl Rect {
     pub(crate) fn contains(&self, other: &Rect) -> bool {
@@ -52,7 +52,9 @@ impl TextRecorder {
             let text = rest.split("</text>").next().unwrap_or_default().trim();
             let text = text.replace("&lt;", "<").replace("&gt;", ">");
             let size = number("font-size");
-            let width = width_of(&text, size, attribute(element, "font-weight").is_some());
+            let width = Lettering::new(size)
+                .bold(attribute(element, "font-weight").is_some())
+                .width_of(&text);
             let before = match attribute(element, "text-anchor") {
                 Some("middle") => width / 2.0,
                 Some("end") => width,

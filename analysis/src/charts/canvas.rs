@@ -1,22 +1,16 @@
-//! A sheet on which plotters writes SVG, and places on it, in pixels from its upper left corner. Plotters knows whole
-//! pixels only.
+//! A sheet on which plotters writes SVG, places on it, in pixels from its upper left corner, and colours. Plotters knows
+//! whole pixels only.
 
 use std::fmt::Debug;
 
 use plotters::{
     backend::{DrawingBackend, SVGBackend},
-    style::{Color, ShapeStyle},
+    style::{Color, RGBColor, ShapeStyle},
 };
 
-use super::{colour::Colour, text::Lettering};
+use super::lettering::Lettering;
 
-pub(crate) struct Canvas<'a>(SVGBackend<'a>);
-
-pub(crate) fn svg(size: (u32, u32), draw: impl FnOnce(&mut Canvas)) -> String {
-    let mut svg = String::new();
-    draw(&mut Canvas(SVGBackend::with_string(&mut svg, size)));
-    svg
-}
+pub(crate) struct Canvas<'a>(pub(super) SVGBackend<'a>);
 
 impl Canvas<'_> {
     pub(crate) fn fill(&mut self, area: Rect, colour: Colour) {
@@ -28,10 +22,8 @@ impl Canvas<'_> {
     }
 
     fn rectangle(&mut self, area: Rect, colour: Colour, is_filled: bool) {
-        let (from, to) = (
-            pixel((area.x, area.y)),
-            pixel((area.right(), area.bottom())),
-        );
+        let ends = [(area.x, area.y), (area.right(), area.bottom())];
+        let [from, to] = ends.map(pixel);
         written(self.0.draw_rect(from, to, &colour, is_filled));
     }
 
@@ -53,16 +45,10 @@ impl Canvas<'_> {
         written(self.0.draw_circle(pixel(centre), radius, &colour, true));
     }
 
-    /// The letters stand on `at`, which is where the line starts, is centred or ends.
-    pub(crate) fn text(&mut self, at: Point, text: &str, style: &Lettering) {
-        let top = (at.0, at.1 - style.top_to_baseline());
-        written(self.0.draw_text(text, &style.in_plotters(), pixel(top)));
-    }
-
-    /// The letters have `at` at half the height of digits and capitals.
-    pub(crate) fn text_across(&mut self, at: Point, text: &str, style: &Lettering) {
-        const HALF_A_CAPITAL_EM: f64 = 0.365;
-        self.text((at.0, at.1 + HALF_A_CAPITAL_EM * style.size), text, style);
+    /// Half the height of digits and capitals is at `at`, which is where the line starts, is centred or ends.
+    pub(crate) fn text(&mut self, (x, y): Point, text: &str, style: &Lettering) {
+        let at = pixel((x, y - style.top_to_middle()));
+        written(self.0.draw_text(text, &style.in_plotters(), at));
     }
 }
 
@@ -106,14 +92,7 @@ impl Rect {
         (self.x + self.width / 2.0, self.y + self.height / 2.0)
     }
 
-    pub(crate) fn with_width(&self, width: f64) -> Self {
-        Self { width, ..*self }
-    }
-
-    pub(crate) fn with_height(&self, height: f64) -> Self {
-        Self { height, ..*self }
-    }
-
+    /// What is left without this much above.
     pub(crate) fn below(&self, height: f64) -> Self {
         Self {
             y: self.y + height,
@@ -122,6 +101,7 @@ impl Rect {
         }
     }
 
+    /// What is left without this much on the left.
     pub(crate) fn right_of(&self, width: f64) -> Self {
         Self {
             x: self.x + width,
@@ -132,15 +112,44 @@ impl Rect {
 
     pub(crate) fn column(&self, index: usize, count: usize, gap: f64) -> Self {
         let width = (self.width - gap * (count as f64 - 1.0)) / count as f64;
-        self.right_of(index as f64 * (width + gap))
-            .with_width(width)
+        Self {
+            width,
+            ..self.right_of(index as f64 * (width + gap))
+        }
     }
+}
 
-    pub(crate) fn row(&self, index: usize, count: usize, gap: f64) -> Self {
-        let height = (self.height - gap * (count as f64 - 1.0)) / count as f64;
-        self.below(index as f64 * (height + gap))
-            .with_height(height)
+pub(crate) type Colour = RGBColor;
+
+/// For text and for lines that have to be seen first.
+pub(crate) const INK: Colour = RGBColor(0x20, 0x20, 0x20);
+/// For less important text, still dark enough to read.
+pub(crate) const FAINT_INK: Colour = RGBColor(0x59, 0x59, 0x59);
+
+pub(crate) fn grey(level: u8) -> Colour {
+    RGBColor(level, level, level)
+}
+
+pub(crate) fn contrasting(background: Colour) -> Colour {
+    const EQUAL_CONTRAST: f64 = 0.21;
+    if luminance(background) < EQUAL_CONTRAST {
+        RGBColor(255, 255, 255)
+    } else {
+        INK
     }
+}
+
+/// As in the Web Content Accessibility Guidelines.
+pub(super) fn luminance(RGBColor(red, green, blue): Colour) -> f64 {
+    let linear = |channel: u8| {
+        let part = f64::from(channel) / 255.0;
+        if part <= 0.040_45 {
+            part / 12.92
+        } else {
+            ((part + 0.055) / 1.055).powf(2.4)
+        }
+    };
+    0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
 }
 
 #[cfg(test)]

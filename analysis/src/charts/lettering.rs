@@ -1,0 +1,161 @@
+//! Letters of DejaVu Sans, which is built into the program, so that pictures are the same on every machine; and how
+//! text fits into widths.
+
+use std::sync::Once;
+
+use plotters::style::{
+    FontDesc, FontFamily, FontStyle, TextStyle, register_font,
+    text_anchor::{HPos, Pos, VPos},
+};
+
+use super::canvas::{Colour, INK};
+
+/// Verdana has the same proportions, for a reader of an SVG who has no DejaVu.
+const FAMILY: &str = "DejaVu Sans, Verdana, sans-serif";
+
+/// Plotters measures text of a size that is the sum of the font's ascent and descent, in em.
+const HEIGHT_EM: f64 = 2384.0 / 2048.0;
+/// Its SVG has an em of the size divided by this,
+const SIZE_PER_EM: f64 = 1.24;
+/// and the line on which letters stand so many em below their top.
+const TOP_TO_BASELINE_EM: f64 = 0.76;
+
+#[derive(Clone, Copy)]
+pub(crate) struct Lettering {
+    /// The em, in pixels.
+    pub(crate) size: f64,
+    bold: bool,
+    colour: Colour,
+    align: HPos,
+}
+
+impl Lettering {
+    pub(crate) fn new(size: f64) -> Self {
+        Self {
+            size,
+            bold: false,
+            colour: INK,
+            align: HPos::Left,
+        }
+    }
+
+    pub(crate) fn bold(self, bold: bool) -> Self {
+        Self { bold, ..self }
+    }
+
+    pub(crate) fn colour(self, colour: Colour) -> Self {
+        Self { colour, ..self }
+    }
+
+    pub(crate) fn aligned(self, align: HPos) -> Self {
+        Self { align, ..self }
+    }
+
+    /// Smaller letters, if the widest of these texts needs them.
+    pub(crate) fn fitting(self, texts: impl IntoIterator<Item: AsRef<str>>, width: f64) -> Self {
+        let widest = self.widest(texts);
+        match widest <= width {
+            true => self,
+            false => Self {
+                size: self.size * width / widest,
+                ..self
+            },
+        }
+    }
+
+    pub(crate) fn widest(&self, texts: impl IntoIterator<Item: AsRef<str>>) -> f64 {
+        let widths = texts.into_iter().map(|text| self.width_of(text.as_ref()));
+        widths.fold(0.0, f64::max)
+    }
+
+    pub(crate) fn width_of(&self, text: &str) -> f64 {
+        // It is measured in whole pixels, so of large letters.
+        const LARGE: f64 = 100.0;
+        let measured = self.font(LARGE * HEIGHT_EM).box_size(text);
+        let (width, _) = measured.expect("the font is registered");
+        self.size * f64::from(width) / LARGE
+    }
+
+    /// Breaks text after spaces, and labels such as `muxer=1/deferred` after their signs. What is still wider than a line
+    /// is broken anywhere.
+    pub(crate) fn wrap(&self, text: &str, width: f64) -> Vec<String> {
+        let fits = |line: &str| self.width_of(line.trim_end()) <= width;
+        let mut lines: Vec<String> = Vec::new();
+        let mut line = String::new();
+        for word in text.split_inclusive([' ', '/', ',', '=', '+']) {
+            if !fits(&format!("{line}{word}")) {
+                lines.push(std::mem::take(&mut line));
+            }
+            for letter in word.chars() {
+                if !line.is_empty() && !fits(&format!("{line}{letter}")) {
+                    lines.push(std::mem::take(&mut line));
+                }
+                line.push(letter);
+            }
+        }
+        lines.push(line);
+        let lines = lines.iter().map(|line| line.trim().to_owned());
+        lines.filter(|line| !line.is_empty()).collect()
+    }
+
+    pub(super) fn top_to_middle(&self) -> f64 {
+        const HALF_A_CAPITAL_EM: f64 = 0.365;
+        (TOP_TO_BASELINE_EM - HALF_A_CAPITAL_EM) * self.size
+    }
+
+    pub(super) fn in_plotters(&self) -> TextStyle<'static> {
+        self.font(self.size * SIZE_PER_EM)
+            .color(&self.colour)
+            .pos(Pos::new(self.align, VPos::Top))
+    }
+
+    fn font(&self, size: f64) -> FontDesc<'static> {
+        const STYLES: [FontStyle; 2] = [FontStyle::Normal, FontStyle::Bold];
+        static REGISTERED: Once = Once::new();
+        REGISTERED.call_once(|| {
+            for (style, face) in STYLES.into_iter().zip(faces()) {
+                let registered = register_font(FAMILY, style, face);
+                assert!(registered.is_ok(), "DejaVu is a font");
+            }
+        });
+        let style = STYLES[usize::from(self.bold)];
+        FontDesc::new(FontFamily::Name(FAMILY), size, style)
+    }
+}
+
+pub(crate) fn faces() -> [&'static [u8]; 2] {
+    [dejavu::sans::regular(), dejavu::sans::bold()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_is_wider_than_asked_and_no_word_is_lost() {
+        let text = "kernel 6.18 sha256:0123456789abcdef0123456789abcdef0123456789abcdef cubic";
+        let lines = Lettering::new(15.0).wrap(text, 200.0);
+        assert!(lines.len() > 2);
+        assert!(Lettering::new(15.0).widest(&lines) <= 200.0);
+        assert_eq!(lines.concat().replace(' ', ""), text.replace(' ', ""));
+    }
+
+    #[test]
+    fn text_that_fits_keeps_its_size() {
+        let style = Lettering::new(17.0);
+        assert_eq!(style.fitting(["ab", "abc"], 500.0).size, 17.0);
+        let long = "abcdefghijklmnop";
+        assert!(style.fitting([long], 50.0).width_of(long) <= 50.01);
+    }
+
+    #[test]
+    fn every_sign_the_charts_use_is_in_the_font_and_has_its_width() {
+        let style = Lettering::new(20.0);
+        let missing = style.width_of("\u{10ffff}");
+        for sign in "0123456789.,:;%−–±…×·→≥≤µΔ/=()[]<>|\u{2009}".chars() {
+            assert_ne!(style.width_of(&sign.to_string()), missing, "{sign}");
+        }
+        // Digits of DejaVu Sans are 1303 units of 2048 wide.
+        assert!((style.width_of("10") - 2.0 * 20.0 * 1303.0 / 2048.0).abs() < 0.3);
+    }
+}

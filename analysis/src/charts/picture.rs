@@ -1,0 +1,136 @@
+//! A picture: its headings, what it shows, and the small print; and the files that it becomes.
+
+use std::{
+    ffi::OsString,
+    fs,
+    path::Path,
+    sync::{Arc, LazyLock},
+};
+
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use plotters::backend::SVGBackend;
+use resvg::{
+    tiny_skia::{Pixmap, Transform},
+    usvg::{Options, Tree, fontdb},
+};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    canvas::{Canvas, FAINT_INK, Rect, grey},
+    lettering::{Lettering, faces},
+};
+
+/// Text sizes; GitHub shows a picture at about two thirds of its size.
+pub(super) const LABEL: f64 = 18.0;
+pub(super) const TICK: f64 = 17.0;
+
+const WIDTH: f64 = 1200.0;
+const MARGIN: f64 = 28.0;
+pub(super) const BODY_WIDTH: f64 = WIDTH - 2.0 * MARGIN;
+
+pub(crate) struct Picture {
+    pub(crate) title: String,
+    pub(crate) subtitle: String,
+    /// Identifies the run.
+    pub(crate) small_print: String,
+    pub(crate) body: Box<dyn Body>,
+}
+
+pub(crate) trait Body: Send + Sync {
+    /// Draws downwards from the top of an area that is as high as it needs to be. Returns how far down it got.
+    fn draw(&self, canvas: &mut Canvas, area: Rect) -> f64;
+}
+
+impl Picture {
+    pub(crate) fn svg(&self) -> String {
+        // How high a picture is shows when it has been drawn.
+        let height = self.drawn(&mut String::new(), 0.0);
+        let mut svg = String::new();
+        self.drawn(&mut svg, height);
+        svg
+    }
+
+    fn drawn(&self, svg: &mut String, height: f64) -> f64 {
+        let size = (WIDTH as u32, height as u32);
+        let mut canvas = Canvas(SVGBackend::with_string(svg, size));
+        canvas.fill(Rect::new(0.0, 0.0, WIDTH, height), grey(255));
+        let title = Lettering::new(27.0).bold(true);
+        let mut y = draw_paragraph(&mut canvas, MARGIN, &self.title, title);
+        y = draw_paragraph(&mut canvas, y, &self.subtitle, Lettering::new(20.0));
+        // On a whole pixel, so that lines of the body stay sharp.
+        let body = Rect::new(MARGIN, (y + 16.0).ceil(), BODY_WIDTH, 0.0);
+        y = self.body.draw(&mut canvas, body) + 14.0;
+        let faint = Lettering::new(15.0).colour(FAINT_INK);
+        y = draw_paragraph(&mut canvas, y, &self.small_print, faint);
+        (y + MARGIN / 2.0).ceil()
+    }
+
+    pub(crate) fn write(&self, stem: &Path, formats: &[ChartFormat]) -> Result<()> {
+        let svg = self.svg();
+        for format in formats {
+            // Appended, since the stem may have dots of its own.
+            let mut path = OsString::from(stem);
+            path.push(format!(".{}", format.extension()));
+            let written = match format {
+                ChartFormat::Png => fs::write(&path, png(&svg)?),
+                ChartFormat::Svg => fs::write(&path, &svg),
+            };
+            written.with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        Ok(())
+    }
+}
+
+/// Long text is wrapped, never clipped.
+fn draw_paragraph(canvas: &mut Canvas, top: f64, text: &str, style: Lettering) -> f64 {
+    let mut y = top;
+    for line in style.wrap(text, BODY_WIDTH) {
+        canvas.text((MARGIN, y + 0.635 * style.size), &line, &style);
+        y += 1.3 * style.size;
+    }
+    y
+}
+
+/// Words right above a part of a picture.
+pub(super) fn draw_heading(canvas: &mut Canvas, above: Rect, text: &str) {
+    let style = Lettering::new(19.0).bold(true);
+    let at = (above.x, above.y - 19.0);
+    canvas.text(at, text, &style.fitting([text], above.width));
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ChartFormat {
+    Png,
+    Svg,
+}
+
+impl ChartFormat {
+    pub(crate) fn extension(self) -> &'static str {
+        match self {
+            ChartFormat::Png => "png",
+            ChartFormat::Svg => "svg",
+        }
+    }
+}
+
+pub(super) fn png(svg: &str) -> Result<Vec<u8>> {
+    static FONTS: LazyLock<Arc<fontdb::Database>> = LazyLock::new(|| {
+        let mut fonts = fontdb::Database::new();
+        for face in faces() {
+            fonts.load_font_source(fontdb::Source::Binary(Arc::new(face)));
+        }
+        Arc::new(fonts)
+    });
+    let options = Options {
+        fontdb: FONTS.clone(),
+        ..Options::default()
+    };
+    let tree = Tree::from_str(svg, &options).context("an SVG that cannot be read")?;
+    let size = tree.size().to_int_size();
+    let pixels = Pixmap::new(size.width(), size.height());
+    let mut pixels = pixels.context("a picture without pixels")?;
+    resvg::render(&tree, Transform::identity(), &mut pixels.as_mut());
+    pixels.encode_png().context("pixels that are no PNG")
+}
