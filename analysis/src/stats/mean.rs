@@ -5,6 +5,12 @@ use super::{
     variance::Variance,
 };
 
+/// None without any.
+pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let values: Vec<f64> = values.into_iter().collect();
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
 /// The mean over these cells, each with the same weight. Their errors are independent. It describes the cells
 /// that were measured and no others. None without any.
 pub(crate) fn mean_over_cells(cells: &[Uncertain]) -> Option<Uncertain> {

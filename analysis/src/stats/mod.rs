@@ -29,7 +29,7 @@ pub(crate) use self::{
     change::{Change, change},
     counts::Counts,
     estimate::{BareEstimate, CellEstimate},
-    mean::{MeanChange, mean_over_cells},
+    mean::{MeanChange, mean, mean_over_cells},
     multiple::{adjusted_p_values, is_resolved},
     quantile::{LaunchCounts, quantile},
     ratio::{RatioKind, RatioPart, ratio},
