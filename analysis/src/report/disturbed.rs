@@ -25,7 +25,7 @@ pub(super) fn in_words(
     };
     let were = |blocks: usize| if blocks == 1 { "was" } else { "were" };
     let mut text = String::new();
-    if let taken @ 1.. = set_aside.values().sum() {
+    if let taken @ 1.. = set_aside.values().sum::<usize>() {
         let (all, were, by) = (count(left + taken, what), were(taken), by_what(set_aside));
         text += &format!(" {taken} of {all} {were} disturbed and set aside.{by}");
     }
@@ -116,7 +116,8 @@ pub(super) fn grade(summary: &Summary, verdict: &Verdict) -> Option<String> {
 /// Which blocks were disturbed, and by what unless that is in the grade.
 fn disturbed(summary: &Summary) -> String {
     let mut text = of_sweep(summary, |it| it != Disturbance::Waiting);
-    if let beside @ 1.. = summary.checks().map(|checks| checks.beside).sum() {
+    let beside = summary.checks().map(|checks| checks.beside);
+    if let beside @ 1.. = beside.sum::<usize>() {
         let runs = count(beside, "run");
         text += &format!(" During {runs} something else measured on this machine, too.");
     }
