@@ -12,7 +12,7 @@ use crate::{
     charts::ChartFormat,
     measure::{metric::Metric, metric_info::Place, quantity::Margin},
     site::SiteNames,
-    text::number,
+    text::joined,
 };
 
 /// A kind of pictures.
@@ -115,12 +115,10 @@ impl Options {
             ("--budget", !self.pictures.budget.is_empty()),
             ("--picture", !self.pictures.picture.is_empty()),
         ];
-        match given.into_iter().find(|(_, is_given)| *is_given) {
-            None => Ok(()),
-            Some((option, _)) => {
-                reject!("{option}: {why} (accepted: --format, --link-base, --out)")
-            }
+        if let Some((option, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
+            reject!("{option}: {why} (accepted: --format, --link-base, --out)");
         }
+        Ok(())
     }
 
     pub(crate) fn first_site(&self, names: &SiteNames) -> Site {
@@ -134,38 +132,37 @@ impl Options {
         asked.unwrap_or_else(|| default.into())
     }
 
+    /// The address of the report's folder: empty, or with a slash at its end.
+    pub(crate) fn link_base(&self) -> String {
+        let base = self.pictures.link_base.as_deref();
+        base.map_or_else(String::new, |base| {
+            format!("{}/", base.trim_end_matches('/'))
+        })
+    }
+
     pub(crate) fn formats(&self) -> Vec<ChartFormat> {
         once(&self.pictures.format)
     }
 
     pub(crate) fn threshold_text(&self) -> String {
-        let threshold = self.figures.threshold;
-        if threshold.is_multiple_of(1000) {
-            return format!("{} µs", threshold / 1000);
-        }
-        format!("{} µs", number(threshold as f64 / 1000.0))
+        format!("{} µs", self.figures.threshold as f64 / 1e3)
     }
 }
 
 fn metric_help() -> String {
     let drawn = Metric::shown_in(Place::BeforeAfter);
-    let drawn: Vec<&str> = drawn.iter().map(|metric| metric.info().name).collect();
     format!(
         "Metrics to draw before and after, and to write to summary.csv; the page has all [default: {} are drawn, all are \
          written]. METRICS.md has their formulas:\n{}",
-        drawn.join(" and "),
+        joined(drawn, " and "),
         Metric::help()
     )
 }
 
 fn once<T: Copy + PartialEq>(named: &[T]) -> Vec<T> {
-    let mut once = Vec::new();
-    for it in named {
-        if !once.contains(it) {
-            once.push(*it);
-        }
-    }
-    once
+    let is_first = |(at, value): &(usize, &T)| !named[..*at].contains(value);
+    let firsts = named.iter().enumerate().filter(is_first);
+    firsts.map(|(_, value)| *value).collect()
 }
 
 /// An address that can stand in Markdown as it is.

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Error, Result, ensure};
 use program::{Failure, bad_input, reject};
 use run_format::{
     Budgets, Site,
@@ -24,38 +24,20 @@ use crate::{
     summary::{CellFigure, CellSummary, Summary, identity::Identity},
 };
 
-/// The columns that are used. All have numbers.
-const COLUMNS: [&str; 12] = [
-    "n_peers",
-    "rtt_ms",
-    "payload",
-    "poll_p99_us",
-    "poll_samples",
-    "poll_slow_count",
-    "swarm_poll_p99_us",
-    "swarm_poll_samples",
-    "swarm_poll_slow_count",
-    "ct_total_poll_count",
-    "ct_total_slow_poll_count",
-    "total_rps",
-];
-
 pub(crate) fn read(path: &Path, options: &Options) -> Result<Summary, Failure> {
     if options.figures.threshold != SLOW_NS {
         reject!("--threshold: a published table only counts polls over 50us");
     }
     let text = files::read(path).map_err(bad_input)?;
-    let mut cells = rows(&text)
-        .and_then(|rows| cells(&rows))
+    let mut cells = cells(&text)
         .with_context(|| path.display().to_string())
         .map_err(bad_input)?;
-    let name = table_name(path);
     let axes = Axes::of(cells.iter().map(|cell| &cell.measured.cell));
     let grid = axes.cells();
     cells.sort_by_key(|cell| grid.iter().position(|it| *it == cell.measured.cell));
     Ok(Summary {
         identity: Identity {
-            name,
+            name: table_name(path),
             backends: Vec::new(),
             hosts: Vec::new(),
             real_network: None,
@@ -76,69 +58,53 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Summary, Failure> {
     })
 }
 
-type PublishedRow = BTreeMap<&'static str, f64>;
-
-fn rows(text: &[u8]) -> Result<Vec<PublishedRow>> {
-    let mut reader = csv::Reader::from_reader(text);
-    let header = reader.headers()?.clone();
-    let mut places = Vec::new();
-    for name in COLUMNS {
-        let place = header.iter().position(|it| it == name);
-        let place = place
-            .with_context(|| format!("this is not a published table: column {name} is missing"))?;
-        places.push((name, place));
-    }
-    let mut rows = Vec::new();
-    for (at, record) in reader.records().enumerate() {
-        let record = record?;
-        let field = |&(name, place): &(&'static str, usize)| {
-            let number = record.get(place).and_then(|field| field.parse().ok());
-            let number = number.filter(|number: &f64| number.is_finite() && *number >= 0.0);
-            number
-                .map(|number| (name, number))
-                .with_context(|| format!("line {}: {name} is not a number from zero up", at + 2))
-        };
-        rows.push(places.iter().map(field).collect::<Result<_>>()?);
-    }
-    if rows.is_empty() {
-        bail!("the table has no rows");
-    }
-    Ok(rows)
-}
-
-fn cells(rows: &[PublishedRow]) -> Result<Vec<CellSummary>> {
+fn cells(text: &[u8]) -> Result<Vec<CellSummary>> {
     let mut cells: Vec<CellSummary> = Vec::new();
-    for (at, row) in rows.iter().enumerate() {
-        let line = || format!("line {}", at + 2);
-        let cell = Cell {
-            peers: row["n_peers"] as usize,
-            rtt_ms: Rtt::from_ms(row["rtt_ms"]).map_err(|it| anyhow!("{}: {it}", line()))?,
-            payload_bytes: Payload::of_bytes(row["payload"] as u32),
-        };
-        if cells.iter().any(|other| other.measured.cell == cell) {
-            bail!("{}: the cell {cell} appears twice", line());
-        }
-        cells.push(summary(cell, row));
+    for (row, line) in csv::Reader::from_reader(text).deserialize().zip(2..) {
+        let found = summary(&row?).with_context(|| format!("line {line}"))?;
+        let cell = found.measured.cell;
+        let is_known = cells.iter().any(|other| other.measured.cell == cell);
+        ensure!(!is_known, "line {line}: the cell {cell} appears twice");
+        cells.push(found);
     }
+    ensure!(!cells.is_empty(), "the table has no rows");
     Ok(cells)
 }
 
-fn summary(cell: Cell, row: &PublishedRow) -> CellSummary {
+fn summary(row: &BTreeMap<String, String>) -> Result<CellSummary> {
     const PERCENT: f64 = 100.0;
-    let share = |slow: &str, all: &str| (row[all] > 0.0).then(|| PERCENT * row[slow] / row[all]);
-    let [connection, swarm, task] = [
-        ("poll_slow_count", "poll_samples"),
-        ("swarm_poll_slow_count", "swarm_poll_samples"),
-        ("ct_total_slow_poll_count", "ct_total_poll_count"),
-    ]
-    .map(|(slow, all)| share(slow, all));
-    let value = |name: &str| Some(row[name]);
+    let number = |name: &str| {
+        let field = row.get(name);
+        let field = field
+            .with_context(|| format!("this is not a published table: column {name} is missing"))?;
+        let number = field.parse().ok();
+        number
+            .filter(|number: &f64| number.is_finite() && *number >= 0.0)
+            .with_context(|| format!("{name} is not a number from zero up"))
+    };
+    let share = |slow: &str, all: &str| -> Result<Option<f64>> {
+        let (slow, all) = (number(slow)?, number(all)?);
+        Ok((all > 0.0).then(|| PERCENT * slow / all))
+    };
+    let cell = Cell {
+        peers: number("n_peers")? as usize,
+        rtt_ms: Rtt::from_ms(number("rtt_ms")?).map_err(Error::msg)?,
+        payload_bytes: Payload::of_bytes(number("payload")? as u32),
+    };
+    let connection = share("poll_slow_count", "poll_samples")?;
+    let swarm = share("swarm_poll_slow_count", "swarm_poll_samples")?;
+    let task = share("ct_total_slow_poll_count", "ct_total_poll_count")?;
+    let (p99_us, swarm_p99_us) = (number("poll_p99_us")?, number("swarm_poll_p99_us")?);
     let figures = [
         (Site::Connection, Metric::SlowPercent, connection),
-        (Site::Connection, Metric::PollP99Us, value("poll_p99_us")),
-        (Site::Connection, Metric::RequestsPerS, value("total_rps")),
+        (Site::Connection, Metric::PollP99Us, Some(p99_us)),
+        (
+            Site::Connection,
+            Metric::RequestsPerS,
+            Some(number("total_rps")?),
+        ),
         (Site::Swarm, Metric::SlowPercent, swarm),
-        (Site::Swarm, Metric::PollP99Us, value("swarm_poll_p99_us")),
+        (Site::Swarm, Metric::PollP99Us, Some(swarm_p99_us)),
         (Site::Task, Metric::SlowPercent, task),
     ]
     .map(|(site, metric, value)| {
@@ -148,8 +114,8 @@ fn summary(cell: Cell, row: &PublishedRow) -> CellSummary {
         });
         (MetricKey::new(site, metric), vec![figure])
     });
-    CellSummary {
+    Ok(CellSummary {
         figures: figures.into(),
         ..CellSummary::new(cell, 0)
-    }
+    })
 }

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 use program::{Failure, print, reject};
 use run_format::files::read_json;
 use serde::{Deserialize, Serialize};
@@ -65,7 +65,8 @@ pub(crate) fn fill(dir: &Path, content: &Content) -> Result<()> {
     if let Some(page) = &content.page {
         write(page::FILE, page.html().as_bytes())?;
     }
-    write(RECORD, content.record.text()?.as_bytes())
+    let record = serde_json::to_string_pretty(&content.record)? + "\n";
+    write(RECORD, record.as_bytes())
 }
 
 /// The version of [`RECORD`].
@@ -82,11 +83,15 @@ pub(crate) struct ReportRecord {
 }
 
 impl ReportRecord {
-    pub(crate) fn new(verb: &str, of: Vec<String>, options: &Options) -> ReportRecord {
+    pub(crate) fn new(
+        verb: &str,
+        of: impl IntoIterator<Item = impl ToString>,
+        options: &Options,
+    ) -> ReportRecord {
         ReportRecord {
             schema: SCHEMA,
             verb: verb.to_owned(),
-            of,
+            of: of.into_iter().map(|name| name.to_string()).collect(),
             analysis: env!("CARGO_PKG_VERSION").to_owned(),
             options: options.clone(),
         }
@@ -95,19 +100,13 @@ impl ReportRecord {
     /// Refuses a report of another version, which may compute otherwise.
     pub(crate) fn check_version(&self, dir: &Path) -> Result<()> {
         let (schema, analysis) = (self.schema, &self.analysis);
-        let now = env!("CARGO_PKG_VERSION");
-        if (schema, &**analysis) != (SCHEMA, now) {
-            let path = dir.join(RECORD);
-            let path = path.display();
-            bail!(
-                "{path}: analysis {analysis} wrote it with schema {schema}, but this is {now} with schema {SCHEMA}"
-            );
-        }
+        let (now, path) = (env!("CARGO_PKG_VERSION"), dir.join(RECORD));
+        ensure!(
+            (schema, &**analysis) == (SCHEMA, now),
+            "{}: analysis {analysis} wrote it with schema {schema}, but this is {now} with schema {SCHEMA}",
+            path.display()
+        );
         Ok(())
-    }
-
-    pub(crate) fn text(&self) -> Result<String> {
-        Ok(serde_json::to_string_pretty(self)? + "\n")
     }
 
     pub(crate) fn read(dir: &Path) -> Result<ReportRecord> {

@@ -132,17 +132,16 @@ impl Round {
 /// The cell with the most time beyond the threshold, that with the most late wake-ups of the co-tenant, and of those with the
 /// longest round trip the one with the most time beyond the threshold.
 fn chosen(summary: &Summary, options: &Options) -> Vec<Cell> {
-    let by_time_beyond = summary.by_time_beyond(summary.first_site(options));
+    let site = summary.first_site(options);
+    let by_time_beyond = summary.by_time_beyond(site);
+    let late = MetricKey::new(site, Metric::CotenantLatePercent);
+    let late = |cell: &CellSummary| cell.value(late, 0).unwrap_or(0.0);
     let mut by_late = by_time_beyond.clone();
-    let late = |cell: &CellSummary| {
-        let what = MetricKey::new(summary.first_site(options), Metric::CotenantLatePercent);
-        cell.value(what, 0).unwrap_or(0.0)
-    };
     by_late.sort_by(|a, b| late(b).total_cmp(&late(a)));
-    let rtts = by_time_beyond.iter().map(|it| it.measured.cell.rtt_ms);
-    let longest = rtts.max();
+    let rtt_ms = |cell: &&CellSummary| cell.measured.cell.rtt_ms;
+    let longest = by_time_beyond.iter().map(rtt_ms).max();
     let mut long = by_time_beyond.clone();
-    long.retain(|it| Some(it.measured.cell.rtt_ms) == longest);
+    long.retain(|cell| Some(rtt_ms(cell)) == longest);
     let mut chosen: Vec<Cell> = Vec::new();
     for order in [by_time_beyond, by_late, long] {
         let mut cells = order.iter().map(|it| it.measured.cell);
@@ -173,7 +172,8 @@ pub(crate) fn eliminate(summary: &Summary, verdict: &Verdict, most: usize) -> Ve
     let idle = idle.iter().map(|it| left(it.variant, Why::NeverFires));
     let mut leaving: Vec<Left> = idle.collect();
     // The one with the least gain first: of two that dominate each other by a hair, one stays.
-    fired.sort_by(|a, b| first_rank(b).total_cmp(&first_rank(a)));
+    let first = |candidate| losses(candidate, RANKS.into()).next().unwrap_or(f64::MAX);
+    fired.sort_by(|a, b| first(b).total_cmp(&first(a)));
     let mut staying: Vec<&Candidate> = fired.clone();
     // Both copies of the baseline together.
     let reference = summary.variants.len();
@@ -190,47 +190,38 @@ pub(crate) fn eliminate(summary: &Summary, verdict: &Verdict, most: usize) -> Ve
             leaving.push(left(variant, why));
         }
     }
-    let rank = |it: &&Candidate| {
-        let ahead = staying.iter().filter(|other| is_ahead(other, it));
-        (ahead.count(), it.variant)
-    };
-    let mut ranks: Vec<(usize, usize)> = staying.iter().map(rank).collect();
+    let ranks = staying.iter().map(|candidate| {
+        let ahead = staying.iter().filter(|other| is_ahead(other, candidate));
+        (ahead.count(), candidate.variant)
+    });
+    let mut ranks: Vec<(usize, usize)> = ranks.collect();
     ranks.sort_unstable();
     let outranked = ranks.into_iter().skip(most);
     leaving.extend(outranked.map(|(ahead, variant)| left(variant, Why::Outranked(ahead))));
     leaving
 }
 
-/// Turned so that positive is worse.
-fn losses(candidate: &Candidate) -> impl Iterator<Item = f64> {
-    let metrics = Metric::shown_in(Place::Search).into_iter();
-    let judged = metrics.filter_map(|metric| candidate.of_metric(metric));
-    judged.map(loss)
+/// The changes of these metrics, turned so that positive is worse.
+fn losses(candidate: &Candidate, metrics: Vec<Metric>) -> impl Iterator<Item = f64> {
+    let judged = metrics
+        .into_iter()
+        .filter_map(|metric| candidate.of_metric(metric));
+    judged.map(|judged| match judged.quantity.is_lower_better() {
+        true => judged.value,
+        false => -judged.value,
+    })
 }
 
-fn loss(judged: &Judged) -> f64 {
-    if judged.quantity.is_lower_better() {
-        judged.value
-    } else {
-        -judged.value
-    }
-}
-
-fn first_rank(candidate: &Candidate) -> f64 {
-    let ranks = RANKS.into_iter();
-    let judged = ranks.filter_map(|metric| candidate.of_metric(metric));
-    judged.map(loss).next().unwrap_or(f64::MAX)
-}
-
-fn is_ahead(other: &Candidate, of: &Candidate) -> bool {
-    let mut pairs = losses(other).zip(losses(of));
-    other.variant != of.variant && pairs.all(|(other, own)| other <= own)
+fn is_ahead(other: &Candidate, candidate: &Candidate) -> bool {
+    let losses = |candidate| losses(candidate, Metric::shown_in(Place::Search));
+    let mut pairs = losses(other).zip(losses(candidate));
+    other.variant != candidate.variant && pairs.all(|(other, own)| other <= own)
 }
 
 /// Of changes to a candidate from another variant: whether none can be a gain greater than the margin, and one is a loss.
 fn is_dominated(judged: &[Judged]) -> bool {
     let metrics = Metric::shown_in(Place::Search);
-    let decides = |it: &&Judged| metrics.contains(&it.quantity.metric);
+    let decides = |judged: &&Judged| metrics.contains(&judged.quantity.metric);
     let mut deciding = judged.iter().filter(decides);
-    deciding.clone().any(|it| it.loss().low > 0.0) && deciding.all(Judged::excludes_gain)
+    deciding.clone().any(|judged| judged.loss().low > 0.0) && deciding.all(Judged::excludes_gain)
 }

@@ -18,13 +18,12 @@ impl SiteNames {
             (Site::Task, "a connection task's poll"),
         ];
         let named = measured.and_then(|(tool, _)| tool.node.as_ref());
-        let named = named.map(|it| &it.sites).filter(|it| !it.is_empty());
-        let named = named.map(|sites| {
-            let sites = sites.iter().map(|it| (it.site, it.function.clone()));
-            sites.collect()
-        });
-        let of_libp2p = || LIBP2P.map(|(site, name)| (site, name.to_owned())).to_vec();
-        let mut sites: Vec<(Site, String)> = named.unwrap_or_else(of_libp2p);
+        let named = named.iter().flat_map(|node| &node.sites);
+        let mut sites: Vec<(Site, String)> =
+            named.map(|it| (it.site, it.function.clone())).collect();
+        if sites.is_empty() {
+            sites.extend(LIBP2P.map(|(site, name)| (site, name.to_owned())));
+        }
         sites.retain(|(site, _)| measured.is_none_or(|(_, node)| node.has_site(*site)));
         SiteNames(sites)
     }

@@ -7,7 +7,7 @@ use std::{
 
 use run_format::manifest::Machine;
 
-use crate::stats::Interval;
+use crate::stats::{CONFIDENCE, Interval, MeanChange, Uncertain};
 
 /// Three significant digits, a proper minus sign, and no exponent.
 pub(crate) fn number(value: f64) -> String {
@@ -83,27 +83,52 @@ fn is_zero(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b'0' | b'.'))
 }
 
+/// "12.3 µs", and of no unit the number alone.
+pub(crate) fn with_unit(number: String, unit: &str) -> String {
+    match unit {
+        "" => number,
+        unit => format!("{number} {unit}"),
+    }
+}
+
 /// A difference with its interval, with as many decimals as show two digits of half the interval's width:
 /// "−7.9 pp [−8.3, −7.5]". An end without a bound is a question mark.
 pub(crate) fn change(value: f64, unit: &str, interval: Interval) -> String {
-    let Interval { low, high } = interval;
-    let decimals = decimals_of_change(value, interval);
-    let text = |value: f64| {
+    with_interval(value, unit, interval, |value, decimals| {
         // An end so far away says nothing.
         match value.abs() < 1e6 {
             true => with_plus(value, fixed(value, decimals)),
             false => "?".to_owned(),
         }
-    };
-    format!("{} {unit} [{}, {}]", text(value), text(low), text(high))
+    })
+}
+
+/// Likewise, with the interval of 95 %.
+pub(crate) fn uncertain(change: &Uncertain, unit: &str) -> String {
+    self::change(change.value, unit, change.interval(CONFIDENCE))
+}
+
+pub(crate) fn mean_change(mean: &MeanChange, unit: &str) -> String {
+    change(mean.value(), unit, mean.interval(CONFIDENCE))
 }
 
 /// A value that is not negative, likewise.
 pub(crate) fn level(value: f64, unit: &str, interval: Interval) -> String {
+    with_interval(value, unit, interval, |value, decimals| {
+        fixed(value.max(0.0), decimals)
+    })
+}
+
+fn with_interval(
+    value: f64,
+    unit: &str,
+    interval: Interval,
+    number: impl Fn(f64, usize) -> String,
+) -> String {
     let decimals = decimals_of_change(value, interval);
     let [value, low, high] =
-        [value, interval.low.max(0.0), interval.high].map(|it| fixed(it, decimals));
-    format!("{value} {unit} [{low}, {high}]")
+        [value, interval.low, interval.high].map(|value| number(value, decimals));
+    format!("{} [{low}, {high}]", with_unit(value, unit))
 }
 
 pub(crate) fn decimals_of_change(value: f64, Interval { low, high }: Interval) -> usize {
@@ -142,14 +167,8 @@ pub(crate) fn csv<const N: usize>(
 }
 
 pub(crate) fn escaped(text: &str) -> String {
-    let letters = [
-        ('&', "&amp;"),
-        ('<', "&lt;"),
-        ('>', "&gt;"),
-        ('"', "&quot;"),
-    ];
-    let replaced = |text: String, (letter, name)| text.replace::<char>(letter, name);
-    letters.into_iter().fold(text.to_owned(), replaced)
+    let text = text.replace('&', "&amp;").replace('<', "&lt;");
+    text.replace('>', "&gt;").replace('"', "&quot;")
 }
 
 pub(crate) fn capitalised(text: &str) -> String {

@@ -21,6 +21,11 @@ impl Metric {
             .collect()
     }
 
+    /// "request latency (p99), ms", above a column.
+    pub(crate) fn title(self) -> String {
+        format!("{}, {}", self.info().words, self.info().unit)
+    }
+
     pub(crate) fn change_unit(self) -> &'static str {
         match self.info().unit {
             share if share.starts_with('%') => "pp",

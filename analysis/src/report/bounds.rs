@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use run_format::Site;
 
-use super::markdown::{Document, joined, or_dash, quoted};
+use super::markdown::{Document, Row, joined, quoted};
 use crate::{
     stats::{self, Interval, Uncertain},
     summary::{
@@ -22,14 +22,17 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, site: Site) {
     let (worst, function) = (cell.measured.cell, summary.function(site));
     document.details("What a bound would do", |document| {
         document.paragraph(format!(
-            "In some slices of the baseline the time of every iteration was recorded. Each recorded poll was cut where a \
-             bound would have ended it. So this table says what bounds would have done, had the same work come in the same \
-             pieces. The bound 1 shows how many single iterations are slow, which no bound on the site changes. The table is \
-             about the cell {worst}, which has the most time in slow polls of `{function}`. `{FILE}` has all cells. Slow means \
-             over 50 µs."
+            "In some slices of the baseline the time of every iteration was recorded. Each of these polls was cut where a \
+             bound would have ended it, as if the same work came in the same pieces. The bound 1 shows how many single \
+             iterations are slow. The cell is {worst}, which has the most time in slow polls of `{function}`. `{FILE}` has all \
+             cells. Slow means over 50 µs."
         ));
         of_cell(document, summary, cell);
-        document.list(Site::BUDGETED.into_iter().filter_map(|it| without_effect(cell, it)));
+        document.list(Site::BUDGETED.into_iter().filter_map(|site| {
+            let idle = cell.bounds_without_effect(site);
+            let idle = joined(idle.map(|limit| quoted(format!("{site}={limit}"))), ", ");
+            (!idle.is_empty()).then(|| format!("{idle} would have ended none of these polls."))
+        }));
         measured(document, summary);
     });
 }
@@ -45,68 +48,60 @@ fn of_cell(document: &mut Document, summary: &Summary, cell: &CellSummary) {
     let is_shown = |it: &&SideBySide| {
         it.of.limit.is_none() || Some(it.of.polls) != cell.recorded_polls(it.of.site)
     };
-    let row = |it: &SideBySide| {
-        let of_whole = |of: fn(&SideBySide) -> u64| {
-            let whole = of(whole(it.of.site)?);
-            (whole > 0).then(|| format!("{} %", number(100.0 * of(it) as f64 / whole as f64)))
+    let rows = rows.iter().filter(is_shown).map(|row| {
+        let share = |polls: fn(&SideBySide) -> u64| {
+            let whole = polls(whole(row.of.site)?);
+            (whole > 0).then(|| format!("{} %", number(100.0 * polls(row) as f64 / whole as f64)))
         };
-        vec![
-            it.of.site.to_string(),
-            in_words(it.of.limit),
-            percent(&it.predicted),
-            or_dash(of_whole(|it| it.of.slow_polls)),
-            or_dash(of_whole(|it| it.of.polls)),
-            number(it.of.longest_ns as f64 / 1e3),
-        ]
-    };
-    document.table(
-        "site | bound | slow polls, % | slow polls, compared with none | polls, compared with none | longest poll, µs",
-        rows.iter().filter(is_shown).map(row),
-    );
-}
-
-fn without_effect(cell: &CellSummary, site: Site) -> Option<String> {
-    let idle = cell.bounds_without_effect(site);
-    let idle = joined(idle.map(|limit| quoted(format!("{site}={limit}"))), ", ");
-    (!idle.is_empty()).then(|| format!("{idle} would have ended none of these polls."))
+        let (slow_polls, polls) = (share(|row| row.of.slow_polls), share(|row| row.of.polls));
+        Row::default()
+            .with("site", row.of.site)
+            .with("bound", in_words(row.of.limit))
+            .with("slow polls, %", percent(&row.predicted))
+            .with_any("slow polls, compared with none", slow_polls)
+            .with_any("polls, compared with none", polls)
+            .with("longest poll, µs", number(row.of.longest_ns as f64 / 1e3))
+    });
+    document.table(rows);
 }
 
 fn measured(document: &mut Document, summary: &Summary) {
     let mut by_variant = BTreeMap::<(usize, Site), Vec<SideBySide>>::new();
-    for it in summary.measured().flat_map(|cell| summary.predicted(cell)) {
-        if let Some((variant, _)) = it.measured {
-            let key = (variant, it.of.site);
-            by_variant.entry(key).or_default().push(it);
+    for pair in summary.measured().flat_map(|cell| summary.predicted(cell)) {
+        if let Some((variant, _)) = pair.measured {
+            let key = (variant, pair.of.site);
+            by_variant.entry(key).or_default().push(pair);
         }
     }
     document.paragraph(
-        "The same shares, where a budget was measured. Shares are means over cells. A cell agrees if the 95 % interval of \
-         the difference, measured less predicted, includes zero. One cell in twenty does not, if nothing differs. The row \
-         of `none` shows how much recording itself changes.",
+        "The same where a budget was measured: means over cells. A cell agrees if the 95 % interval of the difference, \
+         measured less predicted, includes zero; by chance one in twenty does not. The row of `none` is recording itself.",
     );
-    let row = |((variant, site), cells): (&(usize, Site), &Vec<SideBySide>)| {
-        let mean = |of: fn(&SideBySide) -> Option<f64>| {
-            let sum: f64 = cells.iter().filter_map(of).sum();
-            number(sum / cells.len() as f64)
+    let rows = by_variant.iter().map(|((variant, site), cells)| {
+        let mean = |share: fn(&SideBySide) -> Option<f64>| {
+            stats::mean(cells.iter().filter_map(share)).map(number)
         };
         let differences: Vec<Uncertain> = cells.iter().filter_map(SideBySide::difference).collect();
-        let agree = differences.iter().map(|it| it.interval(CONFIDENCE));
-        let agree = agree.filter(|it| it.covers(0.0)).count();
+        let intervals = differences.iter().map(|it| it.interval(CONFIDENCE));
+        let agree = intervals.filter(|it| it.covers(0.0)).count();
         let difference = stats::mean_over_cells(&differences);
-        let difference = difference.map(|it| text::change(it.value, "pp", it.interval(CONFIDENCE)));
-        vec![
-            quoted(&summary.variants[*variant].label),
-            site.to_string(),
-            mean(|it| Some(it.predicted.estimate.value)),
-            mean(|it| Some(it.measured?.1.estimate.value)),
-            or_dash(difference),
-            format!("{agree} of {}", differences.len()),
-        ]
-    };
-    document.table(
-        "budget | polls of | predicted, % | measured, % | difference | cells that agree",
-        by_variant.iter().map(row),
-    );
+        let predicted = mean(|pair| Some(pair.predicted.estimate.value));
+        let measured = mean(|pair| Some(pair.measured?.1.estimate.value));
+        Row::default()
+            .with("budget", quoted(&summary.variants[*variant].label))
+            .with("polls of", site)
+            .with_any("predicted, %", predicted)
+            .with_any("measured, %", measured)
+            .with_any(
+                "difference",
+                difference.map(|it| text::uncertain(&it, "pp")),
+            )
+            .with(
+                "cells that agree",
+                format!("{agree} of {}", differences.len()),
+            )
+    });
+    document.table(rows);
 }
 
 fn percent(of: &CellFigure) -> String {

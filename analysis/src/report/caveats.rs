@@ -9,10 +9,10 @@ use run_format::{
     variant::Role,
 };
 
-use super::method;
+use super::{markdown::quoted, method};
 use crate::{
     load::name_in_files,
-    measure::{CellMeasured, CellState, breakdown::slow_from_ns},
+    measure::{CellState, breakdown::slow_from_ns},
     options::Options,
     stats::FEWEST_PAIRS,
     summary::{CellSummary, FEWEST_BLOCKS, Summary},
@@ -62,11 +62,13 @@ pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
 /// What a sweep lacks that was interrupted or goes on, and how to measure it. None if it lacks nothing.
 pub(crate) fn incomplete(summary: &Summary) -> Option<String> {
     let program = method::program(summary.identity.manifest.as_ref()?);
-    let count =
-        |is_meant: fn(&CellSummary) -> bool| summary.cells.iter().filter(|it| is_meant(it)).count();
-    let missing = count(|cell| cell.measured.state == CellState::Missing);
-    let cut_short =
-        count(|cell| cell.measured.state != CellState::Missing && cell.measured.is_unfinished);
+    let cells = || summary.cells.iter().map(|cell| &cell.measured);
+    let (missing, begun): (Vec<_>, Vec<_>) = cells().partition(|it| it.state == CellState::Missing);
+    let cut_short = begun
+        .iter()
+        .filter(|measured| measured.is_unfinished)
+        .count();
+    let missing = missing.len();
     let all = summary.cells.len();
     (missing + cut_short > 0).then(|| {
         format!(
@@ -86,8 +88,12 @@ fn not_recorded(manifest: &Manifest) -> Vec<String> {
         for site in Site::ALL {
             let missing = || levels().filter(|it| it.site == site && it.not_there.is_some());
             if let Some(reason) = missing().find_map(|it| it.not_there.as_deref()) {
-                let what = joined(missing().map(|it| name_of(it.level)), "; ");
-                let label = &subject.label;
+                let what = missing().map(|it| match it.level {
+                    SiteLevel::Outer => "durations of polls",
+                    SiteLevel::Inner => "iterations and children",
+                    SiteLevel::Budget => "the effect of budgets",
+                });
+                let (what, label) = (joined(what, "; "), &subject.label);
                 lines.push(format!(
                     "Not recorded of the site `{site}` of {label}: {what}. Reason: {reason}."
                 ));
@@ -95,14 +101,6 @@ fn not_recorded(manifest: &Manifest) -> Vec<String> {
         }
     }
     lines
-}
-
-fn name_of(level: SiteLevel) -> &'static str {
-    match level {
-        SiteLevel::Outer => "durations of polls",
-        SiteLevel::Inner => "iterations and children",
-        SiteLevel::Budget => "the effect of budgets",
-    }
 }
 
 /// Of `rr`, which launches no cell again and ends when its time is over.
@@ -121,18 +119,19 @@ fn launches(caveats: &mut Vec<String>, summary: &Summary) {
     }
     let at_cap = summary.measured().filter(|cell| cell.measured.at_cap);
     if let at_cap @ 1.. = at_cap.count() {
+        let cells = count(at_cap, "cell");
         caveats.push(format!(
-            "{} reached the time limit before all changes were known as precisely as requested.",
-            count(at_cap, "cell"),
+            "{cells} reached the time limit before all changes were known as precisely as requested."
         ));
     }
 }
 
 fn few_blocks(caveats: &mut Vec<String>, summary: &Summary) {
-    let few = summary
-        .measured()
-        .filter(|cell| cell.measured.blocks < FEWEST_BLOCKS);
-    if let few @ 1.. = few.count() {
+    let cells = summary.measured();
+    if let few @ 1.. = cells
+        .filter(|cell| cell.measured.blocks < FEWEST_BLOCKS)
+        .count()
+    {
         caveats.push(format!(
             "Number of cells with fewer than {FEWEST_BLOCKS} blocks: {few}. Their intervals are somewhat too narrow. No \
              change of throughput or CPU time is called resolved there."
@@ -144,12 +143,10 @@ fn network(caveats: &mut Vec<String>, summary: &Summary, manifest: &Manifest) {
     let config = &manifest.config;
     if summary.identity.backends.contains(&DelayBackend::Nfqueue) {
         let late = summary.checks().filter_map(|it| it.delay_late_us);
-        let late = late
-            .reduce(f64::max)
-            .map(number)
-            .map_or_else(String::new, |us| {
-                format!(" In the worst cell its packets are {us} µs late on average.")
-            });
+        let late = late.reduce(f64::max).map_or_else(String::new, |us| {
+            let us = number(us);
+            format!(" In the worst cell its packets are {us} µs late on average.")
+        });
         caveats.push(format!(
             "A program in user space (NFQUEUE) delays the packets, because the kernel has no netem or because it was \
              asked to. It runs on the peers' cores.{late}"
@@ -191,18 +188,15 @@ fn machines(caveats: &mut Vec<String>, summary: &Summary, lab: &LabConfig) {
             count(summary.measured().count(), "cell")
         ));
     }
-    let mut of_hosts = Vec::new();
-    for host in hosts {
-        machine(&mut of_hosts, lab, host);
-    }
-    for caveat in of_hosts {
+    for caveat in hosts.iter().flat_map(|host| machine(lab, host)) {
         if !caveats.contains(&caveat) {
             caveats.push(caveat);
         }
     }
 }
 
-pub(super) fn machine(caveats: &mut Vec<String>, lab: &LabConfig, machine: &Machine) {
+pub(super) fn machine(lab: &LabConfig, machine: &Machine) -> Vec<String> {
+    let mut caveats = Vec::new();
     let sharing = lab.placement.sharing;
     if sharing != Sharing::Nothing && lab.peer_hosts.is_none() {
         caveats.push(format!(
@@ -223,6 +217,7 @@ pub(super) fn machine(caveats: &mut Vec<String>, lab: &LabConfig, machine: &Mach
             "The clock source is {clock}, not the time-stamp counter."
         ));
     }
+    caveats
 }
 
 pub(super) fn build(caveats: &mut Vec<String>, tool: &Tool) {
@@ -268,28 +263,25 @@ fn statistics(caveats: &mut Vec<String>, summary: &Summary, options: &Options) {
 fn problems(caveats: &mut Vec<String>, summary: &Summary) {
     const MOST: usize = 12;
     let mut found = Vec::new();
-    for CellMeasured {
-        cell, state, flaws, ..
-    } in summary.cells.iter().map(|it| &*it.measured)
-    {
-        match state {
-            CellState::Invalid(reason) => found.push(format!("{cell}: invalid: {}", plain(reason))),
-            CellState::Failed(reason) => found.push(format!("{cell}: failed: {}", plain(reason))),
+    for CellSummary { measured, .. } in &summary.cells {
+        let cell = measured.cell;
+        match &measured.state {
+            CellState::Invalid(reason) => {
+                found.push(format!("{cell}: invalid: {}", quoted(reason)))
+            }
+            CellState::Failed(reason) => found.push(format!("{cell}: failed: {}", quoted(reason))),
             CellState::Missing => {}
             CellState::Measured => {
-                found.extend(flaws.iter().map(|flaw| format!("{cell}: {}", plain(flaw))));
+                let flaws = measured.flaws.iter();
+                found.extend(flaws.map(|flaw| format!("{cell}: {}", quoted(flaw))));
             }
         }
     }
-    let more = found.len().saturating_sub(MOST);
+    let all = found.len();
     caveats.extend(found.into_iter().take(MOST));
-    if more > 0 {
+    if let more @ 1.. = all.saturating_sub(MOST) {
         caveats.push(format!(
             "The `run.json` files of the runs have {more} more such problems."
         ));
     }
-}
-
-fn plain(words: &str) -> String {
-    format!("`{}`", words.replace(['`', '\n'], " "))
 }

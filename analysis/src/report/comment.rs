@@ -4,12 +4,15 @@ use std::collections::BTreeSet;
 
 use poll_probe::{Budget, Limit, Wake};
 
-use super::{ReportLinks, markdown::quoted, method};
+use super::{
+    markdown::{CHARTS, quoted},
+    method,
+};
 use crate::{
     measure::metric::{Metric, MetricKey},
     options::Options,
     summary::Summary,
-    text::{count, number},
+    text::{count, joined, number},
     verdict::{Candidate, Judged, Outcome, Verdict},
     views::Entry,
 };
@@ -25,9 +28,17 @@ pub(crate) fn text(
     pictures: &[Entry],
     options: &Options,
 ) -> String {
-    let mut end = pictures
+    let first = pictures
         .first()
-        .map_or_else(String::new, |it| picture(it, options));
+        .and_then(|picture| Some((picture, picture.files().into_iter().next()?)));
+    // An image's address if there is one, else what a person drags in.
+    let mut end = first.map_or_else(String::new, |(picture, file)| {
+        let link = format!("{}{CHARTS}/{file}", options.link_base());
+        match options.pictures.link_base {
+            Some(_) => format!("\n![{}]({link})\n", picture.title()),
+            None => format!("\n(Drag the picture `{link}` here.)\n"),
+        }
+    });
     if let Some(manifest) = &summary.identity.manifest {
         end += &format!("\n```\n{}\n```\n", method::command(manifest));
     }
@@ -44,18 +55,6 @@ pub(crate) fn text(
     text + &end
 }
 
-/// An image's address if there is one, else what a person drags in.
-fn picture(entry: &Entry, options: &Options) -> String {
-    let Some(file) = entry.files().into_iter().next() else {
-        return String::new();
-    };
-    let link = ReportLinks::new(options).chart(&file);
-    match options.pictures.link_base {
-        Some(_) => format!("\n![{}]({link})\n", entry.title()),
-        None => format!("\n(Drag the picture `{link}` here.)\n"),
-    }
-}
-
 fn lines(verdict: &Verdict, summary: &Summary) -> Vec<String> {
     let Some(best) = verdict.best() else {
         return verdict.sentences();
@@ -69,9 +68,10 @@ fn lines(verdict: &Verdict, summary: &Summary) -> Vec<String> {
         "Measured over {} with intervals of {} % in brackets{}.",
         count(verdict.cells, "cell"),
         number(100.0 * verdict.confidence),
-        match verdict.is_one_visit {
-            true => "; each cell was launched once, so this is a first look",
-            false => "",
+        if verdict.is_one_visit {
+            "; each cell was launched once, so this is a first look"
+        } else {
+            ""
         }
     ));
     lines
@@ -82,29 +82,20 @@ fn worst_cell(verdict: &Verdict, summary: &Summary, best: &Candidate) -> Option<
     let what = MetricKey::new(verdict.site, Metric::BeyondMsPerS);
     let cell = *summary.by_time_beyond(verdict.site).first()?;
     let (before, after) = (cell.value(what, 0)?, cell.value(what, best.variant)?);
-    let late = |variant| {
-        Some(
-            cell.worker_figure(Metric::CotenantP90Us, variant)?
-                .estimate
-                .value,
-        )
-    };
-    let other = late(0).zip(late(best.variant)).map(|(before, after)| {
+    let late = MetricKey::new(verdict.site, Metric::CotenantP90Us);
+    let late = cell.value(late, 0).zip(cell.value(late, best.variant));
+    let late = late.map_or_else(String::new, |(before, after)| {
+        let (before, after) = (number(before), number(after));
         format!(
-            " Another task on this thread waits at least {} µs after one of ten wake-ups; with it {} µs.",
-            number(before),
-            number(after)
+            " Another task on this thread waits at least {before} µs after one of ten wake-ups; with it {after} µs."
         )
     });
+    let (function, threshold) = (summary.function(verdict.site), &verdict.threshold);
+    let (before, after, label) = (number(before), number(after), quoted(&best.label));
     Some(format!(
-        "Worst cell ({}): polls of `{}` are longer than {} by {} ms in each second; with {} by {} ms.{}",
-        cell.measured.cell,
-        summary.function(verdict.site),
-        verdict.threshold,
-        number(before),
-        quoted(&best.label),
-        number(after),
-        other.unwrap_or_default()
+        "Worst cell ({}): polls of `{function}` are longer than {threshold} by {before} ms in each second; with {label} by \
+         {after} ms.{late}",
+        cell.measured.cell
     ))
 }
 
@@ -112,8 +103,7 @@ fn worst_cell(verdict: &Verdict, summary: &Summary, best: &Candidate) -> Option<
 fn meaning(summary: &Summary, best: &Candidate) -> Option<String> {
     let bounds = summary.variants[best.variant].bounds();
     let bounds: BTreeSet<String> = bounds.map(|(_, budget)| in_words(budget)).collect();
-    let bounds: Vec<String> = bounds.into_iter().collect();
-    (!bounds.is_empty()).then(|| format!("{} {}.", quoted(&best.label), bounds.join("; ")))
+    (!bounds.is_empty()).then(|| format!("{} {}.", quoted(&best.label), joined(&bounds, "; ")))
 }
 
 fn in_words(Budget { limit, wake }: Budget) -> String {
@@ -135,15 +125,15 @@ fn in_words(Budget { limit, wake }: Budget) -> String {
 /// "Cost: higher CPU time per request (+6.0 % [3.9, 8.2])"
 fn cost(best: &Candidate) -> String {
     let deciding = best.deciding();
-    let phrases = |is_one: &dyn Fn(&Judged) -> bool| {
+    let phrases = |outcome| {
         let costs = deciding
             .iter()
-            .filter(|it| !it.quantity.is_benefit && is_one(it));
+            .filter(|judged| !judged.quantity.is_benefit && judged.is(outcome));
         let costs: BTreeSet<String> = costs.map(Judged::phrase).collect();
-        costs.into_iter().collect::<Vec<_>>().join(", ")
+        joined(&costs, ", ")
     };
-    let shown = phrases(&|it| it.is(Outcome::Worse));
-    let limits = phrases(&|it| it.is(Outcome::NotWorse));
+    let shown = phrases(Outcome::Worse);
+    let limits = phrases(Outcome::NotWorse);
     match (shown.is_empty(), limits.is_empty()) {
         (false, _) => format!("Cost: {shown}"),
         (true, false) => format!("No cost is shown: {limits}"),
@@ -155,6 +145,6 @@ fn cost(best: &Candidate) -> String {
 fn without_gain(best: &Candidate) -> Option<String> {
     let regimes = best.regimes.iter();
     let regimes = regimes.filter(|it| !it.judged.iter().any(|it| it.is(Outcome::Better)));
-    let regimes: Vec<String> = regimes.map(|it| it.regime.words(it.cells)).collect();
-    (!regimes.is_empty()).then(|| format!("No gain is shown for: {}.", regimes.join("; ")))
+    let regimes = joined(regimes.map(|it| it.regime.words(it.cells)), "; ");
+    (!regimes.is_empty()).then(|| format!("No gain is shown for: {regimes}."))
 }

@@ -1,11 +1,12 @@
 //! The report that compares two sweeps.
 
+use std::fmt::Debug;
+
 use run_format::manifest::Manifest;
 
 use super::{
-    markdown::{Document, joined, quoted},
+    markdown::{Document, Row, joined, quoted},
     method, published,
-    terms::{self, Term},
 };
 use crate::{
     measure::{
@@ -13,28 +14,20 @@ use crate::{
         metric_info::Place,
     },
     options::Options,
+    stats,
     summary::{
         Resolved, Summary,
         identity::{Identity, of_hosts, of_tool, of_upstream},
     },
     text::{count, number},
-    verdict::Verdict,
-    views::{self, Entry},
+    verdict::{Verdict, words},
+    views::Entry,
 };
 
 pub(crate) struct Compared {
     pub(crate) budget: String,
     pub(crate) verdict: Verdict,
     pub(crate) summary: Summary,
-}
-
-pub(crate) fn of_budget(entries: Vec<Entry>, budget: &str) -> Vec<Entry> {
-    let name = views::slug(budget);
-    let named = entries.into_iter().map(|entry| Entry {
-        stem: format!("{name}.{}", entry.stem),
-        ..entry
-    });
-    named.collect()
 }
 
 /// The first says what is resolved, or without intervals on one side what each side has.
@@ -53,10 +46,10 @@ pub(crate) fn sentences(
         };
         return sides.into_iter().enumerate().filter_map(of_side).collect();
     }
-    let parts = compared.iter().map(|it| {
-        let [lower, higher] = resolved(it, Metric::BeyondMsPerS);
-        let (budget, function) = (&it.budget, it.summary.function(it.verdict.site));
-        let cells = count(it.summary.measured().count(), "cell");
+    let parts = compared.iter().map(|pair| {
+        let [lower, higher] = resolved(pair, Metric::BeyondMsPerS);
+        let (budget, function) = (&pair.budget, pair.summary.function(pair.verdict.site));
+        let cells = count(pair.summary.measured().count(), "cell");
         format!(
             "with budget `{budget}`, the time beyond the threshold of `{function}` is resolved to be lower in {lower} and \
              higher in {higher} of {cells}"
@@ -70,16 +63,6 @@ fn is_published(sides: [&Summary; 2]) -> bool {
     sides.iter().any(|it| it.identity.manifest.is_none())
 }
 
-const TERMS: [Term; 7] = [
-    terms::SITE,
-    terms::SLOW_POLL,
-    terms::BUDGET,
-    terms::CELL,
-    terms::SLICE,
-    terms::CO_TENANT,
-    terms::RESOLVED,
-];
-
 pub(crate) fn text(
     title: &str,
     in_short: &[String],
@@ -91,7 +74,7 @@ pub(crate) fn text(
 ) -> String {
     let title = format!("Poll latency: {title}");
     let sites = &after.identity.sites;
-    let mut document = Document::new(&title, in_short, entries, &TERMS, sites, options);
+    let mut document = Document::new("comparison", &title, in_short, entries, sites, options);
     let is_published = is_published([before, after]);
     match compared {
         [only] if is_published => {
@@ -112,15 +95,12 @@ pub(crate) fn text(
         );
     } else if cells.any(|cell| cell.measured.runs < 2) {
         document.paragraph(
-            "**Nothing can be resolved in cells that were launched only once on either side.** Launches of one \
-             configuration differ by up to ±30 %, and a single launch does not show by how much. Differences in these \
-             cells are grey, however large they are. `./sweep.sh --repeat 3` on both sides resolves them.",
+            "**Nothing can be resolved in cells that were launched only once on either side**, because launches of one \
+             configuration differ by up to ±30 %. `./sweep.sh --repeat 3` on both sides resolves differences there.",
         );
     }
     if !warnings.is_empty() {
-        document.paragraph(
-            "The two sides also differ in the following, which may explain the results:",
-        );
+        document.paragraph("The two sides also differ in this, which may explain the results:");
         document.list(warnings);
     }
     let command = |side: &Summary| {
@@ -135,16 +115,13 @@ pub(crate) fn text(
 /// Means over the shared cells, and the numbers of cells that are resolved to differ.
 fn table(document: &mut Document, compared: &[Compared]) {
     const MOST_ROWS: usize = 8;
-    let metrics = Metric::shown_in(Place::Comparison);
-    let mut head = vec!["budget".to_owned()];
-    let infos = metrics.iter().map(|metric| metric.info());
-    head.extend(infos.map(|info| format!("{}, {}", info.words, info.unit)));
-    let row = |it: &Compared| {
-        let mut row = vec![quoted(&it.budget)];
-        row.extend(metrics.iter().map(|metric| field(it, *metric)));
-        row
-    };
-    document.table(&head.join(" | "), compared.iter().take(MOST_ROWS).map(row));
+    document.table(compared.iter().take(MOST_ROWS).map(|pair| {
+        let row = Row::default().with("budget", quoted(&pair.budget));
+        let metrics = Metric::shown_in(Place::Comparison).into_iter();
+        metrics.fold(row, |row, metric| {
+            row.with(metric.title(), field(pair, metric))
+        })
+    }));
     document.paragraph(
         "Means over the cells that both sweeps have, before → after; then the numbers of cells that are resolved to be \
          lower and higher.",
@@ -153,15 +130,17 @@ fn table(document: &mut Document, compared: &[Compared]) {
 
 fn field(compared: &Compared, metric: Metric) -> String {
     let what = MetricKey::new(compared.verdict.site, metric);
-    let cells = || compared.summary.measured();
-    let pairs = cells().filter_map(|cell| Some((cell.value(what, 0)?, cell.value(what, 1)?)));
-    let (was, is): (Vec<f64>, Vec<f64>) = pairs.unzip();
-    if was.is_empty() {
-        return "not measured".to_owned();
-    }
-    let mean = |values: Vec<f64>| number(values.iter().sum::<f64>() / values.len() as f64);
-    let [was, is] = [was, is].map(mean);
+    let pairs = || {
+        let cells = compared.summary.measured();
+        cells.filter_map(|cell| cell.value(what, 0).zip(cell.value(what, 1)))
+    };
+    let was = stats::mean(pairs().map(|(was, _)| was));
+    let is = stats::mean(pairs().map(|(_, is)| is));
+    let Some((was, is)) = was.zip(is) else {
+        return words::absent();
+    };
     let [lower, higher] = resolved(compared, metric);
+    let (was, is) = (number(was), number(is));
     format!("{was} → {is}; {lower} lower, {higher} higher")
 }
 
@@ -184,7 +163,7 @@ pub(crate) fn warnings(before: &Identity, after: &Identity) -> Vec<String> {
         ];
     };
     let facts = |identity: &Identity, manifest: &Manifest| {
-        let text = |value: &dyn std::fmt::Debug| format!("{value:?}").replace('"', "");
+        let text = |value: &dyn Debug| format!("{value:?}").replace('"', "");
         let Manifest { config, tool, .. } = manifest;
         [
             ("machine", of_hosts(&identity.hosts)),

@@ -2,7 +2,7 @@
 
 use run_format::tables::Disturbance;
 
-use super::markdown::{Document, or_dash, quoted};
+use super::markdown::{Document, Row, quoted};
 use crate::{
     load::blocks::Disturbances,
     measure::checks::{Checks, sum},
@@ -18,21 +18,21 @@ pub(super) fn in_words(
     (left, what): (usize, &str),
     is_named: impl Fn(Disturbance) -> bool,
 ) -> String {
-    let by_what = |of: &Disturbances| {
-        let of = of.iter().filter(|(it, _)| is_named(**it));
-        let of = of.map(|(it, blocks)| format!(" In {blocks} of them {}.", it.words()));
-        of.collect::<String>()
+    let by_what = |blocks: &Disturbances| {
+        let named = blocks.iter().filter(|(what, _)| is_named(**what));
+        let named = named.map(|(what, blocks)| format!(" In {blocks} of them {}.", what.words()));
+        named.collect::<String>()
     };
     let were = |blocks: usize| if blocks == 1 { "was" } else { "were" };
     let mut text = String::new();
-    let taken: usize = set_aside.values().sum();
-    if taken > 0 {
+    if let taken @ 1.. = set_aside.values().sum::<usize>() {
         let (all, were, by) = (count(left + taken, what), were(taken), by_what(set_aside));
         text += &format!(" {taken} of {all} {were} disturbed and set aside.{by}");
     }
-    if !by_what(kept).is_empty() {
-        let kept_blocks = kept.values().sum();
-        let (blocks, were, by) = (count(kept_blocks, what), were(kept_blocks), by_what(kept));
+    let by = by_what(kept);
+    if !by.is_empty() {
+        let kept = kept.values().sum();
+        let (blocks, were) = (count(kept, what), were(kept));
         text += &format!(
             " {blocks} {were} disturbed and kept, because they are most of their launches.{by}"
         );
@@ -59,20 +59,19 @@ pub(crate) fn write(document: &mut Document, verdict: &Verdict, with_all: &Verdi
          still for more than a second were. The changes without and with them:",
     );
     let pairs = verdict.candidates.iter().zip(&with_all.candidates);
-    let rows = pairs
-        .filter(|(candidate, _)| !candidate.is_idle)
-        .flat_map(|(without, with)| {
-            verdict.quantities.iter().map(move |(quantity, _)| {
-                let judged = [without, with].map(|it| it.of_metric(quantity.metric));
-                let [without_them, with_them] = judged.map(|it| or_dash(it.map(Judged::change)));
-                let (label, words) = (quoted(&without.label), quantity.words.to_owned());
-                vec![label, words, without_them, with_them]
-            })
-        });
-    document.table(
-        "variant | quantity | without disturbed blocks | with all blocks",
-        rows,
-    );
+    let pairs = pairs.filter(|(candidate, _)| !candidate.is_idle);
+    let rows = pairs.flat_map(|(without, with)| {
+        verdict.quantities.iter().map(move |(quantity, _)| {
+            let judged = [without, with].map(|it| it.of_metric(quantity.metric));
+            let [without_them, with_them] = judged.map(|judged| judged.map(Judged::change));
+            Row::default()
+                .with("variant", quoted(&without.label))
+                .with("quantity", quantity.words)
+                .with_any("without disturbed blocks", without_them)
+                .with_any("with all blocks", with_them)
+        })
+    });
+    document.table(rows);
 }
 
 /// Below these shares of a core in the median cell, a machine is quiet, or nearly so. At the second, one wake-up of
@@ -83,17 +82,17 @@ const NEARLY_QUIET_PERCENT: f64 = 10.0;
 /// In one sentence. None of a published table, which has no machine.
 pub(super) fn grade(summary: &Summary, verdict: &Verdict) -> Option<String> {
     summary.identity.manifest.as_ref()?;
-    let of = |check: fn(&Checks) -> Option<f64>| {
+    let grade = |check: fn(&Checks) -> Option<f64>| {
         let mut values: Vec<f64> = summary.checks().filter_map(check).collect();
         values.sort_by(f64::total_cmp);
         Some((*values.get(values.len() / 2)?, *values.last()?))
     };
-    let (Some(stolen), Some(waiting)) = (of(|it| it.steal_percent), of(|it| it.waiting_percent))
-    else {
-        return Some(
-            "The machine has no grade, because its kernel does not say what central's core lost to others.".to_owned()
-                + &disturbed(summary),
-        );
+    let stolen = grade(|checks| checks.steal_percent);
+    let Some((stolen, waiting)) = stolen.zip(grade(|checks| checks.waiting_percent)) else {
+        return Some(format!(
+            "The machine has no grade, because its kernel does not say what central's core lost to others.{}",
+            disturbed(summary)
+        ));
     };
     let grade = match stolen.0 + waiting.0 {
         lost if lost < QUIET_PERCENT => "quiet",
@@ -117,8 +116,8 @@ pub(super) fn grade(summary: &Summary, verdict: &Verdict) -> Option<String> {
 /// Which blocks were disturbed, and by what unless that is in the grade.
 fn disturbed(summary: &Summary) -> String {
     let mut text = of_sweep(summary, |it| it != Disturbance::Waiting);
-    let beside = summary.checks().map(|it| it.beside).sum();
-    if beside > 0 {
+    let beside = summary.checks().map(|checks| checks.beside);
+    if let beside @ 1.. = beside.sum::<usize>() {
         let runs = count(beside, "run");
         text += &format!(" During {runs} something else measured on this machine, too.");
     }

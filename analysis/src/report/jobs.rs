@@ -6,19 +6,18 @@ use plan::{
     jobs::{AlonePair, BesideOthers, LIMIT_PERCENT},
     sums::SliceSums,
 };
-use run_format::variant::Role;
+use run_format::{manifest::Manifest, variant::Role};
 
-use super::markdown::{Document, joined};
+use super::markdown::{Document, Row, joined};
 use crate::{
     measure::jobs::JobsOfCell,
-    stats::Interval,
+    stats::{self, Interval},
     summary::Summary,
     text::{self, count, number},
 };
 
 pub(super) fn write(document: &mut Document, summary: &Summary) {
-    let manifest = summary.identity.manifest.as_ref();
-    let Some(config) = manifest.map(|it| &it.config) else {
+    let Some(Manifest { config, .. }) = &summary.identity.manifest else {
         return;
     };
     let Some(jobs) = &config.jobs else {
@@ -29,22 +28,28 @@ pub(super) fn write(document: &mut Document, summary: &Summary) {
     for (jobs, of_cell) in cells.iter().flat_map(|cell| &cell.runs) {
         *runs.entry(*jobs).or_default() += of_cell;
     }
-    document.details("Did cells that were measured at the same time disturb each other?", |document| {
-        let at_a_time = |(jobs, runs): (&usize, &usize)| format!("{} at most {jobs} at a time", count(*runs, "run"));
+    let title = "Did cells that were measured at the same time disturb each other?";
+    document.details(title, |document| {
+        let runs = runs.iter().rev();
+        let at_a_time = runs.map(|(jobs, runs)| {
+            let runs = count(*runs, "run");
+            format!("{runs} at most {jobs} at a time")
+        });
         document.paragraph(format!(
             "Measured: {}. A sweep whose jobs disturb each other goes on with half of them. Their places:",
-            joined(runs.iter().rev().map(at_a_time), ", ")
+            joined(at_a_time, ", ")
         ));
         document.list(&jobs.places);
         // After a sweep has halved its jobs, those that are left count.
         let pairs = cells.iter().flat_map(|cell| &cell.pairs);
         let fewest = pairs.clone().map(|(jobs, _)| *jobs).min();
-        let pairs: Vec<&[Vec<SliceSums>; 2]> = pairs
-            .filter(|(jobs, _)| Some(*jobs) == fewest)
-            .map(|(_, pair)| pair)
-            .collect();
-        let all = |of: &[SliceSums]| of.iter().copied().reduce(SliceSums::plus).unwrap_or_default();
-        let sums: Vec<AlonePair> = pairs.iter().map(|[beside, alone]| [all(beside), all(alone)]).collect();
+        let pairs = pairs.filter(|(jobs, _)| Some(*jobs) == fewest);
+        let pairs: Vec<&[Vec<SliceSums>; 2]> = pairs.map(|(_, pair)| pair).collect();
+        let all = |variants: &Vec<SliceSums>| {
+            let sum = variants.iter().copied().reduce(SliceSums::plus);
+            sum.unwrap_or_default()
+        };
+        let sums: Vec<AlonePair> = pairs.iter().map(|pair| pair.each_ref().map(all)).collect();
         let found = BesideOthers::of(&sums);
         document.paragraph(format!(
             "{} were also measured alone, with {} at other times. Means of all pairs, with 95 % intervals. The limit is \
@@ -53,11 +58,13 @@ pub(super) fn write(document: &mut Document, summary: &Summary) {
             count(fewest.unwrap_or(0), "job"),
             verdict(&found)
         ));
-        let change = |it: &BesideOthers| text::change(it.percent, "%", Interval { low: it.interval.0, high: it.interval.1 });
-        document.table(
-            "beside others, compared with alone | change | pairs",
-            found.iter().map(|it| vec![it.quantity.to_owned(), change(it), it.pairs.to_string()]),
-        );
+        document.table(found.iter().map(|found| {
+            let interval = Interval::new(found.interval.0, found.interval.1);
+            Row::default()
+                .with("beside others, compared with alone", found.quantity)
+                .with("change", text::change(found.percent, "%", interval))
+                .with("pairs", found.pairs)
+        }));
         let control = config.variants.iter().position(|it| it.role == Role::Control);
         let of_control = |side: usize| {
             let share = |it: &SliceSums| it.slow as f64 / it.polls as f64;
@@ -66,9 +73,8 @@ pub(super) fn write(document: &mut Document, summary: &Summary) {
                 let noise = 100.0 * (share(&variants[control?]) - share(&variants[0]));
                 noise.is_finite().then_some(noise * noise)
             };
-            let squares: Vec<f64> = pairs.iter().filter_map(noise).collect();
-            let mean = squares.iter().sum::<f64>() / squares.len() as f64;
-            (!squares.is_empty()).then(|| number(mean.sqrt()))
+            let mean_square = stats::mean(pairs.iter().filter_map(noise))?;
+            Some(number(mean_square.sqrt()))
         };
         if let (Some(beside), Some(alone)) = (of_control(0), of_control(1)) {
             document.paragraph(format!(

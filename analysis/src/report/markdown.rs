@@ -2,35 +2,10 @@
 
 use std::fmt::Display;
 
-use super::terms::{SITES, Term};
 pub(crate) use crate::text::{joined, or_dash, quoted};
-use crate::{explain::files, options::Options, site::SiteNames, text::count, views::Entry};
+use crate::{options::Options, site::SiteNames, text::count, views::Entry};
 
 pub(crate) const CHARTS: &str = "charts";
-
-#[derive(Clone)]
-pub(crate) struct ReportLinks {
-    /// Address of the report's folder: empty, or with a slash at its end.
-    base: String,
-}
-
-impl ReportLinks {
-    pub(super) fn new(options: &Options) -> ReportLinks {
-        let base = options.pictures.link_base.as_deref();
-        let with_slash = |base: &str| format!("{}/", base.trim_end_matches('/'));
-        ReportLinks {
-            base: base.map_or_else(String::new, with_slash),
-        }
-    }
-
-    pub(super) fn chart(&self, file: &str) -> String {
-        format!("{}{CHARTS}/{file}", self.base)
-    }
-
-    pub(crate) fn explain(&self, file: &str) -> String {
-        format!("{}{}/{file}", self.base, files::FOLDER)
-    }
-}
 
 /// Of the verdict. The others are folded away.
 pub(crate) const MOST_SENTENCES: usize = 15;
@@ -39,23 +14,57 @@ pub(crate) fn more_sentences(more: &[String]) -> String {
     format!("{} of the verdict", count(more.len(), "more sentence"))
 }
 
+/// The terms that a report explains before it uses them, a line each: the term, the reports that use it, and what it
+/// means. `SITES` stands for the names of a stack's sites.
+const TERMS: &str = include_str!("terms.txt");
+
+fn terms(about: &str, sites: &SiteNames) -> impl Iterator<Item = String> {
+    TERMS.lines().filter_map(move |line| {
+        let (term, rest) = line.split_once(" (")?;
+        let (reports, meaning) = rest.split_once("): ")?;
+        let is_used = reports.split(' ').any(|report| report == about);
+        let meaning = meaning.replace("SITES", &sites.in_words());
+        is_used.then(|| format!("**{term}**: {meaning}"))
+    })
+}
+
+/// A row of a table: the title of each column, and what stands below it.
+#[derive(Default)]
+pub(crate) struct Row(pub(super) Vec<(String, String)>);
+
+impl Row {
+    pub(super) fn with(mut self, title: impl Display, text: impl Display) -> Row {
+        self.0.push((title.to_string(), text.to_string()));
+        self
+    }
+
+    /// A dash stands for an absent value.
+    pub(super) fn with_any(self, title: impl Display, text: Option<impl Display>) -> Row {
+        match text {
+            Some(text) => self.with(title, text),
+            None => self.with(title, "–"),
+        }
+    }
+}
+
 pub(crate) struct Document {
     text: String,
-    pub(crate) links: ReportLinks,
+    /// The address of the report's folder: empty, or with a slash at its end.
+    pub(crate) link_base: String,
 }
 
 impl Document {
-    pub(crate) fn new(
+    pub(super) fn new(
+        about: &str,
         title: &str,
         verdict: &[String],
         pictures: &[Entry],
-        terms: &[Term],
         sites: &SiteNames,
         options: &Options,
     ) -> Document {
         let mut document = Document {
             text: format!("# {title}\n"),
-            links: ReportLinks::new(options),
+            link_base: options.link_base(),
         };
         if let Some((first, others)) = verdict.split_first() {
             document.paragraph(format!("**Verdict.** {first}"));
@@ -67,11 +76,7 @@ impl Document {
         }
         let first = pictures.iter().filter(|picture| picture.is_first);
         first.for_each(|picture| document.picture(picture));
-        document.details("Terms", |document| {
-            document.list(terms.iter().map(|(term, meaning)| {
-                format!("**{term}**: {}", meaning.replace(SITES, &sites.in_words()))
-            }));
-        });
+        document.details("Terms", |document| document.list(terms(about, sites)));
         document
     }
 
@@ -96,13 +101,28 @@ impl Document {
         ));
     }
 
-    /// The names of the columns have " | " between them.
-    pub(crate) fn table(&mut self, head: &str, rows: impl IntoIterator<Item = Vec<String>>) {
-        let columns = head.split(" | ").count();
-        self.text += &format!("\n| {head} |\n|{}\n", "---|".repeat(columns));
-        for row in rows {
-            let fields = joined(row.iter().map(|field| field.replace('|', "\\|")), " | ");
-            self.text += &format!("| {fields} |\n");
+    /// All rows have the columns of the first one.
+    pub(crate) fn table(&mut self, rows: impl IntoIterator<Item = Row>) {
+        for (at, Row(fields)) in rows.into_iter().enumerate() {
+            if at == 0 {
+                let titles = joined(fields.iter().map(|(title, _)| title), " | ");
+                self.text += &format!("\n| {titles} |\n|{}\n", "---|".repeat(fields.len()));
+            }
+            let texts = fields.iter().map(|(_, text)| text.replace('|', "\\|"));
+            self.text += &format!("| {} |\n", joined(texts, " | "));
+        }
+    }
+
+    /// With a paragraph above it. Without rows there is neither.
+    pub(crate) fn table_below(
+        &mut self,
+        paragraph: impl Display,
+        rows: impl IntoIterator<Item = Row>,
+    ) {
+        let mut rows = rows.into_iter().peekable();
+        if rows.peek().is_some() {
+            self.paragraph(paragraph);
+            self.table(rows);
         }
     }
 
@@ -114,8 +134,8 @@ impl Document {
 
     fn picture(&mut self, picture: &Entry) {
         if let Some(file) = picture.files().first() {
-            let link = self.links.chart(file);
-            self.paragraph(format!("![{}]({link})", picture.title()));
+            let (title, base) = (picture.title(), &self.link_base);
+            self.paragraph(format!("![{title}]({base}{CHARTS}/{file})"));
         }
     }
 

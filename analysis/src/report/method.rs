@@ -26,7 +26,13 @@ pub(crate) fn write(document: &mut Document, summary: &Summary) {
         nodes(summary, manifest),
         network(summary, manifest),
         variants(summary),
-        place(manifest, &of_hosts(&summary.identity.hosts)),
+        format!(
+            "{}, on {}; {}, {}.",
+            date(manifest.created_unix_s),
+            of_hosts(&summary.identity.hosts),
+            of_tool(&manifest.tool),
+            manifest.tool.rustc
+        ),
     ]);
     let subjects = &manifest.config.subjects;
     if !subjects.is_empty() {
@@ -43,8 +49,9 @@ pub(crate) fn write(document: &mut Document, summary: &Summary) {
 fn grid(summary: &Summary) -> String {
     let axes = &summary.axes;
     let payloads = axes.payload_bytes.iter().map(|bytes| bytes.in_words());
-    let runs: usize = summary.measured().map(|cell| cell.measured.runs).sum();
-    let blocks: usize = summary.measured().map(|cell| cell.measured.blocks).sum();
+    let cells = || summary.measured().map(|cell| &cell.measured);
+    let runs: usize = cells().map(|cell| cell.runs).sum();
+    let blocks: usize = cells().map(|cell| cell.blocks).sum();
     let launches = match runs {
         _ if !summary.identity.has_subjects() => {
             format!("{} and {}", count(runs, "run"), count(blocks, "block"))
@@ -53,8 +60,7 @@ fn grid(summary: &Summary) -> String {
         _ => format!("{runs} launches of each program"),
     };
     let (peers, rtts) = (joined(&axes.peers, ", "), joined(&axes.rtt_ms, ", "));
-    let (payloads, measured) = (joined(payloads, ", "), summary.measured().count());
-    let all = summary.cells.len();
+    let (payloads, measured, all) = (joined(payloads, ", "), cells().count(), summary.cells.len());
     format!(
         "Measured cells: {measured} of {all}, from N ∈ {{{peers}}} peers, RTT ∈ {{{rtts}}} ms and payload ∈ {{{payloads}}}; \
          {launches} in all."
@@ -131,7 +137,8 @@ fn variants(summary: &Summary) -> String {
     let mut calibrations = summary.calibrations.values();
     let widened = match calibrations.any(|calibration| calibration.factor.is_some()) {
         true => {
-            ", and are widened if variants that cannot differ (the A/A control, budgets that never fire) differ by more than the intervals predict"
+            ", and are widened if variants that cannot differ (the A/A control, budgets that never fire) differ by more \
+             than the intervals predict"
         }
         false => "",
     };
@@ -139,22 +146,24 @@ fn variants(summary: &Summary) -> String {
         true => "Different programs are launched in turns",
         false => "Variants take turns inside one process",
     };
+    let labels = summary
+        .variants
+        .iter()
+        .map(|variant| quoted(&variant.label));
     format!(
         "{turns}, in blocks of random order: {}. Intervals are computed from runs and blocks, never from single \
          polls{widened}. The false discovery rate over cells is 5 % (Benjamini–Hochberg).",
-        joined(summary.variants.iter().map(|it| quoted(&it.label)), ", "),
+        joined(labels, ", "),
     )
 }
 
-pub(super) fn place(manifest: &Manifest, machines: &str) -> String {
-    let (date, tool) = (date(manifest.created_unix_s), of_tool(&manifest.tool));
-    let rustc = &manifest.tool.rustc;
-    format!("{date}, on {machines}; {tool}, {rustc}.")
-}
-
 pub(super) fn command(manifest: &Manifest) -> String {
-    let (tool, seed) = (&manifest.tool, manifest.config.seed);
-    typed(&manifest.command, tool, seed, &program(manifest))
+    typed(
+        &manifest.command,
+        &manifest.tool,
+        manifest.config.seed,
+        &program(manifest),
+    )
 }
 
 /// What measures so, before its options.

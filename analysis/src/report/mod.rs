@@ -16,41 +16,23 @@ mod quic;
 pub(crate) mod rr;
 pub(crate) mod search;
 pub(crate) mod soak;
-pub(crate) mod terms;
 pub(crate) mod trust;
 mod workers;
 
-use self::{
-    markdown::{Document, ReportLinks, quoted},
-    terms::Term,
-};
+use self::markdown::{Document, Row, quoted};
 use crate::{
     explain::Explanation,
     measure::{metric::Metric, metric_info::Place},
     options::Options,
+    stats,
     summary::Summary,
-    text::{count, number},
-    verdict::{BOTTLENECK_PERCENT, Candidate, Judged, Outcome, Quantity, Verdict, words},
+    text::{count, joined, number},
+    verdict::{BOTTLENECK_PERCENT, Candidate, Judged, Outcome, Verdict, words},
     views::Entry,
 };
 
 /// GitHub accepts 65,536 characters in a comment.
 const MOST_BYTES: usize = 60_000;
-
-const TERMS: [Term; 12] = [
-    terms::SITE,
-    terms::SLOW_POLL,
-    terms::BEYOND,
-    terms::SINGLE_SLOW_ITERATION,
-    terms::BUDGET,
-    terms::VARIANT,
-    terms::CONTROL,
-    terms::CELL,
-    terms::SLICE,
-    terms::CENTRAL,
-    terms::CO_TENANT,
-    terms::RESOLVED,
-];
 
 /// The whole report, with as many details as its size permits. The second verdict is that with disturbed blocks, if
 /// some were set aside.
@@ -61,19 +43,14 @@ pub(crate) fn text(
     explanation: Option<&Explanation>,
     options: &Options,
 ) -> String {
-    let mut explained = explanation.map_or(0, |it| it.cells.len());
+    let mut detailed = explanation.map_or(0, |explanation| explanation.cells.len());
     loop {
-        let text = with(
-            summary,
-            verdicts,
-            pictures,
-            explanation.map(|it| (it, explained)),
-            options,
-        );
-        if text.len() < MOST_BYTES || explained == 0 {
+        let explained = explanation.map(|explanation| (explanation, detailed));
+        let text = with(summary, verdicts, pictures, explained, options);
+        if text.len() < MOST_BYTES || detailed == 0 {
             return text;
         }
-        explained -= 1;
+        detailed -= 1;
     }
 }
 
@@ -94,23 +71,15 @@ fn with(
     explanation: Option<(&Explanation, usize)>,
     options: &Options,
 ) -> String {
-    let change = if summary.identity.has_subjects() {
-        "a change"
-    } else {
-        "a budget"
+    let identity = &summary.identity;
+    let change = match identity.has_subjects() {
+        true => "a change",
+        false => "a budget",
     };
-    let sentences = in_short(summary, verdict);
-    let mut document = Document::new(
-        &format!(
-            "Poll latency before and after {change}: {}",
-            summary.identity.name
-        ),
-        &sentences,
-        pictures,
-        &TERMS,
-        &summary.identity.sites,
-        options,
-    );
+    let title = format!("Poll latency before and after {change}: {}", identity.name);
+    let in_short = in_short(summary, verdict);
+    let sites = &identity.sites;
+    let mut document = Document::new("sweep", &title, &in_short, pictures, sites, options);
     if !verdict.candidates.is_empty() {
         overview(&mut document, summary, verdict, options);
     }
@@ -145,33 +114,34 @@ fn with(
 /// ", but throughput over 2, request latency (p99) over 5", of quantities that not all cells have.
 fn fewer_cells(verdict: &Verdict) -> String {
     let fewer = verdict.quantities.iter().filter_map(|(quantity, _)| {
-        let judged = verdict.candidates.iter();
-        let judged = judged.filter_map(|it| it.of_metric(quantity.metric));
-        let cells = judged.map(|it| it.cells).min()?;
-        let is_fewer = cells < verdict.cells;
-        is_fewer.then(|| format!("{} over {cells}", quantity.words))
+        let candidates = verdict.candidates.iter();
+        let judged = candidates.filter_map(|candidate| candidate.of_metric(quantity.metric));
+        let cells = judged.map(|judged| judged.cells).min()?;
+        (cells < verdict.cells).then(|| format!("{} over {cells}", quantity.words))
     });
-    let fewer: Vec<String> = fewer.collect();
-    match fewer.is_empty() {
-        true => String::new(),
-        false => format!(", but {}", fewer.join(", ")),
+    match &joined(fewer, ", ")[..] {
+        "" => String::new(),
+        fewer => format!(", but {fewer}"),
     }
 }
 
 /// One row per variant, at most eight.
 fn overview(document: &mut Document, summary: &Summary, verdict: &Verdict, options: &Options) {
     const MOST_ROWS: usize = 7;
-    let (head, rows) = table(verdict, verdict.candidates.iter().take(MOST_ROWS));
-    document.table(&head.join(" | "), rows);
-    if let Some(best) = verdict.best().filter(|it| !it.regimes.is_empty()) {
+    let first = verdict.candidates.iter().take(MOST_ROWS);
+    document.table(changes("variant", verdict, first));
+    if let Some(best) = verdict.best().filter(|best| !best.regimes.is_empty()) {
         by_regime(document, best);
     }
-    let fired = verdict.candidates.iter().filter(|it| !it.is_idle).count();
-    let groups = verdict.candidates.first().map_or(0, |it| it.regimes.len());
-    let margin = |(quantity, margin): &(Quantity, f64)| {
-        format!("{} {margin} {}", quantity.words, quantity.unit())
+    let candidates = || verdict.candidates.iter();
+    let fired = candidates().filter(|candidate| !candidate.is_idle);
+    let groups = match candidates().next().map_or(0, |first| first.regimes.len()) {
+        0 => String::new(),
+        groups => format!(", over all cells and in {groups} groups of cells"),
     };
-    let margins: Vec<String> = verdict.quantities.iter().map(margin).collect();
+    let margins = verdict.quantities.iter();
+    let margins = margins
+        .map(|(quantity, margin)| format!("{} {margin} {}", quantity.words, quantity.unit()));
     let mut notes = vec![
         format!(
             "The time beyond the threshold is that of `{}`. The threshold, also of late wake-ups, is {}.",
@@ -185,27 +155,22 @@ fn overview(document: &mut Document, summary: &Summary, verdict: &Verdict, optio
         ),
         format!(
             "The intervals, in square brackets, hold together with 95 % for all candidates that fired. So each of them \
-             has a confidence of {} %, because {} fired and {} are judged{}.",
+             has a confidence of {} %, because {} fired and {} are judged{groups}.",
             number(100.0 * verdict.confidence),
-            count(fired, "candidate"),
+            count(fired.count(), "candidate"),
             count(verdict.quantities.len(), "column"),
-            match groups {
-                0 => String::new(),
-                groups => format!(", over all cells and in {groups} groups of cells"),
-            }
         ),
         format!(
             "A change is called better or worse, and is bold, only if its whole interval is beyond the margin. The \
              margins are: {}.",
-            margins.join(", ")
+            joined(margins, ", ")
         ),
         "Candidates are compared with baseline and A/A control together, the A/A control with the baseline alone. An \
          unusual baseline shifts all rows. Those of the A/A control and of budgets that never fire show by how much."
             .to_owned(),
     ];
     notes.extend(counted_from(summary));
-    let uncompared = summary.measured().count().saturating_sub(verdict.cells);
-    if uncompared > 0 {
+    if let uncompared @ 1.. = summary.measured().count().saturating_sub(verdict.cells) {
         notes.push(format!(
             "Measured cells with too few blocks to compare any variant with the baseline: {uncompared}."
         ));
@@ -223,20 +188,17 @@ fn overview(document: &mut Document, summary: &Summary, verdict: &Verdict, optio
 fn counted_from(summary: &Summary) -> Option<String> {
     let level = |metric: &Metric| {
         let cells = summary.measured();
-        let values: Vec<f64> = cells
-            .filter_map(|cell| Some(cell.worker_figure(*metric, 0)?.estimate.value))
-            .collect();
-        let mean = values.iter().sum::<f64>() / values.len() as f64;
-        let info = metric.info();
-        (!values.is_empty()).then(|| format!("{} {} {}", info.words, number(mean), info.unit))
+        let figures = cells.filter_map(|cell| cell.worker_figure(*metric, 0));
+        let mean = stats::mean(figures.map(|figure| figure.estimate.value))?;
+        let (words, mean) = (metric.info().words, number(mean));
+        Some(format!("{words} {mean} {}", metric.info().unit))
     };
     level(&Metric::CotenantFloorUs)?;
     let metrics = Metric::shown_in(Place::Levels);
-    let levels: Vec<String> = metrics.iter().filter_map(level).collect();
     Some(format!(
         "Waits of the co-tenant are counted from its floor, and CPU time per request without the benchmark's own. Means \
          over cells, in the baseline: {}.",
-        levels.join(", ")
+        joined(metrics.iter().filter_map(level), ", ")
     ))
 }
 
@@ -245,31 +207,28 @@ fn by_regime(document: &mut Document, best: &Candidate) {
     let rows = best.regimes.iter().flat_map(|regime| {
         let words = regime.regime.words(regime.cells);
         regime.judged.iter().map(move |judged| {
-            let [before, after] = judged.levels.map_or([None; 2], |it| it.map(Some));
-            let level = |value: Option<f64>| markdown::or_dash(value.map(number));
-            vec![
-                words.clone(),
-                judged.quantity.words.to_owned(),
-                judged.quantity.metric.info().unit.to_owned(),
-                level(before),
-                level(after),
-                emphasised(judged),
-            ]
+            let [before, after] = [0, 1].map(|at| Some(number(judged.levels?[at])));
+            Row::default()
+                .with("cells", &words)
+                .with("quantity", judged.quantity.words)
+                .with("unit", judged.quantity.metric.info().unit)
+                .with_any("before", before)
+                .with_any("after", after)
+                .with("change", emphasised(judged))
         })
     });
     document.paragraph(format!("{} in each group of cells:", quoted(&best.label)));
-    document.table("cells | quantity | unit | before | after | change", rows);
+    document.table(rows);
     document.list([
-        "Before and after are means over the cells; the change is the mean of the cells' changes, so that a cell with large \
-         values does not decide alone.".to_owned(),
+        "Before and after are means over the cells; the change is the mean of the cells' changes.".to_owned(),
         format!(
-            "Central is the bottleneck of a cell if its workers poll tasks for at least {} % of the time in the baseline.",
-            BOTTLENECK_PERCENT
+            "Central is the bottleneck of a cell if its workers poll tasks for at least {BOTTLENECK_PERCENT} % of the time \
+             in the baseline."
         ),
         match best.differs {
-            true => "The groups are shown to differ, so the verdict is that of the groups.",
-            false => "The groups are not shown to differ, so the verdict is that of all cells together.",
-        }.to_owned(),
+            true => "The groups are shown to differ, so the verdict is that of the groups.".to_owned(),
+            false => "The groups are not shown to differ, so the verdict is that of all cells.".to_owned(),
+        },
     ]);
 }
 
@@ -281,36 +240,39 @@ fn emphasised(judged: &Judged) -> String {
     }
 }
 
-/// The changes over all cells: of these candidates, and last of the A/A control.
+/// The changes over all cells: of these candidates, and last of the A/A control. Titles of columns, and rows.
 pub(crate) fn table<'a>(
     verdict: &Verdict,
     candidates: impl IntoIterator<Item = &'a Candidate>,
 ) -> (Vec<String>, Vec<Vec<String>>) {
-    let words = verdict
-        .quantities
-        .iter()
-        .map(|(quantity, _)| quantity.words);
-    let head = ["variant", "yields per 1,000 polls"]
-        .into_iter()
-        .chain(words);
-    let head = head.chain(["result"]).map(str::to_owned);
-    let control = verdict.control.iter();
-    let control = control.map(|it| row(it, verdict, "A/A control"));
-    let candidates = candidates.into_iter();
-    let rows = candidates.map(|it| row(it, verdict, it.result()));
-    (head.collect(), rows.chain(control).collect())
+    let rows = changes("variant", verdict, candidates).into_iter();
+    let (mut titles, rows): (Vec<_>, Vec<_>) = rows.map(|row| row.0.into_iter().unzip()).unzip();
+    (titles.pop().unwrap_or_default(), rows)
 }
 
-pub(crate) fn row(candidate: &Candidate, verdict: &Verdict, result: &str) -> Vec<String> {
-    let mut row = vec![quoted(&candidate.label), candidate.firing()];
-    let quantities = verdict.quantities.iter();
-    row.extend(quantities.map(|(quantity, _)| {
-        let judged = candidate.of_metric(quantity.metric);
-        judged.map_or_else(words::absent, |it| match candidate.is_idle {
-            true => it.change(),
-            false => emphasised(it),
-        })
-    }));
-    row.push(result.to_owned());
-    row
+/// The same, below this title of the first column.
+fn changes<'a>(
+    title: &str,
+    verdict: &Verdict,
+    candidates: impl IntoIterator<Item = &'a Candidate>,
+) -> Vec<Row> {
+    let candidates = candidates.into_iter();
+    let candidates = candidates.map(|candidate| (candidate, candidate.result()));
+    let control = verdict.control.iter();
+    let control = control.map(|control| (control, "A/A control"));
+    let rows = candidates.chain(control).map(|(candidate, result)| {
+        let mut row = Row::default()
+            .with(title, quoted(&candidate.label))
+            .with("yields per 1,000 polls", candidate.firing());
+        for (quantity, _) in &verdict.quantities {
+            let change = match candidate.of_metric(quantity.metric) {
+                None => words::absent(),
+                Some(judged) if candidate.is_idle => judged.change(),
+                Some(judged) => emphasised(judged),
+            };
+            row = row.with(quantity.words, change);
+        }
+        row.with("result", result)
+    });
+    rows.collect()
 }

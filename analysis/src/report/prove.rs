@@ -1,6 +1,6 @@
 //! Whether a patched program does what the budget does that takes turns in the unpatched one.
 
-use super::markdown::{Document, quoted};
+use super::markdown::{Document, Row, quoted};
 use crate::{
     measure::metric::MetricKey,
     summary::{CONFIDENCE, Summary},
@@ -68,24 +68,18 @@ pub(super) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
             let changes = |from, to| verdict.changes(summary, [from, to], CONFIDENCE);
             let graft = changes(0, proof.graft);
             let (patch, between) = (changes(0, proof.patch), changes(proof.graft, proof.patch));
-            let find = |all: &[Judged], of: &Judged| {
-                let mut all = all.iter();
-                let found = all.find(|it| it.quantity.metric == of.quantity.metric);
-                super::markdown::or_dash(found.map(Judged::change))
-            };
-            let row = |of: &Judged| {
-                let what = MetricKey::new(verdict.site, of.quantity.metric);
+            document.table(graft.iter().map(|judged| {
+                let same = |other: &&Judged| other.quantity.metric == judged.quantity.metric;
+                let change = |all: &[Judged]| all.iter().find(same).map(Judged::change);
+                let what = MetricKey::new(verdict.site, judged.quantity.metric);
                 let (agree, all) = agreement(summary, what, &proof);
-                vec![
-                    of.quantity.words.to_owned(),
-                    of.change(),
-                    find(&patch, of),
-                    find(&between, of),
-                    format!("{agree} of {all}"),
-                ]
-            };
-            let head = "quantity | graft | patch | patch compared with graft | cells that agree";
-            document.table(head, graft.iter().map(row));
+                Row::default()
+                    .with("quantity", judged.quantity.words)
+                    .with("graft", judged.change())
+                    .with_any("patch", change(&patch))
+                    .with_any("patch compared with graft", change(&between))
+                    .with("cells that agree", format!("{agree} of {all}"))
+            }));
             document.list([
                 format!(
                     "Graft: {} takes turns in the unpatched program. Patch: a program with the diff that `swarm-patch \

@@ -4,10 +4,7 @@ use std::cmp::Reverse;
 
 use run_format::Site;
 
-use super::{
-    markdown::{Document, joined, or_dash},
-    terms,
-};
+use super::markdown::{Document, Row, joined, or_dash};
 use crate::{
     measure::{
         metric::{Metric, MetricKey},
@@ -49,10 +46,9 @@ pub(crate) fn text(
     pictures: &[Entry],
     options: &Options,
 ) -> String {
-    let terms = [terms::SITE, terms::SLOW_POLL, terms::CELL, terms::CENTRAL];
     let title = format!("Slow polls in a published table: {}", summary.identity.name);
     let sites = &summary.identity.sites;
-    let mut document = Document::new(&title, in_short, pictures, &terms, sites, options);
+    let mut document = Document::new("published", &title, in_short, pictures, sites, options);
     document.paragraph(format!(
         "Source: {}. It has no intervals, so it does not show which differences between cells are chance.",
         summary.identity.line()
@@ -74,28 +70,27 @@ pub(super) fn cells(
     let metrics = Metric::shown_in(Place::Published);
     let wanted = MetricKey::all(&options.sites()).into_iter();
     let wanted = wanted.filter(|it| metrics.contains(&it.metric) && summary.has(*it));
-    let whats: Vec<MetricKey> = wanted.collect();
-    let mut head = vec!["cell".to_owned()];
+    let wanted: Vec<MetricKey> = wanted.collect();
     let sides = match variants {
         [_] => String::new(),
         _ => format!(", {}", variants.join(" / ")),
     };
-    head.extend(whats.iter().map(|what| {
-        let site = what.site.map_or_else(String::new, |it| format!(" ({it})"));
-        let info = what.metric.info();
-        format!("{}{site}, {}{sides}", info.words, info.unit)
-    }));
     let mut rows: Vec<&CellSummary> = summary.measured().collect();
     let worst = MetricKey::new(summary.first_site(options), Metric::SlowPercent);
     rows.sort_by_key(|cell| Reverse((1e6 * cell.value(worst, 0).unwrap_or(0.0)) as u64));
-    let row = |cell: &&CellSummary| {
-        let value = |what, variant| or_dash(cell.value(what, variant).map(number));
-        let values = whats.iter().map(|what| {
-            let sides = 0..variants.len();
-            joined(sides.map(|variant| value(*what, variant)), " / ")
-        });
-        let cell = cell.measured.cell.to_string();
-        [cell].into_iter().chain(values).collect()
-    };
-    document.table(&head.join(" | "), rows.iter().take(MOST_ROWS).map(row));
+    document.table(rows.iter().take(MOST_ROWS).map(|cell| {
+        let mut row = Row::default().with("cell", cell.measured.cell);
+        for what in &wanted {
+            let site = what
+                .site
+                .map_or_else(String::new, |site| format!(" ({site})"));
+            let info = what.metric.info();
+            let value = |variant| or_dash(cell.value(*what, variant).map(number));
+            row = row.with(
+                format!("{}{site}, {}{sides}", info.words, info.unit),
+                joined((0..variants.len()).map(value), " / "),
+            );
+        }
+        row
+    }));
 }

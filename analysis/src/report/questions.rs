@@ -4,16 +4,10 @@ use run_format::Site;
 
 use super::markdown::{Document, joined, quoted};
 use crate::{
-    measure::{breakdown::OWN, metric::Metric},
-    stats::MeanChange,
-    summary::{CONFIDENCE, Summary},
+    measure::breakdown::OWN,
+    summary::Summary,
     text::{self, number},
-    verdict::{
-        Candidate, SiteYields, Verdict,
-        holders::{self, Holder},
-        unit,
-        words::apart,
-    },
+    verdict::{Candidate, Verdict, holders, unit, words::apart},
 };
 
 pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict) {
@@ -26,17 +20,15 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
 }
 
 fn details(candidate: &Candidate, summary: &Summary, verdict: &Verdict) -> Vec<String> {
-    let detail = |(metric, change): (&Metric, &MeanChange)| {
-        let spoilt = verdict.spoilt.get(metric);
-        format!(
-            "{} {}{}",
-            metric.info().words,
-            text::change(change.value(), unit(*metric), change.interval(CONFIDENCE)),
-            spoilt.map_or_else(String::new, |reason| format!(" (spoilt: {reason})"))
-        )
-    };
     let details = candidate.details.iter();
     let details = details.filter(|(metric, _)| !metric.is_of_quic());
+    let details = details.map(|(metric, change)| {
+        let words = metric.info().words;
+        let change = text::mean_change(change, unit(*metric));
+        let spoilt = verdict.spoilt.get(metric);
+        let spoilt = spoilt.map_or_else(String::new, |reason| format!(" (spoilt: {reason})"));
+        format!("{words} {change}{spoilt}")
+    });
     let mut lines = verdict.details(candidate);
     if !candidate.differs {
         lines.extend(candidate.in_regimes());
@@ -50,19 +42,17 @@ fn details(candidate: &Candidate, summary: &Summary, verdict: &Verdict) -> Vec<S
     }
     lines.push(format!(
         "Changes that decide nothing, each interval 95 % by itself: {}.",
-        joined(details.map(detail), "; ")
+        joined(details, "; ")
     ));
-    let yields = candidate.yields.iter();
-    lines.extend(yields.filter_map(|it| unfixable(it, summary.function(it.site))));
+    lines.extend(candidate.yields.iter().filter_map(|yields| {
+        let percent = number(yields.single_iteration_percent?);
+        let function = summary.function(yields.site);
+        Some(format!(
+            "Without a budget, {percent} % of the slow polls of `{function}` have a single slow iteration, which no limit on \
+             iterations prevents."
+        ))
+    }));
     lines
-}
-
-fn unfixable(yields: &SiteYields, function: &str) -> Option<String> {
-    let percent = number(yields.single_iteration_percent?);
-    Some(format!(
-        "Without a budget, {percent} % of the slow polls of `{function}` have a single slow iteration, which no limit on \
-         iterations prevents."
-    ))
 }
 
 fn time(summary: &Summary, site: Site) -> String {
@@ -70,17 +60,14 @@ fn time(summary: &Summary, site: Site) -> String {
     if !holders.iter().any(|it| it.slow) {
         return "The time of children was not recorded.".to_owned();
     }
-    let part = |it: &Holder| {
-        let name = match &it.child[..] {
-            OWN => OWN.to_owned(),
-            child => quoted(child),
-        };
-        format!("{name} {} %", number(it.percent))
-    };
     let large = holders.iter().filter(|it| it.slow && it.percent >= 1.0);
+    let parts = large.map(|holder| match &holder.child[..] {
+        OWN => format!("{OWN} {} %", number(holder.percent)),
+        child => format!("{} {} %", quoted(child), number(holder.percent)),
+    });
     format!(
         "Of the time in slow polls of `{}`, over all cells of the baseline: {}.",
         summary.function(site),
-        joined(large.map(part), ", ")
+        joined(parts, ", ")
     )
 }

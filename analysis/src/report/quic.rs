@@ -1,6 +1,6 @@
 //! What the connections of QUIC counted.
 
-use super::markdown::{Document, or_dash, quoted};
+use super::markdown::{Document, Row, quoted};
 use crate::{
     measure::metric::{Metric, MetricKey},
     stats::{self, Uncertain},
@@ -16,31 +16,30 @@ pub(super) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
     if metrics.is_empty() {
         return;
     }
-    let mut head = vec!["metric".to_owned()];
-    let variants = summary.variants.iter().take(1);
-    head.extend(variants.map(|it| quoted(&it.label)));
-    head.extend(verdict.candidates.iter().map(|it| quoted(&it.label)));
-    let row = |metric: Metric| {
+    let rows = metrics.into_iter().map(|metric| {
         let what = MetricKey::new(verdict.site, metric);
         let level = |cell: &CellSummary| cell.figure(what, 0)?.estimate.level;
         let levels: Vec<Uncertain> = summary.measured().filter_map(level).collect();
         let level = stats::mean_over_cells(&levels);
         let level =
             level.map(|it| text::level(it.value, metric.info().unit, it.interval(CONFIDENCE)));
-        let changes = verdict.candidates.iter().map(|candidate| {
-            let change = candidate.details.get(&metric)?;
-            let (value, interval) = (change.value(), change.interval(CONFIDENCE));
-            Some(text::change(value, unit(metric), interval))
-        });
-        let fields = [Some(metric.info().words.to_owned()), level].into_iter();
-        fields.chain(changes).map(or_dash).collect()
-    };
+        let mut row = Row::default().with("metric", metric.info().words);
+        if let Some(baseline) = summary.variants.first() {
+            row = row.with_any(quoted(&baseline.label), level);
+        }
+        for candidate in &verdict.candidates {
+            let change = candidate.details.get(&metric);
+            let change = change.map(|it| text::mean_change(it, unit(metric)));
+            row = row.with_any(quoted(&candidate.label), change);
+        }
+        row
+    });
     document.details("What QUIC counted", |document| {
         document.paragraph(
             "By central's connections and sockets. First the mean over cells without a budget, then what each budget \
              changes. Each interval is 95 % by itself. A dash is a change that is not known, as that of losses where nothing \
              is lost.",
         );
-        document.table(&head.join(" | "), metrics.into_iter().map(row));
+        document.table(rows);
     });
 }

@@ -5,8 +5,8 @@ use run_format::{network::Rtt, variant::BASELINE};
 use super::{
     caveats,
     disturbed::of_sweep,
-    markdown::{Document, or_dash},
-    method, terms,
+    markdown::{Document, Row},
+    method,
 };
 use crate::{
     measure::{metric::Metric, metric_info::Place},
@@ -30,15 +30,9 @@ pub(crate) fn text(
     pictures: &[Entry],
     options: &Options,
 ) -> String {
-    let terms = [
-        terms::CENTRAL,
-        terms::CONTROL,
-        terms::SLICE,
-        terms::INTERVAL,
-    ];
     let title = format!("What libp2p adds to TCP: {}", summary.identity.name);
     let sites = &summary.identity.sites;
-    let mut document = Document::new(&title, in_short, pictures, &terms, sites, options);
+    let mut document = Document::new("rr", &title, in_short, pictures, sites, options);
     figures(&mut document, summary);
     document.heading("Caveats of this run");
     document.list(caveats(summary, options));
@@ -47,17 +41,18 @@ pub(crate) fn text(
 }
 
 fn figures(document: &mut Document, summary: &Summary) {
-    let mut head = vec!["payload".to_owned(), "variant".to_owned()];
-    let metrics = Metric::shown_in(Place::RawTcp);
-    let infos = metrics.iter().map(|metric| metric.info());
-    head.extend(infos.map(|info| format!("{}, {}", info.words, info.unit)));
     let mut rows = Vec::new();
     for cell in summary.measured() {
         let mut add = |name: String, at: usize, field: fn(&CellFigure) -> Option<String>| {
-            let figures = metrics.iter().map(|metric| cell.worker_figure(*metric, at));
-            let fields = figures.map(|figure| or_dash(figure.and_then(field)));
-            let row = [cell.measured.cell.payload_bytes.in_words(), name].into_iter();
-            rows.push(row.chain(fields).collect());
+            let payload = cell.measured.cell.payload_bytes.in_words();
+            let mut row = Row::default()
+                .with("payload", payload)
+                .with("variant", name);
+            for metric in Metric::shown_in(Place::RawTcp) {
+                let figure = cell.worker_figure(metric, at);
+                row = row.with_any(metric.title(), figure.and_then(field));
+            }
+            rows.push(row);
         };
         let variants = || summary.variants.iter().enumerate();
         for (at, variant) in variants() {
@@ -70,7 +65,7 @@ fn figures(document: &mut Document, summary: &Summary) {
             add(name, at, |it| times(it).map(ratio));
         }
     }
-    document.table(&head.join(" | "), rows);
+    document.table(rows);
     document.paragraph(
         "Rows with a slash are ratios, with 95 % intervals over blocks. The ratio of raw TCP to itself shows the noise: \
          where it clearly differs from 1, the ratio of libp2p may be wrong by as much.",
@@ -140,5 +135,5 @@ fn times(figure: &CellFigure) -> Option<(f64, Interval)> {
 
 /// "2.18 [2.15, 2.21]".
 fn ratio((value, interval): (f64, Interval)) -> String {
-    text::level(value, "", interval).replace("  [", " [")
+    text::level(value, "", interval)
 }

@@ -2,27 +2,18 @@
 
 use super::{
     caveats,
-    markdown::{Document, joined, quoted},
-    method, terms,
+    markdown::{Document, Row, joined, quoted},
+    method,
 };
 use crate::{
     options::Options,
     report,
-    search::{Left, Round, Search, Why},
+    search::{Round, Search, Why},
     site::SiteNames,
     text::count,
     verdict::{Candidate, Judged},
     views::Entry,
 };
-
-const TERMS: [terms::Term; 6] = [
-    terms::BUDGET,
-    terms::SITE,
-    terms::CO_TENANT,
-    terms::CONTROL,
-    terms::CELL,
-    terms::SLOW_POLL,
-];
 
 pub(crate) fn in_short(search: &Search) -> Vec<String> {
     let Some(last) = search.rounds.last() else {
@@ -48,7 +39,7 @@ pub(crate) fn text(
 ) -> String {
     let title = format!("Search over budgets: {name}");
     let sites = SiteNames::of(None);
-    let mut document = Document::new(&title, in_short, pictures, &TERMS, &sites, options);
+    let mut document = Document::new("search", &title, in_short, pictures, &sites, options);
     let Some(last) = search.rounds.last() else {
         return document.finish(pictures);
     };
@@ -65,7 +56,7 @@ pub(crate) fn text(
         }
         for (number, round) in (1..).zip(&search.rounds) {
             document.paragraph(format!("**Round {number}**"));
-            document.table("budget | reason", departures(round));
+            departures(document, round);
         }
     });
     method::write(&mut document, &last.summary);
@@ -77,9 +68,8 @@ fn remaining(document: &mut Document, last: &Round) {
     let verdict = &last.verdict;
     let stays: Vec<usize> = last.staying().map(|(variant, _)| variant).collect();
     let left = |candidate: &&Candidate| stays.contains(&candidate.variant);
-    let (mut head, rows) = report::table(verdict, verdict.candidates.iter().filter(left));
-    head[0] = "budget".to_owned();
-    document.table(&head.join(" | "), rows);
+    let left = verdict.candidates.iter().filter(left);
+    document.table(report::changes("budget", verdict, left));
     document.list([format!(
         "Changes from no budget: means over {}. The intervals hold together with 95 % for all budgets of the last \
          round.",
@@ -88,45 +78,38 @@ fn remaining(document: &mut Document, last: &Round) {
 }
 
 fn rounds(document: &mut Document, search: &Search) {
-    let row = |(number, round): (usize, &Round)| {
+    document.table((1..).zip(&search.rounds).map(|(number, round)| {
         let left =
-            |is_one: fn(&Why) -> bool| round.left.iter().filter(|it| is_one(&it.why)).count();
-        let idle = left(|why| matches!(why, Why::NeverFires));
+            |is_one: fn(&Why) -> bool| round.left.iter().filter(|left| is_one(&left.why)).count();
         let dominated = left(|why| matches!(why, Why::Dominated { .. }));
-        let blocks = round.summary.measured().map(|it| it.measured.blocks);
-        vec![
-            number.to_string(),
-            round.summary.candidates().count().to_string(),
-            format!("{:.0} s", round.summary.identity.took_ms as f64 / 1e3),
-            joined(blocks, ", "),
-            idle.to_string(),
-            dominated.to_string(),
-            (round.left.len() - idle - dominated).to_string(),
-            round.staying().count().to_string(),
-        ]
-    };
-    let head =
-        "round | budgets | time | blocks by cell | never fired | dominated | outranked | left";
-    document.table(head, (1..).zip(&search.rounds).map(row));
+        let blocks = round.summary.measured().map(|cell| cell.measured.blocks);
+        let seconds = round.summary.identity.took_ms as f64 / 1e3;
+        Row::default()
+            .with("round", number)
+            .with("budgets", round.summary.candidates().count())
+            .with("time", format!("{seconds:.0} s"))
+            .with("blocks by cell", joined(blocks, ", "))
+            .with("never fired", left(|why| matches!(why, Why::NeverFires)))
+            .with("dominated", dominated)
+            .with("outranked", left(|why| matches!(why, Why::Outranked(_))))
+            .with("left", round.staying().count())
+    }));
     document.list([
         "A budget is dominated if another one, or no budget, is at least as good for the co-tenant, in CPU time per \
          request and in throughput: gains greater than the margins are excluded with 95 %, and a loss is shown."
             .to_owned(),
-        "If more budgets stay than the next round has time for, those leave that most others are ahead of: by the \
-         estimates, for the co-tenant, in CPU time per request and in throughput."
+        "If more stay than the next round has time for, those are outranked that most others have better estimates than."
             .to_owned(),
-        "A round judges by its own measurements alone. So the budgets that are left are judged by turns that did not \
-         choose them."
-            .to_owned(),
+        "A round judges by its own measurements alone, by turns that did not choose its budgets.".to_owned(),
     ]);
 }
 
-fn departures(round: &Round) -> Vec<Vec<String>> {
+fn departures(document: &mut Document, round: &Round) {
     let label = |variant: usize| match round.summary.variants.get(variant) {
         Some(variant) => quoted(&variant.label),
         None => "no budget".to_owned(),
     };
-    let row = |left: &Left| {
+    document.table(round.left.iter().map(|left| {
         let reason = match &left.why {
             Why::NeverFires => "it never ended a poll".to_owned(),
             Why::Outranked(ahead) => {
@@ -137,7 +120,8 @@ fn departures(round: &Round) -> Vec<Vec<String>> {
                 format!("compared with {}: {changes}", label(*by))
             }
         };
-        vec![label(left.variant), reason]
-    };
-    round.left.iter().map(row).collect()
+        Row::default()
+            .with("budget", label(left.variant))
+            .with("reason", reason)
+    }));
 }

@@ -5,12 +5,11 @@ use run_format::{run_row::End, soak::SoakEnd};
 use super::{
     caveats,
     disturbed::in_words,
-    markdown::{Document, joined, or_dash},
+    markdown::{Document, Row, quoted},
     method,
-    terms::{self, Term},
 };
 use crate::{
-    drift::{Drift, Drifts},
+    drift::Drifts,
     load::{name_in_files, soak::Soak},
     options::Options,
     site::SiteNames,
@@ -24,51 +23,30 @@ use crate::{
 
 pub(crate) fn identity(soak: &Soak) -> String {
     let file = &soak.file;
-    let node = &file.config.node;
+    let config = &file.config;
+    let node = &config.node;
+    let end = file.end.as_ref();
+    let lab = end.and_then(|end| end.network.lab.as_ref());
+    let delay = match lab.and_then(|lab| lab.backend) {
+        _ if config.lab.peer_hosts.is_some() => "a real network".to_owned(),
+        Some(backend) => format!("delay by {backend}"),
+        None if config.cell.rtt_ms.is_zero() => "no delay".to_owned(),
+        None => "delay by an unknown means".to_owned(),
+    };
     let (workload, security) = (name_in_files(node.workload), name_in_files(node.security));
     let transport = name_in_files(node.transport);
     [
         format!("soak {} of {}", soak.name(), date(file.created_unix_s)),
-        cell(soak),
-        format!(
-            "budget {}, churn {}",
-            file.config.budgets, file.config.churn
-        ),
+        config.cell.to_string(),
+        format!("budget {}, churn {}", config.budgets, config.churn),
         of_upstream(&file.tool),
         format!("{workload} over {transport}, {security}"),
         text::machine(&file.machine),
-        delay(soak),
+        delay,
         of_tool(&file.tool),
     ]
     .join(" · ")
 }
-
-fn cell(soak: &Soak) -> String {
-    let cell = &soak.file.config.cell;
-    let payload = cell.payload_bytes.in_words();
-    format!("N={} RTT={} ms {payload}", cell.peers, cell.rtt_ms)
-}
-
-fn delay(soak: &Soak) -> String {
-    let end = soak.file.end.as_ref();
-    let lab = end.and_then(|end| end.network.lab.as_ref());
-    match lab.and_then(|lab| lab.backend) {
-        _ if soak.file.config.lab.peer_hosts.is_some() => "a real network".to_owned(),
-        Some(backend) => format!("delay by {backend}"),
-        None if soak.file.config.cell.rtt_ms.is_zero() => "no delay".to_owned(),
-        None => "delay by an unknown means".to_owned(),
-    }
-}
-
-const TERMS: [Term; 7] = [
-    terms::SOAK,
-    terms::SITE,
-    terms::SLOW_POLL,
-    terms::BUDGET,
-    terms::CENTRAL,
-    terms::CO_TENANT,
-    terms::INTERVAL,
-];
 
 pub(crate) fn text(
     title: &str,
@@ -79,7 +57,7 @@ pub(crate) fn text(
 ) -> String {
     let sites = SiteNames::of(Some((&soak.file.tool, &soak.file.config.node)));
     let in_short = drifts.sentences();
-    let mut document = Document::new(title, &in_short, pictures, &TERMS, &sites, options);
+    let mut document = Document::new("soak", title, &in_short, pictures, &sites, options);
     table(&mut document, drifts);
     method(&mut document, soak, drifts);
     document.details("Caveats of this soak", |document| {
@@ -89,30 +67,20 @@ pub(crate) fn text(
 }
 
 fn table(document: &mut Document, drifts: &Drifts) {
-    let row = |drift: &Drift| {
-        let drifting = match (drift.trend.is_some(), drift.is_drifting()) {
-            (false, _) => "unknown",
-            (true, false) => "no",
-            (true, true) if drift.has_settled() => "**yes**, then settled",
-            (true, true) => "**yes**",
+    document.table(drifts.all.iter().map(|drift| {
+        let drifts = match drift.in_a_word() {
+            Some(_) if drift.is_drifting() => "**yes**",
+            word => word.unwrap_or("unknown"),
         };
-        vec![
-            drift.series.words.to_owned(),
-            drift.median(),
-            or_dash(drift.slope()),
-            or_dash(drift.late_slope()),
-            or_dash(drift.detectable_slope()),
-            drifting.to_owned(),
-        ]
-    };
-    document.table(
-        "series | median | slope | slope of the second half | smallest detectable slope | drifts",
-        drifts.all.iter().map(row),
-    );
+        Row::default()
+            .with("series", drift.series.words)
+            .with("median", drift.median())
+            .with_any("slope", drift.slope())
+            .with("drifts", drifts)
+    }));
     document.paragraph(
         "A series drifts if the interval of its slope excludes zero. These intervals hold together with 95 % for all \
-         series; that of a second half holds with 95 % by itself. Four of five soaks of this length and noise would show \
-         the smallest detectable slope. It is absent if the value never changed or if the interval has no end.",
+         series.",
     );
 }
 
@@ -124,15 +92,16 @@ fn method(document: &mut Document, soak: &Soak, drifts: &Drifts) {
     let interval_s = config.interval_ms as f64 / 1e3;
     let [took, warm_up] = [drifts.last_s, drifts.warm_up_s].map(lasting);
     let (rows, judged) = (count(drifts.rows, "row"), drifts.judged_rows);
-    let (budgets, churn, seed) = (&config.budgets, &config.churn, config.seed);
+    let (cell, budgets, churn, seed) = (&config.cell, &config.budgets, &config.churn, config.seed);
     document.heading("How it was measured");
     document.list([
         format!(
-            "{} for {took} of the requested {requested}, with a row every {interval_s} s. Of {rows}, {judged} are judged: \
-             those after a warm-up of {warm_up}, which is a tenth of the soak and at most half an hour.",
-            cell(soak)
+            "{cell} for {took} of the requested {requested}, with a row every {interval_s} s. Of {rows}, {judged} are judged: \
+             those after a warm-up of {warm_up}, which is a tenth of the soak and at most half an hour."
         ),
-        format!("Budget {budgets}; churn {churn}. Number of peer restarts: {restarts}. Seed {seed}."),
+        format!(
+            "Budget {budgets}; churn {churn}. Number of peer restarts: {restarts}. Seed {seed}."
+        ),
         "A slope is the median of the slopes between all pairs of rows (Sen's slope). Its interval is the wider, the more \
          neighbouring rows resemble each other. Slow and late mean over 50 µs."
             .to_owned(),
@@ -146,9 +115,15 @@ fn method(document: &mut Document, soak: &Soak, drifts: &Drifts) {
 }
 
 pub(crate) fn caveats(soak: &Soak, drifts: &Drifts) -> Vec<String> {
-    let mut caveats = Vec::new();
-    caveats.extend(ended(soak.file.end.as_ref()));
-    caveats.extend(too_short(drifts));
+    const SHORT_S: f64 = 3600.0;
+    let mut caveats = Vec::from_iter(ended(soak.file.end.as_ref()));
+    if drifts.last_s < SHORT_S {
+        let (time, hours) = (lasting(drifts.last_s), number(drifts.last_s / SHORT_S));
+        caveats.push(format!(
+            "The soak is only {time} ({hours} h) long. Slopes per hour are extrapolated, and changes that take hours do not \
+             show."
+        ));
+    }
     let disturbed = (&soak.set_aside, &soak.kept);
     let disturbed = in_words(disturbed, (drifts.rows, "row"), |_| true);
     caveats.extend((!disturbed.is_empty()).then(|| disturbed.trim().to_owned()));
@@ -161,64 +136,41 @@ pub(crate) fn caveats(soak: &Soak, drifts: &Drifts) -> Vec<String> {
     let config = &soak.file.config;
     let connected = soak.rows.column("peers_connected").iter().flatten();
     let peers = config.cell.peers as f64;
-    let incomplete = connected.filter(|connected| **connected < peers).count();
-    if incomplete > 0 {
+    let incomplete = connected.filter(|connected| **connected < peers);
+    if let incomplete @ 1.. = incomplete.count() {
         caveats.push(format!(
             "At the end of {}, not all of {peers} peers were connected. Values that depend on the number of peers are \
              lower there.",
             count(incomplete, "row")
         ));
     }
-    caveats::machine(&mut caveats, &config.lab, &soak.file.machine);
+    caveats.extend(caveats::machine(&config.lab, &soak.file.machine));
     caveats::build(&mut caveats, &soak.file.tool);
-    caveats.extend(
-        [
-            "This is one launch; another may drift differently. Other load on the machine that starts or stops during \
-             the soak appears as drift, too. Resident memory includes the measuring code, and freed memory may stay \
-             resident.",
-            "Slopes are those of the whole soak. A value that grows and is released again, or that grows in the last minutes \
-             only, may show in the page's pictures and not in its slope.",
-        ]
-        .map(str::to_owned),
+    caveats.push(
+        "This is one launch; another may drift differently. Other load on the machine appears as drift, too. Resident memory \
+         includes the measuring code, and freed memory may stay resident. What grows and is released again, or grows in the \
+         last minutes only, may show in the page's pictures and not in its slope."
+            .to_owned(),
     );
     caveats
 }
 
 fn ended(end: Option<&SoakEnd>) -> Option<String> {
-    let Some(end) = end else {
-        let open =
-            "The soak is still running, or it was killed. The report covers the rows so far.";
-        return Some(open.to_owned());
+    let (stage, reason) = match end.map(|end| &end.end) {
+        None => {
+            let open =
+                "The soak is still running, or it was killed. The report covers the rows so far.";
+            return Some(open.to_owned());
+        }
+        Some(&End::INTERRUPTED) => {
+            return Some("The soak was interrupted before its end.".to_owned());
+        }
+        Some(End::Ok { .. }) => return None,
+        Some(End::Invalid { reason }) => (String::new(), reason),
+        Some(End::Failed { stage, reason }) => (format!(", in the stage {stage}"), reason),
     };
-    let failed = |during: String, reason: &str| {
-        let reason = reason.replace('`', " ");
-        Some(format!(
-            "**The soak failed before its end**{during}: `{reason}`."
-        ))
-    };
-    match &end.end {
-        &End::INTERRUPTED => Some("The soak was interrupted before its end.".to_owned()),
-        End::Ok { .. } => None,
-        End::Invalid { reason } => failed(String::new(), reason),
-        End::Failed { stage, reason } => failed(format!(", in the stage {stage}"), reason),
-    }
-}
-
-fn too_short(drifts: &Drifts) -> Option<String> {
-    const SHORT_S: f64 = 3600.0;
-    let important = |it: &&Drift| ["resident_mib", "tasks"].contains(&it.series.name);
-    let detectable =
-        |it: &Drift| Some(format!("{} of {}", it.detectable_slope()?, it.series.words));
-    let smallest = drifts.all.iter().filter(important).filter_map(detectable);
-    let mut smallest = joined(smallest, " or ");
-    if !smallest.is_empty() {
-        smallest = format!(" Drifts below {smallest} can be missed.");
-    }
-    let (time, hours) = (lasting(drifts.last_s), number(drifts.last_s / SHORT_S));
-    (drifts.last_s < SHORT_S).then(|| {
-        format!(
-            "The soak is only {time} ({hours} h) long. Slopes per hour are extrapolated, and changes that take hours do not \
-             show.{smallest}"
-        )
-    })
+    let reason = quoted(reason);
+    Some(format!(
+        "**The soak failed before its end**{stage}: {reason}."
+    ))
 }

@@ -3,18 +3,16 @@
 
 use std::collections::BTreeSet;
 
-use run_format::network::Rtt;
-
-use super::markdown::{Document, or_dash, quoted};
+use super::markdown::{Document, Row, quoted};
 use crate::{
     measure::{
         checks::Checks,
         metric::{Metric, MetricKey},
     },
-    stats::{self, Uncertain},
-    summary::{CONFIDENCE, CellSummary, Resolved, Summary},
-    text::{self, number},
-    verdict::Verdict,
+    stats,
+    summary::{Resolved, Summary},
+    text::{self, joined, number, with_unit},
+    verdict::{Verdict, words},
 };
 
 struct CheckLimit {
@@ -43,8 +41,11 @@ const LIMITS: [CheckLimit; 13] = [
 
 impl CheckLimit {
     fn show(&self, value: f64) -> String {
-        let text = format!("{} {}", number(value), self.unit);
-        text.trim_end().to_owned()
+        with_unit(number(value), self.unit)
+    }
+
+    fn limit(&self) -> Option<String> {
+        self.most.is_finite().then(|| self.show(self.most))
     }
 
     fn is_beyond(&self, value: f64) -> bool {
@@ -53,8 +54,10 @@ impl CheckLimit {
 }
 
 pub(crate) fn limits() -> Vec<(&'static str, Option<String>)> {
-    let most = |it: &CheckLimit| it.most.is_finite().then(|| it.show(it.most));
-    LIMITS.iter().map(|it| (it.what, most(it))).collect()
+    LIMITS
+        .iter()
+        .map(|check| (check.what, check.limit()))
+        .collect()
 }
 
 /// What is known of one cell: the number of each check, its value, and whether that is beyond the limit.
@@ -67,65 +70,63 @@ pub(crate) fn of_cell(checks: &Checks) -> Vec<(usize, String, bool)> {
 }
 
 pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict) {
-    document.table(
-        "check | median cell | worst cell | limit | cells beyond it",
-        LIMITS.iter().map(|limit| row(summary, limit)),
-    );
+    document.table(LIMITS.iter().map(|check| {
+        let mut values: Vec<f64> = summary.checks().filter_map(check.of).collect();
+        values.sort_by(|a, b| a.abs().total_cmp(&b.abs()));
+        let show =
+            |value: Option<&f64>| value.map_or_else(words::absent, |value| check.show(*value));
+        let beyond = values.iter().filter(|value| check.is_beyond(**value));
+        Row::default()
+            .with("check", check.what)
+            .with("median cell", show(values.get(values.len() / 2)))
+            .with("worst cell", show(values.last()))
+            .with_any("limit", check.limit())
+            .with_any("cells beyond it", check.limit().map(|_| beyond.count()))
+    }));
     speed(document, summary);
     round_trips(document, summary);
     calibration(document, summary, verdict);
     carry_over(document, summary, verdict);
 }
 
-fn row(summary: &Summary, limit: &CheckLimit) -> Vec<String> {
-    let mut values: Vec<f64> = summary.checks().filter_map(limit.of).collect();
-    values.sort_by(|a, b| a.abs().total_cmp(&b.abs()));
-    let show = |value: Option<&f64>| {
-        value.map_or_else(|| "not measured".to_owned(), |value| limit.show(*value))
-    };
-    let beyond = values.iter().filter(|value| limit.is_beyond(**value));
-    let is_limited = limit.most.is_finite();
-    vec![
-        limit.what.to_owned(),
-        show(values.get(values.len() / 2)),
-        show(values.last()),
-        or_dash(is_limited.then(|| limit.show(limit.most))),
-        or_dash(is_limited.then(|| beyond.count().to_string())),
-    ]
-}
-
 /// How the machine's speed changed from block to block.
 fn speed(document: &mut Document, summary: &Summary) {
-    let times = || summary.checks().filter_map(|it| it.work_us);
-    let shortest = times().map(|(shortest, ..)| shortest).reduce(f64::min);
-    let longest = times().map(|(.., longest)| longest).reduce(f64::max);
-    if let Some((shortest, longest)) = shortest.zip(longest) {
+    let times: Vec<_> = summary
+        .checks()
+        .filter_map(|checks| checks.work_us)
+        .collect();
+    if let Some([shortest, longest]) = range(&times) {
         document.paragraph(format!(
-            "The machine's speed: the same piece of work took {} to {} µs before the blocks of this sweep. Absolute values of \
-             cells that were measured at different speeds do not compare; changes between variants do, since all variants \
-             take turns in every block. `--metric fixed_work_us` draws the mean of each cell.",
-            number(shortest),
-            number(longest)
+            "The machine's speed: the same piece of work took {shortest} to {longest} µs before the blocks of this sweep. \
+             Absolute values of cells that were measured at different speeds do not compare; changes between variants do, \
+             since all variants take turns in every block. `--metric fixed_work_us` draws the mean of each cell."
         ));
     }
 }
 
 fn round_trips(document: &mut Document, summary: &Summary) {
-    let of_axis = |rtt_ms: &Rtt| {
+    let parts = summary.axes.rtt_ms.iter().filter_map(|rtt_ms| {
         let cells = summary.measured().map(|cell| &cell.measured);
-        let cells = cells.filter(|it| it.cell.rtt_ms == *rtt_ms);
-        let found: Vec<(f64, f64, f64)> = cells.filter_map(|it| it.checks.rtt_ms).collect();
-        let low = found.iter().map(|it| it.0).reduce(f64::min)?;
-        let high = found.iter().map(|it| it.2).reduce(f64::max)?;
-        Some(format!("{rtt_ms} → {}–{}", number(low), number(high)))
-    };
-    let parts: Vec<String> = summary.axes.rtt_ms.iter().filter_map(of_axis).collect();
+        let cells = cells.filter(|measured| measured.cell.rtt_ms == *rtt_ms);
+        let times: Vec<_> = cells
+            .filter_map(|measured| measured.checks.rtt_ms)
+            .collect();
+        let [shortest, longest] = range(&times)?;
+        Some(format!("{rtt_ms} → {shortest}–{longest}"))
+    });
+    let parts = joined(parts, "; ");
     if !parts.is_empty() && summary.identity.real_network.is_none() {
         document.paragraph(format!(
-            "Round trips of TCP connects before the measurement, configured → shortest–longest, in ms: {}.",
-            parts.join("; ")
+            "Round trips of TCP connects before the measurement, configured → shortest–longest, in ms: {parts}."
         ));
     }
+}
+
+/// The least and the most of values that are the least, the median and the most of a cell.
+fn range(cells: &[(f64, f64, f64)]) -> Option<[String; 2]> {
+    let least = cells.iter().map(|(least, ..)| *least).reduce(f64::min)?;
+    let most = cells.iter().map(|(.., most)| *most).reduce(f64::max)?;
+    Some([number(least), number(most)])
 }
 
 fn calibration(document: &mut Document, summary: &Summary, verdict: &Verdict) {
@@ -139,27 +140,29 @@ fn calibration(document: &mut Document, summary: &Summary, verdict: &Verdict) {
             return None;
         }
         let factor = calibration.factor.map(|factor| format!("× {factor:.2}"));
+        let factor = factor.as_deref().unwrap_or("not calibrated");
         let share = |flagged: usize| {
             let percent = 100.0 * flagged as f64 / pairs as f64;
             format!("{flagged} of {pairs} ({percent:.1} %)")
         };
-        let after = share(calibration.flagged_after);
-        let is_too_often = 20 * calibration.flagged_after > pairs;
+        let after = match (
+            20 * calibration.flagged_after > pairs,
+            calibration.flagged_after,
+        ) {
+            (true, too_often) => format!("**{}**", share(too_often)),
+            (false, flagged) => share(flagged),
+        };
         let changes = summary
             .measured()
             .filter_map(|cell| cell.change(what, control));
         let resolved = changes.filter(|change| change.resolved != Resolved::No);
-        Some(vec![
-            what.metric.info().words.to_owned(),
-            factor.unwrap_or_else(|| "not calibrated".to_owned()),
-            share(calibration.flagged_before),
-            if is_too_often {
-                format!("**{after}**")
-            } else {
-                after
-            },
-            resolved.count().to_string(),
-        ])
+        let row = Row::default()
+            .with("metric", what.metric.info().words)
+            .with("interval factor", factor)
+            .with("flagged before", share(calibration.flagged_before))
+            .with("flagged after", after)
+            .with("control resolved", resolved.count());
+        Some(row)
     };
     document.paragraph(
         "Two kinds of variants differ from the baseline by noise only: the A/A control, and a budget in a cell where \
@@ -172,10 +175,7 @@ fn calibration(document: &mut Document, summary: &Summary, verdict: &Verdict) {
          With fewer than twenty pairs, a single one is more than that.",
         "*control resolved*: the number of cells in which the A/A control is resolved to differ from the baseline.",
     ]);
-    document.table(
-        "metric | interval factor | flagged before | flagged after | control resolved",
-        MetricKey::all(&[verdict.site]).into_iter().filter_map(row),
-    );
+    document.table(MetricKey::all(&[verdict.site]).into_iter().filter_map(row));
 }
 
 /// Whether what a variant leaves behind reaches into the next turn: its effect by the time since the change of variant.
@@ -197,32 +197,22 @@ fn carry_over(document: &mut Document, summary: &Summary, verdict: &Verdict) {
          is a mean over the cells of a round trip, with a 95 % interval of its own. Two turns of one variant can follow \
          each other. Whether columns differ was not tested."
     ));
-    let mut head = vec!["RTT".to_owned()];
-    let ends = ranges.iter().skip(1).map(Some).chain([None]);
-    head.extend(ranges.iter().zip(ends).map(|(from, to)| match to {
-        Some(to) => format!("{from}–{to} ms"),
-        None => format!("from {from} ms"),
-    }));
-    let rows = summary.axes.rtt_ms.iter().map(|rtt_ms| {
-        let mut row = vec![format!("{rtt_ms} ms")];
-        row.extend(ranges.iter().map(|from_ms| {
-            let change = change(summary, *rtt_ms, *from_ms, candidate.variant);
-            or_dash(change.map(|it| text::change(it.value, "pp", it.interval(CONFIDENCE))))
-        }));
+    document.table(summary.axes.rtt_ms.iter().map(|rtt_ms| {
+        let mut row = Row::default().with("RTT", format!("{rtt_ms} ms"));
+        for from_ms in &ranges {
+            let title = match ranges.range(from_ms + 1..).next() {
+                Some(to_ms) => format!("{from_ms}–{to_ms} ms"),
+                None => format!("from {from_ms} ms"),
+            };
+            let cells = summary.measured().map(|cell| &cell.measured);
+            let cells = cells.filter(|measured| measured.cell.rtt_ms == *rtt_ms);
+            let changes = cells.filter_map(|measured| {
+                let change = *measured.after_switch.get(from_ms)?.get(candidate.variant)?;
+                Some(change?.times(100.0))
+            });
+            let mean = stats::mean_over_cells(&changes.collect::<Vec<_>>());
+            row = row.with_any(title, mean.map(|mean| text::uncertain(&mean, "pp")));
+        }
         row
-    });
-    document.table(&head.join(" | "), rows);
-}
-
-/// In percentage points, over the cells of that round trip. None if no cell has polls there in several blocks.
-fn change(summary: &Summary, rtt_ms: Rtt, from_ms: u64, variant: usize) -> Option<Uncertain> {
-    const PERCENT: f64 = 100.0;
-    let of_cell = |cell: &CellSummary| {
-        let change = *cell.measured.after_switch.get(&from_ms)?.get(variant)?;
-        Some(change?.times(PERCENT))
-    };
-    let cells = summary
-        .measured()
-        .filter(|cell| cell.measured.cell.rtt_ms == rtt_ms);
-    stats::mean_over_cells(&cells.filter_map(of_cell).collect::<Vec<_>>())
+    }));
 }

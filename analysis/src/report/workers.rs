@@ -1,9 +1,9 @@
 //! What each of central's workers did, where there are several.
 
-use run_format::tables::WorkerRow;
-
-use super::markdown::{Document, or_dash, quoted};
-use crate::{measure::workers::Workers, options::Options, summary::Summary, text::number};
+use super::markdown::{Document, Row, quoted};
+use crate::{
+    measure::workers::Workers, options::Options, stats::Counts, summary::Summary, text::number,
+};
 
 pub(super) fn write(document: &mut Document, summary: &Summary, options: &Options) {
     let cells = summary.measured().map(|cell| &cell.measured.workers);
@@ -25,48 +25,42 @@ pub(super) fn write(document: &mut Document, summary: &Summary, options: &Option
              cores of the workers. Of the baseline:",
             summary.function(summary.identity.sites.of_connections())
         ));
-        let head = "thread | cores | polls | slow | CPU time, of a core | ready but waiting for its core";
-        let rows = baseline.threads.iter();
-        document.table(head, rows.map(|row| of_thread(row, baseline.sampled_ms)));
+        let percent_of_time = |ns: Option<u64>| percent(ns? as f64 / 1e6, baseline.sampled_ms);
+        document.table(baseline.threads.iter().map(|row| {
+            let thread = match row.worker {
+                0 => "main".to_owned(),
+                number => format!("worker {number}"),
+            };
+            Row::default()
+                .with("thread", thread)
+                .with_any("cores", row.cores.as_ref())
+                .with("polls", row.polls)
+                .with_any("slow", percent(row.slow_polls as f64, row.polls as f64))
+                .with_any("CPU time, of a core", percent_of_time(row.cpu_ns))
+                .with_any("ready but waiting for its core", percent_of_time(row.runqueue_ns))
+        }));
         document.paragraph(format!(
             "A wake-up is late if the co-tenant waits longer than {}. A co-tenant that another thread wakes may run on \
              any worker; its waits are counted from the floor, if that was recorded. One that a connection wakes, just before \
              it is polled, is queued on that connection's worker. That worker is awake, so nothing is subtracted:",
             options.threshold_text()
         ));
-        let head = "variant | any worker: late | p90, µs | same worker: late | p90, µs";
-        let rows = summary.variants.iter().zip(&sums);
-        document.table(
-            head,
-            rows.map(|(variant, of)| {
-                let mut row = vec![quoted(&variant.label)];
-                for delays_ns in [&of.any_worker_ns, &of.same_worker_ns] {
-                    let late = delays_ns.above(options.figures.threshold);
-                    row.push(percent(Some(late as f64), delays_ns.total() as f64));
-                    row.push(or_dash(Workers::p90_us(delays_ns).map(number)));
-                }
-                row
-            }),
-        );
+        let late = |delays_ns: &Counts| {
+            let late = delays_ns.above(options.figures.threshold);
+            percent(late as f64, delays_ns.total() as f64)
+        };
+        let p90_us = |delays_ns: &Counts| Workers::p90_us(delays_ns).map(number);
+        document.table(summary.variants.iter().zip(&sums).map(|(variant, sums)| {
+            Row::default()
+                .with("variant", quoted(&variant.label))
+                .with_any("any worker: late", late(&sums.any_worker_ns))
+                .with_any("p90, µs", p90_us(&sums.any_worker_ns))
+                .with_any("same worker: late", late(&sums.same_worker_ns))
+                .with_any("p90, µs", p90_us(&sums.same_worker_ns))
+        }));
     });
 }
 
-fn of_thread(row: &WorkerRow, sampled_ms: f64) -> Vec<String> {
-    let ms = |ns: Option<u64>| Some(ns? as f64 / 1e6);
-    vec![
-        match row.worker {
-            0 => "main".to_owned(),
-            number => format!("worker {number}"),
-        },
-        or_dash(row.cores.as_ref().map(ToString::to_string)),
-        row.polls.to_string(),
-        percent(Some(row.slow_polls as f64), row.polls as f64),
-        percent(ms(row.cpu_ns), sampled_ms),
-        percent(ms(row.runqueue_ns), sampled_ms),
-    ]
-}
-
-fn percent(part: Option<f64>, whole: f64) -> String {
-    let part = part.filter(|_| whole > 0.0);
-    or_dash(part.map(|part| format!("{} %", number(100.0 * part / whole))))
+fn percent(part: f64, whole: f64) -> Option<String> {
+    (whole > 0.0).then(|| format!("{} %", number(100.0 * part / whole)))
 }

@@ -5,6 +5,12 @@ use super::{
     variance::Variance,
 };
 
+/// None without any.
+pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let values: Vec<f64> = values.into_iter().collect();
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
 /// The mean over these cells, each with the same weight. Their errors are independent. It describes the cells
 /// that were measured and no others. None without any.
 pub(crate) fn mean_over_cells(cells: &[Uncertain]) -> Option<Uncertain> {
@@ -110,11 +116,6 @@ fn random_effects(cells: &[Uncertain]) -> Option<Uncertain> {
     let each = errors.iter().zip(weights(apart));
     let error = each.map(|(error, weight)| error.scaled(weight));
     Some(error.reduce(Variance::plus)?.of(mean(apart)))
-}
-
-pub(crate) fn mean(values: &[f64]) -> Option<f64> {
-    let sum: f64 = values.iter().sum();
-    (!values.is_empty()).then_some(sum / values.len() as f64)
 }
 
 /// The least, the median (the upper one of two) and the greatest.

@@ -13,8 +13,7 @@ use crate::{
     page::{self, Page, data},
     published,
     report::comparison::{self, Compared},
-    report_folder::ReportRecord,
-    report_folder::{self, Content},
+    report_folder::{self, Content, ReportRecord},
     summary::{
         Summary,
         sweeps::between,
@@ -22,13 +21,14 @@ use crate::{
     },
     text::joined,
     verdict::Verdict,
-    views::Scene,
+    views::{Entry, Scene, slug},
 };
 
 pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), Failure> {
     let out = options.out("compared");
     new_folder::refuse_inside(&out, [before, after])?;
-    let [was, is] = &[side(before, options)?, side(after, options)?];
+    let sides = [&side(before, options)?, &side(after, options)?];
+    let [was, is] = sides;
     if was.shared_cells(is) == 0 {
         let (before, after) = (before.display(), after.display());
         reject!("{before} and {after}: their grids share no cell");
@@ -36,17 +36,23 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
     // Variants of a comparison are before and after, whatever budgets were asked for.
     let mut all = options.clone();
     all.pictures.budget.clear();
-    let (mut compared, mut entries, mut frames) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut compared, mut runs) = (Vec::new(), Vec::new());
+    let (mut pictures, mut frames) = (Vec::new(), Vec::new());
     for budget in budgets(was, is, options)? {
         let Some(summary) = between(was, is, budget) else {
             continue;
         };
+        let budget = budget.to_string();
         let verdict = Verdict::of(&summary, options);
         let drawn = Scene::new(&summary, &verdict, &all).entries();
+        pictures.extend(drawn.into_iter().map(|entry| Entry {
+            stem: format!("{}.{}", slug(&budget), entry.stem),
+            ..entry
+        }));
         frames.extend(tables(&summary, options));
-        entries.extend(comparison::of_budget(drawn, &budget.to_string()));
+        runs.push(data::of(&budget, &summary, &verdict, &[], options));
         compared.push(Compared {
-            budget: budget.to_string(),
+            budget,
             verdict,
             summary,
         });
@@ -55,34 +61,27 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
     for warning in &warnings {
         say(format!("warning: {warning}"));
     }
-    let in_short = comparison::sentences(&compared, [was, is], options);
-    let runs = compared.iter();
-    let runs = runs.map(|it| data::of(&it.budget, &it.summary, &it.verdict, &[], options));
-    let names = [was, is].map(|side| side.identity.name.clone());
+    let in_short = comparison::sentences(&compared, sides, options);
+    let names = sides.map(|side| side.identity.name.clone());
     let title = format!("{} compared with {}", names[1], names[0]);
+    let text = comparison::text(
+        &title, &in_short, sides, &compared, &pictures, &warnings, options,
+    );
     let content = Content {
         page: Some(Page {
-            title: title.clone(),
+            title,
             in_short: in_short.clone(),
-            still: page::still(&compared[0].verdict, &entries),
-            runs: runs.collect(),
-            caveats: warnings.clone(),
+            still: page::still(&compared[0].verdict, &pictures),
+            runs,
+            caveats: warnings,
             ..Page::default()
         }),
         tables: Tables::of(frames)?,
-        text: comparison::text(
-            &title,
-            &in_short,
-            [was, is],
-            &compared,
-            &entries,
-            &warnings,
-            options,
-        ),
+        text,
         in_short,
-        pictures: entries,
+        pictures,
         files: Vec::new(),
-        record: ReportRecord::new("compare", names.into(), options),
+        record: ReportRecord::new("compare", names, options),
     };
     report_folder::write(&out, content)
 }
@@ -104,8 +103,9 @@ fn budgets(was: &Summary, is: &Summary, options: &Options) -> Result<Vec<Budgets
         return Ok(shared);
     }
     let chosen = options.pictures.budget.iter().map(|text| {
-        let wrong = |problem: String| bad_input(anyhow!("--budget: {problem}"));
-        let budgets: Budgets = text.parse().map_err(wrong)?;
+        let budgets: Budgets = text
+            .parse()
+            .map_err(|problem| bad_input(anyhow!("--budget: {problem}")))?;
         if shared.contains(&budgets) {
             return Ok(budgets);
         }

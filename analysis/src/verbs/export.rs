@@ -24,9 +24,8 @@ pub(crate) fn run(runs: &[PathBuf], options: &Options) -> Result<(), Failure> {
     let mut sweeps: Vec<Sweep> = Vec::new();
     for run in runs {
         let sweep = Sweep::open(run)?;
-        let name = sweep.name();
-        let is_known = sweeps.iter().any(|other| other.name() == name);
-        let folder = folder(&name);
+        let folder = folder(&sweep.name());
+        let is_known = sweeps.iter().any(|other| other.name() == sweep.name());
         if is_known || folder.exists() {
             let folder = folder.display();
             reject!("--out: {folder} is there already (remove it, or choose another folder)");

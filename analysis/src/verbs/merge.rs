@@ -109,16 +109,16 @@ fn check_whole(parts: &[Part]) -> Result<(), Failure> {
     for Shard { index, of } in parts[0].shard().all() {
         let of_index = parts.iter().filter(|part| part.shard().index == index);
         let found: Vec<String> = of_index.map(Part::name).collect();
-        if let [one, other, ..] = &found[..] {
-            let what = match of {
-                1 => "a run".to_owned(),
-                of => format!("shard {index} of {of}"),
-            };
-            reject!("{what} is there twice: {one} and {other}");
-        }
-        if found.is_empty() {
-            let like = parts[0].name();
-            reject!("shard {index} of {of} is missing, of the sweep of {like}");
+        match &found[..] {
+            [_] => {}
+            [] => {
+                let like = parts[0].name();
+                reject!("shard {index} of {of} is missing, of the sweep of {like}");
+            }
+            [one, other, ..] if of == 1 => reject!("a run is there twice: {one} and {other}"),
+            [one, other, ..] => {
+                reject!("shard {index} of {of} is there twice: {one} and {other}")
+            }
         }
     }
     Ok(())

@@ -9,8 +9,7 @@ use crate::{
     options::Options,
     published,
     report::published as report,
-    report_folder::ReportRecord,
-    report_folder::{self, Content},
+    report_folder::{self, Content, ReportRecord},
     summary::table::{Tables, tables},
     verdict::Verdict,
     views::Scene,
@@ -31,7 +30,7 @@ pub(crate) fn run(path: &Path, options: &Options) -> Result<(), Failure> {
         pictures,
         files: Vec::new(),
         page: None,
-        record: ReportRecord::new("published", vec![summary.identity.name.clone()], options),
+        record: ReportRecord::new("published", [&summary.identity.name], options),
     };
     report_folder::write(&out, content)
 }

@@ -18,8 +18,7 @@ use crate::{
     options::Options,
     page::{self, Page, data},
     report::{self, caveats, comment, disturbed},
-    report_folder::ReportRecord,
-    report_folder::{self, Content},
+    report_folder::{self, Content, ReportRecord},
     search::Search,
     summary::{
         Summary, predicted,
@@ -54,9 +53,8 @@ pub(crate) fn print_comment(run: &Path, options: &Options) -> Result<(), Failure
             run.display()
         );
     }
-    let content = make(run, None, options)?;
-    let mut files = content.files.iter();
-    if let Some(file) = files.find(|it| it.name == comment::COMMENT) {
+    let files = make(run, None, options)?.files;
+    if let Some(file) = files.iter().find(|file| file.name == comment::COMMENT) {
         program::print(String::from_utf8_lossy(&file.content).trim_end());
     }
     Ok(())
@@ -100,11 +98,9 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
         explanation.as_ref(),
         options,
     );
-    let explained = explanation
-        .map(|it| explain::files::files(&it))
-        .transpose()?;
     let in_short = report::in_short(&summary, &verdict);
-    let explained = explained.unwrap_or_default();
+    let explained = explanation.as_ref().map(explain::files::files);
+    let explained = explained.transpose()?.unwrap_or_default();
     let name = &summary.identity.name;
     let page = Page {
         title: format!("Poll latency: {name}"),
@@ -121,7 +117,7 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
         in_short,
         pictures,
         text,
-        record: ReportRecord::new("report", vec![summary.identity.name.clone()], options),
+        record: ReportRecord::new("report", [&summary.identity.name], options),
     })
 }
 
@@ -138,14 +134,14 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Cont
     let mut pictures = views::search_map::entries(&scene, &search);
     pictures.extend(scene.entries());
     let in_short = report::search::in_short(&search);
-    let rounds = search.rounds.iter().enumerate().rev();
     // Of many variants, all sites would be too much for a page.
     let mut brief = options.clone();
     brief.figures.site = vec![last.summary.first_site(options)];
+    let rounds = search.rounds.iter().enumerate().rev();
     let runs = rounds.map(|(at, round)| {
-        let name = format!("round {}", at + 1);
         let is_last = at + 1 == search.rounds.len();
         let options = if is_last { options } else { &brief };
+        let name = format!("round {}", at + 1);
         data::of(&name, &round.summary, &round.verdict, &[], options)
     });
     let page = Page {
@@ -163,7 +159,7 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Cont
         text: report::search::text(&name, &search, &in_short, &pictures, options),
         in_short,
         pictures,
-        record: ReportRecord::new("report", vec![name], options),
+        record: ReportRecord::new("report", [name], options),
     })
 }
 
@@ -180,7 +176,7 @@ fn of_rr(run: &Path, options: &Options) -> Result<Content, Failure> {
         pictures,
         files: Vec::new(),
         page: None,
-        record: ReportRecord::new("rr", vec![sweep.name()], options),
+        record: ReportRecord::new("rr", [sweep.name()], options),
     })
 }
 
@@ -206,7 +202,7 @@ fn of_a_soak(dir: &Path, options: &Options) -> Result<Content, Failure> {
         }),
         pictures,
         files: Vec::new(),
-        record: ReportRecord::new("soak", vec![soak.name()], options),
+        record: ReportRecord::new("soak", [soak.name()], options),
     })
 }
 
@@ -219,40 +215,37 @@ fn files(
     options: &Options,
 ) -> Result<Vec<File>, Failure> {
     let comment = comment::text(verdict, summary, pictures, options);
-    for (name, content) in [
+    let files = [
         (predicted::FILE, predicted::csv(summary, &options.sites())?),
         (comment::COMMENT, comment.into_bytes()),
-    ] {
-        explained.push(File {
-            name: name.to_owned(),
-            content,
-        });
-    }
+    ];
+    explained.extend(files.map(|(name, content)| File {
+        name: name.to_owned(),
+        content,
+    }));
     Ok(explained)
 }
 
 pub(crate) fn check_budgets(sweep: &Sweep, options: &Options) -> Result<(), Failure> {
     let labels: Vec<String> = sweep.compared().into_iter().map(|it| it.label).collect();
-    let asked = &options.pictures.budget;
-    match asked.iter().find(|label| !labels.contains(label)) {
-        None => Ok(()),
-        Some(unknown) => {
-            let labels = labels.join(", ");
-            reject!("--budget {unknown}: not measured in this sweep (measured: {labels})")
-        }
+    let mut asked = options.pictures.budget.iter();
+    if let Some(unknown) = asked.find(|label| !labels.contains(label)) {
+        let labels = labels.join(", ");
+        reject!("--budget {unknown}: not measured in this sweep (measured: {labels})");
     }
+    Ok(())
 }
 
 fn check_sites(summary: &Summary, options: &Options) -> Result<(), Failure> {
-    let is_there = |site: &Site| {
-        let what = MetricKey::new(*site, Metric::PollsPerRequest);
+    let is_there = |site: Site| {
+        let what = MetricKey::new(site, Metric::PollsPerRequest);
         summary.measured().any(|cell| {
-            let figures = cell.figures.get(&what).into_iter().flatten();
-            figures.flatten().next().is_some() || cell.slow_polls(*site).is_some()
+            let mut figures = cell.figures.get(&what).into_iter().flatten();
+            figures.any(Option::is_some) || cell.slow_polls(site).is_some()
         })
     };
-    match options.figures.site.iter().find(|site| !is_there(site)) {
-        None => Ok(()),
-        Some(unseen) => reject!("--site {unseen}: no poll of it was recorded in this sweep"),
+    if let Some(unseen) = options.figures.site.iter().find(|site| !is_there(**site)) {
+        reject!("--site {unseen}: no poll of it was recorded in this sweep");
     }
+    Ok(())
 }

@@ -9,8 +9,7 @@ use run_format::{files::read, search};
 use super::report::make;
 use crate::{
     load::{CellRuns, FolderOf, Sweep},
-    report_folder::ReportRecord,
-    report_folder::{self, TEXT},
+    report_folder::{self, ReportRecord, TEXT},
     summary::table,
 };
 

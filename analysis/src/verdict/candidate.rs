@@ -222,7 +222,7 @@ impl SiteYields {
         });
         SiteYields {
             site,
-            per_1000: stats::mean(&yields).zip(most),
+            per_1000: stats::mean(yields.iter().copied()).zip(most),
             single_iteration_percent: (all > 0).then(|| 100.0 * single as f64 / all as f64),
         }
     }

@@ -140,7 +140,7 @@ impl Verdict {
             let pairs =
                 cells.filter_map(|cell| Some((cell.value(what, 0)?, cell.value(what, variant)?)));
             let (before, after): (Vec<f64>, Vec<f64>) = pairs.unzip();
-            Some([stats::mean(&before)?, stats::mean(&after)?])
+            Some([stats::mean(before)?, stats::mean(after)?])
         };
         let mut judged = self.judged(self.confidence, |metric| {
             from_baseline(cells.iter().copied(), self.site, metric, variant)

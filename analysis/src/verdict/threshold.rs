@@ -45,7 +45,7 @@ pub(crate) fn curve(summary: &Summary, site: run_format::Site, variant: usize) -
         let levels: Vec<f64> = values.iter().map(|it| it.level).collect();
         Some(AtThreshold {
             threshold_ns: points.first()?.threshold_ns,
-            level: stats::mean(&levels).unwrap_or(0.0),
+            level: stats::mean(levels).unwrap_or(0.0),
             change: mean.map(|it| (it.value(), it.interval(CONFIDENCE))),
             together: mean
                 .filter(|_| relatives.len() == most)

@@ -112,8 +112,6 @@ fn a_leak_of_one_task_a_minute_is_found_in_half_an_hour() {
         let trend = first.trend.expect("a trend");
         slopes += trend.slope;
         assert!(trend.interval.low > 0.0, "{trend:?}");
-        assert!(first.detectable().expect("a slope") < PER_HOUR);
-        assert!(!first.has_settled());
         let verdict = &drifts.sentences()[0];
         assert!(verdict.contains("Drift of tasks alive**: +"), "{verdict}");
     }

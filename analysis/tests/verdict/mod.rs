@@ -227,7 +227,7 @@ fn check_candidate(candidate: &Candidate, verdict: &Verdict, kinds: &mut BTreeSe
         assert_eq!(sentences.len(), 1);
         check_sentence(&sentences[0], &candidate.judged, kinds);
     }
-    let row = report::row(candidate, verdict, candidate.result());
+    let row = &report::table(verdict, [candidate]).1[0];
     for judged in &candidate.judged {
         let change = judged.change();
         let field = row

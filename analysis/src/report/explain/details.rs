@@ -6,9 +6,9 @@ use super::{MOST_ROWS, Section};
 use crate::{
     explain::{
         events::{self, EventRates},
-        worst::{self, WorstPoll},
+        worst,
     },
-    report::markdown::{Document, or_dash, quoted},
+    report::markdown::{Document, Row, quoted},
     text::number,
 };
 
@@ -17,94 +17,100 @@ const MOST_POLLS: usize = 10;
 
 impl Section<'_> {
     pub(super) fn allocations(&self, document: &mut Document) {
-        let (evidence, site) = (self.evidence, self.site);
-        let by_variant = self.by_variant(|variant| events::allocations(evidence, variant));
-        let Some(baseline) = by_variant.first().filter(|it| !it.is_empty()) else {
+        let by_variant = self.by_variant(|variant| events::allocations(self.evidence, variant));
+        let Some((_, baseline)) = by_variant.first() else {
             return;
         };
-        document.paragraph(
-            "**Allocations** per poll of the child (for own code: per poll of the site) and per request. Sites nest, so \
-             rows of different sites must not be added:",
-        );
         let mut keys: Vec<&(Site, String)> = baseline.keys().collect();
         let most = |key| {
-            let (_, of): &(_, EventRates) = &baseline[key];
-            of.per_request.or(of.per_poll).map_or(0.0, |it| it.0)
+            let (_, rates): &(u64, EventRates) = &baseline[key];
+            let rate = rates.per_request.or(rates.per_poll);
+            rate.map_or(0.0, |rate| rate.0)
         };
         keys.sort_by(|one, other| most(other).total_cmp(&most(one)));
-        let row = |key: &&(Site, String)| {
-            let mut row = vec![key.0.name().to_owned(), quoted(&key.1)];
-            let of = by_variant.iter().map(|of| of.get(*key));
-            row.extend(of.flat_map(|of| pairs(of.map(|(_, rates)| rates))));
-            row
-        };
-        let columns = ["objects (bytes) per poll", "per request"];
-        let head = self.head("site | child", &columns);
-        document.table(&head, keys.iter().take(MOST_ROWS + 2).map(row));
-        let functions = events::allocating_functions(evidence, site);
-        if functions.is_empty() {
-            return;
-        }
-        let all: u64 = functions.iter().map(|(_, [objects, _])| objects).sum();
-        let objects = evidence.seen.objects_per_stack.map(|it| number(it as f64));
-        let how_often = objects.map_or_else(String::new, |it| {
-            format!(" (the stack of one in {it} objects)")
+        let rows = keys.into_iter().take(MOST_ROWS + 2).map(|key| {
+            let row = Row::default()
+                .with("site", key.0)
+                .with("child", quoted(&key.1));
+            by_variant.iter().fold(row, |row, (label, rates)| {
+                let rates = rates.get(key).map(|(_, rates)| rates);
+                with_rates(row, "objects (bytes) per poll", label, rates)
+            })
         });
-        document.paragraph(format!(
-            "**Functions that allocate most**, from sampled stacks{how_often}, without a budget:"
-        ));
-        let row = |(function, [objects, bytes]): &(String, [u64; 2])| {
-            let percent = number(100.0 * *objects as f64 / all.max(1) as f64);
-            let [objects, bytes] = [objects, bytes].map(u64::to_string);
-            vec![quoted(function), percent, objects, bytes]
-        };
-        let head = "function | share of objects, % | objects | bytes";
-        document.table(head, functions.iter().take(MOST_ROWS).map(row));
+        document.table_below(
+            "**Allocations** per poll of the child (for own code: per poll of the site) and per request. Sites nest, so \
+             rows of different sites must not be added:",
+            rows,
+        );
+        let functions = events::allocating_functions(self.evidence, self.site);
+        let all: u64 = functions.iter().map(|(_, [objects, _])| objects).sum();
+        let how_often =
+            self.evidence.seen.objects_per_stack.map(|objects| {
+                format!(" (the stack of one in {} objects)", number(objects as f64))
+            });
+        let rows = functions.iter().take(MOST_ROWS);
+        let rows = rows.map(|(function, [objects, bytes])| {
+            let percent = 100.0 * *objects as f64 / all.max(1) as f64;
+            Row::default()
+                .with("function", quoted(function))
+                .with("share of objects, %", number(percent))
+                .with("objects", objects)
+                .with("bytes", bytes)
+        });
+        let how_often = how_often.unwrap_or_default();
+        document.table_below(
+            format!(
+                "**Functions that allocate most**, from sampled stacks{how_often}, without a budget:"
+            ),
+            rows,
+        );
     }
 
     pub(super) fn counters(&self, document: &mut Document) {
-        let (evidence, site) = (self.evidence, self.site);
-        let mut rows = Vec::new();
-        for (variant, label) in &self.explanation.variants {
-            let rates = events::counters(evidence, *variant, site, self.explanation.slow_from_ns);
-            rows.extend(rates.into_iter().map(|(name, it)| {
-                let mut row = vec![quoted(name), quoted(label)];
-                let figures = [it.per_poll, it.per_slow_poll, it.process_per_s];
-                row.extend(figures.map(|value| or_dash(value.map(number))));
-                row
-            }));
-        }
-        if rows.is_empty() {
-            return;
-        }
-        rows.sort_by(|one, other| one[0].cmp(&other[0]));
-        document.paragraph(format!("**Counters** in polls of `{}`:", self.function));
-        let head = "counter | variant | per poll | per slow poll | whole process, per s";
-        document.table(head, rows);
+        let from_ns = self.explanation.slow_from_ns;
+        let by_variant =
+            self.by_variant(|variant| events::counters(self.evidence, variant, self.site, from_ns));
+        let rates = by_variant
+            .iter()
+            .flat_map(|(label, rates)| rates.iter().map(move |(name, rates)| (name, label, rates)));
+        let mut rates: Vec<_> = rates.collect();
+        rates.sort_by_key(|(name, ..)| *name);
+        let rows = rates.into_iter().map(|(name, label, rates)| {
+            Row::default()
+                .with("counter", quoted(name))
+                .with("variant", label)
+                .with_any("per poll", rates.per_poll.map(number))
+                .with_any("per slow poll", rates.per_slow_poll.map(number))
+                .with_any("whole process, per s", rates.process_per_s.map(number))
+        });
+        document.table_below(
+            format!("**Counters** in polls of `{}`:", self.function),
+            rows,
+        );
     }
 
     pub(super) fn system_calls(&self, document: &mut Document) {
-        let (evidence, site) = (self.evidence, self.site);
-        let by_variant = self.by_variant(|variant| events::system_calls(evidence, variant, site));
-        let Some(baseline) = by_variant.first().filter(|it| !it.is_empty()) else {
+        let by_variant =
+            self.by_variant(|variant| events::system_calls(self.evidence, variant, self.site));
+        let Some((_, baseline)) = by_variant.first().filter(|(_, calls)| !calls.is_empty()) else {
             return;
         };
-        document.paragraph(format!(
-            "**System calls** per poll of `{}`, and per request (in polls and outside them), with their µs in \
-             parentheses:",
-            self.function
-        ));
-        let row = |(name, _): &(String, EventRates)| {
-            let mut row = vec![quoted(name)];
-            for of in &by_variant {
-                let of = of.iter().find(|(other, _)| other == name);
-                row.extend(pairs(of.map(|(_, rates)| rates)));
-            }
-            row
-        };
-        let head = self.head("call", &["per poll", "per request"]);
-        document.table(&head, baseline.iter().take(MOST_ROWS).map(row));
-        if let Some(ns) = evidence.seen.system_call_overhead_ns {
+        let rows = baseline.iter().take(MOST_ROWS).map(|(name, _)| {
+            let row = Row::default().with("call", quoted(name));
+            by_variant.iter().fold(row, |row, (label, calls)| {
+                let same = calls.iter().find(|(other, _)| other == name);
+                with_rates(row, "per poll", label, same.map(|(_, rates)| rates))
+            })
+        });
+        document.table_below(
+            format!(
+                "**System calls** per poll of `{}`, and per request (in polls and outside them), with their µs in \
+                 parentheses:",
+                self.function
+            ),
+            rows,
+        );
+        if let Some(ns) = self.evidence.seen.system_call_overhead_ns {
             document.paragraph(format!(
                 "Observing a call costs the poll around it {} µs. The kernel's shares in this report do not include \
                  this cost.",
@@ -115,30 +121,30 @@ impl Section<'_> {
 
     pub(super) fn worst(&self, document: &mut Document) {
         let worst = worst::polls(self.evidence);
-        let mut of_baseline = worst.iter().filter(|it| it.variant == 0).peekable();
-        if of_baseline.peek().is_none() {
-            return;
-        }
+        let of_baseline = worst.iter().filter(|worst| worst.variant == 0);
+        let rows = of_baseline.take(MOST_POLLS).map(|worst| {
+            Row::default()
+                .with("rank", worst.poll.rank)
+                .with("µs", number(worst.us()))
+                .with_any("iterations", worst.poll.iterations)
+                .with("iteration by iteration", worst.words())
+        });
         let [table, trace] = ["worst.csv", "trace.json"].map(|file| self.link(file));
-        document.paragraph(format!(
-            "**The slowest polls** without a budget. For each iteration, the table names the parts that took at least 3 % \
-             of the poll. There is [a table of all of them]({table}), and [a trace]({trace}) for the Perfetto UI and the \
-             Firefox Profiler."
-        ));
-        let row = |it: &WorstPoll| {
-            let iterations = or_dash(it.poll.iterations.map(|it| it.to_string()));
-            let rank = it.poll.rank.to_string();
-            vec![rank, number(it.us()), iterations, it.words()]
-        };
-        let head = "rank | µs | iterations | iteration by iteration";
-        document.table(head, of_baseline.take(MOST_POLLS).map(row));
+        document.table_below(
+            format!(
+                "**The slowest polls** without a budget. For each iteration, the table names the parts that took at least \
+                 3 % of the poll. There is [a table of all of them]({table}), and [a trace]({trace}) for the Perfetto UI \
+                 and the Firefox Profiler."
+            ),
+            rows,
+        );
     }
 }
 
-/// "20.0 (2000)", per poll and per request.
-fn pairs(of: Option<&EventRates>) -> [String; 2] {
-    let of = of.copied().unwrap_or_default();
-    [of.per_poll, of.per_request].map(|rate| {
-        or_dash(rate.map(|(one, other)| format!("{} ({})", number(one), number(other))))
-    })
+/// "20.0 (2000)", per poll and per request of a variant.
+fn with_rates(row: Row, per_poll: &str, label: &str, rates: Option<&EventRates>) -> Row {
+    let rates = rates.copied().unwrap_or_default();
+    let pair = |(one, other): (f64, f64)| format!("{} ({})", number(one), number(other));
+    row.with_any(format!("{per_poll}, {label}"), rates.per_poll.map(pair))
+        .with_any(format!("per request, {label}"), rates.per_request.map(pair))
 }

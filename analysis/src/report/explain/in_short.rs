@@ -5,7 +5,7 @@ use run_format::{config::ENOUGH_SLOW_SAMPLES, evidence::ChosenBecause};
 use super::{MOST_ROWS, Section};
 use crate::{
     explain::{events, flamegraph::flamegraphs, stacks, thresholds::AGREEMENT_PP, warm_core},
-    report::markdown::{Document, joined, or_dash, quoted},
+    report::markdown::{Document, Row, joined, quoted},
     summary::CONFIDENCE,
     text::{self, capitalised, count, number},
 };
@@ -101,7 +101,7 @@ impl Section<'_> {
         };
         let (evidence, site) = (self.evidence, self.site);
         let found = self.by_variant(|variant| stacks::frames(evidence, variant, site, from_ns));
-        let Some((baseline, samples)) = found.first().filter(|(_, samples)| *samples > 0) else {
+        let Some((_, (baseline, samples))) = found.first().filter(|(_, (_, all))| *all > 0) else {
             return;
         };
         let function = self.function;
@@ -112,17 +112,15 @@ impl Section<'_> {
             ));
             return;
         }
-        let row = |frame: &stacks::InnermostFrame| {
-            let mut row = vec![quoted(&frame.name)];
-            row.extend(found.iter().map(|(frames, samples)| {
-                let same = frames.iter().find(|it| it.name == frame.name);
-                let percent = same.map_or(0.0, |it| it.percent);
-                or_dash((*samples >= ENOUGH_SLOW_SAMPLES).then(|| number(percent)))
-            }));
-            row
-        };
-        let head = self.head("innermost frame in slow polls", &["% of samples"]);
-        document.table(&head, baseline.iter().take(MOST_ROWS).map(row));
+        document.table(baseline.iter().take(MOST_ROWS).map(|frame| {
+            let row = Row::default().with("innermost frame in slow polls", quoted(&frame.name));
+            found.iter().fold(row, |row, (label, (frames, samples))| {
+                let same = frames.iter().find(|other| other.name == frame.name);
+                let percent = number(same.map_or(0.0, |same| same.percent));
+                let percent = (*samples >= ENOUGH_SLOW_SAMPLES).then_some(percent);
+                row.with_any(format!("% of samples, {label}"), percent)
+            })
+        }));
         document.paragraph(format!(
             "Shares of {samples} samples in slow polls of `{function}`, by the innermost frame. {}",
             self.agreement(from_ns)

@@ -7,11 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use run_format::{Site, tables::Pass};
 
-use super::markdown::{Document, ReportLinks, joined, quoted};
+use super::markdown::{Document, joined, quoted};
 use crate::{
-    explain::{
-        Explanation, findings::WorkFinding, stacks::given_interval_ns, thresholds::RARER_SAMPLES,
-    },
+    explain::{Explanation, files::FOLDER, stacks::given_interval_ns, thresholds::RARER_SAMPLES},
     load::explain::{CellEvidence, CellExplained},
     text::number,
 };
@@ -34,13 +32,11 @@ pub(super) fn write(document: &mut Document, explanation: &Explanation, detailed
             evidence: &cell.evidence,
             site: explanation.site,
             function: explanation.sites.function(explanation.site),
-            links: document.links.clone(),
+            link_base: document.link_base.clone(),
         };
         let of_cell = cell.evidence.cell;
-        document.paragraph(format!(
-            "**{of_cell}** {}",
-            joined(section.sentences(), " ")
-        ));
+        let sentences = joined(section.sentences(), " ");
+        document.paragraph(format!("**{of_cell}** {sentences}"));
         section.frames(document);
         if at < detailed {
             document.details(&format!("The evidence of {of_cell}"), |document| {
@@ -56,34 +52,32 @@ pub(super) fn write(document: &mut Document, explanation: &Explanation, detailed
 
 fn findings(document: &mut Document, explanation: &Explanation) {
     const MOST_FINDINGS: usize = 6;
-    let unseen = unseen(explanation);
-    if explanation.findings.is_empty() {
+    let needed = [Pass::SystemCalls, Pass::Allocations, Pass::Activity].into_iter();
+    let cells = explanation.cells.iter();
+    let unseen = needed.filter(|pass| cells.clone().any(|cell| !cell.evidence.has(*pass)));
+    let unseen = match &joined(unseen.map(quoted), " and ")[..] {
+        "" => String::new(),
+        names => format!(" Some cells have no evidence of {names}, so the search is incomplete."),
+    };
+    let found = &explanation.findings;
+    if found.is_empty() {
         document.paragraph(format!(
             "**Needless work**: none was found. The search is for polls that wait, polls that allocate excessively, \
              tasks that keep waking themselves, dials to connected peers, and values that only grow.{unseen}"
         ));
         return;
     }
-    let file = document.links.explain("findings.csv");
+    let file = format!("{}{FOLDER}/findings.csv", document.link_base);
     document.paragraph(format!(
         "**Needless work** ([{} found]({file})), the most severe first:{unseen}",
-        explanation.findings.len()
+        found.len()
     ));
-    let item = |it: &WorkFinding| format!("**{}** (`{}`): {}", it.kind, it.cell, it.sentence);
-    document.list(explanation.findings.iter().take(MOST_FINDINGS).map(item));
-}
-
-fn unseen(explanation: &Explanation) -> String {
-    let needed = [Pass::SystemCalls, Pass::Allocations, Pass::Activity].into_iter();
-    let is_unseen = |pass: &Pass| {
-        let mut cells = explanation.cells.iter();
-        cells.any(|cell| !cell.evidence.has(*pass))
-    };
-    let names = joined(needed.filter(is_unseen).map(quoted), " and ");
-    if names.is_empty() {
-        return names;
-    }
-    format!(" Some cells have no evidence of {names}, so the search is incomplete.")
+    document.list(found.iter().take(MOST_FINDINGS).map(|finding| {
+        format!(
+            "**{}** (`{}`): {}",
+            finding.kind, finding.cell, finding.sentence
+        )
+    }));
 }
 
 fn caveats(explanation: &Explanation) -> Vec<String> {
@@ -130,27 +124,18 @@ struct Section<'a> {
     evidence: &'a CellEvidence,
     site: Site,
     function: &'a str,
-    links: ReportLinks,
+    link_base: String,
 }
 
 impl Section<'_> {
     fn link(&self, what: &str) -> String {
-        self.links.explain(&format!("{}.{what}", self.cell.id()))
+        format!("{}{FOLDER}/{}.{what}", self.link_base, self.cell.id())
     }
 
     /// The values of each variant: the baseline, then the variant that is compared with it.
-    fn by_variant<T>(&self, of: impl Fn(usize) -> T) -> Vec<T> {
+    fn by_variant<T>(&self, value: impl Fn(usize) -> T) -> Vec<(String, T)> {
         let variants = self.explanation.variants.iter();
-        variants.map(|(variant, _)| of(*variant)).collect()
-    }
-
-    /// The head of a table with the same columns for each variant.
-    fn head(&self, first: &str, of_variant: &[&str]) -> String {
-        let mut head = first.to_owned();
-        for (_, label) in &self.explanation.variants {
-            let columns = of_variant.iter();
-            head.extend(columns.map(|name| format!(" | {name}, {}", quoted(label))));
-        }
-        head
+        let values = variants.map(|(variant, label)| (quoted(label), value(*variant)));
+        values.collect()
     }
 }

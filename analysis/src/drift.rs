@@ -1,0 +1,275 @@
+//! Whether anything drifts in a soak: the slope of every series, with an interval that allows for the number of
+//! series.
+
+#[cfg(test)]
+#[path = "../tests/simulation/drift.rs"]
+mod simulation;
+
+use anyhow::Result;
+use polars_core::prelude::DataFrame;
+
+use crate::{
+    load::soak::{AT, INTERVAL, SoakColumns},
+    stats::{CONFIDENCE, Trend, trend},
+    summary::table::{numbers, texts},
+    text::{change, count, lasting, number, with_unit},
+};
+
+const S_PER_HOUR: f64 = 3600.0;
+const PER_MIB: f64 = 1.0 / 1_048_576.0;
+const PERCENT: f64 = 100.0;
+
+/// A column of a soak's table, as a share of another one if that is named, brought to its unit.
+pub(crate) struct SoakSeries {
+    pub(crate) name: &'static str,
+    /// In sentences and pictures.
+    pub(crate) words: &'static str,
+    pub(crate) unit: &'static str,
+    column: &'static str,
+    by: Option<&'static str>,
+    scale: f64,
+}
+
+/// First the series that indicate a leak if they grow, then those that users notice.
+#[rustfmt::skip]
+const ALL: [SoakSeries; 14] = [
+    SoakSeries { name: "resident_mib", words: "resident memory", unit: "MiB", column: "resident_bytes", by: None, scale: PER_MIB },
+    SoakSeries { name: "tasks", words: "tasks alive", unit: "", column: "tasks", by: None, scale: 1.0 },
+    SoakSeries { name: "connections", words: "connections", unit: "", column: "connections", by: None, scale: 1.0 },
+    SoakSeries { name: "peers_connected", words: "peers connected", unit: "", column: "peers_connected", by: None, scale: 1.0 },
+    SoakSeries { name: "dials_per_minute", words: "dials per minute", unit: "", column: "dials", by: Some(INTERVAL), scale: 60.0 },
+    SoakSeries { name: "slow_percent", words: "slow polls of connections", unit: "%", column: "connection_slow_polls", by: Some("connection_polls"), scale: PERCENT },
+    SoakSeries { name: "task_slow_percent", words: "slow polls of tasks", unit: "%", column: "task_slow_polls", by: Some("task_polls"), scale: PERCENT },
+    SoakSeries { name: "late_percent", words: "late wake-ups of the co-tenant", unit: "%", column: "late_wakes", by: Some("wakes"), scale: PERCENT },
+    SoakSeries { name: "wake_p50_us", words: "wake-up latency of the co-tenant, median", unit: "µs", column: "wake_p50_ns", by: None, scale: 1e-3 },
+    SoakSeries { name: "wake_p99_us", words: "wake-up latency of the co-tenant, p99", unit: "µs", column: "wake_p99_ns", by: None, scale: 1e-3 },
+    SoakSeries { name: "requests_per_s", words: "requests per second", unit: "", column: "requests", by: Some(INTERVAL), scale: 1.0 },
+    SoakSeries { name: "latency_p50_ms", words: "request latency, median", unit: "ms", column: "latency_p50_ns", by: None, scale: 1e-6 },
+    SoakSeries { name: "latency_p99_ms", words: "request latency, p99", unit: "ms", column: "latency_p99_ns", by: None, scale: 1e-6 },
+    SoakSeries { name: "cpu_percent", words: "CPU time of central", unit: "% of a core", column: "central_cpu_ns", by: Some(INTERVAL), scale: 1e-7 },
+];
+
+impl SoakSeries {
+    fn values(&self, rows: &SoakColumns) -> Vec<Option<f64>> {
+        let at = |column: &str, row: usize| rows.column(column).get(row).copied().flatten();
+        let value = |row: usize| {
+            // There is no share of nothing.
+            let whole = self.by.map_or(Some(1.0), |by| at(by, row));
+            let whole = whole.filter(|whole| *whole > 0.0)?;
+            Some(self.scale * at(self.column, row)? / whole)
+        };
+        (0..rows.len()).map(value).collect()
+    }
+}
+
+pub(crate) struct Drifts {
+    /// Rows up to here are drawn and not judged.
+    pub(crate) warm_up_s: f64,
+    pub(crate) last_s: f64,
+    pub(crate) rows: usize,
+    /// The number of rows after the warm-up.
+    pub(crate) judged_rows: usize,
+    pub(crate) all: Vec<Drift>,
+}
+
+pub(crate) struct Drift {
+    pub(crate) series: &'static SoakSeries,
+    /// The end of each row in seconds, and its value; warm-up included.
+    pub(crate) values: Vec<(f64, Option<f64>)>,
+    pub(crate) warm_up_s: f64,
+    median: f64,
+    /// Its interval holds together with those of the other series. None of too few values.
+    pub(crate) trend: Option<Trend>,
+}
+
+impl Drifts {
+    pub(crate) fn of(rows: &SoakColumns) -> Drifts {
+        let last_s = rows.last_s();
+        let warm_up_s = warm_up_s(last_s);
+        let times = rows.column(AT);
+        let of_series = |series: &'static SoakSeries| {
+            let values = times.iter().zip(series.values(rows));
+            let values = values.filter_map(|(at, value)| Some(((*at)?, value)));
+            let mut drift = Drift {
+                series,
+                values: values.collect(),
+                warm_up_s,
+                median: 0.0,
+                trend: None,
+            };
+            let judged = drift.judged().into_iter();
+            let mut values: Vec<f64> = judged.map(|(_, value)| value).collect();
+            values.sort_by(f64::total_cmp);
+            drift.median = *values.get(values.len() / 2)?;
+            Some(drift)
+        };
+        let mut all: Vec<Drift> = ALL.iter().filter_map(of_series).collect();
+        // Bonferroni, which holds whatever the series have to do with each other.
+        let confidence = 1.0 - (1.0 - CONFIDENCE) / all.len().max(1) as f64;
+        for drift in &mut all {
+            drift.trend = trend(&drift.judged(), confidence);
+        }
+        let is_judged = |at: &&Option<f64>| at.is_some_and(|at| at > warm_up_s);
+        Drifts {
+            warm_up_s,
+            last_s,
+            rows: rows.len(),
+            judged_rows: times.iter().filter(is_judged).count(),
+            all,
+        }
+    }
+
+    pub(crate) fn drifting(&self) -> impl Iterator<Item = &Drift> {
+        self.all.iter().filter(|drift| drift.is_drifting())
+    }
+
+    pub(crate) fn sentences(&self) -> Vec<String> {
+        if self.all.iter().all(|drift| drift.trend.is_none()) {
+            let rows = count(self.judged_rows, "row");
+            return vec![format!(
+                "The soak is too short: {rows} after the warm-up are too few to judge whether anything drifts."
+            )];
+        }
+        let mut sentences: Vec<String> = self.drifting().map(Drift::sentence).collect();
+        if sentences.is_empty() {
+            let (time, all) = (lasting(self.last_s), self.all.len());
+            sentences.push(format!(
+                "Nothing drifts beyond noise: within {time}, the slope of none of {all} series differs from zero."
+            ));
+        } else if let quiet @ 1.. = self.all.len() - sentences.len() {
+            sentences.push(format!("None of the other {quiet} series drifts."));
+        }
+        sentences
+    }
+}
+
+impl Drift {
+    /// Hours and values after the warm-up.
+    fn judged(&self) -> Vec<(f64, f64)> {
+        let values = self.values.iter();
+        let values = values.filter(|(at_s, _)| *at_s > self.warm_up_s);
+        let by_hours = values.map(|(at_s, value)| Some((at_s / S_PER_HOUR, (*value)?)));
+        by_hours.flatten().collect()
+    }
+
+    pub(crate) fn is_drifting(&self) -> bool {
+        self.trend.as_ref().is_some_and(Trend::is_beyond_noise)
+    }
+
+    /// Absent if there are too few rows.
+    pub(crate) fn in_a_word(&self) -> Option<&'static str> {
+        self.trend?;
+        Some(if self.is_drifting() { "yes" } else { "no" })
+    }
+
+    /// "Drift of tasks alive: +60.0 per hour [+59.1, +60.8], median 40.0."
+    fn sentence(&self) -> String {
+        let (what, slope) = (self.series.words, self.slope().unwrap_or_default());
+        format!("**Drift of {what}**: {slope}, median {}.", self.median())
+    }
+
+    /// "+60.0 MiB per hour [+59.1, +60.8]". A change of a percentage is in percentage points.
+    pub(crate) fn slope(&self) -> Option<String> {
+        let unit = self.series.unit.replacen('%', "pp", 1);
+        let unit = with_unit(unit, "per hour");
+        let trend = self.trend?;
+        Some(change(trend.slope, unit.trim_start(), trend.interval))
+    }
+
+    pub(crate) fn median(&self) -> String {
+        with_unit(number(self.median), self.series.unit)
+    }
+}
+
+/// `summary.csv` of a soak: one row for each series. Slopes are per hour.
+pub(crate) fn table(drifts: &Drifts) -> Result<DataFrame> {
+    let all = || drifts.all.iter();
+    let number = |name: &str, value: fn(&Drift) -> Option<f64>| numbers(name, all().map(value));
+    Ok(DataFrame::new_infer_height(vec![
+        texts("series", all().map(|drift| Some(drift.series.name))),
+        number("median", |drift| Some(drift.median)),
+        number("slope", |drift| Some(drift.trend?.slope)),
+        number("low", |drift| Some(drift.trend?.interval.low)),
+        number("high", |drift| Some(drift.trend?.interval.high)),
+        texts("drifts", all().map(Drift::in_a_word)),
+    ])?)
+}
+
+/// A tenth of the soak, at most half an hour: in that time caches fill and memory is allocated once.
+fn warm_up_s(last_s: f64) -> f64 {
+    (last_s / 10.0).min(S_PER_HOUR / 2.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tasks(values: impl IntoIterator<Item = f64>) -> Drifts {
+        let values: Vec<Option<f64>> = values.into_iter().map(Some).collect();
+        let times = (1..=values.len()).map(|row| Some(10.0 * row as f64));
+        Drifts::of(&SoakColumns::of([
+            ("at_s", times.collect()),
+            ("tasks", values),
+        ]))
+    }
+
+    #[test]
+    fn a_series_without_values_is_left_out() {
+        let drifts = tasks([9.0; 50]);
+        let names: Vec<&str> = drifts.all.iter().map(|drift| drift.series.name).collect();
+        assert_eq!(names, ["tasks"]);
+        assert_eq!(drifts.drifting().count(), 0);
+    }
+
+    #[test]
+    fn the_warm_up_is_a_tenth_and_no_more_than_half_an_hour() {
+        assert_eq!(warm_up_s(1000.0), 100.0);
+        assert_eq!(warm_up_s(8.0 * S_PER_HOUR), 1800.0);
+        let drifts = tasks((0..100).map(|row| if row < 10 { f64::from(row) } else { 9.0 }));
+        assert_eq!((drifts.rows, drifts.judged_rows), (100, 90));
+        assert_eq!(drifts.drifting().count(), 0);
+    }
+
+    #[test]
+    fn rare_events_are_no_drift_and_percentages_change_by_points() {
+        let rows = 40;
+        let dials = (0..rows).map(|row| Some(f64::from(u8::from(row % 10 == 0))));
+        let late = (0..rows).map(|row| Some(f64::from(row)));
+        let drifts = Drifts::of(&SoakColumns::of([
+            ("at_s", (1..=rows).map(|row| Some(f64::from(row))).collect()),
+            ("interval_s", vec![Some(1.0); rows as usize]),
+            ("dials", dials.collect()),
+            ("late_wakes", late.collect()),
+            ("wakes", vec![Some(100.0); rows as usize]),
+        ]));
+        let mut all = drifts.all.iter();
+        let dials = all.find(|drift| drift.series.name == "dials_per_minute");
+        let dials = dials.expect("a series");
+        assert_eq!(dials.median(), "0");
+        assert!(!dials.is_drifting());
+        let sentences = drifts.sentences().join("\n");
+        assert!(sentences.contains(" pp per hour [+"), "{sentences}");
+    }
+
+    #[test]
+    fn values_have_their_units_and_absent_ones_stay_absent() {
+        let rows = SoakColumns::of([
+            ("at_s", vec![Some(10.0), Some(15.0)]),
+            ("interval_s", vec![Some(10.0), Some(5.0)]),
+            ("central_cpu_ns", vec![Some(1e9), None]),
+            ("dials", vec![Some(1.0), Some(0.0)]),
+            ("late_wakes", vec![Some(1.0), Some(0.0)]),
+            ("wakes", vec![Some(8.0), Some(0.0)]),
+            ("latency_p99_ns", vec![Some(2.5e6), None]),
+        ]);
+        for (name, values) in [
+            ("cpu_percent", [Some(10.0), None]),
+            ("dials_per_minute", [Some(6.0), Some(0.0)]),
+            ("late_percent", [Some(12.5), None]),
+            ("latency_p99_ms", [Some(2.5), None]),
+        ] {
+            let series = ALL.iter().find(|series| series.name == name);
+            assert_eq!(series.expect("one of all").values(&rows), values, "{name}");
+        }
+    }
+}
