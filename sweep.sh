@@ -13,11 +13,16 @@ die() {
 command -v cargo >/dev/null || die "cargo is missing: install Rust 1.91 or newer (https://rustup.rs)"
 [ -x "$here/target/tools/latency-benchmark" ] || echo "building (the first build takes some minutes)" >&2
 cargo build --locked --quiet --manifest-path "$here/Cargo.toml" --target-dir "$here/target" \
-    --profile tools --package latency-benchmark --package analysis || die "the build failed, see above"
-# The lab needs two packages. Without root, the tool says what is missing.
+    --profile tools --package latency-benchmark || die "the build failed, see above"
+# A lab needs two packages. Without root, the tool says what is missing.
 missing=()
-PATH="$PATH:/usr/sbin:/sbin" command -v ip >/dev/null || missing+=(iproute2)
-PATH="$PATH:/usr/sbin:/sbin" command -v iptables >/dev/null || missing+=(iptables)
+case " $* " in
+*" -h "* | *" --help "* | *" --dry-run "* | *" --peer-hosts"*) ;;
+*)
+    PATH="$PATH:/usr/sbin:/sbin" command -v ip >/dev/null || missing+=(iproute2)
+    PATH="$PATH:/usr/sbin:/sbin" command -v iptables >/dev/null || missing+=(iptables)
+    ;;
+esac
 if [ "${#missing[@]}" -gt 0 ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     echo "installing ${missing[*]}" >&2
     { apt-get update && apt-get install --yes --no-install-recommends "${missing[@]}"; } >/dev/null 2>&1 </dev/null ||

@@ -20,11 +20,11 @@ struct BenchmarkCli {
 
 #[derive(Subcommand)]
 enum BenchmarkVerb {
-    /// Measure every cell of a grid, with the budgets taking turns, and report: what ./sweep.sh runs
+    /// Measure a grid of cells and write a report (./sweep.sh runs this)
     Sweep(Box<pipeline::PipelineArgs>),
     /// Find out why the worst cells of a sweep are slow
     Explain(explain::args::ExplainArgs),
-    /// Measure what libp2p adds to TCP: small requests and answers, in turns with and without it
+    /// Compare small requests over libp2p with the same requests over plain TCP
     Rr(Box<rr::RrArgs>),
     /// Measure one cell for hours, as a series over time, while peers are restarted
     Soak(Box<soak::args::SoakArgs>),

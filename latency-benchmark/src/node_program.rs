@@ -3,7 +3,7 @@
 use std::{
     env,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
 };
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -17,9 +17,9 @@ use swarm_patch::stacks::{LIBP2P, STACKS, Stack};
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Nodes and their load")]
 pub(crate) struct NodeProgramArgs {
-    #[arg(long, value_name = "NAME", default_value = LIBP2P.name, value_parser = Stack::named, help = format!("What the nodes are made of: {}", STACKS.map(|stack| stack.name).join(", ")))]
+    #[arg(long, value_name = "NAME", default_value = LIBP2P.name, value_parser = Stack::named, help = format!("Network stack of the nodes: {}", STACKS.map(|stack| stack.name).join(", ")))]
     pub(crate) stack: &'static Stack,
-    /// The node program to measure [default: that of the stack in this workspace, built if need be]
+    /// The node program to measure [default: this workspace's for the stack; it is built if it is missing]
     #[arg(long = "node", value_name = "PROGRAM")]
     pub(crate) program: Option<PathBuf>,
 }
@@ -56,34 +56,62 @@ impl NodeProgramArgs {
     }
 }
 
-/// Has cargo build the node programs that are needed to measure, and to explain if that is asked.
-pub(crate) fn build_needed(stack: &Stack, node: &NodeConfig, explain: bool) -> Result<()> {
-    let plain = ["--bin", &stack.program()];
-    build(stack, node, if explain { &["--bins"] } else { &plain })
+/// Has cargo build what a sweep needs: the analysis, and unless one was given, the node program, with the one that explains if
+/// that is asked. Both are built at once, because a build ends with a large crate that keeps one core busy.
+pub(crate) fn build_needed(
+    given: &NodeProgramArgs,
+    node: &NodeConfig,
+    explain: bool,
+) -> Result<()> {
+    let this = env::current_exe().context("cannot find this program's file")?;
+    let profile = this.parent().and_then(Path::file_name).unwrap_or_default();
+    let analysis = [
+        "--package",
+        "analysis",
+        "--profile",
+        &profile.to_string_lossy(),
+    ];
+    let mut builds = vec![start_build(&analysis)?];
+    if given.program.is_none() {
+        let plain = ["--bin", &given.stack.program()];
+        let programs = if explain { &["--bins"][..] } else { &plain };
+        builds.push(start_node_build(given.stack, node, programs)?);
+    }
+    builds.into_iter().flatten().try_for_each(finish)
 }
 
-/// Has cargo build node programs as a release. It does nothing where that is not this program's business: in a
-/// debug build, whose node program lies beside it, or away from the workspace.
 fn build(stack: &Stack, node: &NodeConfig, programs: &[&str]) -> Result<()> {
-    let Some(workspace) = workspace().filter(|_| !cfg!(debug_assertions)) else {
-        return Ok(());
-    };
+    let build = start_node_build(stack, node, programs)?;
+    build.map_or(Ok(()), finish)
+}
+
+fn start_node_build(stack: &Stack, node: &NodeConfig, programs: &[&str]) -> Result<Option<Child>> {
     let features: Vec<&str> = node.features().iter().map(|(name, _)| *name).collect();
+    let (package, features) = (stack.program(), features.join(","));
+    let package = ["--release", "--package", &package, "--features", &features];
+    start_build(&[&package, programs].concat())
+}
+
+/// Starts cargo, unless that is not this program's business: in a debug build, whose other programs lie beside it, or away
+/// from the workspace.
+fn start_build(arguments: &[&str]) -> Result<Option<Child>> {
+    let Some(workspace) = workspace().filter(|_| !cfg!(debug_assertions)) else {
+        return Ok(None);
+    };
     let cargo = env::var_os("CARGO").unwrap_or_else(|| user_tool("cargo").into());
-    let status = Command::new(cargo)
-        .args(["build", "--locked", "--quiet", "--release", "--target-dir"])
+    let cargo = Command::new(cargo)
+        .args(["build", "--locked", "--quiet", "--target-dir"])
         .arg(target_dir()?)
-        .args([
-            "--package",
-            &stack.program(),
-            "--features",
-            &features.join(","),
-        ])
-        .args(programs)
+        .args(arguments)
         .current_dir(workspace)
         .stdin(Stdio::null())
-        .status()
+        .spawn()
         .context("cannot start cargo (install Rust 1.91 or newer: https://rustup.rs)")?;
+    Ok(Some(cargo))
+}
+
+fn finish(mut build: Child) -> Result<()> {
+    let status = build.wait()?;
     if !status.success() {
         bail!("the build failed: cargo {}, see above", ended(status));
     }

@@ -31,10 +31,10 @@ pub(crate) struct PipelineArgs {
     sweep: SweepArgs,
     #[command(flatten)]
     search: SearchArgs,
-    /// Then run the worst cells again to find out why they are slow
+    /// After the sweep, run the worst cells again to find out why they are slow
     #[arg(long, help_heading = "After the sweep", conflicts_with = "shard")]
     explain: bool,
-    /// Neither check the machine before, nor report after
+    /// Only measure: no check of the machine, no report
     #[arg(long, help_heading = "After the sweep", conflicts_with_all = ["SearchArgs", "explain"])]
     measure_only: bool,
 }
@@ -93,10 +93,7 @@ fn prepare(
     if config.lab.peer_hosts.is_none() {
         check_machine()?;
     }
-    if program.program.is_none() {
-        node_program::build_needed(program.stack, &config.node, args.explain)?;
-    }
-    Ok(())
+    node_program::build_needed(program, &config.node, args.explain)
 }
 
 fn first_failure(one: ExitCode, other: ExitCode) -> ExitCode {

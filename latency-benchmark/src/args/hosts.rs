@@ -14,12 +14,11 @@ use super::network::NetworkArgs;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Peers on other hosts")]
 pub(crate) struct HostArgs {
-    /// Run each peer on one of these hosts instead of in a lab. The network stays as it is; each link's round trip is
-    /// timed. HOST=ADDRESS has central dial another address than that of the name. The node program has to be on every
-    /// host, at the same path as here
+    /// Run each peer on one of these hosts instead of in a lab, over the network that is there. HOST=ADDRESS: dial this
+    /// address. The node program must have the same path on every host
     #[arg(long, value_name = "HOST,HOST", value_delimiter = ',', conflicts_with_all = ["rtt", "delay", "loss", "jitter", "congestion_control", "receive_on"])]
     peer_hosts: Vec<String>,
-    /// The command that starts a program on {host}, without quotes: a space ends a word
+    /// Command that runs a program on {host}; words are split at spaces, quotes are not understood
     #[arg(
         long,
         value_name = "COMMAND",

@@ -33,7 +33,7 @@ pub(crate) struct NetworkArgs {
     /// TCP congestion control
     #[arg(long, value_name = "NAME", default_value = "cubic")]
     pub(crate) congestion_control: String,
-    /// Where the kernel does the work of receiving a packet, in both directions
+    /// Core on which the kernel processes received packets
     #[arg(long, value_enum, value_name = "WHERE", default_value = "sender")]
     pub(crate) receive_on: ReceiveOn,
     /// Central's cores, one for each worker, such as 2 or 2-5 [default: the first]

@@ -15,17 +15,17 @@ pub(crate) struct NodeArgs {
     /// What the nodes do with each other
     #[arg(long, value_enum, default_value = "request-response")]
     pub(crate) workload: Workload,
-    /// What encrypts the TCP connections [default: noise, or what another stack has]
+    /// Encryption of the TCP connections [default: noise; another stack has its own]
     #[arg(long, value_enum)]
     pub(crate) security: Option<Security>,
-    /// What the connections are made of [default: tcp, or what another stack has]
+    /// Transport of the connections [default: tcp; another stack has its own]
     #[arg(long, value_enum)]
     pub(crate) transport: Option<Transport>,
     /// Keep this many unanswered requests per peer (closed loop) [default: 2]
     #[arg(long, value_name = "COUNT", conflicts_with = "rate", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) outstanding: Option<u32>,
-    /// Send this many requests per second to each peer (open loop). With gossipsub: messages per second of
-    /// each node [default: 20]
+    /// Send this many requests per second to each peer (open loop); with gossipsub: messages per second and node
+    /// [default: 20]
     #[arg(long, value_name = "PER_SECOND", value_parser = decimal)]
     pub(crate) rate: Option<f64>,
 }

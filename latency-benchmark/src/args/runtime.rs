@@ -42,7 +42,7 @@ pub(crate) struct RuntimeArgs {
     /// a comma [default: current-thread; with several workers: multi-thread]
     #[arg(long, value_name = "SCHEDULER")]
     runtime: Option<String>,
-    /// Worker threads of central's runtime, each on a core of its own as far as there are enough
+    /// Worker threads of central's runtime, each on its own core if there are enough
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     workers: u16,
 }

@@ -91,11 +91,11 @@ pub(crate) struct ComparedArgs {
     pub(crate) budget: Vec<Budgets>,
     #[command(flatten)]
     subjects: SubjectArgs,
-    /// Measure a budget twice, as it takes turns in the released libp2p and as a patch of it, and report whether the two
-    /// agree
+    /// Measure a budget twice: switched on in the released libp2p, and compiled in by its patch; report whether the two
+    /// results agree
     #[arg(long, value_name = "BUDGET", conflicts_with_all = ["budget", "SubjectArgs", "stack"])]
     prove: Option<Budgets>,
-    /// Skip the A/A control (a second copy of the baseline)
+    /// Skip the A/A control, a second copy of the baseline that shows how large noise is
     #[arg(long)]
     no_aa: bool,
 }
@@ -103,29 +103,27 @@ pub(crate) struct ComparedArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Time and precision")]
 pub(crate) struct LengthArgs {
-    /// Runs of each cell, each in new processes and at another time of the sweep [default: 3 short ones, or 2 if the
-    /// round trip is over 50 ms; 1 with --quick or --max-cell-seconds]; with --subject: at most this many blocks, each
-    /// with one launch of every subject [default: 8]
+    /// Launches of each cell, spread over the sweep [default: 3; 2 if the round trip is over 50 ms; 1 with --quick or
+    /// --max-cell-seconds]. With --subject: at most this many blocks, each with one launch of every subject [default: 8]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: Option<u32>,
-    /// How long a variant is measured before the next one has its turn, in ms [default: 20, or two round
-    /// trips, and longer for many peers and large payloads]
+    /// Length of a turn, in which one variant is measured, in ms [default: 20, or two round trips, and longer for many
+    /// peers and large payloads]
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(5..=600_000))]
     turn: Option<u64>,
-    /// How long to wait after a change of variant before measuring, in ms [default: 10; with a delay 20 or half a round
+    /// Pause at the start of each turn, in which nothing is recorded, in ms [default: 10; with a delay 20 or half a round
     /// trip, and longer for many peers and large payloads]
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=600_000))]
     settle: Option<u64>,
-    /// How long the sweep may take, such as 15min. Time that a cell does not need goes to the others [default:
-    /// 28 minutes for the whole grid; with --repeat 8.4 s for each run, and 40 ms for each ms of its round trip]
+    /// Time limit of the sweep, such as 15min; what one cell does not use, the others get [default: 28min for the whole
+    /// grid; with --repeat 8.4 s for each launch, and 40 ms for each ms of its round trip]
     #[arg(long, value_name = "TIME", value_parser = time, conflicts_with_all = ["max_cell_seconds", "peer_hosts"])]
     pub(crate) time: Option<Duration>,
-    /// The longest time that a run of a cell is measured [default: as --time; with --subject: 4]
+    /// Measure each launch for at most this long [default: what --time leaves; with --subject: 4]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     max_cell_seconds: Option<u64>,
-    /// Stop a cell when all changes from the baseline are known well enough: the share of slow polls to this many
-    /// percentage points or to this percentage of the baseline's, throughput and CPU time per request to this
-    /// percentage
+    /// Stop a cell early when all its changes are known this well: slow polls to POINTS, or to PERCENT of the baseline's
+    /// share; throughput and CPU time per request to PERCENT
     #[arg(long, value_name = "POINTS,PERCENT", default_value = "1pp,5%")]
     precision: Precision,
 }
@@ -133,13 +131,12 @@ pub(crate) struct LengthArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Parts of a sweep")]
 struct PartArgs {
-    /// How many cells are measured at the same time, each on cores of its own: a number, or auto for as many as there
-    /// are cores for [default: 1]
+    /// Measure this many cells at once, each on its own cores; auto: as many as fit [default: 1]
     #[arg(long, value_name = "COUNT", value_parser = jobs::parse, conflicts_with_all = ["central_core", "peer_cores", "peer_hosts"])]
     jobs: Option<usize>,
-    #[arg(long, value_name = "I/N", value_parser = shard, requires_all = ["seed", "name"], conflicts_with = "peer_hosts", help = format!("Measure one of N parts of the cells, which take about as long, into the folder NAME-shard-I-of-N; go on if that was begun. `analysis merge` puts all parts together. Forms: {SHARD_FORMS}"))]
+    #[arg(long, value_name = "I/N", value_parser = shard, requires_all = ["seed", "name"], conflicts_with = "peer_hosts", help = format!("Measure part I of N equally long parts of the cells into NAME-shard-I-of-N, or continue that; `analysis merge` puts the parts together. Forms: {SHARD_FORMS}"))]
     shard: Option<Shard>,
-    /// Print the cells, their order, the variants and how long they may take, and measure nothing
+    /// Print the cells, their order, the variants and the longest duration, and measure nothing
     #[arg(long)]
     dry_run: bool,
 }
@@ -157,7 +154,7 @@ const EXAMPLES: &str = "Examples:
   ./sweep.sh --peer-hosts node1,node2                 peers on other hosts, started by ssh
   ./sweep.sh --resume results/2026-11-20T10-00-00Z    continue after an interruption
 
-Ctrl-C finishes the slice and keeps everything; a second Ctrl-C stops at once. SIGTERM and SIGHUP do the same.
+Ctrl-C stops within seconds and keeps everything measured; a second Ctrl-C stops at once. SIGTERM and SIGHUP do the same.
 Exit codes: 0 every cell was measured; 1 some were not, or a subject cannot be built; 2 wrong arguments;
 130 interrupted.";
 
