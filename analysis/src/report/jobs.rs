@@ -36,11 +36,11 @@ pub(super) fn write(document: &mut Document, summary: &Summary) {
             format!("{runs} at most {jobs} at a time")
         });
         document.paragraph(format!(
-            "Measured: {}. A sweep whose jobs disturb each other goes on with half of them. Their places:",
+            "Measured: {}. Their places:",
             joined(at_a_time, ", ")
         ));
         document.list(&jobs.places);
-        // After a sweep has halved its jobs, those that are left count.
+        // Sweeps of earlier versions halved their jobs; then those that were left count.
         let pairs = cells.iter().flat_map(|cell| &cell.pairs);
         let fewest = pairs.clone().map(|(jobs, _)| *jobs).min();
         let pairs = pairs.filter(|(jobs, _)| Some(*jobs) == fewest);
@@ -94,7 +94,7 @@ fn verdict(found: &[BesideOthers]) -> String {
     if found.is_empty() {
         "There are too few pairs to say whether cells disturb each other.".to_owned()
     } else if !disturbed.is_empty() {
-        format!("**Cells disturb each other by more than the limit: {disturbed}.**")
+        format!("**Cells disturb each other by more than the limit: {disturbed}. Measure again with fewer jobs.**")
     } else if found.iter().all(BesideOthers::is_harmless) {
         "Cells do not disturb each other by more than the limit.".to_owned()
     } else {

@@ -1,5 +1,5 @@
-//! The hot path. The whole cost of an instrumented poll function is in this file, in
-//! [`active`] and in [`store`](crate::ring::store).
+//! The hot path. The whole cost of an instrumented poll function is in this file, in [`active`] and in
+//! [`store`](crate::ring::store).
 
 use std::{
     fmt,
@@ -23,9 +23,7 @@ use crate::{
 /// use poll_probe::{Invocation, Site};
 ///
 /// const CONNECTION: Site = Site::new(0);
-///
 /// struct Connection { frames: Vec<u8> }
-///
 /// impl Connection {
 ///     fn poll_frame(&mut self, _cx: &mut Context<'_>) -> Poll<Option<u8>> {
 ///         Poll::Ready(self.frames.pop())
@@ -101,8 +99,7 @@ impl Invocation {
         Self::begin(active, site, children, start, (NO_CHILD, FrameId::NONE))
     }
 
-    /// Begins an invocation of a function whose loops and children are not marked. Its record has a
-    /// duration and an outcome.
+    /// Begins an invocation of a function without marks. Its record has a duration and an outcome.
     #[inline]
     pub fn enter_unmarked(site: Site) -> Self {
         let mut invocation = Self::enter(site, &[]);
