@@ -5,10 +5,10 @@ use std::fmt::Debug;
 
 use plotters::{
     backend::{DrawingBackend, SVGBackend},
-    style::{Color, RGBColor, ShapeStyle},
+    style::{Color, ShapeStyle},
 };
 
-use super::lettering::Lettering;
+use super::{colour::Colour, lettering::Lettering};
 
 pub(crate) struct Canvas<'a>(pub(super) SVGBackend<'a>);
 
@@ -117,39 +117,6 @@ impl Rect {
             ..self.right_of(index as f64 * (width + gap))
         }
     }
-}
-
-pub(crate) type Colour = RGBColor;
-
-/// For text and for lines that have to be seen first.
-pub(crate) const INK: Colour = RGBColor(0x20, 0x20, 0x20);
-/// For less important text, still dark enough to read.
-pub(crate) const FAINT_INK: Colour = RGBColor(0x59, 0x59, 0x59);
-
-pub(crate) fn grey(level: u8) -> Colour {
-    RGBColor(level, level, level)
-}
-
-pub(crate) fn contrasting(background: Colour) -> Colour {
-    const EQUAL_CONTRAST: f64 = 0.21;
-    if luminance(background) < EQUAL_CONTRAST {
-        RGBColor(255, 255, 255)
-    } else {
-        INK
-    }
-}
-
-/// As in the Web Content Accessibility Guidelines.
-pub(super) fn luminance(RGBColor(red, green, blue): Colour) -> f64 {
-    let linear = |channel: u8| {
-        let part = f64::from(channel) / 255.0;
-        if part <= 0.040_45 {
-            part / 12.92
-        } else {
-            ((part + 0.055) / 1.055).powf(2.4)
-        }
-    };
-    0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 use plotters::style::{RGBColor, text_anchor::HPos};
 
 use super::{
-    canvas::{Canvas, Colour, Rect, contrasting, grey},
+    canvas::{Canvas, Rect},
+    colour::{Colour, contrasting, grey},
     lettering::Lettering,
     picture::TICK,
     values::with_unit,
@@ -128,7 +129,7 @@ impl ColourScale {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::charts::canvas::{FAINT_INK, luminance};
+    use crate::charts::colour::{FAINT_INK, luminance};
 
     fn scale(max: f64, colours: Colours) -> ColourScale {
         ColourScale::new("slow polls", "%", colours, [max].into_iter())

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use plotters::style::text_anchor::HPos;
 
 use super::{
-    canvas::{Canvas, FAINT_INK, Rect, contrasting, grey},
+    canvas::{Canvas, Rect},
     cell_text::cell_text,
+    colour::{FAINT_INK, contrasting, grey},
     colour_scale::ColourScale,
     legend::draw_legend,
     lettering::Lettering,

@@ -8,7 +8,7 @@ use plotters::style::{
     text_anchor::{HPos, Pos, VPos},
 };
 
-use super::canvas::{Colour, INK};
+use super::colour::{Colour, INK};
 
 /// Verdana has the same proportions, for a reader of an SVG who has no DejaVu.
 const FAMILY: &str = "DejaVu Sans, Verdana, sans-serif";

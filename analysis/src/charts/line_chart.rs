@@ -9,7 +9,8 @@ use plotters::{
 };
 
 use super::{
-    canvas::{Canvas, Colour, Point, Rect, grey},
+    canvas::{Canvas, Point, Rect},
+    colour::{Colour, grey},
     legend::draw_legend,
     lettering::Lettering,
     picture::{Body, TICK, draw_heading},

@@ -3,6 +3,7 @@
 
 mod canvas;
 mod cell_text;
+mod colour;
 mod colour_scale;
 #[cfg(test)]
 #[path = "../../tests/gallery/mod.rs"]

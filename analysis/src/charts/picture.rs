@@ -17,7 +17,8 @@ use resvg::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    canvas::{Canvas, FAINT_INK, Rect, grey},
+    canvas::{Canvas, Rect},
+    colour::{FAINT_INK, grey},
     lettering::{Lettering, faces},
 };
 

@@ -94,7 +94,9 @@ fn verdict(found: &[BesideOthers]) -> String {
     if found.is_empty() {
         "There are too few pairs to say whether cells disturb each other.".to_owned()
     } else if !disturbed.is_empty() {
-        format!("**Cells disturb each other by more than the limit: {disturbed}. Measure again with fewer jobs.**")
+        format!(
+            "**Cells disturb each other by more than the limit: {disturbed}. Measure again with fewer jobs.**"
+        )
     } else if found.iter().all(BesideOthers::is_harmless) {
         "Cells do not disturb each other by more than the limit.".to_owned()
     } else {
