@@ -93,7 +93,11 @@ fn prepare(
     if config.lab.peer_hosts.is_none() {
         check_machine()?;
     }
-    node_program::build_needed(program, &config.node, args.explain)
+    Ok(node_program::build_needed(
+        program,
+        &config.node,
+        args.explain,
+    )?)
 }
 
 fn first_failure(one: ExitCode, other: ExitCode) -> ExitCode {
