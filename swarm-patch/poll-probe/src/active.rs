@@ -1,8 +1,7 @@
 //! The variant in force. Switching is one atomic store, and reading is one load.
 #![allow(
     unsafe_code,
-    reason = "a pointer to a leaked, immutable value, and the processor's own instruction; a lock, a counter or a call would \
-              cost the hot path"
+    reason = "a pointer to a leaked, immutable value; a lock or a counter would cost the hot path"
 )]
 
 use std::{
@@ -26,7 +25,7 @@ pub enum Mode {
     Off,
     /// Start, duration, iterations, the longest iteration and the outcome.
     Minimal,
-    /// In addition every poll of every child, each of which costs up to two readings of the clock, and the end of every
+    /// In addition every poll of every child, each of which costs two readings of the clock, and the end of every
     /// iteration.
     Children,
     /// In addition the counts of the recorder's [`Meter`](crate::Meter), if it has one.
@@ -85,9 +84,6 @@ pub(crate) struct Active {
     pub(crate) mode: Mode,
     /// Absent only in the initial variant, which never needs the time.
     clock: Option<Clock>,
-    /// Whether the clock is the time-stamp counter. Then it is read in place, since to call the clock costs half as much
-    /// again.
-    reads_tsc: bool,
     bounds: [Bound; Site::MOST],
     pub(crate) variant: Variant,
 }
@@ -141,7 +137,6 @@ impl Active {
             id,
             mode: variant.mode,
             clock: Some(clock().clone()),
-            reads_tsc: reads_tsc(clock()),
             bounds: (variant.budgets.bounds).map(|budget| Bound::new(budget, variant.mode)),
             variant,
         }
@@ -154,11 +149,7 @@ impl Active {
 
     #[inline]
     pub(crate) fn ticks(&self) -> u64 {
-        match &self.clock {
-            Some(_) if self.reads_tsc => tsc(),
-            Some(clock) => clock.raw(),
-            None => 0,
-        }
+        self.clock.as_ref().map_or(0, Clock::raw)
     }
 }
 
@@ -166,7 +157,6 @@ static INITIAL: Active = Active {
     id: VariantId(0),
     mode: Mode::Off,
     clock: None,
-    reads_tsc: false,
     bounds: [Bound::NONE; Site::MOST],
     variant: Variant::INITIAL,
 };
@@ -197,25 +187,6 @@ pub(crate) fn mode_of(id: VariantId) -> Mode {
 pub(crate) fn clock() -> &'static Clock {
     static CLOCK: OnceLock<Clock> = OnceLock::new();
     CLOCK.get_or_init(Clock::new)
-}
-
-/// Whether that clock is the time-stamp counter itself, in the same scale.
-fn reads_tsc(clock: &Clock) -> bool {
-    let (before, now) = (tsc(), clock.raw());
-    before <= now && now <= tsc() && before > 0
-}
-
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn tsc() -> u64 {
-    // SAFETY: every x86-64 has the instruction.
-    unsafe { std::arch::x86_64::_rdtsc() }
-}
-
-/// There is none.
-#[cfg(not(target_arch = "x86_64"))]
-fn tsc() -> u64 {
-    0
 }
 
 fn ticks_in(time: Duration) -> u64 {
