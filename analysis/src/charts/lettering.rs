@@ -82,6 +82,8 @@ impl Lettering {
         let fits = |line: &str| self.width_of(line.trim_end()) <= width;
         let mut lines: Vec<String> = Vec::new();
         let mut line = String::new();
+        // A percent sign stays with its number.
+        let text = text.replace(" %", "\u{a0}%");
         for word in text.split_inclusive([' ', '/', ',', '=', '+']) {
             if !fits(&format!("{line}{word}")) {
                 lines.push(std::mem::take(&mut line));
@@ -94,7 +96,8 @@ impl Lettering {
             }
         }
         lines.push(line);
-        let lines = lines.iter().map(|line| line.trim().to_owned());
+        let lines = lines.iter().map(|line| line.replace('\u{a0}', " "));
+        let lines = lines.map(|line| line.trim().to_owned());
         lines.filter(|line| !line.is_empty()).collect()
     }
 
