@@ -19,7 +19,7 @@ use swarm_patch::stacks::{LIBP2P, STACKS, Stack};
 pub(crate) struct NodeProgramArgs {
     #[arg(long, value_name = "NAME", default_value = LIBP2P.name, value_parser = Stack::named, help = format!("Network stack of the nodes: {}", STACKS.map(|stack| stack.name).join(", ")))]
     pub(crate) stack: &'static Stack,
-    /// The node program to measure [default: this workspace's for the stack; it is built if it is missing]
+    /// The node program to measure [default: this workspace's for the stack, which cargo builds]
     #[arg(long = "node", value_name = "PROGRAM")]
     pub(crate) program: Option<PathBuf>,
 }

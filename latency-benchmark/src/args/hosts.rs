@@ -14,7 +14,7 @@ use super::network::NetworkArgs;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Peers on other hosts")]
 pub(crate) struct HostArgs {
-    /// Run each peer on one of these hosts instead of in a lab, over the network that is there. HOST=ADDRESS: dial this
+    /// Run each peer on one of these hosts, over the real network, instead of on this machine. HOST=ADDRESS: dial this
     /// address. The node program must have the same path on every host
     #[arg(long, value_name = "HOST,HOST", value_delimiter = ',', conflicts_with_all = ["rtt", "delay", "loss", "jitter", "congestion_control", "receive_on"])]
     peer_hosts: Vec<String>,

@@ -24,8 +24,8 @@ pub(crate) struct NodeArgs {
     /// Keep this many unanswered requests per peer (closed loop) [default: 2]
     #[arg(long, value_name = "COUNT", conflicts_with = "rate", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) outstanding: Option<u32>,
-    /// Send this many requests per second to each peer (open loop); with gossipsub: messages per second and node
-    /// [default: 20]
+    /// Send this many requests per second to each peer (open loop); with gossipsub: messages per second and node,
+    /// 20 by default
     #[arg(long, value_name = "PER_SECOND", value_parser = decimal)]
     pub(crate) rate: Option<f64>,
 }

@@ -27,7 +27,7 @@ use super::{
 pub(crate) struct SubjectArgs {
     #[arg(long, value_name = "SPEC", help = format!("A version of the network stack to compare, repeatable, the first is the baseline: {SUBJECT_FORMS} [default: only the node program of this workspace]"))]
     pub(crate) subject: Vec<Spec>,
-    /// Add a subject: the first subject's libp2p with this yamux, PATH or PATH@REV, with +FILE for a diff; repeatable
+    /// Also compare the first subject's libp2p with this yamux: PATH or PATH@REV, then +FILE for a diff; repeatable
     #[arg(long, value_name = "SPEC", conflicts_with = "stack")]
     pub(crate) yamux: Vec<CheckoutSpec>,
     #[arg(long, value_name = "SETTING", conflicts_with_all = ["subject", "yamux"], help = format!("Add launches with this setting of central's tokio runtime, to compare with launches without it; repeatable: {SETTING_FORMS}"))]

@@ -87,7 +87,7 @@ struct GridArgs {
 #[derive(Args)]
 #[command(next_help_heading = "What is compared")]
 pub(crate) struct ComparedArgs {
-    #[arg(long, value_name = "BUDGET", help = format!("Budgets to compare, repeatable, the first is the baseline: {BUDGET_FORMS} [default: {}; other stacks have others, which --dry-run shows]", LIBP2P.budgets.join(", ")))]
+    #[arg(long, value_name = "BUDGET", help = format!("A limit on one poll; repeat to compare, the first is the baseline: {BUDGET_FORMS} [default: {}; other stacks have others, which --dry-run shows]", LIBP2P.budgets.join(", ")))]
     pub(crate) budget: Vec<Budgets>,
     #[command(flatten)]
     subjects: SubjectArgs,
@@ -107,11 +107,11 @@ pub(crate) struct LengthArgs {
     /// --max-cell-seconds]. With --subject: at most this many blocks, each with one launch of every subject [default: 8]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: Option<u32>,
-    /// Length of a turn, in which one variant is measured, in ms [default: 20, or two round trips, and longer for many
-    /// peers and large payloads]
+    /// Length of a turn, in which one variant is measured, in ms [default: 20; with a delay 40 or two round trips;
+    /// longer for many peers and large payloads]
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(5..=600_000))]
     turn: Option<u64>,
-    /// Pause at the start of each turn, in which nothing is recorded, in ms [default: 10; with a delay 20 or half a round
+    /// Time in ms at the start of each turn in which nothing is recorded [default: 10; with a delay 20 or half a round
     /// trip, and longer for many peers and large payloads]
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=600_000))]
     settle: Option<u64>,
@@ -119,7 +119,7 @@ pub(crate) struct LengthArgs {
     /// grid; with --repeat 8.4 s for each launch, and 40 ms for each ms of its round trip]
     #[arg(long, value_name = "TIME", value_parser = time, conflicts_with_all = ["max_cell_seconds", "peer_hosts"])]
     pub(crate) time: Option<Duration>,
-    /// Measure each launch for at most this long [default: what --time leaves; with --subject: 4]
+    /// Measure each launch for at most this long [default: what --time gives; --subject alone: 4]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     max_cell_seconds: Option<u64>,
     /// Stop a cell early when all its changes are known this well: slow polls to POINTS, or to PERCENT of the baseline's
@@ -134,7 +134,7 @@ struct PartArgs {
     /// Measure this many cells at once, each on its own cores; auto: as many as fit [default: 1]
     #[arg(long, value_name = "COUNT", value_parser = jobs::parse, conflicts_with_all = ["central_core", "peer_cores", "peer_hosts"])]
     jobs: Option<usize>,
-    #[arg(long, value_name = "I/N", value_parser = shard, requires_all = ["seed", "name"], conflicts_with = "peer_hosts", help = format!("Measure part I of N equally long parts of the cells into NAME-shard-I-of-N, or continue that; `analysis merge` puts the parts together. Forms: {SHARD_FORMS}"))]
+    #[arg(long, value_name = "I/N", value_parser = shard, requires_all = ["seed", "name"], conflicts_with = "peer_hosts", help = format!("Measure part I of N equally long parts of the cells into NAME-shard-I-of-N, or continue it; needs --seed and --name; `analysis merge` joins them. Forms: {SHARD_FORMS}"))]
     shard: Option<Shard>,
     /// Print the cells, their order, the variants and the longest duration, and measure nothing
     #[arg(long)]
