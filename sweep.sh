@@ -13,7 +13,7 @@ die() {
 command -v cargo >/dev/null || die "cargo is missing: install Rust 1.91 or newer (https://rustup.rs)"
 [ -x "$here/target/tools/latency-benchmark" ] || echo "building (the first build takes some minutes)" >&2
 cargo build --locked --quiet --manifest-path "$here/Cargo.toml" --target-dir "$here/target" \
-    --profile tools --package latency-benchmark || die "the build failed, see above"
+    --profile tools --package latency-benchmark --package analysis || die "the build failed, see above"
 # A lab needs two packages. Without root, the tool says what is missing.
 missing=()
 case " $* " in

@@ -3,7 +3,7 @@
 use std::{
     env,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
 };
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -56,62 +56,46 @@ impl NodeProgramArgs {
     }
 }
 
-/// Has cargo build what a sweep needs: the analysis, and unless one was given, the node program, with the one that explains if
-/// that is asked. Both are built at once, because a build ends with a large crate that keeps one core busy.
+/// Has cargo build the node program that is needed to measure, and the one to explain if that is asked, unless a program was
+/// given.
 pub(crate) fn build_needed(
     given: &NodeProgramArgs,
     node: &NodeConfig,
     explain: bool,
 ) -> Result<()> {
-    let this = env::current_exe().context("cannot find this program's file")?;
-    let profile = this.parent().and_then(Path::file_name).unwrap_or_default();
-    let analysis = [
-        "--package",
-        "analysis",
-        "--profile",
-        &profile.to_string_lossy(),
-    ];
-    let mut builds = vec![start_build(&analysis)?];
-    if given.program.is_none() {
-        let plain = ["--bin", &given.stack.program()];
-        let programs = if explain { &["--bins"][..] } else { &plain };
-        builds.push(start_node_build(given.stack, node, programs)?);
+    if given.program.is_some() {
+        return Ok(());
     }
-    builds.into_iter().flatten().try_for_each(finish)
+    let plain = ["--bin", &given.stack.program()];
+    build(
+        given.stack,
+        node,
+        if explain { &["--bins"] } else { &plain },
+    )
 }
 
+/// Has cargo build node programs as a release. It does nothing where that is not this program's business: in a
+/// debug build, whose node program lies beside it, or away from the workspace.
 fn build(stack: &Stack, node: &NodeConfig, programs: &[&str]) -> Result<()> {
-    let build = start_node_build(stack, node, programs)?;
-    build.map_or(Ok(()), finish)
-}
-
-fn start_node_build(stack: &Stack, node: &NodeConfig, programs: &[&str]) -> Result<Option<Child>> {
-    let features: Vec<&str> = node.features().iter().map(|(name, _)| *name).collect();
-    let (package, features) = (stack.program(), features.join(","));
-    let package = ["--release", "--package", &package, "--features", &features];
-    start_build(&[&package, programs].concat())
-}
-
-/// Starts cargo, unless that is not this program's business: in a debug build, whose other programs lie beside it, or away
-/// from the workspace.
-fn start_build(arguments: &[&str]) -> Result<Option<Child>> {
     let Some(workspace) = workspace().filter(|_| !cfg!(debug_assertions)) else {
-        return Ok(None);
+        return Ok(());
     };
+    let features: Vec<&str> = node.features().iter().map(|(name, _)| *name).collect();
     let cargo = env::var_os("CARGO").unwrap_or_else(|| user_tool("cargo").into());
-    let cargo = Command::new(cargo)
-        .args(["build", "--locked", "--quiet", "--target-dir"])
+    let status = Command::new(cargo)
+        .args(["build", "--locked", "--quiet", "--release", "--target-dir"])
         .arg(target_dir()?)
-        .args(arguments)
+        .args([
+            "--package",
+            &stack.program(),
+            "--features",
+            &features.join(","),
+        ])
+        .args(programs)
         .current_dir(workspace)
         .stdin(Stdio::null())
-        .spawn()
+        .status()
         .context("cannot start cargo (install Rust 1.91 or newer: https://rustup.rs)")?;
-    Ok(Some(cargo))
-}
-
-fn finish(mut build: Child) -> Result<()> {
-    let status = build.wait()?;
     if !status.success() {
         bail!("the build failed: cargo {}, see above", ended(status));
     }
