@@ -31,19 +31,19 @@ use run_format::{
     tables::Disturbance,
 };
 
-pub(crate) use self::cell_blocks::SweepSetup;
 use self::{
     breakdown::Breakdown, cell_blocks::CellBlocks, checks::Checks, curve::CurvePoint,
-    details::PageDetails, jobs::JobsOfCell, metric::MetricKey, predicted::Predicted,
-    sums::CellSums, turns::Turns, workers::Workers,
+    details::PageDetails, jobs::JobsOfCell, predicted::Predicted, sums::CellSums, turns::Turns,
+    workers::Workers,
 };
+pub(crate) use self::{cell_blocks::SweepSetup, sums::Estimates};
 use crate::{
     load::{
         self, CellRuns,
         loaded_run::{LoadedRun, LoadedSlice},
         run::RunFiles,
     },
-    stats::{self, CellEstimate, RatioKind, RatioPart, Uncertain},
+    stats::{self, RatioKind, RatioPart, Uncertain},
 };
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -88,9 +88,6 @@ pub(crate) struct CellMeasured {
     pub(crate) workers: Vec<Workers>,
     pub(crate) jobs: JobsOfCell,
 }
-
-/// What figures are made of, by variant, and last what candidates are compared with. None if there is no data for it.
-pub(crate) type Estimates = BTreeMap<MetricKey, Vec<Option<CellEstimate>>>;
 
 /// The number of slow polls, and of those with a single slow iteration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,13 +5,15 @@ use std::{borrow::Cow, collections::BTreeMap};
 use run_format::{Site, variant::BASELINE};
 
 use super::{
-    Estimates, SweepSetup,
     catalogue::{Limits, SliceView},
-    cell_blocks::CellBlocks,
+    cell_blocks::{CellBlocks, SweepSetup},
     distribution::Distribution,
     metric::MetricKey,
 };
 use crate::stats::{self, CellEstimate, Change, Counts, LaunchCounts, RatioPart};
+
+/// What figures are made of, by variant, and last what candidates are compared with. None if there is no data for it.
+pub(crate) type Estimates = BTreeMap<MetricKey, Vec<Option<CellEstimate>>>;
 
 /// By variant, and last of what candidates are compared with. None if any slice did not count them.
 type ByVariant<T> = Vec<Option<Vec<T>>>;
