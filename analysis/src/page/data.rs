@@ -6,7 +6,6 @@ use run_format::{
 };
 use serde_json::{Map, Value, json};
 
-use super::Page;
 use crate::{
     charts::Colours,
     drift::{Drift, Drifts},
@@ -54,16 +53,16 @@ fn metrics() -> Value {
     Metric::ALL.iter().copied().map(metric).collect()
 }
 
-/// All that the page knows. It opens with the first of the gains that the verdict has, against the cost.
-pub(super) fn of_page(page: &Page) -> Value {
+/// All that a page with these runs knows. It opens with the first of the gains that the verdict has, against the cost.
+pub(super) fn of_page(runs: &[Value], soak: &[Value]) -> Value {
     let gains = RANKS.map(|metric| metric.info().name);
     json!({
         "metrics": metrics(),
         "opening": {"gains": gains, "cost": Metric::RequestsPerS.info().name},
         "checks": trust::limits(),
         "colours": {"level": Colours::Sequential.of_page(), "change": Colours::HigherIsBetter.of_page()},
-        "runs": page.runs,
-        "soak": page.soak,
+        "runs": runs,
+        "soak": soak,
     })
 }
 

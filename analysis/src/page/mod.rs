@@ -88,7 +88,9 @@ impl Page {
         let verdict = list(first) + &details("more", &more_sentences(more), more);
         let caveats = details("caveats", "Caveats, and what is missing", &self.caveats);
         // `<` could end the element that the data are in.
-        let data = data::of_page(self).to_string().replace('<', "\\u003c");
+        let data = data::of_page(&self.runs, &self.soak)
+            .to_string()
+            .replace('<', "\\u003c");
         let parts = [
             ("title", escaped(&self.title)),
             ("style", STYLE.to_owned()),

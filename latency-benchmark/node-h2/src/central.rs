@@ -10,7 +10,7 @@ use node_kit::{Central, RequestLog, ask_at_pace};
 use run_format::protocol::Measured;
 use tokio::net::TcpStream;
 
-use crate::{CONNECTION_WINDOW, STREAM_WINDOW, whole};
+use crate::stream::{CONNECTION_WINDOW, STREAM_WINDOW, whole};
 
 pub(crate) fn run(central: Central, peers: Vec<SocketAddr>) -> Result<Measured> {
     let (spawn, connections) = (central.spawner(), central.connections());

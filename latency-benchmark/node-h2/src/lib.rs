@@ -3,12 +3,11 @@
 
 mod central;
 mod peer;
+mod stream;
 
 use std::{convert::Infallible, net::SocketAddr};
 
 use anyhow::{Context, Result};
-use bytes::{Bytes, BytesMut};
-use h2::RecvStream;
 use node_kit::{Central, NodeProgram};
 use program::{Failure, bad_input};
 use run_format::{
@@ -53,19 +52,4 @@ fn address(text: &str) -> Result<SocketAddr, Failure> {
     text.parse::<SocketAddr>()
         .with_context(|| format!("{text}: not an address (accepted: such as 127.0.0.1:4001)"))
         .map_err(bad_input)
-}
-
-/// As hyper's client has them by default. With those of h2, which are 64 KiB, large requests would wait for round trips.
-const STREAM_WINDOW: u32 = 2 << 20;
-const CONNECTION_WINDOW: u32 = 5 << 20;
-
-/// All that a stream receives.
-async fn whole(mut body: RecvStream) -> Result<Bytes, h2::Error> {
-    let mut bytes = BytesMut::new();
-    while let Some(part) = body.data().await {
-        let part = part?;
-        body.flow_control().release_capacity(part.len())?;
-        bytes.extend_from_slice(&part);
-    }
-    Ok(bytes.freeze())
 }

@@ -8,7 +8,7 @@ use h2::{RecvStream, server};
 use http::{Request, Response};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::{CONNECTION_WINDOW, STREAM_WINDOW, whole};
+use crate::stream::{CONNECTION_WINDOW, STREAM_WINDOW, whole};
 
 pub(crate) async fn listen(at: SocketAddr) -> Result<Infallible> {
     let listener = TcpListener::bind(at).await;

@@ -6,7 +6,7 @@ use std::thread;
 use anyhow::{Result, anyhow};
 use run_format::{config::SweepConfig, network::Placement};
 
-use super::{RunningSweep, schedule::Launch, stop_rule::StopRule};
+use super::{running::RunningSweep, schedule::Launch, stop_rule::StopRule};
 
 /// What is measured without a break: the launches of subjects in a cell are compared with each other.
 type Unit<'a> = &'a [Launch];

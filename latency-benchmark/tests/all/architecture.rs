@@ -140,7 +140,7 @@ impl Sources {
         Sources { modules }
     }
 
-    /// Which module uses which other ones that it does not contain. A re-export alone is no use.
+    /// Which module uses which other ones. A re-export alone is no use.
     fn arrows(&self) -> BTreeSet<(Module, Module)> {
         let mut arrows = BTreeSet::new();
         for (module, file) in &self.modules {
@@ -150,7 +150,7 @@ impl Sources {
                 .0
                 .iter()
                 .filter_map(|path| self.target(module, path, 0));
-            let others = targets.filter(|target| !are_one_room(target, module));
+            let others = targets.filter(|target| target != module);
             arrows.extend(others.map(|target| (module.clone(), target)));
         }
         arrows
@@ -202,11 +202,6 @@ impl Sources {
             .into_iter()
             .find_map(|(path, known_as)| (known_as == name).then_some(path))
     }
-}
-
-/// Whether one module contains the other. What a module shares with the files below it may stand in its own file.
-fn are_one_room(one: &Module, other: &Module) -> bool {
-    one.starts_with(other) || other.starts_with(one)
 }
 
 fn joined(module: &Module, name: &str) -> Module {

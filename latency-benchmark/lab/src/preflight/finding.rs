@@ -67,3 +67,29 @@ impl fmt::Display for PreflightFinding {
         Ok(())
     }
 }
+
+/// The results of all checks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Preflight {
+    /// The most important first.
+    pub findings: Vec<PreflightFinding>,
+    /// Whether cells without a delay can run, without which none can. A cell is one combination of settings in a sweep.
+    pub can_run_rtt_zero: bool,
+    /// Whether cells with a delay can run.
+    pub can_run_delayed: bool,
+}
+
+impl fmt::Display for Preflight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for finding in &self.findings {
+            writeln!(f, "{finding}")?;
+        }
+        let can = |can| if can { "can run" } else { "CANNOT run" };
+        writeln!(
+            f,
+            "cells without a delay (RTT 0) {}",
+            can(self.can_run_rtt_zero)
+        )?;
+        write!(f, "cells with a delay {}", can(self.can_run_delayed))
+    }
+}

@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::{Result, anyhow, bail};
 
-use super::{
+use super::finding::{
     Preflight, PreflightFinding,
     PreflightStatus::{Degraded, Missing},
 };

@@ -1,0 +1,150 @@
+//! A sweep that measures: what its launches share, and how one is measured and kept.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use anyhow::{Result, anyhow};
+use program::one_line;
+use run_format::{
+    config::SweepConfig,
+    manifest::Machine,
+    network::Placement,
+    run_row::{End, RunRow},
+};
+
+use super::{
+    outcome::outcome, run_dir::RunDir, schedule::Launch, stop_rule::StopRule, time::SavedTime,
+};
+use crate::{
+    cell_task::CellMessage, other_load, programs::Programs, progress::RunCounts, session::Session,
+};
+
+pub(super) struct RunningSweep<'a> {
+    pub(super) config: &'a SweepConfig,
+    pub(super) programs: &'a Programs,
+    /// If it is not that of the manifest.
+    pub(super) machine: Option<Machine>,
+    pub(super) session: Session<'a>,
+    pub(super) state: Mutex<SweepState>,
+}
+
+pub(super) struct SweepState {
+    pub(super) time: SavedTime,
+    pub(super) counts: RunCounts,
+}
+
+impl RunningSweep<'_> {
+    pub(super) fn state(&self) -> MutexGuard<'_, SweepState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Measures a launch, unless that is done or not needed. Returns whether to go on.
+    pub(super) fn launch(
+        &self,
+        launch: &Launch,
+        placement: &Placement,
+        stop_rule: &mut StopRule<'_>,
+    ) -> Result<bool> {
+        if self.session.interrupts.seen() > 0 {
+            return Ok(false);
+        }
+        let run_dir = launch.run_dir(&self.session.folder.path);
+        let is_needed = !stop_rule.is_enough_without(launch);
+        let mut goes_on = true;
+        if is_needed && !self.is_done(launch, &run_dir) {
+            goes_on = self.measure(launch, placement, &run_dir)?;
+        } else {
+            let planned_ms = launch.config(self.config).plan.max_ms;
+            self.state().time.skip(planned_ms as f64);
+            self.session.progress.skip(1);
+        }
+        if is_needed {
+            stop_rule.add(launch, &run_dir)?;
+        }
+        Ok(goes_on)
+    }
+
+    /// Whether the run was measured before, with the options of this sweep, and is as it was written.
+    fn is_done(&self, launch: &Launch, run_dir: &RunDir) -> bool {
+        let Some(row) = run_dir.measured() else {
+            return false;
+        };
+        let plan = plan::run::of_cell(self.config, launch.cell);
+        let checked = match plan::run::differs_in(self.config, &row.config, plan) {
+            Some(field) => {
+                let run = run_dir.done();
+                Err(anyhow!(
+                    "{}: its {field} is not that of this sweep",
+                    run.display()
+                ))
+            }
+            None => row.check_files(&run_dir.done()).map(drop),
+        };
+        if let Err(error) = &checked {
+            let warning = format!("{error:#}; the run is measured again");
+            self.session.progress.warn(&warning);
+        }
+        checked.is_ok()
+    }
+
+    /// Returns whether to go on.
+    fn measure(&self, launch: &Launch, placement: &Placement, run_dir: &RunDir) -> Result<bool> {
+        let session = &self.session;
+        let name = format!("{} {}", launch.cell, launch.name(self.config));
+        let mut config = launch.config(self.config);
+        config.lab.placement = placement.clone();
+        self.state().time.spend(&mut config, self.config);
+        session.progress.show(&name);
+        let before = other_load::another();
+        session.folder.check()?;
+        let partial = run_dir.begin()?;
+        let programs = self.programs.for_subject(launch.subject);
+        let mut last = None;
+        let row = session.measure(config, programs, &partial, |message| {
+            if let CellMessage::Block(block) = message {
+                let slow = block.slow_percent.first().copied().flatten();
+                let slow = slow.map_or_else(String::new, |slow| format!("  {slow:.1} % slow"));
+                session.progress.show(&format!("{name}{slow}"));
+                last = Some(block);
+            }
+            Ok(())
+        })?;
+        let Some(mut row) = row else {
+            return Ok(false);
+        };
+        row.machine = self.machine.clone();
+        row.beside = before.or_else(other_load::another).map(str::to_owned);
+        let mut state = self.state();
+        state.time.save(&row);
+        state.counts.add(&row.end);
+        session.progress.advance(1);
+        let (done, total) = session.progress.position();
+        let outcome = outcome(&row, last.as_ref(), self.config);
+        let took_s = row.took_ms as f64 / 1e3;
+        let line = format!("[{done:3}/{total}] {name}  {outcome}, {took_s:.1} s");
+        session.progress.line(&line);
+        drop(state);
+        self.keep(launch, &row, run_dir)?;
+        Ok(session.goes_on_after(&row))
+    }
+
+    /// Keeps what was measured. One that was interrupted has fewer blocks than asked for, and is measured again by
+    /// `--resume`. A full disk ends the sweep.
+    fn keep(&self, launch: &Launch, row: &RunRow, run_dir: &RunDir) -> Result<()> {
+        let Session {
+            folder, progress, ..
+        } = &self.session;
+        let kept = run_dir.finish(row, row.end != End::INTERRUPTED);
+        if kept.is_err() || matches!(row.end, End::Failed { .. }) {
+            folder.check_room().map_err(|full| {
+                let dir = folder.path.display();
+                anyhow!("{full:#}; what was measured is kept (with more room: --resume {dir})")
+            })?;
+        }
+        if let Err(error) = kept {
+            let error = one_line(&format!("{error:#}"));
+            progress.warn(&format!("{} cannot be kept: {error}", launch.cell));
+            self.state().counts.unkept += 1;
+        }
+        Ok(())
+    }
+}
