@@ -63,7 +63,7 @@ impl Watch {
                 Err(Unobservable::new(
                     "allocations",
                     "this node program was built without the allocator that counts them \
-                     (to build the one with it: cargo build --release -p libp2p-node --bins)",
+                     (to build the one with it: cargo build --profile explain -p libp2p-node --bin libp2p-node-counting)",
                 ))
             },
             system_calls: SystemCallRecorder::arm_this_thread(SYSTEM_CALLS, clock()),
