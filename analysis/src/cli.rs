@@ -55,7 +55,7 @@ enum AnalysisVerb {
         /// The folder of a sweep or a search, results/NAME
         run: PathBuf,
         #[command(flatten)]
-        options: Options,
+        options: FigureOptions,
     },
     /// Make one page of several sweeps or searches, among which its reader chooses
     Page {
@@ -125,7 +125,9 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
     check_threads()?;
     match arguments.verb {
         AnalysisVerb::Report { run, open, options } => verbs::report::run(&run, &options, open)?,
-        AnalysisVerb::Comment { run, options } => verbs::report::print_comment(&run, &options)?,
+        AnalysisVerb::Comment { run, options } => {
+            verbs::report::print_comment(&run, &options.into())?
+        }
         AnalysisVerb::Page { runs, options } => verbs::page::run(&runs, &options.into())?,
         AnalysisVerb::NextRound { search, options } => {
             let next = Search::open(&search, &options.into())?.next();

@@ -10,7 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     charts::ChartFormat,
-    measure::{metric::Metric, metric_info::Place, quantity::Margin},
+    measure::{
+        metric::Metric,
+        metric_info::Place,
+        quantity::{Margin, Quantity},
+    },
     site::SiteNames,
     text::joined,
 };
@@ -37,18 +41,14 @@ pub(crate) struct FigureOptions {
     /// Sites to show; the verdict is about the first [default: all; it is about connection, or quic-connection]
     #[arg(long, value_name = "SITE")]
     pub(crate) site: Vec<Site>,
-    /// Change of a quantity that matters, such as throughput=1% or late=1pp; may be repeated [default: beyond=10%,
-    /// late=0.5pp, wake-up=10%, throughput=2%, cpu=3%, latency=10%]
-    #[arg(long, value_name = "QUANTITY=VALUE")]
+    #[arg(long, value_name = "QUANTITY=VALUE", help = margin_help())]
     #[serde(default)]
     pub(crate) margin: Vec<Margin>,
     /// Use disturbed blocks, too: those in which central's worker was kept waiting for more than a tenth of the time, or
     /// in which a process of the cell or the machine stood still
     #[arg(long)]
     pub(crate) keep_disturbed: bool,
-    /// Metrics to draw before and after, and to write to summary.csv; the page has all [default:
-    /// beyond_ms_per_s and slow_percent are drawn, all are written]
-    #[arg(long, value_name = "METRIC", long_help = metric_help())]
+    #[arg(long, value_name = "METRIC", help = metric_help(), long_help = all_metrics_help())]
     pub(crate) metric: Vec<Metric>,
     /// Folder to write to [default: RUN/report; of `compare`: compared; of `export`: dataset; of `page`: page]
     #[arg(long, value_name = "DIR")]
@@ -93,7 +93,10 @@ impl From<FigureOptions> for Options {
     fn from(figures: FigureOptions) -> Options {
         Options {
             figures,
-            pictures: PictureOptions::default(),
+            pictures: PictureOptions {
+                format: vec![ChartFormat::Png],
+                ..PictureOptions::default()
+            },
         }
     }
 }
@@ -149,12 +152,27 @@ impl Options {
     }
 }
 
+fn margin_help() -> String {
+    let margins = Quantity::all();
+    let margins = margins.iter().map(|it| Margin::of_default(*it));
+    format!(
+        "Change of a quantity that matters, such as throughput=1% or late=1pp; may be repeated [default: {}]",
+        joined(margins, ", ")
+    )
+}
+
 fn metric_help() -> String {
-    let drawn = Metric::shown_in(Place::BeforeAfter);
     format!(
         "Metrics to draw before and after, and to write to summary.csv; the page has all [default: {} are drawn, all are \
-         written]. METRICS.md has their formulas:\n{}",
-        joined(drawn, " and "),
+         written]",
+        joined(Metric::shown_in(Place::BeforeAfter), ", "),
+    )
+}
+
+fn all_metrics_help() -> String {
+    format!(
+        "{}. METRICS.md has their formulas:\n{}",
+        metric_help(),
         Metric::help()
     )
 }

@@ -6,12 +6,10 @@ use run_format::{
     Site,
     evidence::{CounterScope, SystemCallRow},
     tables::Pass,
+    variant::BASELINE,
 };
 
-use super::{
-    stacks,
-    sums::{PassSums, apart, child_name, counted_once, is_slow, ratio},
-};
+use super::sums::{PassSums, apart, child_name, counted_once, is_slow, ratio};
 use crate::load::explain::CellEvidence;
 
 /// How often something happens, and how much that is: bytes of objects, or microseconds of calls. None if there was no
@@ -87,6 +85,16 @@ pub(crate) struct CounterRates {
     pub(crate) process_per_s: Option<f64>,
 }
 
+/// How long a reading of the counters takes, and a poll in the mean, both in µs, if the readings make polls so much longer
+/// that counts by poll say nothing.
+pub(crate) fn disturbing_reading(evidence: &CellEvidence, site: Site) -> Option<[f64; 2]> {
+    const LEAST_PARTS: f64 = 100.0;
+    let reading_ns = evidence.seen.counter_reading_ns? as f64;
+    let [polls, ns] = PassSums::of(evidence, Pass::Normal, BASELINE).polls(site, 0);
+    let poll_ns = ratio(ns as f64, polls as f64)?;
+    (reading_ns * LEAST_PARTS > poll_ns).then_some([reading_ns / 1e3, poll_ns / 1e3])
+}
+
 /// By counter; polls are those of `site`.
 pub(crate) fn counters(
     evidence: &CellEvidence,
@@ -143,14 +151,6 @@ const WAITING: [&str; 13] = [
     "wait4",
 ];
 
-/// The kernel's share of the time of slow polls, in percent.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct KernelShare {
-    /// From the durations of system calls. The cost of observing them is subtracted from the time of the polls.
-    pub(crate) by_calls: f64,
-    pub(crate) by_stacks: Option<f64>,
-}
-
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct WaitingChild {
     pub(crate) child: String,
@@ -190,23 +190,6 @@ pub(crate) fn system_calls(
         (name.to_owned(), called)
     };
     sorted.into_iter().map(called).collect()
-}
-
-/// For slow polls of `site`. None without slow polls or without any system call.
-pub(crate) fn kernel_share(
-    evidence: &CellEvidence,
-    site: Site,
-    from_ns: u64,
-) -> Option<KernelShare> {
-    let slow = SlowCalls::of(evidence, site, from_ns);
-    if evidence.system_calls.is_empty() {
-        return None;
-    }
-    let ns: u64 = slow.by_child.values().map(|[_, ns]| ns).sum();
-    Some(KernelShare {
-        by_calls: 100.0 * ratio(ns as f64, slow.time_ns)?,
-        by_stacks: stacks::in_kernel_percent(evidence, site, from_ns),
-    })
 }
 
 struct SlowCalls<'a> {

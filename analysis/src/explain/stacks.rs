@@ -144,7 +144,7 @@ pub(crate) fn frames(
 
 /// The share of the samples in slow polls of the baseline that were inside the kernel, in percent. None if there are
 /// too few samples.
-pub(super) fn in_kernel_percent(evidence: &CellEvidence, site: Site, from_ns: u64) -> Option<f64> {
+pub(crate) fn in_kernel_percent(evidence: &CellEvidence, site: Site, from_ns: u64) -> Option<f64> {
     let sums = PassSums::of(evidence, Pass::Stacks, 0);
     let samples = slow(&sums, evidence, (site, from_ns), |stack| stack.in_kernel);
     let inside = samples.get(&true).copied().unwrap_or(0);

@@ -35,6 +35,18 @@ impl LoadedRun {
         self.row.as_ref()?.machine.as_ref().map(text::host)
     }
 
+    /// The part of central's CPU time that is the benchmark's own. Zero in older runs, which do not know it.
+    pub(crate) fn own_cpu_part(&self) -> f64 {
+        let own = self
+            .idle
+            .and_then(|idle| Some(idle.central_cpu_ns? as f64 / idle.duration_ms));
+        let slices = self.slices.iter().map(|slice| &slice.row);
+        let slices = slices.filter_map(|row| Some((row.sampled_ms, row.central_cpu_ns? as f64)));
+        let (ms, cpu_ns) = slices.fold((0.0, 0.0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
+        own.filter(|_| cpu_ns > 0.0)
+            .map_or(0.0, |own| own * ms / cpu_ns)
+    }
+
     pub(crate) fn has_workers(&self) -> bool {
         self.slices.iter().any(|slice| !slice.workers.is_empty())
     }

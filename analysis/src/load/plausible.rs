@@ -117,6 +117,17 @@ fn site(site: &LoadedSite) -> Result<()> {
             row.slow_pieces <= pieces,
             "{BOUNDS}: slice {slice}: more slow pieces than pieces"
         );
+        ensure!(
+            row.beyond_ns <= Some(site.row.total_ns),
+            "{BOUNDS}: slice {slice}: pieces of {name} are longer than its polls"
+        );
+    }
+    for child in &site.children {
+        ensure!(
+            child.beyond_ns <= Some(child.ns),
+            "{CHILDREN}: slice {slice}: polls of {} exceed 50 µs by more than their time",
+            child.child
+        );
     }
     histograms(site)
 }

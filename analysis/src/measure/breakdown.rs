@@ -19,14 +19,19 @@ pub(crate) fn slow_from_ns(threshold_ns: u64) -> Option<u64> {
         .find(|from_ns| *from_ns >= threshold_ns)
 }
 
-/// Of the baseline in one cell, the time of polls by child in nanoseconds. The second part of a key says whether the polls
-/// are slow.
-pub(crate) type Breakdown = BTreeMap<(Site, bool, String), i64>;
+/// Of the baseline in one cell, in nanoseconds.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Breakdown {
+    /// The time of polls by child. The second part of a key says whether the polls are slow.
+    pub(crate) times: BTreeMap<(Site, bool, String), i64>,
+    /// By how much polls of children are themselves longer than 50 µs.
+    pub(crate) beyond: BTreeMap<(Site, String), u64>,
+}
 
 pub(super) fn of(runs: &[&LoadedRun], threshold_ns: u64) -> Breakdown {
     // With a threshold above all bands, no poll is known to be slow.
     let slow_from_ns = slow_from_ns(threshold_ns).unwrap_or(u64::MAX);
-    let mut breakdown = Breakdown::new();
+    let mut breakdown = Breakdown::default();
     for run in runs {
         let mut sites = run.slices.iter().flat_map(LoadedSlice::sites);
         let has_children = sites.any(|site| !site.children.is_empty());
@@ -35,7 +40,7 @@ pub(super) fn of(runs: &[&LoadedRun], threshold_ns: u64) -> Breakdown {
                 let site = of_site.row.site;
                 let mut add = |from_ns: u64, child: &str, ns: i64| {
                     let key = (site, from_ns >= slow_from_ns, child.to_owned());
-                    *breakdown.entry(key).or_default() += ns;
+                    *breakdown.times.entry(key).or_default() += ns;
                 };
                 for band in &of_site.bands {
                     // Null where the loops of the site are not marked. Then its children are not known either, but for
@@ -50,6 +55,10 @@ pub(super) fn of(runs: &[&LoadedRun], threshold_ns: u64) -> Breakdown {
                 for child in &of_site.children {
                     add(child.from_ns, OWN, -signed(child.ns));
                     add(child.from_ns, &child.child, signed(child.ns));
+                }
+                for child in &of_site.children {
+                    let key = (site, child.child.to_string());
+                    *breakdown.beyond.entry(key).or_default() += child.beyond_ns.unwrap_or(0);
                 }
             }
         }

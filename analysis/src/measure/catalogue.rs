@@ -17,6 +17,7 @@ use crate::{
 
 const NS_PER_S: f64 = 1e9;
 const NS_PER_MS: f64 = 1e6;
+const MOST_OWN_CPU: f64 = 0.5;
 
 /// It also says whether each site has the metric, or the worker as a whole. Formulas calculate in events, seconds and
 /// nanoseconds.
@@ -89,6 +90,8 @@ metrics! {
         part(view.slice.row.runtime_busy_ns as f64, view.sampled_ns())
     });
     CpuUsPerRequest: WorkerRatio(Amount, |view| {
+        // Where most of it is the benchmark's own, what is left is noise.
+        (view.run.own_cpu_part() <= MOST_OWN_CPU).then_some(())?;
         let own_ns = view.own_cpu_share().unwrap_or(0.0) * view.slice.row.sampled_ms * NS_PER_MS;
         part(view.slice.row.central_cpu_ns? as f64 - own_ns, view.sampled_requests())
     });

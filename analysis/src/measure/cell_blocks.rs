@@ -77,25 +77,30 @@ impl<'a> CellBlocks<'a> {
         }
     }
 
+    /// A subject without any launch, because all of them failed, does not cost the others their blocks.
     fn of_launches(runs: &'a [LoadedRun], setup: &SweepSetup) -> CellBlocks<'a> {
+        let present: BTreeSet<usize> = runs.iter().map(|run| run.subject).collect();
         let launches = |number: u32| {
-            let launch = |subject: usize| {
+            let launch = |subject: &usize| {
                 let mut launches = runs.iter();
-                launches.find(|run| run.number == number && run.subject == subject)
+                launches.find(|run| run.number == number && run.subject == *subject)
             };
-            (0..setup.subjects).map(launch).collect::<Option<_>>()
+            present.iter().map(launch).collect::<Option<Vec<_>>>()
         };
-        let complete: Vec<Vec<&LoadedRun>> = (1..=setup.repeat).filter_map(launches).collect();
-        let variants = |run: &'a LoadedRun| {
-            (0..setup.budgets).map(move |budget| {
-                let blocks = run.blocks.iter();
-                let slices = blocks.map(|block| (run, &run.slices[block[budget]]));
-                slices.collect()
-            })
-        };
+        // Without the first subject there is nothing to compare with.
+        let numbers = (1..=setup.repeat).filter(|_| present.contains(&0));
+        let complete: Vec<Vec<&LoadedRun>> = numbers.filter_map(launches).collect();
         let block = |launches: &Vec<&'a LoadedRun>| {
-            let block = launches.iter().copied().flat_map(variants).collect();
-            (launches[0].host(), vec![block])
+            let variants = (0..setup.subjects).flat_map(|subject| {
+                let run = launches.iter().find(|run| run.subject == subject).copied();
+                (0..setup.budgets).map(move |budget| {
+                    let blocks = run.into_iter().flat_map(|run| &run.blocks);
+                    let slices =
+                        blocks.filter_map(|block| Some((run?, &run?.slices[block[budget]])));
+                    slices.collect()
+                })
+            });
+            (launches[0].host(), vec![variants.collect()])
         };
         CellBlocks {
             runs: by_host(complete.iter().map(block)),
@@ -124,7 +129,8 @@ impl<'a> CellBlocks<'a> {
         };
         let of_variant = |slices: &Vec<(&'a LoadedRun, &'a LoadedSlice)>| {
             let parts = slices.iter().map(|(run, slice)| part(run, slice));
-            sum(parts.collect::<Option<_>>()?)
+            let parts: Vec<T> = parts.collect::<Option<_>>()?;
+            (!parts.is_empty()).then(|| sum(parts)).flatten()
         };
         let of_block = |block: &Block<'a>| {
             let parts = variants.iter().map(|variant| of_variant(&block[*variant]));

@@ -39,6 +39,9 @@ pub(crate) struct MetricInfo {
     /// most metrics differ between cells by orders of magnitude.
     #[serde(default)]
     pub(crate) is_share: bool,
+    /// In a relative change, a smaller value counts as this: differences below it are the machine's.
+    #[serde(default)]
+    pub(crate) least: f64,
     /// None if a verdict does not depend on it.
     pub(crate) verdict: Option<VerdictInfo>,
     /// From this share of a core on that the hypervisor gives to others, the metric says nothing about variants:
@@ -59,6 +62,13 @@ pub(crate) struct MetricInfo {
     /// Where it is shown, beside `summary.csv` and the page, which have every metric.
     #[serde(default)]
     pub(crate) shown: Vec<Place>,
+}
+
+impl MetricInfo {
+    /// The least value in the unit that formulas calculate in.
+    pub(super) fn least_raw(&self) -> f64 {
+        self.least / self.scale
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

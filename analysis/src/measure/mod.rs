@@ -151,7 +151,7 @@ impl CellMeasured {
             checks: Checks::of(&rows, &runs),
             breakdown: match measured {
                 true => breakdown::of(&of_first, setup.threshold_ns),
-                false => Breakdown::new(),
+                false => Breakdown::default(),
             },
             predicted: predicted::of(&of_first, setup),
             details: PageDetails::of(&sums, (&rows, &runs), setup.threshold_ns),

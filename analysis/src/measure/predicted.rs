@@ -7,7 +7,7 @@ use run_format::{Site, config::SLOW_NS};
 
 use super::SweepSetup;
 use crate::{
-    load::loaded_run::{LoadedRun, LoadedSlice},
+    load::loaded_run::LoadedRun,
     stats::{self, BareEstimate, RatioKind, RatioPart},
 };
 
@@ -22,13 +22,25 @@ pub(crate) struct Predicted {
     pub(crate) slow_polls: u64,
     pub(crate) longest_ns: u64,
     pub(crate) slow: BareEstimate,
+    /// The time beyond the threshold. None if older runs do not have it.
+    pub(crate) beyond: Option<BareEstimate>,
 }
+
+/// What all slices have of a bound, by run.
+struct Found {
+    site: Site,
+    limit: Option<Limit>,
+    longest_ns: u64,
+    slow: Parts,
+    beyond: Option<Parts>,
+}
+
+type Parts = Vec<Vec<RatioPart>>;
 
 /// Sorted by site, and by limit: none first, then counts, then times. The recordings know one threshold only, so at
 /// another one there is nothing.
 pub(super) fn of(runs: &[&LoadedRun], setup: &SweepSetup) -> Vec<Predicted> {
-    type Parts = Vec<Vec<RatioPart>>;
-    let mut found: BTreeMap<_, (Site, Option<Limit>, u64, Parts)> = BTreeMap::new();
+    let mut found: BTreeMap<_, Found> = BTreeMap::new();
     if setup.threshold_ns != SLOW_NS {
         return Vec::new();
     }
@@ -36,37 +48,58 @@ pub(super) fn of(runs: &[&LoadedRun], setup: &SweepSetup) -> Vec<Predicted> {
         let first = run.blocks.iter().filter_map(|block| block.first());
         let used: BTreeSet<u32> = first.map(|at| run.slices[*at].row.block).collect();
         let slices = run.slices.iter().filter(|it| used.contains(&it.row.block));
-        let sites = slices.flat_map(LoadedSlice::sites);
-        let whole = sites.filter(|site| site.lost() == 0);
-        for row in whole.flat_map(|site| &site.bounds) {
+        let sites = slices.flat_map(|slice| slice.sites().map(move |site| (slice, site)));
+        let whole = sites.filter(|(_, site)| site.lost() == 0);
+        for (slice, row) in
+            whole.flat_map(|(slice, site)| site.bounds.iter().map(move |it| (slice, it)))
+        {
             let limit = row.budget.at(row.site).map(|it| it.limit);
-            let (.., longest_ns, parts) = found
+            let none = || vec![Vec::new(); runs.len()];
+            let found = found
                 .entry((row.site, limit.map(room)))
-                .or_insert_with(|| (row.site, limit, 0, vec![Vec::new(); runs.len()]));
-            *longest_ns = row.longest_ns.max(*longest_ns);
-            parts[at].push(RatioPart {
+                .or_insert_with(|| Found {
+                    site: row.site,
+                    limit,
+                    longest_ns: 0,
+                    slow: none(),
+                    beyond: Some(none()),
+                });
+            found.longest_ns = row.longest_ns.max(found.longest_ns);
+            found.slow[at].push(RatioPart {
                 num: row.slow_pieces as f64,
                 den: row.pieces as f64,
             });
+            match (&mut found.beyond, row.beyond_ns) {
+                (Some(beyond), Some(ns)) => beyond[at].push(RatioPart {
+                    num: ns as f64,
+                    den: slice.row.duration_ms / 1e3,
+                }),
+                (beyond, _) => *beyond = None,
+            }
         }
     }
     let predicted = found.into_values();
-    let predicted = predicted.filter_map(|(site, limit, longest_ns, mut parts)| {
-        parts.retain(|run| !run.is_empty());
-        let slices = parts.iter().map(Vec::len).sum();
-        // As elsewhere, launches of a program are blocks.
-        if setup.subjects > 1 {
-            parts = vec![parts.into_iter().map(RatioPart::sum).collect()];
-        }
-        let sum = RatioPart::sum(parts.iter().flatten().copied());
+    let predicted = predicted.filter_map(|found| {
+        let slices = found.slow.iter().map(Vec::len).sum();
+        let used = |mut parts: Parts| {
+            parts.retain(|run| !run.is_empty());
+            // As elsewhere, launches of a program are blocks.
+            match setup.subjects {
+                ..=1 => parts,
+                _ => vec![parts.into_iter().map(RatioPart::sum).collect()],
+            }
+        };
+        let (slow, beyond) = (used(found.slow), found.beyond.map(used));
+        let sum = RatioPart::sum(slow.iter().flatten().copied());
         Some(Predicted {
-            site,
-            limit,
+            site: found.site,
+            limit: found.limit,
             slices,
             polls: sum.den as u64,
             slow_polls: sum.num as u64,
-            longest_ns,
-            slow: stats::ratio(&parts, RatioKind::Share)?.bare(),
+            longest_ns: found.longest_ns,
+            slow: stats::ratio(&slow, RatioKind::Share)?.bare(),
+            beyond: beyond.and_then(|it| Some(stats::ratio(&it, RatioKind::Amount)?.bare())),
         })
     });
     predicted.collect()

@@ -87,6 +87,11 @@ pub(crate) struct Margin {
 }
 
 impl Margin {
+    pub(crate) fn of_default(quantity: Quantity) -> Margin {
+        let value = quantity.margin;
+        Margin { quantity, value }
+    }
+
     /// The margin of a quantity: the last that was given, or the default.
     pub(crate) fn of(quantity: Quantity, given: &[Margin]) -> f64 {
         let mut given = given.iter().rev();

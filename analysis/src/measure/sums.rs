@@ -65,7 +65,10 @@ impl<'a> CellSums<'a> {
         let keys = MetricKey::all(&Site::ALL).into_iter();
         let quantiles = keys.filter_map(|key| {
             let (distribution, at) = key.quantile()?;
-            let quantile = |launches: &Option<Vec<_>>| stats::quantile(launches.as_ref()?, at);
+            let least = key.metric.info().least_raw();
+            let quantile = |launches: &Option<Vec<_>>| {
+                Some(stats::quantile(launches.as_ref()?, at)?.with_least(least))
+            };
             let variants = self.launches.get(&distribution)?.iter();
             Some((key, variants.map(quantile).collect()))
         });

@@ -35,9 +35,12 @@ const SCRIPTS: [&str; 8] = [
 pub(crate) struct Page {
     pub(crate) title: String,
     pub(crate) in_short: Vec<String>,
+    /// The pictures below the first sentence, as HTML.
+    pub(crate) opening: String,
     /// What a reader without JavaScript sees, as HTML.
     pub(crate) still: String,
     pub(crate) caveats: Vec<String>,
+    pub(crate) terms: Vec<String>,
     pub(crate) runs: Vec<Value>,
     pub(crate) soak: Vec<Value>,
 }
@@ -51,7 +54,8 @@ impl Page {
             ..Page::default()
         };
         for (page, name) in pages.into_iter().zip(names) {
-            all.still += &format!("<h3>{}</h3>\n", escaped(&name));
+            all.still += &format!("<h3>{}</h3>\n{}", escaped(&name), page.opening);
+            all.terms = page.terms;
             let named = |line: String| format!("**{name}**: {line}");
             all.in_short.extend(page.in_short.into_iter().map(named));
             all.caveats.extend(page.caveats.into_iter().map(named));
@@ -85,7 +89,11 @@ impl Page {
         };
         let shown = self.in_short.len().min(MOST_SENTENCES);
         let (first, more) = self.in_short.split_at(shown);
-        let verdict = list(first) + &details("more", &more_sentences(more), more);
+        let (decision, first) = first.split_at(first.len().min(1));
+        let verdict = match first {
+            [] => String::new(),
+            some => list(some) + &details("more", &more_sentences(more), more),
+        };
         let caveats = details("caveats", "Caveats, and what is missing", &self.caveats);
         // `<` could end the element that the data are in.
         let data = data::of_page(&self.runs, &self.soak)
@@ -94,9 +102,12 @@ impl Page {
         let parts = [
             ("title", escaped(&self.title)),
             ("style", STYLE.to_owned()),
+            ("decision", list(decision)),
+            ("opening", self.opening.clone()),
             ("verdict", verdict),
             ("still", self.still.clone()),
             ("caveats", caveats),
+            ("terms", details("terms", "Terms", &self.terms)),
             ("data", data),
             ("script", SCRIPTS.concat()),
         ];
@@ -117,20 +128,31 @@ fn filled(template: &str, parts: &[(&str, String)]) -> String {
     html
 }
 
-pub(crate) fn still(verdict: &Verdict, pictures: &[Entry]) -> String {
-    let main = pictures.iter().find(|it| it.is_first).or(pictures.first());
-    over_all_cells(verdict) + &still_pictures(main)
+/// The pictures that a report opens with.
+pub(crate) fn opening(pictures: &[Entry]) -> String {
+    match figures(pictures.iter().filter(|it| it.is_first)) {
+        none if none.is_empty() => none,
+        figures => format!("<div class=\"opening\">\n{figures}</div>\n"),
+    }
 }
 
-/// What readers without JavaScript see in place of all that can be explored.
-pub(crate) fn still_pictures<'a>(pictures: impl IntoIterator<Item = &'a Entry>) -> String {
+fn figures<'a>(pictures: impl IntoIterator<Item = &'a Entry>) -> String {
     let figure = |entry: &Entry| {
         let (title, svg) = (escaped(entry.title()), entry.picture.svg());
         format!("<figure role=\"img\" aria-label=\"{title}\">{svg}</figure>\n")
     };
+    pictures.into_iter().map(figure).collect()
+}
+
+/// What readers without JavaScript see in place of all that can be explored.
+pub(crate) fn still(verdict: &Verdict) -> String {
+    over_all_cells(verdict) + &still_pictures([])
+}
+
+pub(crate) fn still_pictures<'a>(pictures: impl IntoIterator<Item = &'a Entry>) -> String {
     format!(
         "<div class=\"still\">\n{}<p>With JavaScript this page shows every figure.</p>\n</div>\n",
-        pictures.into_iter().map(figure).collect::<String>()
+        figures(pictures)
     )
 }
 
@@ -216,7 +238,7 @@ mod tests {
             still: html_table("", &[], &[vec![marked(NAME)]]),
             caveats: vec![NAME.to_owned()],
             runs: vec![json!({ "name": NAME })],
-            soak: Vec::new(),
+            ..Page::default()
         };
         let html = page.html();
         assert_eq!(html.matches("<script").count(), 2, "the data and our own");

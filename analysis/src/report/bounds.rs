@@ -23,9 +23,9 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, site: Site) {
     document.details("What a bound would do", |document| {
         document.paragraph(format!(
             "In some slices of the baseline the time of every iteration was recorded. Each of these polls was cut where a \
-             bound would have ended it, as if the same work came in the same pieces. The bound 1 shows how many single \
-             iterations are slow. The cell is {worst}, which has the most time in slow polls of `{function}`. `{FILE}` has all \
-             cells. Slow means over 50 µs."
+             bound would have ended it, as if the same work came in the same pieces. The bound 1 shows what single \
+             iterations take. The cell is {worst}, which has the most time beyond the threshold of `{function}`. `{FILE}` has all \
+             cells. The threshold is 50 µs."
         ));
         of_cell(document, summary, cell);
         document.list(Site::BUDGETED.into_iter().filter_map(|site| {
@@ -57,7 +57,7 @@ fn of_cell(document: &mut Document, summary: &Summary, cell: &CellSummary) {
         Row::default()
             .with("site", row.of.site)
             .with("bound", in_words(row.of.limit))
-            .with("slow polls, %", percent(&row.predicted))
+            .with(row.metric.title(), percent(&row.predicted))
             .with_any("slow polls, compared with none", slow_polls)
             .with_any("polls, compared with none", polls)
             .with("longest poll, µs", number(row.of.longest_ns as f64 / 1e3))
@@ -78,6 +78,7 @@ fn measured(document: &mut Document, summary: &Summary) {
          measured less predicted, includes zero; by chance one in twenty does not. The row of `none` is recording itself.",
     );
     let rows = by_variant.iter().map(|((variant, site), cells)| {
+        let metric = cells[0].metric;
         let mean = |share: fn(&SideBySide) -> Option<f64>| {
             stats::mean(cells.iter().filter_map(share)).map(number)
         };
@@ -90,11 +91,11 @@ fn measured(document: &mut Document, summary: &Summary) {
         Row::default()
             .with("budget", quoted(&summary.variants[*variant].label))
             .with("polls of", site)
-            .with_any("predicted, %", predicted)
-            .with_any("measured, %", measured)
+            .with_any(format!("predicted, {}", metric.info().unit), predicted)
+            .with_any(format!("measured, {}", metric.info().unit), measured)
             .with_any(
                 "difference",
-                difference.map(|it| text::uncertain(&it, "pp")),
+                difference.map(|it| text::uncertain(&it, metric.change_unit())),
             )
             .with(
                 "cells that agree",

@@ -62,7 +62,7 @@ fn lines(verdict: &Verdict, summary: &Summary) -> Vec<String> {
     let mut lines = vec![verdict.decision(best)];
     lines.extend(worst_cell(verdict, summary, best));
     lines.extend(meaning(summary, best));
-    lines.push(format!("{}.", cost(best)));
+    lines.extend(costs(best));
     lines.extend(without_gain(best));
     lines.push(format!(
         "Measured over {} with intervals of {} % in brackets{}.",
@@ -87,14 +87,15 @@ fn worst_cell(verdict: &Verdict, summary: &Summary, best: &Candidate) -> Option<
     let late = late.map_or_else(String::new, |(before, after)| {
         let (before, after) = (number(before), number(after));
         format!(
-            " Another task on this thread waits at least {before} µs after one of ten wake-ups; with it {after} µs."
+            " After one of ten wake-ups another task on this thread waits at least {before} µs longer than on an idle node; \
+             with it {after} µs."
         )
     });
     let (function, threshold) = (summary.function(verdict.site), &verdict.threshold);
     let (before, after, label) = (number(before), number(after), quoted(&best.label));
     Some(format!(
-        "Worst cell ({}): polls of `{function}` are longer than {threshold} by {before} ms in each second; with {label} by \
-         {after} ms.{late}",
+        "Worst cell ({}): the parts of polls of `{function}` after their first {threshold} add up to {before} ms in each \
+         second; with {label} to {after} ms.{late}",
         cell.measured.cell
     ))
 }
@@ -122,23 +123,49 @@ fn in_words(Budget { limit, wake }: Budget) -> String {
     format!("{limit} and {wake}")
 }
 
-/// "Cost: higher CPU time per request (+6.0 % [3.9, 8.2])"
-fn cost(best: &Candidate) -> String {
-    let deciding = best.deciding();
-    let phrases = |outcome| {
-        let costs = deciding
-            .iter()
-            .filter(|judged| !judged.quantity.is_benefit && judged.is(outcome));
-        let costs: BTreeSet<String> = costs.map(Judged::phrase).collect();
-        joined(&costs, ", ")
+/// "Cost (RTT 0, 8 cells): higher CPU time per request (+6.0 % [3.9, 8.2])", and what is not known.
+fn costs(best: &Candidate) -> Vec<String> {
+    let groups: Vec<(String, &[Judged])> = match best.differs {
+        true => {
+            let regimes = best.regimes.iter();
+            let named =
+                regimes.map(|it| (format!(" ({})", it.regime.words(it.cells)), &it.judged[..]));
+            named.collect()
+        }
+        false => vec![(String::new(), &best.judged)],
     };
-    let shown = phrases(Outcome::Worse);
-    let limits = phrases(Outcome::NotWorse);
-    match (shown.is_empty(), limits.is_empty()) {
-        (false, _) => format!("Cost: {shown}"),
-        (true, false) => format!("No cost is shown: {limits}"),
-        (true, true) => "The cost is not known".to_owned(),
+    let phrases = |judged: &[Judged], is_one: fn(&Judged) -> bool| {
+        let costs = judged
+            .iter()
+            .filter(|it| !it.quantity.is_benefit && is_one(it));
+        joined(costs.map(Judged::phrase), ", ")
+    };
+    let kinds: [(&str, fn(&Judged) -> bool); 2] = [
+        ("Cost", is_shown),
+        ("Limits of the cost", |it| {
+            !is_shown(it) && it.is(Outcome::NotWorse)
+        }),
+    ];
+    let mut lines = Vec::new();
+    for (lead, is_one) in kinds {
+        let groups = groups
+            .iter()
+            .map(|(group, judged)| (group, phrases(judged, is_one)));
+        let said = groups.filter(|(_, phrases)| !phrases.is_empty());
+        lines.extend(said.map(|(group, phrases)| format!("{lead}{group}: {phrases}.")));
     }
+    let all = groups.iter().flat_map(|(_, judged)| judged.iter());
+    let open = all.filter(|it| !it.quantity.is_benefit && !is_shown(it) && it.is(Outcome::Unknown));
+    let open: BTreeSet<&str> = open.map(|it| it.quantity.words).collect();
+    if !open.is_empty() {
+        let open = joined(open, ", ");
+        lines.push(format!("Still open: {open}."));
+    }
+    lines
+}
+
+fn is_shown(judged: &Judged) -> bool {
+    judged.is(Outcome::Worse) || judged.is_cost()
 }
 
 /// The groups of cells in which it gains nothing that is shown.

@@ -18,7 +18,7 @@ pub(crate) fn more_sentences(more: &[String]) -> String {
 /// means. `SITES` stands for the names of a stack's sites.
 const TERMS: &str = include_str!("terms.txt");
 
-fn terms(about: &str, sites: &SiteNames) -> impl Iterator<Item = String> {
+pub(crate) fn terms(about: &str, sites: &SiteNames) -> impl Iterator<Item = String> {
     TERMS.lines().filter_map(move |line| {
         let (term, rest) = line.split_once(" (")?;
         let (reports, meaning) = rest.split_once("): ")?;

@@ -25,7 +25,7 @@ use crate::{
     measure::{metric::Metric, metric_info::Place},
     options::Options,
     stats,
-    summary::Summary,
+    summary::{CellSummary, Summary},
     text::{count, joined, number},
     verdict::{BOTTLENECK_PERCENT, Candidate, Judged, Outcome, Verdict, words},
     views::Entry,
@@ -161,8 +161,8 @@ fn overview(document: &mut Document, summary: &Summary, verdict: &Verdict, optio
             count(verdict.quantities.len(), "column"),
         ),
         format!(
-            "A change is called better or worse, and is bold, only if its whole interval is beyond the margin. The \
-             margins are: {}.",
+            "A change is a gain or a loss, and is bold, only if its whole interval is beyond the margin. If a part of the \
+             interval is not, the text says \"perhaps by less than\". The margins are: {}.",
             joined(margins, ", ")
         ),
         "Candidates are compared with baseline and A/A control together, the A/A control with the baseline alone. An \
@@ -195,9 +195,23 @@ fn counted_from(summary: &Summary) -> Option<String> {
     };
     level(&Metric::CotenantFloorUs)?;
     let metrics = Metric::shown_in(Place::Levels);
+    let has = |cell: &CellSummary, metric| cell.worker_figure(metric, 0).is_some();
+    let unknown = summary.measured().filter(|cell| {
+        has(cell, Metric::WholeCpuUsPerRequest) && !has(cell, Metric::CpuUsPerRequest)
+    });
+    let unknown = match unknown.count() {
+        0 => String::new(),
+        some => format!(
+            " {} no CPU time per request, because more than half of central's CPU time is the benchmark's own there.",
+            match some {
+                1 => "1 cell has".to_owned(),
+                several => format!("{several} cells have"),
+            }
+        ),
+    };
     Some(format!(
         "Waits of the co-tenant are counted from its floor, and CPU time per request without the benchmark's own. Means \
-         over cells, in the baseline: {}.",
+         over cells, in the baseline: {}.{unknown}",
         joined(metrics.iter().filter_map(level), ", ")
     ))
 }
@@ -214,22 +228,27 @@ fn by_regime(document: &mut Document, best: &Candidate) {
                 .with("unit", judged.quantity.metric.info().unit)
                 .with_any("before", before)
                 .with_any("after", after)
-                .with("change", emphasised(judged))
+                .with("mean of the changes", emphasised(judged))
         })
     });
-    document.paragraph(format!("{} in each group of cells:", quoted(&best.label)));
-    document.table(rows);
-    document.list([
-        "Before and after are means over the cells; the change is the mean of the cells' changes.".to_owned(),
-        format!(
-            "Central is the bottleneck of a cell if its workers poll tasks for at least {BOTTLENECK_PERCENT} % of the time \
-             in the baseline."
-        ),
-        match best.differs {
-            true => "The groups are shown to differ, so the verdict is that of the groups.".to_owned(),
-            false => "The groups are not shown to differ, so the verdict is that of all cells.".to_owned(),
-        },
-    ]);
+    let title = format!("{} in each group of cells", best.label);
+    document.details(&title, |document| {
+        document.paragraph(
+            "Before and after are means over the cells. The last column is the mean of the cells' changes, so it is not the \
+             change of the means.",
+        );
+        document.table(rows);
+        document.list([
+            format!(
+                "Central is the bottleneck of a cell if its workers poll tasks for at least {BOTTLENECK_PERCENT} % of the \
+                 time in the baseline."
+            ),
+            match best.differs {
+                true => "The groups are shown to differ, so the verdict is that of the groups.".to_owned(),
+                false => "The groups are not shown to differ, so the verdict is that of all cells.".to_owned(),
+            },
+        ]);
+    });
 }
 
 /// Bold if its whole interval is beyond the margin.

@@ -65,8 +65,17 @@ fn time(summary: &Summary, site: Site) -> String {
         OWN => format!("{OWN} {} %", number(holder.percent)),
         child => format!("{} {} %", quoted(child), number(holder.percent)),
     });
+    let beyond = holders::beyond(summary, site).into_iter();
+    let beyond = beyond.filter(|(_, percent)| *percent >= 1.0);
+    let beyond = beyond.map(|(child, percent)| format!("{} {} %", quoted(child), number(percent)));
+    let beyond = match joined(beyond, ", ") {
+        none if none.is_empty() => none,
+        shares => {
+            format!(" Of the time by which polls of children are longer than 50 µs: {shares}.")
+        }
+    };
     format!(
-        "Of the time in slow polls of `{}`, over all cells of the baseline: {}.",
+        "Of the time in slow polls of `{}`, over all cells of the baseline: {}.{beyond}",
         summary.function(site),
         joined(parts, ", ")
     )

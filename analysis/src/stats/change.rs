@@ -16,12 +16,12 @@ pub(crate) struct Change {
 
 /// None if the two do not share their blocks, or if nothing varied in any.
 pub(crate) fn change(baseline: &CellEstimate, other: &CellEstimate) -> Option<Change> {
-    let pair = PairedEstimates::new(baseline, other)?;
-    let ratio = pair.variance_of_ratio()?;
-    let difference = pair.variance_of_difference(ratio)?;
+    let pair = PairedEstimates::new(baseline, other, 0.0)?;
+    let difference = pair.variance_of_difference(pair.variance_of_ratio()?)?;
     (difference.value > 0.0).then(|| Change {
         difference: difference.of(other.value - baseline.value),
-        relative: pair.relative(ratio),
+        relative: PairedEstimates::new(baseline, other, baseline.least)
+            .and_then(|pair| pair.relative()),
     })
 }
 
@@ -41,20 +41,28 @@ impl Change {
 struct PairedEstimates<'a> {
     baseline: &'a CellEstimate,
     other: &'a CellEstimate,
+    /// Of both, each at least the least value.
+    values: [f64; 2],
     /// The factors that scale each to the value of the lower one. A shift of both by the same factor is then
     /// the same in both.
     weights: [f64; 2],
 }
 
 impl<'a> PairedEstimates<'a> {
-    fn new(baseline: &'a CellEstimate, other: &'a CellEstimate) -> Option<PairedEstimates<'a>> {
+    fn new(
+        baseline: &'a CellEstimate,
+        other: &'a CellEstimate,
+        least: f64,
+    ) -> Option<PairedEstimates<'a>> {
         let blocks = |of: &CellEstimate| of.deviations.iter().map(Vec::len).collect::<Vec<_>>();
-        let higher = baseline.value.max(other.value);
-        let share = |of: &CellEstimate| if higher > 0.0 { of.value / higher } else { 1.0 };
+        let values = [baseline, other].map(|of| of.value.max(least));
+        let higher = values[0].max(values[1]);
+        let share = |value: f64| if higher > 0.0 { value / higher } else { 1.0 };
         (blocks(baseline) == blocks(other)).then(|| PairedEstimates {
             baseline,
             other,
-            weights: [share(other), share(baseline)],
+            values,
+            weights: [share(values[1]), share(values[0])],
         })
     }
 
@@ -87,16 +95,13 @@ impl<'a> PairedEstimates<'a> {
         })
     }
 
-    fn relative(&self, ratio: Variance) -> Option<Uncertain> {
-        let baseline = self.baseline.value;
+    fn relative(&self) -> Option<Uncertain> {
+        let ratio = self.variance_of_ratio()?;
+        let [baseline, other] = self.values;
         // Converts from the scale of the lower one to that of the baseline.
         let scale = baseline * self.weights[1];
         let is_known = baseline > 0.0 && ratio.value > 0.0;
-        is_known.then(|| {
-            ratio
-                .scaled(1.0 / scale)
-                .of(self.other.value / baseline - 1.0)
-        })
+        is_known.then(|| ratio.scaled(1.0 / scale).of(other / baseline - 1.0))
     }
 
     fn within(&self, weights: [f64; 2]) -> Option<Variance> {
@@ -208,6 +213,18 @@ mod tests {
         // The same uncertainty of the same ratio, four times as large about 2 as about a half.
         assert!((up.standard_error / down.standard_error - 4.0).abs() < 0.05);
         assert_eq!(of(&[&[0, 0]], &[&[1, 0]]).relative, None);
+    }
+
+    #[test]
+    fn a_relative_change_does_not_explode_where_both_are_below_the_least_value() {
+        let [low, high] = [slow(&[&[1, 2, 1]]), slow(&[&[40, 60, 50]])];
+        let relative = |least: f64, other: &CellEstimate| {
+            let change = change(&low.clone().with_least(least), other).expect("the same blocks");
+            change.relative.expect("a baseline").value
+        };
+        assert!(relative(0.0, &high) > 30.0);
+        assert_eq!(relative(0.01, &high), 0.0);
+        assert!((relative(0.0025, &high) - 1.0).abs() < 1e-9);
     }
 
     #[test]

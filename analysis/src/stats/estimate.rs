@@ -16,6 +16,8 @@ pub(crate) struct CellEstimate {
     pub(super) deviations: Vec<Vec<f64>>,
     /// The variance by chance alone. Blocks that vary less agree by chance.
     pub(super) floor: f64,
+    /// In a relative change, a smaller value counts as this.
+    pub(super) least: f64,
     pub(super) ends: IntervalShape,
 }
 
@@ -51,6 +53,10 @@ pub(crate) struct BareEstimate {
 impl CellEstimate {
     pub(crate) fn value(&self) -> f64 {
         self.value
+    }
+
+    pub(crate) fn with_least(self, least: f64) -> CellEstimate {
+        CellEstimate { least, ..self }
     }
 
     pub(crate) fn bare(&self) -> BareEstimate {
@@ -180,6 +186,7 @@ mod tests {
             value: 0.1,
             deviations,
             floor,
+            least: 0.0,
             ends: IntervalShape::Symmetric,
         }
     }

@@ -65,6 +65,7 @@ pub(crate) fn quantile(launches: &[LaunchCounts<'_>], q: f64) -> Option<CellEsti
         value,
         deviations: runs.iter().map(by_block).collect(),
         floor: runs.iter().map(|run| run.floor).sum::<f64>() / count.powi(2),
+        least: 0.0,
         ends: ends(runs, q)?,
     })
 }

@@ -45,6 +45,7 @@ pub(crate) fn ratio(parts: &[Vec<RatioPart>], kind: RatioKind) -> Option<CellEst
         value,
         deviations: parts.iter().map(by_block).collect(),
         floor: kind.variance_by_chance(num, den),
+        least: 0.0,
         ends: kind.ends(den),
     })
 }

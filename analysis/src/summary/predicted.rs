@@ -16,10 +16,11 @@ use crate::{
 
 pub(crate) const FILE: &str = "predicted.csv";
 
-/// The share of slow polls under a bound, in percent: as predicted, and as measured where a variant has this bound and
-/// no other.
+/// The time beyond the threshold under a bound, or for older runs the share of slow polls: as predicted, and as measured
+/// where a variant has this bound and no other.
 pub(crate) struct SideBySide<'a> {
     pub(crate) of: &'a Predicted,
+    pub(crate) metric: Metric,
     pub(crate) predicted: CellFigure,
     pub(crate) measured: Option<(usize, &'a CellFigure)>,
 }
@@ -50,11 +51,16 @@ impl Summary {
         cell: &'a CellSummary,
     ) -> impl Iterator<Item = SideBySide<'a>> {
         cell.measured.predicted.iter().flat_map(move |of| {
-            let what = MetricKey::new(of.site, Metric::SlowPercent);
+            let (metric, predicted) = match &of.beyond {
+                Some(beyond) => (Metric::BeyondMsPerS, beyond),
+                None => (Metric::SlowPercent, &of.slow),
+            };
+            let what = MetricKey::new(of.site, metric);
             let inflation = self.inflation(what);
             let side_by_side = move |measured| SideBySide {
                 of,
-                predicted: CellFigure::of(what, of.slow.clone()).inflated(inflation),
+                metric,
+                predicted: CellFigure::of(what, predicted.clone()).inflated(inflation),
                 measured,
             };
             let variants = (0..self.variants.len()).filter(|at| self.is_bound_by(*at, of));
@@ -103,8 +109,8 @@ impl CellSummary {
 }
 
 /// A row for each cell, site and bound.
-const HEAD: &str = "peers,rtt_ms,payload_bytes,site,bound,slices,polls,slow_polls,longest_ns,predicted_percent,predicted_low,\
-                    predicted_high,variant,measured_percent,measured_low,measured_high,difference,difference_low,difference_high";
+const HEAD: &str = "peers,rtt_ms,payload_bytes,site,bound,slices,polls,slow_polls,longest_ns,metric,predicted,predicted_low,\
+                    predicted_high,variant,measured,measured_low,measured_high,difference,difference_low,difference_high";
 
 pub(crate) fn csv(summary: &Summary, sites: &[Site]) -> Result<Vec<u8>> {
     let of_cell = |cell| summary.predicted(cell).map(move |it| (cell, it));
@@ -113,7 +119,7 @@ pub(crate) fn csv(summary: &Summary, sites: &[Site]) -> Result<Vec<u8>> {
     text::csv(HEAD, all.map(|(cell, it)| row(summary, cell, &it)))
 }
 
-fn row(summary: &Summary, cell: &CellSummary, it: &SideBySide) -> [String; 19] {
+fn row(summary: &Summary, cell: &CellSummary, it: &SideBySide) -> [String; 20] {
     let number = |value: Option<f64>| {
         let value = value.filter(|it| it.is_finite()).map(rounded);
         value.map_or_else(String::new, |value| format!("{value:?}"))
@@ -134,6 +140,7 @@ fn row(summary: &Summary, cell: &CellSummary, it: &SideBySide) -> [String; 19] {
         it.of.polls.to_string(),
         it.of.slow_polls.to_string(),
         it.of.longest_ns.to_string(),
+        it.metric.to_string(),
         number(Some(it.predicted.estimate.value)),
         low,
         high,

@@ -12,7 +12,10 @@ use crate::{
     options::Options,
     page::{self, Page, data},
     published,
-    report::comparison::{self, Compared},
+    report::{
+        comparison::{self, Compared},
+        markdown::terms,
+    },
     report_folder::{self, Content, ReportRecord},
     summary::{
         Summary,
@@ -71,7 +74,9 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
         page: Some(Page {
             title,
             in_short: in_short.clone(),
-            still: page::still(&compared[0].verdict, &pictures),
+            opening: page::opening(&pictures),
+            still: page::still(&compared[0].verdict),
+            terms: terms("comparison", &sides[1].identity.sites).collect(),
             runs,
             caveats: warnings,
             ..Page::default()

@@ -17,7 +17,7 @@ use crate::{
     new_folder::{refuse_inside, resolved},
     options::Options,
     page::{self, Page, data},
-    report::{self, caveats, comment, disturbed},
+    report::{self, caveats, comment, disturbed, markdown::terms},
     report_folder::{self, Content, ReportRecord},
     search::Search,
     summary::{
@@ -105,7 +105,9 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
     let page = Page {
         title: format!("Poll latency: {name}"),
         in_short: in_short.clone(),
-        still: page::still(&verdict, &pictures),
+        opening: page::opening(&pictures),
+        still: page::still(&verdict),
+        terms: terms("sweep", &summary.identity.sites).collect(),
         caveats: caveats::of_sweep(&summary, options),
         runs: vec![data::of(name, &summary, &verdict, &explained, options)],
         ..Page::default()
@@ -147,7 +149,9 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Cont
     let page = Page {
         title: format!("Search for a budget: {name}"),
         in_short: in_short.clone(),
-        still: page::still(&last.verdict, &pictures),
+        opening: page::opening(&pictures),
+        still: page::still(&last.verdict),
+        terms: terms("search", &last.summary.identity.sites).collect(),
         caveats: caveats::of_sweep(&last.summary, options),
         runs: runs.collect(),
         ..Page::default()

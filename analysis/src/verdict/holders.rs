@@ -14,6 +14,25 @@ pub(crate) struct Holder {
     pub(crate) percent: f64,
 }
 
+/// The shares of children in the time by which polls of children are longer than 50 µs, in percent, the largest first. Older
+/// runs do not have it.
+pub(crate) fn beyond(summary: &Summary, site: Site) -> Vec<(&str, f64)> {
+    let mut by_child: BTreeMap<&str, u64> = BTreeMap::new();
+    let cells = summary
+        .measured()
+        .flat_map(|cell| &cell.measured.breakdown.beyond);
+    for ((_, child), ns) in cells.filter(|((of, _), _)| *of == site) {
+        *by_child.entry(child).or_default() += ns;
+    }
+    let total: u64 = by_child.values().sum();
+    let shares = by_child.into_iter().filter(|_| total > 0);
+    let mut shares: Vec<_> = shares
+        .map(|(child, ns)| (child, 100.0 * ns as f64 / total as f64))
+        .collect();
+    shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+    shares
+}
+
 /// Over all cells, the largest first.
 pub(crate) fn of(summary: &Summary, site: Site) -> Vec<Holder> {
     among(summary.measured(), site)
@@ -23,7 +42,7 @@ pub(crate) fn of(summary: &Summary, site: Site) -> Vec<Holder> {
 pub(crate) fn among<'a>(cells: impl Iterator<Item = &'a CellSummary>, site: Site) -> Vec<Holder> {
     let mut times: BTreeMap<(bool, &str), i64> = BTreeMap::new();
     for cell in cells {
-        let children = cell.measured.breakdown.iter();
+        let children = cell.measured.breakdown.times.iter();
         let of_site = children.filter(|((of, ..), _)| *of == site);
         for ((_, slow, child), ns) in of_site {
             *times.entry((*slow, child)).or_default() += ns;

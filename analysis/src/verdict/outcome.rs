@@ -64,6 +64,11 @@ impl Judged {
         }
     }
 
+    /// Whether it costs something, be it less than the margin.
+    pub(crate) fn is_cost(&self) -> bool {
+        !self.quantity.is_benefit && self.loss().low > 0.0
+    }
+
     pub(crate) fn includes_none(&self) -> bool {
         self.interval.covers(0.0)
     }

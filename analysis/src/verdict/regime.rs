@@ -56,14 +56,13 @@ impl Regime {
     pub(crate) fn words(self, cells: usize) -> String {
         let round_trip = match self.round_trip {
             RoundTrip::None => "RTT 0".to_owned(),
-            RoundTrip::Short => format!("RTT up to {SHORT_MS} ms"),
+            RoundTrip::Short => format!("RTT above 0 and up to {SHORT_MS} ms"),
             RoundTrip::Long => format!("RTT over {SHORT_MS} ms"),
         };
-        let bottleneck = if self.is_bottleneck {
-            "central is the bottleneck"
-        } else {
-            "central is not the bottleneck"
+        let bottleneck = match self.is_bottleneck {
+            true => ", central is the bottleneck",
+            false => "",
         };
-        format!("{round_trip}, {bottleneck}, {}", count(cells, "cell"))
+        format!("{round_trip}{bottleneck}, {}", count(cells, "cell"))
     }
 }

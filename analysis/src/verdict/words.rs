@@ -170,8 +170,8 @@ impl Verdict {
                 true => format!("is not shown for thresholds other than {low}"),
                 false => format!("is shown for every threshold from {low} to {high}"),
             };
-            let words = beyond.quantity.words;
-            format!("Over all cells, a change of the {words} by more than the margin {thresholds}.")
+            let (words, margin) = (beyond.quantity.words, beyond.margin());
+            format!("Over all cells, a change of the {words} by more than {margin} {thresholds}.")
         }));
         sentences.extend(candidate.worse());
         sentences.extend(self.to_decide(candidate));
@@ -200,14 +200,14 @@ impl Verdict {
             .iter()
             .filter(|it| it.includes_none() && it.quantity.is_benefit != gains);
         let times = open.filter_map(Judged::times);
+        let label = &candidate.label;
         let (times, what) = match gains {
-            true => (times.reduce(f64::max)?, "what it costs"),
-            false => (times.reduce(f64::min)?, "whether it gains"),
+            true => (times.reduce(f64::max)?, format!("what `{label}` costs")),
+            false => (times.reduce(f64::min)?, format!("whether `{label}` gains")),
         };
         let longer = longer(times, self.measured_s)?;
-        let label = &candidate.label;
         Some(format!(
-            "To know of `{label}` {what}, {longer}, if the estimates stay the same."
+            "To know {what}, {longer}, if the estimates stay the same."
         ))
     }
 
@@ -226,18 +226,28 @@ impl Verdict {
             }
         }
         let sentence = |((class, is_beaten), labels): ((Class, bool), Vec<String>)| {
-            let does = match class {
-                Class::Unknown => "is not shown to gain or to lose",
-                Class::NoGain => "has no gain greater than the margins",
-                Class::Harms => "harms",
-                Class::NeverFires => "never ended a poll",
-                Class::NoSite => "had nothing to bound, because no poll of its site was recorded",
-                _ if is_beaten => "gains, too, but another variant is better",
-                _ => "gains, too, and is not shown to be better than that",
+            let [does, do_] = match class {
+                Class::Unknown => {
+                    ["is not shown", "are not shown"].map(|is| format!("{is} to gain or to lose"))
+                }
+                Class::NoGain => {
+                    ["has", "have"].map(|has| format!("{has} no gain greater than the margins"))
+                }
+                Class::Harms => ["harms", "harm"].map(str::to_owned),
+                Class::NeverFires => ["never ended a poll"; 2].map(str::to_owned),
+                Class::NoSite => ["had nothing to bound, because no poll of its site was recorded";
+                    2]
+                    .map(str::to_owned),
+                _ if is_beaten => ["gains", "gain"]
+                    .map(|gains| format!("{gains}, too, but another variant is better")),
+                _ => ["gains, too, and is", "gain, too, and are"]
+                    .map(|is| format!("{is} not shown to be better than that")),
             };
-            match labels.as_slice() {
-                [one] => format!("{one} {does}."),
-                several => format!("Each of {} {does}.", several.join(", ")),
+            match labels.split_last() {
+                Some((last, others @ [_, ..])) => {
+                    format!("{} and {last} {do_}.", others.join(", "))
+                }
+                _ => format!("{} {does}.", labels.concat()),
             }
         };
         groups.into_iter().map(sentence).collect()
@@ -264,14 +274,16 @@ fn sentence(place: &str, judged: &[Judged]) -> String {
         });
         joined(phrases, ", ")
     };
-    let is_limited = |it: &Judged| !it.quantity.is_benefit && it.is(Outcome::NotWorse);
+    let is_cost = |it: &Judged| it.is(Outcome::Worse) || it.is_cost();
+    let is_limited =
+        |it: &Judged| !it.quantity.is_benefit && it.is(Outcome::NotWorse) && !it.is_cost();
     let parts = [
         ("Gain", list(&|it| it.is(Outcome::Better))),
-        ("Cost", list(&|it| it.is(Outcome::Worse))),
+        ("Cost", list(&is_cost)),
         ("Limits of the cost", list(&is_limited)),
         (
             "Other results",
-            list(&|it| !it.is_extreme() && !is_limited(it)),
+            list(&|it| !it.is_extreme() && !is_cost(it) && !is_limited(it)),
         ),
     ];
     let parts = parts.iter().filter(|(_, list)| !list.is_empty());
@@ -320,7 +332,22 @@ impl Candidate {
 
     pub(crate) fn in_regimes(&self) -> impl Iterator<Item = String> {
         let regimes = self.regimes.iter();
-        regimes.map(|it| sentence(&it.regime.words(it.cells), &it.judged))
+        regimes.map(|it| {
+            sentence(&it.regime.words(it.cells), &it.judged) + &self.not_compared(&it.judged)
+        })
+    }
+
+    /// What is compared in other cells only. Turns are shorter than requests there, so requests belong to no variant.
+    fn not_compared(&self, judged: &[Judged]) -> String {
+        let is_missing = |it: &&Judged| {
+            let is_of_requests = it.quantity.metric.info().is_of_requests;
+            is_of_requests && judged.iter().all(|of| of.quantity != it.quantity)
+        };
+        let missing = self.judged.iter().filter(is_missing);
+        match joined(missing.map(|it| it.quantity.words), ", ") {
+            none if none.is_empty() => none,
+            words => format!(" Not compared: {words}, because requests last longer than turns."),
+        }
     }
 
     /// The cells that speak against it.
@@ -341,7 +368,7 @@ impl Candidate {
         };
         (worse > 0).then(|| {
             format!(
-                "Resolved to be worse by itself: {}{more}.",
+                "Shown to be worse in single cells: {}{more}.",
                 joined(named, ", ")
             )
         })
@@ -385,7 +412,8 @@ impl SiteYields {
                 } else {
                     ""
                 };
-                format!("{rarely}{} (at most {})", number(mean), number(most))
+                let [mean, most] = [mean, most].map(number);
+                format!("{rarely}{mean} ({most} in the worst cell)")
             }
         }
     }

@@ -9,7 +9,9 @@ use crate::{
     measure::{
         metric::{Metric, MetricKey},
         metric_info::Place,
+        quantity::Quantity,
     },
+    stats::CONFIDENCE,
     summary::{CellSummary, Resolved},
     text::capitalised,
     verdict::Judged,
@@ -72,7 +74,11 @@ fn entry(scene: &Scene, key: MetricKey, variant: usize) -> Entry {
     let (mut kind, mut rows) = ("heatmap", "");
     if variant > 0 {
         scales.push(difference_scale(scene, key));
-        parts.extend([(label, 0, &after as _), ("difference", 1, &between as _)]);
+        let name = match is_relative(key.metric) {
+            false => "difference",
+            true => "change in %",
+        };
+        parts.extend([(label, 0, &after as _), (name, 1, &between as _)]);
         (kind, rows) = ("before-after", "one row of panels per payload; ");
     }
     let facets = grid::facets(summary, &parts);
@@ -118,14 +124,25 @@ fn title(scene: &Scene, key: MetricKey, variant: usize) -> String {
 
 fn difference(cell: Option<&CellSummary>, key: MetricKey, variant: usize) -> HeatmapCell {
     let change = cell.and_then(|cell| cell.change(key, variant));
-    let value = grid::value_of(cell, |_| {
-        let change = change?;
-        Some(ChartValue::new(change.value, change.interval()))
+    let value = grid::value_of(cell, |_| match is_relative(key.metric) {
+        false => Some(ChartValue::new(change?.value, change?.interval())),
+        true => {
+            let change = change?.relative?;
+            Some(ChartValue::new(
+                change.value,
+                Some(change.interval(CONFIDENCE)),
+            ))
+        }
     });
     HeatmapCell {
         value,
         is_resolved: change.is_some_and(|change| change.resolved != Resolved::No),
     }
+}
+
+/// A cost is in percent of what it was, since its level differs between cells by orders of magnitude.
+fn is_relative(metric: Metric) -> bool {
+    Quantity::of_metric(metric).is_some_and(|quantity| !quantity.is_benefit)
 }
 
 /// The same for all variants, so that their pictures can be laid side by side.
@@ -135,9 +152,17 @@ fn difference_scale(scene: &Scene, key: MetricKey) -> ColourScale {
         variants.filter_map(move |variant| cell.change(key, *variant))
     });
     let resolved = changes.filter(|change| change.resolved != Resolved::No);
-    let values = resolved.map(|change| change.value);
     let colours = grid::of_differences(key.metric);
-    ColourScale::new("difference", key.metric.change_unit(), colours, values)
+    match is_relative(key.metric) {
+        false => {
+            let values = resolved.map(|change| change.value);
+            ColourScale::new("difference", key.metric.change_unit(), colours, values)
+        }
+        true => {
+            let values = resolved.filter_map(|change| Some(change.relative?.value));
+            ColourScale::new("change", "%", colours, values)
+        }
+    }
 }
 
 #[cfg(test)]

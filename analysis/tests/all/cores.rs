@@ -82,7 +82,7 @@ fn it_is_said_whether_cells_that_were_measured_at_the_same_time_disturb_each_oth
         ),
         (
             0.8,
-            "**Cells disturb each other by more than the limit: CPU time per request.**",
+            "**Cells disturb each other by more than the limit: CPU time per request.",
         ),
     ] {
         let copy = beside_others(cpu_time_alone);

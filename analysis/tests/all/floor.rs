@@ -62,6 +62,23 @@ fn waits_are_counted_from_the_floor_and_cpu_time_without_the_benchmarks_own() {
 }
 
 #[test]
+fn a_cell_has_no_cpu_time_per_request_where_most_of_it_is_the_benchmarks_own() {
+    let copy = with_idle("250.0,225000000,250,20000,30000");
+    copy.report(&["--format", "svg"]).succeeds();
+    let table = copy.text("summary.csv");
+    let has = |metric: &str| {
+        table
+            .lines()
+            .any(|line| line.starts_with("2,0.0,65536,") && line.contains(metric))
+    };
+    assert!(has(",whole_cpu_us_per_request,") && !has(",cpu_us_per_request,"));
+    holds(
+        &copy.text("report.md"),
+        &["1 cell has no CPU time per request"],
+    );
+}
+
+#[test]
 fn impossible_figures_of_an_idle_central_are_refused() {
     for row in [
         "250.0,900000000,250,20000,30000",

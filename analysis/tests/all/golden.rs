@@ -1,6 +1,7 @@
 //! The committed sweep, from the real program, gives the figures that are committed beside it.
 
 use std::{
+    collections::BTreeMap,
     fs::{self, File},
     path::Path,
 };
@@ -296,6 +297,23 @@ fn launches_of_subjects_are_compared_and_named() {
     }
 }
 
+#[test]
+fn a_subject_that_always_fails_does_not_cost_the_others() {
+    let copy = Copy::new();
+    with_subjects(&copy);
+    let third = r#""yamux": null}, {"label": "broken", "role": "candidate", "spec": "released", "libp2p": {"kind": "released"}, "yamux": null}],"#;
+    edit(&copy.dir().join("manifest.json"), |text| {
+        text.replacen("\"yamux\": null}],", third, 1)
+    });
+    copy.report(&["--format", "svg"]).succeeds();
+    let table = copy.text("summary.csv");
+    let has = |label: &str| table.lines().any(|line| line.contains(label));
+    assert!(
+        has("\"released, none\"") && !has("\"broken, none\""),
+        "{table}"
+    );
+}
+
 /// Empties a column of the rows of a site.
 fn empty(table: &Path, site: &str, column: &str) {
     edit(table, |text| {
@@ -394,4 +412,51 @@ fn messages_that_did_not_reach_central_are_counted() {
     let report = copy.text("report.md");
     holds(&report, &["central received 37 of 39 messages"]);
     assert!(!report.contains("of 40 messages"), "{report}");
+}
+
+/// As METHODS.md calculates it, from tables alone.
+#[test]
+fn the_time_beyond_follows_from_the_tables() {
+    type Row = BTreeMap<String, String>;
+    let rows = |path: &Path| -> Vec<Row> {
+        let mut reader = csv::Reader::from_path(path).unwrap();
+        reader.deserialize().map(Result::unwrap).collect()
+    };
+    let number = |row: &Row, column: &str| row[column].parse::<f64>().unwrap();
+    let run = bench::fixture().join("cells/pl004096_rtt000_n02/run-1");
+    let (slices, bands) = (rows(&run.join("slices.csv")), rows(&run.join("bands.csv")));
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let figures = rows(&here.join("tests/fixture-summary.csv"));
+    let methods = fs::read_to_string(here.join("METHODS.md")).unwrap();
+    for (label, variants) in [("none", "01"), ("muxer=1/deferred", "2")] {
+        let is_used =
+            |slice: &&Row| slice["pass"] == "compare" && variants.contains(&slice["variant"]);
+        let slices: Vec<&Row> = slices.iter().filter(is_used).collect();
+        let ms: f64 = slices.iter().map(|it| number(it, "duration_ms")).sum();
+        let is_slow = |band: &&Row| {
+            let is_of_slice = slices.iter().any(|it| it["slice"] == band["slice"]);
+            is_of_slice && band["site"] == "connection" && number(band, "from_ns") >= 50_000.0
+        };
+        let slow = bands.iter().filter(is_slow);
+        let beyond_ns = slow.map(|it| number(it, "ns") - 50_000.0 * number(it, "polls"));
+        let beyond = beyond_ns.sum::<f64>() / 1e3 / ms;
+        let stated = format!("**{beyond:.3} ms per s**");
+        assert!(
+            methods.contains(&stated),
+            "METHODS.md does not say {stated}"
+        );
+        let figure = figures.iter().find(|it| {
+            let cell = (&*it["peers"], &*it["rtt_ms"], &*it["payload_bytes"]);
+            let what = (&*it["site"], &*it["metric"]);
+            cell == ("2", "0.0", "4096")
+                && what == ("connection", "beyond_ms_per_s")
+                && it["variant"] == label
+        });
+        // A duration counts there as the lower end of its bucket, at most 0.1 % less.
+        let reported = number(figure.unwrap(), "value");
+        assert!(
+            (reported / beyond - 1.0).abs() < 0.01,
+            "{reported} is not {beyond}"
+        );
+    }
 }

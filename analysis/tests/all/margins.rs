@@ -36,7 +36,7 @@ fn the_verdict_is_by_the_margins_which_are_recorded() {
 #[test]
 fn the_comment_is_short_says_what_to_do_first_and_is_printed() {
     let copy = Copy::new();
-    copy.report(&["--format", "svg"]).succeeds();
+    copy.report(&[]).succeeds();
     let comment = copy.text("comment.md");
     assert!(comment.split_whitespace().count() <= 200, "{comment}");
     let first =
@@ -51,6 +51,6 @@ fn the_comment_is_short_says_what_to_do_first_and_is_printed() {
         ],
     );
     let dir = copy.dir();
-    let printed = analysis(["comment", path(&dir), "--format", "svg"]);
+    let printed = analysis(["comment", path(&dir)]);
     assert_eq!(printed.out.trim_end(), comment.trim_end());
 }

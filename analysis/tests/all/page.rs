@@ -310,8 +310,8 @@ fn without_scripts_the_verdict_the_picture_and_the_tables_are_there() {
             .text(".verdict")
             .contains("ound yamux Active::poll with muxer=1/deferred")
     );
-    let shown = "[...document.querySelectorAll('.still svg, table')].map((it) => it.getBoundingClientRect().height > 30)";
-    assert_eq!(browser.eval(shown), serde_json::json!([true, true]));
+    let shown = "[...document.querySelectorAll('.opening svg, table')].map((it) => it.getBoundingClientRect().height > 30)";
+    assert_eq!(browser.eval(shown), serde_json::json!([true, true, true]));
     assert_eq!(
         browser.eval("document.getElementById('explore').hidden"),
         true

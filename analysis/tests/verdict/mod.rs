@@ -273,6 +273,7 @@ fn check_sentence(text: &str, judged: &[Judged], kinds: &mut BTreeSet<&'static s
         ) {
             (true, ..) => Some("Gain: "),
             (_, true, _) => Some("Cost: "),
+            _ if !named.quantity.is_benefit && low > 0.0 => Some("Cost: "),
             (.., true) if !named.quantity.is_benefit => Some("Limits of the cost: "),
             _ => None,
         };

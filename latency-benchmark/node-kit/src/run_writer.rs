@@ -147,6 +147,7 @@ impl RunWriter {
             pieces: pieces.polls,
             slow_pieces: pieces.slow,
             longest_ns: pieces.longest_ns,
+            beyond_ns: Some(pieces.beyond_ns),
         });
         self.tables
             .rows(BOUNDS, bounds.filter(|row| row.pieces > 0))?;
@@ -174,6 +175,7 @@ impl RunWriter {
                 child: child.into(),
                 polls: sums.polls,
                 ns: sums.ns,
+                beyond_ns: Some(sums.beyond_ns),
             });
             self.tables.rows(CHILDREN, children)?;
         }

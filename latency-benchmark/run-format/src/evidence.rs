@@ -55,6 +55,7 @@ pub struct EvidenceFile {
     pub objects_per_stack: Option<u64>,
     pub allocation_stacks_lost: Option<u64>,
     pub counters: Option<Vec<String>>,
+    pub counter_reading_ns: Option<u64>,
     pub system_call_overhead_ns: Option<u64>,
     pub system_calls_lost: Option<u64>,
 }

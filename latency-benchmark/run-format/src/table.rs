@@ -82,6 +82,9 @@ fn cannot_write(dir: &Path, name: &str) -> String {
     format!("cannot write {}", dir.join(name).display())
 }
 
+/// The last columns of some tables, which older versions did not write.
+const ADDED_LATER: [&str; 1] = ["beyond_ns"];
+
 /// Reads a table. Its columns must be the fields of `T`. The last line may be torn if the run that wrote it
 /// did not come to an end.
 pub fn read_table<T: DeserializeOwned>(path: &Path, may_be_torn: bool) -> Result<Vec<T>> {
@@ -96,6 +99,10 @@ fn rows<T: DeserializeOwned>(text: &[u8]) -> Result<Vec<T>> {
     let mut reader = csv::Reader::from_reader(text);
     let expected = serde_introspect::<T>();
     let found = reader.headers()?.clone();
+    let of_older = expected.strip_suffix(&ADDED_LATER);
+    let expected = of_older
+        .filter(|older| found == **older)
+        .unwrap_or(expected);
     let is_missing = |name: &&&str| !found.iter().any(|it| it == **name);
     if let Some(missing) = expected.iter().find(is_missing) {
         bail!("column {missing} is missing");

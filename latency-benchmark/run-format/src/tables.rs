@@ -252,6 +252,8 @@ pub struct ChildRow {
     pub polls: u64,
     /// Their duration together.
     pub ns: u64,
+    /// By how much polls of the child are longer than 50 µs, added up. Runs of older versions have no such column.
+    pub beyond_ns: Option<u64>,
 }
 
 /// A row of `bounds.csv`: the recorded iterations of a slice, cut into pieces as a budget would cut them.
@@ -269,6 +271,8 @@ pub struct BoundRow {
     pub slow_pieces: u64,
     /// The longest piece: the longest stretch of the site without a yield.
     pub longest_ns: u64,
+    /// By how much pieces are longer than 50 µs, added up. Runs of older versions have no such column.
+    pub beyond_ns: Option<u64>,
 }
 
 /// A row of `peers.csv`.

@@ -1,16 +1,21 @@
 //! How precisely a sweep will know its changes, from how precisely the committed evidence does.
 
-use std::{collections::HashSet, fmt::Write as _};
+use std::fmt::Write as _;
 
 use run_format::config::{Measurement, SweepConfig};
 use serde::Deserialize;
 
-/// `analysis report` wrote it from a sweep with default options. A program that is used elsewhere does without.
+/// `analysis report` wrote it from a sweep that took the default time. A program that is used elsewhere does without.
 const EVIDENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/evidence/summary.csv");
 
 /// Metric and site in the evidence, what it is called here, and whether changes are in percent of the baseline.
 const QUANTITIES: [(&str, &str, &str, bool); 4] = [
-    ("slow_percent", "connection", "slow polls", false),
+    (
+        "beyond_ms_per_s",
+        "connection",
+        "time beyond the threshold",
+        true,
+    ),
     ("requests_per_s", "", "throughput", true),
     ("cpu_us_per_request", "", "CPU time per request", true),
     ("cotenant_p90_us", "", "co-tenant's p90", true),
@@ -36,7 +41,11 @@ pub(super) fn precision(config: &SweepConfig) -> Option<String> {
     }
     let mut table = csv::Reader::from_path(EVIDENCE).ok()?;
     let rows: Vec<EvidenceRow> = table.deserialize().flatten().collect();
-    let variants: HashSet<&str> = rows.iter().map(|row| &*row.variant).collect();
+    let default = super::args::with_default_time(config);
+    let time = |config: &SweepConfig, cell| {
+        let visits = u64::from(plan::run::visits(config, cell));
+        (visits * plan::run::of_cell(config, cell).max_ms) as f64
+    };
     let mut text = String::from(
         "Expected 95 % intervals of changes in the median cell, by the committed evidence (another machine differs):",
     );
@@ -52,11 +61,7 @@ pub(super) fn precision(config: &SweepConfig) -> Option<String> {
             let nearest_ms = rtts.min_by(|a, b| distance(*a).total_cmp(&distance(*b)))?;
             let at_rtt = changes.iter().filter(|(rtt_ms, _)| *rtt_ms == nearest_ms);
             let width = median(at_rtt.map(|(_, width)| *width).collect())?;
-            let visits = f64::from(plan::run::visits(config, cell));
-            let time = visits * plan::run::of_cell(config, cell).max_ms as f64
-                / config.variants.len() as f64;
-            let evidence_time = plan::run::measuring_ms(nearest_ms) / variants.len() as f64;
-            Some(width * (evidence_time / time).sqrt())
+            Some(width * (time(&default, cell) / time(config, cell)).sqrt())
         });
         if let Some(width) = median(of_cells.collect()) {
             let unit = if relative { "%" } else { "pp" };

@@ -250,7 +250,7 @@ fn a_dry_run_shows_the_order_which_the_seed_decides() {
     assert_eq!(first.lines().count(), 329);
     assert!(
         first.contains("\nExpected 95 % intervals of changes in the median cell")
-            && first.contains("slow polls ±"),
+            && first.contains("time beyond the threshold ±"),
         "{first}"
     );
     assert!(

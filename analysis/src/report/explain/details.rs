@@ -75,18 +75,29 @@ impl Section<'_> {
             .flat_map(|(label, rates)| rates.iter().map(move |(name, rates)| (name, label, rates)));
         let mut rates: Vec<_> = rates.collect();
         rates.sort_by_key(|(name, ..)| *name);
+        let disturbing = events::disturbing_reading(self.evidence, self.site);
         let rows = rates.into_iter().map(|(name, label, rates)| {
+            let by_poll = [rates.per_poll, rates.per_slow_poll];
+            let [per_poll, per_slow_poll] = by_poll.map(|it| it.filter(|_| disturbing.is_none()));
             Row::default()
                 .with("counter", quoted(name))
                 .with("variant", label)
-                .with_any("per poll", rates.per_poll.map(number))
-                .with_any("per slow poll", rates.per_slow_poll.map(number))
+                .with_any("per poll", per_poll.map(number))
+                .with_any("per slow poll", per_slow_poll.map(number))
                 .with_any("whole process, per s", rates.process_per_s.map(number))
         });
         document.table_below(
             format!("**Counters** in polls of `{}`:", self.function),
             rows,
         );
+        if let Some([reading, poll]) = disturbing {
+            document.paragraph(format!(
+                "Counts by poll are left out, because one reading of the counters takes {} µs here and a poll {} µs in the \
+                 mean. There are two readings at each poll and each child.",
+                number(reading),
+                number(poll)
+            ));
+        }
     }
 
     pub(super) fn system_calls(&self, document: &mut Document) {

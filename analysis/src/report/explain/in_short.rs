@@ -4,7 +4,7 @@ use run_format::{config::ENOUGH_SLOW_SAMPLES, evidence::ChosenBecause};
 
 use super::{MOST_ROWS, Section};
 use crate::{
-    explain::{events, flamegraph::flamegraphs, stacks, thresholds::AGREEMENT_PP, warm_core},
+    explain::{flamegraph::flamegraphs, stacks, thresholds::AGREEMENT_PP, warm_core},
     report::markdown::{Document, Row, joined, quoted},
     summary::CONFIDENCE,
     text::{self, capitalised, count, number},
@@ -40,15 +40,10 @@ impl Section<'_> {
                 "In the second launch, {percent} % of the polls of `{function}` are slow (over {us} µs)."
             ));
         }
-        if let Some(share) = events::kernel_share(evidence, site, from_ns) {
-            let sampled = share.by_stacks.map(number).map_or_else(String::new, |it| {
-                format!(" Of the stacks sampled in slow polls, {it} % are in the kernel.")
-            });
-            let called = number(share.by_calls);
-            sentences.push(format!(
-                "System calls take {called} % of the time of slow polls.{sampled}"
-            ));
-        }
+        let in_kernel = stacks::in_kernel_percent(evidence, site, from_ns).map(number);
+        sentences.extend(in_kernel.map(|percent| {
+            format!("Of the stacks sampled in slow polls, {percent} % are in the kernel.")
+        }));
         sentences.extend(self.warm(from_ns));
         let links = flamegraphs(self.explanation, self.cell).into_iter();
         let links = links.map(|it| format!("[{}]({})", it.link, self.link(&it.name)));

@@ -4,6 +4,7 @@
 use std::{
     cell::RefCell,
     sync::atomic::{AtomicU8, Ordering},
+    time::Instant,
 };
 
 use poll_probe::METERS;
@@ -26,6 +27,21 @@ thread_local! {
 /// To be called where no poll is under way whose readings are wanted.
 pub(super) fn switch(to: MeterKind) {
     METER_KIND.store(to as u8, Ordering::Relaxed);
+}
+
+/// The median time that reading the counters takes. None without any.
+pub(super) fn reading_ns(counters: &Counters) -> Option<u64> {
+    const READINGS: usize = 101;
+    let mut into = [0; METERS];
+    let into = into.get_mut(..counters.names().len().min(METERS))?;
+    let mut reading = || {
+        let began = Instant::now();
+        counters.read(into);
+        u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    };
+    let mut times: Vec<u64> = (0..READINGS).map(|_| reading()).collect();
+    times.sort_unstable();
+    (!counters.names().is_empty()).then(|| times[READINGS / 2])
 }
 
 /// The counters that the calling thread reads from now on.

@@ -36,6 +36,7 @@ pub(crate) struct Watch {
     spinner: Result<Spinner, Unobservable>,
     pub(super) counter_names: Vec<String>,
     counters_missing: Vec<Unobservable>,
+    counter_reading_ns: Option<u64>,
     /// Until the tables are begun.
     pub(super) process_counters: Option<Counters>,
 }
@@ -50,6 +51,7 @@ impl Watch {
         let counters = Counters::of_this_thread();
         let counter_names = counters.names().to_vec();
         let counters_missing = counters.unavailable().to_vec();
+        let counter_reading_ns = meter::reading_ns(&counters);
         meter::read_by_this_thread(counters);
         let mut stacks = StackSampler::start(gettid().as_raw(), STACK_INTERVAL, clock());
         if let Ok(stacks) = &mut stacks {
@@ -70,6 +72,7 @@ impl Watch {
             spinner: Spinner::start(core),
             counter_names,
             counters_missing,
+            counter_reading_ns,
             // Counts threads that are started from here on, which is all that are to come.
             process_counters: Some(Counters::of_process()),
         }
@@ -139,6 +142,7 @@ impl Watch {
         }
         if !self.counter_names.is_empty() {
             about.counters = Some(self.counter_names.clone());
+            about.counter_reading_ns = self.counter_reading_ns;
         }
         if let Ok(calls) = &self.system_calls {
             about.system_call_overhead_ns = Some(calls.overhead_ns());

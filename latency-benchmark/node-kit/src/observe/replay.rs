@@ -94,6 +94,7 @@ mod tests {
             let cut = (pieces.polls, pieces.slow, pieces.longest_ns);
             assert_eq!(cut, (count, slow, longest_ns), "{budget}");
             assert_eq!(pieces.ns, MS + 90_000);
+            assert!(pieces.beyond_ns <= MS + 40_000, "{budget}");
         }
     }
 

@@ -8,6 +8,8 @@ pub(crate) struct PollSums {
     pub(crate) polls: u64,
     pub(crate) slow: u64,
     pub(crate) ns: u64,
+    /// By how much they are longer than a poll that is not slow yet.
+    pub(crate) beyond_ns: u64,
     pub(crate) longest_ns: u64,
 }
 
@@ -16,6 +18,7 @@ impl PollSums {
         self.polls += 1;
         self.slow += u64::from(ns > SLOW_NS);
         self.ns += ns;
+        self.beyond_ns += ns.saturating_sub(SLOW_NS);
         self.longest_ns = self.longest_ns.max(ns);
     }
 }
