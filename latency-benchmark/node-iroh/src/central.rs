@@ -12,7 +12,10 @@ use run_format::{
 };
 use tokio::sync::mpsc;
 
-use crate::{PROTOCOL, endpoint, gossip::Joined, send_all, whole};
+use crate::{
+    gossip::Joined,
+    quic::{PROTOCOL, endpoint, send_all, whole},
+};
 
 pub(crate) fn run(central: Central, peers: Vec<EndpointAddr>) -> Result<Measured> {
     let counts = central.connections();

@@ -15,7 +15,7 @@ use node_kit::{Deliveries, Publisher, RequestLog};
 use run_format::{config::Load, payload::LARGEST_MESSAGE};
 use tokio::time::timeout;
 
-use crate::PROTOCOL;
+use crate::quic::PROTOCOL;
 
 const TOPIC: TopicId = TopicId::from_bytes([0; 32]);
 

@@ -4,14 +4,12 @@
 mod central;
 mod gossip;
 mod peer;
+mod quic;
 
-use std::{convert::Infallible, net::SocketAddr};
+use std::convert::Infallible;
 
-use anyhow::{Context, Result, anyhow};
-use iroh::{
-    Endpoint, EndpointAddr, SecretKey,
-    endpoint::{RecvStream, SendStream, presets},
-};
+use anyhow::anyhow;
+use iroh::EndpointAddr;
 use node_kit::{Central, NodeProgram};
 use program::{Failure, bad_input};
 use run_format::{
@@ -19,7 +17,11 @@ use run_format::{
     protocol::{Measured, NodeDescription, PeerTask},
 };
 
-pub use self::{central::ask, peer::serve};
+pub use self::{
+    central::ask,
+    peer::serve,
+    quic::{PROTOCOL, endpoint},
+};
 
 /// The node program.
 pub struct IrohNode;
@@ -60,30 +62,4 @@ fn address(text: &str) -> Result<EndpointAddr, Failure> {
         Some(EndpointAddr::new(id.parse().ok()?).with_ip_addr(at.parse().ok()?))
     });
     parsed.ok_or_else(|| bad_input(anyhow!("{text}: not an address (accepted: ID@IP:PORT)")))
-}
-
-/// What both sides speak.
-pub const PROTOCOL: &[u8] = b"/latency-benchmark/1";
-
-/// An endpoint with a socket at that address, or else with those that iroh makes. The preset has no relay and no address
-/// lookup, and iroh is built without what asks routers for ports. Without relays iroh makes no report of the network.
-pub async fn endpoint(at: Option<SocketAddr>, key: SecretKey) -> Result<Endpoint> {
-    let mut builder = Endpoint::builder(presets::Minimal)
-        .secret_key(key)
-        .alpns(vec![PROTOCOL.to_vec()]);
-    if let Some(at) = at {
-        builder = builder.clear_ip_transports().bind_addr(at)?;
-    }
-    builder.bind().await.context("iroh cannot listen")
-}
-
-/// Sends all of `bytes`, after which nothing comes.
-async fn send_all(mut stream: SendStream, bytes: &[u8]) -> Result<()> {
-    stream.write_all(bytes).await?;
-    Ok(stream.finish()?)
-}
-
-/// All that a stream receives, which is no more than `most` bytes.
-async fn whole(mut stream: RecvStream, most: usize) -> Result<Vec<u8>> {
-    Ok(stream.read_to_end(most).await?)
 }

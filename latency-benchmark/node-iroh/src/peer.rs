@@ -13,7 +13,10 @@ use run_format::{
     protocol::{Listen, PeerTask},
 };
 
-use crate::{endpoint, gossip, send_all, whole};
+use crate::{
+    gossip,
+    quic::{endpoint, send_all, whole},
+};
 
 pub(crate) async fn run(task: &PeerTask) -> Result<Infallible, Failure> {
     let at = match &task.listen {

@@ -1,13 +1,14 @@
 //! The budget alone, as a change that a maintainer could take. It has no probe.
 
 mod limits;
+mod shared;
 mod surroundings;
 mod unit_test;
 
 use anyhow::Result;
 use run_format::{Budget, Budgets, Limit, Site, Wake};
 
-use self::limits::LimitLines;
+use self::{limits::LimitLines, shared::text_before};
 use crate::{
     crate_source::CrateSource,
     error::Refused,
@@ -20,8 +21,7 @@ use crate::{
     stacks::{LIBP2P, sites_of},
 };
 
-/// The file that cargo builds a crate with.
-pub const MANIFEST: &str = "Cargo.toml";
+pub use self::shared::{MANIFEST, repository};
 
 /// The change that gives `source` the budgets of its sites. `manifest` names the file with the text of its manifest,
 /// since a crate from the registry has two.
@@ -88,14 +88,6 @@ pub fn packages(budgets: &Budgets) -> Vec<&'static str> {
     packages
 }
 
-/// Upstream's repository of a package.
-pub fn repository(package: &str) -> &'static str {
-    match package {
-        "yamux" => "https://github.com/libp2p/rust-yamux",
-        _ => "https://github.com/libp2p/rust-libp2p",
-    }
-}
-
 fn is_deferred(budget: Budget) -> bool {
     // The wake of `coop` is tokio's own.
     budget.wake == Wake::Deferred && budget.limit != Limit::Coop
@@ -127,14 +119,4 @@ fn lines(function: &FoundFunction<'_>, limit: &LimitLines) -> Result<Vec<Inserti
         .iter()
         .flat_map(|(before, text)| text_before(*before, *before, text));
     Ok(insertions.collect())
-}
-
-/// The lines of a text before a line, with the indentation of the line `like`.
-fn text_before(before: usize, like: usize, text: &str) -> Vec<Insertion> {
-    let place = crate::insertion::Place::OwnLine { like };
-    let line = |line| Insertion {
-        place,
-        ..Insertion::new(before, "budget", line)
-    };
-    text.lines().map(line).collect()
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use super::{MANIFEST, repository, text_before};
+use super::shared::{MANIFEST, repository, text_before};
 use crate::{
     crate_source::CrateSource,
     graft::Graft,

@@ -5,7 +5,7 @@ use syn::Item;
 
 use super::{
     limits::{LimitLines, has_tokio},
-    text_before,
+    shared::text_before,
 };
 use crate::{
     insertion::Insertion,

@@ -15,12 +15,13 @@ use tempfile::TempDir;
 use toml_edit::{DocumentMut, value};
 
 use super::{
-    StackSource, Subject,
-    builder::{Built, EDITS, LOCK, Profile, RECORD, STAGE, SubjectBuilder, records, sha256},
+    builder::{Built, EDITS, LOCK, Profile, RECORD, STAGE, SubjectBuilder, records},
     checkout::Checkout,
     compiler,
     crates::{self, UPSTREAM, YAMUX},
+    hash::sha256,
     lock_file, ours,
+    source::{StackSource, Subject},
 };
 use crate::{
     checkout::{self, Edit},

@@ -16,10 +16,7 @@
 //! cargo compiles the crates that differ and those that depend on them. The compiler sees the same paths for
 //! all subjects, so that equal code gets an equal layout.
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-};
+use std::{env, path::PathBuf};
 
 use anyhow::{Context, Result};
 use fs_err as fs;
@@ -27,9 +24,11 @@ use run_format::subject::{BuildRecord, LevelRecord, SiteLevel, SourceRecord};
 use sha2::{Digest, Sha256};
 
 use super::{
-    StackSource, Subject, compiler,
+    compiler,
     crates::{self, UPSTREAM},
+    hash::sha256,
     ours,
+    source::{StackSource, Subject},
 };
 use crate::{graft::graft, sites::SiteLevels, stacks::Stack};
 
@@ -169,8 +168,4 @@ fn content(mut source: SourceRecord) -> SourceRecord {
         *revision = None;
     }
     source
-}
-
-pub(super) fn sha256(path: &Path) -> Result<String> {
-    Ok(format!("{:x}", Sha256::digest(fs::read(path)?)))
 }

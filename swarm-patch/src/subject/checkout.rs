@@ -7,8 +7,8 @@ use fs_err as fs;
 use run_format::subject::{PatchRecord, SourceRecord};
 
 use super::{
-    builder::sha256,
     git::{self, Repository},
+    hash::sha256,
     spec::{CheckoutSpec, PatchSpec},
 };
 use crate::checkout::Edit;

@@ -7,7 +7,11 @@ use cargo_metadata::MetadataCommand;
 use fs_err as fs;
 use toml_edit::{DocumentMut, Item};
 
-use super::{StackSource, Subject, compiler, ours};
+use super::{
+    compiler, ours,
+    source::{StackSource, Subject},
+    spec::{CheckoutSpec, Spec},
+};
 use crate::{
     checkout,
     crate_source::CrateSource,
@@ -16,6 +20,19 @@ use crate::{
     stacks::{LIBP2P, Stack},
     sync,
 };
+
+impl Subject {
+    /// Finds the sources that the specs name, and refuses sources that have no crate of the stack, or that a patch does not fit.
+    pub fn find(stack: &Stack, spec: &Spec, yamux: Option<&CheckoutSpec>) -> Result<Subject> {
+        let subject = Subject::resolve(stack, spec, yamux)?;
+        let is_checkout = matches!(subject.source, StackSource::Checkout(_));
+        if is_checkout || !subject.patches().is_empty() {
+            let copies = tempfile::tempdir().context("cannot make a temporary folder")?;
+            sources(stack, &subject, copies.path()).with_context(|| format!("--subject {spec}"))?;
+        }
+        Ok(subject)
+    }
+}
 
 pub(super) const UPSTREAM: &str = "upstream";
 pub(super) const YAMUX: &str = "yamux";

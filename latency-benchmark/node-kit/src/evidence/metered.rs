@@ -13,8 +13,8 @@ use run_format::{
 use thread_scope::Counters;
 
 use super::{
-    add,
     meter::{BYTES, OBJECTS},
+    moments::add,
 };
 use crate::observe::{
     sums::Sums,

@@ -5,6 +5,7 @@
 mod activity;
 mod meter;
 mod metered;
+mod moments;
 mod stacks;
 mod system_calls;
 mod timeline;
@@ -12,7 +13,6 @@ mod watch;
 
 use std::{
     collections::BTreeMap,
-    ops::Range,
     path::{Path, PathBuf},
 };
 
@@ -35,11 +35,7 @@ use self::{
     activity::ActivityEvidence, metered::Metered, stacks::StackEvidence,
     system_calls::SystemCallEvidence, timeline::Timeline,
 };
-use crate::observe::{
-    activity::Activity,
-    slice::ObservedSlice,
-    whole_polls::{PollPlace, WholePolls},
-};
+use crate::observe::{activity::Activity, slice::ObservedSlice};
 
 /// Everything that a cell is explained by, and where it is written.
 pub(crate) struct Evidence {
@@ -172,34 +168,5 @@ impl Evidence {
         self.timeline.write(&mut self.tables)?;
         self.tables.finish()?;
         write_json(&self.dir.join(EVIDENCE), &self.about)
-    }
-}
-
-/// What was seen since the last slice, and when.
-type Moments<T> = Vec<(u64, T)>;
-
-/// Sums what is from the slice. `counted` tells by what, and how much it is at a place in the polls.
-fn summed<T, K: Ord, const N: usize>(
-    seen: &mut Moments<T>,
-    window_ns: &Range<u64>,
-    polls: &WholePolls,
-    mut counted: impl FnMut(PollPlace, &T) -> (K, [u64; N]),
-) -> BTreeMap<K, [u64; N]> {
-    let mut sums = BTreeMap::new();
-    for (at_ns, what) in seen
-        .drain(..)
-        .filter(|(at_ns, _)| window_ns.contains(at_ns))
-    {
-        for place in polls.places(at_ns) {
-            let (by, counts) = counted(place, &what);
-            add(sums.entry(by).or_insert([0; N]), counts);
-        }
-    }
-    sums
-}
-
-fn add<const N: usize>(sums: &mut [u64; N], counts: [u64; N]) {
-    for (sum, count) in sums.iter_mut().zip(counts) {
-        *sum += count;
     }
 }

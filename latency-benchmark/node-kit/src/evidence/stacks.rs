@@ -13,7 +13,10 @@ use run_format::{
 };
 use thread_scope::Symbols;
 
-use super::{Moments, summed, watch::Watch};
+use super::{
+    moments::{Moments, summed},
+    watch::Watch,
+};
 use crate::observe::whole_polls::WholePolls;
 
 pub(super) struct StackEvidence {

@@ -6,7 +6,10 @@ use anyhow::Result;
 use run_format::{evidence::SystemCallRow, files::SYSTEM_CALLS, table::TableWriters};
 use thread_scope::SystemCall;
 
-use super::{Moments, summed, watch::Watch};
+use super::{
+    moments::{Moments, summed},
+    watch::Watch,
+};
 use crate::observe::whole_polls::WholePolls;
 
 #[derive(Default)]

@@ -3,6 +3,7 @@
 
 mod block;
 mod idle;
+mod open_slice;
 mod order;
 mod polls;
 mod sample;
@@ -25,6 +26,7 @@ use tokio::sync::oneshot;
 
 use self::{
     block::{Blocks, Interruptions},
+    open_slice::OpenSlice,
     order::order,
     polls::VariantSlices,
     sample::{Clocks, Sampler},
@@ -96,18 +98,6 @@ struct Measuring<'a> {
     planned: Duration,
     last_answer: Instant,
     interruptions: Interruptions,
-}
-
-/// A slice that has begun, and may have turns to come.
-struct OpenSlice {
-    block: u32,
-    /// Among the slices of its block.
-    index: usize,
-    planned: PlannedSlice,
-    turns_left: u32,
-    seen: ObservedSlice,
-    /// Over all its turns.
-    used: Clocks,
 }
 
 impl Measuring<'_> {

@@ -19,7 +19,7 @@ use run_format::{
     variant::{BASELINE, Role},
 };
 
-use super::{OpenSlice, sample::Clocks, soak_rows::SoakRows};
+use super::{open_slice::OpenSlice, sample::Clocks, soak_rows::SoakRows};
 use crate::{
     connected::Connected,
     evidence::Evidence,

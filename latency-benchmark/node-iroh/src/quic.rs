@@ -1,0 +1,35 @@
+//! What both sides do alike with QUIC.
+
+use std::net::SocketAddr;
+
+use anyhow::{Context, Result};
+use iroh::{
+    Endpoint, SecretKey,
+    endpoint::{RecvStream, SendStream, presets},
+};
+
+/// What both sides speak.
+pub const PROTOCOL: &[u8] = b"/latency-benchmark/1";
+
+/// An endpoint with a socket at that address, or else with those that iroh makes. The preset has no relay and no address
+/// lookup, and iroh is built without what asks routers for ports. Without relays iroh makes no report of the network.
+pub async fn endpoint(at: Option<SocketAddr>, key: SecretKey) -> Result<Endpoint> {
+    let mut builder = Endpoint::builder(presets::Minimal)
+        .secret_key(key)
+        .alpns(vec![PROTOCOL.to_vec()]);
+    if let Some(at) = at {
+        builder = builder.clear_ip_transports().bind_addr(at)?;
+    }
+    builder.bind().await.context("iroh cannot listen")
+}
+
+/// Sends all of `bytes`, after which nothing comes.
+pub(crate) async fn send_all(mut stream: SendStream, bytes: &[u8]) -> Result<()> {
+    stream.write_all(bytes).await?;
+    Ok(stream.finish()?)
+}
+
+/// All that a stream receives, which is no more than `most` bytes.
+pub(crate) async fn whole(mut stream: RecvStream, most: usize) -> Result<Vec<u8>> {
+    Ok(stream.read_to_end(most).await?)
+}
