@@ -140,7 +140,8 @@ fn costs(best: &Candidate) -> Vec<String> {
             .filter(|it| !it.quantity.is_benefit && is_one(it));
         joined(costs.map(Judged::phrase), ", ")
     };
-    let kinds: [(&str, fn(&Judged) -> bool); 2] = [
+    type IsOne = fn(&Judged) -> bool;
+    let kinds: [(&str, IsOne); 2] = [
         ("Cost", is_shown),
         ("Limits of the cost", |it| {
             !is_shown(it) && it.is(Outcome::NotWorse)
