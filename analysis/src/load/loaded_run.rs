@@ -12,6 +12,8 @@ use run_format::{
 use super::blocks::Disturbances;
 use crate::{stats::Counts, text};
 
+const NS_PER_MS: f64 = 1e6;
+
 pub(crate) struct LoadedRun {
     pub(crate) subject: usize,
     pub(crate) number: u32,
@@ -23,6 +25,8 @@ pub(crate) struct LoadedRun {
     pub(crate) machine: Vec<BlockRow>,
     /// What was seen before there were requests. Older runs have none.
     pub(crate) idle: Option<IdleRow>,
+    /// The part of central's CPU time that is the benchmark's own. Zero in older runs.
+    pub(crate) own_cpu_part: f64,
     pub(crate) work: Vec<WorkRow>,
     /// Complete blocks that are not in `blocks` because they were disturbed, and those that nevertheless are.
     pub(crate) set_aside: Disturbances,
@@ -35,16 +39,19 @@ impl LoadedRun {
         self.row.as_ref()?.machine.as_ref().map(text::host)
     }
 
-    /// The part of central's CPU time that is the benchmark's own. Zero in older runs, which do not know it.
-    pub(crate) fn own_cpu_part(&self) -> f64 {
-        let own = self
-            .idle
-            .and_then(|idle| Some(idle.central_cpu_ns? as f64 / idle.duration_ms));
-        let slices = self.slices.iter().map(|slice| &slice.row);
-        let slices = slices.filter_map(|row| Some((row.sampled_ms, row.central_cpu_ns? as f64)));
-        let (ms, cpu_ns) = slices.fold((0.0, 0.0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
-        own.filter(|_| cpu_ns > 0.0)
-            .map_or(0.0, |own| own * ms / cpu_ns)
+    /// The CPU time that central's threads use in each nanosecond without requests. Older runs do not know it.
+    pub(crate) fn own_cpu_share(&self) -> Option<f64> {
+        let idle = self.idle?;
+        Some(idle.central_cpu_ns? as f64 / (idle.duration_ms * NS_PER_MS))
+    }
+
+    /// For [`own_cpu_part`](Self::own_cpu_part).
+    pub(super) fn part_of_own_cpu(&self) -> f64 {
+        let rows = self.slices.iter().map(|slice| &slice.row);
+        let rows = rows.filter_map(|row| Some((row.sampled_ms, row.central_cpu_ns? as f64)));
+        let (ms, cpu_ns) = rows.fold((0.0, 0.0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
+        let own = self.own_cpu_share().filter(|_| cpu_ns > 0.0);
+        own.map_or(0.0, |own| own * ms * NS_PER_MS / cpu_ns)
     }
 
     pub(crate) fn has_workers(&self) -> bool {

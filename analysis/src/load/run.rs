@@ -65,7 +65,7 @@ impl RunFiles {
         let runtime = self.row.as_ref().map(|row| &row.config.runtime);
         let number = |block: &Vec<usize>| block.first().map_or(0, |at| slices[*at].row.block);
         let (set_aside, kept) = disturbed.set_aside((&machine, runtime), &mut blocks, number);
-        let run = LoadedRun {
+        let mut run = LoadedRun {
             subject: self.subject,
             number: self.number,
             row: self.row.clone(),
@@ -74,10 +74,12 @@ impl RunFiles {
             all_blocks,
             machine,
             idle,
+            own_cpu_part: 0.0,
             work: self.table()?,
             set_aside,
             kept,
         };
+        run.own_cpu_part = run.part_of_own_cpu();
         plausible::check(&run).with_context(|| self.dir.display().to_string())?;
         Ok(run)
     }

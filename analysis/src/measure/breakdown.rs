@@ -55,8 +55,6 @@ pub(super) fn of(runs: &[&LoadedRun], threshold_ns: u64) -> Breakdown {
                 for child in &of_site.children {
                     add(child.from_ns, OWN, -signed(child.ns));
                     add(child.from_ns, &child.child, signed(child.ns));
-                }
-                for child in &of_site.children {
                     let key = (site, child.child.to_string());
                     *breakdown.beyond.entry(key).or_default() += child.beyond_ns.unwrap_or(0);
                 }

@@ -91,14 +91,14 @@ metrics! {
     });
     CpuUsPerRequest: WorkerRatio(Amount, |view| {
         // Where most of it is the benchmark's own, what is left is noise.
-        (view.run.own_cpu_part() <= MOST_OWN_CPU).then_some(())?;
-        let own_ns = view.own_cpu_share().unwrap_or(0.0) * view.slice.row.sampled_ms * NS_PER_MS;
+        (view.run.own_cpu_part <= MOST_OWN_CPU).then_some(())?;
+        let own_ns = view.run.own_cpu_share().unwrap_or(0.0) * view.slice.row.sampled_ms * NS_PER_MS;
         part(view.slice.row.central_cpu_ns? as f64 - own_ns, view.sampled_requests())
     });
     WholeCpuUsPerRequest: WorkerRatio(Amount, |view| {
         part(view.slice.row.central_cpu_ns? as f64, view.sampled_requests())
     });
-    OwnCpuPercent: WorkerRatio(Amount, |view| part(view.own_cpu_share()?, 1.0));
+    OwnCpuPercent: WorkerRatio(Amount, |view| part(view.run.own_cpu_share()?, 1.0));
     FixedWorkUs: WorkerRatio(Amount, |view| {
         let block = view.slice.row.block;
         part(view.run.work.iter().find(|row| row.block == block)?.work_ns as f64, 1.0)
@@ -161,12 +161,6 @@ impl SliceView<'_> {
 
     fn sampled_ns(&self) -> f64 {
         self.slice.row.sampled_ms * NS_PER_MS
-    }
-
-    /// The part of the time that central's threads use without requests.
-    fn own_cpu_share(&self) -> Option<f64> {
-        let idle = self.run.idle?;
-        Some(idle.central_cpu_ns? as f64 / (idle.duration_ms * NS_PER_MS))
     }
 
     fn seconds(&self) -> f64 {

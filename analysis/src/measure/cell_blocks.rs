@@ -94,9 +94,10 @@ impl<'a> CellBlocks<'a> {
             let variants = (0..setup.subjects).flat_map(|subject| {
                 let run = launches.iter().find(|run| run.subject == subject).copied();
                 (0..setup.budgets).map(move |budget| {
-                    let blocks = run.into_iter().flat_map(|run| &run.blocks);
-                    let slices =
-                        blocks.filter_map(|block| Some((run?, &run?.slices[block[budget]])));
+                    let slices = run.into_iter().flat_map(|run| {
+                        let blocks = run.blocks.iter();
+                        blocks.map(move |block| (run, &run.slices[block[budget]]))
+                    });
                     slices.collect()
                 })
             });
@@ -124,13 +125,13 @@ impl<'a> CellBlocks<'a> {
         sum: impl Fn(Vec<T>) -> T,
     ) -> Option<Vec<Vec<T>>> {
         let sum = |mut parts: Vec<T>| match parts.len() {
+            0 => None,
             1 => parts.pop(),
             _ => Some(sum(parts)),
         };
         let of_variant = |slices: &Vec<(&'a LoadedRun, &'a LoadedSlice)>| {
             let parts = slices.iter().map(|(run, slice)| part(run, slice));
-            let parts: Vec<T> = parts.collect::<Option<_>>()?;
-            (!parts.is_empty()).then(|| sum(parts)).flatten()
+            sum(parts.collect::<Option<_>>()?)
         };
         let of_block = |block: &Block<'a>| {
             let parts = variants.iter().map(|variant| of_variant(&block[*variant]));

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::metric::Metric;
+use super::catalogue::Metric;
 
 /// In the order of [`Metric::ALL`].
 static TABLE: LazyLock<Vec<MetricInfo>> = LazyLock::new(|| {

@@ -48,11 +48,11 @@ pub(super) fn of(runs: &[&LoadedRun], setup: &SweepSetup) -> Vec<Predicted> {
         let first = run.blocks.iter().filter_map(|block| block.first());
         let used: BTreeSet<u32> = first.map(|at| run.slices[*at].row.block).collect();
         let slices = run.slices.iter().filter(|it| used.contains(&it.row.block));
-        let sites = slices.flat_map(|slice| slice.sites().map(move |site| (slice, site)));
-        let whole = sites.filter(|(_, site)| site.lost() == 0);
-        for (slice, row) in
-            whole.flat_map(|(slice, site)| site.bounds.iter().map(move |it| (slice, it)))
-        {
+        let rows = slices.flat_map(|slice| {
+            let whole = slice.sites().filter(|site| site.lost() == 0);
+            whole.flat_map(move |site| site.bounds.iter().map(move |row| (slice, row)))
+        });
+        for (slice, row) in rows {
             let limit = row.budget.at(row.site).map(|it| it.limit);
             let none = || vec![Vec::new(); runs.len()];
             let found = found

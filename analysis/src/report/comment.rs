@@ -142,9 +142,9 @@ fn costs(best: &Candidate) -> Vec<String> {
     };
     type IsOne = fn(&Judged) -> bool;
     let kinds: [(&str, IsOne); 2] = [
-        ("Cost", is_shown),
+        ("Cost", Judged::is_cost),
         ("Limits of the cost", |it| {
-            !is_shown(it) && it.is(Outcome::NotWorse)
+            !it.is_cost() && it.is(Outcome::NotWorse)
         }),
     ];
     let mut lines = Vec::new();
@@ -156,17 +156,13 @@ fn costs(best: &Candidate) -> Vec<String> {
         lines.extend(said.map(|(group, phrases)| format!("{lead}{group}: {phrases}.")));
     }
     let all = groups.iter().flat_map(|(_, judged)| judged.iter());
-    let open = all.filter(|it| !it.quantity.is_benefit && !is_shown(it) && it.is(Outcome::Unknown));
+    let open = all.filter(|it| !it.quantity.is_benefit && !it.is_cost() && it.is(Outcome::Unknown));
     let open: BTreeSet<&str> = open.map(|it| it.quantity.words).collect();
     if !open.is_empty() {
         let open = joined(open, ", ");
         lines.push(format!("Still open: {open}."));
     }
     lines
-}
-
-fn is_shown(judged: &Judged) -> bool {
-    judged.is(Outcome::Worse) || judged.is_cost()
 }
 
 /// The groups of cells in which it gains nothing that is shown.

@@ -202,11 +202,9 @@ fn counted_from(summary: &Summary) -> Option<String> {
     let unknown = match unknown.count() {
         0 => String::new(),
         some => format!(
-            " {} no CPU time per request, because more than half of central's CPU time is the benchmark's own there.",
-            match some {
-                1 => "1 cell has".to_owned(),
-                several => format!("{several} cells have"),
-            }
+            " {} {} no CPU time per request, because more than half of central's CPU time is the benchmark's own there.",
+            count(some, "cell"),
+            if some == 1 { "has" } else { "have" }
         ),
     };
     Some(format!(

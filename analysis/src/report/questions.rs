@@ -60,23 +60,26 @@ fn time(summary: &Summary, site: Site) -> String {
     if !holders.iter().any(|it| it.slow) {
         return "The time of children was not recorded.".to_owned();
     }
-    let large = holders.iter().filter(|it| it.slow && it.percent >= 1.0);
-    let parts = large.map(|holder| match &holder.child[..] {
-        OWN => format!("{OWN} {} %", number(holder.percent)),
-        child => format!("{} {} %", quoted(child), number(holder.percent)),
-    });
-    let beyond = holders::beyond(summary, site).into_iter();
-    let beyond = beyond.filter(|(_, percent)| *percent >= 1.0);
-    let beyond = beyond.map(|(child, percent)| format!("{} {} %", quoted(child), number(percent)));
-    let beyond = match joined(beyond, ", ") {
+    let slow = holders.iter().filter(|it| it.slow);
+    let slow = large_shares(slow.map(|it| (&*it.child, it.percent)));
+    let beyond = match large_shares(holders::beyond(summary, site)) {
         none if none.is_empty() => none,
         shares => {
             format!(" Of the time by which polls of children are longer than 50 µs: {shares}.")
         }
     };
     format!(
-        "Of the time in slow polls of `{}`, over all cells of the baseline: {}.{beyond}",
-        summary.function(site),
-        joined(parts, ", ")
+        "Of the time in slow polls of `{}`, over all cells of the baseline: {slow}.{beyond}",
+        summary.function(site)
     )
+}
+
+/// "`muxing.poll_unpin` 87.6 %, own code 1.92 %"
+fn large_shares<'a>(shares: impl IntoIterator<Item = (&'a str, f64)>) -> String {
+    let large = shares.into_iter().filter(|(_, percent)| *percent >= 1.0);
+    let large = large.map(|(child, percent)| match child {
+        OWN => format!("{OWN} {} %", number(percent)),
+        child => format!("{} {} %", quoted(child), number(percent)),
+    });
+    joined(large, ", ")
 }

@@ -17,11 +17,18 @@ pub(crate) struct Change {
 /// None if the two do not share their blocks, or if nothing varied in any.
 pub(crate) fn change(baseline: &CellEstimate, other: &CellEstimate) -> Option<Change> {
     let pair = PairedEstimates::new(baseline, other, 0.0)?;
-    let difference = pair.variance_of_difference(pair.variance_of_ratio()?)?;
+    let ratio = pair.variance_of_ratio()?;
+    let difference = pair.variance_of_difference(ratio)?;
+    let relative = match baseline.value.min(other.value) < baseline.least {
+        false => pair.relative(ratio),
+        true => {
+            let pair = PairedEstimates::new(baseline, other, baseline.least)?;
+            pair.relative(pair.variance_of_ratio()?)
+        }
+    };
     (difference.value > 0.0).then(|| Change {
         difference: difference.of(other.value - baseline.value),
-        relative: PairedEstimates::new(baseline, other, baseline.least)
-            .and_then(|pair| pair.relative()),
+        relative,
     })
 }
 
@@ -95,8 +102,7 @@ impl<'a> PairedEstimates<'a> {
         })
     }
 
-    fn relative(&self) -> Option<Uncertain> {
-        let ratio = self.variance_of_ratio()?;
+    fn relative(&self, ratio: Variance) -> Option<Uncertain> {
         let [baseline, other] = self.values;
         // Converts from the scale of the lower one to that of the baseline.
         let scale = baseline * self.weights[1];

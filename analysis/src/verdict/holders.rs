@@ -17,18 +17,14 @@ pub(crate) struct Holder {
 /// The shares of children in the time by which polls of children are longer than 50 µs, in percent, the largest first. Older
 /// runs do not have it.
 pub(crate) fn beyond(summary: &Summary, site: Site) -> Vec<(&str, f64)> {
-    let mut by_child: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut by_child: BTreeMap<&str, f64> = BTreeMap::new();
     let cells = summary
         .measured()
         .flat_map(|cell| &cell.measured.breakdown.beyond);
     for ((_, child), ns) in cells.filter(|((of, _), _)| *of == site) {
-        *by_child.entry(child).or_default() += ns;
+        *by_child.entry(child).or_default() += *ns as f64;
     }
-    let total: u64 = by_child.values().sum();
-    let shares = by_child.into_iter().filter(|_| total > 0);
-    let mut shares: Vec<_> = shares
-        .map(|(child, ns)| (child, 100.0 * ns as f64 / total as f64))
-        .collect();
+    let mut shares: Vec<_> = in_percent(by_child).collect();
     shares.sort_by(|a, b| b.1.total_cmp(&a.1));
     shares
 }
@@ -56,14 +52,19 @@ pub(crate) fn among<'a>(cells: impl Iterator<Item = &'a CellSummary>, site: Site
                 *by_child.entry(*child).or_insert(0.0) += *ns as f64;
             }
         }
-        let total: f64 = by_child.values().sum();
-        let by_child = by_child.into_iter().filter(|_| total > 0.0);
-        holders.extend(by_child.map(|(child, ns)| Holder {
+        holders.extend(in_percent(by_child).map(|(child, percent)| Holder {
             slow,
             child: child.to_owned(),
-            percent: 100.0 * ns / total,
+            percent,
         }));
     }
     holders.sort_by(|a, b| a.slow.cmp(&b.slow).then(b.percent.total_cmp(&a.percent)));
     holders
+}
+
+/// Of the sum. Nothing if that is zero.
+fn in_percent(by_child: BTreeMap<&str, f64>) -> impl Iterator<Item = (&str, f64)> {
+    let total: f64 = by_child.values().sum();
+    let by_child = by_child.into_iter().filter(move |_| total > 0.0);
+    by_child.map(move |(child, ns)| (child, 100.0 * ns / total))
 }

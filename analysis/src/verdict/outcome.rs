@@ -64,9 +64,10 @@ impl Judged {
         }
     }
 
-    /// Whether it costs something, be it less than the margin.
+    /// Whether a loss is shown: of a cost any, of a benefit one greater than the margin.
     pub(crate) fn is_cost(&self) -> bool {
-        !self.quantity.is_benefit && self.loss().low > 0.0
+        let costs = !self.quantity.is_benefit && self.loss().low > 0.0;
+        costs || self.is(Outcome::Worse)
     }
 
     pub(crate) fn includes_none(&self) -> bool {

@@ -226,28 +226,26 @@ impl Verdict {
             }
         }
         let sentence = |((class, is_beaten), labels): ((Class, bool), Vec<String>)| {
-            let [does, do_] = match class {
-                Class::Unknown => {
-                    ["is not shown", "are not shown"].map(|is| format!("{is} to gain or to lose"))
-                }
+            let verb = |one, several| if labels.len() == 1 { one } else { several };
+            let (is, gain) = (verb("is", "are"), verb("gains", "gain"));
+            let do_what = match class {
+                Class::Unknown => format!("{is} not shown to gain or to lose"),
                 Class::NoGain => {
-                    ["has", "have"].map(|has| format!("{has} no gain greater than the margins"))
+                    format!("{} no gain greater than the margins", verb("has", "have"))
                 }
-                Class::Harms => ["harms", "harm"].map(str::to_owned),
-                Class::NeverFires => ["never ended a poll"; 2].map(str::to_owned),
-                Class::NoSite => ["had nothing to bound, because no poll of its site was recorded";
-                    2]
-                    .map(str::to_owned),
-                _ if is_beaten => ["gains", "gain"]
-                    .map(|gains| format!("{gains}, too, but another variant is better")),
-                _ => ["gains, too, and is", "gain, too, and are"]
-                    .map(|is| format!("{is} not shown to be better than that")),
+                Class::Harms => verb("harms", "harm").to_owned(),
+                Class::NeverFires => "never ended a poll".to_owned(),
+                Class::NoSite => {
+                    "had nothing to bound, because no poll of its site was recorded".to_owned()
+                }
+                _ if is_beaten => format!("{gain}, too, but another variant is better"),
+                _ => format!("{gain}, too, and {is} not shown to be better than that"),
             };
             match labels.split_last() {
                 Some((last, others @ [_, ..])) => {
-                    format!("{} and {last} {do_}.", others.join(", "))
+                    format!("{} and {last} {do_what}.", others.join(", "))
                 }
-                _ => format!("{} {does}.", labels.concat()),
+                _ => format!("{} {do_what}.", labels.concat()),
             }
         };
         groups.into_iter().map(sentence).collect()
@@ -274,16 +272,15 @@ fn sentence(place: &str, judged: &[Judged]) -> String {
         });
         joined(phrases, ", ")
     };
-    let is_cost = |it: &Judged| it.is(Outcome::Worse) || it.is_cost();
     let is_limited =
         |it: &Judged| !it.quantity.is_benefit && it.is(Outcome::NotWorse) && !it.is_cost();
     let parts = [
         ("Gain", list(&|it| it.is(Outcome::Better))),
-        ("Cost", list(&is_cost)),
+        ("Cost", list(&|it| it.is_cost())),
         ("Limits of the cost", list(&is_limited)),
         (
             "Other results",
-            list(&|it| !it.is_extreme() && !is_cost(it) && !is_limited(it)),
+            list(&|it| !it.is_extreme() && !it.is_cost() && !is_limited(it)),
         ),
     ];
     let parts = parts.iter().filter(|(_, list)| !list.is_empty());

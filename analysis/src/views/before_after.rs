@@ -11,8 +11,8 @@ use crate::{
         metric_info::Place,
         quantity::Quantity,
     },
-    stats::CONFIDENCE,
-    summary::{CellSummary, Resolved},
+    stats::{CONFIDENCE, Interval},
+    summary::{CellSummary, ChangeFigure, Resolved},
     text::capitalised,
     verdict::Judged,
 };
@@ -124,15 +124,9 @@ fn title(scene: &Scene, key: MetricKey, variant: usize) -> String {
 
 fn difference(cell: Option<&CellSummary>, key: MetricKey, variant: usize) -> HeatmapCell {
     let change = cell.and_then(|cell| cell.change(key, variant));
-    let value = grid::value_of(cell, |_| match is_relative(key.metric) {
-        false => Some(ChartValue::new(change?.value, change?.interval())),
-        true => {
-            let change = change?.relative?;
-            Some(ChartValue::new(
-                change.value,
-                Some(change.interval(CONFIDENCE)),
-            ))
-        }
+    let value = grid::value_of(cell, |_| {
+        let (value, interval) = shown(change?, key.metric)?;
+        Some(ChartValue::new(value, interval))
     });
     HeatmapCell {
         value,
@@ -145,6 +139,17 @@ fn is_relative(metric: Metric) -> bool {
     Quantity::of_metric(metric).is_some_and(|quantity| !quantity.is_benefit)
 }
 
+/// The change of a cost in percent, of anything else in its unit, with its interval.
+fn shown(change: ChangeFigure, metric: Metric) -> Option<(f64, Option<Interval>)> {
+    match is_relative(metric) {
+        false => Some((change.value, change.interval())),
+        true => {
+            let relative = change.relative?;
+            Some((relative.value, Some(relative.interval(CONFIDENCE))))
+        }
+    }
+}
+
 /// The same for all variants, so that their pictures can be laid side by side.
 fn difference_scale(scene: &Scene, key: MetricKey) -> ColourScale {
     let changes = scene.summary.cells.iter().flat_map(|cell| {
@@ -153,16 +158,12 @@ fn difference_scale(scene: &Scene, key: MetricKey) -> ColourScale {
     });
     let resolved = changes.filter(|change| change.resolved != Resolved::No);
     let colours = grid::of_differences(key.metric);
-    match is_relative(key.metric) {
-        false => {
-            let values = resolved.map(|change| change.value);
-            ColourScale::new("difference", key.metric.change_unit(), colours, values)
-        }
-        true => {
-            let values = resolved.filter_map(|change| Some(change.relative?.value));
-            ColourScale::new("change", "%", colours, values)
-        }
-    }
+    let values = resolved.filter_map(|change| Some(shown(change, key.metric)?.0));
+    let (name, unit) = match is_relative(key.metric) {
+        false => ("difference", key.metric.change_unit()),
+        true => ("change", "%"),
+    };
+    ColourScale::new(name, unit, colours, values)
 }
 
 #[cfg(test)]

@@ -40,6 +40,13 @@ fn with_bounds(has_beyond: bool) -> Copy {
     copy
 }
 
+/// The fields of the row that begins so.
+fn row(table: &str, begins: &str) -> Vec<String> {
+    let found = table.lines().find(|line| line.starts_with(begins));
+    let row = found.unwrap_or_else(|| panic!("{begins}: {table}"));
+    row.split(',').map(str::to_owned).collect()
+}
+
 #[test]
 fn predictions_stand_beside_what_was_measured() {
     let copy = with_bounds(false);
@@ -50,11 +57,7 @@ fn predictions_stand_beside_what_was_measured() {
     for column in table.lines().next().expect("a head").split(',') {
         assert!(documents.contains(&format!("`{column}`")), "{column}");
     }
-    let row = |begins: &str| -> Vec<String> {
-        let found = table.lines().find(|line| line.starts_with(begins));
-        let row = found.unwrap_or_else(|| panic!("{begins}: {table}"));
-        row.split(',').map(str::to_owned).collect()
-    };
+    let row = |begins: &str| row(&table, begins);
     let number = |field: &String| field.parse::<f64>().expect("a number");
     // slices, polls, slow_polls, longest_ns, metric, predicted
     let (whole, cut) = (
@@ -94,9 +97,7 @@ fn runs_that_have_it_predict_the_time_beyond_the_threshold() {
         .succeeds();
     let table = copy.text("predicted.csv");
     let predicted = |bound: &str| -> f64 {
-        let begins = format!("2,0.0,65536,muxer,{bound},2,");
-        let row = table.lines().find(|line| line.starts_with(&begins));
-        let row: Vec<&str> = row.expect("a row").split(',').collect();
+        let row = row(&table, &format!("2,0.0,65536,muxer,{bound},2,"));
         assert_eq!(row[9], "beyond_ms_per_s");
         row[10].parse().expect("a number")
     };

@@ -33,15 +33,18 @@ pub(super) fn switch(to: MeterKind) {
 pub(super) fn reading_ns(counters: &Counters) -> Option<u64> {
     const READINGS: usize = 101;
     let mut into = [0; METERS];
-    let into = into.get_mut(..counters.names().len().min(METERS))?;
+    let names = counters.names().len().min(METERS);
     let mut reading = || {
         let began = Instant::now();
-        counters.read(into);
+        counters.read(&mut into[..names]);
         u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX)
     };
+    if names == 0 {
+        return None;
+    }
     let mut times: Vec<u64> = (0..READINGS).map(|_| reading()).collect();
     times.sort_unstable();
-    (!counters.names().is_empty()).then(|| times[READINGS / 2])
+    Some(times[READINGS / 2])
 }
 
 /// The counters that the calling thread reads from now on.
