@@ -21,15 +21,17 @@ function facets() {
     ...changed.flatMap((variant) => [{ variant, isChange: false }, { variant, isChange: true }])];
 }
 
-const valueIn = (facet, at) =>
-  (facet.isChange ? change : level)(run, state.metric, state.site, at, facet.variant, state.stop);
+const levelIn = (at, variant) =>
+  (state.speed ? levelAtOneSpeed : level)(run, state.metric, state.site, at, variant, state.stop);
+const valueIn = (facet, at) => (facet.isChange
+  ? change(run, state.metric, state.site, at, facet.variant, state.stop) : levelIn(at, facet.variant));
 
 // One scale for all variants, so that their pictures can be laid side by side.
 function scales(cells) {
   const of = { level: 0, change: 0 };
   for (const at of cells) {
     run.variants.forEach((_, variant) => {
-      const value = level(run, state.metric, state.site, at, variant, state.stop);
+      const value = levelIn(at, variant);
       if (value) of.level = Math.max(of.level, value.value);
       const changed = variant > 0 && change(run, state.metric, state.site, at, variant, state.stop);
       if (changed && (!state.grey || changed.resolved !== "n")) of.change = Math.max(of.change, Math.abs(changed.value));
@@ -43,7 +45,7 @@ function describe(at, facet) {
   const metric = metrics.get(state.metric);
   const lines = [cellName(run, cell)];
   if (cell.why) return [...lines, cell.why];
-  const value = level(run, state.metric, state.site, at, facet.variant, state.stop);
+  const value = levelIn(at, facet.variant);
   const { label } = run.variants[facet.variant];
   if (!value) return [...lines, `${label}: no value of ${metric.words}`];
   lines.push(`${label}: ${full(value.value)}${interval(value)} ${metric.unit}`);

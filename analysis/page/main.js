@@ -10,7 +10,7 @@ const asList = { read: (it) => it.split(",").filter((of) => of !== ""), write: (
 const KEYS = {
   r: ["run", asNumber], m: ["metric", asText], s: ["site", asText], v: ["variant", asNumber], w: ["view", asText],
   t: ["stop", { read: (it) => run.stops.find((stop) => run.edges[stop] === Number(it)), write: (it) => String(run.edges[it]) }],
-  g: ["grey", asFlag], hn: ["hiddenN", asList], hr: ["hiddenRtt", asList], hp: ["hiddenPayload", asList], c: ["cell", asText],
+  g: ["grey", asFlag], z: ["speed", asFlag], hn: ["hiddenN", asList], hr: ["hiddenRtt", asList], hp: ["hiddenPayload", asList], c: ["cell", asText],
   o: ["sort", asNumber], d: ["resolved", asFlag], k: ["deciding", asFlag], q: ["words", asText], x: ["across", asText], y: ["up", asText], l: ["theme", asText],
 };
 
@@ -23,7 +23,7 @@ function defaults() {
   const firing = candidates.find((it) => !it.idle)?.variant;
   return {
     run: page.runs.indexOf(run), metric: known[0] ?? page.metrics[0].name, site: run.site, variant: leading ?? firing ?? Math.min(1, run.variants.length - 1),
-    view: run.variants.length > 1 ? "before-after" : "level", stop: run.edges.indexOf(run.threshold), grey: true, hiddenN: [], hiddenRtt: [], hiddenPayload: [],
+    view: run.variants.length > 1 ? "before-after" : "level", stop: run.edges.indexOf(run.threshold), grey: true, speed: false, hiddenN: [], hiddenRtt: [], hiddenPayload: [],
     cell: "", sort: 7, resolved: comparisons().some((it) => it.resolved !== "n"), deciding: true, words: "", across: has(page.opening.cost) ? page.opening.cost : gain, up: gain, theme: "",
   };
 }
@@ -80,7 +80,8 @@ function drawControls() {
   options(byId("site"), metrics.get(state.metric).bySite ? sites.map((it) => [it, run.functions[it]]) : [], state.site);
   options(byId("variant"), [...run.variants.map((it, at) => [at, it.label]), [-1, "all side by side"]], state.variant);
   for (const radio of document.querySelectorAll("[name=view]")) radio.checked = radio.value === state.view;
-  for (const flag of ["grey", "resolved", "deciding"]) byId(flag).checked = state[flag];
+  for (const flag of ["grey", "speed", "resolved", "deciding"]) byId(flag).checked = state[flag];
+  byId("speed").closest("label").hidden = !isOfSpeed(run, state.metric);
   byId("slider").hidden = !isRecounted(run, state.metric);
   byId("threshold").max = run.stops.length - 1;
   byId("threshold").value = run.stops.indexOf(state.stop);
@@ -152,7 +153,7 @@ function listen() {
   on("run", (it) => ({ run: Number(it.value) }));
   for (const id of ["metric", "site", "across", "up"]) on(id, (it) => ({ [id]: it.value }));
   on("variant", (it) => ({ variant: Number(it.value) }));
-  for (const id of ["grey", "resolved", "deciding"]) on(id, (it) => ({ [id]: it.checked }));
+  for (const id of ["grey", "speed", "resolved", "deciding"]) on(id, (it) => ({ [id]: it.checked }));
   byId("views").addEventListener("change", (event) => setState({ view: event.target.value }));
   byId("threshold").addEventListener("input", (event) => slide(run.stops[Number(event.target.value)]));
   byId("words").addEventListener("input", (event) => setState({ words: event.target.value }));

@@ -24,6 +24,8 @@ pub(crate) struct CellTask {
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum CellMessage {
     Block(BlockReport),
+    /// All of its processes are paused until it gets a turn of that block.
+    AsksForTurn(u32),
     /// An interval of a soak is over.
     Row(Box<SoakRow>),
     Over(Box<RunRow>),

@@ -103,7 +103,9 @@ pub(crate) fn run(args: CentralArgs, interrupts: &Interrupts) -> Result<ExitCode
                 print(format!("{} blocks", measured.blocks));
                 is_interrupted = measured.stop == Stop::Interrupted;
             }
-            Ok(NodeMessage::Connected { .. } | NodeMessage::Row(_)) => {}
+            Ok(
+                NodeMessage::Connected { .. } | NodeMessage::Row(_) | NodeMessage::AsksForTurn(_),
+            ) => {}
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
@@ -140,6 +142,7 @@ fn config(args: &CentralArgs) -> Result<RunConfig, Failure> {
         },
         run: 1,
         subject: None,
+        beside: 0,
         seed: u64::from(rand::random::<u32>()),
         node,
         load: args.node.load(payload)?,

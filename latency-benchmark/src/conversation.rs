@@ -48,12 +48,16 @@ impl<M: DeserializeOwned + Send + 'static> Conversation<M> {
         })
     }
 
+    pub(crate) fn say(&mut self, line: &str) {
+        // If the child is gone already, its end says so.
+        let _ = writeln!(self.input, "{line}");
+    }
+
     /// Asks to finish the slice and stop, unless that was asked before.
     pub(crate) fn ask_to_stop(&mut self) -> bool {
         let is_first = !std::mem::replace(&mut self.asked_to_stop, true);
         if is_first {
-            // If the child is gone already, its end says so.
-            let _ = writeln!(self.input, "{STOP_LINE}");
+            self.say(STOP_LINE);
         }
         is_first
     }

@@ -25,6 +25,7 @@ mod search;
 mod session;
 mod soak;
 mod sweep;
+mod turn_order;
 
 use std::process::ExitCode;
 

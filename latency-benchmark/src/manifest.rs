@@ -12,10 +12,16 @@ use run_format::{
     protocol::NodeDescription,
 };
 
+/// Where the program lies on this machine is of no use elsewhere.
 pub(crate) fn command() -> Vec<String> {
-    env::args_os()
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect()
+    let words = env::args_os().map(|word| word.to_string_lossy().into_owned());
+    let mut words: Vec<String> = words.collect();
+    if let Some(program) = words.first_mut()
+        && let Some(name) = Path::new(program).file_name()
+    {
+        *program = name.to_string_lossy().into_owned();
+    }
+    words
 }
 
 /// This program, and the node program that it measures.

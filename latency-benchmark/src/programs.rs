@@ -24,17 +24,33 @@ use crate::{
     node_program::{NodeProgramArgs, describe},
 };
 
-/// The programs, in the order of the subjects; one where there are none.
-pub(crate) struct Programs(Vec<PathBuf>);
+pub(crate) struct Programs {
+    /// In the order of the subjects; one where there are none.
+    central: Vec<PathBuf>,
+    /// The same for the peers of each.
+    peers: Vec<PathBuf>,
+}
 
 impl Programs {
-    /// Those of central and of the peers, which run that of the baseline, so that subjects differ in central alone.
+    fn of(central: Vec<PathBuf>, subjects: &[SubjectConfig]) -> Programs {
+        let peers = match subjects {
+            [] => central.clone(),
+            _ => subjects
+                .iter()
+                .map(|subject| central[subject.peers].clone())
+                .collect(),
+        };
+        Programs { central, peers }
+    }
+
+    /// Those of central and of its peers.
     pub(crate) fn for_subject(&self, subject: Option<usize>) -> (&Path, &Path) {
-        (&self.0[subject.unwrap_or(0)], &self.0[0])
+        let subject = subject.unwrap_or(0);
+        (&self.central[subject], &self.peers[subject])
     }
 
     pub(crate) fn describe(&self) -> Result<NodeDescription> {
-        describe(&self.0[0])
+        describe(&self.central[0])
     }
 
     /// Builds what is not built yet, and notes in the configuration what was built. All subjects are checked
@@ -46,7 +62,8 @@ impl Programs {
         if config.subjects.iter().all(is_of_this_workspace) {
             let program = node.plain(&config.node)?;
             refuse_stable_tokio(config, &program)?;
-            return Ok(Programs(vec![program; config.subjects.len().max(1)]));
+            let programs = vec![program; config.subjects.len().max(1)];
+            return Ok(Programs::of(programs, &config.subjects));
         }
         let builder = builder(node.stack)?;
         for subject in &config.subjects {
@@ -62,13 +79,13 @@ impl Programs {
             });
             subject.build = built.map(|built| built.record);
         }
-        Ok(Programs(programs))
+        Ok(Programs::of(programs, &config.subjects))
     }
 
     pub(crate) fn find(config: &SweepConfig, node: &NodeProgramArgs) -> Result<Programs, Failure> {
         let of_this_workspace = || node.plain(&config.node);
         if config.subjects.is_empty() {
-            return Ok(Programs(vec![of_this_workspace()?]));
+            return Ok(Programs::of(vec![of_this_workspace()?], &[]));
         }
         let program = |subject: &SubjectConfig| {
             let built = find_again(subject, node.stack)
@@ -77,7 +94,8 @@ impl Programs {
             built.map_or_else(of_this_workspace, |built| Ok(built.program))
         };
         let programs = config.subjects.iter().map(program);
-        Ok(Programs(programs.collect::<Result<_, Failure>>()?))
+        let programs = programs.collect::<Result<_, Failure>>()?;
+        Ok(Programs::of(programs, &config.subjects))
     }
 }
 

@@ -15,6 +15,7 @@ use program::{ended_saying, one_line, tail};
 use run_format::{
     config::RunConfig,
     network::Cores,
+    protocol::TURN_LINE,
     run_row::{End, RunRow},
 };
 
@@ -25,6 +26,7 @@ use crate::{
     other_load,
     progress::Progress,
     results_folder::ResultsFolder,
+    turn_order::Seat,
 };
 
 pub(crate) struct Session<'a> {
@@ -64,6 +66,7 @@ impl<'a> Session<'a> {
         config: RunConfig,
         (central, peer): (&Path, &Path),
         dir: &Path,
+        seat: Option<&Seat<'_>>,
         on: impl FnMut(CellMessage) -> Result<()>,
     ) -> Result<Option<RunRow>> {
         let run = || {
@@ -74,7 +77,7 @@ impl<'a> Session<'a> {
                 peer: peer.canonicalize()?,
                 dir: dir.canonicalize()?,
             };
-            self.follow(&task, on)
+            self.follow(&task, seat, on)
         };
         let row = run().unwrap_or_else(|error| {
             let end = End::Failed {
@@ -90,6 +93,7 @@ impl<'a> Session<'a> {
     fn follow(
         &self,
         task: &CellTask,
+        seat: Option<&Seat<'_>>,
         mut on: impl FnMut(CellMessage) -> Result<()>,
     ) -> Result<Option<RunRow>> {
         const LOOK_AROUND: Duration = Duration::from_millis(100);
@@ -108,8 +112,26 @@ impl<'a> Session<'a> {
         let mut conversation: Conversation<CellMessage> = Conversation::begin(child, task)?;
         let stderr = child.stderr.take().context("it has no standard error")?;
         let errors = thread::Builder::new().spawn(move || tail(stderr))?;
+        let mut asking = None;
         loop {
-            match conversation.messages.recv_timeout(LOOK_AROUND) {
+            if let Some(seat) = asking {
+                // All of its processes are paused, so there are no messages.
+                if Seat::has_turn_within(seat, LOOK_AROUND) {
+                    asking = None;
+                    conversation.say(TURN_LINE);
+                }
+            }
+            let patience = match asking {
+                None => LOOK_AROUND,
+                Some(_) => Duration::ZERO,
+            };
+            match conversation.messages.recv_timeout(patience) {
+                Ok(CellMessage::AsksForTurn(block)) => {
+                    if let Some(seat) = seat {
+                        seat.ask(block);
+                    }
+                    asking = seat;
+                }
                 Ok(CellMessage::Over(row)) => {
                     child.wait()?;
                     return Ok(Some(*row));
@@ -123,9 +145,11 @@ impl<'a> Session<'a> {
             }
             match self.interrupts.seen() {
                 0 => {}
-                1 if conversation.ask_to_stop() => self
-                    .progress
-                    .warn("finishing the slice; Ctrl-C again stops at once"),
+                1 if conversation.ask_to_stop() => {
+                    asking = None;
+                    self.progress
+                        .warn("finishing the slice; Ctrl-C again stops at once");
+                }
                 1 => {}
                 _ => return Ok(None), // The drop ends it.
             }

@@ -69,7 +69,12 @@ pub(super) fn compared(config: &SweepConfig) -> Vec<ComparedVariant> {
 pub(crate) fn sources(subject: &SubjectConfig) -> String {
     let yamux = subject.yamux.as_ref();
     let yamux = yamux.map_or_else(String::new, |yamux| format!("; yamux of {yamux}"));
-    format!("`{}`: {}{yamux}", subject.label, subject.libp2p)
+    let both = if subject.peers > 0 {
+        "; its peers run it, too"
+    } else {
+        ""
+    };
+    format!("`{}`: {}{yamux}{both}", subject.label, subject.libp2p)
 }
 
 #[cfg(test)]

@@ -98,6 +98,12 @@ metrics! {
     WholeCpuUsPerRequest: WorkerRatio(Amount, |view| {
         part(view.slice.row.central_cpu_ns? as f64, view.sampled_requests())
     });
+    InstructionsPerRequest: WorkerRatio(Amount, |view| {
+        part(view.slice.row.central_instructions? as f64, view.sampled_requests())
+    });
+    CyclesPerRequest: WorkerRatio(Amount, |view| {
+        part(view.slice.row.central_cycles? as f64, view.sampled_requests())
+    });
     OwnCpuPercent: WorkerRatio(Amount, |view| part(view.run.own_cpu_share()?, 1.0));
     FixedWorkUs: WorkerRatio(Amount, |view| {
         let block = view.slice.row.block;

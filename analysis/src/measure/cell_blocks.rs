@@ -10,8 +10,8 @@ use crate::load::{
     loaded_run::{LoadedRun, LoadedSlice},
 };
 
-/// The complete blocks of a cell. With one program, a block is a slice of each budget. With several, it is a
-/// launch of each, and the slices of a budget in a launch are summed.
+/// The complete blocks of a cell. A block is a slice of each budget, of each program if these take turns. If programs
+/// are launched one after the other, it is a launch of each, and the slices of a budget in a launch are summed.
 pub(super) struct CellBlocks<'a> {
     pub(super) launches: Vec<&'a LoadedRun>,
     /// By run, or by host if several measured the cell: the launches of a host have more in common than others. Launches of
@@ -28,6 +28,8 @@ pub(crate) struct SweepSetup {
     pub(crate) budgets: usize,
     /// Programs that take turns; 1 where there is one.
     pub(crate) subjects: usize,
+    /// Whether they are alive at the same time.
+    pub(crate) takes_turns: bool,
     pub(crate) repeat: u32,
     pub(crate) threshold_ns: u64,
     /// That the verdict is about.
@@ -55,8 +57,20 @@ fn by_host<T>(blocks: impl Iterator<Item = (Option<String>, Vec<T>)>) -> Vec<Vec
     by_host.into_values().collect()
 }
 
+/// The launches of a host have more in common than those of several.
+fn by_launch_or_host<T>(launches: Vec<(Option<String>, Vec<T>)>) -> Vec<Vec<T>> {
+    let hosts: BTreeSet<_> = launches.iter().map(|(host, _)| host).collect();
+    match hosts.len() {
+        0 | 1 => launches.into_iter().map(|(_, blocks)| blocks).collect(),
+        _ => by_host(launches.into_iter()),
+    }
+}
+
 impl<'a> CellBlocks<'a> {
     pub(super) fn of_runs(runs: &'a [LoadedRun], setup: &SweepSetup) -> CellBlocks<'a> {
+        if setup.subjects > 1 && setup.takes_turns {
+            return CellBlocks::of_turns(runs, setup);
+        }
         if setup.subjects > 1 {
             return CellBlocks::of_launches(runs, setup);
         }
@@ -67,13 +81,48 @@ impl<'a> CellBlocks<'a> {
             };
             run.blocks.iter().map(block).collect()
         };
-        let hosts: BTreeSet<_> = runs.iter().map(LoadedRun::host).collect();
         CellBlocks {
             launches: runs.iter().collect(),
-            runs: match hosts.len() {
-                0 | 1 => runs.iter().map(blocks).collect(),
-                _ => by_host(runs.iter().map(|run| (run.host(), blocks(run)))),
-            },
+            runs: by_launch_or_host(runs.iter().map(|run| (run.host(), blocks(run))).collect()),
+        }
+    }
+
+    /// Of each launch the blocks that every program has. A program without any launch does not cost the others theirs.
+    fn of_turns(runs: &'a [LoadedRun], setup: &SweepSetup) -> CellBlocks<'a> {
+        let present: BTreeSet<usize> = runs.iter().map(|run| run.subject).collect();
+        let numbered = |run: &'a LoadedRun| -> BTreeMap<u32, &'a Vec<usize>> {
+            let number = |block: &Vec<usize>| run.slices[block[0]].row.block;
+            run.blocks
+                .iter()
+                .map(|block| (number(block), block))
+                .collect()
+        };
+        let of_launch = |number: u32| {
+            let launch = runs.iter().filter(|run| run.number == number);
+            let programs: BTreeMap<usize, _> = launch
+                .map(|run| (run.subject, (run, numbered(run))))
+                .collect();
+            let (first, of_first) = programs
+                .get(&0)
+                .filter(|_| programs.len() == present.len())?;
+            let block = |number: &u32| -> Option<Block<'a>> {
+                let mut block: Block<'a> = vec![Vec::new(); setup.budgets * setup.subjects];
+                for (subject, (run, blocks)) in &programs {
+                    for (budget, slice) in blocks.get(number)?.iter().enumerate() {
+                        block[subject * setup.budgets + budget] = vec![(*run, &run.slices[*slice])];
+                    }
+                }
+                Some(block)
+            };
+            Some((
+                first.host(),
+                of_first.keys().filter_map(block).collect::<Vec<_>>(),
+            ))
+        };
+        let launches = (1..=setup.repeat).filter_map(of_launch);
+        CellBlocks {
+            launches: runs.iter().collect(),
+            runs: by_launch_or_host(launches.filter(|(_, blocks)| !blocks.is_empty()).collect()),
         }
     }
 
@@ -111,6 +160,10 @@ impl<'a> CellBlocks<'a> {
 
     pub(super) fn is_empty(&self) -> bool {
         self.blocks() == 0
+    }
+
+    pub(super) fn runs(&self) -> usize {
+        self.runs.len()
     }
 
     pub(super) fn blocks(&self) -> usize {

@@ -56,6 +56,9 @@ pub(crate) struct MetricInfo {
     /// If it counts events over the threshold, per what. The page calculates it for other thresholds from the counts
     /// of times, and sentences say "fewer" instead of "lower".
     pub(crate) recounted: Option<Per>,
+    /// Whether it is a time that central computes for, and so is in proportion to the machine's speed.
+    #[serde(default)]
+    pub(crate) is_of_speed: bool,
     /// The terms that a picture explains.
     #[serde(default)]
     pub(crate) terms: Vec<Term>,

@@ -130,6 +130,7 @@ impl CellMeasured {
                 || files.runs.iter().any(|file| file.row.is_none()),
             runs: match setup.subjects {
                 1 => runs.len(),
+                _ if setup.takes_turns => blocks.runs(),
                 _ => blocks.blocks(),
             },
             hosts: runs

@@ -84,9 +84,9 @@ pub(super) fn of(runs: &[&LoadedRun], setup: &SweepSetup) -> Vec<Predicted> {
         let used = |mut parts: Parts| {
             parts.retain(|run| !run.is_empty());
             // As elsewhere, launches of a program are blocks.
-            match setup.subjects {
-                ..=1 => parts,
-                _ => vec![parts.into_iter().map(RatioPart::sum).collect()],
+            match setup.subjects > 1 && !setup.takes_turns {
+                false => parts,
+                true => vec![parts.into_iter().map(RatioPart::sum).collect()],
             }
         };
         let (slow, beyond) = (used(found.slow), found.beyond.map(used));

@@ -47,7 +47,7 @@ fn metrics() -> Value {
                 Per::Event => "event",
                 Per::Request => "request",
             }),
-            "counted": counted,
+            "counted": counted, "isOfSpeed": info.is_of_speed,
         })
     };
     Metric::ALL.iter().copied().map(metric).collect()
@@ -59,6 +59,7 @@ pub(super) fn of_page(runs: &[Value], soak: &[Value]) -> Value {
     json!({
         "metrics": metrics(),
         "opening": {"gains": gains, "cost": Metric::RequestsPerS.info().name},
+        "work": Metric::FixedWorkUs.info().name,
         "checks": trust::limits(),
         "colours": {"level": Colours::Sequential.of_page(), "change": Colours::HigherIsBetter.of_page()},
         "runs": runs,

@@ -1,5 +1,7 @@
 //! Whether a patched program does what the budget does that takes turns in the unpatched one.
 
+use run_format::subject::{CENTRAL_ALONE, SubjectConfig};
+
 use super::markdown::{Document, Row, quoted};
 use crate::{
     measure::metric::MetricKey,
@@ -10,6 +12,7 @@ use crate::{
 
 struct Proof {
     budget: String,
+    where_patched: &'static str,
     graft: usize,
     patch: usize,
 }
@@ -24,11 +27,16 @@ fn proofs(summary: &Summary) -> Vec<Proof> {
         let mut variants = summary.variants.iter();
         variants.position(|it| it.subject == subject && it.budgets.to_string() == budgets)
     };
-    let proof = |(at, subject): (usize, &run_format::subject::SubjectConfig)| {
+    let proof = |(at, subject): (usize, &SubjectConfig)| {
         let patch = subject.label.strip_prefix(&subjects[0].label)?;
-        let budget = patch.strip_prefix('+')?;
+        let patch = patch.strip_prefix('+')?;
+        let budget = patch.strip_suffix(CENTRAL_ALONE).unwrap_or(patch);
         Some(Proof {
             budget: budget.to_owned(),
+            where_patched: match subject.peers == at {
+                true => "at both ends",
+                false => "in central alone",
+            },
             graft: variant(0, budget)?,
             patch: variant(at, "none")?,
         })
@@ -54,8 +62,9 @@ pub(super) fn sentences(summary: &Summary, verdict: &Verdict) -> Vec<String> {
         let percent = number(100.0 * agree as f64 / all.max(1) as f64);
         let (budget, all) = (&proof.budget, count(all, "comparison"));
         format!(
-            "The patch and the graft of `{budget}` agree in {agree} of {all} ({percent} %): the 95 % interval of their \
-             difference includes zero. 95 % are expected of two that do the same."
+            "The patch of `{budget}` {} and its graft, which is in central alone, agree in {agree} of {all} ({percent} %): the \
+             95 % interval of their difference includes zero. 95 % are expected of two that do the same.",
+            proof.where_patched
         )
     };
     proofs(summary).iter().map(sentence).collect()
@@ -63,7 +72,10 @@ pub(super) fn sentences(summary: &Summary, verdict: &Verdict) -> Vec<String> {
 
 pub(super) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict) {
     for proof in proofs(summary) {
-        let title = format!("Does the patch of {} do what the graft does?", proof.budget);
+        let title = format!(
+            "Does the patch of {} {} do what the graft does?",
+            proof.budget, proof.where_patched
+        );
         document.details(&title, |document| {
             let changes = |from, to| verdict.changes(summary, [from, to], CONFIDENCE);
             let graft = changes(0, proof.graft);
@@ -83,7 +95,7 @@ pub(super) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
             document.list([
                 format!(
                     "Graft: {} takes turns in the unpatched program. Patch: a program with the diff that `swarm-patch \
-                     diff` prints. Both are compared with the unpatched program without a budget, launch by launch.",
+                     diff` prints. Both are compared with the unpatched program without a budget. A merge gives both ends the patch.",
                     quoted(&proof.budget)
                 ),
                 "The intervals have a confidence of 95 % each.".to_owned(),

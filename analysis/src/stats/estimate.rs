@@ -47,6 +47,7 @@ pub(crate) struct BareEstimate {
     pub(crate) level: Option<Uncertain>,
     /// Then the interval is that of this launch, and another launch of the same variant may be outside.
     pub(crate) is_of_one_launch: bool,
+    pub(super) least: f64,
     ends: IntervalShape,
 }
 
@@ -68,6 +69,7 @@ impl CellEstimate {
             value: self.value,
             level: self.level(),
             is_of_one_launch: self.deviations.len() < 2,
+            least: self.least,
             ends,
         }
     }
@@ -103,6 +105,7 @@ impl BareEstimate {
             value,
             level: None,
             is_of_one_launch: true,
+            least: 0.0,
             ends: IntervalShape::Symmetric,
         }
     }

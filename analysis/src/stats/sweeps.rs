@@ -9,15 +9,13 @@ pub(crate) fn change_between(before: &BareEstimate, after: &BareEstimate) -> Opt
         return None;
     }
     let [of_before, of_after] = [before.level?, after.level?].map(|of| Variance::of_error(&of));
-    let ratio = after.value / before.value;
+    let [base, value] = [before, after].map(|of| of.value.max(of.least));
+    let ratio = value / base;
     // To first order, the ratio errs by the error of `after` less `ratio` times that of `before`.
-    let of_ratio = of_before
-        .scaled(ratio)
-        .plus(of_after)
-        .scaled(1.0 / before.value);
+    let of_ratio = of_before.scaled(ratio).plus(of_after).scaled(1.0 / base);
     Some(Change {
         difference: of_before.plus(of_after).of(after.value - before.value),
-        relative: (before.value > 0.0).then(|| of_ratio.of(ratio - 1.0)),
+        relative: (base > 0.0).then(|| of_ratio.of(ratio - 1.0)),
     })
 }
 
@@ -47,6 +45,19 @@ mod tests {
         for (before, after) in [(&one, &three), (&three, &one), (&one, &one)] {
             assert_eq!(change_between(before, after), None);
         }
+    }
+
+    #[test]
+    fn a_relative_change_does_not_explode_where_both_are_below_the_least_value() {
+        let least = |by_run: &[f64]| {
+            let mut of = slow(by_run);
+            of.least = 0.01;
+            of
+        };
+        let change = change_between(&least(&[1.0, 2.0, 1.0]), &least(&[40.0, 60.0, 50.0]));
+        let change = change.expect("several launches");
+        assert!(change.difference.value > 0.004);
+        assert_eq!(change.relative.map(|of| of.value), Some(0.0));
     }
 
     #[test]

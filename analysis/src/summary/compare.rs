@@ -124,16 +124,14 @@ fn measure(sweep: &mut Sweep, options: &Options, site: Site) -> Result<Vec<CellS
     let setup = SweepSetup {
         budgets: sweep.manifest.config.variants.len(),
         subjects: sweep.manifest.config.subjects.len().max(1),
+        takes_turns: sweep.manifest.config.takes_turns,
         repeat: sweep.manifest.config.repeat,
         threshold_ns: options.figures.threshold,
         site,
-        disturbed: match (
-            options.figures.keep_disturbed,
-            sweep.manifest.config.subjects.len(),
-        ) {
-            (true, _) => Disturbed::Kept,
-            (false, 0) => Disturbed::SetAside,
-            (false, _) => Disturbed::KeptIfWaiting,
+        disturbed: match sweep.manifest.config.subjects.is_empty() {
+            _ if options.figures.keep_disturbed => Disturbed::Kept,
+            false if !sweep.manifest.config.takes_turns => Disturbed::KeptIfWaiting,
+            _ => Disturbed::SetAside,
         },
         reference: iter::once(BASELINE).chain(control).collect(),
     };

@@ -298,6 +298,41 @@ fn launches_of_subjects_are_compared_and_named() {
 }
 
 #[test]
+fn blocks_of_programs_that_take_turns_are_those_that_all_have() {
+    let copy = Copy::new();
+    with_subjects(&copy);
+    edit(&copy.dir().join("manifest.json"), |text| {
+        text.replacen(
+            "\"variants\": [",
+            "\"takes_turns\": true, \"variants\": [",
+            1,
+        )
+    });
+    for cell in ["pl004096_rtt000_n02", "pl065536_rtt000_n02"] {
+        let cell = copy.dir().join("cells").join(cell);
+        for launch in fs::read_dir(&cell).expect("launches").flatten() {
+            edit(&launch.path().join("run.json"), |text| {
+                text.replacen("\"subject\":", "\"beside\": 1, \"subject\":", 1)
+            });
+        }
+        // The second program has no third launch.
+        fs::remove_dir_all(cell.join("s1-run-3")).expect("it is there");
+    }
+    copy.report(&["--format", "svg"]).succeeds();
+    let text = copy.text("report.md");
+    holds(&text, &["4 launches of each program and ", "take turns"]);
+    let table = copy.text("summary.csv");
+    let of_second = |line: &&str| {
+        line.contains("\"released, none\"") && line.contains("connection,slow_percent")
+    };
+    let rows: Vec<&str> = table.lines().filter(of_second).collect();
+    assert_eq!(rows.len(), 2, "{table}");
+    for row in rows {
+        assert!(row.contains(",0.0,") && row.ends_with(",no"), "{row}");
+    }
+}
+
+#[test]
 fn a_subject_that_always_fails_does_not_cost_the_others() {
     let copy = Copy::new();
     with_subjects(&copy);

@@ -9,7 +9,7 @@ use nix::{
     sched::sched_setaffinity,
     sys::{
         prctl,
-        signal::{SigSet, Signal},
+        signal::{SigSet, Signal, kill},
     },
     unistd::Pid,
 };
@@ -20,6 +20,24 @@ use crate::{Cores, netns::Netns, placement::affinity, sys};
 #[derive(Debug)]
 pub struct Reaped {
     pub child: Child,
+}
+
+impl Reaped {
+    /// Stops all of its threads until it is [resumed](Reaped::resume). It fails only if the process has ended.
+    pub fn pause(&self) {
+        self.send(Signal::SIGSTOP);
+    }
+
+    pub fn resume(&self) {
+        self.send(Signal::SIGCONT);
+    }
+
+    fn send(&self, signal: Signal) {
+        // Its id belongs to it until it is waited for, which needs this value.
+        if let Ok(id) = i32::try_from(self.child.id()) {
+            let _ = kill(Pid::from_raw(id), signal);
+        }
+    }
 }
 
 impl Drop for Reaped {

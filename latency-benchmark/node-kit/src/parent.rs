@@ -1,24 +1,28 @@
 //! The process that started this one. It reads messages from standard output, and gives the line that asks to stop.
 
 use std::{
+    cell::Cell,
     io::{self, Write},
     sync::mpsc::{Receiver, TryRecvError},
 };
 
 use anyhow::Result;
-use program::stop_or_end;
-use run_format::protocol::{NodeMessage, STOP_LINE};
+use program::lines_or_end;
+use run_format::protocol::{NodeMessage, STOP_LINE, TURN_LINE};
 use serde::Serialize;
 
 pub(crate) struct Parent {
-    stop: Receiver<()>,
+    lines: Receiver<&'static str>,
+    stops: Cell<bool>,
 }
 
 impl Parent {
     /// To be called when the task has been read.
     pub(crate) fn new() -> Result<Parent> {
-        let stop = stop_or_end(STOP_LINE)?;
-        Ok(Parent { stop })
+        Ok(Parent {
+            lines: lines_or_end([STOP_LINE, TURN_LINE])?,
+            stops: Cell::new(false),
+        })
     }
 
     pub(crate) fn report(&self, message: &NodeMessage) {
@@ -27,7 +31,20 @@ impl Parent {
 
     /// Whether it asks to finish the slice and stop.
     pub(crate) fn asks_to_stop(&self) -> bool {
-        !matches!(self.stop.try_recv(), Err(TryRecvError::Empty))
+        let stops = match self.lines.try_recv() {
+            Ok(line) => line == STOP_LINE,
+            Err(error) => error == TryRecvError::Disconnected,
+        };
+        self.stops.set(self.stops.get() || stops);
+        self.stops.get()
+    }
+
+    /// Waits for a turn of the block, which the process may be paused for. Returns false if it is to stop instead.
+    pub(crate) fn has_turn(&self, block: u32) -> bool {
+        self.report(&NodeMessage::AsksForTurn(block));
+        let line = self.lines.recv();
+        self.stops.set(line != Ok(TURN_LINE));
+        !self.stops.get()
     }
 }
 

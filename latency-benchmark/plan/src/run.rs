@@ -26,6 +26,10 @@ pub fn run(
         cell,
         run,
         subject,
+        beside: match sweep.takes_turns {
+            true => sweep.subjects.len().saturating_sub(1),
+            false => 0,
+        },
         seed,
         node: sweep.node,
         load: Load {
@@ -74,6 +78,7 @@ pub fn soak(soak: &SoakConfig) -> RunConfig {
         cell: soak.cell,
         run: 1,
         subject: None,
+        beside: 0,
         seed: soak.seed,
         node: soak.node,
         load: soak.load,
@@ -106,7 +111,7 @@ pub fn of_cell(sweep: &SweepConfig, cell: Cell) -> Plan {
             turns: 1,
             ..of_short_turns(cell, sweep.turn_ms, sweep.settle_ms)
         },
-        Measurement::Compare if sweep.variants.len() > 1 => {
+        Measurement::Compare if sweep.variants.len() > 1 || sweep.takes_turns => {
             of_short_turns(cell, sweep.turn_ms, sweep.settle_ms)
         }
         _ => of_long_slices(cell.rtt_ms, sweep.turn_ms),
@@ -126,7 +131,7 @@ pub fn measuring_ms(rtt_ms: f64) -> f64 {
     SHORTEST_MS + MS_BY_RTT_MS * rtt_ms
 }
 
-/// How often a cell is visited: how many runs it has, or blocks of launches where subjects are compared.
+/// How often a cell is visited: how many runs it has, of each subject where some are compared.
 pub fn visits(sweep: &SweepConfig, cell: Cell) -> u32 {
     const FAR_MS: f64 = 50.0;
     match sweep.far_repeat {
@@ -139,11 +144,9 @@ pub fn visits(sweep: &SweepConfig, cell: Cell) -> u32 {
 /// much blocks differ.
 pub fn fewest_blocks(sweep: &SweepConfig, cell: Cell) -> u32 {
     const IN_A_RUN: u32 = 2;
-    let runs = match sweep.subjects.is_empty() {
-        true => visits(sweep, cell),
-        false => 1,
-    };
-    (FEWEST_BLOCKS as u32).div_ceil(runs).max(IN_A_RUN)
+    (FEWEST_BLOCKS as u32)
+        .div_ceil(visits(sweep, cell))
+        .max(IN_A_RUN)
 }
 
 fn cell_ms(sweep: &SweepConfig, cell: Cell, plan: &Plan) -> u64 {
@@ -165,13 +168,28 @@ fn of_short_turns(cell: Cell, turn_ms: Option<u64>, settle_ms: Option<u64>) -> P
     // Over any link, what was in flight under the variant before takes a while to be gone.
     let (least_turn_ms, least_settle_ms) = if rtt_ms == 0 { (20, 10) } else { (40, 20) };
     let in_hand_ms = cell.peers as u64 * cell.payload_bytes.bytes() as u64 / BYTES_PER_MS;
-    let turn_ms = turn_ms.unwrap_or(least_turn_ms.max(2 * rtt_ms) + in_hand_ms);
+    let by_rtt_ms = turn_of_requests_ms(cell).unwrap_or(2 * rtt_ms);
+    let turn_ms = turn_ms.unwrap_or(least_turn_ms.max(by_rtt_ms) + in_hand_ms);
     Plan {
         settle_ms: settle_ms.unwrap_or(least_settle_ms.max(rtt_ms / 2) + in_hand_ms / 4),
         turn_ms,
         turns: u32::try_from(SLICE_MS.div_ceil(turn_ms)).unwrap_or(1),
         ..of_long_slices(cell.rtt_ms, None)
     }
+}
+
+/// A turn in which most requests that are answered were sent, too, so that throughput can be compared. None if such
+/// turns would leave too few blocks.
+fn turn_of_requests_ms(cell: Cell) -> Option<u64> {
+    const LONGEST_MS: u64 = 500;
+    /// Of a request of up to 64 KiB: one to open its stream, and one for the answer. Larger ones wait for windows to grow.
+    const ROUND_TRIPS: u64 = 2;
+    const FIRST_WINDOWS: u64 = 64 << 10;
+    let payload = cell.payload_bytes.bytes() as u64;
+    let doublings = payload.div_ceil(FIRST_WINDOWS).next_power_of_two().ilog2();
+    let request_ms = (ROUND_TRIPS + u64::from(doublings)) * cell.rtt_ms.ms().ceil() as u64;
+    // In a turn of twice their length, half of the answers would belong to requests from before it.
+    Some(request_ms * 9 / 4).filter(|ms| *ms <= LONGEST_MS)
 }
 
 /// Slices of one turn each, for what is not told by alternating.
@@ -190,5 +208,28 @@ pub fn of_long_slices(rtt: Rtt, slice_ms: Option<u64>) -> Plan {
             percentage_points: 1.0,
             percent_of_value: 10.0,
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use run_format::payload::Payload;
+
+    use super::*;
+
+    #[test]
+    fn turns_are_longer_than_two_requests_unless_that_leaves_too_few_blocks() {
+        let turn_ms = |rtt_ms: f64, kib: u32| {
+            let cell = Cell {
+                peers: 1,
+                rtt_ms: Rtt::from_ms(rtt_ms).expect("a time"),
+                payload_bytes: Payload::kib(kib),
+            };
+            of_short_turns(cell, None, None).turn_ms
+        };
+        assert_eq!([turn_ms(0.0, 4), turn_ms(5.0, 64)], [20, 40]);
+        assert_eq!([turn_ms(25.0, 64), turn_ms(25.0, 256)], [112, 227]);
+        assert_eq!([turn_ms(100.0, 64), turn_ms(100.0, 65)], [450, 200]);
+        assert_eq!(turn_ms(200.0, 4), 400);
     }
 }

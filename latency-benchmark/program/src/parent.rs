@@ -7,14 +7,16 @@ use std::{
     thread,
 };
 
-/// Waits for the line that asks to stop. When standard input ends instead, the parent is gone, and this process
+/// Waits for lines that are among those known. When standard input ends instead, the parent is gone, and this process
 /// ends at once.
-pub fn stop_or_end(stop_line: &'static str) -> io::Result<Receiver<()>> {
+pub fn lines_or_end<const N: usize>(
+    known: [&'static str; N],
+) -> io::Result<Receiver<&'static str>> {
     let (sender, receiver) = channel();
     thread::Builder::new().spawn(move || {
         for line in io::stdin().lock().lines().map_while(Result::ok) {
-            if line == stop_line {
-                let _ = sender.send(());
+            if let Some(known) = known.into_iter().find(|known| *known == line) {
+                let _ = sender.send(known);
             }
         }
         process::exit(1);

@@ -27,6 +27,10 @@ pub struct SweepConfig {
     /// Absent where one program is measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subjects: Vec<SubjectConfig>,
+    /// Whether the launches of the subjects in a block are alive at the same time and take turns. Absent in older sweeps,
+    /// where one came after the other.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub takes_turns: bool,
     pub node: NodeConfig,
     pub pace: Pace,
     pub runtime: RuntimeConfig,
@@ -62,6 +66,9 @@ pub struct RunConfig {
     /// Index into the subjects of the sweep. Absent where one program is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<usize>,
+    /// How many other programs are alive and take turns with this one.
+    #[serde(default)]
+    pub beside: usize,
     pub seed: u64,
     pub node: NodeConfig,
     pub load: Load,

@@ -6,7 +6,7 @@
 //!   until it is killed. Before the address it prints a [`PeerElsewhere`] if the task asks for that.
 //! - `central` reads a [`CentralTask`] as JSON from the first line of standard input, dials every peer, writes
 //!   the tables of the run into the folder that the task names, and prints a [`NodeMessage`] as JSON per line.
-//!   The line [`STOP_LINE`] asks it to finish the slice and end; the end of standard input, to end at once.
+//!   The line [`TURN_LINE`] gives it the turn that it has asked for, and [`STOP_LINE`] asks it to finish the slice and end; the end of standard input, to end at once.
 //!
 //! Every verb says on standard error, in one line, why it failed. It exits with 2 if its input was wrong.
 
@@ -26,6 +26,9 @@ use crate::{
 
 /// The line on standard input that asks a cell or central to finish the slice and stop.
 pub const STOP_LINE: &str = "stop";
+
+/// The line that gives central the turn that it has asked for.
+pub const TURN_LINE: &str = "turn";
 
 /// The verb `describe`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -97,6 +100,9 @@ pub enum NodeMessage {
         /// None where no poll is recorded.
         probe_ns: Option<f64>,
     },
+    /// Central has nothing to do until it gets a turn of the block: other programs take turns with it. It is paused
+    /// meanwhile. The block is 0 before the first one.
+    AsksForTurn(u32),
     /// A block is done.
     Block(BlockReport),
     /// An interval of a soak is over.

@@ -25,7 +25,13 @@ pub struct SubjectConfig {
     /// Central's runtime, if it is not that of the sweep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<RuntimeConfig>,
+    /// Index of the subject whose program the peers run. Older sweeps have none: it was the first.
+    #[serde(default)]
+    pub peers: usize,
 }
+
+/// The end of the label of a patched subject whose peers run the first subject, if there is one with both ends patched, too.
+pub const CENTRAL_ALONE: &str = ", central alone";
 
 /// Where the sources of a subject come from. Null is what is not known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

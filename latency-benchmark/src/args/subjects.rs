@@ -6,7 +6,7 @@ use program::{Failure, bad_input, reject};
 use run_format::{
     Budgets,
     config::RuntimeConfig,
-    subject::SubjectConfig,
+    subject::{CENTRAL_ALONE, SubjectConfig},
     variant::{LONGEST_LABEL, Role},
 };
 use swarm_patch::{
@@ -32,6 +32,10 @@ pub(crate) struct SubjectArgs {
     pub(crate) yamux: Vec<CheckoutSpec>,
     #[arg(long, value_name = "SETTING", conflicts_with_all = ["subject", "yamux"], help = format!("Add launches with this setting of central's tokio runtime, to compare with launches without it; repeatable: {SETTING_FORMS}"))]
     pub(crate) runtime_setting: Vec<String>,
+    /// What the peers of a subject run: `first`, `same` for the subject itself, or the name of a subject [default: first;
+    /// a patch is compared with both ends patched, and with central alone]
+    #[arg(long, value_name = "SUBJECT")]
+    pub(crate) peers_subject: Option<String>,
 }
 
 impl SubjectArgs {
@@ -41,6 +45,7 @@ impl SubjectArgs {
             subject: vec![Spec::Released(None), Spec::Released(Some(budgets))],
             yamux: Vec::new(),
             runtime_setting: Vec::new(),
+            peers_subject: None,
         }
     }
 
@@ -56,6 +61,9 @@ impl SubjectArgs {
         runtime: RuntimeConfig,
     ) -> Result<Vec<SubjectConfig>, Failure> {
         if self.is_empty() {
+            if self.peers_subject.is_some() {
+                reject!("--peers-subject: there are no subjects (add --subject)");
+            }
             return Ok(Vec::new());
         }
         let mut subjects = if self.runtime_setting.is_empty() {
@@ -68,7 +76,47 @@ impl SubjectArgs {
         if control {
             subjects.insert(1, control_of(&subjects[0]));
         }
+        self.choose_peers(&mut subjects)?;
         Ok(subjects)
+    }
+
+    fn choose_peers(&self, subjects: &mut Vec<SubjectConfig>) -> Result<(), Failure> {
+        let named = |name: &String| {
+            let named = |it: &SubjectConfig| it.label == *name || it.spec == *name;
+            subjects.iter().position(named).ok_or_else(|| {
+                bad_input(anyhow!(
+                    "--peers-subject: there is no subject {name:?} (accepted: first, same, or what one --subject has)"
+                ))
+            })
+        };
+        match &self.peers_subject {
+            Some(name) if name == "first" => {}
+            Some(name) if name == "same" => {
+                for (at, subject) in subjects.iter_mut().enumerate() {
+                    subject.peers = at;
+                }
+            }
+            Some(name) => {
+                let peers = named(name)?;
+                subjects.iter_mut().for_each(|it| it.peers = peers);
+            }
+            // A merge gives both ends the patch.
+            None => {
+                let is_patched =
+                    |it: &SubjectConfig| it.spec.parse().is_ok_and(|spec: Spec| spec.is_patched());
+                let baseline = is_patched(&subjects[0]);
+                for subject in std::mem::take(subjects) {
+                    let alone = (is_patched(&subject) && !baseline).then(|| SubjectConfig {
+                        label: subject.label.clone() + CENTRAL_ALONE,
+                        ..subject.clone()
+                    });
+                    let peers = if alone.is_some() { subjects.len() } else { 0 };
+                    subjects.push(SubjectConfig { peers, ..subject });
+                    subjects.extend(alone);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// One program, which is launched with several runtimes.
@@ -130,6 +178,7 @@ fn look_up(
         yamux: subject.yamux.map(|yamux| yamux.record()),
         build: None,
         runtime: None,
+        peers: 0,
     })
 }
 

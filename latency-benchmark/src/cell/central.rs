@@ -11,7 +11,7 @@ use super::nodes::{errors_in, start};
 use crate::{cell_task::CellTask, conversation::Conversation};
 
 pub(super) struct CentralProcess {
-    process: Reaped,
+    pub(super) process: Reaped,
     log: PathBuf,
     pub(super) conversation: Conversation<NodeMessage>,
 }

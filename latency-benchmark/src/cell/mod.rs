@@ -15,12 +15,12 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, bail};
-use lab::{Inside, Lab, LabSpec, cards_to, move_to};
-use program::{Failure, one_line, stop_or_end};
+use lab::{Inside, Lab, LabSpec, Reaped, cards_to, move_to};
+use program::{Failure, lines_or_end, one_line};
 use run_format::{
     config::Measurement,
     files::unix_s,
-    protocol::{Measured, NodeMessage, OtherProcesses, STOP_LINE},
+    protocol::{Measured, NodeMessage, OtherProcesses, STOP_LINE, TURN_LINE},
     run_row::{End, NetworkReport, RunRow, StageTime},
 };
 
@@ -38,8 +38,8 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
         None => Some(lab::enter()?),
         Some(_) => None,
     };
-    let stop = stop_or_end(STOP_LINE)?;
-    run_cell(inside, &task, &stop, |message| {
+    let asked = lines_or_end([STOP_LINE, TURN_LINE])?;
+    run_cell(inside, &task, &asked, |message| {
         let mut line = serde_json::to_vec(message)?;
         line.push(b'\n');
         Ok(io::stdout().write_all(&line)?)
@@ -51,7 +51,7 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
 fn run_cell(
     inside: Option<Inside>,
     task: &CellTask,
-    stop: &Receiver<()>,
+    asked: &Receiver<&'static str>,
     mut report: impl FnMut(&CellMessage) -> Result<()>,
 ) -> Result<()> {
     let started = Instant::now();
@@ -65,7 +65,7 @@ fn run_cell(
         probe_ns: None,
         measured: None,
     };
-    let end = match cell_run.run(inside, stop, &mut report) {
+    let end = match cell_run.run(inside, asked, &mut report) {
         Ok(end) => end,
         Err(error) => End::Failed {
             stage: cell_run.stage.to_owned(),
@@ -112,7 +112,7 @@ impl CellRun<'_> {
     fn run(
         &mut self,
         inside: Option<Inside>,
-        stop: &Receiver<()>,
+        asked: &Receiver<&'static str>,
         report: &mut dyn FnMut(&CellMessage) -> Result<()>,
     ) -> Result<End> {
         let config = &self.task.config;
@@ -153,7 +153,7 @@ impl CellRun<'_> {
         };
         let addresses = peers.addresses();
         let mut central = CentralProcess::start(lab.as_ref(), self.task, addresses, others)?;
-        let outcome = self.follow(&mut central, &mut peers, lab.as_mut(), stop, report);
+        let outcome = self.follow(&mut central, &mut peers, lab.as_mut(), asked, report);
         let after = lab.as_ref().and_then(|lab| lab.counters().ok());
         self.network.counters = after
             .zip(before)
@@ -172,7 +172,7 @@ impl CellRun<'_> {
         central: &mut CentralProcess,
         peers: &mut Peers<'_>,
         mut lab: Option<&mut Lab>,
-        stop: &Receiver<()>,
+        asked: &Receiver<&'static str>,
         report: &mut dyn FnMut(&CellMessage) -> Result<()>,
     ) -> Result<Measured> {
         const LOOK_AROUND: Duration = Duration::from_millis(200);
@@ -182,7 +182,7 @@ impl CellRun<'_> {
         // Disturbed blocks are measured again for a quarter of the time.
         let again = Duration::from_millis(config.plan.max_ms / 4);
         let planned = plan::block::longest_run(config) + plan::block::longest_block(config) + again;
-        let deadline = Instant::now() + planned + PATIENCE;
+        let mut deadline = Instant::now() + planned + PATIENCE;
         let mut restarts_since = None;
         let mut restarted = 0;
         loop {
@@ -196,6 +196,18 @@ impl CellRun<'_> {
                     }
                 }
                 Ok(NodeMessage::Block(block)) => report(&CellMessage::Block(block))?,
+                Ok(NodeMessage::AsksForTurn(block)) => {
+                    // Peers on other hosts have nothing to do while central is paused.
+                    let peers = || peers.processes().filter(|_| lab.is_some());
+                    let processes = || peers().chain([&central.process]);
+                    processes().for_each(Reaped::pause);
+                    report(&CellMessage::AsksForTurn(block))?;
+                    let paused = Instant::now();
+                    let line = asked.recv().unwrap_or(STOP_LINE);
+                    deadline += paused.elapsed();
+                    processes().for_each(Reaped::resume);
+                    central.conversation.say(line);
+                }
                 Ok(NodeMessage::Row(mut row)) => {
                     row.restarts = Some(restarted);
                     report(&CellMessage::Row(row))?;
@@ -224,7 +236,7 @@ impl CellRun<'_> {
                 peers.restart(lab.as_deref(), number)?;
                 restarted += 1;
             }
-            if stop.try_recv().is_ok() {
+            if asked.try_recv().is_ok() {
                 central.conversation.ask_to_stop();
             }
             if Instant::now() > deadline {

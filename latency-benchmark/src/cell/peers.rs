@@ -102,6 +102,10 @@ impl<'a> Peers<'a> {
         ids.flatten().collect()
     }
 
+    pub(super) fn processes(&self) -> impl Iterator<Item = &Reaped> {
+        self.peers.iter().map(|peer| &peer.process)
+    }
+
     /// Stops a peer and starts it again, at the same address and with the same identity.
     pub(super) fn restart(&mut self, lab: Option<&Lab>, number: usize) -> Result<()> {
         let peer = &mut self.peers[number];

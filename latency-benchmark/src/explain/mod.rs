@@ -146,7 +146,7 @@ fn measure(
     let config = plan::run::run(&asked.config, chosen.cell, 1, None, seed);
     let planned = u64::from(asked.plan.blocks);
     let mut done = 0;
-    let row = session.measure(config, (program, program), dir, |message| {
+    let row = session.measure(config, (program, program), dir, None, |message| {
         let CellMessage::Block(block) = message else {
             return Ok(());
         };

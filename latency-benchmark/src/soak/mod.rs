@@ -76,7 +76,7 @@ fn measure(
     let run = plan::run::soak(config);
     let rows_of_a_line = (config.duration_ms / config.interval_ms).div_ceil(LINES);
     let (mut rows, mut restarts) = (0_u64, None);
-    let row = session.measure(run.clone(), (program, program), &dir, |message| {
+    let row = session.measure(run.clone(), (program, program), &dir, None, |message| {
         let CellMessage::Row(row) = message else {
             return Ok(());
         };

@@ -104,11 +104,11 @@ pub(crate) struct ComparedArgs {
 #[command(next_help_heading = "Time and precision")]
 pub(crate) struct LengthArgs {
     /// Launches of each cell, spread over the sweep [default: 3; 2 if the round trip is over 50 ms; 1 with --quick or
-    /// --max-cell-seconds]. With --subject: at most this many blocks, each with one launch of every subject [default: 8]
+    /// --max-cell-seconds]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: Option<u32>,
-    /// Length of a turn, in which one variant is measured, in ms [default: 20; with a delay 40 or two round trips;
-    /// longer for many peers and large payloads]
+    /// Length of a turn, in which one variant is measured, in ms [default: 20; with a delay 40, two round trips or
+    /// somewhat more than two requests; longer for many peers and large payloads]
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(5..=600_000))]
     turn: Option<u64>,
     /// Time in ms at the start of each turn in which nothing is recorded [default: 10; with a delay 20 or half a round
@@ -119,7 +119,7 @@ pub(crate) struct LengthArgs {
     /// grid; with --repeat 8.4 s for each launch, and 40 ms for each ms of its round trip]
     #[arg(long, value_name = "TIME", value_parser = time, conflicts_with_all = ["max_cell_seconds", "peer_hosts"])]
     pub(crate) time: Option<Duration>,
-    /// Measure each launch for at most this long [default: what --time gives; --subject alone: 4]
+    /// Measure each launch for at most this long [default: what --time gives; with --subject 8]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     max_cell_seconds: Option<u64>,
     /// Stop a cell early when all its changes are known this well: slow polls to POINTS, or to PERCENT of the baseline's
@@ -230,16 +230,10 @@ impl SweepArgs {
         };
         let has_subjects = !subjects.is_empty();
         // A short look, and a time of each run that was asked for, are of one run.
-        let is_visited_often = length.repeat.is_none()
-            && length.max_cell_seconds.is_none()
-            && !has_subjects
-            && !quick
-            && !grid.quick;
-        let repeat = length.repeat.unwrap_or(match has_subjects {
-            true => BLOCKS,
-            false if is_visited_often => VISITS,
-            false => 1,
-        });
+        let is_visited_often =
+            length.repeat.is_none() && length.max_cell_seconds.is_none() && !quick && !grid.quick;
+        let visits = if is_visited_often { VISITS } else { 1 };
+        let repeat = length.repeat.unwrap_or(visits);
         let node = self.node.node(stack)?;
         let defaults = self.default_budgets(node, has_subjects);
         let mut config = SweepConfig {
@@ -252,6 +246,7 @@ impl SweepArgs {
                 !compared.no_aa && (!has_subjects || compared.budget.len() > 1),
             )?,
             subjects: subjects.subjects(stack, !compared.no_aa, runtime)?,
+            takes_turns: has_subjects,
             node,
             pace,
             runtime,
@@ -262,7 +257,8 @@ impl SweepArgs {
             settle_ms: length.settle,
             max_cell_ms: match length.max_cell_seconds {
                 Some(seconds) => Some(seconds * 1000),
-                None => (has_subjects && length.time.is_none()).then_some(LAUNCH_MS),
+                None => (has_subjects && is_visited_often && length.time.is_none())
+                    .then_some(SUBJECT_MS),
             },
             time_scale: match (grid.quick, is_visited_often) {
                 (true, _) => QUICK_SCALE,
@@ -378,7 +374,6 @@ const QUICK_SCALE: f64 = 0.5;
 const VISITS: u32 = 3;
 const FAR_VISITS: u32 = 2;
 /// With which all visits of a cell take about as long as one long run.
-const VISIT_SCALE: f64 = 0.28;
-/// Launches differ more than the slices of one launch, so many short launches tell more than a long one.
-const LAUNCH_MS: u64 = 4_000;
-const BLOCKS: u32 = 8;
+const VISIT_SCALE: f64 = 0.26;
+/// Subjects are compared in few cells, each thoroughly.
+const SUBJECT_MS: u64 = 8_000;

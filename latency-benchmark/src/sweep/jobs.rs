@@ -6,13 +6,14 @@ use std::thread;
 use anyhow::{Result, anyhow};
 use run_format::{config::SweepConfig, network::Placement};
 
-use super::{running::RunningSweep, schedule::Launch, stop_rule::StopRule};
+use super::{running::RunningSweep, schedule::Launch};
 
-/// What is measured without a break: the launches of subjects in a cell are compared with each other.
+/// What is measured at the same time: the launches of subjects take turns.
 type Unit<'a> = &'a [Launch];
 
 fn units(launches: &[Launch]) -> Vec<Unit<'_>> {
-    let is_same = |a: &Launch, b: &Launch| a.subject.is_some() && a.cell == b.cell;
+    let is_same =
+        |a: &Launch, b: &Launch| a.subject.is_some() && (a.cell, a.run) == (b.cell, b.run);
     launches.chunk_by(is_same).collect()
 }
 
@@ -52,7 +53,7 @@ pub(super) fn run(
     let units = units(launches);
     let part = |first: usize, placement: &Placement| -> Result<bool> {
         for unit in units.iter().skip(first).step_by(places.len()) {
-            if !measure(sweep, unit, placement)? {
+            if !sweep.measure(unit, placement)? {
                 return Ok(false);
             }
         }
@@ -60,7 +61,7 @@ pub(super) fn run(
     };
     let measure_alone = |first: usize| -> Result<bool> {
         for (launch, placement) in alone.iter().skip(first).step_by(2) {
-            if !measure(sweep, &[*launch], placement)? {
+            if !sweep.measure(&[*launch], placement)? {
                 return Ok(false);
             }
         }
@@ -78,17 +79,6 @@ pub(super) fn run(
         })
     };
     Ok(measure_alone(0)? && all_parts()? && measure_alone(1)?)
-}
-
-/// Returns whether to go on.
-fn measure(sweep: &RunningSweep<'_>, unit: Unit<'_>, placement: &Placement) -> Result<bool> {
-    let mut stop_rule = StopRule::new(sweep.config);
-    for launch in unit {
-        if !sweep.launch(launch, placement, &mut stop_rule)? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }
 
 #[cfg(test)]

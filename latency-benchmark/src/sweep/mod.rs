@@ -9,7 +9,6 @@ pub(crate) mod rr;
 pub(crate) mod run_dir;
 mod running;
 mod schedule;
-mod stop_rule;
 pub(crate) mod time;
 
 use std::{process::ExitCode, sync::Mutex};

@@ -1,7 +1,8 @@
 //! The folders of runs: `cells/CELL/run-1`, or `cells/CELL/s0-run-1` where subjects are compared. A run
 //! is written into `run-1.partial`, which becomes `run-1` when all of it is there. Nothing is ever
 //! overwritten: what a killed sweep left behind stays, as `run-1.killed-1`, and so does a run that failed
-//! and is done again, as `run-1.failed-1`.
+//! and is done again, as `run-1.failed-1`, or whose launch is done again with those that it takes turns with, as
+//! `run-1.replaced-1`.
 
 use std::{
     fs,

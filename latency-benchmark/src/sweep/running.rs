@@ -1,6 +1,9 @@
 //! A sweep that measures: what its launches share, and how one is measured and kept.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    thread,
+};
 
 use anyhow::{Result, anyhow};
 use program::one_line;
@@ -11,11 +14,14 @@ use run_format::{
     run_row::{End, RunRow},
 };
 
-use super::{
-    outcome::outcome, run_dir::RunDir, schedule::Launch, stop_rule::StopRule, time::SavedTime,
-};
+use super::{outcome::outcome, run_dir::RunDir, schedule::Launch, time::SavedTime};
 use crate::{
-    cell_task::CellMessage, other_load, programs::Programs, progress::RunCounts, session::Session,
+    cell_task::CellMessage,
+    other_load,
+    programs::Programs,
+    progress::RunCounts,
+    session::Session,
+    turn_order::{Seat, TurnOrder},
 };
 
 pub(super) struct RunningSweep<'a> {
@@ -37,30 +43,46 @@ impl RunningSweep<'_> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Measures a launch, unless that is done or not needed. Returns whether to go on.
-    pub(super) fn launch(
-        &self,
-        launch: &Launch,
-        placement: &Placement,
-        stop_rule: &mut StopRule<'_>,
-    ) -> Result<bool> {
+    /// Measures launches that take turns, or a single one, unless all of them are done. Returns whether to go on.
+    pub(super) fn measure(&self, launches: &[Launch], placement: &Placement) -> Result<bool> {
         if self.session.interrupts.seen() > 0 {
             return Ok(false);
         }
-        let run_dir = launch.run_dir(&self.session.folder.path);
-        let is_needed = !stop_rule.is_enough_without(launch);
-        let mut goes_on = true;
-        if is_needed && !self.is_done(launch, &run_dir) {
-            goes_on = self.measure(launch, placement, &run_dir)?;
-        } else {
-            let planned_ms = launch.config(self.config).plan.max_ms;
-            self.state().time.skip(planned_ms as f64);
-            self.session.progress.skip(1);
+        let run_dir = |launch: &Launch| launch.run_dir(&self.session.folder.path);
+        if launches.iter().all(|it| self.is_done(it, &run_dir(it))) {
+            launches.iter().for_each(|launch| self.skip(launch));
+            return Ok(true);
         }
-        if is_needed {
-            stop_rule.add(launch, &run_dir)?;
+        if let [launch] = launches
+            && launch.subject.is_none()
+        {
+            return self.launch(launch, placement, &run_dir(launch), None);
         }
-        Ok(goes_on)
+        // What was measured beside another launch than this one is no part of it.
+        for run_dir in launches.iter().map(run_dir) {
+            run_dir.set_aside(&run_dir.done(), "replaced")?;
+        }
+        let order = TurnOrder::new(launches.len(), launches[0].seed);
+        let measure = |(place, launch): (usize, &Launch)| {
+            let seat = order.seat(place);
+            seat.wait_to_start();
+            self.launch(launch, placement, &run_dir(launch), Some(&seat))
+        };
+        thread::scope(|scope| {
+            let start = |launch| scope.spawn(move || measure(launch));
+            let threads: Vec<_> = launches.iter().enumerate().map(start).collect();
+            let mut goes_on = true;
+            for thread in threads {
+                goes_on &= thread.join().map_err(|_| anyhow!("a launch panicked"))??;
+            }
+            Ok(goes_on)
+        })
+    }
+
+    fn skip(&self, launch: &Launch) {
+        let planned_ms = launch.config(self.config).plan.max_ms;
+        self.state().time.skip(planned_ms as f64);
+        self.session.progress.skip(1);
     }
 
     /// Whether the run was measured before, with the options of this sweep, and is as it was written.
@@ -87,7 +109,13 @@ impl RunningSweep<'_> {
     }
 
     /// Returns whether to go on.
-    fn measure(&self, launch: &Launch, placement: &Placement, run_dir: &RunDir) -> Result<bool> {
+    fn launch(
+        &self,
+        launch: &Launch,
+        placement: &Placement,
+        run_dir: &RunDir,
+        seat: Option<&Seat<'_>>,
+    ) -> Result<bool> {
         let session = &self.session;
         let name = format!("{} {}", launch.cell, launch.name(self.config));
         let mut config = launch.config(self.config);
@@ -99,7 +127,7 @@ impl RunningSweep<'_> {
         let partial = run_dir.begin()?;
         let programs = self.programs.for_subject(launch.subject);
         let mut last = None;
-        let row = session.measure(config, programs, &partial, |message| {
+        let row = session.measure(config, programs, &partial, seat, |message| {
             if let CellMessage::Block(block) = message {
                 let slow = block.slow_percent.first().copied().flatten();
                 let slow = slow.map_or_else(String::new, |slow| format!("  {slow:.1} % slow"));

@@ -1,6 +1,5 @@
-//! The order of a sweep: each repetition goes through all cells, in a random order of its own. Where
-//! subjects are compared, each cell goes through its repetitions instead, which are blocks: a launch of
-//! every subject, in random order.
+//! The order of a sweep: each repetition goes through all cells, in a random order of its own. Where subjects are
+//! compared, a cell has a launch of every subject then, and these take turns.
 
 use std::{collections::HashSet, path::Path, time::Duration};
 
@@ -37,27 +36,19 @@ pub(super) fn schedule(config: &SweepConfig) -> Vec<Launch> {
         is_alone: false,
         seed,
     };
-    if config.subjects.is_empty() {
-        for run in 1..=config.repeat {
-            let mut cells = config.axes.cells();
-            cells.retain(|cell| run <= visits(config, *cell));
-            cells.shuffle(&mut rng);
-            for cell in cells {
-                let seed = u64::from(rng.random::<u32>());
-                launches.push(launch(cell, run, None, seed));
-            }
-        }
-    } else {
+    let subjects: Vec<Option<usize>> = match config.subjects.len() {
+        0 => vec![None],
+        subjects => (0..subjects).map(Some).collect(),
+    };
+    for run in 1..=config.repeat {
         let mut cells = config.axes.cells();
+        cells.retain(|cell| run <= visits(config, *cell));
         cells.shuffle(&mut rng);
-        let runs = |cell| (1..=config.repeat).map(move |run| (cell, run));
-        for (cell, run) in cells.into_iter().flat_map(runs) {
-            // All subjects of a block see the same orders of variants and the same keys.
+        for cell in cells {
+            // All subjects see the same orders of variants and the same keys.
             let seed = u64::from(rng.random::<u32>());
-            let mut subjects: Vec<usize> = (0..config.subjects.len()).collect();
-            subjects.shuffle(&mut rng);
-            let of_block = |subject| launch(cell, run, Some(subject), seed);
-            launches.extend(subjects.into_iter().map(of_block));
+            let of_subject = |subject: &Option<usize>| launch(cell, run, *subject, seed);
+            launches.extend(subjects.iter().map(of_subject));
         }
     }
     if config.shard.is_some() {
@@ -83,10 +74,10 @@ impl Launch {
     pub(super) fn name(&self, config: &SweepConfig) -> String {
         let alone = if self.is_alone { ", alone" } else { "" };
         match self.subject {
-            Some(subject) => format!(
-                "block {}, {}{alone}",
-                self.run, config.subjects[subject].label
-            ),
+            Some(subject) => {
+                let label = &config.subjects[subject].label;
+                format!("run {}, {label}{alone}", self.run)
+            }
             None => format!("run {}{alone}", self.run),
         }
     }

@@ -3,7 +3,9 @@
 
 use std::{fs, process::Command};
 
-use crate::bench::{Bench, analysis, build_program, can_run, json, number, table, text};
+use crate::bench::{
+    Bench, analysis, build_program, can_run, eventually, json, kill, number, table, text, words,
+};
 use swarm_patch::{package::upstream_manifest, pristine, sync};
 
 const SMALL: [&str; 14] = [
@@ -24,14 +26,14 @@ const SMALL: [&str; 14] = [
 ];
 
 #[test]
-fn every_block_has_a_launch_of_every_subject() {
+fn subjects_are_alive_together_and_take_turns() {
     if !can_run(false) {
         return;
     }
     let bench = Bench::new();
     let output = bench
         .sweep(&SMALL)
-        .args(["--repeat", "2"])
+        .args(["--repeat", "2", "--peers-subject", "same"])
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -45,6 +47,14 @@ fn every_block_has_a_launch_of_every_subject() {
         assert_eq!(row["status"], "ok");
         assert_eq!(row["config"]["subject"], subject);
         assert_eq!(row["config"]["run"], block);
+        assert_eq!(row["config"]["beside"], 1);
+        // Between its turns are those of the other one.
+        let slices = table(&run.join("slices.csv"));
+        let ms = |row: &Row, column: &str| row[column].parse::<f64>().unwrap();
+        let own: f64 = slices.iter().map(|row| ms(row, "duration_ms")).sum();
+        let starts = slices.iter().map(|row| ms(row, "start_ms"));
+        let whole = starts.clone().fold(0.0, f64::max) - starts.fold(f64::MAX, f64::min);
+        assert!(whole > 1.5 * own, "{name}: {whole} ms, {own} ms");
     }
     assert_eq!(bench.runs("run-1").len(), 0);
     let manifest = json(&bench.run_dir().join("manifest.json"));
@@ -52,6 +62,10 @@ fn every_block_has_a_launch_of_every_subject() {
     assert_eq!(subjects.len(), 2);
     assert_eq!(subjects[0]["role"], "baseline");
     assert_eq!(subjects[1]["role"], "control");
+    assert_eq!(
+        (&subjects[0]["peers"], &subjects[1]["peers"]),
+        (&0.into(), &1.into())
+    );
     assert_eq!(subjects[1]["libp2p"]["kind"], "released");
     assert!(subjects[1]["build"].is_null(), "it is this program");
     assert_eq!(manifest["config"]["variants"].as_array().unwrap().len(), 1);
@@ -64,33 +78,46 @@ fn every_block_has_a_launch_of_every_subject() {
     let output = bench.resume().output().unwrap();
     let said = text(&output.stderr);
     assert!(
-        output.status.success() && said.contains("1 runs measured"),
+        output.status.success() && said.contains("2 runs measured"),
         "{said}"
     );
-    assert!(said.contains("block 2, released (A/A)"), "{said}");
+    assert!(said.contains("run 2, released (A/A)"), "{said}");
     assert_eq!(bench.runs("s1-run-2").len(), 1);
+    assert_eq!(bench.runs("s0-run-2.replaced-1").len(), 1);
+
+    let mut report = Command::new(analysis());
+    let report = report.arg("report").arg(bench.run_dir()).output().unwrap();
+    assert!(report.status.success(), "{}", text(&report.stderr));
+    let markdown = fs::read_to_string(bench.run_dir().join("report/report.md")).unwrap();
+    assert!(
+        markdown.contains("2 launches of each program and "),
+        "{markdown}"
+    );
 }
 
 #[test]
-#[ignore = "exhaustive: many launches"]
-fn exhaustive_launches_end_when_the_subjects_are_known() {
+fn a_subject_that_dies_does_not_cost_the_others_their_turns() {
     if !can_run(false) {
         return;
     }
     let bench = Bench::new();
-    let mut sweep = bench.sweep(&SMALL);
-    let output = sweep
-        .args(["--precision", "100pp,10000%"])
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    assert_eq!(
-        (bench.runs("s0-run-4").len(), bench.runs("s0-run-5").len()),
-        (1, 0)
-    );
-    let output = bench.resume().output().unwrap();
+    let sweep = bench.sweep(&words(
+        "--peers 1 --rtt 0 --payload 4KiB --max-cell-seconds 3 --turn 100 --repeat 1 \
+         --runtime-setting event_interval=7",
+    ));
+    let sweep = { sweep }.spawn().unwrap();
+    let first =
+        || fs::read_to_string(bench.runs("s0-run-1.partial").first()?.join("slices.csv")).ok();
+    eventually("slices", || first().filter(|text| text.lines().count() > 2));
+    kill(bench.wait_for("central", 2));
+    let output = sweep.wait_with_output().unwrap();
     let said = text(&output.stderr);
-    assert!(said.contains("0 runs measured"), "{said}");
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("2 runs measured, 0 invalid, 1 failed"),
+        "{said}"
+    );
+    bench.assert_nothing_left();
 }
 
 #[test]

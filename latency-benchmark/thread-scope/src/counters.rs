@@ -196,7 +196,10 @@ fn read_usage(whose: Whose) -> Option<[u64; OF_KERNEL.len()]> {
 }
 
 /// Reads the first `count` words of a counter. `None` if the kernel does not provide all of them.
-fn read_words<const MOST: usize>(counter: &Counter, count: usize) -> Option<[u64; MOST]> {
+pub(crate) fn read_words<const MOST: usize>(
+    counter: &Counter,
+    count: usize,
+) -> Option<[u64; MOST]> {
     let mut words = [0; MOST];
     // SAFETY: the array has room for this number of bytes.
     let bytes = unsafe {
@@ -217,7 +220,7 @@ fn fill(into: &mut [u64], counts: impl IntoIterator<Item = u64>) {
 }
 
 /// An enabled counter gets the processor at once, or only when another counter gives it up.
-fn refuse_starved<const MOST: usize>(words: Option<[u64; MOST]>) -> io::Result<()> {
+pub(crate) fn refuse_starved<const MOST: usize>(words: Option<[u64; MOST]>) -> io::Result<()> {
     match words {
         Some(words) if words[1] == 0 || words[2] > 0 => Ok(()),
         _ => Err(io::Error::other(
@@ -227,7 +230,7 @@ fn refuse_starved<const MOST: usize>(words: Option<[u64; MOST]>) -> io::Result<(
 }
 
 /// Explains why an event is not counted.
-fn unavailable(name: &str, error: &io::Error) -> Unobservable {
+pub(crate) fn unavailable(name: &str, error: &io::Error) -> Unobservable {
     let why = match error.raw_os_error() {
         Some(libc::EACCES | libc::EPERM) => format!("not permitted{}", paranoia()),
         Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP) => {

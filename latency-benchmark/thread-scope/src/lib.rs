@@ -40,6 +40,7 @@ mod stack_writer;
 mod symbols;
 mod system_calls;
 mod unobservable;
+mod user_work;
 
 pub use allocations::CountingAllocator;
 pub use counters::Counters;
@@ -48,3 +49,4 @@ pub use spinner::Spinner;
 pub use symbols::Symbols;
 pub use system_calls::{SystemCall, SystemCallRecorder};
 pub use unobservable::Unobservable;
+pub use user_work::{UserCounts, UserWork};

@@ -51,6 +51,14 @@ impl Spec {
             other => other.to_string(),
         }
     }
+
+    /// Whether its sources are changed by a budget's patch or by a diff.
+    pub fn is_patched(&self) -> bool {
+        match self {
+            Spec::Released(patch) | Spec::Release(_, patch) => patch.is_some(),
+            Spec::Checkout(checkout) => checkout.patch.is_some(),
+        }
+    }
 }
 
 impl CheckoutSpec {

@@ -16,7 +16,7 @@ use super::sample::ns;
 /// What keeps a block from being an ordinary one.
 #[derive(Clone, Copy)]
 pub(super) struct Interruptions {
-    awake: Instant,
+    pub(super) awake: Instant,
     /// The longest time from one moment at which the measuring thread was awake to the next, without the planned sleep.
     late: Duration,
     /// How often another process of the cell was found stopped.
@@ -44,6 +44,8 @@ pub(super) struct Blocks {
     runtime: RuntimeConfig,
     /// A soak ends when it was to end.
     measures_again: bool,
+    /// Their CPU time is in that of other processes.
+    has_others_beside: bool,
     /// The time of those that the machine disturbed, if they are measured again.
     pub(super) disturbed: Duration,
 }
@@ -54,6 +56,7 @@ impl Blocks {
             tables: TableWriters::create(&task.dir, &[BLOCKS, WORK])?,
             runtime: task.config.runtime,
             measures_again: !matches!(task.config.measurement, Measurement::Soak(_)),
+            has_others_beside: task.config.beside > 0,
             disturbed: Duration::ZERO,
         })
     }
@@ -71,7 +74,7 @@ impl Blocks {
         let whole = |ms: f64| ms.abs().round();
         let row = BlockRow {
             block,
-            other_cpu_ms: other_cpu_ms(&machine),
+            other_cpu_ms: other_cpu_ms(&machine).filter(|_| !self.has_others_beside),
             latest_ms: Some(interruptions.late.as_secs_f64() * 1e3),
             stops_found: interruptions.stops,
             suspended_ms: machine.suspended_ms.map(whole),

@@ -45,6 +45,10 @@ pub(crate) fn measure(
 ) -> Result<Measured> {
     let config = &central.task.config;
     let (plan, seed) = (config.plan, config.seed);
+    let takes_turns = config.beside > 0;
+    if takes_turns {
+        parent.has_turn(0);
+    }
     if config.measurement == Measurement::Compare {
         idle::observe(&mut central)?;
     }
@@ -57,6 +61,8 @@ pub(crate) fn measure(
         kept: Blocks::create(&central.task)?,
         slices: VariantSlices::new(central)?,
         parent,
+        takes_turns,
+        has_turn: true,
         stopped: false,
         started: Instant::now(),
         last: None,
@@ -67,6 +73,7 @@ pub(crate) fn measure(
         interruptions: Interruptions::none(),
     };
     measuring.warm_up()?;
+    measuring.give_up_turn()?;
     let (stop, blocks) = measuring.blocks(&mut StdRng::seed_from_u64(seed))?;
     if let Some(last) = measuring.settle(None)? {
         measuring.finish(last)?;
@@ -87,6 +94,9 @@ struct Measuring<'a> {
     plan: Plan,
     kept: Blocks,
     parent: &'a Parent,
+    /// With other programs.
+    takes_turns: bool,
+    has_turn: bool,
     stopped: bool,
     started: Instant,
     /// Whose turn it was last, still waiting for polls that began in it.
@@ -172,11 +182,14 @@ impl Measuring<'_> {
             .iter()
             .map(|slice| self.slices.turns(*slice))
             .collect();
+        if !self.takes_turn(number) {
+            return Ok(false);
+        }
         let work = self.work.time()?;
         let before = self.sampler.machine();
         self.interruptions = Interruptions::none();
         for index in order(&turns, rng) {
-            if self.is_stopped() {
+            if self.is_stopped() || !self.takes_turn(number) {
                 return Ok(false);
             }
             let previous = self.settle(Some(planned[index]))?;
@@ -203,12 +216,46 @@ impl Measuring<'_> {
             if !self.turn(slice, clocks, previous)? {
                 return Ok(false);
             }
+            self.give_up_turn()?;
         }
         self.interruptions.is_awake(Duration::ZERO);
         let machine = self.sampler.machine().since(before);
         let is_disturbed = self.kept.keep(number, machine, work, &self.interruptions)?;
         self.slices.end_block(is_disturbed);
         Ok(true)
+    }
+
+    /// Waits until the process has a turn, where other programs take turns with it. Returns false if it is to stop.
+    fn takes_turn(&mut self, block: u32) -> bool {
+        if self.has_turn {
+            return true;
+        }
+        let (paused, paused_ns) = (Instant::now(), self.slices.now_ns());
+        self.has_turn = self.parent.has_turn(block);
+        self.stopped |= !self.has_turn;
+        // The time of others is none of this program.
+        self.started += paused.elapsed();
+        self.last_answer += paused.elapsed();
+        self.interruptions.awake = Instant::now();
+        self.slices.paused_ns = paused_ns..self.slices.now_ns();
+        self.has_turn
+    }
+
+    /// Waits for the last polls of the turn, and lets other programs take theirs.
+    fn give_up_turn(&mut self) -> Result<()> {
+        /// Hardly any poll is longer. One that is still under way when the process is paused counts nowhere.
+        const LAST_POLLS: Duration = Duration::from_millis(5);
+        if !self.takes_turns {
+            return Ok(());
+        }
+        self.has_turn = false;
+        if let Some(mut last) = self.last.take() {
+            self.planned += LAST_POLLS;
+            self.sleep_until(Instant::now() + LAST_POLLS, &mut [&mut last.seen]);
+            last.seen.end_late_polls();
+            self.finish(last)?;
+        }
+        Ok(())
     }
 
     /// Meanwhile the slice of the turn before still gets polls that began in it. Returns whether it got through.

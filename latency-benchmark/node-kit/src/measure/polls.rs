@@ -1,7 +1,10 @@
 //! Slices of variants: all of them take turns, or each kind of evidence has slices of its own, or the slices of one are
 //! the rows of a soak.
 
-use std::time::{Duration, Instant};
+use std::{
+    ops::Range,
+    time::{Duration, Instant},
+};
 
 use anyhow::Result;
 use plan::{
@@ -37,6 +40,8 @@ pub(super) struct VariantSlices {
     installed: VariantId,
     /// When the variant in force was put in force.
     switched_ns: u64,
+    /// When the process was last paused, if other programs take turns with it.
+    pub(super) paused_ns: Range<u64>,
     /// The rows of a soak are in no table of slices.
     writer: Option<RunWriter>,
     changes: Changes,
@@ -87,6 +92,7 @@ impl VariantSlices {
             replay: Replay::new(config.variants.iter().map(|variant| variant.budgets)),
             installed: Variant::default().install(),
             switched_ns: 0,
+            paused_ns: 0..0,
             writer,
             changes: Changes::new(variants),
             block: Vec::new(),
@@ -95,6 +101,10 @@ impl VariantSlices {
             central,
             purpose,
         })
+    }
+
+    pub(super) fn now_ns(&self) -> u64 {
+        self.central.observers.recorder.now_ns()
     }
 
     fn config(&self) -> &RunConfig {
@@ -212,6 +222,7 @@ impl VariantSlices {
         let now_ns = self.central.observers.recorder.now_ns();
         let peers = self.config().cell.peers;
         let mut seen = ObservedSlice::open(self.installed, now_ns, self.switched_ns, peers);
+        seen.paused_ns = self.paused_ns.clone();
         seen.connections = self.central.connections_site();
         seen.replay = (slice.pass == Pass::Children).then(|| self.replay.clone());
         seen.whole = explains.then(Default::default);
@@ -219,7 +230,8 @@ impl VariantSlices {
     }
 
     pub(super) fn reopen(&mut self, seen: &mut ObservedSlice) {
-        seen.reopen(self.switched_ns, self.central.observers.recorder.now_ns());
+        seen.paused_ns = self.paused_ns.clone();
+        seen.reopen(self.switched_ns, self.now_ns());
     }
 
     /// Whether a slice gets polls that began in a turn until the next turn is over. Without that, long ones would be

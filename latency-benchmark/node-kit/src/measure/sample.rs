@@ -8,6 +8,7 @@ use run_format::{
     network::Cores,
     tables::{BlockRow, QuicRow, SliceRow},
 };
+use thread_scope::{UserCounts, UserWork};
 use tokio_metrics::{RuntimeIntervals, RuntimeMonitor, TaskMonitor};
 
 use crate::{
@@ -27,6 +28,8 @@ pub(super) struct Sampler {
     busy_ns: u64,
     parks: u64,
     central: Vec<Observee>,
+    /// Of each worker. None if the processor's counters cannot be read.
+    user_work: Option<Vec<UserWork>>,
     /// Threads that libraries started in central's process.
     helpers: Vec<Observee>,
     /// Threads that measure, in central's process.
@@ -54,7 +57,7 @@ pub(super) struct Clocks {
     pub(super) quic: Option<QuicCounts>,
 }
 sums!(Clocks: row, workers, quic);
-sums!(SliceRow: sampled_ms, central_cpu_ns, central_runqueue_ns, helpers_cpu_ns, observers_cpu_ns, monitor_task_polls,
+sums!(SliceRow: sampled_ms, central_cpu_ns, central_runqueue_ns, central_instructions, central_cycles, helpers_cpu_ns, observers_cpu_ns, monitor_task_polls,
     monitor_task_ns, monitor_slow_task_polls, monitor_scheduled_ns, runtime_busy_ns, runtime_parks);
 sums!(QuicCounts: connections, rtt_ns, packets_sent, packets_lost, congestion_events, acks_sent, acks_received,
     datagrams_sent, datagrams_received, send_calls, receive_calls);
@@ -76,6 +79,7 @@ impl Sampler {
             busy_ns: 0,
             parks: 0,
             central: connected.workers.clone(),
+            user_work: connected.workers.iter().map(process::user_work).collect(),
             helpers,
             observers,
             peers: others
@@ -113,11 +117,14 @@ impl Sampler {
             self.parks += interval.total_park_count;
         }
         let tasks = self.tasks.as_ref().map(TaskMonitor::cumulative);
+        let user = self.user_counts();
         Clocks {
             row: SliceRow {
                 sampled_ms: self.began.elapsed().as_secs_f64() * 1e3,
                 central_cpu_ns: central.cpu_ns,
                 central_runqueue_ns: central.runqueue_ns,
+                central_instructions: user.map(|counts| counts.instructions),
+                central_cycles: user.map(|counts| counts.cycles),
                 helpers_cpu_ns: process::cpu_time(&self.helpers).cpu_ns,
                 observers_cpu_ns: process::cpu_time(&self.observers).cpu_ns,
                 monitor_task_polls: tasks.map(|tasks| tasks.total_poll_count),
@@ -131,6 +138,17 @@ impl Sampler {
             workers,
             quic: self.quic(),
         }
+    }
+
+    fn user_counts(&self) -> Option<UserCounts> {
+        let mut counts = self.user_work.as_ref()?.iter().map(UserWork::read);
+        counts.try_fold(UserCounts::default(), |sum, of| {
+            let of = of?;
+            Some(UserCounts {
+                instructions: sum.instructions + of.instructions,
+                cycles: sum.cycles + of.cycles,
+            })
+        })
     }
 
     /// Round-trip times are summed up over readings, so that the difference of two readings has those of the later.

@@ -8,6 +8,7 @@ use nix::{
     unistd::{Pid, SysconfVar, gettid, sysconf},
 };
 use run_format::network::Cores;
+use thread_scope::UserWork;
 
 use super::sums::{Sums, sums};
 
@@ -80,6 +81,14 @@ pub(crate) fn move_threads(threads: &[Observee], cores: &Cores) -> io::Result<()
         }
     }
     Ok(())
+}
+
+/// None if the processor's counters cannot be read.
+pub(crate) fn user_work(worker: &Observee) -> Option<UserWork> {
+    match worker {
+        Observee::Thread(id) => UserWork::of_thread(*id).ok(),
+        Observee::Process(_) => None,
+    }
 }
 
 pub(crate) fn this_thread() -> Observee {

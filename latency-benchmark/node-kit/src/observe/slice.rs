@@ -60,6 +60,8 @@ pub(crate) struct ObservedSlice {
     pub(crate) sites: [ObservedSite; Site::ALL.len()],
     pub(crate) latency_ns: Histogram<u64>,
     pub(crate) peer_latency_ns: Vec<Histogram<u64>>,
+    /// When the process was paused before its turn.
+    pub(crate) paused_ns: Range<u64>,
     /// Requests that were sent before the slice began, perhaps under another variant.
     pub(crate) begun_before: u64,
     pub(crate) bytes: u64,
@@ -180,6 +182,7 @@ impl ObservedSlice {
             sites: Site::ALL.map(ObservedSite::new),
             latency_ns: histogram(),
             peer_latency_ns: (0..peers).map(|_| coarse_histogram()).collect(),
+            paused_ns: 0..0,
             begun_before: 0,
             bytes: 0,
             expected: 0,
@@ -205,6 +208,11 @@ impl ObservedSlice {
     pub(crate) fn close(&mut self, at_ns: u64) {
         self.turn.ns.end = at_ns;
         self.duration_ns += at_ns - self.turn.ns.start;
+    }
+
+    /// What is not over yet is lost, since its time would include that of other programs.
+    pub(crate) fn end_late_polls(&mut self) {
+        self.turn.ns = 0..0;
     }
 
     /// Of the turn that is measured now, or was last.
@@ -257,12 +265,17 @@ impl ObservedSlice {
     pub(super) fn add_request(&mut self, answered: Answered) {
         let turn = self.turn_of(answered.at_ns).map(|turn| turn.ns.start);
         if let Some(start_ns) = turn {
-            self.latency_ns.saturating_record(answered.latency_ns);
+            let sent_ns = answered.at_ns.saturating_sub(answered.latency_ns);
+            let paused_ns = match sent_ns < self.paused_ns.start {
+                true => self.paused_ns.end - self.paused_ns.start,
+                false => 0,
+            };
+            let latency_ns = answered.latency_ns.saturating_sub(paused_ns);
+            self.latency_ns.saturating_record(latency_ns);
             // It grows to hold any value.
-            let _ = self.peer_latency_ns[answered.peer].record(answered.latency_ns);
+            let _ = self.peer_latency_ns[answered.peer].record(latency_ns);
             self.bytes += answered.bytes;
             self.expected += answered.expected;
-            let sent_ns = answered.at_ns.saturating_sub(answered.latency_ns);
             self.begun_before += u64::from(sent_ns < start_ns);
         }
     }
