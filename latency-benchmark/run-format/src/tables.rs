@@ -113,7 +113,7 @@ pub struct SliceRow {
 pub struct BlockRow {
     /// As in `slices.csv`.
     pub block: u32,
-    /// Length of the block.
+    /// Length of the block; if programs take turns, with the turns of the others.
     pub duration_ms: f64,
     /// Time that the hypervisor took from this machine, over all cores, in steps of usually 10 ms.
     pub steal_ms: Option<f64>,
@@ -134,7 +134,7 @@ pub struct BlockRow {
     pub delay_line_user_ms: Option<f64>,
     pub delay_line_system_ms: Option<f64>,
     /// CPU time of all processes that do not belong to the cell, to 10 ms. In a sweep with jobs, on the cores of the
-    /// cell.
+    /// cell. Empty where programs take turns.
     pub other_cpu_ms: Option<f64>,
     /// TCP segments sent again, in central's namespace and in those of the peers.
     pub central_tcp_retransmits: Option<u64>,
