@@ -86,7 +86,8 @@ fn logarithm(change: &Uncertain) -> Uncertain {
 
 /// The random-effects mean (DerSimonian and Laird's weights) over these cells. The error of a cell comes from a few
 /// blocks, so one below that of the median cell is raised to that: luck must not give a cell its weight. As for
-/// [`mean_over_cells`], the error of the mean is that of these cells. How far cells are apart is no part of it.
+/// [`mean_over_cells`], the mean is that of these cells, each with the same weight. So how far cells are apart is a part
+/// of the error only as far as their weights are not the same.
 fn random_effects(cells: &[Uncertain]) -> Option<Uncertain> {
     let (_, median, _) = spread(cells.iter().map(|cell| cell.standard_error))?;
     let errors = cells
@@ -115,7 +116,15 @@ fn random_effects(cells: &[Uncertain]) -> Option<Uncertain> {
     };
     let each = errors.iter().zip(weights(apart));
     let error = each.map(|(error, weight)| error.scaled(weight));
-    Some(error.reduce(Variance::plus)?.of(mean(apart)))
+    let count = cells.len() as f64;
+    let uneven: f64 = weights(apart).map(|it| (it - 1.0 / count).powi(2)).sum();
+    let by_weights = Variance::new(apart * uneven, (count - 1.0).max(1.0));
+    Some(
+        error
+            .reduce(Variance::plus)?
+            .plus(by_weights)
+            .of(mean(apart)),
+    )
 }
 
 /// The least, the median (the upper one of two) and the greatest.

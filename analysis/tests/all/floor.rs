@@ -1,6 +1,6 @@
 //! What central's core does without requests is taken off what is measured with them.
 
-use std::fs;
+use std::{collections::BTreeMap, fs};
 
 use crate::bench::{Copy, holds};
 
@@ -59,6 +59,36 @@ fn waits_are_counted_from_the_floor_and_cpu_time_without_the_benchmarks_own() {
     );
     let report = old.text("report.md");
     assert!(!report.contains("counted from its floor"), "{report}");
+}
+
+/// The example of METHODS.md.
+#[test]
+fn cpu_time_per_request_follows_from_two_tables() {
+    let copy = with_idle("250.0,25000000,250,20000,30000");
+    let (mut cpu_ns, mut sampled_ms, mut requests) = (0.0, 0.0, 0.0);
+    let slices = copy.dir().join(CELL).join("slices.csv");
+    let slices = csv::Reader::from_path(slices).expect("slices");
+    for row in slices.into_deserialize::<BTreeMap<String, String>>() {
+        let row = row.expect("a row");
+        let number = |column: &str| row[column].parse::<f64>().expect("a number");
+        if row["pass"] == "compare" && row["variant"] == "0" {
+            cpu_ns += number("central_cpu_ns");
+            sampled_ms += number("sampled_ms");
+            requests += number("requests") * number("sampled_ms") / number("duration_ms");
+        }
+    }
+    let own_ns = 25_000_000.0 / 250.0 * sampled_ms;
+    let us = (cpu_ns - own_ns) / requests / 1e3;
+    let example = format!(
+        "({cpu_ns} − 100000·{sampled_ms:.3}) / {requests:.2} = {:.0} ns, which is **{us:.1} µs per request**",
+        us * 1e3
+    );
+    let methods = fs::read_to_string("METHODS.md").expect("beside the manifest");
+    let methods = methods.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(methods.contains(&example), "{example}");
+    copy.report(&["--format", "svg"]).succeeds();
+    let reported = figure(&copy, "cpu_us_per_request");
+    assert!((reported / us - 1.0).abs() < 1e-3, "{reported} {us}");
 }
 
 #[test]
