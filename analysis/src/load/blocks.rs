@@ -36,8 +36,6 @@ pub(super) fn complete_blocks<'a>(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Disturbed {
     Kept,
-    /// Launches are compared, and each waits for its core in its own blocks.
-    KeptIfWaiting,
     SetAside,
 }
 
@@ -63,12 +61,7 @@ impl Disturbed {
         let disturbance = |block: &T| {
             let row = rows.get(&number(block))?;
             let disturbance = row.disturbance(runtime?)?;
-            let is_kept = match self {
-                Disturbed::Kept => true,
-                Disturbed::KeptIfWaiting => disturbance == Disturbance::Waiting,
-                Disturbed::SetAside => false,
-            };
-            (!is_kept).then(|| (disturbance, row.stood_still()))
+            (self == Disturbed::SetAside).then(|| (disturbance, row.stood_still()))
         };
         let found: Vec<_> = blocks.iter().map(disturbance).collect();
         let stood_still = |&&(_, stood_still): &&(Disturbance, bool)| stood_still;

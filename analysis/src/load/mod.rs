@@ -249,6 +249,12 @@ fn check_run(
     if launch.subject != subject {
         bail!("it is of another subject");
     }
+    if launch.beside == 0 && manifest.config.subjects.len() > 1 {
+        bail!(
+            "an older version launched its subjects one after the other; this one reads subjects that took turns \
+             (read it with the version that measured it)"
+        );
+    }
     check_options(&manifest.config, launch)
 }
 

@@ -10,17 +10,17 @@ use crate::load::{
     loaded_run::{LoadedRun, LoadedSlice},
 };
 
-/// The complete blocks of a cell. A block is a slice of each budget, of each program if these take turns. If programs
-/// are launched one after the other, it is a launch of each, and the slices of a budget in a launch are summed.
+/// The complete blocks of a cell: a slice of each budget, of each program if several take turns.
 pub(super) struct CellBlocks<'a> {
     pub(super) launches: Vec<&'a LoadedRun>,
-    /// By run, or by host if several measured the cell: the launches of a host have more in common than others. Launches of
-    /// several programs are blocks of a single run, since the launches of a block share nothing else.
+    /// How often the programs were launched.
+    pub(super) count: usize,
+    /// By launch, or by host if several measured the cell: the launches of a host have more in common than others.
     runs: Vec<Vec<Block<'a>>>,
 }
 
-/// By variant the slices, each with its launch.
-type Block<'a> = Vec<Vec<(&'a LoadedRun, &'a LoadedSlice)>>;
+/// By variant the slice, with its launch. None of a program that always failed.
+type Block<'a> = Vec<Option<(&'a LoadedRun, &'a LoadedSlice)>>;
 
 #[derive(Clone, Debug)]
 pub(crate) struct SweepSetup {
@@ -28,8 +28,6 @@ pub(crate) struct SweepSetup {
     pub(crate) budgets: usize,
     /// Programs that take turns; 1 where there is one.
     pub(crate) subjects: usize,
-    /// Whether they are alive at the same time.
-    pub(crate) takes_turns: bool,
     pub(crate) repeat: u32,
     pub(crate) threshold_ns: u64,
     /// That the verdict is about.
@@ -57,38 +55,10 @@ fn by_host<T>(blocks: impl Iterator<Item = (Option<String>, Vec<T>)>) -> Vec<Vec
     by_host.into_values().collect()
 }
 
-/// The launches of a host have more in common than those of several.
-fn by_launch_or_host<T>(launches: Vec<(Option<String>, Vec<T>)>) -> Vec<Vec<T>> {
-    let hosts: BTreeSet<_> = launches.iter().map(|(host, _)| host).collect();
-    match hosts.len() {
-        0 | 1 => launches.into_iter().map(|(_, blocks)| blocks).collect(),
-        _ => by_host(launches.into_iter()),
-    }
-}
-
 impl<'a> CellBlocks<'a> {
+    /// Of each launch the blocks that every program has. A program without any launch, because all of them failed, does
+    /// not cost the others theirs.
     pub(super) fn of_runs(runs: &'a [LoadedRun], setup: &SweepSetup) -> CellBlocks<'a> {
-        if setup.subjects > 1 && setup.takes_turns {
-            return CellBlocks::of_turns(runs, setup);
-        }
-        if setup.subjects > 1 {
-            return CellBlocks::of_launches(runs, setup);
-        }
-        let blocks = |run: &'a LoadedRun| -> Vec<Block<'a>> {
-            let block = |slices: &Vec<usize>| {
-                let slices = slices.iter();
-                slices.map(|at| vec![(run, &run.slices[*at])]).collect()
-            };
-            run.blocks.iter().map(block).collect()
-        };
-        CellBlocks {
-            launches: runs.iter().collect(),
-            runs: by_launch_or_host(runs.iter().map(|run| (run.host(), blocks(run))).collect()),
-        }
-    }
-
-    /// Of each launch the blocks that every program has. A program without any launch does not cost the others theirs.
-    fn of_turns(runs: &'a [LoadedRun], setup: &SweepSetup) -> CellBlocks<'a> {
         let present: BTreeSet<usize> = runs.iter().map(|run| run.subject).collect();
         let numbered = |run: &'a LoadedRun| -> BTreeMap<u32, &'a Vec<usize>> {
             let number = |block: &Vec<usize>| run.slices[block[0]].row.block;
@@ -99,71 +69,38 @@ impl<'a> CellBlocks<'a> {
         };
         let of_launch = |number: u32| {
             let launch = runs.iter().filter(|run| run.number == number);
-            let programs: BTreeMap<usize, _> = launch
-                .map(|run| (run.subject, (run, numbered(run))))
-                .collect();
+            let programs = launch.map(|run| (run.subject, (run, numbered(run))));
+            let programs: BTreeMap<usize, _> = programs.collect();
+            // Without the first program there is nothing to compare with.
             let (first, of_first) = programs
                 .get(&0)
                 .filter(|_| programs.len() == present.len())?;
-            let block = |number: &u32| -> Option<Block<'a>> {
-                let mut block: Block<'a> = vec![Vec::new(); setup.budgets * setup.subjects];
+            let block = |number: &u32| {
+                let mut block: Block<'a> = vec![None; setup.budgets * setup.subjects];
                 for (subject, (run, blocks)) in &programs {
                     for (budget, slice) in blocks.get(number)?.iter().enumerate() {
-                        block[subject * setup.budgets + budget] = vec![(*run, &run.slices[*slice])];
+                        block[subject * setup.budgets + budget] = Some((run, &run.slices[*slice]));
                     }
                 }
                 Some(block)
             };
-            Some((
-                first.host(),
-                of_first.keys().filter_map(block).collect::<Vec<_>>(),
-            ))
+            let blocks: Vec<_> = of_first.keys().filter_map(block).collect();
+            (!blocks.is_empty()).then(|| (first.host(), blocks))
         };
-        let launches = (1..=setup.repeat).filter_map(of_launch);
+        let launches: Vec<_> = (1..=setup.repeat).filter_map(of_launch).collect();
+        let hosts: BTreeSet<_> = launches.iter().map(|(host, _)| host).collect();
         CellBlocks {
             launches: runs.iter().collect(),
-            runs: by_launch_or_host(launches.filter(|(_, blocks)| !blocks.is_empty()).collect()),
-        }
-    }
-
-    /// A subject without any launch, because all of them failed, does not cost the others their blocks.
-    fn of_launches(runs: &'a [LoadedRun], setup: &SweepSetup) -> CellBlocks<'a> {
-        let present: BTreeSet<usize> = runs.iter().map(|run| run.subject).collect();
-        let launches = |number: u32| {
-            let launch = |subject: &usize| {
-                let mut launches = runs.iter();
-                launches.find(|run| run.number == number && run.subject == *subject)
-            };
-            present.iter().map(launch).collect::<Option<Vec<_>>>()
-        };
-        // Without the first subject there is nothing to compare with.
-        let numbers = (1..=setup.repeat).filter(|_| present.contains(&0));
-        let complete: Vec<Vec<&LoadedRun>> = numbers.filter_map(launches).collect();
-        let block = |launches: &Vec<&'a LoadedRun>| {
-            let variants = (0..setup.subjects).flat_map(|subject| {
-                let run = launches.iter().find(|run| run.subject == subject).copied();
-                (0..setup.budgets).map(move |budget| {
-                    let slices = run.into_iter().flat_map(|run| {
-                        let blocks = run.blocks.iter();
-                        blocks.map(move |block| (run, &run.slices[block[budget]]))
-                    });
-                    slices.collect()
-                })
-            });
-            (launches[0].host(), vec![variants.collect()])
-        };
-        CellBlocks {
-            runs: by_host(complete.iter().map(block)),
-            launches: complete.concat(),
+            count: launches.len(),
+            runs: match hosts.len() {
+                0 | 1 => launches.into_iter().map(|(_, blocks)| blocks).collect(),
+                _ => by_host(launches.into_iter()),
+            },
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.blocks() == 0
-    }
-
-    pub(super) fn runs(&self) -> usize {
-        self.runs.len()
     }
 
     pub(super) fn blocks(&self) -> usize {
@@ -177,18 +114,19 @@ impl<'a> CellBlocks<'a> {
         part: impl Fn(&'a LoadedRun, &'a LoadedSlice) -> Option<T>,
         sum: impl Fn(Vec<T>) -> T,
     ) -> Option<Vec<Vec<T>>> {
-        let sum = |mut parts: Vec<T>| match parts.len() {
-            0 => None,
-            1 => parts.pop(),
-            _ => Some(sum(parts)),
-        };
-        let of_variant = |slices: &Vec<(&'a LoadedRun, &'a LoadedSlice)>| {
-            let parts = slices.iter().map(|(run, slice)| part(run, slice));
-            sum(parts.collect::<Option<_>>()?)
-        };
         let of_block = |block: &Block<'a>| {
-            let parts = variants.iter().map(|variant| of_variant(&block[*variant]));
-            sum(parts.collect::<Option<_>>()?)
+            let of_variant = |variant: &usize| {
+                let (run, slice) = block[*variant]?;
+                part(run, slice)
+            };
+            let mut parts = variants
+                .iter()
+                .map(of_variant)
+                .collect::<Option<Vec<T>>>()?;
+            match parts.len() {
+                1 => parts.pop(),
+                _ => Some(sum(parts)),
+            }
         };
         let of_run = |blocks: &Vec<Block<'a>>| blocks.iter().map(of_block).collect();
         self.runs.iter().map(of_run).collect()

@@ -128,11 +128,7 @@ impl CellMeasured {
             flaws: flaws(files, setup),
             is_unfinished: missing_runs(files, setup).0 > 0
                 || files.runs.iter().any(|file| file.row.is_none()),
-            runs: match setup.subjects {
-                1 => runs.len(),
-                _ if setup.takes_turns => blocks.runs(),
-                _ => blocks.blocks(),
-            },
+            runs: blocks.count,
             hosts: runs
                 .iter()
                 .map(LoadedRun::host)
@@ -247,13 +243,7 @@ fn flaws(files: &CellRuns, setup: &SweepSetup) -> Vec<String> {
 }
 
 fn missing_runs(files: &CellRuns, setup: &SweepSetup) -> (usize, usize) {
-    // Launches of subjects stop after the block in which all are precise enough.
-    let blocks = if setup.subjects == 1 {
-        files.visits
-    } else {
-        files.runs.iter().map(|file| file.number).max().unwrap_or(0)
-    };
-    let wanted = blocks as usize * setup.subjects;
+    let wanted = files.visits as usize * setup.subjects;
     (wanted - files.runs.len(), wanted)
 }
 

@@ -83,11 +83,7 @@ pub(super) fn of(runs: &[&LoadedRun], setup: &SweepSetup) -> Vec<Predicted> {
         let slices = found.slow.iter().map(Vec::len).sum();
         let used = |mut parts: Parts| {
             parts.retain(|run| !run.is_empty());
-            // As elsewhere, launches of a program are blocks.
-            match setup.subjects > 1 && !setup.takes_turns {
-                false => parts,
-                true => vec![parts.into_iter().map(RatioPart::sum).collect()],
-            }
+            parts
         };
         let (slow, beyond) = (used(found.slow), found.beyond.map(used));
         let sum = RatioPart::sum(slow.iter().flatten().copied());

@@ -56,12 +56,11 @@ fn grid(summary: &Summary) -> String {
         _ if !summary.identity.has_subjects() => {
             format!("{} and {}", count(runs, "run"), count(blocks, "block"))
         }
-        1 => "1 launch of each program".to_owned(),
-        _ => format!("{runs} launches of each program"),
-    };
-    let launches = match summary.identity.takes_turns() {
-        true => format!("{launches} and {}", count(blocks, "block")),
-        false => launches,
+        1 => format!("1 launch of each program and {}", count(blocks, "block")),
+        _ => format!(
+            "{runs} launches of each program and {}",
+            count(blocks, "block")
+        ),
     };
     let (peers, rtts) = (joined(&axes.peers, ", "), joined(&axes.rtt_ms, ", "));
     let (payloads, measured, all) = (joined(payloads, ", "), cells().count(), summary.cells.len());
@@ -147,10 +146,9 @@ fn variants(summary: &Summary) -> String {
         false => "",
     };
     let turns = match summary.identity.has_subjects() {
-        true if summary.identity.takes_turns() => {
+        true => {
             "Different programs are alive at the same time and take turns, and one that has no turn is stopped"
         }
-        true => "Different programs are launched in turns",
         false => "Variants take turns inside one process",
     };
     let labels = summary

@@ -124,15 +124,10 @@ fn measure(sweep: &mut Sweep, options: &Options, site: Site) -> Result<Vec<CellS
     let setup = SweepSetup {
         budgets: sweep.manifest.config.variants.len(),
         subjects: sweep.manifest.config.subjects.len().max(1),
-        takes_turns: sweep.manifest.config.takes_turns,
         repeat: sweep.manifest.config.repeat,
         threshold_ns: options.figures.threshold,
         site,
-        disturbed: match sweep.manifest.config.subjects.is_empty() {
-            _ if options.figures.keep_disturbed => Disturbed::Kept,
-            false if !sweep.manifest.config.takes_turns => Disturbed::KeptIfWaiting,
-            _ => Disturbed::SetAside,
-        },
+        disturbed: Disturbed::unless(options.figures.keep_disturbed),
         reference: iter::once(BASELINE).chain(control).collect(),
     };
     let shown = shown::axes(&sweep.manifest.config.axes);

@@ -71,12 +71,6 @@ impl Identity {
         manifest.is_some_and(|manifest| !manifest.config.subjects.is_empty())
     }
 
-    /// Whether they are alive at the same time.
-    pub(crate) fn takes_turns(&self) -> bool {
-        let manifest = self.manifest.as_ref();
-        manifest.is_some_and(|manifest| manifest.config.takes_turns)
-    }
-
     pub(crate) fn line(&self) -> String {
         let Some(manifest) = &self.manifest else {
             return format!("{}: a published table with one run per cell", self.name);

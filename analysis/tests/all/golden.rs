@@ -245,8 +245,8 @@ const SUBJECTS: &str = r#""subjects": [
      "tree_sha256": null}, "yamux": null},
     {"label": "released", "role": "candidate", "spec": "released", "libp2p": {"kind": "released"}, "yamux": null}],"#;
 
-/// The fixture's only run as five launches of each of two programs.
-fn with_subjects(copy: &Copy) {
+/// The fixture's only run as five launches of two programs that took turns.
+fn with_subjects(copy: &Copy, beside: usize) {
     const BLOCKS: u32 = 5;
     edit(&copy.dir().join("manifest.json"), |text| {
         let text = text.replacen("\"repeat\": 1", &format!("\"repeat\": {BLOCKS}"), 1);
@@ -259,7 +259,8 @@ fn with_subjects(copy: &Copy) {
                 let launch = cell.join(format!("s{subject}-run-{number}"));
                 bench::copy(&cell.join("run-1"), &launch);
                 edit(&launch.join("run.json"), |text| {
-                    let named = format!("\"run\": {number}, \"subject\": {subject},");
+                    let named =
+                        format!("\"run\": {number}, \"subject\": {subject}, \"beside\": {beside},");
                     text.replacen("\"run\": 1,", &named, 1)
                 });
             }
@@ -271,13 +272,13 @@ fn with_subjects(copy: &Copy) {
 #[test]
 fn launches_of_subjects_are_compared_and_named() {
     let copy = Copy::new();
-    with_subjects(&copy);
+    with_subjects(&copy, 1);
     copy.report(&["--format", "svg"]).succeeds();
     let text = copy.text("report.md");
     holds(
         &text,
         &[
-            "launched in turns",
+            "take turns",
             "- `here@base`: ",
             "0123456789ab",
             "- `released`: ",
@@ -298,44 +299,29 @@ fn launches_of_subjects_are_compared_and_named() {
 }
 
 #[test]
-fn blocks_of_programs_that_take_turns_are_those_that_all_have() {
+fn blocks_of_programs_are_those_that_all_have() {
     let copy = Copy::new();
-    with_subjects(&copy);
-    edit(&copy.dir().join("manifest.json"), |text| {
-        text.replacen(
-            "\"variants\": [",
-            "\"takes_turns\": true, \"variants\": [",
-            1,
-        )
-    });
+    with_subjects(&copy, 1);
     for cell in ["pl004096_rtt000_n02", "pl065536_rtt000_n02"] {
-        let cell = copy.dir().join("cells").join(cell);
-        for launch in fs::read_dir(&cell).expect("launches").flatten() {
-            edit(&launch.path().join("run.json"), |text| {
-                text.replacen("\"subject\":", "\"beside\": 1, \"subject\":", 1)
-            });
-        }
-        // The second program has no third launch.
-        fs::remove_dir_all(cell.join("s1-run-3")).expect("it is there");
+        let launch = copy.dir().join("cells").join(cell).join("s1-run-3");
+        fs::remove_dir_all(launch).expect("it is there");
     }
     copy.report(&["--format", "svg"]).succeeds();
     let text = copy.text("report.md");
-    holds(&text, &["4 launches of each program and ", "take turns"]);
-    let table = copy.text("summary.csv");
-    let of_second = |line: &&str| {
-        line.contains("\"released, none\"") && line.contains("connection,slow_percent")
-    };
-    let rows: Vec<&str> = table.lines().filter(of_second).collect();
-    assert_eq!(rows.len(), 2, "{table}");
-    for row in rows {
-        assert!(row.contains(",0.0,") && row.ends_with(",no"), "{row}");
-    }
+    holds(&text, &["4 launches of each program and 40 blocks"]);
+}
+
+#[test]
+fn programs_that_did_not_take_turns_are_refused() {
+    let copy = Copy::new();
+    with_subjects(&copy, 0);
+    copy.is_refused(&["launched its subjects one after the other"]);
 }
 
 #[test]
 fn a_subject_that_always_fails_does_not_cost_the_others() {
     let copy = Copy::new();
-    with_subjects(&copy);
+    with_subjects(&copy, 2);
     let third = r#""yamux": null}, {"label": "broken", "role": "candidate", "spec": "released", "libp2p": {"kind": "released"}, "yamux": null}],"#;
     edit(&copy.dir().join("manifest.json"), |text| {
         text.replacen("\"yamux\": null}],", third, 1)
@@ -377,7 +363,7 @@ fn what_a_subject_does_not_record_is_absent_and_named() {
      {"site": "connection", "level": "budget", "not_there": "poll in line 7 has no loop"}],
      "edits_sha256": "", "lock_sha256": "", "program_sha256": ""}}],"#;
     let copy = Copy::new();
-    with_subjects(&copy);
+    with_subjects(&copy, 1);
     edit(&copy.dir().join("manifest.json"), |text| {
         let second = r#""libp2p": {"kind": "released"}, "yamux": null"#;
         text.replacen(&format!("{second}}}],"), &format!("{second}, {LEVELS}"), 1)
@@ -425,7 +411,7 @@ fn what_a_subject_does_not_record_is_absent_and_named() {
 #[test]
 fn a_launch_of_another_subject_is_refused() {
     let copy = Copy::new();
-    with_subjects(&copy);
+    with_subjects(&copy, 1);
     let run = copy
         .dir()
         .join("cells/pl004096_rtt000_n02/s1-run-2/run.json");

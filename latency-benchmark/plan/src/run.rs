@@ -26,10 +26,7 @@ pub fn run(
         cell,
         run,
         subject,
-        beside: match sweep.takes_turns {
-            true => sweep.subjects.len().saturating_sub(1),
-            false => 0,
-        },
+        beside: sweep.subjects.len().saturating_sub(1),
         seed,
         node: sweep.node,
         load: Load {
@@ -111,7 +108,7 @@ pub fn of_cell(sweep: &SweepConfig, cell: Cell) -> Plan {
             turns: 1,
             ..of_short_turns(cell, sweep.turn_ms, sweep.settle_ms)
         },
-        Measurement::Compare if sweep.variants.len() > 1 || sweep.takes_turns => {
+        Measurement::Compare if sweep.variants.len() > 1 || sweep.subjects.len() > 1 => {
             of_short_turns(cell, sweep.turn_ms, sweep.settle_ms)
         }
         _ => of_long_slices(cell.rtt_ms, sweep.turn_ms),

@@ -24,13 +24,9 @@ pub use crate::{
 pub struct SweepConfig {
     pub axes: Axes,
     pub variants: Vec<VariantConfig>,
-    /// Absent where one program is measured.
+    /// Those of a launch are alive at the same time and take turns. Absent where one program is measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subjects: Vec<SubjectConfig>,
-    /// Whether the launches of the subjects in a block are alive at the same time and take turns. Absent in older sweeps,
-    /// where one came after the other.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub takes_turns: bool,
     pub node: NodeConfig,
     pub pace: Pace,
     pub runtime: RuntimeConfig,

@@ -246,7 +246,6 @@ impl SweepArgs {
                 !compared.no_aa && (!has_subjects || compared.budget.len() > 1),
             )?,
             subjects: subjects.subjects(stack, !compared.no_aa, runtime)?,
-            takes_turns: has_subjects,
             node,
             pace,
             runtime,

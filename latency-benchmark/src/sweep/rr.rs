@@ -114,7 +114,6 @@ impl RrArgs {
             },
             variants: variants(),
             subjects: Vec::new(),
-            takes_turns: false,
             node: nodes.node(self.program.stack)?,
             runtime: RuntimeConfig::CURRENT_THREAD,
             lab: self.hosts.network(&self.network, &[peers], &[rtt], 1)?,
