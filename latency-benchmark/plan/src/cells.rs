@@ -18,10 +18,9 @@ pub fn cells(sweep: &SweepConfig) -> Vec<Cell> {
         return cells;
     };
     let by_chance = |cell: &Cell| Sha256::digest(format!("{} {}", sweep.seed, cell.id()));
-    let mut dealt: Vec<(u64, usize)> = (0..)
-        .zip(&cells)
-        .map(|(at, cell)| (takes_ms(sweep, *cell), at))
-        .collect();
+    let numbered = (0..).zip(&cells);
+    let dealt = numbered.map(|(at, cell)| (takes_ms(sweep, *cell), at));
+    let mut dealt: Vec<(u64, usize)> = dealt.collect();
     dealt.sort_by_cached_key(|(ms, at)| (Reverse(*ms), by_chance(&cells[*at])));
     // More shards than cells have nothing to do.
     let shards = cells.len().min(shard.of as usize);

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_aux::serde_introspection::serde_introspect;
 
@@ -100,9 +100,8 @@ fn rows<T: DeserializeOwned>(text: &[u8]) -> Result<Vec<T>> {
     let expected = serde_introspect::<T>();
     let found = reader.headers()?.clone();
     let of_older = expected.strip_suffix(&ADDED_LATER);
-    let expected = of_older
-        .filter(|older| found == **older)
-        .unwrap_or(expected);
+    let of_older = of_older.filter(|older| found == **older);
+    let expected = of_older.unwrap_or(expected);
     let is_missing = |name: &&&str| !found.iter().any(|it| it == **name);
     if let Some(missing) = expected.iter().find(is_missing) {
         bail!("column {missing} is missing");
@@ -119,10 +118,8 @@ fn rows<T: DeserializeOwned>(text: &[u8]) -> Result<Vec<T>> {
             let (column, text) = (expected[at], String::from_utf8_lossy(&record[at]));
             bail!("line {line}: {column}: {text} is negative or not a number that a run can have");
         }
-        let row = record
-            .deserialize(Some(&headers))
-            .map_err(|error| anyhow::anyhow!("line {line}: {}", problem(&error, expected)))?;
-        rows.push(row);
+        let row = record.deserialize(Some(&headers));
+        rows.push(row.map_err(|error| anyhow!("line {line}: {}", problem(&error, expected)))?);
     }
     Ok(rows)
 }
