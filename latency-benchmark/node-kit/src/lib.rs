@@ -3,6 +3,7 @@
 //! `run_format::protocol` says what passes between a node program and the tool that starts it.
 
 pub mod central;
+mod chunks;
 mod connected;
 mod evidence;
 mod measure;
@@ -17,10 +18,12 @@ mod stack_task;
 
 pub use self::{
     central::Central,
+    chunks::{Chunks, acknowledge_chunks},
     messages::{Deliveries, Publisher},
-    node_program::{NodeProgram, announce, described, main},
+    node_program::{NodeProgram, described, main},
     observe::{activity::ConnectionCounts, requests::RequestLog},
-    pace::{MOST_UNANSWERED, ask_at_pace, refuse_unless},
+    pace::{MOST_UNANSWERED, Pacer, ask_at_pace, refuse_unless},
+    parent::announce,
     paths::{TrafficPath, TurnTaker},
     stack_task::{StackTask, locked},
 };

@@ -3,7 +3,6 @@
 
 mod block;
 mod idle;
-mod open_slice;
 mod order;
 mod polls;
 mod sample;
@@ -11,6 +10,7 @@ mod soak_rows;
 
 use std::{
     collections::BTreeMap,
+    sync::mpsc::{Receiver, TryRecvError},
     time::{Duration, Instant},
 };
 
@@ -26,21 +26,20 @@ use tokio::sync::oneshot;
 
 use self::{
     block::{Blocks, Interruptions},
-    open_slice::OpenSlice,
     order::order,
-    polls::VariantSlices,
+    polls::{OpenSlice, VariantSlices},
     sample::{Clocks, Sampler},
 };
 use crate::{
     connected::Connected,
     observe::{fixed_work::FixedWork, slice::ObservedSlice, sums::Sums},
-    parent::Parent,
+    parent::report,
 };
 
 /// Measures what the task asks for. Central gets no work before `begin`.
 pub(crate) fn measure(
     mut central: Connected,
-    parent: &Parent,
+    stop: Receiver<()>,
     begin: oneshot::Sender<()>,
 ) -> Result<Measured> {
     let config = &central.task.config;
@@ -56,7 +55,7 @@ pub(crate) fn measure(
         plan,
         kept: Blocks::create(&central.task)?,
         slices: VariantSlices::new(central)?,
-        parent,
+        stop,
         stopped: false,
         started: Instant::now(),
         last: None,
@@ -80,13 +79,13 @@ pub(crate) fn measure(
     })
 }
 
-struct Measuring<'a> {
+struct Measuring {
     slices: VariantSlices,
     sampler: Sampler,
     work: FixedWork,
     plan: Plan,
     kept: Blocks,
-    parent: &'a Parent,
+    stop: Receiver<()>,
     stopped: bool,
     started: Instant,
     /// Whose turn it was last, still waiting for polls that began in it.
@@ -100,7 +99,7 @@ struct Measuring<'a> {
     interruptions: Interruptions,
 }
 
-impl Measuring<'_> {
+impl Measuring {
     /// Lasts as long as planned, and until every peer has answered: large requests over long links take seconds
     /// to get going.
     fn warm_up(&mut self) -> Result<()> {
@@ -140,12 +139,12 @@ impl Measuring<'_> {
             }
             blocks += 1;
             if let Some(message) = self.slices.report(blocks) {
-                self.parent.report(&message);
+                report(&message);
             }
             if self.slices.is_enough(blocks) {
                 return Ok((Stop::Precise, blocks));
             }
-            let end = self.slices.fixed_end(self.started, blocks + 1);
+            let end = self.end_of_row(blocks + 1);
             let end = end.unwrap_or_else(|| Instant::now() + self.expected(blocks + 1));
             if self.slices.has_time_limit(blocks) && end > self.started + self.time_limit() {
                 return Ok((Stop::Cap, blocks));
@@ -159,6 +158,11 @@ impl Measuring<'_> {
         planned + self.kept.disturbed.min(planned / 4)
     }
 
+    fn end_of_row(&self, block: u32) -> Option<Instant> {
+        let length = self.slices.rows?;
+        Some(self.started + length * block)
+    }
+
     fn expected(&self, block: u32) -> Duration {
         let slices = self.slices.block(block);
         let turns: u32 = slices.iter().map(|slice| self.slices.turns(*slice)).sum();
@@ -168,10 +172,8 @@ impl Measuring<'_> {
     /// Returns whether it got through.
     fn block(&mut self, number: u32, rng: &mut StdRng) -> Result<bool> {
         let planned = self.slices.block(number);
-        let turns: Vec<u32> = planned
-            .iter()
-            .map(|slice| self.slices.turns(*slice))
-            .collect();
+        let turns = planned.iter().map(|slice| self.slices.turns(*slice));
+        let turns: Vec<u32> = turns.collect();
         let work = self.work.time()?;
         let before = self.sampler.machine();
         self.interruptions = Interruptions::none();
@@ -220,7 +222,7 @@ impl Measuring<'_> {
     ) -> Result<bool> {
         let answers_before: u64 = slice.seen.requests().sum();
         let time = Duration::from_millis(self.plan.turn_ms);
-        let end = self.slices.fixed_end(self.started, slice.block);
+        let end = self.end_of_row(slice.block);
         self.planned += time;
         let late = previous.as_mut().map(|slice| &mut slice.seen);
         let mut both: Vec<&mut ObservedSlice> = late.into_iter().chain([&mut slice.seen]).collect();
@@ -253,11 +255,8 @@ impl Measuring<'_> {
         let began = Instant::now();
         let mut last = self.last.take();
         let waits = self.slices.waits_for_late_polls();
-        let first = if waits {
-            settling
-        } else {
-            settling.max(LEAST) / 2
-        };
+        let half = settling.max(LEAST) / 2;
+        let first = if waits { settling } else { half };
         let seen = last.as_mut().map(|slice| &mut slice.seen);
         self.sleep_until(began + first, &mut seen.into_iter().collect::<Vec<_>>());
         if !waits {
@@ -278,7 +277,7 @@ impl Measuring<'_> {
         }
         self.number += 1;
         if let Some(row) = self.slices.keep(self.number, slice)? {
-            self.parent.report(&row);
+            report(&row);
         }
         Ok(())
     }
@@ -306,7 +305,7 @@ impl Measuring<'_> {
             let stops = &mut self.interruptions.stops;
             let found = self.sampler.finds_stopped();
             *stops = found.map(|found| stops.unwrap_or(0) + u64::from(found));
-            if self.slices.stops_within_slices() && self.is_stopped() {
+            if self.slices.rows.is_some() && self.is_stopped() {
                 return false;
             }
             if Instant::now() >= end {
@@ -316,7 +315,7 @@ impl Measuring<'_> {
     }
 
     fn is_stopped(&mut self) -> bool {
-        self.stopped |= self.parent.asks_to_stop();
+        self.stopped |= !matches!(self.stop.try_recv(), Err(TryRecvError::Empty));
         self.stopped
     }
 }

@@ -69,6 +69,7 @@ impl Sampler {
         let central_cores = config.lab.placement.central_cores();
         let (observers, helpers) = process::other_threads(&connected.workers)?;
         let monitor = connected.tasks.clone();
+        let peers = others.peers.iter().copied();
         Ok(Sampler {
             began: Instant::now(),
             tasks: (monitor.cumulative().instrumented_count > 0).then_some(monitor),
@@ -78,19 +79,14 @@ impl Sampler {
             central: connected.workers.clone(),
             helpers,
             observers,
-            peers: others
-                .peers
-                .iter()
-                .map(|id| Observee::Process(*id))
-                .collect(),
+            peers: peers.map(Observee::Process).collect(),
             delay_line: others.delay_line.map(Observee::Process),
             looks: 0,
             own_cores: match config.jobs {
                 None => vec!["cpu".to_owned()],
                 Some(_) => {
-                    let cores = central_cores
-                        .iter()
-                        .chain(config.lab.placement.peers.iter());
+                    let others = config.lab.placement.peers.iter();
+                    let cores = central_cores.iter().chain(others);
                     cores.map(|core| format!("cpu{core}")).collect()
                 }
             },
@@ -100,14 +96,10 @@ impl Sampler {
     }
 
     pub(super) fn clocks(&mut self) -> Clocks {
-        let workers = self
-            .central
-            .iter()
-            .map(|worker| process::cpu_time(&[*worker]));
+        let workers = self.central.iter().map(|worker| worker.cpu_time());
         let workers: Vec<CpuTime> = workers.collect();
-        let central = workers
-            .iter()
-            .fold(process::cpu_time(&[]), |sum, worker| sum.plus(*worker));
+        let central = workers.iter().copied().reduce(CpuTime::plus);
+        let central = central.unwrap_or_default();
         if let Some(interval) = self.intervals.next() {
             self.busy_ns += ns(interval.total_busy_duration);
             self.parks += interval.total_park_count;
@@ -160,16 +152,14 @@ impl Sampler {
         let cores = CoreTimes::read();
         let central_cores = self.central_cores.iter().map(|core| format!("cpu{core}"));
         let cpu_time = process::cpu_time(&self.central);
-        let own = [&self.helpers, &self.observers].map(|threads| process::cpu_time(threads));
-        let own_ns = own.into_iter().fold(cpu_time, CpuTime::plus).cpu_ns;
+        let own = [&self.central, &self.helpers, &self.observers].map(Vec::as_slice);
+        let own_ns = process::cpu_time(&own.concat()).cpu_ns;
         let processes_ms = self.own_cores.iter().map(|core| cores.process_ms(core));
-        let processes_ms = processes_ms.sum::<Option<f64>>();
+        let processes_ms: Option<f64> = processes_ms.sum();
+        let other_ms = |(all_ms, own_ns): (f64, u64)| all_ms - own_ns as f64 / 1e6;
         let central = process::total(&self.central);
-        let peers = match self.peers.as_slice() {
-            // Peers on other machines, of which nothing is known here.
-            [] => Usage::default(),
-            peers => process::total(peers),
-        };
+        // Of peers on other machines nothing is known here.
+        let peers = process::total(&self.peers);
         let delay_line = self.delay_line.map_or(Usage::default(), Observee::usage);
         let main = &self.central[..1];
         BlockRow {
@@ -185,9 +175,7 @@ impl Sampler {
             peers_system_ms: peers.system_ms,
             delay_line_user_ms: delay_line.user_ms,
             delay_line_system_ms: delay_line.system_ms,
-            other_cpu_ms: processes_ms
-                .zip(own_ns)
-                .map(|(all_ms, own_ns)| all_ms - own_ns as f64 / 1e6),
+            other_cpu_ms: processes_ms.zip(own_ns).map(other_ms),
             central_tcp_retransmits: process::of_namespaces(main, process::retransmits),
             peers_tcp_retransmits: process::of_namespaces(&self.peers, process::retransmits),
             central_queue_drops: process::of_namespaces(main, process::queue_drops),

@@ -1,12 +1,8 @@
 //! The rows of a soak: one variant, whose slices follow each other and are reported one by one.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use run_format::{
-    Site,
-    config::{SLOW_NS, SoakPlan},
-    soak::SoakRow,
-};
+use run_format::{Site, config::SLOW_NS, soak::SoakRow};
 
 use super::sample::Clocks;
 use crate::{
@@ -19,7 +15,6 @@ use crate::{
 };
 
 pub(super) struct SoakRows {
-    interval: Duration,
     began: Instant,
     /// When the last row ended, and what was counted until then.
     ended: (f64, Snapshot),
@@ -29,20 +24,14 @@ pub(super) struct SoakRows {
 }
 
 impl SoakRows {
-    pub(super) fn new(plan: SoakPlan, central: &Connected) -> SoakRows {
+    pub(super) fn new(central: &Connected) -> SoakRows {
         let counted = central.activity.snapshot();
         SoakRows {
-            interval: Duration::from_millis(plan.interval_ms),
             began: Instant::now(),
             ended: (0.0, counted),
             counted,
             has_tasks: central.sites.iter().any(|named| named.site == Site::Task),
         }
-    }
-
-    /// Rows keep step with the clock, whatever the slices before took.
-    pub(super) fn end(&self, started: Instant, row: u32) -> Instant {
-        started + self.interval * row
     }
 
     pub(super) fn close(&mut self, activity: &Activity) {

@@ -136,10 +136,13 @@ pub(crate) struct Snapshot {
 }
 sums!(Snapshot: central_self_wakes, task_self_wakes, dials, connections_opened, connections_closed, dial_failures);
 
+/// By the names in `activity.csv`.
+pub(crate) type Figures = Vec<(&'static str, Option<u64>)>;
+
 impl Snapshot {
-    /// What was counted, by the names in `activity.csv`.
-    pub(crate) fn counts(&self) -> [(&'static str, Option<u64>); 6] {
-        [
+    /// What was counted.
+    pub(crate) fn counts(&self) -> Figures {
+        vec![
             ("central_self_wakes", self.central_self_wakes),
             ("task_self_wakes", self.task_self_wakes),
             ("dials", Some(self.dials)),
@@ -149,9 +152,9 @@ impl Snapshot {
         ]
     }
 
-    /// What there is now, by the names in `activity.csv`.
-    pub(crate) fn gauges(&self) -> [(&'static str, Option<u64>); 4] {
-        [
+    /// What there is now.
+    pub(crate) fn gauges(&self) -> Figures {
+        vec![
             ("connections", Some(self.connections)),
             ("peers", Some(self.peers)),
             ("tasks", Some(self.tasks)),

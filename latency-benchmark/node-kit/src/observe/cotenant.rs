@@ -3,6 +3,7 @@
 
 use std::{io, ops::Range, sync::Arc, thread, time::Duration};
 
+use hdrhistogram::Histogram;
 use poll_probe::Recorder;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use rtrb::{Consumer, Producer, RingBuffer};
@@ -15,6 +16,7 @@ use tokio::{
 use super::{
     log::{Log, LogReader, log},
     process::spawn_on,
+    slice::ObservedSlice,
 };
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,15 +26,11 @@ pub(crate) struct Delay {
     pub(crate) delay_ns: u64,
 }
 
-pub(crate) struct Cotenants {
-    /// From a wake by another thread to the task's poll.
-    pub(crate) wake: LogReader<Delay>,
-    /// From a timer's deadline to the task's poll. Tokio's timers are a millisecond coarse, which is
-    /// in here.
-    pub(crate) timer: LogReader<Delay>,
-    /// From a wake by a connection on the same worker, where there are several workers.
-    pub(crate) same_worker: Option<LogReader<Delay>>,
-}
+/// What a co-tenant noted, and what a slice makes of it.
+pub(crate) type Cotenant = (
+    LogReader<Delay>,
+    fn(&mut ObservedSlice) -> &mut Histogram<u64>,
+);
 
 /// More than a second's worth.
 pub(super) const CAPACITY: usize = 1 << 14;
@@ -49,7 +47,7 @@ pub(crate) fn start(
     cores: &Cores,
     seed: u64,
     same_worker: Option<WakeReceiver>,
-) -> io::Result<Cotenants> {
+) -> io::Result<Vec<Cotenant>> {
     let answering = |(bell, rung): WakeReceiver| {
         let (wakes, wake) = log(CAPACITY);
         tokio::spawn(answer(bell, rung, Arc::clone(clock), wakes));
@@ -60,15 +58,19 @@ pub(crate) fn start(
     let wake = answering((Arc::clone(&bell), rung));
     let (timers, timer) = log(CAPACITY);
     tokio::spawn(wait(Arc::clone(clock), timers, seed));
-    let same_worker = same_worker.map(answering);
+    // Tokio's timers are a millisecond coarse, which is in their delays.
+    let cotenants: [Cotenant; 2] = [
+        (wake, |slice| &mut slice.wake_delay_ns),
+        (timer, |slice| &mut slice.timer_delay_ns),
+    ];
+    let same_worker = same_worker.map(|woken| -> Cotenant {
+        let delays = answering(woken);
+        (delays, |slice| &mut slice.same_worker_delay_ns)
+    });
     let clock = Arc::clone(clock);
     // Off central's core, where it would wait for what it is to disturb.
     spawn_on(cores, "bell", move || ring(&bell, ringing, &clock, seed))?;
-    Ok(Cotenants {
-        wake,
-        timer,
-        same_worker,
-    })
+    Ok(cotenants.into_iter().chain(same_worker).collect())
 }
 
 /// Rings at random, so as not to keep step with anything, and whether or not it was answered: who

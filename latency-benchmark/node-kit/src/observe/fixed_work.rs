@@ -66,9 +66,8 @@ impl Work {
     fn once(&mut self) -> io::Result<Duration> {
         let began = Instant::now();
         self.to.copy_from_slice(&self.from);
-        let encrypted = self
-            .cipher
-            .encrypt_in_place_detached(&[0; 12].into(), b"", &mut self.to);
+        let (nonce, frame) = ([0; 12].into(), &mut self.to);
+        let encrypted = self.cipher.encrypt_in_place_detached(&nonce, b"", frame);
         encrypted.map_err(|_| io::Error::other("a frame was not encrypted"))?;
         self.ends.0.write_all(&self.to)?;
         self.ends.1.read_exact(&mut self.from)?;

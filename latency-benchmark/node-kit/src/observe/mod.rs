@@ -3,7 +3,6 @@
 //! central's.
 
 pub(crate) mod activity;
-pub(crate) mod bands;
 pub(crate) mod cotenant;
 pub(crate) mod fixed_work;
 pub(crate) mod idle_polls;

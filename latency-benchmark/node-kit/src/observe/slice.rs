@@ -6,22 +6,21 @@ use std::{collections::BTreeMap, ops::Range};
 
 use hdrhistogram::Histogram;
 use poll_probe::{Outcome, Record, VariantId};
-use run_format::{Site, tables::SiteRow};
-
-use super::{
-    bands::{AFTER_SWITCH_FROM_MS, after_switch, band_from_ns},
-    idle_polls::IdlePolls,
-    replay::Replay,
-    requests::Answered,
-    sums::PollSums,
-    whole_polls::WholePolls,
+use run_format::{
+    Site,
+    tables::{SiteRow, band_from_ns},
 };
+
+use super::{replay::Replay, requests::Answered, sums::PollSums, whole_polls::WholePolls};
 
 /// The longest duration that a histogram tells from longer ones.
 const LONGEST_NS: u64 = 3_600_000_000_000;
 const SIGNIFICANT_DIGITS: u8 = 3;
 
-pub(crate) fn histogram() -> Histogram<u64> {
+/// The lower end of each bucket of the time from a change of variant to a poll.
+pub(crate) const AFTER_SWITCH_FROM_MS: [u64; 10] = [0, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
+
+fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, LONGEST_NS, SIGNIFICANT_DIGITS)
         .expect("the bounds are constants that fit")
 }
@@ -73,7 +72,7 @@ pub(crate) struct ObservedSlice {
     /// In the pass that shows what bounds would do.
     pub(crate) replay: Option<Replay>,
     /// Where a cell is explained.
-    pub(crate) whole: Option<KeptPolls>,
+    pub(crate) whole: Option<WholePolls>,
 }
 
 /// When a turn is measured, and when its variant was put in force.
@@ -81,12 +80,6 @@ pub(crate) struct ObservedSlice {
 pub(super) struct TurnWindow {
     ns: Range<u64>,
     switched_ns: u64,
-}
-
-#[derive(Default)]
-pub(crate) struct KeptPolls {
-    pub(crate) polls: WholePolls,
-    pub(crate) idle: IdlePolls,
 }
 
 /// What was seen of a site. Bands are named by their lower ends.
@@ -142,15 +135,11 @@ impl ObservedSite {
             self.longest_iteration_ns.saturating_record(longest_ns);
         }
         let from_ns = band_from_ns(record.duration_ns);
-        self.iterations_by_band
-            .entry((from_ns, record.iterations))
-            .or_default()
-            .add(record.duration_ns);
+        let of_band = self.iterations_by_band.entry((from_ns, record.iterations));
+        of_band.or_default().add(record.duration_ns);
         for poll in record.children {
-            self.children_by_band
-                .entry((from_ns, poll.child))
-                .or_default()
-                .add(poll.duration_ns);
+            let of_child = self.children_by_band.entry((from_ns, poll.child));
+            of_child.or_default().add(poll.duration_ns);
         }
     }
 }
@@ -205,11 +194,9 @@ impl ObservedSlice {
     pub(crate) fn close(&mut self, at_ns: u64) {
         self.turn.ns.end = at_ns;
         self.duration_ns += at_ns - self.turn.ns.start;
-    }
-
-    /// Of the turn that is measured now, or was last.
-    pub(crate) fn window_ns(&self) -> Range<u64> {
-        self.turn.ns.clone()
+        if let Some(whole) = &mut self.whole {
+            whole.window_ns = self.turn.ns.clone();
+        }
     }
 
     pub(crate) fn site(&self, site: Site) -> &ObservedSite {
@@ -241,7 +228,9 @@ impl ObservedSlice {
             }
             if record.site == self.connections {
                 let after_ns = record.start_ns.saturating_sub(switched_ns);
-                self.after_switch[after_switch(after_ns)].add(record.duration_ns);
+                let begun = |from_ms: &u64| from_ms * 1_000_000 <= after_ns;
+                let bucket = AFTER_SWITCH_FROM_MS.partition_point(begun) - 1;
+                self.after_switch[bucket].add(record.duration_ns);
                 let worker = self.workers.entry(record.thread).or_default();
                 worker.add(record.duration_ns);
             }
@@ -249,14 +238,14 @@ impl ObservedSlice {
         if let Some(whole) = &mut self.whole {
             whole.idle.note(record, belongs);
             if belongs {
-                whole.polls.add(record);
+                whole.add(record);
             }
         }
     }
 
     pub(super) fn add_request(&mut self, answered: Answered) {
-        let turn = self.turn_of(answered.at_ns).map(|turn| turn.ns.start);
-        if let Some(start_ns) = turn {
+        if let Some(turn) = self.turn_of(answered.at_ns) {
+            let start_ns = turn.ns.start;
             self.latency_ns.saturating_record(answered.latency_ns);
             // It grows to hold any value.
             let _ = self.peer_latency_ns[answered.peer].record(answered.latency_ns);
