@@ -7,16 +7,15 @@ use iroh::{
     Endpoint, SecretKey,
     endpoint::{Incoming, RecvStream, SendStream},
 };
+use node_kit::acknowledge_chunks;
 use program::{Failure, bad_input};
 use run_format::{
     config::Workload,
     protocol::{Listen, PeerTask},
 };
+use tokio::io::join;
 
-use crate::{
-    gossip,
-    quic::{endpoint, send_all, whole},
-};
+use crate::{gossip, quic::endpoint};
 
 pub(crate) async fn run(task: &PeerTask) -> Result<Infallible, Failure> {
     let at = match &task.listen {
@@ -56,25 +55,17 @@ async fn serve_one(incoming: Incoming, workload: Workload, payload: usize) -> Re
         let (sending, receiving) = connection.accept_bi().await?;
         tokio::spawn(async move {
             match workload {
-                Workload::Stream => acknowledge(sending, receiving, payload).await.ok(),
-                _ => echo(sending, receiving, payload).await.ok(),
+                Workload::Stream => {
+                    let link = join(receiving, sending);
+                    let _ = acknowledge_chunks(link, payload).await;
+                }
+                _ => drop(echo(sending, receiving, payload).await),
             }
         });
     }
 }
 
-async fn echo(sending: SendStream, receiving: RecvStream, payload: usize) -> Result<()> {
-    send_all(sending, &whole(receiving, payload).await?).await
-}
-
-async fn acknowledge(
-    mut sending: SendStream,
-    mut receiving: RecvStream,
-    length: usize,
-) -> Result<()> {
-    let mut chunk = vec![0; length];
-    loop {
-        receiving.read_exact(&mut chunk).await?;
-        sending.write_all(&[1]).await?;
-    }
+async fn echo(mut to: SendStream, mut from: RecvStream, payload: usize) -> Result<()> {
+    to.write_all(&from.read_to_end(payload).await?).await?;
+    Ok(to.finish()?)
 }

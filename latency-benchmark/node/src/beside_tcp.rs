@@ -14,14 +14,15 @@ use libp2p::{Multiaddr, identity::Keypair, multiaddr::Protocol};
 use node_kit::{Central, RequestLog, TrafficPath, TurnTaker};
 use run_format::{config::Load, protocol::Measured};
 use tokio::{
+    io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
     task::JoinSet,
 };
 
 use crate::{
-    asker::{Asker, ByteLink, echo},
+    asker::{Asker, echo},
     swarm::{self, refuse_loss},
-    workload::{NodeWorkload, RR, Rr, open},
+    workload::{NodeWorkload, Rr, open},
 };
 
 /// Where a peer answers without libp2p, besides the port that it reports. Every peer has an IP address of its own.
@@ -30,9 +31,8 @@ const PORT: u16 = 7007;
 /// Answers on TCP sockets beside the swarm that is to listen at `listen`.
 pub(crate) async fn serve(listen: &Multiaddr, load: Load) -> Result<()> {
     let address = address(listen)?;
-    let listener = TcpListener::bind(address)
-        .await
-        .with_context(|| format!("cannot listen on {address}"))?;
+    let listener = TcpListener::bind(address).await;
+    let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
     tokio::spawn(async move {
         loop {
             // The kernel tells a client whose connection could not be accepted.
@@ -76,7 +76,7 @@ pub(crate) fn run(central: Central, turns: TurnTaker, peers: Vec<Multiaddr>) -> 
                 asking.spawn(client(TrafficPath::RawTcp).run(socket));
                 let (client, control) =
                     (client(TrafficPath::Libp2p), swarm.behaviour().new_control());
-                asking.spawn(async move { client.run(open(control, RR, id).await?).await });
+                asking.spawn(async move { client.run(open::<Rr>(control, id).await?).await });
             }
             loop {
                 tokio::select! {
@@ -109,7 +109,7 @@ struct Client {
 }
 
 impl Client {
-    async fn run(mut self, link: impl ByteLink) -> Result<Infallible> {
+    async fn run(mut self, link: impl AsyncRead + AsyncWrite + Unpin) -> Result<Infallible> {
         let mut asker = Asker::new(link, self.load.payload, self.log);
         while self.turns.begin(self.path).await {
             while self.turns.goes_on() {

@@ -48,12 +48,11 @@ fn address(task: &PeerTask) -> Result<Multiaddr, Failure> {
             })
         }
         Listen::Address(text) => {
-            let parsed: Result<Multiaddr, _> = text.parse();
-            let address = parsed
-                .with_context(|| format!("--listen {text} is no multiaddr"))
-                .map_err(bad_input)?;
-            Ok(address
-                .iter()
+            let parsed = text.parse::<Multiaddr>();
+            let parsed = parsed.with_context(|| format!("--listen {text} is no multiaddr"));
+            let address = parsed.map_err(bad_input)?;
+            let parts = address.iter();
+            Ok(parts
                 .filter(|part| !matches!(part, Protocol::P2p(_)))
                 .collect())
         }

@@ -6,8 +6,6 @@ mod gossipsub;
 mod idle;
 mod one_stream;
 mod request_response;
-mod rr;
-mod stream;
 
 use std::{convert::Infallible, future::Future};
 
@@ -21,9 +19,7 @@ pub(crate) use self::gossipsub::Gossipsub;
 pub use self::request_response::{Echo, Echoes, RequestResponse, ask};
 pub(crate) use self::{
     idle::Idle,
-    one_stream::open,
-    rr::{PROTOCOL as RR, Rr},
-    stream::Stream,
+    one_stream::{Rr, Stream, open},
 };
 use crate::linked::Linked;
 
