@@ -182,28 +182,29 @@ impl RunWriter {
     }
 
     fn write_histograms(&mut self, row: &SliceRow, seen: &ObservedSlice) -> Result<()> {
-        let of_sites = seen.sites.iter().flat_map(|seen| {
-            let (polls, longest) = (&seen.duration_ns, &seen.longest_iteration_ns);
+        let site = |site| {
             [
-                (HistogramOf::Polls(seen.row.site), polls),
-                (HistogramOf::LongestIteration(seen.row.site), longest),
+                HistogramOf::Polls(site),
+                HistogramOf::LongestIteration(site),
             ]
-        });
+        };
         let others = [
-            (HistogramOf::Latency, &seen.latency_ns),
-            (HistogramOf::CotenantWake, &seen.wake_delay_ns),
-            (HistogramOf::CotenantTimer, &seen.timer_delay_ns),
-            (HistogramOf::CotenantSameWorker, &seen.same_worker_delay_ns),
+            HistogramOf::Latency,
+            HistogramOf::CotenantWake,
+            HistogramOf::CotenantTimer,
+            HistogramOf::CotenantSameWorker,
         ];
         let when_ns = [seen.start_ns, seen.duration_ns];
-        for (of, histogram) in of_sites.chain(others) {
+        for of in Site::ALL.into_iter().flat_map(site).chain(others) {
             let tag = HistogramTag {
                 of,
                 slice: Some(row.slice),
                 variant: row.variant,
                 pass: row.pass,
             };
-            self.histograms.interval(tag, when_ns, histogram)?;
+            if let Some(histogram) = seen.histograms.get(of) {
+                self.histograms.interval(tag, when_ns, histogram)?;
+            }
         }
         Ok(())
     }

@@ -77,8 +77,7 @@ pub fn longest_block(run: &RunConfig) -> Duration {
 }
 
 pub(crate) fn duration_of_slices(plan: &Plan, slices: usize) -> Duration {
-    let turn = plan.settle_ms + plan.turn_ms;
-    Duration::from_millis(turn * u64::from(plan.turns) * slices as u64)
+    plan.turn() * plan.turns * slices as u32
 }
 
 #[cfg(test)]

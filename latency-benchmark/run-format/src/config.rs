@@ -1,6 +1,8 @@
 //! What a run is to do: decided by the sweep, carried out by a cell and its nodes, and recorded in every
 //! `run.json`.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -19,12 +21,10 @@ pub use crate::{
     runtime::{RuntimeConfig, Scheduler},
 };
 
-/// What a sweep measures, and how.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepConfig {
     pub axes: Axes,
     pub variants: Vec<VariantConfig>,
-    /// Absent where one program is measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subjects: Vec<SubjectConfig>,
     pub node: NodeConfig,
@@ -32,23 +32,17 @@ pub struct SweepConfig {
     pub runtime: RuntimeConfig,
     pub lab: LabConfig,
     pub repeat: u32,
-    /// The same for cells whose round trip is so long that a launch costs much. Absent if all cells have as many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub far_repeat: Option<u32>,
-    /// Null is the default for the cell, as is `settle_ms`.
     pub turn_ms: Option<u64>,
     pub settle_ms: Option<u64>,
-    /// Null where the time of a cell depends on its round trip.
     pub max_cell_ms: Option<u64>,
-    /// Then a factor of that time.
     pub time_scale: f64,
     pub precision: Precision,
     pub seed: u64,
     pub measurement: Measurement,
-    /// The part of the cells that is measured. Absent if all are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
-    /// Absent where cells are measured one after the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jobs: Option<JobsConfig>,
 }
@@ -57,9 +51,7 @@ pub struct SweepConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunConfig {
     pub cell: Cell,
-    /// From 1; where subjects are compared, the number of the block.
     pub run: u32,
-    /// Index into the subjects of the sweep. Absent where one program is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<usize>,
     pub seed: u64,
@@ -70,7 +62,6 @@ pub struct RunConfig {
     pub plan: Plan,
     pub lab: LabConfig,
     pub measurement: Measurement,
-    /// How many cells at most are measured at the same time, this one included. Absent without jobs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jobs: Option<usize>,
 }
@@ -90,13 +81,11 @@ pub enum Measurement {
     BesideTcp,
 }
 
-/// How a cell is explained.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExplainPlan {
     /// The baseline and the variant compared with it, as indices into the variants.
     pub variants: Vec<usize>,
-    /// With every kind of evidence. Further ones only sample stacks, until there are enough samples or the
-    /// time is up.
+    /// With every kind of evidence. Further ones only sample stacks, until there are enough samples or the time is up.
     pub blocks: u32,
 }
 
@@ -107,7 +96,6 @@ pub struct SoakPlan {
     pub churn: Churn,
 }
 
-/// What a node speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeConfig {
     pub workload: Workload,
@@ -224,4 +212,11 @@ pub struct Plan {
     pub turns: u32,
     pub max_ms: u64,
     pub precision: Precision,
+}
+
+impl Plan {
+    /// With settling.
+    pub fn turn(&self) -> Duration {
+        Duration::from_millis(self.settle_ms + self.turn_ms)
+    }
 }

@@ -11,7 +11,7 @@ use serde::{
 use crate::tables::Pass;
 
 /// A histogram of durations in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HistogramOf {
     /// Polls of a site.
     Polls(Site),

@@ -144,29 +144,22 @@ impl Measuring {
             if self.slices.is_enough(blocks) {
                 return Ok((Stop::Precise, blocks));
             }
+            let next = self.slices.block(blocks + 1);
+            let turns: u32 = next.iter().map(|slice| self.slices.turns(*slice)).sum();
             let end = self.end_of_row(blocks + 1);
-            let end = end.unwrap_or_else(|| Instant::now() + self.expected(blocks + 1));
-            if self.slices.has_time_limit(blocks) && end > self.started + self.time_limit() {
+            let end = end.unwrap_or_else(|| Instant::now() + self.plan.turn() * turns);
+            // Disturbed blocks are measured again, in a quarter of the planned time at most.
+            let planned = Duration::from_millis(self.plan.max_ms);
+            let limit = self.started + planned + self.kept.disturbed.min(planned / 4);
+            if self.slices.has_time_limit(blocks) && end > limit {
                 return Ok((Stop::Cap, blocks));
             }
         }
     }
 
-    /// Disturbed blocks are measured again, in a quarter of the planned time at most.
-    fn time_limit(&self) -> Duration {
-        let planned = Duration::from_millis(self.plan.max_ms);
-        planned + self.kept.disturbed.min(planned / 4)
-    }
-
     fn end_of_row(&self, block: u32) -> Option<Instant> {
         let length = self.slices.rows?;
         Some(self.started + length * block)
-    }
-
-    fn expected(&self, block: u32) -> Duration {
-        let slices = self.slices.block(block);
-        let turns: u32 = slices.iter().map(|slice| self.slices.turns(*slice)).sum();
-        Duration::from_millis(self.plan.settle_ms + self.plan.turn_ms) * turns
     }
 
     /// Returns whether it got through.
@@ -237,7 +230,7 @@ impl Measuring {
         self.refuse_silence()?;
         slice.turns_left -= 1;
         if slice.turns_left == 0 {
-            self.slices.is_over(slice.planned, &slice.seen, &slice.used);
+            self.slices.is_over(&slice);
         }
         self.last = Some(slice);
         previous.map_or(Ok(()), |previous| self.finish(previous))?;
@@ -285,8 +278,8 @@ impl Measuring {
     /// Turns in which nothing happens measure nothing.
     fn refuse_silence(&self) -> Result<()> {
         let silence = self.last_answer.elapsed();
-        let turn = Duration::from_millis(self.plan.settle_ms + self.plan.turn_ms);
-        if self.slices.has_answers() && silence > self.slices.patience().max(4 * turn) {
+        let patience = self.slices.patience().max(4 * self.plan.turn());
+        if self.slices.has_answers() && silence > patience {
             let seconds = silence.as_secs_f64();
             bail!("no peer has answered anything for {seconds:.0} s");
         }

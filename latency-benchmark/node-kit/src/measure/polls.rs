@@ -13,6 +13,7 @@ use poll_probe::{Mode, Variant, VariantId};
 use run_format::{
     Budgets, Site,
     config::{ExplainPlan, Measurement, RunConfig, SLOW_NS},
+    histogram_tag::HistogramOf,
     protocol::NodeMessage,
     run_row::Messages,
     tables::{Pass, SliceRow},
@@ -243,20 +244,22 @@ impl VariantSlices {
 
     /// Takes what a slice used, as soon as its last turn is over. The few polls that are not over yet make no difference to
     /// when to stop.
-    pub(super) fn is_over(&mut self, slice: PlannedSlice, seen: &ObservedSlice, used: &Clocks) {
-        let is_watched = matches!(slice.pass, Pass::Compare | Pass::Normal);
+    pub(super) fn is_over(&mut self, slice: &OpenSlice) {
+        let (PlannedSlice { pass, variant }, seen) = (slice.planned, &slice.seen);
+        let is_watched = matches!(pass, Pass::Compare | Pass::Normal);
         if is_watched && !matches!(self.purpose, Purpose::Soak(_)) {
             let site = seen.site(seen.connections);
+            let polls = HistogramOf::Polls(seen.connections);
             let sums = SliceSums {
-                slow: site.slower_than(SLOW_NS),
+                slow: seen.histograms.slower_than(polls, SLOW_NS),
                 slow_ns: site.ns_from(SLOW_NS),
                 polls: site.row.polls,
                 requests: seen.requests().sum(),
                 seconds: seen.duration_ns as f64 / 1e9,
-                cpu_ns: used.row.central_cpu_ns,
+                cpu_ns: slice.used.row.central_cpu_ns,
             };
-            self.block.push((slice.variant, sums));
-            let (slices, yields) = &mut self.fired[slice.variant];
+            self.block.push((variant, sums));
+            let (slices, yields) = &mut self.fired[variant];
             *slices += 1;
             *yields += seen.yielded();
         }

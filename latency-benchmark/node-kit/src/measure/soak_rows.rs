@@ -2,14 +2,14 @@
 
 use std::time::Instant;
 
-use run_format::{Site, config::SLOW_NS, soak::SoakRow};
+use run_format::{Site, config::SLOW_NS, histogram_tag::HistogramOf, soak::SoakRow};
 
 use super::sample::Clocks;
 use crate::{
     connected::Connected,
     observe::{
         activity::{Activity, Snapshot},
-        slice::{ObservedSlice, quantile, slower_than},
+        slice::ObservedSlice,
         sums::Sums,
     },
 };
@@ -43,22 +43,24 @@ impl SoakRows {
     /// The row that ended last.
     pub(super) fn row(&self, slice: &ObservedSlice, used: &Clocks) -> SoakRow {
         let (connection, task) = (slice.site(slice.connections), slice.site(Site::Task));
-        let latency = |q| quantile(&slice.latency_ns, q);
-        let wake = |q| quantile(&slice.wake_delay_ns, q);
+        let (histograms, woken) = (&slice.histograms, HistogramOf::CotenantWake);
+        let latency = |q| histograms.quantile(HistogramOf::Latency, q);
+        let wake = |q| histograms.quantile(woken, q);
+        let slow_polls = |site| histograms.slower_than(HistogramOf::Polls(site), SLOW_NS);
         let lost: u64 = slice.sites.iter().map(|site| site.row.lost).sum();
         let counted = &self.counted;
         SoakRow {
             at_s: to_ms(self.ended.0),
             interval_s: to_ms(slice.duration_ns as f64 / 1e9),
             connection_polls: connection.row.polls,
-            connection_slow_polls: connection.slower_than(SLOW_NS),
+            connection_slow_polls: slow_polls(slice.connections),
             task_polls: self.has_tasks.then_some(task.row.polls),
-            task_slow_polls: self.has_tasks.then(|| task.slower_than(SLOW_NS)),
+            task_slow_polls: self.has_tasks.then(|| slow_polls(Site::Task)),
             requests: slice.requests().sum(),
             latency_p50_ns: latency(0.5),
             latency_p99_ns: latency(0.99),
-            wakes: slice.wake_delay_ns.len(),
-            late_wakes: slower_than(&slice.wake_delay_ns, SLOW_NS),
+            wakes: histograms.count(woken),
+            late_wakes: histograms.slower_than(woken, SLOW_NS),
             wake_p50_ns: wake(0.5),
             wake_p90_ns: wake(0.9),
             wake_p99_ns: wake(0.99),

@@ -3,11 +3,10 @@
 
 use std::{io, ops::Range, sync::Arc, thread, time::Duration};
 
-use hdrhistogram::Histogram;
 use poll_probe::Recorder;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use rtrb::{Consumer, Producer, RingBuffer};
-use run_format::network::Cores;
+use run_format::{histogram_tag::HistogramOf, network::Cores};
 use tokio::{
     sync::Notify,
     time::{Instant, sleep_until},
@@ -16,7 +15,6 @@ use tokio::{
 use super::{
     log::{Log, LogReader, log},
     process::spawn_on,
-    slice::ObservedSlice,
 };
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,11 +24,8 @@ pub(crate) struct Delay {
     pub(crate) delay_ns: u64,
 }
 
-/// What a co-tenant noted, and what a slice makes of it.
-pub(crate) type Cotenant = (
-    LogReader<Delay>,
-    fn(&mut ObservedSlice) -> &mut Histogram<u64>,
-);
+/// What a co-tenant noted.
+pub(crate) type Cotenant = (HistogramOf, LogReader<Delay>);
 
 /// More than a second's worth.
 pub(super) const CAPACITY: usize = 1 << 14;
@@ -59,14 +54,11 @@ pub(crate) fn start(
     let (timers, timer) = log(CAPACITY);
     tokio::spawn(wait(Arc::clone(clock), timers, seed));
     // Tokio's timers are a millisecond coarse, which is in their delays.
-    let cotenants: [Cotenant; 2] = [
-        (wake, |slice| &mut slice.wake_delay_ns),
-        (timer, |slice| &mut slice.timer_delay_ns),
+    let cotenants = [
+        (HistogramOf::CotenantWake, wake),
+        (HistogramOf::CotenantTimer, timer),
     ];
-    let same_worker = same_worker.map(|woken| -> Cotenant {
-        let delays = answering(woken);
-        (delays, |slice| &mut slice.same_worker_delay_ns)
-    });
+    let same_worker = same_worker.map(|it| (HistogramOf::CotenantSameWorker, answering(it)));
     let clock = Arc::clone(clock);
     // Off central's core, where it would wait for what it is to disturb.
     spawn_on(cores, "bell", move || ring(&bell, ringing, &clock, seed))?;

@@ -31,11 +31,11 @@ impl Observers {
                 slice.add_request(answered);
             }
         });
-        for (log, delays_ns) in &mut self.cotenants {
+        for (of, log) in &mut self.cotenants {
             lost_entries += log.drain(|Delay { since_ns, delay_ns }| {
                 let mut slices = slices.iter_mut();
                 if let Some(slice) = slices.find(|slice| slice.turn_of(since_ns).is_some()) {
-                    delays_ns(slice).saturating_record(delay_ns);
+                    slice.histograms.record(*of, delay_ns);
                 }
             });
         }
