@@ -45,8 +45,7 @@ pub(super) fn read_by_this_thread(counters: Counters) {
     COUNTERS.with(|slot| slot.replace(Some(counters)));
 }
 
-/// Allocated objects and bytes, or the counters in the order of their names. What there is nothing for
-/// stays as it is.
+/// Allocated objects and bytes, or the counters in the order of their names. What there is nothing for stays as it is.
 pub(super) fn read(into: &mut [u64; METERS]) {
     if !READS_COUNTERS.load(Ordering::Relaxed) {
         let allocated = allocations::of_this_thread();

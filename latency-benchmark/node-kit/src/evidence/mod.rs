@@ -1,6 +1,5 @@
-//! Why polls are slow: what else happened on central's worker, laid beside the polls by its time. One
-//! kind of evidence is switched on at a time, for a slice of its own, so that none is part of what
-//! another sees.
+//! Why polls are slow: what else happened on central's worker, laid beside the polls by its time. One kind of evidence
+//! is switched on at a time, for a slice of its own, so that none is part of what another sees.
 
 mod activity;
 mod meter;
@@ -99,8 +98,7 @@ impl Evidence {
         self.is_available(Pass::Stacks) && self.slow.get(&variant).is_none_or(lacks)
     }
 
-    /// Some time before the slice, whatever has to be so from the beginning of its first poll, to the end
-    /// of its last.
+    /// Some time before the slice, whatever has to be so from the beginning of its first poll, to the end of its last.
     pub(crate) fn prepare(&mut self, pass: Pass) {
         self.watch.prepare(pass);
     }

@@ -48,8 +48,7 @@ impl Timeline {
     }
 }
 
-/// The poll, its children, and what these polled in turn: in the order they began, those around before
-/// those inside.
+/// The poll, its children, and what these polled in turn: in the order they began, those around before those inside.
 fn rows(slice: &SliceRow, poll: &WholePoll, polls: &WholePolls) -> Vec<TimelineRow> {
     let mut rows = invocation(slice, poll, 0);
     let inside = poll.start_ns..poll.end_ns();

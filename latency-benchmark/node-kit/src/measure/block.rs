@@ -40,7 +40,7 @@ impl Interruptions {
 }
 
 pub(super) struct Blocks {
-    tables: TableWriters,
+    pub(super) tables: TableWriters,
     runtime: RuntimeConfig,
     /// A soak ends when it was to end.
     measures_again: bool,
@@ -87,11 +87,6 @@ impl Blocks {
         self.tables.row(BLOCKS, &row)?;
         self.tables.flush()?;
         Ok(is_disturbed)
-    }
-
-    /// Waits until the disk has everything.
-    pub(super) fn finish(self) -> Result<()> {
-        self.tables.finish()
     }
 }
 

@@ -70,7 +70,7 @@ pub(crate) fn measure(
     if let Some(last) = measuring.settle(None)? {
         measuring.finish(last)?;
     }
-    measuring.kept.finish()?;
+    measuring.kept.tables.finish()?;
     Ok(Measured {
         stop,
         blocks,

@@ -42,8 +42,7 @@ pub(super) struct Sampler {
     rtts: (u64, u64),
 }
 
-/// Sums at one time, or the differences between two, that take little time to read: it is done twice in every
-/// turn.
+/// Sums at one time, or the differences between two, that take little time to read: it is done twice in every turn.
 #[derive(Clone)]
 pub(super) struct Clocks {
     /// In the columns of a slice that are such sums. The others are empty.
@@ -140,10 +139,9 @@ impl Sampler {
     /// Whether the peer, or the delay line, whose turn it is to be looked at has been stopped. None if they are elsewhere.
     pub(super) fn finds_stopped(&mut self) -> Option<bool> {
         self.looks += 1;
-        let watched = self.peers.len() + usize::from(self.delay_line.is_some());
-        let next = self.looks.checked_rem(watched)?;
-        let process = self.peers.iter().chain(&self.delay_line).nth(next)?;
-        Some(process.is_stopped())
+        let mut watched = self.peers.iter().chain(&self.delay_line);
+        let next = self.looks.checked_rem(watched.clone().count())?;
+        Some(watched.nth(next)?.is_stopped())
     }
 
     /// The sums of the kernel that take long to read, in the columns of a block. That for the time of other processes has the

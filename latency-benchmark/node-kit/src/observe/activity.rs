@@ -57,8 +57,7 @@ fn add_one(count: &AtomicU64) {
     count.fetch_add(1, Ordering::Relaxed);
 }
 
-/// The counters of self-wakes, where there are any: they are around the tasks from the beginning, or
-/// not at all.
+/// The counters of self-wakes, where there are any: they are around the tasks from the beginning, or not at all.
 #[derive(Clone)]
 pub(crate) struct SelfWakeCounters {
     switch: Arc<AtomicBool>,

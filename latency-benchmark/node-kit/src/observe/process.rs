@@ -219,9 +219,8 @@ pub(crate) fn retransmits(folder: &str) -> Option<u64> {
     values.nth(at)?.parse().ok()
 }
 
-/// Packets that found a queue of the delay line full. Absent where there is no such queue.
-/// A queue is a line; its sixth and seventh numbers are what the kernel and the listener's socket had
-/// no room for.
+/// Packets that found a queue of the delay line full. Absent where there is no such queue. A queue is a line; its sixth
+/// and seventh numbers are what the kernel and the listener's socket had no room for.
 pub(crate) fn queue_drops(folder: &str) -> Option<u64> {
     let queues = fs::read_to_string(format!("{folder}/netfilter/nfnetlink_queue")).ok()?;
     let drops = queues.lines().map(|queue| {

@@ -1,6 +1,5 @@
-//! A stretch of a run under one variant, cut out of what was seen. A poll belongs to the slice that
-//! it began in, a co-tenant's delay to the one in which it should have run, and a request to the one
-//! in which it was answered.
+//! A stretch of a run under one variant, cut out of what was seen. A poll belongs to the slice that it began in, a
+//! co-tenant's delay to the one in which it should have run, and a request to the one in which it was answered.
 
 use std::{collections::BTreeMap, ops::Range};
 

@@ -104,8 +104,7 @@ impl WholePolls {
         }
     }
 
-    /// Where it was that something happened: in a poll of each of several sites, one inside the other,
-    /// or in none.
+    /// Where it was that something happened: in a poll of each of several sites, one inside the other, or in none.
     pub(crate) fn places(&self, at_ns: u64) -> impl Iterator<Item = PollPlace> {
         let place = move |site| {
             let poll = &self.of(site)[self.index_at(site, at_ns)?];

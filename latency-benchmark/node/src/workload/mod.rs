@@ -1,5 +1,4 @@
-//! What the nodes do with each other. Each workload is a behaviour, what central does with it, and
-//! what a peer does.
+//! What the nodes do with each other. Each workload is a behaviour, what central does with it, and what a peer does.
 
 #[cfg(feature = "gossipsub")]
 mod gossipsub;
