@@ -20,7 +20,12 @@ use crate::{gossip, quic::endpoint};
 pub(crate) async fn run(task: &PeerTask) -> Result<Infallible, Failure> {
     let at = match &task.listen {
         Listen::Ip(ip) => SocketAddr::new(*ip, 0),
-        Listen::Address(text) => socket_address(text).map_err(bad_input)?,
+        Listen::Address(text) => {
+            // What a peer printed names the peer first, which is left out.
+            let at = text.rsplit('@').next().unwrap_or(text).parse();
+            let problem = || format!("{text}: not an address (accepted: such as 127.0.0.1:4001)");
+            at.with_context(problem).map_err(bad_input)?
+        }
     };
     let key = task.identity.map(|seed| SecretKey::from_bytes(&seed));
     let endpoint = endpoint(Some(at), key.unwrap_or_else(SecretKey::generate)).await?;
@@ -31,13 +36,6 @@ pub(crate) async fn run(task: &PeerTask) -> Result<Infallible, Failure> {
         Workload::Gossipsub => gossip::serve(&endpoint, task.load).await?,
         workload => serve(&endpoint, workload, task.load.payload.len()).await?,
     })
-}
-
-/// An address that a peer printed names the peer first, which is left out.
-fn socket_address(text: &str) -> Result<SocketAddr> {
-    let at = text.rsplit('@').next().unwrap_or(text);
-    let parsed = at.parse();
-    parsed.with_context(|| format!("{text}: not an address (accepted: such as 127.0.0.1:4001)"))
 }
 
 /// Serves everyone. It ends only with an error.

@@ -1,12 +1,7 @@
 //! Central's swarm and the links to its peers. Where a lost link is a fault, losing one is an error;
 //! where peers come and go, it is dialled until it is back.
 
-use std::{
-    future::poll_fn,
-    sync::Arc,
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
 
 use anyhow::Result;
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
@@ -99,7 +94,14 @@ impl<B: NetworkBehaviour> Linked<B> {
     /// The next thing to react to. Nothing is lost if this is dropped before.
     pub(crate) async fn next(&mut self) -> Result<LinkEvent<B::ToSwarm>> {
         loop {
-            let event = poll_fn(|cx| self.poll_event(cx)).await;
+            let event = poll_fn(|cx| {
+                // Before the swarm is looked at, which may be busy for long.
+                while let Poll::Ready(Some(number)) = self.waits.poll_next_unpin(cx) {
+                    self.dial(number);
+                }
+                self.swarm.select_next_some().poll_unpin(cx)
+            });
+            let event = event.await;
             swarm::count(&event, &self.links);
             if self.on_loss == OnLoss::Fail {
                 swarm::refuse_loss(&event)?;
@@ -108,14 +110,6 @@ impl<B: NetworkBehaviour> Linked<B> {
                 return Ok(seen);
             }
         }
-    }
-
-    /// Dials whoever it is the time for before it looks at the swarm, which may be busy for long.
-    fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<SwarmEvent<B::ToSwarm>> {
-        while let Poll::Ready(Some(number)) = self.waits.poll_next_unpin(cx) {
-            self.dial(number);
-        }
-        self.swarm.select_next_some().poll_unpin(cx)
     }
 
     fn see(&mut self, event: SwarmEvent<B::ToSwarm>) -> Option<LinkEvent<B::ToSwarm>> {

@@ -96,14 +96,14 @@ impl Watch {
             (Pass::Warm, self.spinner.as_ref().err()),
         ];
         let counters = self.counters_missing.iter();
-        let missing = (missing.into_iter()).chain(counters.map(|why| (Pass::Counters, Some(why))));
-        let evidence = missing.filter_map(|(pass, missing)| {
-            Some(MissingEvidence {
-                pass,
-                what: missing?.what.clone(),
-                why: missing?.why.clone(),
-            })
-        });
+        let counters = counters.map(|missing| (Pass::Counters, Some(missing)));
+        let evidence = missing
+            .into_iter()
+            .chain(counters)
+            .filter_map(|(pass, missing)| {
+                let Unobservable { what, why } = missing?.clone();
+                Some(MissingEvidence { pass, what, why })
+            });
         evidence.collect()
     }
 
