@@ -1,19 +1,16 @@
 //! Tables on disk: CSV files whose columns are the fields of a row type.
 
-use std::{
-    collections::{BTreeMap, btree_map::Entry},
-    fs::File,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_aux::serde_introspection::serde_introspect;
 
-use crate::{
-    files::{SCHEMA, read},
-    ranges::LARGEST,
-};
+use crate::files::{SCHEMA, read};
+use crate::ranges::LARGEST;
 
 /// Tables of a folder that are being written. Rows are on disk after [`flush`](TableWriters::flush).
 pub struct TableWriters {
@@ -22,7 +19,6 @@ pub struct TableWriters {
 }
 
 impl TableWriters {
-    /// Begins the tables `names`.
     pub fn create(dir: &Path, names: &[&'static str]) -> Result<TableWriters> {
         let mut tables = TableWriters {
             dir: dir.to_owned(),
@@ -135,7 +131,6 @@ fn is_odd(field: &[u8]) -> bool {
     number.is_ok_and(|number| !(0.0..=LARGEST).contains(&number))
 }
 
-/// What is wrong with which column.
 fn problem(error: &csv::Error, columns: &[&str]) -> String {
     let csv::ErrorKind::Deserialize { err, .. } = error.kind() else {
         return error.to_string();

@@ -4,30 +4,25 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use plan::{
-    block::{PlannedSlice, to_compare, to_explain},
-    changes::Changes,
-    sums::SliceSums,
-};
+use plan::block::{PlannedSlice, to_compare, to_explain};
+use plan::changes::Changes;
+use plan::sums::SliceSums;
 use poll_probe::{Mode, Variant, VariantId};
-use run_format::{
-    Budgets, Site,
-    config::{ExplainPlan, Measurement, RunConfig, SLOW_NS},
-    histogram_tag::HistogramOf,
-    protocol::NodeMessage,
-    run_row::Messages,
-    tables::{Pass, SliceRow},
-    variant::{BASELINE, Role},
-};
+use run_format::config::{ExplainPlan, Measurement, RunConfig, SLOW_NS};
+use run_format::histogram_tag::HistogramOf;
+use run_format::protocol::NodeMessage;
+use run_format::run_row::Messages;
+use run_format::tables::{Pass, SliceRow};
+use run_format::variant::{BASELINE, Role};
+use run_format::{Budgets, Site};
 
 use super::{sample::Clocks, soak_rows::SoakRows};
-use crate::{
-    connected::Connected,
-    evidence::Evidence,
-    observe::{replay::Replay, slice::ObservedSlice},
-    paths::{TrafficPath, TurnSwitch},
-    run_writer::RunWriter,
-};
+use crate::connected::Connected;
+use crate::evidence::Evidence;
+use crate::observe::replay::Replay;
+use crate::observe::slice::ObservedSlice;
+use crate::paths::{TrafficPath, TurnSwitch};
+use crate::run_writer::RunWriter;
 
 /// What has slices, and what becomes of them.
 pub(super) struct VariantSlices {
@@ -134,7 +129,6 @@ impl VariantSlices {
             .collect()
     }
 
-    /// What has a slice in a block.
     pub(super) fn block(&self, block: u32) -> Vec<PlannedSlice> {
         match &self.purpose {
             Purpose::Explain(plan, evidence) if block <= plan.blocks => {
@@ -155,7 +149,6 @@ impl VariantSlices {
         }
     }
 
-    /// How many turns such a slice has.
     pub(super) fn turns(&self, slice: PlannedSlice) -> u32 {
         match self.purpose {
             Purpose::Explain(..) => 1,
@@ -177,7 +170,10 @@ impl VariantSlices {
     pub(super) fn switch(&mut self, slice: Option<PlannedSlice>) -> Result<()> {
         let config = &self.central.task.config;
         if let Purpose::BesideTcp(turns) = &self.purpose {
-            let path = |slice: PlannedSlice| TrafficPath::of(config.variants[slice.variant].role);
+            let path = |slice: PlannedSlice| match config.variants[slice.variant].role {
+                Role::Baseline | Role::Control => TrafficPath::RawTcp,
+                Role::Candidate => TrafficPath::Libp2p,
+            };
             let turn = Duration::from_millis(config.plan.turn_ms);
             turns.change(slice.map(path), self.patience().max(4 * turn))?;
         }
@@ -197,7 +193,6 @@ impl VariantSlices {
         }
     }
 
-    /// Begins the first turn of a slice.
     pub(super) fn open(&mut self, slice: PlannedSlice) -> ObservedSlice {
         let mut whole = None;
         if let Purpose::Explain(_, evidence) = &mut self.purpose {
