@@ -46,16 +46,11 @@ pub(crate) fn run(central: Central, peers: Vec<SocketAddr>) -> Result<Measured> 
 /// Sends a request and waits for all of its answer.
 async fn ask(sender: SendRequest<Bytes>, request: Bytes) -> Result<()> {
     let sent = request.len();
-    let (answer, mut stream) = sender
-        .ready()
-        .await?
-        .send_request(Request::new(()), false)?;
+    let mut sender = sender.ready().await?;
+    let (answer, mut stream) = sender.send_request(Request::new(()), false)?;
     stream.send_data(request, true)?;
     let answer = whole(answer.await?.into_body()).await?;
-    ensure!(
-        answer.len() == sent,
-        "asked for {sent} bytes and got {}",
-        answer.len()
-    );
+    let got = answer.len();
+    ensure!(got == sent, "asked for {sent} bytes and got {got}");
     Ok(())
 }

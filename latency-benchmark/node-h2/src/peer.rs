@@ -40,7 +40,6 @@ async fn echo(
     mut respond: server::SendResponse<Bytes>,
 ) -> Result<(), h2::Error> {
     let bytes = whole(request.into_body()).await?;
-    respond
-        .send_response(Response::new(()), false)?
-        .send_data(bytes, true)
+    let mut stream = respond.send_response(Response::new(()), false)?;
+    stream.send_data(bytes, true)
 }

@@ -1,21 +1,16 @@
 //! Central: one connection to each peer. Each request has a stream of its own, or all chunks go over one.
 
-use std::{cell::RefCell, convert::Infallible};
+use std::{convert::Infallible, sync::Mutex};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use futures::{StreamExt, stream::FuturesUnordered};
 use iroh::{EndpointAddr, SecretKey, endpoint::Connection};
-use node_kit::{Central, RequestLog, ask_at_pace};
-use run_format::{
-    config::{Load, Pace, Workload},
-    protocol::Measured,
-};
-use tokio::sync::mpsc;
+use node_kit::{Central, Chunks, RequestLog, ask_at_pace};
+use run_format::config::{Load, Workload};
+use run_format::protocol::Measured;
 
-use crate::{
-    gossip::Joined,
-    quic::{PROTOCOL, endpoint, send_all, whole},
-};
+use crate::gossip::Joined;
+use crate::quic::{PROTOCOL, endpoint};
 
 pub(crate) fn run(central: Central, peers: Vec<EndpointAddr>) -> Result<Measured> {
     let counts = central.connections();
@@ -51,66 +46,30 @@ pub(crate) fn run(central: Central, peers: Vec<EndpointAddr>) -> Result<Measured
 
 /// Sends a request and waits for all of its answer, which is as long.
 pub async fn ask(connection: &Connection, request: &[u8]) -> Result<Vec<u8>> {
-    let (sending, receiving) = connection.open_bi().await?;
-    send_all(sending, request).await?;
-    let answer = whole(receiving, request.len()).await?;
-    ensure!(
-        answer.len() == request.len(),
-        "asked for {} bytes and got {}",
-        request.len(),
-        answer.len()
-    );
+    let (mut sending, mut receiving) = connection.open_bi().await?;
+    sending.write_all(request).await?;
+    sending.finish()?;
+    let answer = receiving.read_to_end(request.len()).await?;
+    let (sent, got) = (request.len(), answer.len());
+    ensure!(got == sent, "asked for {sent} bytes and got {got}");
     Ok(answer)
 }
 
 /// Sends chunks over one stream to each peer. It ends only with an error.
 async fn stream(connections: &[Connection], load: Load, log: RequestLog) -> Result<Infallible> {
-    let Pace::Outstanding(outstanding) = load.pace else {
-        bail!("the workload stream has no rate: it sends as fast as it can");
-    };
-    let log = RefCell::new(log);
+    let (chunks, log) = (Chunks::new(load)?, Mutex::new(log));
     let numbered = connections.iter().enumerate();
     let streams = numbered.map(|(peer, connection)| {
         let log = &log;
+        let asked = async move {
+            let (sending, receiving) = connection.open_bi().await?;
+            chunks.send(peer, receiving, sending, log).await
+        };
         async move {
-            let broken = chunks(peer, connection, load, outstanding as usize, log).await;
-            broken.with_context(|| format!("the stream to peer {} broke", peer + 1))
+            let broken = || format!("the stream to peer {} broke", peer + 1);
+            asked.await.with_context(broken)
         }
     });
     let mut streams: FuturesUnordered<_> = streams.collect();
     streams.next().await.context("there are no peers")?
-}
-
-/// Sends chunks while fewer than `outstanding` are unacknowledged.
-async fn chunks(
-    peer: usize,
-    connection: &Connection,
-    load: Load,
-    outstanding: usize,
-    log: &RefCell<RequestLog>,
-) -> Result<Infallible> {
-    let (mut sending, mut receiving) = connection.open_bi().await?;
-    let chunk = vec![0; load.payload.len()];
-    let (sent, mut sent_since) = mpsc::channel(outstanding);
-    let send = async {
-        loop {
-            // A place among the unacknowledged, before the chunk goes out.
-            let place = sent.reserve().await.context("nobody reads")?;
-            place.send(log.borrow().now_ns());
-            sending.write_all(&chunk).await?;
-        }
-    };
-    let receive = async {
-        let mut byte = [0];
-        loop {
-            receiving.read_exact(&mut byte).await?;
-            let since_ns = sent_since.recv().await.context("nobody writes")?;
-            let bytes = load.payload.bytes().into();
-            log.borrow_mut().answered(peer, since_ns, bytes);
-        }
-    };
-    tokio::select! {
-        broken = send => broken,
-        broken = receive => broken,
-    }
 }

@@ -3,25 +3,25 @@
 use std::{convert::Infallible, net::SocketAddr};
 
 use anyhow::{Context, Result, bail};
-use iroh::{
-    Endpoint, SecretKey,
-    endpoint::{Incoming, RecvStream, SendStream},
-};
+use iroh::endpoint::{Incoming, RecvStream, SendStream};
+use iroh::{Endpoint, SecretKey};
+use node_kit::acknowledge_chunks;
 use program::{Failure, bad_input};
-use run_format::{
-    config::Workload,
-    protocol::{Listen, PeerTask},
-};
+use run_format::config::Workload;
+use run_format::protocol::{Listen, PeerTask};
+use tokio::io::join;
 
-use crate::{
-    gossip,
-    quic::{endpoint, send_all, whole},
-};
+use crate::{gossip, quic::endpoint};
 
 pub(crate) async fn run(task: &PeerTask) -> Result<Infallible, Failure> {
     let at = match &task.listen {
         Listen::Ip(ip) => SocketAddr::new(*ip, 0),
-        Listen::Address(text) => socket_address(text).map_err(bad_input)?,
+        Listen::Address(text) => {
+            // What a peer printed names the peer first, which is left out.
+            let at = text.rsplit('@').next().unwrap_or(text).parse();
+            let problem = || format!("{text}: not an address (accepted: such as 127.0.0.1:4001)");
+            at.with_context(problem).map_err(bad_input)?
+        }
     };
     let key = task.identity.map(|seed| SecretKey::from_bytes(&seed));
     let endpoint = endpoint(Some(at), key.unwrap_or_else(SecretKey::generate)).await?;
@@ -32,13 +32,6 @@ pub(crate) async fn run(task: &PeerTask) -> Result<Infallible, Failure> {
         Workload::Gossipsub => gossip::serve(&endpoint, task.load).await?,
         workload => serve(&endpoint, workload, task.load.payload.len()).await?,
     })
-}
-
-/// An address that a peer printed names the peer first, which is left out.
-fn socket_address(text: &str) -> Result<SocketAddr> {
-    let at = text.rsplit('@').next().unwrap_or(text);
-    let parsed = at.parse();
-    parsed.with_context(|| format!("{text}: not an address (accepted: such as 127.0.0.1:4001)"))
 }
 
 /// Serves everyone. It ends only with an error.
@@ -56,25 +49,17 @@ async fn serve_one(incoming: Incoming, workload: Workload, payload: usize) -> Re
         let (sending, receiving) = connection.accept_bi().await?;
         tokio::spawn(async move {
             match workload {
-                Workload::Stream => acknowledge(sending, receiving, payload).await.ok(),
-                _ => echo(sending, receiving, payload).await.ok(),
+                Workload::Stream => {
+                    let link = join(receiving, sending);
+                    let _ = acknowledge_chunks(link, payload).await;
+                }
+                _ => drop(echo(sending, receiving, payload).await),
             }
         });
     }
 }
 
-async fn echo(sending: SendStream, receiving: RecvStream, payload: usize) -> Result<()> {
-    send_all(sending, &whole(receiving, payload).await?).await
-}
-
-async fn acknowledge(
-    mut sending: SendStream,
-    mut receiving: RecvStream,
-    length: usize,
-) -> Result<()> {
-    let mut chunk = vec![0; length];
-    loop {
-        receiving.read_exact(&mut chunk).await?;
-        sending.write_all(&[1]).await?;
-    }
+async fn echo(mut to: SendStream, mut from: RecvStream, payload: usize) -> Result<()> {
+    to.write_all(&from.read_to_end(payload).await?).await?;
+    Ok(to.finish()?)
 }

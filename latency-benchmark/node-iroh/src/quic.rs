@@ -3,10 +3,7 @@
 use std::net::SocketAddr;
 
 use anyhow::{Context, Result};
-use iroh::{
-    Endpoint, SecretKey,
-    endpoint::{RecvStream, SendStream, presets},
-};
+use iroh::{Endpoint, SecretKey, endpoint::presets};
 
 /// What both sides speak.
 pub const PROTOCOL: &[u8] = b"/latency-benchmark/1";
@@ -21,15 +18,4 @@ pub async fn endpoint(at: Option<SocketAddr>, key: SecretKey) -> Result<Endpoint
         builder = builder.clear_ip_transports().bind_addr(at)?;
     }
     builder.bind().await.context("iroh cannot listen")
-}
-
-/// Sends all of `bytes`, after which nothing comes.
-pub(crate) async fn send_all(mut stream: SendStream, bytes: &[u8]) -> Result<()> {
-    stream.write_all(bytes).await?;
-    Ok(stream.finish()?)
-}
-
-/// All that a stream receives, which is no more than `most` bytes.
-pub(crate) async fn whole(mut stream: RecvStream, most: usize) -> Result<Vec<u8>> {
-    Ok(stream.read_to_end(most).await?)
 }

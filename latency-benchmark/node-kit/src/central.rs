@@ -1,46 +1,40 @@
 //! Central's runtime, and everything around it that observes: the same for every network stack.
 
-use std::{
-    convert::Infallible,
-    future::Future,
-    sync::{Arc, Mutex},
-    thread,
-    time::Duration,
-};
+use std::convert::Infallible;
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
+use futures::future::Either;
 use poll_probe::{Capacity, Recorder};
-use run_format::{
-    config::{Measurement, RunConfig, RuntimeConfig, Scheduler},
-    manifest::NamedSite,
-    network::Cores,
-    protocol::{CentralTask, Measured, NodeMessage},
-};
+use run_format::config::{Measurement, RunConfig, RuntimeConfig, Scheduler};
+use run_format::manifest::NamedSite;
+use run_format::network::Cores;
+use run_format::protocol::{CentralTask, Measured, NodeMessage};
 use tokio::{runtime, sync::oneshot};
 use tokio_metrics::TaskMonitor;
 
-use crate::{
-    connected::Connected,
-    evidence::{Watch, recorder},
-    measure::measure,
-    observe::{
-        activity::{Activity, ConnectionCounts, SelfWakeCounters},
-        cotenant::{self, WakeReceiver},
-        observers::Observers,
-        probe_cost,
-        process::{self, Observee, spawn_on, this_thread},
-        requests::RequestLog,
-        same_worker::SameWorker,
-    },
-    parent::Parent,
-    paths::{TurnSwitch, TurnTaker},
-    stack_task::{StackTask, locked},
-};
+use crate::connected::Connected;
+use crate::evidence::{Watch, recorder};
+use crate::measure::measure;
+use crate::observe::activity::{Activity, ConnectionCounts, SelfWakeCounters};
+use crate::observe::cotenant::{self, WakeReceiver};
+use crate::observe::observers::Observers;
+use crate::observe::probe_cost;
+use crate::observe::process::{self, Observee, spawn_on, this_thread};
+use crate::observe::requests::RequestLog;
+use crate::observe::same_worker::SameWorker;
+use crate::parent::report;
+use crate::paths::{TurnSwitch, TurnTaker};
+use crate::stack_task::{StackTask, locked};
 
 /// Central before it is connected: its runtime, and what is around its tasks.
 pub struct Central {
     runtime: runtime::Runtime,
-    parent: Parent,
+    /// What the parent says.
+    lines: Receiver<&'static str>,
     threads: Arc<Mutex<Vec<Observee>>>,
     /// With several workers.
     same_worker: Option<(Arc<SameWorker>, WakeReceiver)>,
@@ -55,19 +49,16 @@ impl Central {
     /// where requests take two paths. If the run does not explain, nothing is there that could.
     pub(crate) fn new(
         task: CentralTask,
-        parent: Parent,
+        lines: Receiver<&'static str>,
         mut sites: Vec<NamedSite>,
     ) -> Result<Central> {
         let explains = matches!(task.config.measurement, Measurement::Explain(_));
-        let (turns, turn_taker) = (task.config.measurement == Measurement::BesideTcp)
-            .then(TurnSwitch::new)
-            .unzip();
-        let records = turns.is_none();
+        let records = task.config.measurement != Measurement::BesideTcp;
+        let (turns, turn_taker) = (!records).then(TurnSwitch::new).unzip();
         sites.retain(|named| records && task.config.node.has_site(named.site));
-        let recorder = Arc::new(if explains {
-            recorder()
-        } else {
-            Recorder::new(Capacity::default())
+        let recorder = Arc::new(match explains {
+            true => recorder(),
+            false => Recorder::new(Capacity::default()),
         });
         let threads = Arc::new(Mutex::new(Vec::new()));
         let attach = {
@@ -97,7 +88,7 @@ impl Central {
             observers: Observers {
                 recorder,
                 requests,
-                cotenants: None,
+                cotenants: Vec::new(),
             },
             tasks: TaskMonitor::new(),
             runtime: runtime.handle().clone(),
@@ -108,7 +99,7 @@ impl Central {
         };
         Ok(Central {
             runtime,
-            parent,
+            lines,
             threads,
             same_worker,
             probe_ns,
@@ -137,10 +128,8 @@ impl Central {
     pub fn spawner(&self) -> impl Fn(StackTask) + Send + Clone + 'static {
         let monitor = (self.turn_taker.is_none()).then(|| self.measured.tasks.clone());
         let self_wakes = self.measured.activity.self_wakes.clone();
-        let same_worker = self
-            .same_worker
-            .as_ref()
-            .map(|(waker, _)| Arc::clone(waker));
+        let same_worker = self.same_worker.as_ref();
+        let same_worker = same_worker.map(|(waker, _)| Arc::clone(waker));
         move |mut task| {
             let Some(monitor) = &monitor else {
                 tokio::spawn(task);
@@ -163,42 +152,40 @@ impl Central {
         C: AsyncFnOnce(&CentralTask) -> Result<W>,
         W: AsyncFnOnce(RequestLog) -> Result<Infallible>,
     {
-        let Central {
-            runtime,
-            parent,
-            threads,
-            same_worker,
-            probe_ns,
-            log,
-            mut measured,
-            ..
-        } = self;
+        let mut measured = self.measured;
         let service_cores = measured.task.config.lab.placement.peers.clone();
-        runtime.block_on(async move {
+        self.runtime.block_on(async move {
             let work = connect(&measured.task).await?;
-            measured.workers = locked(&threads).clone();
-            move_helpers(&measured.workers, &service_cores)?;
+            measured.workers = locked(&self.threads).clone();
+            // The threads that libraries have started, for timers above all, would interrupt central's worker.
+            let (_, helpers) = process::other_threads(&measured.workers)?;
+            process::move_threads(&helpers, &service_cores)
+                .context("a library's thread cannot leave central's core")?;
             if measured.turns.is_none() {
                 let (clock, seed) = (&measured.observers.recorder, measured.task.config.seed);
-                let rung = same_worker.map(|(_, rung)| rung);
-                let cotenants = cotenant::start(clock, &service_cores, seed, rung)?;
-                measured.observers.cotenants = Some(cotenants);
+                let rung = self.same_worker.map(|(_, rung)| rung);
+                measured.observers.cotenants = cotenant::start(clock, &service_cores, seed, rung)?;
             }
             let self_wakes = measured.activity.self_wakes.clone();
             let (begin, begun) = oneshot::channel();
             let (sender, ended) = oneshot::channel();
+            let (probe_ns, lines) = (self.probe_ns, self.lines);
             let measuring = move || {
-                parent.report(&NodeMessage::Connected { probe_ns });
-                let _ = sender.send(measure(measured, &parent, begin));
+                report(&NodeMessage::Connected { probe_ns });
+                let _ = sender.send(measure(measured, lines, begin));
             };
             spawn_on(&service_cores, "measure", measuring)
                 .context("the measuring thread cannot leave central's core")?;
             // If measuring has failed by then, that is found below.
             let _ = begun.await;
-            let work = Box::pin(work(log));
-            match self_wakes {
-                Some(watching) => until_measured(watching.central.around(work), ended).await,
-                None => until_measured(work, ended).await,
+            let work = Box::pin(work(self.log));
+            let work = match self_wakes {
+                Some(watching) => Either::Left(watching.central.around(work)),
+                None => Either::Right(work),
+            };
+            tokio::select! {
+                failed = work => match failed? {},
+                measured = ended => measured.context("the measuring thread panicked")?,
             }
         })
     }
@@ -252,22 +239,4 @@ fn pin_workers(threads: &Mutex<Vec<Observee>>, config: &RunConfig) -> Result<()>
         moved.with_context(|| format!("a worker cannot have core {core}"))?;
     }
     Ok(())
-}
-
-/// Moves the threads that libraries have started, for timers above all, off central's core. There they would
-/// interrupt its worker.
-fn move_helpers(workers: &[Observee], cores: &Cores) -> Result<()> {
-    let (_, helpers) = process::other_threads(workers)?;
-    process::move_threads(&helpers, cores).context("a library's thread cannot leave central's core")
-}
-
-/// Waits for the end of measuring, or for the failure of what is measured.
-async fn until_measured(
-    work: impl Future<Output = Result<Infallible>>,
-    measured: oneshot::Receiver<Result<Measured>>,
-) -> Result<Measured> {
-    tokio::select! {
-        failed = work => match failed? {},
-        measured = measured => measured.context("the measuring thread panicked")?,
-    }
 }

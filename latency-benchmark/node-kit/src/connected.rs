@@ -1,6 +1,6 @@
-//! Central at work.
+//! What measuring gets of central.
 
-use run_format::{Site, manifest::NamedSite, protocol::CentralTask};
+use run_format::{manifest::NamedSite, protocol::CentralTask};
 use tokio::runtime;
 use tokio_metrics::TaskMonitor;
 
@@ -24,10 +24,4 @@ pub(crate) struct Connected {
     pub(crate) sites: Vec<NamedSite>,
     /// Whose turn it is, where requests take two paths. Nothing else is to cost time there.
     pub(crate) turns: Option<TurnSwitch>,
-}
-
-impl Connected {
-    pub(crate) fn connections_site(&self) -> Site {
-        Site::of_connections(self.sites.iter().map(|named| named.site))
-    }
 }

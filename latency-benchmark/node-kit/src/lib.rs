@@ -3,6 +3,7 @@
 //! `run_format::protocol` says what passes between a node program and the tool that starts it.
 
 pub mod central;
+mod chunks;
 mod connected;
 mod evidence;
 mod measure;
@@ -15,12 +16,13 @@ mod paths;
 mod run_writer;
 mod stack_task;
 
-pub use self::{
-    central::Central,
-    messages::{Deliveries, Publisher},
-    node_program::{NodeProgram, announce, described, main},
-    observe::{activity::ConnectionCounts, requests::RequestLog},
-    pace::{MOST_UNANSWERED, ask_at_pace, refuse_unless},
-    paths::{TrafficPath, TurnTaker},
-    stack_task::{StackTask, locked},
-};
+pub use self::central::Central;
+pub use self::chunks::{Chunks, acknowledge_chunks};
+pub use self::messages::{Deliveries, Publisher};
+pub use self::node_program::{NodeProgram, described, main};
+pub use self::observe::activity::ConnectionCounts;
+pub use self::observe::requests::RequestLog;
+pub use self::pace::{MOST_UNANSWERED, Pacer, ask_at_pace, refuse_unless};
+pub use self::parent::announce;
+pub use self::paths::{TrafficPath, TurnTaker};
+pub use self::stack_task::{StackTask, locked};

@@ -1,31 +1,24 @@
 //! A node program and its verbs. Its task is in the first line of standard input.
 
-use std::{
-    convert::Infallible,
-    env,
-    io::{self, BufRead, Write},
-    net::TcpListener,
-    path::Path,
-    process::{self, ExitCode},
-    thread,
-};
+use std::convert::Infallible;
+use std::io::{self, BufRead};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{self, ExitCode};
+use std::{env, thread};
 
 use anyhow::{Context, Result};
-use program::{Failure, bad_input, end, reject};
-use run_format::{
-    checksums::of_program,
-    config::{Measurement, NodeConfig},
-    protocol::{
-        CentralTask, Listen, Measured, NodeDescription, NodeMessage, PeerElsewhere, PeerTask,
-    },
+use program::{Failure, bad_input, end, lines_or_end, reject};
+use run_format::checksums::of_program;
+use run_format::config::{Measurement, NodeConfig};
+use run_format::protocol::{
+    CentralTask, Listen, Measured, NodeDescription, NodeMessage, PeerElsewhere, PeerTask,
+    STOP_LINE, TURN_LINE,
 };
 use serde::de::DeserializeOwned;
 use tokio::runtime;
 
-use crate::{
-    central::Central,
-    parent::{Parent, print_line},
-};
+use crate::{central::Central, parent::report};
 
 /// A node made of some network stack.
 pub trait NodeProgram {
@@ -35,7 +28,7 @@ pub trait NodeProgram {
     /// Refuses what it cannot do.
     fn check(node: &NodeConfig, measurement: &Measurement) -> Result<(), Failure>;
 
-    /// Listens, calls [`announce`] with the address to dial, and serves until it is killed.
+    /// Listens, calls [`announce`](crate::announce) with the address to dial, and serves until it is killed.
     fn peer(task: &PeerTask) -> impl Future<Output = Result<Infallible, Failure>>;
 
     /// Connects to the peers, works them, and has that measured.
@@ -70,7 +63,7 @@ pub fn main<P: NodeProgram>() -> ExitCode {
 
 fn run<P: NodeProgram>() -> Result<ExitCode, Failure> {
     match env::args().nth(1).as_deref() {
-        Some("describe") => print_line(&P::describe()),
+        Some("describe") => report(&P::describe()),
         Some("peer") => {
             let task: PeerTask = task()?;
             let answering = task.elsewhere.then(|| be_elsewhere(&task.listen));
@@ -83,11 +76,11 @@ fn run<P: NodeProgram>() -> Result<ExitCode, Failure> {
         }
         Some("central") => {
             let task: CentralTask = task()?;
-            let parent = Parent::new()?;
+            let lines = lines_or_end([STOP_LINE, TURN_LINE])?;
             P::check(&task.config.node, &task.config.measurement)?;
             let sites = P::describe().program.sites;
-            let measured = P::central(Central::new(task, parent, sites)?)?;
-            print_line(&NodeMessage::Measured(measured));
+            let measured = P::central(Central::new(task, lines, sites)?)?;
+            report(&NodeMessage::Measured(measured));
         }
         _ => {
             reject!(
@@ -109,17 +102,11 @@ fn be_elsewhere(listen: &Listen) -> Result<Option<TcpListener>> {
         return Ok(None);
     };
     let listener = TcpListener::bind((*ip, 0)).with_context(|| format!("cannot listen on {ip}"))?;
-    print_line(&PeerElsewhere {
+    report(&PeerElsewhere {
         connects: listener.local_addr()?,
         sha256: of_program(Path::new("/proc/self/exe"))?,
     });
     Ok(Some(listener))
-}
-
-/// Tells the parent where a peer listens.
-pub fn announce(address: &str) {
-    // If nobody reads it, the parent is gone, and this process is about to be.
-    let _ = writeln!(io::stdout(), "{address}");
 }
 
 fn task<T: DeserializeOwned>() -> Result<T, Failure> {

@@ -1,12 +1,14 @@
 //! Requests of which each has a stream of its own, at the pace that the load asks for.
 
-use std::{convert::Infallible, future::Future, time::Duration};
+use std::convert::Infallible;
+use std::future::{Future, pending};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use futures::{StreamExt, stream::FuturesUnordered};
 use program::{Failure, reject};
 use run_format::config::{Load, Measurement, Pace};
-use tokio::time::interval;
+use tokio::time::{Interval, interval};
 
 use crate::RequestLog;
 
@@ -26,6 +28,47 @@ pub fn refuse_unless(knows: bool, measurement: &Measurement, known: &str) -> Res
 /// In an open loop, requests pile up where the rate is too high. So many are allowed to.
 pub const MOST_UNANSWERED: usize = 4096;
 
+/// When requests are sent.
+pub struct Pacer {
+    /// So many to each peer are always unanswered. In an open loop, answers matter to none.
+    pub outstanding: u32,
+    /// In an open loop. A tick that is late is not left out.
+    due: Option<Interval>,
+    peers: usize,
+    next: usize,
+}
+
+impl Pacer {
+    /// So many peers are asked in turn.
+    pub fn new(pace: Pace, peers: usize) -> Pacer {
+        let (outstanding, rate) = match pace {
+            Pace::Outstanding(outstanding) => (outstanding, None),
+            Pace::PerSecond(rate) => (0, Some(rate * peers as f64)),
+        };
+        Pacer {
+            outstanding,
+            due: rate.map(|rate| interval(Duration::from_secs_f64(1.0 / rate))),
+            peers,
+            next: 0,
+        }
+    }
+
+    /// The peer whose turn it is, and since how many nanoseconds. Never in a closed loop.
+    pub async fn due(&mut self, unanswered: usize) -> Result<(usize, u64)> {
+        let Some(due) = &mut self.due else {
+            return pending().await;
+        };
+        let at = due.tick().await;
+        ensure!(
+            unanswered < MOST_UNANSWERED,
+            "{MOST_UNANSWERED} requests are unanswered: the rate is more than the peers can take"
+        );
+        let peer = self.next;
+        self.next = (peer + 1) % self.peers;
+        Ok((peer, at.elapsed().as_nanos() as u64))
+    }
+}
+
 /// Asks every peer, by its number from zero, again and again. It ends only with an error.
 pub async fn ask_at_pace<A, F: Future<Output = Result<A>>>(
     peers: usize,
@@ -41,32 +84,22 @@ pub async fn ask_at_pace<A, F: Future<Output = Result<A>>>(
             anyhow::Ok((peer, since_ns))
         }
     };
-    let (outstanding, rate) = match load.pace {
-        Pace::Outstanding(outstanding) => (outstanding as usize, None),
-        Pace::PerSecond(rate) => (0, Some(rate * peers as f64)),
-    };
-    let first = (0..outstanding).flat_map(|_| 0..peers);
+    let mut pacer = Pacer::new(load.pace, peers);
+    let first = (0..pacer.outstanding).flat_map(|_| 0..peers);
     let mut asked: FuturesUnordered<_> = first.map(|peer| ask(peer, log.now_ns())).collect();
-    // A tick that is late is not left out.
-    let mut due = interval(Duration::from_secs_f64(rate.map_or(1.0, |rate| 1.0 / rate)));
-    let mut next = 0;
     loop {
+        let unanswered = asked.len();
         tokio::select! {
             Some(answered) = asked.next() => {
                 let (peer, since_ns) = answered?;
                 log.answered(peer, since_ns, 2 * load.payload.len() as u64);
-                if rate.is_none() {
+                if pacer.outstanding > 0 {
                     asked.push(ask(peer, log.now_ns()));
                 }
             }
-            at = due.tick(), if rate.is_some() => {
-                ensure!(
-                    asked.len() < MOST_UNANSWERED,
-                    "{MOST_UNANSWERED} requests are unanswered: the rate is more than the peers can take"
-                );
-                let late_ns = at.elapsed().as_nanos() as u64;
-                asked.push(ask(next, log.now_ns().saturating_sub(late_ns)));
-                next = (next + 1) % peers;
+            due = pacer.due(unanswered) => {
+                let (peer, late_ns) = due?;
+                asked.push(ask(peer, log.now_ns().saturating_sub(late_ns)));
             }
         }
     }

@@ -1,17 +1,12 @@
 //! Two paths of requests, libp2p and raw TCP, which take turns inside one process. While it is the turn of one path,
 //! nothing goes over the other.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    thread,
-    time::{Duration, Instant},
-};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use run_format::variant::Role;
 use tokio::sync::watch;
 
 /// How requests travel.
@@ -21,16 +16,6 @@ pub enum TrafficPath {
     RawTcp,
     /// Over a stream of libp2p.
     Libp2p,
-}
-
-impl TrafficPath {
-    /// The path of a variant with that role: raw TCP is both the baseline and its A/A control.
-    pub(crate) fn of(role: Role) -> TrafficPath {
-        match role {
-            Role::Baseline | Role::Control => TrafficPath::RawTcp,
-            Role::Candidate => TrafficPath::Libp2p,
-        }
-    }
 }
 
 /// Says whose turn it is.

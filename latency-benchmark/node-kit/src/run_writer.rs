@@ -1,23 +1,17 @@
 //! Writes the slices of a run as they are cut, each to disk before the next.
 
-use std::{
-    collections::BTreeMap,
-    fs::File,
-    io::{BufWriter, Write},
-    path::Path,
-    time::{Duration, SystemTime},
-};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, anyhow};
-use hdrhistogram::{
-    Histogram,
-    serialization::{
-        V2DeflateSerializer,
-        interval_log::{IntervalLogWriterBuilder, Tag},
-    },
-};
-use run_format::Site;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::V2DeflateSerializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use run_format::{
+    Site,
     files::{BANDS, BOUNDS, CHILDREN, HISTOGRAMS, PEERS, QUIC, SITES, SLICES, TURNS, WORKERS},
     histogram_tag::{HistogramOf, HistogramTag},
     network::Cores,
@@ -27,14 +21,9 @@ use run_format::{
     },
 };
 
-use crate::{
-    connected::Connected,
-    observe::{
-        bands::AFTER_SWITCH_FROM_MS,
-        process::CpuTime,
-        slice::{ObservedSlice, coarse_histogram, quantile},
-    },
-};
+use crate::connected::Connected;
+use crate::observe::process::CpuTime;
+use crate::observe::slice::{AFTER_SWITCH_FROM_MS, ObservedSlice, coarse_histogram, quantile};
 
 /// The tables and histograms of a run, while it goes on.
 pub(crate) struct RunWriter {
@@ -49,7 +38,6 @@ pub(crate) struct RunWriter {
 }
 
 impl RunWriter {
-    /// Begins the files of a run in the folder that the task names.
     pub(crate) fn create(central: &Connected) -> Result<RunWriter> {
         let mut tables = vec![SLICES, TURNS, SITES, BANDS, CHILDREN, BOUNDS, PEERS];
         let mut workers = Vec::new();
@@ -183,44 +171,35 @@ impl RunWriter {
     }
 
     fn write_histograms(&mut self, row: &SliceRow, seen: &ObservedSlice) -> Result<()> {
-        let span = Span {
-            start_ns: seen.start_ns,
-            duration_ns: seen.duration_ns,
-        };
-        let of_sites = seen.sites.iter().flat_map(|seen| {
-            let site = seen.row.site;
+        let site = |site| {
             [
-                (HistogramOf::Polls(site), &seen.duration_ns),
-                (
-                    HistogramOf::LongestIteration(site),
-                    &seen.longest_iteration_ns,
-                ),
+                HistogramOf::Polls(site),
+                HistogramOf::LongestIteration(site),
             ]
-        });
+        };
         let others = [
-            (HistogramOf::Latency, &seen.latency_ns),
-            (HistogramOf::CotenantWake, &seen.wake_delay_ns),
-            (HistogramOf::CotenantTimer, &seen.timer_delay_ns),
-            (HistogramOf::CotenantSameWorker, &seen.same_worker_delay_ns),
+            HistogramOf::Latency,
+            HistogramOf::CotenantWake,
+            HistogramOf::CotenantTimer,
+            HistogramOf::CotenantSameWorker,
         ];
-        for (of, histogram) in of_sites.chain(others) {
+        let when_ns = [seen.start_ns, seen.duration_ns];
+        for of in Site::ALL.into_iter().flat_map(site).chain(others) {
             let tag = HistogramTag {
                 of,
                 slice: Some(row.slice),
                 variant: row.variant,
                 pass: row.pass,
             };
-            self.histograms.interval(tag, span, histogram)?;
+            if let Some(histogram) = seen.histograms.get(of) {
+                self.histograms.interval(tag, when_ns, histogram)?;
+            }
         }
         Ok(())
     }
 
     /// Writes what is kept for the whole run, which ends now, and has the disk confirm everything.
     pub(crate) fn finish(mut self, now_ns: u64) -> Result<()> {
-        let span = Span {
-            start_ns: 0,
-            duration_ns: now_ns,
-        };
         for (&(variant, peer), latency_ns) in &self.per_peer {
             let tag = HistogramTag {
                 of: HistogramOf::PeerLatency(peer + 1),
@@ -228,17 +207,13 @@ impl RunWriter {
                 variant,
                 pass: Pass::Compare,
             };
-            self.histograms.interval(tag, span, latency_ns)?;
+            self.histograms.interval(tag, [0, now_ns], latency_ns)?;
         }
         self.tables.finish()?;
-        self.histograms.finish()
+        self.histograms.flush()?;
+        let synced = self.histograms.file.get_ref().sync_all();
+        synced.with_context(|| self.histograms.cannot_write())
     }
-}
-
-#[derive(Clone, Copy)]
-struct Span {
-    start_ns: u64,
-    duration_ns: u64,
 }
 
 /// An HdrHistogram interval log. Each interval is encoded by a writer of its own, which is what lets
@@ -259,23 +234,23 @@ impl HistogramLog {
             serializer: V2DeflateSerializer::new(),
         };
         let now = SystemTime::now();
-        let header = IntervalLogWriterBuilder::new()
+        let mut header = Vec::new();
+        IntervalLogWriterBuilder::new()
             .add_comment(
                 " Nanoseconds. A tag is WHAT.sSLICE.vVARIANT, WHAT a site or as RESULTS.md says.",
             )
             .with_start_time(now)
             .with_base_time(now)
-            .with_max_value_divisor(1.0)
-            .begin_log_with(&mut log.file, &mut log.serializer)
-            .map(drop);
-        header.with_context(|| format!("cannot write {}", log.name))?;
+            .begin_log_with(&mut header, &mut log.serializer)?;
+        log.write(&header)?;
         Ok(log)
     }
 
+    /// The interval's beginning and length are in `when_ns`.
     fn interval(
         &mut self,
         tag: HistogramTag,
-        span: Span,
+        when_ns: [u64; 2],
         histogram: &Histogram<u64>,
     ) -> Result<()> {
         if histogram.is_empty() {
@@ -283,33 +258,27 @@ impl HistogramLog {
         }
         let tag = tag.to_string();
         let tag = Tag::new(&tag).context("a tag has no comma, space or line end")?;
-        let start = Duration::from_nanos(span.start_ns);
-        let duration = Duration::from_nanos(span.duration_ns);
-        let mut interval = Vec::new();
-        let mut headless = IntervalLogWriterBuilder::new();
-        let written = headless
-            .with_max_value_divisor(1.0)
-            .begin_log_with(&mut interval, &mut self.serializer)?
+        let [start, duration] = when_ns.map(Duration::from_nanos);
+        let mut line = Vec::new();
+        let written = IntervalLogWriterBuilder::new()
+            .begin_log_with(&mut line, &mut self.serializer)?
             .write_histogram(histogram, start, duration, Some(tag));
         let name = &self.name;
         written.map_err(|error| anyhow!("cannot encode a histogram for {name}: {error:?}"))?;
-        // The header is in the file already; what is wanted of this one is its line.
-        let lines = interval.split_inclusive(|byte| *byte == b'\n');
-        for line in lines.filter(|line| !line.starts_with(b"#")) {
-            let written = self.file.write_all(line);
-            written.with_context(|| format!("cannot write {}", self.name))?;
-        }
-        Ok(())
+        self.write(&line)
+    }
+
+    fn write(&mut self, text: &[u8]) -> Result<()> {
+        let written = self.file.write_all(text);
+        written.with_context(|| self.cannot_write())
     }
 
     fn flush(&mut self) -> Result<()> {
         let flushed = self.file.flush();
-        flushed.with_context(|| format!("cannot write {}", self.name))
+        flushed.with_context(|| self.cannot_write())
     }
 
-    fn finish(mut self) -> Result<()> {
-        self.flush()?;
-        let synced = self.file.get_ref().sync_all();
-        synced.with_context(|| format!("cannot write {}", self.name))
+    fn cannot_write(&self) -> String {
+        format!("cannot write {}", self.name)
     }
 }

@@ -1,52 +1,14 @@
 //! A request and its answer of the same size, with nothing around them. The code is the same over a
 //! stream of libp2p and over a TCP socket, so that what differs between the two is libp2p.
 
-use std::{
-    convert::Infallible,
-    future::Future,
-    io::{self, Error, ErrorKind},
-    sync::{Arc, Mutex},
-};
-
-use futures::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
-};
+use std::convert::Infallible;
+use std::io::{self, Error, ErrorKind};
+use std::sync::{Arc, Mutex};
 
 use node_kit::{RequestLog, locked};
 use poll_probe::Recorder;
 use run_format::payload::Payload;
-
-/// What carries bytes both ways.
-pub(crate) trait ByteLink: Send + 'static {
-    fn send(&mut self, bytes: &[u8]) -> impl Future<Output = io::Result<()>> + Send;
-
-    /// Fills `bytes`.
-    fn receive(&mut self, bytes: &mut [u8]) -> impl Future<Output = io::Result<()>> + Send;
-}
-
-impl ByteLink for libp2p::Stream {
-    async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.write_all(bytes).await?;
-        self.flush().await
-    }
-
-    async fn receive(&mut self, bytes: &mut [u8]) -> io::Result<()> {
-        self.read_exact(bytes).await
-    }
-}
-
-impl ByteLink for TcpStream {
-    async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.write_all(bytes).await?;
-        self.flush().await
-    }
-
-    async fn receive(&mut self, bytes: &mut [u8]) -> io::Result<()> {
-        self.read_exact(bytes).await.map(drop)
-    }
-}
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 pub(crate) struct Asker<L> {
     link: L,
@@ -56,7 +18,7 @@ pub(crate) struct Asker<L> {
     clock: Arc<Recorder>,
 }
 
-impl<L: ByteLink> Asker<L> {
+impl<L: AsyncRead + AsyncWrite + Unpin> Asker<L> {
     pub(crate) fn new(link: L, payload: Payload, log: Arc<Mutex<RequestLog>>) -> Asker<L> {
         let clock = locked(&log).clock();
         Asker {
@@ -75,13 +37,12 @@ impl<L: ByteLink> Asker<L> {
         if let Some(first) = self.request.first_mut() {
             *first = first.wrapping_add(1);
         }
-        self.link.send(&self.request).await?;
-        self.link.receive(&mut self.answer).await?;
+        self.link.write_all(&self.request).await?;
+        self.link.flush().await?;
+        self.link.read_exact(&mut self.answer).await?;
         if self.answer != self.request {
-            return Err(Error::new(
-                ErrorKind::InvalidData,
-                "the answer is not what was sent",
-            ));
+            let wrong = "the answer is not what was sent";
+            return Err(Error::new(ErrorKind::InvalidData, wrong));
         }
         locked(&self.log).answered(peer, since_ns, 2 * self.request.len() as u64);
         Ok(())
@@ -89,10 +50,14 @@ impl<L: ByteLink> Asker<L> {
 }
 
 /// The side that answers, until the link breaks.
-pub(crate) async fn echo(mut link: impl ByteLink, payload: Payload) -> io::Result<Infallible> {
+pub(crate) async fn echo(
+    mut link: impl AsyncRead + AsyncWrite + Unpin,
+    payload: Payload,
+) -> io::Result<Infallible> {
     let mut bytes = vec![0; payload.len()];
     loop {
-        link.receive(&mut bytes).await?;
-        link.send(&bytes).await?;
+        link.read_exact(&mut bytes).await?;
+        link.write_all(&bytes).await?;
+        link.flush().await?;
     }
 }

@@ -1,28 +1,23 @@
 //! The workload `rr`, and beside it its control: the same requests between the same processes over TCP sockets
 //! without libp2p. The two take turns, and while it is the turn of one the other does nothing.
 
-use std::{
-    convert::Infallible,
-    future::pending,
-    net::{IpAddr, SocketAddr},
-    sync::{Arc, Mutex},
-};
+use std::convert::Infallible;
+use std::future::pending;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result, anyhow};
 use futures::StreamExt;
 use libp2p::{Multiaddr, identity::Keypair, multiaddr::Protocol};
 use node_kit::{Central, RequestLog, TrafficPath, TurnTaker};
 use run_format::{config::Load, protocol::Measured};
-use tokio::{
-    net::{TcpListener, TcpStream},
-    task::JoinSet,
-};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
 
-use crate::{
-    asker::{Asker, ByteLink, echo},
-    swarm::{self, refuse_loss},
-    workload::{NodeWorkload, RR, Rr, open},
-};
+use crate::asker::{Asker, echo};
+use crate::swarm::{self, refuse_loss};
+use crate::workload::{NodeWorkload, Rr, open};
 
 /// Where a peer answers without libp2p, besides the port that it reports. Every peer has an IP address of its own.
 const PORT: u16 = 7007;
@@ -30,9 +25,8 @@ const PORT: u16 = 7007;
 /// Answers on TCP sockets beside the swarm that is to listen at `listen`.
 pub(crate) async fn serve(listen: &Multiaddr, load: Load) -> Result<()> {
     let address = address(listen)?;
-    let listener = TcpListener::bind(address)
-        .await
-        .with_context(|| format!("cannot listen on {address}"))?;
+    let listener = TcpListener::bind(address).await;
+    let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
     tokio::spawn(async move {
         loop {
             // The kernel tells a client whose connection could not be accepted.
@@ -76,7 +70,7 @@ pub(crate) fn run(central: Central, turns: TurnTaker, peers: Vec<Multiaddr>) -> 
                 asking.spawn(client(TrafficPath::RawTcp).run(socket));
                 let (client, control) =
                     (client(TrafficPath::Libp2p), swarm.behaviour().new_control());
-                asking.spawn(async move { client.run(open(control, RR, id).await?).await });
+                asking.spawn(async move { client.run(open::<Rr>(control, id).await?).await });
             }
             loop {
                 tokio::select! {
@@ -109,7 +103,7 @@ struct Client {
 }
 
 impl Client {
-    async fn run(mut self, link: impl ByteLink) -> Result<Infallible> {
+    async fn run(mut self, link: impl AsyncRead + AsyncWrite + Unpin) -> Result<Infallible> {
         let mut asker = Asker::new(link, self.load.payload, self.log);
         while self.turns.begin(self.path).await {
             while self.turns.goes_on() {

@@ -1,19 +1,12 @@
 //! Central's swarm and the links to its peers. Where a lost link is a fault, losing one is an error;
 //! where peers come and go, it is dialled until it is back.
 
-use std::{
-    future::poll_fn,
-    sync::Arc,
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
 
 use anyhow::Result;
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
-use libp2p::{
-    Multiaddr, PeerId, Swarm,
-    swarm::{NetworkBehaviour, SwarmEvent},
-};
+use libp2p::swarm::{NetworkBehaviour, SwarmEvent};
+use libp2p::{Multiaddr, PeerId, Swarm};
 use tokio::time::sleep;
 
 use node_kit::ConnectionCounts;
@@ -31,20 +24,14 @@ pub(crate) enum OnLoss {
 
 /// A swarm that knows its peers by their numbers.
 pub struct Linked<B: NetworkBehaviour> {
-    swarm: Swarm<B>,
-    peers: Vec<LinkedPeer>,
+    pub(crate) swarm: Swarm<B>,
+    peers: Vec<(PeerId, Multiaddr)>,
+    /// How often each was dialled since it was lost.
+    attempts: Vec<u32>,
     links: Arc<ConnectionCounts>,
     on_loss: OnLoss,
     /// Each ends with the number of a peer to be dialled again.
     waits: FuturesUnordered<BoxFuture<'static, usize>>,
-}
-
-struct LinkedPeer {
-    id: PeerId,
-    address: Multiaddr,
-    connections: u32,
-    /// How often it was dialled since it was lost.
-    attempts: u32,
 }
 
 #[derive(Debug)]
@@ -64,27 +51,14 @@ impl<B: NetworkBehaviour> Linked<B> {
         links: Arc<ConnectionCounts>,
         on_loss: OnLoss,
     ) -> Self {
-        let peer = |(id, address)| LinkedPeer {
-            id,
-            address,
-            connections: 1,
-            attempts: 0,
-        };
         Linked {
             swarm,
-            peers: peers.into_iter().map(peer).collect(),
+            attempts: vec![0; peers.len()],
+            peers,
             links,
             on_loss,
             waits: FuturesUnordered::new(),
         }
-    }
-
-    pub(crate) fn behaviour(&self) -> &B {
-        self.swarm.behaviour()
-    }
-
-    pub(crate) fn behaviour_mut(&mut self) -> &mut B {
-        self.swarm.behaviour_mut()
     }
 
     /// How many peers there are, linked or not.
@@ -93,15 +67,15 @@ impl<B: NetworkBehaviour> Linked<B> {
     }
 
     pub(crate) fn peer(&self, number: usize) -> PeerId {
-        self.peers[number].id
+        self.peers[number].0
     }
 
     pub(crate) fn number(&self, id: &PeerId) -> Option<usize> {
-        self.peers.iter().position(|peer| peer.id == *id)
+        self.peers.iter().position(|(peer, _)| peer == id)
     }
 
     pub(crate) fn is_linked(&self, number: usize) -> bool {
-        self.peers[number].connections > 0
+        self.swarm.is_connected(&self.peer(number))
     }
 
     /// Whether links may be lost, and what went over them with them.
@@ -112,73 +86,59 @@ impl<B: NetworkBehaviour> Linked<B> {
     /// Has a peer's connections closed, and the peer dialled again.
     pub(crate) fn relink(&mut self, number: usize) {
         // Of one that is not connected there is nothing to close.
-        let _ = self.swarm.disconnect_peer_id(self.peers[number].id);
+        let _ = self.swarm.disconnect_peer_id(self.peer(number));
     }
 
     /// The next thing to react to. Nothing is lost if this is dropped before.
     pub(crate) async fn next(&mut self) -> Result<LinkEvent<B::ToSwarm>> {
         loop {
-            let event = poll_fn(|cx| self.poll_event(cx)).await;
-            if let Some(seen) = self.see(event)? {
+            let event = poll_fn(|cx| {
+                // Before the swarm is looked at, which may be busy for long.
+                while let Poll::Ready(Some(number)) = self.waits.poll_next_unpin(cx) {
+                    self.dial(number);
+                }
+                self.swarm.select_next_some().poll_unpin(cx)
+            });
+            let event = event.await;
+            swarm::count(&event, &self.links);
+            if self.on_loss == OnLoss::Fail {
+                swarm::refuse_loss(&event)?;
+            }
+            if let Some(seen) = self.see(event) {
                 return Ok(seen);
             }
         }
     }
 
-    /// Dials whoever it is the time for before it looks at the swarm, which may be busy for long.
-    fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<SwarmEvent<B::ToSwarm>> {
-        while let Poll::Ready(Some(number)) = self.waits.poll_next_unpin(cx) {
-            self.dial(number);
-        }
-        self.swarm.select_next_some().poll_unpin(cx)
-    }
-
-    fn see(&mut self, event: SwarmEvent<B::ToSwarm>) -> Result<Option<LinkEvent<B::ToSwarm>>> {
-        swarm::count(&event, &self.links);
-        if self.on_loss == OnLoss::Fail {
-            swarm::refuse_loss(&event)?;
-        }
-        Ok(match event {
+    fn see(&mut self, event: SwarmEvent<B::ToSwarm>) -> Option<LinkEvent<B::ToSwarm>> {
+        match event {
             SwarmEvent::Behaviour(event) => Some(LinkEvent::Behaviour(event)),
             SwarmEvent::ConnectionEstablished {
                 peer_id,
                 num_established,
                 ..
-            } => self.opened(&peer_id, num_established.get()),
+            } => {
+                let number = self.number(&peer_id)?;
+                self.attempts[number] = 0;
+                (num_established.get() == 1).then_some(LinkEvent::Back(number))
+            }
             SwarmEvent::ConnectionClosed {
                 peer_id,
-                num_established,
+                num_established: 0,
                 ..
-            } => self.closed(&peer_id, num_established),
+            } => {
+                let number = self.number(&peer_id)?;
+                self.dial_later(number);
+                Some(LinkEvent::Lost(number))
+            }
             SwarmEvent::OutgoingConnectionError {
                 peer_id: Some(id), ..
             } => {
-                if let Some(number) = self.number(&id) {
-                    self.dial_later(number);
-                }
+                self.dial_later(self.number(&id)?);
                 None
             }
             _ => None,
-        })
-    }
-
-    fn opened<E>(&mut self, id: &PeerId, connections: u32) -> Option<LinkEvent<E>> {
-        let number = self.number(id)?;
-        let peer = &mut self.peers[number];
-        let is_back = peer.connections == 0;
-        peer.connections = connections;
-        peer.attempts = 0;
-        is_back.then_some(LinkEvent::Back(number))
-    }
-
-    fn closed<E>(&mut self, id: &PeerId, connections: u32) -> Option<LinkEvent<E>> {
-        let number = self.number(id)?;
-        self.peers[number].connections = connections;
-        if connections > 0 {
-            return None;
         }
-        self.dial_later(number);
-        Some(LinkEvent::Lost(number))
     }
 
     /// After a while that doubles each time: who starts again soon is found soon, and who is gone for
@@ -187,28 +147,20 @@ impl<B: NetworkBehaviour> Linked<B> {
         const FIRST: Duration = Duration::from_millis(50);
         const LONGEST: Duration = Duration::from_secs(5);
         const MOST_DOUBLINGS: u32 = 10;
-        let peer = &mut self.peers[number];
-        if peer.connections > 0 {
+        if self.is_linked(number) {
             return;
         }
-        let wait = FIRST * 2u32.pow(peer.attempts.min(MOST_DOUBLINGS));
-        peer.attempts += 1;
-        let wait = sleep(wait.min(LONGEST));
-        self.waits.push(
-            async move {
-                wait.await;
-                number
-            }
-            .boxed(),
-        );
+        let wait = FIRST * 2u32.pow(self.attempts[number].min(MOST_DOUBLINGS));
+        self.attempts[number] += 1;
+        let waited = sleep(wait.min(LONGEST)).map(move |()| number);
+        self.waits.push(waited.boxed());
     }
 
     fn dial(&mut self, number: usize) {
-        let peer = &self.peers[number];
-        if peer.connections > 0 {
+        if self.is_linked(number) {
             return;
         }
-        match self.swarm.dial(peer.address.clone()) {
+        match self.swarm.dial(self.peers[number].1.clone()) {
             Ok(()) => self.links.dialled(),
             Err(_) => self.dial_later(number),
         }

@@ -4,18 +4,16 @@ use std::{error::Error, time::Duration};
 
 use anyhow::{Context, Result, anyhow, bail};
 use futures::StreamExt;
+use libp2p::core::muxing::StreamMuxerBox;
+use libp2p::core::transport::Boxed;
+use libp2p::core::upgrade::Version;
+use libp2p::identity::Keypair;
 #[cfg(feature = "quic")]
 use libp2p::quic;
+use libp2p::swarm::{DialError, Executor, NetworkBehaviour, SwarmEvent};
 #[cfg(feature = "tls")]
 use libp2p::tls;
-use libp2p::{
-    Multiaddr, PeerId, Swarm, Transport as _,
-    core::{muxing::StreamMuxerBox, transport::Boxed, upgrade::Version},
-    identity::Keypair,
-    noise, plaintext,
-    swarm::{DialError, Executor, NetworkBehaviour, SwarmEvent},
-    tcp, yamux,
-};
+use libp2p::{Multiaddr, PeerId, Swarm, Transport as _, noise, plaintext, tcp, yamux};
 use tokio::time::{Instant, timeout_at};
 
 use node_kit::ConnectionCounts;
@@ -72,21 +70,17 @@ pub(crate) async fn listen<B: NetworkBehaviour>(
     swarm: &mut Swarm<B>,
     at: Multiaddr,
 ) -> Result<Multiaddr> {
-    swarm
-        .listen_on(at.clone())
-        .with_context(|| format!("cannot listen on {at}"))?;
+    let cannot = || format!("cannot listen on {at}");
+    swarm.listen_on(at.clone()).with_context(cannot)?;
     loop {
         match swarm.select_next_some().await {
             SwarmEvent::NewListenAddr { address, .. } => {
-                return address
-                    .with_p2p(*swarm.local_peer_id())
-                    .map_err(|address| anyhow!("cannot name {address}"));
+                let named = address.with_p2p(*swarm.local_peer_id());
+                return named.map_err(|address| anyhow!("cannot name {address}"));
             }
             SwarmEvent::ListenerClosed {
                 reason: Err(error), ..
-            } => {
-                return Err(error).with_context(|| format!("cannot listen on {at}"));
-            }
+            } => return Err(error).with_context(cannot),
             _ => {}
         }
     }
@@ -101,22 +95,17 @@ pub(crate) async fn connect<B: NetworkBehaviour>(
     const PATIENCE: Duration = Duration::from_secs(20);
     let deadline = Instant::now() + PATIENCE;
     for address in addresses {
-        swarm
-            .dial(address.clone())
-            .with_context(|| format!("cannot dial {address}"))?;
+        let dialled = swarm.dial(address.clone());
+        dialled.with_context(|| format!("cannot dial {address}"))?;
         links.dialled();
     }
     let mut connected: Vec<Option<PeerId>> = vec![None; addresses.len()];
     while connected.contains(&None) {
-        let event = timeout_at(deadline, swarm.select_next_some())
-            .await
-            .map_err(|_| {
-                let missing = connected.iter().filter(|peer| peer.is_none()).count();
-                anyhow!(
-                    "{missing} of {} peers did not answer within {PATIENCE:?}",
-                    addresses.len()
-                )
-            })?;
+        let Ok(event) = timeout_at(deadline, swarm.select_next_some()).await else {
+            let missing = connected.iter().filter(|peer| peer.is_none()).count();
+            let all = addresses.len();
+            bail!("{missing} of {all} peers did not answer within {PATIENCE:?}");
+        };
         count(&event, links);
         refuse_loss(&event)?;
         if let SwarmEvent::ConnectionEstablished {
@@ -135,9 +124,8 @@ pub(crate) async fn connect<B: NetworkBehaviour>(
 
 /// One of the two may name the node besides the place.
 fn same_node(one: &Multiaddr, other: &Multiaddr) -> bool {
-    one.iter()
-        .zip(other.iter())
-        .all(|(left, right)| left == right)
+    let mut pairs = one.iter().zip(other.iter());
+    pairs.all(|(left, right)| left == right)
 }
 
 pub(crate) fn count<E>(event: &SwarmEvent<E>, links: &ConnectionCounts) {
@@ -159,9 +147,8 @@ pub(crate) fn count<E>(event: &SwarmEvent<E>, links: &ConnectionCounts) {
 pub(crate) fn refuse_loss<E>(event: &SwarmEvent<E>) -> Result<()> {
     match event {
         SwarmEvent::ConnectionClosed { peer_id, cause, .. } => {
-            let cause = cause
-                .as_ref()
-                .map_or_else(|| "by the peer".to_owned(), ToString::to_string);
+            let cause = cause.as_ref().map(ToString::to_string);
+            let cause = cause.as_deref().unwrap_or("by the peer");
             bail!("the connection to {peer_id} closed: {cause}")
         }
         SwarmEvent::OutgoingConnectionError {

@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use run_format::{
-    config::{ExplainPlan, Measurement, Plan, RunConfig},
-    tables::Pass,
-    variant::BASELINE,
-};
+use run_format::config::{ExplainPlan, Measurement, Plan, RunConfig};
+use run_format::tables::Pass;
+use run_format::variant::BASELINE;
 
 /// What a slice of a block records, and of which variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,19 +13,20 @@ pub struct PlannedSlice {
     pub variant: usize,
 }
 
+impl PlannedSlice {
+    pub fn new(pass: Pass, variant: usize) -> PlannedSlice {
+        PlannedSlice { pass, variant }
+    }
+}
+
 /// Where variants are compared: every variant, and now and then the baseline with its children, as
 /// one more among them. That is more often at first, so that also short runs have several such slices.
 pub fn to_compare(block: u32, variants: usize) -> Vec<PlannedSlice> {
     const FIRST: u32 = 8;
     let every = if block < FIRST { 2 } else { 4 };
-    let compared = (0..variants).map(|variant| PlannedSlice {
-        pass: Pass::Compare,
-        variant,
-    });
-    let children = (block % every == 1).then_some(PlannedSlice {
-        pass: Pass::Children,
-        variant: BASELINE,
-    });
+    let compared = (0..variants).map(|variant| PlannedSlice::new(Pass::Compare, variant));
+    let children = PlannedSlice::new(Pass::Children, BASELINE);
+    let children = (block % every == 1).then_some(children);
     compared.chain(children).collect()
 }
 
@@ -44,33 +43,13 @@ pub fn to_explain(config: &ExplainPlan, there_is: impl Fn(Pass) -> bool) -> Vec<
     ];
     /// Two of each, because what is told from them is a difference.
     const OF_THE_BASELINE: [Pass; 4] = [Pass::Normal, Pass::Warm, Pass::Normal, Pass::Warm];
-    let of_each = OF_EACH_VARIANT
-        .into_iter()
-        .filter(|pass| there_is(*pass))
-        .flat_map(|pass| {
-            config
-                .variants
-                .iter()
-                .map(move |&variant| PlannedSlice { pass, variant })
-        });
-    let of_the_baseline = OF_THE_BASELINE
-        .into_iter()
-        .filter(|_| there_is(Pass::Warm))
-        .map(|pass| PlannedSlice {
-            pass,
-            variant: BASELINE,
-        });
+    let passes = OF_EACH_VARIANT.into_iter().filter(|pass| there_is(*pass));
+    let variants = config.variants.iter();
+    let of_each =
+        passes.flat_map(|pass| variants.clone().map(move |it| PlannedSlice::new(pass, *it)));
+    let warm = OF_THE_BASELINE.iter().filter(|_| there_is(Pass::Warm));
+    let of_the_baseline = warm.map(|pass| PlannedSlice::new(*pass, BASELINE));
     of_each.chain(of_the_baseline).collect()
-}
-
-/// How many slices one block has at most, if every kind of evidence is available.
-fn most_slices(measurement: &Measurement, variants: usize) -> usize {
-    match measurement {
-        Measurement::Explain(plan) => to_explain(plan, |_| true).len(),
-        Measurement::Compare => to_compare(1, variants).len(),
-        Measurement::BesideTcp => variants,
-        Measurement::Soak(_) => 1,
-    }
 }
 
 /// How long the run may measure at most, warm-up included.
@@ -84,14 +63,19 @@ pub fn longest_run(run: &RunConfig) -> Duration {
     Duration::from_millis(run.plan.warm_up_ms) + measuring
 }
 
+/// If every kind of evidence is available.
 pub fn longest_block(run: &RunConfig) -> Duration {
-    let slices = most_slices(&run.measurement, run.variants.len());
+    let slices = match &run.measurement {
+        Measurement::Explain(plan) => to_explain(plan, |_| true).len(),
+        Measurement::Compare => to_compare(1, run.variants.len()).len(),
+        Measurement::BesideTcp => run.variants.len(),
+        Measurement::Soak(_) => 1,
+    };
     duration_of_slices(&run.plan, slices)
 }
 
 pub(crate) fn duration_of_slices(plan: &Plan, slices: usize) -> Duration {
-    let turn = plan.settle_ms + plan.turn_ms;
-    Duration::from_millis(turn * u64::from(plan.turns) * slices as u64)
+    plan.turn() * plan.turns * slices as u32
 }
 
 #[cfg(test)]

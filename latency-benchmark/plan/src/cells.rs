@@ -5,10 +5,8 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 use run_format::{config::SweepConfig, grid::Cell};
 use sha2::{Digest, Sha256};
 
-use crate::{
-    jobs,
-    run::{measuring_ms, visits},
-};
+use crate::jobs;
+use crate::run::{measuring_ms, visits};
 
 /// The cells of the grid, or those of the shard. The longest cells are dealt out first, each to the shard that has
 /// least to do. Among equally long ones the seed decides, so that no shard has all cells of one kind.
@@ -18,10 +16,9 @@ pub fn cells(sweep: &SweepConfig) -> Vec<Cell> {
         return cells;
     };
     let by_chance = |cell: &Cell| Sha256::digest(format!("{} {}", sweep.seed, cell.id()));
-    let mut dealt: Vec<(u64, usize)> = (0..)
-        .zip(&cells)
-        .map(|(at, cell)| (takes_ms(sweep, *cell), at))
-        .collect();
+    let numbered = (0..).zip(&cells);
+    let dealt = numbered.map(|(at, cell)| (takes_ms(sweep, *cell), at));
+    let mut dealt: Vec<(u64, usize)> = dealt.collect();
     dealt.sort_by_cached_key(|(ms, at)| (Reverse(*ms), by_chance(&cells[*at])));
     // More shards than cells have nothing to do.
     let shards = cells.len().min(shard.of as usize);

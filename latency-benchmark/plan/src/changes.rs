@@ -3,9 +3,8 @@
 //! subjects are compared.
 
 use run_format::{precision::Precision, protocol::BlockReport, variant::BASELINE};
-use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::sums::SliceSums;
+use crate::sums::{Part, SliceSums, cpu_time, slow_share, students_t, throughput};
 
 /// With fewer blocks an interval says little about itself. It is looked at when their number has
 /// doubled, since who looks after every block stops too soon.
@@ -13,9 +12,6 @@ pub const FEWEST_BLOCKS: usize = 4;
 
 /// A variant whose requests are rarer is not known, however alike its slices are.
 const FEWEST_REQUESTS: u64 = 30;
-
-/// The confidence of two-sided intervals, as the probability below their upper end.
-const UPPER_END: f64 = 0.975;
 
 /// What was seen, by variant and then by slice.
 pub struct Changes {
@@ -68,25 +64,19 @@ impl Changes {
         });
         let is_known = |part| half_width(part).is_some_and(|(width, of)| width <= percent * of);
         // Not every kernel says it.
-        let says_cpu_time = self
-            .variants
-            .iter()
-            .flatten()
-            .all(|slice| slice.cpu_ns.is_some());
+        let mut slices = self.variants.iter().flatten();
+        let says_cpu_time = slices.all(|slice| slice.cpu_ns.is_some());
         let costs = || is_known(throughput) && (!says_cpu_time || is_known(cpu_time));
         slow && (!answers || variant == BASELINE || costs())
     }
 
     pub fn report(&self, block: u32) -> BlockReport {
-        let of_variants = self.variants.iter();
-        let ratios: Vec<Option<RatioOfSums>> = of_variants
-            .map(|of| RatioOfSums::from_slices(of, slow_share))
-            .collect();
+        let variants = self.variants.iter();
+        let ratios = variants.map(|of| RatioOfSums::from_slices(of, slow_share));
+        let ratios: Vec<Option<RatioOfSums>> = ratios.collect();
         let percent = |of: fn(&RatioOfSums) -> Option<f64>| {
-            let ratios = ratios.iter();
-            ratios
-                .map(|ratio| Some(100.0 * of(ratio.as_ref()?)?))
-                .collect()
+            let percent = |ratio: &Option<_>| Some(100.0 * of(ratio.as_ref()?)?);
+            ratios.iter().map(percent).collect()
         };
         BlockReport {
             block,
@@ -102,21 +92,6 @@ impl Changes {
     }
 }
 
-/// Numerator and denominator of a slice's part in a ratio. None if it was not measured.
-type Part = fn(&SliceSums) -> Option<(f64, f64)>;
-
-fn slow_share(slice: &SliceSums) -> Option<(f64, f64)> {
-    Some((slice.slow as f64, slice.polls as f64))
-}
-
-fn throughput(slice: &SliceSums) -> Option<(f64, f64)> {
-    Some((slice.requests as f64, slice.seconds))
-}
-
-fn cpu_time(slice: &SliceSums) -> Option<(f64, f64)> {
-    Some((slice.cpu_ns? as f64, slice.requests as f64))
-}
-
 /// A ratio of two sums, with what each slice adds to its error.
 struct RatioOfSums {
     value: f64,
@@ -128,17 +103,14 @@ struct RatioOfSums {
 impl RatioOfSums {
     fn from_slices(slices: &[SliceSums], part: Part) -> Option<RatioOfSums> {
         let parts: Vec<(f64, f64)> = slices.iter().map(part).collect::<Option<_>>()?;
-        let (num, den) = parts
-            .iter()
-            .fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+        let add = |sum: (f64, f64), part: &(f64, f64)| (sum.0 + part.0, sum.1 + part.1);
+        let (num, den) = parts.iter().fold((0.0, 0.0), add);
         let value = num / den;
         let smoothed = (num + 1.0) / (den + 2.0);
+        let deviations = parts.iter().map(|part| (part.0 - value * part.1) / den);
         (den > 0.0).then(|| RatioOfSums {
             value,
-            deviations: parts
-                .iter()
-                .map(|part| (part.0 - value * part.1) / den)
-                .collect(),
+            deviations: deviations.collect(),
             // As if events were independent. They are not, so the truth is wider.
             least_variance: (smoothed * (1.0 - smoothed) / den).max(0.0),
         })
@@ -155,14 +127,9 @@ impl RatioOfSums {
 
     fn half_width(&self) -> Option<f64> {
         let count = self.deviations.len() as f64;
-        let t = StudentsT::new(0.0, 1.0, count - 1.0).ok()?;
-        let squares: f64 = self
-            .deviations
-            .iter()
-            .map(|deviation| deviation.powi(2))
-            .sum();
+        let squares: f64 = self.deviations.iter().map(|it| it.powi(2)).sum();
         let variance = (squares * count / (count - 1.0)).max(self.least_variance);
-        Some(t.inverse_cdf(UPPER_END) * variance.sqrt())
+        Some(students_t(count)? * variance.sqrt())
     }
 }
 

@@ -1,9 +1,8 @@
 //! Cells that are measured at the same time, and whether that disturbs them.
 
 use run_format::{jobs::JobsConfig, network::Placement};
-use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::sums::SliceSums;
+use crate::sums::{self, Part, SliceSums};
 
 /// For so many runs. Those that are alone take about a tenth of the time, so there are fewer with many jobs.
 pub fn in_places(places: Vec<Placement>, runs: usize) -> JobsConfig {
@@ -26,19 +25,10 @@ pub const FEWEST_PAIRS: usize = 4;
 /// A change of more than so many percent disturbs.
 pub const LIMIT_PERCENT: f64 = 5.0;
 
-/// None if it was not measured.
-type Quantity = fn(&SliceSums) -> Option<f64>;
-
-const QUANTITIES: [(&str, Quantity); 3] = [
-    ("throughput", |sums| {
-        Some(sums.requests as f64 / sums.seconds)
-    }),
-    ("CPU time per request", |sums| {
-        Some(sums.cpu_ns? as f64 / sums.requests as f64)
-    }),
-    ("share of slow polls", |sums| {
-        Some(sums.slow as f64 / sums.polls as f64)
-    }),
+const QUANTITIES: [(&str, Part); 3] = [
+    ("throughput", sums::throughput),
+    ("CPU time per request", sums::cpu_time),
+    ("share of slow polls", sums::slow_share),
 ];
 
 /// By how many percent a quantity is higher beside others than alone, with a 95 % interval.
@@ -53,24 +43,21 @@ pub struct BesideOthers {
 impl BesideOthers {
     /// Of every quantity that is known of enough pairs. Launches differ by factors, so the mean is that of logarithms.
     pub fn of(pairs: &[AlonePair]) -> Vec<BesideOthers> {
-        let of_quantity = |(quantity, value): (&'static str, Quantity)| {
-            let ratio = |[beside, alone]: &AlonePair| {
-                let log = (value(beside)? / value(alone)?).ln();
-                log.is_finite().then_some(log)
-            };
-            let logs: Vec<f64> = pairs.iter().filter_map(ratio).collect();
+        let of_quantity = |(quantity, part): (&'static str, Part)| {
+            let value = |sums: &SliceSums| part(sums).map(|(of, by)| of / by);
+            let log = |[beside, alone]: &AlonePair| Some((value(beside)? / value(alone)?).ln());
+            let logs = pairs.iter().filter_map(log);
+            let logs: Vec<f64> = logs.filter(|log| log.is_finite()).collect();
             let count = logs.len() as f64;
             let mean = logs.iter().sum::<f64>() / count;
             let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
             let error = (squares / (count - 1.0) / count).sqrt();
-            let t = StudentsT::new(0.0, 1.0, count - 1.0)
-                .ok()?
-                .inverse_cdf(0.975);
+            let reach = sums::students_t(count)? * error;
             let percent = |log: f64| 100.0 * log.exp_m1();
             (logs.len() >= FEWEST_PAIRS).then(|| BesideOthers {
                 quantity,
                 percent: percent(mean),
-                interval: (percent(mean - t * error), percent(mean + t * error)),
+                interval: (percent(mean - reach), percent(mean + reach)),
                 pairs: logs.len(),
             })
         };

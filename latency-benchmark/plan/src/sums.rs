@@ -1,5 +1,7 @@
 //! The figures of a slice that are watched while a run is measured.
 
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
 /// What a slice adds to the figures that are watched. Polls are those of `Connection::poll`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SliceSums {
@@ -20,10 +22,7 @@ impl SliceSums {
             polls: self.polls + other.polls,
             requests: self.requests + other.requests,
             seconds: self.seconds + other.seconds,
-            cpu_ns: self
-                .cpu_ns
-                .zip(other.cpu_ns)
-                .map(|(one, other)| one + other),
+            cpu_ns: [self.cpu_ns, other.cpu_ns].into_iter().sum(),
         }
     }
 
@@ -34,4 +33,25 @@ impl SliceSums {
     pub fn slow_percent(&self) -> f64 {
         100.0 * self.slow as f64 / (self.polls as f64).max(1.0)
     }
+}
+
+/// Numerator and denominator of a slice's part in a ratio. None if it was not measured.
+pub(crate) type Part = fn(&SliceSums) -> Option<(f64, f64)>;
+
+pub(crate) fn slow_share(slice: &SliceSums) -> Option<(f64, f64)> {
+    Some((slice.slow as f64, slice.polls as f64))
+}
+
+pub(crate) fn throughput(slice: &SliceSums) -> Option<(f64, f64)> {
+    Some((slice.requests as f64, slice.seconds))
+}
+
+pub(crate) fn cpu_time(slice: &SliceSums) -> Option<(f64, f64)> {
+    Some((slice.cpu_ns? as f64, slice.requests as f64))
+}
+
+/// By how many standard errors, which come from so many values, a mean can be off with a probability of 5 %.
+pub(crate) fn students_t(count: f64) -> Option<f64> {
+    let distribution = StudentsT::new(0.0, 1.0, count - 1.0).ok()?;
+    Some(distribution.inverse_cdf(0.975))
 }

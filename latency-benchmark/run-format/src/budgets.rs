@@ -14,10 +14,8 @@ use crate::{serde_as_text, site::Site};
 pub struct Budgets(poll_probe::Budgets);
 
 impl Budgets {
-    /// No bound anywhere.
     pub const NONE: Budgets = Budgets(poll_probe::Budgets::NONE);
 
-    /// The bound at `site`, if there is one.
     pub fn at(&self, site: Site) -> Option<Budget> {
         self.0.at(site.into())
     }
@@ -49,11 +47,10 @@ impl FromStr for Budgets {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let text = text.trim();
-        if text.is_empty() {
-            return Err(refusal(text, "the text is empty"));
-        }
-        if text == "none" {
-            return Ok(Budgets::NONE);
+        match text {
+            "" => return Err(refusal(text, "the text is empty")),
+            "none" => return Ok(Budgets::NONE),
+            _ => {}
         }
         let mut budgets = Budgets::NONE;
         for part in text.split(',') {
@@ -96,17 +93,12 @@ fn parse_part(part: &str) -> Result<(Site, Budget), String> {
 
 impl fmt::Display for Budgets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut separator = "";
-        for site in Site::BUDGETED {
-            if let Some(budget) = self.at(site) {
-                write!(f, "{separator}{site}={budget}")?;
-                separator = ",";
-            }
+        let part = |site| Some(format!("{site}={}", self.at(site)?));
+        let parts: Vec<String> = Site::BUDGETED.into_iter().filter_map(part).collect();
+        match parts.as_slice() {
+            [] => f.write_str("none"),
+            parts => f.write_str(&parts.join(",")),
         }
-        if separator.is_empty() {
-            f.write_str("none")?;
-        }
-        Ok(())
     }
 }
 

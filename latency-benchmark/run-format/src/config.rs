@@ -1,25 +1,22 @@
 //! What a run is to do: decided by the sweep, carried out by a cell and its nodes, and recorded in every
 //! `run.json`.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Site,
-    churn::Churn,
-    grid::{Axes, Cell},
-    jobs::JobsConfig,
-    payload::Payload,
-    precision::Precision,
-    shard::Shard,
-    subject::SubjectConfig,
-    variant::VariantConfig,
-};
-pub use crate::{
-    network::LabConfig,
-    runtime::{RuntimeConfig, Scheduler},
-};
+use crate::Site;
+use crate::churn::Churn;
+use crate::grid::{Axes, Cell};
+use crate::jobs::JobsConfig;
+pub use crate::network::LabConfig;
+use crate::payload::Payload;
+use crate::precision::Precision;
+pub use crate::runtime::{RuntimeConfig, Scheduler};
+use crate::shard::Shard;
+use crate::subject::SubjectConfig;
+use crate::variant::VariantConfig;
 
-/// What a sweep measures, and how.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepConfig {
     pub axes: Axes,
@@ -32,23 +29,17 @@ pub struct SweepConfig {
     pub runtime: RuntimeConfig,
     pub lab: LabConfig,
     pub repeat: u32,
-    /// The same for cells whose round trip is so long that a launch costs much. Absent if all cells have as many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub far_repeat: Option<u32>,
-    /// Null is the default for the cell, as is `settle_ms`.
     pub turn_ms: Option<u64>,
     pub settle_ms: Option<u64>,
-    /// Null where the time of a cell depends on its round trip.
     pub max_cell_ms: Option<u64>,
-    /// Then a factor of that time.
     pub time_scale: f64,
     pub precision: Precision,
     pub seed: u64,
     pub measurement: Measurement,
-    /// The part of the cells that is measured. Absent if all are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
-    /// Absent where cells are measured one after the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jobs: Option<JobsConfig>,
 }
@@ -57,9 +48,7 @@ pub struct SweepConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunConfig {
     pub cell: Cell,
-    /// From 1; where subjects are compared, the number of the block.
     pub run: u32,
-    /// Index into the subjects of the sweep. Absent where one program is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<usize>,
     /// How many other programs are alive and take turns with this one.
@@ -73,7 +62,6 @@ pub struct RunConfig {
     pub plan: Plan,
     pub lab: LabConfig,
     pub measurement: Measurement,
-    /// How many cells at most are measured at the same time, this one included. Absent without jobs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jobs: Option<usize>,
 }
@@ -93,13 +81,11 @@ pub enum Measurement {
     BesideTcp,
 }
 
-/// How a cell is explained.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExplainPlan {
     /// The baseline and the variant compared with it, as indices into the variants.
     pub variants: Vec<usize>,
-    /// With every kind of evidence. Further ones only sample stacks, until there are enough samples or the
-    /// time is up.
+    /// With every kind of evidence. Further ones only sample stacks, until there are enough samples or the time is up.
     pub blocks: u32,
 }
 
@@ -110,7 +96,6 @@ pub struct SoakPlan {
     pub churn: Churn,
 }
 
-/// What a node speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeConfig {
     pub workload: Workload,
@@ -227,4 +212,11 @@ pub struct Plan {
     pub turns: u32,
     pub max_ms: u64,
     pub precision: Precision,
+}
+
+impl Plan {
+    /// With settling.
+    pub fn turn(&self) -> Duration {
+        Duration::from_millis(self.settle_ms + self.turn_ms)
+    }
 }

@@ -5,11 +5,9 @@ use std::fmt;
 use crate::Site;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    grid::Cell,
-    manifest::Tool,
-    tables::{Pass, Text},
-};
+use crate::grid::Cell;
+use crate::manifest::Tool;
+use crate::tables::{Pass, Text};
 
 /// `explain.json`: what was asked for. A cell that was not launched, or whose launch did not end, has no folder.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -17,7 +15,6 @@ pub struct ExplainFile {
     pub schema: u32,
     pub command: Vec<String>,
     pub tool: Tool,
-    /// Indices into those of the sweep: the baseline, and the variant compared with it.
     pub variants: Vec<usize>,
     pub cells: Vec<ChosenCell>,
     pub created_unix_s: u64,
@@ -27,7 +24,6 @@ pub struct ExplainFile {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ChosenCell {
     pub id: String,
-    /// From 1.
     pub rank: usize,
     pub why: ChosenBecause,
     pub slow_ms_per_s: Option<f64>,
@@ -113,7 +109,6 @@ pub struct CounterRow {
     pub count: u64,
 }
 
-/// What a counter counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CounterScope {

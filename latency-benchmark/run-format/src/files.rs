@@ -1,11 +1,9 @@
 //! The names of all files, and writing one whole.
 
-use std::{
-    fs::{self, File},
-    io::{self, Write},
-    path::Path,
-    time::SystemTime,
-};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -99,7 +97,6 @@ pub fn write_whole(path: &Path, text: &str) -> Result<()> {
     write().with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Writes a JSON file whole or not at all.
 pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     write_whole(path, &(serde_json::to_string_pretty(value)? + "\n"))
 }

@@ -15,8 +15,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Names the cell in files: `pl065536_rtt025_n05`. Sorts as the numbers do, for whole
-    /// milliseconds.
+    /// Names the cell in files: `pl065536_rtt025_n05`. Sorts as the numbers do, for whole milliseconds.
     pub fn id(&self) -> String {
         let rtt = self.rtt_ms.to_string();
         let (whole, rest) = rtt.split_at(rtt.find('.').unwrap_or(rtt.len()));
@@ -63,7 +62,6 @@ impl Axes {
         cells
     }
 
-    /// These cells and no others.
     pub fn only(cells: Vec<Cell>) -> Axes {
         Axes {
             only: cells.clone(),

@@ -3,15 +3,14 @@
 use std::{fmt, str::FromStr};
 
 use crate::Site;
-use serde::{
-    Deserialize,
-    de::{IntoDeserializer, value::Error},
-};
+use serde::Deserialize;
+use serde::de::IntoDeserializer;
+use serde::de::value::Error;
 
 use crate::tables::Pass;
 
 /// A histogram of durations in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HistogramOf {
     /// Polls of a site.
     Polls(Site),

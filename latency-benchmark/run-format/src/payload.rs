@@ -54,14 +54,9 @@ impl Payload {
     /// The number and its unit, apart: "64 KiB".
     pub fn in_words(self) -> String {
         let text = self.to_string();
-        let (number, unit) = number_and_unit(&text);
-        format!("{number} {unit}")
+        let number = text.trim_end_matches(char::is_alphabetic);
+        format!("{number} {}", &text[number.len()..])
     }
-}
-
-fn number_and_unit(text: &str) -> (&str, &str) {
-    let digits = text.find(|c: char| !c.is_ascii_digit());
-    text.split_at(digits.unwrap_or(text.len()))
 }
 
 impl FromStr for Payload {

@@ -5,15 +5,12 @@ use std::path::Path;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    checksums::{Checksums, check, of_folder, sealed},
-    config::RunConfig,
-    files::{RUN, write_whole},
-    manifest::Machine,
-    network::{Counters, DelayLineReport, LabFacts, NetworkCard, RttReport},
-};
+use crate::checksums::{Checksums, check, of_folder, sealed};
+use crate::config::RunConfig;
+use crate::files::{RUN, write_whole};
+use crate::manifest::Machine;
+use crate::network::{Counters, DelayLineReport, LabFacts, NetworkCard, RttReport};
 
-/// The whole file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunRow {
     pub schema: u32,
@@ -21,26 +18,19 @@ pub struct RunRow {
     pub config: RunConfig,
     #[serde(flatten)]
     pub end: End,
-    /// What was known when it ended; null for a stage that was not reached.
     pub network: NetworkReport,
-    /// The verb of another process that measured on this machine at the beginning or at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<String>,
-    /// The machine, if it is not that of the manifest, or if several machines measured the sweep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<Machine>,
     pub started_unix_s: u64,
     pub took_ms: u64,
-    /// The part of `took_ms` that was not warm-up, settling or a slice.
     pub overhead_ms: Option<u64>,
     pub stages: Vec<StageTime>,
-    /// What the probe takes to record a poll that does nothing, on central's core.
     pub probe_ns: Option<f64>,
     pub blocks: Option<u32>,
-    /// By variant. Absent where no messages are published.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<Messages>,
-    /// Of all files of the run, this one included. Absent in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<Checksums>,
 }
@@ -77,20 +67,16 @@ impl RunRow {
 /// What became of the messages of peers, in slices of one variant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Messages {
-    /// By the numbers of those that reached central.
     pub expected: u64,
-    /// Those that did.
     pub delivered: u64,
 }
 
-/// How long a stage of a run took.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageTime {
     pub stage: String,
     pub took_ms: u64,
 }
 
-/// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "kebab-case")]
 pub enum End {
@@ -120,15 +106,12 @@ pub enum Stop {
     Interrupted,
 }
 
-/// The lab of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct NetworkReport {
     pub lab: Option<LabFacts>,
     pub rtt: Option<RttReport>,
-    /// From the start of the nodes to their end.
     pub counters: Option<Counters>,
     pub delay_line: Option<DelayLineReport>,
-    /// Those by which central reaches peers on other hosts. Absent where there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cards: Vec<NetworkCard>,
 }

@@ -3,15 +3,12 @@
 use crate::Budgets;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    churn::Churn,
-    config::{LabConfig, Load, NodeConfig, RuntimeConfig},
-    grid::Cell,
-    manifest::{Machine, Tool},
-    run_row::{End, NetworkReport, StageTime},
-};
+use crate::churn::Churn;
+use crate::config::{LabConfig, Load, NodeConfig, RuntimeConfig};
+use crate::grid::Cell;
+use crate::manifest::{Machine, Tool};
+use crate::run_row::{End, NetworkReport, StageTime};
 
-/// The whole of `soak.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SoakFile {
     pub schema: u32,
@@ -20,16 +17,13 @@ pub struct SoakFile {
     pub config: SoakConfig,
     pub tool: Tool,
     pub machine: Machine,
-    /// Null while it goes on, and for ever if it was killed.
     pub end: Option<SoakEnd>,
 }
 
-/// What a soak measures, and how.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SoakConfig {
     pub cell: Cell,
     pub duration_ms: u64,
-    /// The length of a row.
     pub interval_ms: u64,
     pub churn: Churn,
     pub budgets: Budgets,
@@ -40,7 +34,6 @@ pub struct SoakConfig {
     pub seed: u64,
 }
 
-/// How a soak ended.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SoakEnd {
     #[serde(flatten)]
@@ -51,10 +44,8 @@ pub struct SoakEnd {
     pub stages: Vec<StageTime>,
     pub probe_ns: Option<f64>,
     pub network: NetworkReport,
-    /// The checksum of `soak.csv`. Absent in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
-    /// That of `blocks.csv`. Absent in older files, which have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks_sha256: Option<String>,
 }

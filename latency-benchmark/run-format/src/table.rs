@@ -1,19 +1,16 @@
 //! Tables on disk: CSV files whose columns are the fields of a row type.
 
-use std::{
-    collections::{BTreeMap, btree_map::Entry},
-    fs::File,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_aux::serde_introspection::serde_introspect;
 
-use crate::{
-    files::{SCHEMA, read},
-    ranges::LARGEST,
-};
+use crate::files::{SCHEMA, read};
+use crate::ranges::LARGEST;
 
 /// Tables of a folder that are being written. Rows are on disk after [`flush`](TableWriters::flush).
 pub struct TableWriters {
@@ -22,7 +19,6 @@ pub struct TableWriters {
 }
 
 impl TableWriters {
-    /// Begins the tables `names`.
     pub fn create(dir: &Path, names: &[&'static str]) -> Result<TableWriters> {
         let mut tables = TableWriters {
             dir: dir.to_owned(),
@@ -100,9 +96,8 @@ fn rows<T: DeserializeOwned>(text: &[u8]) -> Result<Vec<T>> {
     let expected = serde_introspect::<T>();
     let found = reader.headers()?.clone();
     let of_older = expected.strip_suffix(&ADDED_LATER);
-    let expected = of_older
-        .filter(|older| found == **older)
-        .unwrap_or(expected);
+    let of_older = of_older.filter(|older| found == **older);
+    let expected = of_older.unwrap_or(expected);
     let is_missing = |name: &&&str| !found.iter().any(|it| it == **name);
     if let Some(missing) = expected.iter().find(is_missing) {
         bail!("column {missing} is missing");
@@ -119,10 +114,8 @@ fn rows<T: DeserializeOwned>(text: &[u8]) -> Result<Vec<T>> {
             let (column, text) = (expected[at], String::from_utf8_lossy(&record[at]));
             bail!("line {line}: {column}: {text} is negative or not a number that a run can have");
         }
-        let row = record
-            .deserialize(Some(&headers))
-            .map_err(|error| anyhow::anyhow!("line {line}: {}", problem(&error, expected)))?;
-        rows.push(row);
+        let row = record.deserialize(Some(&headers));
+        rows.push(row.map_err(|error| anyhow!("line {line}: {}", problem(&error, expected)))?);
     }
     Ok(rows)
 }
@@ -138,7 +131,6 @@ fn is_odd(field: &[u8]) -> bool {
     number.is_ok_and(|number| !(0.0..=LARGEST).contains(&number))
 }
 
-/// What is wrong with which column.
 fn problem(error: &csv::Error, columns: &[&str]) -> String {
     let csv::ErrorKind::Deserialize { err, .. } = error.kind() else {
         return error.to_string();

@@ -225,6 +225,11 @@ pub const BANDS_FROM_NS: [u64; 10] = [
     0, 10_000, 25_000, 50_000, 75_000, 100_000, 150_000, 200_000, 500_000, 1_000_000,
 ];
 
+/// The lower end of the band of a duration.
+pub fn band_from_ns(duration_ns: u64) -> u64 {
+    BANDS_FROM_NS[BANDS_FROM_NS.partition_point(|from| *from <= duration_ns) - 1]
+}
+
 /// A row of `bands.csv`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BandRow {

@@ -4,7 +4,8 @@
 use std::{fs, process::Command};
 
 use crate::bench::{
-    Bench, analysis, build_program, can_run, eventually, json, kill, number, table, text, words,
+    Bench, Row, analysis, build_program, can_run, eventually, json, kill, number, table, text,
+    words,
 };
 use swarm_patch::{package::upstream_manifest, pristine, sync};
 

@@ -2,75 +2,34 @@
 //! and tasks that come and do not go.
 
 use anyhow::Result;
-use run_format::{
-    evidence::ActivityRow,
-    files::ACTIVITY,
-    table::TableWriters,
-    tables::{Pass, SliceRow},
-};
+use run_format::evidence::ActivityRow;
+use run_format::files::ACTIVITY;
+use run_format::table::TableWriters;
+use run_format::tables::{Pass, SliceRow};
 
-use crate::observe::{
-    activity::{Activity, Snapshot},
-    slice::ObservedSlice,
-    sums::Sums,
-};
+use crate::observe::activity::{Figures, Snapshot};
+use crate::observe::slice::ObservedSlice;
 
-pub(super) struct ActivityEvidence {
-    activity: Activity,
-    before: Snapshot,
-    /// Between the beginning and the end of the last slice.
-    during: Option<Snapshot>,
+pub(super) fn write(
+    tables: &mut TableWriters,
+    row: &SliceRow,
+    slice: &ObservedSlice,
+    during: &Snapshot,
+) -> Result<()> {
+    // What there is now is known in slices of every pass, what happened in those that count it.
+    let counts_all = row.pass == Pass::Activity;
+    let counted = |figures: Figures| figures.into_iter().filter(move |_| counts_all);
+    let figures = counted(during.counts()).chain(during.gauges());
+    let figures = figures.chain(counted(polls(slice)));
+    let rows = figures.map(|(counter, value)| ActivityRow {
+        slice: row.slice,
+        counter: counter.into(),
+        value,
+    });
+    tables.rows(ACTIVITY, rows.filter(|row| row.value.is_some()))
 }
 
-impl ActivityEvidence {
-    pub(super) fn new(activity: Activity) -> ActivityEvidence {
-        ActivityEvidence {
-            before: activity.snapshot(),
-            activity,
-            during: None,
-        }
-    }
-
-    pub(super) fn begin(&mut self, pass: Pass) {
-        self.activity.count_self_wakes(pass == Pass::Activity);
-        self.before = self.activity.snapshot();
-    }
-
-    pub(super) fn end(&mut self) {
-        self.during = Some(self.activity.snapshot().since(self.before));
-        self.activity.count_self_wakes(false);
-    }
-
-    pub(super) fn write(
-        &mut self,
-        tables: &mut TableWriters,
-        row: &SliceRow,
-        slice: &ObservedSlice,
-    ) -> Result<()> {
-        let Some(during) = self.during.take() else {
-            return Ok(());
-        };
-        // What there is now is known in slices of every pass, what happened in those that count it.
-        let counts_all = row.pass == Pass::Activity;
-        let mut values = Vec::new();
-        if counts_all {
-            values.extend(during.counts());
-        }
-        values.extend(during.gauges());
-        if counts_all {
-            values.extend(polls(slice));
-        }
-        let known = values.into_iter().filter(|(_, value)| value.is_some());
-        let rows = known.map(|(counter, value)| ActivityRow {
-            slice: row.slice,
-            counter: counter.into(),
-            value,
-        });
-        tables.rows(ACTIVITY, rows)
-    }
-}
-
-fn polls(slice: &ObservedSlice) -> Vec<(&'static str, Option<u64>)> {
+fn polls(slice: &ObservedSlice) -> Figures {
     let Some(whole) = &slice.whole else {
         return Vec::new();
     };

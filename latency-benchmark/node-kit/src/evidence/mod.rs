@@ -1,68 +1,53 @@
-//! Why polls are slow: what else happened on central's worker, laid beside the polls by its time. One
-//! kind of evidence is switched on at a time, for a slice of its own, so that none is part of what
-//! another sees.
+//! Why polls are slow: what else happened on central's worker, laid beside the polls by its time. One kind of evidence
+//! is switched on at a time, for a slice of its own, so that none is part of what another sees.
 
 mod activity;
 mod meter;
 mod metered;
 mod moments;
-mod stacks;
-mod system_calls;
 mod timeline;
 mod watch;
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use run_format::{
-    Site,
-    config::ENOUGH_SLOW_SAMPLES,
-    evidence::EvidenceFile,
-    files::{
-        ACTIVITY, ALLOCATION_STACKS, ALLOCATIONS, COUNTERS, EVIDENCE, STACKS, SYSTEM_CALLS,
-        TIMELINE, write_json,
-    },
-    manifest::NamedSite,
-    table::TableWriters,
-    tables::{Pass, SliceRow},
+use run_format::Site;
+use run_format::config::ENOUGH_SLOW_SAMPLES;
+use run_format::files::{
+    ACTIVITY, ALLOCATION_STACKS, ALLOCATIONS, COUNTERS, EVIDENCE, STACKS, SYSTEM_CALLS, TIMELINE,
+    write_json,
 };
+use run_format::manifest::NamedSite;
+use run_format::table::TableWriters;
+use run_format::tables::{Pass, SliceRow};
 
+use self::moments::{Moments, add};
+use self::timeline::Timeline;
 pub(crate) use self::watch::{Watch, recorder};
-use self::{
-    activity::ActivityEvidence, metered::Metered, stacks::StackEvidence,
-    system_calls::SystemCallEvidence, timeline::Timeline,
-};
-use crate::observe::{activity::Activity, slice::ObservedSlice};
+use crate::observe::activity::{Activity, Snapshot};
+use crate::observe::slice::ObservedSlice;
+use crate::observe::sums::Sums;
 
 /// Everything that a cell is explained by, and where it is written.
 pub(crate) struct Evidence {
     watch: Watch,
+    activity: Activity,
     tables: TableWriters,
-    stacks: StackEvidence,
-    /// By variant, of the slices that are written.
-    slow: BTreeMap<usize, SampledSlowPolls>,
-    metered: Metered,
-    system_calls: SystemCallEvidence,
+    moments: Moments,
+    /// Slow polls of connections while stacks were sampled, and samples in them, by variant, of the slices that are written.
+    slow: BTreeMap<usize, [u64; 2]>,
     timeline: Timeline,
-    activity: ActivityEvidence,
-    about: EvidenceFile,
+    /// While a slice goes on, what was counted until it began, and afterwards, what was counted in it.
+    snapshot: Snapshot,
+    /// The same by the counters of the process. Absent where the kernel fails to tell.
+    counted: Option<Vec<u64>>,
     dir: PathBuf,
 }
 
-/// Slow polls of the connection while stacks were sampled.
-#[derive(Default)]
-struct SampledSlowPolls {
-    polls: u64,
-    samples: u64,
-}
-
 impl Evidence {
-    /// Begins the tables in `dir`.
     pub(crate) fn create(
-        mut watch: Watch,
+        watch: Watch,
         activity: Activity,
         sites: Vec<NamedSite>,
         dir: &Path,
@@ -79,16 +64,12 @@ impl Evidence {
         ];
         Ok(Evidence {
             tables: TableWriters::create(dir, &tables)?,
-            stacks: StackEvidence::new(sites, connections),
+            moments: Moments::new(sites, connections),
             slow: BTreeMap::new(),
-            metered: Metered::new(watch.counter_names.clone(), watch.process_counters.take()),
-            system_calls: SystemCallEvidence::default(),
             timeline: Timeline::new(connections),
-            activity: ActivityEvidence::new(activity),
-            about: EvidenceFile {
-                unavailable: watch.missing(),
-                ..EvidenceFile::default()
-            },
+            snapshot: activity.snapshot(),
+            counted: None,
+            activity,
             watch,
             dir: dir.to_owned(),
         })
@@ -99,74 +80,72 @@ impl Evidence {
     }
 
     pub(crate) fn slow_samples(&self, variant: usize) -> u64 {
-        self.slow.get(&variant).map_or(0, |it| it.samples)
+        self.slow.get(&variant).map_or(0, |[_, samples]| *samples)
     }
 
     /// Whether more samples would tell more about its slow polls. Without any slow poll they would not.
     pub(crate) fn lacks_stacks(&self, variant: usize) -> bool {
-        let lacks = |it: &SampledSlowPolls| it.polls > 0 && it.samples < ENOUGH_SLOW_SAMPLES;
+        let lacks = |[polls, samples]: &[u64; 2]| *polls > 0 && *samples < ENOUGH_SLOW_SAMPLES;
         self.is_available(Pass::Stacks) && self.slow.get(&variant).is_none_or(lacks)
     }
 
-    /// Some time before the slice, whatever has to be so from the beginning of its first poll, to the end
-    /// of its last.
+    /// Some time before the slice, whatever has to be so from the beginning of its first poll, to the end of its last.
     pub(crate) fn prepare(&mut self, pass: Pass) {
         self.watch.prepare(pass);
     }
 
     pub(crate) fn begin(&mut self, pass: Pass) {
-        self.activity.begin(pass);
-        self.metered.begin();
+        self.activity.count_self_wakes(pass == Pass::Activity);
+        self.snapshot = self.activity.snapshot();
+        self.counted = self.watch.counted();
         self.watch.switch(pass, true);
     }
 
     pub(crate) fn end(&mut self, pass: Pass) {
         self.watch.switch(pass, false);
         self.collect();
-        self.metered.end();
-        self.activity.end();
+        self.counted = self.watch.counted().since(self.counted.take());
+        self.snapshot = self.activity.snapshot().since(self.snapshot);
+        self.activity.count_self_wakes(false);
     }
 
     /// Empties the buffers before they are full.
     pub(crate) fn collect(&mut self) {
-        self.stacks.collect(&mut self.watch);
-        self.system_calls.collect(&mut self.watch);
+        self.moments.collect(&mut self.watch);
     }
 
     /// Writes what was seen in a slice, all of whose polls are over.
     pub(crate) fn write(&mut self, row: &SliceRow, slice: &mut ObservedSlice) -> Result<()> {
-        let (number, window) = (row.slice, slice.window_ns());
-        let Some(whole) = &mut slice.whole else {
+        let number = row.slice;
+        let Some(polls) = &mut slice.whole else {
             return Ok(());
         };
-        let polls = &mut whole.polls;
         let tables = &mut self.tables;
         match row.pass {
             Pass::Stacks => {
-                let [polls, samples] = self.stacks.write(tables, number, &window, polls)?;
-                let slow = self.slow.entry(row.variant).or_default();
-                slow.polls += polls;
-                slow.samples += samples;
+                let slow = self.moments.write_samples(tables, number, polls)?;
+                add(self.slow.entry(row.variant).or_default(), slow);
             }
             Pass::Allocations => {
                 metered::write_allocations(tables, number, polls)?;
-                self.stacks
-                    .write_allocations(tables, number, &window, polls)?;
+                self.moments.write_allocations(tables, number, polls)?;
             }
-            Pass::Counters => self.metered.write_counters(tables, number, polls)?,
-            Pass::SystemCalls => self.system_calls.write(tables, number, &window, polls)?,
+            Pass::Counters => {
+                let of_process = self.counted.take().unwrap_or_default();
+                metered::write_counters(tables, number, polls, &self.watch, of_process)?;
+            }
+            Pass::SystemCalls => self.moments.write_calls(tables, number, polls)?,
             Pass::Timeline => self.timeline.keep(row, polls),
             Pass::Compare | Pass::Children | Pass::Activity | Pass::Normal | Pass::Warm => {}
         }
-        self.activity.write(tables, row, slice)?;
+        activity::write(tables, row, slice, &self.snapshot)?;
         tables.flush()
     }
 
     /// Writes what is told of all slices together.
     pub(crate) fn finish(mut self) -> Result<()> {
-        self.watch.describe(&mut self.about);
         self.timeline.write(&mut self.tables)?;
         self.tables.finish()?;
-        write_json(&self.dir.join(EVIDENCE), &self.about)
+        write_json(&self.dir.join(EVIDENCE), &self.watch.describe())
     }
 }

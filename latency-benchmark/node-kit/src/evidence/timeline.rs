@@ -1,6 +1,6 @@
 //! The slowest polls of connections, with everything that happened in them in its order.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, iter};
 
 use anyhow::Result;
 use poll_probe::{ChildPoll, Outcome};
@@ -16,13 +16,8 @@ const INNER: Site = Site::Muxer;
 
 pub(super) struct Timeline {
     outer: Site,
-    /// By variant, the slowest first.
-    slowest: BTreeMap<usize, Vec<SlowPoll>>,
-}
-
-struct SlowPoll {
-    duration_ns: u64,
-    rows: Vec<TimelineRow>,
+    /// By variant, the slowest first. The first row of each is its own.
+    slowest: BTreeMap<usize, Vec<Vec<TimelineRow>>>,
 }
 
 impl Timeline {
@@ -33,30 +28,26 @@ impl Timeline {
         }
     }
 
-    /// Keeps those polls of a slice that are among the slowest.
     pub(super) fn keep(&mut self, slice: &SliceRow, polls: &WholePolls) {
         let slowest = self.slowest.entry(slice.variant).or_default();
         for poll in polls.of(self.outer) {
-            let at = slowest.partition_point(|kept| kept.duration_ns >= poll.duration_ns);
+            let at = slowest.partition_point(|kept| kept[0].duration_ns >= poll.duration_ns);
             if at < KEPT {
                 slowest.truncate(KEPT - 1);
-                let (duration_ns, rows) = (poll.duration_ns, rows(slice, poll, polls));
-                slowest.insert(at, SlowPoll { duration_ns, rows });
+                slowest.insert(at, rows(slice, poll, polls));
             }
         }
     }
 
     pub(super) fn write(&self, tables: &mut TableWriters) -> Result<()> {
-        for (rank, poll) in self.slowest.values().flat_map(|slowest| (1..).zip(slowest)) {
-            let rows = poll.rows.iter().cloned();
-            tables.rows(TIMELINE, rows.map(|row| TimelineRow { rank, ..row }))?;
-        }
-        Ok(())
+        let ranked = self.slowest.values().flat_map(|slowest| (1..).zip(slowest));
+        let rows = ranked.flat_map(|(rank, rows)| iter::repeat(rank).zip(rows.iter().cloned()));
+        let rows = rows.map(|(rank, row)| TimelineRow { rank, ..row });
+        tables.rows(TIMELINE, rows)
     }
 }
 
-/// The poll, its children, and what these polled in turn: in the order they began, those around before
-/// those inside.
+/// The poll, its children, and what these polled in turn: in the order they began, those around before those inside.
 fn rows(slice: &SliceRow, poll: &WholePoll, polls: &WholePolls) -> Vec<TimelineRow> {
     let mut rows = invocation(slice, poll, 0);
     let inside = poll.start_ns..poll.end_ns();
@@ -98,7 +89,6 @@ fn invocation(slice: &SliceRow, poll: &WholePoll, depth: u32) -> Vec<TimelineRow
         iterations: None,
         ..row.clone()
     };
-    std::iter::once(row.clone())
-        .chain(poll.children.iter().map(child))
-        .collect()
+    let children = poll.children.iter().map(child);
+    iter::once(row.clone()).chain(children).collect()
 }

@@ -4,16 +4,12 @@ use std::{sync::Arc, time::Duration};
 
 use nix::unistd::gettid;
 use poll_probe::{Capacity, Recorder};
-use run_format::{
-    evidence::{EvidenceFile, MissingEvidence},
-    tables::Pass,
-};
-use thread_scope::{
-    Counters, Spinner, StackSampler, SystemCallRecorder, Unobservable,
-    allocations::{self, AllocationSampler},
-};
+use run_format::evidence::{EvidenceFile, MissingEvidence};
+use run_format::tables::Pass;
+use thread_scope::allocations::{self, AllocationSampler};
+use thread_scope::{Counters, Spinner, StackSampler, SystemCallRecorder, Unobservable};
 
-use super::meter::{self, MeterKind};
+use super::meter;
 
 /// Does not beat with timers, which are due at whole milliseconds.
 const STACK_INTERVAL: Duration = Duration::from_micros(487);
@@ -37,8 +33,7 @@ pub(crate) struct Watch {
     pub(super) counter_names: Vec<String>,
     counters_missing: Vec<Unobservable>,
     counter_reading_ns: Option<u64>,
-    /// Until the tables are begun.
-    pub(super) process_counters: Option<Counters>,
+    pub(super) process_counters: Counters,
 }
 
 impl Watch {
@@ -74,7 +69,7 @@ impl Watch {
             counters_missing,
             counter_reading_ns,
             // Counts threads that are started from here on, which is all that are to come.
-            process_counters: Some(Counters::of_process()),
+            process_counters: Counters::of_process(),
         }
     }
 
@@ -89,7 +84,7 @@ impl Watch {
         }
     }
 
-    pub(super) fn missing(&self) -> Vec<MissingEvidence> {
+    fn missing(&self) -> Vec<MissingEvidence> {
         let missing = [
             (Pass::Stacks, self.stacks.as_ref().err()),
             (Pass::Allocations, self.allocations.as_ref().err()),
@@ -97,14 +92,14 @@ impl Watch {
             (Pass::Warm, self.spinner.as_ref().err()),
         ];
         let counters = self.counters_missing.iter();
-        let missing = (missing.into_iter()).chain(counters.map(|why| (Pass::Counters, Some(why))));
-        let evidence = missing.filter_map(|(pass, missing)| {
-            Some(MissingEvidence {
-                pass,
-                what: missing?.what.clone(),
-                why: missing?.why.clone(),
-            })
-        });
+        let counters = counters.map(|missing| (Pass::Counters, Some(missing)));
+        let evidence = missing
+            .into_iter()
+            .chain(counters)
+            .filter_map(|(pass, missing)| {
+                let Unobservable { what, why } = missing?.clone();
+                Some(MissingEvidence { pass, what, why })
+            });
         evidence.collect()
     }
 
@@ -115,11 +110,7 @@ impl Watch {
             spinner.set_spinning(pass == Pass::Warm);
         }
         allocations::set_counting(pass == Pass::Allocations);
-        meter::switch(match pass {
-            Pass::Allocations => MeterKind::Allocations,
-            Pass::Counters => MeterKind::Counters,
-            _ => MeterKind::Nothing,
-        });
+        meter::read_counters(pass == Pass::Counters);
     }
 
     /// What sees moments is on from the first one of the slice to its last.
@@ -131,22 +122,26 @@ impl Watch {
         }
     }
 
-    pub(super) fn describe(&self, about: &mut EvidenceFile) {
-        if let Ok(stacks) = &self.stacks {
-            about.stack_interval_ns = u64::try_from(STACK_INTERVAL.as_nanos()).ok();
-            about.stacks_lost = Some(stacks.lost());
-        }
-        if let Ok(stacks) = &self.allocations {
-            about.objects_per_stack = Some(OBJECTS_PER_STACK);
-            about.allocation_stacks_lost = Some(stacks.lost());
-        }
-        if !self.counter_names.is_empty() {
-            about.counters = Some(self.counter_names.clone());
-            about.counter_reading_ns = self.counter_reading_ns;
-        }
-        if let Ok(calls) = &self.system_calls {
-            about.system_call_overhead_ns = Some(calls.overhead_ns());
-            about.system_calls_lost = Some(calls.lost());
+    /// By the counters of the process. None where the kernel fails to tell.
+    pub(super) fn counted(&self) -> Option<Vec<u64>> {
+        let mut counts = vec![0; self.process_counters.names().len()];
+        self.process_counters.read(&mut counts).then_some(counts)
+    }
+
+    pub(super) fn describe(&self) -> EvidenceFile {
+        let (stacks, allocations) = (self.stacks.as_ref().ok(), self.allocations.as_ref().ok());
+        let calls = self.system_calls.as_ref().ok();
+        let has_counters = !self.counter_names.is_empty();
+        EvidenceFile {
+            unavailable: self.missing(),
+            stack_interval_ns: stacks.map(|_| STACK_INTERVAL.as_nanos() as u64),
+            stacks_lost: stacks.map(StackSampler::lost),
+            objects_per_stack: allocations.map(|_| OBJECTS_PER_STACK),
+            allocation_stacks_lost: allocations.map(AllocationSampler::lost),
+            counters: has_counters.then(|| self.counter_names.clone()),
+            counter_reading_ns: self.counter_reading_ns,
+            system_call_overhead_ns: calls.map(SystemCallRecorder::overhead_ns),
+            system_calls_lost: calls.map(SystemCallRecorder::lost),
         }
     }
 }

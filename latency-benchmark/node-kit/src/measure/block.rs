@@ -3,13 +3,11 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use run_format::{
-    config::{Measurement, RuntimeConfig},
-    files::{BLOCKS, WORK},
-    protocol::CentralTask,
-    table::TableWriters,
-    tables::{BlockRow, WorkRow},
-};
+use run_format::config::{Measurement, RuntimeConfig};
+use run_format::files::{BLOCKS, WORK};
+use run_format::protocol::CentralTask;
+use run_format::table::TableWriters;
+use run_format::tables::{BlockRow, WorkRow};
 
 use super::sample::ns;
 
@@ -40,7 +38,7 @@ impl Interruptions {
 }
 
 pub(super) struct Blocks {
-    tables: TableWriters,
+    pub(super) tables: TableWriters,
     runtime: RuntimeConfig,
     /// A soak ends when it was to end.
     measures_again: bool,
@@ -90,11 +88,6 @@ impl Blocks {
         self.tables.row(BLOCKS, &row)?;
         self.tables.flush()?;
         Ok(is_disturbed)
-    }
-
-    /// Waits until the disk has everything.
-    pub(super) fn finish(self) -> Result<()> {
-        self.tables.finish()
     }
 }
 

@@ -1,22 +1,16 @@
 //! What central's core does before there are requests. A co-tenant that is woken then waits for the core to wake up, and
 //! what central's threads use is the suite's own.
 
-use std::{
-    thread,
-    time::{Duration, Instant},
-};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use poll_probe::Variant;
-use run_format::{files::IDLE, table::TableWriters, tables::IdleRow};
+use run_format::{files::IDLE, histogram_tag::HistogramOf, table::TableWriters, tables::IdleRow};
 
 use crate::{
     connected::Connected,
-    observe::{
-        process,
-        slice::{ObservedSlice, quantile},
-        sums::Sums,
-    },
+    observe::{process, slice::ObservedSlice, sums::Sums},
 };
 
 /// Observes central before it has work, and writes what was seen.
@@ -35,15 +29,16 @@ pub(super) fn observe(central: &mut Connected) -> Result<()> {
     thread::sleep(OBSERVE);
     let (used, took) = (cpu_time().since(before), began.elapsed());
     observers.collect(&mut [&mut seen]);
+    let wake = |q| seen.histograms.quantile(HistogramOf::CotenantWake, q);
     let mut table = TableWriters::create(&central.task.dir, &[IDLE])?;
     table.row(
         IDLE,
         &IdleRow {
             duration_ms: took.as_secs_f64() * 1e3,
             central_cpu_ns: used.cpu_ns,
-            wakes: seen.wake_delay_ns.len(),
-            wake_p50_ns: quantile(&seen.wake_delay_ns, 0.5),
-            wake_p90_ns: quantile(&seen.wake_delay_ns, 0.9),
+            wakes: seen.histograms.count(HistogramOf::CotenantWake),
+            wake_p50_ns: wake(0.5),
+            wake_p90_ns: wake(0.9),
         },
     )?;
     table.finish()

@@ -3,52 +3,43 @@
 
 mod block;
 mod idle;
-mod open_slice;
 mod order;
 mod polls;
 mod sample;
 mod soak_rows;
 
-use std::{
-    collections::BTreeMap,
-    time::{Duration, Instant},
-};
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, TryRecvError};
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use plan::block::PlannedSlice;
 use rand::{SeedableRng, rngs::StdRng};
-use run_format::{
-    config::{Measurement, Plan},
-    protocol::Measured,
-    run_row::Stop,
-};
+use run_format::config::{Measurement, Plan};
+use run_format::protocol::{Measured, NodeMessage, TURN_LINE};
+use run_format::run_row::Stop;
 use tokio::sync::oneshot;
 
-use self::{
-    block::{Blocks, Interruptions},
-    open_slice::OpenSlice,
-    order::order,
-    polls::VariantSlices,
-    sample::{Clocks, Sampler},
-};
+use self::block::{Blocks, Interruptions};
+use self::order::order;
+use self::polls::{OpenSlice, VariantSlices};
+use self::sample::{Clocks, Sampler};
 use crate::{
     connected::Connected,
     observe::{fixed_work::FixedWork, slice::ObservedSlice, sums::Sums},
-    parent::Parent,
+    parent::report,
 };
 
 /// Measures what the task asks for. Central gets no work before `begin`.
 pub(crate) fn measure(
     mut central: Connected,
-    parent: &Parent,
+    lines: Receiver<&'static str>,
     begin: oneshot::Sender<()>,
 ) -> Result<Measured> {
     let config = &central.task.config;
     let (plan, seed) = (config.plan, config.seed);
     let takes_turns = config.beside > 0;
-    if takes_turns {
-        parent.has_turn(0);
-    }
+    let stopped = takes_turns && !has_turn(&lines, 0);
     if config.measurement == Measurement::Compare {
         idle::observe(&mut central)?;
     }
@@ -60,10 +51,10 @@ pub(crate) fn measure(
         plan,
         kept: Blocks::create(&central.task)?,
         slices: VariantSlices::new(central)?,
-        parent,
+        lines,
         takes_turns,
         has_turn: true,
-        stopped: false,
+        stopped,
         started: Instant::now(),
         last: None,
         open: BTreeMap::new(),
@@ -78,7 +69,7 @@ pub(crate) fn measure(
     if let Some(last) = measuring.settle(None)? {
         measuring.finish(last)?;
     }
-    measuring.kept.finish()?;
+    measuring.kept.tables.finish()?;
     Ok(Measured {
         stop,
         blocks,
@@ -87,13 +78,20 @@ pub(crate) fn measure(
     })
 }
 
-struct Measuring<'a> {
+/// Waits for a turn of the block, for which the process may be paused. Returns false if it is to stop instead.
+fn has_turn(lines: &Receiver<&'static str>, block: u32) -> bool {
+    report(&NodeMessage::AsksForTurn(block));
+    lines.recv() == Ok(TURN_LINE)
+}
+
+struct Measuring {
     slices: VariantSlices,
     sampler: Sampler,
     work: FixedWork,
     plan: Plan,
     kept: Blocks,
-    parent: &'a Parent,
+    /// What the parent says.
+    lines: Receiver<&'static str>,
     /// With other programs.
     takes_turns: bool,
     has_turn: bool,
@@ -110,7 +108,7 @@ struct Measuring<'a> {
     interruptions: Interruptions,
 }
 
-impl Measuring<'_> {
+impl Measuring {
     /// Lasts as long as planned, and until every peer has answered: large requests over long links take seconds
     /// to get going.
     fn warm_up(&mut self) -> Result<()> {
@@ -150,38 +148,34 @@ impl Measuring<'_> {
             }
             blocks += 1;
             if let Some(message) = self.slices.report(blocks) {
-                self.parent.report(&message);
+                report(&message);
             }
             if self.slices.is_enough(blocks) {
                 return Ok((Stop::Precise, blocks));
             }
-            let end = self.slices.fixed_end(self.started, blocks + 1);
-            let end = end.unwrap_or_else(|| Instant::now() + self.expected(blocks + 1));
-            if self.slices.has_time_limit(blocks) && end > self.started + self.time_limit() {
+            let next = self.slices.block(blocks + 1);
+            let turns: u32 = next.iter().map(|slice| self.slices.turns(*slice)).sum();
+            let end = self.end_of_row(blocks + 1);
+            let end = end.unwrap_or_else(|| Instant::now() + self.plan.turn() * turns);
+            // Disturbed blocks are measured again, in a quarter of the planned time at most.
+            let planned = Duration::from_millis(self.plan.max_ms);
+            let limit = self.started + planned + self.kept.disturbed.min(planned / 4);
+            if self.slices.has_time_limit(blocks) && end > limit {
                 return Ok((Stop::Cap, blocks));
             }
         }
     }
 
-    /// Disturbed blocks are measured again, in a quarter of the planned time at most.
-    fn time_limit(&self) -> Duration {
-        let planned = Duration::from_millis(self.plan.max_ms);
-        planned + self.kept.disturbed.min(planned / 4)
-    }
-
-    fn expected(&self, block: u32) -> Duration {
-        let slices = self.slices.block(block);
-        let turns: u32 = slices.iter().map(|slice| self.slices.turns(*slice)).sum();
-        Duration::from_millis(self.plan.settle_ms + self.plan.turn_ms) * turns
+    fn end_of_row(&self, block: u32) -> Option<Instant> {
+        let length = self.slices.rows?;
+        Some(self.started + length * block)
     }
 
     /// Returns whether it got through.
     fn block(&mut self, number: u32, rng: &mut StdRng) -> Result<bool> {
         let planned = self.slices.block(number);
-        let turns: Vec<u32> = planned
-            .iter()
-            .map(|slice| self.slices.turns(*slice))
-            .collect();
+        let turns = planned.iter().map(|slice| self.slices.turns(*slice));
+        let turns: Vec<u32> = turns.collect();
         if !self.takes_turn(number) {
             return Ok(false);
         }
@@ -231,7 +225,7 @@ impl Measuring<'_> {
             return true;
         }
         let (paused, paused_ns) = (Instant::now(), self.slices.now_ns());
-        self.has_turn = self.parent.has_turn(block);
+        self.has_turn = has_turn(&self.lines, block);
         self.stopped |= !self.has_turn;
         // The time of others is none of this program.
         self.started += paused.elapsed();
@@ -267,7 +261,7 @@ impl Measuring<'_> {
     ) -> Result<bool> {
         let answers_before: u64 = slice.seen.requests().sum();
         let time = Duration::from_millis(self.plan.turn_ms);
-        let end = self.slices.fixed_end(self.started, slice.block);
+        let end = self.end_of_row(slice.block);
         self.planned += time;
         let late = previous.as_mut().map(|slice| &mut slice.seen);
         let mut both: Vec<&mut ObservedSlice> = late.into_iter().chain([&mut slice.seen]).collect();
@@ -282,7 +276,7 @@ impl Measuring<'_> {
         self.refuse_silence()?;
         slice.turns_left -= 1;
         if slice.turns_left == 0 {
-            self.slices.is_over(slice.planned, &slice.seen, &slice.used);
+            self.slices.is_over(&slice);
         }
         self.last = Some(slice);
         previous.map_or(Ok(()), |previous| self.finish(previous))?;
@@ -300,11 +294,8 @@ impl Measuring<'_> {
         let began = Instant::now();
         let mut last = self.last.take();
         let waits = self.slices.waits_for_late_polls();
-        let first = if waits {
-            settling
-        } else {
-            settling.max(LEAST) / 2
-        };
+        let half = settling.max(LEAST) / 2;
+        let first = if waits { settling } else { half };
         let seen = last.as_mut().map(|slice| &mut slice.seen);
         self.sleep_until(began + first, &mut seen.into_iter().collect::<Vec<_>>());
         if !waits {
@@ -325,7 +316,7 @@ impl Measuring<'_> {
         }
         self.number += 1;
         if let Some(row) = self.slices.keep(self.number, slice)? {
-            self.parent.report(&row);
+            report(&row);
         }
         Ok(())
     }
@@ -333,8 +324,8 @@ impl Measuring<'_> {
     /// Turns in which nothing happens measure nothing.
     fn refuse_silence(&self) -> Result<()> {
         let silence = self.last_answer.elapsed();
-        let turn = Duration::from_millis(self.plan.settle_ms + self.plan.turn_ms);
-        if self.slices.has_answers() && silence > self.slices.patience().max(4 * turn) {
+        let patience = self.slices.patience().max(4 * self.plan.turn());
+        if self.slices.has_answers() && silence > patience {
             let seconds = silence.as_secs_f64();
             bail!("no peer has answered anything for {seconds:.0} s");
         }
@@ -353,7 +344,7 @@ impl Measuring<'_> {
             let stops = &mut self.interruptions.stops;
             let found = self.sampler.finds_stopped();
             *stops = found.map(|found| stops.unwrap_or(0) + u64::from(found));
-            if self.slices.stops_within_slices() && self.is_stopped() {
+            if self.slices.rows.is_some() && self.is_stopped() {
                 return false;
             }
             if Instant::now() >= end {
@@ -363,7 +354,7 @@ impl Measuring<'_> {
     }
 
     fn is_stopped(&mut self) -> bool {
-        self.stopped |= self.parent.asks_to_stop();
+        self.stopped |= !matches!(self.lines.try_recv(), Err(TryRecvError::Empty));
         self.stopped
     }
 }

@@ -1,35 +1,29 @@
 //! Slices of variants: all of them take turns, or each kind of evidence has slices of its own, or the slices of one are
 //! the rows of a soak.
 
-use std::{
-    ops::Range,
-    time::{Duration, Instant},
-};
+use std::ops::Range;
+use std::time::Duration;
 
 use anyhow::Result;
-use plan::{
-    block::{PlannedSlice, to_compare, to_explain},
-    changes::Changes,
-    sums::SliceSums,
-};
+use plan::block::{PlannedSlice, to_compare, to_explain};
+use plan::changes::Changes;
+use plan::sums::SliceSums;
 use poll_probe::{Mode, Variant, VariantId};
-use run_format::{
-    Budgets,
-    config::{ExplainPlan, Measurement, RunConfig, SLOW_NS},
-    protocol::NodeMessage,
-    run_row::Messages,
-    tables::{Pass, SliceRow},
-    variant::{BASELINE, Role},
-};
+use run_format::config::{ExplainPlan, Measurement, RunConfig, SLOW_NS};
+use run_format::histogram_tag::HistogramOf;
+use run_format::protocol::NodeMessage;
+use run_format::run_row::Messages;
+use run_format::tables::{Pass, SliceRow};
+use run_format::variant::{BASELINE, Role};
+use run_format::{Budgets, Site};
 
-use super::{open_slice::OpenSlice, sample::Clocks, soak_rows::SoakRows};
-use crate::{
-    connected::Connected,
-    evidence::Evidence,
-    observe::{replay::Replay, slice::ObservedSlice},
-    paths::{TrafficPath, TurnSwitch},
-    run_writer::RunWriter,
-};
+use super::{sample::Clocks, soak_rows::SoakRows};
+use crate::connected::Connected;
+use crate::evidence::Evidence;
+use crate::observe::replay::Replay;
+use crate::observe::slice::ObservedSlice;
+use crate::paths::{TrafficPath, TurnSwitch};
+use crate::run_writer::RunWriter;
 
 /// What has slices, and what becomes of them.
 pub(super) struct VariantSlices {
@@ -47,8 +41,24 @@ pub(super) struct VariantSlices {
     changes: Changes,
     /// The slices of the block so far.
     block: Vec<(usize, SliceSums)>,
-    fired: Vec<Fired>,
+    /// Complete slices of each variant, and those of its polls that a budget ended.
+    fired: Vec<(u32, u64)>,
     messages: Vec<Messages>,
+    /// The length of a soak's rows, which keep step with the clock, whatever those before took. A request to stop ends one
+    /// at once, without keeping it: it may last an hour.
+    pub(super) rows: Option<Duration>,
+}
+
+/// A slice that has begun, and may have turns to come.
+pub(super) struct OpenSlice {
+    pub(super) block: u32,
+    /// Among the slices of its block.
+    pub(super) index: usize,
+    pub(super) planned: PlannedSlice,
+    pub(super) turns_left: u32,
+    pub(super) seen: ObservedSlice,
+    /// Over all its turns.
+    pub(super) used: Clocks,
 }
 
 /// What the slices are for. Nothing more is known of a [comparison](Measurement::Compare).
@@ -59,33 +69,23 @@ enum Purpose {
     Soak(Box<SoakRows>),
 }
 
-/// Complete slices of a variant, and those of its polls that a budget ended.
-#[derive(Clone, Default)]
-struct Fired {
-    slices: u32,
-    yields: u64,
-}
-
 impl VariantSlices {
     pub(super) fn new(mut central: Connected) -> Result<VariantSlices> {
         let config = central.task.config.clone();
-        let purpose = match (
-            config.measurement,
-            central.watch.take(),
-            central.turns.take(),
-        ) {
+        let (watch, turns) = (central.watch.take(), central.turns.take());
+        let purpose = match (config.measurement.clone(), watch, turns) {
             (Measurement::Explain(plan), Some(watch), _) => {
                 let (activity, sites) = (central.activity.clone(), central.sites.clone());
                 let evidence = Evidence::create(watch, activity, sites, &central.task.dir)?;
                 Purpose::Explain(plan, Box::new(evidence))
             }
-            (Measurement::Soak(plan), ..) => Purpose::Soak(Box::new(SoakRows::new(plan, &central))),
+            (Measurement::Soak(_), ..) => Purpose::Soak(Box::new(SoakRows::new(&central))),
             (_, _, Some(turns)) => Purpose::BesideTcp(turns),
             (_, _, None) => Purpose::Compare,
         };
-        let writer = match purpose {
-            Purpose::Soak(_) => None,
-            _ => Some(RunWriter::create(&central)?),
+        let (writer, rows) = match config.measurement {
+            Measurement::Soak(plan) => (None, Some(Duration::from_millis(plan.interval_ms))),
+            _ => (Some(RunWriter::create(&central)?), None),
         };
         let variants = config.variants.len();
         Ok(VariantSlices {
@@ -96,8 +96,9 @@ impl VariantSlices {
             writer,
             changes: Changes::new(variants),
             block: Vec::new(),
-            fired: vec![Fired::default(); variants],
+            fired: vec![(0, 0); variants],
             messages: vec![Messages::default(); variants],
+            rows,
             central,
             purpose,
         })
@@ -118,32 +119,24 @@ impl VariantSlices {
 
     /// How long all peers may be silent before that is an error, unless turns are long.
     pub(super) fn patience(&self) -> Duration {
-        match self.purpose {
-            // Peers may be restarted, and be away for a while.
-            Purpose::Soak(_) => Duration::from_secs(120),
-            _ => Duration::from_secs(10),
-        }
+        // In a soak, peers may be restarted, and be away for a while.
+        Duration::from_secs(self.rows.map_or(10, |_| 120))
     }
 
     /// What gets everything going, each until every peer has answered. How things get going is part of a soak.
     pub(super) fn warm_up(&self) -> Vec<PlannedSlice> {
-        let roles = self.config().variants.iter().map(|variant| variant.role);
-        let first = roles
-            .enumerate()
-            .filter(|(variant, role)| match self.purpose {
-                // Every path is to get going.
-                Purpose::BesideTcp(_) => *role != Role::Control,
-                Purpose::Soak(_) => false,
-                Purpose::Compare | Purpose::Explain(..) => *variant == BASELINE,
-            });
-        let planned = |(variant, _)| PlannedSlice {
-            pass: Pass::Compare,
-            variant,
-        };
-        first.map(planned).collect()
+        let variants = self.config().variants.iter().enumerate();
+        let first = variants.filter(|(at, variant)| match self.purpose {
+            // Every path is to get going.
+            Purpose::BesideTcp(_) => variant.role != Role::Control,
+            Purpose::Soak(_) => false,
+            Purpose::Compare | Purpose::Explain(..) => *at == BASELINE,
+        });
+        first
+            .map(|(at, _)| PlannedSlice::new(Pass::Compare, at))
+            .collect()
     }
 
-    /// What has a slice in a block.
     pub(super) fn block(&self, block: u32) -> Vec<PlannedSlice> {
         match &self.purpose {
             Purpose::Explain(plan, evidence) if block <= plan.blocks => {
@@ -152,11 +145,8 @@ impl VariantSlices {
             Purpose::Explain(plan, evidence) => {
                 let variants = plan.variants.iter();
                 let lack = variants.filter(|variant| evidence.lacks_stacks(**variant));
-                let stacks = |&variant| PlannedSlice {
-                    pass: Pass::Stacks,
-                    variant,
-                };
-                lack.map(stacks).collect()
+                lack.map(|variant| PlannedSlice::new(Pass::Stacks, *variant))
+                    .collect()
             }
             Purpose::Compare => to_compare(block, self.config().variants.len()),
             Purpose::BesideTcp(_) | Purpose::Soak(_) => {
@@ -167,7 +157,6 @@ impl VariantSlices {
         }
     }
 
-    /// How many turns such a slice has.
     pub(super) fn turns(&self, slice: PlannedSlice) -> u32 {
         match self.purpose {
             Purpose::Explain(..) => 1,
@@ -180,17 +169,19 @@ impl VariantSlices {
     /// in a slice, by which it is seen if that changes.
     fn is_idle(&self, variant: usize) -> bool {
         const ENOUGH: u32 = 2;
-        let fired = &self.fired[variant];
-        self.config().variants[variant].budgets != Budgets::NONE
-            && fired.slices >= ENOUGH
-            && fired.yields == 0
+        let (slices, yields) = self.fired[variant];
+        let has_budgets = self.config().variants[variant].budgets != Budgets::NONE;
+        has_budgets && slices >= ENOUGH && yields == 0
     }
 
     /// Ends the turn before and begins one of `slice`; after the last one there is none.
     pub(super) fn switch(&mut self, slice: Option<PlannedSlice>) -> Result<()> {
         let config = &self.central.task.config;
         if let Purpose::BesideTcp(turns) = &self.purpose {
-            let path = |slice: PlannedSlice| TrafficPath::of(config.variants[slice.variant].role);
+            let path = |slice: PlannedSlice| match config.variants[slice.variant].role {
+                Role::Baseline | Role::Control => TrafficPath::RawTcp,
+                Role::Candidate => TrafficPath::Libp2p,
+            };
             let turn = Duration::from_millis(config.plan.turn_ms);
             turns.change(slice.map(path), self.patience().max(4 * turn))?;
         }
@@ -210,22 +201,20 @@ impl VariantSlices {
         }
     }
 
-    /// Begins the first turn of a slice.
     pub(super) fn open(&mut self, slice: PlannedSlice) -> ObservedSlice {
-        let explains = match &mut self.purpose {
-            Purpose::Explain(_, evidence) => {
-                evidence.begin(slice.pass);
-                true
-            }
-            _ => false,
-        };
+        let mut whole = None;
+        if let Purpose::Explain(_, evidence) = &mut self.purpose {
+            evidence.begin(slice.pass);
+            whole = Some(Default::default());
+        }
         let now_ns = self.central.observers.recorder.now_ns();
         let peers = self.config().cell.peers;
         let mut seen = ObservedSlice::open(self.installed, now_ns, self.switched_ns, peers);
         seen.paused_ns = self.paused_ns.clone();
-        seen.connections = self.central.connections_site();
+        let sites = self.central.sites.iter().map(|named| named.site);
+        seen.connections = Site::of_connections(sites);
         seen.replay = (slice.pass == Pass::Children).then(|| self.replay.clone());
-        seen.whole = explains.then(Default::default);
+        seen.whole = whole;
         seen
     }
 
@@ -260,24 +249,24 @@ impl VariantSlices {
 
     /// Takes what a slice used, as soon as its last turn is over. The few polls that are not over yet make no difference to
     /// when to stop.
-    pub(super) fn is_over(&mut self, slice: PlannedSlice, seen: &ObservedSlice, used: &Clocks) {
-        let is_watched = matches!(slice.pass, Pass::Compare | Pass::Normal);
+    pub(super) fn is_over(&mut self, slice: &OpenSlice) {
+        let (PlannedSlice { pass, variant }, seen) = (slice.planned, &slice.seen);
+        let is_watched = matches!(pass, Pass::Compare | Pass::Normal);
         if is_watched && !matches!(self.purpose, Purpose::Soak(_)) {
             let site = seen.site(seen.connections);
-            self.block.push((
-                slice.variant,
-                SliceSums {
-                    slow: site.slower_than(SLOW_NS),
-                    slow_ns: site.ns_from(SLOW_NS),
-                    polls: site.row.polls,
-                    requests: seen.requests().sum(),
-                    seconds: seen.duration_ns as f64 / 1e9,
-                    cpu_ns: used.row.central_cpu_ns,
-                },
-            ));
-            let fired = &mut self.fired[slice.variant];
-            fired.slices += 1;
-            fired.yields += seen.yielded();
+            let polls = HistogramOf::Polls(seen.connections);
+            let sums = SliceSums {
+                slow: seen.histograms.slower_than(polls, SLOW_NS),
+                slow_ns: site.ns_from(SLOW_NS),
+                polls: site.row.polls,
+                requests: seen.requests().sum(),
+                seconds: seen.duration_ns as f64 / 1e9,
+                cpu_ns: slice.used.row.central_cpu_ns,
+            };
+            self.block.push((variant, sums));
+            let (slices, yields) = &mut self.fired[variant];
+            *slices += 1;
+            *yields += seen.yielded();
         }
     }
 
@@ -318,8 +307,7 @@ impl VariantSlices {
             Purpose::BesideTcp(_) => report.requests_per_s = self.changes.requests_per_s(),
             Purpose::Explain(_, evidence) => {
                 let variants = 0..self.config().variants.len();
-                let samples = variants.map(|variant| evidence.slow_samples(variant));
-                report.slow_samples = samples.collect();
+                report.slow_samples = variants.map(|it| evidence.slow_samples(it)).collect();
             }
             Purpose::Soak(_) => return None,
         }
@@ -336,10 +324,9 @@ impl VariantSlices {
                 blocks >= plan.blocks && !variants.any(|variant| evidence.lacks_stacks(*variant))
             }
             Purpose::Compare if config.subject.is_none() => {
-                self.changes
-                    .are_within(config.plan.precision, self.has_answers(), |variant| {
-                        self.is_idle(variant)
-                    })
+                let (precision, answers) = (config.plan.precision, self.has_answers());
+                let idle = |variant| self.is_idle(variant);
+                self.changes.are_within(precision, answers, idle)
             }
             Purpose::Compare | Purpose::BesideTcp(_) | Purpose::Soak(_) => false,
         }
@@ -351,19 +338,6 @@ impl VariantSlices {
             Purpose::Explain(plan, _) => blocks >= plan.blocks,
             _ => true,
         }
-    }
-
-    /// When the slice of that block ends, if that is not a slice's length after its beginning.
-    pub(super) fn fixed_end(&self, started: Instant, block: u32) -> Option<Instant> {
-        match &self.purpose {
-            Purpose::Soak(rows) => Some(rows.end(started, block)),
-            _ => None,
-        }
-    }
-
-    /// Whether a request to stop ends the slice at once, without keeping it. A row may last an hour.
-    pub(super) fn stops_within_slices(&self) -> bool {
-        matches!(self.purpose, Purpose::Soak(_))
     }
 
     /// Writes what is kept for the whole run, and waits until the disk has everything. Returns what became of messages.

@@ -4,20 +4,14 @@ use std::time::Instant;
 
 use anyhow::Result;
 use poll_probe::{QuicCounts, quic_counts};
-use run_format::{
-    network::Cores,
-    tables::{BlockRow, QuicRow, SliceRow},
-};
+use run_format::network::Cores;
+use run_format::tables::{BlockRow, QuicRow, SliceRow};
 use thread_scope::{UserCounts, UserWork};
 use tokio_metrics::{RuntimeIntervals, RuntimeMonitor, TaskMonitor};
 
-use crate::{
-    connected::Connected,
-    observe::{
-        process::{self, CoreTimes, CpuTime, Observee, Usage},
-        sums::{Sums, sums},
-    },
-};
+use crate::connected::Connected;
+use crate::observe::process::{self, CoreTimes, CpuTime, Observee, Usage};
+use crate::observe::sums::{Sums, sums};
 
 pub(super) struct Sampler {
     began: Instant,
@@ -45,8 +39,7 @@ pub(super) struct Sampler {
     rtts: (u64, u64),
 }
 
-/// Sums at one time, or the differences between two, that take little time to read: it is done twice in every
-/// turn.
+/// Sums at one time, or the differences between two, that take little time to read: it is done twice in every turn.
 #[derive(Clone)]
 pub(super) struct Clocks {
     /// In the columns of a slice that are such sums. The others are empty.
@@ -72,6 +65,7 @@ impl Sampler {
         let central_cores = config.lab.placement.central_cores();
         let (observers, helpers) = process::other_threads(&connected.workers)?;
         let monitor = connected.tasks.clone();
+        let peers = others.peers.iter().copied();
         Ok(Sampler {
             began: Instant::now(),
             tasks: (monitor.cumulative().instrumented_count > 0).then_some(monitor),
@@ -82,19 +76,14 @@ impl Sampler {
             user_work: connected.workers.iter().map(process::user_work).collect(),
             helpers,
             observers,
-            peers: others
-                .peers
-                .iter()
-                .map(|id| Observee::Process(*id))
-                .collect(),
+            peers: peers.map(Observee::Process).collect(),
             delay_line: others.delay_line.map(Observee::Process),
             looks: 0,
             own_cores: match config.jobs {
                 None => vec!["cpu".to_owned()],
                 Some(_) => {
-                    let cores = central_cores
-                        .iter()
-                        .chain(config.lab.placement.peers.iter());
+                    let others = config.lab.placement.peers.iter();
+                    let cores = central_cores.iter().chain(others);
                     cores.map(|core| format!("cpu{core}")).collect()
                 }
             },
@@ -104,14 +93,10 @@ impl Sampler {
     }
 
     pub(super) fn clocks(&mut self) -> Clocks {
-        let workers = self
-            .central
-            .iter()
-            .map(|worker| process::cpu_time(&[*worker]));
+        let workers = self.central.iter().map(|worker| worker.cpu_time());
         let workers: Vec<CpuTime> = workers.collect();
-        let central = workers
-            .iter()
-            .fold(process::cpu_time(&[]), |sum, worker| sum.plus(*worker));
+        let central = workers.iter().copied().reduce(CpuTime::plus);
+        let central = central.unwrap_or_default();
         if let Some(interval) = self.intervals.next() {
             self.busy_ns += ns(interval.total_busy_duration);
             self.parks += interval.total_park_count;
@@ -166,10 +151,9 @@ impl Sampler {
     /// Whether the peer, or the delay line, whose turn it is to be looked at has been stopped. None if they are elsewhere.
     pub(super) fn finds_stopped(&mut self) -> Option<bool> {
         self.looks += 1;
-        let watched = self.peers.len() + usize::from(self.delay_line.is_some());
-        let next = self.looks.checked_rem(watched)?;
-        let process = self.peers.iter().chain(&self.delay_line).nth(next)?;
-        Some(process.is_stopped())
+        let mut watched = self.peers.iter().chain(&self.delay_line);
+        let next = self.looks.checked_rem(watched.clone().count())?;
+        Some(watched.nth(next)?.is_stopped())
     }
 
     /// The sums of the kernel that take long to read, in the columns of a block. That for the time of other processes has the
@@ -178,16 +162,14 @@ impl Sampler {
         let cores = CoreTimes::read();
         let central_cores = self.central_cores.iter().map(|core| format!("cpu{core}"));
         let cpu_time = process::cpu_time(&self.central);
-        let own = [&self.helpers, &self.observers].map(|threads| process::cpu_time(threads));
-        let own_ns = own.into_iter().fold(cpu_time, CpuTime::plus).cpu_ns;
+        let own = [&self.central, &self.helpers, &self.observers].map(Vec::as_slice);
+        let own_ns = process::cpu_time(&own.concat()).cpu_ns;
         let processes_ms = self.own_cores.iter().map(|core| cores.process_ms(core));
-        let processes_ms = processes_ms.sum::<Option<f64>>();
+        let processes_ms: Option<f64> = processes_ms.sum();
+        let other_ms = |(all_ms, own_ns): (f64, u64)| all_ms - own_ns as f64 / 1e6;
         let central = process::total(&self.central);
-        let peers = match self.peers.as_slice() {
-            // Peers on other machines, of which nothing is known here.
-            [] => Usage::default(),
-            peers => process::total(peers),
-        };
+        // Of peers on other machines nothing is known here.
+        let peers = process::total(&self.peers);
         let delay_line = self.delay_line.map_or(Usage::default(), Observee::usage);
         let main = &self.central[..1];
         BlockRow {
@@ -203,9 +185,7 @@ impl Sampler {
             peers_system_ms: peers.system_ms,
             delay_line_user_ms: delay_line.user_ms,
             delay_line_system_ms: delay_line.system_ms,
-            other_cpu_ms: processes_ms
-                .zip(own_ns)
-                .map(|(all_ms, own_ns)| all_ms - own_ns as f64 / 1e6),
+            other_cpu_ms: processes_ms.zip(own_ns).map(other_ms),
             central_tcp_retransmits: process::of_namespaces(main, process::retransmits),
             peers_tcp_retransmits: process::of_namespaces(&self.peers, process::retransmits),
             central_queue_drops: process::of_namespaces(main, process::queue_drops),

@@ -1,25 +1,16 @@
 //! The rows of a soak: one variant, whose slices follow each other and are reported one by one.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use run_format::{
-    Site,
-    config::{SLOW_NS, SoakPlan},
-    soak::SoakRow,
-};
+use run_format::{Site, config::SLOW_NS, histogram_tag::HistogramOf, soak::SoakRow};
 
 use super::sample::Clocks;
-use crate::{
-    connected::Connected,
-    observe::{
-        activity::{Activity, Snapshot},
-        slice::{ObservedSlice, quantile, slower_than},
-        sums::Sums,
-    },
-};
+use crate::connected::Connected;
+use crate::observe::activity::{Activity, Snapshot};
+use crate::observe::slice::ObservedSlice;
+use crate::observe::sums::Sums;
 
 pub(super) struct SoakRows {
-    interval: Duration,
     began: Instant,
     /// When the last row ended, and what was counted until then.
     ended: (f64, Snapshot),
@@ -29,20 +20,14 @@ pub(super) struct SoakRows {
 }
 
 impl SoakRows {
-    pub(super) fn new(plan: SoakPlan, central: &Connected) -> SoakRows {
+    pub(super) fn new(central: &Connected) -> SoakRows {
         let counted = central.activity.snapshot();
         SoakRows {
-            interval: Duration::from_millis(plan.interval_ms),
             began: Instant::now(),
             ended: (0.0, counted),
             counted,
             has_tasks: central.sites.iter().any(|named| named.site == Site::Task),
         }
-    }
-
-    /// Rows keep step with the clock, whatever the slices before took.
-    pub(super) fn end(&self, started: Instant, row: u32) -> Instant {
-        started + self.interval * row
     }
 
     pub(super) fn close(&mut self, activity: &Activity) {
@@ -54,22 +39,24 @@ impl SoakRows {
     /// The row that ended last.
     pub(super) fn row(&self, slice: &ObservedSlice, used: &Clocks) -> SoakRow {
         let (connection, task) = (slice.site(slice.connections), slice.site(Site::Task));
-        let latency = |q| quantile(&slice.latency_ns, q);
-        let wake = |q| quantile(&slice.wake_delay_ns, q);
+        let (histograms, woken) = (&slice.histograms, HistogramOf::CotenantWake);
+        let latency = |q| histograms.quantile(HistogramOf::Latency, q);
+        let wake = |q| histograms.quantile(woken, q);
+        let slow_polls = |site| histograms.slower_than(HistogramOf::Polls(site), SLOW_NS);
         let lost: u64 = slice.sites.iter().map(|site| site.row.lost).sum();
         let counted = &self.counted;
         SoakRow {
             at_s: to_ms(self.ended.0),
             interval_s: to_ms(slice.duration_ns as f64 / 1e9),
             connection_polls: connection.row.polls,
-            connection_slow_polls: connection.slower_than(SLOW_NS),
+            connection_slow_polls: slow_polls(slice.connections),
             task_polls: self.has_tasks.then_some(task.row.polls),
-            task_slow_polls: self.has_tasks.then(|| task.slower_than(SLOW_NS)),
+            task_slow_polls: self.has_tasks.then(|| slow_polls(Site::Task)),
             requests: slice.requests().sum(),
             latency_p50_ns: latency(0.5),
             latency_p99_ns: latency(0.99),
-            wakes: slice.wake_delay_ns.len(),
-            late_wakes: slower_than(&slice.wake_delay_ns, SLOW_NS),
+            wakes: histograms.count(woken),
+            late_wakes: histograms.slower_than(woken, SLOW_NS),
             wake_p50_ns: wake(0.5),
             wake_p90_ns: wake(0.9),
             wake_p99_ns: wake(0.99),

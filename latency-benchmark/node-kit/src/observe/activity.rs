@@ -1,13 +1,9 @@
 //! What goes on in central around its polls: connections that come and go, tasks, memory, and tasks that
 //! wake themselves. Where nothing of it is asked for, a connection that comes or goes costs an addition.
 
-use std::{
-    fs,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
-};
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use nix::unistd::{SysconfVar, sysconf};
 use tokio::runtime;
@@ -57,8 +53,7 @@ fn add_one(count: &AtomicU64) {
     count.fetch_add(1, Ordering::Relaxed);
 }
 
-/// The counters of self-wakes, where there are any: they are around the tasks from the beginning, or
-/// not at all.
+/// The counters of self-wakes, where there are any: they are around the tasks from the beginning, or not at all.
 #[derive(Clone)]
 pub(crate) struct SelfWakeCounters {
     switch: Arc<AtomicBool>,
@@ -136,10 +131,13 @@ pub(crate) struct Snapshot {
 }
 sums!(Snapshot: central_self_wakes, task_self_wakes, dials, connections_opened, connections_closed, dial_failures);
 
+/// By the names in `activity.csv`.
+pub(crate) type Figures = Vec<(&'static str, Option<u64>)>;
+
 impl Snapshot {
-    /// What was counted, by the names in `activity.csv`.
-    pub(crate) fn counts(&self) -> [(&'static str, Option<u64>); 6] {
-        [
+    /// What was counted.
+    pub(crate) fn counts(&self) -> Figures {
+        vec![
             ("central_self_wakes", self.central_self_wakes),
             ("task_self_wakes", self.task_self_wakes),
             ("dials", Some(self.dials)),
@@ -149,9 +147,9 @@ impl Snapshot {
         ]
     }
 
-    /// What there is now, by the names in `activity.csv`.
-    pub(crate) fn gauges(&self) -> [(&'static str, Option<u64>); 4] {
-        [
+    /// What there is now.
+    pub(crate) fn gauges(&self) -> Figures {
+        vec![
             ("connections", Some(self.connections)),
             ("peers", Some(self.peers)),
             ("tasks", Some(self.tasks)),

@@ -6,16 +6,12 @@ use std::{io, ops::Range, sync::Arc, thread, time::Duration};
 use poll_probe::Recorder;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use rtrb::{Consumer, Producer, RingBuffer};
-use run_format::network::Cores;
-use tokio::{
-    sync::Notify,
-    time::{Instant, sleep_until},
-};
+use run_format::{histogram_tag::HistogramOf, network::Cores};
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
 
-use super::{
-    log::{Log, LogReader, log},
-    process::spawn_on,
-};
+use super::log::{Log, LogReader, log};
+use super::process::spawn_on;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Delay {
@@ -24,15 +20,8 @@ pub(crate) struct Delay {
     pub(crate) delay_ns: u64,
 }
 
-pub(crate) struct Cotenants {
-    /// From a wake by another thread to the task's poll.
-    pub(crate) wake: LogReader<Delay>,
-    /// From a timer's deadline to the task's poll. Tokio's timers are a millisecond coarse, which is
-    /// in here.
-    pub(crate) timer: LogReader<Delay>,
-    /// From a wake by a connection on the same worker, where there are several workers.
-    pub(crate) same_worker: Option<LogReader<Delay>>,
-}
+/// What a co-tenant noted.
+pub(crate) type Cotenant = (HistogramOf, LogReader<Delay>);
 
 /// More than a second's worth.
 pub(super) const CAPACITY: usize = 1 << 14;
@@ -49,7 +38,7 @@ pub(crate) fn start(
     cores: &Cores,
     seed: u64,
     same_worker: Option<WakeReceiver>,
-) -> io::Result<Cotenants> {
+) -> io::Result<Vec<Cotenant>> {
     let answering = |(bell, rung): WakeReceiver| {
         let (wakes, wake) = log(CAPACITY);
         tokio::spawn(answer(bell, rung, Arc::clone(clock), wakes));
@@ -60,15 +49,16 @@ pub(crate) fn start(
     let wake = answering((Arc::clone(&bell), rung));
     let (timers, timer) = log(CAPACITY);
     tokio::spawn(wait(Arc::clone(clock), timers, seed));
-    let same_worker = same_worker.map(answering);
+    // Tokio's timers are a millisecond coarse, which is in their delays.
+    let cotenants = [
+        (HistogramOf::CotenantWake, wake),
+        (HistogramOf::CotenantTimer, timer),
+    ];
+    let same_worker = same_worker.map(|it| (HistogramOf::CotenantSameWorker, answering(it)));
     let clock = Arc::clone(clock);
     // Off central's core, where it would wait for what it is to disturb.
     spawn_on(cores, "bell", move || ring(&bell, ringing, &clock, seed))?;
-    Ok(Cotenants {
-        wake,
-        timer,
-        same_worker,
-    })
+    Ok(cotenants.into_iter().chain(same_worker).collect())
 }
 
 /// Rings at random, so as not to keep step with anything, and whether or not it was answered: who

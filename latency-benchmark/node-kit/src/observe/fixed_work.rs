@@ -1,12 +1,10 @@
 //! A fixed piece of work that resembles a poll: it encrypts, copies and calls the kernel. How long it takes tells how fast
 //! central's core is at the moment.
 
-use std::{
-    io::{self, Read, Write},
-    os::unix::net::UnixStream,
-    sync::{Arc, Mutex, mpsc},
-    time::{Duration, Instant},
-};
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use chacha20poly1305::{AeadInPlace, ChaCha20Poly1305, KeyInit};
@@ -66,9 +64,8 @@ impl Work {
     fn once(&mut self) -> io::Result<Duration> {
         let began = Instant::now();
         self.to.copy_from_slice(&self.from);
-        let encrypted = self
-            .cipher
-            .encrypt_in_place_detached(&[0; 12].into(), b"", &mut self.to);
+        let (nonce, frame) = ([0; 12].into(), &mut self.to);
+        let encrypted = self.cipher.encrypt_in_place_detached(&nonce, b"", frame);
         encrypted.map_err(|_| io::Error::other("a frame was not encrypted"))?;
         self.ends.0.write_all(&self.to)?;
         self.ends.1.read_exact(&mut self.from)?;

@@ -50,8 +50,7 @@ impl IdlePolls {
             }
             Site::Connection if belongs => {
                 let busy_ns = self.busy_muxer_ns.get(&thread);
-                // A thread's records come in the order they ended, so what began after this one was
-                // inside it.
+                // A thread's records come in the order they ended, so what began after this one was inside it.
                 let has_busy_muxer = busy_ns.is_some_and(|busy_ns| *busy_ns >= start_ns);
                 self.counts.connection_polls += 1;
                 self.counts.connection_polls_idle += u64::from(is_idle && !has_busy_muxer);

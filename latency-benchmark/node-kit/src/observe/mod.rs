@@ -1,9 +1,7 @@
-//! What is seen in central while it works. Whoever sees something notes it with its time in a
-//! buffer of its own; the slices are cut out of the buffers afterwards, on a thread that is not
-//! central's.
+//! What is seen in central while it works. Whoever sees something notes it with its time in a buffer of its own; the
+//! slices are cut out of the buffers afterwards, on a thread that is not central's.
 
 pub(crate) mod activity;
-pub(crate) mod bands;
 pub(crate) mod cotenant;
 pub(crate) mod fixed_work;
 pub(crate) mod idle_polls;

@@ -2,21 +2,18 @@
 
 use std::sync::Arc;
 
-use hdrhistogram::Histogram;
 use poll_probe::Recorder;
 use run_format::Site;
 
-use super::{
-    cotenant::{Cotenants, Delay},
-    log::LogReader,
-    requests::Answered,
-    slice::ObservedSlice,
-};
+use super::cotenant::{Cotenant, Delay};
+use super::log::LogReader;
+use super::requests::Answered;
+use super::slice::ObservedSlice;
 
 pub(crate) struct Observers {
     pub(crate) recorder: Arc<Recorder>,
     pub(crate) requests: LogReader<Answered>,
-    pub(crate) cotenants: Option<Cotenants>,
+    pub(crate) cotenants: Vec<Cotenant>,
 }
 
 impl Observers {
@@ -32,13 +29,13 @@ impl Observers {
                 slice.add_request(answered);
             }
         });
-        if let Some(cotenants) = &mut self.cotenants {
-            lost_entries += drain_delays(&mut cotenants.wake, slices, |it| &mut it.wake_delay_ns);
-            lost_entries += drain_delays(&mut cotenants.timer, slices, |it| &mut it.timer_delay_ns);
-            if let Some(same_worker) = &mut cotenants.same_worker {
-                lost_entries +=
-                    drain_delays(same_worker, slices, |it| &mut it.same_worker_delay_ns);
-            }
+        for (of, log) in &mut self.cotenants {
+            lost_entries += log.drain(|Delay { since_ns, delay_ns }| {
+                let mut slices = slices.iter_mut();
+                if let Some(slice) = slices.find(|slice| slice.turn_of(since_ns).is_some()) {
+                    slice.histograms.record(*of, delay_ns);
+                }
+            });
         }
         if let Some(slice) = slices.last_mut() {
             slice.lost_entries += lost_entries;
@@ -47,18 +44,4 @@ impl Observers {
             }
         }
     }
-}
-
-/// Hands out a co-tenant's delays, and returns how many were lost.
-fn drain_delays(
-    log: &mut LogReader<Delay>,
-    slices: &mut [&mut ObservedSlice],
-    of: fn(&mut ObservedSlice) -> &mut Histogram<u64>,
-) -> u64 {
-    log.drain(|Delay { since_ns, delay_ns }| {
-        let mut slices = slices.iter_mut();
-        if let Some(slice) = slices.find(|slice| slice.turn_of(since_ns).is_some()) {
-            of(slice).saturating_record(delay_ns);
-        }
-    })
 }

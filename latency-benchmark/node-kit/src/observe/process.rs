@@ -2,11 +2,9 @@
 
 use std::{fs, io, str::FromStr, sync::mpsc, thread};
 
-use nix::{
-    sched::{CpuSet, sched_setaffinity},
-    time::{ClockId, clock_gettime},
-    unistd::{Pid, SysconfVar, gettid, sysconf},
-};
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::time::{ClockId, clock_gettime};
+use nix::unistd::{Pid, SysconfVar, gettid, sysconf};
 use run_format::network::Cores;
 use thread_scope::UserWork;
 
@@ -50,17 +48,12 @@ pub(crate) fn other_threads(workers: &[Observee]) -> io::Result<(Vec<Observee>, 
     let mut measuring = Vec::new();
     let mut helping = Vec::new();
     for entry in fs::read_dir("/proc/self/task")? {
-        let entry = entry?;
-        let Some(id) = entry
-            .file_name()
-            .to_str()
-            .and_then(|name| name.parse().ok())
-        else {
+        let name = entry?.file_name();
+        let Some(id) = name.to_str().and_then(|name| name.parse().ok()) else {
             continue;
         };
-        let name = fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
         let thread = Observee::Thread(id);
-        if OURS.contains(&name.trim()) {
+        if OURS.contains(&thread.read("comm").trim()) {
             measuring.push(thread);
         } else if !workers.contains(&thread) {
             helping.push(thread);
@@ -122,40 +115,39 @@ impl Observee {
         }
     }
 
+    /// Empty if it is gone.
+    fn read(self, file: &str) -> String {
+        fs::read_to_string(format!("{}/{file}", self.folder())).unwrap_or_default()
+    }
+
     pub(crate) fn usage(self) -> Usage {
-        let folder = self.folder();
-        let stat = fs::read_to_string(format!("{folder}/stat")).unwrap_or_default();
-        let status = fs::read_to_string(format!("{folder}/status")).unwrap_or_default();
-        let (user_ms, system_ms) = cpu_ms(&stat);
+        let (stat, status) = (self.read("stat"), self.read("status"));
+        let ms = |at: usize| Some(fields(&stat).nth(at)?.parse::<f64>().ok()? * tick_ms()?);
         Usage {
-            user_ms,
-            system_ms,
+            // Fields 14 and 15.
+            user_ms: ms(11),
+            system_ms: ms(12),
             voluntary_switches: field(&status, "voluntary_ctxt_switches:"),
             involuntary_switches: field(&status, "nonvoluntary_ctxt_switches:"),
         }
     }
 
     pub(crate) fn cores(self) -> Option<Cores> {
-        let status = fs::read_to_string(format!("{}/status", self.folder())).ok()?;
-        field(&status, "Cpus_allowed_list:")
+        field(&self.read("status"), "Cpus_allowed_list:")
     }
 
     /// Whether a signal or a debugger has stopped it.
     pub(crate) fn is_stopped(self) -> bool {
-        let stat = fs::read_to_string(format!("{}/stat", self.folder())).unwrap_or_default();
-        matches!(fields(&stat).next(), Some("T" | "t"))
+        matches!(fields(&self.read("stat")).next(), Some("T" | "t"))
     }
 
     /// Of a process this is the time of its first thread alone.
-    fn cpu_time(self) -> CpuTime {
-        let schedstat =
-            fs::read_to_string(format!("{}/schedstat", self.folder())).unwrap_or_default();
-        let mut numbers = schedstat
-            .split_whitespace()
-            .map(|number| number.parse().ok());
+    pub(crate) fn cpu_time(self) -> CpuTime {
+        let schedstat = self.read("schedstat");
+        let number = |at| schedstat.split_whitespace().nth(at)?.parse().ok();
         CpuTime {
-            cpu_ns: numbers.next().flatten(),
-            runqueue_ns: numbers.next().flatten(),
+            cpu_ns: number(0),
+            runqueue_ns: number(1),
         }
     }
 }
@@ -170,16 +162,10 @@ pub(crate) fn cpu_time(threads: &[Observee]) -> CpuTime {
     times.fold(none, CpuTime::plus)
 }
 
-/// The sum over observees; absent if it is for one.
+/// The sum over observees; absent if it is for one, or without any.
 pub(crate) fn total(observees: &[Observee]) -> Usage {
-    let none = Usage {
-        user_ms: Some(0.0),
-        system_ms: Some(0.0),
-        voluntary_switches: Some(0),
-        involuntary_switches: Some(0),
-    };
     let usages = observees.iter().map(|observee| observee.usage());
-    usages.fold(none, Usage::plus)
+    usages.reduce(Usage::plus).unwrap_or_default()
 }
 
 /// The lines of `/proc/stat`, one for each core and one for all of them.
@@ -197,10 +183,7 @@ impl CoreTimes {
 
     /// The time of all processes: user, nice and system.
     pub(crate) fn process_ms(&self, core: &str) -> Option<f64> {
-        [1, 2, 3]
-            .map(|column| self.ms(core, column))
-            .into_iter()
-            .sum()
+        [1, 2, 3].iter().map(|column| self.ms(core, *column)).sum()
     }
 
     fn ms(&self, core: &str, column: usize) -> Option<f64> {
@@ -231,33 +214,25 @@ fn between(before: ClockId, after: ClockId) -> Option<f64> {
 /// The sum over the network namespaces that the observees are in. Absent if one of its parts is, or without any.
 pub(crate) fn of_namespaces(observees: &[Observee], count: fn(&str) -> Option<u64>) -> Option<u64> {
     let folders = observees.iter().map(|observee| observee.folder() + "/net");
-    let counts = folders.map(|folder| count(&folder));
-    counts
-        .sum::<Option<u64>>()
-        .filter(|_| !observees.is_empty())
+    let sum: Option<u64> = folders.map(|folder| count(&folder)).sum();
+    sum.filter(|_| !observees.is_empty())
 }
 
 pub(crate) fn retransmits(folder: &str) -> Option<u64> {
     let snmp = fs::read_to_string(format!("{folder}/snmp")).ok()?;
     let mut lines = snmp.lines().filter_map(|line| line.strip_prefix("Tcp:"));
-    let (names, values) = (lines.next()?, lines.next()?);
-    let at = names
-        .split_whitespace()
-        .position(|name| name == "RetransSegs")?;
-    values.split_whitespace().nth(at)?.parse().ok()
+    let [mut names, mut values] = [lines.next()?, lines.next()?].map(str::split_whitespace);
+    let at = names.position(|name| name == "RetransSegs")?;
+    values.nth(at)?.parse().ok()
 }
 
-/// Packets that found a queue of the delay line full. Absent where there is no such queue.
-/// A queue is a line; its sixth and seventh numbers are what the kernel and the listener's socket had
-/// no room for.
+/// Packets that found a queue of the delay line full. Absent where there is no such queue. A queue is a line; its sixth
+/// and seventh numbers are what the kernel and the listener's socket had no room for.
 pub(crate) fn queue_drops(folder: &str) -> Option<u64> {
     let queues = fs::read_to_string(format!("{folder}/netfilter/nfnetlink_queue")).ok()?;
     let drops = queues.lines().map(|queue| {
-        let numbers: Vec<u64> = queue
-            .split_whitespace()
-            .map_while(|number| number.parse().ok())
-            .collect();
-        Some(numbers.get(5)? + numbers.get(6)?)
+        let mut numbers = queue.split_whitespace().map(str::parse::<u64>).skip(5);
+        Some(numbers.next()?.ok()? + numbers.next()?.ok()?)
     });
     (!queues.is_empty()).then(|| drops.sum())?
 }
@@ -268,21 +243,14 @@ fn fields(stat: &str) -> impl Iterator<Item = &str> {
     after_name.split_whitespace()
 }
 
-/// User and system time are fields 14 and 15.
-fn cpu_ms(stat: &str) -> (Option<f64>, Option<f64>) {
-    let time = |at: usize| Some(fields(stat).nth(at)?.parse::<f64>().ok()? * tick_ms()?);
-    (time(11), time(12))
-}
-
 fn tick_ms() -> Option<f64> {
     let per_second = sysconf(SysconfVar::CLK_TCK).ok()??;
     Some(1e3 / per_second as f64)
 }
 
 fn field<T: FromStr>(status: &str, name: &str) -> Option<T> {
-    status
-        .lines()
-        .find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
+    let mut lines = status.lines();
+    lines.find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
 }
 
 #[cfg(test)]

@@ -1,39 +1,22 @@
-//! A stretch of a run under one variant, cut out of what was seen. A poll belongs to the slice that
-//! it began in, a co-tenant's delay to the one in which it should have run, and a request to the one
-//! in which it was answered.
+//! A stretch of a run under one variant, cut out of what was seen. A poll belongs to the slice that it began in, a
+//! co-tenant's delay to the one in which it should have run, and a request to the one in which it was answered.
 
 use std::{collections::BTreeMap, ops::Range};
 
 use hdrhistogram::Histogram;
 use poll_probe::{Outcome, Record, VariantId};
-use run_format::{Site, tables::SiteRow};
+use run_format::Site;
+use run_format::histogram_tag::HistogramOf;
+use run_format::tables::{SiteRow, band_from_ns};
 
-use super::{
-    bands::{AFTER_SWITCH_FROM_MS, after_switch, band_from_ns},
-    idle_polls::IdlePolls,
-    replay::Replay,
-    requests::Answered,
-    sums::PollSums,
-    whole_polls::WholePolls,
-};
+use super::{replay::Replay, requests::Answered, sums::PollSums, whole_polls::WholePolls};
 
-/// The longest duration that a histogram tells from longer ones.
-const LONGEST_NS: u64 = 3_600_000_000_000;
-const SIGNIFICANT_DIGITS: u8 = 3;
-
-pub(crate) fn histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, LONGEST_NS, SIGNIFICANT_DIGITS)
-        .expect("the bounds are constants that fit")
-}
+/// The lower end of each bucket of the time from a change of variant to a poll.
+pub(crate) const AFTER_SWITCH_FROM_MS: [u64; 10] = [0, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 
 /// One of many: grows as needed, and is coarser.
 pub(crate) fn coarse_histogram() -> Histogram<u64> {
     Histogram::new(2).expect("two significant digits are few enough")
-}
-
-/// How many durations are over `threshold_ns`, to the histogram's precision.
-pub(crate) fn slower_than(histogram: &Histogram<u64>, threshold_ns: u64) -> u64 {
-    histogram.len() - histogram.count_between(0, threshold_ns)
 }
 
 /// None of an empty histogram.
@@ -41,6 +24,38 @@ pub(crate) fn quantile(histogram: &Histogram<u64>, q: f64) -> Option<u64> {
     (!histogram.is_empty()).then(|| histogram.value_at_quantile(q))
 }
 
+/// By what they are of. Nothing that was not seen has one.
+#[derive(Default)]
+pub(crate) struct Histograms(BTreeMap<HistogramOf, Histogram<u64>>);
+
+impl Histograms {
+    pub(super) fn record(&mut self, of: HistogramOf, ns: u64) {
+        /// The longest duration that is told from longer ones.
+        const LONGEST_NS: u64 = 3_600_000_000_000;
+        let new = || Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("constants that fit");
+        self.0.entry(of).or_insert_with(new).saturating_record(ns);
+    }
+
+    pub(crate) fn get(&self, of: HistogramOf) -> Option<&Histogram<u64>> {
+        self.0.get(&of)
+    }
+
+    pub(crate) fn count(&self, of: HistogramOf) -> u64 {
+        self.get(of).map_or(0, Histogram::len)
+    }
+
+    /// How many durations are over `threshold_ns`, to the histogram's precision.
+    pub(crate) fn slower_than(&self, of: HistogramOf, threshold_ns: u64) -> u64 {
+        let slower = |it: &Histogram<u64>| it.len() - it.count_between(0, threshold_ns);
+        self.get(of).map_or(0, slower)
+    }
+
+    pub(crate) fn quantile(&self, of: HistogramOf, q: f64) -> Option<u64> {
+        quantile(self.get(of)?, q)
+    }
+}
+
+#[derive(Default)]
 pub(crate) struct ObservedSlice {
     pub(crate) variant: VariantId,
     pub(crate) connections: Site,
@@ -58,7 +73,7 @@ pub(crate) struct ObservedSlice {
     pub(crate) workers: BTreeMap<usize, PollSums>,
     /// By `Site as usize`.
     pub(crate) sites: [ObservedSite; Site::ALL.len()],
-    pub(crate) latency_ns: Histogram<u64>,
+    pub(crate) histograms: Histograms,
     pub(crate) peer_latency_ns: Vec<Histogram<u64>>,
     /// When the process was paused before its turn.
     pub(crate) paused_ns: Range<u64>,
@@ -67,15 +82,12 @@ pub(crate) struct ObservedSlice {
     pub(crate) bytes: u64,
     /// Messages that were to reach central.
     pub(crate) expected: u64,
-    pub(crate) wake_delay_ns: Histogram<u64>,
-    pub(crate) timer_delay_ns: Histogram<u64>,
-    pub(crate) same_worker_delay_ns: Histogram<u64>,
     /// Entries of requests and delays that found a buffer full.
     pub(crate) lost_entries: u64,
     /// In the pass that shows what bounds would do.
     pub(crate) replay: Option<Replay>,
     /// Where a cell is explained.
-    pub(crate) whole: Option<KeptPolls>,
+    pub(crate) whole: Option<WholePolls>,
 }
 
 /// When a turn is measured, and when its variant was put in force.
@@ -85,41 +97,16 @@ pub(super) struct TurnWindow {
     switched_ns: u64,
 }
 
-#[derive(Default)]
-pub(crate) struct KeptPolls {
-    pub(crate) polls: WholePolls,
-    pub(crate) idle: IdlePolls,
-}
-
 /// What was seen of a site. Bands are named by their lower ends.
+#[derive(Default)]
 pub(crate) struct ObservedSite {
     /// Its slice is known when the slice is over.
     pub(crate) row: SiteRow,
-    pub(crate) duration_ns: Histogram<u64>,
-    pub(crate) longest_iteration_ns: Histogram<u64>,
     pub(crate) iterations_by_band: BTreeMap<(u64, Option<u32>), PollSums>,
     pub(crate) children_by_band: BTreeMap<(u64, &'static str), PollSums>,
 }
 
 impl ObservedSite {
-    fn new(site: Site) -> ObservedSite {
-        ObservedSite {
-            row: SiteRow {
-                site,
-                ..SiteRow::default()
-            },
-            duration_ns: histogram(),
-            longest_iteration_ns: histogram(),
-            iterations_by_band: BTreeMap::new(),
-            children_by_band: BTreeMap::new(),
-        }
-    }
-
-    /// How many polls took longer than `threshold_ns`, to the histogram's precision.
-    pub(crate) fn slower_than(&self, threshold_ns: u64) -> u64 {
-        slower_than(&self.duration_ns, threshold_ns)
-    }
-
     /// The time of the polls in bands from `from_ns` on.
     pub(crate) fn ns_from(&self, from_ns: u64) -> u64 {
         let bands = self.iterations_by_band.range((from_ns, None)..);
@@ -139,20 +126,12 @@ impl ObservedSite {
         }
         row.total_ns += record.duration_ns;
         row.children_lost += u64::from(record.children_lost);
-        self.duration_ns.saturating_record(record.duration_ns);
-        if let Some(longest_ns) = record.longest_iteration_ns {
-            self.longest_iteration_ns.saturating_record(longest_ns);
-        }
         let from_ns = band_from_ns(record.duration_ns);
-        self.iterations_by_band
-            .entry((from_ns, record.iterations))
-            .or_default()
-            .add(record.duration_ns);
+        let of_band = self.iterations_by_band.entry((from_ns, record.iterations));
+        of_band.or_default().add(record.duration_ns);
         for poll in record.children {
-            self.children_by_band
-                .entry((from_ns, poll.child))
-                .or_default()
-                .add(poll.duration_ns);
+            let of_child = self.children_by_band.entry((from_ns, poll.child));
+            of_child.or_default().add(poll.duration_ns);
         }
     }
 }
@@ -166,32 +145,21 @@ impl ObservedSlice {
         switched_ns: u64,
         peers: usize,
     ) -> ObservedSlice {
+        let mut sites: [ObservedSite; _] = Default::default();
+        for site in Site::ALL {
+            sites[site as usize].row.site = site;
+        }
         ObservedSlice {
             variant,
-            connections: Site::Connection,
             turn: TurnWindow {
                 ns: at_ns..u64::MAX,
                 switched_ns,
             },
-            turn_before: TurnWindow::default(),
             start_ns: at_ns,
-            duration_ns: 0,
             turns: 1,
-            after_switch: [PollSums::default(); _],
-            workers: BTreeMap::new(),
-            sites: Site::ALL.map(ObservedSite::new),
-            latency_ns: histogram(),
+            sites,
             peer_latency_ns: (0..peers).map(|_| coarse_histogram()).collect(),
-            paused_ns: 0..0,
-            begun_before: 0,
-            bytes: 0,
-            expected: 0,
-            wake_delay_ns: histogram(),
-            timer_delay_ns: histogram(),
-            same_worker_delay_ns: histogram(),
-            lost_entries: 0,
-            replay: None,
-            whole: None,
+            ..ObservedSlice::default()
         }
     }
 
@@ -208,16 +176,14 @@ impl ObservedSlice {
     pub(crate) fn close(&mut self, at_ns: u64) {
         self.turn.ns.end = at_ns;
         self.duration_ns += at_ns - self.turn.ns.start;
+        if let Some(whole) = &mut self.whole {
+            whole.window_ns = self.turn.ns.clone();
+        }
     }
 
     /// What is not over yet is lost, since its time would include that of other programs.
     pub(crate) fn end_late_polls(&mut self) {
         self.turn.ns = 0..0;
-    }
-
-    /// Of the turn that is measured now, or was last.
-    pub(crate) fn window_ns(&self) -> Range<u64> {
-        self.turn.ns.clone()
     }
 
     pub(crate) fn site(&self, site: Site) -> &ObservedSite {
@@ -243,13 +209,21 @@ impl ObservedSlice {
         let switched_ns = switched_ns.filter(|_| record.variant == self.variant);
         let belongs = switched_ns.is_some();
         if let Some(switched_ns) = switched_ns {
-            self.sites[record.site.number()].add(record);
+            let site = Site::from(record.site);
+            self.sites[site as usize].add(record);
+            let histograms = &mut self.histograms;
+            histograms.record(HistogramOf::Polls(site), record.duration_ns);
+            if let Some(longest_ns) = record.longest_iteration_ns {
+                histograms.record(HistogramOf::LongestIteration(site), longest_ns);
+            }
             if let Some(replay) = &mut self.replay {
                 replay.add(record);
             }
             if record.site == self.connections {
                 let after_ns = record.start_ns.saturating_sub(switched_ns);
-                self.after_switch[after_switch(after_ns)].add(record.duration_ns);
+                let begun = |from_ms: &u64| from_ms * 1_000_000 <= after_ns;
+                let bucket = AFTER_SWITCH_FROM_MS.partition_point(begun) - 1;
+                self.after_switch[bucket].add(record.duration_ns);
                 let worker = self.workers.entry(record.thread).or_default();
                 worker.add(record.duration_ns);
             }
@@ -257,21 +231,21 @@ impl ObservedSlice {
         if let Some(whole) = &mut self.whole {
             whole.idle.note(record, belongs);
             if belongs {
-                whole.polls.add(record);
+                whole.add(record);
             }
         }
     }
 
     pub(super) fn add_request(&mut self, answered: Answered) {
-        let turn = self.turn_of(answered.at_ns).map(|turn| turn.ns.start);
-        if let Some(start_ns) = turn {
+        if let Some(turn) = self.turn_of(answered.at_ns) {
+            let start_ns = turn.ns.start;
             let sent_ns = answered.at_ns.saturating_sub(answered.latency_ns);
             let paused_ns = match sent_ns < self.paused_ns.start {
                 true => self.paused_ns.end - self.paused_ns.start,
                 false => 0,
             };
             let latency_ns = answered.latency_ns.saturating_sub(paused_ns);
-            self.latency_ns.saturating_record(latency_ns);
+            self.histograms.record(HistogramOf::Latency, latency_ns);
             // It grows to hold any value.
             let _ = self.peer_latency_ns[answered.peer].record(latency_ns);
             self.bytes += answered.bytes;

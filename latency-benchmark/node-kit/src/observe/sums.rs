@@ -1,5 +1,7 @@
 //! Sums: of polls, and those that the kernel and the runtime keep since the start.
 
+use std::ops::{Add, Sub};
+
 use run_format::config::SLOW_NS;
 
 /// Polls, and those of them that were slow for tokio.
@@ -23,52 +25,44 @@ impl PollSums {
     }
 }
 
+/// How two whole numbers become one, and two others.
+pub(crate) type By = (fn(u64, u64) -> u64, fn(f64, f64) -> f64);
+
 /// Numbers that only grow, each by itself. What is absent on either side is absent.
 pub(crate) trait Sums: Sized {
-    fn since(self, before: Self) -> Self;
+    fn with(self, other: Self, by: By) -> Self;
 
-    fn plus(self, other: Self) -> Self;
+    fn since(self, before: Self) -> Self {
+        self.with(before, (u64::saturating_sub, f64::sub))
+    }
+
+    fn plus(self, other: Self) -> Self {
+        self.with(other, (u64::saturating_add, f64::add))
+    }
 }
 
 impl Sums for u64 {
-    fn since(self, before: u64) -> u64 {
-        self.saturating_sub(before)
-    }
-
-    fn plus(self, other: u64) -> u64 {
-        self.saturating_add(other)
+    fn with(self, other: u64, by: By) -> u64 {
+        by.0(self, other)
     }
 }
 
 impl Sums for f64 {
-    fn since(self, before: f64) -> f64 {
-        self - before
-    }
-
-    fn plus(self, other: f64) -> f64 {
-        self + other
+    fn with(self, other: f64, by: By) -> f64 {
+        by.1(self, other)
     }
 }
 
 impl<T: Sums> Sums for Option<T> {
-    fn since(self, before: Option<T>) -> Option<T> {
-        Some(self?.since(before?))
-    }
-
-    fn plus(self, other: Option<T>) -> Option<T> {
-        Some(self?.plus(other?))
+    fn with(self, other: Option<T>, by: By) -> Option<T> {
+        Some(self?.with(other?, by))
     }
 }
 
 impl<T: Sums> Sums for Vec<T> {
-    fn since(self, before: Self) -> Self {
-        let pairs = self.into_iter().zip(before);
-        pairs.map(|(now, before)| now.since(before)).collect()
-    }
-
-    fn plus(self, other: Self) -> Self {
+    fn with(self, other: Self, by: By) -> Self {
         let pairs = self.into_iter().zip(other);
-        pairs.map(|(one, other)| one.plus(other)).collect()
+        pairs.map(|(one, other)| one.with(other, by)).collect()
     }
 }
 
@@ -76,13 +70,8 @@ impl<T: Sums> Sums for Vec<T> {
 macro_rules! sums {
     ($type:ident: $($field:ident),*) => {
         impl $crate::observe::sums::Sums for $type {
-            fn since(mut self, before: Self) -> Self {
-                $(self.$field = self.$field.since(before.$field);)*
-                self
-            }
-
-            fn plus(mut self, other: Self) -> Self {
-                $(self.$field = self.$field.plus(other.$field);)*
+            fn with(mut self, other: Self, by: $crate::observe::sums::By) -> Self {
+                $(self.$field = self.$field.with(other.$field, by);)*
                 self
             }
         }

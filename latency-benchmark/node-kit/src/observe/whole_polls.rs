@@ -1,9 +1,11 @@
 //! Polls kept whole, so that what else happened on the worker can be laid beside them by its time.
 
-use poll_probe::{ChildPoll, Outcome, Reading, Record};
-use run_format::Site;
+use std::ops::Range;
 
-use super::bands::band_from_ns;
+use poll_probe::{ChildPoll, Outcome, Reading, Record};
+use run_format::{Site, tables::band_from_ns};
+
+use super::idle_polls::IdlePolls;
 
 /// A finished poll, with the polls of its children.
 pub(crate) struct WholePoll {
@@ -21,6 +23,9 @@ pub(crate) struct WholePoll {
 
 #[derive(Default)]
 pub(crate) struct WholePolls {
+    /// When the slice was measured, once it is over.
+    pub(crate) window_ns: Range<u64>,
+    pub(crate) idle: IdlePolls,
     /// By `Site as usize`, each in the order they began. On one worker those of a site do not overlap.
     of_site: [Vec<WholePoll>; Site::ALL.len()],
 }
@@ -56,10 +61,9 @@ impl WholePoll {
 
     fn child_at(&self, at_ns: u64) -> Option<&'static str> {
         let offset = at_ns.checked_sub(self.start_ns)?;
-        let begun = self
-            .children
-            .partition_point(|child| child.offset_ns <= offset);
-        let last = &self.children[begun.checked_sub(1)?];
+        let children = &self.children;
+        let begun = children.partition_point(|child| child.offset_ns <= offset);
+        let last = &children[begun.checked_sub(1)?];
         (offset < last.offset_ns + last.duration_ns).then_some(last.child)
     }
 }
@@ -84,10 +88,6 @@ impl WholePolls {
     }
 
     /// The poll of `site` that was under way then.
-    pub(crate) fn of_at(&self, site: Site, at_ns: u64) -> Option<&WholePoll> {
-        Some(&self.of(site)[self.index_at(site, at_ns)?])
-    }
-
     fn index_at(&self, site: Site, at_ns: u64) -> Option<usize> {
         let polls = self.of(site);
         let begun = polls.partition_point(|poll| poll.start_ns <= at_ns);
@@ -104,14 +104,13 @@ impl WholePolls {
         }
     }
 
-    /// Where it was that something happened: in a poll of each of several sites, one inside the other,
-    /// or in none.
+    /// Where it was that something happened: in a poll of each of several sites, one inside the other, or in none.
     pub(crate) fn places(&self, at_ns: u64) -> impl Iterator<Item = PollPlace> {
-        let inside = Site::ALL
-            .into_iter()
-            .filter_map(move |site| self.of_at(site, at_ns))
-            .map(move |poll| poll.place(poll.child_at(at_ns)));
-        let mut inside = inside.peekable();
+        let place = move |site| {
+            let poll = &self.of(site)[self.index_at(site, at_ns)?];
+            Some(poll.place(poll.child_at(at_ns)))
+        };
+        let mut inside = Site::ALL.into_iter().filter_map(place).peekable();
         let outside = inside.peek().is_none().then_some(PollPlace::default());
         inside.chain(outside)
     }

@@ -32,22 +32,22 @@ impl NodeWorkload for Gossipsub {
     }
 
     async fn central(
-        mut swarm: Linked<Behaviour>,
+        mut linked: Linked<Behaviour>,
         load: Load,
         log: RequestLog,
     ) -> Result<Infallible> {
-        let mut publisher = begin(swarm.behaviour_mut(), load)?;
+        let mut publisher = begin(linked.swarm.behaviour_mut(), load)?;
         let mut deliveries = Deliveries::new(log);
         loop {
             tokio::select! {
-                seen = swarm.next() => {
+                seen = linked.next() => {
                     if let LinkEvent::Behaviour(Event::Message { message, .. }) = seen?
-                        && let Some(origin) = message.source.and_then(|it| swarm.number(&it))
+                        && let Some(origin) = message.source.and_then(|it| linked.number(&it))
                     {
                         deliveries.note(origin, &message.data)?;
                     }
                 }
-                message = publisher.due() => publish(swarm.behaviour_mut(), message?)?,
+                message = publisher.due() => publish(linked.swarm.behaviour_mut(), message?)?,
             }
         }
     }

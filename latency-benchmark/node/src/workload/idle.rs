@@ -38,24 +38,19 @@ impl NodeWorkload for Idle {
         mut log: RequestLog,
     ) -> Result<Infallible> {
         loop {
-            if let LinkEvent::Behaviour(KeepInTouchEvent::Ping(ping::Event {
-                peer, result, ..
-            })) = swarm.next().await?
-            {
-                match result {
-                    Ok(took) => {
-                        if let Some(number) = swarm.number(&peer) {
-                            let took_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
-                            log.answered(
-                                number,
-                                log.now_ns().saturating_sub(took_ns),
-                                2 * PING_BYTES,
-                            );
-                        }
-                    }
-                    Err(_) if swarm.forgives() => {}
-                    Err(error) => bail!("a ping to {peer} failed: {error}"),
+            let LinkEvent::Behaviour(KeepInTouchEvent::Ping(ping)) = swarm.next().await? else {
+                continue;
+            };
+            match (ping.result, swarm.number(&ping.peer)) {
+                (Ok(took), Some(number)) => {
+                    let took_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+                    let since_ns = log.now_ns().saturating_sub(took_ns);
+                    log.answered(number, since_ns, 2 * PING_BYTES);
                 }
+                (Err(error), _) if !swarm.forgives() => {
+                    bail!("a ping to {} failed: {error}", ping.peer)
+                }
+                (Ok(_) | Err(_), _) => {}
             }
         }
     }

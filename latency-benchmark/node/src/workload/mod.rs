@@ -1,13 +1,10 @@
-//! What the nodes do with each other. Each workload is a behaviour, what central does with it, and
-//! what a peer does.
+//! What the nodes do with each other. Each workload is a behaviour, what central does with it, and what a peer does.
 
 #[cfg(feature = "gossipsub")]
 mod gossipsub;
 mod idle;
 mod one_stream;
 mod request_response;
-mod rr;
-mod stream;
 
 use std::{convert::Infallible, future::Future};
 
@@ -18,13 +15,9 @@ use run_format::config::Load;
 
 #[cfg(feature = "gossipsub")]
 pub(crate) use self::gossipsub::Gossipsub;
-pub use self::request_response::{Echo, Echoes, RequestResponse, ask};
-pub(crate) use self::{
-    idle::Idle,
-    one_stream::open,
-    rr::{PROTOCOL as RR, Rr},
-    stream::Stream,
-};
+pub(crate) use self::idle::Idle;
+pub(crate) use self::one_stream::{Rr, Stream, open};
+pub use self::request_response::{Echo, RequestResponse, ask};
 use crate::linked::Linked;
 
 /// A workload.

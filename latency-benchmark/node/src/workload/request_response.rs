@@ -5,18 +5,15 @@ use std::{borrow::BorrowMut, collections::HashMap, convert::Infallible, io, time
 use anyhow::{Result, bail, ensure};
 use bytes::Bytes;
 use futures::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, StreamExt};
-use libp2p::{
-    Swarm,
-    identity::Keypair,
-    request_response::{
-        Behaviour, Codec, Config, Event, Message, OutboundRequestId, ProtocolSupport,
-    },
-    swarm::{NetworkBehaviour, SwarmEvent},
+use libp2p::Swarm;
+use libp2p::identity::Keypair;
+use libp2p::request_response::{
+    Behaviour, Codec, Config, Event, Message, OutboundRequestId, ProtocolSupport,
 };
-use tokio::time::{Instant, Sleep, sleep_until};
+use libp2p::swarm::{NetworkBehaviour, SwarmEvent};
 
-use node_kit::{MOST_UNANSWERED, RequestLog};
-use run_format::config::{Load, Pace};
+use node_kit::{MOST_UNANSWERED, Pacer, RequestLog};
+use run_format::config::Load;
 
 use super::NodeWorkload;
 use crate::linked::{LinkEvent, Linked};
@@ -63,122 +60,63 @@ impl NodeWorkload for RequestResponse {
 }
 
 /// What central does. Its behaviour may be more than that of the workload.
-pub async fn ask<B: Echoes>(swarm: Linked<B>, load: Load, log: RequestLog) -> Result<Infallible> {
+pub async fn ask<B>(linked: Linked<B>, load: Load, log: RequestLog) -> Result<Infallible>
+where
+    B: NetworkBehaviour<ToSwarm = Event<Bytes, Bytes>> + BorrowMut<Behaviour<Echo>>,
+{
     let mut asking = Asking {
+        pacer: Pacer::new(load.pace, linked.peers()),
         request: Bytes::from(vec![0; load.payload.len()]),
-        swarm,
-        outstanding: HashMap::new(),
+        linked,
+        asked: HashMap::new(),
         log,
     };
-    match load.pace {
-        Pace::Outstanding(outstanding) => asking.closed_loop(outstanding).await,
-        Pace::PerSecond(rate) => asking.open_loop(rate).await,
+    for peer in 0..asking.linked.peers() {
+        asking.ask_times(asking.pacer.outstanding, peer);
+    }
+    loop {
+        let unanswered = asking.asked.len();
+        tokio::select! {
+            // Timers come in milliseconds; requests may be due more often, and go out together.
+            biased;
+            due = asking.pacer.due(unanswered) => {
+                let (peer, late_ns) = due?;
+                // The turn of one that is away is over.
+                if asking.linked.is_linked(peer) {
+                    asking.ask(peer, asking.log.now_ns().saturating_sub(late_ns));
+                }
+            }
+            seen = asking.linked.next() => asking.handle(seen?)?,
+        }
     }
 }
 
-/// Has the workload's behaviour, and tells what that tells.
-pub trait Echoes:
-    NetworkBehaviour<ToSwarm = Event<Bytes, Bytes>> + BorrowMut<Behaviour<Echo>>
-{
-}
-
-impl<B> Echoes for B where
-    B: NetworkBehaviour<ToSwarm = Event<Bytes, Bytes>> + BorrowMut<Behaviour<Echo>>
-{
-}
-
-struct Asking<B: Echoes> {
+struct Asking<B: NetworkBehaviour> {
+    pacer: Pacer,
     request: Bytes,
-    swarm: Linked<B>,
-    outstanding: HashMap<OutboundRequestId, Asked>,
+    linked: Linked<B>,
+    /// What is unanswered: which peer was asked, and since when.
+    asked: HashMap<OutboundRequestId, (usize, u64)>,
     log: RequestLog,
 }
 
-struct Asked {
-    peer: usize,
-    since_ns: u64,
-}
-
-/// What central may go on with.
-enum Next {
-    /// A request to this peer is over.
-    Ask(usize),
-    /// No request to this peer is under way, and it can be asked again.
-    Begin(usize),
-}
-
-impl<B: Echoes> Asking<B> {
-    async fn closed_loop(&mut self, outstanding: u32) -> Result<Infallible> {
-        for number in 0..self.swarm.peers() {
-            self.ask_times(outstanding, number);
-        }
-        loop {
-            let seen = self.swarm.next().await?;
-            match self.handle(seen)? {
-                Some(Next::Ask(number)) => self.ask(number, self.log.now_ns()),
-                Some(Next::Begin(number)) => self.ask_times(outstanding, number),
-                None => {}
-            }
-        }
-    }
-
-    async fn open_loop(&mut self, rate: f64) -> Result<Infallible> {
-        let between = Duration::from_secs_f64(1.0 / rate / self.swarm.peers() as f64);
-        let (started, started_ns) = (Instant::now(), self.log.now_ns());
-        let mut turn: u32 = 0;
-        let mut due = Box::pin(sleep_until(started));
-        loop {
-            tokio::select! {
-                seen = self.swarm.next() => {
-                    self.handle(seen?)?;
-                }
-                () = due.as_mut() => {
-                    turn = self.ask_what_is_due(started, started_ns, between, turn)?;
-                    Sleep::reset(due.as_mut(), started + between * turn);
-                }
-            }
-        }
-    }
-
-    /// Timers come in milliseconds; requests may be due more often. Returns the next turn.
-    fn ask_what_is_due(
-        &mut self,
-        started: Instant,
-        started_ns: u64,
-        between: Duration,
-        mut turn: u32,
-    ) -> Result<u32> {
-        while started + between * turn <= Instant::now() {
-            ensure!(
-                self.outstanding.len() < MOST_UNANSWERED,
-                "{MOST_UNANSWERED} requests are unanswered: the rate is more than the peers can take"
-            );
-            let peer = turn as usize % self.swarm.peers();
-            let due_ns = started_ns + (between * turn).as_nanos() as u64;
-            // The turn of one that is away is over.
-            if self.swarm.is_linked(peer) {
-                self.ask(peer, due_ns);
-            }
-            turn += 1;
-        }
-        Ok(turn)
-    }
-
-    fn ask_times(&mut self, times: u32, number: usize) {
+impl<B: NetworkBehaviour + BorrowMut<Behaviour<Echo>>> Asking<B> {
+    fn ask_times(&mut self, times: u32, peer: usize) {
         for _ in 0..times {
-            self.ask(number, self.log.now_ns());
+            self.ask(peer, self.log.now_ns());
         }
     }
 
     fn ask(&mut self, peer: usize, since_ns: u64) {
         let request = self.request.clone();
-        let id = self.swarm.peer(peer);
-        let echo: &mut Behaviour<Echo> = self.swarm.behaviour_mut().borrow_mut();
+        let id = self.linked.peer(peer);
+        let echo: &mut Behaviour<Echo> = self.linked.swarm.behaviour_mut().borrow_mut();
         let id = echo.send_request(&id, request);
-        self.outstanding.insert(id, Asked { peer, since_ns });
+        self.asked.insert(id, (peer, since_ns));
     }
 
-    fn handle(&mut self, seen: LinkEvent<Event<Bytes, Bytes>>) -> Result<Option<Next>> {
+    fn handle(&mut self, seen: LinkEvent<Event<Bytes, Bytes>>) -> Result<()> {
+        let again = self.pacer.outstanding.min(1);
         match seen {
             LinkEvent::Behaviour(Event::Message {
                 message:
@@ -188,17 +126,12 @@ impl<B: Echoes> Asking<B> {
                     },
                 ..
             }) => {
-                ensure!(
-                    response.len() == self.request.len(),
-                    "asked for {} bytes and got {}",
-                    self.request.len(),
-                    response.len()
-                );
-                let asked = self.outstanding.remove(&request_id);
-                Ok(asked.map(|Asked { peer, since_ns }| {
-                    self.log.answered(peer, since_ns, 2 * response.len() as u64);
-                    Next::Ask(peer)
-                }))
+                let (sent, got) = (self.request.len(), response.len());
+                ensure!(got == sent, "asked for {sent} bytes and got {got}");
+                if let Some((peer, since_ns)) = self.asked.remove(&request_id) {
+                    self.log.answered(peer, since_ns, 2 * got as u64);
+                    self.ask_times(again, peer);
+                }
             }
             LinkEvent::Behaviour(Event::OutboundFailure {
                 peer,
@@ -206,21 +139,21 @@ impl<B: Echoes> Asking<B> {
                 request_id,
                 ..
             }) => {
-                if !self.swarm.forgives() {
+                if !self.linked.forgives() {
                     bail!("a request to {peer} failed: {error}");
                 }
                 // Those of a peer that is lost are forgotten below, and asked anew when it is back.
-                let asked = self.outstanding.remove(&request_id);
-                let asked = asked.filter(|asked| self.swarm.is_linked(asked.peer));
-                Ok(asked.map(|asked| Next::Ask(asked.peer)))
+                if let Some((peer, _)) = self.asked.remove(&request_id)
+                    && self.linked.is_linked(peer)
+                {
+                    self.ask_times(again, peer);
+                }
             }
-            LinkEvent::Lost(number) => {
-                self.outstanding.retain(|_, asked| asked.peer != number);
-                Ok(None)
-            }
-            LinkEvent::Back(number) => Ok(Some(Next::Begin(number))),
-            LinkEvent::Behaviour(_) => Ok(None),
+            LinkEvent::Lost(number) => self.asked.retain(|_, (peer, _)| *peer != number),
+            LinkEvent::Back(number) => self.ask_times(self.pacer.outstanding, number),
+            LinkEvent::Behaviour(_) => {}
         }
+        Ok(())
     }
 }
 
