@@ -3,7 +3,10 @@
 
 use std::{ffi::c_void, sync::OnceLock};
 
-use nix::sys::signal::{SaFlags, SigSet, Signal};
+use nix::{
+    errno::Errno,
+    sys::signal::{SaFlags, SigSet, Signal},
+};
 
 use super::target::SampledThread;
 use crate::{Unobservable, signal_handler};
@@ -34,11 +37,7 @@ extern "C" fn on_signal(_signal: libc::c_int, info: *mut libc::siginfo_t, contex
     // SAFETY: the signal of a timer has a value. Only the timers of samplers send this one, and their targets live as
     // long as the process.
     let target = unsafe { &*info.si_value().sival_ptr.cast::<SampledThread>() };
-    // SAFETY: every thread has an `errno`.
-    let errno = unsafe { libc::__errno_location() };
-    // SAFETY: as above.
-    let interrupted = unsafe { *errno };
+    let interrupted = Errno::last_raw();
     target.on_signal(context);
-    // SAFETY: as above.
-    unsafe { *errno = interrupted };
+    Errno::set_raw(interrupted);
 }
