@@ -150,11 +150,8 @@ impl<'a> Peers<'a> {
             let ended = ended_saying(status, &errors);
             Some(format!("{} {ended}", name(task, number)))
         };
-        self.peers
-            .iter_mut()
-            .enumerate()
-            .filter_map(ended)
-            .collect()
+        let peers = self.peers.iter_mut().enumerate();
+        peers.filter_map(ended).collect()
     }
 }
 
@@ -226,6 +223,7 @@ fn start(
     number: usize,
     listen: Listen,
 ) -> Result<(Reaped, Receiver<String>)> {
+    const FEW: usize = 16;
     let config = &task.config;
     let place = (Where::Peer(number), &config.lab.placement);
     let log = log(&task.dir, number);
@@ -244,25 +242,19 @@ fn start(
         let _ = writeln!(input, "{}", serde_json::to_string(&task)?);
         process.child.stdin = lab.is_none().then_some(input);
     }
-    let lines = lines(&mut process)?;
+    let output = process.child.stdout.take();
+    let output = output.context("it has no standard output")?;
+    let (sender, lines) = sync_channel(FEW);
+    thread::Builder::new().spawn(move || {
+        for line in program::lines(output) {
+            // Holds the pipe open, even if nobody waits for a line any more.
+            let _ = sender.try_send(line);
+        }
+    })?;
     Ok((process, lines))
 }
 
 /// The seed of a key, so that a restarted peer is the same to central. It need not be secret.
 fn identity(seed: u64, number: usize) -> [u8; 32] {
     Sha256::digest(format!("peer {number} of {seed}")).into()
-}
-
-fn lines(process: &mut Reaped) -> Result<Receiver<String>> {
-    const FEW: usize = 16;
-    let (sender, receiver) = sync_channel(FEW);
-    if let Some(output) = process.child.stdout.take() {
-        thread::Builder::new().spawn(move || {
-            for line in program::lines(output) {
-                // Holds the pipe open, even if nobody waits for a line any more.
-                let _ = sender.try_send(line);
-            }
-        })?;
-    }
-    Ok(receiver)
 }

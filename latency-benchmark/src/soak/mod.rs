@@ -26,9 +26,10 @@ use crate::{
 };
 
 pub(crate) fn run(args: SoakArgs, interrupts: &Interrupts) -> Result<ExitCode, Failure> {
-    let (mut config, program, dir) = args.asked()?;
+    let mut config = args.config()?;
+    let dir = args.new_run.dir()?;
     results_folder::refuse_existing(&dir, "")?;
-    let program = program.plain(&config.node)?;
+    let program = args.program.plain(&config.node)?;
     let description = describe(&program)?;
     if config.lab.peer_hosts.is_some() {
         config.cell.rtt_ms = round_trip(&plan::run::soak(&config), &program)?;
