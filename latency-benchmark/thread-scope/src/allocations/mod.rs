@@ -48,7 +48,7 @@ pub struct AllocationSample<'a> {
 
 /// The sampled allocations of a thread.
 pub struct AllocationSampler {
-    stacks: Reader<3>,
+    stacks: Reader,
 }
 
 impl AllocationSampler {

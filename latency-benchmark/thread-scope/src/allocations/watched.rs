@@ -49,7 +49,7 @@ pub(super) fn is_watched() -> bool {
 
 /// Watches the calling thread as long as it lives. The memory for that is never freed, since the thread may allocate
 /// until its very end.
-pub(super) fn watch(sample_every: u64, clock: Clock) -> Result<Reader<3>, Unobservable> {
+pub(super) fn watch(sample_every: u64, clock: Clock) -> Result<Reader, Unobservable> {
     let (writer, reader) = StackWriter::new("allocations", clock())?;
     let watched: &'static WatchedThread = Box::leak(Box::new(WatchedThread {
         sample_every,
@@ -96,7 +96,7 @@ struct WatchedThread {
     sample_every: u64,
     clock: Clock,
     /// Only the watched thread uses it, and no use is nested in another one.
-    stacks: UnsafeCell<StackWriter<3>>,
+    stacks: UnsafeCell<StackWriter>,
 }
 
 impl WatchedThread {

@@ -14,17 +14,9 @@ use crate::{Unobservable, signal_handler};
 /// Installs the handler once per process. Another profiler may have one already.
 pub(super) fn install_once() -> Result<(), Unobservable> {
     static INSTALLED: OnceLock<Result<(), Unobservable>> = OnceLock::new();
-    let install = || {
-        signal_handler::install(
-            "stacks",
-            Signal::SIGPROF,
-            on_signal,
-            // The thread's own stack may be nearly full.
-            SaFlags::SA_ONSTACK,
-            // Blocks all other handlers meanwhile, since the stack is small.
-            SigSet::all(),
-        )
-    };
+    // The thread's own stack may be nearly full. The other one is small, so all other handlers are blocked meanwhile.
+    let (flags, blocked) = (SaFlags::SA_ONSTACK, SigSet::all());
+    let install = || signal_handler::install("stacks", Signal::SIGPROF, on_signal, flags, blocked);
     INSTALLED.get_or_init(install).clone()
 }
 
