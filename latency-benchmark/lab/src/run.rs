@@ -3,12 +3,14 @@
 use std::process::{Command, ExitStatus};
 
 use anyhow::{Context, Result, bail};
-use nix::unistd::Pid;
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
 use program::{exit_code, say};
 
 use crate::{
-    DelayLineReport, Inside, Lab, LabSpec, Reaped, RttReport, Where,
-    signals::{SignalMeaning, SupervisorSignals},
+    DelayLineReport, Inside, Lab, LabSpec, Reaped, RttReport, Where, signals::SupervisorSignals,
 };
 
 /// Wires a lab, prints its links to standard error, and runs `command` in central's namespace. The variables
@@ -62,10 +64,11 @@ fn wait(signals: &SupervisorSignals, lab: &mut Lab, mut child: Reaped) -> Result
             return Ok(status);
         }
         lab.check()?;
-        if let SignalMeaning::End(signal) = signals.next()? {
+        let signal = signals.next()?;
+        if signal != Signal::SIGCHLD {
             let pid = i32::try_from(child.child.id()).expect("a process id is an int");
             // This fails if it has ended in the meantime.
-            let _ = nix::sys::signal::kill(Pid::from_raw(pid), signal);
+            let _ = kill(Pid::from_raw(pid), signal);
         }
     }
 }

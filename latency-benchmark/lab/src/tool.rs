@@ -112,8 +112,7 @@ fn could_not_run(name: &str) -> String {
 impl RunningTool {
     pub(crate) fn finish(self) -> Result<String> {
         let RunningTool { name, child } = self;
-        let output = child.output();
-        let output = output.with_context(|| could_not_run(name))?;
+        let output = child.output().with_context(|| could_not_run(name))?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
@@ -129,11 +128,8 @@ impl RunningTool {
 fn complaint(errors: &str) -> Option<&str> {
     let mut lines = errors.lines().map(str::trim);
     let line = lines.find(|line| !line.is_empty())?;
-    Some(
-        line.strip_prefix("Error: ")
-            .unwrap_or(line)
-            .trim_end_matches('.'),
-    )
+    let line = line.strip_prefix("Error: ").unwrap_or(line);
+    Some(line.trim_end_matches('.'))
 }
 
 #[cfg(test)]

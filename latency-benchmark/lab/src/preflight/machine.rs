@@ -117,10 +117,9 @@ fn clock() -> PreflightFinding {
         flags.any(|known| known == flag)
     };
     let is_invariant = has("constant_tsc") && has("nonstop_tsc");
-    let tsc = if is_invariant {
-        "invariant TSC"
-    } else {
-        "no invariant TSC (constant_tsc and nonstop_tsc)"
+    let tsc = match is_invariant {
+        true => "invariant TSC",
+        false => "no invariant TSC (constant_tsc and nonstop_tsc)",
     };
     let source = read("/sys/devices/system/clocksource/clocksource0/current_clocksource")
         .unwrap_or_else(|| "unknown".to_owned());
@@ -201,11 +200,9 @@ pub fn busy_cores() -> Option<f64> {
 fn busy_ticks(stat: &str) -> u64 {
     let first = stat.lines().next().unwrap_or_default();
     let counts = first.split_whitespace().skip(1).take(8);
-    let counts = counts.map(|count| count.parse().unwrap_or(0)).enumerate();
-    counts
-        .filter(|(at, _)| !matches!(at, 3 | 4))
-        .map(|(_, ticks): (_, u64)| ticks)
-        .sum()
+    let busy = counts.enumerate().filter(|(at, _)| !matches!(at, 3 | 4));
+    let ticks = busy.map(|(_, ticks)| ticks.parse::<u64>());
+    ticks.map(Result::unwrap_or_default).sum()
 }
 
 fn available_mib() -> Option<u64> {
