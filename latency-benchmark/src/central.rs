@@ -1,12 +1,6 @@
 //! The verb `central`: central by itself, against peers wherever they are.
 
-use std::{
-    fs,
-    path::PathBuf,
-    process::{Command, ExitCode},
-    sync::mpsc::RecvTimeoutError,
-    time::Duration,
-};
+use std::{fs, path::PathBuf, process::Command, sync::mpsc::RecvTimeoutError, time::Duration};
 
 use anyhow::Context;
 use clap::Args;
@@ -65,7 +59,7 @@ pub(crate) struct CentralArgs {
     program: NodeProgramArgs,
 }
 
-pub(crate) fn run(args: CentralArgs, interrupts: &Interrupts) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: CentralArgs, interrupts: &Interrupts) -> Result<u8, Failure> {
     let out = args.out.clone();
     if out.exists() {
         reject!(
@@ -102,20 +96,19 @@ pub(crate) fn run(args: CentralArgs, interrupts: &Interrupts) -> Result<ExitCode
             1 => {
                 central.ask_to_stop();
             }
-            _ => return Ok(ExitCode::from(INTERRUPTED)),
+            _ => return Ok(INTERRUPTED),
         }
     }
     let status = central.process.child.wait()?;
     if !status.success() {
         // It has printed why.
         let _ = fs::remove_dir(&out);
-        return Ok(ExitCode::from(exit_code(status)));
+        return Ok(exit_code(status));
     }
-    Ok(ExitCode::from(if is_interrupted {
-        INTERRUPTED
-    } else {
-        MEASURED
-    }))
+    Ok(match is_interrupted {
+        true => INTERRUPTED,
+        false => MEASURED,
+    })
 }
 
 /// There is no lab: everything but central's worker runs on all cores.
@@ -159,13 +152,13 @@ fn line(block: &BlockReport, variants: &[VariantConfig]) -> String {
     let percent =
         |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"));
     let figures = block.slow_percent.iter().zip(&block.margin_percent);
-    let ratios: Vec<String> = variants
+    let ratios = variants
         .iter()
         .zip(figures)
         .map(|(variant, (&slow, &margin))| {
             let (slow, margin) = (percent(slow), percent(margin));
             format!("{} {slow} ± {margin} %", variant.label)
-        })
-        .collect();
+        });
+    let ratios: Vec<String> = ratios.collect();
     format!("block {}: slow polls: {}", block.block, ratios.join(", "))
 }

@@ -2,14 +2,12 @@
 //! reports how it ended.
 
 mod central;
-pub(crate) mod hosts;
 mod nodes;
 mod peers;
 mod restarts;
 
 use std::{
     io::{self, BufRead, Write},
-    process::ExitCode,
     sync::mpsc::{Receiver, RecvTimeoutError},
     time::{Duration, Instant},
 };
@@ -23,11 +21,12 @@ use run_format::{
     run_row::{End, RunRow, StageTime, Stop},
 };
 
+pub(crate) use self::peers::round_trip;
 use self::{central::CentralProcess, nodes::remove_empty_logs, peers::Peers, restarts::restarts};
 use crate::cell_task::{CellMessage, CellTask, ended};
 
 /// The verb `cell`: reads a task from standard input, and prints messages.
-pub(crate) fn run() -> Result<ExitCode, Failure> {
+pub(crate) fn run() -> Result<u8, Failure> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
     let task: CellTask =
@@ -43,7 +42,7 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
         line.push(b'\n');
         Ok(io::stdout().write_all(&line)?)
     })?;
-    Ok(ExitCode::SUCCESS)
+    Ok(0)
 }
 
 /// Only a failure to report how the cell ended is an error.
@@ -68,11 +67,9 @@ fn run_cell(
     });
     cell_run.enter("over");
     remove_empty_logs(&task.dir);
-    let CellRun {
-        mut row, measured, ..
-    } = cell_run;
+    let mut row = cell_run.row;
     row.took_ms = ms(started.elapsed());
-    if let Some(measured) = measured {
+    if let Some(measured) = cell_run.measured {
         row.overhead_ms = Some(row.took_ms.saturating_sub(measured.planned_ms));
         row.blocks = Some(measured.blocks);
         row.messages = measured.messages;

@@ -10,12 +10,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use lab::{Lab, Reaped, RttReport, Where, time_links};
-use program::{ended, ended_saying, last_words, user_tool, wait_within};
+use program::{Failure, bad_input, ended, ended_saying, last_words, user_tool, wait_within};
 use run_format::{
     checksums::of_program,
-    config::Measurement,
+    config::{Measurement, RunConfig},
+    network::{LinkRtt, Rtt},
     protocol::{Listen, PeerElsewhere, PeerTask},
 };
 use sha2::{Digest, Sha256};
@@ -153,6 +154,27 @@ impl<'a> Peers<'a> {
         let peers = self.peers.iter_mut().enumerate();
         peers.filter_map(ended).collect()
     }
+}
+
+/// Starts the peers of a run on other hosts, before a sweep has a folder, and times the links to them. The longest round
+/// trip is that of the cells, by which the lengths of turns are planned.
+pub(crate) fn round_trip(config: &RunConfig, peer: &Path) -> Result<Rtt, Failure> {
+    let dir = tempfile::tempdir().context("cannot make a temporary folder")?;
+    let peer = peer.canonicalize()?;
+    let task = CellTask {
+        config: config.clone(),
+        central: peer.clone(),
+        peer,
+        dir: dir.path().to_owned(),
+    };
+    let time = || -> Result<Rtt> {
+        let report = Peers::start(None, &task)?.time_links()?;
+        let least = report.links.iter().filter_map(LinkRtt::min_ms);
+        // To a whole µs, and never as if there were no link.
+        let longest_us = (1e3 * least.fold(1e-3, f64::max)).round();
+        Rtt::from_ms(longest_us / 1e3).map_err(Error::msg)
+    };
+    time().context("--peer-hosts").map_err(bad_input)
 }
 
 impl PeerProcess {

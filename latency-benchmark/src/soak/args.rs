@@ -15,7 +15,7 @@ use crate::{
     args::{
         budgets::refuse_unknown_sites,
         hosts::HostArgs,
-        network::{NetworkArgs, RttArg},
+        network::RttArg,
         new_run::NewRunArgs,
         node::{NodeArgs, PayloadArg},
     },
@@ -44,8 +44,6 @@ pub(crate) struct SoakArgs {
     /// Length of a row of the series
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     interval: u64,
-    #[command(flatten)]
-    network: NetworkArgs,
     #[command(flatten)]
     hosts: HostArgs,
     #[command(flatten)]
@@ -87,7 +85,7 @@ impl SoakArgs {
         refuse_unknown_sites(self.program.stack, node, &self.budget)?;
         let (peers, rtt_ms, payload_bytes) = (self.peers, self.rtt.rtt, self.payload.payload);
         let load = self.node.load(payload_bytes)?;
-        let lab = self.hosts.network(&self.network, &[peers], &[rtt_ms], 1)?;
+        let lab = self.hosts.network(&[peers], &[rtt_ms], 1)?;
         Ok(SoakConfig {
             cell: Cell {
                 peers,
