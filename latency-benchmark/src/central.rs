@@ -1,23 +1,16 @@
 //! The verb `central`: central by itself, against peers wherever they are.
 
-use std::{
-    fs,
-    os::unix::process::CommandExt,
-    path::PathBuf,
-    process::{Command, ExitCode, Stdio},
-    sync::mpsc::RecvTimeoutError,
-    time::Duration,
-};
+use std::{fs, path::PathBuf, process::Command, sync::mpsc::RecvTimeoutError, time::Duration};
 
 use anyhow::Context;
 use clap::Args;
-use lab::{Reaped, Topology};
+use lab::{LabSpec, Topology};
 use program::{Failure, exit_code, print, reject};
 use run_format::{
     BUDGET_FORMS, Budgets,
     config::{LabConfig, Measurement, Plan, RunConfig},
     grid::Cell,
-    network::{Backend, Placement, ReceiveOn, Rtt, Sharing},
+    network::{Placement, Rtt, Sharing},
     protocol::{BlockReport, CentralTask, NodeMessage, OtherProcesses},
     run_row::Stop,
     variant::VariantConfig,
@@ -32,7 +25,7 @@ use crate::{
     conversation::Conversation,
     interrupts::Interrupts,
     node_program::NodeProgramArgs,
-    progress::INTERRUPTED,
+    progress::{INTERRUPTED, MEASURED},
 };
 
 #[derive(Args)]
@@ -66,7 +59,7 @@ pub(crate) struct CentralArgs {
     program: NodeProgramArgs,
 }
 
-pub(crate) fn run(args: CentralArgs, interrupts: &Interrupts) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: CentralArgs, interrupts: &Interrupts) -> Result<u8, Failure> {
     let out = args.out.clone();
     if out.exists() {
         reject!(
@@ -83,21 +76,12 @@ pub(crate) fn run(args: CentralArgs, interrupts: &Interrupts) -> Result<ExitCode
         others: OtherProcesses::default(),
         config,
     };
-    let child = Command::new(&program)
-        .arg("central")
-        // Ctrl-C on the terminal is for this process alone.
-        .process_group(0)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .with_context(|| format!("cannot start {}", program.display()))?;
-    let mut process = Reaped { child };
-    let mut conversation: Conversation<NodeMessage> =
-        Conversation::begin(&mut process.child, &task)?;
+    let central = Conversation::start(Command::new(&program).arg("central"), &task);
+    let mut central = central.with_context(|| format!("cannot start {}", program.display()))?;
     let mut is_interrupted = false;
     loop {
         const LOOK_AROUND: Duration = Duration::from_millis(100);
-        match conversation.messages.recv_timeout(LOOK_AROUND) {
+        match central.messages.recv_timeout(LOOK_AROUND) {
             Ok(NodeMessage::Block(block)) => print(line(&block, &task.config.variants)),
             Ok(NodeMessage::Measured(measured)) => {
                 print(format!("{} blocks", measured.blocks));
@@ -112,25 +96,31 @@ pub(crate) fn run(args: CentralArgs, interrupts: &Interrupts) -> Result<ExitCode
         match interrupts.seen() {
             0 => {}
             1 => {
-                conversation.ask_to_stop();
+                central.ask_to_stop();
             }
-            _ => return Ok(ExitCode::from(INTERRUPTED)),
+            _ => return Ok(INTERRUPTED),
         }
     }
-    let status = process.child.wait()?;
+    let status = central.process.child.wait()?;
     if !status.success() {
         // It has printed why.
         let _ = fs::remove_dir(&out);
+        return Ok(exit_code(status));
     }
-    if status.success() && is_interrupted {
-        return Ok(ExitCode::from(INTERRUPTED));
-    }
-    Ok(ExitCode::from(exit_code(status)))
+    Ok(match is_interrupted {
+        true => INTERRUPTED,
+        false => MEASURED,
+    })
 }
 
 /// There is no lab: everything but central's worker runs on all cores.
 fn config(args: &CentralArgs) -> Result<RunConfig, Failure> {
-    let topology = Topology::of_this_process()?;
+    let placement = Placement {
+        central: 0,
+        workers: None,
+        peers: Topology::of_this_process()?.available(),
+        sharing: Sharing::Core,
+    };
     let payload = args.payload.payload;
     let stack = args.program.stack;
     let node = args.node.node(stack)?;
@@ -153,18 +143,8 @@ fn config(args: &CentralArgs) -> Result<RunConfig, Failure> {
             ..plan::run::of_long_slices(Rtt::ZERO, Some(args.slice))
         },
         lab: LabConfig {
-            backend: Backend::Auto,
-            loss_percent: None,
-            jitter_ms: None,
             congestion_control: String::new(),
-            receive_on: ReceiveOn::default(),
-            placement: Placement {
-                central: 0,
-                workers: None,
-                peers: topology.available().clone(),
-                sharing: Sharing::Core,
-            },
-            peer_hosts: None,
+            ..LabSpec::new(args.peers.len(), placement).network
         },
         measurement: Measurement::Compare,
         jobs: None,
@@ -175,13 +155,13 @@ fn line(block: &BlockReport, variants: &[VariantConfig]) -> String {
     let percent =
         |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"));
     let figures = block.slow_percent.iter().zip(&block.margin_percent);
-    let ratios: Vec<String> = variants
+    let ratios = variants
         .iter()
         .zip(figures)
         .map(|(variant, (&slow, &margin))| {
             let (slow, margin) = (percent(slow), percent(margin));
             format!("{} {slow} ± {margin} %", variant.label)
-        })
-        .collect();
+        });
+    let ratios: Vec<String> = ratios.collect();
     format!("block {}: slow polls: {}", block.block, ratios.join(", "))
 }

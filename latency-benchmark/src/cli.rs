@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 use program::Failure;
 
 use crate::{
-    cell, central, explain, interrupts::Interrupts, lab_verb, peer, pipeline, preflight,
+    cell, central, explain, interrupts::Interrupts, lab_verb, peer, pipeline,
     progress::INTERRUPTED, soak, sweep::rr,
 };
 
@@ -35,7 +35,7 @@ enum BenchmarkVerb {
     /// Run a command in a lab, in central's namespace
     Lab(lab_verb::LabArgs),
     /// List what this machine can and cannot do
-    Preflight(preflight::PreflightArgs),
+    Preflight(lab_verb::PreflightArgs),
     /// Measure one cell; the sweep starts this
     #[command(hide = true)]
     Cell,
@@ -49,7 +49,7 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
         Ok(args) => args,
         Err(end) => return end,
     };
-    match args.verb {
+    let code = match args.verb {
         BenchmarkVerb::Sweep(args) => counted(|interrupts| pipeline::run(*args, interrupts)),
         BenchmarkVerb::Explain(args) => counted(|interrupts| explain::run(args, interrupts)),
         BenchmarkVerb::Rr(args) => counted(|interrupts| rr::run(*args, interrupts)),
@@ -57,17 +57,16 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
         BenchmarkVerb::Peer(args) => peer::run(args),
         BenchmarkVerb::Central(args) => counted(|interrupts| central::run(args, interrupts)),
         BenchmarkVerb::Lab(args) => lab_verb::run(args),
-        BenchmarkVerb::Preflight(args) => preflight::run(&args),
+        BenchmarkVerb::Preflight(args) => lab_verb::preflight(&args),
         BenchmarkVerb::Cell => cell::run(),
         BenchmarkVerb::DelayLine => lab_verb::delay_line(),
-    }
+    }?;
+    Ok(ExitCode::from(code))
 }
 
 /// Runs a verb that finishes its slice when it is interrupted. What fails after an interrupt, such as a build that the same
 /// Ctrl-C ended, was interrupted, too.
-fn counted(
-    verb: impl FnOnce(&Interrupts) -> Result<ExitCode, Failure>,
-) -> Result<ExitCode, Failure> {
+fn counted(verb: impl FnOnce(&Interrupts) -> Result<u8, Failure>) -> Result<u8, Failure> {
     let interrupts = Interrupts::count()?;
     verb(&interrupts).map_err(|failure| match interrupts.seen() {
         0 => failure,

@@ -2,12 +2,14 @@
 
 use std::{
     io::Write,
-    process::{Child, ChildStdin},
+    os::unix::process::CommandExt,
+    process::{ChildStdin, Command, Stdio},
     sync::mpsc::{Receiver, sync_channel},
     thread,
 };
 
 use anyhow::{Context, Result};
+use lab::Reaped;
 use program::{lines, say};
 use run_format::protocol::STOP_LINE;
 use serde::{Serialize, de::DeserializeOwned};
@@ -16,6 +18,7 @@ use serde::{Serialize, de::DeserializeOwned};
 const MESSAGES: usize = 1024;
 
 pub(crate) struct Conversation<M> {
+    pub(crate) process: Reaped,
     /// Disconnected when the child has closed its output.
     pub(crate) messages: Receiver<M>,
     input: ChildStdin,
@@ -23,8 +26,16 @@ pub(crate) struct Conversation<M> {
 }
 
 impl<M: DeserializeOwned + Send + 'static> Conversation<M> {
+    /// Starts a child, and sends it the task. Ctrl-C on the terminal is for this process alone.
+    pub(crate) fn start(command: &mut Command, task: &impl Serialize) -> Result<Conversation<M>> {
+        let command = command.process_group(0).stdin(Stdio::piped());
+        let child = command.stdout(Stdio::piped()).spawn()?;
+        Conversation::begin(Reaped { child }, task)
+    }
+
     /// Sends the task to a child that was started with pipes.
-    pub(crate) fn begin(child: &mut Child, task: &impl Serialize) -> Result<Conversation<M>> {
+    pub(crate) fn begin(mut process: Reaped, task: &impl Serialize) -> Result<Conversation<M>> {
+        let child = &mut process.child;
         let mut input = child.stdin.take().context("it has no standard input")?;
         let output = child.stdout.take().context("it has no standard output")?;
         let mut line = serde_json::to_vec(task)?;
@@ -42,6 +53,7 @@ impl<M: DeserializeOwned + Send + 'static> Conversation<M> {
             }
         })?;
         Ok(Conversation {
+            process,
             messages,
             input,
             asked_to_stop: false,

@@ -1,10 +1,13 @@
-//! `lab`, and what the lab starts.
+//! The verbs of the lab: `lab`, what that starts, and `preflight`.
 
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use clap::Args;
-use lab::LabSpec;
-use program::Failure;
+use lab::{
+    LabSpec,
+    preflight::{self, PreflightFinding, PreflightStatus},
+};
+use program::{Failure, print};
 
 use crate::args::network::{NetworkArgs, RttArg};
 
@@ -30,7 +33,7 @@ pub(crate) struct LabArgs {
     command: Vec<String>,
 }
 
-pub(crate) fn run(args: LabArgs) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: LabArgs) -> Result<u8, Failure> {
     let (peers, rtt) = (args.peers, args.rtt.rtt);
     let network = args.network.config(&[peers], &[rtt], 1)?;
     let spec = LabSpec {
@@ -41,11 +44,33 @@ pub(crate) fn run(args: LabArgs) -> Result<ExitCode, Failure> {
     let mut words = args.command.iter();
     let mut command = Command::new(words.next().map_or("", String::as_str));
     command.args(words);
-    let code = lab::run::run(lab::enter()?, spec, command, args.peer_command.as_deref())?;
-    Ok(ExitCode::from(code))
+    let peer_command = args.peer_command.as_deref();
+    Ok(lab::run::run(lab::enter()?, spec, command, peer_command)?)
 }
 
-pub(crate) fn delay_line() -> Result<ExitCode, Failure> {
+pub(crate) fn delay_line() -> Result<u8, Failure> {
     lab::delay_line::run()?;
-    Ok(ExitCode::SUCCESS)
+    Ok(0)
+}
+
+#[derive(Args)]
+pub(crate) struct PreflightArgs {
+    /// List only problems, one per line
+    #[arg(long)]
+    brief: bool,
+}
+
+/// Lists what this machine can and cannot do. Fails only if no cell could run.
+pub(crate) fn preflight(args: &PreflightArgs) -> Result<u8, Failure> {
+    let preflight = preflight::preflight(&lab::enter());
+    if args.brief {
+        let is_problem = |finding: &&PreflightFinding| finding.status != PreflightStatus::Ok;
+        for finding in preflight.findings.iter().filter(is_problem) {
+            let consequence = finding.consequence.as_deref().unwrap_or_default();
+            print(format!("{}: {}: {consequence}", finding.name, finding.seen));
+        }
+    } else {
+        print(&preflight);
+    }
+    Ok((!preflight.can_run_rtt_zero).into())
 }

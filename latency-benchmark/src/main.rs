@@ -2,7 +2,6 @@
 //! stack: the nodes are programs of their own (see `run_format::protocol`).
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))] // They panic where nobody reads.
 
-mod analysis_program;
 mod args;
 mod cell;
 mod cell_task;
@@ -17,7 +16,6 @@ mod node_program;
 mod other_load;
 mod peer;
 mod pipeline;
-mod preflight;
 mod programs;
 mod progress;
 mod results_folder;

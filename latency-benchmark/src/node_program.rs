@@ -1,4 +1,4 @@
-//! The node program: found, or built by cargo, and asked what it is.
+//! The programs beside this one: that of the nodes, found, or built by cargo, and asked what it is; and `analysis`.
 
 use std::{
     env,
@@ -26,11 +26,11 @@ pub(crate) struct NodeProgramArgs {
 
 impl NodeProgramArgs {
     pub(crate) fn plain(&self, node: &NodeConfig) -> Result<PathBuf, Failure> {
-        self.find(node, &measuring(self.stack))
+        self.find(node, Binary::Measuring)
     }
 
     pub(crate) fn counting(&self, node: &NodeConfig) -> Result<PathBuf, Failure> {
-        self.find(node, &explaining(self.stack))
+        self.find(node, Binary::Explaining)
     }
 
     /// The program of a sweep that there is, whose manifest says what it was.
@@ -43,7 +43,16 @@ impl NodeProgramArgs {
         }
     }
 
-    fn find(&self, node: &NodeConfig, binary: &Binary) -> Result<PathBuf, Failure> {
+    /// Has cargo build what is needed to measure, and to explain if that is asked, unless a program was given.
+    pub(crate) fn build_needed(&self, node: &NodeConfig, explain: bool) -> Result<()> {
+        let explaining = explain.then_some(Binary::Explaining);
+        let needed = [Binary::Measuring].into_iter().chain(explaining);
+        needed
+            .filter(|_| self.program.is_none())
+            .try_for_each(|binary| build(self.stack, node, binary))
+    }
+
+    fn find(&self, node: &NodeConfig, binary: Binary) -> Result<PathBuf, Failure> {
         let path = match &self.program {
             Some(given) => given.clone(),
             None => {
@@ -56,57 +65,37 @@ impl NodeProgramArgs {
     }
 }
 
-/// A program of a stack, and the profile that it is built with.
-struct Binary {
-    name: String,
-    profile: &'static str,
+#[derive(Clone, Copy)]
+enum Binary {
+    Measuring,
+    /// The same code with an allocator that counts, and with debug information, which takes a sixth of the time of a build.
+    Explaining,
 }
 
-fn measuring(stack: &Stack) -> Binary {
-    Binary {
-        name: stack.program(),
-        profile: "release",
+impl Binary {
+    /// Its name, and the profile that it is built with.
+    fn of(self, stack: &Stack) -> (String, &'static str) {
+        match self {
+            Binary::Measuring => (stack.program(), "release"),
+            Binary::Explaining => (format!("{}-counting", stack.program()), "explain"),
+        }
     }
-}
-
-/// The same code with an allocator that counts, and with debug information, which takes a sixth of the time of a build.
-fn explaining(stack: &Stack) -> Binary {
-    Binary {
-        name: format!("{}-counting", stack.program()),
-        profile: "explain",
-    }
-}
-
-/// Has cargo build the node program that is needed to measure, and the one to explain if that is asked, unless a program was
-/// given.
-pub(crate) fn build_needed(
-    given: &NodeProgramArgs,
-    node: &NodeConfig,
-    explain: bool,
-) -> Result<()> {
-    if given.program.is_some() {
-        return Ok(());
-    }
-    build(given.stack, node, &measuring(given.stack))?;
-    if explain {
-        build(given.stack, node, &explaining(given.stack))?;
-    }
-    Ok(())
 }
 
 /// Has cargo build a node program. It does nothing where that is not this program's business: in a
 /// debug build, whose node program lies beside it, or away from the workspace.
-fn build(stack: &Stack, node: &NodeConfig, binary: &Binary) -> Result<()> {
+fn build(stack: &Stack, node: &NodeConfig, binary: Binary) -> Result<()> {
     let Some(workspace) = workspace().filter(|_| !cfg!(debug_assertions)) else {
         return Ok(());
     };
+    let (name, profile) = binary.of(stack);
     let features: Vec<&str> = node.features().iter().map(|(name, _)| *name).collect();
     let cargo = env::var_os("CARGO").unwrap_or_else(|| user_tool("cargo").into());
     let status = Command::new(cargo)
         .args(["build", "--locked", "--quiet", "--target-dir"])
         .arg(target_dir()?)
-        .args(["--profile", binary.profile, "--package", &stack.program()])
-        .args(["--bin", &binary.name, "--features", &features.join(",")])
+        .args(["--profile", profile, "--package", &stack.program()])
+        .args(["--bin", &name, "--features", &features.join(",")])
         .current_dir(workspace)
         .stdin(Stdio::null())
         .status()
@@ -125,19 +114,29 @@ fn workspace() -> Option<&'static Path> {
 
 /// The folder that holds those of the profiles, of which this program is in one.
 fn target_dir() -> Result<PathBuf> {
-    let this = env::current_exe().context("cannot find this program's file")?;
+    let this = this_program()?;
     let target = this.parent().and_then(Path::parent).map(Path::to_owned);
     target.ok_or_else(|| anyhow!("cannot find the target folder of {}", this.display()))
 }
 
-fn program_path(stack: &Stack, binary: &Binary) -> Result<PathBuf, Failure> {
-    let beside = env::current_exe()
-        .context("cannot find this program's file")?
-        .with_file_name(&binary.name);
-    let built = target_dir()?.join(binary.profile).join(&binary.name);
+fn this_program() -> Result<PathBuf> {
+    env::current_exe().context("cannot find this program's file")
+}
+
+/// The program `analysis`, which lies beside this one.
+pub(crate) fn analysis(verb: &str, dir: &Path) -> Result<Command> {
+    let mut command = Command::new(this_program()?.with_file_name("analysis"));
+    command.arg(verb).arg(dir).stdin(Stdio::null());
+    Ok(command)
+}
+
+fn program_path(stack: &Stack, binary: Binary) -> Result<PathBuf, Failure> {
+    let (name, profile) = binary.of(stack);
+    let beside = this_program()?.with_file_name(&name);
+    let built = target_dir()?.join(profile).join(&name);
     let (candidates, profile) = match cfg!(debug_assertions) {
         true => (vec![beside], "dev"),
-        false => (vec![built, beside], binary.profile),
+        false => (vec![built, beside], profile),
     };
     let found = candidates.iter().find(|path| path.is_file()).cloned();
     found.ok_or_else(|| {

@@ -3,7 +3,7 @@
 use std::{
     io::{Seek, Write},
     os::unix::process::CommandExt,
-    process::{Command, ExitCode},
+    process::Command,
 };
 
 use anyhow::Context;
@@ -37,7 +37,7 @@ pub(crate) struct PeerArgs {
     program: NodeProgramArgs,
 }
 
-pub(crate) fn run(args: PeerArgs) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: PeerArgs) -> Result<u8, Failure> {
     let node = args.node.node(args.program.stack)?;
     let load = args.node.load(args.payload.payload)?;
     let program = args.program.plain(&node)?;

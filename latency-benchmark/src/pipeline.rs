@@ -2,7 +2,7 @@
 
 use std::{
     path::Path,
-    process::{Command, ExitCode, Stdio},
+    process::{Command, Stdio},
 };
 
 use anyhow::{Context, Result, anyhow};
@@ -12,11 +12,10 @@ use program::{Failure, exit_code, say};
 use run_format::{config::SweepConfig, files::MANIFEST, search::is_search};
 
 use crate::{
-    analysis_program::analysis,
     explain::{self, args::ExplainArgs},
     interrupts::Interrupts,
     manifest,
-    node_program::{self, NodeProgramArgs},
+    node_program::{NodeProgramArgs, analysis},
     progress::{MEASURED, SOME_FAILED},
     search::{self, SearchArgs},
     sweep::{
@@ -39,7 +38,7 @@ pub(crate) struct PipelineArgs {
     measure_only: bool,
 }
 
-pub(crate) fn run(args: PipelineArgs, interrupts: &Interrupts) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: PipelineArgs, interrupts: &Interrupts) -> Result<u8, Failure> {
     if args.search.search || args.sweep.resume.as_deref().is_some_and(is_search) {
         return search(&args, interrupts);
     }
@@ -65,7 +64,7 @@ pub(crate) fn run(args: PipelineArgs, interrupts: &Interrupts) -> Result<ExitCod
         // All shards have one report.
         return Ok(code);
     }
-    let goes_on = [MEASURED, SOME_FAILED].map(ExitCode::from).contains(&code);
+    let goes_on = [MEASURED, SOME_FAILED].contains(&code);
     if args.explain && goes_on {
         let explained = ExplainArgs::defaults(dir.clone(), program);
         let explained = explain::run(explained, interrupts)?;
@@ -76,7 +75,7 @@ pub(crate) fn run(args: PipelineArgs, interrupts: &Interrupts) -> Result<ExitCod
     Ok(first_failure(code, report(&dir)?))
 }
 
-fn search(args: &PipelineArgs, interrupts: &Interrupts) -> Result<ExitCode, Failure> {
+fn search(args: &PipelineArgs, interrupts: &Interrupts) -> Result<u8, Failure> {
     let dir = args.search.folder(&args.sweep)?;
     prepare(args, &args.sweep.program, &search::read(&dir)?.config)?;
     let cores = Topology::of_this_process()?.available().clone();
@@ -93,15 +92,11 @@ fn prepare(
     if config.lab.peer_hosts.is_none() {
         check_machine()?;
     }
-    Ok(node_program::build_needed(
-        program,
-        &config.node,
-        args.explain,
-    )?)
+    Ok(program.build_needed(&config.node, args.explain)?)
 }
 
-fn first_failure(one: ExitCode, other: ExitCode) -> ExitCode {
-    if one == ExitCode::SUCCESS { other } else { one }
+fn first_failure(one: u8, other: u8) -> u8 {
+    if one == MEASURED { other } else { one }
 }
 
 /// Prints what is not as it should be. The check enters a lab, which only a process of its own can leave.
@@ -121,9 +116,9 @@ fn check_machine() -> Result<()> {
     Ok(())
 }
 
-fn report(dir: &Path) -> Result<ExitCode> {
+fn report(dir: &Path) -> Result<u8> {
     let status = analysis("report", dir)?
         .status()
         .context("cannot start analysis")?;
-    Ok(ExitCode::from(exit_code(status)))
+    Ok(exit_code(status))
 }

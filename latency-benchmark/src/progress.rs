@@ -24,10 +24,9 @@ pub(crate) struct Progress {
 
 impl Progress {
     pub(crate) fn new(total: u64, has_numbers: bool) -> Progress {
-        let template = if has_numbers {
-            "{bar:24} {pos}/{len}  {prefix}{msg}"
-        } else {
-            "{bar:24} {prefix}{msg}"
+        let template = match has_numbers {
+            true => "{bar:24} {pos}/{len}  {prefix}{msg}",
+            false => "{bar:24} {prefix}{msg}",
         };
         let style = ProgressStyle::with_template(template).expect("the template is a constant");
         Progress {
@@ -94,10 +93,8 @@ impl Progress {
         }
         let factor = left as f64 / measured as f64;
         let left = Duration::try_from_secs_f64(self.bar.elapsed().as_secs_f64() * factor);
-        left.map_or_else(
-            |_| String::new(),
-            |left| format!("  {} left", in_words(left)),
-        )
+        let left = left.map(|left| format!("  {} left", in_words(left)));
+        left.unwrap_or_default()
     }
 }
 
@@ -128,10 +125,9 @@ impl RunCounts {
             0 => String::new(),
             count => format!(", {count} not kept"),
         };
-        let interrupted = if self.interrupted {
-            "; interrupted"
-        } else {
-            ""
+        let interrupted = match self.interrupted {
+            true => "; interrupted",
+            false => "",
         };
         format!(
             "{} {done}, {} invalid, {} failed{unkept}{interrupted}",

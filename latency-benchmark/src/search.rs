@@ -4,7 +4,6 @@
 use std::{
     num::NonZeroU32,
     path::{Path, PathBuf},
-    process::ExitCode,
     time::{Duration, Instant},
 };
 
@@ -27,9 +26,9 @@ use swarm_patch::{
 };
 
 use crate::{
-    analysis_program::analysis,
     args::budgets::{given_or, refuse_twice, unknown_site, variants},
     interrupts::Interrupts,
+    node_program::analysis,
     progress::{MEASURED, SOME_FAILED},
     results_folder,
     sweep::{
@@ -136,10 +135,10 @@ pub(crate) fn run(
     args: &SweepArgs,
     cores: &Cores,
     interrupts: &Interrupts,
-) -> Result<ExitCode, Failure> {
+) -> Result<u8, Failure> {
     let search = read(dir)?;
     let (time, began) = (Duration::from_millis(search.time_ms), Instant::now());
-    let mut code = ExitCode::from(MEASURED);
+    let mut code = MEASURED;
     let mut measure = |folder: PathBuf, config: SweepConfig, share: Duration| {
         let asked = if folder.join(MANIFEST).is_file() {
             AskedSweep::Resume(folder)
@@ -148,7 +147,7 @@ pub(crate) fn run(
             AskedSweep::Measure(within(config, share)?, folder)
         };
         let this = sweep::carry_out(asked, MANIFEST, &args.program, interrupts)?;
-        let goes_on = [MEASURED, SOME_FAILED].map(ExitCode::from).contains(&this);
+        let goes_on = [MEASURED, SOME_FAILED].contains(&this);
         // The sweep has left central's core.
         move_to(cores)?;
         code = this;

@@ -1,7 +1,6 @@
 //! A verb while it measures: the folder that it writes into, what it shows, and whether somebody asked for an end.
 
 use std::{
-    os::unix::process::CommandExt,
     path::Path,
     process::{Command, Stdio},
     sync::mpsc::RecvTimeoutError,
@@ -10,7 +9,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use lab::{Reaped, move_to};
+use lab::move_to;
 use program::{ended_saying, one_line, tail};
 use run_format::{
     config::RunConfig,
@@ -97,20 +96,12 @@ impl<'a> Session<'a> {
         mut on: impl FnMut(CellMessage) -> Result<()>,
     ) -> Result<Option<RunRow>> {
         const LOOK_AROUND: Duration = Duration::from_millis(100);
-        let child = Command::new("/proc/self/exe")
-            .arg("cell")
-            // Ctrl-C on the terminal is for this process alone.
-            .process_group(0)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .context("cannot start this program again")?;
+        let mut command = Command::new("/proc/self/exe");
         // Everything in its namespaces ends with it.
-        let mut process = Reaped { child };
-        let child = &mut process.child;
-        let mut conversation: Conversation<CellMessage> = Conversation::begin(child, task)?;
-        let stderr = child.stderr.take().context("it has no standard error")?;
+        let cell = Conversation::start(command.arg("cell").stderr(Stdio::piped()), task);
+        let mut cell = cell.context("cannot start this program again")?;
+        let stderr = cell.process.child.stderr.take();
+        let stderr = stderr.context("it has no standard error")?;
         let errors = thread::Builder::new().spawn(move || tail(stderr))?;
         let mut asking = None;
         loop {
@@ -118,14 +109,14 @@ impl<'a> Session<'a> {
                 // All of its processes are paused, so there are no messages.
                 if Seat::has_turn_within(seat, LOOK_AROUND) {
                     asking = None;
-                    conversation.say(TURN_LINE);
+                    cell.say(TURN_LINE);
                 }
             }
             let patience = match asking {
                 None => LOOK_AROUND,
                 Some(_) => Duration::ZERO,
             };
-            match conversation.messages.recv_timeout(patience) {
+            match cell.messages.recv_timeout(patience) {
                 Ok(CellMessage::AsksForTurn(block)) => {
                     if let Some(seat) = seat {
                         seat.ask(block);
@@ -133,19 +124,19 @@ impl<'a> Session<'a> {
                     asking = seat;
                 }
                 Ok(CellMessage::Over(row)) => {
-                    child.wait()?;
+                    cell.process.child.wait()?;
                     return Ok(Some(*row));
                 }
                 Ok(message) => on(message)?,
                 Err(RecvTimeoutError::Timeout) => self.progress.tick(),
                 Err(RecvTimeoutError::Disconnected) => {
                     let errors = errors.join().unwrap_or_default();
-                    bail!("it {}", ended_saying(child.wait()?, &errors));
+                    bail!("it {}", ended_saying(cell.process.child.wait()?, &errors));
                 }
             }
             match self.interrupts.seen() {
                 0 => {}
-                1 if conversation.ask_to_stop() => {
+                1 if cell.ask_to_stop() => {
                     asking = None;
                     self.progress
                         .warn("finishing the slice; Ctrl-C again stops at once");

@@ -7,10 +7,7 @@ use std::{
 
 use nix::{
     sched::sched_setaffinity,
-    sys::{
-        prctl,
-        signal::{SigSet, Signal, kill},
-    },
+    sys::signal::{SigSet, Signal, kill},
     unistd::Pid,
 };
 
@@ -65,18 +62,4 @@ pub(crate) fn spawn(
     });
     let child = command.spawn()?;
     Ok(Reaped { child })
-}
-
-/// Has the kernel kill the process of `command` when the thread that starts it ends.
-pub(crate) fn die_with_thread(command: &mut Command) {
-    // The parent may die before this call. That case needs no care: the parent was in a pid namespace,
-    // and the kernel ends everything in it when its first process dies.
-    sys::before_exec(command, || Ok(prctl::set_pdeathsig(Signal::SIGKILL)?));
-}
-
-/// Gives the process of `command` a lower priority than ordinary processes on its core.
-pub(crate) fn be_nice(command: &mut Command) {
-    /// About a tenth of an ordinary process's share.
-    const NICENESS: libc::c_int = 10;
-    sys::before_exec(command, || Ok(sys::be_nice(NICENESS)?));
 }

@@ -60,21 +60,17 @@ impl ConnectSchedule {
     fn new(spec: &LabSpec, limit_ms: f64) -> ConnectSchedule {
         let start = Instant::now();
         let rtt = spec.rtt.duration();
-        let allowance = if spec.network.loss_percent.is_some() {
-            LOSSY_ALLOWANCE
-        } else {
-            ALLOWANCE
+        let allowance = match spec.network.loss_percent {
+            Some(_) => LOSSY_ALLOWANCE,
+            None => ALLOWANCE,
         };
-        let jitter = spec
-            .network
-            .jitter_ms
-            .map_or(Duration::ZERO, Jitter::duration);
+        let jitter = spec.network.jitter_ms.map(Jitter::duration);
         ConnectSchedule {
             start,
             last_chance: start + 5 * rtt + SECOND_CHANCE,
             deadline: start + 6 * rtt + PATIENCE,
             limit_ms,
-            give_up: rtt + 2 * jitter + allowance,
+            give_up: rtt + 2 * jitter.unwrap_or_default() + allowance,
         }
     }
 
@@ -124,10 +120,8 @@ pub(crate) fn connect_all(
     limit_ms: f64,
     works: &mut dyn FnMut() -> bool,
 ) -> io::Result<Vec<TimedLink>> {
-    let (schedule, stop) = (
-        &ConnectSchedule::new(spec, limit_ms),
-        &AtomicBool::new(false),
-    );
+    let schedule = &ConnectSchedule::new(spec, limit_ms);
+    let stop = &AtomicBool::new(false);
     thread::scope(|scope| {
         let timing = std::iter::zip(0.., addresses).map(|(link, address)| {
             thread::Builder::new().spawn_scoped(scope, move || schedule.time(link, address, stop))
@@ -137,9 +131,10 @@ pub(crate) fn connect_all(
             thread::sleep(LOOK);
             stop.fetch_or(!works(), Ordering::Relaxed);
         }
-        let links = timing.into_iter().map(|link| link.join());
+        let panicked = |_| Err(io::Error::other("a thread panicked"));
+        let links = timing.into_iter();
         links
-            .map(|link| link.unwrap_or_else(|_| Err(io::Error::other("a thread panicked"))))
+            .map(|link| link.join().unwrap_or_else(panicked))
             .collect()
     })
 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::{
     Counters, DelayBackend, NamespaceCounters,
     netns::{Netns, SET_UP},
-    nfqueue::user_dropped,
+    nfqueue::{numbers, user_dropped},
     tool::SystemTool,
     wiring::{Wires, run_all},
 };
@@ -48,12 +48,9 @@ fn link_dropped(table: &str) -> Option<u64> {
     let links = table.lines().filter_map(|line| line.split_once(':'));
     let drops = links
         .filter(|(name, _)| name.trim() != "lo")
-        .map(|(_, numbers)| {
-            let numbers: Vec<u64> = numbers
-                .split_whitespace()
-                .map(|number| number.parse().ok())
-                .collect::<Option<_>>()?;
-            Some(numbers.get(RECEIVE)? + numbers.get(SEND)?)
+        .map(|(_, counts)| {
+            let counts = numbers(counts)?;
+            Some(counts.get(RECEIVE)? + counts.get(SEND)?)
         });
     drops.sum()
 }

@@ -33,10 +33,7 @@ use nix::{
     unistd::{ForkResult, Pid, getegid, geteuid, pipe2},
 };
 
-use crate::{
-    signals::{SignalMeaning, SupervisorSignals},
-    sys,
-};
+use crate::{signals::SupervisorSignals, sys};
 
 /// Proof that this process has entered its own namespaces. It can create network namespaces, and none of
 /// them outlives it.
@@ -195,12 +192,12 @@ fn mount_privately() -> Result<(), EnterError> {
 fn supervise(main: Pid, signals: &SupervisorSignals) -> i32 {
     loop {
         match signals.next() {
-            Ok(SignalMeaning::Child) => {
+            Ok(Signal::SIGCHLD) => {
                 if let Some(code) = reap(main) {
                     return code;
                 }
             }
-            Ok(SignalMeaning::End(signal)) => {
+            Ok(signal) => {
                 // This fails if it has just ended. Then its status is about to arrive.
                 let _ = nix::sys::signal::kill(main, signal);
             }

@@ -3,13 +3,15 @@
 use std::{net::Ipv4Addr, process::Command, time::Instant};
 
 use anyhow::{Context, Result, bail};
+use nix::sys::{prctl, signal::Signal};
 
 use crate::{
     Backend, Counters, DelayBackend, DelayLineReport, Inside, LabFacts, LabSpec, Placement, Reaped,
     RttReport, TcpBuffers, child, counters, measure, netem,
     netns::{Netns, SET_UP},
     nfqueue::{self, DelayLineProcess},
-    tool::MissingTool,
+    sys,
+    tool::{MissingTool, SystemTool},
     wiring::{self, Wires},
 };
 
@@ -98,12 +100,8 @@ impl Lab {
             Where::Central => &self.wires.central,
             Where::Peer(peer) => &self.wires.peers[peer],
         };
-        spawn(
-            Some(namespace),
-            place,
-            &self.spec.network.placement,
-            command,
-        )
+        let placement = &self.spec.network.placement;
+        spawn(Some(namespace), place, placement, command)
     }
 
     /// Packets dropped since the lab was wired. Takes a few milliseconds.
@@ -139,15 +137,19 @@ fn spawn(
     placement: &Placement,
     mut command: Command,
 ) -> Result<Reaped> {
-    child::die_with_thread(&mut command);
-    match place {
-        Where::Central => child::spawn(namespace, &placement.central_cores(), command),
+    /// About a tenth of an ordinary process's share of its core.
+    const NICENESS: libc::c_int = 10;
+    // The parent may die before this call. That case needs no care: the parent was in a pid namespace,
+    // and the kernel ends everything in it when its first process dies.
+    sys::before_exec(&mut command, || Ok(prctl::set_pdeathsig(Signal::SIGKILL)?));
+    let cores = match place {
+        Where::Central => placement.central_cores(),
         Where::Peer(_) => {
-            child::be_nice(&mut command);
-            child::spawn(namespace, &placement.peers, command)
+            sys::before_exec(&mut command, || Ok(sys::be_nice(NICENESS)?));
+            placement.peers.clone()
         }
-    }
-    .context("the system could not start the process")
+    };
+    child::spawn(namespace, &cores, command).context("the system could not start the process")
 }
 
 /// Sets up the delay with the requested backend, or else with the first one that works.
@@ -159,8 +161,8 @@ fn delay(
     if spec.rtt.is_zero() && !spec.is_impaired() {
         return Ok((None, None));
     }
-    let by_nfqueue = |iptables: nfqueue::Iptables| {
-        iptables.hold_packets(wires)?;
+    let by_nfqueue = |iptables: SystemTool| {
+        nfqueue::hold_packets(&iptables, wires)?;
         let delay_line = DelayLineProcess::start(wires, spec)?;
         Ok((Some(DelayBackend::Nfqueue), Some(delay_line)))
     };

@@ -11,7 +11,7 @@ use std::{
 use nix::sys::socket::{getsockopt, sockopt};
 
 use crate::{
-    Cores, LabSpec, Placement, Rtt, RttReport,
+    Cores, Jitter, LabSpec, Placement, Rtt, RttReport,
     connects::{TimedLink, connect_all},
     netns::{Netns, on_another_thread},
     placement::move_to,
@@ -30,11 +30,8 @@ fn tolerance_ms(spec: &LabSpec) -> io::Result<f64> {
             io::Error::new(io::ErrorKind::InvalidInput, why)
         })?,
     };
-    let jitter_ms = spec
-        .network
-        .jitter_ms
-        .map_or(0.0, |jitter| 2.0 * jitter.ms());
-    Ok(f64::max(least_ms, 0.03 * spec.rtt.ms()) + jitter_ms)
+    let jitter_ms = spec.network.jitter_ms.map_or(0.0, Jitter::ms);
+    Ok(f64::max(least_ms, 0.03 * spec.rtt.ms()) + 2.0 * jitter_ms)
 }
 
 /// Gives up when `works` says that the lab does not any more.
@@ -49,10 +46,8 @@ pub(crate) fn measure(
         listener.set_nonblocking(true)?;
         Ok(listener)
     })?;
-    let addresses: Vec<SocketAddr> = listeners
-        .iter()
-        .map(TcpListener::local_addr)
-        .collect::<io::Result<_>>()?;
+    let addresses = listeners.iter().map(TcpListener::local_addr);
+    let addresses = addresses.collect::<io::Result<Vec<SocketAddr>>>()?;
     let tolerance_ms = tolerance_ms(spec)?;
     let core = Cores::one(spec.network.placement.central);
     let links = wires.central.run(|| {
@@ -63,9 +58,7 @@ pub(crate) fn measure(
     let accepted = listeners[0].accept().ok();
     Ok(RttReport {
         tolerance_ms: Some(tolerance_ms),
-        congestion_control_peers: accepted
-            .as_ref()
-            .and_then(|(stream, _)| congestion_control(stream)),
+        congestion_control_peers: accepted.and_then(|(stream, _)| congestion_control(&stream)),
         ..report(spec.rtt, links, start)
     })
 }

@@ -13,5 +13,5 @@ mod queue;
 mod rules;
 
 pub(crate) use process::DelayLineProcess;
-pub(crate) use queue::user_dropped;
-pub(crate) use rules::{Iptables, probe};
+pub(crate) use queue::{numbers, user_dropped};
+pub(crate) use rules::{hold_packets, probe};

@@ -29,13 +29,11 @@ pub(crate) fn on_receiver<'a>(
         fs::write(MASK, if namespace == 0 { &central } else { &peers })?;
         Ok(fs::read_to_string(MASK)?.trim().to_owned())
     })?;
-    match &set[..] {
-        [central, peers, ..] => Ok(ReceiveMasks {
-            central: central.clone(),
-            peers: peers.clone(),
-        }),
-        _ => Err(io::Error::other("there is no peer")),
-    }
+    // There is at least one peer, and all of them have the same.
+    Ok(ReceiveMasks {
+        central: set[0].clone(),
+        peers: set[1].clone(),
+    })
 }
 
 /// In the kernel's form: groups of 32 cores, as hexadecimal numbers.

@@ -3,12 +3,14 @@
 use std::process::{Command, ExitStatus};
 
 use anyhow::{Context, Result, bail};
-use nix::unistd::Pid;
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
 use program::{exit_code, say};
 
 use crate::{
-    DelayLineReport, Inside, Lab, LabSpec, Reaped, RttReport, Where,
-    signals::{SignalMeaning, SupervisorSignals},
+    DelayLineReport, Inside, Lab, LabSpec, Reaped, RttReport, Where, signals::SupervisorSignals,
 };
 
 /// Wires a lab, prints its links to standard error, and runs `command` in central's namespace. The variables
@@ -20,7 +22,7 @@ use crate::{
 pub fn run(
     inside: Inside,
     spec: LabSpec,
-    command: Command,
+    mut command: Command,
     peer_command: Option<&str>,
 ) -> Result<u8> {
     let signals = SupervisorSignals::block()?;
@@ -30,34 +32,23 @@ pub fn run(
     if let Some(invalid) = report.invalid() {
         bail!("the lab is invalid: {invalid}");
     }
-    let _peers = start_peers(&lab, peer_command)?;
-    let child = start_central(&lab, command)?;
+    // Dropped, and so killed, when the command has ended.
+    let mut peers = Vec::new();
+    for peer in 0..lab.facts().peers {
+        let (number, address) = (peer + 1, lab.peer_address(peer));
+        command.env(format!("LAB_PEER_{number}"), address.to_string());
+        if let Some(text) = peer_command {
+            let mut shell = Command::new("/bin/sh");
+            shell.args(["-c", text]).env("LAB_PEER", number.to_string());
+            peers.push(start(&lab, Where::Peer(peer), shell)?);
+        }
+    }
+    let child = start(&lab, Where::Central, command)?;
     let status = wait(&signals, &mut lab, child)?;
     if let Some(report) = lab.finish()? {
         show_delay_line(&report);
     }
     Ok(exit_code(status))
-}
-
-fn start_peers(lab: &Lab, command: Option<&str>) -> Result<Vec<Reaped>> {
-    let Some(text) = command else {
-        return Ok(Vec::new());
-    };
-    let start = |peer: usize| {
-        let mut command = Command::new("/bin/sh");
-        command.args(["-c", text]);
-        command.env("LAB_PEER", (peer + 1).to_string());
-        start(lab, Where::Peer(peer), command)
-    };
-    (0..lab.facts().peers).map(start).collect()
-}
-
-fn start_central(lab: &Lab, mut command: Command) -> Result<Reaped> {
-    for peer in 0..lab.facts().peers {
-        let address = lab.peer_address(peer).to_string();
-        command.env(format!("LAB_PEER_{}", peer + 1), address);
-    }
-    start(lab, Where::Central, command)
 }
 
 fn start(lab: &Lab, place: Where, command: Command) -> Result<Reaped> {
@@ -73,10 +64,11 @@ fn wait(signals: &SupervisorSignals, lab: &mut Lab, mut child: Reaped) -> Result
             return Ok(status);
         }
         lab.check()?;
-        if let SignalMeaning::End(signal) = signals.next()? {
+        let signal = signals.next()?;
+        if signal != Signal::SIGCHLD {
             let pid = i32::try_from(child.child.id()).expect("a process id is an int");
             // This fails if it has ended in the meantime.
-            let _ = nix::sys::signal::kill(Pid::from_raw(pid), signal);
+            let _ = kill(Pid::from_raw(pid), signal);
         }
     }
 }

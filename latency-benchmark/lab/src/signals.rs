@@ -10,15 +10,6 @@ use nix::{
 
 use crate::sys;
 
-/// What a signal means to a process with a child.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum SignalMeaning {
-    /// One or more children may have ended.
-    Child,
-    /// Someone sent this signal to end the process.
-    End(Signal),
-}
-
 /// SIGCHLD, SIGINT and SIGTERM. They are blocked so that none is lost between two waits.
 pub(crate) struct SupervisorSignals {
     fd: SignalFd,
@@ -41,9 +32,9 @@ impl SupervisorSignals {
         self.before.thread_set_mask()
     }
 
-    /// Waits for the next signal. Ignores signals from a terminal: the terminal sends them to the whole
-    /// process group, so the child gets them too.
-    pub(crate) fn next(&self) -> nix::Result<SignalMeaning> {
+    /// Waits for the next signal: SIGCHLD if children may have ended, or one that somebody sent to end the process.
+    /// Ignores signals from a terminal: the terminal sends them to the whole process group, so the child gets them too.
+    pub(crate) fn next(&self) -> nix::Result<Signal> {
         loop {
             let signal = match self.fd.read_signal() {
                 Ok(Some(signal)) => signal,
@@ -51,10 +42,10 @@ impl SupervisorSignals {
                 Err(errno) => return Err(errno),
             };
             let number = i32::try_from(signal.ssi_signo).map_err(|_| Errno::EINVAL)?;
+            let is_from_terminal = signal.ssi_code == libc::SI_KERNEL;
             match Signal::try_from(number)? {
-                Signal::SIGCHLD => return Ok(SignalMeaning::Child),
-                _ if signal.ssi_code == libc::SI_KERNEL => {}
-                signal => return Ok(SignalMeaning::End(signal)),
+                Signal::SIGINT | Signal::SIGTERM if is_from_terminal => {}
+                signal => return Ok(signal),
             }
         }
     }

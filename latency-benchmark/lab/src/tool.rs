@@ -3,7 +3,7 @@
 use std::{
     env,
     io::{self, Write},
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Command, Stdio},
     time::Duration,
 };
@@ -28,7 +28,7 @@ pub(crate) const BATCH: [&str; 2] = ["-batch", "-"];
 #[derive(Clone, Debug)]
 pub(crate) struct SystemTool {
     name: &'static str,
-    path: PathBuf,
+    pub(crate) path: PathBuf,
 }
 
 /// A program is not installed.
@@ -52,19 +52,16 @@ pub(crate) fn install(name: &str) -> &'static str {
 
 impl SystemTool {
     pub(crate) fn find(name: &'static str) -> Result<SystemTool, MissingTool> {
-        let directories = directories();
-        match program_in(directories.clone(), name) {
-            Some(path) => Ok(SystemTool { name, path }),
-            None => {
-                let searched = directories.iter().map(|path| path.display().to_string());
-                let searched = searched.collect::<Vec<_>>().join(":");
-                Err(MissingTool { name, searched })
-            }
-        }
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
+        let directories = env::var_os(LAB_TOOLS).map_or_else(tool_folders, |instead| {
+            let folders = env::split_paths(&instead);
+            folders.filter(|folder| folder.is_absolute()).collect()
+        });
+        let found = program_in(directories.clone(), name);
+        found.map(|path| SystemTool { name, path }).ok_or_else(|| {
+            let searched = directories.iter().map(|path| path.display().to_string());
+            let searched = searched.collect::<Vec<_>>().join(":");
+            MissingTool { name, searched }
+        })
     }
 
     /// Starts the program inside `namespace` and writes `input` to its standard input.
@@ -115,8 +112,7 @@ fn could_not_run(name: &str) -> String {
 impl RunningTool {
     pub(crate) fn finish(self) -> Result<String> {
         let RunningTool { name, child } = self;
-        let output = child.output();
-        let output = output.with_context(|| could_not_run(name))?;
+        let output = child.output().with_context(|| could_not_run(name))?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
@@ -132,18 +128,8 @@ impl RunningTool {
 fn complaint(errors: &str) -> Option<&str> {
     let mut lines = errors.lines().map(str::trim);
     let line = lines.find(|line| !line.is_empty())?;
-    Some(
-        line.strip_prefix("Error: ")
-            .unwrap_or(line)
-            .trim_end_matches('.'),
-    )
-}
-
-fn directories() -> Vec<PathBuf> {
-    env::var_os(LAB_TOOLS).map_or_else(tool_folders, |instead| {
-        let folders = env::split_paths(&instead);
-        folders.filter(|folder| folder.is_absolute()).collect()
-    })
+    let line = line.strip_prefix("Error: ").unwrap_or(line);
+    Some(line.trim_end_matches('.'))
 }
 
 #[cfg(test)]

@@ -15,7 +15,10 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use lab_types::ReceiveMasks;
-use nix::{ifaddrs::getifaddrs, net::if_::InterfaceFlags};
+use nix::{
+    ifaddrs::{InterfaceAddress, getifaddrs},
+    net::if_::InterfaceFlags,
+};
 
 use crate::{
     Inside, LabSpec, ReceiveOn, TcpBuffers,
@@ -31,12 +34,12 @@ pub(crate) fn central_interface(peer: usize) -> String {
     format!("c{}", peer + 1)
 }
 
-pub(crate) fn central_address(peer: usize) -> Ipv4Addr {
-    Ipv4Addr::new(10, 53, octet(peer), 1)
+pub(crate) fn peer_address(peer: usize) -> Ipv4Addr {
+    address(PEER_END, peer)
 }
 
-pub(crate) fn peer_address(peer: usize) -> Ipv4Addr {
-    Ipv4Addr::new(10, 53, octet(peer), 2)
+fn address(end: u8, peer: usize) -> Ipv4Addr {
+    Ipv4Addr::new(10, 53, octet(peer), end)
 }
 
 fn octet(peer: usize) -> u8 {
@@ -97,17 +100,17 @@ impl Wires {
     fn await_links(&self) -> io::Result<()> {
         const DEADLINE: Duration = Duration::from_secs(5);
         const PAUSE: Duration = Duration::from_micros(200);
+        let is_down = |it: &InterfaceAddress| !it.flags.contains(InterfaceFlags::IFF_RUNNING);
         self.central.run(|| {
             let deadline = Instant::now() + DEADLINE;
-            loop {
-                match interface_that_is_not_running()? {
-                    None => return Ok(()),
-                    Some(interface) if Instant::now() > deadline => {
-                        return Err(io::Error::other(format!("link {interface} stays down")));
-                    }
-                    Some(_) => thread::sleep(PAUSE),
+            while let Some(link) = getifaddrs()?.find(is_down) {
+                if Instant::now() > deadline {
+                    let why = format!("link {} stays down", link.interface_name);
+                    return Err(io::Error::other(why));
                 }
+                thread::sleep(PAUSE);
             }
+            Ok(())
         })
     }
 
@@ -122,8 +125,8 @@ impl Wires {
                 namespace.path().display(),
             ) + &link_end(
                 &interface,
-                [central_address(peer), peer_address(peer)],
-                &hardware_address(PEER_END, peer),
+                [CENTRAL_END, PEER_END],
+                peer,
                 congestion_control,
             )
         });
@@ -131,31 +134,21 @@ impl Wires {
     }
 }
 
-/// Looks in the calling thread's namespace.
-fn interface_that_is_not_running() -> nix::Result<Option<String>> {
-    let mut interfaces = getifaddrs()?;
-    let down = interfaces.find(|interface| !interface.flags.contains(InterfaceFlags::IFF_RUNNING));
-    Ok(down.map(|interface| interface.interface_name))
-}
-
 const LO_UP: &str = "link set lo up\n";
 
 fn peer_script(peer: usize, congestion_control: &str) -> String {
-    LO_UP.to_owned()
-        + &link_end(
-            PEER_INTERFACE,
-            [peer_address(peer), central_address(peer)],
-            &hardware_address(CENTRAL_END, peer),
-            congestion_control,
-        )
+    let ends = [PEER_END, CENTRAL_END];
+    LO_UP.to_owned() + &link_end(PEER_INTERFACE, ends, peer, congestion_control)
 }
 
 fn link_end(
     interface: &str,
-    [address, neighbour]: [Ipv4Addr; 2],
-    neighbour_hardware: &str,
+    [own, other]: [u8; 2],
+    peer: usize,
     congestion_control: &str,
 ) -> String {
+    let (address, neighbour) = (address(own, peer), address(other, peer));
+    let neighbour_hardware = hardware_address(other, peer);
     format!(
         "addr add {address}/30 dev {interface} noprefixroute\n\
          link set {interface} up\n\
@@ -185,10 +178,12 @@ pub(crate) fn run_all<T>(
     Ok(outputs)
 }
 
+pub(crate) const AVAILABLE_CONGESTION_CONTROLS: &str =
+    "/proc/sys/net/ipv4/tcp_available_congestion_control";
+
 /// Refuses what the kernel does not offer, which would call it an "invalid argument".
 pub fn check_congestion_control(asked: &str) -> Result<()> {
-    let path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
-    let available = fs::read_to_string(path).context(SET_UP)?;
+    let available = fs::read_to_string(AVAILABLE_CONGESTION_CONTROLS).context(SET_UP)?;
     if available.split_whitespace().any(|name| name == asked) {
         return Ok(());
     }

@@ -23,11 +23,8 @@ fn help_or_one_line<T: Parser>(error: &clap::Error) -> Result<ExitCode, Failure>
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             let command = T::command();
-            let verbs: Vec<&str> = command
-                .get_subcommands()
-                .filter(|verb| !verb.is_hide_set())
-                .map(clap::Command::get_name)
-                .collect();
+            let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+            let verbs: Vec<&str> = verbs.map(clap::Command::get_name).collect();
             Err(bad_input(anyhow!(
                 "a verb is missing (accepted: {}; see --help)",
                 verbs.join(", ")
@@ -35,10 +32,8 @@ fn help_or_one_line<T: Parser>(error: &clap::Error) -> Result<ExitCode, Failure>
         }
         _ => {
             let text = error.render().to_string();
-            let end = ["\n\nUsage", "\n\nFor more", "\n\n  tip"]
-                .iter()
-                .filter_map(|end| text.find(end))
-                .min();
+            let ends = ["\n\nUsage", "\n\nFor more", "\n\n  tip"];
+            let end = ends.iter().filter_map(|end| text.find(end)).min();
             let text = &text[..end.unwrap_or(text.len())];
             let text = text.trim_start_matches("error: ").to_owned();
             Err(bad_input(anyhow!(text)))

@@ -4,7 +4,6 @@
 
 #[cfg(feature = "clap")]
 mod arguments;
-mod duration;
 mod failure;
 mod limited;
 mod output;
@@ -13,9 +12,8 @@ mod tools;
 
 #[cfg(feature = "clap")]
 pub use arguments::parse;
-pub use duration::in_words;
 pub use failure::{Failure, bad_input, end, ended, ended_saying, exit_code, last_words, one_line};
 pub use limited::{LimitedChild, Limits, lines, tail, wait_within};
-pub use output::{print, printable, put, say};
+pub use output::{in_words, print, printable, put, say};
 pub use parent::lines_or_end;
 pub use tools::{SYSTEM_PATH, program_in, tool, tool_folders, user_tool};

@@ -78,12 +78,11 @@ impl LimitedChild {
 
     fn read(&mut self) -> io::Result<Output> {
         let deadline = Instant::now() + self.limits.time;
-        let stdout = self.child.stdout.take();
-        let stdout = stdout.map(|pipe| self.read_in_background(pipe));
-        let stderr = self.child.stderr.take();
-        let stderr = stderr.map(|pipe| self.read_in_background(pipe));
-        let stdout = self.text(stdout.transpose()?, deadline)?;
-        let stderr = self.text(stderr.transpose()?, deadline)?;
+        let stdout = self.child.stdout.take().expect("stdout is piped");
+        let stderr = self.child.stderr.take().expect("stderr is piped");
+        let (stdout, stderr) = (self.receive(stdout)?, self.receive(stderr)?);
+        let stdout = self.text(&stdout, deadline)?;
+        let stderr = self.text(&stderr, deadline)?;
         // A child may close its output before it ends.
         let left = deadline.saturating_duration_since(Instant::now());
         let status = wait_within(&mut self.child, left)?;
@@ -94,11 +93,8 @@ impl LimitedChild {
         })
     }
 
-    /// All of it, or one byte more than the limit.
-    fn read_in_background(
-        &self,
-        pipe: impl Read + Send + 'static,
-    ) -> io::Result<Receiver<Vec<u8>>> {
+    /// All of it, or one byte more than the limit, by another thread.
+    fn receive(&self, pipe: impl Read + Send + 'static) -> io::Result<Receiver<Vec<u8>>> {
         let (sender, text) = channel();
         let most = self.limits.bytes as u64 + 1;
         let read = move || {
@@ -110,10 +106,10 @@ impl LimitedChild {
         Ok(text)
     }
 
-    fn text(&self, pipe: Option<Receiver<Vec<u8>>>, deadline: Instant) -> io::Result<Vec<u8>> {
+    fn text(&self, pipe: &Receiver<Vec<u8>>, deadline: Instant) -> io::Result<Vec<u8>> {
         let left = deadline.saturating_duration_since(Instant::now());
         let bytes = self.limits.bytes;
-        match pipe.map_or(Ok(Vec::new()), |pipe| pipe.recv_timeout(left)) {
+        match pipe.recv_timeout(left) {
             Ok(text) if text.len() <= bytes => Ok(text),
             Ok(_) => {
                 let limit = format!("it prints more than {} KiB", bytes >> 10);

@@ -5,6 +5,7 @@ use std::{
     fmt::Display,
     io::{self, ErrorKind, Write},
     sync::OnceLock,
+    time::Duration,
 };
 
 /// The first error of standard output, unless its reader went away: that has read enough.
@@ -18,11 +19,8 @@ pub fn print(text: impl Display) {
 /// Puts text for programs on standard output, as it is.
 pub fn put(text: &str) {
     let mut stdout = io::stdout();
-    note(
-        stdout
-            .write_all(text.as_bytes())
-            .and_then(|()| stdout.flush()),
-    );
+    let written = stdout.write_all(text.as_bytes());
+    note(written.and_then(|()| stdout.flush()));
 }
 
 /// Prints to standard error, and ends the line. There is nowhere to say that it could not be written.
@@ -44,6 +42,16 @@ pub fn printable(text: &str) -> Cow<'_, str> {
         false => letter.to_string(),
     });
     escaped.collect::<String>().into()
+}
+
+/// "42 s", "3 min 5 s", "7 h 12 min".
+pub fn in_words(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds / 60 {
+        0 => format!("{seconds} s"),
+        minutes if minutes < 60 => format!("{minutes} min {} s", seconds % 60),
+        minutes => format!("{} h {} min", minutes / 60, minutes % 60),
+    }
 }
 
 pub(crate) fn note(written: io::Result<()>) {

@@ -9,10 +9,9 @@ use run_format::{
 use swarm_patch::stacks::Stack;
 
 pub(crate) fn given_or<T: Clone>(given: &[T], default: Vec<T>) -> Vec<T> {
-    if given.is_empty() {
-        default
-    } else {
-        given.to_vec()
+    match given.is_empty() {
+        true => default,
+        false => given.to_vec(),
     }
 }
 
@@ -76,29 +75,18 @@ pub(crate) fn variants(
     budgets
         .iter()
         .try_for_each(|budgets| refuse_unknown_sites(stack, node, budgets))?;
-    let mut variants: Vec<VariantConfig> = budgets
-        .iter()
-        .enumerate()
-        .map(|(at, budgets)| VariantConfig {
-            label: budgets.to_string(),
-            role: if at == 0 {
-                Role::Baseline
-            } else {
-                Role::Candidate
-            },
-            budgets: *budgets,
-        })
-        .collect();
+    let variant = |budgets: Budgets| VariantConfig {
+        label: budgets.to_string(),
+        role: Role::Candidate,
+        budgets,
+    };
+    let mut variants: Vec<VariantConfig> = budgets.into_iter().map(variant).collect();
+    variants[0].role = Role::Baseline;
     if control {
-        let baseline = variants[0].clone();
-        variants.insert(
-            1,
-            VariantConfig {
-                label: format!("{} (A/A)", baseline.label),
-                role: Role::Control,
-                ..baseline
-            },
-        );
+        let mut control = variants[0].clone();
+        control.label += " (A/A)";
+        control.role = Role::Control;
+        variants.insert(1, control);
     }
     Ok(variants)
 }

@@ -1,4 +1,4 @@
-//! Peers on other hosts.
+//! The network: in a lab, or that to peers on other hosts.
 
 use std::{fs, net::ToSocketAddrs};
 
@@ -12,19 +12,19 @@ use run_format::{
 use super::network::NetworkArgs;
 
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Peers on other hosts")]
 pub(crate) struct HostArgs {
+    #[command(flatten)]
+    network: NetworkArgs,
     /// Run each peer on one of these hosts, over the real network, instead of on this machine. HOST=ADDRESS: dial this
     /// address. The node program must have the same path on every host
-    #[arg(long, value_name = "HOST,HOST", value_delimiter = ',', conflicts_with_all = ["rtt", "delay", "loss", "jitter", "congestion_control", "receive_on"])]
+    #[arg(long, help_heading = "Peers on other hosts", value_name = "HOST,HOST", value_delimiter = ',', conflicts_with_all = ["rtt", "delay", "loss", "jitter", "congestion_control", "receive_on"])]
     peer_hosts: Vec<String>,
     /// Command that runs a program on {host}; words are split at spaces, quotes are not understood
+    #[arg(long, value_name = "COMMAND", requires = "peer_hosts")]
     #[arg(
-        long,
-        value_name = "COMMAND",
-        default_value = "ssh -oBatchMode=yes {host}"
+        default_value = "ssh -oBatchMode=yes {host}",
+        help_heading = "Peers on other hosts"
     )]
-    #[arg(requires = "peer_hosts")]
     peer_command: String,
 }
 
@@ -37,12 +37,11 @@ impl HostArgs {
     /// The network for these numbers of peers, and in a lab for these round trips.
     pub(crate) fn network(
         &self,
-        args: &NetworkArgs,
         peers: &[usize],
         rtts: &[Rtt],
         workers: usize,
     ) -> Result<LabConfig, Failure> {
-        let lab = args.config(peers, rtts, workers)?;
+        let lab = self.network.config(peers, rtts, workers)?;
         let hosts = self.count();
         if hosts == 0 {
             return Ok(lab);

@@ -12,8 +12,12 @@ use run_format::{
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RttArg {
     /// Round-trip time of every link in ms, with decimals
-    #[arg(long, value_name = "MS", default_value = "0")]
-    #[arg(allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "MS",
+        default_value = "0",
+        allow_hyphen_values = true
+    )]
     pub(crate) rtt: Rtt,
 }
 
@@ -61,19 +65,14 @@ impl NetworkArgs {
         check_congestion_control(&self.congestion_control)
             .context("--congestion-control")
             .map_err(bad_input)?;
-        if let Some(cores) = self
-            .central_core
-            .as_ref()
-            .filter(|cores| cores.count() > workers)
-        {
+        let (own, others) = (self.central_core.clone(), self.peer_cores.clone());
+        if let Some(cores) = own.as_ref().filter(|cores| cores.count() > workers) {
             reject!(
                 "--central-core {cores}: there is one core for each worker (accepted: --workers {})",
                 cores.count()
             );
         }
-        let topology = Topology::of_this_process()?;
-        let (own, others) = (self.central_core.clone(), self.peer_cores.clone());
-        let placement = topology.place(workers, own, others);
+        let placement = Topology::of_this_process()?.place(workers, own, others);
         let network = LabConfig {
             backend: self.delay,
             loss_percent: self.loss,

@@ -59,16 +59,12 @@ impl NodeArgs {
         }
         let is_empty = payloads.iter().any(|size| size.bytes() == 0);
         match (self.workload, self.rate, self.outstanding) {
-            (Workload::Stream, Some(_), _) => {
-                reject!(
-                    "--rate: the workload stream sends as fast as it can (accepted: --outstanding)"
-                )
-            }
-            (Workload::Gossipsub, _, Some(_)) => {
-                reject!(
-                    "--outstanding: the workload gossipsub publishes at a rate (accepted: --rate)"
-                )
-            }
+            (Workload::Stream, Some(_), _) => reject!(
+                "--rate: the workload stream sends as fast as it can (accepted: --outstanding)"
+            ),
+            (Workload::Gossipsub, _, Some(_)) => reject!(
+                "--outstanding: the workload gossipsub publishes at a rate (accepted: --rate)"
+            ),
             (Workload::Gossipsub, rate, None) => {
                 if let Some(size) = payloads.iter().find(|size| size.bytes() < SMALLEST_MESSAGE) {
                     reject!(
@@ -84,11 +80,9 @@ impl NodeArgs {
             (Workload::Rr, Some(_), _) => reject!(
                 "--rate: the workload rr sends a request when the last one is answered, so it has no rate (remove --rate)"
             ),
-            (Workload::Rr, None, Some(count)) if count != 1 => {
-                reject!(
-                    "--outstanding {count}: the workload rr has one request at a time (accepted: 1)"
-                )
-            }
+            (Workload::Rr, None, Some(count)) if count != 1 => reject!(
+                "--outstanding {count}: the workload rr has one request at a time (accepted: 1)"
+            ),
             (Workload::Rr | Workload::Stream, ..) if is_empty => {
                 reject!("--payload 0B: a request or chunk of this workload has at least 1 byte")
             }
@@ -111,11 +105,9 @@ fn refuse_others(stack: &Stack, node: NodeConfig) -> Result<(), Failure> {
         ("--transport", node.transport.to_possible_value()),
     ];
     for (option, value) in asked {
-        let (name, accepted) = (
-            value.map(|value| value.get_name().to_owned()),
-            stack.accepted(option),
-        );
-        if let Some(name) = name.filter(|name| !accepted.contains(&&**name)) {
+        let (value, accepted) = (value.expect("no value is hidden"), stack.accepted(option));
+        let name = value.get_name();
+        if !accepted.contains(&name) {
             reject!(
                 "{option} {name}: nodes of {} do not have it (accepted: {})",
                 stack.name,

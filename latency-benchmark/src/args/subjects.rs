@@ -1,5 +1,7 @@
 //! What to build against.
 
+use std::str::FromStr;
+
 use anyhow::anyhow;
 use clap::Args;
 use program::{Failure, bad_input, reject};
@@ -66,10 +68,9 @@ impl SubjectArgs {
             }
             return Ok(Vec::new());
         }
-        let mut subjects = if self.runtime_setting.is_empty() {
-            self.versions(stack)?
-        } else {
-            self.runtimes(stack, runtime)?
+        let mut subjects = match self.runtime_setting.is_empty() {
+            true => self.versions(stack)?,
+            false => self.runtimes(stack, runtime)?,
         };
         tell_apart(&mut subjects)?;
         subjects[0].role = Role::Baseline;
@@ -145,17 +146,13 @@ impl SubjectArgs {
     fn versions(&self, stack: &Stack) -> Result<Vec<SubjectConfig>, Failure> {
         refuse_twice("--subject", &self.subject)?;
         refuse_twice("--yamux", &self.yamux)?;
-        let base = self
-            .subject
-            .first()
-            .cloned()
-            .unwrap_or(Spec::Released(None));
+        let released = Spec::Released(None);
+        let base = self.subject.first().unwrap_or(&released);
         let plain = self.subject.iter().map(|spec| (spec, None));
-        let with_yamux = self.yamux.iter().map(|yamux| (&base, Some(yamux)));
+        let with_yamux = self.yamux.iter().map(|yamux| (base, Some(yamux)));
         let subjects = plain.chain(with_yamux);
-        subjects
-            .map(|(libp2p, yamux)| look_up(stack, libp2p, yamux))
-            .collect()
+        let find = |(libp2p, yamux)| look_up(stack, libp2p, yamux);
+        subjects.map(find).collect()
     }
 }
 
@@ -192,8 +189,7 @@ fn control_of(baseline: &SubjectConfig) -> SubjectConfig {
 
 /// Where the short names are the same, the long ones are taken.
 fn tell_apart(subjects: &mut [SubjectConfig]) -> Result<(), Failure> {
-    let labels = subjects.iter().map(|subject| subject.label.clone());
-    let short: Vec<String> = labels.collect();
+    let short: Vec<String> = subjects.iter().map(|of| of.label.clone()).collect();
     for subject in subjects.iter_mut() {
         let alike = short.iter().filter(|label| **label == subject.label);
         if alike.count() > 1 {
@@ -204,10 +200,7 @@ fn tell_apart(subjects: &mut [SubjectConfig]) -> Result<(), Failure> {
         }
     }
     let length = |subject: &SubjectConfig| control_of(subject).label.chars().count();
-    if let Some(subject) = subjects
-        .iter()
-        .find(|subject| length(subject) > LONGEST_LABEL)
-    {
+    if let Some(subject) = subjects.iter().find(|of| length(of) > LONGEST_LABEL) {
         reject!(
             "--subject {}: a report shows it by {}, which is too long for a file name (give the folder or the revision a shorter name)",
             subject.spec,
@@ -225,12 +218,8 @@ pub(crate) fn is_of_this_workspace(subject: &SubjectConfig) -> bool {
 pub(crate) fn resolve(stack: &Stack, subject: &SubjectConfig) -> anyhow::Result<Subject> {
     let wrong = |error| anyhow!("--subject {}: {error}", subject.spec);
     let libp2p: Spec = subject.spec.parse().map_err(wrong)?;
-    let yamux = subject
-        .yamux_spec
-        .as_deref()
-        .map(str::parse::<CheckoutSpec>);
-    let yamux = yamux
-        .transpose()
-        .map_err(|error| anyhow!("--yamux: {error}"))?;
+    let yamux = subject.yamux_spec.as_deref().map(CheckoutSpec::from_str);
+    let yamux = yamux.transpose();
+    let yamux = yamux.map_err(|error| anyhow!("--yamux: {error}"))?;
     Subject::resolve(stack, &libp2p, yamux.as_ref())
 }

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, process::Command, time::Duration};
 
 use anyhow::{Result, bail};
-use lab::{Lab, Reaped, Where};
+use lab::{Lab, Where};
 use program::{ended_saying, last_words, wait_within};
 use run_format::protocol::{CentralTask, NodeMessage, OtherProcesses};
 
@@ -11,7 +11,6 @@ use super::nodes::{errors_in, start};
 use crate::{cell_task::CellTask, conversation::Conversation};
 
 pub(super) struct CentralProcess {
-    pub(super) process: Reaped,
     log: PathBuf,
     pub(super) conversation: Conversation<NodeMessage>,
 }
@@ -26,25 +25,21 @@ impl CentralProcess {
         let log = task.dir.join("central.log");
         let place = (Where::Central, &task.config.lab.placement);
         let program = Command::new(&task.central);
-        let mut process = start(lab, place, program, "central", &log)?;
+        let process = start(lab, place, program, "central", &log)?;
         let task = CentralTask {
             config: task.config.clone(),
             dir: task.dir.clone(),
             peers,
             others,
         };
-        let conversation = Conversation::begin(&mut process.child, &task)?;
-        Ok(CentralProcess {
-            process,
-            log,
-            conversation,
-        })
+        let conversation = Conversation::begin(process, &task)?;
+        Ok(CentralProcess { log, conversation })
     }
 
     /// Waits for the end, which its closed output has announced.
     pub(super) fn end(&mut self) -> Result<()> {
         const PATIENCE: Duration = Duration::from_secs(20);
-        let Some(status) = wait_within(&mut self.process.child, PATIENCE)? else {
+        let Some(status) = wait_within(&mut self.conversation.process.child, PATIENCE)? else {
             bail!("central closed its output and did not end");
         };
         if !status.success() {

@@ -2,14 +2,12 @@
 //! reports how it ended.
 
 mod central;
-pub(crate) mod hosts;
 mod nodes;
 mod peers;
 mod restarts;
 
 use std::{
     io::{self, BufRead, Write},
-    process::ExitCode,
     sync::mpsc::{Receiver, RecvTimeoutError},
     time::{Duration, Instant},
 };
@@ -19,16 +17,16 @@ use lab::{Inside, Lab, LabSpec, Reaped, cards_to, move_to};
 use program::{Failure, lines_or_end, one_line};
 use run_format::{
     config::Measurement,
-    files::unix_s,
     protocol::{Measured, NodeMessage, OtherProcesses, STOP_LINE, TURN_LINE},
-    run_row::{End, NetworkReport, RunRow, StageTime},
+    run_row::{End, RunRow, StageTime, Stop},
 };
 
+pub(crate) use self::peers::round_trip;
 use self::{central::CentralProcess, nodes::remove_empty_logs, peers::Peers, restarts::restarts};
 use crate::cell_task::{CellMessage, CellTask, ended};
 
 /// The verb `cell`: reads a task from standard input, and prints messages.
-pub(crate) fn run() -> Result<ExitCode, Failure> {
+pub(crate) fn run() -> Result<u8, Failure> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
     let task: CellTask =
@@ -44,7 +42,7 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
         line.push(b'\n');
         Ok(io::stdout().write_all(&line)?)
     })?;
-    Ok(ExitCode::SUCCESS)
+    Ok(0)
 }
 
 /// Only a failure to report how the cell ended is an error.
@@ -55,54 +53,43 @@ fn run_cell(
     mut report: impl FnMut(&CellMessage) -> Result<()>,
 ) -> Result<()> {
     let started = Instant::now();
-    let started_unix_s = unix_s();
     let mut cell_run = CellRun {
         task,
         stage: "wiring the lab",
         stage_since: started,
-        stages: Vec::new(),
-        network: NetworkReport::default(),
-        probe_ns: None,
+        row: ended(task.config.clone(), End::INTERRUPTED),
         measured: None,
     };
-    let end = match cell_run.run(inside, asked, &mut report) {
-        Ok(end) => end,
-        Err(error) => End::Failed {
-            stage: cell_run.stage.to_owned(),
-            reason: one_line(&format!("{error:#}")),
-        },
-    };
+    let end = cell_run.run(inside, asked, &mut report);
+    cell_run.row.end = end.unwrap_or_else(|error| End::Failed {
+        stage: cell_run.stage.to_owned(),
+        reason: one_line(&format!("{error:#}")),
+    });
     cell_run.enter("over");
     remove_empty_logs(&task.dir);
-    let took_ms = ms(started.elapsed());
-    let measured = cell_run.measured.as_ref();
-    report(&CellMessage::Over(Box::new(RunRow {
-        network: cell_run.network,
-        started_unix_s,
-        took_ms,
-        overhead_ms: measured.map(|measured| took_ms.saturating_sub(measured.planned_ms)),
-        stages: cell_run.stages,
-        probe_ns: cell_run.probe_ns,
-        blocks: measured.map(|measured| measured.blocks),
-        messages: measured.map_or(Vec::new(), |measured| measured.messages.clone()),
-        ..ended(task.config.clone(), end)
-    })))
+    let mut row = cell_run.row;
+    row.took_ms = ms(started.elapsed());
+    if let Some(measured) = cell_run.measured {
+        row.overhead_ms = Some(row.took_ms.saturating_sub(measured.planned_ms));
+        row.blocks = Some(measured.blocks);
+        row.messages = measured.messages;
+    }
+    report(&CellMessage::Over(Box::new(row)))
 }
 
 struct CellRun<'a> {
     task: &'a CellTask,
     stage: &'static str,
     stage_since: Instant,
-    stages: Vec<StageTime>,
-    network: NetworkReport,
-    probe_ns: Option<f64>,
+    /// What is known so far.
+    row: RunRow,
     measured: Option<Measured>,
 }
 
 impl CellRun<'_> {
     fn enter(&mut self, stage: &'static str) {
         let now = Instant::now();
-        self.stages.push(StageTime {
+        self.row.stages.push(StageTime {
             stage: self.stage.to_owned(),
             took_ms: ms(now - self.stage_since),
         });
@@ -125,13 +112,13 @@ impl CellRun<'_> {
         let wire = |inside| Lab::wire(inside, spec);
         let mut lab = inside.map(wire).transpose()?;
         if let Some(lab) = &mut lab {
-            self.network.lab = Some(lab.facts().clone());
+            self.row.network.lab = Some(lab.facts().clone());
             self.enter("measuring the round trip");
             let rtt = lab.measure_rtt()?;
             let invalid = rtt.invalid();
-            self.network.rtt = Some(rtt);
-            if let Some(invalid) = invalid {
-                return Ok(End::Invalid { reason: invalid });
+            self.row.network.rtt = Some(rtt);
+            if let Some(reason) = invalid {
+                return Ok(End::Invalid { reason });
             }
         }
 
@@ -140,9 +127,9 @@ impl CellRun<'_> {
         let mut peers = Peers::start(lab.as_ref(), self.task)?;
         if let Some(of) = &config.lab.peer_hosts {
             self.enter("measuring the round trip");
-            self.network.rtt = Some(peers.time_links()?);
+            self.row.network.rtt = Some(peers.time_links()?);
             let hosts = of.hosts.iter().take(config.cell.peers);
-            self.network.cards = cards_to(hosts.map(|host| host.address));
+            self.row.network.cards = cards_to(hosts.map(|host| host.address));
         }
 
         self.enter("connecting");
@@ -155,15 +142,12 @@ impl CellRun<'_> {
         let mut central = CentralProcess::start(lab.as_ref(), self.task, addresses, others)?;
         let outcome = self.follow(&mut central, &mut peers, lab.as_mut(), asked, report);
         let after = lab.as_ref().and_then(|lab| lab.counters().ok());
-        self.network.counters = after
-            .zip(before)
-            .map(|(after, before)| after.since(&before));
-        let measured = outcome.map_err(|error| who_died(error, central, peers))?;
+        let counters = after.zip(before);
+        self.row.network.counters = counters.map(|(after, before)| after.since(&before));
+        let stop = outcome.map_err(|error| who_died(error, central, peers))?;
         self.enter("taking down the lab");
-        self.network.delay_line = lab.map(Lab::finish).transpose()?.flatten();
-        Ok(End::Ok {
-            stop: measured.stop,
-        })
+        self.row.network.delay_line = lab.map(Lab::finish).transpose()?.flatten();
+        Ok(End::Ok { stop })
     }
 
     /// Passes on what central reports until it is done, and restarts peers in a soak.
@@ -174,7 +158,7 @@ impl CellRun<'_> {
         mut lab: Option<&mut Lab>,
         asked: &Receiver<&'static str>,
         report: &mut dyn FnMut(&CellMessage) -> Result<()>,
-    ) -> Result<Measured> {
+    ) -> Result<Stop> {
         const LOOK_AROUND: Duration = Duration::from_millis(200);
         /// Beyond what is planned: connecting, and a machine that is busy with something else.
         const PATIENCE: Duration = Duration::from_secs(120);
@@ -188,7 +172,7 @@ impl CellRun<'_> {
         loop {
             match central.conversation.messages.recv_timeout(LOOK_AROUND) {
                 Ok(NodeMessage::Connected { probe_ns }) => {
-                    self.probe_ns = probe_ns;
+                    self.row.probe_ns = probe_ns;
                     self.enter("measuring");
                     if let Measurement::Soak(plan) = &config.measurement {
                         let planned = restarts(plan.churn, config.cell.peers, config.seed);
@@ -199,7 +183,7 @@ impl CellRun<'_> {
                 Ok(NodeMessage::AsksForTurn(block)) => {
                     // Peers on other hosts have nothing to do while central is paused.
                     let peers = || peers.processes().filter(|_| lab.is_some());
-                    let processes = || peers().chain([&central.process]);
+                    let processes = || peers().chain([&central.conversation.process]);
                     processes().for_each(Reaped::pause);
                     report(&CellMessage::AsksForTurn(block))?;
                     let paused = Instant::now();
@@ -218,8 +202,8 @@ impl CellRun<'_> {
                 }
                 Err(RecvTimeoutError::Disconnected) => {
                     central.end()?;
-                    let nothing = "central ended before it had measured anything";
-                    return self.measured.clone().context(nothing);
+                    let stop = self.measured.as_ref().map(|measured| measured.stop);
+                    return stop.context("central ended before it had measured anything");
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }

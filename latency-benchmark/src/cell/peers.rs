@@ -10,12 +10,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use lab::{Lab, Reaped, RttReport, Where, time_links};
-use program::{ended, ended_saying, last_words, user_tool, wait_within};
+use program::{Failure, bad_input, ended, ended_saying, last_words, user_tool, wait_within};
 use run_format::{
     checksums::of_program,
-    config::Measurement,
+    config::{Measurement, RunConfig},
+    network::{LinkRtt, Rtt},
     protocol::{Listen, PeerElsewhere, PeerTask},
 };
 use sha2::{Digest, Sha256};
@@ -154,12 +155,30 @@ impl<'a> Peers<'a> {
             let ended = ended_saying(status, &errors);
             Some(format!("{} {ended}", name(task, number)))
         };
-        self.peers
-            .iter_mut()
-            .enumerate()
-            .filter_map(ended)
-            .collect()
+        let peers = self.peers.iter_mut().enumerate();
+        peers.filter_map(ended).collect()
     }
+}
+
+/// Starts the peers of a run on other hosts, before a sweep has a folder, and times the links to them. The longest round
+/// trip is that of the cells, by which the lengths of turns are planned.
+pub(crate) fn round_trip(config: &RunConfig, peer: &Path) -> Result<Rtt, Failure> {
+    let dir = tempfile::tempdir().context("cannot make a temporary folder")?;
+    let peer = peer.canonicalize()?;
+    let task = CellTask {
+        config: config.clone(),
+        central: peer.clone(),
+        peer,
+        dir: dir.path().to_owned(),
+    };
+    let time = || -> Result<Rtt> {
+        let report = Peers::start(None, &task)?.time_links()?;
+        let least = report.links.iter().filter_map(LinkRtt::min_ms);
+        // To a whole µs, and never as if there were no link.
+        let longest_us = (1e3 * least.fold(1e-3, f64::max)).round();
+        Rtt::from_ms(longest_us / 1e3).map_err(Error::msg)
+    };
+    time().context("--peer-hosts").map_err(bad_input)
 }
 
 impl PeerProcess {
@@ -230,6 +249,7 @@ fn start(
     number: usize,
     listen: Listen,
 ) -> Result<(Reaped, Receiver<String>)> {
+    const FEW: usize = 16;
     let config = &task.config;
     let place = (Where::Peer(number), &config.lab.placement);
     let log = log(&task.dir, number);
@@ -248,25 +268,19 @@ fn start(
         let _ = writeln!(input, "{}", serde_json::to_string(&task)?);
         process.child.stdin = lab.is_none().then_some(input);
     }
-    let lines = lines(&mut process)?;
+    let output = process.child.stdout.take();
+    let output = output.context("it has no standard output")?;
+    let (sender, lines) = sync_channel(FEW);
+    thread::Builder::new().spawn(move || {
+        for line in program::lines(output) {
+            // Holds the pipe open, even if nobody waits for a line any more.
+            let _ = sender.try_send(line);
+        }
+    })?;
     Ok((process, lines))
 }
 
 /// The seed of a key, so that a restarted peer is the same to central. It need not be secret.
 fn identity(seed: u64, number: usize) -> [u8; 32] {
     Sha256::digest(format!("peer {number} of {seed}")).into()
-}
-
-fn lines(process: &mut Reaped) -> Result<Receiver<String>> {
-    const FEW: usize = 16;
-    let (sender, receiver) = sync_channel(FEW);
-    if let Some(output) = process.child.stdout.take() {
-        thread::Builder::new().spawn(move || {
-            for line in program::lines(output) {
-                // Holds the pipe open, even if nobody waits for a line any more.
-                let _ = sender.try_send(line);
-            }
-        })?;
-    }
-    Ok(receiver)
 }

@@ -90,10 +90,9 @@ impl ExplainArgs {
         refuse(&config)?;
         config.max_cell_ms = Some(self.max_cell_seconds * 1000);
         let measured = worst::measured(&config, &self.run)?;
-        let cells = if self.cell.is_empty() {
-            worst::worst(&measured, self.cells.into())
-        } else {
-            worst::asked_for(&measured, &self.cell)?
+        let cells = match self.cell.is_empty() {
+            true => worst::worst(&measured, self.cells.into()),
+            false => worst::asked_for(&measured, &self.cell)?,
         };
         let candidate = match self.budget {
             None => worst::best_of(&candidates(&config), &measured, &cells),
@@ -140,12 +139,7 @@ fn find(config: &SweepConfig, budget: Budgets) -> Result<usize, Failure> {
     if let Some((found, _)) = variants.find(|(_, variant)| variant.budgets == budget) {
         return Ok(found);
     }
-    let labels: Vec<&str> = candidates
-        .iter()
-        .map(|&at| &*config.variants[at].label)
-        .collect();
-    reject!(
-        "--budget {budget}: the sweep does not have it (accepted: {})",
-        labels.join(", ")
-    )
+    let labels = candidates.iter().map(|&at| &*config.variants[at].label);
+    let labels = labels.collect::<Vec<_>>().join(", ");
+    reject!("--budget {budget}: the sweep does not have it (accepted: {labels})")
 }

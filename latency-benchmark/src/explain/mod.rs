@@ -4,7 +4,7 @@
 pub(crate) mod args;
 mod worst;
 
-use std::{fs, path::Path, process::ExitCode};
+use std::{fs, path::Path};
 
 use anyhow::{Context, Result};
 use program::{Failure, print, say};
@@ -30,11 +30,11 @@ use crate::{
     sweep::run_dir::RunDir,
 };
 
-pub(crate) fn run(args: ExplainArgs, interrupts: &Interrupts) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: ExplainArgs, interrupts: &Interrupts) -> Result<u8, Failure> {
     let asked = args.asked()?;
     if args.dry_run {
         list(&asked);
-        return Ok(ExitCode::from(MEASURED));
+        return Ok(MEASURED);
     }
     let program = asked.program.counting(&asked.config.node)?;
     let name = format!("{EXPLAIN}/{EXPLAIN}.json");
@@ -42,16 +42,13 @@ pub(crate) fn run(args: ExplainArgs, interrupts: &Interrupts) -> Result<ExitCode
     set_earlier_aside(&args.run)?;
     let dir = args.run.join(EXPLAIN);
     fs::create_dir(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
+    let cells = asked.cells.iter().map(|chosen| chosen.row.clone());
     let file = ExplainFile {
         schema: SCHEMA,
         command: command(),
         tool: tool(&describe(&program)?),
         variants: asked.plan.variants.clone(),
-        cells: asked
-            .cells
-            .iter()
-            .map(|chosen| chosen.row.clone())
-            .collect(),
+        cells: cells.collect(),
         created_unix_s: unix_s(),
     };
     write_json(&args.run.join(name), &file)?;
@@ -64,7 +61,7 @@ pub(crate) fn run(args: ExplainArgs, interrupts: &Interrupts) -> Result<ExitCode
     session
         .progress
         .finish(&counts.summary("cells explained"), &dir);
-    Ok(ExitCode::from(counts.exit_code()))
+    Ok(counts.exit_code())
 }
 
 fn list(asked: &AskedExplanation) {

@@ -55,10 +55,8 @@ pub(super) fn asked_for(measured: &[MeasuredCell], ids: &[String]) -> Result<Vec
     for id in ids {
         let Some(found) = measured.iter().find(|cell| cell.cell.id() == *id) else {
             let known: Vec<String> = measured.iter().map(|cell| cell.cell.id()).collect();
-            reject!(
-                "--cell {id}: no such cell was measured (accepted: {})",
-                known.join(", ")
-            );
+            let known = known.join(", ");
+            reject!("--cell {id}: no such cell was measured (accepted: {known})");
         };
         chosen.push(found.chosen(chosen.len() + 1, ChosenBecause::Asked));
     }
@@ -111,16 +109,12 @@ pub(super) fn best_of(
     chosen: &[Chosen],
 ) -> Option<usize> {
     let time = |variant: usize| -> f64 {
-        measured
-            .iter()
-            .filter(|of| chosen.iter().any(|chosen| chosen.cell == of.cell))
-            .map(|of| of.slow[variant].slow_ms_per_s())
-            .sum()
+        let is_chosen = |of: &&MeasuredCell| chosen.iter().any(|chosen| chosen.cell == of.cell);
+        let cells = measured.iter().filter(is_chosen);
+        cells.map(|of| of.slow[variant].slow_ms_per_s()).sum()
     };
-    candidates
-        .iter()
-        .copied()
-        .min_by(|&a, &b| time(a).total_cmp(&time(b)))
+    let candidates = candidates.iter().copied();
+    candidates.min_by(|&a, &b| time(a).total_cmp(&time(b)))
 }
 
 #[cfg(test)]

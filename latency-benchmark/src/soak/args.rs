@@ -1,7 +1,5 @@
 //! The soak's arguments, and the soak that they ask for.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use program::{Failure, reject};
 use run_format::{
@@ -17,7 +15,7 @@ use crate::{
     args::{
         budgets::refuse_unknown_sites,
         hosts::HostArgs,
-        network::{NetworkArgs, RttArg},
+        network::RttArg,
         new_run::NewRunArgs,
         node::{NodeArgs, PayloadArg},
     },
@@ -47,13 +45,11 @@ pub(crate) struct SoakArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     interval: u64,
     #[command(flatten)]
-    network: NetworkArgs,
-    #[command(flatten)]
     hosts: HostArgs,
     #[command(flatten)]
-    program: NodeProgramArgs,
+    pub(super) program: NodeProgramArgs,
     #[command(flatten)]
-    new_run: NewRunArgs,
+    pub(super) new_run: NewRunArgs,
 }
 
 const EXAMPLES: &str = "Examples:
@@ -67,14 +63,7 @@ Ctrl-C keeps all rows; a second Ctrl-C stops at once.
 Exit codes: 0 measured to the end; 1 it failed, and the rows before are kept; 2 wrong arguments; 130 interrupted.";
 
 impl SoakArgs {
-    /// What to measure, with which program, and the folder to do it in.
-    pub(super) fn asked(self) -> Result<(SoakConfig, NodeProgramArgs, PathBuf), Failure> {
-        let config = self.config()?;
-        let dir = self.new_run.dir()?;
-        Ok((config, self.program, dir))
-    }
-
-    fn config(&self) -> Result<SoakConfig, Failure> {
+    pub(super) fn config(&self) -> Result<SoakConfig, Failure> {
         const MOST_HOURS: f64 = 31.0 * 24.0;
         const MS_PER_HOUR: f64 = 3_600_000.0;
         if self.hours > MOST_HOURS {
@@ -94,22 +83,23 @@ impl SoakArgs {
         }
         let node = self.node.node(self.program.stack)?;
         refuse_unknown_sites(self.program.stack, node, &self.budget)?;
+        let (peers, rtt_ms, payload_bytes) = (self.peers, self.rtt.rtt, self.payload.payload);
+        let load = self.node.load(payload_bytes)?;
+        let lab = self.hosts.network(&[peers], &[rtt_ms], 1)?;
         Ok(SoakConfig {
             cell: Cell {
-                peers: self.peers,
-                rtt_ms: self.rtt.rtt,
-                payload_bytes: self.payload.payload,
+                peers,
+                rtt_ms,
+                payload_bytes,
             },
             duration_ms,
             interval_ms,
             churn: self.churn,
             budgets: self.budget,
             node,
-            load: self.node.load(self.payload.payload)?,
+            load,
             runtime: RuntimeConfig::CURRENT_THREAD,
-            lab: self
-                .hosts
-                .network(&self.network, &[self.peers], &[self.rtt.rtt], 1)?,
+            lab,
             seed: self.new_run.seed(),
         })
     }

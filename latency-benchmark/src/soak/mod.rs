@@ -2,7 +2,7 @@
 
 pub(crate) mod args;
 
-use std::{path::Path, process::ExitCode, time::Duration};
+use std::{path::Path, time::Duration};
 
 use program::{Failure, in_words, one_line};
 use run_format::{
@@ -15,7 +15,7 @@ use run_format::{
 
 use self::args::SoakArgs;
 use crate::{
-    cell::hosts::round_trip,
+    cell::round_trip,
     cell_task::{CellMessage, ended},
     interrupts::Interrupts,
     manifest::{command, machine, tool},
@@ -25,10 +25,11 @@ use crate::{
     session::Session,
 };
 
-pub(crate) fn run(args: SoakArgs, interrupts: &Interrupts) -> Result<ExitCode, Failure> {
-    let (mut config, program, dir) = args.asked()?;
+pub(crate) fn run(args: SoakArgs, interrupts: &Interrupts) -> Result<u8, Failure> {
+    let mut config = args.config()?;
+    let dir = args.new_run.dir()?;
     results_folder::refuse_existing(&dir, "")?;
-    let program = program.plain(&config.node)?;
+    let program = args.program.plain(&config.node)?;
     let description = describe(&program)?;
     if config.lab.peer_hosts.is_some() {
         config.cell.rtt_ms = round_trip(&plan::run::soak(&config), &program)?;
@@ -54,7 +55,7 @@ pub(crate) fn run(args: SoakArgs, interrupts: &Interrupts) -> Result<ExitCode, F
     counts.interrupted = end.end == End::INTERRUPTED;
     file.end = Some(end);
     write_json(&dir.join(SOAK), &file)?;
-    Ok(ExitCode::from(counts.exit_code()))
+    Ok(counts.exit_code())
 }
 
 /// Writes the rows as they come. A failure is an end of its own, after the last row.

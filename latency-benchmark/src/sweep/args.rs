@@ -16,7 +16,6 @@ use run_format::{
     number::time,
     payload::{PAYLOAD_FORMS, Payload},
     precision::Precision,
-    shard::Shard,
 };
 use swarm_patch::stacks::LIBP2P;
 
@@ -24,12 +23,10 @@ use crate::{
     args::{
         budgets::{given_or, refuse_twice, unknown_site, variants},
         hosts::HostArgs,
-        jobs,
-        network::NetworkArgs,
         new_run::NewRunArgs,
         node::NodeArgs,
+        parts::PartArgs,
         runtime::RuntimeArgs,
-        shard::{SHARD_FORMS, shard},
         subjects::SubjectArgs,
     },
     manifest,
@@ -52,8 +49,6 @@ pub(crate) struct SweepArgs {
     #[command(flatten)]
     runtime: RuntimeArgs,
     #[command(flatten)]
-    network: NetworkArgs,
-    #[command(flatten)]
     hosts: HostArgs,
     #[command(flatten)]
     pub(crate) length: LengthArgs,
@@ -70,12 +65,20 @@ pub(crate) struct SweepArgs {
 #[command(next_help_heading = "Cells")]
 struct GridArgs {
     /// Numbers of peers [default: 1,2,5,10,15]
-    #[arg(long, value_name = "N,N", value_delimiter = ',')]
-    #[arg(allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "N,N",
+        value_delimiter = ',',
+        allow_hyphen_values = true
+    )]
     peers: Vec<usize>,
     /// Round-trip times in ms, with decimals [default: 0,5,25,50,100,200]
-    #[arg(long, value_name = "MS,MS", value_delimiter = ',')]
-    #[arg(allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "MS,MS",
+        value_delimiter = ',',
+        allow_hyphen_values = true
+    )]
     rtt: Vec<Rtt>,
     #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',', allow_hyphen_values = true, help = format!("Payloads: {PAYLOAD_FORMS} [default: 4KiB,16KiB,64KiB,256KiB]"))]
     payload: Vec<Payload>,
@@ -126,19 +129,6 @@ pub(crate) struct LengthArgs {
     /// share; throughput and CPU time per request to PERCENT
     #[arg(long, value_name = "POINTS,PERCENT", default_value = "1pp,5%")]
     precision: Precision,
-}
-
-#[derive(Args)]
-#[command(next_help_heading = "Parts of a sweep")]
-struct PartArgs {
-    /// Measure this many cells at once, each on its own cores; auto: as many as fit [default: 1]
-    #[arg(long, value_name = "COUNT", value_parser = jobs::parse, conflicts_with_all = ["central_core", "peer_cores", "peer_hosts"])]
-    jobs: Option<usize>,
-    #[arg(long, value_name = "I/N", value_parser = shard, requires_all = ["seed", "name"], conflicts_with = "peer_hosts", help = format!("Measure part I of N equally long parts of the cells into NAME-shard-I-of-N, or continue it; needs --seed and --name; `analysis merge` joins them. Forms: {SHARD_FORMS}"))]
-    shard: Option<Shard>,
-    /// Print the cells, their order, the variants and the longest duration, and measure nothing
-    #[arg(long)]
-    dry_run: bool,
 }
 
 const EXAMPLES: &str = "Examples:
@@ -214,9 +204,7 @@ impl SweepArgs {
         let pace = self.node.pace(&axes.payload_bytes)?;
         let runtime = self.runtime.runtime()?;
         let (peers, rtts) = (&axes.peers, &axes.rtt_ms);
-        let network = self
-            .hosts
-            .network(&self.network, peers, rtts, runtime.workers)?;
+        let network = self.hosts.network(peers, rtts, runtime.workers)?;
         let cells = axes.cells().len();
         if let Some(shard) = self.parts.shard.filter(|shard| shard.of as usize > cells) {
             reject!(
@@ -236,15 +224,11 @@ impl SweepArgs {
         let repeat = length.repeat.unwrap_or(visits);
         let node = self.node.node(stack)?;
         let defaults = self.default_budgets(node, has_subjects);
+        // A single budget is compared with itself in another program, and needs no A/A control here.
+        let has_control = !compared.no_aa && (!has_subjects || compared.budget.len() > 1);
         let mut config = SweepConfig {
             axes,
-            // A single budget is compared with itself in another program, and needs no A/A control here.
-            variants: variants(
-                (stack, node),
-                &budgets,
-                &defaults,
-                !compared.no_aa && (!has_subjects || compared.budget.len() > 1),
-            )?,
+            variants: variants((stack, node), &budgets, &defaults, has_control)?,
             subjects: subjects.subjects(stack, !compared.no_aa, runtime)?,
             node,
             pace,
@@ -270,9 +254,7 @@ impl SweepArgs {
             shard: self.parts.shard,
             jobs: None,
         };
-        if let Some(jobs) = self.parts.jobs {
-            jobs::place(jobs, &mut config)?;
-        }
+        self.parts.place_jobs(&mut config)?;
         Ok(config)
     }
 
@@ -284,10 +266,9 @@ impl SweepArgs {
             (false, true) => stack.quick_budgets,
             (false, false) => stack.budgets,
         };
-        let budgets = texts
-            .iter()
-            .map(|text| text.parse().expect("the defaults are budgets"));
+        let budgets = texts.iter().map(|text| text.parse());
         budgets
+            .map(|budgets| budgets.expect("the defaults are budgets"))
             .filter(|budgets| unknown_site(stack, node, budgets).is_none())
             .collect()
     }
@@ -309,13 +290,11 @@ impl GridArgs {
             0 => (peers, rtt_ms),
             _ => (&all_hosts[..], &unknown[..]),
         };
+        let payloads = kib.iter().copied().map(Payload::kib);
         let axes = Axes {
             peers: given_or(&self.peers, peers.to_vec()),
             rtt_ms: given_or(&self.rtt, rtts(rtt_ms)),
-            payload_bytes: given_or(
-                &self.payload,
-                kib.iter().copied().map(Payload::kib).collect(),
-            ),
+            payload_bytes: given_or(&self.payload, payloads.collect()),
             only: Vec::new(),
         };
         refuse_twice("--peers", &axes.peers)?;

@@ -8,17 +8,12 @@ use serde::Deserialize;
 /// `analysis report` wrote it from a sweep that took the default time. A program that is used elsewhere does without.
 const EVIDENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/evidence/summary.csv");
 
-/// Metric and site in the evidence, what it is called here, and whether changes are in percent of the baseline.
-const QUANTITIES: [(&str, &str, &str, bool); 4] = [
-    (
-        "beyond_ms_per_s",
-        "connection",
-        "time beyond the threshold",
-        true,
-    ),
-    ("requests_per_s", "", "throughput", true),
-    ("cpu_us_per_request", "", "CPU time per request", true),
-    ("cotenant_p90_us", "", "co-tenant's p90", true),
+/// Metric and site in the evidence, and what it is called here.
+const QUANTITIES: [(&str, &str, &str); 4] = [
+    ("beyond_ms_per_s", "connection", "time beyond the threshold"),
+    ("requests_per_s", "", "throughput"),
+    ("cpu_us_per_request", "", "CPU time per request"),
+    ("cotenant_p90_us", "", "co-tenant's p90"),
 ];
 
 #[derive(Deserialize)]
@@ -49,12 +44,9 @@ pub(super) fn precision(config: &SweepConfig) -> Option<String> {
     let mut text = String::from(
         "Expected 95 % intervals of changes in the median cell, by the committed evidence (another machine differs):",
     );
-    for (metric, site, name, relative) in QUANTITIES {
-        let rows = rows.iter();
-        let changes = half_widths(
-            rows.filter(|row| row.metric == metric && row.site == site),
-            relative,
-        );
+    for (metric, site, name) in QUANTITIES {
+        let is_of_it = |row: &&EvidenceRow| row.metric == metric && row.site == site;
+        let changes = half_widths(rows.iter().filter(is_of_it));
         let of_cells = plan::cells::cells(config).into_iter().filter_map(|cell| {
             let distance = |rtt_ms: f64| (rtt_ms - cell.rtt_ms.ms()).abs();
             let rtts = changes.iter().map(|(rtt_ms, _)| *rtt_ms);
@@ -64,27 +56,21 @@ pub(super) fn precision(config: &SweepConfig) -> Option<String> {
             Some(width * (time(&default, cell) / time(config, cell)).sqrt())
         });
         if let Some(width) = median(of_cells.collect()) {
-            let unit = if relative { "%" } else { "pp" };
-            let _ = write!(text, " {name} ±{width:.1} {unit},");
+            let _ = write!(text, " {name} ±{width:.1} %,");
         }
     }
     Some(text.trim_end_matches(',').to_owned())
 }
 
-/// The round trip and the half-width of each change from the baseline, whose row comes before.
-fn half_widths<'a>(rows: impl Iterator<Item = &'a EvidenceRow>, relative: bool) -> Vec<(f64, f64)> {
+/// The round trip and the half-width, in percent, of each change from the baseline, whose row comes before.
+fn half_widths<'a>(rows: impl Iterator<Item = &'a EvidenceRow>) -> Vec<(f64, f64)> {
     let mut baseline = None;
     let widths = rows.filter_map(|row| {
         if row.variant == "none" {
             baseline = row.value;
         }
-        let (half, baseline) = ((row.change_high? - row.change_low?) / 2.0, baseline?);
-        let width = if relative {
-            100.0 * half / baseline
-        } else {
-            half
-        };
-        Some((row.rtt_ms, width))
+        let half = (row.change_high? - row.change_low?) / 2.0;
+        Some((row.rtt_ms, 100.0 * half / baseline?))
     });
     widths.collect()
 }

@@ -46,10 +46,8 @@ pub(super) fn run(
 ) -> Result<bool> {
     let config = sweep.config;
     let single = [config.lab.placement.clone()];
-    let places = config
-        .jobs
-        .as_ref()
-        .map_or(&single[..], |jobs| &jobs.places);
+    let jobs = config.jobs.as_ref();
+    let places = jobs.map_or(&single[..], |jobs| &jobs.places);
     let units = units(launches);
     let part = |first: usize, placement: &Placement| -> Result<bool> {
         for unit in units.iter().skip(first).step_by(places.len()) {

@@ -4,14 +4,13 @@ pub(crate) mod args;
 mod expected;
 mod jobs;
 mod list;
-mod outcome;
 pub(crate) mod rr;
 pub(crate) mod run_dir;
 mod running;
 mod schedule;
 pub(crate) mod time;
 
-use std::{process::ExitCode, sync::Mutex};
+use std::sync::Mutex;
 
 use anyhow::Result;
 use program::{Failure, say};
@@ -24,7 +23,7 @@ use self::{
     time::SavedTime,
 };
 use crate::{
-    cell::hosts::round_trip,
+    cell::round_trip,
     interrupts::Interrupts,
     manifest,
     node_program::NodeProgramArgs,
@@ -40,11 +39,11 @@ pub(crate) fn carry_out(
     name: &str,
     node: &NodeProgramArgs,
     interrupts: &Interrupts,
-) -> Result<ExitCode, Failure> {
+) -> Result<u8, Failure> {
     let (manifest, programs, dir) = match asked {
         AskedSweep::DryRun(config) => {
             list::dry_run(&config);
-            return Ok(ExitCode::from(MEASURED));
+            return Ok(MEASURED);
         }
         AskedSweep::Measure(mut config, dir) => {
             let hint = format!(" (to continue it: --resume {})", dir.display());
@@ -71,17 +70,13 @@ pub(crate) fn carry_out(
         }
     };
     let folder = ResultsFolder::lock(&dir, name, manifest.config.shard.is_some())?;
-    let code = measure(&manifest, &programs, folder, interrupts)?;
-    Ok(ExitCode::from(code))
+    Ok(measure(&manifest, &programs, folder, interrupts)?)
 }
 
 /// The round trip of cells whose peers run on other hosts.
 fn time_hosts(config: &mut SweepConfig, programs: &Programs) -> Result<(), Failure> {
-    let largest = config
-        .axes
-        .cells()
-        .into_iter()
-        .max_by_key(|cell| cell.peers);
+    let cells = config.axes.cells().into_iter();
+    let largest = cells.max_by_key(|cell| cell.peers);
     if let Some(cell) = largest.filter(|_| config.lab.peer_hosts.is_some()) {
         let run = plan::run::run(config, cell, 1, None, config.seed);
         config.axes.rtt_ms = vec![round_trip(&run, programs.for_subject(None).1)?];
@@ -124,9 +119,7 @@ fn measure(
         }),
     };
     let is_complete = jobs::run(&sweep, &launches, &alone)?;
-    let Session {
-        folder, progress, ..
-    } = &sweep.session;
+    let (folder, progress) = (&sweep.session.folder, &sweep.session.progress);
     let mut state = sweep.state();
     let counts = &mut state.counts;
     counts.interrupted = !is_complete;

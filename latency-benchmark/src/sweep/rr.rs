@@ -1,6 +1,6 @@
 //! The verb `rr`: requests over libp2p and over raw TCP, in turns.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::path::PathBuf;
 
 use clap::Args;
 use program::Failure;
@@ -18,7 +18,7 @@ use crate::{
     args::{
         budgets::{given_or, refuse_twice},
         hosts::HostArgs,
-        network::{NetworkArgs, RttArg},
+        network::RttArg,
         new_run::NewRunArgs,
         node::NodeArgs,
     },
@@ -39,20 +39,26 @@ Ctrl-C finishes the slice and keeps everything.
 Exit codes: 0 every payload was measured; 1 some were not; 2 wrong arguments; 130 interrupted.")]
 pub(crate) struct RrArgs {
     /// Size of a request and of its answer: bytes with a unit, such as 64B or 1KiB [default: 64B,256B,1KiB]
-    #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',')]
-    #[arg(allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "SIZE,SIZE",
+        value_delimiter = ',',
+        allow_hyphen_values = true
+    )]
     payload: Vec<Payload>,
     /// Number of peers, each with one request at a time
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    #[arg(allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        allow_hyphen_values = true
+    )]
     peers: usize,
     #[command(flatten)]
     rtt: RttArg,
     /// What encrypts libp2p's connections
     #[arg(long, value_enum, default_value = "noise")]
     security: Security,
-    #[command(flatten)]
-    network: NetworkArgs,
     #[command(flatten)]
     hosts: HostArgs,
     #[command(flatten)]
@@ -73,28 +79,19 @@ pub(crate) struct RrArgs {
     dry_run: bool,
 }
 
-pub(crate) fn run(args: RrArgs, interrupts: &Interrupts) -> Result<ExitCode, Failure> {
-    let program = args.program.clone();
-    carry_out(args.asked()?, RR_MANIFEST, &program, interrupts)
+pub(crate) fn run(args: RrArgs, interrupts: &Interrupts) -> Result<u8, Failure> {
+    let asked = match &args.resume {
+        Some(dir) => AskedSweep::Resume(dir.clone()),
+        None if args.dry_run => AskedSweep::DryRun(args.config()?),
+        None => AskedSweep::Measure(args.config()?, args.new_run.dir()?),
+    };
+    carry_out(asked, RR_MANIFEST, &args.program, interrupts)
 }
 
 impl RrArgs {
-    fn asked(self) -> Result<AskedSweep, Failure> {
-        if let Some(dir) = self.resume {
-            return Ok(AskedSweep::Resume(dir));
-        }
-        let config = self.config()?;
-        if self.dry_run {
-            return Ok(AskedSweep::DryRun(config));
-        }
-        Ok(AskedSweep::Measure(config, self.new_run.dir()?))
-    }
-
     fn config(&self) -> Result<SweepConfig, Failure> {
-        let payloads = given_or(
-            &self.payload,
-            [64, 256, 1024].map(Payload::of_bytes).to_vec(),
-        );
+        let default = [64, 256, 1024].map(Payload::of_bytes);
+        let payloads = given_or(&self.payload, default.to_vec());
         refuse_twice("--payload", &payloads)?;
         let (peers, rtt) = (self.peers, self.rtt.rtt);
         let nodes = NodeArgs {
@@ -116,7 +113,7 @@ impl RrArgs {
             subjects: Vec::new(),
             node: nodes.node(self.program.stack)?,
             runtime: RuntimeConfig::CURRENT_THREAD,
-            lab: self.hosts.network(&self.network, &[peers], &[rtt], 1)?,
+            lab: self.hosts.network(&[peers], &[rtt], 1)?,
             repeat: 1,
             far_repeat: None,
             turn_ms: self.slice,

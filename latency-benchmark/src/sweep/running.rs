@@ -11,10 +11,11 @@ use run_format::{
     config::SweepConfig,
     manifest::Machine,
     network::Placement,
-    run_row::{End, RunRow},
+    protocol::BlockReport,
+    run_row::{End, RunRow, Stop},
 };
 
-use super::{outcome::outcome, run_dir::RunDir, schedule::Launch, time::SavedTime};
+use super::{run_dir::RunDir, schedule::Launch, time::SavedTime};
 use crate::{
     cell_task::CellMessage,
     other_load,
@@ -158,9 +159,7 @@ impl RunningSweep<'_> {
     /// Keeps what was measured. One that was interrupted has fewer blocks than asked for, and is measured again by
     /// `--resume`. A full disk ends the sweep.
     fn keep(&self, launch: &Launch, row: &RunRow, run_dir: &RunDir) -> Result<()> {
-        let Session {
-            folder, progress, ..
-        } = &self.session;
+        let (folder, progress) = (&self.session.folder, &self.session.progress);
         let kept = run_dir.finish(row, row.end != End::INTERRUPTED);
         if kept.is_err() || matches!(row.end, End::Failed { .. }) {
             folder.check_room().map_err(|full| {
@@ -175,4 +174,40 @@ impl RunningSweep<'_> {
         }
         Ok(())
     }
+}
+
+/// What is said of a run when it is over.
+fn outcome(row: &RunRow, block: Option<&BlockReport>, config: &SweepConfig) -> String {
+    match &row.end {
+        End::Invalid { reason } => format!("INVALID: {reason}"),
+        End::Failed { stage, reason } => format!("FAILED while {stage}: {reason}"),
+        End::Ok { stop } => {
+            let stop = match stop {
+                Stop::Precise => "precise",
+                Stop::Cap => "at the cap",
+                Stop::Interrupted => "interrupted",
+            };
+            let blocks = row.blocks.unwrap_or(0);
+            let by_variant = |block| format!("{}; ", by_variant(block, config));
+            let variants = block.map_or_else(String::new, by_variant);
+            format!("{variants}{blocks} blocks, {stop}")
+        }
+    }
+}
+
+/// The share of slow polls, or the rate of requests where no poll is recorded.
+fn by_variant(block: &BlockReport, config: &SweepConfig) -> String {
+    let (before, unit, decimals, values) = if block.requests_per_s.is_empty() {
+        ("slow: ", " %", 1, &block.slow_percent)
+    } else {
+        ("", "/s", 0, &block.requests_per_s)
+    };
+    let variants = config.variants.iter().zip(values);
+    let texts: Vec<String> = variants
+        .map(|(variant, value)| {
+            let value = value.map_or_else(|| "-".to_owned(), |value| format!("{value:.decimals$}"));
+            format!("{} {value}{unit}", variant.label)
+        })
+        .collect();
+    format!("{before}{}", texts.join(", "))
 }

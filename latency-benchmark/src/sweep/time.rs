@@ -13,14 +13,11 @@ use super::schedule::{Launch, schedule};
 
 /// The sweep, with the time of its runs scaled so that all of them end within `time`.
 pub(crate) fn within(config: SweepConfig, time: Duration) -> Result<SweepConfig, Failure> {
-    let Needs {
-        around,
-        measuring,
-        least,
-    } = needs(&config);
-    let all = time.mul_f64(plan::cells::speed(&config));
-    let scale = all.saturating_sub(around).div_duration_f64(measuring);
-    if scale < least {
+    let needs = needs(&config);
+    let measuring = time.mul_f64(plan::cells::speed(&config));
+    let measuring = measuring.saturating_sub(needs.around);
+    let scale = measuring.div_duration_f64(needs.measuring);
+    if scale < needs.least {
         reject!(
             "--time {}: too short for the fewest blocks of each run (accepted: at least {})",
             in_words(time),

@@ -74,10 +74,8 @@ unsafe extern "C" fn see_module(
     for header in loaded(libc::PF_R | libc::PF_X) {
         code.all.push(range(header));
     }
-    let index = headers
-        .iter()
-        .find(|header| header.p_type == libc::PT_GNU_EH_FRAME)
-        .map(range);
+    let is_index = |header: &&libc::Elf64_Phdr| header.p_type == libc::PT_GNU_EH_FRAME;
+    let index = headers.iter().find(is_index).map(range);
     let segments: Vec<_> = loaded(libc::PF_R).map(range).collect();
     if let Some(index) = index
         && let Some(sections) = unwind_sections(&index, &segments, base)

@@ -59,21 +59,14 @@ pub struct Counters {
 impl Counters {
     /// Opens all counters that are available on this thread, which alone may read them.
     pub fn of_this_thread() -> Counters {
-        let mut counters = Counters::open(Whose::Thread);
-        if let Err(error) = counters.start_group() {
-            let names = counters.names.drain(..);
-            let missing = names.map(|name| unavailable(&name, &error));
-            counters.missing.extend(missing);
-            counters.of_processor.clear();
-        }
-        counters.with_those_of_kernel()
+        Counters::open(Whose::Thread)
     }
 
     /// Opens all counters that are available for the whole process. The processor's count the opening thread and
     /// all threads that it starts later, directly or indirectly. That is the whole process if they are opened before
     /// it has other threads.
     pub fn of_process() -> Counters {
-        Counters::open(Whose::Process).with_those_of_kernel()
+        Counters::open(Whose::Process)
     }
 
     fn open(whose: Whose) -> Counters {
@@ -88,12 +81,14 @@ impl Counters {
                 counters.missing.push(unavailable(name, &error));
             }
         }
+        if let Err(error) = counters.start_group() {
+            let names = counters.names.drain(..);
+            let missing = names.map(|name| unavailable(&name, &error));
+            counters.missing.extend(missing);
+            counters.of_processor.clear();
+        }
+        counters.names.extend(OF_KERNEL.map(str::to_owned));
         counters
-    }
-
-    fn with_those_of_kernel(mut self) -> Counters {
-        self.names.extend(OF_KERNEL.map(str::to_owned));
-        self
     }
 
     /// The counter includes events in the kernel. If that is not permitted, it counts without them, and its name ends
@@ -133,10 +128,10 @@ impl Counters {
     }
 
     fn start_group(&mut self) -> io::Result<()> {
-        let Some(leader) = self.of_processor.first_mut() else {
-            return Ok(());
-        };
-        leader.enable()?;
+        match (self.whose, self.of_processor.first_mut()) {
+            (Whose::Thread, Some(leader)) => leader.enable()?,
+            _ => return Ok(()),
+        }
         refuse_starved(self.read_group())
     }
 

@@ -11,8 +11,10 @@ use rtrb::{Consumer, Producer, RingBuffer};
 /// 8 MiB, about ten thousand stacks.
 const WORDS: usize = 1 << 20;
 
-/// Both ends of a ring whose records begin with `HEAD` words.
-pub(crate) fn records<const HEAD: usize>() -> (Writer<HEAD>, Reader<HEAD>) {
+/// What a record begins with.
+pub(crate) type Head = [u64; 3];
+
+pub(crate) fn records() -> (Writer, Reader) {
     let (producer, consumer) = RingBuffer::new(WORDS);
     let lost = Arc::new(AtomicU64::new(0));
     let writer = Writer {
@@ -27,15 +29,15 @@ pub(crate) fn records<const HEAD: usize>() -> (Writer<HEAD>, Reader<HEAD>) {
     (writer, reader)
 }
 
-pub(crate) struct Writer<const HEAD: usize> {
+pub(crate) struct Writer {
     ring: Producer<u64>,
     lost: Arc<AtomicU64>,
 }
 
-impl<const HEAD: usize> Writer<HEAD> {
+impl Writer {
     /// Writes a whole record, or counts it as lost.
-    pub(crate) fn write(&mut self, head: [u64; HEAD], frames: &[usize]) {
-        let Ok(chunk) = self.ring.write_chunk_uninit(1 + HEAD + frames.len()) else {
+    pub(crate) fn write(&mut self, head: Head, frames: &[usize]) {
+        let Ok(chunk) = self.ring.write_chunk_uninit(1 + head.len() + frames.len()) else {
             self.lost.fetch_add(1, Ordering::Relaxed);
             return;
         };
@@ -45,17 +47,17 @@ impl<const HEAD: usize> Writer<HEAD> {
     }
 }
 
-pub(crate) struct Reader<const HEAD: usize> {
+pub(crate) struct Reader {
     ring: Consumer<u64>,
     lost: Arc<AtomicU64>,
     frames: Vec<usize>,
 }
 
-impl<const HEAD: usize> Reader<HEAD> {
+impl Reader {
     /// Reads the oldest record in the ring.
-    pub(crate) fn read(&mut self) -> Option<([u64; HEAD], &[usize])> {
+    pub(crate) fn read(&mut self) -> Option<(Head, &[usize])> {
         let length = self.ring.pop().ok()?;
-        let mut head = [0; HEAD];
+        let mut head = Head::default();
         self.ring.pop_entire_slice(&mut head).ok()?;
         let frames = self.ring.read_chunk(length as usize).ok()?;
         self.frames.clear();

@@ -66,15 +66,11 @@ impl Registers {
         }
     }
 
-    /// Converts them for the unwinder.
-    #[cfg(target_arch = "x86_64")]
     pub(crate) fn to_unwind(self) -> framehop::UnwindRegsNative {
-        framehop::UnwindRegsNative::new(self.ip as u64, self.sp as u64, self.fp as u64)
-    }
-
-    /// Converts them for the unwinder.
-    #[cfg(target_arch = "aarch64")]
-    pub(crate) fn to_unwind(self) -> framehop::UnwindRegsNative {
-        framehop::UnwindRegsNative::new(self.lr as u64, self.sp as u64, self.fp as u64)
+        #[cfg(target_arch = "x86_64")]
+        let code = self.ip;
+        #[cfg(target_arch = "aarch64")]
+        let code = self.lr;
+        framehop::UnwindRegsNative::new(code as u64, self.sp as u64, self.fp as u64)
     }
 }

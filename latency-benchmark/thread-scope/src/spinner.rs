@@ -37,29 +37,26 @@ impl Spinner {
         let unavailable = |why: String| Unobservable::new(WHAT, why);
         let state = Arc::new(AtomicU8::new(PARKED));
         let (prepared, preparing) = mpsc::sync_channel(1);
+        let of_thread = Arc::clone(&state);
+        let spin = move || {
+            let outcome = prepare(core);
+            let is_prepared = outcome.is_ok();
+            // The starting thread waits for this.
+            if prepared.send(outcome).is_ok() && is_prepared {
+                run(&of_thread);
+            }
+        };
         let thread = thread::Builder::new()
             .name("spinner".to_owned())
-            .spawn({
-                let state = Arc::clone(&state);
-                move || {
-                    let outcome = prepare(core);
-                    let is_prepared = outcome.is_ok();
-                    // The starting thread waits for this.
-                    if prepared.send(outcome).is_ok() && is_prepared {
-                        run(&state);
-                    }
-                }
-            })
-            .map_err(|error| unavailable(format!("no thread can be started: {error}")))?;
-        let spinner = Spinner {
-            state,
-            thread: Some(thread),
-        };
-        match preparing.recv() {
-            Ok(Ok(())) => Ok(spinner),
-            Ok(Err(why)) => Err(unavailable(why)),
-            Err(_) => Err(unavailable("the thread ended".to_owned())),
-        }
+            .spawn(spin);
+        let thread =
+            thread.map_err(|error| unavailable(format!("no thread can be started: {error}")))?;
+        let thread = Some(thread);
+        let outcome = preparing.recv();
+        outcome
+            .unwrap_or_else(|_| Err("the thread ended".to_owned()))
+            .map(|()| Spinner { state, thread })
+            .map_err(unavailable)
     }
 
     /// Switches spinning on or off.

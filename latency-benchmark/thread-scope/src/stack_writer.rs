@@ -9,7 +9,7 @@ use crate::{
     Unobservable,
     code::Code,
     memory::{Memory, StackRange},
-    record::{self, Reader, Writer},
+    record::{self, Head, Reader, Writer},
     registers::Registers,
 };
 
@@ -20,21 +20,18 @@ pub(crate) type Clock = Box<dyn Fn() -> u64 + Send + Sync>;
 const FRAMES: usize = 256;
 
 /// Works in signal handlers and in the allocator: after its creation it neither allocates nor waits.
-pub(crate) struct StackWriter<const HEAD: usize> {
+pub(crate) struct StackWriter {
     random: SmallRng,
     pub(crate) code: Code,
     memory: Memory,
     cache: CacheNative<MustNotAllocateDuringUnwind>,
     frames: [usize; FRAMES],
-    writer: Writer<HEAD>,
+    writer: Writer,
 }
 
-impl<const HEAD: usize> StackWriter<HEAD> {
+impl StackWriter {
     /// A writer, and the reader of its records. An error says that `what` cannot be observed.
-    pub(crate) fn new(
-        what: &str,
-        seed: u64,
-    ) -> Result<(StackWriter<HEAD>, Reader<HEAD>), Unobservable> {
+    pub(crate) fn new(what: &str, seed: u64) -> Result<(StackWriter, Reader), Unobservable> {
         let memory = Memory::read().map_err(|error| {
             Unobservable::new(what, format!("/proc/self/maps cannot be read: {error}"))
         })?;
@@ -54,15 +51,13 @@ impl<const HEAD: usize> StackWriter<HEAD> {
     /// not on its own stack, there is only one frame, `registers.ip`.
     pub(crate) fn write(
         &mut self,
-        head: impl FnOnce() -> [u64; HEAD],
+        head: impl FnOnce() -> Head,
         registers: Registers,
         skipped: usize,
     ) {
         self.frames[0] = registers.ip;
-        let found = match self.memory.stack_of_this_thread(registers.sp) {
-            Some(stack) => self.walk(registers, &stack),
-            None => 1,
-        };
+        let stack = self.memory.stack_of_this_thread(registers.sp);
+        let found = stack.map_or(1, |stack| self.walk(registers, &stack));
         self.writer.write(head(), &self.frames[skipped..found]);
     }
 
@@ -74,9 +69,8 @@ impl<const HEAD: usize> StackWriter<HEAD> {
     /// Stores the addresses of the frames, innermost first, and returns their number. The first address is the
     /// thread's position, the others are return addresses.
     ///
-    /// Unwinding uses the tables that compilers write for exceptions. Libc and assembly have them too. So the
-    /// program needs no frame pointers; with frame pointers its code would differ from the code of the
-    /// programs that it represents.
+    /// The program needs no frame pointers for that; with them, its code would differ from the code of the programs that
+    /// it represents.
     fn walk(&mut self, interrupted: Registers, stack: &StackRange) -> usize {
         let mut found = 1;
         let mut registers = interrupted.to_unwind();

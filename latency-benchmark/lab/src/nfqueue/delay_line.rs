@@ -18,12 +18,11 @@ use nix::{
         socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt},
         time::TimeVal,
     },
-    time::{ClockId, clock_gettime},
 };
 use serde::{Deserialize, Serialize};
 
 use super::{
-    packets::{ClockReadings, HeldPackets, ns},
+    packets::{HeldPackets, monotonic_ns},
     queue::{PacketQueue, user_dropped},
 };
 use crate::{
@@ -114,7 +113,7 @@ fn stamp_packets() -> nix::Result<impl AsFd> {
 fn delay_until_end(mut held: Vec<HeldPackets>) -> nix::Result<Vec<HeldPackets>> {
     let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
     let stdin = io::stdin();
-    let queues = held.iter().map(|held| held.queue().as_fd());
+    let queues = held.iter().map(|held| held.queue.socket.as_fd());
     // An event has the index of its queue. A higher index means the end.
     for (index, fd) in queues.chain([stdin.as_fd()]).enumerate() {
         epoll.add(fd, EpollEvent::new(EpollFlags::EPOLLIN, index as u64))?;
@@ -129,7 +128,7 @@ fn delay_until_end(mut held: Vec<HeldPackets>) -> nix::Result<Vec<HeldPackets>> 
         for event in ready {
             let queue = usize::try_from(event.data()).ok();
             match queue.and_then(|index| held.get_mut(index)) {
-                Some(held) => held.arrive(now()?)?,
+                Some(held) => held.arrive()?,
                 None => return Ok(held),
             }
         }
@@ -150,17 +149,6 @@ fn release_due(held: &mut [HeldPackets]) -> nix::Result<Duration> {
     Ok(next.map_or(IDLE, |next_ns| {
         Duration::from_nanos(next_ns.saturating_sub(now_ns))
     }))
-}
-
-fn now() -> nix::Result<ClockReadings> {
-    Ok(ClockReadings {
-        monotonic_ns: monotonic_ns()?,
-        wall: clock_gettime(ClockId::CLOCK_REALTIME)?.into(),
-    })
-}
-
-fn monotonic_ns() -> nix::Result<u64> {
-    clock_gettime(ClockId::CLOCK_MONOTONIC).map(|time| ns(time.into()))
 }
 
 fn report(

@@ -2,9 +2,13 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use nix::errno::Errno;
+use nix::{
+    errno::Errno,
+    sys::socket::{getsockopt, sockopt},
+    time::ClockId,
+};
 
-use super::queue::{PacketQueue, ReceiveError};
+use super::queue::PacketQueue;
 use crate::QueueReport;
 
 /// Packets received in one go. The limit keeps a queue under load from delaying the others.
@@ -16,19 +20,10 @@ const LEAD_NS: Ns = 50_000;
 /// A moment or a duration on the monotonic clock.
 pub(super) type Ns = u64;
 
-/// Both clocks, read one after the other.
-#[derive(Clone, Copy)]
-pub(super) struct ClockReadings {
-    pub(super) monotonic_ns: Ns,
-    /// The wall clock, from which the kernel takes the arrival times of packets.
-    pub(super) wall: Duration,
-}
-
 /// A queue and the packets held in it. The delay is the same for all of them, so the first packet that
 /// arrives is the first to be released.
 pub(super) struct HeldPackets {
-    name: String,
-    queue: PacketQueue,
+    pub(super) queue: PacketQueue,
     delay_ns: Ns,
     lead_ns: Ns,
     packets: VecDeque<HeldPacket>,
@@ -44,19 +39,17 @@ struct HeldPacket {
 impl HeldPackets {
     pub(super) fn new(name: String, queue: PacketQueue, delay_ns: Ns) -> HeldPackets {
         HeldPackets {
-            name,
             queue,
             delay_ns,
             // With a delay of microseconds, the whole lead would release packets on arrival.
             lead_ns: LEAD_NS.min(delay_ns / 2),
             packets: VecDeque::new(),
-            counts: QueueReport::default(),
+            counts: QueueReport {
+                namespace: name,
+                ..QueueReport::default()
+            },
             late_sum_ns: 0,
         }
-    }
-
-    pub(super) fn queue(&self) -> &PacketQueue {
-        &self.queue
     }
 
     /// When to release the next packet, with the lead subtracted.
@@ -87,22 +80,25 @@ impl HeldPackets {
     }
 
     /// Receives the packets that have arrived.
-    pub(super) fn arrive(&mut self, now: ClockReadings) -> nix::Result<()> {
+    pub(super) fn arrive(&mut self) -> nix::Result<()> {
+        let now_ns = monotonic_ns()?;
+        // The kernel takes the arrival times of packets from the wall clock.
+        let wall = Duration::from(ClockId::CLOCK_REALTIME.now()?);
         for _ in 0..BATCH_PACKETS {
             match self.queue.next() {
                 Ok(Some(packet)) => {
                     let waited = packet.arrived.map_or(Duration::ZERO, |arrived| {
-                        now.wall.saturating_sub(arrived).min(MAX_UNHEARD)
+                        wall.saturating_sub(arrived).min(MAX_UNHEARD)
                     });
                     self.counts.packets += 1;
                     self.packets.push_back(HeldPacket {
                         id: packet.id,
-                        due_ns: now.monotonic_ns.saturating_sub(ns(waited)) + self.delay_ns,
+                        due_ns: now_ns.saturating_sub(ns(waited)) + self.delay_ns,
                     });
                 }
                 Ok(None) => break,
-                Err(ReceiveError::Full) => self.counts.receive_buffer_overflows += 1,
-                Err(ReceiveError::Broken(errno)) => return Err(errno),
+                Err(Errno::ENOBUFS) => self.counts.receive_buffer_overflows += 1,
+                Err(errno) => return Err(errno),
             }
         }
         self.counts.max_held = self.counts.max_held.max(self.packets.len());
@@ -110,13 +106,12 @@ impl HeldPackets {
     }
 
     /// The statistics of this queue. `dropped` is the kernel's count.
-    pub(super) fn report(mut self, dropped: Option<u64>) -> Result<QueueReport, Errno> {
+    pub(super) fn report(mut self, dropped: Option<u64>) -> nix::Result<QueueReport> {
         let packets = self.counts.packets;
         self.counts.mean_late_us =
             (packets > 0).then(|| self.late_sum_ns as f64 / 1e3 / packets as f64);
-        self.counts.receive_buffer_bytes = self.queue.receive_buffer_bytes()?;
+        self.counts.receive_buffer_bytes = getsockopt(&self.queue.socket, sockopt::RcvBuf)?;
         self.counts.dropped = dropped;
-        self.counts.namespace = self.name;
         Ok(self.counts)
     }
 }
@@ -124,6 +119,10 @@ impl HeldPackets {
 /// If a packet seems to have waited longer than this before the delay line received it, the wall clock was
 /// set forward in the meantime.
 const MAX_UNHEARD: Duration = Duration::from_secs(1);
+
+pub(super) fn monotonic_ns() -> nix::Result<Ns> {
+    ClockId::CLOCK_MONOTONIC.now().map(|time| ns(time.into()))
+}
 
 pub(super) fn ns(time: Duration) -> Ns {
     Ns::try_from(time.as_nanos()).unwrap_or(Ns::MAX)

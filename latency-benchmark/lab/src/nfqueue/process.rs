@@ -2,7 +2,7 @@
 
 use std::{
     fmt::Display,
-    io::{self, BufRead, BufReader, Read, Write},
+    io::{BufRead, BufReader, Read, Write},
     process::{ChildStdout, Command, Stdio},
 };
 
@@ -30,41 +30,30 @@ impl DelayLineProcess {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let started = || -> io::Result<DelayLineProcess> {
-            let mut process =
-                child::spawn(Some(&wires.central), &spec.network.placement.peers, command)?;
-            let output = BufReader::new(process.child.stdout.take().expect("stdout is piped"));
-            let mut line = DelayLineProcess { process, output };
-            line.configure(&DelayLineConfig {
-                delay_ns: ns(spec.rtt.one_way()),
-                cores: spec.network.placement.peers.clone(),
-                namespaces: wires.namespaces().map(Netns::path).collect(),
-            })?;
-            Ok(line)
-        };
-        let mut line = started().map_err(failed)?;
-        match line.read_line() {
-            Ok(said) if said == READY => Ok(line),
+        let cores = &spec.network.placement.peers;
+        let mut process = child::spawn(Some(&wires.central), cores, command).map_err(failed)?;
+        let output = BufReader::new(process.child.stdout.take().expect("stdout is piped"));
+        let config = serde_json::to_string(&DelayLineConfig {
+            delay_ns: ns(spec.rtt.one_way()),
+            cores: cores.clone(),
+            namespaces: wires.namespaces().map(Netns::path).collect(),
+        })?;
+        // It stays open, since its end would end the delay line.
+        let stdin = process.child.stdin.as_mut().expect("stdin is piped");
+        // If it has ended already, its last words say why.
+        let _ = writeln!(stdin, "{config}");
+        let mut line = DelayLineProcess { process, output };
+        match line.read_line().trim_end() {
+            READY => Ok(line),
             _ => Err(failed(line.last_words())),
         }
     }
 
-    /// Sends the configuration. Standard input stays open, since its end would end the delay line.
-    fn configure(&mut self, config: &DelayLineConfig) -> io::Result<()> {
-        let mut text = serde_json::to_string(config)?;
-        text.push('\n');
-        let stdin = self.process.child.stdin.as_mut().expect("stdin is piped");
-        match stdin.write_all(text.as_bytes()) {
-            // It has ended; `last_words` says why.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            written => written,
-        }
-    }
-
-    fn read_line(&mut self) -> io::Result<String> {
+    /// Empty at its end.
+    fn read_line(&mut self) -> String {
         let mut line = String::new();
-        self.output.read_line(&mut line)?;
-        Ok(line.trim_end().to_owned())
+        let _ = self.output.read_line(&mut line);
+        line
     }
 
     /// Why the delay line did not print the expected line: its last error, or else how it ended.
@@ -98,13 +87,8 @@ impl DelayLineProcess {
     pub(crate) fn finish(mut self) -> Result<DelayLineReport> {
         self.check()?;
         drop(self.process.child.stdin.take());
-        let report = self
-            .read_line()
-            .map(|line| serde_json::from_str(&line).ok());
-        match report {
-            Ok(Some(report)) => Ok(report),
-            _ => Err(failed(self.last_words())),
-        }
+        let report = serde_json::from_str(&self.read_line());
+        report.map_err(|_| failed(self.last_words()))
     }
 }
 

@@ -2,14 +2,14 @@
 
 use std::{
     fs, io,
-    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+    os::fd::{AsRawFd, OwnedFd},
 };
 
 use nix::{
     errno::Errno,
     sys::socket::{
-        AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, getsockopt, recv, send,
-        setsockopt, socket, sockopt,
+        AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, setsockopt, socket,
+        sockopt,
     },
 };
 
@@ -28,7 +28,7 @@ const MESSAGE_BYTES: usize = 1024;
 /// drops the packets.
 #[derive(Debug)]
 pub(crate) struct PacketQueue {
-    socket: OwnedFd,
+    pub(super) socket: OwnedFd,
 }
 
 impl PacketQueue {
@@ -53,8 +53,9 @@ impl PacketQueue {
         }
     }
 
-    /// The next packet that has arrived, if there is one.
-    pub(super) fn next(&self) -> Result<Option<Packet>, ReceiveError> {
+    /// The next packet that has arrived, if there is one. `ENOBUFS` if the socket's buffer overflowed, so that the kernel
+    /// dropped packets.
+    pub(super) fn next(&self) -> nix::Result<Option<Packet>> {
         let mut buffer = [0; MESSAGE_BYTES];
         loop {
             match recv(self.socket.as_raw_fd(), &mut buffer, MsgFlags::MSG_DONTWAIT) {
@@ -64,9 +65,8 @@ impl PacketQueue {
                     }
                 }
                 Err(Errno::EINTR) => {}
-                Err(Errno::ENOBUFS) => return Err(ReceiveError::Full),
                 Err(Errno::EAGAIN) => return Ok(None),
-                Err(errno) => return Err(ReceiveError::Broken(errno)),
+                Err(errno) => return Err(errno),
             }
         }
     }
@@ -76,25 +76,6 @@ impl PacketQueue {
         let verdict = message::release(last);
         send(self.socket.as_raw_fd(), &verdict, MsgFlags::empty()).map(drop)
     }
-
-    /// The size of the receive buffer that the kernel granted, in its own accounting.
-    pub(super) fn receive_buffer_bytes(&self) -> nix::Result<usize> {
-        getsockopt(&self.socket, sockopt::RcvBuf)
-    }
-}
-
-impl AsFd for PacketQueue {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
-    }
-}
-
-/// Why no packet could be received.
-pub(super) enum ReceiveError {
-    /// The socket's buffer overflowed, and the kernel dropped packets.
-    Full,
-    /// The socket no longer works.
-    Broken(Errno),
 }
 
 /// Only root of the host may exceed the machine's limit; root of a user namespace may not.
@@ -112,15 +93,15 @@ pub(crate) fn user_dropped() -> Option<u64> {
 /// Columns: queue, owner, waiting, copy mode, copy range, dropped because the queue was full, dropped
 /// because the socket's buffer was full, last id, a constant.
 fn dropped_in(table: &str) -> Option<u64> {
-    table.lines().find_map(|line| {
-        let columns: Vec<u64> = line
-            .split_whitespace()
-            .map(|column| column.parse().ok())
-            .collect::<Option<_>>()?;
-        (columns.first() == Some(&u64::from(QUEUE)))
-            .then(|| Some(columns.get(5)? + columns.get(6)?))
-            .flatten()
-    })
+    let mut queues = table.lines().filter_map(numbers);
+    let columns = queues.find(|columns| columns.first() == Some(&QUEUE.into()))?;
+    Some(columns.get(5)? + columns.get(6)?)
+}
+
+/// The columns of a line, if all are numbers.
+pub(crate) fn numbers(line: &str) -> Option<Vec<u64>> {
+    let columns = line.split_whitespace();
+    columns.map(|column| column.parse().ok()).collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
 //! The firewall rules that send packets to the queue.
 
-use std::sync::OnceLock;
-
 use anyhow::{Context, Result};
 
 use super::queue::PacketQueue;
@@ -25,54 +23,36 @@ const ARGUMENTS: [&str; 12] = [
 /// supports both, so the first one that works in a temporary namespace is used.
 const VARIANTS: [&str; 3] = ["iptables", "iptables-nft", "iptables-legacy"];
 
-/// A variant that works on this machine.
-#[derive(Clone, Debug)]
-pub(crate) struct Iptables(SystemTool);
-
-impl Iptables {
-    /// Holds the packets that arrive in any of the namespaces.
-    pub(crate) fn hold_packets(&self, wires: &Wires) -> Result<()> {
-        run_all(wires.namespaces(), |namespace| {
-            self.0.start(namespace, &ARGUMENTS, "")
-        })
-        .map(drop)
-    }
+/// Holds the packets that arrive in any of the namespaces.
+pub(crate) fn hold_packets(iptables: &SystemTool, wires: &Wires) -> Result<()> {
+    let start = |namespace| iptables.start(namespace, &ARGUMENTS, "");
+    run_all(wires.namespaces(), start).map(drop)
 }
 
-/// Tries the variants of the tool, and the queue, in a temporary namespace. The result is kept for the rest
-/// of the process.
-pub(crate) fn probe(inside: Inside) -> Result<Iptables> {
-    static WORKS: OnceLock<Iptables> = OnceLock::new();
-    if let Some(iptables) = WORKS.get() {
-        return Ok(iptables.clone());
-    }
+/// The first variant of the tool that works. It is tried in a temporary namespace, and so is the queue.
+pub(crate) fn probe(inside: Inside) -> Result<SystemTool> {
     let scratch = Netns::scratch(inside).context(SET_UP)?;
     let iptables = first_that_works(&scratch)?;
     scratch.run(PacketQueue::bind).context(
         "the kernel provides no packet queue (NFQUEUE); the module nfnetlink_queue may be missing",
     )?;
-    Ok(WORKS.get_or_init(|| iptables).clone())
+    Ok(iptables)
 }
 
 /// The error is that of the first installed variant. If none is installed, it is that of the first variant.
-fn first_that_works(scratch: &Netns) -> Result<Iptables> {
-    let mut complaint: Option<anyhow::Error> = None;
+fn first_that_works(scratch: &Netns) -> Result<SystemTool> {
+    let mut errors = Vec::new();
     for name in VARIANTS {
-        let tried = || -> Result<Iptables> {
+        let tried = || -> Result<SystemTool> {
             let tool = SystemTool::find(name)?;
             tool.run(scratch, &ARGUMENTS, "")?;
-            Ok(Iptables(tool))
+            Ok(tool)
         };
         match tried() {
-            Ok(iptables) => return Ok(iptables),
-            // That of an installed variant says more than that one is missing.
-            Err(error) if complaint.is_none() || !error.is::<MissingTool>() => {
-                complaint = complaint
-                    .filter(|it| !it.is::<MissingTool>())
-                    .or(Some(error));
-            }
-            Err(_) => {}
+            Ok(tool) => return Ok(tool),
+            Err(error) => errors.push(error),
         }
     }
-    Err(complaint.expect("at least one variant was tried"))
+    let of_installed = errors.iter().position(|it| !it.is::<MissingTool>());
+    Err(errors.swap_remove(of_installed.unwrap_or(0)))
 }

@@ -1,5 +1,6 @@
 use std::fmt;
 
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,6 +48,34 @@ impl PreflightFinding {
             consequence: Some(consequence.to_owned()),
             remedy: Some(remedy.to_owned()),
             ..self
+        }
+    }
+
+    /// What was seen when something was tried, or that it failed and what that means.
+    pub(super) fn tried(
+        name: &str,
+        seen: Result<impl Into<String>>,
+        (status, consequence): (PreflightStatus, &str),
+        remedy: &str,
+    ) -> PreflightFinding {
+        match seen {
+            Ok(seen) => PreflightFinding::ok(name, seen),
+            Err(error) => {
+                PreflightFinding::ok(name, format!("{error:#}")).but(status, consequence, remedy)
+            }
+        }
+    }
+
+    /// The same if it is as it should be, else with a problem that makes benchmarks less precise.
+    pub(super) fn degraded_unless(
+        self,
+        is_ok: bool,
+        consequence: &str,
+        remedy: &str,
+    ) -> PreflightFinding {
+        match is_ok {
+            true => self,
+            false => self.but(PreflightStatus::Degraded, consequence, remedy),
         }
     }
 }

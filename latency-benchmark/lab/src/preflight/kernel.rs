@@ -11,6 +11,7 @@ use super::finding::{
 use crate::{
     EnterError, Inside, Lab, LabSpec, Topology, netem, nfqueue,
     tool::{MissingTool, SystemTool, install},
+    wiring::AVAILABLE_CONGESTION_CONTROLS,
 };
 
 const NO_CELL: &str = "no cell can run";
@@ -32,20 +33,31 @@ pub(super) fn look(entered: &Result<Inside, EnterError>) -> Preflight {
         let nfqueue = nfqueue::probe(inside).map(drop);
         can_run_rtt_zero = link.is_ok();
         can_delay = netem.is_ok() || nfqueue.is_ok();
-        findings.push(match link {
-            Ok(seen) => PreflightFinding::ok("links", seen),
-            Err(problem) => PreflightFinding::ok("links", format!("{problem:#}")).but(
-                Missing,
-                NO_CELL,
-                "use a kernel with veth (CONFIG_VETH); as root, `modprobe veth`",
+        let remedy = "use a kernel with veth (CONFIG_VETH); as root, `modprobe veth`";
+        findings.push(PreflightFinding::tried(
+            "links",
+            link,
+            (Missing, NO_CELL),
+            remedy,
+        ));
+        // One way to delay packets is enough.
+        let no_netem = match nfqueue.is_ok() {
+            true => (
+                Degraded,
+                "the delay line delays packets instead; there is no loss and no jitter",
             ),
-        });
-        let by_line = "the delay line delays packets instead; there is no loss and no jitter";
-        let by_line = nfqueue.is_ok().then_some(by_line);
-        let by_netem = netem.is_ok().then_some("only netem can delay packets");
-        findings.push(delay("netem", netem, by_line, netem::REMEDY));
+            false => (Missing, NO_DELAYED_CELL),
+        };
+        let no_nfqueue = match netem.is_ok() {
+            true => (Degraded, "only netem can delay packets"),
+            false => (Missing, NO_DELAYED_CELL),
+        };
         let remedy = nfqueue_remedy(&nfqueue);
-        findings.push(delay("iptables, NFQUEUE", nfqueue, by_netem, remedy));
+        let seen = |()| "tested in a temporary namespace";
+        findings.extend([
+            PreflightFinding::tried("netem", netem.map(seen), no_netem, netem::REMEDY),
+            PreflightFinding::tried("iptables, NFQUEUE", nfqueue.map(seen), no_nfqueue, remedy),
+        ]);
     } else {
         // Without a namespace to try it in, only its presence can be checked.
         findings.push(tool("iptables", "the delay line cannot be used"));
@@ -72,12 +84,9 @@ fn namespaces(entered: &Result<Inside, EnterError>) -> PreflightFinding {
 }
 
 fn tool(name: &'static str, consequence: &str) -> PreflightFinding {
-    match SystemTool::find(name) {
-        Ok(tool) => PreflightFinding::ok(name, tool.path().display().to_string()),
-        Err(error) => {
-            PreflightFinding::ok(name, error.to_string()).but(Missing, consequence, install(name))
-        }
-    }
+    let path = SystemTool::find(name).map(|tool| tool.path.display().to_string());
+    let found = path.map_err(anyhow::Error::from);
+    PreflightFinding::tried(name, found, (Missing, consequence), install(name))
 }
 
 fn try_link(inside: Inside) -> Result<String> {
@@ -91,20 +100,6 @@ fn try_link(inside: Inside) -> Result<String> {
     Ok(format!("a link without delay has an RTT of {min_ms:.3} ms"))
 }
 
-/// The finding for what delays packets. `instead` says what it means that something else can.
-fn delay(name: &str, probed: Result<()>, instead: Option<&str>, remedy: &str) -> PreflightFinding {
-    let (status, consequence) = match instead {
-        Some(consequence) => (Degraded, consequence),
-        None => (Missing, NO_DELAYED_CELL),
-    };
-    match probed {
-        Ok(()) => PreflightFinding::ok(name, "tested in a temporary namespace"),
-        Err(error) => {
-            PreflightFinding::ok(name, format!("{error:#}")).but(status, consequence, remedy)
-        }
-    }
-}
-
 fn nfqueue_remedy(probed: &Result<()>) -> &'static str {
     const OF_KERNEL: &str = "use a kernel with CONFIG_NETFILTER_XT_TARGET_NFQUEUE and CONFIG_IP_NF_MANGLE; \
          as root, `modprobe -a xt_NFQUEUE nfnetlink_queue iptable_mangle`";
@@ -114,16 +109,10 @@ fn nfqueue_remedy(probed: &Result<()>) -> &'static str {
 }
 
 fn congestion_controls() -> PreflightFinding {
-    const NAME: &str = "congestion control";
-    const PATH: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
-    let available = fs::read_to_string(PATH).unwrap_or_default();
+    let available = fs::read_to_string(AVAILABLE_CONGESTION_CONTROLS).unwrap_or_default();
     let seen = format!("available: {}", available.trim());
-    let finding = PreflightFinding::ok(NAME, seen);
-    if available.split_whitespace().any(|name| name == "cubic") {
-        return finding;
-    }
-    finding.but(
-        Degraded,
+    PreflightFinding::ok("congestion control", seen).degraded_unless(
+        available.split_whitespace().any(|name| name == "cubic"),
         "the default, cubic, does not work; specify another one",
         "as root, `modprobe tcp_cubic`",
     )

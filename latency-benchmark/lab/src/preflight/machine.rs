@@ -11,15 +11,44 @@ use super::{
 use crate::{Sharing, Topology};
 
 pub(super) fn look() -> Vec<PreflightFinding> {
+    /// A load below this is ordinary background work of the system.
+    const QUIET_CORES: f64 = 0.3;
+    /// More than a large cell needs.
+    const ENOUGH_MIB: u64 = 2048;
+    let governor = read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
     vec![
         cores(),
         clock(),
         cycle_counter(),
-        governor(),
-        turbo(),
+        judge(
+            "frequency governor",
+            governor.map(|governor| (governor == "performance", governor)),
+            "a core may run slowly after it was idle, which looks like slow polls",
+            "as root: `cpupower frequency-set -g performance`",
+        ),
+        judge(
+            "turbo",
+            is_turbo_off().map(|is_off| (is_off, if is_off { "off" } else { "on" }.to_owned())),
+            "the frequency depends on the temperature and on the load of other cores",
+            "as root: write 1 to /sys/devices/system/cpu/intel_pstate/no_turbo, \
+             or 0 to /sys/devices/system/cpu/cpufreq/boost",
+        ),
         idle_states(),
-        load(),
-        memory(),
+        judge(
+            "other load",
+            busy_cores().map(|cores| {
+                let seen = format!("other processes keep {cores:.1} cores busy");
+                (cores < QUIET_CORES, seen)
+            }),
+            "other processes may take time and cache from central's core",
+            "end them or wait",
+        ),
+        judge(
+            "memory",
+            available_mib().map(|mib| (mib >= ENOUGH_MIB, format!("{mib} MiB available"))),
+            "cells with many peers and large payloads may fail",
+            "end other processes, or use a larger machine",
+        ),
     ]
 }
 
@@ -43,11 +72,7 @@ fn judge(
             "use a machine whose kernel shows it",
         );
     };
-    let finding = PreflightFinding::ok(name, seen);
-    match is_ok {
-        true => finding,
-        false => finding.but(Degraded, consequence, remedy),
-    }
+    PreflightFinding::ok(name, seen).degraded_unless(is_ok, consequence, remedy)
 }
 
 fn cores() -> PreflightFinding {
@@ -59,15 +84,11 @@ fn cores() -> PreflightFinding {
     let (topology, placement) = match placed {
         Ok(placed) => placed,
         Err(error) => {
-            let consequence = "processes cannot be assigned to cores";
-            return PreflightFinding::ok(NAME, format!("{error:#}")).but(
-                Missing,
-                consequence,
-                "mount /sys",
-            );
+            let problem = (Missing, "processes cannot be assigned to cores");
+            return PreflightFinding::tried(NAME, Err::<&str, _>(error), problem, "mount /sys");
         }
     };
-    let count = topology.available().iter().count();
+    let count = topology.available().count();
     let smt = if topology.has_smt() { "SMT" } else { "no SMT" };
     let is_shared = placement.sharing != Sharing::Nothing;
     let (consequence, remedy) = if is_shared {
@@ -81,11 +102,11 @@ fn cores() -> PreflightFinding {
             "use a machine with more cores",
         )
     };
-    let seen = (
+    PreflightFinding::ok(NAME, format!("{count} ({smt}); {placement}")).degraded_unless(
         !is_shared && count != 2,
-        format!("{count} ({smt}); {placement}"),
-    );
-    judge(NAME, Some(seen), consequence, remedy)
+        consequence,
+        remedy,
+    )
 }
 
 fn clock() -> PreflightFinding {
@@ -96,16 +117,14 @@ fn clock() -> PreflightFinding {
         flags.any(|known| known == flag)
     };
     let is_invariant = has("constant_tsc") && has("nonstop_tsc");
-    let tsc = if is_invariant {
-        "invariant TSC"
-    } else {
-        "no invariant TSC (constant_tsc and nonstop_tsc)"
+    let tsc = match is_invariant {
+        true => "invariant TSC",
+        false => "no invariant TSC (constant_tsc and nonstop_tsc)",
     };
     let source = read("/sys/devices/system/clocksource/clocksource0/current_clocksource")
         .unwrap_or_else(|| "unknown".to_owned());
-    judge(
-        "clock",
-        Some((is_invariant, format!("{tsc}; clock source {source}"))),
+    PreflightFinding::ok("clock", format!("{tsc}; clock source {source}")).degraded_unless(
+        is_invariant,
         "reading the clock takes longer, and this time is part of the measured times",
         "use another machine, or a hypervisor that gives its guests the TSC",
     )
@@ -129,41 +148,18 @@ fn cycle_counter() -> PreflightFinding {
     };
     let seen = format!("{what}; kernel.perf_event_paranoid = {paranoid}");
     let consequence = "central's cycles and cache misses are not counted";
-    judge(
-        "hardware counters",
-        Some((is_ok, seen)),
-        consequence,
-        remedy,
-    )
+    PreflightFinding::ok("hardware counters", seen).degraded_unless(is_ok, consequence, remedy)
 }
 
-fn governor() -> PreflightFinding {
-    let governor = read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
-    judge(
-        "frequency governor",
-        governor.map(|governor| (governor == "performance", governor)),
-        "a core may run slowly after it was idle, which looks like slow polls",
-        "as root: `cpupower frequency-set -g performance`",
-    )
-}
-
-fn turbo() -> PreflightFinding {
+fn is_turbo_off() -> Option<bool> {
     let intel = read("/sys/devices/system/cpu/intel_pstate/no_turbo").map(|value| value == "1");
     let others = || read("/sys/devices/system/cpu/cpufreq/boost").map(|value| value == "0");
-    let is_off = intel.or_else(others);
-    judge(
-        "turbo",
-        is_off.map(|is_off| (is_off, if is_off { "off" } else { "on" }.to_owned())),
-        "the frequency depends on the temperature and on the load of other cores",
-        "as root: write 1 to /sys/devices/system/cpu/intel_pstate/no_turbo, \
-         or 0 to /sys/devices/system/cpu/cpufreq/boost",
-    )
+    intel.or_else(others)
 }
 
-/// A core in a deeper idle state takes longer than this to wake up, which is a large part of a slow poll.
-const SHALLOW_EXIT_US: u64 = 20;
-
 fn idle_states() -> PreflightFinding {
+    /// A core in a deeper idle state takes longer than this to wake up, which is a large part of a slow poll.
+    const SHALLOW_EXIT_US: u64 = 20;
     let states = enabled_idle_states();
     let deepest = states.iter().max_by_key(|(_, exit_us)| *exit_us);
     judge(
@@ -190,21 +186,6 @@ fn enabled_idle_states() -> Vec<(String, u64)> {
     enabled.collect()
 }
 
-/// A load below this is ordinary background work of the system.
-const QUIET_CORES: f64 = 0.3;
-
-fn load() -> PreflightFinding {
-    judge(
-        "other load",
-        busy_cores().map(|cores| {
-            let seen = format!("other processes keep {cores:.1} cores busy");
-            (cores < QUIET_CORES, seen)
-        }),
-        "other processes may take time and cache from central's core",
-        "end them or wait",
-    )
-}
-
 /// How many cores are busy at the moment. A load average would still count a build that has just ended.
 pub fn busy_cores() -> Option<f64> {
     const MOMENT: Duration = Duration::from_millis(250);
@@ -219,29 +200,17 @@ pub fn busy_cores() -> Option<f64> {
 fn busy_ticks(stat: &str) -> u64 {
     let first = stat.lines().next().unwrap_or_default();
     let counts = first.split_whitespace().skip(1).take(8);
-    let counts = counts.map(|count| count.parse().unwrap_or(0)).enumerate();
-    counts
-        .filter(|(at, _)| !matches!(at, 3 | 4))
-        .map(|(_, ticks): (_, u64)| ticks)
-        .sum()
+    let busy = counts.enumerate().filter(|(at, _)| !matches!(at, 3 | 4));
+    let ticks = busy.map(|(_, ticks)| ticks.parse::<u64>());
+    ticks.map(Result::unwrap_or_default).sum()
 }
 
-/// More than a large cell needs.
-const ENOUGH_MIB: u64 = 2048;
-
-fn memory() -> PreflightFinding {
-    let available_mib = read("/proc/meminfo").and_then(|meminfo| {
-        let mut lines = meminfo.lines();
-        let kib = lines.find_map(|line| line.strip_prefix("MemAvailable:"))?;
-        let kib: u64 = kib.trim().strip_suffix("kB")?.trim().parse().ok()?;
-        Some(kib / 1024)
-    });
-    judge(
-        "memory",
-        available_mib.map(|mib| (mib >= ENOUGH_MIB, format!("{mib} MiB available"))),
-        "cells with many peers and large payloads may fail",
-        "end other processes, or use a larger machine",
-    )
+fn available_mib() -> Option<u64> {
+    let meminfo = read("/proc/meminfo")?;
+    let mut lines = meminfo.lines();
+    let kib = lines.find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = kib.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib / 1024)
 }
 
 #[cfg(test)]

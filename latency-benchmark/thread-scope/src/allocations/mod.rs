@@ -25,11 +25,11 @@ mod watched;
 
 use std::{hint, sync::OnceLock};
 
+use self::allocator::Switch;
 pub use self::{
     allocator::CountingAllocator,
     watched::{AllocationTotals, of_this_thread},
 };
-use self::{allocator::Switch, watched::WatchedThread};
 use crate::{Unobservable, record::Reader};
 
 /// The stack of a thread at the moment when it allocated an object.
@@ -48,7 +48,7 @@ pub struct AllocationSample<'a> {
 
 /// The sampled allocations of a thread.
 pub struct AllocationSampler {
-    stacks: Reader<3>,
+    stacks: Reader,
 }
 
 impl AllocationSampler {
@@ -86,8 +86,7 @@ pub fn watch_this_thread(
     } else if watched::is_watched() {
         "this thread is watched already"
     } else {
-        let (watched, stacks) = WatchedThread::new(sample_every, Box::new(clock))?;
-        watched::watch(watched);
+        let stacks = watched::watch(sample_every, Box::new(clock))?;
         return Ok(AllocationSampler { stacks });
     };
     Err(Unobservable::new("allocations", problem))

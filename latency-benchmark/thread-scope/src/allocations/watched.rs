@@ -47,14 +47,20 @@ pub(super) fn is_watched() -> bool {
     COUNTS.with(|counts| !counts.watched.get().is_null())
 }
 
-/// Watches the calling thread as long as it lives. `watched` is never freed, since the thread may allocate
+/// Watches the calling thread as long as it lives. The memory for that is never freed, since the thread may allocate
 /// until its very end.
-pub(super) fn watch(watched: WatchedThread) {
-    let watched: &'static WatchedThread = Box::leak(Box::new(watched));
+pub(super) fn watch(sample_every: u64, clock: Clock) -> Result<Reader, Unobservable> {
+    let (writer, reader) = StackWriter::new("allocations", clock())?;
+    let watched: &'static WatchedThread = Box::leak(Box::new(WatchedThread {
+        sample_every,
+        clock,
+        stacks: UnsafeCell::new(writer),
+    }));
     COUNTS.with(|counts| {
         counts.distance.set(watched.next_distance());
         counts.watched.set(watched);
     });
+    Ok(reader)
 }
 
 /// What the calling thread has allocated since it is watched, while counting was on. Cheap enough to be
@@ -86,27 +92,14 @@ pub(super) fn add(size: u64, at: Registers) {
     });
 }
 
-pub(super) struct WatchedThread {
+struct WatchedThread {
     sample_every: u64,
     clock: Clock,
     /// Only the watched thread uses it, and no use is nested in another one.
-    stacks: UnsafeCell<StackWriter<3>>,
+    stacks: UnsafeCell<StackWriter>,
 }
 
 impl WatchedThread {
-    pub(super) fn new(
-        sample_every: u64,
-        clock: Clock,
-    ) -> Result<(WatchedThread, Reader<3>), Unobservable> {
-        let (writer, reader) = StackWriter::new("allocations", clock())?;
-        let watched = WatchedThread {
-            sample_every,
-            clock,
-            stacks: UnsafeCell::new(writer),
-        };
-        Ok((watched, reader))
-    }
-
     fn take_stack(&self, size: u64, registers: Registers) {
         /// The allocator itself. All other frames are return addresses.
         const SKIPPED: usize = 1;

@@ -16,7 +16,7 @@ use crate::{Unobservable, record::Reader};
 /// sampler is kept until the process ends, since a signal may arrive late. If the process already has a handler
 /// for `SIGPROF`, sampling is not possible.
 pub struct StackSampler {
-    samples: Reader<3>,
+    samples: Reader,
     thread: &'static SampledThread,
     /// How long the kernel keeps the thread for a signal. 0 if it was not timed.
     signal: u64,
@@ -71,9 +71,10 @@ impl StackSampler {
         const FEWEST_GAPS: usize = 5;
         let (mut gaps, mut sample) = (Vec::new(), None);
         self.set_recording(true);
-        let (start, mut last) = (Instant::now(), self.thread.now());
+        let clock = &self.thread.clock;
+        let (start, mut last) = (Instant::now(), clock());
         while start.elapsed() < PAUSE || gaps.len() < FEWEST_GAPS && start.elapsed() < PATIENCE {
-            let now = self.thread.now();
+            let now = clock();
             self.drain(|of| sample = Some((of.at, of.took)));
             if let Some((_, took)) = sample.take_if(|(at, _)| *at <= now) {
                 gaps.push((now - last).saturating_sub(took));

@@ -3,7 +3,10 @@
 
 use std::{ffi::c_void, sync::OnceLock};
 
-use nix::sys::signal::{SaFlags, SigSet, Signal};
+use nix::{
+    errno::Errno,
+    sys::signal::{SaFlags, SigSet, Signal},
+};
 
 use super::target::SampledThread;
 use crate::{Unobservable, signal_handler};
@@ -11,17 +14,9 @@ use crate::{Unobservable, signal_handler};
 /// Installs the handler once per process. Another profiler may have one already.
 pub(super) fn install_once() -> Result<(), Unobservable> {
     static INSTALLED: OnceLock<Result<(), Unobservable>> = OnceLock::new();
-    let install = || {
-        signal_handler::install(
-            "stacks",
-            Signal::SIGPROF,
-            on_signal,
-            // The thread's own stack may be nearly full.
-            SaFlags::SA_ONSTACK,
-            // Blocks all other handlers meanwhile, since the stack is small.
-            SigSet::all(),
-        )
-    };
+    // The thread's own stack may be nearly full. The other one is small, so all other handlers are blocked meanwhile.
+    let (flags, blocked) = (SaFlags::SA_ONSTACK, SigSet::all());
+    let install = || signal_handler::install("stacks", Signal::SIGPROF, on_signal, flags, blocked);
     INSTALLED.get_or_init(install).clone()
 }
 
@@ -34,11 +29,7 @@ extern "C" fn on_signal(_signal: libc::c_int, info: *mut libc::siginfo_t, contex
     // SAFETY: the signal of a timer has a value. Only the timers of samplers send this one, and their targets live as
     // long as the process.
     let target = unsafe { &*info.si_value().sival_ptr.cast::<SampledThread>() };
-    // SAFETY: every thread has an `errno`.
-    let errno = unsafe { libc::__errno_location() };
-    // SAFETY: as above.
-    let interrupted = unsafe { *errno };
+    let interrupted = Errno::last_raw();
     target.on_signal(context);
-    // SAFETY: as above.
-    unsafe { *errno = interrupted };
+    Errno::set_raw(interrupted);
 }

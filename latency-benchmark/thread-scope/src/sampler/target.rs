@@ -28,7 +28,7 @@ pub(super) struct SampledThread {
     interval: Duration,
     is_recording: AtomicBool,
     timer: OnceLock<Timer>,
-    clock: Clock,
+    pub(super) clock: Clock,
     /// Only the handler uses it, on one thread, and no use is nested in another one.
     handler: UnsafeCell<HandlerData>,
 }
@@ -37,7 +37,7 @@ pub(super) struct SampledThread {
 unsafe impl Sync for SampledThread {}
 
 struct HandlerData {
-    stacks: StackWriter<3>,
+    stacks: StackWriter,
     stack: Vec<u128>,
 }
 
@@ -47,7 +47,7 @@ impl SampledThread {
         thread_id: i32,
         interval: Duration,
         clock: Clock,
-    ) -> Result<(&'static SampledThread, Reader<3>), Unobservable> {
+    ) -> Result<(&'static SampledThread, Reader), Unobservable> {
         let (stacks, samples) = StackWriter::new("stacks", clock() ^ thread_id as u64)?;
         let stack = vec![0; STACK];
         let thread: &'static SampledThread = Box::leak(Box::new(SampledThread {
@@ -61,10 +61,6 @@ impl SampledThread {
         let timer = Timer::new(thread_id, ptr::from_ref(thread).cast())?;
         let _ = thread.timer.set(timer);
         Ok((thread, samples))
-    }
-
-    pub(super) fn now(&self) -> u64 {
-        (self.clock)()
     }
 
     pub(super) fn set_recording(&self, recording: bool) {
@@ -93,7 +89,7 @@ impl SampledThread {
         unsafe { psm::on_stack(base, size, || self.sample(at, context, stacks)) };
     }
 
-    fn sample(&self, at: u64, context: &libc::ucontext_t, stacks: &mut StackWriter<3>) {
+    fn sample(&self, at: u64, context: &libc::ucontext_t, stacks: &mut StackWriter) {
         let registers = Registers::interrupted(context);
         let is_in_kernel = stacks.code.is_in_system_call(registers.ip);
         let head = || [at, is_in_kernel.into(), (self.clock)() - at];

@@ -5,9 +5,6 @@ use std::{ffi::c_void, io, mem, ptr, time::Duration};
 
 use crate::Unobservable;
 
-/// The signal that profilers use. Programs without a profiler do not use it.
-pub(super) const SIGNAL: libc::c_int = libc::SIGPROF;
-
 pub(super) struct Timer(libc::timer_t);
 
 // SAFETY: the timer is an id of this process. Any thread may use it.
@@ -23,7 +20,8 @@ impl Timer {
         let mut event: libc::sigevent = unsafe { mem::zeroed() };
         event.sigev_notify = libc::SIGEV_THREAD_ID;
         event.sigev_notify_thread_id = thread_id;
-        event.sigev_signo = SIGNAL;
+        // The signal that profilers use. Programs without a profiler do not use it.
+        event.sigev_signo = libc::SIGPROF;
         event.sigev_value.sival_ptr = carried.cast_mut();
         // SAFETY: both pointers are valid for the call.
         let result =

@@ -4,10 +4,9 @@
 /// The short name. It contains no `;`.
 pub(super) fn short_name(demangled: &str) -> String {
     let is_rust = demangled.contains("::") || demangled.starts_with('<');
-    let name = if is_rust {
-        path(demangled)
-    } else {
-        demangled.to_owned()
+    let name = match is_rust {
+        true => path(demangled),
+        false => demangled.to_owned(),
     };
     name.replace(';', ",")
 }

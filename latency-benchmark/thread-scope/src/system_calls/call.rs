@@ -28,9 +28,8 @@ impl SystemCall {
                 _ => {}
             }
         }
-        usize::try_from(self.number)
-            .ok()
-            .and_then(syscalls::Sysno::new)
-            .map_or("unknown", |call| call.name())
+        let number = usize::try_from(self.number).ok();
+        let call = number.and_then(syscalls::Sysno::new);
+        call.map_or("unknown", |call| call.name())
     }
 }

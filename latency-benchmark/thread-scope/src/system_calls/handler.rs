@@ -63,10 +63,8 @@ pub(super) fn is_taken() -> bool {
 /// Installs the handler once per process.
 pub(super) fn install() -> Result<(), Unobservable> {
     static INSTALLED: OnceLock<Result<(), Unobservable>> = OnceLock::new();
-    let install = || {
-        let flags = SaFlags::SA_NODEFER;
-        signal_handler::install(WHAT, Signal::SIGSYS, on_signal, flags, SigSet::empty())
-    };
+    let (flags, blocked) = (SaFlags::SA_NODEFER, SigSet::empty());
+    let install = || signal_handler::install(WHAT, Signal::SIGSYS, on_signal, flags, blocked);
     INSTALLED.get_or_init(install).clone()
 }
 
@@ -128,7 +126,7 @@ extern "C" fn on_signal(_: c_int, info: *mut siginfo_t, context: *mut c_void) {
             _ => die(),
         }
         // The C library's way back is a system call, which the kernel would return.
-        raw::end_handler(context.addr())
+        raw::thread_scope_end_handler(context.addr())
     }
 }
 
@@ -142,7 +140,7 @@ unsafe fn on_call(slot: Option<&Slot>, context: &mut ucontext_t) {
     let [number, second] = [libc::REG_RAX, libc::REG_RSI].map(|at| registers[at as usize]);
     if number == libc::SYS_rt_sigreturn {
         // SAFETY: another handler is at its end, and the stack pointer is where it was when that began.
-        unsafe { raw::end_handler(registers[libc::REG_RSP as usize] as usize) }
+        unsafe { raw::thread_scope_end_handler(registers[libc::REG_RSP as usize] as usize) }
     }
     if let Some(slot) = slot
         && needs_the_thread(registers)
@@ -162,7 +160,7 @@ unsafe fn on_call(slot: Option<&Slot>, context: &mut ucontext_t) {
     ];
     let call = arguments.map(|at| registers[at as usize]);
     // SAFETY: the thread made this call with these arguments. If they point to invalid memory, the kernel says so.
-    let perform = || unsafe { raw::call(&call) };
+    let perform = || unsafe { raw::thread_scope_call(&call) };
     let result = match slot {
         Some(slot) if slot.enter() => {
             let at = (slot.clock)();

@@ -40,32 +40,24 @@ global_asm!(
 
 unsafe extern "C" {
     static thread_scope_end: u8;
-    fn thread_scope_call(call: *const RawCall) -> i64;
-    fn thread_scope_end_handler(stack: usize) -> !;
+
+    /// Makes a system call and returns its result.
+    ///
+    /// # Safety
+    ///
+    /// As for the system call. It returns on the same stack, so it creates no process that shares this memory.
+    pub(super) fn thread_scope_call(call: &RawCall) -> i64;
+
+    /// Ends a signal handler as its return does: the kernel restores everything from the frame that it created.
+    ///
+    /// # Safety
+    ///
+    /// `stack` is the address above the handler's return address. Nothing below it on the stack needs a drop.
+    pub(super) fn thread_scope_end_handler(stack: usize) -> !;
 }
 
 /// The start of this code and its length.
 pub(super) fn range() -> (usize, usize) {
     let begin = (thread_scope_call as *const ()).addr();
     (begin, (&raw const thread_scope_end).addr() - begin)
-}
-
-/// Makes a system call and returns its result.
-///
-/// # Safety
-///
-/// As for the system call. It returns on the same stack, so it creates no process that shares this memory.
-pub(super) unsafe fn call(call: &RawCall) -> i64 {
-    // SAFETY: the function reads the seven values and preserves the registers that it has to.
-    unsafe { thread_scope_call(call) }
-}
-
-/// Ends a signal handler as its return does.
-///
-/// # Safety
-///
-/// `stack` is the address above the handler's return address. Nothing below it on the stack needs a drop.
-pub(super) unsafe fn end_handler(stack: usize) -> ! {
-    // SAFETY: the kernel restores everything from the frame that it created there.
-    unsafe { thread_scope_end_handler(stack) }
 }
